@@ -30,15 +30,14 @@ type run struct {
 	err       error  // ends the walk
 }
 
-// walk calls the hooks of a point in order, until one ends the walk or ctx ends.
-func (e *Engine) walk(ctx context.Context, s *station, scope Scope, in, value any) *run {
-	r := &run{engine: e, kind: s.info.Kind, scope: scope, firing: scope.Ledger.firing(), in: in, value: value}
-	for _, h := range s.hooks {
+// walk calls the hooks of a point in order, until one ends the walk or ctx ends. r is the caller's, so that it need not be allocated.
+func (r *run) walk(ctx context.Context, hooks []*bound) {
+	r.firing = r.scope.Ledger.firing()
+	for _, h := range hooks {
 		if !r.step(ctx, h) {
-			break
+			return
 		}
 	}
-	return r
 }
 
 // step calls one hook. It reports whether the walk continues.

@@ -40,7 +40,8 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 	if err := at.check(hookpoint.KindTransform, in, value); err != nil {
 		return Result{}, err
 	}
-	r := e.walk(ctx, at, s, in, value)
+	r := run{engine: e, kind: hookpoint.KindTransform, scope: s, in: in, value: value}
+	r.walk(ctx, at.hooks)
 	if r.err != nil {
 		return Result{}, r.err
 	}
@@ -131,7 +132,7 @@ func apply(v any, changes []sdk.Change, ledger bool) (made []EntryChange, err er
 	}
 	for i, place := range places {
 		if !bytes.Equal(old[i], is[i]) {
-			made = append(made, EntryChange{place, shortHash(old[i]), shortHash(is[i])})
+			made = append(made, EntryChange{place, Hash(old[i]), Hash(is[i])})
 		}
 	}
 	return made, nil

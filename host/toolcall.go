@@ -237,7 +237,9 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 		defer cancel()
 	}
 	done := make(chan tools.Outcome, 1)
-	go func() { done <- c.run(runCtx) }() // ends when the tool returns; abandoned abandonAfter ctx ended
+	call := c.toolCall()
+	c.prepared = nil                            // the tool's from here on: it can be as large as the arguments
+	go func() { done <- c.run(runCtx, call) }() // ends when the tool returns; abandoned abandonAfter ctx ended
 	select {
 	case o := <-done:
 		return t.judge(ctx, runCtx, c, o)
@@ -254,9 +256,9 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 }
 
 // run calls the tool; a panic is an error of the tool.
-func (c *call) run(ctx context.Context) tools.Outcome {
+func (c *call) run(ctx context.Context, call *sdk.ToolCall) tools.Outcome {
 	result, err := hooks.Contain(ctx, c.host.t.h.log, func(ctx context.Context) (*sdk.ToolResult, error) {
-		return c.tool.Execute(ctx, c.toolCall())
+		return c.tool.Execute(ctx, call)
 	})
 	if errors.Is(err, hooks.ErrPanic) || err == nil && result == nil {
 		err = fmt.Errorf("tool %s: %w", c.part.Tool, cmp.Or(err, errNoResult))

@@ -46,7 +46,7 @@ func (l *Loader) readInstalled() ([]Installed, error) {
 		if path == "" {
 			continue
 		}
-		f, err := pins.Read(path)
+		f, err := l.History().Read(path)
 		if err != nil {
 			return nil, err
 		}
@@ -77,9 +77,11 @@ func (d *discovery) installed(list []Installed) {
 
 // openInstalled finds the content of an installed item. Nothing is fetched.
 func (l *Loader) openInstalled(ctx context.Context, i *Item) (err error) {
-	i.sealed, err = l.vault.Open(ctx, i.Digest)
+	if i.Digest != "" { // else it is made on each machine, and not yet on this one
+		i.sealed, err = l.vault.Open(ctx, i.Digest)
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case i.Digest == "", errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s of %s; run: tenon plugin sync", ErrNotFetched, i.Path, i.From)
 	case errors.Is(err, trust.ErrChanged):
 		return fmt.Errorf("%w; run: tenon plugin sync", err)

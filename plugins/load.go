@@ -139,7 +139,7 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-3-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
+const keptPackage = "package-4-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -333,12 +333,12 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 	for _, s := range i.pkg.Skills {
 		out.Skills = append(out.Skills, s.Dir)
 	}
-	data := l.dataDir(i)
+	data, env := l.dataDir(i), l.grantedEnv(i)
 	for _, name := range sortedKeys(i.pkg.Servers) {
-		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name]})
+		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name], Granted: env})
 	}
 	if i.pkg.HookFile != "" {
-		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Root: i.pkg.Root, Data: data})
+		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Inline: i.pkg.Hooks, Root: i.pkg.Root, Data: data})
 	}
 }
 

@@ -27,6 +27,7 @@ const (
 	CapabilityRead    = "fs.read"  // directories it may read; $PROJECT is the worktree, $DATA its own directory
 	CapabilityWrite   = "fs.write" // directories it may read and write, as for fs.read
 	CapabilityClock   = "clock"    // no scope: the real time, for wasm
+	CapabilityAuth    = "auth"     // IDs of providers that it signs in to
 )
 
 // Abilities of the host. A plugin asserts the one it needs from its Host, whichever carrier runs it. The methods of an ability that was not

@@ -5,10 +5,10 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -80,7 +80,7 @@ func blockable(event string) bool {
 
 // brokenLine matches the errors of interpreters that could not run a script at all. Some of them then exit with the code that means
 // "block" here.
-var brokenLine = regexp.MustCompile(`^(` +
+var brokenLine = lazyregexp.New(`^(` +
 	`(\S*/)?(sh|dash|ash|bash|ksh|zsh): ((line )?[0-9]+: |-c: )*([Cc]an't open .*|[Cc]annot open .*|.*not found.*)|` +
 	`\S+: .*(No such file or directory|Permission denied)\)?|` +
 	`.+: (line )?[0-9]+: [Ss]yntax error.*|` +
@@ -89,15 +89,15 @@ var brokenLine = regexp.MustCompile(`^(` +
 	`)$`)
 
 // crashed matches the output of a Go program that crashed, which exits with code 2.
-var crashed = regexp.MustCompile(`(?m)^(panic: |fatal error: |runtime: goroutine stack exceeds )[^\n]*\n(?s:.*)^goroutine \d+ \[`)
+var crashed = lazyregexp.New(`(?m)^(panic: |fatal error: |runtime: goroutine stack exceeds )[^\n]*\n(?s:.*)^goroutine \d+ \[`)
 
 // isBroken reports whether a command wrote only that it could not run or that it crashed.
 func isBroken(stderr string) bool {
-	if crashed.MatchString(stderr) {
+	if crashed().MatchString(stderr) {
 		return true
 	}
 	for line := range strings.Lines(stderr) {
-		if line = strings.TrimSpace(line); line != "" && !brokenLine.MatchString(line) {
+		if line = strings.TrimSpace(line); line != "" && !brokenLine().MatchString(line) {
 			return false
 		}
 	}

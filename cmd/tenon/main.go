@@ -10,7 +10,10 @@ import (
 // version is set at link time: -ldflags "-X main.version=1.2.3".
 var version = "dev"
 
-func main() { os.Exit(command(managedFile())) }
+func main() {
+	delayCollection()
+	os.Exit(command(managedFile()))
+}
 
 // command runs tenon with the process's own arguments and streams and returns its exit code. managed is as in run.
 func command(managed string) int {

@@ -67,7 +67,7 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	required, err := set.Required()
+	required, _, err := set.Required()
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}

@@ -1,21 +1,22 @@
 package input
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // The syntax of templates is opencode's, see https://opencode.ai/docs/commands.
 var (
 	// templateShell is a shell command whose output takes its place.
-	templateShell = regexp.MustCompile("!`([^`]+)`")
+	templateShell = lazyregexp.New("!`([^`]+)`")
 	// placeholder is what arguments are put in for; a number of several digits is none.
-	placeholder = regexp.MustCompile(`\$(ARGUMENTS|[0-9]+)`)
+	placeholder = lazyregexp.New(`\$(ARGUMENTS|[0-9]+)`)
 	// argument is one of the words of the arguments: a mention of an attached image, a text in quotes, or what is between those.
-	argument = regexp.MustCompile(`(?i)\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+`)
+	argument = lazyregexp.New(`(?i)\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+`)
 	// plainArguments mean nothing to a shell but themselves, however they are quoted; between words a space.
-	plainArguments = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=, -]*$`)
+	plainArguments = lazyregexp.New(`^[A-Za-z0-9_./:@%+=, -]*$`)
 )
 
 // pieceKind is what a piece of a filled template is.
@@ -40,14 +41,14 @@ type piece struct {
 // hold is not read again: they add neither placeholders nor shell commands. Without shell, !`…` is text like any other.
 func fillTemplate(template, arguments string, shell bool) []piece {
 	f := filler{arguments: arguments, words: splitArguments(arguments)}
-	for _, m := range placeholder.FindAllStringSubmatch(template, -1) {
+	for _, m := range placeholder().FindAllStringSubmatch(template, -1) {
 		if n := placeNumber(m[1]); n > 0 || m[1] == "ARGUMENTS" {
 			f.used, f.highest = true, max(f.highest, n)
 		}
 	}
 	at := 0
 	if shell {
-		for _, m := range templateShell.FindAllStringSubmatchIndex(template, -1) {
+		for _, m := range templateShell().FindAllStringSubmatchIndex(template, -1) {
 			f.text(template[at:m[0]])
 			f.pieces = append(f.pieces, piece{kind: pieceShell, text: f.shell(template[m[2]:m[3]])})
 			at = m[1]
@@ -91,7 +92,7 @@ func (f *filler) value(n int) string {
 // text adds a text of the template.
 func (f *filler) text(text string) {
 	at := 0
-	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range placeholder().FindAllStringSubmatchIndex(text, -1) {
 		name := text[m[2]:m[3]]
 		value := f.arguments
 		if n := placeNumber(name); n > 0 {
@@ -109,11 +110,11 @@ func (f *filler) text(text string) {
 // stands for itself in a shell are put in as they are: then what is asked for is what is read. Others become the
 // positional parameters of the shell, in a line before the command, and the placeholders stay what they are to a shell.
 func (f *filler) shell(command string) string {
-	if !placeholder.MatchString(command) {
+	if !placeholder().MatchString(command) {
 		return command
 	}
-	plain := plainArguments.MatchString(strings.Join(f.words, " "))
-	filled := placeholder.ReplaceAllStringFunc(command, func(place string) string {
+	plain := plainArguments().MatchString(strings.Join(f.words, " "))
+	filled := placeholder().ReplaceAllStringFunc(command, func(place string) string {
 		n := placeNumber(place[1:])
 		switch {
 		case n > 0 && plain:
@@ -167,7 +168,7 @@ func joinPieces(pieces []piece, by Author) (text string, foreign spans) {
 
 // splitArguments returns the words of arguments, without the quotes around them.
 func splitArguments(s string) []string {
-	words := argument.FindAllString(s, -1)
+	words := argument().FindAllString(s, -1)
 	for i, word := range words {
 		if strings.ContainsAny(word[:1], `"'`) {
 			words[i] = word[1 : len(word)-1]

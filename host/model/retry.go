@@ -8,12 +8,11 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -41,22 +40,18 @@ const (
 // Compiled when a request first fails: a start need not pay for them.
 var (
 	// overflowText is how well-known servers say that the prompt is too long.
-	overflowText = lazily(`(?i)context[ _]?length|context window|maximum (context|prompt length)|maximum allowed input length|(prompt|input) is too long|prompt too long|request_too_large|` +
+	overflowText = lazyregexp.New(`(?i)context[ _]?length|context window|maximum (context|prompt length)|maximum allowed input length|(prompt|input) is too long|prompt too long|request_too_large|` +
 		`too many (input |prompt )?tokens|token limit exceeded|input token count.* exceeds the maximum|tokens in request more than max tokens allowed|` +
 		`reduce the length of the messages|exceeds? the (maximum|available|model'?s?) (context|number of tokens)|exceeds the limit of \d+|exceeded model token limit|` +
 		`prompt (token count of|has) \d+|max_prompt_tokens_exceeded|exceed_context_size|tokens \+ .max_new_tokens. must be|request (too large for|entity too large)|` +
 		`too large for model with \d+ maximum|input length.* exceeds|model_context_window_exceeded`)
 	// rateText keeps rate limits that speak of tokens from being read as an overflow.
-	rateText = lazily(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit|throttl|wait before trying`)
+	rateText = lazyregexp.New(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit|throttl|wait before trying`)
 	// passingText is how servers say that a failure may pass, whatever their status.
-	passingText = lazily(`(?i)rate.?limit|too many requests|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity|provider returned error|network error|connection (refused|reset)|socket hang up`)
+	passingText = lazyregexp.New(`(?i)rate.?limit|too many requests|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity|provider returned error|network error|connection (refused|reset)|socket hang up`)
 	// finalCode are codes of refusals that no wait changes.
-	finalCode = lazily(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
+	finalCode = lazyregexp.New(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
 )
-
-func lazily(expression string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
-}
 
 // Classify is the one place that reads meaning into provider errors.
 func Classify(err error) class {
@@ -124,7 +119,7 @@ func retryAfter(headers map[string]string, now time.Time) (time.Duration, bool) 
 
 // retryDelay finds the wait in the body of Google's servers, such as "retryDelay": "34.4s", see
 // https://cloud.google.com/apis/design/errors (google.rpc.RetryInfo).
-var retryDelay = lazily(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
+var retryDelay = lazyregexp.New(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
 
 // retryInfo returns how long the body of a refusal asks us to wait.
 func retryInfo(body string) (time.Duration, bool) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -16,6 +17,8 @@ const (
 	doomRepeats = 3
 	// doomPeriod is the longest cycle that is looked for.
 	doomPeriod = 6
+	// maxCompacted is the size in bytes of the arguments that are compared without regard to white space: longer ones are not copied.
+	maxCompacted = 1 << 20
 )
 
 // Doom notices a model that calls the same tools with the same arguments over and over, in one step
@@ -27,12 +30,14 @@ type Doom struct {
 
 // add notes a call and returns the length of the cycle it completes, 0 for none.
 func (w *Doom) add(tool string, args []byte) int {
-	compact := bytes.NewBuffer(make([]byte, 0, len(tool)+1+len(args)))
-	compact.WriteString(tool + "\x00")
-	if json.Compact(compact, args) != nil { // which then has written nothing
-		compact.Write(args)
+	var compact bytes.Buffer
+	if len(args) <= maxCompacted && json.Compact(&compact, args) == nil {
+		args = compact.Bytes()
 	}
-	w.calls = append(w.calls, sha256.Sum256(compact.Bytes()))
+	sum := sha256.New()
+	_, _ = io.WriteString(sum, tool+"\x00")
+	_, _ = sum.Write(args)
+	w.calls = append(w.calls, [sha256.Size]byte(sum.Sum(nil)))
 	if extra := len(w.calls) - doomRepeats*doomPeriod; extra > 0 {
 		w.calls = w.calls[extra:]
 	}

@@ -28,7 +28,9 @@ func TestMain(m *testing.M) {
 }
 
 func pipeCarrier() plugintest.Carrier {
-	return plugintest.Carrier{Name: "pipe", Open: openPipe, Grants: true}
+	return plugintest.Carrier{Name: "pipe", Open: openPipe, Grants: true, Skips: map[string]string{
+		"auth": "the pipe has hooks and tools only", "models": "the pipe has hooks and tools only",
+	}}
 }
 
 func TestBuiltin(t *testing.T) {

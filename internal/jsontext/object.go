@@ -3,6 +3,7 @@ package jsontext
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 )
 
@@ -115,4 +116,46 @@ func (d *Scanner) Entries(f func(key string) bool) bool {
 		key, ok := d.Text()
 		return ok && d.Next(':') && f(key)
 	})
+}
+
+// Rounded reports whether all numbers in a decoded value are floats, as those that encoding/json decodes.
+func Rounded(v any) bool {
+	switch v := v.(type) {
+	case json.Number:
+		return false
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !Rounded(e) })
+	case map[string]any:
+		for _, e := range v {
+			if !Rounded(e) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Deeper reports whether brackets in JSON are nested deeper than limit.
+func Deeper(raw []byte, limit int) bool {
+	depth, text := 0, false
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			text = !text
+		case '\\':
+			i++ // in a string of valid JSON
+		case '{', '[':
+			if !text {
+				depth++
+			}
+		case '}', ']':
+			if !text {
+				depth--
+			}
+		}
+		if depth > limit {
+			return true
+		}
+	}
+	return false
 }

@@ -64,7 +64,7 @@ func measure(ctx context.Context, runs int) error {
 		}
 	}
 	fmt.Printf("%s/%s, %d CPUs, %s, %d runs; medians\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), runs)
-	for _, f := range []func(context.Context) error{b.start, b.plugins, b.answer, b.deltas, b.steps, b.growth} {
+	for _, f := range []func(context.Context) error{b.start, b.inits, b.plugins, b.answer, b.deltas, b.steps, b.growth, b.against} {
 		if err := f(ctx); err != nil {
 			return err
 		}
@@ -203,33 +203,51 @@ func (b *bench) growth(ctx context.Context) error {
 // turn runs one turn of n tool steps and returns the times from the server's having answered to its being
 // asked again.
 func (b *bench) turn(ctx context.Context, n int) (sample, []float64, error) {
-	srv, err := fakellm.Start()
+	srv, err := serve(n, func(i int) []fakellm.ToolCall {
+		return []fakellm.ToolCall{{Name: "todowrite", Args: fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending","priority":"low"}]}`, i)}}
+	})
 	if err != nil {
 		return sample{}, nil, err
 	}
 	defer srv.Close()
+	s, err := b.run(ctx, srv, "go")
+	if err != nil {
+		return sample{}, nil, err
+	}
+	gaps, err := stepTimes(turnRequests(srv), n)
+	return s, gaps, err
+}
+
+// serve starts a server whose model makes n steps with these calls and then ends the turn.
+func serve(n int, calls func(i int) []fakellm.ToolCall) (*fakellm.Server, error) {
+	srv, err := fakellm.Start()
+	if err != nil {
+		return nil, err
+	}
 	srv.Always(fakellm.Text("A title"))
 	replies := make([]fakellm.Reply, n, n+1)
 	for i := range replies {
-		replies[i] = fakellm.Call("todowrite", fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending","priority":"low"}]}`, i))
+		replies[i] = fakellm.Calls(calls(i)...)
 	}
 	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, append(replies, fakellm.Text("done"))...)
-	s, err := b.run(ctx, srv, "go")
-	var gaps []float64
-	var last time.Time
-	for _, r := range srv.Requests() {
-		if len(r.Tools()) == 0 {
-			continue
-		}
-		if !last.IsZero() {
-			gaps = append(gaps, millis(r.Time.Sub(last)))
-		}
-		last = r.Time
+	return srv, nil
+}
+
+// turnRequests returns the requests of the turn, without that of its title.
+func turnRequests(srv *fakellm.Server) []fakellm.Request {
+	return slices.DeleteFunc(srv.Requests(), func(r fakellm.Request) bool { return len(r.Tools()) == 0 })
+}
+
+// stepTimes returns the times between n+1 requests, in milliseconds.
+func stepTimes(requests []fakellm.Request, n int) ([]float64, error) {
+	if len(requests) != n+1 {
+		return nil, fmt.Errorf("%d requests of a turn, want %d", len(requests), n+1)
 	}
-	if err == nil && len(gaps) != n {
-		err = fmt.Errorf("%d steps, want %d", len(gaps), n)
+	gaps := make([]float64, n)
+	for i := range gaps {
+		gaps[i] = millis(requests[i+1].Time.Sub(requests[i].Time))
 	}
-	return s, gaps, err
+	return gaps, nil
 }
 
 // run runs tenon once in a home of its own.
@@ -245,17 +263,20 @@ func (b *bench) runIn(ctx context.Context, srv *fakellm.Server, home, prompt str
 	return b.process(ctx, srv, home, b.tenon, "run", "-m", "fake/fake-model", "--auto", prompt)
 }
 
-// home makes a home directory, which is the project too.
+// project is the directory in a home that programs run in. Commands are not confined in a project that holds tenon's own directories.
+const project = "project"
+
+// home makes a home directory with a project.
 func (b *bench) home() (string, error) {
 	b.homes++
 	home := filepath.Join(b.dir, fmt.Sprint("home", b.homes))
-	return home, os.MkdirAll(home, 0o755)
+	return home, os.MkdirAll(filepath.Join(home, project), 0o755)
 }
 
 // process runs a program to its end with nothing but the model server configured.
 func (b *bench) process(ctx context.Context, srv *fakellm.Server, home, program string, args ...string) (sample, error) {
 	cmd := exec.CommandContext(ctx, b.launch, append([]string{program}, args...)...)
-	cmd.Dir = home
+	cmd.Dir = filepath.Join(home, project)
 	cmd.Env = append(environ(home),
 		fmt.Sprintf(`TENON_CONFIG_CONTENT={"provider":{"fake":{"protocol":"openai-chat","options":{"baseURL":%q,"apiKey":"none"},"models":{"fake-model":{}}}}}`, srv.URL()))
 	before := len(srv.Requests())

@@ -69,7 +69,7 @@ func (b *bench) install(ctx context.Context, home string) error {
 		return err
 	}
 	for i := range idlePlugins {
-		dir := filepath.Join(home, ".tenon", "plugins", fmt.Sprintf("idle-%d", i))
+		dir := filepath.Join(home, project, ".tenon", "plugins", fmt.Sprintf("idle-%d", i))
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (b *bench) install(ctx context.Context, home string) error {
 			return err
 		}
 		trust := exec.CommandContext(ctx, b.tenon, "plugin", "trust", fmt.Sprintf("idle-%d", i), "--yes")
-		trust.Dir, trust.Env = home, environ(home)
+		trust.Dir, trust.Env = filepath.Join(home, project), environ(home)
 		if out, err := trust.CombinedOutput(); err != nil {
 			return fmt.Errorf("%v: %w: %s", trust.Args, err, out)
 		}

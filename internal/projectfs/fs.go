@@ -105,9 +105,13 @@ func (f FS) Stat(path string) (fs.FileInfo, error) {
 	if !f.IsProject(path) {
 		return os.Stat(path)
 	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err // the usual case, and resolving the path would take a call for each directory above it
+	}
 	real, err := f.Resolve(path)
 	if err != nil {
-		return os.Lstat(path)
+		return info, nil
 	}
 	return os.Lstat(real)
 }

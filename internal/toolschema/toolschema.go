@@ -44,7 +44,7 @@ func Check(r *jsonschema.Resolved, args json.RawMessage) error {
 
 func validate(r *jsonschema.Resolved, args json.RawMessage) error {
 	var v any
-	if err := value.Decode(args, &v); err != nil { // copies a long text once
+	if err := value.Decode(args, &v); err != nil { // which copies a long text once, encoding/json twice
 		return err
 	}
 	return r.Validate(v)

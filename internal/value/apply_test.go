@@ -187,42 +187,6 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-func TestCovers(t *testing.T) {
-	t.Parallel()
-	cases := map[string]struct {
-		fields  []string
-		pointer string
-		want    bool
-	}{
-		"nothing declared":    {nil, "/a", false},
-		"everything":          {[]string{""}, "/a/b", true},
-		"everything, whole":   {[]string{""}, "", true},
-		"the field":           {[]string{"/a"}, "/a", true},
-		"under the field":     {[]string{"/a"}, "/a/b/0", true},
-		"above the field":     {[]string{"/a/b"}, "/a", false},
-		"the whole":           {[]string{"/a"}, "", false},
-		"beside the field":    {[]string{"/a"}, "/b", false},
-		"a name it begins":    {[]string{"/a"}, "/ab", false},
-		"any member":          {[]string{"/m/*/text"}, "/m/3/text", true},
-		"any member, other":   {[]string{"/m/*/text"}, "/m/3/id", false},
-		"any is one":          {[]string{"/m/*/text"}, "/m/text", false},
-		"any is one, not two": {[]string{"/m/*/text"}, "/m/1/2/text", false},
-		"second field":        {[]string{"/x", "/a"}, "/a", true},
-		"escaped":             {[]string{"/a~1b"}, "/a~1b/c", true},
-		"escaped is not a /":  {[]string{"/a/b"}, "/a~1b", false},
-		"empty name":          {[]string{"/a/"}, "/a/", true},
-		"empty name, other":   {[]string{"/a/"}, "/a/b", false},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := value.Covers(c.fields, c.pointer); got != c.want {
-				t.Errorf("Covers(%q, %q) = %v, want %v", c.fields, c.pointer, got, c.want)
-			}
-		})
-	}
-}
-
 func TestRestrict(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -3,6 +3,8 @@ package value
 import (
 	"errors"
 	"fmt"
+	"github.com/tenonhq/tenon/internal/jsonpointer"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"strings"
 )
 
@@ -51,7 +53,7 @@ func CheckAnswer[C change](answer []C, reason, message string) error {
 			return fmt.Errorf("%w: pointer of %d segments; the limit is %d", ErrBounds, n, MaxPointerSegments)
 		}
 		size += len(c.Pointer) + len(c.Value)
-		if tooDeep(c.Value, MaxAnswerDepth) {
+		if jsontext.Deeper(c.Value, MaxAnswerDepth) {
 			return fmt.Errorf("%w: value at %q nested deeper than %d levels", ErrBounds, c.Pointer, MaxAnswerDepth)
 		}
 	}
@@ -61,29 +63,12 @@ func CheckAnswer[C change](answer []C, reason, message string) error {
 	return nil
 }
 
-// tooDeep reports whether brackets in JSON are nested deeper than limit.
-func tooDeep(raw []byte, limit int) bool {
-	depth, text := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch raw[i] {
-		case '"':
-			text = !text
-		case '\\':
-			i++ // in a string of valid JSON
-		case '{', '[':
-			if !text {
-				depth++
-			}
-		case '}', ']':
-			if !text {
-				depth--
-			}
-		}
-		if depth > limit {
-			return true
-		}
+// splitPointer returns the segments of a pointer. Errors wrap ErrBounds or are jsonpointer.ErrSyntax.
+func splitPointer(pointer string) ([]string, error) {
+	if strings.Count(pointer, "/") > MaxPointerSegments {
+		return nil, fmt.Errorf("%w: pointer of more than %d segments", ErrBounds, MaxPointerSegments)
 	}
-	return false
+	return jsonpointer.Split(pointer)
 }
 
 // reread counts the bytes of JSON that are parsed again.

@@ -78,6 +78,7 @@ type reader uint8
 const (
 	readNothing reader = iota // left to encoding/json
 	readRaw
+	readAny
 	readObject
 	readUnion
 	readUnions // a list
@@ -96,6 +97,8 @@ func readerOf(p *plan) reader {
 	switch {
 	case p.shape == shapeRaw:
 		return readRaw
+	case p.shape == shapeAny:
+		return readAny
 	case isObjectType(p.typ):
 		return readObject
 	case p.shape == shapeUnion:
@@ -135,6 +138,10 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 		raw, ok := d.Raw()
 		*(*json.RawMessage)(at) = bytes.Clone(raw)
 		return ok
+	case readAny:
+		v, ok := d.Any()
+		*(*any)(at) = v
+		return ok && jsontext.Rounded(v)
 	case readObject:
 		o, ok := d.Object()
 		*(*map[string]any)(at) = o

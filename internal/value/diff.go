@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"unsafe"
 
+	"github.com/tenonhq/tenon/internal/jsonpointer"
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
@@ -407,7 +408,7 @@ func (d *differ) fail(err error) {
 
 func (d *differ) push(segment string) int {
 	length := len(d.path)
-	d.path = appendSegment(d.path, segment)
+	d.path = jsonpointer.Append(d.path, segment)
 	d.places++
 	return length
 }

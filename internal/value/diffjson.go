@@ -53,24 +53,9 @@ func (d *differ) whole(a, b any) {
 
 // sameScalar compares values of the usual scalar types. Other types may not be comparable.
 func sameScalar(a, b any) bool {
-	switch b := b.(type) {
-	case nil:
-		return a == nil
-	case string:
-		a, ok := a.(string)
-		return ok && a == b
-	case bool:
-		a, ok := a.(bool)
-		return ok && a == b
-	case float64:
-		a, ok := a.(float64)
-		return ok && a == b
-	case json.Number:
-		a, ok := a.(json.Number)
-		return ok && a == b
-	case int:
-		a, ok := a.(int)
-		return ok && a == b
+	switch b.(type) {
+	case nil, string, bool, float64, json.Number, int:
+		return a == b
 	}
 	return false
 }

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/jsonpointer"
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
@@ -58,7 +59,7 @@ func appended(c Change, lists []string, length func(string) int) []Change {
 
 // sameMember reports whether a declared field names exactly the member at pointer.
 func sameMember(field, pointer string) bool {
-	return strings.Count(field, "/") == strings.Count(pointer, "/") && Covers([]string{field}, pointer)
+	return strings.Count(field, "/") == strings.Count(pointer, "/") && jsonpointer.Covers([]string{field}, pointer)
 }
 
 // Placed returns the changes with the index in place of a final -, as far as it is known before the changes are made: not in a list that an

@@ -131,41 +131,29 @@ func sameRaw(a, b unsafe.Pointer) bool {
 	return bytes.Equal(*(*json.RawMessage)(a), *(*json.RawMessage)(b)) && sameNil(a, b)
 }
 
-// memberMemory is a field of a struct with the functions of its type.
+// memberMemory is a field of a struct.
 type memberMemory struct {
 	offset uintptr
-	plan   *plan
+	plan   *plan // nil of a field that is not exported, which is copied by assignment only
 }
 
 func (p *plan) structMemory() memory {
-	var all, inner []memberMemory
-	exact := true
-	for _, f := range reflect.VisibleFields(p.typ) {
-		if f.Anonymous && f.Type.Kind() == reflect.Struct {
-			continue // its fields are visible, too
-		}
-		member := memberMemory{p.offset(f.Index), p.parts[f.Type]}
-		if member.plan == nil { // not exported: copied by assignment only
-			exact = false
-			continue
-		}
-		all = append(all, member)
-		if !member.plan.shallow {
+	all := p.members
+	var inner []memberMemory
+	for _, member := range all {
+		if member.plan != nil && !member.plan.shallow {
 			inner = append(inner, member)
 		}
 	}
 	m := memory{same: func(a, b unsafe.Pointer) bool {
 		for i := range all {
 			f := &all[i]
-			if !f.plan.memory.same(unsafe.Add(a, f.offset), unsafe.Add(b, f.offset)) {
+			if f.plan == nil || !f.plan.memory.same(unsafe.Add(a, f.offset), unsafe.Add(b, f.offset)) {
 				return false
 			}
 		}
-		return exact
+		return true
 	}}
-	if len(inner) == 0 {
-		return m
-	}
 	m.detach = func(p unsafe.Pointer) {
 		for i := range inner {
 			f := &inner[i]
@@ -189,16 +177,6 @@ func (f *planField) same(a, b unsafe.Pointer) bool {
 		return false
 	}
 	return f.plan.memory.same(unsafe.Add(a, f.offset), unsafe.Add(b, f.offset))
-}
-
-func (p *plan) offset(index []int) uintptr {
-	var offset uintptr
-	t := p.typ
-	for _, i := range index {
-		f := t.Field(i)
-		offset, t = offset+f.Offset, f.Type
-	}
-	return offset
 }
 
 func (p *plan) pointerMemory() memory {

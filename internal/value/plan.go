@@ -33,13 +33,13 @@ type plan struct {
 	byName      map[string]int
 	extra       []int // index of the Extra field; nil without one
 	extraOffset uintptr
-	tag         string       // "type" of parts, "role" of messages: the field that must not change, as id must not
-	nilList     bool         // nil is written as []
-	decodes     bool         // it has an UnmarshalJSON
-	encodes     bool         // it, or a pointer to it, has a MarshalJSON or MarshalText
-	keeps       bool         // its UnmarshalJSON is Unmarshal
-	want        string       // of a member of a union that keeps, the value of tag
-	twin        reflect.Type // of a struct with an Extra field, the same without methods
+	tag         string              // "type" of parts, "role" of messages: the field that must not change, as id must not
+	nilList     bool                // nil is written as []
+	decodes     bool                // it has an UnmarshalJSON
+	encodes     bool                // it, or a pointer to it, has a MarshalJSON or MarshalText
+	keeps       bool                // its UnmarshalJSON is Unmarshal
+	want        string              // of a member of a union that keeps, the value of tag
+	twin        func() reflect.Type // of a struct with an Extra field, the same without methods; else nil
 	kind        reflect.Kind
 	reader      reader
 	states      map[string]*plan // of a state, which has other fields in each status
@@ -47,8 +47,8 @@ type plan struct {
 	wire        reflect.Type     // of the plan of one status, the struct that has its fields
 	unions      []uintptr        // of a struct without Extra that decodes itself, the offsets of fields that are unions
 
-	parts   map[reflect.Type]*plan // of struct, the plans of its exported fields
-	shallow bool                   // a copy by assignment shares nothing that can change
+	members []memberMemory // of struct, all its fields
+	shallow bool           // a copy by assignment shares nothing that can change
 	memory  memory
 }
 
@@ -156,22 +156,50 @@ func shapeOf(t reflect.Type) shape {
 func (p *plan) compileStruct(building map[reflect.Type]*plan) {
 	p.shallow = true
 	p.byName = map[string]int{}
-	p.parts = map[reflect.Type]*plan{}
-	for _, f := range reflect.VisibleFields(p.typ) {
+	p.compileFields(p.typ, 0, nil, building)
+	if p.typ == reflect.TypeOf(contract.State) {
+		p.compileStates(building)
+	}
+	p.compileKeeping()
+	if p.extra != nil && p.decodes {
+		p.twin = sync.OnceValue(func() reflect.Type {
+			fields := make([]reflect.StructField, p.typ.NumField())
+			for i := range fields {
+				fields[i] = p.typ.Field(i)
+			}
+			return reflect.StructOf(fields)
+		})
+	}
+	for i := range p.fields {
+		if f := &p.fields[i]; f.plan.shape == shapeUnion && p.decodes && p.extra == nil {
+			p.unions = append(p.unions, f.offset)
+		}
+	}
+}
+
+// compileFields adds the fields of t, which is the type of the plan or of a struct that it embeds at the offset and index.
+func (p *plan) compileFields(t reflect.Type, offset uintptr, index []int, building map[reflect.Type]*plan) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		at, path := offset+f.Offset, append(index[:len(index):len(index)], i)
 		if f.Anonymous {
 			if u := unionOf(f.Type); u != nil {
 				p.tag = u.tag
 			}
+			if f.Type.Kind() == reflect.Struct {
+				p.compileFields(f.Type, at, path, building)
+				continue
+			}
+		}
+		if f.Anonymous || !f.IsExported() {
+			p.members = append(p.members, memberMemory{offset: at})
 			continue
 		}
-		if !f.IsExported() {
-			continue
-		}
-		field := planField{index: f.Index, offset: p.offset(f.Index), plan: compilePlan(f.Type, building)}
-		p.parts[f.Type] = field.plan
+		field := planField{index: path, offset: at, plan: compilePlan(f.Type, building)}
+		p.members = append(p.members, memberMemory{at, field.plan})
 		p.shallow = p.shallow && field.plan.shallow
 		if f.Name == "Extra" && f.Type.ConvertibleTo(reflect.TypeFor[Extra]()) {
-			p.extra, p.extraOffset = f.Index, field.offset
+			p.extra, p.extraOffset = path, at
 			continue
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -186,22 +214,6 @@ func (p *plan) compileStruct(building map[reflect.Type]*plan) {
 		field.omitZero = strings.Contains(options, "omitzero")
 		p.byName[name] = len(p.fields)
 		p.fields = append(p.fields, field)
-	}
-	if p.typ == reflect.TypeOf(contract.State) {
-		p.compileStates(building)
-	}
-	p.compileKeeping()
-	if p.extra != nil && p.decodes {
-		fields := make([]reflect.StructField, p.typ.NumField())
-		for i := range fields {
-			fields[i] = p.typ.Field(i)
-		}
-		p.twin = reflect.StructOf(fields)
-	}
-	for i := range p.fields {
-		if f := &p.fields[i]; f.plan.shape == shapeUnion && p.decodes && p.extra == nil {
-			p.unions = append(p.unions, f.offset)
-		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/jsonpointer"
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
@@ -20,11 +21,11 @@ func Restrict[C change](changes []C, writes []string) (kept []C, dropped []strin
 	}
 	var r restriction
 	for _, c := range as[Change](changes) {
-		if Covers(writes, c.Pointer) {
+		if jsonpointer.Covers(writes, c.Pointer) {
 			r.kept = append(r.kept, c)
 			continue
 		}
-		left := below(writes, c.Pointer)
+		left := jsonpointer.Below(writes, c.Pointer)
 		var object map[string]any
 		if len(left) > 0 && !c.Remove && jsontext.DecodeExact(c.Value, &object) != nil {
 			object = nil
@@ -61,8 +62,8 @@ func (r *restriction) members(pointer []byte, object map[string]any, fields []st
 		if len(r.kept) > MaxAnswerChanges {
 			break
 		}
-		at := appendSegment(pointer, key)
-		left := below(fields, string(at[len(pointer):]))
+		at := jsonpointer.Append(pointer, key)
+		left := jsonpointer.Below(fields, string(at[len(pointer):]))
 		if slices.Contains(left, "") {
 			if value, err := jsontext.Marshal(object[key]); err == nil {
 				r.kept = append(r.kept, Change{Pointer: string(at), Value: value})
@@ -78,16 +79,4 @@ func (r *restriction) members(pointer []byte, object map[string]any, fields []st
 	}
 	r.dropped, r.unnamed = r.dropped[:dropped], unnamed
 	return false
-}
-
-// below returns the rest of the fields that name the member at pointer or one below it, relative to it: empty for a field that covers the
-// member.
-func below(fields []string, pointer string) []string {
-	var out []string
-	for _, f := range fields {
-		if left, ok := remainder(f, pointer); ok {
-			out = append(out, left)
-		}
-	}
-	return out
 }

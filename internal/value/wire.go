@@ -73,7 +73,7 @@ func (p *plan) twinOf(v reflect.Value) any {
 	if p.twin == nil {
 		return v.Addr().Interface()
 	}
-	return reflect.NewAt(p.twin, v.Addr().UnsafePointer()).Interface()
+	return reflect.NewAt(p.twin(), v.Addr().UnsafePointer()).Interface()
 }
 
 // isString reports whether raw is the JSON of a string.

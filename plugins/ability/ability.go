@@ -55,6 +55,7 @@ type Options struct {
 type Caller struct {
 	SessionID string
 	Tool      sdk.ToolHost // nil outside of a tool call
+	User      sdk.AuthUser // nil outside of a sign-in
 }
 
 // Broker answers the requests of one plugin. Safe for use from many goroutines.

@@ -2,12 +2,12 @@ package anthropic
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -149,16 +149,16 @@ func setThinking(options sdk.Object, name string) bool {
 }
 
 var (
-	versionAfter  = regexp.MustCompile(`claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
-	versionBefore = regexp.MustCompile(`claude-(\d)(?:[-.](\d))?-[a-z]`)
+	versionAfter  = lazyregexp.New(`claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
+	versionBefore = lazyregexp.New(`claude-(\d)(?:[-.](\d))?-[a-z]`)
 )
 
 // claudeVersion returns the version in the name of a Claude model, such as 4.5 in claude-opus-4-5-20251101.
 func claudeVersion(name string) (major, minor int, ok bool) {
 	name = strings.ToLower(name)
-	m := versionAfter.FindStringSubmatch(name)
+	m := versionAfter().FindStringSubmatch(name)
 	if m == nil {
-		m = versionBefore.FindStringSubmatch(name)
+		m = versionBefore().FindStringSubmatch(name)
 	}
 	if m == nil {
 		return 0, 0, false

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -74,9 +75,9 @@ func (r *rule) setCopilot(provider *sdk.ProviderInfo) {
 }
 
 var (
-	gpt    = regexp.MustCompile(`gpt-(\d)(?:\.(\d+))?`)
-	claude = regexp.MustCompile(`claude-(?:[a-z]+-)?(\d)(?:[-.](\d)\d{0,1}(?:\D|$))?`)
-	gemini = regexp.MustCompile(`gemini-(\d)(?:\.(\d))?`)
+	gpt    = lazyregexp.New(`gpt-(\d)(?:\.(\d+))?`)
+	claude = lazyregexp.New(`claude-(?:[a-z]+-)?(\d)(?:[-.](\d)\d{0,1}(?:\D|$))?`)
+	gemini = lazyregexp.New(`gemini-(\d)(?:\.(\d))?`)
 )
 
 // version returns 100 times the version in the name, such as 502 for 5.2, or 0.
@@ -90,9 +91,9 @@ func (r *rule) version(expression *regexp.Regexp) int {
 	return 100*major + minor
 }
 
-func (r *rule) gptVersion() int    { return r.version(gpt) }
-func (r *rule) claudeVersion() int { return r.version(claude) }
-func (r *rule) geminiVersion() int { return r.version(gemini) }
+func (r *rule) gptVersion() int    { return r.version(gpt()) }
+func (r *rule) claudeVersion() int { return r.version(claude()) }
+func (r *rule) geminiVersion() int { return r.version(gemini()) }
 
 // openAI reports whether the package is for servers with OpenAI's own models.
 func (r *rule) openAI() bool {

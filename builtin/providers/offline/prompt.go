@@ -3,19 +3,19 @@ package offline
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // callLine is the beginning of a line that may be a tool call: a name and the start of an object.
-var callLine = regexp.MustCompile(`^[ \t]*([A-Za-z0-9_-]{1,64})[ \t]+\{`)
+var callLine = lazyregexp.New(`^[ \t]*([A-Za-z0-9_-]{1,64})[ \t]+\{`)
 
 // attached matches the beginning of a text that the host added to the prompt: a file or a directory.
 // Its lines are not the user's calls.
-var attached = regexp.MustCompile(`^<[a-z]+ path="`)
+var attached = lazyregexp.New(`^<[a-z]+ path="`)
 
 // prompt contains the calls found in a user message.
 type prompt struct {
@@ -38,7 +38,7 @@ func readPrompt(m *sdk.ModelMessage, tools []sdk.ToolDefinition) *prompt {
 func (p *prompt) read(text string, tools []sdk.ToolDefinition) {
 	for text != "" {
 		line, rest, _ := strings.Cut(text, "\n")
-		match := callLine.FindStringSubmatch(line)
+		match := callLine().FindStringSubmatch(line)
 		if match == nil {
 			text = rest
 			continue
@@ -111,7 +111,7 @@ func lastUser(messages []sdk.ModelMessage, end int) int {
 func userTexts(m *sdk.ModelMessage) []string {
 	var texts []string
 	for i := range m.Content {
-		if c := &m.Content[i]; c.Type == sdk.ContentText && !attached.MatchString(c.Text) {
+		if c := &m.Content[i]; c.Type == sdk.ContentText && !attached().MatchString(c.Text) {
 			texts = append(texts, c.Text)
 		}
 	}

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -38,9 +38,9 @@ func lastWords(req *sdk.ModelRequest) string {
 
 // The lines of a conversation in a request for a summary, see host/compact.go.
 var (
-	speaker = regexp.MustCompile(`^(user|assistant): ?(.*)`)
-	called  = regexp.MustCompile(`^(?:assistant: )?\[called ([A-Za-z0-9_-]+) `)
-	given   = regexp.MustCompile(`\(replies given: (\d+)\)`) // the line of a summary that preserves the position in a script
+	speaker = lazyregexp.New(`^(user|assistant): ?(.*)`)
+	called  = lazyregexp.New(`^(?:assistant: )?\[called ([A-Za-z0-9_-]+) `)
+	given   = lazyregexp.New(`\(replies given: (\d+)\)`) // the line of a summary that preserves the position in a script
 )
 
 // summary lists the user's messages and the tools called in the conversation that the request contains as text.
@@ -55,10 +55,10 @@ func summary(req *sdk.ModelRequest) string {
 			replies = n
 			continue
 		}
-		if m := called.FindStringSubmatch(line); m != nil {
+		if m := called().FindStringSubmatch(line); m != nil {
 			tools[m[1]]++
 		}
-		m := speaker.FindStringSubmatch(line)
+		m := speaker().FindStringSubmatch(line)
 		switch {
 		case m == nil && user:
 			asked[len(asked)-1] += " " + line
@@ -96,7 +96,7 @@ func writeSummary(asked []string, tools map[string]int, replies int) string {
 
 // repliesGiven returns the number in the last line of a summary.
 func repliesGiven(text string) (int, bool) {
-	m := given.FindStringSubmatch(text)
+	m := given().FindStringSubmatch(text)
 	if m == nil {
 		return 0, false
 	}

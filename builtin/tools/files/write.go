@@ -29,9 +29,10 @@ func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, t target, ar
 	if err != nil {
 		return nil, "", err
 	}
-	c := &change{target: t, old: now.info, before: now.content, after: []byte(args.Content), extra: sdk.Object{"exists": now.info != nil}}
+	c := &change{target: t, old: now.info, before: now.content, extra: sdk.Object{"exists": now.info != nil}}
 	lines := plural(countLines(args.Content), "line")
 	if now.info == nil {
+		c.after = []byte(args.Content)
 		return c, fmt.Sprintf("Created %s: %s.", t.name, lines), nil
 	}
 	if isBinary(t.real, now.content) && attachable(now.content) == "" {

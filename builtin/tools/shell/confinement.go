@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -53,7 +53,7 @@ func unconfinedRequest(args *bashArgs) *sdk.PermissionRequest {
 }
 
 // refusal matches what programs print when the system denies them access.
-var refusal = regexp.MustCompile(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|read-only file system|cross-device link|os error 13\b|errno 13\b`)
+var refusal = lazyregexp.New(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|read-only file system|cross-device link|os error 13\b|errno 13\b`)
 
 // refused reports whether an output looks like that of a program without access.
-func refused(output string) bool { return refusal.MatchString(output) }
+func refused(output string) bool { return refusal().MatchString(output) }

@@ -19,5 +19,5 @@ func Words(text string) (list [][]string, err error) {
 
 // IsBuiltin reports whether the shell itself runs a command, or none.
 func IsBuiltin(name string) bool {
-	return !plainName.MatchString(name) || programs()[name].has("builtin") || slices.Contains([]string{"echo", "printf", "true", "false", "pwd", "test", "["}, name)
+	return !plainName().MatchString(name) || programs()[name].has("builtin") || slices.Contains([]string{"echo", "printf", "true", "false", "pwd", "test", "["}, name)
 }

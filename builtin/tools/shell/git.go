@@ -7,10 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // gitWords returns a git command without its harmless global options -C, --no-pager and --no-optional-locks, and moves the base.
@@ -30,7 +30,7 @@ func (j *judge) gitWords(words []word) []word {
 }
 
 // newGit matches the versions that know safe.bareRepository, from 2.38 on.
-var newGit = regexp.MustCompile(`^git version (?:2\.(?:3[89]|[4-9]\d|\d{3})|[3-9]|\d\d)`)
+var newGit = lazyregexp.New(`^git version (?:2\.(?:3[89]|[4-9]\d|\d{3})|[3-9]|\d\d)`)
 
 // checkGit asks git for the settings of the repository that it finds from dir, for its hooks, and for its submodules, which git status enters.
 // It returns an error unless git runs nothing that these name. Where git finds no repository, it runs nothing.
@@ -43,7 +43,7 @@ func checkGit(ctx context.Context, dir string) error {
 	paths := strings.Split(strings.TrimSuffix(where, "\n"), "\n")
 	version, versionErr := askGit(ctx, dir, "version")
 	settings, settingsErr := askGit(ctx, dir, "config", "--list", "--includes", "--show-scope", "-z")
-	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !newGit.MatchString(version) {
+	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !newGit().MatchString(version) {
 		return fmt.Errorf("git older than 2.38, or a repository that git cannot read")
 	}
 	fields := strings.Split(settings, "\x00")

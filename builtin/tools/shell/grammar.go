@@ -3,9 +3,10 @@ package shell
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // simple is a simple command of the grammar: words without expansion, and the files that it reads and writes by redirection.
@@ -32,13 +33,13 @@ type word struct {
 // A word may be a pattern for the names of files. Redirections are >&1, >&2, and < > >> with a literal file; 1 or 2 may precede >. bash may
 // read any other text in a way that is not understood here. FuzzGrammar compares the words with those that bash passes on.
 var (
-	blank    = regexp.MustCompile(`^(?:[ \t]+(?:\\\n)?)*(?:#[^\n]*)?`)
-	operator = regexp.MustCompile(`^(?:&&|\|\||;|\||\n)`)
-	redirect = regexp.MustCompile(`^(?:[12]?>[>&]?|<)[ \t]*`)
-	part     = regexp.MustCompile(`^(?:([\w+.,:/@%^=!#\[\]*?{}~-]+)|\\([ -~])|'([^']*)'|"((?:[^"\\$` + "`" + `]|\$[ |)]|\\[^\n])*\$?)")`)
-	escaped  = regexp.MustCompile("\\\\([\"\\\\$`])") // within double quotes
-	tilde    = regexp.MustCompile(`(?:^|[=:])~`)
-	bracket  = regexp.MustCompile(`\x00[^/]*`) // a [ and the text behind it, which may match any text, so that its syntax need not be known
+	blank    = lazyregexp.New(`^(?:[ \t]+(?:\\\n)?)*(?:#[^\n]*)?`)
+	operator = lazyregexp.New(`^(?:&&|\|\||;|\||\n)`)
+	redirect = lazyregexp.New(`^(?:[12]?>[>&]?|<)[ \t]*`)
+	part     = lazyregexp.New(`^(?:([\w+.,:/@%^=!#\[\]*?{}~-]+)|\\([ -~])|'([^']*)'|"((?:[^"\\$` + "`" + `]|\$[ |)]|\\[^\n])*\$?)")`)
+	escaped  = lazyregexp.New("\\\\([\"\\\\$`])") // within double quotes
+	tilde    = lazyregexp.New(`(?:^|[=:])~`)
+	bracket  = lazyregexp.New(`\x00[^/]*`) // a [ and the text behind it, which may match any text, so that its syntax need not be known
 )
 
 // maxWords bounds the words of a text. Judging them takes time that grows with the square.
@@ -52,8 +53,8 @@ func parse(text string) (list []simple, err error) {
 	var now simple
 	words := 0
 	for rest := strings.TrimLeft(text, " \t\n"); ; {
-		rest = rest[len(blank.FindString(rest)):]
-		op := operator.FindString(rest)
+		rest = rest[len(blank().FindString(rest)):]
+		op := operator().FindString(rest)
 		if op == "" && rest != "" {
 			if rest, err = now.item(rest); err != nil {
 				return nil, err
@@ -79,7 +80,7 @@ func parse(text string) (list []simple, err error) {
 
 // item reads a redirection or a word and returns the text behind it.
 func (s *simple) item(text string) (string, error) {
-	arrow := redirect.FindString(text)
+	arrow := redirect().FindString(text)
 	both := strings.Contains(arrow, "&")
 	w, rest, err := readWord(text[len(arrow):])
 	switch {
@@ -102,8 +103,8 @@ func (s *simple) item(text string) (string, error) {
 func readWord(text string) (w word, rest string, err error) {
 	bare, glob := "", "" // bare has a quote for what is quoted
 	rest = text
-	for m := part.FindStringSubmatch(rest); m != nil; m = part.FindStringSubmatch(rest) {
-		quoted := m[2] + m[3] + escaped.ReplaceAllString(m[4], "$1")
+	for m := part().FindStringSubmatch(rest); m != nil; m = part().FindStringSubmatch(rest) {
+		quoted := m[2] + m[3] + escaped().ReplaceAllString(m[4], "$1")
 		w.text += m[1] + quoted
 		glob += strings.ReplaceAll(m[1], "[", "\x00") + escapeGlob(quoted)
 		bare += cmp.Or(m[1], "'")
@@ -114,11 +115,11 @@ func readWord(text string) (w word, rest string, err error) {
 	case w.source == "" || rest != "" && !strings.ContainsRune(" \t\n;|&", rune(rest[0])):
 		r, _ := utf8.DecodeRuneInString(rest)
 		return w, "", fmt.Errorf("an expansion, or syntax with the character %q", r)
-	case tilde.MatchString(bare),
+	case tilde().MatchString(bare),
 		w.text != "{}" && strings.ContainsAny(bare, "{}") && (strings.ContainsAny(bare+w.text, ",*?[") || strings.Contains(w.text, "..")):
 		return w, "", fmt.Errorf("~ or braces, which expand")
 	case strings.ContainsAny(bare, "*?") || strings.Contains(bare, "[") && strings.Contains(w.text, "]"):
-		w.glob = bracket.ReplaceAllString(glob, "*")
+		w.glob = bracket().ReplaceAllString(glob, "*")
 	}
 	return w, rest, nil
 }

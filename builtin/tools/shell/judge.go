@@ -7,11 +7,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -79,12 +79,12 @@ func (j *judge) cd(c *simple) error {
 	return nil
 }
 
-var plainName = regexp.MustCompile(`^(?:[\w./][\w./+@:-]*|\[)$`)
+var plainName = lazyregexp.New(`^(?:[\w./][\w./+@:-]*|\[)$`)
 
 // command judges the words of a command. It needs permission if asks is set, and not if the command that runs it was allowed to.
 func (j *judge) command(words []word, asks bool) error {
 	name := words[0].text
-	if words[0].glob != "" || !plainName.MatchString(name) {
+	if words[0].glob != "" || !plainName().MatchString(name) {
 		return fmt.Errorf("a command whose name is a pattern, an assignment or not one plain word")
 	}
 	j.imply("bash", normal(words), false)
@@ -141,12 +141,12 @@ func (j *judge) paths(words []word) error {
 }
 
 // separators part a word into what may be paths: --file=PATH, -IPATH, if=PATH, host:PATH, a,b, @PATH.
-var separators = regexp.MustCompile(`[=:,@]|^-+[A-Za-z]?|^-[^/.]+`)
+var separators = lazyregexp.New(`[=:,@]|^-+[A-Za-z]?|^-[^/.]+`)
 
 // path notes the paths outside of the project that a word names, as a whole or in part.
 func (j *judge) path(text string) error {
 	pieces := appendNew([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) }))
-	for _, at := range separators.FindAllStringIndex(text, -1) {
+	for _, at := range separators().FindAllStringIndex(text, -1) {
 		pieces = appendNew(pieces, []string{text[at[1]:]})
 	}
 	for i, piece := range pieces {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -72,12 +73,12 @@ var programs = sync.OnceValue(func() map[string]program {
 	return out
 })
 
-var versioned = regexp.MustCompile(`^(python3|pip3)\.\d+$`)
+var versioned = lazyregexp.New(`^(python3|pip3)\.\d+$`)
 
 // programOf returns what the table says about a command, and how many words name it; nil for a program that is not in the table. The error
 // says that nothing about it is harmless.
 func programOf(name string, words []word) (program, int, error) {
-	name = versioned.ReplaceAllString(name, "$1")
+	name = versioned().ReplaceAllString(name, "$1")
 	if programs()[name].has("builtin") {
 		return nil, 0, fmt.Errorf("the shell's own command %s", name)
 	}
@@ -96,11 +97,11 @@ func programOf(name string, words []word) (program, int, error) {
 	return found, keys, nil
 }
 
-var subcommand = regexp.MustCompile(`^[a-z][a-z0-9:_-]*$`)
+var subcommand = lazyregexp.New(`^[a-z][a-z0-9:_-]*$`)
 
 // narrowest returns the narrowest useful pattern for commands like this one; empty: none can be written.
 func (j *judge) narrowest(p program, keys int, words []word) string {
-	if p == nil && len(words) > 1 && subcommand.MatchString(words[1].text) && !exists(from(j.base, words[1].text)) || p.has("name") {
+	if p == nil && len(words) > 1 && subcommand().MatchString(words[1].text) && !exists(from(j.base, words[1].text)) || p.has("name") {
 		keys++
 	}
 	prefix, tail := sources(words[:min(max(keys, 1), len(words))]), " *"
@@ -114,7 +115,7 @@ func (j *judge) narrowest(p program, keys int, words []word) string {
 }
 
 // recursive matches options of grep and its kin that read the files of a directory, hidden ones too.
-var recursive = regexp.MustCompile(`^(-[A-Za-z]*[ru]|--recursive|--hidden)`)
+var recursive = lazyregexp.New(`^(-[A-Za-z]*[ru]|--recursive|--hidden)`)
 
 // program judges the words of a program in the table.
 func (j *judge) program(p program, keys int, words []word) error {
@@ -149,7 +150,7 @@ func (j *judge) program(p program, keys int, words []word) error {
 	if p.has("writes") || p.has("links") {
 		j.imply("edit", sdk.AnyFile, true)
 	}
-	if p.has("deep") && slices.ContainsFunc(args, func(w word) bool { return recursive.MatchString(w.text) }) {
+	if p.has("deep") && slices.ContainsFunc(args, func(w word) bool { return recursive().MatchString(w.text) }) {
 		for _, o := range append(operands, word{}) {
 			hidden, _ := filepath.Glob(escapeGlob(from(j.base, o.text)) + "/.env*") // a pattern that cannot be malformed
 			for _, file := range hidden {

@@ -65,9 +65,9 @@ func showPart(c *terminal.Screen, p sdk.Part, directory string) string {
 		return c.Paint(terminal.Dim, "attached "+terminal.OneLine(p.Filename)+" ("+terminal.OneLine(p.Mime)+")")
 	case *sdk.ToolPart:
 		if p.State.Open() {
-			return "… " + terminal.Visible(p.Tool) + " " + subject(&p.State, directory)
+			return "… " + terminal.Visible(p.Tool) + " " + Subject(&p.State, directory)
 		}
-		return toolLine(c, p, directory, 0)
+		return toolLine(c, p, directory, 0, false)
 	case *sdk.RetryPart:
 		return c.Paint(terminal.Yellow, fmt.Sprintf("try %d failed: %s", p.Attempt, Clip(terminal.OneLine(p.Error.Error()), errorLength)))
 	case *sdk.SubtaskPart:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/markdown"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -21,14 +22,15 @@ const (
 	silence = 2 * time.Second
 )
 
-// Text shows a turn as text. On a terminal, the answer appears as it arrives, with the tool calls in between. Otherwise, each
-// tool call is a line on stderr, and at the end the answer goes to stdout.
+// Text shows a turn as text. On a terminal, the answer appears as it arrives, block by block, with the tool calls in between. The block that
+// is not complete is shown in the live lines. Otherwise, each tool call is a line on stderr, and at the end the answer goes to stdout.
 type Text struct {
 	s      *terminal.Screen
 	answer io.Writer // stdout
 	footer io.Writer // stderr
 	turn   *Turn
 	quiet  bool
+	rich   bool // Markdown is rendered, and the output of tools is shown
 	f      *follower
 	now    func() time.Time
 
@@ -49,6 +51,7 @@ type streamed struct {
 		io.Writer
 		Sum(b []byte) []byte
 	}
+	blocks *markdown.Stream // nil: it is shown as it is
 }
 
 func newStreamed(id string) *streamed { return &streamed{id: id, written: sha256.New()} }
@@ -88,7 +91,7 @@ type openCall struct {
 // footer. quiet leaves only the answer.
 func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet bool) *Text {
 	return &Text{
-		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, f: newFollower(turn.Session.ID), now: time.Now,
+		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, rich: s.Streams && s.Rich && !turn.Raw, f: newFollower(turn.Session.ID), now: time.Now,
 		calls: map[string]*openCall{}, finished: map[string]bool{},
 	}
 }
@@ -141,16 +144,23 @@ func (v *Text) template(p sdk.Object) {
 // line writes a line, unless only the answer is wanted.
 func (v *Text) line(text string) {
 	if !v.quiet {
-		v.s.Line(text)
+		v.s.Line(v.wrap(text))
 	}
+}
+
+// wrap breaks a line about the turn at spaces if it is shown on a terminal.
+func (v *Text) wrap(text string) string {
+	if !v.rich {
+		return text
+	}
+	return terminal.Wrap(text, v.columns())
 }
 
 func (v *Text) delta(d *sdk.PartDelta) {
 	v.heard()
 	switch {
 	case v.text != nil && d.PartID == v.text.id:
-		v.text.write(d.Delta)
-		v.s.Stream(terminal.Prose(d.Delta))
+		v.write(d.Delta)
 	case v.thinking != nil && d.PartID == v.thinking.id:
 		v.thinking.write(d.Delta)
 	case d.Field == "raw":
@@ -203,23 +213,58 @@ func (v *Text) textPart(p *sdk.TextPart) {
 		if closed && p.Ignored || v.finished[p.ID] {
 			return
 		}
-		v.text = newStreamed(p.ID)
-		v.text.write(p.Text)
-		v.s.Stream(terminal.Prose(p.Text))
+		v.begin(p.ID)
+		v.write(p.Text)
 	}
 	if !closed {
 		return
 	}
 	same := v.text.is(p.Text)
-	v.text = nil
+	v.endText()
 	v.finished[p.ID] = true
 	if !p.Ignored && !same {
 		v.line(v.s.Paint(terminal.Dim, "a plugin changed this text; it now reads:"))
-		v.s.Stream(terminal.Prose(p.Text))
+		v.begin(p.ID)
+		v.write(p.Text)
+		v.endText()
 	}
-	if !strings.HasSuffix(p.Text, "\n") {
+	if !v.rich && !strings.HasSuffix(p.Text, "\n") {
 		v.s.Stream("\n")
 	}
+}
+
+// begin begins a block of the answer.
+func (v *Text) begin(id string) {
+	v.endText()
+	v.text = newStreamed(id)
+	if v.rich {
+		v.text.blocks = markdown.NewStream(v.columns(), v.s.Style())
+		v.s.Flow([]string{}, nil)
+	}
+}
+
+// columns is the width of text: the last column stays free, because some terminals break lines there.
+func (v *Text) columns() int { return v.s.Width() - 1 }
+
+// write shows a piece of the current block of the answer.
+func (v *Text) write(text string) {
+	v.text.write(text)
+	if !v.rich {
+		v.s.Stream(terminal.Prose(text))
+		return
+	}
+	v.text.blocks.Resize(v.columns())
+	v.text.blocks.Write(text)
+	v.s.Flow(v.text.blocks.Take(), v.live())
+}
+
+// endText ends the current block of the answer, if there is one.
+func (v *Text) endText() {
+	if v.text != nil && v.rich {
+		v.text.blocks.Close()
+		v.s.Flow(v.text.blocks.Take(), v.live())
+	}
+	v.text = nil
 }
 
 // reasoningPart shows the beginning of finished reasoning.
@@ -264,7 +309,13 @@ func (v *Text) toolPart(p *sdk.ToolPart) {
 		v.refused++
 	}
 	v.draw()
-	v.line(toolLine(v.s, p, v.turn.Directory, v.f.depth(p.SessionID)))
+	depth := v.f.depth(p.SessionID)
+	v.line(toolLine(v.s, p, v.turn.Directory, depth, v.rich))
+	if v.rich && depth == 0 {
+		for _, line := range outputLines(v.s, p, v.columns()) {
+			v.line(line)
+		}
+	}
 }
 
 func (v *Text) status(p *sdk.SessionStatusInfo) {
@@ -275,7 +326,8 @@ func (v *Text) status(p *sdk.SessionStatusInfo) {
 		}
 		return
 	}
-	v.text, v.thinking, v.asked = nil, nil, time.Time{}
+	v.endText()
+	v.thinking, v.asked = nil, time.Time{}
 	status := p.Status
 	if p.SessionID == v.f.root {
 		v.retry = &status
@@ -325,10 +377,30 @@ func (v *Text) Tick(now time.Time) {
 
 // draw shows running work in the live lines.
 func (v *Text) draw() {
-	if !v.s.Live || v.quiet {
-		return
+	if v.s.Live && !v.quiet {
+		v.s.BottomLines(v.live())
 	}
-	now := v.now()
+}
+
+// live returns the live lines: the end of the block that is being written, and running work.
+func (v *Text) live() []string {
+	if !v.s.Live {
+		return nil
+	}
+	var work []string
+	if !v.quiet {
+		work = v.work(v.now())
+	}
+	if v.text == nil || v.text.blocks == nil {
+		return work
+	}
+	open := v.text.blocks.Open()
+	room := max(terminal.MaxLive-len(work), 0)
+	return append(slices.Clone(open[max(len(open)-room, 0):]), work...)
+}
+
+// work returns the lines of running work.
+func (v *Text) work(now time.Time) []string {
 	var lines []string
 	if v.thinking != nil {
 		tail := terminal.OneLine(v.thinking.tail)
@@ -348,11 +420,12 @@ func (v *Text) draw() {
 		wait := max(time.UnixMilli(v.retry.Next).Sub(now), 0)
 		lines = append(lines, v.s.Paint(terminal.Dim, "next attempt in "+Duration(roughly(wait))))
 	}
-	v.s.BottomLines(lines)
+	return lines
 }
 
 // Finish writes the answer if it was not streamed, and the figures of the turn.
 func (v *Text) Finish(o *Outcome) error {
+	v.endText()
 	v.s.BottomLines(nil)
 	if err := v.writeAnswer(o); err != nil {
 		return err
@@ -364,13 +437,13 @@ func (v *Text) Finish(o *Outcome) error {
 		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows the rule that would allow it\n", was(v.refused, "tool call"))
 	}
 	if a, ok := o.Message.Info.(*sdk.AssistantMessage); ok && a.Finish == sdk.FinishLength && o.Err == nil {
-		remedy := `tenon run -c "go on" continues it`
+		remedy := `tenon run -c "continue"`
 		if v.turn.InChat {
-			remedy = `"go on" continues it`
+			remedy = `"continue"`
 		}
-		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; "+remedy)
+		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; get the rest with "+remedy)
 	}
-	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.figures(o)))
+	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.wrap(v.figures(o))))
 	return v.s.Failed()
 }
 
@@ -430,7 +503,11 @@ func (v *Text) figures(o *Outcome) string {
 		words = append(words, Money(t.cost))
 	}
 	words = append(words, Duration(o.Took.Round(time.Millisecond)))
-	if !v.turn.InChat {
+	switch {
+	case v.turn.InChat:
+	case v.rich:
+		words = append(words, "continue with: tenon run -c")
+	default:
 		words = append(words, "continue: tenon run -s "+v.f.root)
 	}
 	return strings.Join(words, " · ")

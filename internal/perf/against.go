@@ -1,0 +1,103 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/tenonhq/tenon/internal/fakellm"
+)
+
+// againstSteps is the number of steps of a turn that is compared. The first ones are not counted: they load what a turn needs once.
+const (
+	againstSteps  = 24
+	againstWarmup = 4
+)
+
+// work is what each step of a compared turn does: calls of tenon's tools, and the same for the bare client.
+type work struct {
+	name, goal string
+	calls      func(i int) []fakellm.ToolCall
+	bare       []string // arguments of the bare client after the address and the file of requests
+}
+
+// against compares the steps of turns with those of a bare client that sends the same requests, and reads the same files or starts the
+// same commands, unconfined. Both take turns on the same machine in the same run.
+func (b *bench) against(ctx context.Context) error {
+	shell := func(i, n int) (calls []fakellm.ToolCall) {
+		for k := range n {
+			calls = append(calls, fakellm.ToolCall{Name: "bash", Args: fmt.Sprintf(`{"command":"echo %d.%d","description":"echo"}`, i, k)})
+		}
+		return calls
+	}
+	for _, w := range []work{
+		{"read step", "under 1.5 ms", func(i int) []fakellm.ToolCall {
+			return []fakellm.ToolCall{{Name: "read", Args: fmt.Sprintf(`{"filePath":"f%d.txt"}`, i)}}
+		}, []string{"read", "f0.txt"}},
+		{"shell step, confined", "at most 2.6 times", func(i int) []fakellm.ToolCall { return shell(i, 1) }, []string{"1", "echo x"}},
+		{"step of ten parallel shell calls", "at most 2.3 times", func(i int) []fakellm.ToolCall { return shell(i, 10) }, []string{"10", "echo x"}},
+	} {
+		var ours, bare []float64
+		for range b.runs {
+			t, u, err := b.compare(ctx, &w)
+			if err != nil {
+				return fmt.Errorf("%s: %w", w.name, err)
+			}
+			ours, bare = append(ours, t...), append(bare, u...)
+		}
+		report(w.name, ms(medianOf(ours)), w.goal)
+		report("  over the bare client's", fmt.Sprintf("%.2f of %s", medianOf(ours)/medianOf(bare), ms(medianOf(bare))), "-")
+	}
+	return nil
+}
+
+// compare runs one turn of tenon and then of the bare client, and returns the times of their steps.
+func (b *bench) compare(ctx context.Context, w *work) (ours, bare []float64, err error) {
+	home, err := b.home()
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range againstSteps {
+		if err := os.WriteFile(filepath.Join(home, project, fmt.Sprintf("f%d.txt", i)), bytes.Repeat([]byte("a line of text\n"), 100), 0o600); err != nil {
+			return nil, nil, err
+		}
+	}
+	file := filepath.Join(home, "requests")
+	for _, run := range []func(srv *fakellm.Server) error{
+		func(srv *fakellm.Server) error {
+			if _, err := b.runIn(ctx, srv, home, "go"); err != nil {
+				return err
+			}
+			var bodies bytes.Buffer
+			for _, r := range turnRequests(srv) {
+				bodies.Write(append(bytes.TrimSpace(r.Raw), '\n'))
+			}
+			if bytes.Contains(bodies.Bytes(), []byte("(refused by ")) {
+				return errors.New("tenon refused calls")
+			}
+			return os.WriteFile(file, bodies.Bytes(), 0o600)
+		},
+		func(srv *fakellm.Server) error {
+			_, err := b.process(ctx, srv, home, b.bare, append([]string{srv.URL(), file}, w.bare...)...)
+			return err
+		},
+	} {
+		srv, err := serve(againstSteps, w.calls)
+		if err != nil {
+			return nil, nil, err
+		}
+		err = run(srv)
+		gaps, timesErr := stepTimes(turnRequests(srv), againstSteps)
+		srv.Close()
+		if err != nil || timesErr != nil {
+			return nil, nil, errors.Join(err, timesErr)
+		}
+		ours, bare = bare, gaps[againstWarmup:]
+	}
+	return ours, bare, nil
+}
