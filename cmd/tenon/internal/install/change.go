@@ -293,7 +293,18 @@ func rollbackCommand(a *cli.App) *cobra.Command {
 				for _, line := range difference(from, to) {
 					a.Screen.Line(terminal.Visible(line))
 				}
-				a.Screen.Line("content that you approved last stays approved; tenon plugin sync asks about the rest")
+				for _, p := range to.Plugins {
+					if old := from.Find(p.Name); old != nil && old.Digest == p.Digest {
+						continue
+					}
+					restored, err := j.loader.Restore(cmd.Context(), plugins.Installed{Plugin: p, Lock: j.target.Path, Project: j.target.Project})
+					if err != nil {
+						return err
+					}
+					if !restored {
+						a.Screen.Line(terminal.Visible(p.Name) + " is not approved; tenon plugin sync asks about it")
+					}
+				}
 				return nil
 			})
 		},

@@ -130,12 +130,12 @@ func (v *Text) Event(e *sdk.Event) {
 	}
 }
 
-// template shows a shell command in the template of a command before permission for it is requested.
+// template shows a shell command in the template of a command before permission for it is requested; not one that the user typed.
 func (v *Text) template(p sdk.Object) {
 	from, _ := p["template"].(string)
 	input, _ := p["input"].(json.RawMessage)
 	var args struct{ Command string }
-	if from == "" || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
+	if !strings.HasPrefix(from, "/") || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
 		return
 	}
 	v.line(v.s.Paint(terminal.Dim, terminal.Visible(from)+" runs "+terminal.OneLine(args.Command)))
@@ -430,7 +430,7 @@ func (v *Text) Finish(o *Outcome) error {
 	if err := v.writeAnswer(o); err != nil {
 		return err
 	}
-	if v.quiet || o.Message == nil {
+	if v.quiet || o.Message == nil || o.Message.Info.Role() == sdk.RoleUser { // without an answer
 		return v.s.Failed()
 	}
 	if v.refused > 0 {
