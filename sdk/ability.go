@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 	"unicode/utf8"
 )
@@ -60,6 +61,7 @@ type FetchRequest struct {
 	Headers   map[string]string `json:"headers,omitempty"`
 	Body      Bytes             `json:"body,omitempty"`
 	TimeoutMS int64             `json:"timeout,omitempty"` // milliseconds; default and maximum: the rest of the call
+	Stream    bool              `json:"stream,omitempty"`  // the body is read in pieces, see StreamFetcher; Fetch ignores it
 }
 
 // FetchResponse is the response to a FetchRequest, of any status.
@@ -67,6 +69,13 @@ type FetchResponse struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"` // names in lower case
 	Body    Bytes             `json:"body"`
+	Stream  int64             `json:"stream,omitempty"` // number of the stream of the body; 0: the body is Body
+}
+
+// StreamFetcher is a Fetcher whose answers can be read while they arrive. Only plugins that are not compiled in have it.
+type StreamFetcher interface {
+	// FetchStream returns the response without its body, and the body, which ends with the call of the plugin. The caller closes it.
+	FetchStream(ctx context.Context, req *FetchRequest) (*FetchResponse, io.ReadCloser, error)
 }
 
 // ToolRequest requests a tool call on behalf of a session.
@@ -104,7 +113,8 @@ type EventSource interface {
 	Events(ctx context.Context, size int) <-chan Event
 }
 
-// SampleRequest is a request to the user's model for one answer, without tools.
+// SampleRequest is a request to the user's model for one answer. Messages of the assistant may have calls of earlier answers, as tool parts
+// with their results.
 type SampleRequest struct {
 	SessionID   string             `json:"sessionID,omitempty"`
 	System      string             `json:"system,omitempty"`
@@ -113,13 +123,24 @@ type SampleRequest struct {
 	Temperature *float64           `json:"temperature,omitempty"`
 	Models      []string           `json:"models,omitempty"` // preferred models; the host may choose another
 	Small       bool               `json:"small,omitempty"`  // the small model is sufficient
+	// Tools are those that the model may call. The host runs none of them: the calls are part of the answer.
+	Tools      []ToolDefinition `json:"tools,omitempty"`
+	ToolChoice string           `json:"toolChoice,omitempty"` // as in ModelRequest
 }
 
 // SampleResult is the model's answer.
 type SampleResult struct {
-	Text         string `json:"text"`
-	Model        string `json:"model"`        // provider/model
-	FinishReason string `json:"finishReason"` // stop, length, …
+	Text         string       `json:"text"`
+	Model        string       `json:"model"`        // provider/model
+	FinishReason string       `json:"finishReason"` // stop, length, …
+	Calls        []SampleCall `json:"calls,omitempty"`
+}
+
+// SampleCall is a call of one of the tools of a SampleRequest.
+type SampleCall struct {
+	ID   string          `json:"id"` // unique in the answer
+	Tool string          `json:"tool"`
+	Args json.RawMessage `json:"args"` // an object; not checked against the tool's schema
 }
 
 // Sampler sends requests to the user's model. The host asks for permission first, with the permission key "sampling" and the plugin's name
