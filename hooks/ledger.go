@@ -182,8 +182,8 @@ func (l *Ledger) add(e *Entry) {
 	l.chunks[last] = append(l.chunks[last], *e)
 }
 
-// shortHash names a JSON text in the ledger.
-func shortHash(raw json.RawMessage) string {
+// Hash returns the hash of a JSON text in the ledger, or "" for nil.
+func Hash(raw json.RawMessage) string {
 	if raw == nil {
 		return ""
 	}

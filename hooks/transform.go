@@ -132,7 +132,7 @@ func apply(v any, changes []sdk.Change, ledger bool) (made []EntryChange, err er
 	}
 	for i, place := range places {
 		if !bytes.Equal(old[i], is[i]) {
-			made = append(made, EntryChange{place, shortHash(old[i]), shortHash(is[i])})
+			made = append(made, EntryChange{place, Hash(old[i]), Hash(is[i])})
 		}
 	}
 	return made, nil

@@ -110,3 +110,19 @@ func (h *Host) Uncompact(ctx context.Context, session string) error {
 		return stateDone, err
 	})
 }
+
+// SetTitle changes the title of a session. Errors: as Prompt.
+func (h *Host) SetTitle(ctx context.Context, session, title string) error {
+	return h.do(ctx, session, func(_ context.Context, t *turn) (state, error) {
+		t.c.UpdateSession(func(s *sdk.Session) { s.Title = title })
+		return stateDone, nil
+	})
+}
+
+// DeleteSession deletes a session and its subagents' sessions. Errors: ErrBusy, and those of the store.
+func (h *Host) DeleteSession(ctx context.Context, session string) error {
+	if h.runner(session) != nil {
+		return fmt.Errorf("session %s: %w", session, ErrBusy)
+	}
+	return h.opts.Store.Delete(ctx, session)
+}

@@ -57,7 +57,7 @@ type Options struct {
 	// key from Environ.
 	Foreign map[string]string
 	// SignIn adds the user's stored credentials to a provider, as model.Options.SignIn says.
-	SignIn func(info *sdk.ProviderInfo) (source string)
+	SignIn func(*model.SignInRequest) (source string)
 	// Own is what the user's own configuration, without files of the repository, says about providers, models, agents and commands.
 	// Nil: files of the repository say nothing about those.
 	Own *sdk.Config
@@ -95,7 +95,7 @@ type Host struct {
 	bus       *live.Bus
 	asks      *permission.Asks
 	policy    permission.Policy
-	approvals permission.Approvals
+	approvals *permission.Approvals
 
 	// Both end in Close: besideCtx, for requests beside turns, first.
 	ctx, besideCtx       context.Context
@@ -119,7 +119,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.New("host: Config, Store, Logger and Project are required")
 	}
 	h := &Host{
-		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(), approvals: permission.Approvals{Store: o.Store, Project: o.Project},
+		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(), approvals: &permission.Approvals{Store: o.Store, Project: o.Project},
 		policy: o.Policy,
 
 		runners: map[string]*runner{},
@@ -183,6 +183,9 @@ func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, e
 func (h *Host) Session(ctx context.Context, id string) (*sdk.Session, error) {
 	return h.sessions.Find(ctx, id)
 }
+
+// Unreachable reports whether a turn failed because the provider's host is unknown or refuses connections.
+func Unreachable(err error) bool { return model.Unreachable(err) }
 
 // Fork makes a new session that begins with the messages of another one before messageID; see sessions.Keeper.
 func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {

@@ -48,7 +48,7 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	}
 	if d.Final || d.Implied || r.Verbatim != "" {
 		r.Always = []string{} // it would not count
-	} else if granted, err := h.approvals.Cover(ctx, &r); granted || err != nil {
+	} else if granted, err := h.approved(ctx, &r); granted || err != nil {
 		return err
 	}
 	// A model that runs in circles, or wants out of the sandbox, is what nobody watches for in an automatic run: only a rule lets it.
@@ -62,7 +62,41 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		}
 		return t.Rules.Headless(&r)
 	}
+	describe(r.Metadata, tool, o)
 	return h.asks.Permission(ctx, r, d.Final, !t.g.Config.Experimental.ContinueLoopOnDeny, t.tell)
+}
+
+// describe adds to the metadata of a request which tool asks, and of which MCP server it is.
+func describe(metadata sdk.Object, tool string, o sdk.Origin) {
+	if tool != "" {
+		metadata["tool"] = tool
+	}
+	if o.Server != "" {
+		metadata["server"] = o.Server
+	}
+}
+
+// approved reports whether the user allowed the request before, in this session or in the project.
+func (h *Host) approved(ctx context.Context, r *sdk.PermissionRequest) (bool, error) {
+	root, err := h.rootOf(ctx, r.SessionID)
+	if err != nil {
+		return false, err
+	}
+	if h.approvals.Covers(root, r) {
+		return true, nil
+	}
+	return h.approvals.Cover(ctx, r)
+}
+
+// rootOf returns the session at the top of a subagent's session.
+func (h *Host) rootOf(ctx context.Context, session string) (string, error) {
+	for {
+		s, err := h.Session(ctx, session)
+		if err != nil || s.ParentID == "" {
+			return session, err
+		}
+		session = s.ParentID
+	}
 }
 
 // gate asks the plugins. Their answer holds for this call alone.
@@ -104,6 +138,41 @@ func (h *Host) ReplyPermission(id string, reply sdk.Reply, message string) error
 		h.asks.Grant(rules.Approve)
 	}
 	return err
+}
+
+// AllowInSession answers a permission request with yes, and allows its Always patterns in the session and its subagents until the
+// host ends. Requests of the session that wait and pass now are granted. Errors: ErrNotFound when the request does not wait.
+func (h *Host) AllowInSession(id string) error {
+	r, err := h.asks.ReplyPermission(id, sdk.ReplyOnce, "")
+	if err != nil {
+		return err
+	}
+	root, err := h.rootOf(h.ctx, r.SessionID)
+	if err != nil {
+		return err
+	}
+	h.approvals.Allow(root, r.Permission, r.Always...)
+	h.grantWaiting(root)
+	return nil
+}
+
+// AcceptEdits sets whether files may be edited in a session and its subagents without asking, until the host ends. Files that
+// programs run by themselves, and what rules deny, are not affected.
+func (h *Host) AcceptEdits(session string, on bool) {
+	if !on {
+		h.approvals.Revoke(session, "edit", "*")
+		return
+	}
+	h.approvals.Allow(session, "edit", "*")
+	h.grantWaiting(session)
+}
+
+// grantWaiting grants requests that wait and that are allowed in the session now.
+func (h *Host) grantWaiting(root string) {
+	h.asks.Grant(func(r *sdk.PermissionRequest) bool {
+		owner, err := h.rootOf(h.ctx, r.SessionID)
+		return err == nil && owner == root && h.approvals.Covers(root, r)
+	})
 }
 
 // Permissions lists the requests that wait.

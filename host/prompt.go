@@ -34,6 +34,9 @@ type PromptInput struct {
 	System  string            `json:"system,omitempty"`
 	Tools   map[string]bool   `json:"tools,omitempty"`
 	NoReply bool              `json:"noReply,omitempty"` // store it and do not ask the model
+	// Shell says that Text is a shell command: it runs as a call of the bash tool, permissions included, and the prompt consists of it
+	// and its output. Use it with NoReply.
+	Shell bool `json:"shell,omitempty"`
 }
 
 // prepare turns the next prompt into a user message. A prompt that comes while a turn runs and cannot be
@@ -84,6 +87,9 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	command, err := input.Expand(ctx, t.g, in.Command, in.Text)
 	if err != nil {
 		return stateDone, err
+	}
+	if in.Shell {
+		command = input.ShellLine(in.Text)
 	}
 	u, err := t.open(ctx, q.id, &in, command)
 	if err != nil {
@@ -259,7 +265,7 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input
 	}
 	parts, err := r.Parts(ctx, in.Text, command, in.Parts)
 	ask.StoreEntries(t.c, t.g, u.ID, t.Purpose, entries)
-	if err != nil || command == nil {
+	if err != nil || command == nil || command.IsShellLine() {
 		return parts, err
 	}
 	if t.delegate != "" {

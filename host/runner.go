@@ -108,6 +108,55 @@ func (h *Host) submit(ctx context.Context, in PromptInput, g *generation.Set) (*
 	return q, err
 }
 
+// Submit is Prompt in two steps: it returns once the prompt is the session's, and Waiting lists it if the session is busy. wait waits for
+// the answer.
+func (h *Host) Submit(ctx context.Context, in PromptInput) (wait func(context.Context) (*sdk.MessageWithParts, error), err error) {
+	q, err := h.submit(ctx, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	return q.wait, nil
+}
+
+// Waiting is a prompt that waits for the session to be free.
+type Waiting struct {
+	ID    string
+	Input PromptInput
+}
+
+// Waiting lists the prompts of a session that wait, oldest first.
+func (h *Host) Waiting(session string) []Waiting {
+	r := h.runner(session)
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []Waiting
+	for _, q := range r.queue {
+		if q.job == nil {
+			out = append(out, Waiting{ID: q.id, Input: q.input})
+		}
+	}
+	return out
+}
+
+// Withdraw takes back a prompt that waits. Its Prompt call returns with the turn. Errors: ErrNotFound when it does not wait any more.
+func (h *Host) Withdraw(session, id string) error {
+	if r := h.runner(session); r != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, q := range r.queue {
+			if q.id == id && q.job == nil {
+				// The runner takes it out of the store's queue when it comes to it.
+				q.job = func(context.Context, *turn) (state, error) { return stateDone, nil }
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("waiting prompt %q: %w", id, ErrNotFound)
+}
+
 // Abort ends the turn of the session, if one runs; prompts that wait are answered after it. It reports
 // whether there was a turn to end.
 func (h *Host) Abort(session string) bool {

@@ -227,7 +227,7 @@ func (s *fakeServer) tools() []any {
 	list := []any{tool("echo", `{"type":"object","properties":{"text":{"type":"string","x-keep":true}},"required":["text"],"$defs":{"a":{}}}`)}
 	for _, name := range []string{
 		"count", "never", "die", "env", "image", "fails", "structured", "badly structured", "progress", "ask", "sample", "roots",
-		"big", "utf8", "hook", "links", "change", "pid", "child", "touch",
+		"big", "utf8", "hook", "links", "change", "pid", "child", "touch", "gate",
 	} {
 		list = append(list, tool(name, anyObject))
 	}
@@ -317,6 +317,13 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 		}
 		raw, _ := json.Marshal(map[string]any{"value": in.Value})
 		s.reply(id, text(string(raw)))
+	case "gate": // requires that the user opens an address before the first call with a text
+		if raw, _ := os.ReadFile(os.Getenv("COUNT")); strings.Contains(string(raw), a.Text+"\n") {
+			s.reply(id, text("open"))
+			return
+		}
+		appendLine(os.Getenv("COUNT"), a.Text)
+		s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"first visit","data":{"elicitations":[{"mode":"url","message":"Go","elicitationId":"1","url":"https://a.example/x"}]}}}`, id))
 	case "touch":
 		s.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":%q}}`, a.Text))
 		s.reply(id, text("touched"))

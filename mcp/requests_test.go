@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -144,5 +145,28 @@ func TestQuestions(t *testing.T) {
 	}
 	if want := []string{"Ann", "30", "9.5", "Yes", "Red"}; !slices.Equal(defaults, want) {
 		t.Errorf("defaults %q, want %q", defaults, want)
+	}
+}
+
+// A server that requires a visit to an address before a call (-32042) gets the call again once the user has opened the address.
+func TestVisitBeforeACall(t *testing.T) {
+	t.Parallel()
+	p := ready(t, newTestHost(t), fake(t, "plain", "COUNT="+filepath.Join(t.TempDir(), "count")))
+	for answer, want := range map[string]string{"Yes": "open", "No": "requires a visit to https://a.example/x first"} {
+		asked := ""
+		h := &toolHost{answers: func(q []sdk.Question) ([][]string, error) {
+			asked = q[0].Question
+			return [][]string{{answer}}, nil
+		}}
+		r, err := runOn(t.Context(), t, p, "fake_gate", `{"text":"`+answer+`"}`, h)
+		if err != nil {
+			r = &sdk.ToolResult{Output: err.Error()}
+		}
+		if !strings.Contains(r.Output, want) || (err == nil) != (answer == "Yes") {
+			t.Errorf("%s: result %q, %v, want %q", answer, r.Output, err, want)
+		}
+		if !strings.Contains(asked, "https://a.example/x") {
+			t.Errorf("the question is %q, want the address in it", asked)
+		}
 	}
 }

@@ -190,6 +190,22 @@ type definition struct {
 	Hooks     []sdk.MCPHookConfig `json:"hooks,omitempty"`
 }
 
+// Grant adds variables to the environment of a local server. They are not part of its definition: they may be secrets, and change.
+func (s *Server) Grant(env map[string]string) {
+	if len(env) == 0 {
+		return
+	}
+	if s.written == nil {
+		written := *s
+		s.written = &written
+	}
+	s.Env = maps.Clone(s.Env)
+	if s.Env == nil {
+		s.Env = map[string]string{}
+	}
+	maps.Copy(s.Env, env)
+}
+
 // Definition returns the part of the configuration that the user approves, in a canonical form for display and hashing. It contains the
 // names of variables (${TOKEN}), not their values; other text is unchanged. The content of files on the command line is not
 // part of it: for a server of a project, the caller adds that.

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/source"
 )
 
 // Places of plugins.
@@ -36,7 +37,28 @@ func (l *Loader) discover(installed []Installed) (items []*Item, warnings []stri
 	for _, dir := range l.projectDirs() {
 		d.folder(filepath.Join(dir, projectTenon, pluginsDir), placeProject)
 	}
+	if l.opts.Accepts != nil {
+		for _, i := range d.items {
+			l.accept(i)
+		}
+	}
 	return d.items, d.warnings
+}
+
+// accept rejects an item that the policy does not permit.
+func (l *Loader) accept(i *Item) {
+	r, signer := source.Ref{Kind: source.Path, URL: i.source}, ""
+	err := error(nil)
+	if i.installed != nil {
+		signer = i.installed.Signer
+		r, err = i.installed.Resolved(filepath.Dir(i.installed.Lock), l.opts.Project.Home)
+	}
+	if err == nil {
+		err = l.opts.Accepts(r, signer)
+	}
+	if err != nil && i.usable() {
+		i.reject(err)
+	}
 }
 
 // projectDirs lists the directories from the root of the project down to the working directory.

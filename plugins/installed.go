@@ -46,7 +46,7 @@ func (l *Loader) readInstalled() ([]Installed, error) {
 		if path == "" {
 			continue
 		}
-		f, err := pins.Read(path)
+		f, err := l.History().Read(path)
 		if err != nil {
 			return nil, err
 		}
@@ -77,9 +77,11 @@ func (d *discovery) installed(list []Installed) {
 
 // openInstalled finds the content of an installed item. Nothing is fetched.
 func (l *Loader) openInstalled(ctx context.Context, i *Item) (err error) {
-	i.sealed, err = l.vault.Open(ctx, i.Digest)
+	if i.Digest != "" { // else it is made on each machine, and not yet on this one
+		i.sealed, err = l.vault.Open(ctx, i.Digest)
+	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case i.Digest == "", errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%w: %s of %s; run: tenon plugin sync", ErrNotFetched, i.Path, i.From)
 	case errors.Is(err, trust.ErrChanged):
 		return fmt.Errorf("%w; run: tenon plugin sync", err)
@@ -92,6 +94,33 @@ func (l *Loader) Vault() *trust.Vault { return l.vault }
 
 // History returns the lock files' earlier states.
 func (l *Loader) History() pins.History { return pins.History{Dir: l.pluginDir()} }
+
+// maxEarlier limits the replaced approvals of one plugin, as pins limit the generations of a lock file.
+const maxEarlier = 10
+
+// earlier keeps replaced approvals of installed plugins. They permit nothing until Restore.
+func (l *Loader) earlier() *trust.Store {
+	return trust.OpenStore(filepath.Join(l.pluginDir(), "earlier.lock"))
+}
+
+// Restore approves the content of an installed plugin again that the user approved before in the same lock file, with the grants of then,
+// and reports whether there was such an approval. It is for a rollback by the user: a lock file that changed otherwise needs a new approval.
+func (l *Loader) Restore(ctx context.Context, in Installed) (bool, error) {
+	list, err := l.earlier().Read()
+	if err != nil {
+		return false, err
+	}
+	at := slices.IndexFunc(list, func(e trust.Entry) bool {
+		return e.Kind == trust.KindPlugin && e.Source == in.Source() && e.Digest == in.Digest
+	})
+	if at < 0 {
+		return false, nil
+	}
+	e := list[at]
+	item := trust.Item{Kind: e.Kind, Name: e.Name, Source: e.Source, Digest: e.Digest, Version: e.Version, Request: e.Request}
+	_, err = l.store.Approve(ctx, item, e.Grants)
+	return err == nil, err
+}
 
 // Pin returns the lock file's entry of an installed item; false for others.
 func (i *Item) Pin() (Installed, bool) {

@@ -82,6 +82,30 @@ func (i *Item) Required() bool { return i.required }
 // Options returns the user's options for the plugin; empty without any.
 func (i *Item) Options() json.RawMessage { return i.options }
 
+// Root returns the directory of the sealed copy; before approval it is the plugin's own place.
+func (i *Item) Root() string {
+	if i.sealed == nil {
+		return i.Path
+	}
+	return i.sealed.Root
+}
+
+// Source returns where the plugin comes from: the reference of an installed one, else its path.
+func (i *Item) Source() string {
+	if i.installed != nil {
+		return i.installed.Ref
+	}
+	return i.Path
+}
+
+// Servers returns the names of the MCP servers of a package, sorted.
+func (i *Item) Servers() []string {
+	if i.pkg == nil {
+		return nil
+	}
+	return sortedKeys(i.pkg.Servers)
+}
+
 func (i *Item) reject(err error) { i.State, i.Err = StateRejected, err }
 
 func (i *Item) usable() bool { return i.State != StateRejected }
@@ -117,6 +141,8 @@ type Server struct {
 	Root   string // the sealed copy of the package
 	Data   string // the plugin's own directory
 	Entry  manifest.Server
+	// Granted are variables of the user's environment that the user granted the package.
+	Granted map[string]string
 }
 
 // Resolve creates the plugin's own directory and returns the server ready to start: variables replaced, paths absolute and checked.
@@ -131,6 +157,7 @@ func (s Server) Resolve() (manifest.Server, error) {
 type HookFile struct {
 	Plugin string
 	Path   string // in the sealed copy
+	Inline []byte // the hooks, if they are not the content of the file
 	Root   string // the sealed copy, PLUGIN_ROOT of the commands
 	Data   string // the plugin's own directory, PLUGIN_DATA of the commands
 }

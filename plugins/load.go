@@ -3,7 +3,6 @@ package plugins
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -140,7 +139,7 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-3-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
+const keptPackage = "package-4-" + runtime.GOOS + "-" + runtime.GOARCH
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -152,18 +151,17 @@ func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
 	if s == nil {
 		return manifest.Read(dir)
 	}
-	kept := strings.TrimSuffix(keptPackage, ".json") + "-" + name + ".json"
+	kept := keptPackage + "-" + name
 	if data, err := s.Kept(kept); err == nil {
-		var p manifest.Package
-		if json.Unmarshal(data, &p) == nil && p.Root == s.Root {
-			return &p, nil
+		if p, err := decodeKept(data); err == nil && p.Root == s.Root {
+			return p, nil
 		}
 	}
 	p, err := manifest.ReadNamed(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(p)
+	data, err := encodeKept(p)
 	if err == nil {
 		err = s.Keep(kept, data)
 	}
@@ -189,6 +187,8 @@ func (l *Loader) decide(i *Item, approved trust.Entries) {
 	switch {
 	case d.Disabled:
 		i.State = StateDisabled
+	case slices.Contains(l.opts.Without, i.Name):
+		i.State, i.Reason = StateDisabled, "switched off for this run"
 	case d.Quarantined != "":
 		i.State, i.Reason = StateQuarantined, d.Quarantined
 	case private != nil: // approved by a version without this check, or before a directory moved
@@ -334,12 +334,12 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 	for _, s := range i.pkg.Skills {
 		out.Skills = append(out.Skills, s.Dir)
 	}
-	data := l.dataDir(i)
+	data, env := l.dataDir(i), l.grantedEnv(i)
 	for _, name := range sortedKeys(i.pkg.Servers) {
-		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name]})
+		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name], Granted: env})
 	}
 	if i.pkg.HookFile != "" {
-		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Root: i.pkg.Root, Data: data})
+		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Inline: i.pkg.Hooks, Root: i.pkg.Root, Data: data})
 	}
 }
 
@@ -369,6 +369,11 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 			return err
 		}
 	}
+	if old := i.Decision.Previous; i.installed != nil && old != nil && old.Digest != i.Digest && !old.Disabled && old.Quarantined == "" {
+		if err := l.earlier().Keep(ctx, *old, maxEarlier); err != nil {
+			return err
+		}
+	}
 	if _, err := l.store.Approve(ctx, i.Trusted(), grants); err != nil {
 		return err
 	}
@@ -378,6 +383,9 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 // Untrust revokes the approvals of a plugin, given its name or its absolute path with links resolved, and deletes its sealed copies.
 // The error is trust.ErrNotFound if nothing was approved.
 func (l *Loader) Untrust(ctx context.Context, name string) error {
+	if _, err := l.earlier().Revoke(ctx, trust.KindPlugin, name); err != nil && !errors.Is(err, trust.ErrNotFound) {
+		return err
+	}
 	gone, err := l.store.Revoke(ctx, trust.KindPlugin, name)
 	if err != nil {
 		return err

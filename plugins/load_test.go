@@ -71,7 +71,7 @@ func TestPackageWithoutRuntime(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("config/plugins/s", files{
-		"plugin.json":            manifestOf("s", ""),
+		"plugin.json":            manifestOf("s", `{"capabilities": [{"name": "env", "scope": ["TOKEN", "NONE"]}]}`),
 		"skills/review/SKILL.md": "---\nname: review\ndescription: Reviews.\n---\n",
 		"mcp.json":               `{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json", "mcpServers": {"x": {"type": "stdio", "command": "./srv", "args": ["${PLUGIN_DATA}"], "cwd": "${PLUGIN_DATA}"}}}`,
 		"srv":                    "+x",
@@ -94,6 +94,9 @@ func TestPackageWithoutRuntime(t *testing.T) {
 	store := p.path("data/plugins/store")
 	if !strings.HasPrefix(l.Skills[0], store) || !strings.HasPrefix(l.HookFiles[0].Path, store) {
 		t.Errorf("skills %v and hooks %+v are not in the sealed copy", l.Skills, l.HookFiles)
+	}
+	if env := l.Servers[0].Granted; len(env) != 1 || env["TOKEN"] == "" {
+		t.Errorf("granted variables %v", env)
 	}
 	s, err := l.Servers[0].Resolve()
 	if err != nil {
@@ -185,7 +188,7 @@ func TestDescribesLater(t *testing.T) {
 		"agrees":           {`{"name": "late", "hooks": [{"point": "event"}], "capabilities": [{"name": "kv"}]}`, ""},
 		"another name":     {`{"name": "other"}`, `calls itself "other"`},
 		"nonsense":         {`{"name": "late", "hooks": [{"point": "nowhere"}]}`, "hooks[0].point"},
-		"no wasm business": {`{"name": "late", "protocols": ["x"]}`, "cannot contribute protocols"},
+		"no wasm business": {`{"name": "late", "commands": [{"name": "x"}]}`, "cannot contribute commands"},
 		"crashes":          {"", "it crashed"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -405,7 +408,7 @@ func TestSecondLoadIsTheSame(t *testing.T) {
 		"skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\n", "hooks/hooks.json": "{}", "skills/bad/SKILL.md": "bad",
 		"mcp.json": `{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json", "mcpServers": {"s": {"type": "sse", "url": "https://a.example", "headers": {"A": "b"}}}}`})
 	p.approve()
-	kept, err := filepath.Glob(p.path("data/plugins/store/*/package-*.json"))
+	kept, err := filepath.Glob(p.path("data/plugins/store/*/package-*"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept %v, %v", kept, err)
 	}

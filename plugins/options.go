@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/plugins/remote"
+	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -66,6 +67,11 @@ type Options struct {
 	// Store holds the approvals. Default: tenon.lock in Project.DataDir.
 	Store    *trust.Store
 	Carriers map[sdk.Carrier]Carrier // by wasm and process
+	// Without are names of plugins that count as disabled this time.
+	Without []string
+	// Accepts returns an error for a source of plugins that the user's policy does not permit, or if it requires another signer than the
+	// recorded one. If nil, everything is permitted.
+	Accepts func(r source.Ref, signer string) error
 	// Reserved are names that plugins must not have: the names of built-in plugins.
 	Reserved []string
 	// Shipped returns the ids of the built-in tools and providers. A plugin's tool or provider of the same id replaces it, which the

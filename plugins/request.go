@@ -3,7 +3,6 @@ package plugins
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
@@ -30,7 +29,7 @@ func requestOf(p *manifest.Package) (trust.Request, error) {
 	if p.HookFile == "" {
 		return r, nil
 	}
-	data, err := os.ReadFile(p.HookFile)
+	data, err := p.HookData()
 	if err != nil {
 		return r, err
 	}

@@ -149,6 +149,8 @@ func capabilityText(c sdk.Capability) string {
 		return "fs.write: change files below " + directories(c.Scope) + everything(c.Scope, ", that is, all files")
 	case sdk.CapabilityClock:
 		return "clock: know the time"
+	case sdk.CapabilityAuth:
+		return "auth: FULL RIGHTS over the requests to " + scope + ": it signs you in there, keeps the token, and sets headers of each request"
 	}
 	return c.Name + ": " + scope
 }

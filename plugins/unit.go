@@ -58,17 +58,7 @@ func checkOptions(i *Item) error {
 func (l *Loader) unit(i *Item) (u remote.Unit, err error) {
 	u = remote.Unit{
 		Description: i.Manifest, Grants: i.Grants, Options: i.options, Root: i.sealed.Root,
-		Env: map[string]string{}, DataDir: l.dataDir(i), ConfigFiles: l.opts.ConfigFiles, Logger: l.log.With("plugin", i.Name),
-	}
-	for _, g := range i.Grants {
-		if g.Name != sdk.CapabilityEnv {
-			continue
-		}
-		for _, name := range g.Scope {
-			if value, ok := l.environ(name); ok {
-				u.Env[name] = value
-			}
-		}
+		Env: l.grantedEnv(i), DataDir: l.dataDir(i), ConfigFiles: l.opts.ConfigFiles, Logger: l.log.With("plugin", i.Name),
 	}
 	switch {
 	case i.pkg == nil:
@@ -88,6 +78,22 @@ func (l *Loader) unit(i *Item) (u remote.Unit, err error) {
 		err = fmt.Errorf("%s is not a file of the package", u.Program)
 	}
 	return u, err
+}
+
+// grantedEnv returns the variables of the user's environment that an item may have.
+func (l *Loader) grantedEnv(i *Item) map[string]string {
+	out := map[string]string{}
+	for _, g := range i.Grants {
+		if g.Name != sdk.CapabilityEnv {
+			continue
+		}
+		for _, name := range g.Scope {
+			if value, ok := l.environ(name); ok {
+				out[name] = value
+			}
+		}
+	}
+	return out
 }
 
 // resolveCommand finds the program of a process, and the file of the package that it starts.

@@ -8,6 +8,10 @@ type Bundle struct {
 	Info     Manifest
 	HookList []Hook
 	ToolList []Tool
+	// AuthList, ProviderList and ProtocolList make the plugin a source of sign-in methods, providers and wire protocols.
+	AuthList     []AuthMethod
+	ProviderList []ProviderInfo
+	ProtocolList []Protocol
 	// Options is a pointer to a struct with the defaults of the plugin's options: see OptionsSchema, which makes Info.Options of it. Start
 	// decodes the user's options into it, before OnStart. It may be nil.
 	Options any
@@ -21,6 +25,10 @@ var (
 	_ Plugin     = (*Bundle)(nil)
 	_ Hooker     = (*Bundle)(nil)
 	_ ToolSource = (*Bundle)(nil)
+
+	_ AuthSource     = (*Bundle)(nil)
+	_ ProviderSource = (*Bundle)(nil)
+	_ ProtocolSource = (*Bundle)(nil)
 )
 
 // Manifest returns Info, with the schema of Options.
@@ -61,6 +69,15 @@ func (b *Bundle) Hooks() []Hook { return b.HookList }
 
 // Tools returns ToolList.
 func (b *Bundle) Tools() []Tool { return b.ToolList }
+
+// AuthMethods returns AuthList.
+func (b *Bundle) AuthMethods() []AuthMethod { return b.AuthList }
+
+// Providers returns ProviderList.
+func (b *Bundle) Providers() []ProviderInfo { return b.ProviderList }
+
+// Protocols returns ProtocolList.
+func (b *Bundle) Protocols() []Protocol { return b.ProtocolList }
 
 // FuncTool returns a tool with this definition that runs the function.
 func FuncTool(def ToolDefinition, run func(ctx context.Context, call *ToolCall) (*ToolResult, error)) Tool {

@@ -17,6 +17,7 @@ type Config struct {
 	Sandbox           SandboxConfig             `json:"sandbox,omitzero"`             // files that confined commands may read and write; false disables the sandbox
 	LogLevel          string                    `json:"logLevel,omitempty"`           // debug, info, warn or error
 	Provider          map[string]ProviderConfig `json:"provider,omitempty"`           // by identifier: providers to add or change
+	Catalog           CatalogConfig             `json:"catalog,omitzero"`             // the list of models and prices
 	DisabledProviders []string                  `json:"disabled_providers,omitempty"` // providers not to use
 	EnabledProviders  []string                  `json:"enabled_providers,omitempty"`  // the only providers to use
 	Agent             map[string]AgentConfig    `json:"agent,omitempty"`              // by name: agents to add or change
@@ -28,6 +29,7 @@ type Config struct {
 	MCP               map[string]MCPConfig      `json:"mcp,omitempty"`                // by name: MCP servers
 	MCPRegistry       string                    `json:"mcp_registry,omitempty"`       // address of the registry that tenon mcp search asks
 	Plugins           []PluginConfig            `json:"plugins,omitempty"`            // paths and names of plugins, alone or with options
+	PluginPolicy      PluginPolicy              `json:"plugin_policy,omitzero"`       // permitted sources of plugins, and required signers
 	Hooks             json.RawMessage           `json:"hooks,omitempty"`              // command hooks
 	HookConfig        map[string]HookOverride   `json:"hook,omitempty"`               // by plugin: values that override its manifest
 	Snapshot          *bool                     `json:"snapshot,omitempty"`           // default true
@@ -37,6 +39,12 @@ type Config struct {
 	Compaction        CompactionConfig          `json:"compaction,omitzero"`          // when and how a conversation is summarised
 	Retry             RetryConfig               `json:"retry,omitzero"`               // bounds of the retries of a model request
 	Experimental      ExperimentalConfig        `json:"experimental,omitzero"`        // options that may change
+}
+
+// CatalogConfig configures the refresh of the list of models, limits and prices. A project's file must not contain it.
+type CatalogConfig struct {
+	Refresh *bool  `json:"refresh,omitempty"` // refresh it in the background, at most once a day; default true
+	URL     string `json:"url,omitempty"`     // address of the list, in the form of models.dev; default https://models.dev/api.json
 }
 
 // ProviderConfig adds a provider or extends one of the catalog.
@@ -174,6 +182,24 @@ type PluginConfig struct {
 	Options json.RawMessage `json:"options,omitempty"` // options of the plugin
 	// Required ends a run if the plugin is missing, not approved, disabled, in quarantine, or does not start.
 	Required bool `json:"required,omitempty"`
+}
+
+// PluginPolicy limits the sources of plugins and requires signatures. A source is written as tenon plugin install takes it, without version;
+// "*" is for any characters, and a pattern includes everything below it. A project's file must not contain it.
+type PluginPolicy struct {
+	Allow   []string       `json:"allow,omitzero"`    // the only permitted sources; an empty list permits none; default: all
+	Deny    []string       `json:"deny,omitempty"`    // sources that are refused, even if allowed
+	Signers []PluginSigner `json:"signers,omitempty"` // required signers; if several have a source, one of them is enough
+	// TrustedRoot is the path of a trusted_root.json that replaces that of the public instance of Sigstore.
+	TrustedRoot string `json:"trusted_root,omitempty"`
+}
+
+// PluginSigner requires a signature: of a key of minisign, or of an identity that an issuer confirmed to Sigstore.
+type PluginSigner struct {
+	Sources  []string `json:"sources"`            // patterns
+	Key      string   `json:"key,omitempty"`      // public key of minisign, which begins with RW
+	Identity string   `json:"identity,omitempty"` // address of mail, or of a workflow with its ref; "*" is for any characters
+	Issuer   string   `json:"issuer,omitempty"`   // such as https://token.actions.githubusercontent.com
 }
 
 // HookOverride overrides the manifest of a plugin.

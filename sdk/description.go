@@ -22,11 +22,13 @@ type Description struct {
 	Capabilities []Capability      `json:"capabilities,omitempty"`
 	Options      json.RawMessage   `json:"options,omitempty"` // a JSON schema of the plugin's options
 
+	Providers []ProviderInfo    `json:"providers,omitempty"`
+	Protocols []string          `json:"protocols,omitempty"` // names of its wire protocols
+	Auth      []AuthDescription `json:"auth,omitempty"`      // ways to sign in to providers
+
 	// Only a process can contribute the following.
-	Providers []ProviderInfo `json:"providers,omitempty"`
-	Protocols []string       `json:"protocols,omitempty"` // names of its wire protocols
-	Agents    []Agent        `json:"agents,omitempty"`
-	Commands  []Command      `json:"commands,omitempty"`
+	Agents   []Agent   `json:"agents,omitempty"`
+	Commands []Command `json:"commands,omitempty"`
 }
 
 // Runtime describes how a packaged plugin runs. Paths begin with ./ and stay inside the package.
@@ -73,6 +75,15 @@ type HookDescription struct {
 	After     []string `json:"after,omitempty"`
 	OnError   OnError  `json:"onError,omitempty"`
 	TimeoutMS int64    `json:"timeout,omitempty"` // milliseconds; default DefaultHookTimeout
+}
+
+// AuthDescription is an AuthMethod without its functions.
+type AuthDescription struct {
+	Provider  string `json:"provider"` // ID of the provider; CapabilityAuth must name it
+	ID        string `json:"id"`       // unique among the provider's methods of the plugin
+	Name      string `json:"name,omitempty"`
+	Refreshes bool   `json:"refreshes,omitempty"` // the plugin refreshes its tokens
+	Headers   bool   `json:"headers,omitempty"`   // the plugin returns the headers of requests; default: the token as a bearer token
 }
 
 // ToolDescription is a tool without its code.

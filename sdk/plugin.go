@@ -63,6 +63,9 @@ type ProviderSource interface{ Providers() []ProviderInfo }
 // AgentSource contributes agents. Called at every turn; it must not block.
 type AgentSource interface{ Agents() []Agent }
 
+// PromptSource contributes the system prompt of agents without one, by model. Only plugins that are compiled in can have it.
+type PromptSource interface{ SystemPrompt(m *Model) string }
+
 // CommandSource contributes commands. Called when a prompt names a command.
 type CommandSource interface {
 	Commands(ctx context.Context) ([]Command, error)
@@ -81,7 +84,7 @@ type Agent struct {
 	Hidden      bool      `json:"hidden,omitempty"`
 	Model       *ModelRef `json:"model,omitempty"` // default: the session's
 	Variant     string    `json:"variant,omitempty"`
-	Prompt      string    `json:"prompt,omitempty"` // replaces the default system prompt
+	Prompt      string    `json:"prompt,omitempty"` // default: the one of AgentBuild, else that of a PromptSource
 	Temperature *float64  `json:"temperature,omitempty"`
 	TopP        *float64  `json:"top_p,omitempty"`
 	Steps       int       `json:"steps,omitempty"` // maximum steps of a turn; 0: no limit

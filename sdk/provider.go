@@ -29,9 +29,17 @@ type ModelLister interface {
 
 // ModelCatalog is implemented by a ProviderSource whose models are too many to return them with each provider.
 type ModelCatalog interface {
-	// CatalogModels returns further models of a provider, by ID; nil without any. It is called at most once for each provider that is
-	// used. The caller owns the result.
-	CatalogModels(provider string) (map[string]Model, error)
+	// CatalogModels returns further models of a provider, by ID; nil without any. Those in newer are more recent than the others and than
+	// the plugin's own description of the provider: they replace models, limits and prices. It is called at most once for each provider
+	// that is used. The caller owns the result.
+	CatalogModels(provider string) (known, newer map[string]Model, err error)
+}
+
+// CatalogRefresher is implemented by a ModelCatalog that has newer versions in the network.
+type CatalogRefresher interface {
+	// RefreshCatalog starts a refresh in the background if the catalog is old. The next start of the host uses its result. It is
+	// called once, when the first answer of one of the catalog's providers begins; it does not block.
+	RefreshCatalog()
 }
 
 // ModelRules is implemented by a ProviderSource that knows what families of models need.

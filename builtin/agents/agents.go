@@ -26,9 +26,10 @@ type Plugin struct {
 }
 
 var (
-	_ sdk.Plugin      = (*Plugin)(nil)
-	_ sdk.AgentSource = (*Plugin)(nil)
-	_ sdk.Hooker      = (*Plugin)(nil)
+	_ sdk.Plugin       = (*Plugin)(nil)
+	_ sdk.AgentSource  = (*Plugin)(nil)
+	_ sdk.PromptSource = (*Plugin)(nil)
+	_ sdk.Hooker       = (*Plugin)(nil)
 )
 
 // New returns the plugin.

@@ -74,8 +74,8 @@ func TestBuiltins(t *testing.T) {
 	if diff := cmp.Diff([]string{"build", "plan", "general", "explore", "title", "compaction", "summary"}, names(list)); diff != "" {
 		t.Errorf("agents (-want +got):\n%s", diff)
 	}
-	if build := find(t, list, "build"); len(build.Prompt) == 0 || len(build.Prompt) > 2560 || build.Mode != sdk.ModePrimary {
-		t.Errorf("build: mode %s, a prompt of %d bytes", build.Mode, len(build.Prompt))
+	if build := find(t, list, "build"); build.Prompt != "" || build.Mode != sdk.ModePrimary {
+		t.Errorf("build: mode %s, prompt %q, want the default prompt of the model's family", build.Mode, build.Prompt)
 	}
 	if title := find(t, list, "title"); title.Temperature == nil || *title.Temperature != 0.5 || !title.Hidden {
 		t.Errorf("title: %+v", title)
@@ -159,7 +159,7 @@ func TestMarkdown(t *testing.T) {
 	if mine := find(t, list, "mine"); mine.Description != "nearest" || mine.Prompt != "User prompt." || mine.Mode != sdk.ModeSubagent {
 		t.Errorf("mine: %+v, want the nearest file over the user's", mine)
 	}
-	if build := find(t, list, "build"); *build.Temperature != 0.9 || build.Prompt == "" {
+	if build := find(t, list, "build"); *build.Temperature != 0.9 || build.Prompt != "" {
 		t.Errorf("build: %+v, want the built-in one with the temperature of the file", build)
 	}
 	if h.log.Len() > 0 {

@@ -41,8 +41,7 @@ func builtins() []sdk.Agent {
 	half := 0.5
 	return []sdk.Agent{
 		{
-			Name: sdk.AgentBuild, Description: "The default: works on the project with all tools.", Mode: sdk.ModePrimary,
-			Prompt: strings.TrimSpace(buildPrompt), Origin: origin,
+			Name: sdk.AgentBuild, Description: "The default: works on the project with all tools.", Mode: sdk.ModePrimary, Origin: origin,
 		}, {
 			Name: agentPlan, Description: "Reads and plans; changes nothing.", Mode: sdk.ModePrimary, Origin: origin,
 			Permission: planRules(), Strict: true,

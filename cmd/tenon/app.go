@@ -15,6 +15,8 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/install"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 )
 
 // run runs the command line, prints its error, and returns the exit code. managed is the path of the administrator's configuration,
@@ -28,6 +30,9 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	help := &checkedWriter{w: s.Out}
 	root.SetOut(help)
 	root.SetErr(s.Err)
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // also without descriptions
+		addCompletions(a, root)
+	}
 	err := root.ExecuteContext(ctx)
 	a.Screen.Close()
 	if help.err != nil && (err == nil || errors.Is(err, help.err)) {
@@ -38,21 +43,36 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 
 func rootCommand(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "tenon",
-		Short: "Run a coding agent: a small core, everything else is a plugin",
-		Example: `  tenon run "explain what this project does"
+		Use:   "tenon [prompt]",
+		Short: "A coding agent you can extend with plugins",
+		Example: `  tenon "explain what this project does"
   tenon run -c "and now add a test"
   git diff | tenon run "review this change"`,
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	cli.Group(root)
+	command := root.RunE
+	showVersion := root.Flags().BoolP("version", "v", false, "print the version")
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case *showVersion:
+			return inspect.PrintVersion(a)
+		case len(args) > 0 && strings.ContainsAny(args[0], " \t\n"): // a command is one word
+			return runTurn(cmd.Context(), a, &turn.Flags{Wait: serverWait}, args)
+		case len(args) == 0 && a.Screen.Answers && a.Screen.Streams && a.Screen.Live:
+			return tui.Run(cmd.Context(), a, &turn.Flags{Chat: true}, nil)
+		}
+		return command(cmd, args)
+	}
 	a.GlobalFlags(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return cli.UsageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%w", err)
 	})
-	root.AddCommand(runCommand(a), chat.Command(a), sessions.Command(a), exitCodesTopic())
+	root.AddCommand(runCommand(a), tui.Command(a), chat.Command(a), sessions.Command(a), manCommand(a))
 	root.AddCommand(inspect.Commands(a)...)
-	root.AddCommand(manage.Commands(a, func(ctx context.Context, yes bool) error { return approveRules(ctx, a, yes) }, install.Commands(a))...)
+	root.AddCommand(manage.Commands(a, func(ctx context.Context, o manage.ApproveOptions) error { return approveRules(ctx, a, o) }, install.Commands(a))...)
+	root.AddCommand(topics()...)
+	group(root)
 	return root
 }
 
@@ -68,13 +88,4 @@ func (c *checkedWriter) Write(p []byte) (int, error) {
 		c.err = err
 	}
 	return n, err
-}
-
-func exitCodesTopic() *cobra.Command {
-	var b strings.Builder
-	b.WriteString("Exit codes of tenon:\n\n")
-	for _, c := range cli.ExitCodes() {
-		fmt.Fprintf(&b, "  %3d  %s\n", c.Code, c.Meaning)
-	}
-	return &cobra.Command{Use: "exit-codes", Short: "List the exit codes", Long: b.String()}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -40,15 +39,15 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 			}
 		}
 	}
+	if _, fix, err := set.Required(); err != nil {
+		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, terminal.Visible(fix)), set.Discard(ctx))
+	}
 	leftOut(w.App, set)
 	set.Meet(ctx, o.Wait, o.Waiting)
 	if o.Interactive {
 		if err := offerSignIn(ctx, w.App, set); err != nil {
 			return nil, errors.Join(err, set.Discard(ctx))
 		}
-	}
-	if _, err := set.Required(); err != nil {
-		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, "tenon plugin list shows its state; or remove \"required\" from its entry in plugins of tenon.json"), set.Discard(ctx))
 	}
 	return set, nil
 }
@@ -107,33 +106,13 @@ func leftOut(a *cli.App, set *extensions.Set) {
 				kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Reason), terminal.Visible(manage.Argument(c))))
 		}
 	}
-	pending := set.In(plugins.StatePending)
-	if len(pending) == 0 {
-		return
-	}
-	var list []string
-	byName, byPath := 0, 0
-	for _, c := range pending {
-		text := kindText(c.Kind) + " " + terminal.Visible(c.Name)
-		if named := manage.Argument(c); named == c.Name {
-			byName++
-		} else {
-			byPath++
-			text += " (" + terminal.Visible(named) + ")"
-		}
+	for _, c := range set.In(plugins.StatePending) {
+		why := ""
 		if c.Reason != "" {
-			text += ": " + terminal.Visible(c.Reason)
+			why = " (" + terminal.Visible(c.Reason) + ")"
 		}
-		list = append(list, text)
+		a.Log.Warn(fmt.Sprintf("%s %s is not approved and was skipped%s; approve it: tenon plugin trust %s", kindText(c.Kind), terminal.Visible(c.Name), why, terminal.Visible(manage.Argument(c))))
 	}
-	by := "NAME"
-	switch {
-	case byName == 0:
-		by = "PATH"
-	case byPath > 0:
-		by = "NAME|PATH"
-	}
-	a.Log.Warn(fmt.Sprintf("not approved and not run: %s; inspect with tenon plugin info %s, approve with tenon plugin trust %s", strings.Join(list, ", "), by, by))
 }
 
 func kindText(k trust.Kind) string {
@@ -183,7 +162,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	if err == nil {
 		err = set.Precompile(ctx)
 	}
-	required, missing := set.Required()
+	required, _, missing := set.Required()
 	if err = errors.Join(err, missing); err == nil {
 		err = m.Host.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required, Strict: true})
 	}
@@ -192,4 +171,25 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	}
 	m.extensions = append(m.extensions, set)
 	return nil
+}
+
+// refreshPlugins loads the plugins again if the user approved some of those that wait, in another terminal. It returns their names.
+func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
+	last := m.extensions[len(m.extensions)-1]
+	changed, err := last.ApprovalsChanged()
+	if err != nil || !changed {
+		return nil, err
+	}
+	if err := m.reloadPlugins(ctx); err != nil {
+		return nil, err
+	}
+	ready := m.extensions[len(m.extensions)-1].In(plugins.StateReady)
+	for _, waited := range last.In(plugins.StatePending) {
+		if slices.ContainsFunc(ready, func(c *extensions.Candidate) bool {
+			return c.Kind == waited.Kind && c.Name == waited.Name && c.From == waited.From
+		}) {
+			names = append(names, waited.Name)
+		}
+	}
+	return names, nil
 }

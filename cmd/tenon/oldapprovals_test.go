@@ -51,8 +51,8 @@ func TestOldApprovals(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, call := range []string{`bash {"command": "touch made"}`, `write {"filePath": "new.txt", "content": "x"}`, `write {"filePath": "AGENTS.md", "content": "x"}`} {
-		p.output(t, 0, "run", "--title", "x", call)
+	for call, code := range map[string]int{`bash {"command": "touch made"}`: 0, `write {"filePath": "new.txt", "content": "x"}`: 0, `write {"filePath": "AGENTS.md", "content": "x"}`: 5} {
+		p.output(t, code, "run", "--title", "x", call)
 	}
 	for name, want := range map[string]bool{"made": true, "new.txt": true, "AGENTS.md": false} {
 		if _, err := os.Stat(filepath.Join(p.work, name)); (err == nil) != want {
@@ -98,7 +98,7 @@ func TestOldAlways(t *testing.T) {
 			t.Fatalf("git %v: %v: %s", args, err, out)
 		}
 	}
-	if out, _ := p.output(t, 0, "permission", "list"); strings.Count(out, "\n") != 12 {
+	if out, _ := p.output(t, 0, "permission", "list"); strings.Count(out, "\n") != 1+12 { // with the header
 		t.Fatalf("permission list = %s, want the 12 approvals of the database", out)
 	}
 	for command, allowed := range map[string]bool{
@@ -109,7 +109,11 @@ func TestOldAlways(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, errs := p.output(t, 0, "run", "--title", "x", "bash "+string(call))
+		code := 5
+		if allowed {
+			code = 0
+		}
+		out, errs := p.output(t, code, "run", "--title", "x", "bash "+string(call))
 		if refused := strings.Contains(out+errs, "refused"); refused == allowed {
 			t.Errorf("%q is refused: %t\n%s%s", command, refused, out, errs)
 		}

@@ -51,3 +51,64 @@ func TestPages(t *testing.T) {
 	}
 	testscript.Run(t, scriptParams(t, scripts))
 }
+
+// pageSection is a section of a page, with its heading.
+var pageSection = regexp.MustCompile(`(?m)^## (.*)$`)
+
+// TestExamples runs each section of the pages of examples: its JSON is the user's configuration, its files lie in the project, and what a
+// console block shows behind a command must be in the command's output. … stands for any text.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	scripts := t.TempDir()
+	for _, name := range []string{"permissions-by-example", "hooks-by-example", "ci"} {
+		page, err := os.ReadFile(filepath.Join("..", "..", "docs", name+".md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		starts := pageSection.FindAllStringSubmatchIndex(string(page), -1)
+		for i, at := range starts {
+			end := len(page)
+			if i+1 < len(starts) {
+				end = starts[i+1][0]
+			}
+			title := strings.ToLower(strings.NewReplacer(" ", "-", ",", "").Replace(string(page[at[2]:at[3]])))
+			script, commands := exampleScript(string(page[at[0]:end]))
+			if commands == 0 && name != "ci" {
+				t.Errorf("%s: no command in %q", name, title)
+			}
+			if err := os.WriteFile(filepath.Join(scripts, name+"-"+title+".txtar"), []byte(script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	testscript.Run(t, scriptParams(t, scripts))
+}
+
+// exampleScript returns the script that runs a section, and the number of its commands.
+func exampleScript(section string) (text string, commands int) {
+	var script, files strings.Builder
+	files.WriteString("-- example.run --\nsh \"$1\" >out.example 2>&1\necho \"exit code $?\" >>out.example\ncat out.example\n-- tenon.json.example --\n")
+	script.WriteString("[windows] skip\nenv TENON_CONFIG_CONTENT='{\"enabled_providers\": [\"offline\"]}'\nmkdir $HOME/config/tenon\ncp tenon.json.example $HOME/config/tenon/tenon.json\n")
+	for _, block := range pageBlock.FindAllStringSubmatch(section, -1) {
+		file := pageFile.FindStringSubmatch(block[2])
+		switch {
+		case block[1] == "json":
+			fmt.Fprintf(&files, "-- tenon.json.example --\n%s", block[2])
+		case file != nil:
+			fmt.Fprintf(&files, "-- %s --\n%s", file[2], block[2])
+		case block[1] == "console":
+			for _, line := range strings.Split(strings.TrimSpace(block[2]), "\n") {
+				command, is := strings.CutPrefix(line, "$ ")
+				if !is {
+					pattern := strings.ReplaceAll(regexp.QuoteMeta(line), "…", ".*")
+					fmt.Fprintf(&script, "stdout '%s'\n", strings.ReplaceAll(pattern, "'", "''"))
+					continue
+				}
+				commands++
+				fmt.Fprintf(&script, "exec sh example.run command%d.example\n", commands)
+				fmt.Fprintf(&files, "-- command%d.example --\n%s\n", commands, command)
+			}
+		}
+	}
+	return script.String() + files.String(), commands
+}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
@@ -101,8 +102,8 @@ func approvalKey(w *cli.Workspace, path, digest string) string {
 }
 
 // approveRules shows the rules of this project's files that allow something, the shell commands in templates of its commands, and
-// the receivers of conversations that its files choose. It asks unless yes is set, and approves all of them.
-func approveRules(ctx context.Context, a *cli.App, yes bool) (err error) {
+// the receivers of conversations that its files choose. It asks and approves all of them, unless the options say otherwise.
+func approveRules(ctx context.Context, a *cli.App, o manage.ApproveOptions) (err error) {
 	w, err := a.Configured(ctx)
 	if err != nil {
 		return err
@@ -132,13 +133,17 @@ func approveRules(ctx context.Context, a *cli.App, yes bool) (err error) {
 		a.Screen.Line("not approved: " + strings.TrimRight(p.receiverText(&r), "\n"))
 		list = append(list, receiverApproval(w, &r))
 	}
-	if !yes {
+	notApproved := cli.Fail(cli.ExitRefused, errors.New("not approved"), "nothing was changed")
+	if o.DryRun {
+		return notApproved
+	}
+	if !o.Yes {
 		ok, err := a.Confirm("  approve all of this? [y/N] ")
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return cli.Fail(cli.ExitRefused, errors.New("not approved"), "nothing was changed")
+			return notApproved
 		}
 	}
 	if err := m.Store.Approve(ctx, list); err != nil {

@@ -18,7 +18,8 @@ import (
 
 // terminal is a pseudo terminal with the command on it.
 type terminal struct {
-	t       *testing.T
+	t       testing.TB
+	tap     func([]byte)
 	control *os.File
 	cmd     *exec.Cmd
 
@@ -32,6 +33,12 @@ type terminal struct {
 // onTerminal starts the command on its own terminal.
 func (p *process) onTerminal(t *testing.T, args ...string) *terminal {
 	t.Helper()
+	return p.onTerminalOf(t, 40, 100, nil, args...)
+}
+
+// onTerminalOf is onTerminal with a size. tap, unless nil, gets all that the command writes.
+func (p *process) onTerminalOf(t testing.TB, rows, columns uint16, tap func([]byte), args ...string) *terminal {
+	t.Helper()
 	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	if err != nil {
 		t.Skipf("no pseudo terminal: %v", err)
@@ -43,7 +50,7 @@ func (p *process) onTerminal(t *testing.T, args ...string) *terminal {
 		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
 	}
 	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100})
+		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +60,7 @@ func (p *process) onTerminal(t *testing.T, args ...string) *terminal {
 		t.Fatal(err)
 	}
 	defer side.Close()
-	term := &terminal{t: t, control: control, cmd: p.command(args...), grew: make(chan struct{}, 1), closed: make(chan struct{})}
+	term := &terminal{t: t, tap: tap, control: control, cmd: p.command(args...), grew: make(chan struct{}, 1), closed: make(chan struct{})}
 	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = side, side, side
 	term.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := term.cmd.Start(); err != nil {
@@ -73,6 +80,9 @@ func (x *terminal) read() {
 	buf := make([]byte, 4096)
 	for {
 		n, err := x.control.Read(buf)
+		if x.tap != nil {
+			x.tap(buf[:n])
+		}
 		x.mu.Lock()
 		x.text.Write(buf[:n])
 		x.mu.Unlock()
@@ -147,15 +157,15 @@ func TestTerminalStreamsAndAsks(t *testing.T) {
 	p := newProcess(t, s.URL())
 	x := p.onTerminal(t, "run", "--title", "x", "make files")
 	x.expect("I will make it.")
-	x.expect("? permission bash")
+	x.expect("? Allow bash to run this command?")
 	x.expect("touch one")
-	x.expect("[o]nce  [a]lways (bash touch *)  [r]eject")
+	x.expect("[y] yes\r\n  [s] this session\r\n  [a] always in this project: bash touch *\r\n  [n] no\r\n  [m] no, and say why: ")
 	x.enter("what\n")
-	x.expect("[o]nce  [a]lways")
-	x.enter("a\n")
+	x.expect("[y] yes\r\n  [s] this session")
+	x.enter("s\n")
 	x.expect("✓ bash touch one")
-	x.expect("✓ bash touch two") // always covers it
-	x.expect("? permission bash")
+	x.expect("✓ bash touch two") // the session covers it
+	x.expect("? Allow bash to run this command?")
 	x.expect("rm one")
 	x.enter("m\n")
 	x.expect("what should the model do instead?")
@@ -177,8 +187,8 @@ func TestTerminalRejectEndsTheTurn(t *testing.T) {
 	s := fakellm.New(t, fakellm.Call("bash", `{"command": "touch one", "description": "make"}`))
 	p := newProcess(t, s.URL())
 	x := p.onTerminal(t, "run", "--title", "x", "make files")
-	x.expect("reject with a [m]essage: ")
-	x.enter("r\n")
+	x.expect("and say why: ")
+	x.enter("n\n")
 	x.expect("✗ bash touch one")
 	x.expect("error: ")
 	x.expect("fix: ")
@@ -205,7 +215,7 @@ func TestTerminalCtrlC(t *testing.T) {
 			x.expect("The beginning")
 			switch {
 			case strings.Contains(name, "question"):
-				x.expect("essage: ")
+				x.expect("say why: ")
 			case strings.Contains(name, "try"):
 				x.expect("next attempt in")
 			}
@@ -232,13 +242,59 @@ func TestTerminalLeavesTheAnswerAloneWhenPiped(t *testing.T) {
 	p.env = append(p.env, "OUT="+out.Name())
 	shell := &process{binary: "/bin/sh", work: p.work, env: p.env}
 	x := shell.onTerminal(t, "-c", p.binary+` run --title x do >"$OUT"`)
-	x.expect("? permission bash")
-	x.enter("o\n")
+	x.expect("? Allow bash to run this command?")
+	x.enter("y\n")
 	x.expect("✓ bash true")
 	if code := x.code(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 	if content, _ := os.ReadFile(out.Name()); string(content) != "fine\n" {
 		t.Errorf("stdout = %q, want the answer alone", content)
+	}
+}
+
+// TestTerminalRenders: on a terminal, Markdown is rendered block by block, words are wrapped, and the output of tools is shown; --raw and pipes
+// get the text unchanged.
+func TestTerminalRenders(t *testing.T) {
+	t.Parallel()
+	const answer = "# The *plan*\n\nIt is **bold** and `code`, and long enough to be wrapped at the end of the line of this terminal, which has 100 columns.\n\n- one\n- two\n\n```go\nfunc main() {}\n```"
+	command := fakellm.Call("bash", `{"command": "seq 1 12; exit 3", "description": "count"}`)
+	s := fakellm.New(t, command, fakellm.Text(strings.SplitAfter(answer, " ")...), fakellm.Text(answer), command, fakellm.Text(answer))
+	p := newProcess(t, s.URL())
+	x := p.onTerminal(t, "run", "--auto", "--title", "x", "plan")
+	x.expect("! bash seq 1 12; exit 3 · exit 3")
+	x.expect("    1\r\n    2\r\n    3\r\n    4\r\n    … 4 lines\r\n    9\r\n")
+	x.expect("The plan\r\n\r\nIt is bold and code, and long enough to be wrapped at the end of the line of this terminal, which\r\nhas 100 columns.\r\n")
+	x.expect("• one\r\n")
+	x.expect("• two\r\n")
+	x.expect("  func main() {}\r\n")
+	x.expect("continue with: tenon run -c")
+	if code := x.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	x.mu.Lock()
+	if colored := x.text.String(); !strings.Contains(colored, "\x1b[33m!") || !strings.Contains(colored, "\x1b[34mfunc\x1b[0m") {
+		t.Errorf("colors are missing: %q", colored)
+	}
+	x.mu.Unlock()
+
+	x = p.onTerminal(t, "run", "--auto", "--raw", "--title", "x", "plan")
+	x.expect(strings.ReplaceAll(answer, "\n", "\r\n"))
+	if code := x.code(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if out, progress := p.output(t, 0, "run", "--auto", "--title", "x", "plan"); out != answer+"\n" || !strings.Contains(progress, "✓ bash seq 1 12; exit 3 · exit 3 · 12 · ") {
+		t.Errorf("piped: %q, %q", out, progress)
+	}
+}
+
+// TestAloneOpensUI checks that the command without arguments opens the terminal UI on a terminal.
+func TestAloneOpensUI(t *testing.T) {
+	t.Parallel()
+	x := newProcess(t, "http://127.0.0.1:1/v1").onTerminal(t)
+	x.expect("Ask anything")
+	x.enter("\x04") // Ctrl-D
+	if code := x.code(); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }

@@ -15,9 +15,9 @@ func TestRequired(t *testing.T) {
 		want   string // of the error
 	}{
 		"missing":       {"nowhere", `required plugin "nowhere" is rejected`},
-		"not approved":  {"rewrite", `required plugin "rewrite" is pending`},
-		"disabled":      {"off", `required plugin "off" is disabled disabled by you`},
-		"in quarantine": {"gate", `required plugin "gate" is quarantined 3 failures in a row`},
+		"not approved":  {"rewrite", `required plugin "rewrite" is not approved`},
+		"disabled":      {"off", `required plugin "off" is disabled: disabled by you`},
+		"in quarantine": {"gate", `required plugin "gate" is quarantined: 3 failures in a row`},
 		"ready":         {"plain", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -27,8 +27,8 @@ func runCommand(a *cli.App) *cobra.Command {
 The prompt consists of the arguments and of stdin, if text is piped in. In the arguments, @file and @dir/ attach files
 and directories, and @agent calls a subagent.
 
-On a terminal, the answer is printed as it arrives, and tenon asks before it does anything that needs your permission.
-Otherwise, only the answer is written to stdout, and actions that need permission are refused unless --auto allows them.`,
+On a terminal, the answer is rendered from Markdown as it arrives (--raw prints it unchanged), and tenon asks before it
+does anything that needs your permission. Otherwise, only the answer is written to stdout, unchanged, and actions that need permission are refused unless --auto allows them.`,
 		Example: `  tenon run "fix the failing test"
   tenon run -c "now document it"
   git diff | tenon run "review this change"
@@ -63,7 +63,7 @@ func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 		return chat.WatchLines(ctx, m, f, signals, in)
 	}
 	t := &turn.Turn{
-		Machine: m, Signals: signals, Quiet: f.Quiet,
+		Machine: m, Signals: signals, Quiet: f.Quiet, Raw: f.Raw, Fresh: f.Session == "" && !f.Resume,
 		Begin: func(ctx context.Context) (*sdk.Session, error) { return turn.Address(ctx, m, f, in) },
 		Do:    func(ctx context.Context) (*sdk.MessageWithParts, error) { return m.Prompt(ctx, *in) },
 	}

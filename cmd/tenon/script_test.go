@@ -21,6 +21,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/fakellm"
+	"github.com/tenonhq/tenon/plugins/scaffold/scaffoldtest"
 )
 
 // TestScript runs the command as users do. Scripts have these commands beside testscript's own:
@@ -28,6 +29,7 @@ import (
 //	llm FILE           starts a model server that answers with the replies in FILE, one JSON object a line, and
 //	                   makes it the configured model; $LLM is its address
 //	code N prog arg…   runs a program that must end with exit code N
+//	serves MODEL…      the server lists these models
 //	asked N            the server got so many requests, titles not counted
 //	last REGEXP        the latest request matches
 //	damage F OLD NEW   overwrites OLD in the file, wherever it stands, with NEW, which is as long; both are Go strings without
@@ -89,7 +91,10 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"llm": cmdLLM, "code": cmdCode, "asked": cmdAsked, "last": cmdLast, "damage": cmdDamage,
+			"rust-wasm": func(ts *testscript.TestScript, _ bool, _ []string) { // puts the rustc with the target first
+				ts.Setenv("PATH", scaffoldtest.RustDir(t)+string(os.PathListSeparator)+ts.Getenv("PATH"))
+			},
+			"llm": cmdLLM, "code": cmdCode, "serves": cmdServes, "asked": cmdAsked, "last": cmdLast, "damage": cmdDamage,
 		},
 		RequireExplicitExec: true,
 	}
@@ -132,6 +137,13 @@ func cmdLLM(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Value(serverKey{}).(*served).Server = s
 	ts.Setenv("LLM", s.URL())
 	ts.Setenv("TENON_CONFIG_CONTENT", fakeConfig(s.URL()))
+}
+
+func cmdServes(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: serves MODEL…")
+	}
+	server(ts).SetModels(args...)
 }
 
 // scriptReply is one line of a script's replies.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -67,7 +68,7 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	required, err := set.Required()
+	required, _, err := set.Required()
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -77,7 +78,7 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 		}
 	}
 	m := &wired{Machine: &cli.Machine{Store: s, Workspace: w, Options: o}, extensions: []*extensions.Set{set}, shipped: cli.Shipped()}
-	m.Machine.Close, m.Machine.Reload = m.close, m.reloadPlugins
+	m.Machine.Close, m.Machine.Reload, m.Machine.Refresh = m.close, m.reloadPlugins, m.refreshPlugins
 	options := host.Options{
 		Config: withSkills(w.Loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.Project, Store: s,
 		Plugins: slices.Concat(m.shipped, set.Plugins), Logger: w.App.Log, Version: w.App.Version, Environ: w.App.Env, Secrets: w.Loaded.Secrets, Foreign: w.Loaded.Foreign,
@@ -101,7 +102,10 @@ func withSkills(c *sdk.Config, dirs []string) *sdk.Config {
 		return c
 	}
 	more := *c
-	more.Skills.Paths = slices.Concat(c.Skills.Paths, dirs)
+	more.Skills.Paths = slices.Clone(c.Skills.Paths)
+	for _, dir := range dirs { // the file, since nothing else in the directory is a skill
+		more.Skills.Paths = append(more.Skills.Paths, filepath.Join(dir, "SKILL.md"))
+	}
 	return &more
 }
 

@@ -1,6 +1,6 @@
 // Command process-progress is a tenon plugin, a process: its tool measures directories and shows how far it is.
 package main
 
-import "github.com/tenonhq/tenon/sdk/process"
+import "github.com/tenonhq/tenon/sdk/lines"
 
-func main() { process.Serve(plugin()) }
+func main() { lines.Serve(plugin()) }

@@ -4,10 +4,10 @@ package main
 
 import (
 	"github.com/tenonhq/tenon/sdk"
-	"github.com/tenonhq/tenon/sdk/process"
+	"github.com/tenonhq/tenon/sdk/lines"
 )
 
-func main() { process.Serve(provider{plugin()}) }
+func main() { lines.Serve(provider{plugin()}) }
 
 func plugin() *sdk.Bundle {
 	return &sdk.Bundle{Info: sdk.Manifest{

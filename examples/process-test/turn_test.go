@@ -415,10 +415,14 @@ func TestProviderErrors(t *testing.T) {
 	if !errors.As(err, &failed) || failed.StatusCode != 503 || failed.Headers["retry-after"] != "7" || failed.Message != "the model is being loaded" {
 		t.Errorf("%#v", err)
 	}
-	server.Close()
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	if client, err = p.(sdk.ProtocolSource).Protocols()[0].Open(sdk.ProviderInfo{ID: "remote", BaseURL: gone.URL}); err != nil {
+		t.Fatal(err)
+	}
 	err = client.Stream(t.Context(), &sdk.ModelRequest{Model: sdk.Model{ID: "llama3"}}, func(sdk.StreamEvent) error { return nil })
 	if !errors.As(err, &failed) || failed.StatusCode != 0 || failed.ProviderID != "remote" || !strings.Contains(err.Error(), "refused") {
-		t.Errorf("%#v", err)
+		t.Errorf("%#v: %v", err, err)
 	}
 }
 

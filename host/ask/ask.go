@@ -51,6 +51,8 @@ func (s *Setup) ask(ctx context.Context, q question) error {
 			return ctx.Err()
 		case err == nil || model.Classify(err) != model.ClassRetry:
 			return err
+		case model.Unreachable(err) && !s.Model.Answered():
+			return err // a wrong address, rather than a server that restarts
 		}
 		wait, final := model.RetryDelay(cfg, err, try-1)
 		if final != nil {

@@ -105,7 +105,7 @@ func (s *Setup) Transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.
 func (s *Setup) System(user string) []string {
 	out := []string{s.Agent.Prompt}
 	if s.Agent.Prompt == "" {
-		out[0] = s.Set.DefaultPrompt()
+		out[0] = s.Set.DefaultPrompt(&s.Model.Model)
 	}
 	out = append(out, s.environment())
 	if user != "" {

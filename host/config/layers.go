@@ -48,11 +48,11 @@ func (l *loader) sources(ctx context.Context) ([]*source, error) {
 			out = append(out, s)
 		}
 	}
-	for _, path := range userFiles(l.opts.ConfigDir) {
+	for _, path := range UserFiles(l.opts.ConfigDir) {
 		file(LayerUser, path, false)
 	}
 	for _, dir := range Upward(l.opts.Directory, l.opts.Worktree) {
-		for _, path := range projectFiles(dir) {
+		for _, path := range ProjectFiles(dir) {
 			file(LayerProject, path, false)
 		}
 		if err := ctx.Err(); err != nil {
@@ -71,15 +71,17 @@ func (l *loader) sources(ctx context.Context) ([]*source, error) {
 	return out, ctx.Err()
 }
 
-func userFiles(dir string) []string {
+// UserFiles returns the paths of configuration files in the user's configuration directory. Empty dir: none.
+func UserFiles(dir string) []string {
 	if dir == "" {
 		return nil
 	}
 	return []string{filepath.Join(dir, "tenon.json"), filepath.Join(dir, "tenon.jsonc")}
 }
 
-func projectFiles(dir string) []string {
-	return append(userFiles(dir), userFiles(filepath.Join(dir, ".tenon"))...)
+// ProjectFiles returns the paths of configuration files in a directory of a project.
+func ProjectFiles(dir string) []string {
+	return append(UserFiles(dir), UserFiles(filepath.Join(dir, ".tenon"))...)
 }
 
 // Upward returns the directories from top down to dir, or dir alone when top is not above it.
@@ -234,7 +236,7 @@ func (l *loader) overrides() []*source {
 	return out
 }
 
-// nest returns the object in which the value stands at the dotted key.
+// nest returns the object that has the value at the dotted key.
 func nest(key string, value *checked.Node) *checked.Node {
 	for _, name := range slices.Backward(strings.Split(key, ".")) {
 		value = &checked.Node{Kind: checked.Object, Members: []checked.Member{{Name: name, Value: *value}}}
@@ -253,7 +255,7 @@ func (l *loader) absolute(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// environment returns the variables by name. Of one that stands there twice the first counts, as in os.Getenv.
+// environment returns the variables by name. If a variable occurs twice, the first one counts, as in os.Getenv.
 func environment(environ []string) map[string]string {
 	env := make(map[string]string, len(environ))
 	for _, entry := range environ {

@@ -17,7 +17,7 @@ import (
 const projectHooks = "hooks.project"
 
 // restrictProject takes out of a file that came with a repository what would reach beyond it, and warns of it: the program that
-// runs the user's commands, files elsewhere, and settings that make hooks of others weaker. What names code to run waits for
+// runs the user's commands, files elsewhere, and settings that make hooks of others weaker. Entries that name code to run wait for
 // approval elsewhere.
 func (c *checker) restrictProject(layer tree) {
 	left := func(key, why, remedy string) {
@@ -43,6 +43,14 @@ func (c *checker) restrictProject(layer tree) {
 	if _, ok := layer["mcp_registry"]; ok {
 		delete(layer, "mcp_registry")
 		left("mcp_registry", "left out: a file of the project may not choose where you search for servers", remedy)
+	}
+	if _, ok := layer["catalog"]; ok {
+		delete(layer, "catalog")
+		left("catalog", "left out: a file of the project may not choose where prices and limits come from", remedy)
+	}
+	if _, ok := layer["plugin_policy"]; ok {
+		delete(layer, "plugin_policy")
+		c.Report.Add(c.problem("plugin_policy", firstUnder(c.origins, "plugin_policy"), "a file of the project must not contain it", remedy))
 	}
 	restrictFields(layer, func(key string) {
 		left(key, "left out: a file of the project may only set how an answer is generated, such as reasoningEffort or temperature", remedy)

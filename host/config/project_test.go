@@ -52,6 +52,8 @@ func TestProjectReachesNotBeyond(t *testing.T) {
 		"other messages":            {`{"agent": {"a": {"options": {"messages": []}}}}`, "", "agent.a.options.messages: left out"},
 		"other messages of a mode":  {`{"mode": {"a": {"options": {"messages": []}}}}`, "", "agent.a.options.messages: left out"},
 		"how an answer is made":     {`{"agent": {"a": {"options": {"reasoningEffort": "high"}}}, "provider": {"p": {"models": {"m": {"options": {"seed": 1}, "variants": {"v": {"disabled": true}}}}}}}`, "", ""},
+		"another catalog":           {`{"catalog": {"url": "https://a.example"}}`, "", "catalog: left out"},
+		"a policy for plugins":      {`{"plugin_policy": {"allow": ["*"]}}`, "plugin_policy: a file of the project must not contain it", ""},
 		"another registry":          {`{"mcp_registry": "https://a.example"}`, "", "mcp_registry: left out"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -32,6 +32,9 @@ func (s *source) originAt(offset int) Origin {
 // readFile reads a regular file of at most checked.MaxBytes. Anything else (a pipe, a device) could block or never end. A file of the
 // project must be inside of it, links resolved.
 func (l *loader) readFile(layer Layer, path string) ([]byte, error) {
+	if text, ok := l.opts.Pending[path]; ok {
+		return text, nil
+	}
 	open := projectfs.OpenRegular
 	if layer == LayerProject {
 		open = l.inside.Open

@@ -85,13 +85,17 @@ func (g *Set) Agent(name string) (sdk.Agent, error) {
 	return sdk.Agent{}, fmt.Errorf("agent %q: %w; the agents are %s", name, live.ErrNotFound, strings.Join(names, ", "))
 }
 
-// DefaultPrompt is the system prompt of agents without one: the default agent's.
-func (g *Set) DefaultPrompt() string {
-	a, err := g.Agent(sdk.AgentBuild)
-	if err != nil {
-		return "" // no plugin contributes agents
+// DefaultPrompt returns the system prompt of agents without one: the build agent's, else that for the model; empty if no plugin contributes one.
+func (g *Set) DefaultPrompt(m *sdk.Model) string {
+	if a, err := g.Agent(sdk.AgentBuild); err == nil && a.Prompt != "" {
+		return a.Prompt
 	}
-	return a.Prompt
+	for _, l := range g.Plugins {
+		if source, ok := l.Value.(sdk.PromptSource); ok && l.Builtin() {
+			return source.SystemPrompt(m)
+		}
+	}
+	return ""
 }
 
 // ByThirdParty reports whether an agent comes from a plugin of third parties.

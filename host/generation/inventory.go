@@ -187,12 +187,39 @@ func (n Inventory) ListModels(ctx context.Context, o model.ListOptions) ([]model
 	return g.Models.List(ctx, o)
 }
 
-// TestProvider asks a provider for its models with the user's credentials and returns their number. Errors: errors.ErrUnsupported for a
-// provider that cannot list them.
+// AuthMethods returns the ways to sign in to a provider; all of them if id is empty.
+func (n Inventory) AuthMethods(id string) []sdk.AuthMethod {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return slices.DeleteFunc(slices.Clone(g.auth), func(m sdk.AuthMethod) bool { return id != "" && m.Provider != id })
+}
+
+// ProviderInfos returns the providers, without models and keys.
+func (n Inventory) ProviderInfos() []sdk.ProviderInfo {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Models.Providers()
+}
+
+// TestProvider tests the user's credentials for a provider, as model.Models.Test does.
 func (n Inventory) TestProvider(ctx context.Context, id string) (models int, err error) {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
 	return g.Models.Test(ctx, id)
+}
+
+// CheckModels returns the problems of the configured models and providers. It sends nothing.
+func (n Inventory) CheckModels(ctx context.Context) []model.Problem {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Models.Check(ctx)
+}
+
+// DoubtModel returns an error if a model is none of the known models of its provider; see model.Models.Doubt.
+func (n Inventory) DoubtModel(ctx context.Context, name string) error {
+	g := n.r.Acquire()
+	defer n.r.Release(g)
+	return g.Models.Doubt(ctx, name)
 }
 
 // DefaultModel returns the model of sessions that name none, and why it is that one.

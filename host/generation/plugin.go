@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -37,6 +38,7 @@ type contribution struct {
 	hooks     []sdk.Hook
 	protocols []sdk.Protocol
 	providers []sdk.ProviderInfo
+	auth      []sdk.AuthMethod
 }
 
 // load asks a plugin who it is and makes the host it will see.
@@ -136,6 +138,9 @@ func (l *Plugin) contribute(ctx context.Context) error {
 		if s, ok := l.Value.(sdk.ProviderSource); ok {
 			c.providers = s.Providers()
 		}
+		if s, ok := l.Value.(sdk.AuthSource); ok {
+			c.auth = l.owned(s.AuthMethods())
+		}
 		return c, nil
 	})
 	if err == nil && !l.Builtin() {
@@ -145,6 +150,19 @@ func (l *Plugin) contribute(ctx context.Context) error {
 	}
 	l.asked, l.failure = true, err
 	return err
+}
+
+// owned returns sign-in methods with the name of the plugin, unless it is compiled in. Those of other plugins do not choose addresses.
+func (l *Plugin) owned(methods []sdk.AuthMethod) []sdk.AuthMethod {
+	out := slices.Clone(methods)
+	for i := range out {
+		if out[i].Plugin = l.Manifest.Name; l.Builtin() {
+			out[i].Plugin = ""
+			continue
+		}
+		out[i].Apply = nil
+	}
+	return out
 }
 
 // checkHooks finds hooks that the engine would refuse: they cost their plugin its place, not the host its start.

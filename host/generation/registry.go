@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -16,10 +17,10 @@ type Options struct {
 	Project          sdk.Project
 	Environ          []string
 	Log              *slog.Logger
-	FromProject      func(origin string) bool       // as Options.FromProject; may be nil
-	ApprovedReceiver func(digest string) bool       // as Options.ApprovedReceiver; may be nil
-	SignIn           func(*sdk.ProviderInfo) string // as Options.SignIn; may be nil
-	Quarantine       func(plugin, reason string)    // as Options.Quarantine; may be nil
+	FromProject      func(origin string) bool          // as Options.FromProject; may be nil
+	ApprovedReceiver func(digest string) bool          // as Options.ApprovedReceiver; may be nil
+	SignIn           func(*model.SignInRequest) string // as Options.SignIn; may be nil
+	Quarantine       func(plugin, reason string)       // as Options.Quarantine; may be nil
 	Notice           func(sdk.PluginNotice)
 	Turns            Turns
 	Bus              *live.Bus

@@ -27,6 +27,7 @@ type Set struct {
 	Config    *sdk.Config
 	own       *sdk.Config // the user's own part of config; nil where the repository's files do not choose models
 	protocols map[string]sdk.Protocol
+	auth      []sdk.AuthMethod // of all plugins, in their order
 	Models    *model.Models
 
 	users   int           // under Host.genMu; the host itself is one as long as the generation is in force
@@ -53,24 +54,38 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 	}
 	var providers []sdk.ProviderInfo
 	var catalogs []sdk.ModelCatalog
+	var refreshers []sdk.CatalogRefresher
 	var rules []sdk.ModelRules
 	for _, l := range g.Plugins {
 		providers = append(providers, l.providers...)
+		g.auth = append(g.auth, l.auth...)
 		if !l.Builtin() {
 			continue // others are not asked while a prompt waits
 		}
 		if c, ok := l.Value.(sdk.ModelCatalog); ok {
 			catalogs = append(catalogs, c)
 		}
+		if c, ok := l.Value.(sdk.CatalogRefresher); ok {
+			refreshers = append(refreshers, c)
+		}
 		if r, ok := l.Value.(sdk.ModelRules); ok {
 			rules = append(rules, r)
 		}
 	}
 	g.Models = model.New(model.Options{
-		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Catalogs: catalogs, Rules: rules, Protocols: g.protocols, Engine: g.Engine,
-		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn,
+		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Catalogs: catalogs, Refresh: refreshAll(refreshers), Rules: rules, Protocols: g.protocols, Engine: g.Engine,
+		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn, AuthMethods: g.auth,
 	})
 	return g, nil
+}
+
+// refreshAll returns a function that refreshes the catalogs.
+func refreshAll(catalogs []sdk.CatalogRefresher) func() {
+	return func() {
+		for _, c := range catalogs {
+			c.RefreshCatalog()
+		}
+	}
 }
 
 // start starts the plugins, side by side, and keeps those that did in their order. A plugin of the old generation that is still

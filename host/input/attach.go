@@ -35,8 +35,12 @@ const (
 	attachEntries = 200
 )
 
-// mention is @ and a path or an agent's name, at the start of a word.
-var mention = lazyregexp.New("(^|[\\s(\\[\"'])@([^\\s`,;\"')\\]]+)")
+var (
+	// mention is @ and a path or an agent's name, at the start of a word.
+	mention = lazyregexp.New("(^|[\\s(\\[\"'])@([^\\s`,;\"')\\]]+)")
+	// fileName matches names that can only mean a file or a directory, unlike @app.route( or @types/node.
+	fileName = lazyregexp.New(`^[\pL\pN_./~-]*(/|\.[a-z]{1,5})$`)
+)
 
 // Resolver turns what a user typed and attached into parts. It is for one prompt; set the exported fields.
 type Resolver struct {
@@ -113,7 +117,9 @@ func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 			if name = referenceName(text, m[4], m[5]); name == "" || seen[name] {
 				continue
 			}
-			found = r.references.find(ctx, r.Set, name)
+			if found = r.references.find(ctx, r.Set, name); found == nil && fileName().MatchString(name) {
+				r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+name)
+			}
 		}
 		if !seen[name] {
 			parts = append(parts, found...)

@@ -17,10 +17,27 @@ type Command struct {
 	generation.Command
 	rendered bool    // its plugin writes the prompt
 	pieces   []piece // of its template with the arguments in place; nil when rendered
+	line     bool    // see ShellLine
 }
+
+// ShellLine returns the command of a prompt that is a shell command of the user: the prompt is the line, and its output.
+func ShellLine(line string) *Command {
+	user := &generation.Plugin{Manifest: sdk.Manifest{Name: "user", Carrier: sdk.CarrierBuiltin}}
+	return &Command{
+		Command: generation.Command{Owner: user},
+		pieces:  []piece{{kind: pieceShell, text: line}},
+		line:    true,
+	}
+}
+
+// IsShellLine reports whether the command was made by ShellLine.
+func (c *Command) IsShellLine() bool { return c.line }
 
 // Label names the command and where its template stands.
 func (c *Command) Label() string {
+	if c.line {
+		return "the shell line that you typed"
+	}
 	return fmt.Sprintf("/%s (%s)", c.Name, cmp.Or(c.Origin, "plugin "+c.Owner.Manifest.Name))
 }
 

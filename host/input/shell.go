@@ -40,9 +40,15 @@ func (r *Resolver) runTemplate(ctx context.Context, c *Command) error {
 	for _, p := range shells {
 		result, err := run(ctx, p.text)
 		if err != nil {
+			if c.line {
+				return err
+			}
 			return fmt.Errorf("command %s: !`%s`: %w", c.Label(), visible.Cut(p.text, maxTemplateReason, "…"), err)
 		}
 		p.output = fitShell(result, lines, size)
+		if c.line {
+			p.output = "$ " + p.text + "\n" + p.output
+		}
 	}
 	return nil
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"maps"
 	"os"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
@@ -127,7 +129,8 @@ func (p *provider) fill(env map[string]string) {
 		value := env[p.info.OptionEnv[option][i]]
 		if option == "baseURL" {
 			if !p.addressed {
-				p.info.BaseURL = value
+				p.info.BaseURL = versioned(value, p.info.BaseURL, p.info.Protocol)
+				p.addressed, p.addressFrom = true, p.info.OptionEnv[option][i]
 			}
 			continue
 		}
@@ -139,6 +142,20 @@ func (p *provider) fill(env map[string]string) {
 			return cmp.Or(env[name], "${"+name+"}")
 		})
 	}
+}
+
+// versioned returns an address of the environment with the version at the end of the usual address, such as /v1, if it lacks one: the official
+// clients of Anthropic and Google add it to the address, and only those.
+func versioned(address, usual, protocol string) string {
+	if protocol != "anthropic-messages" && protocol != "gemini" {
+		return address
+	}
+	address = strings.TrimSuffix(address, "/")
+	last, version := path.Base(address), path.Base(usual)
+	if strings.HasPrefix(last, "v1") || strings.HasPrefix(last, "v2") {
+		return address
+	}
+	return address + "/" + version
 }
 
 // listed reports whether the configuration of a provider lets the model be used.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
@@ -89,7 +90,7 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	}
 	limited, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	count := &meter{provider: m.Provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes}
+	count := &meter{provider: m.Provider.ID, sink: sink, limit: sdk.MaxModelAnswerBytes, begins: m.begins}
 	if req.Purpose == sdk.PurposeTitle {
 		count.limit = maxTitleAnswer
 	}
@@ -102,15 +103,45 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 		defer count.timer.Stop()
 	}
 	err = m.client.Stream(limited, req, count.take)
+	if !Unreachable(err) {
+		m.answered.Store(true)
+	}
 	var bound *sdk.ProviderError
 	if ctx.Err() == nil && err != nil && errors.As(context.Cause(limited), &bound) {
 		return bound
 	}
-	if errors.As(err, &bound) && bound.StatusCode == http.StatusNotFound && m.similar != "" {
-		bound.Message += fmt.Sprintf("; did you mean %s/%s?", m.ProviderID, m.similar)
+	if errors.As(err, &bound) {
+		return m.explained(bound)
 	}
 	return err
 }
+
+// explained returns an error of a provider with the notes that help the user. Texts of the server or a plugin control no terminal.
+func (m *Model) explained(e *sdk.ProviderError) *sdk.ProviderError {
+	out := *e
+	out.Message = visible.Text(e.Message)
+	if e.Err != nil {
+		out.Err = &shownError{e.Err}
+	}
+	if e.StatusCode == http.StatusNotFound && m.similar != "" {
+		out.Message += fmt.Sprintf("; did you mean %s/%s?", m.ProviderID, m.similar)
+	}
+	if out.Message != "" && slices.Contains(addressStatus, e.StatusCode) {
+		out.Message += m.note
+	}
+	return &out
+}
+
+// shownError is an error whose text may be from outside.
+type shownError struct{ err error }
+
+func (e *shownError) Error() string {
+	return visible.Text(visible.Cut(e.err.Error(), maxErrorText, "…"))
+}
+func (e *shownError) Unwrap() error { return e.err }
+
+// addressStatus are the statuses of failures that a wrong address explains; 0 stands for no response.
+var addressStatus = []int{0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
 
 // meter counts one answer. Its provider's goroutine calls take; the timer is reset by it alone.
 type meter struct {
@@ -118,6 +149,7 @@ type meter struct {
 	sink     func(sdk.StreamEvent) error
 	limit    int // in bytes
 	taken    int
+	begins   func() // is called with the first event; nil: no callback
 	block    string // key of the latest block of text or reasoning
 	answer   time.Duration
 	timer    *time.Timer // nil without a limit
@@ -125,6 +157,10 @@ type meter struct {
 
 // take passes an event on that fits.
 func (m *meter) take(e sdk.StreamEvent) error {
+	if m.begins != nil {
+		m.begins()
+		m.begins = nil
+	}
 	cost := storedSize(e.Text) + len(e.CallID) + len(e.Tool)
 	if len(e.Metadata) > 0 {
 		data, err := json.Marshal(e.Metadata)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
+	"sync/atomic"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/nearest"
@@ -19,11 +19,8 @@ import (
 // ErrModel is wrapped by errors about a model or provider that cannot be used.
 var ErrModel = errors.New("model cannot be used")
 
-// localTimeout bounds the search for model servers on this machine: they answer at once or are not there.
-const localTimeout = 300 * time.Millisecond
-
 // minSecret is how long a secret must be for variables to be searched for it: a shorter one, such as
-// "none", stands in many by chance.
+// "none", occurs in many by chance.
 const minSecret = 8
 
 // Options are what models are made from. Protocols, Engine and Config are required.
@@ -35,6 +32,7 @@ type Options struct {
 	ByRepository bool
 	Providers    []sdk.ProviderInfo // of the plugins, in their order
 	Catalogs     []sdk.ModelCatalog // further models, read when a provider is used
+	Refresh      func()             // refreshes the catalogs in the background; called when the first answer of one of their providers begins
 	Rules        []sdk.ModelRules   // applied to each model that is used
 	Protocols    map[string]sdk.Protocol
 	Engine       *hooks.Engine
@@ -42,8 +40,9 @@ type Options struct {
 	Secrets      []string          // no variable that holds one is passed to shell commands
 	Foreign      map[string]string // the providers whose address a file of the project chose, with the file; they get no key from Environ
 	// SignIn adds the user's stored credentials to a provider that has none from the configuration or the environment, and returns their
-	// source; empty: none. It sets Key, or Authorize with the address and options that belong to it. Nil: nothing is stored.
-	SignIn func(info *sdk.ProviderInfo) (source string)
+	// source; empty: none. Nil: nothing is stored.
+	SignIn      func(*SignInRequest) (source string)
+	AuthMethods []sdk.AuthMethod // of the plugins, for SignIn
 	// Approved reports whether the user approved a Receiver, by its digest. Nil: none.
 	Approved func(digest string) bool
 }
@@ -61,6 +60,7 @@ type Models struct {
 	mu      sync.Mutex
 	clients map[server]sdk.ModelClient
 	local   map[string][]sdk.Model // what local servers said they have, by provider
+	refresh func()                 // Options.Refresh, once; nil without one
 }
 
 // server is what a client is opened for: models of one provider can be at several addresses.
@@ -68,20 +68,23 @@ type server struct{ provider, protocol, npm, address string }
 
 // provider is what is known of a provider after the configuration was applied.
 type provider struct {
-	info       sdk.ProviderInfo // without models
-	base       map[string]sdk.Model
-	models     func() map[string]sdk.Model // all models, the configuration applied
-	configured bool                        // it stands in the configuration
-	addressed  bool                        // the configuration has its address
-	keyFrom    string                      // where the key came from, for people; empty without one
-	signedIn   bool                        // the key, or what replaces it, is stored
-	withheld   string                      // the variable whose key is not sent to an address of the project's choice
+	info        sdk.ProviderInfo // without models
+	base        map[string]sdk.Model
+	models      func() map[string]sdk.Model // all models, the configuration applied
+	configured  bool                        // it is in the configuration
+	addressed   bool                        // the user's configuration or environment has its address
+	addressFrom string                      // the variable that has its address; empty without one
+	keyFrom     string                      // human-readable origin of the key; empty without one
+	signedIn    bool                        // the key, or what replaces it, is stored
+	catalogued  bool                        // a catalog has models of it; known once models was called
+	answered    atomic.Bool                 // its server answered a request
+	withheld    string                      // the variable whose key is not sent to an address of the project's choice
 }
 
 // Picked is the model a session starts with, and why.
 type Picked struct {
 	Model  sdk.Model
-	Reason string // for people: "configured", "OPENAI_API_KEY is set", …
+	Reason string // human-readable: "configured", "OPENAI_API_KEY is set", …
 }
 
 // New returns the models of a generation, whose configuration is complete.
@@ -98,6 +101,9 @@ func makeModels(o Options, r *receivers) *Models {
 	m := &Models{
 		o: o, config: config, receivers: r, foreign: o.Foreign, providers: map[string]*provider{}, secretEnv: map[string]bool{},
 		clients: map[server]sdk.ModelClient{}, local: map[string][]sdk.Model{},
+	}
+	if o.Refresh != nil {
+		m.refresh = sync.OnceFunc(o.Refresh)
 	}
 	for _, info := range o.Providers {
 		if _, known := m.providers[info.ID]; !known {
@@ -133,15 +139,24 @@ func (m *Models) newProvider(info sdk.ProviderInfo) *provider {
 // readModels joins the models of the plugin, of the catalogs and of the configuration.
 func (m *Models) readModels(p *provider) map[string]sdk.Model {
 	out := map[string]sdk.Model{}
+	newer := map[string]sdk.Model{}
 	for _, c := range m.o.Catalogs {
-		more, err := c.CatalogModels(p.info.ID)
+		known, more, err := c.CatalogModels(p.info.ID)
 		if err != nil {
 			continue // part of the program, and tested; without it the model is used as its name says
 		}
-		maps.Copy(out, more)
+		maps.Copy(out, known)
+		maps.Copy(newer, more)
 	}
+	maps.Copy(out, newer)
+	p.catalogued = len(out) > 0
 	for id, model := range p.base {
 		out[id] = joined(model, out[id])
+		if recent, ok := newer[id]; ok {
+			model := out[id]
+			model.Limit, model.Cost = recent.Limit, recent.Cost
+			out[id] = model
+		}
 	}
 	c := m.config.Provider[p.info.ID]
 	for id, model := range out {
@@ -196,6 +211,9 @@ func (m *Models) enabled(id string) bool {
 // Choose picks the model of a session that names none. A repository's choice must be approved.
 func (m *Models) Choose(ctx context.Context) (Picked, error) {
 	choice, err := m.pick(ctx)
+	if err == nil {
+		choice.Reason += m.providers[choice.Model.ProviderID].addressNote()
+	}
 	if err == nil && m.o.Own != nil {
 		err = m.receivers.check(ctx, m, choice.Model.ProviderID, true)
 	}
@@ -260,50 +278,12 @@ func complete(model sdk.Model, providerID, id string) sdk.Model {
 	return model
 }
 
-// findLocal asks the local servers for their models, all at once, and takes the first in order.
-func (m *Models) findLocal(ctx context.Context) (sdk.Model, bool) {
-	ctx, cancel := context.WithTimeout(ctx, localTimeout)
-	defer cancel()
-	var asked sync.WaitGroup
-	for _, id := range m.order {
-		if m.providers[id].info.Local && m.enabled(id) {
-			asked.Go(func() { m.listLocal(ctx, id) }) // ends with ctx at the latest; waited for below
-		}
+// addressNote returns a note for messages about the variable that has the address; empty without one.
+func (p *provider) addressNote() string {
+	if p.addressFrom == "" {
+		return ""
 	}
-	asked.Wait()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, id := range m.order {
-		if found := m.local[id]; len(found) > 0 {
-			return found[0], true
-		}
-	}
-	return sdk.Model{}, false
-}
-
-// listLocal asks one local server for its models and keeps them.
-func (m *Models) listLocal(ctx context.Context, id string) {
-	client, err := m.client(ctx, id, nil)
-	if err != nil {
-		return
-	}
-	lister, ok := client.(sdk.ModelLister)
-	if !ok {
-		return
-	}
-	found, err := lister.ListModels(ctx)
-	if err != nil {
-		return // not there: what the search is for
-	}
-	for i := range found {
-		if known, ok := m.providers[id].models()[found[i].ID]; ok {
-			found[i] = known
-		}
-		found[i] = complete(found[i], id, found[i].ID)
-	}
-	m.mu.Lock()
-	m.local[id] = found
-	m.mu.Unlock()
+	return "; its address is from " + p.addressFrom
 }
 
 // known returns the model from the table, or one of which only the name is known.
@@ -382,7 +362,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	info.KeyOnly = m.foreign[id] != ""
 	c, err := protocol.Open(info)
 	if err != nil {
-		return nil, fmt.Errorf("%w: provider %q: %w", ErrModel, id, err)
+		return nil, fmt.Errorf("%w: provider %q: %w%s", ErrModel, id, err, p.addressNote())
 	}
 	m.clients[at] = c
 	return c, nil
@@ -415,98 +395,19 @@ func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
 	return m.Resolve(ctx, v.Model.String())
 }
 
-// Info is one model that can be used, for listings.
-type Info struct {
-	Model  sdk.Model
-	Source string // how its provider is reached: a variable, the configuration, an address
-}
-
-// ListOptions widens a listing.
-type ListOptions struct {
-	All     bool // list providers without a key, too
-	Refresh bool // ask the servers that can list their models
-}
-
-// List lists the models of the providers that can be reached: configured ones, those whose key is
-// there, local servers that answer, and those that need nothing. Errors are those of servers that were asked.
-func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error) {
-	m.findLocal(ctx)
-	for _, id := range m.order {
-		p := m.providers[id]
-		if !m.enabled(id) {
-			continue
-		}
-		if m.receivers.check(ctx, m, id, false) != nil {
-			continue // not approved: it is as if it were not there
-		}
-		source := p.source()
-		if source == "" && !o.All {
-			continue // it has no key
-		}
-		var list []sdk.Model
-		switch {
-		case p.info.Local && !p.configured:
-			m.mu.Lock()
-			list = m.local[id]
-			m.mu.Unlock()
-		case o.Refresh && source != "":
-			var failed error
-			if list, failed = m.served(ctx, id); failed != nil {
-				err = errors.Join(err, failed)
-			}
-		}
-		if len(list) == 0 && !p.info.Local {
-			list = slices.Collect(maps.Values(p.models()))
-		}
-		slices.SortFunc(list, func(a, b sdk.Model) int { return strings.Compare(a.ID, b.ID) })
-		for _, model := range list {
-			out = append(out, Info{complete(model, id, model.ID), source})
-		}
-	}
-	return out, err
-}
-
-// source returns how the provider is reached, or "" if it has no key.
-func (p *provider) source() string {
-	switch {
-	case p.keyFrom != "":
-		return p.keyFrom
-	case p.info.Local && !p.configured:
-		return p.info.BaseURL
-	case p.configured:
-		return "configuration"
-	case len(p.info.Env) > 0 || p.info.NoKey:
-		return ""
-	}
-	return "built in"
-}
-
-// served returns the models that a provider's server lists, with what the catalog knows of them; none if it cannot list.
-func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
-	client, err := m.client(ctx, id, nil)
-	if err != nil {
-		return nil, err
-	}
-	lister, ok := client.(sdk.ModelLister)
-	if !ok {
-		return nil, nil
-	}
-	list, err := lister.ListModels(ctx)
-	for i := range list {
-		if known, ok := m.providers[id].models()[list[i].ID]; ok {
-			list[i] = known
-		}
-	}
-	return list, err
-}
-
 // Model is a model that can be asked.
 type Model struct {
 	sdk.Model
 	Provider sdk.ProviderInfo
 	client   sdk.ModelClient
-	similar  string // a known model with a similar name, if this one is unknown
+	note     string       // for errors: addressNote of the provider
+	begins   func()       // is called when an answer begins; nil: no callback
+	similar  string       // a known model with a similar name, if this one is unknown
+	answered *atomic.Bool // of the provider
 }
+
+// Answered reports whether the provider's server ever answered a request of this process.
+func (m *Model) Answered() bool { return m.answered.Load() }
 
 // Open returns the model of that name, or the one that sessions without a model get when the name is empty. byRepository says that files of the
 // repository asked for it.
@@ -526,9 +427,13 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 	if err != nil {
 		return nil, err
 	}
-	out.Provider = m.providers[out.ProviderID].info
-	if models := m.providers[out.ProviderID].models(); models[out.ID].ID == "" {
+	p := m.providers[out.ProviderID]
+	out.Provider, out.note, out.answered = p.info, p.addressNote(), &p.answered
+	if models := p.models(); models[out.ID].ID == "" {
 		out.similar = nearest.Name(out.ID, slices.Collect(maps.Keys(models)))
+	}
+	if p.catalogued && !p.addressed {
+		out.begins = m.refresh
 	}
 	if out.client, err = m.client(ctx, out.ProviderID, &out.Model); err != nil {
 		return nil, err

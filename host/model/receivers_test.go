@@ -43,7 +43,8 @@ func TestSignInStaysAtItsServer(t *testing.T) {
 	t.Parallel()
 	for api, want := range map[string]error{"": errOpened, "https://a.example/v2": errOpened, "https://b.example": model.ErrModel, "http://a.example": model.ErrModel} {
 		config := &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": {Models: map[string]sdk.ModelConfig{"m": {Provider: &sdk.ModelServer{API: api}}}}}}
-		signIn := func(info *sdk.ProviderInfo) string {
+		signIn := func(r *model.SignInRequest) string {
+			info := r.Info
 			info.BaseURL = "https://a.example/v1"
 			info.Authorize = func(context.Context, map[string]string) (map[string]string, error) { return nil, nil }
 			return "stored"

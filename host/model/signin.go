@@ -1,13 +1,19 @@
 package model
 
 import (
-	"context"
-	"errors"
 	"maps"
 	"net/url"
 
 	"github.com/tenonhq/tenon/sdk"
 )
+
+// SignInRequest asks for the stored credentials of a provider.
+type SignInRequest struct {
+	// Info receives Key, or Authorize with SignedInBy, and the address and options that belong to it.
+	Info      *sdk.ProviderInfo
+	Addressed bool             // the user chose the provider's address
+	Methods   []sdk.AuthMethod // ways to sign in, of all providers
+}
 
 // signIn adds stored credentials to a provider without a key. They are not sent to an address that a file of the project chose.
 func (m *Models) signIn(p *provider) {
@@ -16,7 +22,7 @@ func (m *Models) signIn(p *provider) {
 	}
 	info := p.info
 	info.Options = maps.Clone(info.Options)
-	source := m.o.SignIn(&info)
+	source := m.o.SignIn(&SignInRequest{Info: &info, Addressed: p.addressed, Methods: m.o.AuthMethods})
 	switch {
 	case source == "":
 	case m.foreign[p.info.ID] != "":
@@ -31,19 +37,4 @@ func sameServer(a, b string) bool {
 	x, errX := url.Parse(a)
 	y, errY := url.Parse(b)
 	return errX == nil && errY == nil && x.Scheme == y.Scheme && x.Host == y.Host
-}
-
-// Test asks a provider for its models with the user's credentials and returns their number. Errors: errors.ErrUnsupported for a provider
-// that cannot list them.
-func (m *Models) Test(ctx context.Context, id string) (models int, err error) {
-	client, err := m.client(ctx, id, nil)
-	if err != nil {
-		return 0, err
-	}
-	lister, ok := client.(sdk.ModelLister)
-	if !ok {
-		return 0, errors.ErrUnsupported
-	}
-	list, err := lister.ListModels(ctx)
-	return len(list), err
 }

@@ -3,7 +3,9 @@ package permission
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/host/live"
@@ -26,10 +28,46 @@ func ApprovalProject(p sdk.Project) string {
 	return "directory " + p.Worktree
 }
 
-// Approvals are the answers "always" of a project. They are read for each decision: what the user revokes counts no longer.
+// Approvals are what the user allowed beyond the rules: the answers "always" of a project, which are read for each decision, so that
+// what the user revokes counts no longer, and what is allowed in one session until the process ends. Safe for use from many goroutines.
 type Approvals struct {
 	Store   store.Store
 	Project sdk.Project
+
+	mu       sync.Mutex
+	sessions map[string]sdk.PermissionRules // by root session
+}
+
+// Allow allows a permission for patterns in a session and its subagents until the process ends; Revoke takes it back.
+func (a *Approvals) Allow(session, permission string, patterns ...string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sessions == nil {
+		a.sessions = map[string]sdk.PermissionRules{}
+	}
+	for _, pattern := range patterns {
+		rule := sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAllow, Origin: "this session"}
+		if !slices.Contains(a.sessions[session], rule) {
+			a.sessions[session] = append(a.sessions[session], rule)
+		}
+	}
+}
+
+// Revoke takes back what Allow allowed with this pattern.
+func (a *Approvals) Revoke(session, permission, pattern string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if rules := a.sessions[session]; len(rules) > 0 {
+		a.sessions[session] = slices.DeleteFunc(rules, func(r sdk.PermissionRule) bool { return r.Permission == permission && r.Pattern == pattern })
+	}
+}
+
+// Covers reports whether what was allowed in a session covers the request.
+func (a *Approvals) Covers(session string, r *sdk.PermissionRequest) bool {
+	a.mu.Lock()
+	rules := slices.Clone(a.sessions[session])
+	a.mu.Unlock()
+	return len(rules) > 0 && Compile("", rules).Approve(r)
 }
 
 // Keep stores what an answer "always" to a request allows and returns the rules of all approvals; nil when it allows nothing.

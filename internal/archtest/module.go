@@ -51,7 +51,7 @@ func (v Violation) String() string {
 }
 
 // Load parses all Go files and reads all Markdown files below the root of fsys, which holds a go.mod, except the folders that the go command
-// ignores (testdata, names that begin with a dot or an underscore), installed npm packages and nested modules.
+// ignores (testdata, names that begin with a dot or an underscore), installed npm packages, and nested modules other than the examples.
 func Load(fsys fs.FS) (*Module, error) {
 	m := &Module{fset: token.NewFileSet()}
 	mod, err := fs.ReadFile(fsys, "go.mod")
@@ -88,7 +88,7 @@ func skip(fsys fs.FS, dir string) error {
 	if base == "testdata" || base == "vendor" || base == "node_modules" || base[0] == '.' || base[0] == '_' {
 		return fs.SkipDir
 	}
-	if _, err := fs.Stat(fsys, path.Join(dir, "go.mod")); err == nil {
+	if _, err := fs.Stat(fsys, path.Join(dir, "go.mod")); err == nil && path.Dir(dir) != "examples" {
 		return fs.SkipDir
 	}
 	return nil

@@ -35,7 +35,7 @@ func trees() map[string][]string {
 // layers returns folders whose packages build on each other, each on those before it alone.
 func layers() map[string][]string {
 	return map[string][]string{
-		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "manage", "install", "turn", "sessions", "chat"},
+		"cmd/tenon/internal": {"terminal", "view", "extensions", "cli", "inspect", "frontend", "manage", "install", "turn", "sessions", "chat", "tui"},
 	}
 }
 
@@ -59,7 +59,8 @@ func libraries() map[string][]string {
 		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode", "host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
-		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials"},
+		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials", "builtin/providers/catalog"},
+		"github.com/zalando/go-keyring":                     {"internal/credentials"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},
 		"golang.org/x/net":                                  {"builtin/tools/web", "plugins/ability"},
@@ -67,12 +68,19 @@ func libraries() map[string][]string {
 		"github.com/aymanbagabas/go-udiff":                  {"builtin/tools/files", "cmd/tenon", "mcp"},
 		"github.com/goccy/go-yaml":                          {"internal/frontmatter"},
 		"github.com/spf13/cobra":                            {"cmd/tenon"},
-		"github.com/charmbracelet/log":                      {"cmd/tenon"},
+		"charm.land/bubbletea/v2":                           {"cmd/tenon/internal/tui"},
+		"charm.land/log/v2":                                 {"cmd/tenon"},
+		"github.com/charmbracelet/x/ansi":                   {"cmd/tenon", "internal/markdown"},
+		"github.com/yuin/goldmark":                          {"internal/markdown"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
 		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
+		"github.com/jedisct1/go-minisign":                   {"plugins/signature"},
 		"github.com/Masterminds/semver/v3":                  {"plugins/source"},
+		"oras.land/oras-go/v2":                              {"plugins/source/oci"},
+		"github.com/opencontainers/go-digest":               {"plugins/source/oci"},
+		"github.com/opencontainers/image-spec":              {"plugins/source/oci"},
 		"github.com/fsnotify/fsnotify":                      {"cmd/tenon"},
 	}
 }
@@ -81,10 +89,12 @@ func libraries() map[string][]string {
 // (their names end in "test") count as tests.
 func testLibraries() []string {
 	return []string{
-		"github.com/google/go-cmp", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
+		"github.com/charmbracelet/x/vt", "github.com/google/go-cmp", "go.uber.org/goleak", "github.com/rogpeppe/go-internal",
 		"github.com/bufbuild/protocompile", "github.com/mark3labs/mcp-go",
+		"golang.org/x/mod", // the examples as modules
 		"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream", // frames of recorded answers
 		"github.com/google/jsonschema-go",                       // tests of tools check their schemas
+		"github.com/google/go-containerregistry",                // an OCI registry
 	}
 }
 
@@ -102,6 +112,7 @@ func places() []place {
 			"host/store/sqlite":   "SQLite writes the copy of a database",
 			"internal/projectfs":  "is the directory that builtin/tools/files sets files aside in",
 			"mcp":                 "rotates logs",
+			"plugins/install":     "moves a directory",
 			"plugins/source":      "gives a complete download its digest as its name",
 			"plugins/trust":       "moves a directory",
 			"plugins/wasm":        "renames files for guests, and a file that wazero looks for by name",
@@ -110,20 +121,21 @@ func places() []place {
 		home: "internal/visible", pkg: "unicode", names: []string{"Cc", "Cf", "Zl", "Zp", "C", "Bidi_Control", "IsControl", "IsPrint", "IsGraphic"},
 		remedy: "clean text from outside with internal/visible",
 		reasons: map[string]string{
-			"builtin/skills":              "checks names",
-			"cmd/tenon/internal/terminal": "measures the width of characters",
+			"builtin/skills": "checks names",
 		},
 	}, {
 		home: "internal/httpx", pkg: "net/http", names: []string{"Client", "DefaultClient", "Get", "Head", "Post", "PostForm"},
 		remedy: "use the client of the folder, which judges redirects",
 		reasons: map[string]string{
 			"builtin/tools/web":               "asks the user before each redirect",
+			"builtin/providers/catalog":       "stays with one origin",
 			"builtin/providers/signin":        "requests tokens from fixed addresses",
 			"mcp/auth":                        "checks each address that a server names",
 			"mcp/auth/authtest":               "is a browser",
 			"mcp/protocol":                    "stays with one origin",
 			"plugins/ability":                 "compares each redirect with the grants",
 			"plugins/source":                  "checks the address of each connection",
+			"plugins/source/oci":              "uses the client of plugins/source",
 			"examples/process-provider":       "is a plugin",
 			"internal/perf/bareclient":        "measures",
 			"builtin/providers/internal/wire": "stays with one origin",

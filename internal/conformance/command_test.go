@@ -48,7 +48,7 @@ func commandCarrier() plugintest.Carrier {
 			return &described{p, c.Description.Hooks, func(h *sdk.Hook) bool { return strings.Contains(h.Name, "hooks[0]") }}
 		},
 		Skips: map[string]string{
-			"answers": "a command answers with a value, not with changes", "tools": "a command has none", "abilities": "a command has none", "points": "a command keeps no record of its calls",
+			"answers": "a command answers with a value, not with changes", "tools": "a command has none", "abilities": "a command has none", "auth": "a command has none", "models": "a command has none", "points": "a command keeps no record of its calls",
 			"fields/reads escaped": "a command keeps no record of its calls", "fields/reads missing": "a command keeps no record of its calls",
 			"fields/reads one argument": "a command keeps no record of its calls",
 			"changes/null object":       "an updatedInput of null is none", "gates/permission ": "without a decision there is no reason",

@@ -102,6 +102,10 @@ func faulty(t *testing.T, c plugintest.Carrier, o conformance.Options, hook sdk.
 // TestFaults runs turns with a plugin installed that goes wrong in each way, at each kind of hook, over each carrier.
 func TestFaults(t *testing.T) {
 	t.Parallel()
+	all := []conformance.Fault{
+		conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultLoop, conformance.FaultRecursion,
+		conformance.FaultMemory, conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
+	}
 	faults := map[string]struct {
 		carrier plugintest.Carrier
 		faults  []conformance.Fault
@@ -112,14 +116,12 @@ func TestFaults(t *testing.T) {
 			conformance.FaultPanic, conformance.FaultHang, conformance.FaultLoop, conformance.FaultRecursion, conformance.FaultMemory,
 			conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
 		}},
-		"process": {processCarrier(), []conformance.Fault{
-			conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultLoop, conformance.FaultRecursion,
-			conformance.FaultMemory, conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
-		}},
-		"mcp": {mcpCarrierThatWaits(0), []conformance.Fault{
-			conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultLoop, conformance.FaultRecursion,
-			conformance.FaultMemory, conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
-		}},
+		"process": {processCarrier(), all},
+		"lines":   {linesCarrier(), all},
+		"node":    {nodeCarrier(), all},
+		"python":  {pythonCarrier(), all},
+		"rust":    {rustCarrier(), all},
+		"mcp":     {mcpCarrierThatWaits(0), all},
 	}
 	for carrier, list := range faults {
 		t.Run(carrier, func(t *testing.T) {

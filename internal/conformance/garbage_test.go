@@ -104,7 +104,10 @@ func TestBadProcesses(t *testing.T) {
 		open   func(t *testing.T, fault string, hook sdk.HookDescription) sdk.Plugin
 	}{
 		"process": {
-			[]string{"silent", "exit", "garbage", "flood", "drip", "deaf peer", "garbage peer", "dripping peer"},
+			[]string{
+				"silent", "exit", "garbage", "flood", "drip", "deaf peer", "garbage peer", "dripping peer",
+				"deaf lines", "garbage lines", "endless line",
+			},
 			func(t *testing.T, fault string, hook sdk.HookDescription) sdk.Plugin {
 				return openProcess(t, path, fault, hook)
 			},

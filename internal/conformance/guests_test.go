@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -57,12 +58,21 @@ func (w *workshop) close() error {
 // build builds one of the folders of this package, once, and returns the path of the file.
 func (w *workshop) build(t testing.TB, folder string, env []string, flags ...string) string {
 	t.Helper()
+	return w.compile(t, folder, env, func(out string) []string {
+		return append(append([]string{"go", "build", "-o", out}, flags...), "./"+folder)
+	})
+}
+
+// compile runs a compiler for a folder, once, and returns the path of the file.
+func (w *workshop) compile(t testing.TB, folder string, env []string, command func(out string) []string) string {
+	t.Helper()
 	w.mu.Lock()
 	once := w.built[folder]
 	if once == nil {
 		once = sync.OnceValues(func() (string, error) {
 			out := filepath.Join(w.dir, folder+".bin")
-			cmd := exec.Command("go", append(append([]string{"build", "-o", out}, flags...), "./"+folder)...)
+			args := command(out)
+			cmd := exec.Command(args[0], args[1:]...)
 			cmd.Env = append(os.Environ(), env...)
 			if text, err := cmd.CombinedOutput(); err != nil {
 				return "", fmt.Errorf("build %s: %w\n%s", folder, err, text)
@@ -121,9 +131,38 @@ func nodeCarrier() plugintest.Carrier {
 		Skips: map[string]string{
 			"changes/whole number": "1 and 1.0 are the same number in JavaScript",
 			"changes/metadata":     "1e400 is Infinity in JavaScript",
+			"models":               "the plugin in JavaScript has no models",
 		},
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
 			return openCase(t, c, script(t, "node", "node/main.mjs")...)
+		},
+	}
+}
+
+// pythonCarrier is the plugin in Python.
+func pythonCarrier() plugintest.Carrier {
+	return plugintest.Carrier{
+		Name: "python", Grants: true, Foreign: true, Untyped: true,
+		Skips: map[string]string{"changes/metadata": "1e400 is infinity in Python, which JSON does not have"},
+		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+			// Not the shim of a version manager: it takes longer to start than the plugin.
+			path, err := exec.CommandContext(t.Context(), "python3", "-c", "import sys; print(sys.executable)").Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return openCase(t, c, script(t, strings.TrimSpace(string(path)), "python/main.py")...)
+		},
+	}
+}
+
+// rustCarrier is the plugin in Rust.
+func rustCarrier() plugintest.Carrier {
+	return plugintest.Carrier{
+		Name: "rust", Grants: true, Foreign: true, Untyped: true,
+		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+			return openCase(t, c, shop.compile(t, "rust", nil, func(out string) []string {
+				return []string{"rustc", "--edition", "2021", "-O", "-o", out, "rust/main.rs"}
+			}))
 		},
 	}
 }

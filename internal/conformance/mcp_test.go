@@ -65,6 +65,8 @@ var mcpSkips = map[string]string{
 	"tools/error":               "the host says which server the error is of",
 	"tools/concurrency":         "the host says which server the error is of",
 	"tools/progress":            "progress has a message and a number, no metadata",
+	"auth":                      "an MCP server signs in its own users only",
+	"models":                    "an MCP server has no models",
 	"abilities":                 "a server asks for sampling, elicitation and roots only",
 }
 

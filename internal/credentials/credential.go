@@ -33,10 +33,14 @@ type Credential struct {
 
 	// Method is the sign-in method of a provider that issued the token and refreshes it.
 	Method string `json:"method,omitempty"`
+	// Plugin is the plugin of the method; empty if it is compiled in. Only its methods receive the token.
+	Plugin string `json:"plugin,omitempty"`
 	// Client is the OAuth client that the token was issued to; nil if Method determines it.
 	Client *Client `json:"client,omitempty"`
 	// Metadata are further values that requests need, such as the number of an account.
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// Keyring is set if the secrets are in the system's keyring, not in the file.
+	Keyring bool `json:"keyring,omitempty"`
 	// Source is the place of the credential, for messages. It is not stored.
 	Source string `json:"-"`
 }
@@ -92,7 +96,7 @@ func (c *Credential) check() error {
 	switch {
 	case c.Type != TypeKey && c.Type != TypeOAuth:
 		return fmt.Errorf("type %q: want %s or %s", c.Type, TypeKey, TypeOAuth)
-	case c.Secret() == "":
+	case c.Secret() == "" && !c.Keyring:
 		return fmt.Errorf("no key or access token")
 	case c.Expires < 0:
 		return fmt.Errorf("expires: want milliseconds since 1970")

@@ -247,10 +247,13 @@ func (c *Conn) ask(ctx context.Context, on *Call, limit time.Duration, method mc
 		params["_meta"] = meta
 		raw, err := c.rounds(ctx, on, string(method), params)
 		var first mcp.URLElicitationRequiredError
-		if errors.As(err, &first) && c.visited(ctx, on, first.Elicitations) {
+		switch {
+		case !errors.As(err, &first) || len(first.Elicitations) == 0:
+			return raw, err
+		case c.visited(ctx, on, first.Elicitations):
 			return c.rounds(ctx, on, string(method), params)
 		}
-		return raw, err
+		return nil, fmt.Errorf("it requires a visit to %s first", Bound(first.Elicitations[0].URL, 2<<10))
 	})
 }
 
@@ -266,7 +269,7 @@ func (c *Conn) visited(ctx context.Context, on *Call, list []mcp.ElicitationPara
 			return false
 		}
 	}
-	return len(list) > 0
+	return true
 }
 
 // Extension sends a request of an extension for a call.

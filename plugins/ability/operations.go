@@ -21,20 +21,26 @@ type operation struct {
 // table returns the operations by name. To add one, write its function here, describe it in docs/abilities.md, and call it in sdk/guest.
 func (b *Broker) table() map[string]operation {
 	return map[string]operation{
-		"kv.get":    op(sdk.CapabilityKV, b.kvGet),
-		"kv.set":    op(sdk.CapabilityKV, b.kvSet),
-		"kv.delete": op(sdk.CapabilityKV, b.kvDelete),
-		"kv.keys":   op(sdk.CapabilityKV, b.kvKeys),
-		"config":    op(sdk.CapabilityConfig, b.config),
-		"secret":    op(sdk.CapabilitySecret, b.readSecret),
-		"time":      op(sdk.CapabilityClock, b.time),
-		"http":      op(sdk.CapabilityHTTP, b.fetch),
-		"tool":      op(sdk.CapabilityTool, b.callTool),
-		"session":   op(sdk.CapabilitySession, b.messages),
-		"ask":       op(sdk.CapabilityAsk, b.ask),
-		"question":  op(sdk.CapabilityAsk, b.question),
-		"sample":    op(sdk.CapabilityModel, b.sample),
-		"progress":  op("", b.progress),
+		"kv.get":     op(sdk.CapabilityKV, b.kvGet),
+		"kv.set":     op(sdk.CapabilityKV, b.kvSet),
+		"kv.delete":  op(sdk.CapabilityKV, b.kvDelete),
+		"kv.keys":    op(sdk.CapabilityKV, b.kvKeys),
+		"config":     op(sdk.CapabilityConfig, b.config),
+		"secret":     op(sdk.CapabilitySecret, b.readSecret),
+		"time":       op(sdk.CapabilityClock, b.time),
+		"http":       op(sdk.CapabilityHTTP, b.fetch),
+		"http.read":  op(sdk.CapabilityHTTP, b.readStream),
+		"http.close": op(sdk.CapabilityHTTP, b.closeStream),
+		"tool":       op(sdk.CapabilityTool, b.callTool),
+		"session":    op(sdk.CapabilitySession, b.messages),
+		"ask":        op(sdk.CapabilityAsk, b.ask),
+		"question":   op(sdk.CapabilityAsk, b.question),
+		"sample":     op(sdk.CapabilityModel, b.sample),
+		"progress":   op("", b.progress),
+
+		"signin.notice": op(sdk.CapabilityAuth, b.signInNotice),
+		"signin.code":   op(sdk.CapabilityAuth, b.signInCode),
+		"signin.visit":  op(sdk.CapabilityAuth, b.signInVisit),
 	}
 }
 
@@ -211,6 +217,36 @@ func (b *Broker) progress(_ context.Context, c Caller, req guest.ProgressRequest
 	}
 	c.Tool.Progress(req.Title, req.Metadata)
 	return empty{}, nil
+}
+
+// errNoSignIn answers operations that need the user of a sign-in.
+var errNoSignIn = errors.New("only a sign-in can show this to the user")
+
+// signInNotice shows a line during a sign-in.
+func (*Broker) signInNotice(_ context.Context, c Caller, req guest.SignInNotice) (empty, error) {
+	if c.User == nil {
+		return empty{}, errNoSignIn
+	}
+	c.User.Notice(req.Text)
+	return empty{}, nil
+}
+
+// signInCode shows a code during a sign-in.
+func (*Broker) signInCode(_ context.Context, c Caller, req guest.SignInCode) (empty, error) {
+	if c.User == nil {
+		return empty{}, errNoSignIn
+	}
+	c.User.Code(req.Address, req.Code)
+	return empty{}, nil
+}
+
+// signInVisit asks the user to open an address during a sign-in.
+func (*Broker) signInVisit(ctx context.Context, c Caller, req guest.SignInVisit) (out guest.SignInRedirect, err error) {
+	if c.User == nil {
+		return out, errNoSignIn
+	}
+	out.Redirect, err = c.User.Visit(ctx, req.Address)
+	return out, err
 }
 
 // bound returns the host; nil before Bind.

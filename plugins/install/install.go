@@ -11,8 +11,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
 )
@@ -27,8 +30,15 @@ var ErrRenamed = errors.New("the plugin has another name")
 type Installer struct {
 	Fetcher *source.Fetcher
 	Vault   *trust.Vault
+	Policy  *signature.Policy    // of the user; if nil, everything is permitted
+	Key     *signature.PublicKey // has to sign what is staged without a pin, in addition to the policy; nil: none
+	was     *signature.PublicKey // that signed the content before; it has to sign the new unless the policy names a signer
+	Markets *marketplace.Store   // of the user; if nil, references to plugins of marketplaces are refused
+	History pins.History
 	Home    string // for ~ in references
-	Temp    string // directory for what is being unpacked, on the file system of the vault; made when it is needed
+	// Vendor is the directory of the project with the content of its pins; empty: none.
+	Vendor string
+	Temp   string // directory for what is being unpacked, on the file system of the vault; made when it is needed
 }
 
 // Target is a lock file.
@@ -49,7 +59,9 @@ type Staged struct {
 
 // Renew stages what the reference of an installed plugin names now. The error wraps ErrRenamed if that is another plugin.
 func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Staged, error) {
-	s, err := in.Stage(ctx, t, p.Ref, nil)
+	renewing := *in
+	renewing.was = signature.KeyOf(p.Signer)
+	s, err := renewing.Stage(ctx, t, p.Ref, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +76,7 @@ func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Stage
 // Stage fetches a plugin and seals its content. With a pin, the content is exactly the pinned one, or the error wraps
 // source.ErrMismatch. Otherwise the reference decides, and the name is that of the package, or of its file.
 func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.Plugin) (*Staged, error) {
-	r, err := in.parse(t, ref)
+	p, err := in.plan(t, ref, pin)
 	if err != nil {
 		return nil, err
 	}
@@ -75,24 +87,93 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 	if err != nil {
 		return nil, err
 	}
-	s, err := in.stage(ctx, t, r, pin, temp)
-	return s, errors.Join(err, os.RemoveAll(temp))
+	s, err := in.stage(ctx, t, p, temp)
+	return s, errors.Join(err, child.RemoveAll(temp))
 }
 
-func (in *Installer) stage(ctx context.Context, t Target, r source.Ref, pin *pins.Plugin, temp string) (*Staged, error) {
+// plan is how one plugin is fetched.
+type plan struct {
+	ref     source.Ref // as the user wrote it
+	from    source.Ref // that is fetched
+	pin     *pins.Plugin
+	found   *marketplace.Found // in a marketplace; nil for others, and with a pin
+	fetcher *source.Fetcher
+}
+
+// plan resolves a reference. The address of a plugin of a marketplace is the pinned one, or that of the user's catalogue.
+func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error) {
+	fetcher := *in.Fetcher
+	p := &plan{pin: pin, fetcher: &fetcher}
+	var err error
+	if p.ref, err = in.parse(t, source.Pin{Ref: ref}, true); err != nil {
+		return nil, err
+	}
+	p.from = p.ref
+	switch {
+	case p.ref.Kind != source.Catalogue:
+	case pin != nil:
+		p.from, err = in.parse(t, pin.Pin, false)
+	case in.Markets == nil:
+		err = fmt.Errorf("%s: %w", ref, marketplace.ErrNotFound)
+	default:
+		if p.found, err = in.Markets.Find(p.ref.URL, p.ref.Version); err != nil {
+			return nil, err
+		}
+		p.from = p.found.Ref
+		p.fetcher.Guarded = in.Fetcher.Guarded || p.found.Guarded
+		err = t.allows(p.from)
+	}
+	if err == nil {
+		err = in.guard(p)
+	}
+	return p, err
+}
+
+// guard applies the policy: before anything is fetched to the address, after it to the signature.
+func (in *Installer) guard(p *plan) error {
+	policy := in.Policy
+	if policy == nil {
+		policy = &signature.Policy{}
+	}
+	if err := policy.Allows(p.from); err != nil {
+		return err
+	}
+	switch {
+	case p.pin != nil:
+	case in.Key == nil && !policy.Requires(p.from):
+		policy = policy.With(in.was)
+	default:
+		policy = policy.With(in.Key)
+	}
+	p.fetcher.Verify = policy.Verify
+	return nil
+}
+
+func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) (*Staged, error) {
+	r, pin := p.from, p.pin
 	var want *source.Pin
 	if pin != nil {
 		want = &pin.Pin
 	}
-	fetched, err := in.Fetcher.Fetch(ctx, r, want, temp)
+	dir := filepath.Join(temp, "plugin")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		return nil, err
+	}
+	fetched, err := in.vendored(ctx, pin, dir)
+	if fetched == nil && err == nil {
+		fetched, err = p.fetcher.Fetch(ctx, r, want, dir)
+	}
 	if err != nil {
 		return nil, err
+	}
+	if err := p.define(fetched, dir); err != nil {
+		return nil, fmt.Errorf("%s: %w", p.ref, err)
 	}
 	digest, err := in.Vault.Digest(ctx, fetched.Path)
 	if err != nil {
 		return nil, err
 	}
-	if pin != nil && pin.Digest != digest {
+	if pin != nil && !pin.Local && pin.Digest != digest {
 		return nil, fmt.Errorf("%s: %w: its digest is %s, pinned is %s", r, source.ErrMismatch, digest.Short(), pin.Digest.Short())
 	}
 	s := &Staged{LeftOut: fetched.LeftOut}
@@ -102,18 +183,24 @@ func (in *Installer) stage(ctx context.Context, t Target, r source.Ref, pin *pin
 	name := ""
 	if pin != nil {
 		name = pin.Name
-	} else if name, err = plugins.NameOf(s.Sealed, nameFor(r, fetched.Path)); err != nil {
+	} else if name, err = plugins.NameOf(s.Sealed, p.nameFor(fetched.Path)); err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
-	fetched.Ref = t.written(r)
+	fetched.Ref = t.written(p.ref)
+	if p.ref.Kind == source.Catalogue {
+		fetched.Source = t.written(r)
+	}
 	s.Installed = plugins.Installed{Plugin: pins.Plugin{Name: name, Pin: fetched.Pin, Digest: digest}, Lock: t.Path, Project: t.Project}
-	return s, nil
+	return s, in.History.Made(s.Plugin)
 }
 
 // nameFor returns the file or directory that names a plugin which does not name itself.
-func nameFor(r source.Ref, path string) string {
+func (p *plan) nameFor(path string) string {
+	r := p.from
 	switch {
-	case r.Kind == source.Archive && strings.HasSuffix(path, ".wasm"):
+	case p.found != nil:
+		return p.found.Name
+	case strings.HasSuffix(path, ".wasm") && r.Kind != source.Path, r.Kind == source.Go:
 		return path
 	case r.Subdir != "":
 		return r.Subdir
@@ -125,32 +212,43 @@ func nameFor(r source.Ref, path string) string {
 	return name
 }
 
-// parse reads a reference of a lock file. A project's paths stay in the project.
-func (in *Installer) parse(t Target, ref string) (source.Ref, error) {
+// parse reads the reference of a pin as it is written, or the one that is fetched. A project's paths stay in the project.
+func (in *Installer) parse(t Target, p source.Pin, written bool) (source.Ref, error) {
 	base := t.Base
 	if base == "" {
 		base = t.dir()
 	}
-	r, err := source.Parse(ref, base, in.Home)
-	if err != nil || r.Kind != source.Path || !t.Project {
-		return r, err
+	var r source.Ref
+	var err error
+	if written {
+		r, err = source.Parse(p.Ref, base, in.Home)
+	} else {
+		r, err = p.Resolved(base, in.Home)
 	}
-	outside := fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, ref)
+	if err == nil {
+		err = t.allows(r)
+	}
+	return r, err
+}
+
+// allows returns ErrOutside for a path outside of the project, if the target is the project's file.
+func (t Target) allows(r source.Ref) error {
+	if r.Kind != source.Path || !t.Project {
+		return nil
+	}
+	outside := fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, r)
 	if !within(t.dir(), r.URL) {
-		return r, outside // before the path is looked at: it may be on a server
+		return outside // before the path is looked at: it may be on a server
 	}
 	real, err := filepath.EvalSymlinks(r.URL)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", ref, err)
+		return fmt.Errorf("%s: %w", r, err)
 	}
 	root, err := filepath.EvalSymlinks(t.dir())
-	if err != nil {
-		return r, err
+	if err == nil && !within(root, real) {
+		err = outside
 	}
-	if !within(root, real) {
-		return r, outside
-	}
-	return r, nil
+	return err
 }
 
 func within(dir, path string) bool {
@@ -172,7 +270,10 @@ func (t Target) written(r source.Ref) string {
 func (in *Installer) Missing(ctx context.Context, f *pins.File) ([]pins.Plugin, error) {
 	var out []pins.Plugin
 	for _, p := range f.Plugins {
-		_, err := in.Vault.Open(ctx, p.Digest)
+		var err error = fs.ErrNotExist
+		if p.Digest != "" {
+			_, err = in.Vault.Open(ctx, p.Digest)
+		}
 		switch {
 		case err == nil:
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, trust.ErrChanged):
@@ -189,7 +290,10 @@ func (in *Installer) Hosts(t Target, list []pins.Plugin) ([]string, error) {
 	var out []string
 	seen := map[string]bool{"": true}
 	for _, p := range list {
-		r, err := in.parse(t, p.Ref)
+		if _, err := os.Lstat(tree(in.Vendor, p.Digest)); in.Vendor != "" && !p.Local && err == nil {
+			continue
+		}
+		r, err := in.parse(t, p.Pin, false)
 		if err != nil {
 			return nil, fmt.Errorf("%s, plugin %s: %w", t.Path, p.Name, err)
 		}
@@ -212,5 +316,8 @@ func Describe(p pins.Plugin) string {
 	if p.Commit != "" {
 		parts = append(parts, "commit "+p.Commit[:min(12, len(p.Commit))])
 	}
-	return strings.Join(append(parts, "content "+p.Digest.Short()), ", ")
+	if p.Digest != "" {
+		parts = append(parts, "content "+p.Digest.Short())
+	}
+	return strings.Join(parts, ", ")
 }

@@ -17,7 +17,7 @@ func scoped() map[string]bool {
 		sdk.CapabilityHTTP: true, sdk.CapabilityKV: false, sdk.CapabilitySecret: true, sdk.CapabilityConfig: false,
 		sdk.CapabilityTool: true, sdk.CapabilitySession: false, sdk.CapabilityAsk: false, sdk.CapabilityEvents: true,
 		sdk.CapabilityModel: false, sdk.CapabilityEnv: true, sdk.CapabilityRead: true, sdk.CapabilityWrite: true,
-		sdk.CapabilityClock: false,
+		sdk.CapabilityClock: false, sdk.CapabilityAuth: true,
 	}
 }
 
@@ -81,6 +81,10 @@ func scopeProblem(capability, entry string) string {
 		return variableProblem(entry)
 	case sdk.CapabilityRead, sdk.CapabilityWrite:
 		return directoryProblem(entry)
+	case sdk.CapabilityAuth:
+		if !plain(entry, "_-.:/") {
+			return "want the ID of a provider; patterns are not supported"
+		}
 	case sdk.CapabilityTool, sdk.CapabilityEvents:
 		if !plain(entry, "_-.*:/") {
 			return "want a name; * matches any characters"

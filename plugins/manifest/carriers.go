@@ -17,7 +17,7 @@ type Carrier struct {
 	// Module reports that the runtime names a file of the package instead of a command.
 	Module bool
 	// Inert reports that an unknown plugin can do nothing without grants. It is asked for its contributions before the user approves it, and
-	// may contribute neither what runs in tenon's place (ofProcesses) nor a command.
+	// may contribute neither agents and commands nor a program.
 	Inert bool
 	// How describes for the user how a plugin runs; its command can be shown as it is. unconfined is the reason why processes have all rights; nil if they are confined.
 	How   func(rt *sdk.Runtime, unconfined error) string

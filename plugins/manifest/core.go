@@ -156,5 +156,5 @@ func (r *reader) extension(rep *report, n *checked.Node) {
 }
 
 func contributesNothing(d *sdk.Description) bool {
-	return len(d.Hooks)+len(d.Tools)+len(d.Providers)+len(d.Protocols)+len(d.Agents)+len(d.Commands) == 0
+	return len(d.Hooks)+len(d.Tools)+len(d.Providers)+len(d.Protocols)+len(d.Auth)+len(d.Agents)+len(d.Commands) == 0
 }

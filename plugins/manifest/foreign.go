@@ -23,9 +23,16 @@ type host struct {
 	file string // its manifest, from the package's root
 }
 
+// ClaudeFile is the manifest of Claude Code. The installer writes it for plugins whose marketplace defines them.
+const ClaudeFile = ".claude-plugin/plugin.json"
+
+// OnlyListed is a field that the installer writes into the manifest of such a plugin: the field skills lists all skills of the plugin,
+// and the usual place has skills of others.
+const OnlyListed = "io.github.tenonhq.onlyListedSkills"
+
 // hosts are in the order of preference: one folder often serves several programs.
 var hosts = []host{
-	{"Claude Code", ".claude-plugin/plugin.json"},
+	{"Claude Code", ClaudeFile},
 	{"Codex", ".codex-plugin/plugin.json"},
 	{"Cursor", ".cursor-plugin/plugin.json"},
 	{"Gemini CLI", "gemini-extension.json"},
@@ -74,7 +81,7 @@ func (r *reader) foreign(name string) error {
 		return fmt.Errorf("%w: %s: invalid plugin name %s", sdk.ErrManifest, manifest, quoted(r.p.Manifest.Name))
 	}
 	r.p.Description = sdk.Description{Name: r.p.Manifest.Name, Version: r.p.Manifest.Version, Summary: r.p.Manifest.Description}
-	r.foreignSkills(r.places(n, "skills", skillsDir, true))
+	r.foreignSkills(r.places(n, "skills", skillsDir, n.Get(OnlyListed) == nil))
 	for _, file := range r.markdown(r.places(n, "commands", "commands", false)) {
 		r.foreignCommand(file)
 	}
@@ -82,13 +89,10 @@ func (r *reader) foreign(name string) error {
 		r.foreignAgent(file)
 	}
 	r.foreignServers(n, manifest)
-	if inline := n.Get("hooks"); inline != nil && inline.Kind == checked.Object {
-		r.warn(manifest, "hooks", "put them into hooks/hooks.json", "is left out: hooks inside the manifest")
-	}
-	r.hookFile()
+	r.foreignHooks(n, manifest)
 	r.leftOut(n, manifest)
 	if len(r.p.Skills)+len(r.p.Description.Commands)+len(r.p.Description.Agents)+len(r.p.Servers) == 0 && r.p.HookFile == "" {
-		return fmt.Errorf("%w: %s: nothing in it has an equivalent in tenon: %s", sdk.ErrManifest, r.folder.root, strings.Join(r.p.Warnings, "; "))
+		return fmt.Errorf("%w: %s: no part of it has an equivalent in tenon: %s", sdk.ErrManifest, r.p.Manifest.Name, strings.Join(r.p.Warnings, "; "))
 	}
 	return nil
 }
@@ -111,6 +115,19 @@ func (r *reader) foreignManifest() (h host, n *checked.Node, err error) {
 		return h, n, nil
 	}
 	return hosts[0], &checked.Node{Kind: checked.Object}, nil
+}
+
+// ReadClaude returns the content of ClaudeFile in a directory; nil without one.
+func ReadClaude(dir string) ([]byte, error) {
+	f, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	data, err := f.read(ClaudeFile, checked.MaxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return data, err
 }
 
 // identity takes name, version and description. Other programs check them less, so those that are no text are left out.
@@ -165,7 +182,7 @@ func (r *reader) places(n *checked.Node, field, usual string, adds bool) []strin
 
 // foreignSkills finds skills: directories with a SKILL.md in one of the places, or a place that is one itself.
 func (r *reader) foreignSkills(places []string) {
-	if len(places) == 1 && !r.folder.has(skillsDir) && r.folder.has(skillFile) {
+	if slices.Equal(places, []string{skillsDir}) && !r.folder.has(skillsDir) && r.folder.has(skillFile) {
 		places = []string{"."}
 	}
 	for _, place := range places {

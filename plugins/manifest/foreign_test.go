@@ -52,6 +52,9 @@ func summary(p *manifest.Package) string {
 	out = append(out, names...)
 	if p.HookFile != "" {
 		out = append(out, "hooks="+filepath.Base(p.HookFile))
+		if p.Hooks != nil {
+			out = append(out, string(p.Hooks))
+		}
 	}
 	return strings.Join(out, " ")
 }
@@ -103,6 +106,26 @@ x
 `, "Claude Code tools 1.2.0 skill=review command=tools:commit command=tools:git:push agent=tools:free-webfetch " +
 			"agent=tools:reviewer-edit-glob-list-skill-task-todowrite-webfetch-websearch server=db:./bin/db--data,${PLUGIN_DATA} server=default:xinfo server=web:https://example.com/mcp hooks=hooks.json",
 			[]string{"models of 1", "LSP servers", "${API_KEY}", "programs for PATH"}},
+		"hooks in the manifest": {`
+-- .claude-plugin/plugin.json --
+{"name": "p", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "inline"}]}]}}
+-- hooks/hooks.json --
+{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "usual"}]}], "PreToolUse": []}}
+`, `Claude Code p  hooks=plugin.json {"hooks":{"Stop":[{"hooks":[{"type":"command","command":"usual"}]},{"hooks":[{"type":"command","command":"inline"}]}]}}`, nil},
+		"hooks in other files": {`
+-- .claude-plugin/plugin.json --
+{"name": "p", "hooks": ["./a.json", "./b.json", "../c.json"]}
+-- a.json --
+{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}]}}
+-- b.json --
+{"description": "flat", "SessionEnd": [{"hooks": [{"type": "command", "command": "b"}]}]}
+`, `Claude Code p  hooks=plugin.json {"hooks":{"SessionEnd":[{"hooks":[{"type":"command","command":"b"}]}],"Stop":[{"hooks":[{"type":"command","command":"a"}]}]}}`, []string{"leads out"}},
+		"the usual file, named": {`
+-- .claude-plugin/plugin.json --
+{"name": "p", "hooks": "./hooks/hooks.json"}
+-- hooks/hooks.json --
+{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "usual"}]}]}}
+`, `Claude Code p  hooks=hooks.json`, nil},
 		"fields replace places": {`
 -- .claude-plugin/plugin.json --
 {"name": "p", "commands": ["./more/a.md"], "skills": "./extra", "mcpServers": {"s": {"command": "x"}}, "agents": "../out"}

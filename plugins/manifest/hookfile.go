@@ -1,8 +1,10 @@
 package manifest
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -35,4 +37,73 @@ func (r *reader) hookFile() {
 			r.p.HookFile = path
 		}
 	}
+}
+
+// foreignHooks finds the command hooks of another host's plugin: those of the usual file, and those that the manifest has or names.
+func (r *reader) foreignHooks(n *checked.Node, manifest string) {
+	r.hookFile()
+	v := n.Get("hooks")
+	if v == nil {
+		return
+	}
+	list := []checked.Node{*v}
+	if v.Kind == checked.List {
+		list = v.Items
+	}
+	all := map[string][]json.RawMessage{}
+	if r.p.HookFile != "" {
+		data, err := os.ReadFile(r.p.HookFile)
+		if err == nil {
+			err = addHooks(all, data)
+		}
+		if err != nil {
+			r.warn(r.p.HookFile, "", "", "no command hooks are loaded: %v", err)
+		}
+	}
+	usual, added := len(all), false
+	for i := range list {
+		data, err := list[i].Raw, error(nil)
+		if list[i].Kind == checked.String {
+			rel := strings.TrimPrefix(list[i].Text, "./")
+			if rel == usualHooks && usual > 0 {
+				continue
+			}
+			data, err = r.folder.read(rel, checked.MaxBytes)
+		}
+		if err == nil {
+			err = addHooks(all, data)
+		}
+		added = added || err == nil
+		if err != nil {
+			r.warn(manifest, "hooks", "write a path inside of the package, or an object of events", "is left out: %v", err)
+		}
+	}
+	if !added || len(all) == 0 {
+		return
+	}
+	data, err := json.Marshal(map[string]any{"hooks": all})
+	if err != nil { // JSON that was valid before
+		return
+	}
+	r.p.HookFile, r.p.Hooks = manifest, data
+}
+
+// usualHooks is the usual place of command hooks.
+const usualHooks = "hooks/hooks.json"
+
+// addHooks adds a block of command hooks to others, event by event.
+func addHooks(all map[string][]json.RawMessage, data []byte) error {
+	var block map[string]json.RawMessage
+	err := json.Unmarshal(data, &block)
+	if inner, ok := block["hooks"]; ok && err == nil {
+		block = nil
+		err = json.Unmarshal(inner, &block)
+	}
+	for event, text := range block {
+		var groups []json.RawMessage
+		if json.Unmarshal(text, &groups) == nil && len(groups) > 0 { // else not an event: a description
+			all[event] = append(all[event], groups...)
+		}
+	}
+	return err
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -48,8 +49,18 @@ type Package struct {
 	Servers     map[string]Server // of mcp.json
 	// HookFile is the file with the package's command hooks; empty without.
 	HookFile string
+	// Hooks are the command hooks, if they are not the content of HookFile: some are in the manifest, or in several files.
+	Hooks json.RawMessage `json:",omitempty"`
 	// Warnings name the parts that were left out, one line each with file, field and remedy.
 	Warnings []string
+}
+
+// HookData returns the command hooks, nil without any.
+func (p *Package) HookData() ([]byte, error) {
+	if p.HookFile == "" || p.Hooks != nil {
+		return p.Hooks, nil
+	}
+	return os.ReadFile(p.HookFile)
 }
 
 // Author is the author of a package according to the package.

@@ -80,13 +80,22 @@ func (v *validator) contributions(d *sdk.Description) {
 	v.rest(d)
 }
 
-// rest checks the contributions that only a process can have.
+// rest checks providers, sign-ins, agents and commands.
 func (v *validator) rest(d *sdk.Description) {
 	unique(v, v.at("providers"), d.Providers, func(where string, p sdk.ProviderInfo) string {
 		v.word(checked.Join(where, "protocol"), p.Protocol)
 		return v.word(checked.Join(where, "id"), p.ID)
 	})
 	unique(v, v.at("protocols"), d.Protocols, func(where string, p string) string { return v.word(where, p) })
+	unique(v, v.at("auth"), d.Auth, func(where string, a sdk.AuthDescription) string {
+		v.word(checked.Join(where, "id"), a.ID)
+		if !slices.ContainsFunc(d.Capabilities, func(c sdk.Capability) bool {
+			return c.Name == sdk.CapabilityAuth && slices.Contains(c.Scope, a.Provider)
+		}) {
+			v.add(checked.Join(where, "provider"), "request it in capabilities", "the capability auth does not name %s", quoted(a.Provider))
+		}
+		return v.word(checked.Join(where, "provider"), a.Provider) + " " + a.ID
+	})
 	unique(v, v.at("agents"), d.Agents, func(where string, a sdk.Agent) string {
 		switch a.Mode {
 		case sdk.ModePrimary, sdk.ModeSubagent, sdk.ModeAll:
@@ -126,7 +135,8 @@ func (v *validator) word(where, s string) string {
 
 // withoutRuntime refuses contributions that nothing would run.
 func (v *validator) withoutRuntime(d *sdk.Description) {
-	for _, field := range slices.Concat(contributed([]string{"hooks", "tools"}, len(d.Hooks), len(d.Tools)), ofProcesses(d)) {
+	for _, field := range contributed([]string{"hooks", "tools", "providers", "protocols", "auth", "agents", "commands"},
+		len(d.Hooks), len(d.Tools), len(d.Providers), len(d.Protocols), len(d.Auth), len(d.Agents), len(d.Commands)) {
 		v.add(v.at(field), "add a runtime, or remove it", "needs a runtime")
 	}
 }
@@ -136,14 +146,9 @@ func (v *validator) forCarrier(d *sdk.Description, carrier sdk.Carrier) {
 	if !CarrierOf(carrier).Inert {
 		return
 	}
-	for _, field := range ofProcesses(d) {
+	for _, field := range contributed([]string{"agents", "commands"}, len(d.Agents), len(d.Commands)) {
 		v.add(v.at(field), "make it a process, or remove it", "a %s plugin cannot contribute %s", carrier, field)
 	}
-}
-
-// ofProcesses returns the fields with contributions that only a process can have.
-func ofProcesses(d *sdk.Description) []string {
-	return contributed([]string{"providers", "protocols", "agents", "commands"}, len(d.Providers), len(d.Protocols), len(d.Agents), len(d.Commands))
 }
 
 // contributed returns the fields that are not empty.

@@ -34,8 +34,9 @@ const (
 type Plugin struct {
 	Name string `json:"name"`
 	source.Pin
-	// Digest is of the unpacked tree, as package trust computes it.
-	Digest trust.Digest `json:"digest"`
+	// Digest is of the unpacked tree, as package trust computes it. The file has none for a Local pin: History.Read adds that of this
+	// machine, if there is one.
+	Digest trust.Digest `json:"digest,omitempty"`
 }
 
 // File is the content of a lock file.
@@ -110,13 +111,15 @@ func Decode(data []byte) (*File, error) {
 			return nil, fmt.Errorf("plugins[%d]: invalid name %q", i, p.Name)
 		case seen[p.Name]:
 			return nil, fmt.Errorf("plugins[%d]: duplicate name %q", i, p.Name)
-		case !p.Digest.Valid():
+		case p.Local && p.Digest != "":
+			return nil, fmt.Errorf("plugins[%d] (%s): a digest of content that each machine makes", i, p.Name)
+		case !p.Local && !p.Digest.Valid():
 			return nil, fmt.Errorf("plugins[%d] (%s): invalid digest %q", i, p.Name, p.Digest)
 		case p.Ref == "":
 			return nil, fmt.Errorf("plugins[%d] (%s): ref is missing", i, p.Name)
 		}
 		// Where relative paths start does not matter for the check.
-		r, err := source.Parse(p.Ref, "/", "/")
+		r, err := p.Resolved("/", "/")
 		if err == nil {
 			err = p.Check(r)
 		}
@@ -131,9 +134,11 @@ func Decode(data []byte) (*File, error) {
 
 // Encode returns the content of the lock file: one field per line, so that changes can be reviewed and merged.
 func (f *File) Encode() []byte {
-	list := f.Plugins
-	if list == nil {
-		list = []Plugin{}
+	list := append([]Plugin{}, f.Plugins...)
+	for i := range list {
+		if list[i].Local {
+			list[i].Digest = ""
+		}
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -43,7 +43,7 @@ type History struct {
 // process that is killed leaves the old state or the new one.
 func (h History) Change(ctx context.Context, path string, f func(*File) (*File, error)) error {
 	return h.locked(ctx, func() error {
-		old, err := Read(path)
+		old, err := h.Read(path)
 		if err != nil {
 			return err
 		}
@@ -69,7 +69,7 @@ func (h History) Change(ctx context.Context, path string, f func(*File) (*File, 
 // Rollback replaces the lock file by the newest earlier state that differs from it, and returns both.
 func (h History) Rollback(ctx context.Context, path string) (from, to *File, err error) {
 	err = h.locked(ctx, func() error {
-		if from, err = Read(path); err != nil {
+		if from, err = h.Read(path); err != nil {
 			return err
 		}
 		list, err := h.generations(path)
@@ -77,7 +77,7 @@ func (h History) Rollback(ctx context.Context, path string) (from, to *File, err
 			return err
 		}
 		for _, n := range slices.Backward(list) {
-			if to, err = Read(h.file(path, n)); err != nil {
+			if to, err = h.Read(h.file(path, n)); err != nil {
 				return err
 			}
 			if !bytes.Equal(to.Encode(), from.Encode()) {
@@ -101,7 +101,7 @@ func (h History) Digests() (map[trust.Digest]bool, error) {
 		return nil, err
 	}
 	for _, path := range files {
-		f, err := Read(path)
+		f, err := h.Read(path)
 		if err != nil {
 			return nil, err
 		}

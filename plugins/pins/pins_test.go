@@ -53,10 +53,12 @@ func TestDecodeRefuses(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty": "", "version": `{"version":2,"plugins":[]}`, "no version": `{"plugins":[]}`, "unknown field": `{"version":1,"plugins":[],"grants":[]}`,
 		"twice": `{"version":1,"plugins":[` + good + `,` + good + `]}`, "more": `{"version":1,"plugins":[]}{}`,
-		"name":                   `{"version":1,"plugins":[{"name":"../a","ref":"npm:a","digest":"` + string(digest("1")) + `"}]}`,
-		"digest":                 `{"version":1,"plugins":[{"name":"a","ref":"npm:a","digest":"sha256:../../x"}]}`,
-		"no ref":                 `{"version":1,"plugins":[{"name":"a","digest":"` + string(digest("1")) + `"}]}`,
-		"an approval":            `{"version":1,"plugins":[{"name":"a","ref":"npm:a","approved":true,"digest":"` + string(digest("1")) + `"}]}`,
+		"name":            `{"version":1,"plugins":[{"name":"../a","ref":"npm:a","digest":"` + string(digest("1")) + `"}]}`,
+		"digest":          `{"version":1,"plugins":[{"name":"a","ref":"npm:a","digest":"sha256:../../x"}]}`,
+		"no ref":          `{"version":1,"plugins":[{"name":"a","digest":"` + string(digest("1")) + `"}]}`,
+		"an approval":     `{"version":1,"plugins":[{"name":"a","ref":"npm:a","approved":true,"digest":"` + string(digest("1")) + `"}]}`,
+		"digest of local": one(`"ref":"npm:a","local":true,"packages":{}`), "local and not pinned": `{"version":1,"plugins":[{"name":"a","ref":"npm:a","local":true}]}`,
+		"local commit":           one(`"ref":"github:a/b","local":true,"packages":{}`),
 		"a path as checksum":     one(`"ref":"https://h/a.zip","sha256":"../../../../.ssh/authorized_keys"`),
 		"a short commit":         one(`"ref":"github:o/r","commit":"abc"`),
 		"an option as commit":    one(`"ref":"github:o/r","commit":"--upload-pack=x"`),
@@ -131,5 +133,39 @@ func TestHistory(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(filepath.Join(h.Dir, "generations", "*", "*.json")); len(files) > 11 {
 		t.Errorf("%d generations are kept", len(files))
+	}
+}
+
+// TestLocal: the digest of content that each machine makes is kept on the machine, never in the file.
+func TestLocal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h, path := pins.History{Dir: filepath.Join(dir, "data")}, filepath.Join(dir, pins.Name)
+	p := plugin("a", "1")
+	p.Local, p.Packages = true, []byte(`{"packages":{}}`)
+	add := func(f *pins.File) (*pins.File, error) { return f.With(p), nil }
+	if err := h.Change(t.Context(), path, add); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || bytes.Contains(data, []byte("sha256:")) {
+		t.Errorf("%s, %v", data, err)
+	}
+	if f, err := h.Read(path); err != nil || f.Find("a").Digest != "" {
+		t.Errorf("before it is made: %+v, %v", f, err)
+	}
+	if err := h.Made(p); err != nil {
+		t.Fatal(err)
+	}
+	f, err := h.Read(path)
+	if err != nil || f.Find("a").Digest != digest("1") || !f.Find("a").Same(&p) {
+		t.Errorf("after it was made: %+v, %v", f, err)
+	}
+	if kept, err := h.Digests(); err != nil || !kept[digest("1")] {
+		t.Errorf("Digests() = %v, %v", kept, err)
+	}
+	other := p
+	other.Packages = []byte(`{"packages":{"x":{}}}`)
+	if p.Same(&other) {
+		t.Error("other packages are the same")
 	}
 }

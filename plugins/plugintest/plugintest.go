@@ -125,6 +125,8 @@ func Run(t *testing.T, c Carrier) {
 		"start":       s.starts(),
 		"tools":       s.tools(),
 		"abilities":   s.abilities(),
+		"auth":        s.auth(),
+		"models":      s.models(),
 	}
 	s.checkSkips(t, groups)
 	for _, group := range slices.Sorted(maps.Keys(groups)) {

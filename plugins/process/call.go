@@ -16,6 +16,7 @@ type caller struct {
 	session string
 	input   json.RawMessage // of a hook; it names the session
 	tool    sdk.ToolHost    // of a tool call
+	user    sdk.AuthUser    // of a sign-in
 }
 
 // broker returns the caller as the broker wants it.
@@ -23,7 +24,7 @@ func (c caller) broker() ability.Caller {
 	if c.session == "" {
 		c.session = remote.SessionOf(c.input)
 	}
-	return ability.Caller{SessionID: c.session, Tool: c.tool}
+	return ability.Caller{SessionID: c.session, Tool: c.tool, User: c.user}
 }
 
 // callTable holds the calls a process is answering by the tokens it got with them. A request to the host is made on behalf of one

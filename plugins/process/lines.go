@@ -296,6 +296,19 @@ func (s *lineServer) ListModels(ctx context.Context, req *tenonv1.ListModelsRequ
 	return &tenonv1.ListModelsResponse{Models: result}, statusOf("list_models", err)
 }
 
+// Auth asks a sign-in method for something.
+func (s *lineServer) Auth(ctx context.Context, req *tenonv1.AuthRequest) (*tenonv1.AuthResponse, error) {
+	result, err := s.call(ctx, "auth", struct {
+		Request json.RawMessage `json:"request"`
+		Token   string          `json:"token"`
+		Timeout uint32          `json:"timeout_ms"`
+	}{req.Request, req.Token, timeLeft(ctx)}, nil)
+	if failure := failureOf(err); failure != nil {
+		return &tenonv1.AuthResponse{Failure: failure}, nil
+	}
+	return &tenonv1.AuthResponse{Answer: result}, statusOf("auth", err)
+}
+
 // providerErrorOf returns the error of a model request that the plugin reported; nil if it reported none.
 func providerErrorOf(err error) *tenonv1.ProviderError {
 	var problem *jsonline.Error

@@ -22,6 +22,7 @@ var (
 	_ sdk.ToolSource     = (*remotePlugin)(nil)
 	_ sdk.ProtocolSource = (*remotePlugin)(nil)
 	_ sdk.ProviderSource = (*remotePlugin)(nil)
+	_ sdk.AuthSource     = (*remotePlugin)(nil)
 	_ sdk.AgentSource    = (*remotePlugin)(nil)
 	_ sdk.CommandSource  = (*remotePlugin)(nil)
 )
@@ -32,9 +33,7 @@ func newPlugin(o Options, u *remote.Unit) (*remotePlugin, error) {
 	if p.Base, err = remote.NewBase(u, sdk.CarrierProcess, p.super); err != nil {
 		return nil, err
 	}
-	for _, name := range u.Description.Protocols {
-		p.protocols = append(p.protocols, p.super.protocol(name))
-	}
+	p.protocols = remote.Protocols(&u.Description, p.super)
 	return p, nil
 }
 
@@ -62,9 +61,6 @@ func (p *remotePlugin) Close(ctx context.Context) error {
 
 // Protocols returns the wire protocols the description lists.
 func (p *remotePlugin) Protocols() []sdk.Protocol { return p.protocols }
-
-// Providers returns the providers the description lists.
-func (p *remotePlugin) Providers() []sdk.ProviderInfo { return p.Description.Providers }
 
 // Agents returns the agents the description lists.
 func (p *remotePlugin) Agents() []sdk.Agent { return p.Description.Agents }

@@ -24,7 +24,7 @@ func policy(u *remote.Unit, project sdk.Project, socketDir string) (confine.Poli
 		Write: append(confine.Devices(), socketDir),
 	}
 	for _, program := range programs(u) {
-		p.Read = append(p.Read, installation(program)...)
+		p.Read = append(p.Read, confine.Installation(program)...)
 	}
 	if u.DataDir != "" {
 		p.Write = append(p.Write, u.DataDir) // made by environ
@@ -97,29 +97,6 @@ func programs(u *remote.Unit) []string {
 			out = append(out, word)
 		} else if path, err := exec.LookPath(word); err == nil && filepath.IsAbs(path) { // of /usr/bin/env
 			out = append(out, path)
-		}
-	}
-	return out
-}
-
-// installation returns the files of a program: what lies in the directories for libraries next to that of the program, and next to
-// the one a link leads to. It is never a directory that could hold something else, such as ~/.local.
-func installation(program string) []string {
-	out := []string{program}
-	paths := []string{program}
-	if real, err := filepath.EvalSymlinks(program); err == nil {
-		paths = append(paths, real)
-	}
-	for _, path := range paths {
-		dir := filepath.Dir(path)
-		root := filepath.Dir(dir)
-		switch filepath.Base(dir) {
-		case "bin":
-			for _, name := range []string{"lib", "lib64", "libexec", "include", "conf", "pyvenv.cfg"} {
-				out = append(out, filepath.Join(root, name))
-			}
-		case "shims": // of pyenv, rbenv, asdf, mise: scripts that look for the program in the directory above
-			out = append(out, root)
 		}
 	}
 	return out

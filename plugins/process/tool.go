@@ -91,6 +91,24 @@ func (s *supervisor) Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]
 	return needs.Requests, nil
 }
 
+// Auth asks a sign-in method in the process for something.
+func (s *supervisor) Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error) {
+	in, err := s.instance(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ctx, token, done := in.calls.begin(ctx, caller{user: user})
+	defer done()
+	response, err := in.api.Auth(ctx, &tenonv1.AuthRequest{Request: request, Token: token})
+	if err != nil {
+		return nil, in.explain(err)
+	}
+	if response.Failure != nil {
+		return nil, s.failure(response.Failure)
+	}
+	return response.Answer, nil
+}
+
 // failure returns the error for a failure the plugin reported.
 func (s *supervisor) failure(f *tenonv1.Failure) error {
 	if f.GetRefused() {

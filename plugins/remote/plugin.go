@@ -20,19 +20,22 @@ type Runner interface {
 	Execute(ctx context.Context, n int, call *sdk.ToolCall) (*sdk.ToolResult, error)
 	// Prepare asks a tool which permissions a call requires.
 	Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]sdk.PermissionRequest, error)
+	// Auth sends the JSON of a guest.AuthRequest to the plugin and returns that of a guest.AuthAnswer. user is nil except during a login.
+	Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error)
 }
 
 // Base is the part of a plugin that is the same in every carrier: its manifest, hooks and tools.
 type Base struct {
 	Unit
 	carrier sdk.Carrier
+	runner  Runner
 	hooks   []sdk.Hook
 	tools   []sdk.Tool
 }
 
 // NewBase returns the contributions of a description. The runner is called only for these, and not yet. Errors wrap sdk.ErrManifest.
 func NewBase(u *Unit, carrier sdk.Carrier, r Runner) (*Base, error) {
-	b := &Base{Unit: *u, carrier: carrier}
+	b := &Base{Unit: *u, carrier: carrier, runner: r}
 	m := b.Manifest()
 	if err := m.Validate(); err != nil {
 		return nil, err
@@ -76,6 +79,9 @@ func (b *Base) Hooks() []sdk.Hook { return b.hooks }
 
 // Tools returns the tools of the description.
 func (b *Base) Tools() []sdk.Tool { return b.tools }
+
+// Providers returns the providers of the description.
+func (b *Base) Providers() []sdk.ProviderInfo { return b.Description.Providers }
 
 // StartRequest returns the request that starts an instance of the plugin. project is what the plugin may know of the host's.
 func (b *Base) StartRequest(h sdk.Host, project sdk.Project) ([]byte, error) {

@@ -14,7 +14,8 @@ import (
 // runner has no contributions.
 type runner struct{}
 
-func (runner) Hook(int, sdk.Point) sdk.RemoteHandler { return nil }
+func (runner) Hook(int, sdk.Point) sdk.RemoteHandler                      { return nil }
+func (runner) Auth(context.Context, []byte, sdk.AuthUser) ([]byte, error) { return nil, nil }
 func (runner) Execute(context.Context, int, *sdk.ToolCall) (*sdk.ToolResult, error) {
 	return nil, nil
 }

@@ -33,18 +33,24 @@ type kind struct {
 	sdk           []string // packages of the sdk that a plugin in Go imports, and their imports
 	main          string   // file of the plugin, in other languages
 	library       []string // files of the sdk for other languages
+	test          string   // command that runs the tests of an MCP server by itself, if it has some
 }
 
 func kinds() []kind {
-	contract := []string{"internal/hookpoint", "internal/jsontext", "internal/value", "sdk", "sdk/guest", "sdk/sdktest"}
+	contract := []string{"internal/hookpoint", "internal/jsontext", "internal/jsonpointer", "internal/value", "sdk", "sdk/guest", "sdk/sdktest"}
+	rust := []string{"sdk/rust/tenon.rs"}
 	return []kind{
-		{carrier: "wasm", lang: "go", folders: []string{"go", "wasm-go"}, sdk: append(contract, "sdk/wasm")},
-		{carrier: "process", lang: "go", folders: []string{"go", "process-go"}, sdk: append(contract, "internal/jsonline", "sdk/lines")},
-		{carrier: "process", lang: "node", folders: []string{"script", "process-node"}, main: "main.mjs", library: []string{"sdk/node/tenon.mjs", "sdk/node/tenon.d.mts"}},
-		{carrier: "process", lang: "python", folders: []string{"script", "process-python"}, main: "main.py", library: []string{"sdk/python/tenon.py"}},
-		{carrier: "process", lang: "rust", folders: []string{"script", "process-rust"}, main: "main.rs", library: []string{"sdk/rust/tenon.rs"}},
-		{carrier: "mcp", lang: "go", folders: []string{"mcp-go"}},
-		{carrier: "mcp", lang: "node", folders: []string{"mcp-node"}},
+		{carrier: "wasm", lang: "go", folders: []string{"turn", "go", "wasm-go"}, sdk: append(contract, "sdk/wasm")},
+		{carrier: "wasm", lang: "rust", folders: []string{"turn", "script", "rust", "wasm-rust"}, main: "main.rs", library: rust},
+		{carrier: "wasm", lang: "c", folders: []string{"turn", "script", "wasm-c"}, main: "main.c"},
+		{carrier: "process", lang: "go", folders: []string{"turn", "go", "process-go"}, sdk: append(contract, "internal/jsonline", "sdk/lines")},
+		{carrier: "process", lang: "node", folders: []string{"turn", "script", "process-node"}, main: "main.mjs", library: []string{"sdk/node/tenon.mjs", "sdk/node/tenon.d.mts"}},
+		{carrier: "process", lang: "python", folders: []string{"turn", "script", "process-python"}, main: "main.py", library: []string{"sdk/python/tenon.py"}},
+		{carrier: "process", lang: "rust", folders: []string{"turn", "script", "rust", "process-rust"}, main: "main.rs", library: rust},
+		{carrier: "mcp", lang: "go", folders: []string{"mcp", "mcp-go"}, test: "go test ./..."},
+		{carrier: "mcp", lang: "node", folders: []string{"mcp", "mcp-node"}, test: "node --test"},
+		{carrier: "mcp", lang: "python", folders: []string{"mcp", "mcp-python"}},
+		{carrier: "mcp", lang: "rust", folders: []string{"mcp", "mcp-rust"}, library: rust},
 	}
 }
 
@@ -61,7 +67,7 @@ func Kinds() []string {
 type Options struct {
 	Name    string // by the rule for plugins' names
 	Carrier string // wasm, process or mcp
-	Lang    string // default go
+	Lang    string // go, node, python, rust or c; default go
 	SDK     fs.FS  // the tree with sdk/ and the packages of internal/ that it imports
 }
 
@@ -71,6 +77,7 @@ var notInIdent = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 // values are the values of the templates.
 type values struct {
 	Name, Ident, Exe, GoVersion string
+	Carrier, UnitTest           string
 	Main, Library               string // file names, of a plugin in a language other than Go
 }
 
@@ -92,6 +99,7 @@ func Write(dir string, o Options) ([]string, error) {
 	}
 	w := &writer{dir: dir, values: values{
 		Name: o.Name, Ident: notInIdent.ReplaceAllString(o.Name, "_"), Exe: exe(), GoVersion: goVersion, Main: k.main,
+		Carrier: k.carrier, UnitTest: k.test,
 	}}
 	if len(k.library) > 0 {
 		w.values.Library = path.Base(k.library[0])

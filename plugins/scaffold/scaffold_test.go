@@ -3,15 +3,21 @@ package scaffold_test
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tenonhq/tenon"
 	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/scaffold"
+	"github.com/tenonhq/tenon/plugins/scaffold/scaffoldtest"
+	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -33,47 +39,130 @@ func TestBuildsAndPasses(t *testing.T) {
 					t.Errorf("%s: %v, or a template's field was left in it", name, err)
 				}
 			}
+			build(t, dir)
+			wantManifest(t, dir)
+			switch {
+			case carrier == "mcp":
+				speaksMCP(t, dir)
+			case lang != "go":
+				wantDescription(t, dir)
+			}
 			switch {
 			case kind == "mcp node":
 				runIn(t, dir, nil, "node", "--test")
-				wantManifest(t, dir)
-				return
-			case lang != "go":
-				said := describes(t, dir)
-				if said.Name != "my-plugin.x" || len(said.Hooks) != 1 || len(said.Tools) != 1 || said.Tools[0].ID != "my-plugin_x_greet" {
-					t.Errorf("it describes itself as %+v", said)
+			case lang == "go":
+				if out := runIn(t, dir, nil, "gofmt", "-l", "."); out != "" {
+					t.Errorf("not formatted: %s", out)
 				}
-				wantManifest(t, dir)
-				return
+				runIn(t, dir, nil, "go", "vet", "./...")
+				runIn(t, dir, nil, "go", "test", "./...")
 			}
-			if out := runIn(t, dir, nil, "gofmt", "-l", "."); out != "" {
-				t.Errorf("not formatted: %s", out)
-			}
-			runIn(t, dir, nil, "go", "vet", "./...")
-			runIn(t, dir, nil, "go", "test", "./...")
-			build := buildOf(t, dir)
-			runIn(t, dir, build.Env, build.Command[0], build.Command[1:]...)
-			wantManifest(t, dir)
 		})
 	}
 }
 
-// describes builds a plugin and asks for its description.
-func describes(t *testing.T, dir string) sdk.Description {
+// build runs the build command of the manifest, if it has one.
+func build(t *testing.T, dir string) {
+	t.Helper()
+	build := extension(t, dir).Build
+	if build == nil {
+		return
+	}
+	env := maps.Clone(build.Env)
+	if build.Command[0] == "rustc" {
+		env = map[string]string{"PATH": scaffoldtest.RustDir(t) + string(os.PathListSeparator) + os.Getenv("PATH")}
+	}
+	// The shell finds the compiler by the PATH in env.
+	runIn(t, dir, env, "sh", append([]string{"-c", `exec "$@"`, "sh"}, build.Command...)...)
+}
+
+// wantDescription compares the manifest of a built plugin with its code.
+func wantDescription(t *testing.T, dir string) {
 	t.Helper()
 	own := extension(t, dir)
-	if own.Build != nil {
-		runIn(t, dir, own.Build.Env, own.Build.Command[0], own.Build.Command[1:]...)
+	var code sdk.Description
+	if own.Runtime.Type == string(sdk.CarrierWASM) {
+		code = moduleDescription(t, filepath.Join(dir, own.Runtime.Module))
+	} else {
+		command := own.Runtime.Command
+		if strings.HasPrefix(command[0], "./") {
+			command[0] = filepath.Join(dir, command[0])
+		}
+		if err := json.Unmarshal([]byte(runIn(t, dir, nil, command[0], append(command[1:], "--describe")...)), &code); err != nil {
+			t.Fatal(err)
+		}
 	}
-	command := own.Runtime.Command
-	if strings.HasPrefix(command[0], "./") {
-		command[0] = filepath.Join(dir, command[0])
+	own.Runtime, own.Build = nil, nil
+	own.Name, own.Version, own.Summary = "my-plugin.x", "0.1.0", "Adds a rule to the system prompt and offers a tool."
+	if diff := cmp.Diff(normal(t, own), normal(t, code)); diff != "" {
+		t.Errorf("plugin.json and the code differ (-plugin.json +code):\n%s", diff)
 	}
-	var d sdk.Description
-	if err := json.Unmarshal([]byte(runIn(t, dir, nil, command[0], append(command[1:], "--describe")...)), &d); err != nil {
+}
+
+// normal returns a description as its JSON value.
+func normal(t *testing.T, d sdk.Description) (out any) {
+	t.Helper()
+	text, err := json.Marshal(d)
+	if err == nil {
+		err = json.Unmarshal(text, &out)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func moduleDescription(t *testing.T, path string) sdk.Description {
+	t.Helper()
+	r, err := wasm.New(wasm.Options{CacheDir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := r.Describe(t.Context(), remote.Unit{Program: path})
+	if err := errors.Join(err, r.Close(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// speaksMCP sends requests to the server of a package until its input ends.
+func speaksMCP(t *testing.T, dir string) {
+	t.Helper()
+	p, err := manifest.Read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := p.Servers["my-plugin.x"]
+	name := strings.ReplaceAll(server.Command, "${PLUGIN_ROOT}", dir)
+	if strings.HasPrefix(name, "./") {
+		name = filepath.Join(dir, name)
+	}
+	var args []string
+	for _, arg := range server.Args {
+		args = append(args, strings.ReplaceAll(arg, "${PLUGIN_ROOT}", dir))
+	}
+	cmd := exec.CommandContext(t.Context(), name, args...)
+	cmd.Stdin = strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}
+{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}
+{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"greet","arguments":{"name":"Ada"}}}
+{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"nope","arguments":{}}}
+{"jsonrpc":"2.0","id":5,"method":"nope"}
+`)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answers := strings.Split(strings.TrimSpace(strings.ReplaceAll(string(out), `": `, `":`)), "\n")
+	wants := []string{`"protocolVersion":"2025-06-18"`, `"name":"greet"`, `Hello, Ada!`, `"isError":true`, `-32601`}
+	if len(answers) != len(wants) {
+		t.Fatalf("answers %q, want %d", answers, len(wants))
+	}
+	for i, want := range wants {
+		if !strings.Contains(answers[i], want) {
+			t.Errorf("answer %s, want %s in it", answers[i], want)
+		}
+	}
 }
 
 func wantManifest(t *testing.T, dir string) {
@@ -85,16 +174,6 @@ func wantManifest(t *testing.T, dir string) {
 	if len(p.Warnings) > 0 {
 		t.Errorf("warnings: %v", p.Warnings)
 	}
-}
-
-// buildOf returns the build command of a package that is not built yet.
-func buildOf(t *testing.T, dir string) *sdk.Build {
-	t.Helper()
-	build := extension(t, dir).Build
-	if build == nil {
-		t.Fatal("the manifest names no build command")
-	}
-	return build
 }
 
 // extension returns tenon's part of a manifest.

@@ -1,17 +1,24 @@
 package source
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/archive"
+	"github.com/tenonhq/tenon/plugins/source/oci"
 )
 
 // Kinds of errors.
@@ -30,26 +37,91 @@ type Pin struct {
 	// Version is a tag or branch that was resolved, or the version of an npm package; empty if there is none.
 	Version   string `json:"version,omitempty"`
 	Commit    string `json:"commit,omitempty"`
-	URL       string `json:"url,omitempty"`       // of the tarball of an npm package
+	URL       string `json:"url,omitempty"`       // of the tarball of an npm package, or of an MCP bundle
 	SHA256    string `json:"sha256,omitempty"`    // of an archive
 	Integrity string `json:"integrity,omitempty"` // of the tarball of an npm package, as in its registry: "sha512-…"
+	// Source is the reference that a marketplace named for Ref, in the form of Ref.
+	Source string `json:"source,omitempty"`
+	// Definition is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
+	Definition JSON `json:"definition,omitempty"`
+	// Signer is who signed the content, as Verify returned it; empty if no signature was required.
+	Signer string `json:"signer,omitempty"`
+	// Local marks content that each machine makes of what the other fields pin: dependencies of an npm package, a program that is built,
+	// the variant for a platform. Its digest differs between machines.
+	Local bool `json:"local,omitempty"`
+	// Packages is the package-lock of the dependencies of an npm package, with addresses that are relative to the registry.
+	Packages json.RawMessage `json:"packages,omitempty"`
+	// Manifest is the digest of the manifest or index in an OCI registry: "sha256:" and 64 hexadecimal digits.
+	Manifest string `json:"manifest,omitempty"`
+	// Platforms are the digests of an index' manifests by platform, such as linux/amd64. The index decides about others.
+	Platforms map[string]string `json:"platforms,omitempty"`
+	// Build pins the modules that a Go program is built from.
+	Build *Build `json:"build,omitempty"`
+	// Server is the server.json of an MCP server, reduced to what decides about its start.
+	Server json.RawMessage `json:"server,omitempty"`
 }
 
-// Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference. A lock file is a stranger's
-// text, and its fields become names of files and arguments.
+// Resolved parses the reference that is fetched: Source if Ref names a plugin of a marketplace.
+func (p Pin) Resolved(base, home string) (Ref, error) {
+	r, err := Parse(p.Ref, base, home)
+	switch {
+	case err != nil:
+		return r, err
+	case r.Kind != Catalogue && p.Source+string(p.Definition) != "":
+		return r, fmt.Errorf("%w: source and definition belong to plugins of marketplaces", ErrRef)
+	case r.Kind != Catalogue:
+		return r, nil
+	}
+	if r, err = Parse(p.Source, base, home); err == nil && r.Kind == Catalogue {
+		err = fmt.Errorf("%w: source is again a plugin of a marketplace", ErrRef)
+	}
+	return r, err
+}
+
+// JSON is a JSON value in compact form. Empty, it is omitted.
+type JSON string
+
+// MarshalJSON returns the value.
+func (j JSON) MarshalJSON() ([]byte, error) { return []byte(j), nil }
+
+// UnmarshalJSON keeps the value without white space.
+func (j *JSON) UnmarshalJSON(data []byte) error {
+	var b bytes.Buffer
+	err := json.Compact(&b, data)
+	*j = JSON(b.String())
+	return err
+}
+
+// Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference that is fetched. A lock file is a
+// stranger's text, and its fields become names of files and arguments.
 func (p Pin) Check(r Ref) error {
 	switch {
 	case p.SHA256 != "" && (len(p.SHA256) != 64 || !isHex(p.SHA256)):
 		return fmt.Errorf("%w: sha256 %q is not 64 hexadecimal digits", ErrRef, visible.Cut(p.SHA256, 80, "…"))
 	case p.Commit != "" && !isCommit(p.Commit):
 		return fmt.Errorf("%w: %q is not a full commit", ErrRef, visible.Cut(p.Commit, 80, "…"))
-	case p.Commit != "" && r.Kind != Git, p.Integrity+p.URL != "" && r.Kind != NPM, p.SHA256 != "" && r.Kind == Git:
+	case p.Commit != "" && r.Kind != Git, p.Integrity != "" && r.Kind != NPM, p.URL != "" && r.Kind != NPM && r.Kind != MCP, p.SHA256 != "" && r.Kind == Git:
 		return fmt.Errorf("%w: a pin of another kind of source", ErrRef)
+	case p.Packages != nil && r.Kind != NPM && r.Kind != MCP, p.Server != nil && r.Kind != MCP:
+		return fmt.Errorf("%w: packages of another kind of source", ErrRef)
+	case p.Manifest+strings.Join(slices.Collect(maps.Values(p.Platforms)), "") != "" && r.Kind != OCI && r.Kind != Path:
+		return fmt.Errorf("%w: a manifest of another kind of source", ErrRef)
+	case p.Manifest != "" && !isDigest(p.Manifest), p.Platforms != nil && p.Manifest == "":
+		return fmt.Errorf("%w: manifest %q is not sha256: and 64 hexadecimal digits", ErrRef, visible.Cut(p.Manifest, 100, "…"))
+	case p.Build != nil && r.Kind != Go:
+		return fmt.Errorf("%w: a build of another kind of source", ErrRef)
+	case p.Local != p.made() && !(p.Local && p.SHA256 != "" && (formatOf(r.URL) == formatBundle || r.Kind == MCP)):
+		return fmt.Errorf("%w: nothing pins the content that is made locally", ErrRef)
+	case p.Build != nil:
+		return p.Build.check()
 	case r.Commit != "" && p.Commit != "" && r.Commit != p.Commit, r.SHA256 != "" && p.SHA256 != "" && r.SHA256 != p.SHA256:
 		return fmt.Errorf("%w: the pin is not what the reference names", ErrMismatch)
 	}
 	return nil
 }
+
+// made reports whether the fields pin something that each machine makes its content of.
+func (p Pin) made() bool { return p.Packages != nil || p.Platforms != nil || p.Build != nil }
 
 // Fetched is a plugin on disk.
 type Fetched struct {
@@ -57,14 +129,21 @@ type Fetched struct {
 	// Path is the directory or file of the plugin: the one passed to Fetch, or that of a local source.
 	Path    string
 	LeftOut []string // parts that were not unpacked, with the reason
+
+	ref      Ref
+	verified bool // Verify was called
 }
 
 // Fetcher fetches plugins. Its fields must not change while it is used. Safe for concurrent use.
 type Fetcher struct {
 	Cache    string // directory of downloads, by digest; made when it is needed
+	Seed     string // another such directory, from which the cache is filled; empty: none
+	Builds   string // directory of compiled Go packages; default: in Cache
 	Registry string // of npm; default: https://registry.npmjs.org
 	Token    string // for the registry; empty: none
-	Environ  []string
+	// MCPRegistry is the registry of MCP servers; empty: the official one.
+	MCPRegistry string
+	Environ     []string
 	// Offline forbids the network: only the cache is used.
 	Offline bool
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
@@ -72,8 +151,14 @@ type Fetcher struct {
 	Guarded bool
 	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, there are no reports. It is called by one
 	// goroutine of each Fetch.
-	Progress func(name string, have, want int64)
-	Limits   archive.Limits
+	Progress    func(name string, have, want int64)
+	Limits      archive.Limits
+	MaxTransfer int64 // bytes of one git fetch; default: 512 MiB
+	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
+	Platforms []string
+	// Verify checks the signatures of an artifact that was fetched and not unpacked yet, and returns its signer; empty if none is required.
+	// It decides about unsigned content too. If nil, no signature is looked for.
+	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
 }
@@ -87,20 +172,16 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 	if err := pin.Check(r); err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
-	out := &Fetched{Pin: *pin, Path: dir}
-	out.Ref = r.String()
-	var err error
-	switch r.Kind {
-	case Path:
-		err = f.path(ctx, r, out, dir)
-	case Archive:
-		err = f.archive(ctx, r, out, dir)
-	case Git:
-		err = f.git(ctx, r, out, dir)
-	case NPM:
-		err = f.npm(ctx, r, out, dir)
-	default:
-		err = fmt.Errorf("%w: unknown kind %q", ErrRef, r.Kind)
+	out := &Fetched{Pin: *pin, Path: dir, ref: r}
+	out.Ref, out.Signer = r.String(), ""
+	list := kinds()
+	at := slices.IndexFunc(list, func(k kind) bool { return k.name == r.Kind })
+	if at < 0 {
+		return nil, fmt.Errorf("%w: unknown kind %q", ErrRef, r.Kind)
+	}
+	err := list[at].fetch(f, ctx, r, out, dir)
+	if err == nil && !out.verified {
+		err = f.verify(ctx, &Artifact{}, out) // sources of this kind are not signed
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
@@ -115,13 +196,15 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 		return err
 	}
 	switch format := formatOf(r.URL); {
-	case info.IsDir(), format == "wasm":
+	case info.IsDir() && oci.IsLayout(r.URL):
+		return f.artifact(ctx, oci.Layout(r.URL), r, out, dir)
+	case info.IsDir():
 		out.Path = r.URL
 		return nil
 	case !info.Mode().IsRegular():
 		return errors.New("neither a directory nor a file")
 	case format == "":
-		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip or .wasm")
+		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip, .mcpb or .wasm")
 	}
 	sum, err := sumFile(r.URL)
 	if err != nil {
@@ -129,6 +212,13 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	}
 	if out.SHA256 != "" && out.SHA256 != sum {
 		return fmt.Errorf("%w: its SHA-256 is %s, pinned is %s", ErrMismatch, sum, out.SHA256)
+	}
+	if err := f.verifyFile(ctx, r.URL, sum, out, beside(r.URL)); err != nil {
+		return err
+	}
+	if formatOf(r.URL) == "wasm" {
+		out.Path, out.SHA256 = r.URL, sum
+		return nil
 	}
 	out.SHA256 = sum
 	return f.unpack(ctx, r.URL, formatOf(r.URL), out, dir)
@@ -145,6 +235,9 @@ func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) 
 		return err
 	}
 	out.SHA256 = sum
+	if err := f.verifyFile(ctx, file, sum, out, f.besideURL(r.URL, sum, want != "")); err != nil {
+		return err
+	}
 	format := formatOf(strings.SplitN(r.URL, "?", 2)[0])
 	if format == "wasm" {
 		return f.module(file, filepath.Base(strings.SplitN(r.URL, "?", 2)[0]), out, dir)
@@ -157,6 +250,10 @@ func (f *Fetcher) module(file, name string, out *Fetched, dir string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return err
+	}
+	// Layer 1 in the preamble, see https://github.com/WebAssembly/component-model/blob/main/design/mvp/Binary.md.
+	if bytes.HasPrefix(data, []byte("\x00asm")) && len(data) > 6 && data[6] == 1 {
+		return errors.New("a WASM component; tenon runs core modules")
 	}
 	out.Path = filepath.Join(dir, name)
 	return os.WriteFile(out.Path, data, 0o644)
@@ -172,6 +269,9 @@ func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched,
 	if err != nil {
 		return err
 	}
+	if format == formatBundle {
+		return f.unpackBundle(ctx, file, info.Size(), out, dir)
+	}
 	a := archive.File{Format: archive.Format(format), Data: file, Size: info.Size(), Limits: f.Limits}
 	content, err := a.Extract(ctx, dir)
 	if err != nil {
@@ -186,8 +286,7 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	if name != filepath.Base(name) || name == "." || name == ".." {
 		return "", false, fmt.Errorf("%w: %q cannot be a name in the cache", ErrRef, name)
 	}
-	dir := filepath.Join(f.Cache, kind)
-	path := filepath.Join(dir, name)
+	path := filepath.Join(f.Cache, kind, name)
 	_, err := os.Lstat(path)
 	if err == nil {
 		return path, true, nil
@@ -195,5 +294,33 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err
 	}
-	return path, false, os.MkdirAll(dir, 0o700)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", false, err
+	}
+	seeded, err := f.seeded(filepath.Join(kind, name), path)
+	return path, seeded, err
+}
+
+// seeded copies a file from the seed. Its name is its digest, which is checked when it is used.
+func (f *Fetcher) seeded(name, path string) (bool, error) {
+	if f.Seed == "" {
+		return false, nil
+	}
+	from, _, err := projectfs.OpenRegular(filepath.Join(f.Seed, name))
+	if err != nil {
+		return false, nil // it is fetched then
+	}
+	defer from.Close()
+	to, err := os.CreateTemp(filepath.Dir(path), ".seed-")
+	if err != nil {
+		return false, err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Close()); err == nil {
+		err = os.Rename(to.Name(), path)
+	}
+	if err != nil {
+		err = errors.Join(err, os.Remove(to.Name()))
+	}
+	return err == nil, err
 }

@@ -59,13 +59,21 @@ func fetcher(t testing.TB) *source.Fetcher {
 	return &source.Fetcher{Cache: t.TempDir(), Environ: append(os.Environ(), "HOME="+t.TempDir())}
 }
 
+func mkdir(t testing.TB, dir string) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func fetch(t testing.TB, f *source.Fetcher, ref string, pin *source.Pin) (*source.Fetched, map[string]string, error) {
 	t.Helper()
 	r, err := source.Parse(ref, "/", "/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "plugin")
+	mkdir(t, dir)
 	out, err := f.Fetch(t.Context(), r, pin, dir)
 	files := map[string]string{}
 	walkErr := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
@@ -237,10 +245,10 @@ func TestGuarded(t *testing.T) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
 	f := fetcher(t)
 	f.Guarded = true
-	f.Registry = server.URL
+	f.Registry, f.MCPRegistry = server.URL, server.URL
 	for _, ref := range []string{
 		server.URL + "/a.tar.gz", "http://localhost:" + port + "/a.zip", "http://[::1]:" + port + "/a.zip", "https://169.254.169.254/a.zip", "https://0.0.0.0:" + port + "/a.zip", "https://[fd00:ec2::254]/a.zip", "https://[fd20:ce::254]/a.zip", "https://168.63.129.16/a.zip",
-		"git+http://127.0.0.1:" + port + "/r", "git+https://localhost:" + port + "/r", "git+file:///tmp", "npm:x",
+		"git+http://127.0.0.1:" + port + "/r", "git+https://localhost:" + port + "/r", "git+file:///tmp", "npm:x", "oci://127.0.0.1:" + port + "/o/p", "oci://localhost:" + port + "/o/p:v1", "mcp:io.x/a",
 	} {
 		if _, _, err := fetch(t, f, ref, nil); !errors.Is(err, source.ErrAddress) {
 			t.Errorf("%s: %v, want ErrAddress", ref, err)
@@ -376,6 +384,13 @@ func TestGit(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(top, "pwned")); err == nil {
 		t.Error("a hook ran")
+	}
+	f := fetcher(t)
+	f.MaxTransfer = 100
+	for range 2 {
+		if _, files, err := fetch(t, f, "git+"+server.URL+"/r.git//plugins/a", nil); !errors.Is(err, source.ErrTooLarge) || len(files) > 0 {
+			t.Errorf("a transfer of more than 100 bytes: %v, %v", files, err)
+		}
 	}
 	stuck := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	t.Cleanup(stuck.Close)

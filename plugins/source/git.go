@@ -6,11 +6,13 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -20,20 +22,21 @@ import (
 // maxComplaint limits what is shown of git's messages, in characters.
 const maxComplaint = 500
 
+// maxTransfer limits the bytes that one fetch of a commit stores: compressed files of one tree, which has at most 512 MiB.
+const maxTransfer = 512 << 20
+
+// ErrTooLarge is returned for a repository whose commit is too large.
+var ErrTooLarge = errors.New("the transfer is too large")
+
 // git fetches a commit into a bare repository of the cache and reads its tree.
 func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	repo, err := f.repository(ctx, r.URL)
-	if err != nil {
-		return err
-	}
 	commit := out.Commit
 	if commit == "" {
 		commit = r.Commit
 	}
-	if commit == "" || !f.hasCommit(ctx, repo, commit) {
-		if commit, err = f.fetchCommit(ctx, repo, r, commit); err != nil {
-			return err
-		}
+	repo, commit, err := f.commit(ctx, r, commit)
+	if err != nil {
+		return err
 	}
 	out.Commit, out.Version = commit, r.Version
 	tree := commit + ":" + r.Subdir
@@ -44,6 +47,15 @@ func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	}
 	out.LeftOut = content.LeftOut
 	return nil
+}
+
+// commit returns the repository of the cache, and the commit in it; without one, that of the reference's branch or tag.
+func (f *Fetcher) commit(ctx context.Context, r Ref, commit string) (repo, found string, err error) {
+	repo, err = f.repository(ctx, r.URL)
+	if err == nil && (commit == "" || !f.hasCommit(ctx, repo, commit)) {
+		commit, err = f.fetchCommit(ctx, repo, r, commit)
+	}
+	return repo, commit, err
 }
 
 // repository returns the bare repository of the cache for an address.
@@ -92,11 +104,18 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 	ref := "refs/tenon/" + rand.Text() // another process may fetch into the same repository
 	defer func() { _, _ = f.runGit(context.WithoutCancel(ctx), repo, "update-ref", "-d", ref) }()
 	fetch := func(what string) error {
+		ctx, done := f.watchTransfer(ctx, repo, r)
 		_, err := f.runGit(ctx, repo, "fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc",
 			"--", r.URL, what+":"+ref)
+		if tooLarge := done(); tooLarge != nil {
+			return tooLarge
+		}
 		return err
 	}
 	err := fetch(wanted)
+	if errors.Is(err, ErrTooLarge) {
+		return "", errors.Join(err, os.RemoveAll(repo)) // else the next fetch would find all of it
+	}
 	if err != nil && commit != "" && ctx.Err() == nil && r.Version != "" {
 		// Some servers do not serve a commit by its number: fetch the branch or tag, and see whether it is that commit.
 		err = errors.Join(fetch(r.Version))
@@ -113,6 +132,68 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 		return "", fmt.Errorf("%w: %s is at commit %s, pinned is %s", ErrMismatch, r.URL, have, commit)
 	}
 	return have, nil
+}
+
+// watchEvery is the time between looks at the size of a transfer.
+const watchEvery = 200 * time.Millisecond
+
+// watchTransfer cancels a transfer that stores more than maxTransfer bytes in a repository, and reports its progress: git has a limit for
+// neither. The caller calls done when the transfer has ended; its error is ErrTooLarge.
+func (f *Fetcher) watchTransfer(ctx context.Context, repo string, r Ref) (_ context.Context, done func() error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	limit := f.MaxTransfer
+	if limit == 0 {
+		limit = maxTransfer
+	}
+	before := size(repo)
+	check := func() (int64, error) {
+		have := size(repo) - before
+		if have > limit {
+			return have, fmt.Errorf("%w: more than %d MiB; name a smaller repository", ErrTooLarge, limit>>20)
+		}
+		return have, nil
+	}
+	finished := make(chan struct{})
+	go func() { // ends in done, which waits
+		defer close(finished)
+		ticker := time.NewTicker(watchEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			have, err := check()
+			if err != nil {
+				cancel(err)
+				return
+			}
+			if f.Progress != nil && have > 0 {
+				f.Progress(r.Host(""), have, 0)
+			}
+		}
+	}()
+	return ctx, func() error {
+		cancel(nil)
+		<-finished
+		_, err := check()
+		return err
+	}
+}
+
+// size returns the bytes in the files below a directory, as far as they can be seen: git removes and renames files meanwhile.
+func size(dir string) (total int64) {
+	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil
+		}
+		if info, err := d.Info(); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		return nil
+	})
+	return total
 }
 
 // mayAsk refuses hosts that a repository must not name. Git resolves the name again; it follows no redirect then.

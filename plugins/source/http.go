@@ -42,19 +42,24 @@ func refused(addr netip.Addr) bool {
 	return !httpx.Public(addr) && !(addr.Is4() && addr.IsPrivate())
 }
 
+// transport returns what sends requests. With Guarded, it refuses the addresses that a repository must not name.
+func (f *Fetcher) transport() *http.Transport {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ResponseHeaderTimeout = stallTimeout
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	if f.Guarded {
+		t.Proxy = nil // a proxy would resolve the names
+		dialer.Control = control
+	}
+	t.DialContext = dialer.DialContext
+	t.DisableCompression = true // digests are of the bytes as sent
+	return t
+}
+
 func (f *Fetcher) client() *http.Client {
 	transport := f.Transport
 	if transport == nil {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.ResponseHeaderTimeout = stallTimeout
-		dialer := &net.Dialer{Timeout: dialTimeout}
-		if f.Guarded {
-			t.Proxy = nil // a proxy would resolve the names
-			dialer.Control = control
-		}
-		t.DialContext = dialer.DialContext
-		t.DisableCompression = true // digests are of the bytes as sent
-		transport = t
+		transport = f.transport()
 	}
 	return &http.Client{Transport: transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
@@ -92,23 +97,35 @@ func (f *Fetcher) release(c *http.Client) {
 // download returns a file of the cache with the content of an URL, and its SHA-256. With want, the content is exactly that, and what is
 // cached is not requested. authorization is a header for the first origin; empty: none.
 func (f *Fetcher) download(ctx context.Context, address, want, authorization string) (path, sum string, err error) {
-	if want != "" {
-		path, ok, err := f.cached("files", want)
-		if err != nil {
-			return "", "", err
-		}
-		if ok {
-			if have, err := sumFile(path); err == nil && have == want {
-				return path, want, nil
-			}
-			if err := os.Remove(path); err != nil { // damaged
-				return "", "", err
-			}
-		}
+	if path, err := f.kept(want); err != nil || path != "" {
+		return path, want, err
 	}
 	if f.Offline {
 		return "", "", fmt.Errorf("%w: %s", ErrOffline, address)
 	}
+	client := f.client()
+	defer f.release(client)
+	return f.receive(ctx, address, want, func(part string) error { return f.transfer(ctx, client, address, authorization, part) })
+}
+
+// kept returns the file of the cache with a SHA-256; empty without one. A damaged one is removed.
+func (f *Fetcher) kept(sum string) (string, error) {
+	if sum == "" {
+		return "", nil
+	}
+	path, ok, err := f.cached("files", sum)
+	if err != nil || !ok {
+		return "", err
+	}
+	if have, err := sumFile(path); err == nil && have == sum {
+		return path, nil
+	}
+	return "", os.Remove(path)
+}
+
+// receive fills a file of the cache by transfer, which continues what the file has, and gives it its SHA-256 as its name. address
+// identifies the transfer. With want, the file has that SHA-256.
+func (f *Fetcher) receive(ctx context.Context, address, want string, transfer func(part string) error) (path, sum string, err error) {
 	part, _, err := f.cached("files", "part-"+hash(address))
 	if err != nil {
 		return "", "", err
@@ -118,10 +135,8 @@ func (f *Fetcher) download(ctx context.Context, address, want, authorization str
 		return "", "", fmt.Errorf("download of %s by another tenon: %w", address, err)
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	client := f.client()
-	defer f.release(client)
 	for try := 1; ; try++ {
-		err = f.transfer(ctx, client, address, authorization, part)
+		err = transfer(part)
 		if err == nil || try == maxTries || ctx.Err() != nil || !errors.Is(err, errCut) {
 			break
 		}
@@ -187,7 +202,11 @@ func (f *Fetcher) transfer(ctx context.Context, client *http.Client, address, au
 	if err != nil {
 		return err
 	}
-	err = f.copy(file, resp, have, cancel)
+	want := int64(0)
+	if resp.ContentLength >= 0 {
+		want = have + resp.ContentLength
+	}
+	err = f.copy(file, resp.Body, req.URL.Host, have, want, cancel)
 	return errors.Join(err, context.Cause(ctx), file.Close())
 }
 
@@ -199,12 +218,9 @@ func strongTag(h http.Header) string {
 	return h.Get("Last-Modified")
 }
 
-// copy reads the body. A server that sends nothing for stallTimeout is given up.
-func (f *Fetcher) copy(file io.Writer, resp *http.Response, have int64, cancel context.CancelCauseFunc) error {
-	want := int64(0)
-	if resp.ContentLength >= 0 {
-		want = have + resp.ContentLength
-	}
+// copy appends a body to a file that has the first bytes of it. want is the size of the whole; 0 if unknown. If the server sends nothing
+// for stallTimeout, it calls cancel, which ends the body.
+func (f *Fetcher) copy(file io.Writer, body io.Reader, host string, have, want int64, cancel context.CancelCauseFunc) error {
 	if want > maxDownload {
 		return fmt.Errorf("%d MiB are too many, the limit is %d", want>>20, maxDownload>>20)
 	}
@@ -212,7 +228,7 @@ func (f *Fetcher) copy(file io.Writer, resp *http.Response, have int64, cancel c
 	defer stall.Stop()
 	buffer := make([]byte, 64<<10)
 	for {
-		n, err := resp.Body.Read(buffer)
+		n, err := body.Read(buffer)
 		stall.Reset(stallTimeout)
 		if _, err := file.Write(buffer[:n]); err != nil {
 			return err
@@ -221,7 +237,7 @@ func (f *Fetcher) copy(file io.Writer, resp *http.Response, have int64, cancel c
 			return fmt.Errorf("more than %d MiB", maxDownload>>20)
 		}
 		if f.Progress != nil {
-			f.Progress(resp.Request.URL.Host, have, want)
+			f.Progress(host, have, want)
 		}
 		if errors.Is(err, io.EOF) && (want == 0 || have == want) {
 			return nil
@@ -231,6 +247,9 @@ func (f *Fetcher) copy(file io.Writer, resp *http.Response, have int64, cancel c
 		}
 	}
 }
+
+// errNotFound is returned by get for what the server does not have.
+var errNotFound = errors.New("not found")
 
 // get returns a short answer, such as the description of a package.
 func (f *Fetcher) get(ctx context.Context, address string, header map[string]string, limit int) ([]byte, error) {
@@ -254,7 +273,11 @@ func (f *Fetcher) get(ctx context.Context, address string, header map[string]str
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
+		err := fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
+		if resp.StatusCode == http.StatusNotFound {
+			err = fmt.Errorf("%w: %w", errNotFound, err)
+		}
+		return nil, err
 	}
 	return httpx.ReadAll(resp.Body, limit)
 }

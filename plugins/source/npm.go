@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -66,8 +65,8 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 		return err
 	}
 	authorization := ""
-	if f.Token != "" && httpx.SameOrigin(registry, tarball) {
-		authorization = "Bearer " + f.Token
+	if httpx.SameOrigin(registry, tarball) {
+		authorization = f.npmHeader("")["Authorization"]
 	}
 	file, sum, err := f.download(ctx, tarball.String(), out.SHA256, authorization)
 	if err != nil {
@@ -80,7 +79,7 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	if err := f.unpack(ctx, file, "tar.gz", out, dir); err != nil {
 		return err
 	}
-	return dependencies(dir)
+	return f.npmTree(ctx, out, dir)
 }
 
 // RegistryURL returns the address of the npm registry.
@@ -107,11 +106,7 @@ func (f *Fetcher) tarball(address string) (registry, tarball *url.URL, err error
 
 // resolveNPM finds the version that a range or a tag names.
 func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
-	header := map[string]string{"Accept": packumentType}
-	if f.Token != "" {
-		header["Authorization"] = "Bearer " + f.Token
-	}
-	data, err := f.get(ctx, f.RegistryURL()+"/"+strings.ReplaceAll(r.URL, "/", "%2f"), header, maxPackument)
+	data, err := f.get(ctx, f.RegistryURL()+"/"+strings.ReplaceAll(r.URL, "/", "%2f"), f.npmHeader(packumentType), maxPackument)
 	if err != nil {
 		return err
 	}
@@ -200,31 +195,3 @@ func checkSHA512(path string, want []byte) error {
 	}
 	return nil
 }
-
-// dependencies refuses packages that need others which are not in the package: scripts and code of more strangers.
-func dependencies(dir string) error {
-	data, err := os.ReadFile(filepath.Join(dir, "package.json"))
-	if err != nil {
-		return fmt.Errorf("not an npm package: %w", err)
-	}
-	var p struct {
-		Dependencies map[string]string `json:"dependencies"`
-	}
-	if err := json.Unmarshal(data, &p); err != nil {
-		return fmt.Errorf("package.json: %w", err)
-	}
-	var missing []string
-	for name := range p.Dependencies {
-		if _, err := os.Stat(filepath.Join(dir, "node_modules", filepath.FromSlash(name), "package.json")); err != nil {
-			missing = append(missing, name)
-		}
-	}
-	if len(missing) > 0 {
-		slices.Sort(missing)
-		return fmt.Errorf("%w: it needs %s; publish the plugin with bundleDependencies, or bundled into one file", ErrDependencies, strings.Join(missing, ", "))
-	}
-	return nil
-}
-
-// ErrDependencies is returned for npm packages whose dependencies are not in the package.
-var ErrDependencies = errors.New("the package does not contain its dependencies")

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -20,6 +21,11 @@ const (
 	Archive Kind = "archive" // a file behind an URL
 	Git     Kind = "git"
 	NPM     Kind = "npm"
+	OCI     Kind = "oci" // an artifact in a registry
+	Go      Kind = "go"  // a program of a Go module
+	MCP     Kind = "mcp" // a server in a registry of MCP servers
+	// Catalogue is a plugin that a marketplace of the user names. Its marketplace returns the reference that is fetched.
+	Catalogue Kind = "marketplace"
 )
 
 // ErrRef is returned for references that cannot be understood.
@@ -28,27 +34,41 @@ var ErrRef = errors.New("invalid plugin reference")
 // Ref is a reference to a plugin, as a user writes it.
 type Ref struct {
 	Kind Kind
-	// URL is the address of an archive or a repository, the absolute path of a file or directory, or the name of an npm package.
+	// URL is the address of an archive or a repository, the absolute path of a file or directory, the name of an npm package, or that of a
+	// plugin in a marketplace.
 	URL    string
 	Subdir string // the plugin's directory in a repository, with slashes; empty: the root
-	// Version is a branch or tag of a repository, or a range of an npm package; empty: the default branch, the latest version.
+	// Version is a branch or tag of a repository, a range of an npm package, or the name of a marketplace; empty: the default branch, the
+	// latest version.
 	Version string
 	Commit  string // of a repository, 40 or 64 hexadecimal digits; empty: not given
 	SHA256  string // of an archive, 64 hexadecimal digits; empty: not given
 }
 
 // Forms lists the accepted forms, for the remedy of ErrRef.
-const Forms = `./directory, ./file.tar.gz|.zip|.wasm, https://….tar.gz|.tgz|.zip|.wasm[#sha256=…], github:owner/repo[/dir][@ref|#commit], ` +
-	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range]`
+const Forms = `./directory, ./file.tar.gz|.zip|.wasm|.mcpb, https://….tar.gz|.tgz|.zip|.wasm|.mcpb[#sha256=…], github:owner/repo[/dir][@ref|#commit], ` +
+	`git+https://…[//dir][@ref|#commit], git+ssh://…, npm:package[@range], oci://registry/repository[:tag|@digest], go:module/command[@version], mcp:name[@version], name@marketplace`
 
 // IsRef reports whether a text has the form of a reference to a remote source. Paths and names of installed plugins have not.
 func IsRef(text string) bool {
 	scheme, rest, ok := strings.Cut(text, ":")
-	switch scheme {
-	case "github", "npm", "https", "http", "git+https", "git+http", "git+ssh", "git+file":
-		return ok && rest != ""
+	if _, known := kindOf(scheme); ok {
+		return known && rest != ""
 	}
-	return false
+	_, _, ok = catalogued(text)
+	return ok
+}
+
+// catalogued splits the name of a plugin and that of its marketplace.
+func catalogued(text string) (name, marketplace string, ok bool) {
+	name, marketplace, ok = strings.Cut(text, "@")
+	return name, marketplace, ok && ValidEntry(name) && ValidEntry(marketplace)
+}
+
+// ValidEntry reports whether a text can be the name of a marketplace, or of a plugin in it: 1 to 100 letters, digits, "-", "_" and ".", a
+// letter or digit first.
+func ValidEntry(s string) bool {
+	return githubName(s) && s[0] != '.' && s[0] != '_'
 }
 
 // Parse reads a reference. Relative paths start at base, and ~ is home.
@@ -60,24 +80,19 @@ func Parse(text, base, home string) (Ref, error) {
 		return wrong("control characters")
 	}
 	scheme, rest, ok := strings.Cut(text, ":")
-	var r Ref
-	var err error
+	k, known := kindOf(scheme)
 	switch {
 	case !IsRef(text) && (filepath.IsAbs(text) || strings.HasPrefix(text, ".") || strings.HasPrefix(text, "~/")):
 		return localRef(text, base, home), nil
+	case !ok && IsRef(text):
+		name, market, _ := catalogued(text)
+		return Ref{Kind: Catalogue, URL: name, Version: market}, nil
 	case !ok:
 		return wrong("neither a path, which begins with ./, nor a known scheme")
-	case scheme == "github":
-		r, err = githubRef(rest)
-	case scheme == "npm":
-		r, err = npmRef(rest)
-	case scheme == "https" || scheme == "http":
-		r, err = archiveRef(text)
-	case strings.HasPrefix(scheme, "git+") && IsRef(text):
-		r, err = gitRef(strings.TrimPrefix(text, "git+"))
-	default:
+	case !known:
 		return wrong("unknown scheme %q", scheme)
 	}
+	r, err := k.parse(scheme, rest)
 	if err != nil {
 		return wrong("%v", err)
 	}
@@ -109,11 +124,16 @@ func splitVersion(s string) (rest, version, commit string, err error) {
 	}
 	if at := strings.IndexByte(rest[start:], '@'); at >= 0 {
 		rest, version = rest[:start+at], rest[start+at+1:]
-		if version == "" || strings.HasPrefix(version, "-") || strings.ContainsAny(version, " ~^:?*[\\") || strings.Contains(version, "..") {
+		if !isBranch(version) {
 			return "", "", "", fmt.Errorf("%q is not a branch or tag", version)
 		}
 	}
 	return rest, version, commit, nil
+}
+
+// isBranch reports whether a text can be a branch or tag, and not an option of git or a range of commits.
+func isBranch(s string) bool {
+	return s != "" && !strings.HasPrefix(s, "-") && !strings.ContainsAny(s, " ~^:?*[\\#") && !strings.Contains(s, "..")
 }
 
 func isCommit(s string) bool { return (len(s) == 40 || len(s) == 64) && isHex(s) }
@@ -130,7 +150,7 @@ func cleanSubdir(dir string) (string, error) {
 	if dir == "" {
 		return "", nil
 	}
-	if path.Clean(dir) != dir || !filepath.IsLocal(dir) || strings.ContainsAny(dir, `\:`) {
+	if path.Clean(dir) != dir || !filepath.IsLocal(dir) || strings.ContainsAny(dir, `\:@#`) || strings.Contains(dir, "//") {
 		return "", fmt.Errorf("%q is not a directory of the repository", dir)
 	}
 	return dir, nil
@@ -156,36 +176,49 @@ func githubName(s string) bool {
 	return s != "" && s != "." && s != ".." && len(s) <= 100 && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789-_.") == "" && s[0] != '-'
 }
 
-func gitRef(rest string) (Ref, error) {
-	text, version, commit, err := splitVersion(rest)
+func gitRef(scheme, rest string) (Ref, error) {
+	if scheme == "github" {
+		return githubRef(rest)
+	}
+	text, version, commit, err := splitVersion(strings.TrimPrefix(scheme, "git+") + ":" + rest)
 	if err != nil {
 		return Ref{}, err
 	}
-	r := Ref{Kind: Git, Version: version, Commit: commit}
+	subdir := ""
 	start := strings.Index(text, "://") + 3
 	if at := strings.Index(text[start:], "//"); at > 0 {
-		if r.Subdir, err = cleanSubdir(text[start+at+2:]); err != nil {
-			return r, err
-		}
-		text = text[:start+at]
+		text, subdir = text[:start+at], text[start+at+2:]
 	}
-	u, err := url.Parse(text)
+	return GitRef(text, subdir, version, commit)
+}
+
+// GitRef returns the reference of a directory in a repository, with the fields as in Ref. The error says which field is wrong.
+func GitRef(address, subdir, version, commit string) (Ref, error) {
+	r := Ref{Kind: Git, URL: address, Version: version, Commit: commit}
+	u, err := url.Parse(address)
 	if err != nil {
 		return r, err
 	}
+	if r.Subdir, err = cleanSubdir(subdir); err != nil {
+		return r, err
+	}
 	switch {
+	case commit != "" && !isCommit(commit):
+		return r, fmt.Errorf("%q is not a full commit", commit)
+	case version != "" && !isBranch(version):
+		return r, fmt.Errorf("%q is not a branch or tag", version)
+	case !slices.Contains([]string{"https", "http", "ssh", "file"}, u.Scheme):
+		return r, fmt.Errorf("unknown scheme %q", u.Scheme)
 	case u.Scheme == "file" && (u.Host != "" || u.Path == ""), u.Scheme != "file" && (u.Host == "" || u.Path == "" || u.Path == "/"):
 		return r, errors.New("an address of a repository is missing")
 	case strings.HasPrefix(u.Host, "-"), strings.HasPrefix(u.Path, "/-"):
 		return r, errors.New("an address must not begin with -")
 	case u.Scheme != "ssh" && u.User != nil:
 		return r, errors.New("an address must not contain a password; git asks your credential helper")
+	case u.Fragment != "" || strings.Contains(u.Path, "@") || strings.Contains(u.Path, "//"):
+		return r, errors.New("an address must not contain #, @ or // behind the host")
 	}
-	if err := secure(u); err != nil {
-		return r, err
-	}
-	r.URL = text
-	return r, nil
+	return r, secure(u)
 }
 
 // secure refuses plain http except on this machine.
@@ -199,8 +232,8 @@ func secure(u *url.URL) error {
 	return errors.New("http is not encrypted; use https")
 }
 
-func archiveRef(text string) (Ref, error) {
-	address, fragment, hash := strings.Cut(text, "#")
+func archiveRef(scheme, rest string) (Ref, error) {
+	address, fragment, hash := strings.Cut(scheme+":"+rest, "#")
 	r := Ref{Kind: Archive, URL: address}
 	if sum, ok := strings.CutPrefix(fragment, "sha256="); ok && len(sum) == 64 && isCommit(sum) {
 		r.SHA256 = sum
@@ -215,7 +248,7 @@ func archiveRef(text string) (Ref, error) {
 		return r, errors.New("want https://host/path")
 	}
 	if formatOf(u.Path) == "" {
-		return r, errors.New("the path must end in .tar.gz, .tgz, .zip or .wasm; of a git repository write git+https://")
+		return r, errors.New("the path must end in .tar.gz, .tgz, .zip, .mcpb or .wasm; of a git repository write git+https://")
 	}
 	return r, secure(u)
 }
@@ -223,7 +256,7 @@ func archiveRef(text string) (Ref, error) {
 // npmName is the set of characters in names of npm packages.
 const npmName = "abcdefghijklmnopqrstuvwxyz0123456789-._~"
 
-func npmRef(rest string) (Ref, error) {
+func npmRef(_, rest string) (Ref, error) {
 	scope, name := "", rest
 	if strings.HasPrefix(rest, "@") {
 		var ok bool
@@ -257,6 +290,12 @@ func (r Ref) String() string {
 		}
 	case NPM:
 		text = "npm:" + text
+	case OCI:
+		return ociText(r)
+	case Go:
+		text = "go:" + text
+	case MCP:
+		text = "mcp:" + text
 	}
 	if r.Version != "" {
 		text += "@" + r.Version
@@ -270,14 +309,17 @@ func (r Ref) String() string {
 	return text
 }
 
-// Host returns the host and port that a fetch contacts first; empty for paths. Of npm it is the registry's.
+// Host returns the host and port that a fetch contacts first; empty for paths, and for Go modules, which come from the user's proxy. Of npm
+// and of MCP servers it is the npm registry's.
 func (r Ref) Host(registry string) string {
 	text := r.URL
 	switch r.Kind {
-	case Path:
+	case Path, Go, Catalogue:
 		return ""
-	case NPM:
+	case NPM, MCP:
 		text = registry
+	case OCI:
+		text = "https://" + r.URL
 	}
 	u, err := url.Parse(text)
 	if err != nil {
@@ -286,10 +328,10 @@ func (r Ref) Host(registry string) string {
 	return u.Host
 }
 
-// formatOf returns the format of a file by its name: "tar.gz", "zip", "wasm"; empty if unknown.
+// formatOf returns the format of a file by its name: "tar.gz", "zip", "wasm", "mcpb"; empty if unknown.
 func formatOf(name string) string {
 	name = strings.ToLower(name)
-	for _, f := range []struct{ suffix, format string }{{".tar.gz", "tar.gz"}, {".tgz", "tar.gz"}, {".zip", "zip"}, {".wasm", "wasm"}} {
+	for _, f := range []struct{ suffix, format string }{{".tar.gz", "tar.gz"}, {".tgz", "tar.gz"}, {".zip", "zip"}, {".wasm", "wasm"}, {".mcpb", formatBundle}, {".dxt", formatBundle}} {
 		if strings.HasSuffix(name, f.suffix) {
 			return f.format
 		}

@@ -27,12 +27,14 @@ func TestParse(t *testing.T) {
 		"git+https://h/r.git//d/e@v1":    {Kind: source.Git, URL: "https://h/r.git", Subdir: "d/e", Version: "v1"},
 		"git+ssh://git@h:22/r.git@v1":    {Kind: source.Git, URL: "ssh://git@h:22/r.git", Version: "v1"},
 		"git+http://127.0.0.1:80/r":      {Kind: source.Git, URL: "http://127.0.0.1:80/r"},
+		"git+https://h/r@pkg@1.0":        {Kind: source.Git, URL: "https://h/r", Version: "pkg@1.0"},
 		"git+file:///tmp/r":              {Kind: source.Git, URL: "file:///tmp/r"},
 		"npm:left":                       {Kind: source.NPM, URL: "left"},
 		"npm:@s/left@^1.2":               {Kind: source.NPM, URL: "@s/left", Version: "^1.2"},
 		"https://h/a.tar.gz":             {Kind: source.Archive, URL: "https://h/a.tar.gz"},
 		"https://h/a.wasm#sha256=" + sum: {Kind: source.Archive, URL: "https://h/a.wasm", SHA256: sum},
 		"https://h/a.zip?x=1":            {Kind: source.Archive, URL: "https://h/a.zip?x=1"},
+		"name@market-place.dev":          {Kind: source.Catalogue, URL: "name", Version: "market-place.dev"},
 	} {
 		have, err := source.Parse(text, "/base", "/home")
 		if err != nil || have != want {
@@ -48,7 +50,7 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "name", "name@market", "ftp://h/a.zip", "github:o", "github:o/..", "github:-o/r", "github:o/r/../x", "github:o/r@-x", "github:o/r@a..b", "github:o/r@",
+		"", "name", "name@", "@market", "a@b@c", "a b@market", "a/b@market", "ftp://h/a.zip", "github:o", "github:o/..", "github:-o/r", "github:o/r/../x", "github:o/r@-x", "github:o/r@a..b", "github:o/r@",
 		"github:o/r#abc", "github:o/r#" + strings.ToUpper("a"+commit[1:]), "git+https://", "git+https://h", "git+https://h/", "git+https://u:p@h/r", "git+http://h/r",
 		"git+https://h/r//../x", "git+ext::sh -c x", "git+ssh://-oProxyCommand=x/r", "git+ftp://h/r", "https://h/a", "https://h/a.zip#x", "https://h/a.zip#sha256=ab",
 		"https://u@h/a.zip", "http://h/a.zip", "https:///a.zip", "npm:", "npm:@s", "npm:a/b", "npm:.a", "npm:a b", "npm:a@", "npm:../x", "./a\n", "git+https://h/r@v1\x00",

@@ -11,8 +11,10 @@ import (
 // job is one call of an instance.
 type job struct {
 	op      uint32
-	session string       // the session whose instance is used; empty: an instance of calls without a session
-	tool    sdk.ToolHost // of a tool call
+	session string             // the session whose instance is used; empty: an instance of calls without a session
+	tool    sdk.ToolHost       // of a tool call
+	user    sdk.AuthUser       // of a sign-in
+	event   func([]byte) error // of a model request: takes its events
 	// The input is whole, or, when that is nil, a guest.HookRequest made of parts: its input and its value.
 	whole     []byte
 	parts     [2][]byte
@@ -39,6 +41,8 @@ type call struct {
 	deadline        time.Time // of Context; zero without
 	session         string
 	tool            sdk.ToolHost
+	user            sdk.AuthUser
+	event           func([]byte) error
 
 	input    [5][]byte
 	output   []byte // nil: none was set
@@ -49,7 +53,7 @@ type call struct {
 type callKey struct{}
 
 func newCall(ctx context.Context, p *plugin, j *job) *call {
-	c := &call{Context: ctx, plugin: p, session: j.session, tool: j.tool, input: j.pieces()}
+	c := &call{Context: ctx, plugin: p, session: j.session, tool: j.tool, user: j.user, event: j.event, input: j.pieces()}
 	c.deadline, _ = ctx.Deadline()
 	return c
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // hostModule is the module that guests import from; its number is the major version of the ABI.
@@ -122,10 +123,12 @@ func hostCall(c *call, m api.Memory, stack []uint64) {
 		status, c.response = ability.Unknown, fmt.Appendf(nil, "an operation with a name of %d bytes", len(name))
 	case len(request) > maxRequest:
 		status, c.response = ability.Limited, fmt.Appendf(nil, "%s: a request of %d bytes, at most %d are taken", name, len(request), maxRequest)
+	case string(name) == guest.EventOperation:
+		status, c.response = c.streamEvent(request)
 	case broker == nil:
 		status, c.response = ability.Unknown, []byte("this host has no operations")
 	default:
-		caller := ability.Caller{SessionID: c.session, Tool: c.tool}
+		caller := ability.Caller{SessionID: c.session, Tool: c.tool, User: c.user, Call: c.Context}
 		// The request is copied because its memory is freed with the instance.
 		status, c.response = broker.Do(c.nested(), caller, string(name), append([]byte(nil), request...))
 	}

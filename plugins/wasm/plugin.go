@@ -40,13 +40,17 @@ var (
 	_ sdk.Plugin     = (*plugin)(nil)
 	_ sdk.Hooker     = (*plugin)(nil)
 	_ sdk.ToolSource = (*plugin)(nil)
+	_ sdk.AuthSource = (*plugin)(nil)
 	_ Precompiler    = (*plugin)(nil)
+
+	_ sdk.ProviderSource = (*plugin)(nil)
+	_ sdk.ProtocolSource = (*plugin)(nil)
 )
 
 func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	d := &u.Description
-	if len(d.Providers)+len(d.Protocols)+len(d.Agents)+len(d.Commands) > 0 {
-		return nil, fmt.Errorf("%w: plugin %q: providers, protocols, agents and commands come from processes only", sdk.ErrManifest, d.Name)
+	if len(d.Agents)+len(d.Commands) > 0 {
+		return nil, fmt.Errorf("%w: plugin %q: agents and commands come from processes only", sdk.ErrManifest, d.Name)
 	}
 	if len(d.Hooks) > maxContributions || len(d.Tools) > maxContributions {
 		return nil, fmt.Errorf("%w: plugin %q: more than %d hooks or tools", sdk.ErrManifest, d.Name, maxContributions)
@@ -65,6 +69,9 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("plugin %q: %w", d.Name, err)
 	}
+	if shared && len(d.Protocols) > 0 {
+		return nil, fmt.Errorf("%w: plugin %q: runtime.state: %s would let an answer of a model block the other calls; want %s", sdk.ErrManifest, d.Name, sdk.StatePlugin, sdk.StateSession)
+	}
 	file, err := newModuleFile(u)
 	if err != nil {
 		return nil, fmt.Errorf("plugin %q: %w", d.Name, err)
@@ -74,6 +81,9 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	p.pool = newPool(shared, r.options.IdleTimeout, &p.active)
 	return p, nil
 }
+
+// Protocols returns the wire protocols of the description.
+func (p *plugin) Protocols() []sdk.Protocol { return remote.Protocols(&p.Description, p) }
 
 // runtimeOf returns the memory of an instance, in MiB, and whether all sessions share one.
 func runtimeOf(d *sdk.Description) (memoryMB int, shared bool, err error) {

@@ -22,6 +22,9 @@ const (
 	HookOp     = 0x1000
 	ToolOp     = 0x2000
 	PrepareOp  = 0x3000
+	AuthOp     = 0x4000 // since ABI 1.1, as the following: input an AuthRequest, output an AuthAnswer
+	StreamOp   = 0x5000 // input a StreamRequest, output empty or a StreamFailure; the events go to the host by EventOperation
+	ModelsOp   = 0x5001 // input a StreamRequest without a request, output a ModelList
 )
 
 // StartRequest begins a plugin: what the user set and which operations the host will use.
@@ -89,6 +92,13 @@ func (g *Guest) Describe() (sdk.Description, error) {
 	if p, ok := g.plugin.(sdk.ProtocolSource); ok {
 		for _, protocol := range p.Protocols() {
 			d.Protocols = append(d.Protocols, protocol.Name)
+		}
+	}
+	if p, ok := g.plugin.(sdk.AuthSource); ok {
+		for _, m := range p.AuthMethods() {
+			d.Auth = append(d.Auth, sdk.AuthDescription{
+				Provider: m.Provider, ID: m.ID, Name: m.Name, Refreshes: m.Refresh != nil, Headers: m.Headers != nil,
+			})
 		}
 	}
 	if p, ok := g.plugin.(sdk.AgentSource); ok {

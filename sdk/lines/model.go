@@ -3,20 +3,15 @@ package lines
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 func (s *server) stream(ctx context.Context, id uint64, p *params) error {
-	var request sdk.ModelRequest
-	if err := json.Unmarshal(p.Request, &request); err != nil {
-		return err
-	}
-	client, err := s.clients.Client(p.Connection.Protocol, p.Connection.Provider, p.Connection.Key)
-	if err != nil {
-		return err
-	}
-	return client.Stream(ctx, &request, func(e sdk.StreamEvent) error {
+	return s.clients.Stream(ctx, &guest.StreamRequest{Connection: p.Connection, Request: p.Request}, func(e sdk.StreamEvent) error {
 		return s.conn.Notify("stream_event", struct {
 			ID    uint64          `json:"id"`
 			Event sdk.StreamEvent `json:"event"`
@@ -25,24 +20,21 @@ func (s *server) stream(ctx context.Context, id uint64, p *params) error {
 }
 
 func (s *server) listModels(ctx context.Context, p *params) (json.RawMessage, error) {
-	client, err := s.clients.Client(p.Connection.Protocol, p.Connection.Provider, p.Connection.Key)
-	if err != nil {
-		return nil, err
-	}
-	lister, ok := client.(sdk.ModelLister)
-	if !ok {
+	models, err := s.clients.Models(ctx, &p.Connection)
+	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, errMethod
 	}
-	return encode(lister.ListModels(ctx))
+	return encode(models, err)
 }
 
-// providerData returns the data of an error of a model request: a ProviderError of plugin.proto.
-func providerData(e *sdk.ProviderError) map[string]any {
-	out := map[string]any{
-		"provider": e.ProviderID, "status_code": e.StatusCode, "headers": e.Headers, "body": e.Body, "code": e.Code, "message": e.Message, "cut": e.Cut,
+// auth calls a sign-in method.
+func (s *server) auth(ctx context.Context, p *params) (json.RawMessage, error) {
+	var req guest.AuthRequest
+	if err := json.Unmarshal(p.Request, &req); err != nil {
+		return nil, fmt.Errorf("sign-in: %w", err)
 	}
-	if e.Err != nil {
-		out["cause"] = e.Err.Error()
+	caller := func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
+		return s.operation(ctx, p.Token, op, request)
 	}
-	return out
+	return encode(s.guest.Auth(ctx, &req, caller))
 }

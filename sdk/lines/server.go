@@ -53,11 +53,7 @@ type params struct {
 	Token   string          `json:"token"`
 	Timeout int64           `json:"timeout_ms"`
 
-	Connection struct {
-		Protocol string          `json:"protocol"`
-		Provider json.RawMessage `json:"provider"`
-		Key      string          `json:"key"`
-	} `json:"connection"`
+	Connection guest.Connection `json:"connection"`
 }
 
 // handle handles one message. Each call runs in its own goroutine.
@@ -145,7 +141,7 @@ func problemOf(err error) *jsonline.Error {
 		out.Message = refusal.Reason
 		out.Data, _ = jsontext.Marshal(map[string]bool{"refused": true, "halt": refusal.Halt}) // booleans always encode
 	case errors.As(err, &provider):
-		out.Data, _ = jsontext.Marshal(providerData(provider)) // strings and numbers always encode
+		out.Data, _ = jsontext.Marshal(guest.NewProviderError(provider)) // strings and numbers always encode
 	}
 	if len(out.Message) > maxError {
 		out.Message = out.Message[:maxError] + "…"
@@ -168,6 +164,8 @@ func (s *server) run(ctx context.Context, m *jsonline.Message, p *params) (json.
 		return nil, s.stream(ctx, m.ID, p)
 	case "list_models":
 		return s.listModels(ctx, p)
+	case "auth":
+		return s.auth(ctx, p)
 	case "stop":
 		return nil, s.close(ctx)
 	}

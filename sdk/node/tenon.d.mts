@@ -20,6 +20,7 @@ export interface Plugin<Options = any> {
   commands?: any[];
   /** Wire protocols of model providers, by name. */
   protocols?: { [name: string]: Protocol<Options> };
+  auth?: AuthMethod<Options>[];
   start?(call: Call<Options>): void | Promise<void>;
   stop?(): void | Promise<void>;
 }
@@ -78,6 +79,27 @@ export interface PermissionRequest {
 export interface Protocol<Options = any> {
   stream(request: any, connection: any, call: Call<Options>): AsyncIterable<any> | Iterable<any>;
   listModels?(connection: any, call: Call<Options>): any[] | Promise<any[]>;
+}
+
+/** A sign-in to a provider. */
+export interface Token {
+  access: string;
+  refresh?: string;
+  /** End of access in milliseconds since 1970; 0: never, or unknown. */
+  expires?: number;
+  metadata?: { [key: string]: string };
+}
+
+/** A way to sign in to a provider. During a login, the operations signin.notice, signin.code and signin.visit reach the user. */
+export interface AuthMethod<Options = any> {
+  provider: string;
+  id: string;
+  name?: string;
+  login(call: Call<Options>): Token | Promise<Token>;
+  /** Without it, the user signs in again when the token ends. */
+  refresh?(token: Token, call: Call<Options>): Token | Promise<Token>;
+  /** The headers of requests. Without it, access is sent as a bearer token. */
+  headers?(token: Token, call: Call<Options>): { [name: string]: string } | Promise<{ [name: string]: string }>;
 }
 
 /** One call of the host, with the way back to it. */

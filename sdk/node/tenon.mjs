@@ -69,7 +69,14 @@ export function describe(p) {
   }));
   const { name, version, description, capabilities, options, providers, agents, commands } = p;
   const protocols = Object.keys(p.protocols ?? {});
-  const all = { name, version, description, hooks, tools, capabilities, options, providers, protocols, agents, commands };
+  const auth = (p.auth ?? []).map(({ provider, id, name, refresh, headers }) => ({
+    provider,
+    id,
+    name,
+    ...(refresh && { refreshes: true }),
+    ...(headers && { headers: true }),
+  }));
+  const all = { name, version, description, hooks, tools, capabilities, options, providers, protocols, auth, agents, commands };
   return Object.fromEntries(Object.entries(all).filter(([, v]) => v !== undefined && !(Array.isArray(v) && v.length === 0)));
 }
 
@@ -225,6 +232,8 @@ class Server {
         return this.stream(params, call);
       case "list_models":
         return this.listModels(params, call);
+      case "auth":
+        return this.auth(params, call);
       case "stop":
         return this.stop();
     }
@@ -299,6 +308,15 @@ class Server {
     for await (const event of this.protocol(connection).stream(request, connection, call)) {
       this.send({ method: "stream_event", params: { id: call.id, event } });
     }
+  }
+
+  /** Calls a sign-in method. */
+  async auth({ request }, call) {
+    const { action, provider, method, token } = request;
+    const run = (this.definition.auth ?? []).find((m) => m.provider === provider && m.id === method)?.[action];
+    if (!run) throw new Error(`the plugin has no ${action} of the sign-in method ${provider}/${method}`);
+    const result = await (action === "login" ? run(call) : run(token, call));
+    return action === "headers" ? { headers: result } : { token: result };
   }
 
   listModels({ connection }, call) {

@@ -14,24 +14,33 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// client returns the client of a connection.
-func (s *server) client(c *tenonv1.Connection) (sdk.ModelClient, error) {
-	return s.clients.Client(c.GetProtocol(), c.GetProvider(), c.GetKey())
+func connectionOf(c *tenonv1.Connection) guest.Connection {
+	return guest.Connection{Protocol: c.GetProtocol(), Provider: c.GetProvider(), Key: c.GetKey()}
+}
+
+// Auth asks a sign-in method for something.
+func (s *server) Auth(ctx context.Context, req *tenonv1.AuthRequest) (*tenonv1.AuthResponse, error) {
+	var request guest.AuthRequest
+	if err := json.Unmarshal(req.Request, &request); err != nil {
+		return nil, status.Errorf(codes.InvalidArgument, "sign-in: %v", err)
+	}
+	ctx = guest.WithToken(ctx, req.Token)
+	caller := func(ctx context.Context, op string, body []byte) (guest.Status, []byte, error) {
+		return s.link.call(ctx, req.Token, op, body)
+	}
+	answer, err := guarded(s, func() (*guest.AuthAnswer, error) { return s.guest.Auth(ctx, &request, caller) })
+	if err != nil {
+		return &tenonv1.AuthResponse{Failure: failure(err)}, nil
+	}
+	body, err := json.Marshal(answer)
+	return &tenonv1.AuthResponse{Answer: body}, err
 }
 
 // Stream asks a model.
 func (s *server) Stream(req *tenonv1.StreamRequest, stream grpc.ServerStreamingServer[tenonv1.StreamResponse]) error {
-	var request sdk.ModelRequest
-	if err := json.Unmarshal(req.Request, &request); err != nil {
-		return status.Errorf(codes.InvalidArgument, "model request: %v", err)
-	}
 	ctx := guest.WithToken(stream.Context(), req.Token)
 	_, err := guarded(s, func() (struct{}, error) {
-		client, err := s.client(req.Connection)
-		if err != nil {
-			return struct{}{}, err
-		}
-		return struct{}{}, client.Stream(ctx, &request, func(e sdk.StreamEvent) error {
+		return struct{}{}, s.clients.Stream(ctx, &guest.StreamRequest{Connection: connectionOf(req.Connection), Request: req.Request}, func(e sdk.StreamEvent) error {
 			body, err := json.Marshal(e)
 			if err != nil {
 				return err
@@ -47,19 +56,10 @@ func (s *server) Stream(req *tenonv1.StreamRequest, stream grpc.ServerStreamingS
 
 // ListModels asks a provider for its models.
 func (s *server) ListModels(ctx context.Context, req *tenonv1.ListModelsRequest) (*tenonv1.ListModelsResponse, error) {
-	models, err := guarded(s, func() ([]sdk.Model, error) {
-		client, err := s.client(req.Connection)
-		if err != nil {
-			return nil, err
-		}
-		lister, ok := client.(sdk.ModelLister)
-		if !ok {
-			return nil, status.Error(codes.Unimplemented, "the protocol has no list of models")
-		}
-		return lister.ListModels(ctx)
-	})
-	if status.Code(err) == codes.Unimplemented {
-		return nil, err
+	connection := connectionOf(req.Connection)
+	models, err := guarded(s, func() ([]sdk.Model, error) { return s.clients.Models(ctx, &connection) })
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, status.Error(codes.Unimplemented, "the protocol has no list of models")
 	}
 	if err != nil {
 		return &tenonv1.ListModelsResponse{Error: providerError(err)}, nil
@@ -70,19 +70,13 @@ func (s *server) ListModels(ctx context.Context, req *tenonv1.ListModelsRequest)
 
 // providerError carries all of a *sdk.ProviderError, and the text of any other error.
 func providerError(err error) *tenonv1.ProviderError {
-	var e *sdk.ProviderError
-	if !errors.As(err, &e) {
-		return &tenonv1.ProviderError{Cause: text(err.Error())}
-	}
+	e := guest.NewProviderError(err)
 	out := &tenonv1.ProviderError{
-		Provider: text(e.ProviderID), StatusCode: int32(e.StatusCode), Headers: map[string]string{}, Body: text(e.Body),
-		Code: text(e.Code), Message: text(e.Message), Cut: e.Cut,
+		Provider: text(e.Provider), StatusCode: int32(e.StatusCode), Headers: map[string]string{}, Body: text(e.Body),
+		Code: text(e.Code), Message: text(e.Message), Cut: e.Cut, Cause: text(e.Cause),
 	}
 	for name, value := range e.Headers {
 		out.Headers[text(name)] = text(value)
-	}
-	if e.Err != nil {
-		out.Cause = text(e.Err.Error())
 	}
 	return out
 }

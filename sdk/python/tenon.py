@@ -26,6 +26,7 @@ VERSION = 1  # of the protocol
 MAX_MESSAGE = 16 << 20  # bytes of an answer
 MAX_ERROR = 256 << 10  # characters of an error
 METHOD_NOT_FOUND = -32601
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 STATUSES = {1: "failed", 2: "denied", 3: "unknown", 4: "limited"}
 
 
@@ -336,7 +337,7 @@ class _Server:
                 self.plugin.on_stop()
 
     def write(self, message):
-        self.write_line(json.dumps(message, ensure_ascii=False, separators=(",", ":")))
+        self.write_line(_encode(message))
 
     def write_line(self, text):
         data = text.encode("utf-8", "replace") + b"\n"
@@ -365,7 +366,7 @@ class _Server:
         self.running[id] = call
         try:
             result = getattr(self, "do_" + m["method"], self.unknown)(m.get("params") or {}, call)
-            line = '{"jsonrpc":"2.0","id":%d,"result":%s}' % (id, json.dumps(result, ensure_ascii=False, separators=(",", ":")))
+            line = '{"jsonrpc":"2.0","id":%d,"result":%s}' % (id, _encode(result))
             if len(line) > MAX_MESSAGE // 4 and len(line.encode("utf-8", "replace")) > MAX_MESSAGE:
                 raise ValueError("the answer has %d characters, at most %d MiB are passed on" % (len(line), MAX_MESSAGE >> 20))
             self.write_line(line)

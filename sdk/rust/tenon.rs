@@ -1,6 +1,9 @@
 //! The library for tenon plugins in Rust: one file, no crates, Rust 1.63 or newer. It speaks the line protocol of
 //! https://github.com/tenonhq/tenon/blob/main/docs/process-protocol.md. Add it as `mod tenon;`.
 //!
+//! A program calls `Plugin::run`. A WASM module (target wasm32-unknown-unknown) has `tenon::module!(plugin);` instead, with a function that
+//! returns the plugin. A panic ends the instance of a module, and a module has no clock.
+//!
 //! Hooks run one after the other in the thread that reads the connection; a hook that waits for the host lets another thread read
 //! meanwhile. Every tool call has its own thread. Print nothing on stdout.
 #![allow(dead_code)]
@@ -147,6 +150,8 @@ fn encode_text(text: &str, out: &mut String) {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),
             '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
             c if c < ' ' => {
                 let _ = write!(out, "\\u{:04x}", c as u32);
             }
@@ -528,6 +533,17 @@ impl Plugin {
         d
     }
 
+    fn server(self, input: Box<dyn Read + Send>, output: Box<dyn Write + Send>) -> Arc<Server> {
+        Arc::new(Server {
+            plugin: self,
+            input: Mutex::new(BufReader::with_capacity(1 << 16, input)),
+            output: Mutex::new(output),
+            reader: Mutex::new(thread::current().id()),
+            state: Mutex::new(State::default()),
+            changed: Condvar::new(),
+        })
+    }
+
     /// Runs the plugin; it does not return. With the argument --describe the program prints its description and ends.
     pub fn run(self) -> ! {
         if std::env::args().any(|a| a == "--describe") {
@@ -541,14 +557,7 @@ impl Plugin {
         }
         std::panic::set_hook(Box::new(|info| eprintln!("{}", info))); // a panic is the error of one call
         let (input, output) = connection();
-        let server = Arc::new(Server {
-            plugin: self,
-            input: Mutex::new(BufReader::with_capacity(1 << 16, input)),
-            output: Mutex::new(output),
-            reader: Mutex::new(thread::current().id()),
-            state: Mutex::new(State::default()),
-            changed: Condvar::new(),
-        });
+        let server = self.server(input, output);
         println!("1|{}|stdio||jsonrpc|", VERSION);
         let _ = std::io::stdout().flush();
         server.read();
@@ -679,6 +688,7 @@ impl Call {
 
 impl Server {
     /// Lets another thread read while this one waits.
+    #[cfg(not(target_arch = "wasm32"))]
     fn hand_over(self: &Arc<Server>) {
         let mut reader = self.reader.lock().unwrap();
         if *reader == thread::current().id() {
@@ -757,10 +767,12 @@ impl Server {
         let _ = self.output.lock().unwrap().write_all(line.as_bytes()); // fails when the host is gone, which read sees
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     fn notify(&self, method: &str, params: Value) {
         self.write(format!("{{\"jsonrpc\":\"2.0\",\"method\":\"{}\",\"params\":{}}}", method, params));
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     fn request(self: &Arc<Server>, method: &str, params: Value) -> Value {
         self.hand_over();
         let id = {
@@ -900,6 +912,119 @@ impl Server {
         Ok(out)
     }
 }
+
+/// A plugin as a WASM module: https://github.com/tenonhq/tenon/blob/main/docs/wasm-abi.md.
+#[cfg(target_arch = "wasm32")]
+pub mod wasm {
+    use super::*;
+
+    // Pointers are into the memory of the module.
+    #[link(wasm_import_module = "tenon_v1")]
+    extern "C" {
+        fn input(to: *mut u8);
+        fn output(text: *const u8, length: usize);
+        fn log(level: i32, text: *const u8, length: usize);
+        fn host_call(name: *const u8, name_length: usize, request: *const u8, request_length: usize) -> i64;
+        fn host_read(to: *mut u8);
+    }
+
+    // Results of a call.
+    const ANSWERED: i32 = 0;
+    const FAILED: i32 = 1;
+    const EMPTY: i32 = 2;
+
+    thread_local! {
+        static SERVER: std::cell::RefCell<Option<Arc<Server>>> = std::cell::RefCell::new(None);
+    }
+
+    /// Answers one call of the host.
+    pub fn call(plugin: fn() -> Plugin, op: i32, length: usize) -> i32 {
+        let server = SERVER.with(|s| {
+            let open = || {
+                std::panic::set_hook(Box::new(|info| say(8, &info.to_string())));
+                plugin().server(Box::new(std::io::empty()), Box::new(std::io::sink()))
+            };
+            s.borrow_mut().get_or_insert_with(open).clone()
+        });
+        let mut data = vec![0; length];
+        unsafe { input(data.as_mut_ptr()) };
+        let request = Value::parse(&String::from_utf8_lossy(&data)).unwrap_or_default();
+        let n = Value::from(i64::from(op & 0xfff));
+        let (method, params) = match op {
+            0 => ("describe", Value::Null),
+            1 => ("start", Value::object([("request", request)])),
+            0x1000..=0x1fff => ("hook", Value::object([("hook", n), ("request", request)])),
+            0x2000..=0x2fff => ("tool", Value::object([("tool", n), ("call", request)])),
+            0x3000..=0x3fff => ("prepare", Value::object([("tool", n), ("call", request)])),
+            _ => ("", Value::Null),
+        };
+        let (options, project) = {
+            let state = server.state.lock().unwrap();
+            (state.options.clone(), state.project.clone())
+        };
+        let call = Call { server: server.clone(), id: 0, token: String::new(), deadline: None, options, project, tool: params["call"].clone() };
+        let (status, text) = match server.run(method, &params, &call) {
+            Ok(Value::Null) => return EMPTY,
+            Ok(answer) => (ANSWERED, answer.to_string()),
+            Err(Error::Failed(text)) | Err(Error::Refused { reason: text, .. }) | Err(Error::Host { message: text, .. }) => (FAILED, text),
+            Err(Error::MethodNotFound) => (FAILED, format!("operation {:#x} not found", op)),
+        };
+        unsafe { output(text.as_ptr(), text.len()) };
+        status
+    }
+
+    fn say(level: i32, text: &str) {
+        unsafe { log(level, text.as_ptr(), text.len()) };
+    }
+
+    /// Requests an operation, and returns the answer in the form of the line protocol.
+    fn ask(name: &str, request: &Value) -> Value {
+        let request = request.to_string();
+        let result = unsafe { host_call(name.as_ptr(), name.len(), request.as_ptr(), request.len()) };
+        let mut answer = vec![0; (result & 0xffff_ffff) as usize];
+        unsafe { host_read(answer.as_mut_ptr()) };
+        let text = String::from_utf8_lossy(&answer);
+        match result >> 32 {
+            0 => Value::object([("result", Value::parse(&text).unwrap_or_default())]),
+            status => Value::object([("error", Value::object([("code", status.into()), ("message", text.into_owned().into())]))]),
+        }
+    }
+
+    impl Server {
+        pub(super) fn hand_over(&self) {} // the host calls a module again only when the call has returned
+
+        pub(super) fn notify(&self, method: &str, params: Value) {
+            if method == "log" {
+                say(params["level"].number().unwrap_or(0.0) as i32, params["message"].str());
+            } else {
+                ask(method, &params); // fails outside of a tool call, where nothing can be shown
+            }
+        }
+
+        pub(super) fn request(&self, _method: &str, params: Value) -> Value {
+            ask(params["name"].str(), &params["request"])
+        }
+    }
+}
+
+/// Exports a plugin from a WASM module: `tenon::module!(plugin);` with a function that returns the plugin.
+#[cfg(target_arch = "wasm32")]
+macro_rules! module {
+    ($plugin:path) => {
+        #[no_mangle]
+        pub extern "C" fn tenon_abi() -> i32 {
+            1 << 16
+        }
+
+        #[no_mangle]
+        pub extern "C" fn tenon_call(op: i32, length: usize) -> i32 {
+            $crate::tenon::wasm::call($plugin, op, length)
+        }
+    };
+}
+
+#[cfg(target_arch = "wasm32")]
+pub(crate) use module;
 
 fn id_of(v: &Value) -> u64 {
     match v {

@@ -2,6 +2,7 @@ package wasm
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -12,7 +13,7 @@ import (
 )
 
 // version is that of the ABI: major in the upper 16 bits, minor in the lower.
-const version = 1 << 16
+const version = 1<<16 | 1
 
 // Results of tenon_call.
 const (
@@ -26,15 +27,16 @@ const panicked = "panic: "
 
 // instance is the plugin in this module's memory.
 type instance struct {
-	plugin sdk.Plugin
-	guest  *guest.Guest
-	log    *slog.Logger
-	host   guest.Caller
-	output []byte // reused by every call
+	plugin  sdk.Plugin
+	guest   *guest.Guest
+	clients *guest.Clients
+	log     *slog.Logger
+	host    guest.Caller
+	output  []byte // reused by every call
 }
 
 func newInstance(p sdk.Plugin, host guest.Caller, log func(level int32, text []byte)) *instance {
-	return &instance{plugin: p, guest: guest.New(p), log: slog.New(&logHandler{write: log}), host: host}
+	return &instance{plugin: p, guest: guest.New(p), clients: guest.NewClients(p), log: slog.New(&logHandler{write: log}), host: host}
 }
 
 // call answers one call of the host. The output is valid until the next one, input is not kept.
@@ -75,6 +77,12 @@ func (i *instance) answer(op int32, input []byte) (empty bool, err error) {
 		}
 		response, err := i.guest.Prepare(guest.Detached(), int(op-guest.PrepareOp), call)
 		return false, i.encode(response, err)
+	case op == guest.AuthOp:
+		return false, i.auth(input)
+	case op == guest.StreamOp:
+		return i.stream(input)
+	case op == guest.ModelsOp:
+		return false, i.models(input)
 	case op == guest.DescribeOp:
 		description, err := i.guest.Describe()
 		return false, i.encode(description, err)
@@ -111,6 +119,41 @@ func (i *instance) toolCall(input []byte) (*sdk.ToolCall, error) {
 	}
 	call.Host = guest.NewToolHost(i.host, i.log)
 	return &call, nil
+}
+
+func (i *instance) auth(input []byte) error {
+	var req guest.AuthRequest
+	if err := json.Unmarshal(input, &req); err != nil {
+		return fmt.Errorf("sign-in: %w", err)
+	}
+	answer, err := i.guest.Auth(guest.Detached(), &req, i.host)
+	return i.encode(answer, err)
+}
+
+// stream sends a request to a model. An error of the request is its answer, with all its fields.
+func (i *instance) stream(input []byte) (empty bool, err error) {
+	var req guest.StreamRequest
+	if err := json.Unmarshal(input, &req); err != nil {
+		return false, fmt.Errorf("model request: %w", err)
+	}
+	ctx := guest.Detached()
+	err = i.clients.Stream(ctx, &req, func(e sdk.StreamEvent) error { return i.host.SendEvent(ctx, e) })
+	if err == nil {
+		return true, nil
+	}
+	return false, i.encode(guest.StreamFailure{Error: guest.NewProviderError(err)}, nil)
+}
+
+func (i *instance) models(input []byte) error {
+	var req guest.StreamRequest
+	if err := json.Unmarshal(input, &req); err != nil {
+		return fmt.Errorf("list of models: %w", err)
+	}
+	models, err := i.clients.Models(guest.Detached(), &req.Connection)
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return i.encode(guest.ModelList{Error: guest.NewProviderError(err)}, nil)
+	}
+	return i.encode(guest.ModelList{Models: models}, err)
 }
 
 func (i *instance) encode(v any, err error) error {

@@ -101,7 +101,7 @@ func TestCall(t *testing.T) {
 	if got := strings.Join(logged, "\n"); !strings.Contains(got, `0 ready project="p 1"`) || !strings.Contains(got, "-4 panic err=") {
 		t.Errorf("logged: %s", got)
 	}
-	if wasm.Version != 1<<16 {
+	if wasm.Version != 1<<16|1 {
 		t.Errorf("version %#x", wasm.Version)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -121,7 +120,7 @@ func (c *client) assistant(m *sdk.ModelMessage, claude, last bool) []block {
 			if !json.Valid(args) || len(args) == 0 || args[0] != '{' {
 				args = json.RawMessage("{}")
 			}
-			out = append(out, block{Type: "tool_use", ID: callID(content.CallID, claude), Name: content.Tool, Input: args})
+			out = append(out, block{Type: "tool_use", ID: callID(content.CallID, claude), Name: wire.ToolName(content.Tool), Input: args})
 		}
 	}
 	return out
@@ -152,12 +151,10 @@ func (c *client) results(model *sdk.Model, m *sdk.ModelMessage, claude bool) []b
 	return out
 }
 
-var notInCallID = lazyregexp.New(`[^a-zA-Z0-9_-]`)
-
 // callID returns the ID in the form that Claude accepts: calls of other models can have other IDs.
 func callID(id string, claude bool) string {
 	if !claude {
 		return id
 	}
-	return notInCallID().ReplaceAllString(id, "_")
+	return wire.CallID(id)
 }

@@ -211,7 +211,7 @@ func (e *encoder) call(piece *sdk.ModelContent) content {
 	if len(e.req.Tools) == 0 {
 		return text(fmt.Sprintf("[called %s %s]", piece.Tool, args))
 	}
-	return content{ToolUse: &toolUse{callID(piece.CallID), piece.Tool, args}}
+	return content{ToolUse: &toolUse{wire.CallID(piece.CallID), wire.ToolName(piece.Tool), args}}
 }
 
 func (e *encoder) results(m *sdk.ModelMessage) []content {
@@ -229,24 +229,13 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 			out = append(out, inner...)
 			continue
 		}
-		result := &toolResult{ID: callID(piece.CallID), Content: inner}
+		result := &toolResult{ID: wire.CallID(piece.CallID), Content: inner}
 		if piece.IsError && e.claude {
 			result.Status = "error"
 		}
 		out = append(out, content{ToolResult: result})
 	}
 	return out
-}
-
-// callID returns the ID with the characters that the server accepts, at most 64.
-func callID(id string) string {
-	clean := strings.Map(func(r rune) rune {
-		if strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", r) {
-			return r
-		}
-		return '_'
-	}, id)
-	return clean[:min(len(clean), 64)]
 }
 
 func toolConfig(req *sdk.ModelRequest) sdk.Object {

@@ -1,10 +1,11 @@
-// Package catalog contributes the providers that tenon knows, their models, and what families of models need. It contains only
-// data and rules; other plugins contribute the protocols.
+// Package catalog contributes the providers that tenon knows, their models, and what families of models need. Other plugins
+// contribute the protocols.
 //
 //   - table.json: the providers that are tried if the user chose none, in this order, with their main models, and the providers
 //     that need more than a line.
 //   - providers.txt: the other providers of models.dev, one a line: ID, name, npm package, address, variables of the key.
 //   - models.zip: the models of models.dev, a file for each provider. Only the file of a provider that is used is read.
+//   - refresh.go: a newer models.zip in the cache directory, which changes models, limits and prices.
 //   - rules.go, sampling.go: variants, options and sampling parameters by family.
 //
 // generate writes the files of models.dev. "provider" in the configuration overrides everything, and models outside the catalog can be
@@ -29,13 +30,16 @@ var table []byte
 var others string
 
 // Plugin contributes the providers.
-type Plugin struct{}
+type Plugin struct {
+	refresher
+}
 
 var (
-	_ sdk.Plugin         = (*Plugin)(nil)
-	_ sdk.ProviderSource = (*Plugin)(nil)
-	_ sdk.ModelCatalog   = (*Plugin)(nil)
-	_ sdk.ModelRules     = (*Plugin)(nil)
+	_ sdk.Plugin           = (*Plugin)(nil)
+	_ sdk.ProviderSource   = (*Plugin)(nil)
+	_ sdk.ModelCatalog     = (*Plugin)(nil)
+	_ sdk.CatalogRefresher = (*Plugin)(nil)
+	_ sdk.ModelRules       = (*Plugin)(nil)
 )
 
 // New returns the plugin.
@@ -46,11 +50,17 @@ func (*Plugin) Manifest() sdk.Manifest {
 	return sdk.Manifest{Name: "catalog", Description: "Well-known model providers and their models", Carrier: sdk.CarrierBuiltin}
 }
 
-// Start does nothing: Providers reads the table.
-func (*Plugin) Start(context.Context, sdk.Host) error { return nil }
+// Start stores where the catalog is refreshed from and kept. It uses neither the network nor the file.
+func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
+	p.start(ctx, h)
+	return nil
+}
 
-// Close does nothing.
-func (*Plugin) Close(context.Context) error { return nil }
+// Close ends a refresh.
+func (p *Plugin) Close(context.Context) error {
+	p.stop()
+	return nil
+}
 
 // Providers returns the providers: first those of the table, in the order in which they are tried if the user chose none. The
 // caller owns the result.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/builtin/internal/testhost"
 	"github.com/tenonhq/tenon/builtin/providers/anthropic"
 	"github.com/tenonhq/tenon/builtin/providers/bedrock"
 	"github.com/tenonhq/tenon/builtin/providers/catalog"
@@ -44,7 +45,9 @@ func TestTable(t *testing.T) {
 		}
 		p.Options = sdk.Object{}
 		for option := range p.OptionEnv {
-			p.Options[option] = "x"
+			if p.Options[option] = "x"; option == "endpoint" {
+				p.Options[option] = "https://x.example"
+			}
 		}
 		if openIt := open[p.Protocol]; openIt == nil {
 			t.Errorf("%s: unknown protocol %q", p.ID, p.Protocol)
@@ -143,7 +146,7 @@ func TestLifecycle(t *testing.T) {
 	if err := m.Validate(); err != nil {
 		t.Error(err)
 	}
-	if err := p.Start(t.Context(), nil); err != nil {
+	if err := p.Start(t.Context(), testhost.New(t)); err != nil {
 		t.Error(err)
 	}
 	for range 2 {

@@ -54,8 +54,20 @@ type catalogModel struct {
 	} `json:"experimental"`
 }
 
-// CatalogModels returns the models of a provider at the time of the snapshot of models.dev.
-func (*Plugin) CatalogModels(provider string) (map[string]sdk.Model, error) {
+// CatalogModels returns the models of a provider at the time of the snapshot of models.dev, and those of a later refresh.
+func (p *Plugin) CatalogModels(provider string) (known, newer map[string]sdk.Model, err error) {
+	data, err := member(archive, provider)
+	if data == nil || err != nil {
+		return nil, nil, err
+	}
+	if known, err = DecodeModels(provider, data); err != nil {
+		return nil, nil, err
+	}
+	return known, p.newerModels(provider, known), nil
+}
+
+// member returns a provider's file in an archive of models; nil without one.
+func member(archive []byte, provider string) ([]byte, error) {
 	files, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	if err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
@@ -72,7 +84,7 @@ func (*Plugin) CatalogModels(provider string) (map[string]sdk.Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("catalog: %s: %w", provider, err)
 	}
-	return DecodeModels(provider, data)
+	return data, nil
 }
 
 // DecodeModels decodes models in the form of models.dev.

@@ -88,7 +88,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 			if err != nil {
 				return nil, err
 			}
-			declarations[i] = declaration{t.ID, t.Description, schema}
+			declarations[i] = declaration{geminiName(t.ID), t.Description, schema}
 		}
 		b.Set("tools", []sdk.Object{{"functionDeclarations": declarations}})
 		if mode := map[string]string{sdk.ToolChoiceRequired: "ANY", sdk.ToolChoiceNone: "NONE"}[req.ToolChoice]; mode != "" {
@@ -226,10 +226,29 @@ func answerParts(m *sdk.ModelMessage, ids map[string]string, three bool) []part 
 				signature = anySignature // Gemini 3 refuses a step whose first call has none
 			}
 			called = true
-			out = append(out, part{Call: &functionCall{ids[piece.CallID], piece.Tool, args}, Signature: signature})
+			out = append(out, part{Call: &functionCall{ids[piece.CallID], geminiName(piece.Tool), args}, Signature: signature})
 		}
 	}
 	return out
+}
+
+// namePrefix marks names of tools that Gemini would refuse: the first character is a letter or an underscore, see
+// https://ai.google.dev/api/caching#FunctionDeclaration.
+const namePrefix = "n__"
+
+// geminiName returns the name of a tool as Gemini accepts it; toolName is the way back.
+func geminiName(name string) string {
+	if name = wire.ToolName(name); strings.ContainsRune("0123456789-", rune(name[0])) {
+		return namePrefix + name
+	}
+	return name
+}
+
+func toolName(name string) string {
+	if rest, ok := strings.CutPrefix(name, namePrefix); ok && rest != "" && strings.ContainsRune("0123456789-", rune(rest[0])) {
+		return rest
+	}
+	return name
 }
 
 // resultParts returns the results of calls. Gemini 3 takes files within them, older models beside them.
@@ -245,8 +264,8 @@ func resultParts(model *sdk.Model, m *sdk.ModelMessage, ids map[string]string, t
 			files = append(files, filePart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
 		}
 		response := &functionResponse{
-			ID: ids[result.CallID], Name: result.Tool,
-			Response: sdk.Object{"name": result.Tool, "content": cmp.Or(result.Text, wire.NoOutput)},
+			ID: ids[result.CallID], Name: geminiName(result.Tool),
+			Response: sdk.Object{"name": geminiName(result.Tool), "content": cmp.Or(result.Text, wire.NoOutput)},
 		}
 		if three && !slices.ContainsFunc(files, func(p part) bool { return p.Inline == nil }) {
 			response.Parts = files

@@ -156,6 +156,23 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+// TestToolNames: a name that Gemini refuses is changed in requests, and back in answers.
+func TestToolNames(t *testing.T) {
+	t.Parallel()
+	req := wiretest.Hello()
+	req.Tools[0].ID = "1password_read"
+	if _, body := wiretest.Sent(t, gemini.Open, wiretest.Info(), req); !strings.Contains(body, `"name":"n__1password_read"`) {
+		t.Errorf("body %s", body)
+	}
+	for sent, want := range map[string]string{"n__1password_read": "1password_read", "n__x": "n__x", "read": "read"} {
+		answer := `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"` + sent + `","args":{}}}]},"finishReason":"STOP"}]}`
+		events, err := wiretest.Decode(t.Context(), gemini.Open, wiretest.Info(), req, []byte("data: "+answer+"\n\n"))
+		if err != nil || len(events) == 0 || events[0].Tool != want {
+			t.Errorf("call of %s: %+v, %v, want %s", sent, events, err, want)
+		}
+	}
+}
+
 func TestVertexAddress(t *testing.T) {
 	t.Parallel()
 	for location, want := range map[string]string{

@@ -3,6 +3,7 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
@@ -20,7 +21,7 @@ type response struct {
 	PromptFeedback struct {
 		BlockReason string `json:"blockReason"`
 	} `json:"promptFeedback"`
-	Usage *usage          `json:"usageMetadata"`
+	Usage json.RawMessage `json:"usageMetadata"`
 	Error json.RawMessage `json:"error"`
 }
 
@@ -42,17 +43,21 @@ type callPart struct {
 
 // usage is cumulative: the last one counts. Cached tokens are part of the prompt, thoughts are not part of the candidates.
 type usage struct {
-	Prompt     *float64 `json:"promptTokenCount"`
-	Cached     float64  `json:"cachedContentTokenCount"`
-	Candidates float64  `json:"candidatesTokenCount"`
-	Thoughts   float64  `json:"thoughtsTokenCount"`
+	Prompt     float64 `json:"promptTokenCount"`
+	Cached     float64 `json:"cachedContentTokenCount"`
+	Candidates float64 `json:"candidatesTokenCount"`
+	Thoughts   float64 `json:"thoughtsTokenCount"`
 }
+
+// promptCount is in every usage with numbers; others are left out.
+var promptCount = []byte(`"promptTokenCount"`)
 
 // decoder decodes an answer.
 type decoder struct {
 	*wire.Answer
-	call *wire.Call // whose arguments are streamed
-	args partialArgs
+	call  *wire.Call // whose arguments are streamed
+	args  partialArgs
+	usage json.RawMessage // the latest; decoded once, at the end
 }
 
 // Complete reports whether the finish reason arrived: the format has no other end mark.
@@ -96,12 +101,8 @@ func (d *decoder) response(data []byte, r *response) error {
 	if wire.Present(r.Error) {
 		return &wire.Refusal{Body: data}
 	}
-	if u := r.Usage; u != nil && u.Prompt != nil {
-		d.Tokens = sdk.Tokens{
-			Input: wire.Count(*u.Prompt - u.Cached), Output: wire.Count(u.Candidates), Reasoning: wire.Count(u.Thoughts),
-			Cache: sdk.CacheCount{Read: wire.Count(u.Cached)},
-		}
-		d.Tokens.Total = d.Tokens.Sum()
+	if bytes.Contains(r.Usage, promptCount) {
+		d.usage = r.Usage
 	}
 	if r.PromptFeedback.BlockReason != "" {
 		d.Reason = sdk.FinishContentFilter
@@ -120,6 +121,23 @@ func (d *decoder) response(data []byte, r *response) error {
 			d.Reason = finishReason(c.FinishReason)
 		}
 	}
+	return nil
+}
+
+// count decodes the number of tokens.
+func (d *decoder) count() error {
+	if d.usage == nil {
+		return nil
+	}
+	var u usage
+	if err := wire.Unmarshal(d.usage, &u); err != nil {
+		return err
+	}
+	d.Tokens = sdk.Tokens{
+		Input: wire.Count(u.Prompt - u.Cached), Output: wire.Count(u.Candidates), Reasoning: wire.Count(u.Thoughts),
+		Cache: sdk.CacheCount{Read: wire.Count(u.Cached)},
+	}
+	d.Tokens.Total = d.Tokens.Sum()
 	return nil
 }
 
@@ -151,7 +169,7 @@ func (d *decoder) functionCall(p *callPart, metadata sdk.Object) error {
 		if err != nil {
 			return err
 		}
-		c.ID, c.Tool, c.Metadata = p.ID, p.Name, metadata
+		c.ID, c.Tool, c.Metadata = p.ID, toolName(p.Name), metadata
 		if p.ID != "" {
 			c.Metadata, _ = wire.Joined(metadata, sdk.Object{metaID: true}).(sdk.Object)
 		}
@@ -193,7 +211,7 @@ func (d *decoder) endCall() error {
 
 // Finish ends the answer.
 func (d *decoder) Finish() error {
-	if err := d.endCall(); err != nil {
+	if err := errors.Join(d.endCall(), d.count()); err != nil {
 		return err
 	}
 	return d.Answer.Finish()

@@ -3,6 +3,7 @@ package openai_test
 import (
 	"encoding/json"
 	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -41,6 +42,7 @@ func TestDialects(t *testing.T) {
 		"openrouter other":  {"@openrouter/ai-sdk-provider", "openai/gpt-5", nil, "cache_control"},
 		"copilot claude":    {"@ai-sdk/github-copilot", "claude-x", []string{`"copilot_cache_control":{"type":"ephemeral"}`, `"reasoning_text":"hm","reasoning_opaque":"sealed"`}, `"cache_control"`},
 		"mistral":           {"@ai-sdk/mistral", "mistral-large", []string{`{"role":"assistant","content":"Done."}`, `"tool_call_id":"abcdefghi","name":"read"`, `"prompt_cache_key":"ses_1"`}, "stream_options"},
+		"gateway mistral":   {"@openrouter/ai-sdk-provider", "mistralai/devstral-2", []string{`{"role":"assistant","content":"Done."}`, `"tool_call_id":"abcdefghi"`}, "prompt_cache_key"},
 		"deepinfra":         {"@ai-sdk/deepinfra", "x", []string{`"prompt_cache_key":"ses_1"`}, "Done."},
 		"compatible":        {"@ai-sdk/openai-compatible", "x", []string{"stream_options"}, "prompt_cache_key"},
 	} {
@@ -116,6 +118,54 @@ func TestCopilotHeaders(t *testing.T) {
 	req.Messages[2].Content[0].Files = []*sdk.FilePart{{Mime: "image/png", URL: "data:image/png;base64,QQ=="}}
 	if sent, _ := wiretest.Sent(t, chat.Open, info, req); sent.Header.Get("X-Initiator") != "agent" || sent.Header.Get("Copilot-Vision-Request") != "true" {
 		t.Errorf("headers after a tool %v", sent.Header)
+	}
+}
+
+// TestNamesOfCalls: a name that no server accepts and a long ID, as other models wrote them, are changed in the same way at both places.
+func TestNamesOfCalls(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 80)
+	req := step("gpt-5")
+	for i, at := range []int{1, 2} {
+		c := &req.Messages[len(req.Messages)-4+at].Content
+		call := &(*c)[len(*c)-1]
+		call.CallID, call.Tool = long, "multi_tool.read"
+		if i == 0 && call.Type != sdk.ContentToolCall {
+			t.Fatal("not a call")
+		}
+	}
+	info := sdk.ProviderInfo{ID: "openai", NPM: "@ai-sdk/openai", BaseURL: "https://api.openai.com/v1", Key: "k"}
+	for name, open := range map[string]wiretest.Open{"chat": chat.Open, "responses": responses.Open} {
+		_, body := wiretest.Sent(t, open, info, req)
+		if strings.Contains(body, long) || strings.Count(body, strings.Repeat("x", 51)+"_") != 2 || !strings.Contains(body, `"multi_tool_read"`) {
+			t.Errorf("%s: body %s, want one short ID twice and a valid name", name, body)
+		}
+	}
+}
+
+// TestCopilotModels: the listing says which models users can choose, their limits and their formats.
+func TestCopilotModels(t *testing.T) {
+	t.Parallel()
+	const body = `{"data": [
+		{"id": "claude-x", "capabilities": {"type": "chat", "limits": {"max_context_window_tokens": 200000, "max_prompt_tokens": 128000, "max_output_tokens": 64000}}, "model_picker_enabled": true, "supported_endpoints": ["/chat/completions", "/v1/messages"]},
+		{"id": "gpt-y", "supported_endpoints": ["/responses"]}, {"id": "old"},
+		{"id": "off", "policy": {"state": "disabled"}}, {"id": "hidden", "model_picker_enabled": false}, {"id": "e", "capabilities": {"type": "embeddings"}}
+	]}`
+	info := wiretest.Info()
+	info.NPM = "@ai-sdk/github-copilot"
+	c, err := chat.Open(info, wiretest.Transport(http.StatusOK, []byte(body), nil), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := c.(sdk.ModelLister).ListModels(t.Context())
+	if err != nil || len(models) != 3 {
+		t.Fatalf("ListModels() = %+v, %v, want three", models, err)
+	}
+	if m := models[0]; m.Limit != (sdk.ModelLimit{Context: 200_000, Input: 128_000, Output: 64_000}) || m.Protocol != "anthropic-messages" || !strings.HasSuffix(m.BaseURL, "/v1/v1") {
+		t.Errorf("model %+v", m)
+	}
+	if models[1].Protocol != "openai-responses" || models[2].Protocol != "" {
+		t.Errorf("formats %q and %q", models[1].Protocol, models[2].Protocol)
 	}
 }
 

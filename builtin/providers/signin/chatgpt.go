@@ -181,10 +181,10 @@ func (c *chatgpt) apply(info *sdk.ProviderInfo, _ *sdk.Token) {
 	info.Options["outputLimit"] = false
 }
 
-func (*chatgpt) headers(t *sdk.Token) map[string]string {
+func (*chatgpt) headers(_ context.Context, t *sdk.Token) (map[string]string, error) {
 	headers := map[string]string{"Authorization": "Bearer " + t.Access, "originator": "tenon"}
 	if id := t.Metadata[account]; id != "" {
 		headers["ChatGPT-Account-Id"] = id
 	}
-	return headers
+	return headers, nil
 }

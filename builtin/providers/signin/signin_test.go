@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -21,7 +22,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == cliArgument {
+		os.Exit(azureCLI(os.Args[2:]))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // user is the user of a test. Browse is the browser.
 type user struct {
@@ -232,8 +238,9 @@ func TestChatGPT(t *testing.T) {
 				t.Errorf("shown %q", u.code)
 			}
 			want := map[string]string{"Authorization": "Bearer at1", "ChatGPT-Account-Id": "acc", "originator": "tenon"}
-			if diff := cmp.Diff(want, c.headers(token)); diff != "" {
-				t.Errorf("headers (-want +got):\n%s", diff)
+			headers, err := c.headers(t.Context(), token)
+			if diff := cmp.Diff(want, headers); diff != "" || err != nil {
+				t.Errorf("headers (-want +got): %v\n%s", err, diff)
 			}
 			info := &sdk.ProviderInfo{BaseURL: "https://api.openai.com/v1"}
 			if c.apply(info, token); info.BaseURL != "https://api.example" || info.Options["outputLimit"] != false {

@@ -155,8 +155,33 @@ BigInt.prototype.toJSON = function () {
   return JSON.rawJSON ? JSON.rawJSON(String(this)) : Number(this);
 };
 
+const provider = "conformance-provider";
+const auth = [
+  {
+    provider, id: "browse", name: "Conformance account",
+    async login(call) {
+      await call.operation("signin.notice", { text: "a notice" });
+      await call.operation("signin.code", { address: "https://conformance.example/device", code: "AB-CD" });
+      const { redirect } = await call.operation("signin.visit", { address: "https://conformance.example/login" });
+      return { access: "access " + redirect, refresh: "refresh", expires: 7, metadata: { account: "a1" } };
+    },
+    refresh: (t) => ({ ...t, access: t.access + "+", refresh: t.refresh + "+", expires: t.expires + 1 }),
+    headers(t) {
+      if (t.metadata.account === "bad") return { "X-Account": "a\r\nb" };
+      return { Authorization: "Conformance " + t.access, "X-Account": t.metadata.account };
+    },
+  },
+  { provider, id: "plain", login: () => ({ access: "0 options" }) },
+  {
+    provider, id: "denied",
+    login() {
+      throw new Error("the user said no");
+    },
+  },
+];
+
 plugin({
-  name, version: "1.2.3", hooks, tools,
+  name, version: "1.2.3", hooks, tools, auth,
   async start(call) {
     options = call.options ?? {};
     const script = options.start ?? {};

@@ -85,6 +85,8 @@ func New(carrier sdk.Carrier) *Plugin {
 		HookList: p.hooks(),
 		ToolList: p.tools(),
 		OnStart:  p.start,
+
+		AuthList: p.authMethods(), ProtocolList: protocols(),
 	}
 	return p
 }
@@ -96,6 +98,7 @@ func Capabilities() []sdk.Capability {
 		{Name: sdk.CapabilityTool, Scope: []string{"helper"}},
 		{Name: sdk.CapabilityAsk},
 		{Name: sdk.CapabilitySecret, Scope: []string{"CONFORMANCE_SECRET"}},
+		{Name: sdk.CapabilityAuth, Scope: []string{Provider}},
 	}
 }
 

@@ -4,50 +4,18 @@
 package main
 
 import (
-	"archive/zip"
 	"cmp"
-	"compress/flate"
-	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/providers/catalog"
 	"github.com/tenonhq/tenon/internal/npm"
 )
-
-// provider is an entry of api.json.
-type provider struct {
-	Name   string           `json:"name"`
-	NPM    string           `json:"npm"`
-	API    string           `json:"api"`
-	Env    []string         `json:"env"`
-	Models map[string]model `json:"models"`
-}
-
-// model has the fields that the catalog keeps.
-type model struct {
-	Name        string          `json:"name,omitempty"`
-	Family      string          `json:"family,omitempty"`
-	ReleaseDate string          `json:"release_date,omitempty"`
-	Attachment  bool            `json:"attachment,omitempty"`
-	Reasoning   bool            `json:"reasoning,omitempty"`
-	Temperature bool            `json:"temperature,omitempty"`
-	ToolCall    bool            `json:"tool_call,omitempty"`
-	Interleaved json.RawMessage `json:"interleaved,omitempty"`
-	Options     json.RawMessage `json:"reasoning_options,omitempty"`
-	Modalities  json.RawMessage `json:"modalities,omitempty"`
-	Limit       json.RawMessage `json:"limit,omitempty"`
-	Cost        json.RawMessage `json:"cost,omitempty"`
-	Status      string          `json:"status,omitempty"`
-	Provider    json.RawMessage `json:"provider,omitempty"`
-	Modes       *struct {
-		Modes json.RawMessage `json:"modes,omitempty"`
-	} `json:"experimental,omitempty"`
-}
 
 func main() {
 	if len(os.Args) != 3 {
@@ -65,37 +33,25 @@ func run(from, to string) error {
 	if err != nil {
 		return err
 	}
-	var all map[string]provider
-	if err := json.Unmarshal(data, &all); err != nil {
-		return err
-	}
-	var lines strings.Builder
-	archive, err := os.Create(filepath.Join(to, "models.zip"))
+	all, err := catalog.ReadAPI(data)
 	if err != nil {
 		return err
 	}
-	defer archive.Close()
-	out := zip.NewWriter(archive)
-	out.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	maps.DeleteFunc(all, func(_ string, p catalog.Entry) bool { return npm.Protocol(p.NPM) == "" }) // no wire format for its servers
+	var lines strings.Builder
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		p := all[id]
-		if npm.Protocol(p.NPM) == "" {
-			continue // no wire format for its servers
-		}
 		fmt.Fprintf(&lines, "%s\t%s\t%s\t%s\t%s\n", id, p.Name, p.NPM, cmp.Or(strings.TrimSuffix(p.API, "/"), "-"), cmp.Or(strings.Join(keys(p.Env), ","), "-"))
-		file, err := out.Create(id + ".json")
-		if err != nil {
-			return err
-		}
-		maps.DeleteFunc(p.Models, func(_ string, m model) bool { return m.Status == "deprecated" })
-		if err := json.NewEncoder(file).Encode(p.Models); err != nil {
-			return err
-		}
+		maps.DeleteFunc(p.Models, func(_ string, m catalog.EntryModel) bool { return m.Status == "deprecated" })
 	}
-	if err := out.Close(); err != nil {
+	archive, err := catalog.Pack(all)
+	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(to, "providers.txt"), []byte(lines.String()), 0o644)
+	return errors.Join(
+		os.WriteFile(filepath.Join(to, "models.zip"), archive, 0o644),
+		os.WriteFile(filepath.Join(to, "providers.txt"), []byte(lines.String()), 0o644),
+	)
 }
 
 // keys returns the variables that hold a key. Variables of other programs are left out: commands of the model need them, and the

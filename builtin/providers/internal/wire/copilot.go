@@ -8,10 +8,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// CopilotVersion is the version of GitHub's API, see opencode's packages/opencode/src/plugin/github-copilot.
+const CopilotVersion = "2026-06-01"
+
 // CopilotHeaders returns the headers of a request to GitHub Copilot. x-initiator decides whether it is billed: user for the user's own
 // words, agent for everything that follows from them.
 func CopilotHeaders(req *sdk.ModelRequest) map[string]string {
-	h := map[string]string{"Openai-Intent": "conversation-edits", "X-GitHub-Api-Version": "2026-06-01", "x-initiator": "agent"}
+	h := map[string]string{"Openai-Intent": "conversation-edits", "X-GitHub-Api-Version": CopilotVersion, "x-initiator": "agent"}
 	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == sdk.RoleUser && req.Purpose == sdk.PurposeTurn {
 		h["x-initiator"] = "user"
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -129,7 +130,7 @@ func (c client) messages(req *sdk.ModelRequest) []message {
 		case sdk.RoleTool:
 			out = c.results(out, &req.Model, m)
 		default:
-			if n := len(out); c.CallIDLength > 0 && n > 0 && out[n-1].Role == sdk.RoleTool { // Mistral refuses a user after a tool
+			if n := len(out); c.callIDLength(&req.Model) > 0 && n > 0 && out[n-1].Role == sdk.RoleTool { // Mistral refuses a user after a tool
 				out = append(out, message{Role: sdk.RoleAssistant, Content: "Done."})
 			}
 			out = append(out, message{Role: m.Role, Content: contentOf(&req.Model, m.Content)})
@@ -214,9 +215,9 @@ func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (m
 			reasoningBack(&msg, content, to, inTurn)
 		case sdk.ContentToolCall:
 			msg.ToolCalls = append(msg.ToolCalls, toolCall{
-				ID:           c.callID(content.CallID),
+				ID:           c.callID(model, content.CallID),
 				Type:         "function",
-				Function:     function{content.Tool, api.ArgumentsText(content.Args)},
+				Function:     function{wire.ToolName(content.Tool), api.ArgumentsText(content.Args)},
 				ExtraContent: content.Metadata[metaExtra],
 			})
 		}
@@ -264,9 +265,9 @@ func (c client) results(out []message, model *sdk.Model, m *sdk.ModelMessage) []
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		msg := message{Role: sdk.RoleTool, Content: cmp.Or(content.Text, wire.NoOutput), ToolCallID: c.callID(content.CallID)}
+		msg := message{Role: sdk.RoleTool, Content: cmp.Or(content.Text, wire.NoOutput), ToolCallID: c.callID(model, content.CallID)}
 		if c.NPM == api.Mistral {
-			msg.Name = content.Tool
+			msg.Name = wire.ToolName(content.Tool)
 		}
 		out = append(out, msg)
 	}
@@ -276,15 +277,31 @@ func (c client) results(out []message, model *sdk.Model, m *sdk.ModelMessage) []
 	return out
 }
 
-// callID returns the ID in the form the server requires. Mistral accepts only nine letters and digits, and other
+// callID returns the ID in the form the server requires. Mistral accepts only nine letters and digits, OpenAI at most 64 bytes, and other
 // models of the same conversation use longer IDs.
-func (c client) callID(id string) string {
-	if c.CallIDLength == 0 || (len(id) == c.CallIDLength && strings.Trim(id, letters) == "") {
+func (c client) callID(m *sdk.Model, id string) string {
+	length := c.callIDLength(m)
+	switch {
+	case length == 0 && c.OpenAI:
+		return wire.Shorten(id)
+	case length == 0 || len(id) == length && strings.Trim(id, letters) == "":
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
 	short := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:])
-	return short[:min(len(short), c.CallIDLength)]
+	return short[:min(len(short), length)]
 }
+
+// callIDLength returns the length of call IDs that the model's server demands; 0 without one. Mistral's models demand it behind gateways, too.
+func (c client) callIDLength(m *sdk.Model) int {
+	name := strings.ToLower(wire.APIName(m))
+	if c.CallIDLength == 0 && slices.ContainsFunc(mistralNames, func(family string) bool { return strings.Contains(name, family) }) {
+		return api.MistralCallID
+	}
+	return c.CallIDLength
+}
+
+// mistralNames are parts of the names of Mistral's models, see opencode's provider/transform.ts.
+var mistralNames = []string{"mistral", "mixtral", "devstral", "codestral", "pixtral"}
 
 const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -3,7 +3,6 @@ package chat
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -24,22 +23,12 @@ var (
 
 // Open returns a client of the provider. It does not use the network.
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
-	c, err := api.Open(info, transport, log)
-	if err != nil {
-		return nil, err
-	}
-	return client{c}, nil
+	return api.Open(info, transport, log, func(c *api.Client) sdk.ModelClient { return client{c} })
 }
 
 // Stream sends the request and passes on the answer.
 func (c client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
-	body, err := c.Body(req)
-	if err != nil {
-		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
-	}
-	return c.Conn.Stream(ctx, &wire.Request{
-		Path: c.Path("chat/completions", &req.Model), Body: body, Headers: c.Client.Headers(req), Decoder: NewDecoder,
-	}, sink)
+	return c.Ask(ctx, "chat/completions", req, c.Body, NewDecoder, sink)
 }
 
 // NewDecoder returns a decoder of one answer.

@@ -160,7 +160,7 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 			out = append(out, item)
 		case sdk.ContentToolCall:
 			out = append(out, inputItem{
-				Type: "function_call", CallID: content.CallID, Name: content.Tool, Arguments: api.ArgumentsText(content.Args),
+				Type: "function_call", CallID: wire.Shorten(content.CallID), Name: wire.ToolName(content.Tool), Arguments: api.ArgumentsText(content.Args),
 			})
 		}
 	}
@@ -179,7 +179,7 @@ func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage, within 
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		item := inputItem{Type: "function_call_output", CallID: content.CallID, Output: cmp.Or(content.Text, wire.NoOutput)}
+		item := inputItem{Type: "function_call_output", CallID: wire.Shorten(content.CallID), Output: cmp.Or(content.Text, wire.NoOutput)}
 		if within && len(content.Files) > 0 {
 			parts := []inputPart{{Type: "input_text", Text: cmp.Or(content.Text, wire.NoOutput)}}
 			for _, f := range content.Files {

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"context"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -23,12 +22,12 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Start an interactive chat",
 		Long: `Start an interactive chat.
 
-Each line is a prompt. In a prompt, @file and @dir/ attach files and directories, and @agent calls a subagent. A line
-that begins with / is a command; /help lists the commands. To enter several lines, end each line except the last with a
-backslash, or put """ before and after the text. Alt-Enter and Ctrl-J insert a line break. Pasted lines stay together.
+This is the plain interface: it only appends to the terminal, and the terminal itself edits lines. It works with screen
+readers, over slow connections and in pipes. For the full-screen interface, use tenon tui.
 
-Up and Down recall earlier prompts, Ctrl-R searches them, and Tab completes. Ctrl-C interrupts a turn or clears the
-line. Ctrl-D exits.
+Each line is a prompt. @file and @dir/ attach files and directories, @agent calls a subagent, and !command runs a shell
+command. A line that begins with / is a command; /help lists them. To enter several lines, end each line except the
+last with a backslash, or put """ before and after the text. Ctrl-C interrupts a turn. Ctrl-D exits.
 
 If stdin is not a terminal, each of its lines is a prompt or a command. Actions that need permission are refused unless
 --auto allows them, and the exit code is that of the first failure.`,
@@ -50,11 +49,12 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	if err != nil {
 		return err
 	}
+	a.Screen.Live = false // nothing that was written changes
 	c := newConversation(m, f, signals)
 	c.commands = true
-	c.source = c.promptSource(ctx)
 	if m.Options.Interactive {
-		c.notify("/help lists the commands, Ctrl-D exits")
+		c.source.screen, c.source.prompt = a.Screen, c.promptText
+		c.notify(c.greeting())
 	}
 	err = c.hold(ctx, in)
 	if err == nil {
@@ -63,22 +63,16 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	return err
 }
 
-// promptSource returns an editor if the terminal supports it, else a source of lines.
-func (c *conversation) promptSource(ctx context.Context) promptSource {
-	s := c.a.Screen
-	switch {
-	case !s.Answers:
-		return &lineSource{keys: c.keys}
-	case !s.Live:
-		return &lineSource{keys: c.keys, screen: s, prompt: c.promptText}
+// greeting describes where prompts go.
+func (c *conversation) greeting() string {
+	words := []string{c.m.Workspace.Project.Directory}
+	if name := c.modelName(); name != "" {
+		words = append(words, name)
 	}
-	history, err := openHistory(filepath.Join(c.m.Workspace.Project.DataDir, historyFile))
-	if err != nil {
-		c.a.Log.Warn("the prompt history cannot be read", "err", err)
+	if name := c.agentName(); name != "" && name != sdk.AgentBuild {
+		words = append(words, "agent "+name)
 	}
-	editor := &lineEditor{history: history.entries, complete: func(before string) completion { return c.completions(ctx, before) }}
-	editor.reset()
-	return &editSource{s: s, keys: c.keys, log: c.a.Log, history: history, editor: editor, prompt: c.promptText}
+	return strings.Join(words, " · ") + "\n/help lists the commands, Ctrl-D exits"
 }
 
 // promptText returns the prompt string, with the agent unless it is the default one.

@@ -21,23 +21,21 @@ type chatCommand struct {
 	args    string // as help shows them
 	short   string
 	run     func(c *conversation, ctx context.Context, args string) error
-	// choices returns the possible arguments; nil: none are known.
-	choices func(c *conversation, ctx context.Context) []string
 }
 
 // chatCommands lists the commands in the order of help.
 func chatCommands() []chatCommand {
 	return []chatCommand{
-		{name: "help", aliases: []string{"?"}, args: "[command]", short: "list the commands and keys, or explain one", run: (*conversation).help, choices: (*conversation).commandNames},
+		{name: "help", aliases: []string{"?"}, args: "[command]", short: "list the commands, or explain one", run: (*conversation).help},
 		{name: "undo", args: "[force]", short: "undo the last prompt: its file changes and its messages", run: (*conversation).undo},
 		{name: "redo", args: "[force]", short: "redo: restore reverted files and messages (until the next prompt)", run: (*conversation).redo},
 		{name: "diff", args: "[names]", short: "show the file changes of the session", run: (*conversation).diff},
 		{name: "compact", aliases: []string{"summarize"}, short: "summarize the conversation to free up context", run: (*conversation).compact},
 		{name: "fork", args: "[message]", short: "continue in a copy of the session, leaving the original unchanged", run: (*conversation).fork},
 		{name: "new", aliases: []string{"clear"}, short: "start a new session", run: (*conversation).fresh},
-		{name: "sessions", aliases: []string{"resume"}, args: "[session]", short: "list the sessions of this project, or continue one", run: (*conversation).sessions, choices: (*conversation).sessionIDs},
-		{name: "model", aliases: []string{"models"}, args: "[model]", short: "list the models, or choose one", run: (*conversation).chooseModel, choices: (*conversation).modelNames},
-		{name: "agent", aliases: []string{"agents"}, args: "[agent]", short: "list the agents, or choose one", run: (*conversation).chooseAgent, choices: (*conversation).agentNames},
+		{name: "sessions", aliases: []string{"resume"}, args: "[session]", short: "list the sessions of this project, or continue one", run: (*conversation).sessions},
+		{name: "model", aliases: []string{"models"}, args: "[model]", short: "list the models, or choose one", run: (*conversation).chooseModel},
+		{name: "agent", aliases: []string{"agents"}, args: "[agent]", short: "list the agents, or choose one", run: (*conversation).chooseAgent},
 		{name: "cost", aliases: []string{"usage", "stats"}, short: "show the tokens and cost of the session", run: (*conversation).cost},
 		{name: "hooks", args: "[list]", short: "show the hook calls of the last turn, or list all hooks", run: (*conversation).hooks},
 		{name: "permissions", args: "[forget ID]", short: "list permanent permissions, or revoke one", run: (*conversation).permissions},
@@ -162,11 +160,11 @@ func (c *conversation) undo(ctx context.Context, args string) error {
 	if err := sessions.ShowReverted(c.a, r, "undone", "/redo restores it until the next prompt"); err != nil {
 		return err
 	}
-	return c.suggestUndone(ctx, r.MessageID)
+	return c.showUndone(ctx, r.MessageID)
 }
 
-// suggestUndone puts the reverted prompt into the editor.
-func (c *conversation) suggestUndone(ctx context.Context, id string) error {
+// showUndone shows the reverted prompt, so that the user can copy and change it.
+func (c *conversation) showUndone(ctx context.Context, id string) error {
 	if err := c.open(ctx, nil); err != nil {
 		return err
 	}
@@ -174,7 +172,9 @@ func (c *conversation) suggestUndone(ctx context.Context, id string) error {
 	if err = c.a.WithoutDamage(err); err != nil || len(messages) == 0 {
 		return err
 	}
-	c.source.suggest(view.TypedText(messages[0].Parts))
+	if text := view.TypedText(messages[0].Parts); text != "" {
+		c.notify("the prompt was: " + text)
+	}
 	return nil
 }
 
@@ -243,7 +243,7 @@ func (c *conversation) fork(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	c.notify("continuing in " + fork.ID + "; " + c.session.ID + " and all files are unchanged")
+	c.notify("continuing in a copy, " + fork.ID + "; all files are unchanged")
 	c.session = fork
 	return nil
 }

@@ -1,17 +1,19 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
-	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -23,7 +25,7 @@ type conversation struct {
 	f       *turn.Flags
 	signals <-chan os.Signal
 	keys    *terminal.Keyboard
-	source  promptSource
+	source  *lineSource
 	watcher *watcher // nil: no plugins are watched
 
 	commands bool              // lines that begin with / are commands
@@ -36,22 +38,6 @@ type conversation struct {
 	failed   error             // the first error, which was already shown
 	ended    error             // why the conversation must end
 	left     bool              // the user wants to exit
-}
-
-// promptSource is the source of the prompts of a conversation. It uses the conversation's keyboard.
-type promptSource interface {
-	// begin shows that a prompt is expected. It may be called again after end.
-	begin()
-	// entry returns the next prompt in the input so far.
-	entry() promptEntry
-	// interrupted handles Ctrl-C as a signal, and reports whether it ends the conversation.
-	interrupted() bool
-	// resized handles a change of the terminal's size.
-	resized()
-	// end restores the terminal for turns. Unfinished input is kept.
-	end()
-	// suggest offers text for editing, if the source supports that.
-	suggest(text string)
 }
 
 // promptEntry is the state of a source of prompts.
@@ -67,20 +53,21 @@ type promptEntry struct {
 type entryKind int
 
 const (
-	entryNone    entryKind = iota // more input is needed
-	entryPrompt                   // text is a prompt, perhaps an empty one
-	entryLeave                    // no more prompts follow
-	entrySuspend                  // the user wants to return to the shell
+	entryNone   entryKind = iota // more input is needed
+	entryPrompt                  // text is a prompt, perhaps an empty one
+	entryLeave                   // no more prompts follow
 )
 
 func newConversation(m *cli.Machine, f *turn.Flags, signals <-chan os.Signal) *conversation {
-	return &conversation{a: m.Workspace.App, m: m, f: f, signals: signals, keys: terminal.NewKeyboard(m.Workspace.App.In), model: f.Model, agent: f.Agent}
+	keys := terminal.NewKeyboard(m.Workspace.App.In)
+	return &conversation{
+		a: m.Workspace.App, m: m, f: f, signals: signals, keys: keys, source: &lineSource{keys: keys}, model: f.Model, agent: f.Agent,
+	}
 }
 
 // WatchLines runs the first prompt, and then the lines of stdin, in one session, and closes the machine.
 func WatchLines(ctx context.Context, m *cli.Machine, f *turn.Flags, signals <-chan os.Signal, first *host.PromptInput) error {
 	c := newConversation(m, f, signals)
-	c.source = &lineSource{keys: c.keys}
 	return c.hold(ctx, first)
 }
 
@@ -133,7 +120,8 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 // notify writes a line about the conversation itself.
 func (c *conversation) notify(text string) {
 	if !c.f.Quiet {
-		c.a.Screen.Line(c.a.Screen.Paint(terminal.Dim, terminal.Visible(text)))
+		s := c.a.Screen
+		s.Line(s.Paint(terminal.Dim, s.Wrapped(terminal.Visible(text))))
 	}
 }
 
@@ -151,11 +139,8 @@ func (c *conversation) problem(err error) {
 
 // next waits for the next prompt, and reloads changed plugins in the meantime. more is false at the end of the prompts.
 func (c *conversation) next(ctx context.Context) (prompt promptEntry, more bool) {
-	resized, stop := terminal.CatchResize()
-	defer stop()
-	c.source.begin()
-	defer c.source.end()
 	for {
+		c.source.begin()
 		switch e := c.source.entry(); e.kind {
 		case entryPrompt:
 			return e, true
@@ -164,11 +149,6 @@ func (c *conversation) next(ctx context.Context) (prompt promptEntry, more bool)
 				c.problem(e.err)
 			}
 			return e, false
-		case entrySuspend:
-			c.source.end()
-			terminal.Suspend()
-			c.source.begin()
-			continue
 		}
 		c.keys.Want()
 		select {
@@ -178,13 +158,10 @@ func (c *conversation) next(ctx context.Context) (prompt promptEntry, more bool)
 			if c.interruptedBetween(s) {
 				return promptEntry{}, false
 			}
-		case <-resized:
-			c.source.resized()
 		case e := <-c.watcher.events():
 			if c.watcher.counts(e) {
-				c.source.end()
 				c.load(ctx)
-				c.source.begin()
+				c.source.shown = false
 			}
 		case err := <-c.watcher.errors():
 			c.a.Log.Warn("some changes may have been missed", "err", err)
@@ -218,12 +195,28 @@ func (c *conversation) load(ctx context.Context) {
 	s.Line(s.Paint(terminal.Dim, "reloaded "+terminal.Visible(strings.Join(c.m.Options.Plugins, ", "))))
 }
 
+// refresh loads the plugins, servers and command hooks that were approved in another terminal.
+func (c *conversation) refresh(ctx context.Context) {
+	names, err := c.m.Refresh(ctx)
+	switch {
+	case err != nil:
+		c.a.Log.Warn("what was approved in the meantime is not loaded", "err", err)
+	case len(names) > 0:
+		c.notify("approved and loaded: " + strings.Join(names, ", "))
+	}
+}
+
 // take runs an entry: a command or a turn.
 func (c *conversation) take(ctx context.Context, e promptEntry) {
 	if strings.TrimSpace(e.text) == "" {
 		return
 	}
+	c.refresh(ctx)
 	if c.commands && !e.verbatim {
+		if line, ok := strings.CutPrefix(e.text, "!"); ok {
+			c.shell(ctx, strings.TrimSpace(line))
+			return
+		}
 		if name, arguments, ok := commandLine(e.text); ok {
 			c.command(ctx, name, arguments)
 			return
@@ -252,11 +245,11 @@ func (c *conversation) open(ctx context.Context, in *host.PromptInput) error {
 	return err
 }
 
-// turn runs a prompt. Errors are shown, and the conversation continues.
-func (c *conversation) turn(ctx context.Context, in *host.PromptInput) {
+// turn runs a prompt and returns its answer. Errors are shown, and the conversation continues.
+func (c *conversation) turn(ctx context.Context, in *host.PromptInput) *sdk.MessageWithParts {
 	in.Model, in.Agent, in.Variant = c.model, c.agent, c.f.Variant
 	in.Parts, c.attached = append(in.Parts[:0:0], c.attached...), nil
-	c.drive(ctx, func(ctx context.Context) (*sdk.Session, error) {
+	return c.drive(ctx, func(ctx context.Context) (*sdk.Session, error) {
 		if err := c.open(ctx, in); err != nil {
 			c.attached = in.Parts // for the next attempt
 			return nil, err
@@ -268,18 +261,34 @@ func (c *conversation) turn(ctx context.Context, in *host.PromptInput) {
 	}, func(ctx context.Context) (*sdk.MessageWithParts, error) { return c.m.Prompt(ctx, *in) })
 }
 
-// drive runs do as a turn: it is shown, may ask the user, and Ctrl-C interrupts it.
-func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), run func(context.Context) (*sdk.MessageWithParts, error)) {
-	t := &turn.Turn{Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, InChat: c.commands, Begin: begin, Do: run}
+// shell runs a shell command of the user, if permissions allow it, and shows its output. The model sees both with the next prompt.
+func (c *conversation) shell(ctx context.Context, line string) {
+	if line == "" {
+		c.problem(cli.UsageError("write the command after it, as in !git status", "no shell command after the !"))
+		return
+	}
+	if m := c.turn(ctx, &host.PromptInput{Text: line, Shell: true, NoReply: true}); m != nil {
+		_, output, _ := strings.Cut(view.TypedText(m.Parts), "\n") // the first line is the command
+		c.a.Screen.Line(cmp.Or(terminal.Visible(strings.TrimRight(output, "\n")), "(no output)"))
+	}
+}
+
+// drive runs do as a turn: it is shown, may ask the user, and Ctrl-C interrupts it. It returns the last message; nil after an error.
+func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), run func(context.Context) (*sdk.MessageWithParts, error)) *sdk.MessageWithParts {
+	t := &turn.Turn{Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, Raw: c.f.Raw, InChat: c.commands, Begin: begin, Do: run}
 	if c.m.Options.Interactive {
 		t.Keys = c.keys
 	}
 	o := t.Run(ctx)
+	refusal := (*sdk.Refusal)(nil)
 	switch f := (*cli.Failure)(nil); {
 	case errors.Is(o.Err, cli.ErrHard):
 		c.tellResume()
 		c.ended = o.Err
 	case o.Err == nil:
+		return o.Message
+	case errors.As(o.Err, &refusal) && refusal.By == "user" && c.m.Options.Interactive:
+		c.notify("You rejected the call. The next prompt continues from there.")
 	case errors.As(o.Err, &f) && f.Code == cli.ExitInterrupted && !o.Leave && c.m.Options.Interactive:
 		c.notify("interrupted; everything so far is stored, and the next prompt continues from there")
 	case errors.As(o.Err, &f) && f.Code == cli.ExitInterrupted:
@@ -292,6 +301,7 @@ func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*
 	if o.Leave && c.ended == nil {
 		c.ended = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), c.resume())
 	}
+	return nil
 }
 
 // resume returns how to continue the conversation later; empty if there is no session yet.
@@ -303,7 +313,7 @@ func (c *conversation) resume() string {
 	if c.commands {
 		command = "chat"
 	}
-	return "continue with tenon " + command + " -s " + c.session.ID
+	return "resume this session with: tenon " + command + " -s " + c.session.ID
 }
 
 // tellResume prints how to continue the conversation later.
@@ -318,10 +328,9 @@ func (c *conversation) messages(ctx context.Context) ([]sdk.MessageWithParts, er
 	if c.session == nil {
 		return nil, nil
 	}
-	page := store.Page{}
-	if c.session.Revert != nil {
-		page.Before = c.session.Revert.MessageID
+	h, err := frontend.Local{Machine: c.m}.History(ctx, c.session.ID)
+	if err != nil {
+		return nil, err
 	}
-	list, err := c.m.Store.Messages(ctx, c.session.ID, page)
-	return list, c.a.WithoutDamage(err)
+	return h.Messages, nil
 }

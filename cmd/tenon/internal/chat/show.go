@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -39,13 +40,14 @@ func (c *conversation) help(ctx context.Context, args string) error {
 	if err := c.a.PrintTable(t); err != nil {
 		return err
 	}
-	if _, edits := c.source.(*editSource); !edits {
+	if !c.m.Options.Interactive {
 		return nil
 	}
 	return c.a.Print(`
-Enter sends the prompt. Alt-Enter, Ctrl-J, or "\" before Enter insert a line break; """ starts and ends text of several lines.
-Tab completes commands, @files, models and agents. Up and Down recall earlier prompts, Ctrl-R searches them.
-Ctrl-C interrupts a turn or clears the line, Ctrl-Z returns to the shell, Ctrl-D exits.
+Each line is a prompt. @file and @dir/ attach files, @agent calls a subagent.
+!command runs a shell command. To enter several lines, end each line except
+the last with "\", or put """ before and after the text.
+Ctrl-C interrupts a turn, Ctrl-D exits.
 `)
 }
 
@@ -72,10 +74,11 @@ func (c *conversation) helpOn(configured []host.CommandInfo, name string) error 
 
 // sessions lists the sessions of the project, or continues one, selected by its number in the list, its ID or a unique prefix.
 func (c *conversation) sessions(ctx context.Context, args string) error {
-	list, err := c.projectSessions(ctx)
+	list, err := frontend.Local{Machine: c.m}.Sessions(ctx)
 	if err != nil {
 		return err
 	}
+	list = list[:min(len(list), listedSessions)]
 	if args != "" {
 		return c.switchTo(ctx, list, args)
 	}
@@ -98,13 +101,6 @@ func (c *conversation) sessions(ctx context.Context, args string) error {
 	return nil
 }
 
-func (c *conversation) projectSessions(ctx context.Context) ([]store.Listed, error) {
-	q := store.Query{Limit: listedSessions}
-	q.ProjectID, q.Directory = c.m.Workspace.Scope()
-	list, err := c.m.Store.List(ctx, q)
-	return list, c.a.WithoutDamage(err)
-}
-
 func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name string) error {
 	if n, err := strconv.Atoi(name); err == nil {
 		if n < 1 || n > len(list) {
@@ -121,18 +117,6 @@ func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name s
 		c.notify(fmt.Sprintf("note: the session was started in %s; this conversation works in %s", s.Directory, c.m.Workspace.Project.Directory))
 	}
 	return c.recall(ctx)
-}
-
-func (c *conversation) sessionIDs(ctx context.Context) []string {
-	list, err := c.projectSessions(ctx)
-	if err != nil {
-		return nil // the command reports the error
-	}
-	var out []string
-	for i := range list {
-		out = append(out, list[i].ID)
-	}
-	return out
 }
 
 // chooseModel lists the models, or chooses one by its name or a unique part of it.
@@ -305,7 +289,7 @@ func (c *conversation) hooks(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	list, _, err := inspect.ReadLedger(ctx, c.m.Store, c.session.ID, c.a.WithoutDamage)
+	list, err := frontend.Local{Machine: c.m}.Ledger(ctx, c.session.ID)
 	if err != nil {
 		return err
 	}

@@ -129,16 +129,21 @@ func Group(cmd *cobra.Command) {
 		if len(args) == 0 {
 			return cmd.Help()
 		}
-		fix := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
-		if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-			fix = fmt.Sprintf("did you mean %s? %s", strings.Join(near, " or "), fix)
-		}
-		if cmd.Parent() == nil {
-			fix += `; a prompt needs tenon run "…"`
-		}
-		return UsageError(fix, "unknown command %q for %s", args[0], cmd.CommandPath())
+		return UnknownCommand(cmd, args[0])
 	}
 	cmd.SuggestionsMinimumDistance = 2
+}
+
+// UnknownCommand returns the error for a missing subcommand of cmd, with a suggestion.
+func UnknownCommand(cmd *cobra.Command, name string) error {
+	fix := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		fix = fmt.Sprintf("did you mean %s? %s", strings.Join(near, " or "), fix)
+	}
+	if cmd.Parent() == nil {
+		fix += fmt.Sprintf("; to run it as a prompt: tenon run %q", name)
+	}
+	return UsageError(fix, "unknown command %q for %s", name, cmd.CommandPath())
 }
 
 // Args checks the number of arguments of a command; a negative max means no limit. what describes the missing ones.
@@ -156,7 +161,7 @@ func Args(min, max int, what string) cobra.PositionalArgs {
 
 // FormatFlag adds the flag that selects the output format, and returns the command.
 func (a *App) FormatFlag(cmd *cobra.Command) *cobra.Command {
-	format := cmd.Flags().String("format", "text", "output format: text or json")
+	format := cmd.Flags().String("format", "text", "output `format`: text or json")
 	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if a.JSON = *format == "json"; !a.JSON && *format != "text" {
 			return UsageError("use text or json", "unknown format %q", *format)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	charm "github.com/charmbracelet/log"
+	charm "charm.land/log/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
@@ -133,10 +133,29 @@ func (m *maskWriter) Clean(text string) string {
 
 // Write writes p without the secrets.
 func (m *maskWriter) Write(p []byte) (int, error) {
-	if _, err := io.WriteString(m.w, m.Clean(string(p))); err != nil {
+	m.mu.Lock()
+	w := m.w
+	m.mu.Unlock()
+	if _, err := io.WriteString(w, m.Clean(string(p))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
+}
+
+// Divert writes the log, errors and lines about the process to w, without secrets, until restore is called: a full-screen program owns
+// the terminal.
+func (a *App) Divert(w io.Writer) (restore func()) {
+	set := func(to io.Writer) (was io.Writer) {
+		a.Mask.mu.Lock()
+		defer a.Mask.mu.Unlock()
+		was, a.Mask.w = a.Mask.w, to
+		return was
+	}
+	was, back := set(w), a.Screen.Divert(w)
+	return func() {
+		set(was)
+		back()
+	}
 }
 
 // environSecrets returns the values of variables whose names suggest keys. They may be unknown to the configuration, and a

@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+
+	"golang.org/x/term"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -92,20 +95,45 @@ func (a *App) Confirm(question string) (bool, error) {
 	if !a.Screen.Answers {
 		return false, UsageError("pass --yes", "cannot ask for confirmation: not a terminal")
 	}
-	terminal.DropInput(a.In)
-	a.Screen.Ask(question)
-	line, err := readLine(a.In)
-	if err != nil && !errors.Is(err, io.EOF) {
+	line, err := a.ask(question)
+	if err != nil {
 		return false, err
-	}
-	if err == nil {
-		a.Screen.Answered()
 	}
 	switch strings.ToLower(line) {
 	case "y", "yes":
 		return true, nil
 	}
 	return false, nil
+}
+
+// Choice is one of the answers to a question.
+type Choice struct{ Name, Text string }
+
+// Pick shows numbered choices and returns the name of the one that the user chose, or other text that the user entered; empty at the end
+// of the input. The caller checks first that Screen.Answers is set.
+func (a *App) Pick(question string, choices []Choice) (string, error) {
+	for i, c := range choices {
+		a.Screen.Line(fmt.Sprintf("%3d  %-24s %s", i+1, terminal.OneLine(c.Name), terminal.OneLine(c.Text)))
+	}
+	line, err := a.ask(question)
+	if n, numberErr := strconv.Atoi(line); numberErr == nil && n >= 1 && n <= len(choices) {
+		line = choices[n-1].Name
+	}
+	return line, err
+}
+
+// ask writes a question and returns the line that the user enters; empty at the end of the input.
+func (a *App) ask(question string) (string, error) {
+	terminal.DropInput(a.In)
+	a.Screen.Ask(question)
+	line, err := readLine(a.In)
+	if errors.Is(err, io.EOF) {
+		return line, nil
+	}
+	if err == nil {
+		a.Screen.Answered()
+	}
+	return line, err
 }
 
 // readLine reads one line and nothing beyond it.
@@ -122,4 +150,27 @@ func readLine(r io.Reader) (string, error) {
 			return strings.TrimSpace(string(line)), err
 		}
 	}
+}
+
+// maxSecret is the maximum size of an entered secret, in bytes. Keys of providers have up to some hundred.
+const maxSecret = 16 << 10
+
+// AskSecret reads a key or a password: on a terminal after a question, without showing it, else all of stdin.
+func (a *App) AskSecret(what string) (string, error) {
+	if !a.Screen.Answers {
+		return ReadSecret(a.In)
+	}
+	a.Screen.Ask(what + " (not shown): ")
+	typed, err := term.ReadPassword(int(a.In.Fd()))
+	a.Screen.Answered()
+	return strings.TrimSpace(string(typed)), err
+}
+
+// ReadSecret reads a key or a password, and nothing else.
+func ReadSecret(r io.Reader) (string, error) {
+	content, err := io.ReadAll(io.LimitReader(r, maxSecret+1))
+	if len(content) > maxSecret {
+		return "", UsageError("pass the secret alone", "the secret is larger than %d bytes", maxSecret)
+	}
+	return strings.TrimSpace(string(content)), err
 }

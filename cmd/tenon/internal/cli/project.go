@@ -60,15 +60,16 @@ func isGit(path string) bool {
 // projectID finds the ID of a repository, its root commit. git takes milliseconds for that, or seconds if the history is long.
 // So the ID is cached in the data directory, and git runs in parallel to the rest of the start.
 type projectID struct {
-	done chan struct{} // closed when id is set
-	id   string
+	done  chan struct{} // closed when id is set
+	id    string
+	cache string // the file that keeps the ID
+	fresh bool   // git found the ID, and it is not kept yet
 }
 
 // lookUpProject starts the search. Its goroutine ends with git, after gitTimeout at the latest; wait waits for it.
 func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
-	p := &projectID{done: make(chan struct{}), id: GlobalProject}
-	cache := filepath.Join(dataDir, "projects", projectKey(worktree))
-	if content, err := os.ReadFile(cache); err == nil {
+	p := &projectID{done: make(chan struct{}), id: GlobalProject, cache: filepath.Join(dataDir, "projects", projectKey(worktree))}
+	if content, err := os.ReadFile(p.cache); err == nil {
 		if id := strings.TrimSpace(string(content)); commitID.MatchString(id) {
 			p.id = id
 			close(p.done)
@@ -78,8 +79,7 @@ func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
 	go func() {
 		defer close(p.done)
 		if id := rootCommit(ctx, worktree); id != "" {
-			p.id = id
-			keepProject(cache, id)
+			p.id, p.fresh = id, true
 		}
 	}()
 	return p

@@ -10,6 +10,7 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -94,6 +95,9 @@ func configRemedy(err error) *Failure {
 	if errors.Is(err, pins.ErrFile) {
 		return Fail(ExitConfig, err, "restore it from version control, or delete it and install the plugins again")
 	}
+	if errors.Is(err, signature.ErrPolicy) {
+		return Fail(ExitConfig, err, "fix plugin_policy in your own or the administrator's configuration")
+	}
 	if !errors.Is(err, config.ErrConfig) {
 		return nil
 	}
@@ -167,8 +171,9 @@ func (w *wording) refusalFix(r *sdk.Refusal) string {
 
 // apiFix returns the remedy for a failed model request.
 func (w *wording) apiFix(te *host.TurnError) string {
-	var pe *sdk.ProviderError
-	cut := errors.As(te.Err, &pe) && pe.Cut
+	pe := &sdk.ProviderError{ProviderID: "ID"}
+	errors.As(te.Err, &pe)
+	cut := pe.Cut
 	switch status := te.Named.Data.StatusCode; {
 	case errors.Is(te.Err, sdk.ErrAnswerLimit):
 		return "ask for less at a time, or " + w.model + "; the beginning of the answer is stored"
@@ -177,7 +182,7 @@ func (w *wording) apiFix(te *host.TurnError) string {
 	case status == 429:
 		return "wait for the provider's rate limit, or " + w.model + "; " + w.goOn
 	case status == 0 && !cut:
-		return "check that the server runs and that provider.ID.options.baseURL is correct; tenon doctor tests the connection"
+		return fmt.Sprintf("check that the server runs and that provider.%s.options.baseURL is correct; tenon doctor tests the connection", pe.ProviderID)
 	case cut:
 		return w.again + "; if it happens again, check the server's log, or " + w.model
 	}

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
@@ -50,23 +51,6 @@ func (w *Workspace) StoredKeys() (map[string]*credentials.Credential, error) {
 	return out, errors.Join(problem, err)
 }
 
-// AuthMethods returns the ways to sign in to a provider; all of them if id is empty.
-func AuthMethods(id string) []sdk.AuthMethod {
-	var out []sdk.AuthMethod
-	for _, p := range Shipped() {
-		source, ok := p.(sdk.AuthSource)
-		if !ok {
-			continue
-		}
-		for _, m := range source.AuthMethods() {
-			if id == "" || m.Provider == id {
-				out = append(out, m)
-			}
-		}
-	}
-	return out
-}
-
 // ProviderOptions returns the options of a provider in the user's own configuration: a repository must not choose where the user signs in.
 func (w *Workspace) ProviderOptions(id string) sdk.Object {
 	config := w.Loaded.Config
@@ -80,11 +64,14 @@ func (w *Workspace) ProviderOptions(id string) sdk.Object {
 			out[name] = v
 		}
 	}
+	if base := config.Provider[id].Options.BaseURL; base != "" {
+		out["baseURL"] = base
+	}
 	return out
 }
 
 // SignIn returns the function that adds stored credentials to a provider, see host.Options. It reads the store when it is first called.
-func (w *Workspace) SignIn() func(*sdk.ProviderInfo) (source string) {
+func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 	stored := sync.OnceValue(func() map[string]*credentials.Credential {
 		all, _ := w.StoredKeys() // hideStored reports the error
 		for _, c := range all {
@@ -92,7 +79,8 @@ func (w *Workspace) SignIn() func(*sdk.ProviderInfo) (source string) {
 		}
 		return all
 	})
-	return func(info *sdk.ProviderInfo) string {
+	return func(r *model.SignInRequest) string {
+		info := r.Info
 		c := stored()[info.ID]
 		if c == nil {
 			return ""
@@ -101,72 +89,133 @@ func (w *Workspace) SignIn() func(*sdk.ProviderInfo) (source string) {
 		if c.Source == credentials.OpencodeSource {
 			source = c.Source
 		}
+		if c.Type == credentials.TypeKey && c.Keyring {
+			return w.keyFromKeyring(info)
+		}
 		if c.Type == credentials.TypeKey {
 			info.Key = c.Key
 			return source
 		}
-		method, ok := methodOf(info.ID, c.Method)
-		if !ok || method.Apply != nil && w.Loaded.Config.Provider[info.ID].Options.BaseURL != "" {
+		method, ok := methodOf(r.Methods, info.ID, c)
+		if !ok || method.Apply != nil && r.Addressed {
 			return "" // the sign-in is for its own address
 		}
 		if method.Apply != nil {
 			method.Apply(info, token(c))
 		}
-		info.Authorize = w.authorize(info.ID, method, c)
+		info.Authorize, info.SignedInBy = w.authorize(info.ID, method, c), method.Plugin
 		return source
 	}
 }
 
-// methodOf returns a method of a provider; the first one for a token of opencode.
-func methodOf(provider, id string) (sdk.AuthMethod, bool) {
-	for _, m := range AuthMethods(provider) {
-		if m.ID == id || id == "" {
+// keyFromKeyring sets the key of a provider that is in the system's keyring. If the keyring does not return it, requests fail with the reason.
+func (w *Workspace) keyFromKeyring(info *sdk.ProviderInfo) (source string) {
+	c, err := w.Credentials().Get(credentials.ForProvider(info.ID))
+	if err != nil {
+		info.Authorize = func(context.Context, map[string]string) (map[string]string, error) { return nil, err }
+		return "keyring"
+	}
+	w.App.Mask.hide(c.Secrets())
+	info.Key = c.Key
+	return "keyring"
+}
+
+// methodOf returns the method that issued a credential; the first one that is compiled in for a token of opencode.
+func methodOf(methods []sdk.AuthMethod, provider string, c *credentials.Credential) (sdk.AuthMethod, bool) {
+	for _, m := range methods {
+		if m.Provider == provider && (issued(&m, c) || c.Method == "" && m.Plugin == "") {
 			return m, true
 		}
 	}
 	return sdk.AuthMethod{}, false
 }
 
+// issued reports whether the method issued the credential. Other methods must not see it.
+func issued(m *sdk.AuthMethod, c *credentials.Credential) bool {
+	return c.Method == m.ID && c.Plugin == m.Plugin
+}
+
 // authorize returns the function that signs requests to a provider in.
 func (w *Workspace) authorize(provider string, method sdk.AuthMethod, c *credentials.Credential) func(context.Context, map[string]string) (map[string]string, error) {
-	headers := func(c *credentials.Credential) map[string]string {
-		if method.Headers == nil {
-			return map[string]string{"Authorization": "Bearer " + c.Access}
-		}
-		return method.Headers(token(c))
-	}
+	headers := headersOf(&method)
 	if c.Source == credentials.OpencodeSource {
-		return func(_ context.Context, refused map[string]string) (map[string]string, error) {
+		return func(ctx context.Context, refused map[string]string) (map[string]string, error) {
 			if refused != nil || c.Expired(time.Now()) {
 				return nil, fmt.Errorf("the token in %s is no longer valid; run: tenon auth login %s", c.Source, provider)
 			}
-			return headers(c), nil
+			return headers(ctx, c)
 		}
 	}
-	store, name, options := w.Credentials(), credentials.ForProvider(provider), w.ProviderOptions(provider)
+	store, name := w.Credentials(), credentials.ForProvider(provider)
+	check := func(c *credentials.Credential) error {
+		if !issued(&method, c) {
+			return fmt.Errorf("you signed in to %s in another way since; start tenon again", provider)
+		}
+		return nil
+	}
+	refresh := func(ctx context.Context, old *credentials.Credential) (*credentials.Credential, error) {
+		if err := check(old); err != nil {
+			return nil, err
+		}
+		if method.Refresh == nil {
+			return nil, errors.New("the server no longer accepts the token")
+		}
+		t, err := method.Refresh(ctx, w.methodOptions(&method), token(old))
+		if err != nil {
+			return nil, err
+		}
+		return credential(&method, t), nil
+	}
 	return func(ctx context.Context, refused map[string]string) (map[string]string, error) {
 		rejected := ""
 		if refused != nil {
-			if now, err := store.Get(name); err == nil && maps.Equal(headers(now), refused) {
-				rejected = now.Access
+			if now, err := store.Get(name); err == nil && issued(&method, now) {
+				if sent, err := headers(ctx, now); err == nil && maps.Equal(sent, refused) {
+					rejected = now.Access
+				}
 			}
 		}
-		fresh, err := store.Refresh(ctx, name, rejected, func(ctx context.Context, old *credentials.Credential) (*credentials.Credential, error) {
-			if method.Refresh == nil {
-				return nil, errors.New("the server no longer accepts the token")
-			}
-			t, err := method.Refresh(ctx, options, token(old))
-			if err != nil {
-				return nil, err
-			}
-			return credential(method.ID, t), nil
-		})
+		fresh, err := store.Refresh(ctx, name, rejected, refresh)
+		if err == nil {
+			err = check(fresh)
+		}
 		if err != nil {
 			return nil, signInAgain(provider, err)
 		}
 		w.App.Mask.hide(fresh.Secrets())
-		return headers(fresh), nil
+		return headers(ctx, fresh)
 	}
+}
+
+// headersOf returns the function that returns the headers for a credential. It asks the method once for each token.
+func headersOf(method *sdk.AuthMethod) func(context.Context, *credentials.Credential) (map[string]string, error) {
+	var mu sync.Mutex
+	var access string
+	var cached map[string]string
+	return func(ctx context.Context, c *credentials.Credential) (map[string]string, error) {
+		if method.Headers == nil {
+			return map[string]string{"Authorization": "Bearer " + c.Access}, nil
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if cached != nil && access == c.Access {
+			return maps.Clone(cached), nil
+		}
+		headers, err := method.Headers(ctx, token(c))
+		if err != nil {
+			return nil, err
+		}
+		access, cached = c.Access, headers
+		return maps.Clone(headers), nil
+	}
+}
+
+// methodOptions returns the options that a method receives: those of the provider, none if the method's plugin is not compiled in.
+func (w *Workspace) methodOptions(m *sdk.AuthMethod) sdk.Object {
+	if m.Plugin != "" {
+		return sdk.Object{}
+	}
+	return w.ProviderOptions(m.Provider)
 }
 
 // signInAgain adds the remedy to an error that a new sign-in repairs.
@@ -182,17 +231,19 @@ func token(c *credentials.Credential) *sdk.Token {
 	return &sdk.Token{Access: c.Access, Refresh: c.Refresh, Expires: c.Expires, Metadata: c.Metadata}
 }
 
-func credential(method string, t *sdk.Token) *credentials.Credential {
+func credential(m *sdk.AuthMethod, t *sdk.Token) *credentials.Credential {
 	return &credentials.Credential{
-		Type: credentials.TypeOAuth, Access: t.Access, Refresh: t.Refresh, Expires: t.Expires, Metadata: t.Metadata, Method: method,
+		Type: credentials.TypeOAuth, Access: t.Access, Refresh: t.Refresh, Expires: t.Expires, Metadata: t.Metadata, Method: m.ID, Plugin: m.Plugin,
 	}
 }
 
-// Login signs the user in to a provider and stores the token.
-func (w *Workspace) Login(ctx context.Context, m *sdk.AuthMethod) error {
-	t, err := m.Login(ctx, w.ProviderOptions(m.Provider), authUser{w.App})
+// Login signs the user in to a provider and stores the token, in the system's keyring if the user asked for it.
+func (w *Workspace) Login(ctx context.Context, m *sdk.AuthMethod, keyring bool) error {
+	t, err := m.Login(ctx, w.methodOptions(m), authUser{w.App})
 	if err != nil {
 		return err
 	}
-	return w.Credentials().Put(ctx, credentials.ForProvider(m.Provider), credential(m.ID, t))
+	c := credential(m, t)
+	c.Keyring = keyring
+	return w.Credentials().Put(ctx, credentials.ForProvider(m.Provider), c)
 }

@@ -36,7 +36,7 @@ func TestAuthorizeRefreshesOnce(t *testing.T) {
 		}
 		return &sdk.Token{Access: fmt.Sprintf("a%d", n), Refresh: fmt.Sprintf("r%d", n)}, nil
 	}}
-	stored := credential("m", &sdk.Token{Access: "a0", Refresh: "r0"})
+	stored := credential(&sdk.AuthMethod{ID: "m"}, &sdk.Token{Access: "a0", Refresh: "r0"})
 	if err := w.Credentials().Put(t.Context(), credentials.ForProvider("p"), stored); err != nil {
 		t.Fatal(err)
 	}

@@ -53,26 +53,25 @@ func (a *App) Place(ctx context.Context) (*Workspace, error) {
 // Configured finds directories and project, and reads the configuration. From then on, its secrets and the stored keys and tokens are
 // masked in the log, in errors and in exports.
 func (a *App) Configured(ctx context.Context) (*Workspace, error) {
+	w, err := a.ConfiguredQuietly(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, warning := range w.Loaded.Warnings {
+		a.Log.Warn(warning.String())
+	}
+	return w, nil
+}
+
+// ConfiguredQuietly is Configured for commands that show the warnings themselves: it does not log them.
+func (a *App) ConfiguredQuietly(ctx context.Context) (*Workspace, error) {
 	w, err := a.Place(ctx)
 	if err != nil {
 		return nil, err
 	}
-	env := a.Env
-	if a.Flags.config != "" {
-		path, err := filepath.Abs(a.Flags.config)
-		if err != nil {
-			return nil, err
-		}
-		env = append(append(environ{}, env...), "TENON_CONFIG="+path)
-	}
-	w.Loaded, err = config.Load(ctx, config.Options{
-		Directory: w.Project.Directory, Worktree: w.Project.Worktree, Home: w.Project.Home, ConfigDir: w.Project.ConfigDir, Environ: env,
-		Managed: a.Managed,
-	})
-	if err != nil {
+	if w.Loaded, err = w.LoadConfig(ctx, nil); err != nil {
 		return nil, err
 	}
-	a.Mask.hide(w.Loaded.Secrets)
 	if level := w.Loaded.Config.LogLevel; level != "" && a.Flags.logLevel == "" {
 		l, err := parseLevel(level)
 		if err != nil {
@@ -80,11 +79,28 @@ func (a *App) Configured(ctx context.Context) (*Workspace, error) {
 		}
 		a.Level.Set(l)
 	}
-	for _, warning := range w.Loaded.Warnings {
-		a.Log.Warn(warning.String())
-	}
 	w.hideStored()
 	return w, nil
+}
+
+// LoadConfig reads the configuration and masks its secrets from then on. pending are files that are about to be written; see config.Options.
+func (w *Workspace) LoadConfig(ctx context.Context, pending map[string][]byte) (*config.Loaded, error) {
+	env := w.App.Env
+	if file := w.App.Flags.config; file != "" {
+		path, err := filepath.Abs(file)
+		if err != nil {
+			return nil, err
+		}
+		env = append(append(environ{}, env...), "TENON_CONFIG="+path)
+	}
+	loaded, err := config.Load(ctx, config.Options{
+		Directory: w.Project.Directory, Worktree: w.Project.Worktree, Home: w.Project.Home, ConfigDir: w.Project.ConfigDir, Environ: env,
+		Managed: w.App.Managed, Pending: pending,
+	})
+	if err == nil {
+		w.App.Mask.hide(loaded.Secrets)
+	}
+	return loaded, err
 }
 
 // ProjectID returns the ID of the project. It waits until the ID is known.
@@ -109,9 +125,18 @@ func (w *Workspace) ApprovalProject() string {
 	return host.ApprovalProject(w.Project)
 }
 
-// OpenStore opens the session store.
+// OpenStore opens the session store. In a repository that has its first commit since it was last used, it moves the sessions and
+// approvals from before the commit to the project.
 func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
-	return sqlite.Open(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
+	if err == nil && w.ProjectID() != GlobalProject && w.id.fresh {
+		if err := adopt(ctx, s, w.Project); err != nil {
+			w.App.Log.Debug("sessions from before the first commit are not adopted yet", "err", err)
+			return s, nil
+		}
+		keepProject(w.id.cache, w.Project.ID)
+	}
+	return s, err
 }
 
 // Database returns the path of the session store.
@@ -184,6 +209,8 @@ type Machine struct {
 
 	// Reload loads the plugins again; turns that start later use them.
 	Reload func(context.Context) error
+	// Refresh loads the plugins again if others were approved in the meantime, and returns their names.
+	Refresh func(context.Context) ([]string, error)
 	// Close closes the host, the extensions and the store.
 	Close func(context.Context) error
 }

@@ -29,10 +29,13 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) err
 	}
 	for _, f := range packaged {
 		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: packageOf(f.Plugin), State: plugins.StateReady, pack: f.Plugin}
-		data, err := os.ReadFile(f.Path)
-		if err != nil {
-			s.reject(c, err)
-			continue
+		data := f.Inline
+		if data == nil {
+			var err error
+			if data, err = os.ReadFile(f.Path); err != nil {
+				s.reject(c, err)
+				continue
+			}
 		}
 		s.addHooks(c, &commandhooks.Source{
 			Confine: s.policy(c, f.Root, f.Data), Name: c.Name, Where: f.Path, Data: data, Root: f.Root, Env: map[string]string{"PLUGIN_DATA": f.Data},

@@ -9,11 +9,14 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
@@ -85,7 +88,7 @@ func ownFiles(c *config.Loaded) []string {
 	return slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return slices.Contains(c.ProjectFiles, path) })
 }
 
-// Open finds everything and opens what may run. What is wrong with one candidate keeps no other from working; the error is one of
+// Open finds everything and opens what may run. A problem of one candidate does not affect the others; the error is one of
 // tenon.lock, or of ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{opts: o, keys: map[sdk.Plugin]string{}, owners: map[string]*Candidate{}, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
@@ -97,9 +100,13 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	if kinds, s.runtime, err = carriers(&o); err != nil {
 		return nil, err
 	}
+	policy, err := signature.New(o.Config.Config.PluginPolicy, signature.Sigstore{})
+	if err != nil {
+		return nil, err
+	}
 	s.loader = plugins.New(plugins.Options{
 		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Carriers: kinds,
-		Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
+		Accepts: policy.Accepts, Without: without(o.Environ), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
 	if err != nil {
@@ -128,6 +135,18 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	}
 	s.distinct()
 	return s, nil
+}
+
+// WithoutVariable is an environment variable with names of plugins, separated by commas, that are disabled for one run.
+const WithoutVariable = "TENON_WITHOUT_PLUGINS"
+
+func without(environ []string) []string {
+	for _, e := range environ {
+		if value, ok := strings.CutPrefix(e, WithoutVariable+"="); ok && value != "" {
+			return strings.Split(value, ",")
+		}
+	}
+	return nil
 }
 
 // Loader returns what finds and keeps the plugins.
@@ -202,6 +221,9 @@ func (s *Set) Discard(ctx context.Context) (err error) {
 // Close ends what the plugins share. The plugins themselves are the host's.
 func (s *Set) Close(ctx context.Context) error { return s.runtime.Close(ctx) }
 
+// flagOrigin is the origin of plugins on the command line.
+const flagOrigin = "--plugin"
+
 // pluginEntries are the plugins that configuration and command line name.
 func pluginEntries(o *Options) []plugins.Entry {
 	var out []plugins.Entry
@@ -213,7 +235,7 @@ func pluginEntries(o *Options) []plugins.Entry {
 		})
 	}
 	for _, path := range o.Flags {
-		out = append(out, plugins.Entry{Path: path, From: "--plugin", Flag: true, Watch: o.Watch})
+		out = append(out, plugins.Entry{Path: path, From: flagOrigin, Flag: true, Watch: o.Watch, Required: !o.Watch})
 	}
 	return out
 }
@@ -281,24 +303,50 @@ func (s *Set) In(state plugins.State) []*Candidate {
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.State != state })
 }
 
-// Required returns the names of the plugins without which a run must not go on, and an error that names the first of them that does not
-// work.
-func (s *Set) Required() (names map[string]bool, err error) {
+// ApprovalsChanged reports whether tenon.lock changed since it was last read, if anything waits for approval.
+func (s *Set) ApprovalsChanged() (bool, error) {
+	if len(s.In(plugins.StatePending)) == 0 {
+		return false, nil
+	}
+	entries, err := s.store.Read()
+	if err != nil {
+		return false, err
+	}
+	changed := !reflect.DeepEqual(entries, s.entries)
+	s.entries = entries
+	return changed, nil
+}
+
+// Required returns the names of the plugins without which a run must not start: those that the configuration requires and those on the
+// command line. The error is about the first of them that does not work, with the remedy.
+func (s *Set) Required() (names map[string]bool, fix string, err error) {
 	names = map[string]bool{}
 	for _, c := range s.Candidates {
 		if c.Item == nil || !c.Item.Required() {
 			continue
 		}
 		names[c.Name] = true
-		switch {
-		case err != nil || c.State == plugins.StateReady:
-		case c.Err != nil:
-			err = fmt.Errorf("required plugin %q is %s: %w", c.Name, c.State, c.Err)
-		default:
-			err = fmt.Errorf("required plugin %q is %s %s", c.Name, c.State, c.Reason)
+		if err == nil && c.State != plugins.StateReady {
+			fix, err = c.missing()
 		}
 	}
-	return names, err
+	return names, fix, err
+}
+
+// missing returns the error of a required plugin that does not work, and the remedy.
+func (c *Candidate) missing() (fix string, err error) {
+	kind := "required plugin"
+	fix = `tenon plugin list shows its state; or remove "required" from its entry in plugins of tenon.json`
+	if c.Item.From == flagOrigin {
+		kind, fix = "plugin", "tenon plugin info "+c.From+" shows its state"
+	}
+	if c.State == plugins.StatePending {
+		return "approve it: tenon plugin trust " + c.From, fmt.Errorf("%s %q is not approved", kind, c.Name)
+	}
+	if c.Err != nil {
+		return fix, fmt.Errorf("%s %q is %s: %w", kind, c.Name, c.State, c.Err)
+	}
+	return fix, fmt.Errorf("%s %q is %s: %s", kind, c.Name, c.State, c.Reason)
 }
 
 // Find returns the candidates of a name, or at a path.

@@ -202,6 +202,7 @@ func (s *Set) packagedServer(p plugins.Server) error {
 		Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: server.Origin, State: plugins.StateReady, Server: &server,
 		Lines: []string{serverLine(&server)}, pack: p.Plugin,
 	})
+	server.Grant(p.Granted) // its values are not shown
 	return nil
 }
 

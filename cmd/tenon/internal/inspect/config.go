@@ -3,7 +3,6 @@ package inspect
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -17,26 +16,30 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon"
-	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
-	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 func configCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{Use: "config", Short: "Show and check the configuration"}
+	cmd := &cobra.Command{
+		Use: "config", Short: "Show, check and change the configuration",
+		Long: `tenon.json is JSON with comments. Later files override earlier ones, key by key: yours (tenon config path), the project's,
+$TENON_CONFIG or --config, $TENON_CONFIG_CONTENT, then variables such as $TENON_MODEL. tenon config show prints every
+value with its source.`,
+	}
 	cli.Group(cmd)
 	show := &cobra.Command{
 		Use: "show", Short: "Print all configuration values and their sources",
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return showConfig(cmd.Context(), a) },
 	}
-	a.FormatFlag(show)
 	check := &cobra.Command{
 		Use: "check", Short: "Check the configuration and report every problem",
+		Long: `Check the configuration and report every problem: wrong keys and values, command hooks, and models and providers that
+cannot be used. Nothing is sent; tenon doctor also tests keys and addresses.`,
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return checkConfig(cmd.Context(), a) },
 	}
@@ -50,7 +53,8 @@ Then add to tenon.json:  "$schema": "./schema.json"`,
 		Args: cli.Args(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error { return configSchema(a) },
 	}
-	cmd.AddCommand(show, check, schema)
+	cmd.AddCommand(a.FormatFlag(show), a.FormatFlag(check), schema, configGetCommand(a))
+	cmd.AddCommand(configFileCommands(a)...)
 	return cmd
 }
 
@@ -64,26 +68,6 @@ func configSchema(a *cli.App) error {
 		return err
 	}
 	return a.Print(string(text) + "\n")
-}
-
-// checkConfig checks the configuration and its command hooks, which a run would ignore if they are invalid.
-func checkConfig(ctx context.Context, a *cli.App) error {
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
-	var bad []error
-	for _, block := range w.Loaded.HookBlocks() {
-		_, err := commandhooks.Commands(commandhooks.Source{Where: block.Origin.Source, Data: block.Data})
-		bad = append(bad, err)
-	}
-	if err := errors.Join(bad...); err != nil {
-		return cli.Fail(cli.ExitConfig, err, "fix the hooks; until then, tenon ignores the hooks in the file")
-	}
-	if len(w.Loaded.Files) == 0 {
-		return a.Print("no configuration file found: using the defaults\n")
-	}
-	return a.Print(strings.Join(w.Loaded.Files, "\n") + "\nno problems\n")
 }
 
 func showConfig(ctx context.Context, a *cli.App) error {
@@ -102,7 +86,7 @@ func showConfig(ctx context.Context, a *cli.App) error {
 			Files   []string          `json:"files"`
 		}{public, origins(w.Loaded), append([]string{}, w.Loaded.Files...)})
 	}
-	values, err := flatten(public)
+	values, err := flatten(w.Loaded)
 	if err != nil {
 		return err
 	}
@@ -136,35 +120,24 @@ func originOf(l *config.Loaded, key string) string {
 	return ""
 }
 
-// flatten returns the values of the configuration by key. A list is one value.
-func flatten(c *sdk.Config) (map[string]string, error) {
-	data, err := json.Marshal(c)
+// flatten returns the values of the configuration by key, as text. A list is one value.
+func flatten(l *config.Loaded) (map[string]string, error) {
+	values, err := valuesOf(l)
 	if err != nil {
-		return nil, err
-	}
-	var root map[string]any
-	if err := json.Unmarshal(data, &root); err != nil {
 		return nil, err
 	}
 	out := map[string]string{}
-	for key, value := range root {
-		flattenInto(out, checked.Join("", key), value)
+	for key, value := range values {
+		if object, ok := value.(map[string]any); ok && len(object) > 0 {
+			continue
+		}
+		data, err := json.Marshal(value)
+		if err != nil {
+			return nil, err
+		}
+		out[key] = view.Clip(terminal.OneLine(string(data)), view.SubjectLength)
 	}
 	return out, nil
-}
-
-func flattenInto(out map[string]string, key string, value any) {
-	if object, ok := value.(map[string]any); ok && len(object) > 0 {
-		for k, v := range object {
-			flattenInto(out, checked.Join(key, k), v)
-		}
-		return
-	}
-	data, err := json.Marshal(value)
-	if err != nil {
-		data = fmt.Appendf(nil, "%v", value)
-	}
-	out[key] = view.Clip(terminal.OneLine(string(data)), view.SubjectLength)
 }
 
 // fieldDocs returns the comments of all struct fields of package sdk, by "Struct.Field". They document the configuration keys, and are

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -22,7 +25,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// reachTimeout limits the request to a provider.
+// reachTimeout limits the requests to providers.
 const reachTimeout = 5 * time.Second
 
 func doctorCommand(a *cli.App) *cobra.Command {
@@ -32,50 +35,84 @@ func doctorCommand(a *cli.App) *cobra.Command {
 		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, offline) },
 	}
-	cmd.Flags().BoolVar(&offline, "offline", false, "do not connect to the provider, and start no MCP server")
-	return cmd
+	cmd.Flags().BoolVar(&offline, "offline", false, "do not connect to providers, and start no MCP server")
+	return a.FormatFlag(cmd)
 }
 
 // checkup collects the results of checks.
 type checkup struct {
-	a     *cli.App
-	first error // the first problem
+	a    *cli.App
+	list []finding
+	bads int
+	code int // the exit code of the first problem
+}
+
+// finding is the result of a check.
+type finding struct {
+	Status  string `json:"status"` // ok, note or bad
+	Subject string `json:"subject"`
+	Message string `json:"message"`
+	Fix     string `json:"fix,omitempty"`
 }
 
 func (c *checkup) ok(what, format string, args ...any) {
-	c.line("ok", what, fmt.Sprintf(format, args...))
+	c.add(finding{Status: "ok", Subject: what, Message: fmt.Sprintf(format, args...)})
 }
 
 func (c *checkup) note(what, format string, args ...any) {
-	c.line("note", what, fmt.Sprintf(format, args...))
+	c.add(finding{Status: "note", Subject: what, Message: fmt.Sprintf(format, args...)})
 }
 
 func (c *checkup) bad(what string, err error) {
 	f := cli.Remedy(err)
-	c.line("BAD", what, f.Err.Error())
-	if f.Fix != "" {
-		c.line("", "", "fix: "+f.Fix)
-	}
-	if c.first == nil {
-		c.first = cli.Fail(f.Code, errors.New("problems found; see above"), "follow the lines that begin with fix")
+	c.add(finding{Status: "bad", Subject: what, Message: f.Err.Error(), Fix: f.Fix})
+	if c.bads++; c.code == 0 {
+		c.code = f.Code
 	}
 }
 
-func (c *checkup) line(mark, what, text string) {
-	fmt.Fprintf(c.a.Out, "%-4s  %-9s  %s\n", mark, what, terminal.OneLine(c.a.Mask.Clean(text)))
+// add keeps a finding, and prints it unless JSON is printed at the end.
+func (c *checkup) add(f finding) {
+	f.Message, f.Fix = c.a.Mask.Clean(f.Message), c.a.Mask.Clean(f.Fix)
+	c.list = append(c.list, f)
+	if c.a.JSON {
+		return
+	}
+	mark := f.Status
+	if mark == "bad" {
+		mark = "BAD"
+	}
+	fmt.Fprintf(c.a.Out, "%-4s  %-9s  %s\n", mark, f.Subject, terminal.OneLine(f.Message))
+	if f.Fix != "" {
+		fmt.Fprintf(c.a.Out, "%-4s  %-9s  fix: %s\n", "", "", terminal.OneLine(f.Fix))
+	}
 }
 
 // checkAll runs all checks. Its error has the exit code of the first problem.
 func checkAll(ctx context.Context, a *cli.App, offline bool) error {
 	c := &checkup{a: a}
-	b := build(c.a.Version)
+	c.all(ctx, offline)
+	if a.JSON {
+		if err := a.PrintJSON(c.list); err != nil {
+			return err
+		}
+	}
+	if c.bads == 0 {
+		return nil
+	}
+	return cli.Fail(c.code, fmt.Errorf("%s found", view.Plural(c.bads, "problem")), "see the lines marked BAD")
+}
+
+func (c *checkup) all(ctx context.Context, offline bool) {
+	a := c.a
+	b := build(a.Version)
 	c.ok("version", "%s, %s, %s/%s", b.Version, b.Go, b.OS, b.Arch)
 	c.terminal()
 	c.git(ctx)
 	w, err := a.Place(ctx)
 	if err != nil {
 		c.bad("place", err)
-		return c.first
+		return
 	}
 	if w.Project.Git {
 		c.ok("project", "%s, a git repository (%s)", w.Project.Worktree, w.ProjectID())
@@ -83,28 +120,28 @@ func checkAll(ctx context.Context, a *cli.App, offline bool) error {
 		c.ok("project", "%s, not a git repository", w.Project.Directory)
 	}
 	stored := c.data(ctx, w)
-	w, err = a.Configured(ctx)
+	w, err = a.ConfiguredQuietly(ctx)
 	if err != nil {
 		c.bad("config", err)
-		return c.first
+		return
 	}
 	c.config(w)
 	c.sandbox(w)
 	c.servers(ctx, w, offline)
 	if !stored {
 		c.note("host", "not started: it needs the database")
-		return c.first
+		return
 	}
+	c.plugins(ctx, w)
 	m, err := w.Open(ctx, cli.HostOptions{})
 	if err != nil {
 		c.bad("host", err)
-		return c.first
+		return
 	}
-	c.models(ctx, w, m, offline)
-	if err := m.Close(ctx); err != nil {
+	c.models(ctx, m, offline)
+	if err := m.Close(context.WithoutCancel(ctx)); err != nil {
 		c.bad("host", err)
 	}
-	return c.first
 }
 
 func (c *checkup) terminal() {
@@ -174,10 +211,10 @@ func (c *checkup) data(ctx context.Context, w *cli.Workspace) bool {
 func (c *checkup) damaged(path string, rows []store.Damage) {
 	for i, row := range rows {
 		if i == cli.MaxDamaged {
-			c.line("", "", fmt.Sprintf("and %d more damaged rows", len(rows)-i))
+			c.note("database", "and %d more damaged rows", len(rows)-i)
 			break
 		}
-		c.line("BAD", "database", path+": "+row.String())
+		c.add(finding{Status: "bad", Subject: "database", Message: path + ": " + row.String()})
 	}
 	c.bad("database", cli.Fail(cli.ExitStore, fmt.Errorf("%s is damaged: %s", path, view.Plural(len(rows), "damaged row")), cli.RepairFix(rows)))
 }
@@ -202,6 +239,12 @@ func (c *checkup) config(w *cli.Workspace) {
 	}
 	c.ok("config", "%s", files)
 	for _, warning := range w.Loaded.Warnings {
+		if strings.HasSuffix(warning.Key, ".options.apiKey") {
+			fix := warning.Remedy
+			warning.Remedy = ""
+			c.bad("key", cli.Fail(cli.ExitModel, errors.New(warning.String()), fix))
+			continue
+		}
 		c.note("config", "%s", warning.String())
 	}
 	for _, dir := range []string{w.Project.ConfigDir, filepath.Join(w.Project.Directory, ".tenon")} {
@@ -211,10 +254,13 @@ func (c *checkup) config(w *cli.Workspace) {
 	}
 }
 
-func (c *checkup) models(ctx context.Context, w *cli.Workspace, m *cli.Machine, offline bool) {
+func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 	sources := map[string]int{}
-	var order []string
+	var order, providers []string
 	for _, info := range m.Models(ctx) {
+		if !slices.Contains(providers, info.Model.ProviderID) {
+			providers = append(providers, info.Model.ProviderID)
+		}
 		source := info.Model.ProviderID + " (" + info.Source + ")"
 		if sources[source]++; sources[source] == 1 {
 			order = append(order, source)
@@ -226,38 +272,83 @@ func (c *checkup) models(ctx context.Context, w *cli.Workspace, m *cli.Machine, 
 	for _, r := range m.Receivers(ctx) {
 		c.note("provider", "%s at %s: chosen by the repository and not approved; approve it with tenon permission approve", r.Provider, r.Address)
 	}
+	broken := map[string]bool{}
+	for _, p := range m.CheckModels(ctx) {
+		id, isProvider := strings.CutPrefix(p.Key, "provider.")
+		broken[id] = true
+		switch {
+		case p.Warning:
+			c.note("model", "%s: %s", p.Key, p.Message())
+		case isProvider:
+			c.bad("provider", cli.Fail(cli.ExitModel, fmt.Errorf("%s: %s", p.Key, p.Message()), "tenon config edit opens your configuration"))
+		case p.Key != "model": // reported below
+			c.bad("model", fmt.Errorf("%s: %w", p.Key, p.Err))
+		}
+	}
 	choice, err := m.DefaultModel(ctx)
 	if err != nil {
 		c.bad("model", err)
-		return
+	} else {
+		c.ok("model", "%s: %s", choice.Model.Ref(), choice.Reason)
 	}
-	c.ok("model", "%s: %s", choice.Model.Ref(), choice.Reason)
-	address := baseURL(m, choice.Model.ProviderID)
-	if offline || address == "" {
-		return
+	config := m.Config()
+	for _, id := range slices.Sorted(maps.Keys(config.Provider)) { // those without models
+		enabled := !slices.Contains(config.DisabledProviders, id) && (len(config.EnabledProviders) == 0 || slices.Contains(config.EnabledProviders, id))
+		if enabled && !slices.Contains(providers, id) && !broken[id] {
+			providers = append(providers, id)
+		}
 	}
-	c.provider(ctx, m, choice.Model.ProviderID, address)
+	if !offline {
+		c.providers(ctx, m, providers, choice.Model.ProviderID)
+	}
 }
 
-// provider reports whether a provider answers and accepts the credentials.
-func (c *checkup) provider(ctx context.Context, m *cli.Machine, id, address string) {
-	limited, cancel := context.WithTimeout(ctx, reachTimeout)
+// providers reports whether providers answer and accept the credentials. They are asked in parallel. Only the default one must answer.
+func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string, needed string) {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
-	n, err := m.TestProvider(limited, id)
-	if errors.Is(err, errors.ErrUnsupported) {
-		n, err = 0, reach(ctx, address)
+	answers := make([]providerAnswer, len(ids))
+	var asked sync.WaitGroup
+	for i, id := range ids {
+		if answers[i].address = baseURL(m, id); answers[i].address == "" {
+			continue
+		}
+		asked.Go(func() { // ends with ctx at the latest; waited for below
+			answers[i].models, answers[i].err = m.TestProvider(ctx, id)
+			if errors.Is(answers[i].err, errors.ErrUnsupported) {
+				answers[i].models, answers[i].err = 0, reach(ctx, answers[i].address)
+			}
+		})
 	}
+	asked.Wait()
+	for i, id := range ids {
+		if answers[i].address != "" {
+			c.provider(id, &answers[i], id == needed)
+		}
+	}
+}
+
+// providerAnswer is the answer of a provider to the question for its models.
+type providerAnswer struct {
+	address string
+	models  int
+	err     error
+}
+
+func (c *checkup) provider(id string, a *providerAnswer, needed bool) {
 	var answer *sdk.ProviderError
-	refused := errors.As(err, &answer) && answer.StatusCode != 0
+	refused := errors.As(a.err, &answer) && answer.StatusCode != 0
 	switch {
 	case refused && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
-		c.bad("key", cli.Fail(cli.ExitModel, fmt.Errorf("%s refuses the credentials: %w", id, err), "check the key: tenon models shows its source; or run tenon auth login "+id))
-	case err != nil && !refused:
-		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", address, err), "check the network, the address and whether the server runs"))
-	case n > 0:
-		c.ok("network", "%s answers and lists %s", address, view.Plural(n, "model"))
+		c.bad("key", cli.Fail(cli.ExitModel, fmt.Errorf("%s refuses the credentials: %w", id, a.err), "check the key: tenon models shows its source; or run tenon auth login "+id))
+	case a.err != nil && !refused && !needed:
+		c.note("network", "%s does not answer: %s", a.address, a.err)
+	case a.err != nil && !refused:
+		c.bad("network", cli.Fail(cli.ExitModel, fmt.Errorf("%s does not answer: %w", a.address, a.err), "check the network, the address and whether the server runs"))
+	case a.models > 0:
+		c.ok("network", "%s answers and lists %s", a.address, view.Plural(a.models, "model"))
 	default:
-		c.ok("network", "%s answers", address)
+		c.ok("network", "%s answers", a.address)
 	}
 }
 
@@ -315,8 +406,6 @@ func baseURL(m *cli.Machine, provider string) string {
 
 // reach sends a request without a key to the provider's server. Any response is a success.
 func reach(ctx context.Context, address string) error {
-	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
-	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/models", nil)
 	if err != nil {
 		return err

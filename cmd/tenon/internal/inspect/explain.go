@@ -21,22 +21,33 @@ import (
 
 func explainCommand(a *cli.App) *cobra.Command {
 	var step int
+	var onlyHashes bool
 	cmd := &cobra.Command{
 		Use: "explain [session]", Short: "Show what plugins changed in each model request",
 		Long: `Show for each model request of a session which hooks were called, what each of them changed, how long it took, and where
-several plugins changed the same value. Values are shown as the first digits of their SHA-256.`,
+several plugins changed the same value.
+
+The ledger stores values as the first digits of their SHA-256. A value that is also in a stored message, or is a number or
+a word that parameters often have, is shown itself, but not the values that hooks of tool calls, and hooks with onError
+stop, replaced. With --format json or --hashes, values are hashes.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("step") && step < 1 {
 				return cli.UsageError("steps are numbered from 1", "invalid step %d", step)
 			}
-			return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
-				return explainSession(cmd.Context(), a, s, info, step)
+			if a.JSON || onlyHashes {
+				return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
+					return explainSession(cmd.Context(), a, s, info, step, nil)
+				})
+			}
+			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
+				return explainSession(ctx, a, m.Store, info, step, m.Hooks())
 			})
 		},
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().IntVar(&step, "step", 0, "show only step `N` of the session; the first is 1")
+	cmd.Flags().BoolVar(&onlyHashes, "hashes", false, "show no values, only their hashes")
 	return cmd
 }
 
@@ -47,9 +58,12 @@ type Explained struct {
 	Purpose   sdk.Purpose      `json:"purpose"`
 	Entries   []hooks.Entry    `json:"entries"`
 	Conflicts []hooks.Conflict `json:"conflicts"`
+
+	values *values // nil: only hashes are shown
 }
 
-func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, step int) error {
+// explainSession prints the hook calls of a session, with values if the current hooks are given.
+func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, step int, current []hooks.HookInfo) error {
 	list, steps, err := ReadLedger(ctx, s, info.ID, a.WithoutDamage)
 	if err != nil {
 		return err
@@ -67,17 +81,39 @@ func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Se
 		a.Screen.Line(fmt.Sprintf("no hook was called in %s; tenon hooks lists all hooks", info.ID))
 		return nil
 	}
+	if current != nil {
+		if err := revealStored(ctx, s, info.ID, list, current, a.WithoutDamage); err != nil {
+			return err
+		}
+	}
 	c := a.Screen.ForStdout()
 	var b strings.Builder
 	for i := range list {
 		ExplainRequest(c, &b, &list[i])
 	}
-	return a.Print(b.String())
+	return a.Print(a.Mask.Clean(b.String()))
 }
 
 // ledgerDamage returns the error for a ledger entry that cannot be decoded.
 func ledgerDamage(session, message string) error {
 	return &store.DamageError{Rows: []store.Damage{{Type: store.DamagedLedger, Session: session, Message: message, Problem: "its content cannot be decoded"}}}
+}
+
+// ReadValues is ReadLedger with the values that ExplainRequest shows in place of hashes.
+func ReadValues(ctx context.Context, m *cli.Machine, session string, leftOut func(error) error) ([]Explained, int, error) {
+	list, steps, err := ReadLedger(ctx, m.Store, session, leftOut)
+	if err == nil {
+		err = revealStored(ctx, m.Store, session, list, m.Hooks(), leftOut)
+	}
+	return list, steps, err
+}
+
+func revealStored(ctx context.Context, s store.Store, session string, list []Explained, current []hooks.HookInfo, leftOut func(error) error) error {
+	messages, err := s.Messages(ctx, session, store.Page{})
+	if err = leftOut(err); err == nil {
+		reveal(list, messages, current)
+	}
+	return err
 }
 
 // ReadLedger returns the hook calls of a session in stored order, and the number of steps. leftOut handles errors about damage.
@@ -122,7 +158,7 @@ func ExplainRequest(c *terminal.Screen, b *strings.Builder, e *Explained) {
 	}
 	fmt.Fprintf(b, "%s %s\n", c.Paint(terminal.Bold, head), c.Paint(terminal.Dim, fmt.Sprintf("· %s · %s", e.Purpose, e.MessageID)))
 	for i := range e.Entries {
-		explainEntry(c, b, &e.Entries[i])
+		explainEntry(c, b, &e.Entries[i], e.values)
 	}
 	for _, conflict := range e.Conflicts {
 		fmt.Fprintf(b, "  %s\n", c.Paint(terminal.Yellow, fmt.Sprintf(
@@ -131,7 +167,7 @@ func ExplainRequest(c *terminal.Screen, b *strings.Builder, e *Explained) {
 	b.WriteByte('\n')
 }
 
-func explainEntry(c *terminal.Screen, b *strings.Builder, e *hooks.Entry) {
+func explainEntry(c *terminal.Screen, b *strings.Builder, e *hooks.Entry, v *values) {
 	hook := terminal.OneLine(e.Plugin)
 	if e.Version != "" {
 		hook += " " + terminal.OneLine(e.Version)
@@ -155,7 +191,8 @@ func explainEntry(c *terminal.Screen, b *strings.Builder, e *hooks.Entry) {
 		fmt.Fprintf(b, "      because: %s\n", terminal.OneLine(e.Reason))
 	}
 	for _, change := range e.Changes {
-		fmt.Fprintf(b, "      %s  %s → %s\n", pointerText(change.Pointer), cmp.Or(change.Old, "nothing"), cmp.Or(change.New, "nothing"))
+		before, after := v.show(e, change)
+		fmt.Fprintf(b, "      %s  %s → %s\n", pointerText(change.Pointer), cmp.Or(before, "nothing"), cmp.Or(after, "nothing"))
 	}
 	for _, pointer := range e.Dropped {
 		fmt.Fprintf(b, "      %s\n", c.Paint(terminal.Yellow, terminal.Visible(pointer)+"  dropped: the hook does not declare that it writes this field"))

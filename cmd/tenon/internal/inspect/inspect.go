@@ -68,21 +68,26 @@ func versionCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "version", Short: "Print the version",
 		Args: cli.Args(0, 0, ""),
-		RunE: func(*cobra.Command, []string) error {
-			b := build(a.Version)
-			line := fmt.Sprintf("tenon %s (%s %s/%s", b.Version, b.Go, b.OS, b.Arch)
-			if b.Revision != "" {
-				line += ", " + b.Revision
-			}
-			return a.Show(b, func() error { return a.Print(line + ")\n") })
-		},
+		RunE: func(*cobra.Command, []string) error { return PrintVersion(a) },
 	})
 }
 
+// PrintVersion prints the version of this binary and how it was built.
+func PrintVersion(a *cli.App) error {
+	b := build(a.Version)
+	line := fmt.Sprintf("tenon %s (%s %s/%s", b.Version, b.Go, b.OS, b.Arch)
+	if b.Revision != "" {
+		line += ", " + b.Revision
+	}
+	return a.Show(b, func() error { return a.Print(line + ")\n") })
+}
+
 func modelsCommand(a *cli.App) *cobra.Command {
-	var o host.ModelListOptions
+	o := host.ModelListOptions{Configured: true}
 	cmd := &cobra.Command{
 		Use: "models [filter]", Short: "List the available models and the default one",
+		Long: `List the available models and the default one. The servers whose address is in your configuration are asked for their
+models; --refresh asks all servers. With --all, the last column names the variable that may hold the key.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
@@ -91,7 +96,7 @@ func modelsCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&o.All, "all", false, "list the models of providers without a key, too")
-	cmd.Flags().BoolVar(&o.Refresh, "refresh", false, "ask the servers for their models")
+	cmd.Flags().BoolVar(&o.Refresh, "refresh", false, "ask all servers for their models")
 	return a.FormatFlag(cmd)
 }
 
@@ -99,6 +104,7 @@ func modelsCommand(a *cli.App) *cobra.Command {
 type listedModel struct {
 	sdk.Model
 	Source  string `json:"source"`            // source of the key or the address
+	Served  bool   `json:"served,omitempty"`  // listed by the server and not configured
 	Default bool   `json:"default,omitempty"` // used if no other model is chosen
 	Reason  string `json:"reason,omitempty"`  // why it is the default
 }
@@ -113,14 +119,14 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 		if !strings.Contains(strings.ToLower(ref.String()+" "+info.Model.Name), strings.ToLower(filter)) {
 			continue
 		}
-		l := listedModel{Model: info.Model, Source: info.Source}
+		l := listedModel{Model: info.Model, Source: info.Source, Served: info.Served}
 		if chooseErr == nil && ref == choice.Model.Ref() {
 			l.Default, l.Reason = true, choice.Reason
 		}
 		list = append(list, l)
 	}
 	if failed != nil {
-		a.Screen.Line(terminal.Visible("not listed by the server: " + failed.Error()))
+		a.Screen.Line(terminal.Visible(a.Mask.Clean("not listed by the server: " + failed.Error())))
 	}
 	if a.JSON {
 		return a.PrintJSON(append([]listedModel{}, list...))
@@ -130,9 +136,6 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 	}
 	if len(list) == 0 {
 		a.Screen.Line("no model matches; tenon models lists all models")
-	}
-	if failed != nil {
-		a.Screen.Line(terminal.Visible("not listed by the server: " + failed.Error()))
 	}
 	for _, r := range m.Receivers(ctx) {
 		a.Screen.Line(fmt.Sprintf("not approved: %s at %s, chosen by the repository; approve it with tenon permission approve", terminal.Visible(r.Provider), terminal.Visible(r.Address)))
@@ -149,11 +152,14 @@ func modelTable(list []listedModel) *view.Table {
 		t.Add("", "model", "context", "output", "$/M in", "$/M out", "from")
 	}
 	for _, l := range list {
-		mark := ""
+		mark, from := "", l.Source
 		if l.Default {
 			mark = "*"
 		}
-		t.Add(mark, terminal.OneLine(l.Ref().String()), view.Limit(l.Limit.Context), view.Limit(l.Limit.Output), price(l.Cost.Input), price(l.Cost.Output), terminal.OneLine(l.Source))
+		if l.Served {
+			from += ", from the server"
+		}
+		t.Add(mark, terminal.OneLine(l.Ref().String()), view.Limit(l.Limit.Context), view.Limit(l.Limit.Output), price(l.Cost.Input), price(l.Cost.Output), terminal.OneLine(from))
 	}
 	return t
 }

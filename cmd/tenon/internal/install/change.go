@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -28,6 +29,9 @@ func both(ctx context.Context, a *cli.App, f func(j *job) error) error {
 			}
 			j.target = t
 			j.installer.Fetcher.Guarded = t.Project
+			if dir := filepath.Join(filepath.Dir(t.Path), filepath.FromSlash(install.VendorDir)); t.Project {
+				j.installer.Vendor, j.installer.Fetcher.Seed = dir, dir
+			}
 			if err := f(j); err != nil {
 				return err
 			}
@@ -60,7 +64,7 @@ With --frozen, nothing is asked and nothing is approved: the command fails unles
 
 // sync fetches what is missing of one lock file.
 func (j *job) sync(ctx context.Context, yes, frozen bool) error {
-	f, err := pins.Read(j.target.Path)
+	f, err := j.loader.History().Read(j.target.Path)
 	if err != nil {
 		return err
 	}
@@ -79,6 +83,9 @@ func (j *job) sync(ctx context.Context, yes, frozen bool) error {
 		j.app.Screen.Line("fetched " + terminal.Visible(p.Name) + " (" + terminal.Visible(install.Describe(s.Plugin)) + ")")
 	}
 	if !frozen {
+		if f, err = j.loader.History().Read(j.target.Path); err != nil { // with the digests of what was made here
+			return err
+		}
 		if err := j.approvePinned(ctx, f.Plugins, yes); err != nil {
 			return err
 		}
@@ -149,7 +156,7 @@ type update struct {
 
 // updates resolves the references of installed plugins again and returns those whose content changed. names selects plugins.
 func (j *job) updates(ctx context.Context, names []string, found map[string]bool, yes bool) ([]update, error) {
-	f, err := pins.Read(j.target.Path)
+	f, err := j.loader.History().Read(j.target.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +173,7 @@ func (j *job) updates(ctx context.Context, names []string, found map[string]bool
 		if err != nil {
 			return nil, err
 		}
-		if s.Digest != p.Digest {
+		if !s.Same(&p) {
 			out = append(out, update{p, s})
 		}
 	}
@@ -289,7 +296,18 @@ func rollbackCommand(a *cli.App) *cobra.Command {
 				for _, line := range difference(from, to) {
 					a.Screen.Line(terminal.Visible(line))
 				}
-				a.Screen.Line("content that you approved last stays approved; tenon plugin sync asks about the rest")
+				for _, p := range to.Plugins {
+					if old := from.Find(p.Name); old != nil && old.Digest == p.Digest {
+						continue
+					}
+					restored, err := j.loader.Restore(cmd.Context(), plugins.Installed{Plugin: p, Lock: j.target.Path, Project: j.target.Project})
+					if err != nil {
+						return err
+					}
+					if !restored {
+						a.Screen.Line(terminal.Visible(p.Name) + " is not approved; tenon plugin sync asks about it")
+					}
+				}
 				return nil
 			})
 		},
@@ -305,7 +323,7 @@ func difference(from, to *pins.File) []string {
 		switch old := from.Find(p.Name); {
 		case old == nil:
 			out = append(out, "added "+p.Name+" ("+install.Describe(p)+")")
-		case *old != p:
+		case !reflect.DeepEqual(*old, p):
 			out = append(out, p.Name+"  "+old.Ref+", "+install.Describe(*old)+" -> "+p.Ref+", "+install.Describe(p))
 		}
 	}
@@ -323,7 +341,7 @@ func removeCommand(a *cli.App) *cobra.Command {
 		Use: "remove NAME...", Aliases: []string{"rm", "uninstall"}, Short: "Remove installed plugins and their approvals", Args: cli.Args(1, -1, "a name"),
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return with(cmd.Context(), a, project, func(j *job) error {
-				f, err := pins.Read(j.target.Path)
+				f, err := j.loader.History().Read(j.target.Path)
 				if err != nil {
 					return err
 				}
@@ -362,12 +380,16 @@ func verifyCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			count := 0
 			err := both(cmd.Context(), a, func(j *job) error {
-				f, err := pins.Read(j.target.Path)
+				f, err := j.loader.History().Read(j.target.Path)
 				if err != nil {
 					return err
 				}
 				for _, p := range f.Plugins {
-					if err := j.loader.Vault().Verify(cmd.Context(), p.Digest); err != nil {
+					err := plugins.ErrNotFetched
+					if p.Digest != "" { // else each machine makes the content, and this one has not yet
+						err = j.loader.Vault().Verify(cmd.Context(), p.Digest)
+					}
+					if err != nil {
 						return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", p.Name, err), "run: tenon plugin sync")
 					}
 					count++
@@ -388,7 +410,7 @@ func whyCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found := map[string]bool{}
 			err := both(cmd.Context(), a, func(j *job) error {
-				f, err := pins.Read(j.target.Path)
+				f, err := j.loader.History().Read(j.target.Path)
 				if err != nil {
 					return err
 				}
@@ -398,6 +420,9 @@ func whyCommand(a *cli.App) *cobra.Command {
 				}
 				found[p.Name] = true
 				lines := []string{p.Name, "  lock file  " + j.target.Path, "  reference  " + p.Ref, "  pinned     " + install.Describe(*p)}
+				if p.Source != "" {
+					lines = append(lines, "  source     "+p.Source)
+				}
 				for _, e := range j.workspace.Loaded.Config.Plugins {
 					if e.Path == p.Name || e.Path == p.Ref {
 						lines = append(lines, "  named in   "+j.workspace.Loaded.PluginOrigin(e.Path).String())

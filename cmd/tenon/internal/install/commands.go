@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -16,14 +17,19 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/install"
+	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // Commands returns the commands, which belong to "tenon plugin".
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		installCommand(a), syncCommand(a), updateCommand(a), outdatedCommand(a), rollbackCommand(a), removeCommand(a), verifyCommand(a), whyCommand(a),
+		marketplaceCommand(a), searchCommand(a),
+		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a), signCommand(a), bisectCommand(a),
 	}
 }
 
@@ -46,13 +52,26 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		}
 		data := filepath.Join(w.Project.DataDir, "plugins")
 		j.installer = &install.Installer{
-			Vault: j.loader.Vault(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"),
+			Vault: j.loader.Vault(), History: j.loader.History(), Home: w.Project.Home, Temp: filepath.Join(data, "unpacked"),
 			Fetcher: &source.Fetcher{
 				Cache: filepath.Join(w.Project.CacheDir, "downloads"), Environ: a.Env, Progress: progress(a.Screen),
 				Registry: a.Env.Lookup("NPM_CONFIG_REGISTRY"), Token: a.Env.Lookup("NPM_TOKEN"),
+				MCPRegistry: w.Loaded.Config.MCPRegistry,
 			},
 		}
-		err := f(j)
+		executable, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		j.installer.Policy, err = signature.New(w.Loaded.Config.PluginPolicy, signature.Sigstore{Path: signature.FindSigstore(executable)})
+		if err != nil {
+			return err
+		}
+		j.installer.Markets = &marketplace.Store{
+			File: filepath.Join(w.Project.ConfigDir, marketplace.FileName), Dir: filepath.Join(data, "marketplaces"), Home: w.Project.Home, Fetcher: j.installer.Fetcher,
+			Allows: j.installer.Policy.Allows,
+		}
+		err = f(j)
 		a.Screen.BottomLines(nil)
 		return remedied(err)
 	})
@@ -65,8 +84,26 @@ func remedied(err error) error {
 		return cli.Fail(cli.ExitUsage, err, "write one of: "+source.Forms)
 	case errors.Is(err, install.ErrRenamed):
 		return cli.Fail(cli.ExitTurn, err, "remove it and install it again if that is right")
+	case errors.Is(err, source.ErrServer):
+		return cli.Fail(cli.ExitTurn, err, "tenon mcp add adds servers with other settings")
+	case errors.Is(err, source.ErrDependencies):
+		return cli.Fail(cli.ExitTurn, err, "its publisher can bundle them into one file, or list them in bundleDependencies")
 	case errors.Is(err, source.ErrMismatch):
 		return cli.Fail(cli.ExitTurn, err, "do not use it; if its publisher replaced the content on purpose: tenon plugin update")
+	case errors.Is(err, signature.ErrNoVerifier):
+		return cli.Fail(cli.ExitRefused, err, "install "+signature.Program+" of the same release next to tenon, or into a directory of PATH")
+	case errors.Is(err, signature.ErrDenied), errors.Is(err, signature.ErrSignature):
+		return cli.Fail(cli.ExitRefused, err, "nothing was installed; tenon config show prints plugin_policy")
+	case errors.Is(err, marketplace.ErrNotFound):
+		return cli.Fail(cli.ExitUsage, err, "tenon plugin search and tenon plugin marketplace list show the known ones; tenon plugin marketplace add ADDRESS adds a marketplace")
+	case errors.Is(err, marketplace.ErrCatalogue):
+		return cli.Fail(cli.ExitTurn, err, "check the address: a marketplace has a marketplace.json in .claude-plugin, .agents/plugins, or at its root")
+	case errors.Is(err, marketplace.ErrStale):
+		return cli.Fail(cli.ExitTurn, err, "run: tenon plugin marketplace update")
+	case errors.Is(err, marketplace.ErrTaken):
+		return cli.Fail(cli.ExitTurn, err, "remove the other marketplace first: tenon plugin marketplace remove NAME")
+	case errors.Is(err, marketplace.ErrConflict), errors.Is(err, sdk.ErrManifest):
+		return cli.Fail(cli.ExitTurn, err, "nothing was installed; report it to its publisher")
 	case errors.Is(err, source.ErrOffline):
 		return cli.Fail(cli.ExitTurn, err, "run it again without --offline")
 	}
@@ -79,7 +116,10 @@ func progress(screen *terminal.Screen) func(string, int64, int64) {
 		return nil
 	}
 	return func(name string, have, want int64) {
-		line := fmt.Sprintf("  %s: %d KiB", terminal.OneLine(name), have>>10)
+		line := "  " + terminal.OneLine(name)
+		if have > 0 {
+			line += fmt.Sprintf(": %d KiB", have>>10)
+		}
 		if want > 0 {
 			line += fmt.Sprintf(" of %d KiB", want>>10)
 		}
@@ -94,22 +134,33 @@ func projectFlag(cmd *cobra.Command, project *bool) {
 func installCommand(a *cli.App) *cobra.Command {
 	var yes, project bool
 	var without []string
+	var key string
 	cmd := &cobra.Command{
 		Use: "install REF...", Short: "Install plugins from where they are published", Aliases: []string{"i"},
 		Long: `Install plugins. Nothing of a plugin runs before you have seen what it asks for and approved it.
 
 A REF is one of:
-  ./directory, ./file.tar.gz, ./file.zip, ./file.wasm
-  https://host/file.tar.gz#sha256=…   also .tgz, .zip, .wasm; the digest is optional
+  ./directory, ./file.tar.gz, ./file.zip, ./file.wasm, ./file.mcpb
+  https://host/file.tar.gz#sha256=…   also .tgz, .zip, .wasm, .mcpb; the digest is optional
   github:owner/repo[/directory][@ref|#commit]
   git+https://host/repo.git[//directory][@ref|#commit], git+ssh://…
   npm:package[@version or range]
+  oci://registry/repository[:tag|@digest]
+  go:module/command[@version]         built here, without cgo
+  mcp:name[@version]                  of the registry of MCP servers
+  name@marketplace                    tenon plugin marketplace add adds one, tenon plugin search finds names
 
 The exact content is pinned in ` + pins.Name + `: yours in the configuration directory, or with --project the
 project's, which may be committed. It holds no approvals.`,
 		Args: cli.Args(1, -1, "a reference"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return with(cmd.Context(), a, project, func(j *job) error {
+				if key != "" {
+					var err error
+					if j.installer.Key, err = signature.ParseKey(key); err != nil {
+						return cli.UsageError("minisign prints the public key; it is the second line of minisign.pub", "--key: %w", err)
+					}
+				}
 				var staged []*install.Staged
 				for _, ref := range args {
 					s, err := j.installer.Stage(cmd.Context(), j.base(ref, a), ref, nil)
@@ -124,6 +175,7 @@ project's, which may be committed. It holds no approvals.`,
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.Flags().StringArrayVar(&without, "without", nil, "do not grant this `capability`; may be repeated")
+	cmd.Flags().StringVar(&key, "key", "", "require a signature of this minisign public `key`, now and for updates")
 	projectFlag(cmd, &project)
 	return cmd
 }
@@ -149,6 +201,21 @@ const maxRounds = 3
 // approve shows a staged plugin and asks the user.
 func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without []string) error {
 	j.app.Screen.Line(fmt.Sprintf("%s\n  source         %s\n  pinned         %s", terminal.Visible(s.Name), terminal.Visible(s.Ref), terminal.Visible(install.Describe(s.Plugin))))
+	if s.Pin.Source != "" {
+		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.Pin.Source))
+	}
+	if s.Signer != "" {
+		signer := s.Signer
+		if s.Project {
+			signer += " (recorded in the project's file)"
+		}
+		j.app.Screen.Line("  signer         " + terminal.Visible(signer))
+	} else {
+		j.app.Screen.Line("  signer         not checked: no rule of plugin_policy names one for this source")
+	}
+	if s.Definition != "" {
+		j.app.Screen.Line("  definition     from the marketplace")
+	}
 	if s.URL != "" {
 		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.URL))
 	}

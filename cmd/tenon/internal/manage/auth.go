@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -23,8 +21,6 @@ import (
 )
 
 const (
-	// maxKey is the maximum size of a key in bytes; those of providers have up to some hundred.
-	maxKey = 16 << 10
 	// testTimeout limits the test request at the end of a sign-in.
 	testTimeout = 15 * time.Second
 	// methodKey is the sign-in method that stores a key.
@@ -33,8 +29,9 @@ const (
 
 func authCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "auth", Short: "Manage keys of and sign-ins to model providers",
-		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you. A key in the configuration takes
+		Use: "auth", Short: "Manage keys of and sign-ins to model providers", SuggestFor: []string{"login", "logout", "connect"},
+		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you; with --keyring, the secrets are in
+the system's keyring. A key in the configuration takes
 precedence over one in the environment, and that over a stored one. Keys and tokens of opencode are used, too; opencode's file is
 never changed.`,
 	}
@@ -46,7 +43,7 @@ never changed.`,
 // authLogin holds the flags of "tenon auth login".
 type authLogin struct {
 	method, env, file string
-	noTest            bool
+	noTest, keyring   bool
 }
 
 func authLoginCommand(a *cli.App) *cobra.Command {
@@ -66,28 +63,31 @@ environment variable or from a file. A request at the end tests it.`,
 	flags.StringVar(&f.method, "method", "", "sign-in `method`: key, or one that tenon auth login PROVIDER lists")
 	flags.StringVar(&f.env, "env", "", "store the value of this environment `variable`")
 	flags.StringVar(&f.file, "file", "", "store the key in this `file`")
+	flags.BoolVar(&f.keyring, "keyring", false, "store the secret in the system's keyring instead of the file")
 	flags.BoolVar(&f.noTest, "no-test", false, "do not send a test request")
 	return cmd
 }
 
+// login signs in with one host, and tests the credentials with another one, which has them from its start.
 func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
-	w, err := a.Configured(ctx)
-	if err != nil {
+	var id, path string
+	err := a.WithMachine(ctx, func(m *cli.Machine) (err error) {
+		if path = m.Workspace.Credentials().Path(); f.keyring {
+			path = "the system's keyring"
+		}
+		if id, err = chooseProvider(m, args); err != nil {
+			return err
+		}
+		method, err := chooseMethod(m, f, id)
+		switch {
+		case err != nil:
+		case method != nil:
+			err = m.Workspace.Login(ctx, method, f.keyring)
+		default:
+			err = storeKey(ctx, m.Workspace, f, id)
+		}
 		return err
-	}
-	if len(args) == 0 {
-		return cli.UsageError("name one of them, such as: tenon auth login openai", "missing provider; those with a sign-in are %s, and every other takes a key", strings.Join(signInProviders(), ", "))
-	}
-	id := strings.TrimRight(args[0], "/")
-	method, err := chooseMethod(a, f, id)
-	if err != nil {
-		return err
-	}
-	if method != nil {
-		err = w.Login(ctx, method)
-	} else {
-		err = storeKey(ctx, w, f, id)
-	}
+	})
 	switch {
 	case errors.Is(err, oauth.ErrDenied):
 		return cli.Fail(cli.ExitRefused, err, "run tenon auth login "+id+" again and allow the access")
@@ -96,38 +96,85 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 	case err != nil:
 		return err
 	}
-	a.Screen.Line("stored the credentials of " + terminal.Visible(id) + " in " + w.Credentials().Path())
+	a.Screen.Line("stored the credentials of " + terminal.Visible(id) + " in " + path)
 	if f.noTest {
 		return nil
 	}
 	return a.WithMachine(ctx, func(m *cli.Machine) error { return testProvider(ctx, a, m, id) })
 }
 
-func signInProviders() []string {
-	var out []string
-	for _, m := range cli.AuthMethods("") {
-		out = append(out, m.Provider)
+// chooseProvider returns the provider of the arguments, or the one that the user picks from those with a sign-in and the best known ones.
+func chooseProvider(m *cli.Machine, args []string) (string, error) {
+	if len(args) > 0 {
+		return strings.TrimRight(args[0], "/"), nil
 	}
-	return slices.Compact(out)
+	var choices []cli.Choice
+	var names []string
+	add := func(id, text string) {
+		if !slices.Contains(names, id) {
+			names, choices = append(names, id), append(choices, cli.Choice{Name: id, Text: text})
+		}
+	}
+	for _, one := range m.AuthMethods("") {
+		add(one.Provider, "sign-in or key")
+	}
+	for _, p := range m.ProviderInfos() {
+		if p.Default != "" {
+			add(p.ID, p.Name)
+		}
+	}
+	const others = "tenon models --all lists all providers"
+	if !m.Workspace.App.Screen.Answers {
+		return "", cli.UsageError("name one of them, such as: tenon auth login openai; "+others, "missing provider; the usual ones are %s", strings.Join(names, ", "))
+	}
+	id, err := m.Workspace.App.Pick("provider (a number or an ID; "+others+"): ", choices)
+	if err == nil && id == "" {
+		err = cli.UsageError("run tenon auth login again", "no provider chosen")
+	}
+	return id, err
 }
 
 // chooseMethod returns the sign-in method, or nil for a key.
-func chooseMethod(a *cli.App, f *authLogin, id string) (*sdk.AuthMethod, error) {
-	methods := cli.AuthMethods(id)
+func chooseMethod(m *cli.Machine, f *authLogin, id string) (*sdk.AuthMethod, error) {
+	a, methods := m.Workspace.App, m.AuthMethods(id)
 	if f.method == methodKey || f.env != "" || f.file != "" || f.method == "" && len(methods) == 0 {
 		return nil, nil
 	}
-	names := []string{methodKey}
-	for i := range methods {
-		if methods[i].ID == f.method || f.method == "" && len(methods) == 1 {
-			return &methods[i], nil
-		}
-		names = append(names, fmt.Sprintf("%s (%s)", methods[i].ID, methods[i].Name))
-	}
-	if f.method == "" && !a.Screen.Answers {
+	wanted := f.method
+	keyed := slices.ContainsFunc(m.ProviderInfos(), func(p sdk.ProviderInfo) bool { return p.ID == id && len(p.Env) > 0 })
+	if wanted == "" && !a.Screen.Answers && (keyed || len(methods) > 1) {
 		return nil, nil // a key on stdin
 	}
-	return nil, cli.UsageError("choose one with --method", "provider %s has several sign-in methods: %s", id, strings.Join(names, ", "))
+	choices := []cli.Choice{{Name: methodKey, Text: "an API key"}}
+	names := []string{methodKey}
+	for i := range methods {
+		name := methodName(&methods[i])
+		names = append(names, fmt.Sprintf("%s (%s)", name, methods[i].Name))
+		choices = append(choices, cli.Choice{Name: name, Text: methods[i].Name})
+	}
+	if wanted == "" && len(methods) == 1 && !keyed {
+		return &methods[0], nil
+	}
+	if wanted == "" {
+		var err error
+		if wanted, err = a.Pick("sign-in method (a number or an ID): ", choices); err != nil || wanted == methodKey {
+			return nil, err
+		}
+	}
+	for i := range methods {
+		if methodName(&methods[i]) == wanted {
+			return &methods[i], nil
+		}
+	}
+	return nil, cli.UsageError("choose one with --method", "provider %s has no sign-in method %q; it has %s", id, wanted, strings.Join(names, ", "))
+}
+
+// methodName returns the name of a method for --method: the ID, with the plugin of one that is not compiled in.
+func methodName(m *sdk.AuthMethod) string {
+	if m.Plugin == "" {
+		return m.ID
+	}
+	return m.Plugin + "/" + m.ID
 }
 
 // storeKey stores a key from the environment, a file or stdin.
@@ -145,15 +192,9 @@ func storeKey(ctx context.Context, w *cli.Workspace, f *authLogin, id string) er
 			return cli.UsageError("name a file that you can read", "key file: %w", openErr)
 		}
 		defer file.Close()
-		key, err = readKey(file)
-	case w.App.Screen.Answers:
-		w.App.Screen.Ask("key of " + terminal.OneLine(id) + " (not shown): ")
-		var typed []byte
-		typed, err = term.ReadPassword(int(w.App.In.Fd()))
-		w.App.Screen.Answered()
-		key = strings.TrimSpace(string(typed))
+		key, err = cli.ReadSecret(file)
 	default:
-		key, err = readKey(w.App.In)
+		key, err = w.App.AskSecret("key of " + terminal.OneLine(id))
 	}
 	if err != nil {
 		return err
@@ -161,15 +202,7 @@ func storeKey(ctx context.Context, w *cli.Workspace, f *authLogin, id string) er
 	if key == "" {
 		return cli.UsageError("enter the key, pipe it to stdin, or use --env or --file", "the key of %s is empty", id)
 	}
-	return w.Credentials().Put(ctx, credentials.ForProvider(id), &credentials.Credential{Type: credentials.TypeKey, Key: key})
-}
-
-func readKey(r io.Reader) (string, error) {
-	content, err := io.ReadAll(io.LimitReader(r, maxKey+1))
-	if len(content) > maxKey {
-		return "", cli.UsageError("pass the key alone", "the key is larger than %d bytes", maxKey)
-	}
-	return strings.TrimSpace(string(content)), err
+	return w.Credentials().Put(ctx, credentials.ForProvider(id), &credentials.Credential{Type: credentials.TypeKey, Key: key, Keyring: f.keyring})
 }
 
 // testProvider sends a request with the credentials.
@@ -180,12 +213,16 @@ func testProvider(ctx context.Context, a *cli.App, m *cli.Machine, id string) er
 	var refused *sdk.ProviderError
 	switch {
 	case errors.Is(err, errors.ErrUnsupported):
-		a.Screen.Line("not tested: this provider cannot list its models")
+		a.Screen.Line("not tested: no model of this provider is known")
 		return nil
 	case errors.As(err, &refused) && (refused.StatusCode == 401 || refused.StatusCode == 403):
 		return cli.Fail(cli.ExitModel, fmt.Errorf("stored, but %s refused them: %w", id, err), "check the key, and run tenon auth login "+id+" again")
 	case err != nil:
 		return cli.Fail(cli.ExitModel, fmt.Errorf("stored, but the test failed: %w", err), "tenon doctor tests again")
+	}
+	if n == 0 {
+		a.Screen.Line(fmt.Sprintf("tested: %s answers", terminal.Visible(id)))
+		return nil
 	}
 	a.Screen.Line(fmt.Sprintf("tested: %s lists %s", terminal.Visible(id), view.Plural(n, "model")))
 	return nil
@@ -213,6 +250,9 @@ func authListCommand(a *cli.App) *cobra.Command {
 			for _, id := range slices.Sorted(maps.Keys(stored)) {
 				c := stored[id]
 				one := listedCredential{Provider: id, Type: methodKey, Source: c.Source}
+				if c.Keyring {
+					one.Source = "keyring"
+				}
 				if c.Type == credentials.TypeOAuth {
 					one.Type = "sign-in"
 				}

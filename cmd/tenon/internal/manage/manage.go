@@ -13,12 +13,14 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/config/claude"
 	"github.com/tenonhq/tenon/host/config/opencode"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // Commands returns the commands for plugins, MCP servers and permissions. approveRules is called to approve the rules in the
 // project's files; installers are further commands for plugins.
-func Commands(a *cli.App, approveRules func(ctx context.Context, yes bool) error, installers []*cobra.Command) []*cobra.Command {
+func Commands(a *cli.App, approveRules func(context.Context, ApproveOptions) error, installers []*cobra.Command) []*cobra.Command {
 	plugin := pluginCommand(a)
 	plugin.AddCommand(installers...)
 	return []*cobra.Command{plugin, mcpCommand(a), authCommand(a), permissionCommand(a, approveRules), importRootCommand(a)}
@@ -27,60 +29,108 @@ func Commands(a *cli.App, approveRules func(ctx context.Context, yes bool) error
 func importRootCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{Use: "import", Short: "Import the configuration of another tool"}
 	cli.Group(cmd)
-	var output string
-	sub := &cobra.Command{
-		Use: "opencode [file]", Short: "Translate an opencode.json into a tenon.json",
-		Long: `Translate an opencode.json into a tenon.json and print it. The default file is opencode.json or opencode.jsonc in this
+	cmd.AddCommand(importCommand(a, &foreign{
+		name: "opencode", short: "Translate an opencode.json into a tenon.json",
+		long: `Translate an opencode.json into a tenon.json and print it. The default file is opencode.json or opencode.jsonc in this
 directory, or else in your configuration. Settings that cannot be translated are reported on stderr with the reason. No
 file is changed; -o creates a new one. Agents, commands and skills in .opencode need no import: tenon reads them there.`,
-		Args: cli.Args(0, 1, ""),
-		RunE: func(_ *cobra.Command, args []string) error { return importOpencode(a, args, output) },
-	}
-	sub.Flags().StringVarP(&output, "output", "o", "", "write to this new `file` instead of stdout")
-	cmd.AddCommand(sub)
+		files: func(dir string, p sdk.Project) (out []string) {
+			for _, dir := range []string{dir, filepath.Join(dir, ".opencode"), filepath.Join(filepath.Dir(p.ConfigDir), "opencode"), filepath.Join(p.Home, ".config", "opencode")} {
+				out = append(out, filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc"))
+			}
+			return out
+		},
+		translate: func(text []byte) ([]byte, []string, error) {
+			r, err := opencode.Translate(text)
+			if err != nil {
+				return nil, nil, err
+			}
+			return r.Config, lines(r.Notes), nil
+		},
+	}), importCommand(a, &foreign{
+		name: "claude", short: "Translate settings of Claude Code into a tenon.json",
+		long: `Translate settings of Claude Code into a tenon.json and print it: permission rules, command hooks, the model and MCP
+servers. The default file is .claude/settings.json in this directory, or else in your home directory; your MCP servers are
+in ~/.claude.json, which you can pass as the file. Settings that cannot be translated are reported on stderr with the
+reason. No file is changed; -o creates a new one. Skills in .claude, CLAUDE.md and .mcp.json need no import: tenon reads
+them there.`,
+		files: func(dir string, p sdk.Project) []string {
+			return []string{filepath.Join(dir, ".claude", "settings.json"), filepath.Join(p.Home, ".claude", "settings.json")}
+		},
+		translate: func(text []byte) ([]byte, []string, error) {
+			r, err := claude.Translate(text)
+			if err != nil {
+				return nil, nil, err
+			}
+			return r.Config, lines(r.Notes), nil
+		},
+	}))
 	return cmd
 }
 
-func importOpencode(a *cli.App, args []string, output string) error {
-	file, data, err := findOpencode(a, args)
+// foreign is another tool whose configuration can be translated.
+type foreign struct {
+	name, short, long string
+	files             func(directory string, p sdk.Project) []string // where its configuration may be, in order
+	translate         func(text []byte) (config []byte, notes []string, err error)
+}
+
+func lines[T fmt.Stringer](notes []T) []string {
+	out := make([]string, len(notes))
+	for i, n := range notes {
+		out[i] = n.String()
+	}
+	return out
+}
+
+func importCommand(a *cli.App, f *foreign) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: f.name + " [file]", Short: f.short, Long: f.long, Args: cli.Args(0, 1, ""),
+		RunE: func(_ *cobra.Command, args []string) error { return f.run(a, args, output) },
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this new `file` instead of stdout")
+	return cmd
+}
+
+func (f *foreign) run(a *cli.App, args []string, output string) error {
+	file, data, err := f.find(a, args)
 	if err != nil {
 		return err
 	}
-	result, err := opencode.Translate(data)
+	config, notes, err := f.translate(data)
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "fix the file; it must be JSON, comments are allowed; nothing was written")
 	}
-	for _, n := range result.Notes {
-		a.Screen.Line("note: " + terminal.Visible(n.String()))
+	for _, n := range notes {
+		a.Screen.Line("note: " + terminal.Visible(n))
 	}
 	if output == "" {
-		if _, err := (view.Escaper{Writer: a.Out}).Write(result.Config); err != nil {
+		if _, err := (view.Escaper{Writer: a.Out}).Write(config); err != nil {
 			return cli.OutputError(err)
 		}
 		return nil
 	}
-	if err := writeNew(output, result.Config); err != nil {
+	if err := writeNew(output, config); err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("write %q: %w", output, cli.Cause(err)), "choose a new file, or omit -o and redirect stdout")
 	}
 	a.Screen.Line(terminal.Visible(output) + " was written; check it with tenon config check")
 	return nil
 }
 
-// findOpencode reads the given file, else the nearest one.
-func findOpencode(a *cli.App, args []string) (string, []byte, error) {
+// find reads the given file, else the first that exists.
+func (f *foreign) find(a *cli.App, args []string) (string, []byte, error) {
 	candidates := args
 	if len(args) == 0 {
 		dir, err := a.Directory()
 		if err != nil {
 			return "", nil, err
 		}
-		d, err := cli.FindDirs(a.Env, a.Flags.DataDir)
+		p, err := cli.FindDirs(a.Env, a.Flags.DataDir)
 		if err != nil {
 			return "", nil, err
 		}
-		for _, dir := range []string{dir, filepath.Join(dir, ".opencode"), filepath.Join(filepath.Dir(d.ConfigDir), "opencode"), filepath.Join(d.Home, ".config", "opencode")} {
-			candidates = append(candidates, filepath.Join(dir, "opencode.json"), filepath.Join(dir, "opencode.jsonc"))
-		}
+		candidates = f.files(dir, p)
 	}
 	for _, file := range candidates {
 		data, err := os.ReadFile(file)
@@ -88,10 +138,10 @@ func findOpencode(a *cli.App, args []string) (string, []byte, error) {
 			return file, data, nil
 		}
 		if len(args) > 0 || !os.IsNotExist(err) {
-			return "", nil, cli.UsageError("pass an opencode.json that can be read", "import %q: %w", file, cli.Cause(err))
+			return "", nil, cli.UsageError("pass a file that can be read", "import %q: %w", file, cli.Cause(err))
 		}
 	}
-	return "", nil, cli.UsageError("pass the file: tenon import opencode FILE", "no opencode.json found here or in your configuration")
+	return "", nil, cli.UsageError(fmt.Sprintf("pass the file: tenon import %s FILE", f.name), "no %s found here or in your configuration", filepath.Base(candidates[0]))
 }
 
 // writeNew creates a file, which must not exist.

@@ -16,11 +16,10 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/plugins/source"
 )
 
 const (
-	// officialRegistry is the default of mcp_registry, see https://registry.modelcontextprotocol.io/docs.
-	officialRegistry = "https://registry.modelcontextprotocol.io"
 	// searchTimeout limits the request to the registry.
 	searchTimeout = 20 * time.Second
 	// maxSearchBytes limits its answer, in bytes; a server has about one kilobyte.
@@ -33,7 +32,7 @@ func mcpSearchCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "search WORDS…", Short: "Search the registry of MCP servers",
 		Long: `Search the registry of MCP servers by name. Its address is mcp_registry of your own or an administrator's configuration, by default
-` + officialRegistry + `. Anybody can publish there: look at a server before you add it.`,
+` + source.MCPRegistry + `. Anybody can publish there: look at a server before you add it.`,
 		Args: cli.Args(1, -1, "words of a server's name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return searchRegistry(cmd.Context(), a, strings.Join(args, " "))
@@ -61,7 +60,7 @@ func searchRegistry(ctx context.Context, a *cli.App, words string) error {
 	if err != nil {
 		return err
 	}
-	base := cmp.Or(w.Loaded.Config.MCPRegistry, officialRegistry)
+	base := cmp.Or(w.Loaded.Config.MCPRegistry, source.MCPRegistry)
 	found, err := search(ctx, base, words)
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("registry %s: %w", base, err), "check the network, and mcp_registry in your configuration")

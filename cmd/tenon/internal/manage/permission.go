@@ -27,8 +27,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// ApproveOptions are the options of "permission approve".
+type ApproveOptions struct {
+	Yes    bool // do not ask
+	DryRun bool // only show what is not approved
+}
+
 // permissionCommand returns the command. approve is called to approve the rules in the project's files.
-func permissionCommand(a *cli.App, approve func(ctx context.Context, yes bool) error) *cobra.Command {
+func permissionCommand(a *cli.App, approve func(context.Context, ApproveOptions) error) *cobra.Command {
 	cmd := &cobra.Command{Use: "permission", Short: "Show and test permission rules, and manage approvals"}
 	cli.Group(cmd)
 	list := &cobra.Command{
@@ -62,13 +68,14 @@ func permissionCommand(a *cli.App, approve func(ctx context.Context, yes bool) e
 			return testRule(cmd.Context(), a, strings.Join(args, " "))
 		},
 	}
-	var yes bool
+	var o ApproveOptions
 	approval := &cobra.Command{
 		Use: "approve", Short: "Show and approve rules, shell commands and addresses in files of this project", Args: cli.Args(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return approve(cmd.Context(), yes) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return approve(cmd.Context(), o) },
 	}
-	approval.Flags().BoolVar(&yes, "yes", false, "do not ask")
-	cmd.AddCommand(list, forget, explain, lint, test, approval, sandboxCommand(a))
+	approval.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
+	approval.Flags().BoolVar(&o.DryRun, "dry-run", false, "only show them; exit code 5 if any are not approved")
+	cmd.AddCommand(a.FormatFlag(list), forget, explain, lint, test, approval, sandboxCommand(a))
 	return cmd
 }
 
@@ -78,6 +85,13 @@ func listApprovals(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
+		if a.JSON {
+			out := make([]listedApproval, len(list))
+			for i, p := range list {
+				out[i] = listedApproval{p.ID, p.Permission, p.Pattern, p.Created, p.Session, p.Origin}
+			}
+			return a.PrintJSON(out)
+		}
 		if len(list) == 0 {
 			a.Screen.Line("no permanent permissions here; answering \"always\" to a permission request adds one")
 			return nil
@@ -86,9 +100,20 @@ func listApprovals(ctx context.Context, a *cli.App) error {
 	})
 }
 
+// listedApproval is a permanent permission in JSON.
+type listedApproval struct {
+	ID         int64      `json:"id"`
+	Permission string     `json:"permission"`
+	Pattern    string     `json:"pattern"`
+	Created    sdk.Millis `json:"created"`
+	Session    string     `json:"session,omitempty"`
+	Origin     string     `json:"origin"`
+}
+
 // ApprovalTable returns a table of permanent permissions.
 func ApprovalTable(list []store.Approval) *view.Table {
 	t := &view.Table{}
+	t.Add("id", "permission", "pattern", "since", "session", "from")
 	for _, p := range list {
 		when := time.UnixMilli(p.Created).Format(time.DateOnly)
 		t.Add(strconv.FormatInt(p.ID, 10), terminal.OneLine(p.Permission), terminal.OneLine(p.Pattern), when, p.Session, terminal.OneLine(p.Origin))
@@ -182,7 +207,7 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 	for _, verdict := range []struct {
 		text string
 		wins bool
-	}{{"  decides", true}, {"  beaten", false}} {
+	}{{"  applies", true}, {"  overridden", false}} {
 		for _, step := range slices.Backward(steps) {
 			at := place{step.Rule.Permission, step.Rule.Pattern, step.Rule.Origin}
 			if step.Wins == verdict.wins && !shown[at] {

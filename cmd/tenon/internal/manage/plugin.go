@@ -34,48 +34,6 @@ If the content changes, you have to approve it again.`,
 	return cmd
 }
 
-func pluginListCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks",
-		Args: cli.Args(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listPlugins(a, s) })
-		},
-	})
-}
-
-// listedPlugin is a plugin in the list.
-type listedPlugin struct {
-	Kind    trust.Kind       `json:"kind"`
-	Name    string           `json:"name"`
-	Version string           `json:"version,omitempty"`
-	Carrier sdk.Carrier      `json:"carrier,omitempty"`
-	State   plugins.State    `json:"state"`
-	From    string           `json:"from"`
-	Project bool             `json:"project"` // part of the project
-	Why     string           `json:"why,omitempty"`
-	Grants  []sdk.Capability `json:"grants,omitempty"`
-}
-
-func listPlugins(a *cli.App, s *extensions.Set) error {
-	var list []listedPlugin
-	for _, c := range s.Candidates {
-		list = append(list, listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, c.State, c.From, c.Project, why(c), c.Grants})
-	}
-	if !a.JSON {
-		for _, warning := range s.Warnings {
-			a.Log.Warn(terminal.Visible(warning))
-		}
-	}
-	return cli.List(a, list, cli.Listing[listedPlugin]{
-		Empty: "no plugins, MCP servers or command hooks; tenon plugin new creates a plugin, tenon mcp add adds a server",
-		Head:  []string{"name", "version", "carrier", "state", "from", ""},
-		Row: func(p *listedPlugin) []string {
-			return []string{terminal.OneLine(p.Name), terminal.OneLine(p.Version), string(p.Carrier), string(p.State), terminal.OneLine(p.From), terminal.OneLine(p.Why)}
-		},
-	})
-}
-
 // why returns the reason why a candidate does not run, with the remedy.
 func why(c *extensions.Candidate) string {
 	switch {
@@ -100,8 +58,17 @@ func Argument(c *extensions.Candidate) string {
 	return "'" + strings.ReplaceAll(c.From, "'", `'\''`) + "'"
 }
 
+// pluginInfo is a plugin with its requests.
+type pluginInfo struct {
+	listedPlugin
+	Description string         `json:"description,omitempty"`
+	Digest      trust.Digest   `json:"digest,omitempty"`
+	Request     *trust.Request `json:"request,omitempty"`
+	Starts      []string       `json:"starts,omitempty"` // of a server or command hooks
+}
+
 func pluginInfoCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	return a.FormatFlag(&cobra.Command{
 		Use: "info NAME|PATH", Short: "Show a plugin with its requests and grants",
 		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -110,18 +77,24 @@ func pluginInfoCommand(a *cli.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				var list []pluginInfo
 				var b strings.Builder
 				for _, c := range found {
+					info := pluginInfo{listedPlugin: listed(c), Starts: c.Lines}
+					if c.Item != nil {
+						info.Description, info.Digest, info.Request = c.Item.Description, c.Item.Digest, &c.Item.Request
+					}
+					list = append(list, info)
 					b.WriteString(s.Text(c))
 					fmt.Fprintf(&b, "  %-14s %s\n", "state", terminal.Visible(strings.TrimSpace(string(c.State)+" "+why(c))))
 					for _, g := range c.Grants {
 						fmt.Fprintf(&b, "  %-14s %s\n", "granted", terminal.Visible(strings.TrimSpace(g.Name+" "+strings.Join(g.Scope, ", "))))
 					}
 				}
-				return a.Print(b.String())
+				return a.Show(list, func() error { return a.Print(b.String()) })
 			})
 		},
-	}
+	})
 }
 
 // asPaths returns the argument if it looks like a path.

@@ -75,7 +75,7 @@ func editSessions(ctx context.Context, a *cli.App, ids []string, change func(*sd
 			if err != nil {
 				return err
 			}
-			text, err := editSession(ctx, s, info.ID, change)
+			text, err := cli.EditSession(ctx, s, info.ID, change)
 			if err != nil {
 				return err
 			}
@@ -84,26 +84,6 @@ func editSessions(ctx context.Context, a *cli.App, ids []string, change func(*sd
 		}
 		return nil
 	})
-}
-
-// editSession claims a session and changes it.
-func editSession(ctx context.Context, s store.Store, id string, change func(*sdk.Session) string) (text string, err error) {
-	token, err := s.Claim(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, s.Release(context.WithoutCancel(ctx), token)) }()
-	info, _, err := s.Session(ctx, id)
-	if err != nil {
-		return "", err
-	}
-	if text = change(info); text == "" {
-		return "", nil
-	}
-	if _, err = s.Append(ctx, token, []store.Op{store.PutSession{Session: info}}); err != nil {
-		return "", fmt.Errorf("change session %s: %w", id, err)
-	}
-	return text, nil
 }
 
 func forkCommand(a *cli.App) *cobra.Command {
@@ -122,7 +102,7 @@ func forkCommand(a *cli.App) *cobra.Command {
 					return err
 				}
 				return a.Show(fork, func() error {
-					a.Screen.Line(fmt.Sprintf("forked from %s; continue it with tenon run -s; files are unchanged", s.ID))
+					a.Screen.Line(fmt.Sprintf("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID))
 					return a.Print(fork.ID + "\n")
 				})
 			})

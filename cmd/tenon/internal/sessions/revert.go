@@ -203,7 +203,7 @@ func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 	if a.JSON {
 		out := []sdk.FileDiff{}
 		for _, c := range list {
-			d := sdk.FileDiff{File: c.Path, Status: c.Status, Patch: unified(&c)}
+			d := sdk.FileDiff{File: c.Path, Status: c.Status, Patch: Unified(&c)}
 			d.Additions, d.Deletions = view.CountLines(d.Patch)
 			out = append(out, d)
 		}
@@ -219,13 +219,13 @@ func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 			fmt.Fprintln(&b, terminal.Visible(c.Path))
 			continue
 		}
-		b.WriteString(unified(&c))
+		b.WriteString(Unified(&c))
 	}
 	return a.Print(b.String())
 }
 
-// unified returns the change of a file as a unified diff.
-func unified(c *host.FileChange) string {
+// Unified returns the change of a file as a unified diff.
+func Unified(c *host.FileChange) string {
 	before, after := "a/"+c.Path, "b/"+c.Path
 	switch c.Status {
 	case "added":

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -56,27 +57,31 @@ func listSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Sto
 	if !all {
 		q.ProjectID, q.Directory = w.Scope()
 	}
-	if a.JSON {
-		list, err := s.Sessions(ctx, q)
-		if err = a.WithoutDamage(err); err != nil {
-			return err
-		}
-		return a.PrintJSON(append([]sdk.Session{}, list...))
-	}
-	list, err := s.List(ctx, q)
+	list, err := s.Sessions(ctx, q)
 	if err = a.WithoutDamage(err); err != nil {
 		return err
 	}
 	now := time.Now()
-	return cli.List(a, list, cli.Listing[store.Listed]{
-		Empty: noSessions(all, archived),
-		Row: func(info *store.Listed) []string {
-			cells := []string{info.ID, view.Ago(info.Updated, now), view.Money(info.Cost)}
+	head := []string{"id", "updated", "cost", "model", "title"}
+	if all {
+		head = slices.Insert(head, 4, "directory")
+	}
+	return cli.List(a, list, cli.Listing[sdk.Session]{
+		Empty: noSessions(all, archived), Head: head,
+		Row: func(info *sdk.Session) []string {
+			cost, model := "-", "-" // unknown price, no model yet
+			if info.Cost > 0 {
+				cost = view.Money(info.Cost)
+			}
+			if info.Model != nil {
+				model = terminal.OneLine(info.Model.ProviderID + "/" + info.Model.ID)
+			}
+			cells := []string{info.ID, view.Ago(info.Time.Updated, now), cost, model}
 			if all {
 				cells = append(cells, terminal.OneLine(info.Directory))
 			}
 			title := terminal.OneLine(info.Title)
-			if info.Archived != 0 {
+			if info.Time.Archived != 0 {
 				title += " (archived)"
 			}
 			return append(cells, title)

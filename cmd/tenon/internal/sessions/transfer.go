@@ -19,21 +19,25 @@ import (
 )
 
 type exportOptions struct {
-	file         string
+	file, format string
 	full, redact bool
 }
 
 func exportCommand(a *cli.App) *cobra.Command {
 	var o exportOptions
 	cmd := &cobra.Command{
-		Use: "export [session]", Short: "Export a session as JSON (default: the latest)",
-		Long: `Export a session as JSON, in the format of opencode's export. tenon session import reads it.
+		Use: "export [session]", Short: "Export a session as JSON or Markdown (default: the latest)",
+		Long: `Export a session as JSON, in the format of opencode's export, which tenon session import reads. With --format md, export
+the conversation as Markdown, for reading.
 
 Keys in the configuration, stored keys and tokens, and environment variables named …_KEY, …_TOKEN, …_SECRET, …_PASSWORD
 or …_PASSWD are masked. With --redact, the length and a hash replace all texts, paths, and tool inputs and outputs;
 equal hashes mean equal content, within one file only.`,
 		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.format != "json" && o.format != "md" {
+				return cli.UsageError("use json or md", "unknown format %q", o.format)
+			}
 			if _, err := a.Configured(cmd.Context()); err != nil { // loads the secrets to mask
 				return err
 			}
@@ -42,6 +46,7 @@ equal hashes mean equal content, within one file only.`,
 			})
 		},
 	}
+	cmd.Flags().StringVar(&o.format, "format", "json", "output `format`: json or md")
 	cmd.Flags().StringVarP(&o.file, "output", "o", "", "write to this `file` instead of stdout")
 	cmd.Flags().BoolVar(&o.full, "full", false, "include complete large tool outputs, the task list and the subagents' sessions")
 	cmd.Flags().BoolVar(&o.redact, "redact", false, "leave out texts, paths, and tool inputs and outputs")
@@ -56,9 +61,11 @@ func exportSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Ses
 	if err != nil {
 		return err
 	}
-	text, err := cli.JSON(f)
-	if err != nil {
-		return err
+	text := markdown(f)
+	if o.format == "json" {
+		if text, err = cli.JSON(f); err != nil {
+			return err
+		}
 	}
 	text = a.Mask.Clean(text)
 	if o.file == "" {

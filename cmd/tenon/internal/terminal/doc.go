@@ -1,3 +1,3 @@
-// Package terminal is what the command needs of the user's terminal: a screen with live lines at the bottom, input a piece at a
-// time, raw mode, and text that cannot control it.
+// Package terminal is the user's terminal as commands use it: a screen with live lines at the bottom, input a piece at a time, and
+// text that cannot control it.
 package terminal

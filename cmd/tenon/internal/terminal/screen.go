@@ -2,7 +2,6 @@ package terminal
 
 import (
 	"bytes"
-	"fmt"
 	"io"
 	"os"
 	"slices"
@@ -16,25 +15,24 @@ import (
 // running work at the bottom, below everything that is written. It is safe for concurrent use.
 type Screen struct {
 	Color bool
-	Live  bool // the terminal can erase lines
+	Rich  bool // the terminal understands escape sequences
+	Live  bool // running work is shown in lines at the bottom, which are replaced
 	// Streams reports whether stdout is the terminal, so that the answer is shown as it arrives.
 	Streams bool
 	// Answers reports whether stdin is a terminal, so that the user can be asked.
 	Answers bool
 
-	Out    io.Writer
-	fd     int
-	Width  func() int
-	Height func() int // rows of the terminal
+	Out   io.Writer
+	fd    int
+	Width func() int
 
 	mu      sync.Mutex
 	buf     bytes.Buffer
 	bottom  []string // the live lines
 	drawn   int      // how many of them are on the terminal
-	input   *InputBlock
-	inLine  bool    // streamed text or a question ends without a line break
-	section section // of what was written last
-	err     error   // the first failed write
+	inLine  bool     // streamed text or a question ends without a line break
+	section section  // of what was written last
+	err     error    // the first failed write
 }
 
 // section is a kind of output. Blank lines separate sections.
@@ -46,28 +44,10 @@ const (
 	sectionLines
 )
 
-// InputBlock is text the user edits, with the cursor in it, below all other output. Its rows are narrower than the terminal.
-type InputBlock struct {
-	Rows     []string // as they are written
-	Widths   []int    // of rows, in columns
-	Row, Col int      // of the cursor
-}
-
-// above returns the number of terminal lines above the cursor's. Rows that were written to a wider terminal take several lines:
-// terminals break them when they become narrower.
-func (b *InputBlock) above(width int) int {
-	n := b.Col / width
-	for _, w := range b.Widths[:b.Row] {
-		n += max(1, (w+width-1)/width)
-	}
-	return n
-}
-
 const (
-	defaultWidth  = 80
-	defaultHeight = 24
-	// maxLive is the maximum number of live lines. More would scroll a small terminal.
-	maxLive = 6
+	defaultWidth = 80
+	// MaxLive is the maximum number of live lines. More would scroll a small terminal.
+	MaxLive = 6
 )
 
 // NewScreen returns the screen of a process with these streams. env looks up the variables of its environment.
@@ -78,19 +58,14 @@ func NewScreen(stdin, stdout, stderr *os.File, env func(string) string) *Screen 
 		c.Out, c.fd = stdout, int(stdout.Fd())
 	}
 	dumb := env("TERM") == "dumb"
-	c.Live = (out || err) && !dumb && enableEscapes(c.fd)
-	c.Color = c.Live && env("NO_COLOR") == ""
+	c.Rich = (out || err) && !dumb && enableEscapes(c.fd)
+	c.Live = c.Rich
+	c.Color = c.Rich && env("NO_COLOR") == ""
 	c.Width = func() int {
 		if w, _, err := term.GetSize(c.fd); err == nil && w > 0 {
 			return w
 		}
 		return defaultWidth
-	}
-	c.Height = func() int {
-		if _, h, err := term.GetSize(c.fd); err == nil && h > 0 {
-			return h
-		}
-		return defaultHeight
 	}
 	return c
 }
@@ -137,49 +112,39 @@ func (c *Screen) Answered() {
 }
 
 // BottomLines replaces the live lines, which only terminals show.
-func (c *Screen) BottomLines(lines []string) {
+func (c *Screen) BottomLines(lines []string) { c.Flow(nil, lines) }
+
+// Flow writes lines of text and replaces the live lines, in one write, so that nothing flickers. If text is empty but not nil, the live lines
+// are text that follows later.
+func (c *Screen) Flow(text, bottom []string) {
 	if !c.Live {
-		return
+		bottom = nil
 	}
-	if over := len(lines) - maxLive; over > 0 {
-		lines = lines[over:]
+	if over := len(bottom) - MaxLive; over > 0 {
+		bottom = bottom[over:]
 	}
 	c.mu.Lock()
-	same := slices.Equal(c.bottom, lines)
+	same := slices.Equal(c.bottom, bottom)
 	c.mu.Unlock()
-	if !same {
-		c.update(func() { c.bottom = lines })
+	if same && text == nil {
+		return
 	}
-}
-
-// Edit replaces the edited text on the screen; nil removes it.
-func (c *Screen) Edit(b *InputBlock) {
 	c.update(func() {
-		if c.input == nil && b != nil {
-			c.endLine()
+		c.bottom = bottom
+		if text != nil && c.section != sectionText {
+			c.enter(sectionText)
 		}
-		c.input = b
-	})
-}
-
-// Entered leaves the edited text on the screen; further output follows below.
-func (c *Screen) Entered(b *InputBlock) {
-	c.update(func() {
-		c.input, c.section = nil, sectionLines
-		for _, row := range b.Rows {
-			c.buf.WriteString(row)
+		for _, line := range text {
+			c.buf.WriteString(line)
 			c.buf.WriteByte('\n')
 		}
 	})
 }
 
-// Control writes an invisible control sequence.
-func (c *Screen) Control(sequence string) { c.update(func() { c.buf.WriteString(sequence) }) }
-
 // Close removes the live lines and ends the line.
 func (c *Screen) Close() {
 	c.update(func() {
-		c.bottom, c.input = nil, nil
+		c.bottom = nil
 		c.endLine()
 	})
 }
@@ -189,6 +154,18 @@ func (c *Screen) Failed() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
+}
+
+// Divert writes to w instead of the terminal until restore is called.
+func (c *Screen) Divert(w io.Writer) (restore func()) {
+	set := func(to io.Writer) (was io.Writer) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		was, c.Out = c.Out, to
+		return was
+	}
+	was := set(w)
+	return func() { set(was) }
 }
 
 // Besides returns a writer to f that keeps the screen intact if both are the same terminal.
@@ -214,17 +191,10 @@ func (b *besidesWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// update erases the live lines and the input, calls f to write into the buffer, redraws them, and flushes the buffer in one write.
+// update erases the live lines, calls f to write into the buffer, redraws them, and flushes the buffer in one write.
 func (c *Screen) update(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.input != nil {
-		c.buf.WriteByte('\r')
-		if n := c.input.above(c.Width()); n > 0 {
-			fmt.Fprintf(&c.buf, "\x1b[%dA", n)
-		}
-		c.buf.WriteString("\x1b[J")
-	}
 	if c.drawn > 0 {
 		c.buf.WriteString(strings.Repeat("\x1b[1A\x1b[2K", c.drawn))
 		c.drawn = 0
@@ -238,28 +208,13 @@ func (c *Screen) update(f func()) {
 		}
 		c.drawn = len(c.bottom)
 	}
-	if c.input != nil {
-		c.input.draw(&c.buf)
-	}
 	c.flush()
-}
-
-// draw writes the rows and places the cursor in them.
-func (b *InputBlock) draw(to *bytes.Buffer) {
-	to.WriteString(strings.Join(b.Rows, "\n"))
-	if up := len(b.Rows) - 1 - b.Row; up > 0 {
-		fmt.Fprintf(to, "\x1b[%dA", up)
-	}
-	to.WriteByte('\r')
-	if b.Col > 0 {
-		fmt.Fprintf(to, "\x1b[%dC", b.Col)
-	}
 }
 
 // enter starts a section on a new line, after a blank line if the kind changes.
 func (c *Screen) enter(s section) {
 	c.endLine()
-	if c.section != s && c.section != sectionNone && c.Live {
+	if c.section != s && c.section != sectionNone && c.Rich {
 		c.buf.WriteByte('\n')
 	}
 	c.section = s
@@ -284,5 +239,5 @@ func (c *Screen) flush() {
 
 // ForStdout returns a screen that paints only what is printed to a terminal.
 func (c *Screen) ForStdout() *Screen {
-	return &Screen{Color: c.Color && c.Streams, Width: c.Width}
+	return &Screen{Color: c.Color && c.Streams, Rich: c.Rich && c.Streams, Width: c.Width}
 }

@@ -8,9 +8,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The requests that read and set how a terminal behaves.
-const getTermios, setTermios = unix.TIOCGETA, unix.TIOCSETA
-
 // DropInput discards input that was typed before a question.
 func DropInput(f *os.File) {
 	const input = 1 // FREAD

@@ -2,9 +2,10 @@ package terminal
 
 import (
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tenonhq/tenon/internal/markdown"
 	show "github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -29,6 +30,17 @@ func (c *Screen) Paint(s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
+// Style returns the looks of Markdown and diffs on the screen. Long words and lines of code are left to the terminal, so that they can be
+// copied whole.
+func (c *Screen) Style() markdown.Style {
+	style := markdown.Style{}
+	if c.Color {
+		style = markdown.Basic()
+	}
+	style.Overflow = true
+	return style
+}
+
 // Visible makes text from a model, a tool or a file, such as a name or a command, safe to print: it cannot control the terminal,
 // and nothing in it is hidden. Line breaks and tabs remain.
 func Visible(text string) string { return show.Text(text) }
@@ -45,65 +57,50 @@ func OneLine(text string) string {
 }
 
 // Fit shortens a line to a number of columns, not counting escape sequences. A shortened line ends in "…".
-func Fit(line string, columns int) string {
-	used, room := 0, -1 // room is the offset that leaves one column for the "…"
-	for i := 0; i < len(line); {
-		if n := escapeLength(line[i:]); n > 0 {
-			i += n
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(line[i:])
-		if used += RuneWidth(r); used > columns {
-			return line[:max(room, 0)] + "…" + reset(line)
-		}
-		i += n
-		if used < columns {
-			room = i
-		}
-	}
-	return line
-}
-
-func reset(line string) string {
-	if strings.Contains(line, "\x1b[") {
-		return "\x1b[0m"
-	}
-	return ""
-}
-
-// escapeLength returns the length of the SGR sequence at the start of s, or 0.
-func escapeLength(s string) int {
-	if !strings.HasPrefix(s, "\x1b[") {
-		return 0
-	}
-	if i := strings.IndexByte(s, 'm'); i > 0 {
-		return i + 1
-	}
-	return 0
-}
-
-// RuneWidth returns the width of a character in columns; if in doubt, the larger one.
-func RuneWidth(r rune) int {
-	switch {
-	case r < 0x80: // the most frequent case; the tables are slow
-		return 1
-	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
-		return 0
-	case r < 0x1100:
-		return 1
-	case r <= 0x115f, r >= 0x2e80 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3, r >= 0xf900 && r <= 0xfaff,
-		r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6,
-		r >= 0x1f300 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
-		return 2
-	}
-	return 1
-}
+func Fit(line string, columns int) string { return ansi.Truncate(line, columns, "…") }
 
 // Columns returns the width of text in columns.
-func Columns(s string) int {
-	n := 0
-	for _, r := range s {
-		n += RuneWidth(r)
+func Columns(text string) int { return ansi.StringWidth(text) }
+
+// Wrapped returns text about the work of the command as the screen shows it: on a terminal, long lines break at spaces.
+func (c *Screen) Wrapped(text string) string {
+	if !c.Rich {
+		return text
 	}
-	return n
+	return Wrap(text, c.Width()-1)
+}
+
+// Wrap breaks lines that are longer than a number of columns at spaces. The following lines are indented by two columns more. Longer words stay
+// whole. The looks of the text continue on the next line.
+func Wrap(text string, columns int) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		if Columns(line) > columns {
+			lines[i] = wrapLine(line, columns)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func wrapLine(line string, columns int) string {
+	body := strings.TrimLeft(line, " ")
+	indent := line[:len(line)-len(body)]
+	var b strings.Builder
+	b.WriteString(indent)
+	used, first := len(indent), true
+	for word := range strings.SplitSeq(body, " ") {
+		n := Columns(word)
+		switch {
+		case first:
+		case n > 0 && used+1+n > columns:
+			b.WriteString("\n" + indent + "  ")
+			used = len(indent) + 2
+		default:
+			b.WriteByte(' ')
+			used++
+		}
+		b.WriteString(word)
+		used, first = used+n, false
+	}
+	return b.String()
 }

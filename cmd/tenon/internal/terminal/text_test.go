@@ -39,7 +39,7 @@ func TestFit(t *testing.T) {
 		"longer":         {"abcde", 4, "abc…"},
 		"wide":           {"漢字漢", 4, "漢…"},
 		"wide exact":     {"漢字", 4, "漢字"},
-		"painted":        {"\x1b[1mab\x1b[0mcde", 4, "\x1b[1mab\x1b[0mc…\x1b[0m"},
+		"painted":        {"\x1b[1mab\x1b[0mcde", 4, "\x1b[1mab\x1b[0mc…"},
 		"painted, short": {"\x1b[1mab\x1b[0m", 2, "\x1b[1mab\x1b[0m"},
 		"one column":     {"ab", 1, "…"},
 		"empty":          {"", 3, ""},
@@ -48,6 +48,28 @@ func TestFit(t *testing.T) {
 			t.Parallel()
 			if have := Fit(c.in, c.columns); have != c.want {
 				t.Errorf("fit(%q, %d) = %q, want %q", c.in, c.columns, have, c.want)
+			}
+		})
+	}
+}
+
+func TestWrap(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ in, want string }{
+		"short":     {"a b", "a b"},
+		"words":     {"one two three four", "one two\n  three\n  four"},
+		"indented":  {"  one two three", "  one two\n    three"},
+		"long word": {"see https://example.com/ now", "see\n  https://example.com/\n  now"},
+		"a prompt":  {"one two 12: ", "one two\n  12: "},
+		"fits":      {"one two : ", "one two : "},
+		"painted":   {"\x1b[1mone two\x1b[0m three", "\x1b[1mone two\x1b[0m\n  three"},
+		"wide":      {"漢字 漢字 漢字", "漢字 漢字\n  漢字"},
+		"lines":     {"one two three\nfour", "one two\n  three\nfour"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if have := Wrap(c.in, 10); have != c.want {
+				t.Errorf("Wrap(%q) = %q, want %q", c.in, have, c.want)
 			}
 		})
 	}
@@ -64,11 +86,7 @@ func FuzzFit(f *testing.F) {
 		if strings.ContainsAny(line, "\n\r\x1b") {
 			t.Errorf("fit(%q) = %q: control characters", s, line)
 		}
-		width := 0
-		for _, r := range line {
-			width += RuneWidth(r)
-		}
-		if width > columns && utf8.ValidString(s) {
+		if width := Columns(line); width > columns && utf8.ValidString(s) {
 			t.Errorf("fit(%q, %d) = %q: %d columns", s, columns, line, width)
 		}
 	})

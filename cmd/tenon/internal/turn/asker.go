@@ -1,7 +1,6 @@
 package turn
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,13 +13,12 @@ import (
 const (
 	// maxAskLines is the maximum number of shown lines of a diff or a command; the rest is counted.
 	maxAskLines = 60
-	// maxAskArgs is the maximum length of shown arguments, in characters.
-	maxAskArgs = 600
 )
 
 // answerHost receives the user's answers.
 type answerHost interface {
 	ReplyPermission(id string, reply sdk.Reply, message string) error
+	AllowInSession(id string) error
 	ReplyQuestion(id string, answers [][]string) error
 }
 
@@ -35,6 +33,8 @@ type asker struct {
 	s    *terminal.Screen
 	keys *terminal.Keyboard
 	host answerHost
+	// directory is the one that shown paths are relative to.
+	directory string
 
 	queue   []ask
 	current ask
@@ -48,8 +48,8 @@ type ask interface {
 	take(a *asker, t typed) bool
 }
 
-func newAsker(s *terminal.Screen, keys *terminal.Keyboard, host answerHost) *asker {
-	return &asker{s: s, keys: keys, host: host}
+func newAsker(s *terminal.Screen, keys *terminal.Keyboard, host answerHost, directory string) *asker {
+	return &asker{s: s, keys: keys, host: host, directory: directory}
 }
 
 // asking reports whether a question is on the screen.
@@ -85,6 +85,9 @@ func (a *asker) drop(id string) {
 	a.queue = kept
 }
 
+// line writes a line that breaks at spaces.
+func (a *asker) line(text string) { a.s.Line(a.s.Wrapped(text)) }
+
 // withdraw removes all questions.
 func (a *asker) withdraw() {
 	a.queue, a.current = nil, nil
@@ -100,6 +103,7 @@ func (a *asker) next() {
 			continue
 		}
 		a.keys.Drop() // input from before the question must not answer it
+		a.s.BottomLines(nil)
 		a.current.show(a)
 		a.keys.Want()
 	}
@@ -149,88 +153,35 @@ type askPermission struct {
 func (q *askPermission) id() string { return q.request.ID }
 
 func (q *askPermission) show(a *asker) {
-	r := q.request
-	head := "permission " + a.s.Paint(terminal.Bold, terminal.Visible(r.Permission))
-	if r.Agent != "" {
-		head += a.s.Paint(terminal.Dim, " (agent "+terminal.Visible(r.Agent)+")")
+	asked := view.Asks(q.request, a.directory)
+	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, asked.Question))
+	for _, note := range asked.Notes {
+		a.line("  " + a.s.Paint(terminal.Dim, note))
 	}
-	if plugin, _ := r.Metadata["plugin"].(string); plugin != "" {
-		head += a.s.Paint(terminal.Dim, " (requested by plugin "+terminal.OneLine(plugin)+")")
+	var lines []string
+	if asked.Diff != "" {
+		style := a.s.Style()
+		lines = style.Diff(asked.Diff)
+	} else if asked.Body != "" {
+		lines = strings.Split(strings.TrimRight(asked.Body, "\n"), "\n")
 	}
-	a.s.Line(a.s.Paint(terminal.Yellow, "? ") + head)
-	if template, _ := r.Metadata["template"].(string); template != "" {
-		a.s.Line("  in the template of " + terminal.OneLine(template) + ", not requested by the model:")
-	}
-	if guarded, _ := r.Metadata["guarded"].(string); guarded != "" {
-		a.s.Line("  always asks: " + terminal.OneLine(guarded) + " is run by programs or controls agents")
-	}
-	for _, pattern := range r.Patterns {
-		a.s.Line("    " + strings.ReplaceAll(terminal.Visible(pattern), "\n", "\n    "))
-	}
-	if r.Verbatim != "" {
-		a.s.Line(a.s.Paint(terminal.Dim, "  shown in full, because it contains "+terminal.OneLine(r.Verbatim)))
-	}
-	if sandbox, _ := r.Metadata["sandbox"].(string); sandbox != "" {
-		a.s.Line("  " + a.s.Paint(terminal.Dim, terminal.OneLine(sandbox)))
-	}
-	if prompt, _ := r.Metadata["prompt"].(string); prompt != "" {
-		a.s.Line("  to the model " + terminal.OneLine(fmt.Sprint(r.Metadata["model"])) + ":")
-		for _, line := range clipLines(strings.Split(terminal.Visible(prompt), "\n")) {
-			a.s.Line("    " + line)
-		}
-	}
-	for _, line := range q.preview(a.s) {
-		a.s.Line("  " + line)
+	for _, line := range clipLines(lines) {
+		a.s.Line("    " + line)
 	}
 	q.prompt(a)
 }
 
 func (q *askPermission) prompt(a *asker) {
-	always := ""
-	if len(q.request.Always) > 0 {
-		always = "  [a]lways (" + terminal.Visible(q.request.Permission+" "+strings.Join(q.request.Always, ", ")) + ")"
+	options := []string{"[y] yes"}
+	if asked := view.Asks(q.request, a.directory); asked.Always != "" {
+		options = append(options, "[s] this session", "[a] always in this project: "+strings.ReplaceAll(asked.Always, "\n", " "))
 	}
-	a.s.Ask("  [o]nce" + always + "  [r]eject  reject with a [m]essage: ")
-}
-
-// preview returns the diff, the command, or else the arguments.
-func (q *askPermission) preview(s *terminal.Screen) []string {
-	r := q.request
-	if diff, ok := r.Metadata["diff"].(string); ok && diff != "" {
-		return diffLines(s, diff)
+	options = append(options, "[n] no", "[m] no, and say why")
+	text := "  " + strings.Join(options, "  ") + ": "
+	if a.s.Rich && terminal.Columns(text) >= a.s.Width() {
+		text = "  " + strings.Join(options, "\n  ") + ": "
 	}
-	var args map[string]json.RawMessage
-	if json.Unmarshal(r.Args, &args) != nil || len(args) == 0 {
-		return nil
-	}
-	var command string
-	if json.Unmarshal(args["command"], &command) == nil && command != "" {
-		if len(r.Patterns) == 1 && r.Patterns[0] == command {
-			return nil
-		}
-		return clipLines(strings.Split(terminal.Visible(command), "\n"))
-	}
-	if len(r.Patterns) == 1 && r.Patterns[0] != "*" {
-		return nil // a path or a URL needs no preview
-	}
-	return []string{s.Paint(terminal.Dim, view.Clip(terminal.OneLine(string(r.Args)), maxAskArgs))}
-}
-
-func diffLines(s *terminal.Screen, diff string) []string {
-	lines := clipLines(strings.Split(strings.TrimRight(terminal.Visible(diff), "\n"), "\n"))
-	for i, line := range lines {
-		switch {
-		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"):
-			lines[i] = s.Paint(terminal.Bold, line)
-		case strings.HasPrefix(line, "+"):
-			lines[i] = s.Paint(terminal.Green, line)
-		case strings.HasPrefix(line, "-"):
-			lines[i] = s.Paint(terminal.Red, line)
-		case strings.HasPrefix(line, "@@"):
-			lines[i] = s.Paint(terminal.Cyan, line)
-		}
-	}
-	return lines
+	a.s.Ask(text)
 }
 
 func clipLines(lines []string) []string {
@@ -257,13 +208,18 @@ func (q *askPermission) take(a *asker, t typed) bool {
 		return false
 	}
 	switch strings.ToLower(t.text) {
-	case "o", "once", "y", "yes":
+	case "y", "yes", "o", "once":
 		return reply(sdk.ReplyOnce, "")
+	case "s", "session":
+		if len(q.request.Always) > 0 {
+			_ = a.host.AllowInSession(q.request.ID) // as for reply
+			return true
+		}
 	case "a", "always":
 		if len(q.request.Always) > 0 {
 			return reply(sdk.ReplyAlways, "")
 		}
-	case "r", "reject", "n", "no":
+	case "n", "no", "r", "reject":
 		return reply(sdk.ReplyReject, "")
 	case "m", "message":
 		q.message = true
@@ -284,13 +240,13 @@ func (q *askQuestions) id() string { return q.request.ID }
 
 func (q *askQuestions) show(a *asker) {
 	question := &q.request.Questions[len(q.answers)]
-	a.s.Line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, terminal.Prose(question.Question)))
+	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, terminal.Prose(question.Question)))
 	for i, o := range question.Options {
 		line := fmt.Sprintf("  %d. %s", i+1, terminal.OneLine(o.Label))
 		if o.Description != "" {
 			line += a.s.Paint(terminal.Dim, " · "+terminal.OneLine(o.Description))
 		}
-		a.s.Line(line)
+		a.line(line)
 	}
 	q.prompt(a, question)
 }

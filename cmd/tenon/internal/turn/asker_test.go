@@ -15,6 +15,11 @@ import (
 // replies records the answers that reach the host.
 type replies struct{ list []string }
 
+func (r *replies) AllowInSession(id string) error {
+	r.list = append(r.list, id+" session")
+	return nil
+}
+
 func (r *replies) ReplyPermission(id string, reply sdk.Reply, message string) error {
 	r.list = append(r.list, strings.TrimSpace(id+" "+string(reply)+" "+message))
 	return nil
@@ -33,19 +38,55 @@ func (r *replies) ReplyQuestion(id string, answers [][]string) error {
 	return nil
 }
 
-// A question says whose request it is, whatever else is shown of the turn.
-func TestAskerSaysWho(t *testing.T) {
+// TestAskerShows holds that a question names the tool and its target in one sentence, says whose request it is, and shows the whole command
+// or diff.
+func TestAskerShows(t *testing.T) {
 	t.Parallel()
+	bash := func(metadata sdk.Object) sdk.PermissionRequest {
+		return sdk.PermissionRequest{Permission: "bash", Agent: "build", Patterns: []string{"git log"}, Always: []string{"git *"}, Metadata: metadata, Args: []byte(`{"command": "git log | cat"}`)}
+	}
+	const (
+		command = "    git log | cat\n"
+		options = "  [y] yes  [s] this session  [a] always in this project: bash git *  [n] no  [m] no, and say why: "
+		once    = "  [y] yes  [n] no  [m] no, and say why: "
+	)
 	for name, c := range map[string]struct {
-		metadata sdk.Object
-		want     string
+		request sdk.PermissionRequest
+		want    string
 	}{
-		"the model":  {sdk.Object{"template": ""}, "? permission bash (agent build)\n    git log\n"},
-		"a plugin":   {sdk.Object{"plugin": "x\x1b"}, "? permission bash (agent build) (requested by plugin x\\u{1b})\n    git log\n"},
-		"a guard":    {sdk.Object{"guarded": ".git"}, "? permission bash (agent build)\n  always asks: .git is run by programs or controls agents\n    git log\n"},
-		"confined":   {sdk.Object{"sandbox": "NOT confined: x\x1b"}, "? permission bash (agent build)\n    git log\n  NOT confined: x\\u{1b}\n"},
-		"sampling":   {sdk.Object{"plugin": "mcp.s", "model": "p/m", "prompt": "user: hi\x1b\nuser: you"}, "? permission bash (agent build) (requested by plugin mcp.s)\n    git log\n  to the model p/m:\n    user: hi\\u{1b}\n    user: you\n"},
-		"a template": {sdk.Object{"template": "/do (/p/do.md\u202e)"}, "? permission bash (agent build)\n  in the template of /do (/p/do.md\\u{202e}), not requested by the model:\n    git log\n"},
+		"a command": {bash(sdk.Object{"template": ""}), "? Allow bash to run this command?\n" + command + options},
+		"another agent": {
+			sdk.PermissionRequest{Permission: "bash", Agent: "plan", Patterns: []string{"a\x1b", "b"}},
+			"? Allow bash to run this command?\n  requested by the agent plan\n    a\\u{1b}\n    b\n" + once,
+		},
+		"a plugin":   {bash(sdk.Object{"plugin": "x\x1b"}), "? Allow bash to run this command?\n  requested by the plugin x\\u{1b}\n" + command + options},
+		"a guard":    {bash(sdk.Object{"guarded": ".git"}), "? Allow bash to run this command?\n  always asks: programs run .git, or it controls agents\n" + command + options},
+		"confined":   {bash(sdk.Object{"sandbox": "NOT confined: x\x1b"}), "? Allow bash to run this command?\n  NOT confined: x\\u{1b}\n" + command + options},
+		"a template": {bash(sdk.Object{"template": "/do (/p/do.md\u202e)"}), "? Allow bash to run this command?\n  requested by /do (/p/do.md\\u{202e}), not by the model\n" + command + options},
+		"sampling": {
+			sdk.PermissionRequest{Permission: "sampling", Patterns: []string{"mcp.s"}, Metadata: sdk.Object{"plugin": "mcp.s", "model": "p/m", "prompt": "user: hi\x1b\nuser: you"}},
+			"? Allow the plugin mcp.s to ask p/m?\n  requested by the plugin mcp.s\n    user: hi\\u{1b}\n    user: you\n" + once,
+		},
+		"an edit": {
+			sdk.PermissionRequest{Permission: "edit", Patterns: []string{"a.go"}, Metadata: sdk.Object{"tool": "write", "diff": "--- a.go\n+++ a.go\n@@ -1 +1 @@\n-x\n+\ty\n"}},
+			"? Allow write to change a.go?\n    --- a.go\n    +++ a.go\n    @@ -1 +1 @@\n    -x\n    +   y\n" + once,
+		},
+		"a file outside": {
+			sdk.PermissionRequest{Permission: "external_directory", Patterns: []string{"/etc/*"}, Metadata: sdk.Object{"tool": "read", "filepath": "/etc/passwd"}},
+			"? Allow read to use /etc/passwd, which is outside of the project?\n" + once,
+		},
+		"a server": {
+			sdk.PermissionRequest{Permission: "s_echo", Patterns: []string{"*"}, Metadata: sdk.Object{"tool": "s_echo", "server": "s"}, Args: []byte(`{"text": "hi\u202e"}`)},
+			"? Allow s_echo of the MCP server s to run?\n    text: hi\\u{202e}\n" + once,
+		},
+		"a loop": {
+			sdk.PermissionRequest{Permission: "doom_loop", Patterns: []string{"grep"}, Metadata: sdk.Object{"tool": "grep"}},
+			"? The model repeats the same calls of grep. Allow it to continue?\n" + once,
+		},
+		"a long command": {
+			sdk.PermissionRequest{Permission: "bash", Patterns: []string{"x"}, Args: []byte(`{"command": "` + strings.Repeat(`a\n`, maxAskLines+5) + `"}`)},
+			"? Allow bash to run this command?\n" + strings.Repeat("    a\n", maxAskLines) + "    … 5 more lines\n" + once,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,11 +97,9 @@ func TestAskerSaysWho(t *testing.T) {
 			}
 			defer in.Close()
 			defer typing.Close()
-			newAsker(&terminal.Screen{Out: &shown}, terminal.NewKeyboard(in), &replies{}).event(&sdk.Event{Properties: &sdk.PermissionRequest{
-				ID: "p1", Permission: "bash", Agent: "build", Patterns: []string{"git log"}, Metadata: c.metadata,
-			}})
-			if got, _, _ := strings.Cut(shown.String(), "  [o]nce"); got != c.want {
-				t.Errorf("the question is\n%s\nwant\n%s", got, c.want)
+			newAsker(&terminal.Screen{Out: &shown}, terminal.NewKeyboard(in), &replies{}, "/p").event(&sdk.Event{Properties: &c.request})
+			if diff := cmp.Diff(c.want, shown.String()); diff != "" {
+				t.Errorf("-want +have:\n%s", diff)
 			}
 		})
 	}
@@ -83,6 +122,8 @@ func TestAsker(t *testing.T) {
 	}{
 		"once":                {[]*sdk.Event{permission("p1")}, []typed{{text: "o"}}, []string{"p1 once"}},
 		"always":              {[]*sdk.Event{permission("p1", "ls *")}, []typed{{text: "ALWAYS"}}, []string{"p1 always"}},
+		"in the session":      {[]*sdk.Event{permission("p1", "ls *")}, []typed{{text: "s"}}, []string{"p1 session"}},
+		"session not offered": {[]*sdk.Event{permission("p1")}, []typed{{text: "s"}, {text: "n"}}, []string{"p1 reject"}},
 		"always not offered":  {[]*sdk.Event{permission("p1")}, []typed{{text: "a"}, {text: "r"}}, []string{"p1 reject"}},
 		"reject with message": {[]*sdk.Event{permission("p1")}, []typed{{text: "m"}, {text: "use git"}}, []string{"p1 reject use git"}},
 		"no message after all": {
@@ -131,7 +172,7 @@ func TestAsker(t *testing.T) {
 			defer in.Close()
 			defer typing.Close()
 			have := &replies{}
-			a := newAsker(&terminal.Screen{Out: &bytes.Buffer{}}, terminal.NewKeyboard(in), have)
+			a := newAsker(&terminal.Screen{Out: &bytes.Buffer{}}, terminal.NewKeyboard(in), have, "/p")
 			for _, e := range c.events {
 				a.event(e)
 			}
@@ -147,7 +188,7 @@ func TestAsker(t *testing.T) {
 				a.input(<-a.keys.Pieces)
 			}
 			if a.asking() {
-				t.Error("a question still stands")
+				t.Error("a question is still open")
 			}
 			if diff := cmp.Diff(c.want, have.list); diff != "" {
 				t.Errorf("answers (-want +have):\n%s", diff)

@@ -1,6 +1,7 @@
 package turn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
@@ -25,6 +27,7 @@ type Flags struct {
 	Schema                     string
 	files, plugins             []string
 	Resume, auto, Quiet, Watch bool
+	Raw                        bool
 	Fork                       bool
 	Chat                       bool          // set by "tenon chat": lines of stdin are prompts
 	Wait                       time.Duration // for MCP servers that were never started before
@@ -44,6 +47,7 @@ func (f *Flags) Register(cmd *cobra.Command) {
 	flags.StringVar(&f.Title, "title", "", "`title` of the new session")
 	flags.BoolVar(&f.auto, "auto", false, "allow everything that no rule denies, without asking")
 	flags.StringArrayVar(&f.plugins, "plugin", nil, "also load the plugin at this `path`: a package, a .wasm module or an executable; may be repeated")
+	flags.BoolVar(&f.Raw, "raw", false, "on a terminal: print Markdown unrendered and leave out tool output")
 	flags.BoolVar(&f.Quiet, "quiet", false, "print only the answer and errors")
 }
 
@@ -142,6 +146,11 @@ func Address(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput
 		if err := chooseModel(ctx, m, f, in); err != nil {
 			return nil, err
 		}
+		if name := cmp.Or(in.Model, m.Config().Model); name != "" && !f.Quiet {
+			if doubt := m.DoubtModel(ctx, name); doubt != nil {
+				m.Workspace.App.Screen.Line("note: " + terminal.Visible(doubt.Error()))
+			}
+		}
 		s, err = m.CreateSession(ctx, host.NewSession{Title: f.Title})
 	}
 	if err == nil && f.Fork {
@@ -159,34 +168,18 @@ func Address(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput
 
 // chooseModel chooses a model if neither flags nor configuration name one, and prints the choice and its reason.
 func chooseModel(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput) error {
-	if f.Model != "" || f.Command != "" || m.Config().Model != "" || agentModel(m, f.Agent) {
+	if f.Model != "" || f.Command != "" {
 		return nil
 	}
-	choice, err := m.DefaultModel(ctx)
-	if err != nil {
+	model, reason, err := frontend.Model(ctx, frontend.Local{Machine: m}, cmp.Or(f.Agent, m.Config().DefaultAgent, sdk.AgentBuild))
+	if err != nil || reason == "" { // it is configured
 		return err
 	}
-	in.Model = choice.Model.Ref().String()
+	in.Model = model
 	if screen := m.Workspace.App.Screen; !f.Quiet {
-		screen.Line(screen.Paint(terminal.Dim, fmt.Sprintf("using %s: %s", terminal.Visible(in.Model), terminal.Visible(choice.Reason))))
+		screen.Line(screen.Paint(terminal.Dim, screen.Wrapped(fmt.Sprintf("using %s: %s", terminal.Visible(model), terminal.Visible(reason)))))
 	}
 	return nil
-}
-
-// agentModel reports whether the agent defines its own model.
-func agentModel(m *cli.Machine, name string) bool {
-	if name == "" {
-		name = m.Config().DefaultAgent
-	}
-	if name == "" {
-		name = sdk.AgentBuild
-	}
-	for _, agent := range m.Agents() {
-		if agent.Name == name {
-			return agent.Model != nil
-		}
-	}
-	return false
 }
 
 // absolute returns the paths as absolute paths.

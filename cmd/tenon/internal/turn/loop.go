@@ -3,6 +3,7 @@ package turn
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"runtime/debug"
@@ -12,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -45,16 +47,19 @@ type Turn struct {
 	Machine *cli.Machine
 	Signals <-chan os.Signal
 	Quiet   bool
+	Raw     bool               // Markdown is not rendered
 	InChat  bool               // the turn belongs to a chat
+	Fresh   bool               // the session is new, and is deleted again if the model cannot be used or reached
 	Keys    *terminal.Keyboard // source of answers to questions; nil: questions are refused
 	// Begin finds or creates the session.
 	Begin func(context.Context) (*sdk.Session, error)
 	// Do runs the turn.
 	Do func(context.Context) (*sdk.MessageWithParts, error)
 
-	session  string // empty before Begin returned
-	streamed int    // bytes of text and arguments
-	usualGC  int    // the percentage of the collector to restore; 0: it was not changed
+	session  string          // empty before Begin returned
+	calls    map[string]bool // the finished tool calls; true: refused because no user could be asked
+	streamed int             // bytes of text and arguments
+	usualGC  int             // the percentage of the collector to restore; 0: it was not changed
 	view     display
 	asker    *asker // nil: there is no user to ask
 
@@ -75,7 +80,7 @@ func (t *Turn) Run(ctx context.Context) *view.Outcome {
 	}
 	t.session, t.view = s.ID, t.newView(s)
 	if t.Keys != nil {
-		t.asker = newAsker(t.app().Screen, t.Keys, t.Machine.Host)
+		t.asker = newAsker(t.app().Screen, t.Keys, t.Machine.Host, t.Machine.Workspace.Project.Directory)
 	}
 	return t.loop(ctx, sub.Events())
 }
@@ -116,7 +121,7 @@ func (t *Turn) newView(s *sdk.Session) display {
 	}
 	shown := &view.Turn{
 		Session: s, Directory: t.Machine.Workspace.Project.Directory, Retries: retryLimit(t.Machine.Config()),
-		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, InChat: t.InChat,
+		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, Raw: t.Raw, InChat: t.InChat,
 		Remedy: func(err error) (text, fix string, code int) {
 			f := words.Remedy(err)
 			return a.Mask.Clean(f.Err.Error()), f.Fix, f.Code
@@ -171,7 +176,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 			t.abort()
 		case o := <-ended:
 			t.drain(events)
-			return t.finish(o)
+			return t.finish(ctx, o)
 		}
 		t.checkView()
 	}
@@ -192,6 +197,7 @@ func (t *Turn) take(e sdk.Event) {
 			t.usualGC = debug.SetGCPercent(longAnswerGC)
 		}
 	}
+	t.count(&e)
 	if t.asker != nil {
 		t.asker.event(&e)
 		if t.asker.asking() {
@@ -248,6 +254,7 @@ func (t *Turn) drain(events <-chan sdk.Event) {
 			if !open {
 				return
 			}
+			t.count(&e)
 			t.view.Event(&e)
 		default:
 			return
@@ -255,7 +262,7 @@ func (t *Turn) drain(events <-chan sdk.Event) {
 	}
 }
 
-func (t *Turn) finish(o *view.Outcome) *view.Outcome {
+func (t *Turn) finish(ctx context.Context, o *view.Outcome) *view.Outcome {
 	if t.usualGC != 0 {
 		defer debug.SetGCPercent(t.usualGC)
 	}
@@ -268,8 +275,67 @@ func (t *Turn) finish(o *view.Outcome) *view.Outcome {
 		o.Err = cli.OutputError(t.broken)
 		return o
 	}
+	if t.Fresh && (host.Unreachable(o.Err) || errors.Is(o.Err, host.ErrModel)) {
+		t.discard(ctx, o)
+	}
+	refused := t.allRefused(o)
+	if t.app().JSON && refused != nil {
+		o.Err = refused
+	}
 	if err := t.view.Finish(o); err != nil && o.Err == nil {
 		o.Err = cli.OutputError(err)
 	}
+	if o.Err == nil {
+		o.Err = refused // the answer is printed before the error
+	}
 	return o
+}
+
+// count counts finished tool calls.
+func (t *Turn) count(e *sdk.Event) {
+	updated, ok := e.Properties.(*sdk.PartInfo)
+	if !ok {
+		return
+	}
+	if call, ok := updated.Part.(*sdk.ToolPart); ok && !call.State.Open() {
+		if t.calls == nil {
+			t.calls = map[string]bool{}
+		}
+		t.calls[call.ID] = call.State.Metadata["refusedBy"] == "headless"
+	}
+}
+
+// allRefused returns the error of a run whose tool calls were all refused because no user could be asked; nil for others.
+func (t *Turn) allRefused(o *view.Outcome) error {
+	if t.InChat || o.Err != nil || len(t.calls) == 0 {
+		return nil
+	}
+	for _, refused := range t.calls {
+		if !refused {
+			return nil
+		}
+	}
+	return cli.Fail(cli.ExitRefused, fmt.Errorf("every tool call was refused (%d)", len(t.calls)),
+		"allow them with rules under permission in tenon.json, or with --auto; tenon session show prints the calls")
+}
+
+// discard deletes the session of a turn without an answer, so that a wrong address leaves nothing behind.
+func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
+	messages, err := t.Machine.Store.Messages(ctx, t.session, store.Page{})
+	if err != nil {
+		return
+	}
+	for i := range messages {
+		if _, ok := messages[i].Info.(*sdk.AssistantMessage); ok && view.AnswerText(&messages[i]) != "" {
+			return
+		}
+	}
+	if len(t.calls) > 0 {
+		return
+	}
+	if err := t.Machine.Store.Delete(ctx, t.session); err != nil {
+		t.app().Log.Debug("session without an answer kept", "session", t.session, "err", err)
+		return
+	}
+	o.Message = nil // no session to continue
 }

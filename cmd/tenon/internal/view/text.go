@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -21,14 +20,15 @@ const (
 	silence = 2 * time.Second
 )
 
-// Text shows a turn as text. On a terminal, the answer appears as it arrives, with the tool calls in between. Otherwise, each
-// tool call is a line on stderr, and at the end the answer goes to stdout.
+// Text shows a turn as text. On a terminal, the answer appears as it arrives, block by block, with the tool calls in between. The block that
+// is not complete is shown in the live lines. Otherwise, each tool call is a line on stderr, and at the end the answer goes to stdout.
 type Text struct {
 	s      *terminal.Screen
 	answer io.Writer // stdout
 	footer io.Writer // stderr
 	turn   *Turn
 	quiet  bool
+	rich   bool // Markdown is rendered, and the output of tools is shown
 	f      *follower
 	now    func() time.Time
 
@@ -40,26 +40,6 @@ type Text struct {
 	retry    *sdk.SessionStatus
 	asked    time.Time // when the pending model request was sent; zero if none is pending
 	refused  int       // calls refused because there is no user to ask
-}
-
-// streamed is a text part that is being streamed.
-type streamed struct {
-	id      string
-	written interface { // a hash of the text so far, because the text may be long
-		io.Writer
-		Sum(b []byte) []byte
-	}
-}
-
-func newStreamed(id string) *streamed { return &streamed{id: id, written: sha256.New()} }
-
-func (s *streamed) write(text string) { _, _ = io.WriteString(s.written, text) } // a hash never fails
-
-// is reports whether the streamed text equals text.
-func (s *streamed) is(text string) bool {
-	whole := newStreamed(s.id)
-	whole.write(text)
-	return bytes.Equal(whole.written.Sum(nil), s.written.Sum(nil))
 }
 
 // thought is reasoning that is being streamed. Only its end is shown and kept.
@@ -88,7 +68,7 @@ type openCall struct {
 // footer. quiet leaves only the answer.
 func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet bool) *Text {
 	return &Text{
-		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, f: newFollower(turn.Session.ID), now: time.Now,
+		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, rich: s.Streams && s.Rich && !turn.Raw, f: newFollower(turn.Session.ID), now: time.Now,
 		calls: map[string]*openCall{}, finished: map[string]bool{},
 	}
 }
@@ -127,12 +107,12 @@ func (v *Text) Event(e *sdk.Event) {
 	}
 }
 
-// template shows a shell command in the template of a command before permission for it is requested.
+// template shows a shell command in the template of a command before permission for it is requested; not one that the user typed.
 func (v *Text) template(p sdk.Object) {
 	from, _ := p["template"].(string)
 	input, _ := p["input"].(json.RawMessage)
 	var args struct{ Command string }
-	if from == "" || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
+	if !strings.HasPrefix(from, "/") || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
 		return
 	}
 	v.line(v.s.Paint(terminal.Dim, terminal.Visible(from)+" runs "+terminal.OneLine(args.Command)))
@@ -141,16 +121,23 @@ func (v *Text) template(p sdk.Object) {
 // line writes a line, unless only the answer is wanted.
 func (v *Text) line(text string) {
 	if !v.quiet {
-		v.s.Line(text)
+		v.s.Line(v.wrap(text))
 	}
+}
+
+// wrap breaks a line about the turn at spaces if it is shown on a terminal.
+func (v *Text) wrap(text string) string {
+	if !v.rich {
+		return text
+	}
+	return terminal.Wrap(text, v.columns())
 }
 
 func (v *Text) delta(d *sdk.PartDelta) {
 	v.heard()
 	switch {
 	case v.text != nil && d.PartID == v.text.id:
-		v.text.write(d.Delta)
-		v.s.Stream(terminal.Prose(d.Delta))
+		v.write(d.Delta)
 	case v.thinking != nil && d.PartID == v.thinking.id:
 		v.thinking.write(d.Delta)
 	case d.Field == "raw":
@@ -196,32 +183,6 @@ func (v *Text) heard() {
 // waits reports whether the wait for the model is long enough to be shown.
 func (v *Text) waits(now time.Time) bool { return !v.asked.IsZero() && now.Sub(v.asked) >= silence }
 
-// textPart starts or ends a block of the answer.
-func (v *Text) textPart(p *sdk.TextPart) {
-	closed := p.Time != nil && p.Time.End != 0
-	if v.text == nil || v.text.id != p.ID {
-		if closed && p.Ignored || v.finished[p.ID] {
-			return
-		}
-		v.text = newStreamed(p.ID)
-		v.text.write(p.Text)
-		v.s.Stream(terminal.Prose(p.Text))
-	}
-	if !closed {
-		return
-	}
-	same := v.text.is(p.Text)
-	v.text = nil
-	v.finished[p.ID] = true
-	if !p.Ignored && !same {
-		v.line(v.s.Paint(terminal.Dim, "a plugin changed this text; it now reads:"))
-		v.s.Stream(terminal.Prose(p.Text))
-	}
-	if !strings.HasSuffix(p.Text, "\n") {
-		v.s.Stream("\n")
-	}
-}
-
 // reasoningPart shows the beginning of finished reasoning.
 func (v *Text) reasoningPart(p *sdk.ReasoningPart) {
 	if p.Time.End == 0 {
@@ -264,7 +225,13 @@ func (v *Text) toolPart(p *sdk.ToolPart) {
 		v.refused++
 	}
 	v.draw()
-	v.line(toolLine(v.s, p, v.turn.Directory, v.f.depth(p.SessionID)))
+	depth := v.f.depth(p.SessionID)
+	v.line(toolLine(v.s, p, v.turn.Directory, depth, v.rich))
+	if v.rich && depth == 0 {
+		for _, line := range outputLines(v.s, p, v.columns()) {
+			v.line(line)
+		}
+	}
 }
 
 func (v *Text) status(p *sdk.SessionStatusInfo) {
@@ -275,7 +242,8 @@ func (v *Text) status(p *sdk.SessionStatusInfo) {
 		}
 		return
 	}
-	v.text, v.thinking, v.asked = nil, nil, time.Time{}
+	v.endText()
+	v.thinking, v.asked = nil, time.Time{}
 	status := p.Status
 	if p.SessionID == v.f.root {
 		v.retry = &status
@@ -316,61 +284,27 @@ func TodoLine(s *terminal.Screen, list []sdk.Todo) string {
 	return fmt.Sprintf("tasks %d/%d: %s", done, len(list), strings.Join(items, "  "))
 }
 
-// Tick redraws the live lines.
-func (v *Text) Tick(now time.Time) {
-	if v.thinking != nil || len(v.order) > 0 || v.retry != nil || v.waits(now) {
-		v.draw()
-	}
-}
-
-// draw shows running work in the live lines.
-func (v *Text) draw() {
-	if !v.s.Live || v.quiet {
-		return
-	}
-	now := v.now()
-	var lines []string
-	if v.thinking != nil {
-		tail := terminal.OneLine(v.thinking.tail)
-		if r := []rune(tail); len(r) > reasoningLength {
-			tail = "…" + string(r[len(r)-reasoningLength:])
-		}
-		lines = append(lines, v.s.Paint(terminal.Dim, "thinking "+tail))
-	}
-	for _, id := range v.order {
-		c := v.calls[id]
-		lines = append(lines, runningLine(v.s, c.part, c.received, v.turn.Directory, v.f.depth(c.part.SessionID), now))
-	}
-	if v.waits(now) {
-		lines = append(lines, v.s.Paint(terminal.Dim, "waiting for the model · "+Duration(roughly(now.Sub(v.asked)))))
-	}
-	if v.retry != nil {
-		wait := max(time.UnixMilli(v.retry.Next).Sub(now), 0)
-		lines = append(lines, v.s.Paint(terminal.Dim, "next attempt in "+Duration(roughly(wait))))
-	}
-	v.s.BottomLines(lines)
-}
-
 // Finish writes the answer if it was not streamed, and the figures of the turn.
 func (v *Text) Finish(o *Outcome) error {
+	v.endText()
 	v.s.BottomLines(nil)
 	if err := v.writeAnswer(o); err != nil {
 		return err
 	}
-	if v.quiet || o.Message == nil {
+	if v.quiet || o.Message == nil || o.Message.Info.Role() == sdk.RoleUser { // without an answer
 		return v.s.Failed()
 	}
 	if v.refused > 0 {
 		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows the rule that would allow it\n", was(v.refused, "tool call"))
 	}
 	if a, ok := o.Message.Info.(*sdk.AssistantMessage); ok && a.Finish == sdk.FinishLength && o.Err == nil {
-		remedy := `tenon run -c "go on" continues it`
+		remedy := `tenon run -c "continue"`
 		if v.turn.InChat {
-			remedy = `"go on" continues it`
+			remedy = `"continue"`
 		}
-		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; "+remedy)
+		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; get the rest with "+remedy)
 	}
-	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.figures(o)))
+	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.wrap(v.figures(o))))
 	return v.s.Failed()
 }
 
@@ -430,7 +364,11 @@ func (v *Text) figures(o *Outcome) string {
 		words = append(words, Money(t.cost))
 	}
 	words = append(words, Duration(o.Took.Round(time.Millisecond)))
-	if !v.turn.InChat {
+	switch {
+	case v.turn.InChat:
+	case v.rich:
+		words = append(words, "continue with: tenon run -c")
+	default:
 		words = append(words, "continue: tenon run -s "+v.f.root)
 	}
 	return strings.Join(words, " · ")

@@ -29,8 +29,8 @@ var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 // subjectKeys are the arguments that describe the subject of a call, the most specific first.
 var subjectKeys = [...]string{"command", "filePath", "file_path", "path", "url", "pattern", "query", "description", "name"}
 
-// subject describes in a few words what a tool call is about.
-func subject(s *sdk.ToolState, directory string) string {
+// Subject describes in a few words what a tool call is about. Paths below directory are relative to it.
+func Subject(s *sdk.ToolState, directory string) string {
 	args := map[string]string{}
 	jsontext.EachField(s.Input, func(key, raw []byte) bool {
 		if raw[0] == '"' {
@@ -79,22 +79,24 @@ func relative(path, directory string) string {
 	return path
 }
 
-// details returns the figures of a finished call: changed lines, exit code, last line of output.
+// details returns the figures of a finished call: changed lines, exit code.
 func details(s *sdk.ToolState) []string {
 	var out []string
 	if diff, _ := s.Metadata["diff"].(string); diff != "" {
 		added, removed := CountLines(diff)
 		out = append(out, fmt.Sprintf("+%d -%d", added, removed))
 	}
-	if code, ok := number(s.Metadata["exit"]); ok {
-		if code != 0 {
-			out = append(out, fmt.Sprintf("exit %d", code))
-		}
-		if last := lastLine(s.Metadata); last != "" {
-			out = append(out, last)
-		}
+	if failed(s) {
+		code, _ := Number(s.Metadata["exit"])
+		out = append(out, fmt.Sprintf("exit %d", code))
 	}
 	return out
+}
+
+// failed reports whether a call ran a program that failed.
+func failed(s *sdk.ToolState) bool {
+	code, ok := Number(s.Metadata["exit"])
+	return ok && code != 0
 }
 
 // CountLines counts the lines that a unified diff of any number of files adds and removes.
@@ -126,8 +128,8 @@ func lastLine(metadata sdk.Object) string {
 	return Clip(terminal.OneLine(output), SubjectLength)
 }
 
-// number reads a number of metadata: a Go value in the process of the call, else decoded JSON.
-func number(v any) (int64, bool) {
+// Number reads a number of metadata: a Go value in the process of the call, else decoded JSON.
+func Number(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
 		return int64(v), true
@@ -142,29 +144,106 @@ func number(v any) (int64, bool) {
 	return 0, false
 }
 
-// toolLine returns the line of a finished call.
-func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int) string {
+// toolLine returns the line of a finished call. If rich, the output follows below, and a failed program is marked; otherwise, the line
+// ends with the last line of the output.
+func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int, rich bool) string {
 	s := &p.State
 	mark, name := c.Paint(terminal.Green, "✓"), terminal.Visible(p.Tool)
-	if s.Status == sdk.ToolError {
+	switch {
+	case s.Status == sdk.ToolError:
 		mark = c.Paint(terminal.Red, "✗")
+	case rich && failed(s):
+		mark = c.Paint(terminal.Yellow, "!")
 	}
 	words := []string{strings.Repeat("  ", depth) + mark, c.Paint(terminal.Bold, name)}
-	if subject := subject(s, directory); subject != "" {
+	if subject := Subject(s, directory); subject != "" {
 		words = append(words, subject)
 	}
 	notes := details(s)
+	if _, ran := Number(s.Metadata["exit"]); ran && !rich {
+		if last := lastLine(s.Metadata); last != "" {
+			notes = append(notes, last)
+		}
+	}
 	if s.Time.End > s.Time.Start {
 		notes = append(notes, Duration(time.Duration(s.Time.End-s.Time.Start)*time.Millisecond))
 	}
 	if len(notes) > 0 {
-		words = append(words, c.Paint(terminal.Dim, "· "+strings.Join(notes, " · ")))
+		look := terminal.Dim
+		if rich && failed(s) {
+			look = terminal.Yellow
+		}
+		words = append(words, c.Paint(look, "· "+strings.Join(notes, " · ")))
 	}
 	line := strings.Join(words, " ")
 	if s.Status == sdk.ToolError {
 		line += "\n" + strings.Repeat("  ", depth+1) + c.Paint(terminal.Red, Clip(terminal.OneLine(s.Error), errorLength))
 	}
 	return line
+}
+
+const (
+	// headLines and tailLines are the numbers of shown lines of a tool's output: its beginning and its end.
+	headLines, tailLines = 4, 4
+	// diffLength is the number of shown lines of a change.
+	diffLength = 20
+	// outputIndent is before each shown line of output.
+	outputIndent = "    "
+)
+
+// outputLines returns the first and last lines of the output of a finished call, or the change it made, for below its line.
+func outputLines(c *terminal.Screen, p *sdk.ToolPart, width int) []string {
+	s := &p.State
+	var lines []string
+	if diff, _ := s.Metadata["diff"].(string); diff != "" {
+		style := c.Style()
+		lines = style.Diff(diff)
+		if len(lines) > diffLength {
+			lines = append(lines[:diffLength:diffLength], c.Paint(terminal.Dim, "… "+Plural(len(lines)-diffLength, "more line")))
+		}
+	} else if s.Status == sdk.ToolCompleted && showsOutput(p) {
+		for _, line := range excerpt(s) {
+			lines = append(lines, c.Paint(terminal.Dim, line))
+		}
+	}
+	for i, line := range lines {
+		lines[i] = outputIndent + terminal.Fit(line, max(width-len(outputIndent), 1))
+	}
+	return lines
+}
+
+// showsOutput reports whether the output of a call tells a user more than its line does: not a file that was read, nor a list that is shown in
+// another way.
+func showsOutput(p *sdk.ToolPart) bool {
+	switch p.Tool {
+	case "read", "write", "edit", "apply_patch", "todowrite", "task", "skill", "question", "webfetch", "tool_search":
+		return false
+	}
+	return true
+}
+
+// excerpt returns the first and last lines of a call's output, safe to print.
+func excerpt(s *sdk.ToolState) []string {
+	output, ok := s.Metadata["output"].(string)
+	if !ok {
+		output = s.Output
+	}
+	output = strings.Trim(sgr.ReplaceAllString(output, ""), "\n")
+	if strings.TrimSpace(output) == "" {
+		return nil
+	}
+	lines := strings.Split(output, "\n")
+	hidden := len(lines) - headLines - tailLines
+	if hidden > 1 { // a mark takes a line too
+		mark := "… " + Plural(hidden, "line")
+		lines = slices.Concat(lines[:headLines], []string{mark}, lines[len(lines)-tailLines:])
+	}
+	for i, line := range lines {
+		line = strings.TrimRight(line, "\r")
+		line = line[strings.LastIndexByte(line, '\r')+1:] // the last state of a progress bar
+		lines[i] = strings.ReplaceAll(terminal.Visible(Clip(line, argumentLength)), "\t", "    ")
+	}
+	return lines
 }
 
 // runningLine returns the live line of a running call.
@@ -175,7 +254,7 @@ func runningLine(c *terminal.Screen, p *sdk.ToolPart, received int, directory st
 		words = append(words, c.Paint(terminal.Dim, fmt.Sprintf("%d bytes of arguments", received)))
 		return strings.Join(words, " ")
 	}
-	if subject := subject(s, directory); subject != "" {
+	if subject := Subject(s, directory); subject != "" {
 		words = append(words, subject)
 	}
 	var notes []string

@@ -15,6 +15,7 @@ type Turn struct {
 	Clean       func(string) string // removes secrets from the text of an error
 	// Remedy returns the text without secrets, the remedy, and the exit code of an error that ends the turn.
 	Remedy func(error) (text, fix string, code int)
+	Raw    bool // Markdown is printed as it is, and tool output is not shown
 	InChat bool // the turn belongs to a chat, which prints at its end how to continue
 }
 

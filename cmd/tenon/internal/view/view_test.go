@@ -28,7 +28,7 @@ func TestViews(t *testing.T) {
 	}
 	for _, file := range files {
 		events := readEvents(t, file)
-		for name, show := range map[string]func([]sdk.Event) string{"terminal": onTerminal, "piped": piped, "quiet": quietly, "json": asJSON} {
+		for name, show := range map[string]func([]sdk.Event) string{"terminal": onTerminal, "plain": plainly, "raw": raw, "piped": piped, "quiet": quietly, "json": asJSON} {
 			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				golden(t, strings.TrimSuffix(file, ".events")+"."+name+".golden", show(events))
@@ -99,11 +99,35 @@ func outcomeOf(events []sdk.Event) *Outcome {
 // onTerminal returns what a terminal with colours gets; escape characters are written as ␛.
 func onTerminal(events []sdk.Event) string {
 	var out bytes.Buffer
-	s := &terminal.Screen{Color: true, Live: true, Streams: true, Out: &out, Width: func() int { return 60 }}
+	s := &terminal.Screen{Color: true, Rich: true, Live: true, Streams: true, Out: &out, Width: func() int { return 60 }}
 	v := NewText(s, &out, &out, shownTurn(), false)
 	play(v, events)
 	s.Close()
 	return strings.ReplaceAll(out.String(), "\x1b", "␛")
+}
+
+// plainly returns what a terminal without colours gets from a chat, which only appends.
+func plainly(events []sdk.Event) string {
+	var out bytes.Buffer
+	s := &terminal.Screen{Rich: true, Streams: true, Out: &out, Width: func() int { return 60 }}
+	turn := shownTurn()
+	turn.InChat = true
+	v := NewText(s, &out, &out, turn, false)
+	play(v, events)
+	s.Close()
+	return out.String()
+}
+
+// raw returns what a terminal gets with --raw.
+func raw(events []sdk.Event) string {
+	var out bytes.Buffer
+	s := &terminal.Screen{Rich: true, Streams: true, Out: &out, Width: func() int { return 60 }}
+	turn := shownTurn()
+	turn.Raw = true
+	v := NewText(s, &out, &out, turn, false)
+	play(v, events)
+	s.Close()
+	return out.String()
 }
 
 // piped returns what stderr and stdout get without a terminal.

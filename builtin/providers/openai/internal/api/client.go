@@ -2,7 +2,9 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -59,13 +61,16 @@ const (
 	Azure      = "@ai-sdk/azure"
 )
 
+// MistralCallID is the length of the call IDs that Mistral's models accept; they are alphanumeric.
+const MistralCallID = 9
+
 // noTopK are the packages whose servers refuse top_k.
 func noTopK() []string {
 	return []string{Mistral, Copilot, Azure, "@ai-sdk/openai", "@ai-sdk/xai", "@ai-sdk/groq", "@ai-sdk/cerebras", "@ai-sdk/amazon-bedrock/mantle"}
 }
 
-// Open checks the options of a provider. It does not use the network.
-func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*Client, error) {
+// Open checks the options of a provider and returns the client of a format. It does not use the network.
+func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, format func(*Client) sdk.ModelClient) (sdk.ModelClient, error) {
 	s := Settings{IncludeUsage: info.NPM != Mistral, ReasoningField: ReasoningAuto, OutputLimit: true, NPM: info.NPM, schemas: schemas{&sync.Mutex{}, map[string]json.RawMessage{}}}
 	r := wire.NewOptions(&info)
 	if err := s.azure.setup(&info, r); err != nil {
@@ -76,7 +81,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 	}
 	s.CacheKey = s.OpenAI || slices.Contains(cacheKeys(), info.NPM)
 	if info.NPM == Mistral {
-		s.CallIDLength = 9
+		s.CallIDLength = MistralCallID
 	}
 	wire.Read(r, "setCacheKey", wire.Bool(), &s.CacheKey)
 	wire.Read(r, "includeUsage", wire.Bool(), &s.IncludeUsage)
@@ -93,6 +98,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 	maps.Copy(headers, introduction(info.NPM))
 	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
 	if info.NPM == Copilot {
+		headers["X-GitHub-Api-Version"] = wire.CopilotVersion
 		enterprise := ""
 		if wire.Read(r, "enterpriseUrl", wire.String(), &enterprise); enterprise != "" {
 			info.BaseURL = "https://copilot-api." + wire.Domain(enterprise)
@@ -106,7 +112,16 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (*
 	if err != nil {
 		return nil, err
 	}
-	return &Client{Conn: conn, Settings: s}, nil
+	return format(&Client{Conn: conn, Settings: s}), nil
+}
+
+// Ask sends a request to the path of a format and passes on the answer.
+func (c *Client) Ask(ctx context.Context, path string, req *sdk.ModelRequest, encode func(*sdk.ModelRequest) ([]byte, error), decoder func(*wire.Answer) wire.Decoder, sink func(sdk.StreamEvent) error) error {
+	body, err := encode(req)
+	if err != nil {
+		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
+	}
+	return c.Conn.Stream(ctx, &wire.Request{Path: c.Path(path, &req.Model), Body: body, Headers: c.Headers(req), Decoder: decoder}, sink)
 }
 
 // introduction returns the headers by which gateways list the programs that use them.

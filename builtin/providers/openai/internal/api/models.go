@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -32,6 +33,43 @@ type listedModel struct {
 		Context float64 `json:"n_ctx"`       // llama.cpp: as configured at its start
 		Trained float64 `json:"n_ctx_train"` // maximum of the model
 	} `json:"meta"`
+
+	copilotModel
+}
+
+// copilotModel has the fields that only GitHub Copilot adds.
+type copilotModel struct {
+	Capabilities struct {
+		Type   string `json:"type"` // chat, embeddings or completion
+		Limits struct {
+			Context float64 `json:"max_context_window_tokens"`
+			Prompt  float64 `json:"max_prompt_tokens"`
+			Output  float64 `json:"max_output_tokens"`
+		} `json:"limits"`
+	} `json:"capabilities"`
+	Endpoints []string `json:"supported_endpoints"`
+	Picker    *bool    `json:"model_picker_enabled"` // false: not for users
+	Policy    struct {
+		State string `json:"state"` // disabled: the user's organization does not allow it
+	} `json:"policy"`
+}
+
+// offered reports whether the user can choose the model.
+func (m *copilotModel) offered() bool {
+	kind := m.Capabilities.Type
+	return (kind == "" || kind == "chat") && (m.Picker == nil || *m.Picker) && m.Policy.State != "disabled"
+}
+
+// serve sets the wire format that the model's endpoints ask for, in the order in which opencode prefers them.
+func (m *copilotModel) serve(out *sdk.Model, base string) {
+	switch {
+	case slices.Contains(m.Endpoints, "/v1/messages"):
+		out.Protocol, out.BaseURL = "anthropic-messages", strings.TrimSuffix(base, "/")+"/v1"
+	case slices.Contains(m.Endpoints, "/responses"):
+		out.Protocol = "openai-responses"
+	case slices.Contains(m.Endpoints, "/chat/completions"):
+		out.Protocol = "openai-chat"
+	}
 }
 
 // ListModels requests the server's models and keeps their order. It omits models that the listing marks as not
@@ -46,7 +84,9 @@ func (c *Client) ListModels(ctx context.Context) ([]sdk.Model, error) {
 		models = make([]sdk.Model, 0, len(listed))
 		for i := range listed {
 			if m := &listed[i]; m.chats() {
-				models = append(models, m.model(c.Info.ID))
+				model := m.model(c.Info.ID)
+				m.serve(&model, c.Info.BaseURL)
+				models = append(models, model)
 			}
 		}
 		return nil
@@ -82,13 +122,14 @@ func (m *listedModel) chats() bool {
 	case "embedding", "embeddings", "image", "moderation", "rerank", "audio", "video", "transcribe":
 		return false
 	}
-	return m.ID != "" && !strings.Contains(strings.ToLower(m.ID), "embed")
+	return m.offered() && m.ID != "" && !strings.Contains(strings.ToLower(m.ID), "embed")
 }
 
 func (m *listedModel) model(provider string) sdk.Model {
-	context := cmp.Or(max(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.Meta.Context), m.Meta.Trained)
+	limits := &m.Capabilities.Limits
+	context := cmp.Or(max(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.Meta.Context, limits.Context), m.Meta.Trained)
 	return sdk.Model{
 		ID: m.ID, ProviderID: provider, Name: cmp.Or(m.Name, m.ID), ToolCall: true, Temperature: true,
-		Limit: sdk.ModelLimit{Context: wire.Count(context), Output: wire.Count(m.MaxOutput)},
+		Limit: sdk.ModelLimit{Context: wire.Count(context), Input: wire.Count(limits.Prompt), Output: wire.Count(max(m.MaxOutput, limits.Output))},
 	}
 }

@@ -1,0 +1,252 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// defaultURL is the list of models.dev, see its README, "API".
+	defaultURL = "https://models.dev/api.json"
+	// maxList is the maximum size of the list in bytes; it has 5 MB in 2026.
+	maxList = 64 << 20
+	// refreshInterval is the time between two attempts, successful or not. Prices change on few days, and the list has 0.4 MB compressed.
+	refreshInterval = 24 * time.Hour
+	// refreshTimeout limits one attempt.
+	refreshTimeout = time.Minute
+	// cacheName is the file in the cache directory. Its lock file, with .lock, has the time of the latest attempt.
+	cacheName = "models.zip"
+)
+
+// refresher keeps a newer archive of models in the cache directory.
+type refresher struct {
+	url  string // empty: never refresh
+	path string // of the archive; empty before Start
+	log  *slog.Logger
+
+	ctx     context.Context // ends in stop; bounds the refresh
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	cached  func() []byte // the archive of an earlier refresh; nil without one
+}
+
+func (r *refresher) start(ctx context.Context, h sdk.Host) {
+	r.log, r.path = h.Logger(), filepath.Join(h.Project().CacheDir, cacheName)
+	if reader, ok := h.(sdk.ConfigReader); ok && h.Project().CacheDir != "" {
+		if c := reader.Config().Catalog; c.Refresh == nil || *c.Refresh {
+			r.url = cmp.Or(c.URL, defaultURL)
+		}
+	}
+	r.cached = sync.OnceValue(r.read)
+	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+}
+
+func (r *refresher) stop() {
+	if r.cancel != nil {
+		r.cancel()
+	}
+	r.running.Wait()
+}
+
+// RefreshCatalog starts a refresh unless one was attempted less than refreshInterval ago.
+func (r *refresher) RefreshCatalog() {
+	if r.url == "" || r.ctx == nil || r.ctx.Err() != nil {
+		return
+	}
+	if last, err := os.Stat(r.path + ".lock"); err == nil && time.Since(last.ModTime()) < refreshInterval {
+		return
+	}
+	r.running.Go(func() { // ends with r.ctx at the latest; stop waits for it
+		err := r.refresh()
+		switch {
+		case r.ctx.Err() != nil:
+		case err != nil:
+			r.log.Debug("catalog not refreshed", "url", r.url, "err", err)
+		default:
+			r.log.Debug("catalog refreshed", "url", r.url)
+		}
+	})
+}
+
+// refresh replaces the archive, unless another process does.
+func (r *refresher) refresh() error {
+	if err := os.MkdirAll(filepath.Dir(r.path), 0o700); err != nil {
+		return err
+	}
+	lock := flock.New(r.path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+	defer lock.Close() // which unlocks it
+	if ok, err := lock.TryLock(); !ok || err != nil {
+		return err
+	}
+	content, err := r.fetch()
+	attempt := time.Now()
+	if r.ctx.Err() != nil {
+		attempt = time.Unix(0, 0) // interrupted: the next process tries again
+	}
+	if err = errors.Join(err, os.Chtimes(lock.Path(), attempt, attempt)); err != nil {
+		return err
+	}
+	return atomicfile.Write(r.path, content, atomicfile.Options{})
+}
+
+// fetch returns the archive of the current list.
+func (r *refresher) fetch() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(r.ctx, refreshTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "tenon")
+	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}
+	client := &http.Client{Transport: transport, CheckRedirect: httpx.CheckRedirect(3, "catalog.url")}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("status %s", res.Status)
+	}
+	data, err := httpx.ReadAll(res.Body, maxList)
+	if err != nil {
+		return nil, err
+	}
+	return repack(data)
+}
+
+// repack returns the archive of a list: only providers of the snapshot, only models that DecodeModels accepts, and of these neither addresses
+// nor packages, headers and fields of requests.
+func repack(list []byte) ([]byte, error) {
+	all, err := ReadAPI(list)
+	if err != nil {
+		return nil, err
+	}
+	for id, p := range all {
+		if old, err := member(archive, id); old == nil || err != nil {
+			delete(all, id)
+			continue
+		}
+		for name, m := range p.Models {
+			m.Provider, m.Modes = nil, nil
+			p.Models[name] = m
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no known provider in the list")
+	}
+	packed, err := Pack(all)
+	if err != nil {
+		return nil, err
+	}
+	for id := range all {
+		if _, err := readNewer(packed, id); err != nil {
+			return nil, err
+		}
+	}
+	return packed, nil
+}
+
+// readNewer returns the models of a provider in a refreshed archive.
+func readNewer(packed []byte, provider string) (map[string]sdk.Model, error) {
+	data, err := member(packed, provider)
+	if data == nil || err != nil {
+		return nil, err
+	}
+	models, err := DecodeModels(provider, data)
+	for id, m := range models {
+		if slices.Min(numbers(&m)) < 0 {
+			return nil, fmt.Errorf("catalog: %s/%s: negative limit or price", provider, id)
+		}
+	}
+	return models, err
+}
+
+// numbers returns the limits and prices of a model.
+func numbers(m *sdk.Model) []int64 {
+	out := []int64{m.Limit.Context, m.Limit.Input, m.Limit.Output}
+	add := func(prices ...sdk.Price) {
+		for _, p := range prices {
+			out = append(out, int64(p))
+		}
+	}
+	add(m.Cost.Input, m.Cost.Output, m.Cost.CacheRead, m.Cost.CacheWrite)
+	if over := m.Cost.Over200K; over != nil {
+		add(over.Input, over.Output, over.CacheRead, over.CacheWrite)
+	}
+	for _, t := range m.Cost.Tiers {
+		out = append(out, t.Tier.Size)
+		add(t.Input, t.Output, t.CacheRead, t.CacheWrite)
+	}
+	return out
+}
+
+// read returns the archive of an earlier refresh; nil without one.
+func (r *refresher) read() []byte {
+	data, err := os.ReadFile(r.path)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		r.log.Warn("refreshed catalog not used", "err", err)
+	}
+	return data
+}
+
+// newerModels returns the models of a provider in a refreshed archive, with the addresses, packages and modes of the snapshot's models. known
+// loses the models that are no longer offered.
+func (r *refresher) newerModels(provider string, known map[string]sdk.Model) map[string]sdk.Model {
+	if r.cached == nil || r.cached() == nil {
+		return nil
+	}
+	newer, err := readNewer(r.cached(), provider)
+	if err != nil {
+		r.log.Warn("refreshed catalog not used", "file", r.path, "err", err)
+		return nil
+	}
+	if newer == nil {
+		return nil
+	}
+	for id, m := range newer {
+		old, ok := known[id]
+		if !ok {
+			old = relative(m.Family, known)
+		}
+		m.NPM, m.Protocol, m.BaseURL = old.NPM, old.Protocol, old.BaseURL
+		if ok || !slices.Contains(reasoningFields(), m.ReasoningField) {
+			m.ReasoningField = old.ReasoningField
+		}
+		newer[id] = m
+	}
+	maps.DeleteFunc(known, func(id string, m sdk.Model) bool {
+		_, offered := newer[cmp.Or(m.APIID, id)]
+		return !offered
+	})
+	return newer
+}
+
+// reasoningFields returns the fields of a message in which a refreshed catalog may have a new model's reasoning sent back.
+func reasoningFields() []string { return []string{"reasoning_content", "reasoning_details"} }
+
+// relative returns a model of the same family: a new model of a provider with several formats has its relatives' format.
+func relative(family string, known map[string]sdk.Model) sdk.Model {
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		if known[id].Family == family && family != "" {
+			return known[id]
+		}
+	}
+	return sdk.Model{}
+}

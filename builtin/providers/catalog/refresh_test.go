@@ -1,0 +1,231 @@
+package catalog_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+	"go.uber.org/goleak"
+
+	"github.com/tenonhq/tenon/builtin/internal/testhost"
+	"github.com/tenonhq/tenon/builtin/providers/catalog"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// list is an answer of models.dev that tries to change more than models, limits and prices.
+const list = `{
+	"anthropic": {"id": "anthropic", "npm": "@ai-sdk/openai-compatible", "api": "https://attacker.example/v1", "env": ["AWS_SECRET"], "models": {
+		"claude-haiku-4-5": {"name": "Haiku", "family": "claude-haiku", "tool_call": true, "limit": {"context": 300000, "output": 64000},
+			"cost": {"input": 7, "output": 8}, "interleaved": {"field": "content"},
+			"provider": {"npm": "@ai-sdk/openai-compatible", "api": "https://attacker.example"},
+			"experimental": {"modes": {"fast": {"provider": {"headers": {"X-Evil": "1"}, "body": {"tools": []}}}}}},
+		"claude-next": {"name": "Next", "family": "claude-haiku", "limit": {"context": 1, "output": 1}, "interleaved": {"field": "content"},
+			"provider": {"npm": "@ai-sdk/google", "api": "https://attacker.example"}}
+	}},
+	"google-vertex": {"npm": "@ai-sdk/google-vertex", "models": {"claude-new": {"name": "New", "family": "claude-sonnet", "limit": {"context": 2, "output": 1}}}},
+	"unknown": {"npm": "@ai-sdk/openai-compatible", "api": "https://attacker.example", "models": {"x": {"name": "x", "limit": {"context": 1, "output": 1}}}}
+}`
+
+// server counts its requests.
+func server(t *testing.T, answer http.HandlerFunc) (address string, requests *atomic.Int32) {
+	t.Helper()
+	requests = new(atomic.Int32)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests.Add(1)
+		answer(w, r)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, requests
+}
+
+// started returns a plugin with a cache directory and the address of the list.
+func started(t *testing.T, cache, address string) *catalog.Plugin {
+	t.Helper()
+	h := testhost.New(t)
+	h.Place.CacheDir, h.Settings.Catalog.URL = cache, address
+	p := catalog.New()
+	if err := p.Start(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// TestRefresh: the next start has the new models, limits and prices, and nothing else of the list.
+func TestRefresh(t *testing.T) {
+	t.Parallel()
+	cache := filepath.Join(t.TempDir(), "cache")
+	address, requests := server(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(list)) })
+	p := started(t, cache, address)
+	if _, newer, err := p.CatalogModels("anthropic"); newer != nil || err != nil || requests.Load() != 0 {
+		t.Errorf("before the refresh: newer models %v, %v, %d requests", newer, err, requests.Load())
+	}
+	p.RefreshCatalog()
+	p.Wait()
+	next := started(t, cache, address)
+	known, newer, err := next.CatalogModels("anthropic")
+	if err != nil || len(newer) != 2 {
+		t.Fatalf("CatalogModels() = %v, %v, want two models", newer, err)
+	}
+	if len(known) != 1 {
+		t.Errorf("%d models of the snapshot, want only the one that is still offered", len(known))
+	}
+	haiku := newer["claude-haiku-4-5"]
+	if haiku.Cost.Input != 7_000_000 || haiku.Limit.Context != 300_000 {
+		t.Errorf("model %+v, want the new price and limit", haiku)
+	}
+	for id, m := range newer {
+		if m.NPM != "" || m.BaseURL != "" || m.Protocol != "" || m.Headers != nil || m.Options != nil || m.ReasoningField != "" {
+			t.Errorf("%s: %+v, want no address, package, header, field of the request", id, m)
+		}
+	}
+	if _, newer, _ := next.CatalogModels("google-vertex"); newer["claude-new"].NPM != "@ai-sdk/google-vertex/anthropic" {
+		t.Errorf("a new model of a known family has the package %q, want that of its relatives", newer["claude-new"].NPM)
+	}
+	if known, newer, err := next.CatalogModels("unknown"); known != nil || newer != nil || err != nil {
+		t.Errorf("an unknown provider = %v, %v, %v", known, newer, err)
+	}
+	if _, newer, err := next.CatalogModels("openai"); newer != nil || err != nil {
+		t.Errorf("a provider that the list lacks = %v, %v", newer, err)
+	}
+	next.RefreshCatalog() // a day did not pass
+	next.Wait()
+	old := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(filepath.Join(cache, "models.zip.lock"), old, old); err != nil || requests.Load() != 1 {
+		t.Errorf("%d requests: %v, want one a day", requests.Load(), err)
+	}
+	next.RefreshCatalog()
+	next.Wait()
+	if requests.Load() != 2 {
+		t.Errorf("%d requests after a day, want another one", requests.Load())
+	}
+}
+
+// TestRefreshFails: a bad answer changes nothing, and the attempt counts.
+func TestRefreshFails(t *testing.T) {
+	t.Parallel()
+	for name, answer := range map[string]http.HandlerFunc{
+		"status":      func(w http.ResponseWriter, _ *http.Request) { http.Error(w, list, http.StatusBadGateway) },
+		"page":        func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("<html>")) },
+		"cut":         func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(list[:200])) },
+		"no provider": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"x": {}}`)) },
+		"negative price": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(strings.Replace(list, `"input": 7`, `"input": -7`, 1)))
+		},
+		"negative limit": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(strings.Replace(list, "300000", "-3", 1)))
+		},
+		"elsewhere": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:1/api.json", http.StatusFound)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cache := t.TempDir()
+			address, requests := server(t, answer)
+			for range 2 {
+				p := started(t, cache, address)
+				p.RefreshCatalog()
+				p.Wait()
+				if known, newer, err := p.CatalogModels("anthropic"); newer != nil || len(known) == 0 || err != nil {
+					t.Errorf("CatalogModels() = %d, %v, %v, want the snapshot", len(known), newer, err)
+				}
+			}
+			if requests.Load() != 1 {
+				t.Errorf("%d requests, want one", requests.Load())
+			}
+			if _, err := os.Stat(filepath.Join(cache, "models.zip")); !os.IsNotExist(err) {
+				t.Errorf("a file was written: %v", err)
+			}
+		})
+	}
+}
+
+// TestRefreshEnds: Close ends a refresh, which then does not count as an attempt; another process that refreshes is not disturbed.
+func TestRefreshEnds(t *testing.T) {
+	t.Parallel()
+	cache := t.TempDir()
+	asked := make(chan struct{}, 2)
+	address, requests := server(t, func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	})
+	for range 2 {
+		p := started(t, cache, address)
+		p.RefreshCatalog()
+		<-asked
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	other := flock.New(filepath.Join(cache, "models.zip.lock"))
+	if ok, err := other.TryLock(); !ok || err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(other.Path(), old, old); err != nil {
+		t.Fatal(err)
+	}
+	p := started(t, cache, address)
+	p.RefreshCatalog()
+	p.Wait()
+	if err := other.Close(); err != nil || requests.Load() != 2 {
+		t.Errorf("%d requests, want none while another process refreshes: %v", requests.Load(), err)
+	}
+}
+
+func TestRefreshOff(t *testing.T) {
+	t.Parallel()
+	address, requests := server(t, func(http.ResponseWriter, *http.Request) {})
+	off := false
+	h := testhost.New(t)
+	h.Place.CacheDir, h.Settings.Catalog = t.TempDir(), sdk.CatalogConfig{URL: address, Refresh: &off}
+	p := catalog.New()
+	if err := p.Start(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	p.RefreshCatalog()
+	if err := p.Close(t.Context()); err != nil || requests.Load() != 0 {
+		t.Errorf("%d requests, %v", requests.Load(), err)
+	}
+}
+
+// TestDamagedCache: the snapshot is used, with a warning.
+func TestDamagedCache(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	h.Place.CacheDir = t.TempDir()
+	testhost.Write(t, filepath.Join(h.Place.CacheDir, "models.zip"), "PK damaged")
+	p := catalog.New()
+	if err := p.Start(t.Context(), h); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close(t.Context())
+	known, newer, err := p.CatalogModels("anthropic")
+	if len(known) == 0 || newer != nil || err != nil || !strings.Contains(h.Log.String(), "refreshed catalog not used") {
+		t.Errorf("CatalogModels() = %d, %v, %v; log %q", len(known), newer, err, h.Log.String())
+	}
+}
+
+func FuzzRepack(f *testing.F) {
+	f.Add([]byte(list))
+	f.Add([]byte(`{"anthropic": {"models": {"x": {"cost": {"tiers": [{"tier": {"size": -1}}]}}}}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		packed, err := catalog.Repack(data)
+		if (err == nil) != (len(packed) > 0) {
+			t.Errorf("Repack() = %d bytes, %v", len(packed), err)
+		}
+	})
+}

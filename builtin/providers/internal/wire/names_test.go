@@ -1,0 +1,38 @@
+package wire_test
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+)
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("a", 64)
+	for in, want := range map[string]string{
+		"call_1": "call_1", "toolu/1.x": "toolu_1_x", long: long, "": "", "functions.read:0": "functions_read_0",
+	} {
+		if got := wire.CallID(in); got != want {
+			t.Errorf("CallID(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if a, b := wire.CallID(long+"1"), wire.CallID(long+"2"); len(a) != 64 || len(b) != 64 || a == b || a != wire.CallID(long+"1") {
+		t.Errorf("long IDs become %q and %q, want two stable ones of 64 bytes", a, b)
+	}
+	if got := wire.ToolName(""); got != "unknown" {
+		t.Errorf("ToolName of nothing = %q", got)
+	}
+}
+
+func FuzzCallID(f *testing.F) {
+	f.Add("a\xffb")
+	valid := regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+	f.Fuzz(func(t *testing.T, id string) {
+		got := wire.CallID(id)
+		if id != "" && !valid.MatchString(got) || valid.MatchString(id) && got != id || wire.CallID(got) != got {
+			t.Errorf("CallID(%q) = %q", id, got)
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// maxCompletedSessions limits the sessions that a shell offers.
+	maxCompletedSessions = 50
+	// completedTitle is the maximum length of a description, in runes.
+	completedTitle = 40
+)
+
+// names lists the words that a shell offers, each with a description behind a tab.
+type names func(ctx context.Context, a *cli.App) []string
+
+// addCompletions makes shells complete the names of sessions, models, agents, plugins, servers and others. It is called only when
+// a shell asks.
+func addCompletions(a *cli.App, root *cobra.Command) {
+	arguments := map[string]names{
+		"agent show": agentNames, "skill show": skillNames, "command show": commandNames, "models": modelNames,
+		"auth login": providerNames, "auth logout": storedProviders, "permission forget": approvalIDs,
+		"config get": inspect.ConfigKeys, "config set": inspect.ConfigKeys,
+	}
+	for _, name := range strings.Fields("show delete compact uncompact revert unrevert diff fork export rename archive unarchive repair") {
+		arguments["session "+name] = sessionIDs
+	}
+	arguments["explain"] = sessionIDs
+	for _, name := range strings.Fields("info trust untrust remove update why") {
+		arguments["plugin "+name] = candidates(trust.KindPlugin)
+	}
+	for _, name := range strings.Fields("get remove tools call logs trust enable disable login logout") {
+		arguments["mcp "+name] = candidates(trust.KindServer)
+	}
+	flags := map[string]names{
+		"session": sessionIDs, "model": modelNames, "agent": agentNames, "command": commandNames, "point": hookPoints,
+		"format": words("text", "json"), "log-level": words("debug", "info", "warn", "error"),
+	}
+	visit(root, func(cmd *cobra.Command) {
+		path := strings.TrimPrefix(cmd.CommandPath(), root.Name()+" ")
+		if list := arguments[path]; list != nil {
+			many := strings.Contains(cmd.Use, "…") || strings.Contains(cmd.Use, "...")
+			cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+				if len(args) > 0 && !many {
+					return nil, cobra.ShellCompDirectiveNoFileComp
+				}
+				return matching(list(cmd.Context(), a), args, prefix), cobra.ShellCompDirectiveNoFileComp
+			}
+		}
+		for name, list := range flags {
+			if f := cmd.LocalFlags().Lookup(name); f != nil && f.Value.Type() == "string" {
+				// The only errors are an unknown flag and a second registration.
+				_ = cmd.RegisterFlagCompletionFunc(name, func(cmd *cobra.Command, _ []string, prefix string) ([]string, cobra.ShellCompDirective) {
+					return matching(list(cmd.Context(), a), nil, prefix), cobra.ShellCompDirectiveNoFileComp
+				})
+			}
+		}
+	})
+}
+
+// visit calls f for a command and all commands below it.
+func visit(cmd *cobra.Command, f func(*cobra.Command)) {
+	f(cmd)
+	for _, sub := range cmd.Commands() {
+		visit(sub, f)
+	}
+}
+
+// matching returns the words that begin with the prefix and were not given yet.
+func matching(list, given []string, prefix string) []string {
+	return slices.DeleteFunc(list, func(line string) bool {
+		word, _, _ := strings.Cut(line, "\t")
+		return !strings.HasPrefix(word, prefix) || slices.Contains(given, word)
+	})
+}
+
+func words(list ...string) names {
+	return func(context.Context, *cli.App) []string { return slices.Clone(list) }
+}
+
+// Completions have no place for errors: each of the following returns the names it could find.
+
+func sessionIDs(ctx context.Context, a *cli.App) (out []string) {
+	_ = a.WithStore(ctx, func(w *cli.Workspace, s store.Store) error {
+		q := store.Query{Limit: maxCompletedSessions, Archived: true}
+		q.ProjectID, q.Directory = w.Scope()
+		list, err := s.List(ctx, q)
+		for _, l := range list {
+			out = append(out, completion(l.ID, l.Title))
+		}
+		return err
+	})
+	return out
+}
+
+// completion returns a word with a description, which is cut.
+func completion(word, about string) string {
+	return cobra.CompletionWithDesc(word, view.Clip(terminal.OneLine(about), completedTitle))
+}
+
+func modelNames(ctx context.Context, a *cli.App) []string {
+	return fromMachine(ctx, a, func(m *cli.Machine) (out []string) {
+		list, _ := m.ListModels(ctx, host.ModelListOptions{})
+		for _, l := range list {
+			out = append(out, completion(l.Model.Ref().String(), l.Model.Name))
+		}
+		return out
+	})
+}
+
+func agentNames(ctx context.Context, a *cli.App) []string {
+	return fromMachine(ctx, a, func(m *cli.Machine) (out []string) {
+		for _, agent := range m.Agents() {
+			if !agent.Hidden {
+				out = append(out, completion(agent.Name, agent.Description))
+			}
+		}
+		return out
+	})
+}
+
+func commandNames(ctx context.Context, a *cli.App) []string {
+	return fromMachine(ctx, a, func(m *cli.Machine) (out []string) {
+		for _, c := range m.CommandInfos(ctx) {
+			out = append(out, completion(c.Name, c.Description))
+		}
+		return out
+	})
+}
+
+func skillNames(ctx context.Context, a *cli.App) []string {
+	return fromMachine(ctx, a, func(m *cli.Machine) (out []string) {
+		for _, s := range m.SkillInfos(ctx) {
+			out = append(out, completion(s.Name, s.Description))
+		}
+		return out
+	})
+}
+
+func fromMachine(ctx context.Context, a *cli.App, list func(*cli.Machine) []string) (out []string) {
+	_ = a.WithMachine(ctx, func(m *cli.Machine) error {
+		out = list(m)
+		return nil
+	})
+	return out
+}
+
+// candidates returns the names of third-party extensions of a kind.
+func candidates(kind trust.Kind) names {
+	return func(ctx context.Context, a *cli.App) (out []string) {
+		w, err := a.Configured(ctx)
+		if err != nil {
+			return nil
+		}
+		set, err := w.Extensions(ctx, nil, false)
+		if err != nil {
+			return nil
+		}
+		for _, c := range set.Candidates {
+			if c.Kind == kind {
+				out = append(out, completion(c.Name, cmp.Or(c.Version, string(c.State))))
+			}
+		}
+		_ = set.Discard(ctx)
+		return out
+	}
+}
+
+func providerNames(context.Context, *cli.App) (out []string) {
+	for _, p := range cli.Shipped() {
+		if source, ok := p.(sdk.ProviderSource); ok {
+			for _, info := range source.Providers() {
+				out = append(out, completion(info.ID, info.Name))
+			}
+		}
+	}
+	return out
+}
+
+func storedProviders(ctx context.Context, a *cli.App) []string {
+	w, err := a.Place(ctx)
+	if err != nil {
+		return nil
+	}
+	stored, _ := w.StoredKeys()
+	return slices.Sorted(maps.Keys(stored))
+}
+
+func approvalIDs(ctx context.Context, a *cli.App) (out []string) {
+	_ = a.WithStore(ctx, func(w *cli.Workspace, s store.Store) error {
+		list, err := s.Approvals(ctx, w.ApprovalProject())
+		for _, p := range list {
+			out = append(out, completion(strconv.FormatInt(p.ID, 10), p.Permission+" "+p.Pattern))
+		}
+		return err
+	})
+	return out
+}
+
+func hookPoints(context.Context, *cli.App) (out []string) {
+	for _, p := range hookpoint.All() {
+		out = append(out, string(p.Point))
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+// Package frontend is all that user interfaces ask of a host: the terminal UI, the chat, and servers for other programs. An interface
+// shows events and passes on what the user does; it decides nothing about turns itself.
+package frontend
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+
+	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Host is a host as user interfaces see it. Local implements it in the process of the host. Methods are documented at *host.Host
+// where it has them. All are safe for concurrent use.
+type Host interface {
+	// Events. A lossless subscriber must read until it closes the subscription.
+	Subscribe(size int, lossless bool) *host.Subscription
+
+	// Turns.
+	Submit(ctx context.Context, in host.PromptInput) (wait func(context.Context) (*sdk.MessageWithParts, error), err error)
+	Abort(session string) bool
+	Compact(ctx context.Context, session, model string) error
+	Waiting(session string) []host.Waiting
+	Withdraw(session, id string) error
+
+	// Answers to questions.
+	ReplyPermission(id string, reply sdk.Reply, message string) error
+	AllowInSession(id string) error
+	AcceptEdits(session string, on bool)
+	ReplyQuestion(id string, answers [][]string) error
+
+	// Sessions.
+	CreateSession(ctx context.Context, n host.NewSession) (*sdk.Session, error)
+	Session(ctx context.Context, id string) (*sdk.Session, error)
+	Fork(ctx context.Context, session, messageID string) (*sdk.Session, error)
+	SetTitle(ctx context.Context, session, title string) error
+	DeleteSession(ctx context.Context, session string) error
+	// Sessions lists the root sessions of the project, the one updated last first.
+	Sessions(ctx context.Context) ([]store.Listed, error)
+	// History returns what is stored of a session: its messages without the reverted ones, and its task list.
+	History(ctx context.Context, session string) (*History, error)
+	// Ledger returns what plugins changed in each request of a session.
+	Ledger(ctx context.Context, session string) ([]inspect.Explained, error)
+
+	// Files.
+	Revert(ctx context.Context, o host.RevertOptions) (*host.Reverted, error)
+	Unrevert(ctx context.Context, session string, force bool) (*host.Reverted, error)
+	SessionChanges(ctx context.Context, session, messageID string) ([]host.FileChange, error)
+	// Files lists the files and directories of the project that are not ignored, directories with a slash at the end.
+	Files(ctx context.Context) ([]string, error)
+
+	// Inventory.
+	Config() *sdk.Config
+	Agents() []sdk.Agent
+	Models(ctx context.Context) []host.ModelInfo
+	DefaultModel(ctx context.Context) (host.ModelChoice, error)
+	CommandInfos(ctx context.Context) []host.CommandInfo
+	// Reload loads plugins and providers again; turns that start later use them.
+	Reload(ctx context.Context) error
+}
+
+// History is what is stored of a session.
+type History struct {
+	Session  *sdk.Session
+	Messages []sdk.MessageWithParts
+	Todos    []sdk.Todo
+}
+
+// Local is a Host in this process.
+type Local struct{ *cli.Machine }
+
+var _ Host = Local{}
+
+const (
+	// maxSessions is the maximum number of listed sessions: more than a user looks through without a search.
+	maxSessions = 500
+	// maxFiles is the maximum number of listed files. Larger projects are listed in part; typing a directory's name still works.
+	maxFiles = 50_000
+)
+
+// Sessions implements Host.
+func (l Local) Sessions(ctx context.Context) ([]store.Listed, error) {
+	q := store.Query{Limit: maxSessions}
+	q.ProjectID, q.Directory = l.Workspace.Scope()
+	list, err := l.Store.List(ctx, q)
+	return list, l.Workspace.App.WithoutDamage(err)
+}
+
+// History implements Host.
+func (l Local) History(ctx context.Context, session string) (*History, error) {
+	s, err := l.Session(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	h, page := &History{Session: s}, store.Page{}
+	if s.Revert != nil {
+		page.Before = s.Revert.MessageID
+	}
+	h.Messages, err = l.Store.Messages(ctx, session, page)
+	if err = l.Workspace.App.WithoutDamage(err); err != nil {
+		return nil, err
+	}
+	h.Todos, err = l.Store.Todos(ctx, session)
+	return h, err
+}
+
+// Reload implements Host.
+func (l Local) Reload(ctx context.Context) error { return l.Machine.Reload(ctx) }
+
+// Ledger implements Host.
+func (l Local) Ledger(ctx context.Context, session string) ([]inspect.Explained, error) {
+	list, _, err := inspect.ReadValues(ctx, l.Machine, session, l.Workspace.App.WithoutDamage)
+	return list, err
+}
+
+// Files implements Host.
+func (l Local) Files(ctx context.Context) ([]string, error) {
+	root := projectfs.Real(l.Workspace.Project.Directory)
+	dir, err := projectfs.OpenDir([]string{root}, root)
+	if err != nil {
+		return nil, fmt.Errorf("list the project's files: %w", err)
+	}
+	defer dir.Close()
+	var out []string
+	_, err = ignore.Walk(ctx, dir, root, projectfs.Real(l.Workspace.Project.Worktree), func(e ignore.Entry) error {
+		name := e.Rel
+		if e.IsDir() {
+			name += "/"
+		}
+		out = append(out, name)
+		if len(out) >= maxFiles {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Model returns the model of a session that has none yet: the configured one, else the best one that can be used.
+func Model(ctx context.Context, h Host, agent string) (model, reason string, err error) {
+	if model := h.Config().Model; model != "" {
+		return model, "", nil
+	}
+	for _, a := range h.Agents() {
+		if a.Name == agent && a.Model != nil {
+			return a.Model.String(), "", nil
+		}
+	}
+	choice, err := h.DefaultModel(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	return choice.Model.Ref().String(), choice.Reason, nil
+}

@@ -1,0 +1,267 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/nearest"
+)
+
+// configFileCommands returns the commands that name and change a configuration file.
+func configFileCommands(a *cli.App) []*cobra.Command {
+	var project bool
+	path := &cobra.Command{
+		Use: "path", Short: "Print the path of your configuration file",
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			w, err := a.Place(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return a.Print(configFile(w, project) + "\n")
+		},
+	}
+	edit := &cobra.Command{
+		Use: "edit", Short: "Open your configuration file in $VISUAL or $EDITOR, and check it afterwards",
+		Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return editConfig(cmd.Context(), a, project) },
+	}
+	set := &cobra.Command{
+		Use: "set KEY VALUE", Short: "Change one value in your configuration file",
+		Long: `Change one value in your configuration file and print the difference. Comments and all other values stay as they are. The
+file is written only if the configuration is valid with the new value. A value that is not JSON is text.`,
+		Example: `  tenon config set model anthropic/claude-sonnet-4-5
+  tenon config set provider.mine.options.baseURL http://localhost:8080/v1
+  tenon config set permission.bash '{"*": "ask", "git status*": "allow"}'
+  tenon config set --project compaction.auto false`,
+		Args: cli.Args(2, 2, "a key and a value"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return setConfig(cmd.Context(), a, args[0], args[1], project)
+		},
+	}
+	list := []*cobra.Command{path, edit, set}
+	for _, cmd := range list {
+		cmd.Flags().BoolVar(&project, "project", false, "use the project's file")
+	}
+	return list
+}
+
+// configFile returns the user's or the project's configuration file: the existing one, else the one that would be created.
+func configFile(w *cli.Workspace, project bool) string {
+	candidates, fallback := config.UserFiles(w.Project.ConfigDir), filepath.Join(w.Project.ConfigDir, "tenon.json")
+	if project {
+		candidates, fallback = nil, filepath.Join(w.Project.Worktree, "tenon.json")
+		for _, dir := range slices.Backward(config.Upward(w.Project.Directory, w.Project.Worktree)) {
+			candidates = append(candidates, config.ProjectFiles(dir)...)
+		}
+	}
+	for _, path := range candidates {
+		if _, err := os.Lstat(path); err == nil {
+			return path
+		}
+	}
+	return fallback
+}
+
+func editConfig(ctx context.Context, a *cli.App, project bool) error {
+	w, err := a.Place(ctx)
+	if err != nil {
+		return err
+	}
+	path := configFile(w, project)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	fallback := "vi"
+	if runtime.GOOS == "windows" {
+		fallback = "notepad"
+	}
+	editor := strings.Fields(cmp.Or(a.Env.Lookup("VISUAL"), a.Env.Lookup("EDITOR"), fallback))
+	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = a.In, a.Out, a.Err, a.Env
+	if err := cmd.Run(); err != nil {
+		return cli.UsageError("set VISUAL or EDITOR to your editor", "editor %s: %w", editor[0], err)
+	}
+	return checkConfig(ctx, a)
+}
+
+// setConfig changes one value of a configuration file, if the configuration is valid with it.
+func setConfig(ctx context.Context, a *cli.App, key, text string, project bool) error {
+	w, err := a.Place(ctx)
+	if err != nil {
+		return err
+	}
+	path := configFile(w, project)
+	target, mode, err := writableFile(path, project)
+	if err != nil {
+		return cli.UsageError("edit it yourself: tenon config edit", "%s: %w", path, cli.Cause(err))
+	}
+	old, err := os.ReadFile(target)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cli.UsageError("make it readable", "%s: %w", path, cli.Cause(err))
+	}
+	changed, loaded, err := withValue(ctx, w, path, old, key, text)
+	if err != nil {
+		return err
+	}
+	if string(changed) == string(old) {
+		a.Screen.Line("unchanged: " + terminal.Visible(path) + " has this value already")
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+		return err
+	}
+	keepMode := func(f *os.File) error { return f.Chmod(mode) }
+	if err := atomicfile.Write(target, changed, atomicfile.Options{Mode: mode, Sync: true, Prepare: keepMode}); err != nil {
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("write %s: %w", target, cli.Cause(err)), "make the file and its directory writable")
+	}
+	for _, warning := range loaded.Warnings {
+		if warning.Key == key || strings.HasPrefix(warning.Key, key+".") {
+			a.Screen.Line("warning: " + terminal.Visible(warning.String()))
+		}
+	}
+	if o, ok := loaded.Origins[key]; ok && o.Source != path {
+		a.Screen.Line("note: another value applies here, set in " + terminal.Visible(o.String()))
+	}
+	return a.Print(terminal.Visible(a.Mask.Clean(udiff.Unified(path, path, string(old), string(changed)))))
+}
+
+// withValue returns the new text of a file and the configuration with it. The value is JSON, or text if it is not JSON or if the key wants text.
+func withValue(ctx context.Context, w *cli.Workspace, path string, old []byte, key, text string) (changed []byte, loaded *config.Loaded, err error) {
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return nil, nil, err
+	}
+	values := []json.RawMessage{quoted}
+	if json.Valid([]byte(text)) {
+		values = []json.RawMessage{json.RawMessage(text), quoted}
+	}
+	var first error
+	for _, value := range values {
+		if changed, err = config.Set(old, key, value); err != nil {
+			return nil, nil, cli.UsageError("write keys as tenon config show prints them", "%s: %w", path, err)
+		}
+		if loaded, err = w.LoadConfig(ctx, map[string][]byte{path: changed}); err == nil {
+			return changed, loaded, nil
+		}
+		first = cmp.Or(first, err)
+	}
+	return nil, nil, first
+}
+
+// writableFile returns the file to write for a path, and its mode. A link in the user's own configuration is followed; one in a project could lead anywhere.
+func writableFile(path string, project bool) (target string, mode fs.FileMode, err error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && project:
+		return path, 0o644, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return path, 0o600, nil
+	case err == nil && project && info.Mode()&fs.ModeSymlink != 0:
+		return "", 0, errors.New("is a symbolic link")
+	}
+	if err == nil {
+		target, err = filepath.EvalSymlinks(path)
+	}
+	if err == nil {
+		info, err = os.Stat(target)
+	}
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	if err != nil {
+		return "", 0, err
+	}
+	return target, info.Mode().Perm(), nil
+}
+
+func configGetCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "get KEY", Short: "Print one configuration value",
+		Long: `Print one configuration value, or the object below a key as JSON. Secrets are printed as ***.`,
+		Args: cli.Args(1, 1, "a key, such as model"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := a.Configured(cmd.Context())
+			if err != nil {
+				return err
+			}
+			values, err := valuesOf(w.Loaded)
+			if err != nil {
+				return err
+			}
+			value, ok := values[args[0]]
+			if !ok {
+				fix := "tenon config show lists all values"
+				if near := nearest.Name(args[0], slices.Collect(maps.Keys(values))); near != "" {
+					fix = fmt.Sprintf("did you mean %s? %s", near, fix)
+				}
+				return cli.UsageError(fix, "key %q has no value", args[0])
+			}
+			if text, ok := value.(string); ok {
+				return a.Print(terminal.Visible(text) + "\n")
+			}
+			return a.PrintJSON(value)
+		},
+	}
+}
+
+// valuesOf returns the values and the objects of the configuration by key, without secrets.
+func valuesOf(l *config.Loaded) (map[string]any, error) {
+	public, err := l.Redacted()
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(public)
+	if err != nil {
+		return nil, err
+	}
+	var root map[string]any
+	if err := json.Unmarshal(data, &root); err != nil {
+		return nil, err
+	}
+	out := map[string]any{}
+	var visit func(key string, object map[string]any)
+	visit = func(key string, object map[string]any) {
+		for name, value := range object {
+			at := checked.Join(key, name)
+			out[at] = value
+			if object, ok := value.(map[string]any); ok {
+				visit(at, object)
+			}
+		}
+	}
+	visit("", root)
+	return out, nil
+}
+
+// ConfigKeys returns the keys of the configuration that have a value; none after an error.
+func ConfigKeys(ctx context.Context, a *cli.App) []string {
+	w, err := a.ConfiguredQuietly(ctx)
+	if err != nil {
+		return nil
+	}
+	values, err := valuesOf(w.Loaded)
+	if err != nil {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(values))
+}

@@ -1,0 +1,218 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/plugins/marketplace"
+)
+
+// maxDescription limits a plugin's description in a list, in characters.
+const maxDescription = 100
+
+func marketplaceCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "marketplace", Aliases: []string{"market"}, Short: "Manage the marketplaces that you install plugins from",
+		Long: `A marketplace is a catalogue of plugins: a marketplace.json of Claude Code or Codex in a repository, in a directory or behind a URL.
+Your list of marketplaces is ` + marketplace.FileName + ` in your configuration directory. Catalogues change only when you update them.`,
+	}
+	cli.Group(cmd)
+	cmd.AddCommand(marketAddCommand(a), marketListCommand(a), marketUpdateCommand(a), marketRemoveCommand(a))
+	return cmd
+}
+
+func marketAddCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "add ADDRESS", Short: "Add a marketplace", Args: cli.Args(1, 1, "an address"),
+		Long: `Fetch the catalogue of a marketplace and add it under the name it has there.
+
+ADDRESS is owner/repo[@ref] on GitHub, the URL of a git repository, a reference such as git+ssh://host/repo@ref, the URL of a
+marketplace.json, or a path.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return with(cmd.Context(), a, false, func(j *job) error {
+				dir, err := a.Directory()
+				if err != nil {
+					return err
+				}
+				m, err := j.installer.Markets.Add(cmd.Context(), args[0], dir)
+				if err != nil {
+					return err
+				}
+				j.showProblems(m)
+				a.Screen.Line(fmt.Sprintf("added %s (%s): %s; install one with tenon plugin install NAME@%s",
+					terminal.Visible(m.Name), terminal.Visible(m.Address), number(len(m.Entries)), terminal.Visible(m.Name)))
+				return nil
+			})
+		},
+	}
+}
+
+// showProblems warns about the entries of a catalogue that were left out.
+func (j *job) showProblems(m *marketplace.Market) {
+	for _, problem := range m.Problems {
+		j.app.Log.Warn(terminal.Visible(problem), "marketplace", m.Name)
+	}
+}
+
+func marketListCommand(a *cli.App) *cobra.Command {
+	return a.FormatFlag(&cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List your marketplaces", Args: cli.Args(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return with(cmd.Context(), a, false, func(j *job) error {
+				markets, err := j.installer.Markets.List()
+				if err != nil {
+					return err
+				}
+				type row struct {
+					Name    string `json:"name"`
+					Address string `json:"address"`
+					Commit  string `json:"commit,omitempty"`
+					Fetched string `json:"fetched,omitempty"`
+					Plugins int    `json:"plugins"`
+				}
+				var list []row
+				for _, m := range markets {
+					r := row{Name: m.Name, Address: m.Address, Commit: m.Commit}
+					if m.Catalogue != nil {
+						r.Fetched, r.Plugins = m.Fetched.Format("2006-01-02"), len(m.Entries)
+					}
+					list = append(list, r)
+				}
+				return cli.List(a, list, cli.Listing[row]{
+					Empty: "no marketplaces; tenon plugin marketplace add owner/repo adds one", Head: []string{"name", "address", "commit", "fetched", "plugins"},
+					Row: func(r *row) []string {
+						return []string{terminal.OneLine(r.Name), terminal.OneLine(r.Address), r.Commit[:min(12, len(r.Commit))], r.Fetched, fmt.Sprint(r.Plugins)}
+					},
+				})
+			})
+		},
+	})
+}
+
+func marketUpdateCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "update [NAME...]", Short: "Fetch the catalogues of marketplaces again",
+		Long: "Fetch the catalogues of your marketplaces again and show what changed. Installed plugins stay as they are: tenon plugin update\nupdates them.",
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return with(cmd.Context(), a, false, func(j *job) error {
+				if len(names) == 0 {
+					markets, err := j.installer.Markets.List()
+					if err != nil {
+						return err
+					}
+					for _, m := range markets {
+						names = append(names, m.Name)
+					}
+				}
+				for _, name := range names {
+					if err := j.updateMarket(cmd.Context(), name); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func (j *job) updateMarket(ctx context.Context, name string) error {
+	before, m, err := j.installer.Markets.Update(ctx, name)
+	if err != nil {
+		return err
+	}
+	j.showProblems(m)
+	j.app.Screen.Line(terminal.Visible(m.Name) + ": " + number(len(m.Entries)))
+	if before == nil {
+		return nil
+	}
+	for _, change := range []struct {
+		sign     string
+		have, in *marketplace.Catalogue
+	}{{"+", m.Catalogue, before}, {"-", before, m.Catalogue}} {
+		for _, e := range change.have.Entries {
+			if !slices.ContainsFunc(change.in.Entries, func(o marketplace.Entry) bool { return o.Name == e.Name }) {
+				j.app.Screen.Line("  " + change.sign + " " + terminal.Visible(e.Name))
+			}
+		}
+	}
+	return nil
+}
+
+func marketRemoveCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME...", Aliases: []string{"rm"}, Short: "Remove marketplaces; installed plugins stay", Args: cli.Args(1, -1, "a name"),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			return with(cmd.Context(), a, false, func(j *job) error {
+				for _, name := range names {
+					if err := j.installer.Markets.Remove(cmd.Context(), name); err != nil {
+						return err
+					}
+					a.Screen.Line("removed " + terminal.Visible(name))
+				}
+				return nil
+			})
+		},
+	}
+}
+
+// offer is a plugin in a marketplace.
+type offer struct {
+	Ref         string `json:"ref"`
+	Version     string `json:"version,omitempty"`
+	Description string `json:"description,omitempty"`
+}
+
+func searchCommand(a *cli.App) *cobra.Command {
+	return a.FormatFlag(&cobra.Command{
+		Use: "search [WORDS…]", Short: "Search your marketplaces for plugins",
+		Long: "Search the names, descriptions and keywords in the catalogues that were fetched last. Nothing is sent anywhere.",
+		RunE: func(cmd *cobra.Command, words []string) error {
+			return with(cmd.Context(), a, false, func(j *job) error {
+				markets, err := j.installer.Markets.List()
+				if err != nil {
+					return err
+				}
+				empty := "nothing found"
+				if len(markets) == 0 {
+					empty = "no marketplaces; tenon plugin marketplace add owner/repo adds one"
+				}
+				return cli.List(a, matching(markets, words), cli.Listing[offer]{
+					Empty: empty, Head: []string{"install with tenon plugin install", "version", ""},
+					Row: func(o *offer) []string {
+						return []string{terminal.OneLine(o.Ref), terminal.OneLine(o.Version), view.Clip(terminal.OneLine(o.Description), maxDescription)}
+					},
+				})
+			})
+		},
+	})
+}
+
+// matching returns the plugins that contain all words; those with all words in the name come first.
+func matching(markets []marketplace.Market, words []string) []offer {
+	has := func(text string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(strings.ToLower(text), strings.ToLower(w)) })
+	}
+	var byName, others []offer
+	for _, m := range markets {
+		if m.Catalogue == nil {
+			continue
+		}
+		for _, e := range m.Entries {
+			o := offer{e.Name + "@" + m.Name, e.Version, e.Description}
+			switch {
+			case has(e.Name):
+				byName = append(byName, o)
+			case has(e.Name + " " + e.Description + " " + strings.Join(e.Words, " ")):
+				others = append(others, o)
+			}
+		}
+	}
+	return append(byName, others...)
+}

@@ -1,0 +1,210 @@
+package install
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/plugins/archive"
+	"github.com/tenonhq/tenon/plugins/install"
+	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/source"
+)
+
+var platformForm = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+$`)
+
+func lockCommand(a *cli.App) *cobra.Command {
+	var platforms []string
+	var project bool
+	cmd := &cobra.Command{
+		Use: "lock --platform OS/ARCH...", Short: "Pin the variants of plugins for other platforms", Args: cli.Args(0, 0, ""),
+		Long: "Add the digests of the variants for these platforms, such as linux/arm64, to " + pins.Name + `.
+Only plugins from OCI indexes have variants; the pins of others are for all platforms.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			for _, p := range platforms {
+				if !platformForm.MatchString(p) {
+					return cli.UsageError("write one such as linux/arm64", "invalid platform %q", p)
+				}
+			}
+			if len(platforms) == 0 {
+				return cli.UsageError("tenon plugin lock --platform linux/arm64", "--platform is missing")
+			}
+			return with(cmd.Context(), a, project, func(j *job) error { return j.lock(cmd.Context(), platforms) })
+		},
+	}
+	cmd.Flags().StringArrayVar(&platforms, "platform", nil, "add this `platform`; may be repeated")
+	projectFlag(cmd, &project)
+	return cmd
+}
+
+// lock adds the variants for platforms to the pins that have variants.
+func (j *job) lock(ctx context.Context, platforms []string) error {
+	f, err := j.loader.History().Read(j.target.Path)
+	if err != nil {
+		return err
+	}
+	j.installer.Fetcher.Platforms = platforms
+	j.installer.Fetcher.Guarded = j.target.Project
+	count := 0
+	for _, p := range f.Plugins {
+		if p.Platforms == nil {
+			continue
+		}
+		s, err := j.installer.Stage(ctx, j.target, p.Ref, &p)
+		if err != nil {
+			return err
+		}
+		if err := j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) { return f.With(s.Plugin), nil }); err != nil {
+			return err
+		}
+		count++
+	}
+	j.app.Screen.Line(number(count) + " with variants, " + number(len(f.Plugins)-count) + " for all platforms")
+	return j.loader.Vault().Save()
+}
+
+func vendorCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "vendor", Short: "Copy the pinned plugins of the project into it", Args: cli.Args(0, 0, ""),
+		Long: "Copy the content of all plugins of the project's " + pins.Name + " to " + install.VendorDir + `.
+tenon plugin sync then takes it from there: with --offline it needs no network.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return with(cmd.Context(), a, true, func(j *job) error {
+				f, err := j.loader.History().Read(j.target.Path)
+				if err != nil {
+					return err
+				}
+				j.installer.Fetcher.Guarded = true
+				missing, err := j.installer.Missing(cmd.Context(), f)
+				if err == nil {
+					err = j.confirmHosts(missing, false, false)
+				}
+				if err != nil {
+					return err
+				}
+				dir := filepath.Join(filepath.Dir(j.target.Path), filepath.FromSlash(install.VendorDir))
+				if err := j.installer.Write(cmd.Context(), j.target, f, dir); err != nil {
+					return err
+				}
+				a.Screen.Line(terminal.Visible(dir) + ": " + number(len(f.Plugins)))
+				return nil
+			})
+		},
+	}
+}
+
+// packed is a plugin as it is published.
+type packed struct {
+	*manifest.Package
+	about   []byte // its plugin.json; {} without one
+	content []byte // .tar.gz
+}
+
+// pack packs the plugin in a directory, by default the working directory.
+func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
+	dir, err := a.Directory()
+	if err != nil {
+		return nil, err
+	}
+	if len(args) > 0 {
+		if dir = args[0]; !filepath.IsAbs(dir) {
+			base, err := a.Directory()
+			if err != nil {
+				return nil, err
+			}
+			dir = filepath.Join(base, dir)
+		}
+	}
+	p, err := manifest.Read(dir)
+	if err != nil {
+		return nil, cli.Fail(cli.ExitUsage, err, "pack the directory of a plugin")
+	}
+	var content bytes.Buffer
+	if err := archive.Pack(ctx, &content, p.Root, p.Manifest.Name); err != nil {
+		return nil, err
+	}
+	out := &packed{p, []byte("{}"), content.Bytes()}
+	if data, err := os.ReadFile(filepath.Join(p.Root, manifest.File)); err == nil {
+		out.about = data
+	}
+	return out, nil
+}
+
+func packCommand(a *cli.App) *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use: "pack [DIRECTORY]", Short: "Pack a plugin into an archive to publish", Args: cli.Args(0, 1, "a directory"),
+		Long: "Check a plugin and write it as NAME-VERSION.tar.gz. The same files have the same bytes.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := pack(cmd.Context(), a, args)
+			if err != nil {
+				return err
+			}
+			if output == "" {
+				output = p.Manifest.Name
+				if p.Manifest.Version != "" {
+					output += "-" + filepath.Base(p.Manifest.Version)
+				}
+				output += ".tar.gz"
+			}
+			if !filepath.IsAbs(output) {
+				dir, err := a.Directory()
+				if err != nil {
+					return err
+				}
+				output = filepath.Join(dir, output)
+			}
+			if err := atomicfile.Write(output, p.content, atomicfile.Options{Mode: 0o644}); err != nil {
+				return err
+			}
+			return a.Print(output + "\n")
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write this `file` (default: NAME-VERSION.tar.gz)")
+	return cmd
+}
+
+func pushCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "push oci://REGISTRY/REPOSITORY:TAG [DIRECTORY]", Short: "Publish a plugin in an OCI registry", Args: cli.Args(1, 2, "a reference and a directory"),
+		Long: "Check a plugin, pack it and store it in an OCI registry, with the credentials of your docker. Print the reference with its digest.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r, err := source.Parse(args[0], "/", "/")
+			if err != nil {
+				return remedied(err)
+			}
+			p, err := pack(cmd.Context(), a, args[1:])
+			if err != nil {
+				return err
+			}
+			f := &source.Fetcher{Environ: a.Env}
+			digest, err := f.Push(cmd.Context(), r, p.about, p.content, annotations(p.Package))
+			if err != nil {
+				return remedied(err)
+			}
+			r.Version = digest
+			return a.Print(r.String() + "\n")
+		},
+	}
+}
+
+// annotations describe a plugin in a registry, see https://github.com/opencontainers/image-spec/blob/main/annotations.md.
+func annotations(p *manifest.Package) map[string]string {
+	out := map[string]string{}
+	for name, value := range map[string]string{
+		"title": p.Manifest.Name, "version": p.Manifest.Version, "description": p.Manifest.Description, "licenses": p.License, "url": p.Homepage,
+	} {
+		if value != "" {
+			out["org.opencontainers.image."+name] = value
+		}
+	}
+	return out
+}

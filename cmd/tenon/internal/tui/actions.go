@@ -1,0 +1,295 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// do runs f as a command. An error is shown.
+func (m *model) do(f func(ctx context.Context) (tea.Msg, error)) tea.Cmd {
+	ctx := m.ctx
+	return func() tea.Msg {
+		msg, err := f(ctx)
+		if err != nil && ctx.Err() == nil {
+			return problemMsg{err}
+		}
+		return msg
+	}
+}
+
+func (m *model) load(session string) tea.Cmd {
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		h, err := m.host.History(ctx, session)
+		return historyMsg{h}, err
+	})
+}
+
+func (m *model) loadInventory() tea.Cmd {
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		return invMsg{m.host.Agents(), m.host.Models(ctx), m.host.CommandInfos(ctx)}, nil
+	})
+}
+
+func (m *model) loadFiles() tea.Cmd {
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		list, err := m.host.Files(ctx)
+		return filesMsg(list), err
+	})
+}
+
+func (m *model) loadWaiting() tea.Cmd {
+	session := m.root
+	return m.do(func(context.Context) (tea.Msg, error) { return waitingMsg(m.host.Waiting(session)), nil })
+}
+
+func (m *model) loadFallback() tea.Cmd {
+	agent := m.agentName()
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		name, reason, err := frontend.Model(ctx, m.host, agent)
+		return fallbackMsg{name, reason}, err
+	})
+}
+
+// loadBranch reads the branch of the working tree.
+func (m *model) loadBranch() tea.Cmd {
+	worktree := m.o.worktree
+	return func() tea.Msg { return branchMsg(branchOf(worktree)) }
+}
+
+// branchOf returns the branch or commit that is checked out; empty outside of a repository.
+func branchOf(worktree string) string {
+	dir := filepath.Join(worktree, ".git")
+	if data, err := os.ReadFile(dir); err == nil { // a linked worktree
+		dir = strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir:"))
+		if !filepath.IsAbs(dir) {
+			dir = filepath.Join(worktree, dir)
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(dir, "HEAD"))
+	if err != nil {
+		return ""
+	}
+	head := strings.TrimSpace(string(data))
+	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
+		return oneLine(branch)
+	}
+	return head[:min(len(head), 8)]
+}
+
+// agentName returns the agent of the next prompt.
+func (m *model) agentName() string {
+	if m.mode == modePlan {
+		return planAgent
+	}
+	configured := ""
+	if c := m.host.Config(); c != nil {
+		configured = c.DefaultAgent
+	}
+	return cmp.Or(m.agent, m.main().info.Agent, configured, sdk.AgentBuild)
+}
+
+// planAgent is the agent of the plan mode.
+const planAgent = "plan"
+
+// modelOf returns the model of the next prompt as provider/model, and its variant.
+func (m *model) modelOf() (name, effort string) {
+	s := &m.main().info
+	switch {
+	case m.modelName != "":
+		return m.modelName, m.effort
+	case s.Model != nil:
+		return s.Model.ProviderID + "/" + s.Model.ID, cmp.Or(m.effort, s.Model.Variant)
+	}
+	return m.fallback, m.effort
+}
+
+// input returns a prompt for the host with what the user chose.
+func (m *model) promptInput(text string, files []string) host.PromptInput {
+	in := host.PromptInput{SessionID: m.root, Text: text, Model: m.modelName, Variant: m.effort}
+	if agent := m.agentName(); agent != m.main().info.Agent {
+		in.Agent = agent
+	}
+	if in.Model == "" && m.main().info.Model == nil {
+		in.Model = m.fallback
+	}
+	for _, path := range files {
+		in.Parts = append(in.Parts, &sdk.FilePart{Filename: filepath.Base(path), URL: host.FileURL(path)})
+	}
+	return in
+}
+
+// submit sends a prompt. Without a session, it creates one first.
+func (m *model) submit(text string, files []string) tea.Cmd {
+	return m.send(m.promptInput(text, files))
+}
+
+func (m *model) send(in host.PromptInput) tea.Cmd {
+	m.show(m.root)
+	m.thread().list.End()
+	if m.root != "" {
+		return m.prompt(in)
+	}
+	m.creating = true
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		s, err := m.host.CreateSession(ctx, host.NewSession{Title: m.o.title})
+		if err != nil {
+			return nil, err
+		}
+		return createdWith{s, in}, nil
+	})
+}
+
+// createdWith is a new session for a prompt.
+type createdWith struct {
+	session *sdk.Session
+	in      host.PromptInput
+}
+
+// prompt gives a prompt to its session.
+func (m *model) prompt(in host.PromptInput) tea.Cmd {
+	return func() tea.Msg {
+		wait, err := m.host.Submit(m.ctx, in)
+		if err != nil {
+			return promptedMsg{in.SessionID, err}
+		}
+		return submittedMsg{in.SessionID, wait}
+	}
+}
+
+// submittedMsg is a prompt that the session has.
+type submittedMsg struct {
+	session string
+	wait    func(context.Context) (*sdk.MessageWithParts, error)
+}
+
+// submitted waits for the answer of a prompt.
+func (m *model) submitted(msg submittedMsg) tea.Cmd {
+	return tea.Batch(m.loadWaiting(), func() tea.Msg {
+		_, err := msg.wait(m.ctx)
+		return promptedMsg{msg.session, err}
+	})
+}
+
+// begin makes a new session the one that prompts go to.
+func (m *model) begin(s *sdk.Session) {
+	t := m.threads[s.ID]
+	if t == nil {
+		t = newThread(s)
+		t.list.Items = m.blank.list.Items // notices from before
+		m.threads[s.ID] = t
+	}
+	m.root, m.creating = s.ID, false
+	m.show(s.ID)
+}
+
+// acceptEdits tells the host about the mode.
+func (m *model) acceptEdits() tea.Cmd {
+	session, on := m.root, m.mode == modeEdits
+	if session == "" {
+		return nil
+	}
+	return m.do(func(context.Context) (tea.Msg, error) {
+		m.host.AcceptEdits(session, on)
+		return nil, nil
+	})
+}
+
+// prompted takes the end of a turn: errors that no event told of.
+func (m *model) prompted(msg promptedMsg) tea.Cmd {
+	var turn *host.TurnError
+	switch {
+	case msg.err == nil, m.ctx.Err() != nil:
+	case errors.As(msg.err, &turn) && turn.Named != nil && turn.Named.Name == sdk.ErrorAborted:
+		if t := m.threads[msg.session]; t != nil {
+			t.notice(m, faintLook, "interrupted; everything so far is stored, and the next prompt continues from there")
+		}
+	default:
+		m.problem(m.o.explain(msg.err))
+	}
+	return m.loadWaiting()
+}
+
+// switchTo continues another session.
+func (m *model) switchTo(session string) tea.Cmd {
+	m.root, m.agent, m.modelName, m.effort, m.waiting = session, "", "", "", nil
+	m.show(session)
+	if session == "" {
+		m.threads[""] = newThread(&sdk.Session{})
+		m.blank = m.threads[""]
+		return m.loadFallback()
+	}
+	if t := m.threads[session]; t != nil && t.busy() {
+		return tea.Batch(m.acceptEdits(), m.loadWaiting())
+	}
+	return tea.Batch(m.acceptEdits(), m.load(session), m.loadWaiting())
+}
+
+// interrupt ends the turn.
+func (m *model) interrupt() tea.Cmd {
+	session := m.root
+	return m.do(func(context.Context) (tea.Msg, error) {
+		if !m.host.Abort(session) {
+			return nil, nil
+		}
+		return toastMsg{text: "interrupting"}, nil
+	})
+}
+
+// editWaiting takes the latest prompt that waits back into the input.
+func (m *model) editWaiting(w host.Waiting) tea.Cmd {
+	session := m.root
+	m.waiting = slices.DeleteFunc(slices.Clone(m.waiting), func(o host.Waiting) bool { return o.ID == w.ID })
+	return m.do(func(context.Context) (tea.Msg, error) {
+		if err := m.host.Withdraw(session, w.ID); err != nil {
+			return toastMsg{text: "this prompt was sent already"}, nil
+		}
+		return editedMsg{w.Input.Text}, nil
+	})
+}
+
+// nextMode changes what is asked: ask, accept edits, plan.
+func (m *model) nextMode() tea.Cmd {
+	m.mode = (m.mode + 1) % 3
+	if m.mode == modePlan && !slices.ContainsFunc(m.inventory.agents, func(a sdk.Agent) bool { return a.Name == planAgent }) {
+		m.mode = modeAsk
+	}
+	if m.mode != modePlan && m.main().info.Agent == planAgent {
+		m.agent = cmp.Or(m.host.Config().DefaultAgent, sdk.AgentBuild)
+	}
+	return m.acceptEdits()
+}
+
+// nextAgent chooses the next agent that answers users.
+func (m *model) nextAgent() {
+	list := m.primaries()
+	if len(list) == 0 {
+		return
+	}
+	i := slices.IndexFunc(list, func(a sdk.Agent) bool { return a.Name == m.agentName() })
+	if m.mode == modePlan {
+		m.mode = modeAsk
+	}
+	m.agent = list[(i+1)%len(list)].Name
+	m.say("agent " + oneLine(m.agent))
+}
+
+func (m *model) primaries() []sdk.Agent {
+	return slices.DeleteFunc(slices.Clone(m.inventory.agents), func(a sdk.Agent) bool { return a.Mode == sdk.ModeSubagent || a.Hidden })
+}
+
+func sortByCreation(ids []string, threads map[string]*thread) {
+	slices.SortFunc(ids, func(a, b string) int {
+		return cmp.Or(cmp.Compare(threads[a].info.Time.Created, threads[b].info.Time.Created), strings.Compare(a, b))
+	})
+}

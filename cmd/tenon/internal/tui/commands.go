@@ -1,0 +1,288 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
+)
+
+// command is a command after / and in the palette. Its aliases are the names in other agents.
+type command struct {
+	name    string
+	aliases []string
+	args    string // as help shows them
+	short   string
+	keys    string // that do the same
+	leader  string // key after ctrl+x
+	run     func(m *model, args string) tea.Cmd
+}
+
+// commands lists the commands in the order of help.
+func commands() []command {
+	return []command{
+		{name: "help", aliases: []string{"?"}, short: "keys and commands", keys: "f1", leader: "?", run: func(m *model, _ string) tea.Cmd { return m.open(helpScreen(m)) }},
+		{name: "new", aliases: []string{"clear"}, short: "start a new session", leader: "n", run: func(m *model, _ string) tea.Cmd { return m.switchTo("") }},
+		{name: "sessions", aliases: []string{"resume", "continue"}, short: "continue, rename, delete or fork a session", leader: "l", run: func(m *model, _ string) tea.Cmd { return m.openSessions() }},
+		{name: "model", aliases: []string{"models"}, args: "[model]", short: "choose the model", leader: "m", run: (*model).chooseModel},
+		{name: "agent", aliases: []string{"agents"}, args: "[agent]", short: "choose the agent", keys: "tab", leader: "a", run: (*model).chooseAgent},
+		{name: "effort", aliases: []string{"variant"}, args: "[effort]", short: "choose the reasoning effort", keys: "ctrl+t", run: (*model).chooseEffort},
+		{name: "mode", short: "change the mode: ask, accept edits, plan", keys: "shift+tab", run: func(m *model, _ string) tea.Cmd { return m.nextMode() }},
+		{name: "theme", aliases: []string{"themes"}, args: "[theme]", short: "choose the theme", leader: "t", run: (*model).chooseTheme},
+		{name: "undo", short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) tea.Cmd { return m.undo("", false) }},
+		{name: "redo", short: "restore what was undone, until the next prompt", leader: "r", run: func(m *model, _ string) tea.Cmd { return m.redo(false) }},
+		{name: "timeline", aliases: []string{"rewind"}, short: "go to a prompt, undo from it on, or fork before it", keys: "esc esc", leader: "g", run: func(m *model, _ string) tea.Cmd { return m.openTimeline() }},
+		{name: "fork", short: "continue in a copy of the session", run: func(m *model, _ string) tea.Cmd { return m.fork("") }},
+		{name: "compact", aliases: []string{"summarize"}, short: "summarize the conversation to free up context", leader: "c", run: func(m *model, _ string) tea.Cmd { return m.compact() }},
+		{name: "rename", args: "title", short: "change the title of the session", run: (*model).rename},
+		{name: "diff", short: "show the file changes of the session", leader: "d", run: func(m *model, _ string) tea.Cmd { return m.openDiff() }},
+		{name: "hooks", aliases: []string{"ledger", "explain"}, short: "show what plugins changed in each step", leader: "h", run: func(m *model, _ string) tea.Cmd { return m.openLedger() }},
+		{name: "queue", short: "edit or remove prompts that wait", leader: "w", run: func(m *model, _ string) tea.Cmd { return m.openQueue() }},
+		{name: "status", aliases: []string{"cost", "usage", "context"}, short: "model, context, tokens and cost", leader: "s", run: func(m *model, _ string) tea.Cmd { return m.open(m.statusScreen()) }},
+		{name: "editor", short: "write the prompt in your editor", leader: "e", run: func(m *model, _ string) tea.Cmd { return m.editExternally() }},
+		{name: "copy", short: "copy the last answer", leader: "y", run: func(m *model, _ string) tea.Cmd { return m.copyAnswer() }},
+		{name: "details", short: "show or hide details of tools and reasoning", keys: "ctrl+o", leader: "o", run: func(m *model, _ string) tea.Cmd { m.thread().unfold(!m.thread().open); return nil }},
+		{name: "mouse", short: "switch the mouse on or off; without it, the terminal selects text", leader: "k", run: func(m *model, _ string) tea.Cmd { return m.toggleMouse() }},
+		{name: "connect", aliases: []string{"login"}, args: "[provider]", short: "store the key of a provider, or sign in to it", run: (*model).connect},
+		{name: "log", short: "show warnings of this process", run: func(m *model, _ string) tea.Cmd { return m.open(m.logScreen()) }},
+		{name: "exit", aliases: []string{"quit", "q"}, short: "exit", keys: "ctrl+d", leader: "q", run: func(*model, string) tea.Cmd { return tea.Quit }},
+	}
+}
+
+// listed is a command of the program, of the configuration or of a plugin.
+type listed struct{ name, args, short string }
+
+// commandList lists the commands. Those of the program hide others of the same name.
+func (m *model) commandList() []listed {
+	var out []listed
+	known := map[string]bool{}
+	for _, c := range commands() {
+		out = append(out, listed{c.name, c.args, c.short})
+		known[c.name] = true
+	}
+	for i := range m.inventory.commands {
+		c := &m.inventory.commands[i]
+		if !known[c.Name] {
+			out = append(out, listed{oneLine(c.Name), "[arguments]", oneLine(c.Description)})
+		}
+	}
+	return out
+}
+
+func (m *model) commandNames() []string {
+	var out []string
+	for _, c := range m.commandList() {
+		out = append(out, c.name)
+	}
+	return out
+}
+
+// runCommand runs a command. ok is false if there is none of this name.
+func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
+	for _, c := range commands() {
+		if c.name == name || slices.Contains(c.aliases, name) {
+			if args != "" && c.args == "" {
+				m.problem(fmt.Sprintf("/%s takes no argument", name))
+				return nil, true
+			}
+			return c.run(m, args), true
+		}
+	}
+	for i := range m.inventory.commands {
+		if m.inventory.commands[i].Name == name {
+			in := m.promptInput(args, nil)
+			in.Command = name
+			return m.send(in), true
+		}
+	}
+	return nil, false
+}
+
+// leaderKey runs the command of a key after ctrl+x.
+func (m *model) leaderKey(name string) tea.Cmd {
+	switch name {
+	case "down":
+		m.enter()
+		return nil
+	case "up":
+		m.leave()
+		return nil
+	case "left":
+		m.sibling(-1)
+		return nil
+	case "right":
+		m.sibling(1)
+		return nil
+	case "esc", "ctrl+x":
+		return nil
+	}
+	for _, c := range commands() {
+		if c.leader == name {
+			return c.run(m, "")
+		}
+	}
+	m.problem("ctrl+x " + name + " is not a command; ctrl+x ? lists the keys")
+	return nil
+}
+
+func (m *model) needSession() bool {
+	if m.root == "" {
+		m.say("the session is empty; send a prompt first")
+	}
+	return m.root != ""
+}
+
+// undo takes the session back to before a message; empty: the last prompt.
+func (m *model) undo(message string, force bool) tea.Cmd {
+	if !m.needSession() {
+		return nil
+	}
+	session, prompts := m.root, m.prompts()
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		r, err := m.host.Revert(ctx, host.RevertOptions{SessionID: session, MessageID: message, Force: force})
+		var conflict *host.ConflictError
+		if errors.As(err, &conflict) && !conflict.Forced {
+			return openMsg{conflictQuestion(err, func(m *model) tea.Cmd { return m.undo(message, true) })}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(prompts, func(p pickRow) bool { return p.id == r.MessageID })
+		prompt := ""
+		if i >= 0 {
+			prompt = prompts[i].label
+		}
+		return revertedMsg{session, r, "undone; ctrl+x r restores it until the next prompt", prompt}, nil
+	})
+}
+
+func (m *model) redo(force bool) tea.Cmd {
+	if !m.needSession() {
+		return nil
+	}
+	session := m.root
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		r, err := m.host.Unrevert(ctx, session, force)
+		var conflict *host.ConflictError
+		if errors.As(err, &conflict) && !conflict.Forced {
+			return openMsg{conflictQuestion(err, func(m *model) tea.Cmd { return m.redo(true) })}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return revertedMsg{session, r, "restored", ""}, nil
+	})
+}
+
+// revertedMsg says what undo or redo did.
+type revertedMsg struct {
+	session string
+	done    *host.Reverted
+	what    string
+	prompt  string // that was undone
+}
+
+// reverted reads the session again, and gives the undone prompt back.
+func (m *model) reverted(msg revertedMsg) tea.Cmd {
+	m.say(fmt.Sprintf("%s and %s %s", view.Plural(msg.done.Messages, "message"), view.Plural(len(msg.done.Files), "file"), msg.what))
+	if m.input.Empty() {
+		m.input.Set(msg.prompt)
+	}
+	return m.load(msg.session)
+}
+
+func (m *model) fork(message string) tea.Cmd {
+	if !m.needSession() {
+		return nil
+	}
+	session := m.root
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		s, err := m.host.Fork(ctx, session, message)
+		if err != nil {
+			return nil, err
+		}
+		return forkedMsg{s.ID}, nil
+	})
+}
+
+// forkedMsg is the identifier of a copy of the session.
+type forkedMsg struct{ session string }
+
+func (m *model) compact() tea.Cmd {
+	if !m.needSession() {
+		return nil
+	}
+	session, name := m.root, m.modelName
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		if err := m.host.Compact(ctx, session, name); err != nil {
+			return nil, err
+		}
+		h, err := m.host.History(ctx, session)
+		return historyMsg{h}, err
+	})
+}
+
+func (m *model) rename(title string) tea.Cmd {
+	if title == "" {
+		m.problem("write the title after /rename")
+		return nil
+	}
+	if !m.needSession() {
+		return nil
+	}
+	session := m.root
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		return toastMsg{text: "renamed"}, m.host.SetTitle(ctx, session, title)
+	})
+}
+
+// toggleMouse switches the mouse. Without it, the terminal selects and scrolls itself.
+func (m *model) toggleMouse() tea.Cmd {
+	m.mouse = !m.mouse
+	m.say("mouse " + map[bool]string{true: "on: the wheel scrolls, a click shows details", false: "off: the terminal selects text"}[m.mouse])
+	return m.keepSettings()
+}
+
+// connect runs tenon auth login on the terminal, and loads the providers again.
+func (m *model) connect(provider string) tea.Cmd {
+	if provider == "" {
+		return m.open(&line{title: "Provider, such as anthropic, openai or openrouter", done: (*model).connect})
+	}
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		return tea.ExecProcess(exec.CommandContext(ctx, self, "auth", "login", provider), func(err error) tea.Msg {
+			if err != nil {
+				return problemMsg{fmt.Errorf("tenon auth login %s: %w", provider, err)}
+			}
+			return connectedMsg{provider}
+		})(), nil
+	})
+}
+
+// connectedMsg names a provider that the user signed in to.
+type connectedMsg struct{ provider string }
+
+func (m *model) connected(msg connectedMsg) tea.Cmd {
+	m.say("connected to " + oneLine(msg.provider) + "; /model lists its models")
+	return tea.Sequence(m.do(func(ctx context.Context) (tea.Msg, error) { return nil, m.host.Reload(ctx) }), tea.Batch(m.loadInventory(), m.loadFallback()))
+}
+
+func (m *model) copyAnswer() tea.Cmd {
+	text := m.thread().answer()
+	if text == "" {
+		m.say("no answer yet")
+		return nil
+	}
+	m.say("copied the last answer")
+	return tea.SetClipboard(text)
+}

@@ -1,0 +1,204 @@
+// Package edit is an editor of a prompt: text of any number of lines, with chips that stand for long pastes and files.
+package edit
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// Chip is something that the text contains as one character.
+type Chip struct {
+	Label string // shown, such as "[Pasted 300 lines]"
+	Text  string // takes its place in the prompt
+	File  string // path of an attached file; Text is empty then
+}
+
+// firstChip is the first of the characters that stand for chips: a private plane of Unicode, which input does not contain (Clean).
+const firstChip = '\U00100000'
+
+// Editor holds a text and the place of the caret. The zero value is an empty editor. It is used from one goroutine.
+type Editor struct {
+	text   string // with chips as characters from firstChip on
+	caret  int    // offset in bytes, between characters as users see them
+	chips  []Chip
+	killed string // text that ctrl+k, ctrl+u and ctrl+w removed last
+	column int    // wanted by up and down; -1: that of the caret
+	width  int    // of the last layout
+	rows   []row  // of the last layout; nil: the text has changed
+}
+
+// Empty reports whether the text is empty.
+func (e *Editor) Empty() bool { return e.text == "" }
+
+// Text returns the prompt with the text of chips in their places, and the paths of the attached files.
+func (e *Editor) Text() (text string, files []string) {
+	var b strings.Builder
+	for _, r := range e.text {
+		chip := e.chip(r)
+		switch {
+		case chip == nil:
+			b.WriteRune(r)
+		case chip.File != "":
+			files = append(files, chip.File)
+		default:
+			b.WriteString(chip.Text)
+		}
+	}
+	return b.String(), files
+}
+
+// Before returns the text before the caret, for completion. Chips are single characters in it.
+func (e *Editor) Before() string { return e.text[:e.caret] }
+
+// Set replaces everything and puts the caret at the end.
+func (e *Editor) Set(text string) {
+	e.chips = nil
+	e.change(Clean(text), 0)
+	e.caret = len(e.text)
+}
+
+// Insert inserts text at the caret.
+func (e *Editor) Insert(text string) { e.replace(e.caret, e.caret, Clean(text)) }
+
+// InsertChip inserts a chip at the caret.
+func (e *Editor) InsertChip(c Chip) {
+	e.chips = append(e.chips, c)
+	e.replace(e.caret, e.caret, string(firstChip+rune(len(e.chips)-1)))
+}
+
+// Complete replaces the last n bytes before the caret.
+func (e *Editor) Complete(n int, text string) { e.replace(e.caret-n, e.caret, Clean(text)) }
+
+// AtStart and AtEnd report whether the caret is in the first or the last row.
+func (e *Editor) AtStart() bool { row, _ := e.position(); return row == 0 }
+
+// AtEnd: see AtStart.
+func (e *Editor) AtEnd() bool { row, _ := e.position(); return row == len(e.layout())-1 }
+
+// Key handles a key by its name, such as "ctrl+a", and reports whether the editor knows it. Text is inserted with Insert.
+func (e *Editor) Key(name string) bool {
+	column := -1
+	switch name {
+	case "left", "ctrl+b":
+		e.caret = e.previous(e.caret)
+	case "right", "ctrl+f":
+		e.caret = e.next(e.caret)
+	case "alt+b", "ctrl+left", "alt+left":
+		e.caret = e.wordStart()
+	case "alt+f", "ctrl+right", "alt+right":
+		e.caret = e.wordEnd()
+	case "home", "ctrl+a":
+		e.caret = strings.LastIndexByte(e.text[:e.caret], '\n') + 1
+	case "end", "ctrl+e":
+		e.caret = e.lineEnd()
+	case "up":
+		column = e.vertical(-1)
+	case "down":
+		column = e.vertical(1)
+	case "backspace", "ctrl+h", "shift+backspace":
+		e.replace(e.previous(e.caret), e.caret, "")
+	case "delete", "ctrl+d":
+		e.replace(e.caret, e.next(e.caret), "")
+	case "ctrl+w", "alt+backspace", "ctrl+backspace":
+		e.kill(e.wordStart(), e.caret)
+	case "alt+d", "ctrl+delete":
+		e.kill(e.caret, e.wordEnd())
+	case "ctrl+k":
+		end := e.lineEnd()
+		if end == e.caret {
+			end = e.next(end)
+		}
+		e.kill(e.caret, end)
+	case "ctrl+u":
+		e.kill(strings.LastIndexByte(e.text[:e.caret], '\n')+1, e.caret)
+	case "ctrl+y":
+		e.replace(e.caret, e.caret, e.killed)
+	case "ctrl+j", "shift+enter", "alt+enter", "ctrl+enter":
+		e.replace(e.caret, e.caret, "\n")
+	default:
+		return false
+	}
+	e.column = column
+	return true
+}
+
+// chip returns the chip of a character, or nil.
+func (e *Editor) chip(r rune) *Chip {
+	if i := int(r - firstChip); i >= 0 && i < len(e.chips) {
+		return &e.chips[i]
+	}
+	return nil
+}
+
+func (e *Editor) replace(from, to int, text string) {
+	e.change(e.text[:from]+text+e.text[to:], from+len(text))
+}
+
+func (e *Editor) change(text string, caret int) {
+	e.text, e.caret, e.column, e.rows = text, caret, -1, nil
+}
+
+func (e *Editor) kill(from, to int) {
+	if from < to {
+		e.killed = e.text[from:to]
+		e.replace(from, to, "")
+	}
+}
+
+// next returns the end of the character at an offset.
+func (e *Editor) next(at int) int {
+	cluster, _ := ansi.FirstGraphemeCluster(e.text[at:], ansi.GraphemeWidth)
+	return at + len(cluster)
+}
+
+// previous returns the start of the character before an offset.
+func (e *Editor) previous(at int) int {
+	start := strings.LastIndexByte(e.text[:at], '\n')
+	if start == at-1 { // the line break itself
+		return max(start, 0)
+	}
+	start++
+	for end := e.next(start); end < at; end = e.next(start) {
+		start = end
+	}
+	return start
+}
+
+func (e *Editor) lineEnd() int {
+	if i := strings.IndexByte(e.text[e.caret:], '\n'); i >= 0 {
+		return e.caret + i
+	}
+	return len(e.text)
+}
+
+func inWord(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r >= firstChip
+}
+
+// wordStart returns the start of the word before the caret.
+func (e *Editor) wordStart() int {
+	before := strings.TrimRightFunc(e.text[:e.caret], func(r rune) bool { return !inWord(r) })
+	return len(strings.TrimRightFunc(before, inWord))
+}
+
+// wordEnd returns the end of the word after the caret.
+func (e *Editor) wordEnd() int {
+	after := strings.TrimLeftFunc(e.text[e.caret:], func(r rune) bool { return !inWord(r) })
+	return len(e.text) - len(strings.TrimLeftFunc(after, inWord))
+}
+
+// Clean returns text as it can be edited: without control characters, and without those that stand for chips.
+func Clean(text string) string {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	text = strings.ToValidUTF8(text, "\uFFFD")
+	return strings.Map(func(r rune) rune {
+		if visible.Controls(r) || r >= firstChip {
+			return -1
+		}
+		return r
+	}, text)
+}

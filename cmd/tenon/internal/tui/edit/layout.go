@@ -1,0 +1,162 @@
+package edit
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// tabWidth is the number of columns of a tab.
+const tabWidth = 4
+
+// row is a line of the screen: text[start:end] of the editor, without the space or line break at which it ends.
+type row struct {
+	start, end int
+	cells      []cell
+}
+
+// cell is a character of a row.
+type cell struct{ offset, column, width int }
+
+// View returns the text in rows of at most width columns, and where the caret is. chip paints the label of a chip.
+func (e *Editor) View(width int, chip func(label string) string) (rows []string, caretRow, caretColumn int) {
+	e.setWidth(width)
+	for _, r := range e.layout() {
+		var b strings.Builder
+		for _, c := range r.text(e.text) {
+			switch found := e.chip(c); {
+			case found != nil:
+				b.WriteString(chip(found.Label))
+			case c == '\t':
+				b.WriteString(strings.Repeat(" ", tabWidth))
+			default:
+				b.WriteRune(c)
+			}
+		}
+		rows = append(rows, b.String())
+	}
+	caretRow, caretColumn = e.position()
+	return rows, caretRow, caretColumn
+}
+
+func (r *row) text(all string) string { return all[r.start:r.end] }
+
+func (e *Editor) setWidth(width int) {
+	if width = max(width, 2); width != e.width {
+		e.width, e.rows = width, nil
+	}
+}
+
+// layout breaks the text into rows: at line breaks, and where the width ends, if possible after a space. The caret fits behind the last
+// character of a row.
+func (e *Editor) layout() []row {
+	if e.rows != nil {
+		return e.rows
+	}
+	width := max(e.width, 2)
+	r := row{}
+	column, space := 0, -1 // index of the cell after the last space of the row
+	flush := func(end int) {
+		r.end = end
+		e.rows = append(e.rows, r)
+	}
+	for at := 0; at < len(e.text); {
+		if e.text[at] == '\n' {
+			flush(at)
+			at++
+			r, column, space = row{start: at}, 0, -1
+			continue
+		}
+		cluster, w := ansi.FirstGraphemeCluster(e.text[at:], ansi.GraphemeWidth)
+		w = e.cellWidth(cluster, w)
+		if column+w > width-1 && len(r.cells) > 0 {
+			rest := []cell(nil)
+			cut := at
+			if space > 0 && space < len(r.cells) {
+				cut, rest = r.cells[space].offset, r.cells[space:]
+				r.cells = r.cells[:space:space]
+			} else if space == len(r.cells) {
+				space = -1
+			}
+			flush(cut)
+			r, column, space = row{start: cut}, 0, -1
+			for _, c := range rest {
+				r.cells = append(r.cells, cell{c.offset, column, c.width})
+				column += c.width
+			}
+		}
+		r.cells = append(r.cells, cell{at, column, w})
+		column += w
+		if cluster == " " || cluster == "\t" {
+			space = len(r.cells)
+		}
+		at += len(cluster)
+	}
+	flush(len(e.text))
+	return e.rows
+}
+
+// cellWidth returns the columns of a character; a chip is as wide as its label, at most a row.
+func (e *Editor) cellWidth(cluster string, width int) int {
+	for _, r := range cluster {
+		if chip := e.chip(r); chip != nil {
+			return min(ansi.StringWidth(chip.Label), max(e.width-1, 1))
+		}
+		break
+	}
+	if cluster == "\t" {
+		return tabWidth
+	}
+	return width
+}
+
+// position returns the row and column of the caret.
+func (e *Editor) position() (rowIndex, column int) {
+	rows := e.layout()
+	for i := len(rows) - 1; i >= 0; i-- {
+		r := &rows[i]
+		if e.caret < r.start {
+			continue
+		}
+		for _, c := range r.cells {
+			if c.offset >= e.caret {
+				return i, c.column
+			}
+		}
+		if n := len(r.cells); n > 0 {
+			return i, r.cells[n-1].column + r.cells[n-1].width
+		}
+		return i, 0
+	}
+	return 0, 0
+}
+
+// vertical moves the caret by rows and returns the column that further moves want.
+func (e *Editor) vertical(by int) int {
+	at, column := e.position()
+	if e.column >= 0 {
+		column = e.column
+	}
+	rows := e.layout()
+	to := min(max(at+by, 0), len(rows)-1)
+	if to == at {
+		if by < 0 {
+			e.caret = rows[0].start
+		} else {
+			e.caret = len(e.text)
+		}
+		return -1
+	}
+	r := &rows[to]
+	e.caret = r.end
+	for _, c := range r.cells {
+		if c.column+c.width > column {
+			e.caret = c.offset
+			break
+		}
+	}
+	if e.caret == r.end && to < len(rows)-1 && rows[to+1].start == r.end { // the same offset begins the next row
+		e.caret = e.previous(r.end)
+	}
+	return column
+}

@@ -1,0 +1,73 @@
+// Package fuzzy finds texts by some of their characters.
+package fuzzy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Points of a match. A character at the start of a word counts more than one inside, and neighbors more than scattered ones, so that
+// "gr" prefers "git-rebase" and "grep" to "merger".
+const (
+	pointMatch    = 1
+	pointStart    = 6
+	pointNeighbor = 4
+	pointFirst    = 8
+)
+
+// Score returns how well a text matches a pattern, and false if it does not contain the characters of the pattern in this order. Case
+// counts only if the pattern has a capital letter. An empty pattern matches everything equally.
+func Score(pattern, text string) (score int, ok bool) {
+	if pattern == "" {
+		return 0, true
+	}
+	if strings.ToLower(pattern) == pattern {
+		text = strings.ToLower(text)
+	}
+	want := []rune(pattern)
+	next, before, neighbor, position := 0, ' ', false, 0
+	for _, r := range text {
+		if next < len(want) && r == want[next] {
+			score += pointMatch
+			if !unicode.IsLetter(before) && !unicode.IsDigit(before) {
+				score += pointStart
+			}
+			if position == 0 {
+				score += pointFirst
+			}
+			if neighbor {
+				score += pointNeighbor
+			}
+			next, neighbor = next+1, true
+		} else {
+			neighbor = false
+		}
+		before = r
+		position++
+	}
+	if at := strings.Index(text, pattern); at >= 0 { // as a whole counts most
+		score += pointFirst + pointNeighbor*len(want)
+	}
+	return score*8 - min(position, 64)/8, next == len(want)
+}
+
+// Filter returns the texts that match a pattern, the best first, as indexes into the list. Equally good ones stay in order.
+func Filter(pattern string, count int, text func(int) string) []int {
+	type found struct{ index, score int }
+	var all []found
+	for i := range count {
+		if score, ok := Score(pattern, text(i)); ok {
+			all = append(all, found{i, score})
+		}
+	}
+	if pattern != "" {
+		slices.SortStableFunc(all, func(a, b found) int { return cmp.Compare(b.score, a.score) })
+	}
+	out := make([]int, len(all))
+	for i, f := range all {
+		out[i] = f.index
+	}
+	return out
+}

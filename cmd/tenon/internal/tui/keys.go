@@ -1,0 +1,347 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+)
+
+const (
+	// leaveWindow is the time in which a second ctrl+c leaves, and a second esc opens the timeline.
+	leaveWindow = 2 * time.Second
+	// startled is the time in which a question ignores keys, if the user was typing when it came.
+	startled = 700 * time.Millisecond
+	// wheelLines is the number of lines that the mouse wheel scrolls.
+	wheelLines = 3
+	// pasteLines and pasteBytes are the size from which a paste becomes a chip.
+	pasteLines, pasteBytes = 8, 1500
+)
+
+// key handles a key: the leader, dialogs, the menu, the marked item, the screen, the prompt.
+func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	m.toast = toast{}
+	if name != "ctrl+c" {
+		m.leaving = false
+	}
+	if m.leader {
+		m.leader = false
+		return m.leaderKey(name)
+	}
+	if n := len(m.dialogs); n > 0 {
+		return m.dialogKey(m.dialogs[n-1], k)
+	}
+	if len(m.asks) > 0 {
+		return m.askKey(k)
+	}
+	if done, cmd := m.menuKey(name); done {
+		return cmd
+	}
+	if m.marked >= 0 && m.markKey(name) {
+		return nil
+	}
+	if cmd, ok := m.screenKey(name); ok {
+		return cmd
+	}
+	if m.thread().info.ParentID != "" {
+		m.say("this is a subagent's session; ctrl+x ↑ returns")
+		return nil
+	}
+	return m.promptKey(name, k.Text)
+}
+
+func (m *model) dialogKey(d dialog, k tea.KeyPressMsg) tea.Cmd {
+	if k.String() == "ctrl+x" {
+		m.leader = true
+		return nil
+	}
+	done, cmd := d.key(m, k)
+	if done {
+		m.close(d)
+	}
+	return cmd
+}
+
+// close removes a dialog.
+func (m *model) close(d dialog) {
+	for i := len(m.dialogs) - 1; i >= 0; i-- {
+		if m.dialogs[i] == d {
+			m.dialogs = append(m.dialogs[:i], m.dialogs[i+1:]...)
+			return
+		}
+	}
+}
+
+func (m *model) open(d dialog) tea.Cmd {
+	m.dialogs = append(m.dialogs, d)
+	return nil
+}
+
+// screenKey handles keys that do not edit the prompt.
+func (m *model) screenKey(name string) (tea.Cmd, bool) {
+	l, page := &m.thread().list, 0
+	switch name {
+	case "ctrl+x":
+		m.leader = true
+	case "ctrl+c":
+		return m.ctrlC(), true
+	case "esc":
+		return m.escape(), true
+	case "ctrl+z":
+		return tea.Suspend, true
+	case "ctrl+p":
+		return m.open(m.palette()), true
+	case "f1":
+		return m.open(helpScreen(m)), true
+	case "ctrl+o":
+		m.thread().unfold(!m.thread().open)
+	case "shift+tab":
+		return m.nextMode(), true
+	case "ctrl+t":
+		return m.open(m.effortPicker()), true
+	case "alt+up":
+		m.markNext(-1)
+	case "alt+down":
+		m.markNext(1)
+	case "pgup":
+		page = -l.Page()
+	case "pgdown":
+		page = l.Page()
+	case "ctrl+alt+u":
+		page = -l.Page() / 2
+	case "ctrl+alt+d":
+		page = l.Page() / 2
+	case "ctrl+alt+y":
+		page = -1
+	case "ctrl+alt+e":
+		page = 1
+	case "ctrl+g", "ctrl+home":
+		l.Home()
+	case "ctrl+alt+g", "ctrl+end":
+		l.End()
+	default:
+		return nil, false
+	}
+	if page != 0 {
+		l.Scroll(page)
+	}
+	return nil, true
+}
+
+// ctrlC clears the prompt, interrupts the turn or leaves.
+func (m *model) ctrlC() tea.Cmd {
+	switch {
+	case !m.input.Empty():
+		m.history.keep(&m.input)
+		m.input.Set("")
+	case m.main().busy():
+		return m.interrupt()
+	case m.leaving:
+		return tea.Quit
+	default:
+		m.leaving = true
+		m.say("press ctrl+c again to exit")
+		return tea.Tick(leaveWindow, func(time.Time) tea.Msg { return leaveOverMsg{} })
+	}
+	return nil
+}
+
+// escape interrupts the turn; without one, the second opens the timeline.
+func (m *model) escape() tea.Cmd {
+	now := m.now()
+	switch {
+	case m.thread().info.ParentID != "":
+		m.leave()
+	case m.main().busy():
+		return m.interrupt()
+	case !m.thread().list.Following():
+		m.thread().list.End()
+	case now.Sub(m.escaped) < leaveWindow:
+		m.escaped = time.Time{}
+		return m.openTimeline()
+	default:
+		m.escaped = now
+		if m.root != "" {
+			m.say("press esc again for the timeline: undo, fork")
+		}
+	}
+	return nil
+}
+
+func (m *model) markNext(by int) {
+	t := m.thread()
+	from := m.marked
+	if from < 0 {
+		from = len(t.list.Items)
+		if by > 0 {
+			return
+		}
+	}
+	to := t.mark(from, by)
+	if to >= len(t.list.Items) {
+		return
+	}
+	if to == from && by > 0 {
+		m.unmark()
+		t.list.End()
+		return
+	}
+	m.marked = to
+	t.list.Show(to)
+}
+
+func (m *model) unmark() {
+	m.thread().setMark(m.marked, false)
+	m.marked = -1
+}
+
+// markKey handles keys for the marked item.
+func (m *model) markKey(name string) bool {
+	switch name {
+	case "enter", "space", " ":
+		m.thread().toggle(m.marked)
+	case "esc":
+		m.unmark()
+	default:
+		return false
+	}
+	return true
+}
+
+// promptKey handles keys for the prompt.
+func (m *model) promptKey(name, text string) tea.Cmd {
+	switch name {
+	case "enter":
+		return m.enterPrompt()
+	case "tab":
+		m.nextAgent()
+		return nil
+	case "up":
+		if m.input.AtStart() {
+			return m.recall(-1)
+		}
+	case "down":
+		if m.input.AtEnd() {
+			return m.recall(1)
+		}
+	case "home", "end":
+		if m.input.Empty() {
+			if name == "home" {
+				m.thread().list.Home()
+			} else {
+				m.thread().list.End()
+			}
+			return nil
+		}
+	case "ctrl+d":
+		if m.input.Empty() {
+			return tea.Quit
+		}
+	case "ctrl+r":
+		return m.open(m.historyPicker())
+	case "ctrl+v":
+		return m.pasteImage()
+	case "?":
+		if m.input.Empty() {
+			return m.open(helpScreen(m))
+		}
+	}
+	switch {
+	case m.input.Key(name):
+		m.history.edited()
+	case text != "":
+		m.input.Insert(text)
+		m.typed = m.now()
+		m.history.edited()
+	default:
+		return nil
+	}
+	m.menu.update(m)
+	return nil
+}
+
+// recall puts an earlier prompt into the input: one that waits, else one of the history.
+func (m *model) recall(by int) tea.Cmd {
+	if by < 0 && m.input.Empty() && len(m.waiting) > 0 {
+		return m.editWaiting(m.waiting[len(m.waiting)-1])
+	}
+	m.history.move(&m.input, by)
+	return nil
+}
+
+// enterPrompt sends the prompt, or runs what it says.
+func (m *model) enterPrompt() tea.Cmd {
+	text, files := m.input.Text()
+	if before, ok := strings.CutSuffix(text, `\`); ok && len(files) == 0 {
+		m.input.Set(before + "\n")
+		return nil
+	}
+	if strings.TrimSpace(text) == "" && len(files) == 0 {
+		return nil
+	}
+	if m.creating {
+		m.say("the session is being created; press Enter again")
+		return nil
+	}
+	m.input.Set("")
+	m.typed = time.Time{}
+	m.menu = menu{}
+	save := m.history.add(text)
+	return tea.Batch(save, m.run(text, files))
+}
+
+// paste handles pasted text: a long one becomes a chip, a path of an image an attachment.
+func (m *model) paste(text string) tea.Cmd {
+	m.toast = toast{}
+	if n := len(m.dialogs); n > 0 {
+		m.dialogs[n-1].paste(m, text)
+		return nil
+	}
+	if len(m.asks) > 0 {
+		m.asks[0].paste(m, text)
+		return nil
+	}
+	if path := imagePath(text); path != "" {
+		m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
+		return nil
+	}
+	lines := strings.Count(strings.TrimRight(text, "\r\n"), "\n") + 1
+	if strings.Count(text, "\r") > lines {
+		lines = strings.Count(strings.TrimRight(text, "\r"), "\r") + 1
+	}
+	if lines > pasteLines || len(text) > pasteBytes {
+		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+		m.input.InsertChip(edit.Chip{Label: pasteLabel(lines, len(text)), Text: text})
+	} else {
+		m.input.Insert(text)
+	}
+	m.menu.update(m)
+	return nil
+}
+
+func (m *model) wheel(w tea.MouseWheelMsg) {
+	lines := wheelLines
+	if w.Button == tea.MouseWheelUp {
+		lines = -lines
+	}
+	if n := len(m.dialogs); n > 0 {
+		if pager, ok := m.dialogs[n-1].(*pager); ok {
+			pager.scroll(lines)
+		}
+		return
+	}
+	m.thread().list.Scroll(lines)
+}
+
+// click unfolds the card under the pointer.
+func (m *model) click(c tea.MouseClickMsg) {
+	if c.Button != tea.MouseLeft || len(m.dialogs) > 0 {
+		return
+	}
+	if item, _, ok := m.thread().list.At(c.Y - m.listTop()); ok {
+		m.thread().toggle(item)
+	}
+}

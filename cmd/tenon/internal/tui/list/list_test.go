@@ -1,0 +1,83 @@
+package list_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/list"
+)
+
+// item has n lines and counts how often it was asked for them.
+type item struct {
+	name  string
+	n     int
+	asked *int
+}
+
+func (i item) Lines(int) []string {
+	*i.asked++
+	out := make([]string, i.n)
+	for k := range out {
+		out[k] = fmt.Sprint(i.name, k)
+	}
+	return out
+}
+
+func filled(asked *int, sizes ...int) *list.List {
+	l := &list.List{}
+	for i, n := range sizes {
+		l.Items = append(l.Items, item{string(rune('a' + i)), n, asked})
+	}
+	return l
+}
+
+func check(t *testing.T, l *list.List, what string, height int, want ...string) {
+	t.Helper()
+	if got := l.View(80, height); !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+func TestScroll(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	l := filled(&asked, 2, 0, 3, 2)
+	check(t, l, "at the end", 3, "c2", "d0", "d1")
+	l.Scroll(-2)
+	check(t, l, "up", 3, "c0", "c1", "c2")
+	l.Items = append(l.Items, item{"e", 4, &asked})
+	check(t, l, "the list grows", 3, "c0", "c1", "c2")
+	if l.Following() {
+		t.Error("follows although it was scrolled up")
+	}
+	if at, line, ok := l.At(1); at != 2 || line != 1 || !ok {
+		t.Errorf("At(1) = %d, %d, %v", at, line, ok)
+	}
+	l.Scroll(-100)
+	check(t, l, "beyond the beginning", 3, "a0", "a1", "c0")
+	l.Scroll(1)
+	check(t, l, "down", 3, "a1", "c0", "c1")
+	l.Scroll(100)
+	check(t, l, "beyond the end", 3, "e1", "e2", "e3")
+	l.Items = append(l.Items, item{"f", 1, &asked})
+	check(t, l, "follows again", 3, "e2", "e3", "f0")
+	l.Home()
+	check(t, l, "home", 2, "a0", "a1")
+	l.Show(2)
+	check(t, l, "an item", 2, "c0", "c1")
+	check(t, l, "higher window", 20, "a0", "a1", "c0", "c1", "c2", "d0", "d1", "e0", "e1", "e2", "e3", "f0")
+}
+
+// TestOnlyWhatFits: a long list is not asked for all its lines.
+func TestOnlyWhatFits(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	l := filled(&asked, slices.Repeat([]int{5}, 10_000)...)
+	l.View(80, 20)
+	l.Scroll(-30)
+	l.View(80, 20)
+	if asked > 50 {
+		t.Errorf("asked %d times for lines", asked)
+	}
+}

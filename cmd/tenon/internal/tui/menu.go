@@ -1,0 +1,137 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/fuzzy"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// maxMenu is the maximum number of rows of the menu.
+const maxMenu = 8
+
+// menu completes the word before the caret: commands after /, files and agents after @.
+type menu struct {
+	rows   []menuRow
+	at     int
+	length int // bytes before the caret that a choice replaces
+	// shut is the text for which the user closed the menu.
+	shut string
+}
+
+// menuRow is a choice of the menu.
+type menuRow struct{ insert, label, note string }
+
+// update finds the choices for the text before the caret.
+func (n *menu) update(m *model) {
+	before := m.input.Before()
+	n.rows, n.at = nil, 0
+	if n.shut != "" && before == n.shut {
+		return
+	}
+	n.shut = ""
+	word := before[strings.LastIndexAny(before, " \t\n")+1:]
+	switch {
+	case strings.HasPrefix(before, "/") && word == before:
+		n.rows, n.length = m.commandRows(word[1:]), len(word)
+	case strings.HasPrefix(word, "@"):
+		n.rows, n.length = m.mentionRows(word[1:]), len(word)
+	}
+}
+
+func (m *model) commandRows(pattern string) []menuRow {
+	list := m.commandList()
+	var out []menuRow
+	for _, i := range fuzzy.Filter(pattern, len(list), func(i int) string { return list[i].name }) {
+		c := &list[i]
+		out = append(out, menuRow{"/" + c.name + " ", strings.TrimSpace("/" + c.name + " " + c.args), c.short})
+	}
+	return out
+}
+
+// maxMentions bounds the choices of @; more are useless.
+const maxMentions = 50
+
+func (m *model) mentionRows(pattern string) []menuRow {
+	var rows []menuRow
+	for _, a := range m.inventory.agents {
+		if a.Mode != sdk.ModePrimary && !a.Hidden {
+			rows = append(rows, menuRow{"@" + a.Name + " ", "@" + oneLine(a.Name), "agent · " + oneLine(a.Description)})
+		}
+	}
+	for _, file := range m.files {
+		if strings.ContainsAny(file, " \t\n`,;\"')]") {
+			continue // cannot be written after @
+		}
+		insert := "@" + file
+		if !strings.HasSuffix(file, "/") {
+			insert += " "
+		}
+		rows = append(rows, menuRow{insert, oneLine(file), ""})
+	}
+	var out []menuRow
+	for _, i := range fuzzy.Filter(pattern, len(rows), func(i int) string { return strings.TrimPrefix(rows[i].label, "@") }) {
+		if out = append(out, rows[i]); len(out) == maxMentions {
+			break
+		}
+	}
+	return out
+}
+
+// menuKey handles keys while the menu is open.
+func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
+	n := &m.menu
+	if len(n.rows) == 0 {
+		return false, nil
+	}
+	switch name {
+	case "up", "ctrl+p":
+		n.at = (n.at + len(n.rows) - 1) % len(n.rows)
+	case "down", "ctrl+n":
+		n.at = (n.at + 1) % len(n.rows)
+	case "esc":
+		*n = menu{shut: m.input.Before()}
+	case "tab":
+		m.input.Complete(n.length, n.rows[n.at].insert)
+		n.update(m)
+	case "enter":
+		row := n.rows[n.at]
+		if strings.HasPrefix(row.insert, "/") && !strings.Contains(row.label, " ") { // takes no argument
+			m.input.Set(strings.TrimSpace(row.insert))
+			*n = menu{}
+			return true, m.enterPrompt()
+		}
+		m.input.Complete(n.length, row.insert)
+		n.update(m)
+	default:
+		return false, nil
+	}
+	return true, nil
+}
+
+// view draws the menu in at most height rows.
+func (n *menu) view(m *model, width, height int) []string {
+	if len(n.rows) == 0 {
+		return nil
+	}
+	height = max(1, min(height, maxMenu))
+	from := max(0, min(n.at-height/2, len(n.rows)-height))
+	rows := n.rows[from:min(len(n.rows), from+height)]
+	wide := 0
+	for _, r := range rows {
+		wide = max(wide, len([]rune(r.label)))
+	}
+	wide = min(wide, max(20, width/2))
+	var out []string
+	for i, r := range rows {
+		line := " " + pad(r.label, wide) + "  " + paint(m.look.theme.faint, view.Clip(r.note, 200))
+		if from+i == n.at {
+			line = paint(m.look.theme.selected, pad(" "+pad(r.label, wide)+"  "+view.Clip(r.note, 200), width-2))
+		}
+		out = append(out, fit(" "+line, width))
+	}
+	return out
+}

@@ -1,0 +1,298 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// model is the whole screen. Only the program's goroutine uses it: what takes time runs in commands, which return messages.
+type model struct {
+	ctx  context.Context // of the program: commands run in it
+	host frontend.Host
+	o    options
+	now  func() time.Time
+	// changed says that the screen may have to be drawn.
+	changed func()
+
+	width, height int
+	look          look
+	dark, blurred bool
+	color         bool // the terminal has colors
+	mouse         bool
+
+	threads map[string]*thread // by session
+	root    string             // the session prompts go to; empty until the first one
+	shown   string             // the root or one of its subagents' sessions
+	blank   *thread            // in place of a session until there is one
+	marked  int                // index of the marked item; -1: none
+
+	input    edit.Editor
+	history  history
+	menu     menu
+	waiting  []host.Waiting // prompts that wait
+	dialogs  []dialog       // the last one sees keys first
+	asks     []ask          // questions of the host, the first one is on the screen
+	leader   bool           // ctrl+x was pressed
+	typed    time.Time      // when text was typed last
+	escaped  time.Time      // when esc did nothing last
+	leaving  bool           // ctrl+c was pressed once
+	creating bool           // the session of the first prompt
+
+	agent, modelName, effort string // chosen by the user; empty: those of the session
+	fallback                 string // the model if neither session nor user chose one
+	mode                     mode
+	files                    []string // of the project
+	branch                   string
+	inventory                inventory
+	toast                    toast
+	log                      []string // what the process logged
+	failed                   error    // the host cannot be used
+}
+
+// inventory is what the host offers. It is read again when a picker opens.
+type inventory struct {
+	agents   []sdk.Agent
+	models   []host.ModelInfo
+	commands []host.CommandInfo
+}
+
+// toast is a short message above the input, until the next key.
+type toast struct {
+	text string
+	bad  bool
+}
+
+// mode says what is asked: Shift-Tab changes it.
+type mode int
+
+const (
+	modeAsk mode = iota
+	modeEdits
+	modePlan
+)
+
+func (m mode) String() string { return [...]string{"ask", "accept edits", "plan"}[m] }
+
+// dialog is a screen of its own or a part of the screen that sees keys before everything else.
+type dialog interface {
+	// key handles a key; done closes the dialog.
+	key(m *model, k tea.KeyPressMsg) (done bool, cmd tea.Cmd)
+	// paste handles pasted text.
+	paste(m *model, text string)
+	// view draws the dialog in at most height lines. The caret is shown if it has a position.
+	view(m *model, width, height int) (lines []string, at *tea.Position)
+	// full reports whether it takes the whole screen.
+	full() bool
+}
+
+// Messages to the model.
+type (
+	eventsMsg   []sdk.Event
+	historyMsg  struct{ history *frontend.History }
+	filesMsg    []string
+	invMsg      inventory
+	waitingMsg  []host.Waiting
+	branchMsg   string
+	logMsg      string
+	problemMsg  struct{ err error }
+	toastMsg    toast
+	createdMsg  = createdWith
+	promptedMsg struct {
+		session string
+		err     error
+	}
+	openMsg      struct{ dialog dialog }
+	editedMsg    struct{ text string }
+	suggestMsg   struct{ text string }
+	switchMsg    struct{ session string }
+	fallbackMsg  struct{ model, reason string }
+	tickMsg      time.Time
+	leaveOverMsg struct{}
+)
+
+func newModel(ctx context.Context, h frontend.Host, o options) *model {
+	m := &model{
+		ctx: ctx, host: h, o: o, now: time.Now, changed: func() {}, threads: map[string]*thread{}, blank: newThread(&sdk.Session{}), marked: -1,
+		mouse: !o.settings.NoMouse, dark: true, history: history{past: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
+	}
+	m.look = look{directory: o.directory}
+	m.setTheme(o.settings.Theme)
+	m.threads[""] = m.blank
+	return m
+}
+
+// setTheme chooses a theme by its name; an unknown one is the first.
+func (m *model) setTheme(name string) {
+	all := themes(m.dark)
+	m.look.theme = &all[0]
+	for i := range all {
+		if all[i].name == name {
+			m.look.theme = &all[i]
+		}
+	}
+	m.look.version++
+}
+
+// thread returns the shown session.
+func (m *model) thread() *thread {
+	if t := m.threads[m.shown]; t != nil {
+		return t
+	}
+	return m.blank
+}
+
+// main returns the session that prompts go to.
+func (m *model) main() *thread {
+	if t := m.threads[m.root]; t != nil {
+		return t
+	}
+	return m.blank
+}
+
+// say shows a message until the next key.
+func (m *model) say(text string)     { m.toast = toast{text: text} }
+func (m *model) problem(text string) { m.toast = toast{text, true} }
+
+// Init implements tea.Model.
+func (m *model) Init() tea.Cmd {
+	cmds := []tea.Cmd{m.loadInventory(), m.loadFiles(), m.loadBranch(), tea.RequestBackgroundColor}
+	if m.o.session != "" {
+		cmds = append(cmds, m.load(m.o.session))
+		m.root, m.shown = m.o.session, m.o.session
+	} else {
+		cmds = append(cmds, m.loadFallback())
+	}
+	if m.o.prompt != "" {
+		cmds = append(cmds, m.history.add(m.o.prompt), m.submit(m.o.prompt, nil))
+	}
+	return tea.Batch(cmds...)
+}
+
+// Update implements tea.Model. It never waits.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m.changed()
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.width, m.height = msg.Width, msg.Height
+	case tea.ColorProfileMsg:
+		m.color = msg.Profile > 1
+	case tea.BackgroundColorMsg:
+		if m.dark = msg.IsDark(); m.look.theme.name == "auto" {
+			m.setTheme("auto")
+		}
+	case tea.FocusMsg:
+		m.blurred = false
+	case tea.BlurMsg:
+		m.blurred = true
+	case tea.KeyPressMsg:
+		return m, m.key(msg)
+	case tea.PasteMsg:
+		return m, m.paste(msg.Content)
+	case tea.MouseWheelMsg:
+		m.wheel(msg)
+	case tea.MouseClickMsg:
+		m.click(msg)
+	case eventsMsg:
+		var cmds []tea.Cmd
+		for i := range msg {
+			cmds = append(cmds, m.event(&msg[i]))
+		}
+		return m, tea.Batch(cmds...)
+	default:
+		return m, m.answer(msg)
+	}
+	return m, nil
+}
+
+// answer takes what commands return.
+func (m *model) answer(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case historyMsg:
+		return m.filled(msg.history)
+	case createdMsg:
+		m.begin(msg.session)
+		msg.in.SessionID = msg.session.ID
+		return tea.Sequence(m.acceptEdits(), m.prompt(msg.in))
+	case submittedMsg:
+		return m.submitted(msg)
+	case promptedMsg:
+		return m.prompted(msg)
+	case filesMsg:
+		m.files = msg
+	case invMsg:
+		m.inventory = inventory(msg)
+	case waitingMsg:
+		m.waiting = msg
+	case branchMsg:
+		m.branch = string(msg)
+	case logMsg:
+		m.logged(string(msg))
+	case problemMsg:
+		m.problem(m.o.explain(msg.err))
+	case toastMsg:
+		m.toast = toast(msg)
+	case openMsg:
+		m.dialogs = append(m.dialogs, msg.dialog)
+	case editedMsg:
+		m.input.Set(msg.text)
+	case imageMsg:
+		m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(string(msg)) + "]", File: string(msg)})
+	case suggestMsg:
+		if m.input.Empty() {
+			m.input.Set(msg.text)
+		}
+	case sessionsMsg, renamedMsg, deletedMsg:
+		return m.sessionChanged(msg)
+	case connectedMsg:
+		return m.connected(msg)
+	case revertedMsg:
+		return m.reverted(msg)
+	case forkedMsg:
+		m.say("continuing in a copy; the original session and all files are unchanged")
+		return m.switchTo(msg.session)
+	case switchMsg:
+		return m.switchTo(msg.session)
+	case fallbackMsg:
+		m.fallback = msg.model
+	case tickMsg:
+		return m.tick()
+	case leaveOverMsg:
+		m.leaving = false
+	}
+	return nil
+}
+
+// maxLog is the number of log lines that are kept for /log.
+const maxLog = 500
+
+func (m *model) logged(line string) {
+	if m.log = append(m.log, line); len(m.log) > maxLog {
+		m.log = m.log[1:]
+	}
+	m.problem(line + " (/log shows all)")
+}
+
+// tick redraws running work once a second, while there is any.
+func (m *model) tick() tea.Cmd {
+	t := m.thread()
+	if !t.busy() {
+		return nil
+	}
+	for _, i := range t.list.Items[max(0, len(t.list.Items)-64):] {
+		if tool, ok := i.(*toolItem); ok && tool.running() {
+			tool.change()
+		}
+	}
+	return m.nextTick()
+}
+
+func (m *model) nextTick() tea.Cmd {
+	return tea.Tick(time.Second, func(now time.Time) tea.Msg { return tickMsg(now) })
+}

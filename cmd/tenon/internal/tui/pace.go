@@ -1,0 +1,92 @@
+package tui
+
+import (
+	"reflect"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+const (
+	// soon is the time from the first change after a pause until it is drawn: other changes of the same moment are drawn with it.
+	soon = 2 * time.Millisecond
+	// linger is the time after the last change in which the screen is still drawn every frame.
+	linger = 250 * time.Millisecond
+	// rest is the interval while nothing changes. It is not infinite: on a machine without time to spare, a change can reach the renderer
+	// later than it was announced.
+	rest = time.Second
+)
+
+// pace draws soon after a change, then every frame, and once a second while nothing changes. bubbletea looks for changes 60 times a second
+// all day long, which takes about 1% of a core; its ticker is not exported. TestTUIRests fails if a new version has another one.
+type pace struct {
+	program *tea.Program
+
+	mu     sync.Mutex
+	ticker *time.Ticker
+	timer  *time.Timer // to the next state
+	state  paceState
+	last   time.Time // of the changes
+}
+
+type paceState int
+
+const (
+	paceRests paceState = iota
+	paceSoon
+	paceFrames
+)
+
+// changed says that there is something to draw.
+func (p *pace) changed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ticker == nil {
+		if v := reflect.ValueOf(p.program).Elem().FieldByName("ticker"); v.IsValid() && v.Type() == reflect.TypeFor[*time.Ticker]() {
+			p.ticker = (*time.Ticker)(v.UnsafePointer())
+		}
+	}
+	p.last = time.Now()
+	if p.ticker == nil || p.state != paceRests {
+		return
+	}
+	p.state = paceSoon
+	p.ticker.Reset(soon)
+	p.next(soon + soon/2)
+}
+
+// next calls step later.
+func (p *pace) next(after time.Duration) {
+	if p.timer == nil {
+		p.timer = time.AfterFunc(after, p.step)
+		return
+	}
+	p.timer.Reset(after)
+}
+
+func (p *pace) step() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	since := time.Since(p.last)
+	switch {
+	case p.state == paceSoon:
+		p.state = paceFrames
+		p.ticker.Reset(frame)
+		p.next(linger)
+	case since < linger:
+		p.next(linger - since)
+	default:
+		p.state = paceRests
+		p.ticker.Reset(rest)
+	}
+}
+
+// stop ends the timer.
+func (p *pace) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}

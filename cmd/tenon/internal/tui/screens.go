@@ -1,0 +1,224 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// helpSections are the keys of each screen.
+func helpSections() []struct {
+	title string
+	keys  [][2]string
+} {
+	return []struct {
+		title string
+		keys  [][2]string
+	}{
+		{"Prompt", [][2]string{
+			{"enter", "send; while a turn runs, the prompt waits and reaches the model with its next step"},
+			{"alt+enter, ctrl+j, \\ enter", "new line"},
+			{"@", "attach a file or directory, or call a subagent"},
+			{"/", "commands"},
+			{"!", "run a shell command; the model sees it with the next prompt"},
+			{"up, down", "waiting prompts, then earlier ones; ctrl+r searches"},
+			{"ctrl+v", "attach the image in the clipboard"},
+			{"ctrl+c", "clear the prompt, interrupt the turn, or twice: exit"},
+			{"ctrl+a, ctrl+e, alt+b, alt+f", "start and end of the line, words"},
+			{"ctrl+w, ctrl+u, ctrl+k, ctrl+y", "delete a word, to the start, to the end; insert it again"},
+		}},
+		{"Session", [][2]string{
+			{"esc", "interrupt the turn; twice without a turn: timeline"},
+			{"shift+tab", "mode: ask, accept edits, plan"},
+			{"tab", "next agent"},
+			{"ctrl+t", "reasoning effort"},
+			{"ctrl+p", "all commands"},
+			{"pgup, pgdn, ctrl+alt+u, ctrl+alt+d", "scroll; ctrl+g first, ctrl+alt+g last"},
+			{"ctrl+o", "show or hide details of tools and reasoning; a click does it for one"},
+			{"alt+up, alt+down, enter", "mark a tool call and show its details"},
+			{"ctrl+x ↓, ↑, ←, →", "subagent's session, back, its neighbors"},
+			{"ctrl+z", "return to the shell; fg continues"},
+		}},
+		{"Permission", [][2]string{
+			{"y", "yes, once"},
+			{"s", "yes, for the rest of this session"},
+			{"a", "always in this project; the line shows the rule"},
+			{"n, esc", "no: the turn ends"},
+			{"m", "no, and say what to do instead: the turn continues"},
+			{"up, down, enter", "move and choose"},
+			{"pgup, pgdn, ctrl+f", "see all of a long command or diff"},
+		}},
+		{"Lists", [][2]string{
+			{"type", "search"},
+			{"up, down, enter, esc", "move, choose, close"},
+			{"ctrl+r, ctrl+d, ctrl+f", "sessions: rename, delete, fork"},
+			{"ctrl+u, ctrl+f", "timeline: undo from a prompt on, fork before it"},
+		}},
+		{"Full-screen text", [][2]string{
+			{"] [", "next and previous hunk or section"},
+			{"v", "diff in one or two columns"},
+			{"esc, q", "close"},
+		}},
+	}
+}
+
+func helpScreen(m *model) dialog {
+	return &pager{title: "Help", section: func(line string) bool { return line != "" && line[0] != ' ' }, draw: func(m *model, width int) []string {
+		k := m.look.theme
+		var out []string
+		row := func(key, text string) {
+			left := "  " + pad(key, min(32, width/2)) + " "
+			for i, l := range wrap(text, width-len([]rune(left))) {
+				if i > 0 {
+					left = strings.Repeat(" ", len([]rune(stripSGR(left))))
+				}
+				out = append(out, paint(k.accent, left)+l)
+			}
+		}
+		for _, s := range helpSections() {
+			out = append(out, paint("1", s.title))
+			for _, key := range s.keys {
+				row(key[0], key[1])
+			}
+			out = append(out, "")
+		}
+		out = append(out, paint("1", "Commands"))
+		for _, c := range commands() {
+			text := c.short
+			if keys := keysOf(&c); keys != "" {
+				text += " (" + keys + ")"
+			}
+			row(strings.TrimSpace("/"+c.name+" "+c.args), text)
+		}
+		for i := range m.inventory.commands {
+			c := &m.inventory.commands[i]
+			row("/"+oneLine(c.Name), oneLine(c.Description))
+		}
+		return out
+	}}
+}
+
+// statusScreen shows what the next prompt will use, and what the session has cost.
+func (m *model) statusScreen() dialog {
+	return &pager{title: "Status", draw: func(m *model, width int) []string {
+		t := m.main()
+		name, effort := m.modelOf()
+		out := []string{""}
+		row := func(key, text string) {
+			if text != "" {
+				out = append(out, fit("  "+pad(key, 12)+text, width))
+			}
+		}
+		row("session", oneLine(t.info.Title))
+		row("", t.info.ID)
+		row("directory", oneLine(m.o.directory))
+		row("branch", m.branch)
+		row("model", oneLine(name))
+		row("effort", oneLine(effort))
+		row("agent", oneLine(m.agentName()))
+		row("mode", m.mode.String())
+		used, limit := m.context()
+		if limit > 0 {
+			row("context", fmt.Sprintf("%s of %s tokens (%d%%); /compact frees some", view.Count(used), view.Count(limit), used*100/limit))
+		} else if used > 0 {
+			row("context", view.Count(used)+" tokens")
+		}
+		out = append(out, "")
+		usage := func(name string, u sdk.Tokens, cost sdk.USD) {
+			row(name, fmt.Sprintf("%s in · %s cached · %s out · %s reasoning · %s", view.Limit(u.Input+u.Cache.Write), view.Limit(u.Cache.Read),
+				view.Limit(u.Output), view.Limit(u.Reasoning), price(cost)))
+		}
+		usage("tokens", t.info.Tokens, t.info.Cost)
+		for _, id := range m.children(m.root) {
+			child := m.threads[id]
+			usage("subagent", child.info.Tokens, child.info.Cost)
+		}
+		return out
+	}}
+}
+
+// price returns a cost; an unknown one is "-".
+func price(cost sdk.USD) string {
+	if cost == 0 {
+		return "-"
+	}
+	return view.Money(cost)
+}
+
+func (m *model) logScreen() dialog {
+	return &pager{title: "Log", draw: func(m *model, width int) []string {
+		if len(m.log) == 0 {
+			return []string{"", "  no warnings"}
+		}
+		var out []string
+		for _, l := range m.log {
+			out = append(out, indent(" ", wrap(visible.Text(l), width-2))...)
+		}
+		return out
+	}}
+}
+
+// openLedger shows what plugins changed in each request of the shown session.
+func (m *model) openLedger() tea.Cmd {
+	if !m.needSession() {
+		return nil
+	}
+	session := m.shown
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		all, err := m.host.Ledger(ctx, session)
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		for i := range all {
+			inspect.ExplainRequest(&terminal.Screen{Color: true}, &b, &all[i])
+		}
+		if b.Len() == 0 {
+			return toastMsg{text: "no hook was called in this session"}, nil
+		}
+		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+		return openMsg{&pager{
+			title:   "Changes by plugins",
+			section: func(line string) bool { return strings.HasPrefix(line, "step ") || strings.HasPrefix(line, "outside ") },
+			draw:    func(*model, int) []string { return indent(" ", lines) },
+		}}, nil
+	})
+}
+
+// openDiff shows the file changes of the session.
+func (m *model) openDiff() tea.Cmd {
+	if !m.needSession() {
+		return nil
+	}
+	session := m.root
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		diff, list, err := changes(ctx, m, session)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) == 0 {
+			return toastMsg{text: "the session changed no files"}, nil
+		}
+		return openMsg{&pager{title: "Changes in " + view.Plural(len(list), "file"), diff: diff}}, nil
+	})
+}
+
+// changes returns the file changes of a session, also as a unified diff.
+func changes(ctx context.Context, m *model, session string) (diff string, list []host.FileChange, err error) {
+	list, err = m.host.SessionChanges(ctx, session, "")
+	var b strings.Builder
+	for i := range list {
+		b.WriteString(sessions.Unified(&list[i]))
+	}
+	return b.String(), list, err
+}

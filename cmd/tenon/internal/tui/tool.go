@@ -1,0 +1,194 @@
+package tui
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// foldedHead and foldedTail are the lines of output that a folded card shows; liveTail those of a running command.
+	foldedHead, foldedTail, liveTail = 2, 4, 6
+	// longArguments is the size in bytes from which a card counts arguments that still arrive.
+	longArguments = 1 << 10
+	// longCall is the duration in milliseconds from which it is shown.
+	longCall = 1000
+	// foldedDiff is the number of lines of a diff that a folded card shows.
+	foldedDiff = 12
+	// maxOpenLines bounds an unfolded card. The rest is in the full-screen view.
+	maxOpenLines = 400
+	// maxOpenBytes bounds the output that a card looks at, from its end.
+	maxOpenBytes = 256 << 10
+)
+
+// toolItem is the card of a tool call.
+type toolItem struct {
+	item
+	part     *sdk.ToolPart
+	received int // bytes of arguments while they arrive
+	now      func() time.Time
+	child    func(session string) string // describes a subagent's session
+}
+
+func newToolItem(k *look, p *sdk.ToolPart, now func() time.Time, child func(string) string) *toolItem {
+	t := &toolItem{item: item{id: p.ID, message: p.MessageID, look: k, fold: &folding{}}, part: p, now: now, child: child}
+	t.draw = t.render
+	return t
+}
+
+func (t *toolItem) set(p *sdk.ToolPart) {
+	t.part = p
+	t.change()
+}
+
+// running reports whether the card changes with time.
+func (t *toolItem) running() bool { return t.part.State.Status == sdk.ToolRunning }
+
+func (t *toolItem) render(width int) []string {
+	out := []string{"", margin + t.head(width-2*len(margin))}
+	bar := margin + paint(t.look.theme.faint, "│") + " "
+	for _, line := range t.body(width - 2*len(margin) - 2) {
+		out = append(out, fit(bar+line, width-len(margin)))
+	}
+	return out
+}
+
+// head is the first line of a card: state, tool, subject, figures.
+func (t *toolItem) head(width int) string {
+	k, s := t.look.theme, &t.part.State
+	mark := paint(k.accent, "●")
+	var notes []string
+	switch s.Status {
+	case sdk.ToolPending:
+		mark = paint(k.faint, "○")
+		if t.received > longArguments {
+			notes = append(notes, fmt.Sprintf("%d bytes of arguments", t.received))
+		}
+	case sdk.ToolRunning:
+		if took := t.now().Sub(time.UnixMilli(s.Time.Start)); s.Time.Start > 0 && took >= time.Second {
+			notes = append(notes, view.Duration(took.Truncate(time.Second)))
+		}
+	case sdk.ToolCompleted:
+		mark = paint(k.ok, "✓")
+	case sdk.ToolError:
+		mark = paint(k.fail, "✗")
+	}
+	if diff, _ := s.Metadata["diff"].(string); diff != "" {
+		added, removed := view.CountLines(diff)
+		notes = append(notes, paint(k.ok, fmt.Sprintf("+%d", added))+" "+paint(k.fail, fmt.Sprintf("-%d", removed)))
+	}
+	if code, ok := view.Number(s.Metadata["exit"]); ok && code != 0 {
+		mark = paint(k.warn, "!")
+		notes = append(notes, paint(k.fail, fmt.Sprintf("exit %d", code)))
+	}
+	if !s.Open() && s.Time.End-s.Time.Start >= longCall {
+		notes = append(notes, paint(k.faint, view.Duration(time.Duration(s.Time.End-s.Time.Start)*time.Millisecond)))
+	}
+	right := strings.Join(notes, " ")
+	left := mark + " " + paint("1", oneLine(t.part.Tool)) + " "
+	room := width - len([]rune(stripSGR(left))) - len([]rune(stripSGR(right))) - 1
+	return sides(left+fit(view.Subject(s, t.look.directory), max(room, 8)), right, width)
+}
+
+// body is the rest of a card.
+func (t *toolItem) body(width int) []string {
+	k, s := t.look.theme, &t.part.State
+	switch {
+	case s.Status == sdk.ToolPending:
+		return nil
+	case s.Status == sdk.ToolError:
+		return paintAll(k.fail, t.cut(wrap(visible.Text(s.Error), width), 6, 0))
+	case t.part.Tool == "task":
+		return t.subagent()
+	case t.part.Tool == "todowrite":
+		return nil // the task list shows it
+	}
+	if diff, _ := s.Metadata["diff"].(string); diff != "" {
+		return t.cut(k.text.Diff(trimDiff(diff)), foldedDiff, 0)
+	}
+	output, shell := s.Metadata["output"].(string)
+	if !shell {
+		output = s.Output
+		if !t.fold.open {
+			return nil
+		}
+	}
+	lines := outputLines(output)
+	if t.running() {
+		return t.cut(lines, 0, liveTail)
+	}
+	if t.fold.open {
+		lines = t.cut(lines, 0, maxOpenLines)
+	}
+	return t.cut(lines, foldedHead, foldedTail)
+}
+
+// subagent describes the session of a task.
+func (t *toolItem) subagent() []string {
+	id, _ := t.part.State.Metadata["sessionId"].(string)
+	if id == "" {
+		return nil
+	}
+	out := []string{}
+	if text := t.child(id); text != "" {
+		out = append(out, text)
+	}
+	if t.fold.open && t.part.State.Output != "" {
+		out = append(out, outputLines(t.part.State.Output)...)
+	}
+	return append(out, paint(t.look.theme.faint, "ctrl+x ↓ opens its session"))
+}
+
+// cut keeps the first and last lines of a folded card and says how many are missing.
+func (t *toolItem) cut(lines []string, head, tail int) []string {
+	limit := head + tail
+	if t.fold.open {
+		head, tail, limit = 0, maxOpenLines, maxOpenLines
+	}
+	if len(lines) <= limit+1 {
+		return lines
+	}
+	more := paint(t.look.theme.faint, fmt.Sprintf("… %s · ctrl+o shows them", view.Plural(len(lines)-limit, "more line")))
+	out := append(lines[:head:head], more)
+	return append(out, lines[len(lines)-tail:]...)
+}
+
+// sgr matches the color sequences in the output of programs, carriage the text that a carriage return overwrites.
+var (
+	sgr      = regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`)
+	carriage = regexp.MustCompile(`(?m)^.*\r([^\n])`)
+)
+
+func stripSGR(text string) string { return sgr.ReplaceAllString(text, "") }
+
+// outputLines returns the output of a program as safe lines.
+func outputLines(output string) []string {
+	output = stripSGR(visible.Tail(output, maxOpenBytes))
+	output = carriage.ReplaceAllString(strings.ReplaceAll(output, "\r\n", "\n"), "$1")
+	output = strings.TrimRight(strings.ReplaceAll(visible.Text(output), "\t", "    "), "\n ")
+	if output == "" {
+		return nil
+	}
+	return strings.Split(output, "\n")
+}
+
+// trimDiff removes the names of the files from a diff of one file: the card names it.
+func trimDiff(diff string) string {
+	at := strings.Index(diff, "\n@@")
+	if at < 0 || strings.Count(diff, "\n+++ ") > 1 {
+		return diff
+	}
+	return diff[at+1:]
+}
+
+func paintAll(look string, lines []string) []string {
+	for i := range lines {
+		lines[i] = paint(look, lines[i])
+	}
+	return lines
+}

@@ -1,0 +1,270 @@
+// Package tui is the full-screen terminal UI: one bubbletea model (model.go) that gets keys and the events of the host as messages, and
+// draws lines. Parts of it are plain structs that render lines for a width: items of the transcript, dialogs, the menu. Nothing here
+// waits in Update or View: what takes time is a command (actions.go). Text from outside goes through internal/visible before it is
+// drawn.
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/internal/markdown"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// options are what the model needs to know of its surroundings.
+type options struct {
+	version                       string
+	directory, shortDir, worktree string
+	temporary                     string // directory for files that live as long as the program
+	editor                        string // command line of the user's editor; empty: none is set
+	session, prompt, title        string
+	agent, model, effort          string
+	settings                      settings
+	past                          Past
+	explain                       func(error) string // with its remedy
+	keep                          func(settings) error
+}
+
+const (
+	// maxFarewell is the number of lines of the last answer that are left on the terminal.
+	maxFarewell = 200
+	// frame is the shortest time between two deliveries of events: the screen is drawn at most as often.
+	frame = 16 * time.Millisecond
+	// eventRoom is the number of events that wait for the screen before the host does.
+	eventRoom = 1024
+)
+
+// Command returns "tenon tui".
+func Command(a *cli.App) *cobra.Command {
+	f := turn.Flags{Chat: true}
+	cmd := &cobra.Command{
+		Use:   "tui [flags] [prompt…]",
+		Short: "Open the terminal UI",
+		Long: `Open the terminal UI.
+
+The arguments are sent as the first prompt. F1 lists the keys. tenon chat is the same conversation without a screen of its
+own: for pipes, screen readers and terminals that cannot move the cursor.`,
+		Example: `  tenon tui
+  tenon tui -c
+  tenon tui --agent plan "how would we add a cache?"`,
+		RunE: func(cmd *cobra.Command, args []string) error { return Run(cmd.Context(), a, &f, args) },
+	}
+	f.Register(cmd)
+	return cmd
+}
+
+// Run opens the terminal UI and returns when the user leaves it.
+func Run(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
+	if !a.Screen.Answers || !a.Screen.Streams || !a.Screen.Live {
+		return cli.UsageError("use tenon chat or tenon run", "the terminal UI needs a terminal that can move the cursor")
+	}
+	signals, stop := turn.CatchSignals()
+	defer stop()
+	m, in, err := turn.Prepare(ctx, a, f, args, signals, true)
+	if err != nil {
+		return err
+	}
+	s := &session{a: a, m: m, f: f, in: in, signals: signals, logs: make(chan string, 64)}
+	end, err := s.run(ctx)
+	farewell := ""
+	if end != nil {
+		farewell = end.farewell(ctx, a)
+	}
+	if !turn.ShutDown(ctx, m, signals) {
+		return cli.ErrHard
+	}
+	return errors.Join(err, a.Print(farewell))
+}
+
+// session is one run of the terminal UI.
+type session struct {
+	a       *cli.App
+	m       *cli.Machine
+	f       *turn.Flags
+	in      *host.PromptInput
+	signals <-chan os.Signal
+	logs    chan string
+}
+
+// run shows the screen until the user leaves, and returns the last state.
+func (s *session) run(ctx context.Context) (*model, error) {
+	temporary, err := os.MkdirTemp("", "tenon-tui-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(temporary)
+	defer s.a.Divert(s)()
+	o, err := s.options(ctx, temporary)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	sub := s.m.Subscribe(eventRoom, true)
+	defer sub.Close()
+	m := newModel(ctx, frontend.Local{Machine: s.m}, o)
+	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.a.In), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
+	pace := &pace{program: program}
+	defer pace.stop()
+	m.changed = pace.changed
+	pumped := make(chan struct{})
+	go func() { // ends with the context or the subscription; waited for below
+		defer close(pumped)
+		s.pump(ctx, program, sub.Events())
+	}()
+	end, err := program.Run()
+	cancel()
+	sub.Close()
+	<-pumped
+	if last, ok := end.(*model); ok {
+		m = last
+	}
+	if errors.Is(err, tea.ErrProgramPanic) {
+		return m, cli.Fail(cli.ExitTurn, errors.New("the terminal UI broke"), "continue with tenon tui -s "+m.root+", and report the text above")
+	}
+	return m, err
+}
+
+// options gathers what the model needs to know.
+func (s *session) options(ctx context.Context, temporary string) (options, error) {
+	w, env := s.m.Workspace, s.a.Env
+	past, err := openPast(filepath.Join(w.Project.DataDir, historyFile))
+	if err != nil {
+		s.a.Log.Warn("the prompt history cannot be read", "err", err)
+	}
+	file := filepath.Join(w.Project.DataDir, settingsFile)
+	chosen, err := readSettings(file)
+	if err != nil {
+		s.a.Log.Warn("the settings of the terminal UI cannot be read", "err", err)
+	}
+	o := options{
+		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
+		temporary: temporary, editor: env.Lookup("VISUAL"), prompt: s.in.Text, title: s.f.Title,
+		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: past,
+		keep: func(chosen settings) error { return chosen.write(file) },
+		explain: func(err error) string {
+			f := cli.InChat().Remedy(err)
+			text := s.a.Mask.Clean(f.Err.Error())
+			if f.Fix != "" {
+				text += " · " + f.Fix
+			}
+			return text
+		},
+	}
+	if o.editor == "" {
+		o.editor = env.Lookup("EDITOR")
+	}
+	if s.f.Session != "" || s.f.Resume {
+		found, err := turn.Address(ctx, s.m, s.f, s.in)
+		if err != nil {
+			return o, err
+		}
+		o.session = found.ID
+	}
+	return o, nil
+}
+
+// short returns a directory with ~ for the home directory.
+func short(dir, home string) string {
+	if rel, err := filepath.Rel(home, dir); err == nil && home != "" && filepath.IsLocal(rel) {
+		return filepath.Join("~", rel)
+	}
+	return dir
+}
+
+// Write takes lines of the log for the screen.
+func (s *session) Write(p []byte) (int, error) {
+	for _, line := range strings.Split(strings.TrimRight(string(p), "\n"), "\n") {
+		select {
+		case s.logs <- strings.TrimSpace(stripSGR(line)):
+		default: // too many; the first ones matter
+		}
+	}
+	return len(p), nil
+}
+
+var _ io.Writer = (*session)(nil)
+
+// pump passes events, log lines and signals to the program, all events of a frame together.
+func (s *session) pump(ctx context.Context, program *tea.Program, events <-chan sdk.Event) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case line := <-s.logs:
+			program.Send(logMsg(line))
+		case <-s.signals:
+			program.Quit()
+		case e, open := <-events:
+			if !open {
+				return
+			}
+			batch := collect([]sdk.Event{e}, events)
+			program.Send(eventsMsg(batch))
+			select {
+			case <-ctx.Done():
+			case <-time.After(frame):
+			}
+		}
+	}
+}
+
+// collect adds the events that are there already.
+func collect(batch []sdk.Event, events <-chan sdk.Event) []sdk.Event {
+	for len(batch) < eventRoom {
+		select {
+		case e, open := <-events:
+			if !open {
+				return batch
+			}
+			batch = append(batch, e)
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// farewell returns what is left on the terminal: the last answer, the changed files and how to continue.
+func (m *model) farewell(ctx context.Context, a *cli.App) string {
+	if m.root == "" {
+		return ""
+	}
+	var b strings.Builder
+	if answer := strings.TrimSpace(m.main().answer()); answer != "" {
+		lines := markdown.Render(answer, a.Screen.Width(), a.Screen.Style())
+		if over := len(lines) - maxFarewell; over > 0 {
+			fmt.Fprintln(&b, a.Screen.Paint(terminal.Dim, fmt.Sprintf("… %s; tenon session show prints all", view.Plural(over, "line"))))
+			lines = lines[over:]
+		}
+		for _, line := range lines {
+			fmt.Fprintln(&b, line)
+		}
+		b.WriteByte('\n')
+	}
+	if diff, list, err := changes(ctx, m, m.root); err == nil && len(list) > 0 { // without undo, the changes are not known
+		added, removed := view.CountLines(diff)
+		fmt.Fprintf(&b, "%s changed, +%d -%d\n", view.Plural(len(list), "file"), added, removed)
+		for i := range list {
+			fmt.Fprintf(&b, "  %s  %s\n", list[i].Status, terminal.OneLine(list[i].Path))
+		}
+	}
+	fmt.Fprintf(&b, "%s\n", a.Screen.Paint(terminal.Dim, "Continue this session with: tenon tui -s "+m.root))
+	return b.String()
+}

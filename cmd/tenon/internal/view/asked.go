@@ -1,0 +1,116 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Asked is a permission request in words. All texts are safe to print.
+type Asked struct {
+	Question string   // one sentence: tool, server and target
+	Notes    []string // one line each: who asks, why it always asks, whether the command is confined
+	Diff     string   // the change to a file
+	Body     string   // without a diff: the whole command, the prompt of a plugin, or the arguments, one a line
+	Always   string   // the rule that "always" stores; empty if that is not offered
+}
+
+// Asks puts a permission request into words. Paths below directory are relative to it.
+func Asks(r *sdk.PermissionRequest, directory string) Asked {
+	of := func(key string) string {
+		text, _ := r.Metadata[key].(string)
+		return text
+	}
+	a := Asked{Question: terminal.OneLine(question(r, of, directory)), Diff: terminal.Visible(of("diff"))}
+	note := func(format, value string) {
+		if value != "" {
+			a.Notes = append(a.Notes, fmt.Sprintf(format, terminal.OneLine(value)))
+		}
+	}
+	if r.Agent != sdk.AgentBuild {
+		note("requested by the agent %s", r.Agent)
+	}
+	note("requested by the plugin %s", of("plugin"))
+	note("requested by %s, not by the model", of("template"))
+	note("always asks: programs run %s, or it controls agents", of("guarded"))
+	note("%s", of("sandbox"))
+	note("shown in full, because it contains %s", r.Verbatim)
+	if a.Diff == "" {
+		a.Body = terminal.Visible(body(r, of))
+	}
+	if len(r.Always) > 0 {
+		a.Always = terminal.Visible(r.Permission + " " + strings.Join(r.Always, ", "))
+	}
+	return a
+}
+
+// question returns the question of a request. of returns a text of its metadata.
+func question(r *sdk.PermissionRequest, of func(string) string, directory string) string {
+	tool := cmp.Or(of("tool"), r.Permission)
+	if server := of("server"); server != "" {
+		tool += " of the MCP server " + server
+	}
+	var targets []string
+	for _, p := range r.Patterns {
+		targets = append(targets, relative(p, directory))
+	}
+	target := strings.Join(targets, ", ")
+	switch r.Permission {
+	case "bash":
+		return "Allow " + tool + " to run this command?"
+	case sdk.PermissionUnconfined:
+		return "Allow " + tool + " to run this command outside of the sandbox?"
+	case "edit":
+		return "Allow " + tool + " to change " + target + "?"
+	case "read":
+		return "Allow " + tool + " to read " + target + "?"
+	case sdk.PermissionExternalDirectory:
+		return "Allow " + tool + " to use " + cmp.Or(of("filepath"), target) + ", which is outside of the project?"
+	case "webfetch":
+		return "Allow " + tool + " to request " + target + "?"
+	case "task":
+		return "Allow the subagent " + target + " to run?"
+	case "skill":
+		return "Allow the skill " + target + " to be loaded?"
+	case sdk.PermissionDoomLoop:
+		return "The model repeats the same calls of " + target + ". Allow it to continue?"
+	case permission.Sampling:
+		return "Allow the plugin " + of("plugin") + " to ask " + of("model") + "?"
+	}
+	if target == "" || target == "*" {
+		return "Allow " + tool + " to run?"
+	}
+	return "Allow " + tool + " for " + target + "?"
+}
+
+// body returns the command of a request, or else a plugin's prompt, or else the arguments of the call if the question does not name all.
+func body(r *sdk.PermissionRequest, of func(string) string) string {
+	var args map[string]json.RawMessage
+	var command string
+	_ = json.Unmarshal(r.Args, &args) // without arguments there is nothing to show
+	_ = json.Unmarshal(args["command"], &command)
+	switch command = cmp.Or(command, of("command")); {
+	case command != "":
+		return command
+	case r.Permission == "bash" || r.Permission == sdk.PermissionUnconfined:
+		return strings.Join(r.Patterns, "\n")
+	case of("prompt") != "":
+		return of("prompt")
+	case len(r.Patterns) == 1 && r.Patterns[0] != "*":
+		return "" // the question names it
+	}
+	var lines []string
+	for key, raw := range args {
+		value := string(raw)
+		_ = json.Unmarshal(raw, &value) // only texts are shown decoded
+		lines = append(lines, terminal.OneLine(key)+": "+strings.ReplaceAll(value, "\n", "\n  "))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+)
+
+func manCommand(a *cli.App) *cobra.Command {
+	var dir string
+	cmd := &cobra.Command{
+		Use: "man [command]", Short: "Print the manual page of tenon or of a command",
+		Example:           "  tenon man | man -l -\n  tenon man session list | man -l -\n  tenon man --output ~/.local/share/man/man1",
+		ValidArgsFunction: completeCommands,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			about, err := findCommand(cmd.Root(), args)
+			if err != nil {
+				return err
+			}
+			if dir == "" {
+				return a.Print(manPage(about))
+			}
+			if err := writeManPages(dir, about); err != nil {
+				return cli.UsageError("pass a directory that exists and that you can write", "write manual pages: %w", err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVarP(&dir, "output", "o", "", "write the pages of the command and of all its subcommands to this `directory`")
+	return cmd
+}
+
+// writeManPages writes the pages of a command and of those below it.
+func writeManPages(dir string, cmd *cobra.Command) error {
+	err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd)), 0o644)
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden {
+			err = errors.Join(err, writeManPages(dir, sub))
+		}
+	}
+	return err
+}
+
+// manName is the name of a command's page, such as tenon-session-list.
+func manName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
+
+// manPage returns the page of a command in the macros of man(7).
+func manPage(cmd *cobra.Command) string {
+	cmd.InitDefaultHelpFlag()
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH %q 1\n.SH NAME\n%s \\- %s\n", strings.ToUpper(manName(cmd)), roff(manName(cmd)), roff(cmd.Short))
+	if cmd.Runnable() {
+		fmt.Fprintf(&b, ".SH SYNOPSIS\n%s\n", roff(cmd.UseLine()))
+	}
+	if cmd.Long != "" {
+		b.WriteString(".SH DESCRIPTION\n" + verbatim(cmd.Long))
+	}
+	if usages := cmd.NonInheritedFlags().FlagUsages(); usages != "" {
+		b.WriteString(".SH OPTIONS\n" + verbatim(usages))
+	}
+	if usages := cmd.InheritedFlags().FlagUsages(); usages != "" {
+		b.WriteString(".SH GLOBAL OPTIONS\n" + verbatim(usages))
+	}
+	if cmd.Example != "" {
+		b.WriteString(".SH EXAMPLES\n" + verbatim(cmd.Example))
+	}
+	var related []string
+	if cmd.HasParent() {
+		related = append(related, manName(cmd.Parent()))
+	}
+	for _, sub := range cmd.Commands() {
+		if !sub.Hidden {
+			related = append(related, manName(sub))
+		}
+	}
+	for i, name := range related {
+		related[i] = ".BR " + roff(name) + " (1)"
+	}
+	if len(related) > 0 {
+		b.WriteString(".SH SEE ALSO\n" + strings.Join(related, " ,\n") + "\n")
+	}
+	return b.String()
+}
+
+// verbatim returns text whose line breaks and indentation stay.
+func verbatim(text string) string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = roff(line)
+	}
+	return ".nf\n" + strings.Join(lines, "\n") + "\n.fi\n"
+}
+
+// roffEscapes are characters with another meaning, or another look, in roff.
+var roffEscapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
+
+// roff escapes a line of text.
+func roff(line string) string {
+	line = roffEscapes.Replace(line)
+	if strings.HasPrefix(line, ".") {
+		line = `\&` + line
+	}
+	return line
+}

@@ -1,0 +1,192 @@
+package main_test
+
+import (
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+)
+
+var updateScreens = flag.Bool("update", false, "write the golden screens")
+
+// tui is the terminal UI on a terminal of which the screen can be read.
+type tui struct {
+	*terminal
+	emulator *vt.Emulator
+	mu       sync.Mutex // of emulator
+	changed  chan struct{}
+	written  int // bytes
+}
+
+// onScreen starts the terminal UI in ~/project on a terminal of this size.
+func (p *process) onScreen(t testing.TB, columns, rows int, args ...string) *tui {
+	t.Helper()
+	home := ""
+	for _, kv := range p.env {
+		if dir, ok := strings.CutPrefix(kv, "HOME="); ok {
+			home = dir
+		}
+	}
+	p.work = filepath.Join(home, "project")
+	if err := os.MkdirAll(p.work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("git", "init", "--quiet", "--initial-branch", "main", p.work).CombinedOutput(); err != nil {
+		t.Fatalf("git init: %v: %s", err, out)
+	}
+	return p.onEmulator(t, columns, rows, append([]string{"tui"}, args...)...)
+}
+
+// onEmulator starts the command on a terminal of this size, of which the screen can be read.
+func (p *process) onEmulator(t testing.TB, columns, rows int, args ...string) *tui {
+	t.Helper()
+	x := &tui{emulator: vt.NewEmulator(columns, rows), changed: make(chan struct{}, 1)}
+	x.terminal = p.onTerminalOf(t, uint16(rows), uint16(columns), x.write, args...)
+	answered := make(chan struct{})
+	go func() { // ends when the emulator is closed
+		defer close(answered)
+		_, _ = io.Copy(x.control, x.emulator)
+	}()
+	t.Cleanup(func() {
+		_ = x.cmd.Process.Kill()
+		<-x.closed
+		_ = x.emulator.Close()
+		<-answered
+	})
+	return x
+}
+
+func (x *tui) write(p []byte) {
+	x.mu.Lock()
+	_, _ = x.emulator.Write(p)
+	x.written += len(p)
+	x.mu.Unlock()
+	select {
+	case x.changed <- struct{}{}:
+	default:
+	}
+}
+
+// screen returns the lines of the screen.
+func (x *tui) screen() string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var b strings.Builder
+	for y := range x.emulator.Height() {
+		var line strings.Builder
+		for column := 0; column < x.emulator.Width(); {
+			c := x.emulator.CellAt(column, y)
+			if c == nil || c.Content == "" {
+				line.WriteByte(' ')
+				column++
+				continue
+			}
+			line.WriteString(c.Content)
+			column += max(1, c.Width)
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// until waits for a screen.
+func (x *tui) until(what string, is func(screen string) bool) string {
+	x.t.Helper()
+	for {
+		screen := x.screen()
+		if is(screen) {
+			return screen
+		}
+		select {
+		case <-x.changed:
+		case <-x.closed:
+			if screen = x.screen(); is(screen) {
+				return screen
+			}
+			x.t.Fatalf("the screen never showed %s:\n%s", what, screen)
+		}
+	}
+}
+
+// shows waits until the screen has a text, hides until it has it no more.
+func (x *tui) shows(want string) string {
+	x.t.Helper()
+	return x.until(want, func(screen string) bool { return strings.Contains(screen, want) })
+}
+
+func (x *tui) hides(text string) string {
+	x.t.Helper()
+	return x.until("a screen without "+text, func(screen string) bool { return !strings.Contains(screen, text) })
+}
+
+// idle waits for the end of the turn.
+func (x *tui) idle() string {
+	x.t.Helper()
+	return x.until("the end of the turn", func(screen string) bool {
+		return !strings.Contains(screen, "esc interrupts") && regexp.MustCompile(`· [0-9.]+ m?s( ·|\n)`).MatchString(screen)
+	})
+}
+
+// resized gives terminal and emulator another size.
+func (x *tui) resized(columns, rows int) {
+	x.mu.Lock()
+	x.emulator.Resize(columns, rows)
+	x.mu.Unlock()
+	x.resize(uint16(rows), uint16(columns))
+}
+
+// leave exits and returns what is left on the terminal.
+func (x *tui) leave() string {
+	x.t.Helper()
+	x.enter("\x18q") // ctrl+x q
+	if code := x.code(); code != 0 {
+		x.t.Errorf("exit code %d:\n%s", code, x.screen())
+	}
+	return x.screen()
+}
+
+var variable = []struct {
+	is *regexp.Regexp
+	by string
+}{
+	{regexp.MustCompile(`· [0-9.]+ m?s( ·|$)`), "· TIME$1"},
+}
+
+// scrubbed returns a screen without what changes from run to run.
+func scrubbed(screen string) string {
+	lines := strings.Split(screen, "\n")
+	for i := range lines {
+		for _, v := range variable {
+			lines[i] = v.is.ReplaceAllString(lines[i], v.by)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// golden waits until the screen is that of a file.
+func (x *tui) golden(name string) {
+	x.t.Helper()
+	path := filepath.Join("testdata", "tui", name+".golden")
+	if *updateScreens {
+		time.Sleep(300 * time.Millisecond) // until all is drawn; only here
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			x.t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(scrubbed(x.screen())), 0o644); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.until("what "+path+" has:\n"+string(want)+"but", func(screen string) bool { return scrubbed(screen) == string(want) })
+}

@@ -1,0 +1,2 @@
+// Package mcptest runs the examples of MCP servers in turns of a real host.
+package mcptest

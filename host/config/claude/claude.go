@@ -1,0 +1,202 @@
+// Package claude translates settings of Claude Code into a configuration of tenon. Settings without a counterpart are left out, each with
+// its reason. The settings are described in https://code.claude.com/docs/en/settings.
+package claude
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// ErrSyntax is wrapped by errors about a text that is not a settings file.
+var ErrSyntax = errors.New("not a settings file of Claude Code")
+
+// Note is a setting that was left out or changed, and why.
+type Note struct {
+	Line   int // in the text, from 1
+	Key    string
+	Reason string
+}
+
+// String returns the note as one line.
+func (n Note) String() string { return fmt.Sprintf("line %d: %s: %s", n.Line, n.Key, n.Reason) }
+
+// Result is a translation.
+type Result struct {
+	Config []byte // the text of a tenon.json
+	Notes  []Note // in the order of the lines
+}
+
+// output is the configuration that a translation can have, in the order in which it is written.
+type output struct {
+	Model        string                     `json:"model,omitempty"`
+	DefaultAgent string                     `json:"default_agent,omitempty"`
+	Permission   []rule                     `json:"permission,omitempty"`
+	MCP          map[string]sdk.MCPConfig   `json:"mcp,omitempty"`
+	Hooks        map[string]json.RawMessage `json:"hooks,omitempty"`
+}
+
+// rule is a permission rule. The last matching one decides, so the strictest are written last.
+type rule struct {
+	Permission string     `json:"permission"`
+	Pattern    string     `json:"pattern"`
+	Action     sdk.Action `json:"action"`
+}
+
+type translator struct {
+	source checked.Source
+	out    output
+	notes  []Note
+}
+
+// Translate translates the text of a settings.json, or the MCP servers in the text of a .claude.json. Errors wrap ErrSyntax.
+func Translate(text []byte) (*Result, error) {
+	t := &translator{source: checked.Source{Name: "settings", Comments: true}}
+	var report checked.Report
+	root := t.source.Parse(text, &report)
+	if root == nil {
+		return nil, fmt.Errorf("%w: %w", ErrSyntax, report.Err(ErrSyntax))
+	}
+	if root.Kind != checked.Object {
+		return nil, fmt.Errorf("%w: want an object, have %s", ErrSyntax, root.Kind)
+	}
+	state := root.Get("numStartups") != nil || root.Get("projects") != nil // a .claude.json, which also has the state of the program
+	for i := range root.Members {
+		if m := &root.Members[i]; !state || m.Name == "mcpServers" {
+			t.setting(m)
+		}
+	}
+	config, err := json.MarshalIndent(t.out, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(t.notes, func(a, b Note) int { return cmp.Compare(a.Line, b.Line) })
+	return &Result{Config: append(config, '\n'), Notes: t.notes}, nil
+}
+
+func (t *translator) note(offset int, key, format string, args ...any) {
+	line, _ := t.source.Position(offset)
+	t.notes = append(t.notes, Note{line, key, fmt.Sprintf(format, args...)})
+}
+
+// setting translates one setting.
+func (t *translator) setting(m *checked.Member) {
+	switch m.Name {
+	case "model":
+		t.model(m)
+	case "permissions":
+		t.permissions(&m.Value)
+	case "hooks":
+		t.hooks(&m.Value)
+	case "mcpServers":
+		t.servers(&m.Value)
+	case "env":
+		for i := range m.Value.Members {
+			v := &m.Value.Members[i]
+			t.note(v.Offset, "env."+v.Name, "left out: commands get the variables of your shell; export %s there", v.Name)
+		}
+	default:
+		t.note(m.Offset, m.Name, "left out: %s", cmp.Or(reasons()[m.Name], "tenon has no such setting"))
+	}
+}
+
+// reasons returns why known settings are left out.
+func reasons() map[string]string {
+	approve := "the servers in .mcp.json are approved with tenon mcp trust NAME"
+	look := "the terminal UI has its own settings"
+	return map[string]string{
+		"$schema":      "tenon config schema prints the schema of tenon.json",
+		"apiKeyHelper": "tenon auth login anthropic stores a key", "awsAuthRefresh": "tenon uses the AWS configuration", "awsCredentialExport": "tenon uses the AWS configuration",
+		"forceLoginMethod": "tenon auth login selects the method", "forceLoginOrgUUID": "tenon auth login selects the account",
+		"enableAllProjectMcpServers": approve, "enabledMcpjsonServers": approve, "disabledMcpjsonServers": approve,
+		"enabledPlugins": "install plugins with tenon plugin install", "extraKnownMarketplaces": "install plugins with tenon plugin install",
+		"sandbox":         "commands are confined by other rules; tenon permission sandbox shows them",
+		"disableAllHooks": "hook in tenon.json disables hooks", "cleanupPeriodDays": "tenon session gc removes old data",
+		"includeCoAuthoredBy": "write it to AGENTS.md", "attribution": "write it to AGENTS.md", "language": "write it to AGENTS.md", "outputStyle": "write it to AGENTS.md",
+		"alwaysThinkingEnabled": "--effort or variant of an agent selects the reasoning effort", "effortLevel": "--effort or variant of an agent selects the reasoning effort",
+		"theme": look, "statusLine": look, "spinnerTipsEnabled": look, "verbose": look,
+	}
+}
+
+func (t *translator) model(m *checked.Member) {
+	if name := m.Value.Text; strings.HasPrefix(name, "claude-") {
+		t.out.Model = "anthropic/" + name
+		return
+	}
+	t.note(m.Offset, "model", "left out: %q is not the full name of a model; tenon models anthropic --all lists them", m.Value.Text)
+}
+
+// hooks copies command hooks, whose dialect is the same.
+func (t *translator) hooks(n *checked.Node) {
+	events := strings.Fields("SessionStart UserPromptSubmit PreToolUse PermissionRequest PostToolUse PostToolUseFailure SubagentStart SubagentStop PreCompact PostCompact Stop SessionEnd")
+	for i := range n.Members {
+		event := &n.Members[i]
+		if !slices.Contains(events, event.Name) {
+			t.note(event.Offset, "hooks."+event.Name, "left out: tenon has no such event")
+			continue
+		}
+		var kept []json.RawMessage
+		for j := range event.Value.Items {
+			if group := t.hookGroup("hooks."+event.Name, &event.Value.Items[j]); group != nil {
+				kept = append(kept, group)
+			}
+		}
+		if len(kept) == 0 {
+			continue
+		}
+		list, err := json.Marshal(kept)
+		if err != nil {
+			t.note(event.Offset, "hooks."+event.Name, "left out: %v", err)
+			continue
+		}
+		if t.out.Hooks == nil {
+			t.out.Hooks = map[string]json.RawMessage{}
+		}
+		t.out.Hooks[event.Name] = list
+	}
+}
+
+// hookGroup returns a matcher with its command hooks; nil without any.
+func (t *translator) hookGroup(key string, n *checked.Node) json.RawMessage {
+	var group struct {
+		Matcher string           `json:"matcher,omitempty"`
+		Hooks   []map[string]any `json:"hooks"`
+	}
+	if matcher := n.Get("matcher"); matcher != nil {
+		group.Matcher = matcher.Text
+	}
+	hooks := n.Get("hooks")
+	if hooks == nil {
+		t.note(n.Offset, key, "left out: no hooks")
+		return nil
+	}
+	for i := range hooks.Items {
+		hook := map[string]any{}
+		for _, m := range hooks.Items[i].Members {
+			switch m.Name {
+			case "type", "command":
+				hook[m.Name] = m.Value.Text
+			case "timeout":
+				hook[m.Name] = json.Number(m.Value.Text)
+			default:
+				t.note(m.Offset, key+"."+m.Name, "left out: command hooks of tenon have no such field")
+			}
+		}
+		if hook["type"] != "command" {
+			t.note(hooks.Items[i].Offset, key, "left out: only hooks of type command can be translated, not %v", hook["type"])
+			continue
+		}
+		group.Hooks = append(group.Hooks, hook)
+	}
+	raw, err := json.Marshal(group)
+	if err != nil || len(group.Hooks) == 0 { // an error is a timeout that is not a number
+		return nil
+	}
+	return raw
+}

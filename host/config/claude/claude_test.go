@@ -1,0 +1,139 @@
+package claude_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/config/claude"
+)
+
+const settings = `{
+  "model": "claude-sonnet-4-5",
+  // mine
+  "permissions": {
+    "allow": ["Bash(npm run test:*)", "Bash", "Read(~/notes/**)", "Edit(src/**)", "WebFetch(domain:go.dev)", "mcp__github", "mcp__files__read", "Task(explore)", "WebSearch"],
+    "ask": ["Bash(git push *)"],
+    "deny": ["Read(./.env)", "Read(.netrc)", "Read(//etc/**)", "Bash(a?b)", "Bash(x"],
+    "defaultMode": "acceptEdits",
+    "additionalDirectories": ["../docs", "~/lib/"],
+    "future": true
+  },
+  "env": {"TOKEN": "sk-secret"},
+  "hooks": {
+    "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "check", "timeout": 5, "async": true}, {"type": "prompt", "prompt": "x"}]}],
+    "Notification": [{"hooks": [{"type": "command", "command": "bell"}]}]
+  },
+  "mcpServers": {
+    "files": {"command": "npx", "args": ["-y", "${PKG}"], "env": {"KEY": "${KEY}"}, "alwaysAllow": []},
+    "web": {"type": "http", "url": "https://x.example/mcp", "headers": {"Authorization": "Bearer ${T}"}},
+    "odd": {"command": "${A:-b}"}
+  },
+  "statusLine": {"type": "command"},
+  "unheardOf": 1
+}`
+
+const want = `{
+  "model": "anthropic/claude-sonnet-4-5",
+  "permission": [
+    edit * allow
+    external_directory ~/lib/* allow
+    bash npm run test * allow
+    bash * allow
+    external_directory ~/notes/* allow
+    edit src/* allow
+    webfetch https://go.dev/* allow
+    webfetch http://go.dev/* allow
+    github_* * allow
+    files_read * allow
+    task explore allow
+    bash git push * ask
+    read .env deny
+    read .netrc deny
+    read */.netrc deny
+    external_directory /etc/* deny
+`
+
+func TestTranslate(t *testing.T) {
+	t.Parallel()
+	r, err := claude.Translate([]byte(settings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := config.Load(t.Context(), config.Options{
+		Directory: t.TempDir(), Home: t.TempDir(), Environ: []string{"PKG=p", "KEY=k", "T=t", "TENON_CONFIG_CONTENT=" + string(r.Config)},
+	})
+	if err != nil {
+		t.Fatalf("the translation cannot be read: %v\n%s", err, r.Config)
+	}
+	var got strings.Builder
+	got.WriteString("{\n  \"model\": \"" + l.Config.Model + "\",\n  \"permission\": [\n")
+	for _, p := range l.Config.Permission {
+		got.WriteString("    " + p.Permission + " " + p.Pattern + " " + string(p.Action) + "\n")
+	}
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("translation (-want +got):\n%s", diff)
+	}
+	if s := l.Config.MCP["files"]; len(l.Config.MCP) != 2 || cmp.Diff(s.Command, []string{"npx", "-y", "p"}) != "" || s.Environment["KEY"] != "k" {
+		t.Errorf("servers %+v", l.Config.MCP)
+	}
+	if h := l.HookBlocks(); len(h) != 1 || !strings.Contains(string(h[0].Data), `"timeout":5`) || strings.Contains(string(h[0].Data), "bell") {
+		t.Errorf("hooks %s", h)
+	}
+	var notes strings.Builder
+	for _, n := range r.Notes {
+		notes.WriteString(n.String() + "\n")
+	}
+	for _, left := range []string{
+		`line 5: permissions.allow: "WebSearch": left out: tenon has no such tool`, `line 7: permissions.deny: "Bash(a?b)": left out`, `"Bash(x": left out: the parenthesis`,
+		`line 9: permissions.additionalDirectories: "../docs": left out`, "line 10: permissions.future: left out", "line 12: env.TOKEN: left out",
+		"line 14: hooks.PreToolUse.async: left out", "line 14: hooks.PreToolUse: left out: only hooks of type command", "line 15: hooks.Notification: left out",
+		"mcpServers.files.alwaysAllow: left out", "mcpServers.odd: left out: a variable with a default", "line 22: statusLine: left out", "line 23: unheardOf: left out: tenon has no such setting",
+	} {
+		if !strings.Contains(notes.String(), left) {
+			t.Errorf("no note %q in\n%s", left, notes.String())
+		}
+	}
+	if strings.Contains(notes.String()+string(r.Config), "sk-secret") {
+		t.Error("the value of a variable was copied")
+	}
+}
+
+func TestState(t *testing.T) {
+	t.Parallel()
+	r, err := claude.Translate([]byte(`{"numStartups": 3, "projects": {"/x": {}}, "mcpServers": {"a": {"command": "b"}}}`))
+	if err != nil || len(r.Notes) != 0 || !strings.Contains(string(r.Config), `"local"`) {
+		t.Errorf("Translate = %+v, %v", r, err)
+	}
+}
+
+func TestBroken(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"[]", "{", `{"a": 1, "a": 2`} {
+		if _, err := claude.Translate([]byte(text)); !errors.Is(err, claude.ErrSyntax) {
+			t.Errorf("Translate(%q): %v", text, err)
+		}
+	}
+}
+
+// FuzzTranslate checks that each translation is a configuration, whatever the settings are.
+func FuzzTranslate(f *testing.F) {
+	f.Add(settings)
+	f.Add(`{"permissions": {"deny": ["Read(/)"], "allow": "x"}, "hooks": {"Stop": [{"hooks": [{"type": "command", "timeout": true}]}]}, "mcpServers": []}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		r, err := claude.Translate([]byte(text))
+		if err != nil {
+			if !errors.Is(err, claude.ErrSyntax) {
+				t.Errorf("Translate(%q): %v", text, err)
+			}
+			return
+		}
+		again, err := claude.Translate(r.Config)
+		if err != nil || again == nil {
+			t.Errorf("Translate(%q) = %s, which is not JSON: %v", text, r.Config, err)
+		}
+	})
+}

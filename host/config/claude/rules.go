@@ -1,0 +1,204 @@
+package claude
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// permissions translates rules. Claude Code looks at deny, ask and allow in this order; in tenon the last matching rule decides.
+func (t *translator) permissions(n *checked.Node) {
+	for i := range n.Members {
+		m := &n.Members[i]
+		key := "permissions." + m.Name
+		switch m.Name {
+		case "allow", "ask", "deny": // below
+		case "defaultMode":
+			t.mode(m)
+		case "additionalDirectories":
+			for j := range m.Value.Items {
+				t.directory(key, &m.Value.Items[j])
+			}
+		default:
+			t.note(m.Offset, key, "left out: tenon has no such setting")
+		}
+	}
+	for _, action := range []sdk.Action{sdk.ActionAllow, sdk.ActionAsk, sdk.ActionDeny} {
+		list := n.Get(string(action))
+		if list == nil {
+			continue
+		}
+		for i := range list.Items {
+			item := &list.Items[i]
+			rules, reason := translateRule(item.Text)
+			if reason != "" {
+				t.note(item.Offset, "permissions."+string(action), "%q: left out: %s", item.Text, reason)
+			}
+			for _, r := range rules {
+				r.Action = action
+				t.out.Permission = append(t.out.Permission, r)
+			}
+		}
+	}
+}
+
+func (t *translator) mode(m *checked.Member) {
+	switch m.Value.Text {
+	case "default":
+	case "acceptEdits":
+		t.out.Permission = append(t.out.Permission, rule{"edit", "*", sdk.ActionAllow})
+	case "plan":
+		t.out.DefaultAgent = "plan"
+	default:
+		t.note(m.Offset, "permissions.defaultMode", "left out: %q has no counterpart; --auto allows what no rule denies, for one run", m.Value.Text)
+	}
+}
+
+func (t *translator) directory(key string, n *checked.Node) {
+	dir := strings.TrimRight(n.Text, "/")
+	if !strings.HasPrefix(dir, "/") && !strings.HasPrefix(dir, "~/") {
+		t.note(n.Offset, key, "%q: left out: write the absolute path, or one that begins with ~/", n.Text)
+		return
+	}
+	t.out.Permission = append(t.out.Permission, rule{sdk.PermissionExternalDirectory, dir + "/*", sdk.ActionAllow})
+}
+
+// translateRule returns the rules for one such as Bash(npm run test:*), without their action, or why there are none.
+func translateRule(text string) (rules []rule, reason string) {
+	tool, pattern, specific := strings.Cut(text, "(")
+	if specific {
+		inner, closed := strings.CutSuffix(pattern, ")")
+		if !closed {
+			return nil, "the parenthesis is not closed"
+		}
+		pattern = inner
+	}
+	if pattern == "" {
+		pattern = "*"
+	}
+	if strings.ContainsAny(pattern, "?[") {
+		return nil, "? and [ have another meaning in patterns of tenon"
+	}
+	if name, ok := strings.CutPrefix(tool, "mcp__"); ok {
+		server, of, named := strings.Cut(name, "__")
+		if !named {
+			of = "*"
+		}
+		return []rule{{Permission: server + "_" + of, Pattern: "*"}}, ""
+	}
+	switch tool {
+	case "Bash":
+		if prefix, ok := strings.CutSuffix(pattern, ":*"); ok {
+			pattern = prefix + " *" // which also matches the prefix alone
+		}
+		return []rule{{Permission: "bash", Pattern: pattern}}, ""
+	case "Read", "Edit", "Write", "MultiEdit", "NotebookEdit":
+		key := "edit"
+		if tool == "Read" {
+			key = "read"
+		}
+		return paths(key, pattern), ""
+	case "WebFetch":
+		return addresses(pattern)
+	case "Glob", "Grep", "Skill", "TodoWrite":
+		return []rule{{Permission: strings.ToLower(tool), Pattern: pattern}}, ""
+	case "Task", "Agent":
+		return []rule{{Permission: "task", Pattern: pattern}}, ""
+	}
+	return nil, "tenon has no such tool"
+}
+
+// paths returns the rules for a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or none of these. A name without a slash
+// means files at any depth, see https://git-scm.com/docs/gitignore.
+func paths(key, pattern string) []rule {
+	pattern = strings.ReplaceAll(pattern, "**", "*")
+	switch {
+	case strings.HasPrefix(pattern, "//"):
+		return []rule{{Permission: sdk.PermissionExternalDirectory, Pattern: pattern[1:]}}
+	case strings.HasPrefix(pattern, "~/"):
+		return []rule{{Permission: sdk.PermissionExternalDirectory, Pattern: pattern}}
+	case pattern == "*":
+		return []rule{{Permission: key, Pattern: "*"}}
+	}
+	rooted := strings.Contains(strings.TrimSuffix(pattern, "/"), "/")
+	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
+	if strings.HasSuffix(pattern, "/") {
+		pattern += "*"
+	}
+	if rooted {
+		return []rule{{Permission: key, Pattern: pattern}}
+	}
+	return []rule{{Permission: key, Pattern: pattern}, {Permission: key, Pattern: "*/" + pattern}}
+}
+
+// addresses returns the rules for domain:example.com.
+func addresses(pattern string) ([]rule, string) {
+	domain, ok := strings.CutPrefix(pattern, "domain:")
+	switch {
+	case pattern == "*":
+		return []rule{{Permission: "webfetch", Pattern: "*"}}, ""
+	case !ok || domain == "":
+		return nil, "only domain:NAME can be translated"
+	}
+	return []rule{{Permission: "webfetch", Pattern: "https://" + domain + "/*"}, {Permission: "webfetch", Pattern: "http://" + domain + "/*"}}, ""
+}
+
+// servers translates MCP servers.
+func (t *translator) servers(n *checked.Node) {
+	for i := range n.Members {
+		m := &n.Members[i]
+		key := checked.Join("mcpServers", m.Name)
+		var server struct {
+			Type, Command, URL string
+			Args               []string
+			Env, Headers       map[string]string
+		}
+		if err := json.Unmarshal(m.Value.Raw, &server); err != nil {
+			t.note(m.Offset, key, "left out: %v", err)
+			continue
+		}
+		if strings.Contains(string(m.Value.Raw), ":-") && strings.Contains(string(m.Value.Raw), "${") {
+			t.note(m.Offset, key, "left out: a variable with a default has no counterpart; write the value, or put the server into .mcp.json, which tenon reads")
+			continue
+		}
+		out := sdk.MCPConfig{Type: "remote", URL: variables(server.URL), Headers: each(server.Headers)}
+		if server.Command != "" {
+			out = sdk.MCPConfig{Type: "local", Command: []string{variables(server.Command)}, Environment: each(server.Env)}
+			for _, arg := range server.Args {
+				out.Command = append(out.Command, variables(arg))
+			}
+		}
+		if t.out.MCP == nil {
+			t.out.MCP = map[string]sdk.MCPConfig{}
+		}
+		t.out.MCP[m.Name] = out
+		for _, field := range m.Value.Members {
+			switch field.Name {
+			case "type", "command", "args", "env", "url", "headers":
+			default:
+				t.note(field.Offset, key+"."+field.Name, "left out: no counterpart in mcp of tenon.json")
+			}
+		}
+	}
+}
+
+// variables writes ${NAME} as {env:NAME}.
+func variables(text string) string {
+	for {
+		before, rest, ok := strings.Cut(text, "${")
+		name, after, closed := strings.Cut(rest, "}")
+		if !ok || !closed {
+			return text
+		}
+		text = before + "{env:" + name + "}" + after
+	}
+}
+
+func each(values map[string]string) map[string]string {
+	for name, value := range values {
+		values[name] = variables(value)
+	}
+	return values
+}

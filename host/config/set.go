@@ -1,0 +1,152 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
+)
+
+// indentation is the indentation of one level in values that Set writes.
+const indentation = "  "
+
+// maxNames is the maximum number of names in a key; the reader refuses deeper files.
+const maxNames = 64
+
+// Set returns the text of a configuration file with another value at key, such as provider.mine.models."qwen-2.5". It adds missing
+// objects around it. Comments and the layout of all other values stay as they are. An empty text counts as an empty object.
+func Set(text []byte, key string, value json.RawMessage) ([]byte, error) {
+	path, err := splitKey(key)
+	if err != nil {
+		return nil, err
+	}
+	if len(bytes.TrimSpace(text)) == 0 {
+		text = []byte("{}\n")
+	}
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	known := len(path) // the number of names that lead to an existing value
+	for root.Find(pointer(path[:known])) == nil {
+		known-- // ends at the root
+	}
+	if known == len(path) {
+		v, err := layOut(value, known-1)
+		if err != nil {
+			return nil, err
+		}
+		root.Find(pointer(path)).Value = v
+		return root.Pack(), nil
+	}
+	parent, ok := root.Find(pointer(path[:known])).Value.(*hujson.Object)
+	if !ok {
+		return nil, fmt.Errorf("%s is not an object", strings.Join(path[:known], "."))
+	}
+	for i := len(path) - 1; i > known; i-- {
+		if value, err = json.Marshal(map[string]json.RawMessage{path[i]: value}); err != nil {
+			return nil, err
+		}
+	}
+	if err := addMember(&root, parent, path[:known+1], value); err != nil {
+		return nil, err
+	}
+	return root.Pack(), nil
+}
+
+// addMember adds a value at the end of an object, which is at the path without its last name, on a line of its own if the others are.
+func addMember(root *hujson.Value, object *hujson.Object, path []string, value json.RawMessage) error {
+	depth, before := len(path), "\n"+strings.Repeat(indentation, len(path))
+	if len(object.Members) > 0 {
+		first := string(object.Members[0].Name.BeforeExtra)
+		if at := strings.LastIndexByte(first, '\n'); at >= 0 {
+			before = first[at:]
+		} else {
+			before = " "
+		}
+	}
+	patch, err := json.Marshal([]any{map[string]any{"op": "add", "path": pointer(path), "value": value}})
+	if err == nil {
+		err = root.Patch(patch)
+	}
+	if err != nil {
+		return err
+	}
+	added := &object.Members[len(object.Members)-1]
+	if before != " " {
+		if added.Value.Value, err = layOut(value, depth); err != nil {
+			return err
+		}
+		if !bytes.Contains(object.AfterExtra, []byte("\n")) && !bytes.Contains(added.Value.AfterExtra, []byte("\n")) {
+			object.AfterExtra = append(object.AfterExtra, "\n"+strings.Repeat(indentation, depth-1)...)
+		}
+		if bytes.HasSuffix(added.Name.BeforeExtra, []byte("\n")) { // after a comment
+			before = before[1:]
+		}
+	}
+	added.Name.BeforeExtra = append(added.Name.BeforeExtra, before...)
+	added.Value.BeforeExtra = hujson.Extra(" ")
+	return nil
+}
+
+// layOut returns a value whose lines are indented for its depth.
+func layOut(value json.RawMessage, depth int) (hujson.ValueTrimmed, error) {
+	var b bytes.Buffer
+	if err := json.Indent(&b, value, strings.Repeat(indentation, depth), indentation); err != nil {
+		return nil, err
+	}
+	v, err := hujson.Parse(b.Bytes())
+	return v.Value, err
+}
+
+// pointer returns the JSON pointer of a path, see RFC 6901.
+func pointer(path []string) string {
+	var b strings.Builder
+	for _, name := range path {
+		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+	}
+	return b.String()
+}
+
+// splitKey returns the names in a key, see checked.Join.
+func splitKey(key string) (path []string, err error) {
+	if !utf8.ValidString(key) {
+		return nil, fmt.Errorf("key %q: not UTF-8", key)
+	}
+	for rest := key; ; {
+		name := rest
+		if at := strings.IndexByte(rest, '.'); at >= 0 {
+			name = rest[:at]
+		}
+		if strings.HasPrefix(rest, `"`) {
+			quoted, err := strconv.QuotedPrefix(rest)
+			if err != nil {
+				return nil, fmt.Errorf("key %s: unfinished quotation", key)
+			}
+			name = quoted
+		}
+		rest = rest[len(name):]
+		if strings.HasPrefix(name, `"`) {
+			if name, err = strconv.Unquote(name); err != nil {
+				return nil, err
+			}
+		} else if name == "" || strings.ContainsAny(name, `"[]`) {
+			return nil, fmt.Errorf("key %s: want names with dots between them, such as compaction.auto", key)
+		}
+		path = append(path, name)
+		if rest == "" {
+			return path, nil
+		}
+		if len(path) == maxNames {
+			return nil, fmt.Errorf("key with more than %d names", maxNames)
+		}
+		if rest[0] != '.' {
+			return nil, fmt.Errorf("key %s: want a dot after a quoted name", key)
+		}
+		rest = rest[1:]
+	}
+}

@@ -1,0 +1,163 @@
+package model_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TestAddressOfTheEnvironment: *_BASE_URL replaces the catalog's address, not the configuration's, and messages name it.
+func TestAddressOfTheEnvironment(t *testing.T) {
+	t.Parallel()
+	const usual = "https://usual.example/v1"
+	for name, c := range map[string]struct {
+		protocol, variable, config string
+		want                       string
+	}{
+		"none":                      {"openai-chat", "", "", usual},
+		"as it is":                  {"openai-chat", "http://127.0.0.1:1/api", "", "http://127.0.0.1:1/api"},
+		"the configuration's":       {"openai-chat", "http://127.0.0.1:1", "https://mine.example", "https://mine.example"},
+		"Claude without a version":  {"anthropic-messages", "http://127.0.0.1:1", "", "http://127.0.0.1:1/v1"},
+		"Claude with a path":        {"anthropic-messages", "https://a.example/anthropic/", "", "https://a.example/anthropic/v1"},
+		"Claude with a version":     {"anthropic-messages", "https://a.example/v1/", "", "https://a.example/v1"},
+		"Gemini with a version":     {"gemini", "https://a.example/v1beta", "", "https://a.example/v1beta"},
+		"responses keeps its paths": {"openai-responses", "https://a.example", "", "https://a.example"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got sdk.ProviderInfo
+			config := &sdk.Config{}
+			if c.config != "" {
+				config.Provider = map[string]sdk.ProviderConfig{"p": {Options: sdk.ProviderOptions{BaseURL: c.config}}}
+			}
+			models := model.New(model.Options{
+				Config: config, Engine: &hooks.Engine{}, Environ: []string{"P_API_KEY=k", "P_BASE_URL=" + c.variable},
+				Providers: []sdk.ProviderInfo{{
+					ID: "p", Protocol: c.protocol, BaseURL: usual, Env: []string{"P_API_KEY"}, Default: "m",
+					OptionEnv: map[string][]string{"baseURL": {"P_BASE_URL"}},
+					Models:    map[string]sdk.Model{"m": {Name: "M", BaseURL: "https://catalog.example"}},
+				}},
+				Protocols: map[string]sdk.Protocol{c.protocol: {Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
+					got = info
+					return failing{}, nil
+				}}},
+			})
+			m, err := models.Open(t.Context(), "p/m", false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, named := c.want, c.variable != "" && c.config == ""
+			if c.want == usual {
+				want = "https://catalog.example" // the model's own, unless the user chose an address
+			}
+			if got.BaseURL != want {
+				t.Errorf("address %q, want %q", got.BaseURL, want)
+			}
+			picked, err := models.Choose(t.Context())
+			if err != nil || strings.Contains(picked.Reason, "P_BASE_URL") != named {
+				t.Errorf("Choose() = %q, %v, want P_BASE_URL in it: %v", picked.Reason, err, named)
+			}
+			list, err := models.List(t.Context(), model.ListOptions{})
+			if err != nil || len(list) != 1 || strings.Contains(list[0].Source, "P_BASE_URL") != named {
+				t.Errorf("List() = %+v, %v, want P_BASE_URL in it: %v", list, err, named)
+			}
+			err = m.Stream(t.Context(), &sdk.ModelRequest{Model: m.Model}, func(sdk.StreamEvent) error { return nil })
+			if strings.Contains(err.Error(), "P_BASE_URL") != named {
+				t.Errorf("Stream() = %v, want P_BASE_URL in it: %v", err, named)
+			}
+		})
+	}
+}
+
+// failing is a server that does not know the path.
+type failing struct{}
+
+func (failing) Stream(context.Context, *sdk.ModelRequest, func(sdk.StreamEvent) error) error {
+	return &sdk.ProviderError{ProviderID: "p", StatusCode: 404, Message: "no such path"}
+}
+
+// TestErrorsControlNoTerminal: texts of servers and plugins in errors are cleaned, and the chain stays.
+func TestErrorsControlNoTerminal(t *testing.T) {
+	t.Parallel()
+	cause := errors.New("cause \x1b]52;c;aGk=\a" + strings.Repeat("x", 10_000))
+	for _, sent := range []*sdk.ProviderError{{ProviderID: "p", Err: cause}, {ProviderID: "p", StatusCode: 500, Message: "said \x1b[2J", Err: cause}} {
+		models := model.New(model.Options{
+			Config: &sdk.Config{}, Engine: &hooks.Engine{}, Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", NoKey: true}},
+			Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return broken{sent}, nil }}},
+		})
+		m, err := models.Open(t.Context(), "p/m", false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.Stream(t.Context(), &sdk.ModelRequest{Model: m.Model}, func(sdk.StreamEvent) error { return nil })
+		if strings.ContainsAny(err.Error(), "\x1b\a") || len(err.Error()) > 8<<10 || !errors.Is(err, cause) {
+			t.Errorf("Stream() = %q, want it cleaned, bounded, and with its cause", err)
+		}
+	}
+}
+
+// broken fails with an error.
+type broken struct{ err error }
+
+func (b broken) Stream(context.Context, *sdk.ModelRequest, func(sdk.StreamEvent) error) error {
+	return b.err
+}
+
+// lister cannot list its models if status is set, and answers requests if the key is right.
+type lister struct {
+	speaker
+	status int
+	asked  *sdk.ModelRequest
+}
+
+func (l *lister) ListModels(context.Context) ([]sdk.Model, error) {
+	if l.status != 0 {
+		return nil, &sdk.ProviderError{ProviderID: "p", StatusCode: l.status, Message: "refused"}
+	}
+	return make([]sdk.Model, 3), nil
+}
+
+func (l *lister) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
+	l.asked = req
+	return l.speaker.Stream(ctx, req, sink)
+}
+
+// TestTest: the list of models tests the key; a short request does where no list exists.
+func TestTest(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		status, models int
+		asks, fails    bool
+	}{
+		"a list": {0, 3, false, false}, "no list": {404, 0, true, false}, "wrong method": {405, 0, true, false}, "a refused key": {401, 0, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client := &lister{status: c.status, speaker: speaker{before: func() {}, after: func() {}}}
+			models := model.New(model.Options{
+				Config: &sdk.Config{}, Engine: &hooks.Engine{},
+				Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", NoKey: true, Small: "small", Models: map[string]sdk.Model{"small": {}, "a": {}}}},
+				Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return client, nil }}},
+			})
+			n, err := models.Test(t.Context(), "p")
+			if n != c.models || (err != nil) != c.fails || (client.asked != nil) != c.asks {
+				t.Errorf("Test() = %d, %v, asked %v", n, err, client.asked)
+			}
+			if c.asks && (client.asked.Model.ID != "small" || client.asked.Params.MaxOutputTokens != 16) {
+				t.Errorf("asked %+v, want a short request to the small model", client.asked)
+			}
+		})
+	}
+	none := model.New(model.Options{
+		Config: &sdk.Config{}, Engine: &hooks.Engine{}, Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", NoKey: true}},
+		Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return failing{}, nil }}},
+	})
+	if _, err := none.Test(t.Context(), "p"); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Test() without a known model = %v, want ErrUnsupported", err)
+	}
+}

@@ -1,0 +1,92 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/nearest"
+)
+
+// Problem is a part of the configuration that does not work.
+type Problem struct {
+	Key string // such as model or provider.mine
+	Err error
+	// Warning is set if the part may work in spite of it.
+	Warning bool
+}
+
+// Message returns the problem without the words that all of them share.
+func (p *Problem) Message() string {
+	text := strings.TrimPrefix(p.Err.Error(), ErrModel.Error()+": ")
+	if id, ok := strings.CutPrefix(p.Key, "provider."); ok {
+		text = strings.TrimPrefix(text, fmt.Sprintf("provider %q: ", id))
+	}
+	return text
+}
+
+// Check returns the problems of the configured models and providers: unknown names and protocols, missing addresses and keys. It sends
+// nothing.
+func (m *Models) Check(ctx context.Context) (out []Problem) {
+	named := map[string]string{"model": m.config.Model, "small_model": m.config.SmallModel}
+	for name, a := range m.config.Agent {
+		named[checked.Join("agent", name)+".model"] = a.Model
+	}
+	for name, c := range m.config.Command {
+		named[checked.Join("command", name)+".model"] = c.Model
+	}
+	for _, key := range slices.Sorted(maps.Keys(named)) {
+		if named[key] == "" {
+			continue
+		}
+		_, err := m.Open(ctx, named[key], false)
+		if problem := m.Doubt(ctx, named[key]); err == nil && problem != nil {
+			out = append(out, Problem{key, problem, true})
+		} else if err != nil {
+			out = append(out, Problem{key, err, errors.Is(err, ErrReceiver)})
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(m.config.Provider)) {
+		if !m.enabled(id) {
+			continue
+		}
+		if _, err := m.client(ctx, id, nil); err != nil {
+			out = append(out, Problem{checked.Join("provider", id), err, errors.Is(err, ErrReceiver)})
+		}
+	}
+	return out
+}
+
+// Doubt returns an error if the name of a model is none of the known models of its provider, with the most similar one. Such a model can be
+// used: tables are older than models. It returns nil if the provider is unknown or no model of it is known.
+func (m *Models) Doubt(ctx context.Context, name string) error {
+	model, err := m.Resolve(ctx, name)
+	if err != nil {
+		return nil
+	}
+	known := m.providers[model.ProviderID].models()
+	if _, ok := known[model.ID]; ok || len(known) == 0 {
+		return nil
+	}
+	if near := nearest.Name(model.ID, slices.Collect(maps.Keys(known))); near != "" {
+		return fmt.Errorf("model %s is unknown; did you mean %s/%s?", name, model.ProviderID, near)
+	}
+	return fmt.Errorf("model %s is unknown; tenon models %s lists the known ones", name, model.ProviderID)
+}
+
+// Unreachable reports whether a request failed because its host is unknown or refuses connections.
+func Unreachable(err error) bool {
+	const windowsRefused = syscall.Errno(10061) // WSAECONNREFUSED
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return dns.IsNotFound
+	}
+	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, windowsRefused)
+}

@@ -1,0 +1,195 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// localTimeout bounds the search for model servers on this machine, which respond within milliseconds.
+const localTimeout = 300 * time.Millisecond
+
+// Info is one model that can be used, for listings.
+type Info struct {
+	Model  sdk.Model
+	Source string // how its provider is reached: a variable, the configuration, an address; or the variables it needs
+	Served bool   // listed by the server and not in the tables or the configuration
+}
+
+// ListOptions widens a listing.
+type ListOptions struct {
+	All     bool // list providers without a key, too
+	Refresh bool // ask the servers that can list their models
+	// Configured asks the servers whose address is in the configuration, and adds their models.
+	Configured bool
+}
+
+// configuredTimeout bounds the wait for the lists of servers that the configuration names.
+const configuredTimeout = 3 * time.Second
+
+// List lists the models of the providers that can be reached: configured ones, those whose key is
+// there, local servers that answer, and those that need nothing. Errors are those of servers that were asked.
+func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error) {
+	m.findLocal(ctx)
+	var sources []string
+	var ids []string
+	for _, id := range m.order {
+		p := m.providers[id]
+		source := p.source()
+		// Without approval or a key, it is as if it were not there.
+		if m.enabled(id) && m.receivers.check(ctx, m, id, false) == nil && (source != "" || o.All) {
+			ids, sources = append(ids, id), append(sources, source)
+		}
+	}
+	lists, errs := make([][]Info, len(ids)), make([]error, len(ids))
+	var asked sync.WaitGroup
+	for i, id := range ids {
+		asked.Go(func() { lists[i], errs[i] = m.listOf(ctx, id, sources[i], o) }) // ends with the requests; waited for below
+	}
+	asked.Wait()
+	for i, list := range lists {
+		slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Model.ID, b.Model.ID) })
+		for _, info := range list {
+			info.Model, info.Source = complete(info.Model, ids[i], info.Model.ID), sources[i]
+			if env := m.providers[ids[i]].info.Env; info.Source == "" && len(env) > 0 {
+				info.Source = "needs " + strings.Join(env, " or ")
+			}
+			out = append(out, info)
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+// listOf lists the models of one provider.
+func (m *Models) listOf(ctx context.Context, id, source string, o ListOptions) (out []Info, err error) {
+	p := m.providers[id]
+	if p.info.Local && !p.configured {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, model := range m.local[id] {
+			out = append(out, Info{Model: model})
+		}
+		return out, nil
+	}
+	known := p.models()
+	refresh := o.Refresh && source != ""
+	var served []sdk.Model
+	if refresh || o.Configured && p.addressed {
+		if !refresh {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, configuredTimeout)
+			defer cancel()
+		}
+		served, err = m.served(ctx, id)
+	}
+	c := m.config.Provider[id]
+	for _, model := range served {
+		if _, ok := known[model.ID]; (!ok || refresh) && listed(&c, model.ID) {
+			out = append(out, Info{Model: model, Served: !ok})
+		}
+	}
+	if (!refresh || len(served) == 0) && (!p.info.Local || p.configured) {
+		for _, model := range known {
+			out = append(out, Info{Model: model})
+		}
+	}
+	return out, err
+}
+
+// source returns how the provider is reached, or "" if it has no key.
+func (p *provider) source() string {
+	switch {
+	case p.keyFrom != "":
+		return p.keyFrom + p.addressNote()
+	case p.info.Local && !p.configured:
+		return p.info.BaseURL
+	case p.configured:
+		return "configuration"
+	case len(p.info.Env) > 0 || p.info.NoKey:
+		return ""
+	}
+	return "built in"
+}
+
+// Providers returns the providers that may be used, without models and keys.
+func (m *Models) Providers() []sdk.ProviderInfo {
+	var out []sdk.ProviderInfo
+	for _, id := range m.order {
+		if m.enabled(id) {
+			info := m.providers[id].info
+			info.Key = ""
+			out = append(out, info)
+		}
+	}
+	return out
+}
+
+// served returns the models that a provider's server lists, with what the catalog knows of them; none if it cannot list.
+func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
+	client, err := m.client(ctx, id, nil)
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := client.(sdk.ModelLister)
+	if !ok {
+		return nil, nil
+	}
+	list, err := lister.ListModels(ctx)
+	for i := range list {
+		if known, ok := m.providers[id].models()[list[i].ID]; ok {
+			list[i] = known
+		}
+	}
+	return list, err
+}
+
+// findLocal asks the local servers for their models, all at once, and takes the first in order.
+func (m *Models) findLocal(ctx context.Context) (sdk.Model, bool) {
+	ctx, cancel := context.WithTimeout(ctx, localTimeout)
+	defer cancel()
+	var asked sync.WaitGroup
+	for _, id := range m.order {
+		if m.providers[id].info.Local && m.enabled(id) {
+			asked.Go(func() { m.listLocal(ctx, id) }) // ends with ctx at the latest; waited for below
+		}
+	}
+	asked.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, id := range m.order {
+		if found := m.local[id]; len(found) > 0 {
+			return found[0], true
+		}
+	}
+	return sdk.Model{}, false
+}
+
+// listLocal asks one local server for its models and keeps them.
+func (m *Models) listLocal(ctx context.Context, id string) {
+	client, err := m.client(ctx, id, nil)
+	if err != nil {
+		return
+	}
+	lister, ok := client.(sdk.ModelLister)
+	if !ok {
+		return
+	}
+	found, err := lister.ListModels(ctx)
+	if err != nil {
+		return // not there: what the search is for
+	}
+	for i := range found {
+		if known, ok := m.providers[id].models()[found[i].ID]; ok {
+			found[i] = known
+		}
+		found[i] = complete(found[i], id, found[i].ID)
+	}
+	m.mu.Lock()
+	m.local[id] = found
+	m.mu.Unlock()
+}

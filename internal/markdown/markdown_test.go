@@ -1,0 +1,215 @@
+package markdown_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/internal/markdown"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// TestRender renders each file of testdata in every style. Escape characters are written as ␛.
+func TestRender(t *testing.T) {
+	t.Parallel()
+	links := markdown.Basic()
+	links.Links = true
+	overflow := markdown.Style{Overflow: true}
+	files, err := filepath.Glob("testdata/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	for _, file := range files {
+		for name, c := range map[string]struct {
+			style markdown.Style
+			width int
+		}{
+			"plain60": {markdown.Style{}, 60}, "plain30": {markdown.Style{}, 30}, "overflow20": {overflow, 20},
+			"basic80": {markdown.Basic(), 80}, "links60": {links, 60}, "true60": {markdown.True(true), 60},
+		} {
+			t.Run(filepath.Base(file)+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				source, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				have := strings.Join(markdown.Render(string(source), c.width, c.style), "\n") + "\n"
+				have = strings.ReplaceAll(have, "\x1b", "␛")
+				golden := strings.TrimSuffix(file, ".md") + "." + name + ".golden"
+				if *update {
+					if err := os.WriteFile(golden, []byte(have), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), have); diff != "" {
+					t.Errorf("-want +have:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// TestPieces holds that how a text is cut does not matter, and that the open block never changes what is above it.
+func TestPieces(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("testdata/all.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := string(data)
+	want := markdown.Render(source, 60, markdown.Basic())
+	for seed := range uint64(20) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		s := markdown.NewStream(60, markdown.Basic())
+		var have []string
+		for rest := source; rest != ""; {
+			n := min(1+random.IntN(40), len(rest))
+			s.Write(rest[:n])
+			rest = rest[n:]
+			have = append(have, s.Take()...)
+			s.Open()
+		}
+		s.Close()
+		if diff := cmp.Diff(want, append(have, s.Take()...)); diff != "" {
+			t.Fatalf("seed %d (-want +have):\n%s", seed, diff)
+		}
+	}
+}
+
+// TestOpen types a text and compares what is shown meanwhile.
+func TestOpen(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		source       string
+		closed, open []string
+	}{
+		"nothing":         {"", nil, nil},
+		"paragraph":       {"one\ntwo", nil, []string{"one", "two"}},
+		"next paragraph":  {"one\n\ntwo", []string{"one"}, []string{"", "two"}},
+		"closed heading":  {"# one\ntw", []string{"# one"}, []string{"tw"}},
+		"item":            {"- one\n- two\n- th", []string{"• one"}, []string{"• two", "• th"}},
+		"numbered":        {"1. one\n1. two\n1. thr", []string{"1. one"}, []string{"2. two", "3. thr"}},
+		"items apart":     {"- one\n\n- two\n", []string{"• one"}, []string{"", "• two"}},
+		"text below item": {"- one\n\nt", nil, []string{"• one", "", "t"}},
+		"code":            {"```go\na\nb", []string{"  a"}, []string{"  b"}},
+		"code below text": {"x\n```\na\n\n", []string{"x", "", "  a", ""}, nil},
+		"code ended":      {"```\na\n```\nx", []string{"  a"}, []string{"", "x"}},
+		"table":           {"|a|\n|-|\n|b|\n", nil, []string{"a", "─", "b"}},
+		"blank lines":     {"\n\n  \n", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := markdown.NewStream(40, markdown.Style{})
+			s.Write(c.source)
+			if diff := cmp.Diff([][]string{c.closed, c.open}, [][]string{s.Take(), s.Open()}); diff != "" {
+				t.Errorf("-want +have:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestHostile renders texts that make parsers slow. The bound is far above what the slowest of them needs under the race detector.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	const size = 30_000
+	for _, piece := range []string{"*a ", "[", "](", "`", "> ", "- ", "<a ", "![", "**a*", "| ", "&#27;", "~", "\\", "1. ", "_a", "\n-", "a", "漢", "\t", "[a](b", "|a|\n|-|\n", "``` \n", "\\'"} {
+		begun := time.Now()
+		lines := markdown.Render(strings.Repeat(piece, size/len(piece)), 80, markdown.Basic())
+		if took := time.Since(begun); took > 20*time.Second {
+			t.Errorf("%q: %d lines took %s", piece, len(lines), took)
+		} else {
+			t.Logf("%q: %d lines took %s", piece, len(lines), took)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	t.Parallel()
+	style := markdown.Style{Added: "32", Removed: "31", Hunk: "36", File: "1"}
+	have := style.Diff("--- a\n+++ b\n@@ -1 +1 @@\n-\told\n+\x1b[2Jnew\n same\n")
+	want := []string{"\x1b[1m--- a\x1b[0m", "\x1b[1m+++ b\x1b[0m", "\x1b[36m@@ -1 +1 @@\x1b[0m", "\x1b[31m-   old\x1b[0m", "\x1b[32m+\\u{1b}[2Jnew\x1b[0m", " same"}
+	if diff := cmp.Diff(want, have); diff != "" {
+		t.Errorf("-want +have:\n%s", diff)
+	}
+}
+
+// FuzzRender holds that whatever a model writes, lines fit, control nothing, and do not depend on how the text was cut.
+func FuzzRender(f *testing.F) {
+	data, err := os.ReadFile("testdata/all.md")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for block := range strings.SplitSeq(string(data), "\n\n") {
+		f.Add(block, 7, 30)
+	}
+	f.Add("&#27;[31m \x1b]0;x\x07 &#x9b; \u202e [a](http://x/\x1b) <http://\u0301>", 3, 10)
+	f.Add("|a|b|c|\n|-|:-:|-:|\n|1|\\|2`|\n- [x] ![", 5, 12)
+	f.Fuzz(func(t *testing.T, source string, cut, width int) {
+		width = 10 + abs(width)%100
+		lines := markdown.Render(source, width, markdown.Style{Links: true})
+		for _, line := range lines {
+			text := strings.NewReplacer("\x1b]8;;", "", "\x1b\\", "").Replace(line)
+			if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }) {
+				t.Errorf("%q: control characters", line)
+			}
+			if n := ansi.StringWidth(line); n > width {
+				t.Errorf("%q: %d of %d columns", line, n, width)
+			}
+		}
+		cut = abs(cut) % (len(source) + 1)
+		s := markdown.NewStream(width, markdown.Style{Links: true})
+		s.Write(source[:cut])
+		have := s.Take()
+		s.Open()
+		s.Write(source[cut:])
+		s.Close()
+		if diff := cmp.Diff(lines, append(have, s.Take()...)); diff != "" {
+			t.Errorf("cut at %d:\n%s", cut, diff)
+		}
+	})
+}
+
+func abs(n int) int { return max(n, -(n + 1)) }
+
+func BenchmarkRender(b *testing.B) {
+	data, err := os.ReadFile("testdata/all.md")
+	if err != nil {
+		b.Fatal(err)
+	}
+	source, style := strings.Repeat(string(data)+"\n```\n\n", 10), markdown.True(true)
+	b.SetBytes(int64(len(source)))
+	for b.Loop() {
+		markdown.Render(source, 80, style)
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/(float64(len(source))/1024), "µs/KB")
+}
+
+// BenchmarkDeltas streams 20,000 deltas, and shows the open block after every 20th, as a screen does that is drawn 60 times a second.
+func BenchmarkDeltas(b *testing.B) {
+	for b.Loop() {
+		s := markdown.NewStream(80, markdown.True(true))
+		lines := 0
+		for i := range 20_000 {
+			s.Write(fmt.Sprintf("word%d ", i))
+			if i%200 == 0 {
+				s.Write("\n\n")
+			}
+			if i%20 == 0 {
+				lines += len(s.Take()) + len(s.Open())
+			}
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package markdown
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+)
+
+// blockParser returns the parser of blocks, made at the first call. Definitions of references stay text, because links may come before
+// them in a stream, and HTML is text. goldmark's own extensions for tables and strike-through cost 1 ms at start.
+var blockParser = sync.OnceValue(func() parser.Parser {
+	blocks := slices.DeleteFunc(parser.DefaultBlockParsers(), func(v util.PrioritizedValue) bool { return v.Value == parser.NewHTMLBlockParser() })
+	const after = 500 // of code spans and links
+	return parser.NewParser(
+		parser.WithBlockParsers(blocks...),
+		parser.WithInlineParsers(append(parser.DefaultInlineParsers(), util.Prioritized(strikeParser{}, after))...),
+		parser.WithParagraphTransformers(util.Prioritized(tableTransformer{}, after)),
+	)
+})
+
+// strike is struck text.
+type strike struct{ ast.BaseInline }
+
+var kindStrike = ast.NewNodeKind("Strike")
+
+func (*strike) Kind() ast.NodeKind { return kindStrike }
+
+// Dump prints the node for debugging.
+func (n *strike) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
+
+// strikeParser parses ~struck~ and ~~struck~~ text.
+type strikeParser struct{}
+
+func (strikeParser) Trigger() []byte { return []byte{'~'} }
+
+func (strikeParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.Node {
+	before := block.PrecendingCharacter()
+	line, segment := block.PeekLine()
+	node := parser.ScanDelimiter(line, before, 1, strikeParser{})
+	if node == nil || node.OriginalLength > 2 || before == '~' {
+		return nil
+	}
+	node.Segment = segment.WithStop(segment.Start + node.OriginalLength)
+	block.Advance(node.OriginalLength)
+	pc.PushDelimiter(node)
+	return node
+}
+
+func (strikeParser) IsDelimiter(b byte) bool { return b == '~' }
+
+func (strikeParser) CanOpenCloser(opener, closer *parser.Delimiter) bool {
+	return opener.OriginalLength == closer.OriginalLength
+}
+
+func (strikeParser) OnMatch(int) ast.Node { return &strike{} }
+
+// table is a table. Its children are the cells, row by row, each row of len(aligns) cells.
+type table struct {
+	ast.BaseBlock
+	aligns []align
+}
+
+type align uint8
+
+const (
+	alignLeft align = iota
+	alignRight
+	alignCenter
+)
+
+var kindTable = ast.NewNodeKind("Table")
+
+func (*table) Kind() ast.NodeKind { return kindTable }
+
+// Dump prints the node for debugging.
+func (n *table) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
+
+// tableTransformer finds the tables in paragraphs.
+type tableTransformer struct{}
+
+func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ parser.Context) {
+	source, lines := reader.Source(), node.Lines()
+	for i := 1; i < lines.Len(); i++ {
+		delimiters, head := lines.At(i), lines.At(i-1)
+		aligns := alignments(delimiters.Value(source))
+		if aligns == nil || len(cells(head, source)) != len(aligns) {
+			continue
+		}
+		t := &table{aligns: aligns}
+		t.add(head, source)
+		for j := i + 1; j < lines.Len(); j++ {
+			t.add(lines.At(j), source)
+		}
+		node.Parent().InsertAfter(node.Parent(), node, t)
+		lines.SetSliced(0, i-1)
+		if lines.Len() == 0 {
+			t.SetBlankPreviousLines(node.HasBlankPreviousLines())
+			node.Parent().RemoveChild(node.Parent(), node)
+		}
+		return
+	}
+}
+
+// add adds a row: missing cells are empty, and cells too many are left out.
+func (t *table) add(line text.Segment, source []byte) {
+	row := cells(line, source)
+	for i := range t.aligns {
+		cell := ast.NewTextBlock()
+		if i < len(row) && !row[i].IsEmpty() {
+			cell.Lines().Append(row[i])
+		}
+		t.AppendChild(t, cell)
+	}
+}
+
+// cells splits a row at the bars that no backslash precedes.
+func cells(line text.Segment, source []byte) []text.Segment {
+	line = line.TrimLeftSpace(source)
+	line = line.TrimRightSpace(source)
+	value := line.Value(source)
+	start, end := 0, len(value)
+	if end > 0 && value[0] == '|' {
+		start = 1
+	}
+	if end > start && value[end-1] == '|' && value[max(end-2, 0)] != '\\' {
+		end--
+	}
+	var out []text.Segment
+	for i := start; i <= end; i++ {
+		if i < end && (value[i] != '|' || i > 0 && value[i-1] == '\\') {
+			continue
+		}
+		cell := text.NewSegment(line.Start+start, line.Start+i)
+		cell = cell.TrimLeftSpace(source)
+		out = append(out, cell.TrimRightSpace(source))
+		start = i + 1
+	}
+	return out
+}
+
+// alignments parses the line below the head of a table, such as |:--|--:|; nil if it is none.
+func alignments(line []byte) []align {
+	line = bytes.TrimSpace(line)
+	if !bytes.ContainsAny(line, "|") && !bytes.HasPrefix(line, []byte(":")) && !bytes.HasSuffix(line, []byte(":")) {
+		return nil // a heading's underline
+	}
+	var out []align
+	for _, cell := range bytes.Split(bytes.TrimSuffix(bytes.TrimPrefix(line, []byte("|")), []byte("|")), []byte("|")) {
+		cell = bytes.TrimSpace(cell)
+		rest, left := bytes.CutPrefix(cell, []byte(":"))
+		rest, right := bytes.CutSuffix(rest, []byte(":"))
+		if len(rest) == 0 || len(bytes.Trim(rest, "-")) > 0 {
+			return nil
+		}
+		switch {
+		case left && right:
+			out = append(out, alignCenter)
+		case right:
+			out = append(out, alignRight)
+		default:
+			out = append(out, alignLeft)
+		}
+	}
+	return out
+}

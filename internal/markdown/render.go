@@ -1,0 +1,362 @@
+package markdown
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+	"github.com/yuin/goldmark/util"
+
+	"github.com/tenonhq/tenon/internal/highlight"
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+const (
+	// minWidth is the smallest width in columns. Deeply nested blocks are no longer indented when less remains.
+	minWidth = 10
+	// codeIndent is before each line of code.
+	codeIndent = "  "
+	tabStop    = 4 // columns
+	// filledLine is the length in bytes from which a line of a paragraph counts as full. Texts are usually broken at 65 columns or more.
+	filledLine = 60
+)
+
+// renderer renders parsed blocks.
+type renderer struct {
+	style  *Style
+	source []byte
+	// number is the number of the first item if the text begins with an ordered list that continues another one; 0 if it does not.
+	number int
+}
+
+// parse returns the blocks of a text, which has no control characters.
+func parse(source string) (ast.Node, []byte) {
+	data := []byte(source)
+	return blockParser().Parse(text.NewReader(data), parser.WithContext(parser.NewContext())), data
+}
+
+// blocks renders the children of a node.
+func (r *renderer) blocks(n ast.Node, width int) []row {
+	var rows []row
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		block := r.block(c, width)
+		if previous := c.PreviousSibling(); previous != nil && len(rows) > 0 && len(block) > 0 && separate(previous, c) {
+			rows = append(rows, row{})
+		}
+		rows = append(rows, block...)
+	}
+	return rows
+}
+
+// separate reports whether a blank line is between two blocks: where the source has one, and around code and tables.
+func separate(a, b ast.Node) bool {
+	return b.HasBlankPreviousLines() || stands(a) || stands(b) || b.Kind() == ast.KindHeading
+}
+
+func stands(n ast.Node) bool {
+	switch n.Kind() {
+	case ast.KindCodeBlock, ast.KindFencedCodeBlock, kindTable:
+		return true
+	}
+	return false
+}
+
+func (r *renderer) block(n ast.Node, width int) []row {
+	switch n := n.(type) {
+	case *ast.Heading:
+		return r.heading(n, width)
+	case *ast.ThematicBreak:
+		return []row{{paint(r.style.Faint, strings.Repeat("─", width)), width}}
+	case *ast.CodeBlock:
+		return r.code(n, "", width)
+	case *ast.FencedCodeBlock:
+		return r.code(n, string(n.Language(r.source)), width)
+	case *ast.Blockquote:
+		bar := paint(r.style.Faint, "│") + " "
+		return indented(r.blocks(n, inner(width, 2)), bar, bar, 2, width)
+	case *ast.List:
+		return r.list(n, width)
+	case *table:
+		return r.table(n, width)
+	}
+	spans := r.inline(n, "")
+	if r.box(n) != "" {
+		spans = drop(spans, len("[x] "))
+	}
+	return wrap(spans, width, r.style.Overflow)
+}
+
+// box returns the box of a task, a list item whose text begins with [ ] or [x]; empty for other blocks.
+func (r *renderer) box(n ast.Node) string {
+	if n == nil || n.Parent().Kind() != ast.KindListItem || n.PreviousSibling() != nil || n.Lines().Len() == 0 {
+		return ""
+	}
+	first := n.Lines().At(0)
+	switch text := first.Value(r.source); {
+	case bytes.HasPrefix(text, []byte("[ ] ")):
+		return "☐ "
+	case bytes.HasPrefix(text, []byte("[x] ")), bytes.HasPrefix(text, []byte("[X] ")):
+		return "☑ "
+	}
+	return ""
+}
+
+// drop removes the first n bytes.
+func drop(spans []span, n int) []span {
+	for len(spans) > 0 && len(spans[0].text) <= n {
+		n -= len(spans[0].text)
+		spans = spans[1:]
+	}
+	if len(spans) > 0 {
+		spans[0].text = spans[0].text[n:]
+	}
+	return spans
+}
+
+// inner returns the width that remains beside an indent.
+func inner(width, indent int) int {
+	if width-indent < minWidth {
+		return width
+	}
+	return width - indent
+}
+
+// indented puts an indent before rows: first before the first one, rest before the others. Blocks too narrow for it stay as they are.
+func indented(rows []row, first, rest string, indent, width int) []row {
+	if inner(width, indent) == width {
+		return rows
+	}
+	for i := range rows {
+		prefix := rest
+		if i == 0 {
+			prefix = first
+		}
+		if rows[i].width == 0 {
+			prefix = strings.TrimRight(prefix, " ")
+		}
+		rows[i] = row{prefix + rows[i].text, indent + rows[i].width}
+	}
+	return rows
+}
+
+func (r *renderer) heading(n *ast.Heading, width int) []row {
+	spans := r.inline(n, r.style.Heading)
+	if r.style.Heading == "" {
+		spans = append([]span{{text: strings.Repeat("#", n.Level) + " "}}, spans...)
+	}
+	return wrap(spans, width, r.style.Overflow)
+}
+
+// list renders a list. Items without a blank line between them stay together.
+func (r *renderer) list(n *ast.List, width int) []row {
+	number := n.Start
+	if r.number > 0 && n.PreviousSibling() == nil && n.Parent().Kind() == ast.KindDocument {
+		number = r.number
+	}
+	var rows []row
+	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+		marker, columns := "• ", 2
+		if n.IsOrdered() {
+			marker = fmt.Sprintf("%d%c ", number, n.Marker)
+			columns = len(marker)
+			number++
+		} else if box := r.box(item.FirstChild()); box != "" {
+			marker = box
+		}
+		if item.PreviousSibling() != nil && item.HasBlankPreviousLines() {
+			rows = append(rows, row{})
+		}
+		body := r.blocks(item, inner(width, columns))
+		if len(body) == 0 {
+			body = []row{{}}
+		}
+		rows = append(rows, indented(body, paint(r.style.Faint, marker), strings.Repeat(" ", columns), columns, width)...)
+	}
+	return rows
+}
+
+// code renders a block of code.
+func (r *renderer) code(n ast.Node, language string, width int) []row {
+	c := coder{style: r.style, language: highlight.Named(language), diff: language == "diff" || language == "patch"}
+	var rows []row
+	for i := range n.Lines().Len() {
+		segment := n.Lines().At(i)
+		rows = append(rows, c.line(strings.TrimSuffix(string(segment.Value(r.source)), "\n"), width)...)
+	}
+	return rows
+}
+
+// coder renders the lines of a block of code, one after another.
+type coder struct {
+	style    *Style
+	language *highlight.Language
+	diff     bool
+	state    highlight.State
+}
+
+func (c *coder) line(text string, width int) []row {
+	if text = detab(text); strings.TrimSpace(text) == "" {
+		return []row{{}}
+	}
+	var spans []span
+	if c.diff {
+		spans = []span{{text: text, look: c.style.diffLook(text)}}
+	} else {
+		var tokens []highlight.Token
+		tokens, c.state = c.language.Line(text, c.state)
+		for _, t := range tokens {
+			spans = append(spans, span{text: t.Text, look: c.style.token(t.Kind)})
+		}
+	}
+	n := len(codeIndent)
+	return indented(chop(spans, inner(width, n), c.style.Overflow), codeIndent, codeIndent, n, width)
+}
+
+// detab replaces the tabs of a line with spaces.
+func detab(line string) string {
+	if strings.IndexByte(line, '\t') < 0 {
+		return line
+	}
+	var b strings.Builder
+	column := 0
+	for piece := range strings.SplitAfterSeq(line, "\t") {
+		piece, tab := strings.CutSuffix(piece, "\t")
+		b.WriteString(piece)
+		column += columnsOf([]span{{text: piece}})
+		if tab {
+			n := tabStop - column%tabStop
+			b.WriteString(strings.Repeat(" ", n))
+			column += n
+		}
+	}
+	return b.String()
+}
+
+// inline returns the text in a block or in an inline node, on top of a look.
+func (r *renderer) inline(n ast.Node, look string) []span {
+	var spans []span
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		spans = append(spans, r.node(c, look)...)
+	}
+	return spans
+}
+
+func (r *renderer) node(n ast.Node, look string) []span {
+	s := r.style
+	switch n := n.(type) {
+	case *ast.Text:
+		text := r.plain(n)
+		switch {
+		case n.SoftLineBreak() && r.filled(n):
+			text += " "
+		case n.SoftLineBreak() || n.HardLineBreak():
+			text += "\n"
+		}
+		return []span{{text: text, look: look}}
+	case *ast.CodeSpan:
+		return r.codeSpan(n, look)
+	case *ast.Emphasis:
+		if n.Level == 2 {
+			return r.marked(n, look, s.Strong, "**")
+		}
+		return r.marked(n, look, s.Emphasis, "*")
+	case *strike:
+		return r.marked(n, look, s.Strike, "~~")
+	case *ast.AutoLink:
+		return r.link([]span{{text: printable(n.Label(r.source)), look: with(look, s.Link)}}, string(n.URL(r.source)), look)
+	case *ast.Link:
+		return r.link(r.inline(n, with(look, s.Link)), resolve(n.Destination), look)
+	case *ast.Image:
+		return r.link(append([]span{{text: "image: ", look: look}}, r.inline(n, with(look, s.Link))...), resolve(n.Destination), look)
+	case *ast.RawHTML:
+		var html strings.Builder
+		for i := range n.Segments.Len() {
+			segment := n.Segments.At(i)
+			html.Write(segment.Value(r.source))
+		}
+		if tag := strings.ToLower(html.String()); strings.HasPrefix(tag, "<br") {
+			return []span{{text: "\n"}}
+		}
+		return []span{{text: printable([]byte(html.String())), look: with(look, s.Faint)}}
+	}
+	return r.inline(n, look)
+}
+
+// filled reports whether the source line that a text ends looks as if it was broken only because it was full. Other line breaks in
+// paragraphs stay, because models mean them.
+func (r *renderer) filled(n *ast.Text) bool {
+	end := n.Segment.Stop
+	return !n.HardLineBreak() && end-(bytes.LastIndexByte(r.source[:end], '\n')+1) >= filledLine
+}
+
+// marked returns text with a look, or else between the marks that it has in Markdown.
+func (r *renderer) marked(n ast.Node, below, look, mark string) []span {
+	spans := r.inline(n, with(below, look))
+	if look != "" {
+		return spans
+	}
+	return append(append([]span{{text: mark, look: below}}, spans...), span{text: mark, look: below})
+}
+
+func (r *renderer) codeSpan(n *ast.CodeSpan, look string) []span {
+	var b strings.Builder
+	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
+		if t, ok := c.(*ast.Text); ok {
+			b.Write(t.Segment.Value(r.source))
+		}
+	}
+	code := strings.Map(func(c rune) rune {
+		if c == '\n' || c == '\t' {
+			return ' '
+		}
+		return c
+	}, b.String())
+	if n.Parent().Kind() == ast.KindTextBlock { // a bar in a table
+		code = strings.ReplaceAll(code, `\|`, "|")
+	}
+	if r.style.Code == "" {
+		code = "`" + code + "`"
+	}
+	return []span{{text: code, look: with(look, r.style.Code)}}
+}
+
+// link adds the address to the text of a link, unless the text is the address.
+func (r *renderer) link(label []span, address, look string) []span {
+	var text string
+	for _, s := range label {
+		text += s.text
+	}
+	address = oneLine(address)
+	if address != "" && text != address && "mailto:"+text != address {
+		label = append(label, span{text: " (" + address + ")", look: with(look, r.style.Faint)})
+	}
+	if r.style.Links && linkable(address) {
+		for i := range label {
+			label[i].link = address
+		}
+	}
+	return label
+}
+
+// plain returns the text of a node: escapes and character references are resolved.
+func (r *renderer) plain(n *ast.Text) string {
+	value := n.Segment.Value(r.source)
+	if n.IsRaw() {
+		return printable(value)
+	}
+	return resolve(value)
+}
+
+func resolve(value []byte) string {
+	return oneLine(string(util.ResolveEntityNames(util.ResolveNumericReferences(util.UnescapePunctuations(value)))))
+}
+
+// printable returns text with no control character except line feeds: a reference such as &#27; may name any.
+func printable(value []byte) string {
+	return strings.ReplaceAll(visible.Prose(string(value)), "\t", " ")
+}
+
+func oneLine(text string) string { return strings.ReplaceAll(printable([]byte(text)), "\n", " ") }

@@ -1,0 +1,80 @@
+// Package markdown renders Markdown as styled lines for a terminal.
+//
+// Stream splits a text that still grows into blocks: a finished block is rendered once, and only the open one is rendered again. Render
+// is a Stream that gets the whole text. Text may come from anywhere: no line controls the terminal, except by the sequences of its Style.
+package markdown
+
+import (
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/highlight"
+)
+
+// Style is how the elements look. A look is a list of SGR parameters, such as "1;36". Headings, emphasis and code without a look keep
+// the marks of their Markdown. The zero Style is for terminals without colors.
+type Style struct {
+	Heading, Strong, Emphasis, Strike, Code, Link string
+	Faint                                         string // addresses, quotes, bullets, rules
+	Comment, String, Number, Keyword              string // in code blocks
+	Added, Removed, Hunk, File                    string // in diffs
+
+	// Links says that the terminal knows hyperlinks (OSC 8).
+	Links bool
+	// Overflow leaves code lines and words longer than the width to the terminal, so that they can be copied whole.
+	Overflow bool
+}
+
+// Basic returns the style for terminals with 16 colors. It suits light and dark backgrounds.
+func Basic() Style {
+	return Style{
+		Heading: "1;36", Strong: "1", Emphasis: "3", Strike: "9", Code: "36", Link: "4", Faint: "2",
+		Comment: "2", String: "32", Number: "35", Keyword: "34",
+		Added: "32", Removed: "31", Hunk: "36", File: "1",
+	}
+}
+
+// True returns the style for terminals with 24-bit colors.
+func True(dark bool) Style {
+	s := Basic()
+	if dark {
+		s.Heading, s.Code = "1;38;2;125;207;255", "38;2;137;220;235"
+		s.Comment, s.String, s.Number, s.Keyword = "38;2;127;132;156", "38;2;166;218;149", "38;2;245;169;127", "38;2;198;160;246"
+		s.Added, s.Removed, s.Hunk = "38;2;166;218;149", "38;2;237;135;150", "38;2;139;213;202"
+		return s
+	}
+	s.Heading, s.Code = "1;38;2;4;93;141", "38;2;4;113;120"
+	s.Comment, s.String, s.Number, s.Keyword = "38;2;106;115;125", "38;2;20;105;50", "38;2;168;75;0", "38;2;120;40;170"
+	s.Added, s.Removed, s.Hunk = "38;2;20;105;50", "38;2;179;29;40", "38;2;4;113;120"
+	return s
+}
+
+// token returns the look of a token of code.
+func (s *Style) token(kind highlight.Kind) string {
+	return [...]string{highlight.Text: "", highlight.Comment: s.Comment, highlight.String: s.String, highlight.Number: s.Number, highlight.Keyword: s.Keyword}[kind]
+}
+
+// paint returns text with a look.
+func paint(look, text string) string {
+	if look == "" || text == "" {
+		return text
+	}
+	return "\x1b[" + look + "m" + text + "\x1b[0m"
+}
+
+// with returns a look on top of another.
+func with(below, look string) string {
+	if below == "" || look == "" {
+		return below + look
+	}
+	return below + ";" + look
+}
+
+// linkable reports whether a terminal may open an address.
+func linkable(address string) bool {
+	for _, scheme := range []string{"https://", "http://", "mailto:"} {
+		if strings.HasPrefix(strings.ToLower(address), scheme) {
+			return strings.IndexFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+		}
+	}
+	return false
+}

@@ -1,0 +1,178 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// span is text with one look. A line feed ends the line; other control characters do not occur.
+type span struct {
+	text, look string
+	link       string // an address that may be opened, or ""
+}
+
+// row is a rendered line.
+type row struct {
+	text  string
+	width int // in columns
+}
+
+// wrapper breaks spans into rows at white space. Words that are longer than the width are broken, unless overflow is set.
+type wrapper struct {
+	width    int
+	overflow bool
+
+	rows    []row
+	line    []span
+	columns int // of line
+	word    []span
+	letters int // columns of word
+	space   []span
+	blanks  int // columns of space
+}
+
+// wrap returns the rows of spans; at least one.
+func wrap(spans []span, width int, overflow bool) []row {
+	w := wrapper{width: width, overflow: overflow}
+	for _, s := range spans {
+		w.span(s)
+	}
+	w.endWord()
+	w.endLine()
+	return w.rows
+}
+
+func (w *wrapper) span(s span) {
+	start := 0 // of the text that is not in the word yet
+	flush := func(end int) {
+		if end > start {
+			w.word = append(w.word, span{s.text[start:end], s.look, s.link})
+		}
+		start = end
+	}
+	for i := 0; i < len(s.text); {
+		c, columns := cluster(s.text[i:])
+		switch {
+		case c == "\n":
+			flush(i)
+			w.endWord()
+			w.endLine()
+			start = i + 1
+		case c == " ":
+			flush(i)
+			w.endWord()
+			w.space = append(w.space, span{" ", s.look, s.link})
+			w.blanks++
+			start = i + 1
+		default:
+			// Lines may break before and after wide characters.
+			if columns == 2 || w.letters+columns > w.width && !w.overflow {
+				flush(i)
+				w.endWord()
+			}
+			w.letters += columns
+			if columns == 2 {
+				flush(i + len(c))
+				w.endWord()
+			}
+		}
+		i += len(c)
+	}
+	flush(len(s.text))
+}
+
+// endWord puts the word on the line, or on the next one if it does not fit.
+func (w *wrapper) endWord() {
+	if len(w.word) == 0 {
+		return
+	}
+	if w.columns+w.blanks+w.letters > w.width && w.columns > 0 {
+		w.endLine()
+	}
+	if w.columns > 0 {
+		w.line = append(w.line, w.space...)
+		w.columns += w.blanks
+	}
+	w.line = append(w.line, w.word...)
+	w.columns += w.letters
+	w.word, w.letters, w.space, w.blanks = w.word[:0], 0, w.space[:0], 0
+}
+
+func (w *wrapper) endLine() {
+	w.rows = append(w.rows, row{join(w.line), w.columns})
+	w.line, w.columns, w.space, w.blanks = w.line[:0], 0, w.space[:0], 0
+}
+
+// chop breaks spans into rows at any character. White space stays.
+func chop(spans []span, width int, overflow bool) []row {
+	var rows []row
+	var line []span
+	columns := 0
+	for _, s := range spans {
+		start := 0
+		for i := 0; i < len(s.text); {
+			c, n := cluster(s.text[i:])
+			if columns+n > width && !overflow {
+				line = append(line, span{s.text[start:i], s.look, s.link})
+				rows = append(rows, row{join(line), columns})
+				line, columns, start = line[:0], 0, i
+			}
+			columns += n
+			i += len(c)
+		}
+		line = append(line, span{s.text[start:], s.look, s.link})
+	}
+	return append(rows, row{join(line), columns})
+}
+
+// cluster returns the first character of text, as a reader counts, and its width in columns.
+func cluster(text string) (string, int) {
+	if text[0] < 0x80 && (len(text) == 1 || text[1] < 0x80) {
+		return text[:1], 1
+	}
+	return ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+}
+
+// join writes spans as one line. Neighbours with the same look are painted together.
+func join(line []span) string {
+	var b strings.Builder
+	for i, s := range line {
+		if i == 0 || line[i-1].look != s.look || line[i-1].link != s.link {
+			b.WriteString(opening(s))
+		}
+		b.WriteString(s.text)
+		if i == len(line)-1 || line[i+1].look != s.look || line[i+1].link != s.link {
+			b.WriteString(closing(s))
+		}
+	}
+	return b.String()
+}
+
+func opening(s span) (sequence string) {
+	if s.link != "" {
+		sequence = "\x1b]8;;" + s.link + "\x1b\\"
+	}
+	if s.look != "" {
+		sequence += "\x1b[" + s.look + "m"
+	}
+	return sequence
+}
+
+func closing(s span) (sequence string) {
+	if s.look != "" {
+		sequence = "\x1b[0m"
+	}
+	if s.link != "" {
+		sequence += "\x1b]8;;\x1b\\"
+	}
+	return sequence
+}
+
+func columnsOf(spans []span) int {
+	n := 0
+	for _, s := range spans {
+		n += ansi.StringWidth(s.text)
+	}
+	return n
+}

@@ -1,0 +1,135 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/plugins/archive"
+	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// VendorDir is the directory of a project with what its lock file pins, so that a sync needs no network.
+const VendorDir = ".tenon/vendor"
+
+// treesDir has the contents of plugins, each as a .tar.gz named by its digest. Next to it are the sources of contents that each machine
+// makes, as in the cache of downloads.
+const treesDir = "trees"
+
+// Write fills a vendor directory with what the lock file pins, in place of what it had. The plugins are fetched already, or are fetched now.
+func (in *Installer) Write(ctx context.Context, t Target, f *pins.File, dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(dir), ".vendor-")
+	if err != nil {
+		return err
+	}
+	for _, p := range f.Plugins {
+		if err == nil {
+			err = in.vendor(ctx, t, &p, temp)
+		}
+	}
+	if err == nil {
+		err = errors.Join(trim(temp), os.Chmod(temp, 0o755))
+	}
+	if err == nil {
+		err = child.RemoveAll(dir)
+	}
+	if err == nil {
+		return os.Rename(temp, dir)
+	}
+	return errors.Join(err, child.RemoveAll(temp))
+}
+
+func (in *Installer) vendor(ctx context.Context, t Target, p *pins.Plugin, dir string) error {
+	if p.Local {
+		inner, fetcher := *in, *in.Fetcher
+		if fetcher.Builds == "" {
+			fetcher.Builds = filepath.Join(fetcher.Cache, "go", "build")
+		}
+		fetcher.Cache, fetcher.Seed = dir, fetcher.Cache
+		inner.Fetcher = &fetcher
+		_, err := inner.Stage(ctx, t, p.Ref, p)
+		return err
+	}
+	s, err := in.Vault.Open(ctx, p.Digest)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, trust.ErrChanged) {
+		var staged *Staged
+		if staged, err = in.Stage(ctx, t, p.Ref, p); err == nil {
+			s = staged.Sealed
+		}
+	}
+	if err != nil {
+		return err
+	}
+	path := tree(dir, p.Digest)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	return errors.Join(archive.Pack(ctx, file, s.Root, "plugin"), file.Close())
+}
+
+func tree(dir string, d trust.Digest) string {
+	_, sum, _ := strings.Cut(string(d), ":")
+	return filepath.Join(dir, treesDir, sum+".tar.gz")
+}
+
+// trim removes what a cache has besides sources: locks, and what the go command unpacked.
+func trim(dir string) error {
+	parts, err := filepath.Glob(filepath.Join(dir, "files", "part-*"))
+	remove := append(parts, filepath.Join(dir, "go", "path"))
+	modules, globErr := filepath.Glob(filepath.Join(dir, "go", "mod", "*"))
+	err = errors.Join(err, globErr)
+	for _, path := range modules {
+		if filepath.Base(path) != "cache" {
+			remove = append(remove, path)
+		}
+	}
+	for _, name := range []string{"vcs", "lock"} {
+		remove = append(remove, filepath.Join(dir, "go", "mod", "cache", name))
+	}
+	for _, path := range remove {
+		err = errors.Join(err, child.RemoveAll(path))
+	}
+	return err
+}
+
+// vendored unpacks the content of a pin from the vendor directory; nil without one.
+func (in *Installer) vendored(ctx context.Context, p *pins.Plugin, dir string) (*source.Fetched, error) {
+	if in.Vendor == "" || p == nil || p.Local {
+		return nil, nil
+	}
+	file, info, err := projectfs.OpenRegular(tree(in.Vendor, p.Digest))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	a := archive.File{Format: archive.TarGzip, Data: file, Size: info.Size()}
+	content, err := a.Extract(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	out := &source.Fetched{Pin: p.Pin, Path: dir, LeftOut: content.LeftOut}
+	if files := content.Files(); len(files) == 1 { // a bare module or program, or a package of one file
+		single := filepath.Join(dir, files[0])
+		if d, err := in.Vault.Digest(ctx, single); err == nil && d == p.Digest {
+			out.Path = single
+		}
+	}
+	return out, nil
+}

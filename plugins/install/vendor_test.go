@@ -1,0 +1,93 @@
+package install_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/install"
+	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/plugins/source/sourcetest"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// installer returns an installer of a new user.
+func installer(t testing.TB, environ []string, builds string) *install.Installer {
+	t.Helper()
+	dir := t.TempDir()
+	t.Cleanup(func() { _ = trust.RemoveSealed(filepath.Join(dir, "store")) })
+	return &install.Installer{
+		Vault: trust.NewVault(trust.VaultOptions{Dir: filepath.Join(dir, "store")}), History: pins.History{Dir: dir}, Home: dir, Temp: filepath.Join(dir, "temp"),
+		Fetcher: &source.Fetcher{Cache: filepath.Join(dir, "cache"), Builds: builds, Environ: environ},
+	}
+}
+
+// TestVendor: another user gets the same plugins from the vendor directory alone, and one flipped byte is refused.
+func TestVendor(t *testing.T) {
+	t.Parallel()
+	project, proxy, builds := t.TempDir(), t.TempDir(), sourcetest.GoBuilds(t)
+	npm := sourcetest.NewNPM(t)
+	npm.Add(t, map[string]string{"package.json": `{"name":"one","version":"1.0.0","dependencies":{"two":"1"}}`, ".claude-plugin/plugin.json": `{"name":"one"}`, "skills/a/SKILL.md": "---\nname: a\ndescription: b\n---\n"})
+	npm.Add(t, map[string]string{"package.json": `{"name":"two","version":"1.0.0"}`, "index.js": "2"})
+	sourcetest.AddModule(t, proxy, "example.com/say", "v1.0.0", map[string]string{"go.mod": "module example.com/say\n\ngo 1.21\n", "main.go": "package main\n\nfunc main() { println(1) }\n"})
+	for name, content := range map[string]string{"plugin/.claude-plugin/plugin.json": `{"name":"local"}`, "plugin/skills/a/SKILL.md": "---\nname: a\ndescription: b\n---\n", "bare.wasm": "\x00asm\x01\x00\x00\x00"} {
+		path := filepath.Join(project, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	environ := sourcetest.GoEnviron(proxy)
+	first := installer(t, environ, builds)
+	first.Fetcher.Registry = npm.URL
+	target := install.Target{Path: filepath.Join(project, pins.Name), Project: true}
+	file := &pins.File{}
+	for _, ref := range []string{"./plugin", "./bare.wasm", "npm:one", "go:example.com/say"} {
+		s, err := first.Stage(t.Context(), target, ref, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file = file.With(s.Plugin)
+	}
+	dir := filepath.Join(project, filepath.FromSlash(install.VendorDir))
+	for range 2 { // the second replaces the first
+		if err := first.Write(t.Context(), target, file, dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*")); len(left) != 1 {
+		t.Errorf("left behind: %v", left)
+	}
+	if err := errors.Join(os.RemoveAll(filepath.Join(project, "plugin")), os.RemoveAll(filepath.Join(project, "bare.wasm")), os.RemoveAll(proxy), os.MkdirAll(filepath.Join(project, "plugin"), 0o755),
+		os.WriteFile(filepath.Join(project, "bare.wasm"), nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	other := installer(t, environ, builds)
+	npm.Close()
+	other.Vendor, other.Fetcher.Seed, other.Fetcher.Offline = dir, dir, true
+	for _, p := range file.Plugins {
+		s, err := other.Stage(t.Context(), target, p.Ref, &p)
+		if err != nil || !p.Local && s.Digest != p.Digest || s.Name != p.Name {
+			t.Errorf("%s: %+v, %v", p.Name, s, err)
+		}
+	}
+	if hosts, err := other.Hosts(target, file.Plugins); err != nil || len(hosts) != 2 { // of npm: its dependencies and tarball may be missing
+		t.Errorf("hosts %v, %v", hosts, err)
+	}
+	trees, err := filepath.Glob(filepath.Join(dir, "trees", "*"))
+	if err != nil || len(trees) != 2 {
+		t.Fatalf("%v, %v", trees, err)
+	}
+	swapped := trees[1] + ".x"
+	if err := errors.Join(os.Rename(trees[0], swapped), os.Rename(trees[1], trees[0]), os.Rename(swapped, trees[1])); err != nil {
+		t.Fatal(err)
+	}
+	third := installer(t, environ, builds)
+	third.Vendor = dir
+	for _, p := range file.Plugins {
+		if _, err := third.Stage(t.Context(), target, p.Ref, &p); !p.Local && !errors.Is(err, source.ErrMismatch) {
+			t.Errorf("%s with other content: %v", p.Name, err)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package marketplace
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/source"
+)
+
+// Bounds of a catalogue. The largest public one had 286 entries in 250 KiB in 2026.
+const (
+	maxBytes    = 4 << 20
+	maxEntries  = 5000
+	maxProblems = 20
+	maxText     = 200 // characters of a catalogue's words in a message
+)
+
+// ErrCatalogue is returned for a catalogue that cannot be understood.
+var ErrCatalogue = errors.New("unusable marketplace")
+
+// Catalogue is the content of a marketplace.json.
+type Catalogue struct {
+	Name        string
+	Description string
+	Entries     []Entry // in the order of the file
+	// Problems are the entries that were left out, with the reason.
+	Problems []string
+	renames  map[string]string // by old name; empty: the plugin was removed
+	root     string            // directory of sources without "./"
+}
+
+// Entry is a plugin in a catalogue.
+type Entry struct {
+	Name        string
+	Version     string
+	Description string
+	Words       []string // category, tags and keywords
+	strict      bool
+	source      json.RawMessage
+	// definition are the fields that a manifest may have too.
+	definition map[string]json.RawMessage
+}
+
+// header is what tenon reads of a file.
+type header struct {
+	Name        string             `json:"name"`
+	Description string             `json:"description"`
+	Plugins     []json.RawMessage  `json:"plugins"`
+	Renames     map[string]*string `json:"renames"`
+	Metadata    struct {
+		Description string `json:"description"`
+		PluginRoot  string `json:"pluginRoot"`
+	} `json:"metadata"`
+}
+
+// Decode reads a catalogue. Entries that are wrong by themselves are left out and named in Problems. Errors wrap ErrCatalogue.
+func Decode(data []byte) (*Catalogue, error) {
+	if len(data) > maxBytes {
+		return nil, fmt.Errorf("%w: more than %d MiB", ErrCatalogue, maxBytes>>20)
+	}
+	var h header
+	if err := json.Unmarshal(data, &h); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrCatalogue, err)
+	}
+	switch {
+	case !source.ValidEntry(h.Name):
+		return nil, fmt.Errorf("%w: invalid name %q", ErrCatalogue, visible.Cut(h.Name, maxText, "…"))
+	case len(h.Plugins) > maxEntries:
+		return nil, fmt.Errorf("%w: %d plugins; the limit is %d", ErrCatalogue, len(h.Plugins), maxEntries)
+	}
+	c := &Catalogue{Name: h.Name, Description: h.Description, root: h.Metadata.PluginRoot, renames: map[string]string{}}
+	if c.Description == "" {
+		c.Description = h.Metadata.Description
+	}
+	for from, to := range h.Renames {
+		c.renames[from] = ""
+		if to != nil {
+			c.renames[from] = *to
+		}
+	}
+	for i, raw := range h.Plugins {
+		e, err := decodeEntry(raw)
+		if err == nil && c.find(e.Name) != nil {
+			err = fmt.Errorf("duplicate name %q", e.Name)
+		}
+		switch {
+		case err == nil:
+			c.Entries = append(c.Entries, *e)
+		case len(c.Problems) < maxProblems:
+			c.Problems = append(c.Problems, fmt.Sprintf("plugins[%d] is left out: %v", i, err))
+		}
+	}
+	return c, nil
+}
+
+// notInManifest are the fields of an entry that are about the catalogue.
+var notInManifest = []string{"source", "strict", "category", "tags", "relevance", "policy", "interface", "$schema"}
+
+func decodeEntry(raw json.RawMessage) (*Entry, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, errors.New("want an object")
+	}
+	e := &Entry{strict: true, source: fields["source"], definition: map[string]json.RawMessage{}}
+	if !source.ValidEntry(text(fields["name"])) {
+		return nil, fmt.Errorf("invalid name %q", visible.Cut(text(fields["name"]), maxText, "…"))
+	}
+	e.Name, e.Version, e.Description = text(fields["name"]), text(fields["version"]), text(fields["description"])
+	if value, ok := fields["strict"]; ok && json.Unmarshal(value, &e.strict) != nil {
+		return nil, fmt.Errorf("%s: strict must be true or false", e.Name)
+	}
+	if e.source == nil {
+		return nil, fmt.Errorf("%s: source is missing", e.Name)
+	}
+	e.Words = append(e.Words, text(fields["category"]))
+	for _, field := range []string{"tags", "keywords"} {
+		var words []string
+		if json.Unmarshal(fields[field], &words) == nil {
+			e.Words = append(e.Words, words...)
+		}
+	}
+	for name, value := range fields {
+		if !slices.Contains(notInManifest, name) {
+			e.definition[name] = value
+		}
+	}
+	return e, nil
+}
+
+// text returns a JSON string; empty for other values.
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func (c *Catalogue) find(name string) *Entry {
+	if at := slices.IndexFunc(c.Entries, func(e Entry) bool { return e.Name == name }); at >= 0 {
+		return &c.Entries[at]
+	}
+	return nil
+}
+
+// Find returns the entry of a plugin, under its present name if it was renamed.
+func (c *Catalogue) Find(name string) (*Entry, error) {
+	asked := name
+	for range len(c.renames) + 1 {
+		if e := c.find(name); e != nil {
+			return e, nil
+		}
+		to, renamed := c.renames[name]
+		if renamed && to == "" {
+			return nil, fmt.Errorf("%w: marketplace %s has removed %q", ErrNotFound, c.Name, asked)
+		}
+		if !renamed {
+			break
+		}
+		name = to
+	}
+	return nil, fmt.Errorf("%w: %q in marketplace %s", ErrNotFound, asked, c.Name)
+}
+
+// ErrNotFound is returned for a plugin or a marketplace that is not known.
+var ErrNotFound = errors.New("not found")

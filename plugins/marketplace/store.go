@@ -1,0 +1,302 @@
+package marketplace
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/plugins/source"
+)
+
+// FileName is the name of the user's list of marketplaces, in the configuration directory.
+const FileName = "marketplaces.json"
+
+const (
+	lockTimeout = 30 * time.Second
+	lockRetry   = 50 * time.Millisecond
+)
+
+// Errors of the list.
+var (
+	// ErrList is returned for a list that cannot be understood. It is left unchanged.
+	ErrList = errors.New("unusable list of marketplaces")
+	// ErrTaken is returned for a name that another marketplace has.
+	ErrTaken = errors.New("name of another marketplace")
+	// ErrStale is returned for a marketplace whose catalogue was not fetched from its present address.
+	ErrStale = errors.New("its catalogue was not fetched yet")
+)
+
+// Store keeps the user's marketplaces. Safe for use from many processes. Its fields must not change while it is used.
+type Store struct {
+	File    string // list of addresses by name; the user's
+	Dir     string // fetched catalogues; made when needed
+	Home    string // for ~ in addresses
+	Fetcher *source.Fetcher
+	// Allows returns an error for an address that the user's policy does not permit. If nil, all are permitted.
+	Allows func(r source.Ref) error
+}
+
+// Market is a marketplace of the user.
+type Market struct {
+	Name    string
+	Address string // as a reference of package source
+	Commit  string // of a repository
+	Fetched time.Time
+	*Catalogue
+}
+
+// addresses is the content of Store.File.
+type addresses struct {
+	Marketplaces map[string]string `json:"marketplaces"`
+}
+
+// state is a fetched catalogue. It is valid as long as the list has its address.
+type state struct {
+	Address   string          `json:"address"`
+	Commit    string          `json:"commit,omitempty"`
+	Name      string          `json:"name,omitempty"` // of the file in the source
+	Fetched   time.Time       `json:"fetched"`
+	Catalogue json.RawMessage `json:"catalogue"`
+}
+
+// Add fetches the catalogue at an address, and adds it to the list under its own name. Relative paths start at dir. Errors: ErrTaken,
+// ErrCatalogue, those of the source.
+func (s *Store) Add(ctx context.Context, text, dir string) (*Market, error) {
+	r, err := s.address(text, dir)
+	if err != nil {
+		return nil, err
+	}
+	fetched, m, err := s.fetch(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return m, s.change(ctx, func(l *addresses) error {
+		if have, taken := l.Marketplaces[m.Name]; taken && have != m.Address {
+			return fmt.Errorf("%w: %s is the one at %s", ErrTaken, m.Name, have)
+		}
+		l.Marketplaces[m.Name] = m.Address
+		return s.keep(m.Name, fetched)
+	})
+}
+
+// List returns the marketplaces by name. Those that were not fetched have no catalogue.
+func (s *Store) List() ([]Market, error) {
+	l, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	var out []Market
+	for _, name := range slices.Sorted(maps.Keys(l.Marketplaces)) {
+		m := Market{Name: name, Address: l.Marketplaces[name]}
+		st, err := s.state(name, m.Address)
+		if err == nil {
+			m.Commit, m.Fetched = st.Commit, st.Fetched
+			m.Catalogue, err = Decode(st.Catalogue)
+		}
+		if err != nil && !errors.Is(err, ErrStale) {
+			return nil, err
+		}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// Update fetches the catalogue of a marketplace again, and returns the one before; nil without one.
+func (s *Store) Update(ctx context.Context, name string) (before *Catalogue, m *Market, err error) {
+	l, err := s.read()
+	if err != nil {
+		return nil, nil, err
+	}
+	address, ok := l.Marketplaces[name]
+	if !ok {
+		return nil, nil, unknown(name)
+	}
+	r, err := s.address(address, "/")
+	if err != nil {
+		return nil, nil, err
+	}
+	fetched, m, err := s.fetch(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if m.Name != name {
+		return nil, nil, fmt.Errorf("%w: %s calls itself %s now", ErrTaken, name, m.Name)
+	}
+	if old, err := s.state(name, address); err == nil {
+		before, _ = Decode(old.Catalogue) // one that is damaged is replaced
+	}
+	return before, m, s.change(ctx, func(*addresses) error { return s.keep(name, fetched) })
+}
+
+// Remove removes a marketplace. Plugins that were installed from it stay.
+func (s *Store) Remove(ctx context.Context, name string) error {
+	return s.change(ctx, func(l *addresses) error {
+		if _, ok := l.Marketplaces[name]; !ok {
+			return unknown(name)
+		}
+		delete(l.Marketplaces, name)
+		if err := os.Remove(s.stateFile(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+// Found is a plugin of a marketplace.
+type Found struct {
+	*Entry
+	Ref source.Ref
+	// Guarded is set if the catalogue came over the network: it must not name addresses of this machine.
+	Guarded bool
+}
+
+// Find returns a plugin of a marketplace, from its fetched catalogue. Errors: ErrNotFound, ErrStale, ErrSource.
+func (s *Store) Find(name, market string) (*Found, error) {
+	l, err := s.read()
+	if err != nil {
+		return nil, err
+	}
+	address, ok := l.Marketplaces[market]
+	if !ok {
+		return nil, unknown(market)
+	}
+	st, err := s.state(market, address)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Decode(st.Catalogue)
+	if err != nil {
+		return nil, err
+	}
+	e, err := c.Find(name)
+	if err != nil {
+		return nil, err
+	}
+	b := base{registry: s.Fetcher.RegistryURL()}
+	if b.ref, err = s.address(address, "/"); err != nil {
+		return nil, err
+	}
+	b.ref.Commit = st.Commit
+	if b.ref.Kind == source.Path && st.Name == "" {
+		b.ref.URL = rootOf(b.ref.URL)
+	}
+	guarded := !local(b.ref)
+	r, err := c.locate(e, b)
+	if err == nil && guarded && (r.Kind == source.Path || strings.HasPrefix(r.URL, "file:")) {
+		err = fmt.Errorf("%w: %s names a path of this machine", source.ErrAddress, name)
+	}
+	return &Found{e, r, guarded}, err
+}
+
+func unknown(name string) error { return fmt.Errorf("%w: marketplace %q", ErrNotFound, name) }
+
+// fetch reads the catalogue at an address.
+func (s *Store) fetch(ctx context.Context, r source.Ref) (*state, *Market, error) {
+	if s.Allows != nil {
+		if err := s.Allows(r); err != nil {
+			return nil, nil, err
+		}
+	}
+	file, err := s.Fetcher.File(ctx, r, maxBytes, places...)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", ErrCatalogue, err)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := Decode(file.Data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", r, err)
+	}
+	now := time.Now().UTC().Truncate(time.Second)
+	st := &state{Address: r.String(), Commit: file.Commit, Name: file.Name, Fetched: now, Catalogue: file.Data}
+	return st, &Market{Name: c.Name, Address: st.Address, Commit: st.Commit, Fetched: now, Catalogue: c}, nil
+}
+
+// read reads the list. Without a file it is empty.
+func (s *Store) read() (*addresses, error) {
+	l := &addresses{}
+	data, err := os.ReadFile(s.File)
+	if err == nil {
+		err = json.Unmarshal(data, l)
+	}
+	if l.Marketplaces == nil {
+		l.Marketplaces = map[string]string{}
+	}
+	for name := range l.Marketplaces {
+		if err == nil && !source.ValidEntry(name) { // it becomes the name of a file
+			err = fmt.Errorf("invalid name %q", name)
+		}
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %s: %w", ErrList, s.File, err)
+	}
+	return l, nil
+}
+
+// change changes the list while no other process does. If f returns an error, nothing is written.
+func (s *Store) change(ctx context.Context, f func(*addresses) error) error {
+	if err := errors.Join(os.MkdirAll(s.Dir, 0o700), os.MkdirAll(filepath.Dir(s.File), 0o700)); err != nil {
+		return err
+	}
+	lock := flock.New(filepath.Join(s.Dir, ".lock"))
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	if ok, err := lock.TryLockContext(ctx, lockRetry); err != nil || !ok {
+		return fmt.Errorf("another tenon changes the marketplaces: %w", err)
+	}
+	return errors.Join(s.changeLocked(f), lock.Unlock())
+}
+
+func (s *Store) changeLocked(f func(*addresses) error) error {
+	l, err := s.read()
+	if err != nil {
+		return err
+	}
+	before := maps.Clone(l.Marketplaces)
+	if err := f(l); err != nil || maps.Equal(before, l.Marketplaces) {
+		return err
+	}
+	data, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(s.File, append(data, '\n'), atomicfile.Options{Sync: true})
+}
+
+func (s *Store) stateFile(name string) string { return filepath.Join(s.Dir, name+".json") }
+
+func (s *Store) keep(name string, st *state) error {
+	data, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(s.stateFile(name), data, atomicfile.Options{Sync: true})
+}
+
+// state returns the fetched catalogue of a marketplace. Errors: ErrStale.
+func (s *Store) state(name, address string) (*state, error) {
+	data, err := os.ReadFile(s.stateFile(name))
+	var st state
+	if err == nil {
+		err = json.Unmarshal(data, &st)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", s.stateFile(name), err)
+	}
+	if st.Address != address || address == "" {
+		return nil, fmt.Errorf("marketplace %s: %w", name, ErrStale)
+	}
+	return &st, nil
+}

@@ -1,0 +1,71 @@
+package pins
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/plugins/trust"
+)
+
+// madeDir has a file for each pin whose content this machine made, with the digest of the content.
+const madeDir = "made"
+
+// Read reads a lock file as the function Read does, and adds the digests of contents that this machine made from their pins. Such a
+// plugin has no digest before it is fetched.
+func (h History) Read(path string) (*File, error) {
+	f, err := Read(path)
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.Plugins {
+		p := &f.Plugins[i]
+		if !p.Local {
+			continue
+		}
+		data, err := os.ReadFile(h.madeFile(p))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		if d := trust.Digest(strings.TrimSpace(string(data))); d.Valid() {
+			p.Digest = d
+		}
+	}
+	return f, nil
+}
+
+// Made records the digest of a content that this machine made from its pin. Other plugins are not changed.
+func (h History) Made(p Plugin) error {
+	if !p.Local {
+		return nil
+	}
+	path := h.madeFile(&p)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, []byte(string(p.Digest)+"\n"), atomicfile.Options{Sync: true})
+}
+
+// madeFile returns the file for a pin on this platform.
+func (h History) madeFile(p *Plugin) string {
+	data, _ := json.Marshal(p.Pin) // text and JSON that was valid before
+	sum := sha256.Sum256(append(data, runtime.GOOS+"/"+runtime.GOARCH...))
+	return filepath.Join(h.Dir, madeDir, hex.EncodeToString(sum[:16]))
+}
+
+// Same reports whether two plugins have the same content. Of content that each machine makes, the pins decide.
+func (p *Plugin) Same(o *Plugin) bool {
+	if !p.Local && !o.Local {
+		return p.Digest == o.Digest
+	}
+	a, _ := json.Marshal(p.Pin)
+	b, _ := json.Marshal(o.Pin)
+	return string(a) == string(b)
+}

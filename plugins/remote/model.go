@@ -1,0 +1,153 @@
+package remote
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"time"
+
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+// Models sends requests to the models of a plugin's wire protocols. Its methods are safe for concurrent use.
+type Models interface {
+	// Stream sends a request on behalf of a session and calls event with the JSON of each event, from one goroutine. It returns the error of
+	// event, the failure that the plugin reported, or why the plugin could not be asked.
+	Stream(ctx context.Context, session string, req *guest.StreamRequest, event func([]byte) error) (*guest.ProviderError, error)
+	// ListModels returns the models of a provider. Errors: as for Stream, errors.ErrUnsupported if the plugin cannot list them.
+	ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Model, *guest.ProviderError, error)
+}
+
+// Protocols returns the wire protocols of a description.
+func Protocols(d *sdk.Description, m Models) []sdk.Protocol {
+	var out []sdk.Protocol
+	for _, name := range d.Protocols {
+		out = append(out, sdk.Protocol{Name: name, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
+			if info.Authorize != nil && info.SignedInBy != d.Name {
+				return nil, fmt.Errorf("provider %s: your sign-in is not passed to plugin %s, which did not create it; use a key", info.ID, d.Name)
+			}
+			provider, err := json.Marshal(info)
+			if err != nil {
+				return nil, err
+			}
+			return &modelClient{m, info, guest.Connection{Protocol: name, Provider: provider, Key: info.Key}}, nil
+		}})
+	}
+	return out
+}
+
+// modelClient asks the models of one provider through a plugin.
+type modelClient struct {
+	models     Models
+	provider   sdk.ProviderInfo
+	connection guest.Connection
+}
+
+var _ sdk.ModelLister = (*modelClient)(nil)
+
+// errSilent cancels a request whose answer stalls.
+var errSilent = fmt.Errorf("the model said nothing for %s", sdk.DefaultIdleTimeout)
+
+// Stream asks the model. Every error that is not the sink's or that of ctx is a *sdk.ProviderError. A request whose sign-in the server refuses
+// is sent once more with new credentials.
+func (c *modelClient) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
+	if c.provider.Authorize == nil {
+		return c.stream(ctx, req, sink)
+	}
+	var signed map[string]string
+	for {
+		refused := signed
+		var err error
+		if signed, err = c.provider.Authorize(ctx, refused); err != nil {
+			return &sdk.ProviderError{ProviderID: c.provider.ID, StatusCode: http.StatusUnauthorized, Err: err}
+		}
+		own := *req
+		own.Headers = maps.Clone(req.Headers)
+		if own.Headers == nil {
+			own.Headers = map[string]string{}
+		}
+		maps.Copy(own.Headers, signed)
+		err = c.stream(ctx, &own, sink)
+		var failed *sdk.ProviderError
+		if refused != nil || !errors.As(err, &failed) || failed.StatusCode != http.StatusUnauthorized || failed.Cut {
+			return err
+		}
+	}
+}
+
+func (c *modelClient) stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
+	body, err := json.Marshal(req)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	idle := time.AfterFunc(sdk.DefaultIdleTimeout, func() { cancel(errSilent) })
+	defer idle.Stop()
+	a := &modelAnswer{idle: idle, sink: sink}
+	failure, err := c.models.Stream(ctx, req.SessionID, &guest.StreamRequest{Connection: c.connection, Request: body}, a.take)
+	switch {
+	case a.sinkErr != nil:
+		return a.sinkErr
+	case a.err != nil:
+		return c.broken(ctx, a.begun, a.err)
+	case err != nil:
+		return c.broken(ctx, a.begun, err)
+	case failure != nil:
+		return failure.Err(c.provider.ID)
+	case !a.finished:
+		return c.broken(ctx, a.begun, errors.New("the plugin ended the answer without a finish event"))
+	}
+	return nil
+}
+
+// modelAnswer checks the events of one answer.
+type modelAnswer struct {
+	idle            *time.Timer
+	sink            func(sdk.StreamEvent) error
+	begun, finished bool
+	sinkErr, err    error // the first error of the sink, or of the plugin's events
+}
+
+// take passes an event on.
+func (a *modelAnswer) take(data []byte) error {
+	var event sdk.StreamEvent
+	switch err := json.Unmarshal(data, &event); {
+	case a.sinkErr != nil || a.err != nil: // the plugin did not stop
+	case err != nil:
+		a.err = fmt.Errorf("%w: event of a model's answer: %w: %.40q", sdk.ErrWire, err, data)
+	case a.finished:
+		a.err = fmt.Errorf("%w: a %s event after the finish event", sdk.ErrWire, event.Type)
+	default:
+		a.idle.Reset(sdk.DefaultIdleTimeout)
+		a.begun, a.finished = true, event.Type == sdk.StreamFinish
+		a.sinkErr = a.sink(event)
+	}
+	return errors.Join(a.sinkErr, a.err)
+}
+
+// broken returns the error of a request that failed before the model's server had answered it completely.
+func (c *modelClient) broken(ctx context.Context, begun bool, err error) error {
+	if cause := context.Cause(ctx); errors.Is(cause, errSilent) {
+		err = cause
+	} else if cause != nil {
+		return cause
+	}
+	return &sdk.ProviderError{ProviderID: c.provider.ID, Cut: begun, Err: err}
+}
+
+// ListModels asks the provider for its models. The error wraps errors.ErrUnsupported if the plugin cannot list them.
+func (c *modelClient) ListModels(ctx context.Context) ([]sdk.Model, error) {
+	models, failure, err := c.models.ListModels(ctx, &c.connection)
+	if err != nil {
+		return nil, c.broken(ctx, false, err)
+	}
+	if failure != nil {
+		return nil, failure.Err(c.provider.ID)
+	}
+	return models, nil
+}

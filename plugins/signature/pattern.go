@@ -1,0 +1,46 @@
+package signature
+
+import (
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// pattern matches locations of sources. "*" is for any characters; a pattern also matches everything below what it names.
+type pattern struct {
+	text string
+	*regexp.Regexp
+}
+
+func patterns(texts []string) ([]pattern, error) {
+	var out []pattern
+	for _, text := range texts {
+		if strings.TrimSpace(text) == "" {
+			return nil, errors.New("a pattern must not be empty")
+		}
+		flags := "(?i)" // hosts, packages and GitHub do not distinguish letters
+		if strings.HasPrefix(text, "/") {
+			flags = ""
+		}
+		re, err := regexp.Compile(flags + "^(?:" + expression(strings.TrimSuffix(text, "/")) + ")(?:/.*)?$")
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, pattern{text, re})
+	}
+	return out, nil
+}
+
+// expression returns the regular expression of a text with "*" for any characters.
+func expression(text string) string {
+	return "(?s:" + strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*") + ")"
+}
+
+func match(list []pattern, location string) *pattern {
+	for i := range list {
+		if list[i].MatchString(location) {
+			return &list[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package signature
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Errors of policies.
+var (
+	// ErrPolicy is returned for a policy that cannot be understood. Nothing may be installed or loaded with it.
+	ErrPolicy = errors.New("invalid plugin_policy")
+	// ErrDenied is returned for a source that the policy does not permit.
+	ErrDenied = errors.New("refused by plugin_policy")
+	// ErrSignature is returned for content without a valid signature of the signer that the policy requires.
+	ErrSignature = errors.New("no valid signature")
+	// ErrNoVerifier is returned if a signature of Sigstore is required and the program tenon-verify is missing.
+	ErrNoVerifier = errors.New("tenon-verify not found")
+)
+
+// Policy is the plugin_policy of the configuration. The zero value permits everything and requires no signature. Safe for concurrent use.
+type Policy struct {
+	restricted  bool // only allow
+	allow, deny []pattern
+	signers     []signer
+	key         *PublicKey // must sign everything, in addition to the signers; nil: none
+	sigstore    Sigstore
+}
+
+// signer is who has to sign the content of some sources.
+type signer struct {
+	sources []pattern
+	key     *PublicKey // of minisign; nil: identity and issuer
+	// identity and issuer are those of a certificate of Sigstore.
+	identity, issuer string
+}
+
+// New returns the policy of a configuration. The error wraps ErrPolicy and names the field.
+func New(c sdk.PluginPolicy, verifier Sigstore) (*Policy, error) {
+	p := &Policy{restricted: c.Allow != nil, sigstore: verifier}
+	p.sigstore.TrustedRoot = c.TrustedRoot
+	if c.TrustedRoot != "" && !filepath.IsAbs(c.TrustedRoot) {
+		return nil, fmt.Errorf("%w: trusted_root: write an absolute path", ErrPolicy)
+	}
+	var err error
+	if p.allow, err = patterns(c.Allow); err != nil {
+		return nil, fmt.Errorf("%w: allow: %w", ErrPolicy, err)
+	}
+	if p.deny, err = patterns(c.Deny); err != nil {
+		return nil, fmt.Errorf("%w: deny: %w", ErrPolicy, err)
+	}
+	for i, s := range c.Signers {
+		rule, err := newSigner(s)
+		if err != nil {
+			return nil, fmt.Errorf("%w: signers[%d]: %w", ErrPolicy, i, err)
+		}
+		p.signers = append(p.signers, *rule)
+	}
+	return p, nil
+}
+
+func newSigner(c sdk.PluginSigner) (*signer, error) {
+	s := &signer{identity: c.Identity, issuer: c.Issuer}
+	var err error
+	if s.sources, err = patterns(c.Sources); err != nil {
+		return nil, fmt.Errorf("sources: %w", err)
+	}
+	switch {
+	case len(s.sources) == 0:
+		return nil, errors.New(`sources: is missing; write ["*"] for all sources`)
+	case c.Key != "" && c.Identity+c.Issuer != "", c.Key == "" && (c.Identity == "" || c.Issuer == ""):
+		return nil, errors.New("write either key, or identity and issuer")
+	case c.Key != "":
+		s.key, err = ParseKey(c.Key)
+	case strings.Trim(c.Identity, "*") == "":
+		err = errors.New("identity: must not match every identity")
+	}
+	return s, err
+}
+
+// Allows returns an error that wraps ErrDenied if the policy does not permit a source.
+func (p *Policy) Allows(r source.Ref) error {
+	location := r.Location()
+	if d := match(p.deny, location); d != nil {
+		return fmt.Errorf("%w: %s is denied by %q", ErrDenied, visible.Clean(location, maxText), d.text)
+	}
+	if p.restricted && match(p.allow, location) == nil {
+		return fmt.Errorf("%w: %s is not in its list of allowed sources", ErrDenied, visible.Clean(location, maxText))
+	}
+	return nil
+}
+
+// Accepts returns an error if the policy does not permit a source, or requires another signer than the one that was recorded when the
+// content was fetched. Errors wrap ErrDenied or ErrSignature.
+func (p *Policy) Accepts(r source.Ref, recorded string) error {
+	if err := p.Allows(r); err != nil {
+		return err
+	}
+	required := p.required(r)
+	for _, s := range required {
+		if s.is(recorded) {
+			return nil
+		}
+	}
+	if len(required) > 0 {
+		return fmt.Errorf("%w: plugin_policy requires that %s signed it", ErrSignature, names(required))
+	}
+	return nil
+}
+
+// With returns a policy that requires the signature of a key in addition; nil changes nothing.
+func (p *Policy) With(key *PublicKey) *Policy {
+	out := *p
+	out.key = key
+	return &out
+}
+
+// Requires reports whether the policy names a signer for a source.
+func (p *Policy) Requires(r source.Ref) bool { return len(p.required(r)) > 0 }
+
+// Verify checks the signatures of an artifact, as source.Fetcher needs it. It returns the signer as pins record it; empty if no signature is
+// required. Errors wrap ErrSignature or ErrNoVerifier.
+func (p *Policy) Verify(ctx context.Context, a *source.Artifact) (string, error) {
+	required := p.required(a.Ref)
+	if p.key == nil && len(required) == 0 {
+		return "", nil
+	}
+	if a.Digest == "" {
+		return "", fmt.Errorf("%w: %s is required, and sources of kind %s are not signed", ErrSignature, names(append(required, signer{key: p.key})), a.Ref.Kind)
+	}
+	if p.key != nil {
+		who, err := p.key.verify(ctx, a)
+		if err != nil || len(required) == 0 {
+			return who, err
+		}
+	}
+	var problems []error
+	for _, s := range required {
+		who, err := s.verify(ctx, a, p.sigstore)
+		if err == nil {
+			return who, nil
+		}
+		problems = append(problems, err)
+	}
+	return "", errors.Join(problems...)
+}
+
+// required returns the signers of which one must have signed the content of a source.
+func (p *Policy) required(r source.Ref) (out []signer) {
+	location := r.Location()
+	for _, s := range p.signers {
+		if match(s.sources, location) != nil {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+func (s *signer) verify(ctx context.Context, a *source.Artifact, verifier Sigstore) (string, error) {
+	if s.key != nil {
+		return s.key.verify(ctx, a)
+	}
+	return verifier.verify(ctx, a, s.identity, s.issuer)
+}
+
+// The forms in which pins record signers.
+const (
+	minisignForm = "minisign "
+	sigstoreForm = "sigstore "
+)
+
+// is reports whether a recorded signer is this one.
+func (s *signer) is(recorded string) bool {
+	if s.key != nil {
+		return recorded == s.key.String()
+	}
+	who, ok := strings.CutPrefix(recorded, sigstoreForm)
+	identity, issuer, also := strings.Cut(who, " ")
+	return ok && also && issuer == s.issuer && regexp.MustCompile("^(?:"+expression(s.identity)+")$").MatchString(identity)
+}
+
+func (s *signer) String() string {
+	if s.key != nil {
+		return s.key.String()
+	}
+	return sigstoreForm + s.identity + " " + s.issuer
+}
+
+func names(list []signer) string {
+	var out []string
+	for _, s := range list {
+		if s.key != nil || s.issuer != "" {
+			out = append(out, visible.Clean(s.String(), maxText))
+		}
+	}
+	return strings.Join(out, " or ")
+}
+
+// maxText limits a source or signer in a message, in characters.
+const maxText = 300

@@ -1,0 +1,140 @@
+package signature_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/signature"
+	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const key = "RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3" // of the documentation of minisign
+
+func ref(t testing.TB, text string) source.Ref {
+	t.Helper()
+	r, err := source.Parse(text, "/base", "/home")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func policy(t testing.TB, c sdk.PluginPolicy) *signature.Policy {
+	t.Helper()
+	p, err := signature.New(c, signature.Sigstore{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAllows(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		policy         sdk.PluginPolicy
+		allowed, other []string
+	}{
+		"all":  {sdk.PluginPolicy{}, []string{"github:o/r", "./x", "npm:p"}, nil},
+		"none": {sdk.PluginPolicy{Allow: []string{}}, nil, []string{"github:o/r", "./x", "npm:p"}},
+		"an owner": {
+			sdk.PluginPolicy{Allow: []string{"github:My-Org/*"}},
+			[]string{"github:my-org/a", "github:MY-ORG/a/sub@v1", "git+https://github.com/my-org/a.git", "git+ssh://git@github.com/my-org/a"},
+			[]string{"github:my-org2/a", "github:other/my-org", "git+https://github.com.evil.example/my-org/a", "git+https://evil.example/github.com/my-org/a", "npm:my-org"},
+		},
+		"a repository": {
+			sdk.PluginPolicy{Allow: []string{"github:o/r"}}, []string{"github:o/r", "github:o/r/plugins/a#0123456789012345678901234567890123456789"}, []string{"github:o/r2", "github:o" + "x/r"},
+		},
+		"packages and hosts": {
+			sdk.PluginPolicy{Allow: []string{"npm:@s/*", "https://plugins.example/", "oci://ghcr.io/o/*", "/opt/Plugins"}},
+			[]string{"npm:@s/a@^1", "https://PLUGINS.example:443/x/a.zip", "oci://ghcr.io/o/p:1", "/opt/Plugins/a", "/opt/Plugins"},
+			[]string{"npm:a", "https://plugins.example.org/a.zip", "https://plugins.example:444/a.zip", "oci://ghcr.io/other/p", "/opt/plugins/a", "/opt/PluginsX"},
+		},
+		"denied": {
+			sdk.PluginPolicy{Deny: []string{"github:evil/*", "https://bad.example/a"}}, []string{"github:good/evil", "https://bad.example/b.zip"},
+			[]string{"github:evil/x", "git+https://github.com:443/Evil/x.git", "git+https://GitHub.com./evil/x/", "git+ssh://git@ssh.github.com/evil/x", "https://bad.example/%61/x.zip"},
+		},
+		"denied and allowed": {sdk.PluginPolicy{Allow: []string{"npm:*"}, Deny: []string{"npm:x"}}, []string{"npm:y"}, []string{"npm:x"}},
+	} {
+		p := policy(t, c.policy)
+		for _, text := range c.allowed {
+			if err := p.Allows(ref(t, text)); err != nil {
+				t.Errorf("%s: Allows(%s) = %v", name, text, err)
+			}
+		}
+		for _, text := range c.other {
+			if err := p.Allows(ref(t, text)); !errors.Is(err, signature.ErrDenied) {
+				t.Errorf("%s: Allows(%s) = %v, want ErrDenied", name, text, err)
+			}
+		}
+	}
+}
+
+func TestAccepts(t *testing.T) {
+	t.Parallel()
+	p := policy(t, sdk.PluginPolicy{Signers: []sdk.PluginSigner{
+		{Sources: []string{"https://h/*"}, Key: key},
+		{Sources: []string{"https://h/*", "oci://r/*"}, Identity: "https://github.com/o/r/.github/workflows/*@refs/tags/*", Issuer: "https://issuer"},
+	}})
+	good := "sigstore https://github.com/o/r/.github/workflows/release.yml@refs/tags/v1 https://issuer"
+	for _, c := range []struct {
+		ref, recorded string
+		ok            bool
+	}{
+		{"https://h/a.zip", "minisign " + key, true},
+		{"https://h/a.zip", good, true},
+		{"https://h/a.zip", "", false},
+		{"https://h/a.zip", key, false},
+		{"oci://r/p", good, true},
+		{"oci://r/p", "minisign " + key, false},
+		{"oci://r/p", good + "x", false},
+		{"oci://r/p", "sigstore x " + good, false},
+		{"npm:p", "", true},
+	} {
+		if err := p.Accepts(ref(t, c.ref), c.recorded); (err == nil) != c.ok || err != nil && !errors.Is(err, signature.ErrSignature) {
+			t.Errorf("Accepts(%s, %q) = %v", c.ref, c.recorded, err)
+		}
+	}
+}
+
+func TestInvalid(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]sdk.PluginPolicy{
+		"an empty pattern":   {Deny: []string{" "}},
+		"no sources":         {Signers: []sdk.PluginSigner{{Key: key}}},
+		"no signer":          {Signers: []sdk.PluginSigner{{Sources: []string{"*"}}}},
+		"no issuer":          {Signers: []sdk.PluginSigner{{Sources: []string{"*"}, Identity: "a@b"}}},
+		"no identity":        {Signers: []sdk.PluginSigner{{Sources: []string{"*"}, Issuer: "https://issuer"}}},
+		"any identity":       {Signers: []sdk.PluginSigner{{Sources: []string{"*"}, Identity: "**", Issuer: "https://issuer"}}},
+		"a key and identity": {Signers: []sdk.PluginSigner{{Sources: []string{"*"}, Key: key, Identity: "a@b", Issuer: "https://issuer"}}},
+		"a damaged key":      {Signers: []sdk.PluginSigner{{Sources: []string{"*"}, Key: key[1:]}}},
+		"a relative root":    {TrustedRoot: "root.json"},
+	} {
+		if p, err := signature.New(c, signature.Sigstore{}); !errors.Is(err, signature.ErrPolicy) {
+			t.Errorf("%s: %+v, %v, want ErrPolicy", name, p, err)
+		}
+	}
+}
+
+func FuzzPolicy(f *testing.F) {
+	f.Add("github:o/*", "github:o/r", key)
+	f.Add("/opt/x", "/opt/x/y", "RW")
+	f.Add("*", "https://h/%2e/a.zip?x", "untrusted comment: x\n"+key)
+	f.Fuzz(func(t *testing.T, pattern, text, key string) {
+		r, err := source.Parse(text, "/base", "/home")
+		if err != nil {
+			return
+		}
+		allow, err := signature.New(sdk.PluginPolicy{Allow: []string{pattern}}, signature.Sigstore{})
+		if err != nil {
+			return
+		}
+		deny := policy(t, sdk.PluginPolicy{Deny: []string{pattern}})
+		if (allow.Allows(r) == nil) == (deny.Allows(r) == nil) {
+			t.Errorf("%q both allows and denies %s, or neither", pattern, r.Location())
+		}
+		if k, err := signature.ParseKey(key); err == nil && signature.KeyOf(k.String()).String() != k.String() {
+			t.Errorf("%q is not read as it is written", k)
+		}
+	})
+}

@@ -1,0 +1,33 @@
+package source
+
+import "encoding/json"
+
+// DecodeNPMLock decodes the packages of a pin as a fetch does.
+func DecodeNPMLock(data []byte) (json.RawMessage, error) {
+	l, err := decodeNPMLock(data)
+	if err != nil {
+		return nil, err
+	}
+	return l.encode(), nil
+}
+
+// RedirectTarballs replaces the addresses in the description of a package as the gate does.
+var RedirectTarballs = redirectTarballs
+
+// DecodeServer decodes the description of an MCP server and returns what is pinned.
+func DecodeServer(data []byte) (json.RawMessage, error) {
+	s, err := decodeServer(data)
+	if err != nil {
+		return nil, err
+	}
+	return encode(s), nil
+}
+
+// DecodeBundle decodes the manifest of a bundle and returns its command.
+func DecodeBundle(data []byte) (string, error) {
+	b, _, err := decodeBundle(data, "linux")
+	if err != nil {
+		return "", err
+	}
+	return b.Command, nil
+}

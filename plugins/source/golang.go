@@ -1,0 +1,252 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// Build pins what a Go program is built from: the content of its go.mod and go.sum, without anything that would lead elsewhere.
+type Build struct {
+	Go      string   `json:"go"`      // language version, such as 1.26
+	Require []string `json:"require"` // "module version", each module that is needed
+	Sum     []string `json:"sum"`     // lines of go.sum: module, version and h1: digest
+}
+
+// goModule matches a module or a package in one, goVersion a version of it, see https://go.dev/ref/mod#module-path.
+const (
+	goModule  = `[A-Za-z0-9][A-Za-z0-9._~-]*(?:/[A-Za-z0-9_~.][A-Za-z0-9._~+-]*)*`
+	goVersion = `v[0-9][0-9A-Za-z.+-]*`
+)
+
+var (
+	goPackage  = regexp.MustCompile(`^` + goModule + `$`)
+	goQuery    = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._+/-]*$`)
+	goLanguage = regexp.MustCompile(`^1\.[0-9]+(?:\.[0-9]+|rc[0-9]+)?$`)
+	goRequire  = regexp.MustCompile(`^` + goModule + ` ` + goVersion + `$`)
+	goSum      = regexp.MustCompile(`^` + goModule + ` ` + goVersion + `(?:/go\.mod)? h1:[A-Za-z0-9+/]{43}=$`)
+	goMajor    = regexp.MustCompile(`^v[0-9]+$`)
+)
+
+// goRef reads what follows "go:". The version is one of the module, a branch or a commit.
+func goRef(_, rest string) (Ref, error) {
+	name, version, given := strings.Cut(rest, "@")
+	switch {
+	case !goPackage.MatchString(name) || strings.Contains(name, "..") || !strings.Contains(strings.SplitN(name, "/", 2)[0], "."):
+		return Ref{}, errors.New("want go:example.com/module/command")
+	case given && !goQuery.MatchString(version):
+		return Ref{}, fmt.Errorf("%q is not a version", version)
+	}
+	return Ref{Kind: Go, URL: name, Version: version}, nil
+}
+
+// check refuses what is not a version, a module or a digest.
+func (b *Build) check() error {
+	if !goLanguage.MatchString(b.Go) {
+		return fmt.Errorf("%w: build: %q is not a version of Go", ErrRef, visible.Cut(b.Go, 40, "…"))
+	}
+	for _, list := range []struct {
+		form  *regexp.Regexp
+		lines []string
+	}{{goRequire, b.Require}, {goSum, b.Sum}} {
+		for _, line := range list.lines {
+			if !list.form.MatchString(line) || strings.Contains(line, "..") {
+				return fmt.Errorf("%w: build: %q", ErrRef, visible.Cut(line, 200, "…"))
+			}
+		}
+	}
+	return nil
+}
+
+// program builds a program from its module. The go command downloads and checks the modules, against the checksum database or the pin,
+// and starts nothing of them: cgo is off, and a build has no other way to run code.
+func (f *Fetcher) program(ctx context.Context, r Ref, out *Fetched, dir string) error {
+	work, err := os.MkdirTemp(filepath.Dir(dir), ".go-")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.programIn(ctx, work, r, out, dir), child.RemoveAll(work))
+}
+
+func (f *Fetcher) programIn(ctx context.Context, work string, r Ref, out *Fetched, dir string) error {
+	g, err := f.goTool(ctx, work)
+	if err != nil {
+		return err
+	}
+	if out.Build == nil {
+		if err := g.resolve(ctx, r); err != nil {
+			return err
+		}
+		if out.Build, err = g.read(ctx); err != nil {
+			return err
+		}
+		out.Local = true
+	} else if err := g.write(out.Build); err != nil {
+		return err
+	}
+	f.note("go: " + r.URL)
+	// Downloads what is missing; -mod=readonly keeps go.mod and go.sum as they are.
+	list, err := g.run(ctx, nil, "list", "-mod=readonly", "-deps", "-f", `{{if eq .ImportPath "`+r.URL+`"}}{{.Name}} {{.Module.Version}}{{end}}`, "--", r.URL)
+	if err != nil {
+		return err
+	}
+	name, version, _ := strings.Cut(strings.TrimSpace(string(list)), " ")
+	if name != "main" {
+		return fmt.Errorf("%s is package %s, not a program", r.URL, visible.Clean(name, 100))
+	}
+	out.Version, out.Path = version, filepath.Join(dir, programName(r.URL))
+	g.env["GOPROXY"] = "off"
+	_, err = g.run(ctx, []string{work, g.cache, g.builds, dir}, "build", "-mod=readonly", "-trimpath", "-buildvcs=false", "-o", out.Path, "--", r.URL)
+	return err
+}
+
+// programName returns the name of a program: the last part of its package's path that is not a major version.
+func programName(pkg string) string {
+	name := path.Base(pkg)
+	if goMajor.MatchString(name) {
+		name = path.Base(path.Dir(pkg))
+	}
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	return name
+}
+
+// goOldest is the language version of a new go.mod; modules may raise it. Since it, go.mod files list all modules that are needed.
+const goOldest = "1.21"
+
+// goTool is the user's go command in a directory that tenon made. Its caches are tenon's: commands of the model can write to the user's.
+type goTool struct {
+	f      *Fetcher
+	work   string
+	cache  string // of modules
+	builds string // of compiled packages
+	env    map[string]string
+}
+
+// goSettings are the user's settings that decide where modules come from.
+var goSettings = []string{"GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOSUMDB", "GOINSECURE", "GOVCS", "GOAUTH", "GOROOT"}
+
+func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
+	g := &goTool{f: f, work: work, cache: filepath.Join(f.Cache, "go"), env: map[string]string{"GOTOOLCHAIN": "local"}}
+	if g.builds = f.Builds; g.builds == "" {
+		g.builds = filepath.Join(g.cache, "build")
+	}
+	if err := errors.Join(os.MkdirAll(g.cache, 0o700), os.MkdirAll(g.builds, 0o700)); err != nil {
+		return nil, err
+	}
+	for _, e := range f.Environ {
+		if name, value, _ := strings.Cut(e, "="); slices.Contains(goSettings, name) {
+			g.env[name] = value
+		}
+	}
+	data, err := g.run(ctx, nil, append([]string{"env", "-json"}, goSettings...)...)
+	if err == nil {
+		err = json.Unmarshal(data, &g.env)
+	}
+	if err != nil {
+		return nil, err
+	}
+	proxies := strings.FieldsFunc(g.env["GOPROXY"], func(r rune) bool { return r == ',' || r == '|' })
+	switch {
+	case f.Offline:
+		proxies = []string{"off"}
+	case f.Guarded: // a repository must not choose the servers
+		proxies = slices.DeleteFunc(proxies, func(s string) bool { return s == "direct" })
+		g.env["GOVCS"], g.env["GONOPROXY"], g.env["GOINSECURE"] = "*:off", "none", ""
+	}
+	if seed := filepath.Join(f.Seed, "go", "mod", "cache", "download"); f.Seed != "" && isDirectory(seed) {
+		proxies = append([]string{"file://" + filepath.ToSlash(seed)}, proxies...)
+	}
+	g.env["GOPROXY"] = strings.Join(proxies, ",")
+	for name, value := range map[string]string{
+		"GOENV": "off", "GOFLAGS": "-modcacherw", "GO111MODULE": "on", "GOWORK": "off", "CGO_ENABLED": "0", "GOTELEMETRY": "off",
+		"GOMODCACHE": filepath.Join(g.cache, "mod"), "GOCACHE": g.builds, "GOPATH": filepath.Join(g.cache, "path"),
+		"GOTMPDIR": work, "GOTOOLCHAIN": "local",
+	} {
+		g.env[name] = value
+	}
+	return g, nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// run runs the go command. With write, it is confined to these directories.
+func (g *goTool) run(ctx context.Context, write []string, args ...string) ([]byte, error) {
+	t := tool{name: "go", args: args, dir: g.work, env: g.env, write: write}
+	if root := g.env["GOROOT"]; root != "" {
+		t.helps = []string{filepath.Join(root, "bin", "go")}
+	}
+	return t.run(ctx, g.f.Environ)
+}
+
+func (g *goTool) file(name string) string { return filepath.Join(g.work, name) }
+
+// resolve writes go.mod and go.sum for the newest versions, as a user's "go get" does.
+func (g *goTool) resolve(ctx context.Context, r Ref) error {
+	if err := os.WriteFile(g.file("go.mod"), []byte("module tenon.invalid/build\n\ngo "+goOldest+"\n"), 0o600); err != nil {
+		return err
+	}
+	version := r.Version
+	if version == "" {
+		version = "latest"
+	}
+	g.f.note("go: modules of " + r.URL)
+	_, err := g.run(ctx, nil, "get", "--", r.URL+"@"+version)
+	return err
+}
+
+// read returns the pin of what resolve wrote.
+func (g *goTool) read(ctx context.Context) (*Build, error) {
+	data, err := g.run(ctx, nil, "mod", "edit", "-json")
+	if err != nil {
+		return nil, err
+	}
+	var mod struct {
+		Go      string
+		Require []struct{ Path, Version string }
+	}
+	if err := json.Unmarshal(data, &mod); err != nil {
+		return nil, err
+	}
+	b := &Build{Go: mod.Go}
+	for _, m := range mod.Require {
+		b.Require = append(b.Require, m.Path+" "+m.Version)
+	}
+	sum, err := os.ReadFile(g.file("go.sum"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	for line := range strings.Lines(string(sum)) {
+		b.Sum = append(b.Sum, strings.TrimSpace(line))
+	}
+	slices.Sort(b.Sum)
+	return b, b.check()
+}
+
+// write writes the go.mod and go.sum of a pin.
+func (g *goTool) write(b *Build) error {
+	if err := b.check(); err != nil {
+		return err
+	}
+	mod := "module tenon.invalid/build\n\ngo " + b.Go + "\n"
+	for _, line := range b.Require {
+		mod += "\nrequire " + line + "\n"
+	}
+	return errors.Join(os.WriteFile(g.file("go.mod"), []byte(mod), 0o600), os.WriteFile(g.file("go.sum"), []byte(strings.Join(b.Sum, "\n")+"\n"), 0o600))
+}

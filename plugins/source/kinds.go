@@ -1,0 +1,36 @@
+package source
+
+import (
+	"context"
+	"slices"
+)
+
+// kind is a kind of source: how its references are written, and how it is fetched.
+type kind struct {
+	name    Kind
+	schemes []string // the words before the colon; none for paths
+	parse   func(scheme, rest string) (Ref, error)
+	fetch   func(f *Fetcher, ctx context.Context, r Ref, out *Fetched, dir string) error
+}
+
+// kinds lists the kinds of sources.
+func kinds() []kind {
+	return []kind{
+		{Path, nil, nil, (*Fetcher).path},
+		{Archive, []string{"https", "http"}, archiveRef, (*Fetcher).archive},
+		{Git, []string{"github", "git+https", "git+http", "git+ssh", "git+file"}, gitRef, (*Fetcher).git},
+		{NPM, []string{"npm"}, npmRef, (*Fetcher).npm},
+		{OCI, []string{"oci"}, ociRef, (*Fetcher).oci},
+		{Go, []string{"go"}, goRef, (*Fetcher).program},
+		{MCP, []string{"mcp"}, mcpRef, (*Fetcher).mcp},
+	}
+}
+
+// kindOf returns the kind of the first word of a reference; false without one.
+func kindOf(scheme string) (kind, bool) {
+	list := kinds()
+	if at := slices.IndexFunc(list, func(k kind) bool { return slices.Contains(k.schemes, scheme) }); at >= 0 {
+		return list[at], true
+	}
+	return kind{}, false
+}

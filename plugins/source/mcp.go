@@ -1,0 +1,294 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/Masterminds/semver/v3"
+
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// MCPRegistry is the default registry of MCP servers, see https://registry.modelcontextprotocol.io/docs.
+const MCPRegistry = "https://registry.modelcontextprotocol.io"
+
+// maxServer limits the description of a server, in bytes; common ones have a few kilobytes.
+const maxServer = 1 << 20
+
+// ErrServer is returned for MCP servers that cannot be installed.
+var ErrServer = errors.New("cannot be installed as a plugin")
+
+var (
+	mcpName    = regexp.MustCompile(`^[A-Za-z0-9.-]+/[A-Za-z0-9._-]+$`) // see the schema of server.json
+	mcpVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]*$`)
+)
+
+// mcpRef reads what follows "mcp:".
+func mcpRef(_, rest string) (Ref, error) {
+	name, version, given := strings.Cut(rest, "@")
+	switch {
+	case !mcpName.MatchString(name) || len(name) > 200:
+		return Ref{}, errors.New("want mcp:NAME, such as mcp:io.github.owner/server")
+	case given && !mcpVersion.MatchString(version):
+		return Ref{}, fmt.Errorf("%q is not a version", version)
+	}
+	return Ref{Kind: MCP, URL: name, Version: version}, nil
+}
+
+// server is the part of a server.json that decides how the server starts,
+// see https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json.
+type server struct {
+	Name        string          `json:"name"`
+	Version     string          `json:"version"`
+	Description string          `json:"description,omitempty"`
+	Packages    []serverPackage `json:"packages,omitempty"`
+	Remotes     []serverRemote  `json:"remotes,omitempty"`
+}
+
+type serverPackage struct {
+	Type       string           `json:"registryType"`
+	Registry   string           `json:"registryBaseUrl,omitempty"`
+	Identifier string           `json:"identifier"`
+	Version    string           `json:"version,omitempty"`
+	SHA256     string           `json:"fileSha256,omitempty"`
+	Transport  serverRemote     `json:"transport"`
+	Arguments  []serverArgument `json:"packageArguments,omitempty"`
+	Variables  []serverArgument `json:"environmentVariables,omitempty"`
+}
+
+type serverRemote struct {
+	Type    string           `json:"type"`
+	URL     string           `json:"url,omitempty"`
+	Headers []serverArgument `json:"headers,omitempty"`
+}
+
+// serverArgument is an argument, a variable or a header.
+type serverArgument struct {
+	Type        string `json:"type,omitempty"` // positional or named
+	Name        string `json:"name,omitempty"`
+	Value       string `json:"value,omitempty"`
+	Default     string `json:"default,omitempty"`
+	Hint        string `json:"valueHint,omitempty"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"isRequired,omitempty"`
+	Secret      bool   `json:"isSecret,omitempty"`
+}
+
+// decodeServer decodes a server.json, alone or in an answer of a registry.
+func decodeServer(data []byte) (*server, error) {
+	var answer struct {
+		Server *server `json:"server"`
+		server
+	}
+	if err := json.Unmarshal(data, &answer); err != nil {
+		return nil, fmt.Errorf("unexpected description of an MCP server: %w", err)
+	}
+	s := &answer.server
+	if answer.Server != nil {
+		s = answer.Server
+	}
+	if !mcpName.MatchString(s.Name) || !mcpVersion.MatchString(s.Version) {
+		return nil, fmt.Errorf("unexpected description of an MCP server: name %q, version %q", visible.Cut(s.Name, 100, "…"), visible.Cut(s.Version, 100, "…"))
+	}
+	return s, nil
+}
+
+// mcp makes a plugin of an MCP server in a registry: the content of its package, and a manifest that starts it.
+func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) error {
+	if out.Server == nil {
+		if err := f.resolveMCP(ctx, r, out); err != nil {
+			return err
+		}
+	}
+	s, err := decodeServer(out.Server)
+	if err != nil {
+		return err
+	}
+	if s.Name != r.URL || r.Version != "" && r.Version != "latest" && s.Version != r.Version {
+		return fmt.Errorf("%w: the description is of %s %s", ErrMismatch, s.Name, s.Version)
+	}
+	out.Version = s.Version
+	b := bundle{Name: path.Base(s.Name), Version: s.Version, Description: s.Description}
+	var others []string
+	for _, p := range s.Packages {
+		switch {
+		case p.Type == "npm" && p.Transport.Type == "stdio":
+			return f.npmServer(ctx, b, p, out, dir)
+		case p.Type == "mcpb" && p.Transport.Type == "stdio":
+			return f.bundleServer(ctx, p, out, dir)
+		}
+		others = append(others, p.Type+" "+p.Identifier)
+	}
+	for _, remote := range s.Remotes {
+		others = append(others, remote.URL)
+		if err := b.connect(remote); err == nil {
+			return b.write(dir)
+		} else if len(others) == 1 {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: it is %s; add it with tenon mcp add", ErrServer, visible.Clean(strings.Join(others, ", "), 300))
+}
+
+func (f *Fetcher) resolveMCP(ctx context.Context, r Ref, out *Fetched) error {
+	base := strings.TrimRight(f.MCPRegistry, "/")
+	if base == "" {
+		base = MCPRegistry
+	}
+	version := r.Version
+	if version == "" {
+		version = "latest"
+	}
+	data, err := f.get(ctx, base+"/v0.1/servers/"+url.PathEscape(r.URL)+"/versions/"+url.PathEscape(version), map[string]string{"Accept": "application/json"}, maxServer)
+	if err != nil {
+		return err
+	}
+	s, err := decodeServer(data)
+	if err == nil {
+		out.Server = encode(s)
+	}
+	return err
+}
+
+// npmServer installs an npm package with its dependencies, and starts its program with node.
+func (f *Fetcher) npmServer(ctx context.Context, b bundle, p serverPackage, out *Fetched, dir string) error {
+	if _, err := npmRef("", p.Identifier); err != nil || strings.Contains(p.Identifier[1:], "@") {
+		return fmt.Errorf("%w: npm package %q", ErrServer, visible.Cut(p.Identifier, 200, "…"))
+	}
+	if _, err := semver.StrictNewVersion(p.Version); err != nil {
+		return fmt.Errorf("%w: version %q of %s is not exact", ErrServer, visible.Cut(p.Version, 100, "…"), p.Identifier)
+	}
+	if base := strings.TrimRight(p.Registry, "/"); base != "" && base != defaultRegistry && base != f.RegistryURL() {
+		return fmt.Errorf("%w: it is in another registry, %s; NPM_CONFIG_REGISTRY selects the registry", ErrServer, visible.Clean(base, 200))
+	}
+	about := encode(map[string]any{"name": "plugin", "private": true, "dependencies": map[string]string{p.Identifier: p.Version}})
+	if err := os.WriteFile(filepath.Join(dir, npmManifest), about, 0o644); err != nil {
+		return err
+	}
+	if err := f.npmTree(ctx, out, dir); err != nil {
+		return err
+	}
+	program, err := binOf(filepath.Join(dir, npmModules, filepath.FromSlash(p.Identifier)), p.Identifier)
+	if err != nil {
+		return err
+	}
+	b.Command, b.Args = "node", []string{rootDirectory + "/" + path.Join(npmModules, p.Identifier, program)}
+	if err := b.configure(p); err != nil {
+		return err
+	}
+	return b.write(dir)
+}
+
+// binOf returns the program of an npm package: the one named like the package, or its only one.
+func binOf(dir, identifier string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, npmManifest))
+	if err != nil {
+		return "", err
+	}
+	var about struct {
+		Bin json.RawMessage `json:"bin"`
+	}
+	var one string
+	var list map[string]string
+	err = json.Unmarshal(data, &about)
+	if err == nil && about.Bin != nil && json.Unmarshal(about.Bin, &one) != nil {
+		err = json.Unmarshal(about.Bin, &list)
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s of %s: %w", npmManifest, identifier, err)
+	}
+	if named, ok := list[path.Base(identifier)]; ok {
+		one = named
+	} else if len(list) == 1 {
+		for _, only := range list {
+			one = only
+		}
+	}
+	if one = path.Clean(one); !filepath.IsLocal(one) || one == "." {
+		return "", fmt.Errorf("%w: npm package %s has %d programs; expected one of its name", ErrServer, identifier, len(list))
+	}
+	return one, nil
+}
+
+// bundleServer downloads an MCPB bundle.
+func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, out *Fetched, dir string) error {
+	r, err := Parse(p.Identifier, "/", "/")
+	if err != nil || r.Kind != Archive {
+		return fmt.Errorf("%w: bundle %q is not an https address", ErrServer, visible.Cut(p.Identifier, 200, "…"))
+	}
+	if len(p.SHA256) != 64 || !isHex(p.SHA256) {
+		return fmt.Errorf("%w: its bundle has no SHA-256", ErrServer)
+	}
+	if out.URL != "" && out.URL != r.URL {
+		return fmt.Errorf("%w: the bundle is at %s, pinned is %s", ErrMismatch, r.URL, out.URL)
+	}
+	file, sum, err := f.download(ctx, r.URL, p.SHA256, "")
+	if err != nil {
+		return err
+	}
+	out.URL, out.SHA256 = r.URL, sum
+	return f.unpack(ctx, file, formatBundle, out, dir)
+}
+
+// connect makes the bundle of a server behind an address.
+func (b *bundle) connect(r serverRemote) error {
+	if !slices.Contains([]string{"streamable-http", "sse"}, r.Type) || strings.Contains(r.URL, "{") {
+		return fmt.Errorf("%w: address %q of type %q; add it with tenon mcp add", ErrServer, visible.Cut(r.URL, 200, "…"), visible.Cut(r.Type, 40, "…"))
+	}
+	b.Type, b.URL, b.Headers = r.Type, r.URL, map[string]string{}
+	for _, h := range r.Headers {
+		switch value := h.literal(); {
+		case value != "":
+			b.Headers[h.Name] = value
+		case h.Required:
+			return fmt.Errorf("%w: it needs the header %q; add it with: tenon mcp add --header", ErrServer, visible.Cut(h.Name, 100, "…"))
+		}
+	}
+	return nil
+}
+
+// literal returns the value, or else the default; empty if the user has to give it.
+func (a *serverArgument) literal() string {
+	for _, text := range []string{a.Value, a.Default} {
+		if text != "" && !strings.Contains(text, "{") {
+			return text
+		}
+	}
+	return ""
+}
+
+// configure adds the arguments and variables of a package. Variables without a value are taken from the user's environment.
+func (b *bundle) configure(p serverPackage) error {
+	for _, a := range p.Arguments {
+		value := a.literal()
+		switch {
+		case value == "" && a.Type == "named" && a.Value == "" && a.Default == "" && a.Required:
+			b.Args = append(b.Args, a.Name) // a switch
+		case value == "" && a.Required:
+			return fmt.Errorf("%w: it needs the argument %q; add it with: tenon mcp add NAME -- npx -y %s@%s …", ErrServer, visible.Cut(a.Name+a.Hint, 100, "…"), p.Identifier, p.Version)
+		case value == "":
+		case a.Type == "named":
+			b.Args = append(b.Args, a.Name, value)
+		default:
+			b.Args = append(b.Args, value)
+		}
+	}
+	b.Env = map[string]string{}
+	for _, v := range p.Variables {
+		if value := v.literal(); value != "" {
+			b.Env[v.Name] = value
+		} else {
+			b.Needs = append(b.Needs, v.Name)
+		}
+	}
+	return nil
+}

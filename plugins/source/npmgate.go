@@ -1,0 +1,232 @@
+package source
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// npmGate is the only server that npm reaches: a registry on this machine that passes requests on to the real one. So npm has no token,
+// tarballs come from the cache of downloads and are checked here, and repositories and other servers are out of reach.
+type npmGate struct {
+	f        *Fetcher
+	server   http.Server
+	base     string            // address of the gate, with a secret: other users of the machine reach the port
+	digests  map[string][]byte // SHA-512 of the tarballs of the lock, by path in the registry
+	finished chan struct{}
+	shared   *http.Transport // nil if the fetcher has one
+
+	mu    sync.Mutex
+	first error // the first failed request
+}
+
+// tarballs is the folder of the gate whose files are tarballs; all else are descriptions of packages.
+const tarballs = "-t-/"
+
+// openGate starts the gate. The caller closes it.
+func (f *Fetcher) openGate(digests map[string][]byte) (*npmGate, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	inner := *f
+	g := &npmGate{f: &inner, digests: digests, finished: make(chan struct{}), base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
+	if f.Transport == nil {
+		g.shared = f.transport()
+		inner.Transport = g.shared
+	}
+	if f.Progress != nil {
+		var mu sync.Mutex
+		inner.Progress = func(name string, have, want int64) {
+			mu.Lock()
+			defer mu.Unlock()
+			f.Progress(name, have, want)
+		}
+	}
+	g.server.Handler = g
+	go func() { // ends in close, which waits
+		defer close(g.finished)
+		_ = g.server.Serve(listener)
+	}()
+	return g, nil
+}
+
+func (g *npmGate) close() error {
+	err := g.server.Close()
+	<-g.finished
+	if g.shared != nil {
+		g.shared.CloseIdleConnections()
+	}
+	return err
+}
+
+// problem returns the first request that failed; nil without one.
+func (g *npmGate) problem() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.first
+}
+
+// ServeHTTP answers a request of npm. Requests for other servers arrive here too: the gate is npm's proxy.
+func (g *npmGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	err := g.answer(w, r)
+	switch {
+	case err == nil:
+		return
+	case errors.Is(err, errNotFound): // an optional one may be missing
+		http.Error(w, err.Error(), http.StatusNotFound)
+		return
+	}
+	g.mu.Lock()
+	if g.first == nil {
+		g.first = err
+	}
+	g.mu.Unlock()
+	http.Error(w, err.Error(), http.StatusForbidden)
+}
+
+func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
+	at, ok := strings.CutPrefix("http://"+r.Host+r.URL.EscapedPath(), g.base)
+	switch {
+	case r.Method == http.MethodConnect || r.URL.Host != "" || !ok:
+		return fmt.Errorf("%s is not the registry; dependencies must come from the registry", visible.Clean(r.Host, 100))
+	case r.Method != http.MethodGet:
+		return fmt.Errorf("npm sent a %s request, which is refused", visible.Clean(r.Method, 20))
+	}
+	if name, ok := strings.CutPrefix(at, tarballs); ok {
+		return g.tarball(w, r, name)
+	}
+	header := g.f.npmHeader(r.Header.Get("Accept"))
+	data, err := g.f.get(r.Context(), g.f.RegistryURL()+"/"+at, header, maxPackument)
+	if err == nil {
+		data, err = redirectTarballs(data, g.f.RegistryURL()+"/", g.base+tarballs)
+	}
+	if err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, err = w.Write(data)
+	return err
+}
+
+func (g *npmGate) tarball(w http.ResponseWriter, r *http.Request, name string) error {
+	digest := g.digests[name]
+	file, err := g.f.npmTarball(r.Context(), name, digest)
+	if err != nil {
+		return err
+	}
+	opened, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	info, err := opened.Stat()
+	if err == nil {
+		http.ServeContent(w, r, "", info.ModTime(), opened)
+	}
+	return err
+}
+
+// npmHeader returns the header of requests to the registry.
+func (f *Fetcher) npmHeader(accept string) map[string]string {
+	header := map[string]string{"Accept": accept}
+	if f.Token != "" {
+		header["Authorization"] = "Bearer " + f.Token
+	}
+	return header
+}
+
+// npmTarball returns a file of the cache with a tarball of the registry. digest is its SHA-512; nil if npm is to check it alone.
+func (f *Fetcher) npmTarball(ctx context.Context, name string, digest []byte) (string, error) {
+	address := f.RegistryURL() + "/" + name
+	if digest == nil {
+		file, _, err := f.download(ctx, address, "", f.npmHeader("")["Authorization"])
+		return file, err
+	}
+	kept, ok, err := f.cached("npm", hex.EncodeToString(digest))
+	if err != nil {
+		return "", err
+	}
+	if ok && checkSHA512(kept, digest) == nil {
+		return kept, nil
+	}
+	file, _, err := f.download(ctx, address, "", f.npmHeader("")["Authorization"])
+	if err != nil {
+		return "", err
+	}
+	if err := checkSHA512(file, digest); err != nil {
+		return "", errors.Join(fmt.Errorf("%s: %w", address, err), os.Remove(file))
+	}
+	return kept, os.Rename(file, kept)
+}
+
+// redirectTarballs replaces the addresses of tarballs in the description of a package: those below from are below to then. The others
+// stay, and are refused when npm requests them.
+func redirectTarballs(packument []byte, from, to string) ([]byte, error) {
+	var doc, versions map[string]json.RawMessage
+	err := json.Unmarshal(packument, &doc)
+	if err == nil && doc["versions"] != nil {
+		err = json.Unmarshal(doc["versions"], &versions)
+	}
+	for number, text := range versions {
+		var version, dist map[string]json.RawMessage
+		var address string
+		if err == nil {
+			err = json.Unmarshal(text, &version)
+		}
+		if err == nil && version["dist"] != nil {
+			err = json.Unmarshal(version["dist"], &dist)
+		}
+		if err == nil && dist["tarball"] != nil {
+			err = json.Unmarshal(dist["tarball"], &address)
+		}
+		if err != nil {
+			break
+		}
+		if rest, ok := strings.CutPrefix(address, from); ok {
+			dist["tarball"] = quote(to + rest)
+			version["dist"] = encode(dist)
+			versions[number] = encode(version)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("unexpected answer of the npm registry: %w", err)
+	}
+	if versions != nil {
+		doc["versions"] = encode(versions)
+	}
+	return encode(doc), nil
+}
+
+func quote(s string) json.RawMessage { return encode(s) }
+
+// encode writes text and JSON that was valid before.
+func encode(v any) json.RawMessage {
+	data, _ := json.Marshal(v)
+	return data
+}
+
+// inRegistry reports whether a text is the path of a tarball in the registry, and nothing else.
+func inRegistry(name string) bool {
+	u, err := url.Parse(name)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" || name == "" {
+		return false
+	}
+	for part := range strings.SplitSeq(u.Path, "/") {
+		if part == "" || part == "." || part == ".." {
+			return false
+		}
+	}
+	return !strings.Contains(u.Path, `\`)
+}

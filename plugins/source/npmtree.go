@@ -1,0 +1,326 @@
+package source
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// Names of npm's files.
+const (
+	npmManifest   = "package.json"
+	npmLock       = "package-lock.json"
+	npmShrinkwrap = "npm-shrinkwrap.json"
+	npmModules    = "node_modules"
+)
+
+// ErrDependencies is returned for npm packages whose dependencies cannot be installed.
+var ErrDependencies = errors.New("unusable dependencies")
+
+// npmNeeds are the dependencies in a package.json, by name: version ranges.
+type npmNeeds struct {
+	Dependencies map[string]string `json:"dependencies,omitempty"`
+	Optional     map[string]string `json:"optionalDependencies,omitempty"`
+	Peers        map[string]string `json:"peerDependencies,omitempty"`
+	PeersMeta    map[string]struct {
+		Optional bool `json:"optional"`
+	} `json:"peerDependenciesMeta,omitempty"`
+}
+
+// needs reads the dependencies of the package in dir that are not in it. Errors wrap ErrDependencies: other sources than the registry.
+func needs(dir string) (npmNeeds, error) {
+	data, err := os.ReadFile(filepath.Join(dir, npmManifest))
+	if err != nil {
+		return npmNeeds{}, fmt.Errorf("not an npm package: %w", err)
+	}
+	var n npmNeeds
+	if err := json.Unmarshal(data, &n); err != nil {
+		return n, fmt.Errorf("%s: %w", npmManifest, err)
+	}
+	all := map[string]string{}
+	for name, spec := range n.Peers {
+		if !n.PeersMeta[name].Optional {
+			all[name] = spec
+		}
+	}
+	for name, spec := range n.Dependencies {
+		if _, optional := n.Optional[name]; !optional {
+			all[name] = spec
+		}
+	}
+	n = npmNeeds{Dependencies: all, Optional: n.Optional}
+	for _, list := range []map[string]string{n.Dependencies, n.Optional} {
+		for name, spec := range list {
+			if _, err := npmRef("", name); err != nil || !fromRegistry(spec) {
+				return n, fmt.Errorf("%w: %s is %q; dependencies must come from the registry, as a version or a range", ErrDependencies, visible.Clean(name, 100), visible.Clean(spec, 100))
+			}
+		}
+	}
+	return n, nil
+}
+
+// fromRegistry reports whether the text of a dependency names a version in the registry, and not a repository, an address or a path.
+func fromRegistry(spec string) bool {
+	if alias, ok := strings.CutPrefix(spec, "npm:"); ok {
+		_, err := npmRef("", strings.TrimSuffix(alias, "@"))
+		return err == nil && !strings.ContainsAny(alias, ":\\")
+	}
+	return !strings.ContainsAny(spec, ":/\\") && !strings.HasPrefix(spec, ".")
+}
+
+// bundled reports whether a package contains all of its dependencies, or none. Some alone cannot be completed.
+func (n npmNeeds) bundled(dir string) (bool, error) {
+	var missing []string
+	for name := range n.Dependencies {
+		if _, err := os.Stat(filepath.Join(dir, npmModules, filepath.FromSlash(name), npmManifest)); err != nil {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return true, nil
+	}
+	slices.Sort(missing)
+	if _, err := os.Lstat(filepath.Join(dir, npmModules)); err == nil {
+		return false, fmt.Errorf("%w: the package contains some of them, but not %s", ErrDependencies, strings.Join(missing, ", "))
+	}
+	return false, nil
+}
+
+// npmTree adds the dependencies of the package in dir, unless it contains them, and pins them. npm installs them in a directory that has
+// no file of the package; it runs no script.
+func (f *Fetcher) npmTree(ctx context.Context, out *Fetched, dir string) error {
+	n, err := needs(dir)
+	if err != nil {
+		return err
+	}
+	if bundled, err := n.bundled(dir); err != nil || bundled && out.Packages == nil {
+		return err
+	}
+	work, err := os.MkdirTemp(filepath.Dir(dir), ".npm-")
+	if err != nil {
+		return err
+	}
+	err = f.npmIn(ctx, work, n, out, dir)
+	return errors.Join(err, child.RemoveAll(work))
+}
+
+func (f *Fetcher) npmIn(ctx context.Context, work string, n npmNeeds, out *Fetched, dir string) error {
+	if err := os.WriteFile(filepath.Join(work, npmManifest), encode(n), 0o600); err != nil {
+		return err
+	}
+	if out.Packages == nil {
+		lock, err := f.npmResolve(ctx, work, n, dir)
+		if err != nil {
+			return err
+		}
+		out.Packages, out.Local = lock.encode(), true
+	}
+	lock, err := decodeNPMLock(out.Packages)
+	if err != nil {
+		return err
+	}
+	g, err := f.openGate(lock.digests())
+	if err != nil {
+		return err
+	}
+	err = os.WriteFile(filepath.Join(work, npmLock), lock.forNPM(n, g.base+tarballs), 0o600)
+	if err == nil {
+		err = g.npm(ctx, work, "ci")
+	}
+	if err := errors.Join(err, g.close()); err != nil {
+		return err
+	}
+	tree := filepath.Join(work, npmModules)
+	// npm's own note about the tree: it differs each time.
+	if err := os.Remove(filepath.Join(tree, "."+npmLock)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err = os.Rename(tree, filepath.Join(dir, npmModules))
+	if errors.Is(err, fs.ErrNotExist) { // only optional ones, none for this platform
+		return nil
+	}
+	return err
+}
+
+// npmResolve chooses the versions of the dependencies: those of the package's shrinkwrap, else the newest that fit.
+func (f *Fetcher) npmResolve(ctx context.Context, work string, n npmNeeds, dir string) (*packageLock, error) {
+	g, err := f.openGate(nil)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(work, npmLock)
+	data, err := os.ReadFile(filepath.Join(dir, npmShrinkwrap))
+	if err == nil {
+		var lock *packageLock
+		if lock, err = readNPMLock(data, f.RegistryURL()+"/"); err == nil {
+			err = os.WriteFile(path, lock.forNPM(n, g.base+tarballs), 0o600)
+		}
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if err == nil {
+		err = g.npm(ctx, work, "install", "--package-lock-only")
+	}
+	if err := errors.Join(err, g.close()); err != nil {
+		return nil, err
+	}
+	if data, err = os.ReadFile(path); err != nil {
+		return nil, err
+	}
+	return readNPMLock(data, g.base+tarballs)
+}
+
+// npmSettings are all settings of npm. An older npm ignores the ones it does not know; then the gate refuses the requests.
+const npmSettings = `registry=%[1]s
+proxy=%[1]s
+https-proxy=%[1]s
+noproxy=127.0.0.1
+git=%[2]s/there-is-no-git
+cache=%[2]s/.cache
+ignore-scripts=true
+allow-git=none
+allow-remote=none
+allow-file=none
+allow-directory=none
+replace-registry-host=never
+omit-lockfile-registry-resolved=false
+lockfile-version=3
+omit=dev
+audit=false
+fund=false
+update-notifier=false
+fetch-retries=0
+loglevel=error
+logs-max=0
+`
+
+// npm runs the user's npm in the directory work.
+func (g *npmGate) npm(ctx context.Context, work string, args ...string) error {
+	settings := filepath.Join(work, ".npmrc")
+	if err := os.WriteFile(settings, fmt.Appendf(nil, npmSettings, g.base, work), 0o600); err != nil {
+		return err
+	}
+	g.f.note("npm: dependencies")
+	_, err := tool{name: "npm", args: args, dir: work, write: []string{work}, helps: []string{"node"}, env: map[string]string{
+		"HOME": work, "USERPROFILE": work, "TMPDIR": work, "TEMP": work, "TMP": work,
+		"npm_config_userconfig": settings, "npm_config_globalconfig": filepath.Join(work, ".global"),
+	}}.run(ctx, g.f.Environ)
+	switch {
+	case err == nil, ctx.Err() != nil:
+		return err
+	case g.problem() != nil:
+		err = g.problem()
+	}
+	return fmt.Errorf("%w: %w", ErrDependencies, err)
+}
+
+// packageLock is the part of npm's package-lock that decides about content,
+// see https://docs.npmjs.com/cli/v11/configuring-npm/package-lock-json.
+type packageLock struct {
+	Packages map[string]lockedPackage `json:"packages"`
+}
+
+// lockedPackage is a package in a lock. Its place is its path: node_modules/a/node_modules/b.
+type lockedPackage struct {
+	Name      string            `json:"name,omitempty"` // of an alias
+	Version   string            `json:"version,omitempty"`
+	Resolved  string            `json:"resolved,omitempty"` // in a pin, a path in the registry
+	Integrity string            `json:"integrity,omitempty"`
+	InBundle  bool              `json:"inBundle,omitempty"`
+	Link      bool              `json:"link,omitempty"`
+	Dev       bool              `json:"dev,omitempty"`
+	OptionalP bool              `json:"optional,omitempty"`
+	DevOpt    bool              `json:"devOptional,omitempty"`
+	Peer      bool              `json:"peer,omitempty"`
+	Wrapped   bool              `json:"hasShrinkwrap,omitempty"`
+	OS        []string          `json:"os,omitempty"`
+	CPU       []string          `json:"cpu,omitempty"`
+	Libc      []string          `json:"libc,omitempty"`
+	Bin       map[string]string `json:"bin,omitempty"`
+	Bundled   json.RawMessage   `json:"bundleDependencies,omitempty"`
+	npmNeeds
+}
+
+// lockedPlace matches the places of packages in a lock.
+var lockedPlace = regexp.MustCompile(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modules/(@[\w.~-]+/)?[\w.~-]+)*$`)
+
+// maxPackages limits the dependencies of one package.
+const maxPackages = 2000
+
+// readNPMLock reads npm's lock, in which the addresses of tarballs begin with base. Errors wrap ErrDependencies.
+func readNPMLock(data []byte, base string) (*packageLock, error) {
+	var lock packageLock
+	if err := json.Unmarshal(data, &lock); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrDependencies, npmLock, err)
+	}
+	delete(lock.Packages, "") // the root is written again from the package.json that is pinned
+	for place, p := range lock.Packages {
+		if p.Dev {
+			delete(lock.Packages, place)
+			continue
+		}
+		if rest, ok := strings.CutPrefix(p.Resolved, base); ok {
+			p.Resolved = rest
+			lock.Packages[place] = p
+		}
+	}
+	return &lock, lock.check()
+}
+
+// decodeNPMLock reads the lock of a pin.
+func decodeNPMLock(data []byte) (*packageLock, error) { return readNPMLock(data, "") }
+
+// check refuses what does not come from the registry with a digest.
+func (l *packageLock) check() error {
+	if len(l.Packages) > maxPackages {
+		return fmt.Errorf("%w: %d packages; at most %d", ErrDependencies, len(l.Packages), maxPackages)
+	}
+	for place, p := range l.Packages {
+		_, digestErr := sha512Of(p.Integrity)
+		switch {
+		case !lockedPlace.MatchString(place), strings.Contains(place, "/../"), strings.Contains(place, "/./"), strings.HasSuffix(place, "/.."), strings.HasSuffix(place, "/."):
+			return fmt.Errorf("%w: %q is not a place for a package", ErrDependencies, visible.Clean(place, 200))
+		case p.InBundle && p.Resolved == "" && !p.Link:
+		case p.Link, !inRegistry(p.Resolved):
+			return fmt.Errorf("%w: %s is from %q, which is not in the registry; dependencies must come from the registry", ErrDependencies, place, visible.Clean(p.Resolved, 200))
+		case digestErr != nil:
+			return fmt.Errorf("%w: %s: %w", ErrDependencies, place, digestErr)
+		}
+	}
+	return nil
+}
+
+// digests returns the SHA-512 of the tarballs, by path in the registry. The lock was checked.
+func (l *packageLock) digests() map[string][]byte {
+	out := map[string][]byte{}
+	for _, p := range l.Packages {
+		if sum, err := sha512Of(p.Integrity); err == nil && p.Resolved != "" {
+			out[p.Resolved] = sum
+		}
+	}
+	return out
+}
+
+func (l *packageLock) encode() json.RawMessage { return encode(l) }
+
+// forNPM returns the lock for a package with these needs, with addresses below base.
+func (l *packageLock) forNPM(n npmNeeds, base string) []byte {
+	packages := map[string]lockedPackage{"": {npmNeeds: n}}
+	for place, p := range l.Packages {
+		if p.Resolved != "" {
+			p.Resolved = base + p.Resolved
+		}
+		packages[place] = p
+	}
+	return encode(map[string]any{"lockfileVersion": 3, "requires": true, "packages": packages})
+}

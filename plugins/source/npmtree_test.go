@@ -1,0 +1,147 @@
+package source_test
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/plugins/source/sourcetest"
+)
+
+// serverTree is where internal/testdeps installs real MCP servers.
+const serverTree = "../../mcp/testdata/npm"
+
+// TestNPMTree installs a real package with its dependencies, and again from the pin and the cache alone.
+func TestNPMTree(t *testing.T) {
+	t.Parallel()
+	tree, err := filepath.Abs(serverTree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := sourcetest.NewNPM(t)
+	registry.Token = "secret"
+	registry.AddTree(t, tree, "glob")
+	f := fetcher(t)
+	f.Registry, f.Token = registry.URL, "secret"
+	out, files, err := fetch(t, f, "npm:glob", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !out.Local || files["node_modules/minimatch/package.json"] == "" || files["node_modules/.package-lock.json"] != "" {
+		t.Fatalf("Fetch() = %+v, %d files", out.Pin, len(files))
+	}
+	if text := string(out.Packages); strings.Contains(text, "127.0.0.1") || strings.Contains(text, `"dev"`) || !strings.Contains(text, `"resolved":"minimatch/-/`) {
+		t.Errorf("packages: %s", text)
+	}
+	f.Offline = true
+	again, same, err := fetch(t, f, "npm:glob", &out.Pin)
+	if err != nil || !maps.Equal(same, files) || string(again.Packages) != string(out.Packages) {
+		t.Errorf("from the pin: %v, %d files, first %d", err, len(same), len(files))
+	}
+	asked := len(registry.Asked())
+	if _, _, err := fetch(t, f, "npm:glob", nil); !errors.Is(err, source.ErrOffline) || len(registry.Asked()) != asked {
+		t.Errorf("offline without a pin: %v", err)
+	}
+	damaged := out.Pin
+	damaged.Packages = json.RawMessage(strings.Replace(string(out.Packages), `"integrity":"sha512-`, `"integrity":"sha512-AAAA`, 1))
+	f.Offline = false
+	if _, _, err := fetch(t, f, "npm:glob", &damaged); err == nil {
+		t.Error("another digest of a dependency was accepted")
+	}
+}
+
+// TestNPMRuns runs an installed server: all that it needs is there.
+func TestNPMRuns(t *testing.T) {
+	t.Parallel()
+	registry := sourcetest.NewNPM(t)
+	registry.Add(t, map[string]string{"package.json": `{"name":"one","version":"1.0.0","dependencies":{"two":"^1.0.0"},"optionalDependencies":{"never":"1.0.0"}}`,
+		"main.js": `console.log(require("two") + require("three-alias"))`})
+	registry.Add(t, map[string]string{"package.json": `{"name":"two","version":"1.2.0","dependencies":{"three-alias":"npm:@s/three@>=2"},"scripts":{"install":"touch ../../../ran"}}`, "index.js": `module.exports = "2" + require("three-alias")`})
+	registry.Add(t, map[string]string{"package.json": `{"name":"@s/three","version":"2.0.0"}`, "index.js": `module.exports = "3"`})
+	registry.Add(t, map[string]string{"package.json": `{"name":"never","version":"1.0.0","os":["none"]}`})
+	f := fetcher(t)
+	f.Registry = registry.URL
+	r, err := source.Parse("npm:one", "/", "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "plugin")
+	mkdir(t, dir)
+	if _, err := f.Fetch(t.Context(), r, nil, dir); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "node", filepath.Join(dir, "main.js")).CombinedOutput()
+	if err != nil || strings.TrimSpace(string(out)) != "233" {
+		t.Errorf("node: %s, %v", out, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*")); !slices.Equal(left, []string{dir}) {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestNPMRefused: dependencies come from the registry alone, at every depth, and nothing of them runs.
+func TestNPMRefused(t *testing.T) {
+	t.Parallel()
+	for name, spec := range map[string]string{
+		"git": "git+https://127.0.0.1:1/a.git", "github": "owner/repo", "http": "http://127.0.0.1:1/a.tgz", "https": "https://127.0.0.1:1/a.tgz",
+		"file": "file:../other", "path": "../other", "workspace": "workspace:*", "link": "link:../x",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			registry := sourcetest.NewNPM(t)
+			registry.Add(t, map[string]string{"package.json": `{"name":"direct","version":"1.0.0","dependencies":{"x":"` + spec + `"}}`})
+			registry.Add(t, map[string]string{"package.json": `{"name":"deep","version":"1.0.0","dependencies":{"direct":"1.0.0"}}`})
+			f := fetcher(t)
+			f.Registry = registry.URL
+			for _, ref := range []string{"npm:direct", "npm:deep"} {
+				if out, files, err := fetch(t, f, ref, nil); !errors.Is(err, source.ErrDependencies) {
+					t.Errorf("%s: %+v, %v, %v", ref, out, files, err)
+				}
+			}
+		})
+	}
+}
+
+// TestNPMLockRefused: a lock file is a stranger's text.
+func TestNPMLockRefused(t *testing.T) {
+	t.Parallel()
+	registry := sourcetest.NewNPM(t)
+	registry.Add(t, map[string]string{"package.json": `{"name":"one","version":"1.0.0","dependencies":{"two":"1"}}`})
+	registry.Add(t, map[string]string{"package.json": `{"name":"two","version":"1.0.0"}`})
+	f := fetcher(t)
+	f.Registry = registry.URL
+	out, _, err := fetch(t, f, "npm:one", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sourcetest.Integrity(nil)
+	for name, packages := range map[string]string{
+		"place":      `{"packages":{"node_modules/../../x":{"version":"1.0.0","resolved":"x/-/x.tgz","integrity":"` + sum + `"}}}`,
+		"root":       `{"packages":{"../x":{"version":"1.0.0","resolved":"x/-/x.tgz","integrity":"` + sum + `"}}}`,
+		"address":    `{"packages":{"node_modules/two":{"version":"1.0.0","resolved":"https://example.com/x.tgz","integrity":"` + sum + `"}}}`,
+		"other host": `{"packages":{"node_modules/two":{"version":"1.0.0","resolved":"//example.com/x.tgz","integrity":"` + sum + `"}}}`,
+		"above":      `{"packages":{"node_modules/two":{"version":"1.0.0","resolved":"../x.tgz","integrity":"` + sum + `"}}}`,
+		"git":        `{"packages":{"node_modules/two":{"version":"1.0.0","resolved":"git+ssh://git@x/y.git#1","integrity":"` + sum + `"}}}`,
+		"link":       `{"packages":{"node_modules/two":{"link":true,"resolved":"../../etc"}}}`,
+		"no digest":  `{"packages":{"node_modules/two":{"version":"1.0.0","resolved":"two/-/1.0.0.tgz"}}}`,
+		"sha1":       `{"packages":{"node_modules/two":{"version":"1.0.0","resolved":"two/-/1.0.0.tgz","integrity":"sha1-abc"}}}`,
+		"not JSON":   `[]`,
+	} {
+		pin := out.Pin
+		pin.Packages = json.RawMessage(packages)
+		if _, _, err := fetch(t, f, "npm:one", &pin); !errors.Is(err, source.ErrDependencies) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	pin := out.Pin
+	pin.Packages = nil
+	if _, _, err := fetch(t, f, "npm:one", &pin); !errors.Is(err, source.ErrRef) {
+		t.Errorf("a local pin without packages: %v", err)
+	}
+}

@@ -1,0 +1,228 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path"
+	"runtime"
+	"strings"
+
+	"github.com/tenonhq/tenon/plugins/source/oci"
+)
+
+// ociRef reads what follows "oci:". The version is a tag, or a digest.
+func ociRef(_, rest string) (Ref, error) {
+	name, ok := strings.CutPrefix(rest, "//")
+	if !ok {
+		return Ref{}, errors.New("want oci://registry/repository")
+	}
+	name, version, digest := strings.Cut(name, "@")
+	if at := strings.LastIndexByte(name, ':'); !digest && at > strings.LastIndexByte(name, '/') {
+		name, version = name[:at], name[at+1:]
+		if version == "" || strings.ContainsAny(version, ":/") {
+			return Ref{}, fmt.Errorf("%q is not a tag", version)
+		}
+	}
+	switch {
+	case digest && !isDigest(version):
+		return Ref{}, fmt.Errorf("%q is not sha256: and 64 hexadecimal digits", version)
+	case !oci.Valid(name):
+		return Ref{}, fmt.Errorf("%q is not a repository of a registry; want oci://registry/repository", name)
+	}
+	return Ref{Kind: OCI, URL: name, Version: version}, nil
+}
+
+func ociText(r Ref) string {
+	switch {
+	case r.Version == "":
+		return "oci://" + r.URL
+	case isDigest(r.Version):
+		return "oci://" + r.URL + "@" + r.Version
+	}
+	return "oci://" + r.URL + ":" + r.Version
+}
+
+// isDigest reports whether a text is "sha256:" and 64 hexadecimal digits.
+func isDigest(s string) bool {
+	sum, ok := strings.CutPrefix(s, "sha256:")
+	return ok && len(sum) == 64 && isHex(sum)
+}
+
+func (f *Fetcher) oci(ctx context.Context, r Ref, out *Fetched, dir string) error {
+	client := f.client()
+	defer f.release(client)
+	repo, err := oci.Open(r.URL, client)
+	if err != nil {
+		return err
+	}
+	return f.artifact(ctx, repo, r, out, dir)
+}
+
+// artifact fetches the manifest that is pinned or named, that of this platform if it is an index, and its content.
+func (f *Fetcher) artifact(ctx context.Context, repo *oci.Repository, r Ref, out *Fetched, dir string) error {
+	top := oci.Blob{Digest: out.Manifest}
+	if isDigest(r.Version) {
+		if out.Manifest != "" && out.Manifest != r.Version {
+			return fmt.Errorf("%w: pinned is %s", ErrMismatch, out.Manifest)
+		}
+		top.Digest = r.Version
+	}
+	if path, err := f.kept(strings.TrimPrefix(top.Digest, "sha256:")); err != nil {
+		return err
+	} else if path == "" {
+		if top, err = f.resolveOCI(ctx, repo, r, top.Digest); err != nil {
+			return err
+		}
+	}
+	out.Manifest = top.Digest
+	if !isDigest(r.Version) {
+		out.Version = r.Version
+	}
+	m, err := f.manifest(ctx, repo, r, top)
+	if err == nil {
+		err = f.verifyManifest(ctx, repo, top, out)
+	}
+	if err != nil {
+		return err
+	}
+	if m.Platforms != nil {
+		if m, err = f.variant(ctx, repo, r, m, out); err != nil {
+			return err
+		}
+	}
+	file, err := f.blob(ctx, repo, r, m.Content)
+	if err != nil {
+		return err
+	}
+	if m.Module {
+		name := path.Base(strings.TrimSuffix(r.URL, "/"))
+		return f.module(file, strings.TrimSuffix(name, ".wasm")+".wasm", out, dir)
+	}
+	return f.unpack(ctx, file, "tar.gz", out, dir)
+}
+
+// resolveOCI asks the registry what a tag names; without a tag, latest.
+func (f *Fetcher) resolveOCI(ctx context.Context, repo *oci.Repository, r Ref, digest string) (oci.Blob, error) {
+	if f.Offline && r.Kind == OCI {
+		return oci.Blob{}, fmt.Errorf("%w: %s", ErrOffline, r)
+	}
+	reference := digest
+	if reference == "" && r.Kind == OCI {
+		if reference = r.Version; reference == "" {
+			reference = "latest"
+		}
+	}
+	b, err := repo.Resolve(ctx, reference)
+	if err == nil && digest != "" && b.Digest != digest {
+		err = fmt.Errorf("%w: the registry has %s, pinned is %s", ErrMismatch, b.Digest, digest)
+	}
+	if err == nil && b.Size > maxManifest {
+		err = fmt.Errorf("manifest of %d bytes; at most %d", b.Size, maxManifest)
+	}
+	return b, err
+}
+
+// maxManifest limits a manifest, in bytes, as registries do.
+const maxManifest = 4 << 20
+
+func (f *Fetcher) manifest(ctx context.Context, repo *oci.Repository, r Ref, b oci.Blob) (*oci.Manifest, error) {
+	file, err := f.blob(ctx, repo, r, b)
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	return oci.Decode(data)
+}
+
+// variant pins the manifests of an index for this platform and those of f.Platforms, and returns the one for this platform.
+func (f *Fetcher) variant(ctx context.Context, repo *oci.Repository, r Ref, index *oci.Manifest, out *Fetched) (*oci.Manifest, error) {
+	own := runtime.GOOS + "/" + runtime.GOARCH
+	pinned := out.Platforms
+	out.Platforms, out.Local = map[string]string{}, true
+	names := append([]string{}, f.Platforms...)
+	if pinned == nil {
+		names = append(names, own)
+	}
+	for name := range pinned {
+		names = append(names, name)
+	}
+	for _, name := range names {
+		b, err := index.Choose(name)
+		if err != nil {
+			return nil, err
+		}
+		if was := pinned[name]; was != "" && was != b.Digest {
+			return nil, fmt.Errorf("%w: the index names %s for %s, pinned is %s", ErrMismatch, b.Digest, name, was)
+		}
+		out.Platforms[name] = b.Digest
+	}
+	b, err := index.Choose(own)
+	if err != nil {
+		return nil, err
+	}
+	return f.manifest(ctx, repo, r, b)
+}
+
+// blob returns a file of the cache with a blob. A transfer that broke off continues.
+func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.Blob) (string, error) {
+	sum := strings.TrimPrefix(b.Digest, "sha256:")
+	if path, err := f.kept(sum); err != nil || path != "" {
+		return path, err
+	}
+	if f.Offline && r.Kind == OCI {
+		return "", fmt.Errorf("%w: %s", ErrOffline, r)
+	}
+	if b.Size > maxDownload {
+		return "", fmt.Errorf("%d MiB are too many, the limit is %d", b.Size>>20, maxDownload>>20)
+	}
+	path, _, err := f.receive(ctx, b.Digest, sum, func(part string) error { return f.transferBlob(ctx, repo, r.Host(""), b, part) })
+	return path, err
+}
+
+func (f *Fetcher) transferBlob(ctx context.Context, repo *oci.Repository, host string, b oci.Blob, part string) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	body, err := repo.Fetch(ctx, b)
+	if err != nil {
+		return err
+	}
+	defer body.Close()
+	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	have, err := file.Seek(0, io.SeekEnd)
+	if seeker, ok := body.(io.Seeker); have > 0 && (!ok || have >= b.Size || seek(seeker, have) != nil) {
+		have, err = 0, errors.Join(file.Truncate(0), seek(file, 0))
+	}
+	if err == nil {
+		err = f.copy(file, body, host, have, b.Size, cancel)
+	}
+	return errors.Join(err, context.Cause(ctx), file.Close())
+}
+
+func seek(s io.Seeker, at int64) error {
+	_, err := s.Seek(at, io.SeekStart)
+	return err
+}
+
+// Push stores a plugin in a registry under the tag of the reference and returns the digest of its manifest. config describes it, content
+// are its files as .tar.gz.
+func (f *Fetcher) Push(ctx context.Context, r Ref, config, content []byte, annotations map[string]string) (string, error) {
+	if r.Kind != OCI || r.Version == "" || isDigest(r.Version) {
+		return "", fmt.Errorf("%w %q: expected oci://registry/repository:tag", ErrRef, r)
+	}
+	client := f.client()
+	defer f.release(client)
+	repo, err := oci.Open(r.URL, client)
+	if err != nil {
+		return "", err
+	}
+	return repo.Push(ctx, r.Version, config, content, annotations)
+}

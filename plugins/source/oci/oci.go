@@ -1,0 +1,333 @@
+// Package oci reads and writes plugins in OCI registries, and reads them in OCI layout directories. It wraps oras-go. A plugin is one
+// layer of a manifest: a .tar.gz of its files or a WASM module.
+package oci
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/opencontainers/go-digest"
+	specs "github.com/opencontainers/image-spec/specs-go/v1"
+	"oras.land/oras-go/v2/content"
+	"oras.land/oras-go/v2/registry"
+	"oras.land/oras-go/v2/registry/remote"
+	"oras.land/oras-go/v2/registry/remote/auth"
+	"oras.land/oras-go/v2/registry/remote/credentials"
+
+	"github.com/tenonhq/tenon/internal/visible"
+)
+
+// Media types of plugins. The first two are tenon's, the others are read too.
+const (
+	ArtifactType = "application/vnd.tenon.plugin.v1"
+	ContentType  = "application/vnd.tenon.plugin.content.v1.tar+gzip"
+	ConfigType   = "application/vnd.tenon.plugin.config.v1+json"
+	ModuleType   = "application/wasm" // see https://tag-runtime.cncf.io/wgs/wasm/deliverables/wasm-oci-artifact
+)
+
+// ErrArtifact is returned for artifacts that are not plugins.
+var ErrArtifact = errors.New("not a plugin")
+
+// maxManifest limits a manifest, in bytes: registries accept 4 MiB,
+// see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pushing-manifests.
+const maxManifest = 4 << 20
+
+// fetcher is what registries and layouts have in common.
+type fetcher interface {
+	Fetch(ctx context.Context, d specs.Descriptor) (io.ReadCloser, error)
+}
+
+// Repository is a repository of a registry, or a layout directory.
+type Repository struct {
+	fetcher
+	resolve func(ctx context.Context, reference string) (specs.Descriptor, error)
+	remote  *remote.Repository // nil of a layout
+}
+
+// Open returns the repository with a name such as ghcr.io/owner/plugin. Nothing is requested. The credentials are those that the user's
+// docker has.
+func Open(name string, client *http.Client) (*Repository, error) {
+	repo, err := remote.NewRepository(name)
+	if err != nil {
+		return nil, err
+	}
+	store, err := credentials.NewStoreFromDocker(credentials.StoreOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("credentials of docker: %w", err)
+	}
+	c := &auth.Client{Client: client, Cache: auth.NewCache(), Credential: credentials.Credential(store)}
+	if Loopback(name) {
+		repo.PlainHTTP = true
+		c.BlockedRealmPrefixes = []netip.Prefix{}
+	}
+	repo.Client = c
+	return &Repository{fetcher: repo, resolve: repo.Resolve, remote: repo}, nil
+}
+
+// Valid reports whether a text names a repository of a registry: host/path.
+func Valid(name string) bool {
+	r, err := registry.ParseReference(name)
+	return err == nil && r.Reference == "" && r.Registry != ""
+}
+
+// Loopback reports whether a repository is on this machine, where registries need no encryption.
+func Loopback(name string) bool {
+	host, _, _ := strings.Cut(name, "/")
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// IsLayout reports whether a directory is an OCI layout.
+func IsLayout(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, specs.ImageLayoutFile))
+	return err == nil
+}
+
+// Layout returns the layout in a directory. It has one artifact, or one for each platform.
+func Layout(dir string) *Repository {
+	return &Repository{fetcher: layout(dir), resolve: func(ctx context.Context, reference string) (specs.Descriptor, error) {
+		return layout(dir).resolve(reference)
+	}}
+}
+
+type layout string
+
+// Fetch opens a blob.
+func (l layout) Fetch(_ context.Context, d specs.Descriptor) (io.ReadCloser, error) {
+	if err := d.Digest.Validate(); err != nil {
+		return nil, err
+	}
+	return os.Open(filepath.Join(string(l), specs.ImageBlobsDir, d.Digest.Algorithm().String(), d.Digest.Encoded()))
+}
+
+func (l layout) resolve(reference string) (specs.Descriptor, error) {
+	data, err := os.ReadFile(filepath.Join(string(l), specs.ImageIndexFile))
+	if err != nil {
+		return specs.Descriptor{}, err
+	}
+	var index specs.Index
+	if err := json.Unmarshal(data, &index); err != nil {
+		return specs.Descriptor{}, fmt.Errorf("%s: %w", specs.ImageIndexFile, err)
+	}
+	for _, d := range index.Manifests {
+		if reference != "" && d.Digest.String() == reference {
+			return d, nil
+		}
+	}
+	if len(index.Manifests) != 1 || reference != "" {
+		return specs.Descriptor{}, fmt.Errorf("%w: the layout has %d artifacts; expected the one to install", ErrArtifact, len(index.Manifests))
+	}
+	return index.Manifests[0], nil
+}
+
+// Resolve returns the digest of a tag; of a digest, the same.
+func (r *Repository) Resolve(ctx context.Context, reference string) (Blob, error) {
+	d, err := r.resolve(ctx, reference)
+	if err != nil {
+		return Blob{}, err
+	}
+	return blob(d), checkDigest(d.Digest)
+}
+
+// Blob is content with a digest.
+type Blob struct {
+	Digest string // "sha256:" and 64 hexadecimal digits
+	Size   int64  // in bytes
+	Type   string // media type
+}
+
+func blob(d specs.Descriptor) Blob { return Blob{d.Digest.String(), d.Size, d.MediaType} }
+
+func (b Blob) descriptor() specs.Descriptor {
+	return specs.Descriptor{Digest: digest.Digest(b.Digest), Size: b.Size, MediaType: b.Type}
+}
+
+// Fetch opens a blob. Its content is not checked.
+func (r *Repository) Fetch(ctx context.Context, b Blob) (io.ReadCloser, error) {
+	return r.fetcher.Fetch(ctx, b.descriptor())
+}
+
+func checkDigest(d digest.Digest) error {
+	if err := d.Validate(); err != nil || d.Algorithm() != digest.SHA256 {
+		return fmt.Errorf("digest %q is not a SHA-256", visible.Clean(d.String(), 100))
+	}
+	return nil
+}
+
+// Manifest is a decoded manifest or index.
+type Manifest struct {
+	// Platforms are the manifests of an index by platform, such as linux/amd64; "" is for all others. Nil of a manifest.
+	Platforms map[string]Blob
+	// Content is the layer with the plugin; zero of an index.
+	Content Blob
+	Module  bool   // the content is a WASM module, not a .tar.gz
+	Title   string // of the plugin; may be empty
+}
+
+// Choose returns the manifest for a platform.
+func (m *Manifest) Choose(platform string) (Blob, error) {
+	for _, name := range []string{platform, "", "any/wasm"} {
+		if b, ok := m.Platforms[name]; ok {
+			return b, nil
+		}
+	}
+	return Blob{}, fmt.Errorf("%w for %s", ErrArtifact, platform)
+}
+
+// Decode decodes a manifest or an index. Errors wrap ErrArtifact.
+func Decode(data []byte) (*Manifest, error) {
+	var m struct {
+		specs.Manifest
+		Manifests []specs.Descriptor `json:"manifests"`
+	}
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("%w: manifest: %w", ErrArtifact, err)
+	}
+	if m.Manifests != nil {
+		return decodeIndex(m.Manifests)
+	}
+	out := &Manifest{Title: m.Annotations[specs.AnnotationTitle]}
+	isImage := slices.Contains([]string{specs.MediaTypeImageConfig, "application/vnd.docker.container.image.v1+json"}, m.Config.MediaType)
+	if m.ArtifactType == "" && isImage {
+		return nil, fmt.Errorf("%w: a container image; an MCP server in it starts with: tenon mcp add NAME -- docker run -i --rm IMAGE", ErrArtifact)
+	}
+	for _, l := range m.Layers {
+		module := l.MediaType == ModuleType
+		if !module && !strings.HasSuffix(l.MediaType, "tar+gzip") && !strings.HasSuffix(l.MediaType, "tar.gzip") {
+			continue
+		}
+		if out.Content.Digest != "" {
+			return nil, fmt.Errorf("%w: several layers with content; expected one", ErrArtifact)
+		}
+		if err := checkDigest(l.Digest); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrArtifact, err)
+		}
+		out.Content, out.Module = blob(l), module
+	}
+	if out.Content.Digest == "" {
+		return nil, fmt.Errorf("%w: %d layers, none of type %s or %s", ErrArtifact, len(m.Layers), ContentType, ModuleType)
+	}
+	return out, nil
+}
+
+func decodeIndex(list []specs.Descriptor) (*Manifest, error) {
+	out := &Manifest{Platforms: map[string]Blob{}}
+	for _, d := range list {
+		if err := checkDigest(d.Digest); err != nil || d.Size < 0 || d.Size > maxManifest {
+			return nil, errors.Join(fmt.Errorf("%w: index: unusable manifest of %d bytes", ErrArtifact, d.Size), err)
+		}
+		name := ""
+		switch p := d.Platform; {
+		case p == nil:
+		case p.Architecture == "wasm":
+			name = "any/wasm"
+		default:
+			name = p.OS + "/" + p.Architecture
+		}
+		if _, ok := out.Platforms[name]; !ok {
+			out.Platforms[name] = blob(d)
+		}
+	}
+	return out, nil
+}
+
+// Push stores a plugin under a tag and returns the digest of its manifest. config describes the plugin, archive are its files as .tar.gz.
+// The same input has the same digest.
+func (r *Repository) Push(ctx context.Context, tag string, config, archive []byte, annotations map[string]string) (string, error) {
+	if r.remote == nil {
+		return "", errors.New("a layout is not written")
+	}
+	m := specs.Manifest{MediaType: specs.MediaTypeImageManifest, ArtifactType: ArtifactType, Annotations: annotations}
+	m.SchemaVersion = 2
+	m.Config = content.NewDescriptorFromBytes(ConfigType, config)
+	m.Layers = []specs.Descriptor{content.NewDescriptorFromBytes(ContentType, archive)}
+	for d, data := range map[*specs.Descriptor][]byte{&m.Config: config, &m.Layers[0]: archive} {
+		exists, err := r.remote.Blobs().Exists(ctx, *d)
+		if err == nil && !exists {
+			err = r.remote.Blobs().Push(ctx, *d, strings.NewReader(string(data)))
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	data, err := json.Marshal(m)
+	if err != nil {
+		return "", err
+	}
+	d := content.NewDescriptorFromBytes(m.MediaType, data)
+	return d.Digest.String(), r.remote.PushReference(ctx, d, strings.NewReader(string(data)), tag)
+}
+
+// bundleType is the start of the media types of Sigstore bundles, which are the artifact types of their manifests too, see
+// https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md.
+const bundleType = "application/vnd.dev.sigstore.bundle"
+
+// maxBundles limits the bundles that are read for one manifest.
+const maxBundles = 20
+
+// Bundles returns the Sigstore bundles that refer to a manifest, each of at most maxBytes. A layout has none.
+func (r *Repository) Bundles(ctx context.Context, of Blob, maxBytes int64) ([][]byte, error) {
+	if r.remote == nil {
+		return nil, nil
+	}
+	var referrers []specs.Descriptor
+	err := r.remote.Referrers(ctx, of.descriptor(), "", func(list []specs.Descriptor) error {
+		for _, d := range list {
+			// Some registries list the type of the empty configuration instead of the artifact's.
+			may := strings.HasPrefix(d.ArtifactType, bundleType) || d.ArtifactType == specs.MediaTypeEmptyJSON
+			if may && len(referrers) < maxBundles {
+				referrers = append(referrers, d)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out [][]byte
+	for _, d := range referrers {
+		data, err := r.bundle(ctx, d, maxBytes)
+		if err != nil {
+			return nil, err
+		}
+		if data != nil {
+			out = append(out, data)
+		}
+	}
+	return out, nil
+}
+
+// bundle returns the only layer of a manifest; nil if it is not a bundle.
+func (r *Repository) bundle(ctx context.Context, d specs.Descriptor, maxBytes int64) ([]byte, error) {
+	if d.Size > maxManifest {
+		return nil, fmt.Errorf("signature manifest of %d bytes; at most %d", d.Size, maxManifest)
+	}
+	data, err := content.FetchAll(ctx, r.remote, d)
+	var m specs.Manifest
+	if err == nil {
+		err = json.Unmarshal(data, &m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(m.Layers) != 1 || !strings.HasPrefix(m.Layers[0].MediaType, bundleType) {
+		return nil, nil
+	}
+	if m.Layers[0].Size > maxBytes {
+		return nil, fmt.Errorf("signature manifest %s: bundle of %d bytes; at most %d", d.Digest, m.Layers[0].Size, maxBytes)
+	}
+	return content.FetchAll(ctx, r.remote.Blobs(), m.Layers[0])
+}

@@ -1,0 +1,109 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/plugins/source/oci"
+)
+
+// Artifact is the content that its publisher signs: a file, or the manifest in a registry.
+type Artifact struct {
+	Ref    Ref
+	Digest string // "sha256:" and 64 hexadecimal digits; empty: sources of this kind have no signatures
+	Path   string // of the file; empty for a manifest
+	// Minisign returns the content of FILE.minisig next to the file. The error wraps fs.ErrNotExist without one. Nil for a manifest.
+	Minisign func(ctx context.Context) ([]byte, error)
+	// Sigstore returns the bundles that belong to the artifact: FILE.sigstore.json, or the referrers of the manifest. There may be none.
+	Sigstore func(ctx context.Context) ([][]byte, error)
+}
+
+// The suffixes of signatures.
+const (
+	MinisignSuffix = ".minisig"
+	SigstoreSuffix = ".sigstore.json"
+)
+
+// maxSignatureFile limits a signature, in bytes. Bundles with an attestation have some tens of kilobytes.
+const maxSignatureFile = 1 << 20
+
+// verify calls Verify and keeps its result in the pin.
+func (f *Fetcher) verify(ctx context.Context, a *Artifact, out *Fetched) error {
+	if f.Verify == nil {
+		return nil
+	}
+	a.Ref, out.verified = out.ref, true
+	var err error
+	out.Signer, err = f.Verify(ctx, a)
+	return err
+}
+
+// verifyFile verifies a file with a SHA-256 sum, whose signatures read returns by their suffix.
+func (f *Fetcher) verifyFile(ctx context.Context, path, sum string, out *Fetched, read func(ctx context.Context, suffix string) ([]byte, error)) error {
+	return f.verify(ctx, &Artifact{
+		Digest: "sha256:" + sum, Path: path,
+		Minisign: func(ctx context.Context) ([]byte, error) { return read(ctx, MinisignSuffix) },
+		Sigstore: func(ctx context.Context) ([][]byte, error) {
+			data, err := read(ctx, SigstoreSuffix)
+			if errors.Is(err, fs.ErrNotExist) {
+				return nil, nil
+			}
+			return [][]byte{data}, err
+		},
+	}, out)
+}
+
+// beside returns a function that reads the signatures next to a local file.
+func beside(path string) func(context.Context, string) ([]byte, error) {
+	return func(_ context.Context, suffix string) ([]byte, error) {
+		file, err := localFile(path+suffix, maxSignatureFile, nil)
+		if err != nil {
+			return nil, err
+		}
+		return file.Data, nil
+	}
+}
+
+// besideURL returns a function that reads the signatures next to a file behind an URL. With cached, they come from the cache if they are
+// there: the file is pinned, and was verified before.
+func (f *Fetcher) besideURL(address, sum string, cached bool) func(context.Context, string) ([]byte, error) {
+	return func(ctx context.Context, suffix string) ([]byte, error) {
+		path, ok, err := f.cached("signatures", sum+suffix)
+		if err != nil {
+			return nil, err
+		}
+		if ok && (cached || f.Offline) {
+			return os.ReadFile(path)
+		}
+		u, err := url.Parse(address)
+		if err != nil {
+			return nil, err
+		}
+		u.Path, u.RawPath = u.Path+suffix, ""
+		data, err := f.get(ctx, u.String(), nil, maxSignatureFile)
+		if errors.Is(err, errNotFound) {
+			return nil, errors.Join(fs.ErrNotExist, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return data, atomicfile.Write(path, data, atomicfile.Options{})
+	}
+}
+
+// verifyManifest verifies a manifest in a registry.
+func (f *Fetcher) verifyManifest(ctx context.Context, repo *oci.Repository, manifest oci.Blob, out *Fetched) error {
+	return f.verify(ctx, &Artifact{
+		Digest: manifest.Digest,
+		Sigstore: func(ctx context.Context) ([][]byte, error) {
+			if f.Offline && out.ref.Kind == OCI {
+				return nil, ErrOffline
+			}
+			return repo.Bundles(ctx, manifest, maxSignatureFile)
+		},
+	}, out)
+}

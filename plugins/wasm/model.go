@@ -1,0 +1,61 @@
+package wasm
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+// Auth sends a request to the sign-in methods of the guest.
+func (p *plugin) Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error) {
+	return p.do(ctx, job{op: guest.AuthOp, whole: request, user: user})
+}
+
+// Stream sends a request to a model through the guest, which sends the events by guest.EventOperation.
+func (p *plugin) Stream(ctx context.Context, session string, req *guest.StreamRequest, event func([]byte) error) (*guest.ProviderError, error) {
+	input, err := json.Marshal(req)
+	if err != nil {
+		return nil, err
+	}
+	output, err := p.do(ctx, job{op: guest.StreamOp, session: session, whole: input, event: event})
+	if err != nil || len(output) == 0 {
+		return nil, err
+	}
+	var end guest.StreamFailure
+	if err := json.Unmarshal(output, &end); err != nil {
+		return nil, badAnswer("end of a model's answer", output, err)
+	}
+	return end.Error, nil
+}
+
+// ListModels asks the guest for the models of a provider.
+func (p *plugin) ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Model, *guest.ProviderError, error) {
+	input, err := json.Marshal(guest.StreamRequest{Connection: *c})
+	if err != nil {
+		return nil, nil, err
+	}
+	output, err := p.do(ctx, job{op: guest.ModelsOp, whole: input})
+	if err != nil {
+		return nil, nil, err
+	}
+	var list guest.ModelList
+	if err := json.Unmarshal(output, &list); err != nil {
+		return nil, nil, badAnswer("list of models", output, err)
+	}
+	return list.Models, list.Error, nil
+}
+
+// streamEvent passes an event of a model's answer on. It does not count as an operation: the speed is the model's, and the host bounds the
+// answer.
+func (c *call) streamEvent(event []byte) (ability.Status, []byte) {
+	if c.event == nil {
+		return ability.Failed, []byte("only a model request has events")
+	}
+	if err := c.event(event); err != nil {
+		return ability.Failed, []byte(err.Error())
+	}
+	return ability.OK, []byte("{}")
+}

@@ -1,0 +1,76 @@
+import unittest
+from typing import List
+
+import tenon
+
+
+def changes(before, after):
+    out = []
+    tenon.diff(before, after, "", out)
+    return out
+
+
+class Args:
+    name: str
+    tags: List[str]
+    times: int = 1
+
+
+class Changes(unittest.TestCase):
+    def test_objects(self):
+        self.assertEqual(changes({"a": 1}, {"a": 1}), [])
+        self.assertEqual(
+            changes({"a": 1, "b": 2}, {"a": 3, "c/d~": 4}),
+            [{"pointer": "/b", "remove": True}, {"pointer": "/a", "value": 3}, {"pointer": "/c~1d~0", "value": 4}],
+        )
+        self.assertEqual(changes({"a": 1}, {"a": True}), [{"pointer": "/a", "value": True}])
+        self.assertEqual(changes({"a": 1}, {"a": None}), [{"pointer": "/a", "value": None}])
+
+    def test_lists(self):
+        self.assertEqual(changes({"l": [1]}, {"l": [1, 2]}), [{"pointer": "/l/-", "value": 2}])
+        self.assertEqual(changes({"l": [1, 2, 3]}, {"l": [1]}), [{"pointer": "/l/2", "remove": True}, {"pointer": "/l/1", "remove": True}])
+        self.assertEqual(changes({"l": [1, 2]}, {"l": [0, 1, 2]}), [{"pointer": "/l", "value": [0, 1, 2]}])
+
+    def test_parts(self):
+        self.assertEqual(changes([{"id": "a"}], [{"id": "b"}]), [{"pointer": "/0", "value": {"id": "b"}}])
+
+
+class Declarations(unittest.TestCase):
+    def test_schema_of_a_class(self):
+        self.assertEqual(
+            tenon.schema_of(Args),
+            {
+                "type": "object",
+                "properties": {
+                    "name": {"type": "string"},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                    "times": {"type": "integer", "default": 1},
+                },
+                "additionalProperties": False,
+                "required": ["name", "tags"],
+            },
+        )
+
+        class Bad:
+            when: complex
+
+        with self.assertRaisesRegex(TypeError, "Bad.when: no JSON type"):
+            tenon.schema_of(Bad)
+
+    def test_description(self):
+        plugin = tenon.Plugin("p", "1.0.0")
+        plugin.hook("chat.params", writes=["/temperature"])(lambda input, value, call: None)
+        plugin.tool("t", "T.", prepare=lambda args, call: [])(lambda args, call: "")
+        self.assertEqual(
+            plugin.describe(),
+            {
+                "name": "p",
+                "version": "1.0.0",
+                "hooks": [{"point": "chat.params", "writes": ["/temperature"]}],
+                "tools": [{"id": "t", "description": "T.", "parameters": {"type": "object"}, "prepares": True}],
+            },
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
