@@ -3,7 +3,6 @@ package plugins
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -140,7 +139,7 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-4-" + runtime.GOOS + "-" + runtime.GOARCH + ".json"
+const keptPackage = "package-4-" + runtime.GOOS + "-" + runtime.GOARCH
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -152,18 +151,17 @@ func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
 	if s == nil {
 		return manifest.Read(dir)
 	}
-	kept := strings.TrimSuffix(keptPackage, ".json") + "-" + name + ".json"
+	kept := keptPackage + "-" + name
 	if data, err := s.Kept(kept); err == nil {
-		var p manifest.Package
-		if json.Unmarshal(data, &p) == nil && p.Root == s.Root {
-			return &p, nil
+		if p, err := decodeKept(data); err == nil && p.Root == s.Root {
+			return p, nil
 		}
 	}
 	p, err := manifest.ReadNamed(dir, name)
 	if err != nil {
 		return nil, err
 	}
-	data, err := json.Marshal(p)
+	data, err := encodeKept(p)
 	if err == nil {
 		err = s.Keep(kept, data)
 	}
