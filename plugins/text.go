@@ -81,7 +81,22 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	w.some("commands", r.Commands)
 	w.some("skills", r.Skills)
 	w.all("MCP servers", r.Servers)
-	w.all("runs commands", r.CommandHooks)
+	w.all("runs commands", commandLines(r.CommandHooks))
+}
+
+// commandLines are the lines of CommandHookLines, with the rights that follow from their events.
+func commandLines(lines []string) []string {
+	var out []string
+	for _, line := range lines {
+		out = append(out, line)
+		switch event, _, _ := strings.Cut(strings.TrimSuffix(line, ":"), " "); strings.TrimSuffix(event, ":") {
+		case "PreToolUse":
+			out = append(out, "  FULL RIGHTS: it rewrites tool calls before they run, and calls it allows run without asking you")
+		case "PermissionRequest":
+			out = append(out, "  FULL RIGHTS: calls it allows run without asking you")
+		}
+	}
+	return out
 }
 
 // carrierText describes how a plugin runs. unconfined is the reason why its processes have all rights; nil if they are confined.

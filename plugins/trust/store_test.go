@@ -317,10 +317,9 @@ func FuzzLockFile(f *testing.F) {
 func TestKeep(t *testing.T) {
 	t.Parallel()
 	s := trust.OpenStore(filepath.Join(t.TempDir(), "earlier.lock"))
-	digest := func(n int) trust.Digest { return trust.Digest("sha256:" + fmt.Sprintf("%064x", n)) }
 	for _, n := range []int{1, 2, 3, 4, 2} {
 		for _, source := range []string{"/a", "/b"} {
-			if err := s.Keep(t.Context(), trust.Entry{Kind: trust.KindPlugin, Name: "p", Source: source, Digest: digest(n)}, 3); err != nil {
+			if err := s.Keep(t.Context(), trust.Entry{Kind: trust.KindPlugin, Name: "p", Source: source, Digest: hash(n)}, 3); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -333,7 +332,7 @@ func TestKeep(t *testing.T) {
 	for _, e := range list {
 		kept[e.Source] = append(kept[e.Source], e.Digest)
 	}
-	want := []trust.Digest{digest(3), digest(4), digest(2)}
+	want := []trust.Digest{hash(3), hash(4), hash(2)}
 	if !slices.Equal(kept["/a"], want) || !slices.Equal(kept["/b"], want) {
 		t.Errorf("kept %v, want %v", kept, want)
 	}
