@@ -67,6 +67,8 @@ type Options struct {
 	// Store holds the approvals. Default: tenon.lock in Project.DataDir.
 	Store    *trust.Store
 	Carriers map[sdk.Carrier]Carrier // by wasm and process
+	// Without are names of plugins that count as disabled this time.
+	Without []string
 	// Accepts returns an error for a source of plugins that the user's policy does not permit, or if it requires another signer than the
 	// recorded one. If nil, everything is permitted.
 	Accepts func(r source.Ref, signer string) error

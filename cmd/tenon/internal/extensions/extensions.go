@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/mcp"
@@ -87,7 +88,7 @@ func ownFiles(c *config.Loaded) []string {
 	return slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return slices.Contains(c.ProjectFiles, path) })
 }
 
-// Open finds everything and opens what may run. What is wrong with one candidate keeps no other from working; the error is one of
+// Open finds everything and opens what may run. A problem of one candidate does not affect the others; the error is one of
 // tenon.lock, or of ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{opts: o, keys: map[sdk.Plugin]string{}, owners: map[string]*Candidate{}, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
@@ -105,7 +106,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	}
 	s.loader = plugins.New(plugins.Options{
 		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Carriers: kinds,
-		Accepts: policy.Accepts, Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
+		Accepts: policy.Accepts, Without: without(o.Environ), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
 	if err != nil {
@@ -134,6 +135,18 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	}
 	s.distinct()
 	return s, nil
+}
+
+// WithoutVariable is an environment variable with names of plugins, separated by commas, that are disabled for one run.
+const WithoutVariable = "TENON_WITHOUT_PLUGINS"
+
+func without(environ []string) []string {
+	for _, e := range environ {
+		if value, ok := strings.CutPrefix(e, WithoutVariable+"="); ok && value != "" {
+			return strings.Split(value, ",")
+		}
+	}
+	return nil
 }
 
 // Loader returns what finds and keeps the plugins.

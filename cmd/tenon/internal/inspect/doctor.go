@@ -132,6 +132,7 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 		c.note("host", "not started: it needs the database")
 		return
 	}
+	c.plugins(ctx, w)
 	m, err := w.Open(ctx, cli.HostOptions{})
 	if err != nil {
 		c.bad("host", err)

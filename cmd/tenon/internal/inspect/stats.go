@@ -21,7 +21,7 @@ import (
 
 func statsCommand(a *cli.App) *cobra.Command {
 	var days int
-	var project bool
+	var project, byPlugin bool
 	cmd := &cobra.Command{
 		Use: "stats", Short: "Show usage and cost statistics",
 		Long: `Show the usage of the last days: tokens and cost by day and by model, and the number of tool calls and hook calls, with
@@ -35,8 +35,16 @@ that were removed, counts on the day the session was created. Days are in the lo
 				return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "invalid --days %d", days)
 			}
 			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-				y, m, d := time.Now().Date()
-				c := newCensus(time.Date(y, m, d-days+1, 0, 0, 0, 0, time.Local).UnixMilli())
+				c := newCensus(firstDay(days))
+				if byPlugin {
+					configured, err := a.Configured(cmd.Context())
+					if err == nil {
+						c.owners, err = newOwners(cmd.Context(), configured)
+					}
+					if err != nil {
+						return err
+					}
+				}
 				q := store.Query{Children: true, Archived: true, Limit: CensusPage}
 				if project {
 					q.ProjectID, q.Directory = w.Scope()
@@ -45,14 +53,24 @@ that were removed, counts on the day the session was created. Days are in the lo
 				if err := c.take(cmd.Context(), s, q); err != nil {
 					return err
 				}
+				if byPlugin {
+					return showPlugins(a, c.stats(days))
+				}
 				return showStats(a, c.stats(days))
 			})
 		},
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().IntVar(&days, "days", 30, "number of `days`, including today")
+	cmd.Flags().BoolVar(&byPlugin, "plugins", false, "show the time, failures and tokens of each plugin: of its hooks, tools and skills")
 	cmd.Flags().BoolVar(&project, "project", false, "count only this project's sessions")
 	return cmd
+}
+
+// firstDay returns the start of the first of the last days, including today.
+func firstDay(days int) sdk.Millis {
+	y, m, d := time.Now().Date()
+	return time.Date(y, m, d-days+1, 0, 0, 0, 0, time.Local).UnixMilli()
 }
 
 // maxDays is the maximum period, about a hundred years.
@@ -92,7 +110,12 @@ type (
 		Plugin     string `json:"plugin"`
 		Calls      int    `json:"calls"`
 		Failed     int    `json:"failed"`
-		DurationUS int64  `json:"durationUS"` // of all calls
+		DurationUS int64  `json:"durationUS"` // of all hook calls
+		// The following fields are counted with --plugins.
+		ToolCalls  int   `json:"toolCalls,omitempty"` // of its tools and skills
+		ToolFailed int   `json:"toolFailed,omitempty"`
+		ToolMS     int64 `json:"toolMS,omitempty"` // of all tool calls, with the time that a question waited
+		Tokens     int64 `json:"tokens,omitempty"` // of arguments and results of its tools, estimated
 	}
 	breakdown struct {
 		Models  []modelStats  `json:"models"`
@@ -118,6 +141,7 @@ type census struct {
 	sessions, turns int
 	total           *tally
 	days            map[string]*tally
+	owners          *owners           // nil: tool calls are not counted by plugin
 	withoutDamage   func(error) error // reports damaged rows and returns other errors
 }
 
@@ -224,6 +248,7 @@ func (c *census) message(m *sdk.MessageWithParts) (cost sdk.USD, at sdk.Millis, 
 			model.Model = info.ProviderID + "/" + info.ModelID
 			model.Add(1, info.Tokens, info.Cost)
 			t.calls(m.Parts)
+			t.pluginCalls(m.Parts, c.owners)
 		}
 		return info.Cost, info.Time.Created, true
 	}
@@ -387,7 +412,7 @@ func showStats(a *cli.App, s *stats) error {
 		calls.Add("plugin", "calls", "failed", "time per call")
 	}
 	for _, p := range s.Plugins {
-		calls.Add(terminal.OneLine(p.Plugin), fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(p.Calls)))
+		calls.Add(terminal.OneLine(p.Plugin), fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(max(p.Calls, 1))))
 	}
 	return a.PrintTable(calls)
 }

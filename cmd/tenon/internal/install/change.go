@@ -83,6 +83,9 @@ func (j *job) sync(ctx context.Context, yes, frozen bool) error {
 		j.app.Screen.Line("fetched " + terminal.Visible(p.Name) + " (" + terminal.Visible(install.Describe(s.Plugin)) + ")")
 	}
 	if !frozen {
+		if f, err = j.loader.History().Read(j.target.Path); err != nil { // with the digests of what was made here
+			return err
+		}
 		if err := j.approvePinned(ctx, f.Plugins, yes); err != nil {
 			return err
 		}
@@ -293,7 +296,18 @@ func rollbackCommand(a *cli.App) *cobra.Command {
 				for _, line := range difference(from, to) {
 					a.Screen.Line(terminal.Visible(line))
 				}
-				a.Screen.Line("content that you approved last stays approved; tenon plugin sync asks about the rest")
+				for _, p := range to.Plugins {
+					if old := from.Find(p.Name); old != nil && old.Digest == p.Digest {
+						continue
+					}
+					restored, err := j.loader.Restore(cmd.Context(), plugins.Installed{Plugin: p, Lock: j.target.Path, Project: j.target.Project})
+					if err != nil {
+						return err
+					}
+					if !restored {
+						a.Screen.Line(terminal.Visible(p.Name) + " is not approved; tenon plugin sync asks about it")
+					}
+				}
 				return nil
 			})
 		},
@@ -371,7 +385,11 @@ func verifyCommand(a *cli.App) *cobra.Command {
 					return err
 				}
 				for _, p := range f.Plugins {
-					if err := j.loader.Vault().Verify(cmd.Context(), p.Digest); err != nil {
+					err := plugins.ErrNotFetched
+					if p.Digest != "" { // else each machine makes the content, and this one has not yet
+						err = j.loader.Vault().Verify(cmd.Context(), p.Digest)
+					}
+					if err != nil {
 						return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", p.Name, err), "run: tenon plugin sync")
 					}
 					count++

@@ -29,7 +29,7 @@ func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		installCommand(a), syncCommand(a), updateCommand(a), outdatedCommand(a), rollbackCommand(a), removeCommand(a), verifyCommand(a), whyCommand(a),
 		marketplaceCommand(a), searchCommand(a),
-		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a), signCommand(a),
+		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a), signCommand(a), bisectCommand(a),
 	}
 }
 

@@ -1,0 +1,171 @@
+package inspect
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/convert"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// owners knows the plugins of tools and skills: those that are present now.
+type owners struct {
+	tools, skills map[string]string // plugin by the id of a tool, by the name of a skill
+	servers       map[string]string // plugin by the beginning of the ids of a server's tools
+}
+
+// newOwners asks the plugins, servers and packages of the workspace. None is started.
+func newOwners(ctx context.Context, w *cli.Workspace) (*owners, error) {
+	set, err := w.Extensions(ctx, nil, false)
+	if err != nil {
+		return nil, err
+	}
+	o := &owners{map[string]string{}, map[string]string{}, map[string]string{}}
+	for _, c := range set.Candidates {
+		o.add(c)
+	}
+	return o, set.Discard(ctx)
+}
+
+func (o *owners) add(c *extensions.Candidate) {
+	switch {
+	case c.Item != nil:
+		for _, id := range c.Item.Request.Tools {
+			o.tools[id] = c.Name
+		}
+		for _, name := range c.Item.Request.Skills {
+			o.skills[name] = c.Name
+		}
+	case c.Server != nil:
+		o.servers[mcp.ToolID(c.Server.Name, "")] = c.Server.PluginName()
+	}
+}
+
+// of returns the plugin that a tool call cost; empty for tenon's own tools.
+func (o *owners) of(call *sdk.ToolPart) string {
+	if o == nil {
+		return ""
+	}
+	if name := o.tools[call.Tool]; name != "" {
+		return name
+	}
+	if call.Tool == "skill" {
+		var input struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(call.State.Input, &input) == nil {
+			return o.skills[input.Name]
+		}
+	}
+	for prefix, name := range o.servers {
+		if strings.HasPrefix(call.Tool, prefix) {
+			return name
+		}
+	}
+	return ""
+}
+
+// pluginCalls counts the tool calls of plugins.
+func (t *tally) pluginCalls(parts sdk.Parts, o *owners) {
+	for _, p := range parts {
+		call, ok := p.(*sdk.ToolPart)
+		if !ok {
+			continue
+		}
+		name := o.of(call)
+		if name == "" {
+			continue
+		}
+		row := entry(t.plugins, name)
+		row.Plugin = name
+		row.ToolCalls++
+		if call.State.Status == sdk.ToolError {
+			row.ToolFailed++
+		}
+		if end := call.State.Time.End; end > call.State.Time.Start {
+			row.ToolMS += int64(end - call.State.Time.Start)
+		}
+		row.Tokens += int64(len(call.State.Input)+len(call.State.Output)+len(call.State.Error)) / convert.BytesPerToken
+	}
+}
+
+// thirdParty returns the rows of plugins that tenon does not ship, those that took the longest first.
+func thirdParty(list []pluginStats) []pluginStats {
+	shipped := map[string]bool{}
+	for _, p := range cli.Shipped() {
+		shipped[p.Manifest().Name] = true
+	}
+	out := slices.DeleteFunc(slices.Clone(list), func(p pluginStats) bool { return shipped[p.Plugin] })
+	slices.SortStableFunc(out, func(a, b pluginStats) int { return cmp.Compare(b.time(), a.time()) })
+	return out
+}
+
+// showPlugins prints the cost of each plugin.
+func showPlugins(a *cli.App, s *stats) error {
+	rows := thirdParty(s.Plugins)
+	if a.JSON {
+		return a.PrintJSON(rows)
+	}
+	if len(rows) == 0 {
+		a.Screen.Line(fmt.Sprintf("no plugin was called in the last %s; --days N looks further back", view.Plural(s.Days, "day")))
+		return nil
+	}
+	table := &view.Table{}
+	table.Add("plugin", "time", "failed", "hook calls", "time per call", "tool calls", "time per call", "tokens")
+	for i := range rows {
+		p := &rows[i]
+		table.Add(terminal.OneLine(p.Plugin), micros(p.time().Microseconds()), fmt.Sprint(p.Failed+p.ToolFailed), fmt.Sprint(p.Calls), micros(p.DurationUS/int64(max(p.Calls, 1))),
+			fmt.Sprint(p.ToolCalls), micros(p.ToolMS*1000/int64(max(p.ToolCalls, 1))), view.Count(p.Tokens))
+	}
+	return a.PrintTable(table)
+}
+
+// time returns the time of all calls.
+func (p *pluginStats) time() time.Duration {
+	return time.Duration(p.DurationUS)*time.Microsecond + time.Duration(p.ToolMS)*time.Millisecond
+}
+
+// doctorDays is the period whose sessions the doctor looks at.
+const doctorDays = 7
+
+// plugins reports what plugins cost over the last sessions. Those that failed are noted.
+func (c *checkup) plugins(ctx context.Context, w *cli.Workspace) {
+	s, err := w.OpenStore(ctx)
+	if err != nil {
+		return // reported as the database
+	}
+	defer s.Close()
+	census := newCensus(firstDay(doctorDays))
+	census.withoutDamage = func(err error) error { // reported as the database
+		_, err = store.Readable(err)
+		return err
+	}
+	if census.owners, err = newOwners(ctx, w); err != nil {
+		c.bad("plugins", err)
+		return
+	}
+	if err := census.take(ctx, s, store.Query{Children: true, Archived: true, Limit: CensusPage}); err != nil {
+		c.bad("plugins", err)
+		return
+	}
+	for _, p := range thirdParty(census.stats(doctorDays).Plugins) {
+		text := fmt.Sprintf("%s: %s in %s, %s tokens, in the last %s", terminal.OneLine(p.Plugin), view.Plural(p.Calls+p.ToolCalls, "call"), micros(p.time().Microseconds()),
+			view.Count(p.Tokens), view.Plural(doctorDays, "day"))
+		if failed := p.Failed + p.ToolFailed; failed > 0 {
+			c.note("plugins", "%s; %d failed: tenon explain shows hooks, tenon plugin bisect finds the cause of a failing command", text, failed)
+			continue
+		}
+		c.ok("plugins", "%s", text)
+	}
+}
