@@ -64,7 +64,7 @@ func (h *bound) checkHandlers() error {
 func (h *bound) checkFields() error {
 	for _, field := range slices.Concat(h.Reads, h.Writes) {
 		if field != "" && !strings.HasPrefix(field, "/") {
-			return fmt.Errorf("field %q is no JSON pointer: want an empty one or one that starts with /", field)
+			return fmt.Errorf("field %q is not a JSON pointer: want an empty one or one that starts with /", field)
 		}
 	}
 	return nil

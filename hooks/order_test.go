@@ -171,7 +171,7 @@ func TestNewRefuses(t *testing.T) {
 		"transform that denies": {with(func(h *sdk.Hook) { h.OnError = sdk.OnErrorDeny }), nil, []string{`onError "deny" does not fit`}},
 		"unknown policy":        {with(func(h *sdk.Hook) { h.OnError = "panic" }), nil, []string{`unknown onError "panic"`}},
 		"observer that stops":   {[]hooks.Plugin{plugin("p", event)}, nil, []string{`onError "stop" does not fit`}},
-		"bad field":             {with(func(h *sdk.Hook) { h.Writes = []string{"system"} }), nil, []string{`"system" is no JSON pointer`}},
+		"bad field":             {with(func(h *sdk.Hook) { h.Writes = []string{"system"} }), nil, []string{`"system" is not a JSON pointer`}},
 		"two of one name":       {[]hooks.Plugin{plugin("p", appends("a"), appends("b"))}, nil, []string{"two hooks named chat.system.transform"}},
 		"itself":                {with(func(h *sdk.Hook) { h.Before = []string{"p"} }), nil, []string{"its own plugin"}},
 		"cycle of what must be": {[]hooks.Plugin{required(cycle("a", "b")), required(cycle("b", "a"))}, nil, []string{"plugin b", "cycle: b → a → b"}},

@@ -361,7 +361,7 @@ func TestUnconfinedIsAskedForByItself(t *testing.T) {
 	gate := []sdk.Hook{sdk.OnPermissionAsk(func(context.Context, *sdk.PermissionRequest) (sdk.Decision, error) {
 		return sdk.Decision{Verdict: sdk.VerdictAllow}, nil
 	})}
-	refused := `permission "unconfined" for "make x" must be asked for, and no user can answer; allow it with the rule {"permission": {"unconfined": {"make x": "allow"}}}`
+	refused := `permission "unconfined" for "make x" needs your approval, and no user can answer; allow it with the rule {"permission": {"unconfined": {"make x": "allow"}}}`
 	for name, c := range map[string]struct {
 		rules sdk.PermissionRules
 		auto  bool

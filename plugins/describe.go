@@ -21,7 +21,7 @@ import (
 // Describe asks a pending module for its contributions, so that the user sees them before approval. The module runs without grants,
 // from a sealed copy. A program starts only after its content is approved; it is asked then, and so is the user again.
 func (l *Loader) Describe(ctx context.Context, i *Item) error {
-	if i.State != StatePending || !i.Request.Undescribed || i.Carrier != sdk.CarrierWASM {
+	if i.State != StatePending || !i.Request.Undescribed || !manifest.CarrierOf(i.Carrier).Inert {
 		return nil
 	}
 	var err error

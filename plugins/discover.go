@@ -212,7 +212,7 @@ func (d *discovery) plugin(path, source string) bool {
 	case err != nil:
 		return false
 	case info.Mode().IsRegular():
-		return isModule(source) || isProgram(source, info)
+		return manifest.CarrierOfFile(source).Extension != "" || isProgram(source, info)
 	case !info.IsDir():
 		return false
 	}
@@ -222,8 +222,6 @@ func (d *discovery) plugin(path, source string) bool {
 	}
 	return true
 }
-
-func isModule(path string) bool { return strings.EqualFold(filepath.Ext(path), ".wasm") }
 
 func isProgram(path string, info fs.FileInfo) bool {
 	if runtime.GOOS == "windows" {

@@ -110,7 +110,9 @@ func (l *Loader) Restore(ctx context.Context, in Installed) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	at := slices.IndexFunc(list, func(e trust.Entry) bool { return e.Kind == trust.KindPlugin && e.Source == in.Source() && e.Digest == in.Digest })
+	at := slices.IndexFunc(list, func(e trust.Entry) bool {
+		return e.Kind == trust.KindPlugin && e.Source == in.Source() && e.Digest == in.Digest
+	})
 	if at < 0 {
 		return false, nil
 	}

@@ -408,7 +408,7 @@ func TestSecondLoadIsTheSame(t *testing.T) {
 		"skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\n", "hooks/hooks.json": "{}", "skills/bad/SKILL.md": "bad",
 		"mcp.json": `{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json", "mcpServers": {"s": {"type": "sse", "url": "https://a.example", "headers": {"A": "b"}}}}`})
 	p.approve()
-	kept, err := filepath.Glob(p.path("data/plugins/store/*/package-*.json"))
+	kept, err := filepath.Glob(p.path("data/plugins/store/*/package-*"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept %v, %v", kept, err)
 	}

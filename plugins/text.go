@@ -10,6 +10,7 @@ import (
 	"github.com/tenonhq/tenon/internal/envname"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -63,10 +64,10 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 		w.field("runs as", how)
 	}
 	if r.Undescribed {
-		if r.Carrier == sdk.CarrierProcess {
-			w.field("asks for", "not known before its first run; you are asked again then")
-		} else {
+		if c := manifest.CarrierOf(r.Carrier); c.Name == "" || c.Inert {
 			w.field("asks for", "not known yet")
+		} else {
+			w.field("asks for", "not known before its first run; you are asked again then")
 		}
 	}
 	w.all("may", capabilityLines(r.Capabilities))
@@ -101,22 +102,12 @@ func commandLines(lines []string) []string {
 // carrierText describes how a plugin runs. unconfined is the reason why its processes have all rights; nil if they are confined.
 func carrierText(r trust.Request, unconfined error) string {
 	var parts []string
-	switch r.Carrier {
-	case sdk.CarrierWASM:
-		memory := r.MemoryMB
-		if memory == 0 {
-			memory = sdk.DefaultWASMMemoryMB
-		}
-		parts = append(parts, fmt.Sprintf("a WASM module: it reaches only what is listed here; at most %d MiB of memory per instance", memory))
-	case sdk.CarrierProcess:
-		how := "a confined process: of your files it reaches only its package, its data and what is listed here; the network is open to it"
-		if unconfined != nil {
-			how = "a process with your rights, NOT confined (" + unconfined.Error() + "): it can read and change everything that you can"
-		}
+	if c := manifest.CarrierOf(r.Carrier); c.How != nil {
+		run := &sdk.Runtime{MemoryMB: r.MemoryMB}
 		if len(r.Command) > 0 {
-			how += "; starts " + Clean(strings.Join(r.Command, " "))
+			run.Command = []string{Clean(strings.Join(r.Command, " "))}
 		}
-		parts = append(parts, how)
+		parts = append(parts, c.How(run, unconfined))
 	}
 	rights := "confined like the model's commands: they write only the project, temporary files and caches, and read no secrets"
 	if unconfined != nil {

@@ -65,7 +65,7 @@ func (l *Loader) unit(i *Item) (u remote.Unit, err error) {
 		u.Program = i.sealed.File()
 		u.Description.Runtime = &sdk.Runtime{Type: string(i.Carrier)}
 		u.Command = []string{u.Program}
-	case i.Carrier == sdk.CarrierWASM:
+	case manifest.CarrierOf(i.Carrier).Module:
 		u.Program, err = manifest.Resolve(u.Root, i.pkg.Description.Runtime.Module)
 	default:
 		err = resolveCommand(&u, i)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 	"unicode/utf8"
 )
@@ -60,6 +61,7 @@ type FetchRequest struct {
 	Headers   map[string]string `json:"headers,omitempty"`
 	Body      Bytes             `json:"body,omitempty"`
 	TimeoutMS int64             `json:"timeout,omitempty"` // milliseconds; default and maximum: the rest of the call
+	Stream    bool              `json:"stream,omitempty"`  // the body is read in pieces, see StreamFetcher; Fetch ignores it
 }
 
 // FetchResponse is the response to a FetchRequest, of any status.
@@ -67,6 +69,13 @@ type FetchResponse struct {
 	Status  int               `json:"status"`
 	Headers map[string]string `json:"headers"` // names in lower case
 	Body    Bytes             `json:"body"`
+	Stream  int64             `json:"stream,omitempty"` // number of the stream of the body; 0: the body is Body
+}
+
+// StreamFetcher is a Fetcher whose answers can be read while they arrive. Only plugins that are not compiled in have it.
+type StreamFetcher interface {
+	// FetchStream returns the response without its body, and the body, which ends with the call of the plugin. The caller closes it.
+	FetchStream(ctx context.Context, req *FetchRequest) (*FetchResponse, io.ReadCloser, error)
 }
 
 // ToolRequest requests a tool call on behalf of a session.

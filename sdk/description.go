@@ -31,15 +31,9 @@ type Description struct {
 	Commands []Command `json:"commands,omitempty"`
 }
 
-// Types of runtimes.
-const (
-	RuntimeWASM    = "wasm"
-	RuntimeProcess = "process"
-)
-
 // Runtime describes how a packaged plugin runs. Paths begin with ./ and stay inside the package.
 type Runtime struct {
-	Type   string `json:"type"`             // RuntimeWASM or RuntimeProcess
+	Type   string `json:"type"`             // the carrier: "wasm" or "process"
 	Module string `json:"module,omitempty"` // of a wasm plugin: the path of its module
 	// Command starts a process plugin: the path of an executable in the package, or a name that is looked up in PATH, and its
 	// arguments. Platforms overrides it by GOOS/GOARCH.

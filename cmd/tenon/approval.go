@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -107,33 +106,13 @@ func leftOut(a *cli.App, set *extensions.Set) {
 				kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Reason), terminal.Visible(manage.Argument(c))))
 		}
 	}
-	pending := set.In(plugins.StatePending)
-	if len(pending) == 0 {
-		return
-	}
-	var list []string
-	byName, byPath := 0, 0
-	for _, c := range pending {
-		text := kindText(c.Kind) + " " + terminal.Visible(c.Name)
-		if named := manage.Argument(c); named == c.Name {
-			byName++
-		} else {
-			byPath++
-			text += " (" + terminal.Visible(named) + ")"
-		}
+	for _, c := range set.In(plugins.StatePending) {
+		why := ""
 		if c.Reason != "" {
-			text += ": " + terminal.Visible(c.Reason)
+			why = " (" + terminal.Visible(c.Reason) + ")"
 		}
-		list = append(list, text)
+		a.Log.Warn(fmt.Sprintf("%s %s is not approved and was skipped%s; approve it: tenon plugin trust %s", kindText(c.Kind), terminal.Visible(c.Name), why, terminal.Visible(manage.Argument(c))))
 	}
-	by := "NAME"
-	switch {
-	case byName == 0:
-		by = "PATH"
-	case byPath > 0:
-		by = "NAME|PATH"
-	}
-	a.Log.Warn(fmt.Sprintf("not approved and not run: %s; inspect with tenon plugin info %s, approve with tenon plugin trust %s", strings.Join(list, ", "), by, by))
 }
 
 func kindText(k trust.Kind) string {

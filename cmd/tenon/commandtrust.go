@@ -49,7 +49,7 @@ func (p *projectRules) trustCommand(c *sdk.Command) permission.Trust {
 	return permission.Trust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path, c.Digest)}
 }
 
-// commandFile returns the file of the project in which a command stands, "" for another command; known is false when nobody can
+// commandFile returns the file of the project in which a command stands, "" for another command; known is false if tenon cannot
 // say where it stands.
 func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
 	if c.Origin != inConfiguration {

@@ -159,9 +159,9 @@ func TestTerminalStreamsAndAsks(t *testing.T) {
 	x.expect("I will make it.")
 	x.expect("? Allow bash to run this command?")
 	x.expect("touch one")
-	x.expect("[y] yes  [s] this session  [a] always in this project: bash touch *  [n] no  [m] no, and say why: ")
+	x.expect("[y] yes\r\n  [s] this session\r\n  [a] always in this project: bash touch *\r\n  [n] no\r\n  [m] no, and say why: ")
 	x.enter("what\n")
-	x.expect("[y] yes  [s] this session")
+	x.expect("[y] yes\r\n  [s] this session")
 	x.enter("s\n")
 	x.expect("✓ bash touch one")
 	x.expect("✓ bash touch two") // the session covers it

@@ -50,7 +50,7 @@ func TestApprovalDuringChat(t *testing.T) {
 			}
 		}
 	}
-	ask(`srv_greet {"name": "Ada"}`, "not approved and not run: MCP server srv")
+	ask(`srv_greet {"name": "Ada"}`, "MCP server srv is not approved and was skipped")
 	p.output(t, 0, "plugin", "trust", "srv", "--yes")
 	ask(`srv_greet {"name": "Bea"}`, "Hello, Bea!")
 }

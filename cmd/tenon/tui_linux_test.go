@@ -33,22 +33,26 @@ func TestTUIScreens(t *testing.T) {
 			x := p.onScreen(t, size.columns, size.rows, "--title", "Golden")
 			shown := func(name, text string) {
 				t.Helper()
-				golden(t, size.name+"-"+name, x.shows(text))
+				x.shows(text)
+				x.golden(size.name + "-" + name)
 			}
 			x.shows("fake-model")
 			shown("welcome", "main · ~/project")
 			x.enter("how?\r")
-			golden(t, size.name+"-answer", x.idle())
+			x.idle()
+			x.golden(size.name + "-answer")
 			x.enter("write it\r")
 			shown("edit", "to change hello.go?")
 			x.enter("y")
 			x.shows("Written.")
-			golden(t, size.name+"-card", x.idle())
+			x.idle()
+			x.golden(size.name + "-card")
 			x.enter("run it\r")
 			shown("command", "to run this command?")
 			x.enter("y")
 			x.shows("It failed.")
-			golden(t, size.name+"-exit", x.idle())
+			x.idle()
+			x.golden(size.name + "-exit")
 			x.enter("\x1bOP") // F1
 			shown("help", "Help")
 			x.enter("q/")
@@ -355,9 +359,9 @@ func TestTUIPickers(t *testing.T) {
 	x.enter("\x15/model nosuch/model\r")
 	x.shows("nosuch/model")
 	x.leave()
-	theme, err := os.ReadFile(filepath.Join(p.dataDir(), "theme"))
-	if err != nil || string(theme) != "light\n" {
-		t.Errorf("theme file: %q, %v", theme, err)
+	kept, err := os.ReadFile(filepath.Join(p.dataDir(), "tui.json"))
+	if err != nil || string(kept) != "{\"theme\":\"light\"}\n" {
+		t.Errorf("settings: %q, %v", kept, err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -101,7 +102,10 @@ func withSkills(c *sdk.Config, dirs []string) *sdk.Config {
 		return c
 	}
 	more := *c
-	more.Skills.Paths = slices.Concat(c.Skills.Paths, dirs)
+	more.Skills.Paths = slices.Clone(c.Skills.Paths)
+	for _, dir := range dirs { // the file, since nothing else in the directory is a skill
+		more.Skills.Paths = append(more.Skills.Paths, filepath.Join(dir, "SKILL.md"))
+	}
 	return &more
 }
 

@@ -66,7 +66,7 @@ func TestHookOfTheMCPPage(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(pkg, "main.py"), []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runtime := &sdk.Runtime{Type: sdk.RuntimeProcess, Command: []string{"python3", "./main.py"}}
+	runtime := &sdk.Runtime{Type: string(sdk.CarrierProcess), Command: []string{"python3", "./main.py"}}
 	d, err := process.New(process.Options{}).Describe(t.Context(), specOf(t, &manifest.Package{Root: pkg, Description: sdk.Description{Runtime: runtime}}))
 	if err != nil {
 		t.Fatal(err)

@@ -39,7 +39,7 @@ func (g *gate) start(_ context.Context, h sdk.Host) error {
 	return nil
 }
 
-// judge sees what is about to run, after all hooks that could change it. What it has no opinion on it leaves to the rules.
+// judge sees what is about to run, after all hooks that could change it. It leaves all other calls to the rules.
 func (g *gate) judge(_ context.Context, in *sdk.PermissionRequest) (sdk.Decision, error) {
 	switch in.Permission {
 	case "bash":

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/internal/checked"
 )
 
-// Code is an entry of the configuration that names code to run, with the place that wrote it. What a file of the project wrote
+// Code is an entry of the configuration that names code to run, with the place that wrote it. An entry from a file of the project
 // must not run before the user approved it.
 type Code struct {
 	Origin Origin

@@ -30,7 +30,7 @@ type Options struct {
 type Override struct {
 	Key   string // "model", "compaction.auto"
 	Value any    // what encoding/json can encode
-	From  string // for people: "flag -m"
+	From  string // human-readable: "flag -m"
 }
 
 // Loaded is the merged configuration and what is known about it.
@@ -63,7 +63,7 @@ type Loaded struct {
 	plugins, hooks []Code
 }
 
-// Load reads all layers. What is wrong in them comes back as one *Error, which wraps ErrConfig; other errors are
+// Load reads all layers. All problems in them are returned as one *Error, which wraps ErrConfig; other errors are
 // those of ctx.
 func Load(ctx context.Context, o Options) (*Loaded, error) {
 	l := newLoader(o)
@@ -110,7 +110,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 }
 
 // Origin returns where the value of key was set ("/home/a/tenon.json:12", "env TENON_MODEL", "flag -m",
-// "default"), or "" when nobody did.
+// "default"), or "" if no layer did.
 func (l *Loaded) Origin(key string) string {
 	if o, ok := l.Origins[key]; ok {
 		return o.String()

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// expand replaces {env:X} and {file:p} in the decoded string text. What it puts in is not looked at again.
+// expand replaces {env:X} and {file:p} in the decoded string text. Inserted text is not expanded again.
 func (c *checker) expand(p place, text string) string {
 	if !c.src.expand || !strings.Contains(text, "{") {
 		return text

@@ -10,7 +10,7 @@ import (
 )
 
 // foreign finds the providers whose address a file of the project chose, on this machine or another. A
-// repository that somebody cloned must not have the user's keys sent to an address of its own: a key that
+// cloned repository must not have the user's keys sent to an address of its own: a key that
 // comes from elsewhere, or that the file borrows from the environment or another file, is a problem. The
 // result says for each such provider where its address was set.
 func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]string {

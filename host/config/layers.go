@@ -236,7 +236,7 @@ func (l *loader) overrides() []*source {
 	return out
 }
 
-// nest returns the object in which the value stands at the dotted key.
+// nest returns the object that has the value at the dotted key.
 func nest(key string, value *checked.Node) *checked.Node {
 	for _, name := range slices.Backward(strings.Split(key, ".")) {
 		value = &checked.Node{Kind: checked.Object, Members: []checked.Member{{Name: name, Value: *value}}}
@@ -255,7 +255,7 @@ func (l *loader) absolute(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// environment returns the variables by name. Of one that stands there twice the first counts, as in os.Getenv.
+// environment returns the variables by name. If a variable occurs twice, the first one counts, as in os.Getenv.
 func environment(environ []string) map[string]string {
 	env := make(map[string]string, len(environ))
 	for _, entry := range environ {

@@ -40,7 +40,7 @@ func newMerger() *merger {
 	return &merger{ko: koanf.New("\x00"), origins: map[string]Origin{}, sums: map[string]any{}}
 }
 
-// defaults adds the values that hold when nobody says otherwise.
+// defaults adds the default values.
 func (m *merger) defaults() error {
 	layer := tree{
 		"logLevel":       "warn",
@@ -72,7 +72,7 @@ func (m *merger) add(layer tree, origins map[string]Origin) error {
 	return nil
 }
 
-// sumUp replaces the list under name, which stands at key, by the sum of it and those before.
+// sumUp replaces the list under name, the value of key, by the sum of it and those before.
 func (m *merger) sumUp(object map[string]any, name, key string) {
 	switch list := object[name].(type) {
 	case sdk.PermissionRules:

@@ -77,7 +77,7 @@ const permissions = "read glob grep list skill task todowrite todoread question 
 	sdk.PermissionExternalDirectory + " " + sdk.PermissionDoomLoop
 
 // warnPermission warns of rules for tools that change files, which are all decided under edit, and of names that are most likely
-// slips. They are no errors: a tool of a plugin or MCP server, which is not known here, can have such a name.
+// slips. They are warnings, not errors: a tool of a plugin or MCP server, which is not known here, can have such a name.
 func (c *checker) warnPermission(p place, permission string) {
 	known := strings.Fields(permissions)
 	switch {

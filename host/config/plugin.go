@@ -39,7 +39,7 @@ func (c *checker) plugin(p place, n *checked.Node) (any, bool) {
 	return out, true
 }
 
-// pluginPath makes a path absolute. What does not look like one is a name.
+// pluginPath makes a path absolute. A text that does not look like a path is a name.
 func (c *checker) pluginPath(path string) string {
 	for _, prefix := range []string{"./", "../", "~/", `.\`, `..\`} {
 		if strings.HasPrefix(path, prefix) {

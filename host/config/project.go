@@ -17,7 +17,7 @@ import (
 const projectHooks = "hooks.project"
 
 // restrictProject takes out of a file that came with a repository what would reach beyond it, and warns of it: the program that
-// runs the user's commands, files elsewhere, and settings that make hooks of others weaker. What names code to run waits for
+// runs the user's commands, files elsewhere, and settings that make hooks of others weaker. Entries that name code to run wait for
 // approval elsewhere.
 func (c *checker) restrictProject(layer tree) {
 	left := func(key, why, remedy string) {

@@ -99,7 +99,7 @@ func (l *Loaded) Redacted() (*sdk.Config, error) {
 	return out, nil
 }
 
-// isPlace reports whether the value is a directory everybody knows: {env:HOME} is no secret.
+// isPlace reports whether the value is a well-known directory: {env:HOME} is not a secret.
 func (l *loader) isPlace(value string) bool {
 	for _, dir := range []string{l.opts.Home, l.opts.Directory, l.opts.Worktree, l.opts.ConfigDir} {
 		if dir == "" || !filepath.IsAbs(value) {

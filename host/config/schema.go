@@ -11,7 +11,7 @@ import (
 // schemaDialect is the dialect editors read best.
 const schemaDialect = "http://json-schema.org/draft-07/schema#"
 
-// Schema returns a JSON schema of tenon.json, for editors. It follows the same types and rules as Load, but for what only text can
+// Schema returns a JSON schema of tenon.json, for editors. It follows the same types and rules as Load, except for what only text can
 // say: references such as {env:X}, which are strings, and the older forms of keys, which it leaves out.
 // describe returns the description of a field of a struct of package sdk, by the names that Go has for them.
 func Schema(describe func(structName, field string) string) ([]byte, error) {
@@ -25,7 +25,7 @@ func Schema(describe func(structName, field string) string) ([]byte, error) {
 
 type schemaWriter struct {
 	describe func(structName, field string) string
-	defs     map[string]any // what stands in several places or in itself
+	defs     map[string]any // schemas used in several places or in themselves
 }
 
 type schema = map[string]any
@@ -94,7 +94,7 @@ func (w *schemaWriter) value(t reflect.Type, key string) schema {
 	return numberSchema(t, key)
 }
 
-// define puts a schema that stands in several places into the definitions.
+// define puts a schema that is used in several places into the definitions.
 func (w *schemaWriter) define(name string, make func() schema) schema {
 	if _, there := w.defs[name]; !there {
 		w.defs[name] = schema{} // for what refers to itself

@@ -20,7 +20,7 @@ import (
 var ErrModel = errors.New("model cannot be used")
 
 // minSecret is how long a secret must be for variables to be searched for it: a shorter one, such as
-// "none", stands in many by chance.
+// "none", occurs in many by chance.
 const minSecret = 8
 
 // Options are what models are made from. Protocols, Engine and Config are required.
@@ -71,10 +71,10 @@ type provider struct {
 	info        sdk.ProviderInfo // without models
 	base        map[string]sdk.Model
 	models      func() map[string]sdk.Model // all models, the configuration applied
-	configured  bool                        // it stands in the configuration
+	configured  bool                        // it is in the configuration
 	addressed   bool                        // the user's configuration or environment has its address
 	addressFrom string                      // the variable that has its address; empty without one
-	keyFrom     string                      // where the key came from, for people; empty without one
+	keyFrom     string                      // human-readable origin of the key; empty without one
 	signedIn    bool                        // the key, or what replaces it, is stored
 	catalogued  bool                        // a catalog has models of it; known once models was called
 	answered    atomic.Bool                 // its server answered a request
@@ -84,7 +84,7 @@ type provider struct {
 // Picked is the model a session starts with, and why.
 type Picked struct {
 	Model  sdk.Model
-	Reason string // for people: "configured", "OPENAI_API_KEY is set", …
+	Reason string // human-readable: "configured", "OPENAI_API_KEY is set", …
 }
 
 // New returns the models of a generation, whose configuration is complete.

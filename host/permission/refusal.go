@@ -49,7 +49,7 @@ func (rules *Rules) Headless(r *sdk.PermissionRequest) error {
 		flag = "" // which the flag does not allow
 	}
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-		"permission %q for %q must be asked for, and no user can answer; allow it with %s%s in tenon.json",
+		"permission %q for %q needs your approval, and no user can answer; allow it with %s%s in tenon.json",
 		r.Permission, several(r.Patterns), flag, rules.missing(r))}
 }
 
@@ -108,7 +108,7 @@ func quoted(text string) string {
 func Unanswered(r *sdk.PermissionRequest, d Decision, a *sdk.Agent) error {
 	if d.Guarded != "" {
 		return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-			"permission %q for %q must be asked for, because programs run %s by themselves or it steers agents, and no user can answer; allow it with a rule that names it, such as {\"permission\": {\"edit\": {%s: \"allow\"}}} in tenon.json",
+			"permission %q for %q needs your approval, because programs run %s by themselves or it steers agents, and no user can answer; allow it with a rule that names it, such as {\"permission\": {\"edit\": {%s: \"allow\"}}} in tenon.json",
 			r.Permission, several(r.Patterns), d.Guarded, quoted(guardedPattern(r, d)))}
 	}
 	remedy := ""
@@ -116,7 +116,7 @@ func Unanswered(r *sdk.PermissionRequest, d Decision, a *sdk.Agent) error {
 		remedy = fmt.Sprintf(", or allow it to this agent with a rule under agent.%s.permission in tenon.json", a.Name)
 	}
 	return &sdk.Refusal{By: "headless", Reason: fmt.Sprintf(
-		"permission %q for %q must be asked for%s, and no user can answer; --auto and other rules do not: run it on a terminal%s",
+		"permission %q for %q needs your approval%s, and no user can answer; --auto and other rules do not: run it on a terminal%s",
 		r.Permission, strings.Join(r.Patterns, ", "), origin(d.Rule), remedy)}
 }
 

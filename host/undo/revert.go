@@ -29,7 +29,7 @@ type ConflictError struct {
 
 // Error lists the files.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("changed by somebody else since the session wrote them: %s", strings.Join(e.Files, ", "))
+	return fmt.Sprintf("these files were changed after the session wrote them: %s", strings.Join(e.Files, ", "))
 }
 
 // Options say what to undo.

@@ -39,6 +39,8 @@ type Credential struct {
 	Client *Client `json:"client,omitempty"`
 	// Metadata are further values that requests need, such as the number of an account.
 	Metadata map[string]string `json:"metadata,omitempty"`
+	// Keyring is set if the secrets are in the system's keyring, not in the file.
+	Keyring bool `json:"keyring,omitempty"`
 	// Source is the place of the credential, for messages. It is not stored.
 	Source string `json:"-"`
 }
@@ -94,7 +96,7 @@ func (c *Credential) check() error {
 	switch {
 	case c.Type != TypeKey && c.Type != TypeOAuth:
 		return fmt.Errorf("type %q: want %s or %s", c.Type, TypeKey, TypeOAuth)
-	case c.Secret() == "":
+	case c.Secret() == "" && !c.Keyring:
 		return fmt.Errorf("no key or access token")
 	case c.Expires < 0:
 		return fmt.Errorf("expires: want milliseconds since 1970")

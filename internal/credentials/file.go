@@ -27,18 +27,6 @@ type content struct {
 	Credentials map[string]json.RawMessage `json:"credentials"`
 }
 
-// set stores a credential that can be used.
-func (c *content) set(name string, credential *Credential) error {
-	if err := credential.check(); err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
-	raw, err := json.Marshal(credential)
-	if err == nil {
-		c.Credentials[name] = raw
-	}
-	return err
-}
-
 // readFile returns an empty content if the file does not exist.
 func readFile(path string) (*content, error) {
 	empty := &content{Version: fileVersion, Credentials: map[string]json.RawMessage{}}

@@ -40,23 +40,37 @@ const (
 type Store struct {
 	path string
 	now  func() time.Time
+	ring ring
 }
 
 // Open returns the store at path. Neither the file nor its directory needs to exist. Nothing is read.
-func Open(path string) *Store { return &Store{path: path, now: time.Now} }
+func Open(path string) *Store { return &Store{path: path, now: time.Now, ring: systemRing{}} }
 
 // Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
 
-// Get returns the credential with the name. Errors: ErrNotFound, ErrFile.
+// Get returns the credential with the name. Errors: ErrNotFound, ErrFile, ErrKeyring.
 func (s *Store) Get(name string) (*Credential, error) {
 	c, err := readFile(s.path)
 	if err != nil {
 		return nil, err
 	}
-	return s.credential(c, name)
+	return s.whole(c, name)
 }
 
+// whole returns a credential with the secrets that are in the keyring.
+func (s *Store) whole(c *content, name string) (*Credential, error) {
+	found, err := s.credential(c, name)
+	if err == nil {
+		err = s.unlock(name, found)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// credential returns a credential as it is in the file.
 func (s *Store) credential(c *content, name string) (*Credential, error) {
 	raw, ok := c.Credentials[name]
 	if !ok {
@@ -70,7 +84,7 @@ func (s *Store) credential(c *content, name string) (*Credential, error) {
 	return found, nil
 }
 
-// All returns the credentials by name. Those that cannot be decoded are left out; the error, which wraps ErrFile, names them, and the
+// All returns the credentials by name, without the secrets in the keyring. Those that cannot be decoded are left out; the error, which wraps ErrFile, names them, and the
 // others are returned too.
 func (s *Store) All() (map[string]*Credential, error) {
 	c, err := readFile(s.path)
@@ -94,22 +108,58 @@ func (s *Store) All() (map[string]*Credential, error) {
 func (s *Store) Put(ctx context.Context, name string, c *Credential, replaces ...string) error {
 	return s.update(ctx, func(content *content) error {
 		for _, old := range replaces {
-			delete(content.Credentials, old)
+			if err := s.remove(content, old); err != nil {
+				return err
+			}
 		}
-		return content.set(name, c)
+		return s.set(content, name, c)
 	})
+}
+
+// set stores a credential that can be used, in the keyring if it says so.
+func (s *Store) set(content *content, name string, c *Credential) error {
+	if err := c.check(); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if !c.Keyring {
+		if err := s.remove(content, name); err != nil {
+			return err
+		}
+	} else {
+		rest, err := s.keep(name, c)
+		if err != nil {
+			return err
+		}
+		c = rest
+	}
+	raw, err := json.Marshal(c)
+	if err == nil {
+		content.Credentials[name] = raw
+	}
+	return err
+}
+
+// remove removes a credential, even one that cannot be decoded.
+func (s *Store) remove(content *content, name string) error {
+	if old, err := s.credential(content, name); err == nil && old.Keyring {
+		if err := s.forget(name); err != nil {
+			return err
+		}
+	}
+	delete(content.Credentials, name)
+	return nil
 }
 
 // Change lets f change a stored credential. f is called under the lock of the file, so that it changes the latest one. Errors:
 // ErrNotFound, ErrFile.
 func (s *Store) Change(ctx context.Context, name string, f func(*Credential)) error {
 	return s.update(ctx, func(content *content) error {
-		c, err := s.credential(content, name)
+		c, err := s.whole(content, name)
 		if err != nil {
 			return err
 		}
 		f(c)
-		return content.set(name, c)
+		return s.set(content, name, c)
 	})
 }
 
@@ -119,8 +169,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 		if _, ok := content.Credentials[name]; !ok {
 			return fmt.Errorf("%s: %w", name, ErrNotFound)
 		}
-		delete(content.Credentials, name)
-		return nil
+		return s.remove(content, name)
 	})
 }
 
@@ -187,14 +236,15 @@ func (s *Store) usable(c *Credential, rejected string) bool {
 // that is stored then. Errors: ErrNotFound, ErrFile.
 func (s *Store) replace(ctx context.Context, name string, old, fresh *Credential) (stored *Credential, err error) {
 	err = s.update(ctx, func(content *content) error {
-		if stored, err = s.credential(content, name); err != nil || !slices.Equal(stored.Secrets(), old.Secrets()) {
+		if stored, err = s.whole(content, name); err != nil || !slices.Equal(stored.Secrets(), old.Secrets()) {
 			return err
 		}
 		if fresh.Client != nil && stored.Client != nil {
 			fresh.Client.Wanted = stored.Client.Wanted // they may have changed meanwhile
 		}
+		fresh.Keyring = stored.Keyring
 		stored = fresh
-		return content.set(name, fresh)
+		return s.set(content, name, fresh)
 	})
 	return stored, err
 }

@@ -18,7 +18,7 @@ the code: run ` + "`go test ./internal/hookref -update`" + ` after changing a po
 
 There are three kinds of points:
 
-- **observe**: the hook is told and cannot change anything. It never holds the loop up.
+- **observe**: the hook receives the event and cannot change anything. It never delays the loop.
 - **transform**: the hook gets a value and may change it. Each hook sees what those before it made of the value.
 - **gate**: the hook allows, denies, asks or abstains, with a reason. Gates come after all transforms, so they
   see the exact bytes that will run; an answer holds for that one call.

@@ -56,6 +56,8 @@ type Caller struct {
 	SessionID string
 	Tool      sdk.ToolHost // nil outside of a tool call
 	User      sdk.AuthUser // nil outside of a sign-in
+	// Call ends with the call; streams that were opened in it end then. Nil outside of a call.
+	Call context.Context
 }
 
 // Broker answers the requests of one plugin. Safe for use from many goroutines.
@@ -68,6 +70,8 @@ type Broker struct {
 	rates  rates
 	kv     *store
 	web    *web
+
+	streams streams
 
 	operations map[string]operation // by name; never changes
 
@@ -107,6 +111,7 @@ func (b *Broker) Bind(h sdk.Host) {
 func (b *Broker) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true
+	b.streams.closeAll()
 	for _, cancel := range b.running {
 		cancel()
 	}

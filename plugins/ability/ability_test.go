@@ -26,19 +26,24 @@ func everything() []sdk.Capability {
 // operations are all operations with a request and the capability each needs.
 func operations() map[string][2]string {
 	return map[string][2]string{
-		"kv.get":    {`{"key":"a"}`, "kv"},
-		"kv.set":    {`{"key":"a","value":"b"}`, "kv"},
-		"kv.delete": {`{"key":"a"}`, "kv"},
-		"kv.keys":   {`{}`, "kv"},
-		"config":    {`{}`, "config"},
-		"secret":    {`{"name":"TOKEN"}`, "secret"},
-		"time":      {`{}`, "clock"},
-		"http":      {`{"url":"https://example.com/"}`, "http"},
-		"tool":      {`{"tool":"read","args":{"filePath":"a"}}`, "tool"},
-		"session":   {`{}`, "session"},
-		"ask":       {`{"permission":"deploy","patterns":["prod"]}`, "ask"},
-		"question":  {`{"questions":[{"question":"Go on?"}]}`, "ask"},
-		"sample":    {`{"messages":[]}`, "model"},
+		"kv.get":        {`{"key":"a"}`, "kv"},
+		"kv.set":        {`{"key":"a","value":"b"}`, "kv"},
+		"kv.delete":     {`{"key":"a"}`, "kv"},
+		"kv.keys":       {`{}`, "kv"},
+		"config":        {`{}`, "config"},
+		"secret":        {`{"name":"TOKEN"}`, "secret"},
+		"time":          {`{}`, "clock"},
+		"http":          {`{"url":"https://example.com/"}`, "http"},
+		"http.read":     {`{"stream":1}`, "http"},
+		"http.close":    {`{"stream":1}`, "http"},
+		"signin.notice": {`{"text":"a"}`, "auth"},
+		"signin.code":   {`{"address":"a","code":"b"}`, "auth"},
+		"signin.visit":  {`{"address":"a"}`, "auth"},
+		"tool":          {`{"tool":"read","args":{"filePath":"a"}}`, "tool"},
+		"session":       {`{}`, "session"},
+		"ask":           {`{"permission":"deploy","patterns":["prod"]}`, "ask"},
+		"question":      {`{"questions":[{"question":"Go on?"}]}`, "ask"},
+		"sample":        {`{"messages":[]}`, "model"},
 	}
 }
 

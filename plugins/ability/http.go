@@ -22,7 +22,7 @@ const (
 )
 
 // fetch sends an HTTP request to an address of the grant's scope.
-func (b *Broker) fetch(ctx context.Context, _ Caller, req sdk.FetchRequest) (*sdk.FetchResponse, error) {
+func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sdk.FetchResponse, error) {
 	u, asked, err := parseURL(req.URL)
 	if err != nil {
 		return nil, err
@@ -33,6 +33,9 @@ func (b *Broker) fetch(ctx context.Context, _ Caller, req sdk.FetchRequest) (*sd
 	}
 	if !b.rates.http.Allow() {
 		return nil, limited("more than %d requests a second", b.limits.HTTPRate)
+	}
+	if req.Stream {
+		return b.openStream(ctx, c, &req, u, &granted)
 	}
 	timeout := b.limits.HTTPTimeout
 	if given := time.Duration(req.TimeoutMS) * time.Millisecond; given > 0 && given < timeout {
@@ -136,11 +139,18 @@ func (b *Broker) send(r *http.Request) (*sdk.FetchResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := &sdk.FetchResponse{Status: resp.StatusCode, Headers: map[string]string{}, Body: body}
+	answer := newResponse(resp)
+	answer.Body = body
+	return answer, nil
+}
+
+// newResponse returns a response without its body.
+func newResponse(resp *http.Response) *sdk.FetchResponse {
+	answer := &sdk.FetchResponse{Status: resp.StatusCode, Headers: map[string]string{}}
 	for name, values := range resp.Header {
 		answer.Headers[strings.ToLower(name)] = strings.ToValidUTF8(strings.Join(values, ", "), "\uFFFD")
 	}
-	return answer, nil
+	return answer
 }
 
 // checkRedirect checks the address of each redirect. Headers the plugin set for one origin are not sent to another.

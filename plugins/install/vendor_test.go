@@ -14,7 +14,7 @@ import (
 )
 
 // installer returns an installer of a new user.
-func installer(t *testing.T, environ []string, builds string) *install.Installer {
+func installer(t testing.TB, environ []string, builds string) *install.Installer {
 	t.Helper()
 	dir := t.TempDir()
 	t.Cleanup(func() { _ = trust.RemoveSealed(filepath.Join(dir, "store")) })

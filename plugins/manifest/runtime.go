@@ -18,16 +18,19 @@ import (
 // runtime checks the runtime of the plugin, and selects the command for this platform.
 func (r *reader) runtime(v *validator, rt *sdk.Runtime) {
 	where := v.at("runtime")
-	switch rt.Type {
-	case sdk.RuntimeWASM:
-		r.wasm(v, where, rt)
-	case sdk.RuntimeProcess:
-		r.process(v, where, rt)
-	case "":
-		v.add(checked.Join(where, "type"), `write "wasm" or "process"`, "is missing")
-	default:
-		v.add(checked.Join(where, "type"), `write "wasm" or "process"`, "unknown type %s", quoted(rt.Type))
+	if c := CarrierOf(sdk.Carrier(rt.Type)); c.check != nil {
+		c.check(r, v, where, rt)
+		return
 	}
+	var types []string
+	for _, c := range Carriers() {
+		types = append(types, quoted(string(c.Name)))
+	}
+	problem := "is missing"
+	if rt.Type != "" {
+		problem = "unknown type " + quoted(rt.Type)
+	}
+	v.add(checked.Join(where, "type"), "write "+strings.Join(types, " or "), "%s", problem)
 }
 
 func (r *reader) wasm(v *validator, where string, rt *sdk.Runtime) {

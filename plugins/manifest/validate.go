@@ -143,11 +143,11 @@ func (v *validator) withoutRuntime(d *sdk.Description) {
 
 // forCarrier refuses contributions that the carrier does not support.
 func (v *validator) forCarrier(d *sdk.Description, carrier sdk.Carrier) {
-	if carrier != sdk.CarrierWASM {
+	if !CarrierOf(carrier).Inert {
 		return
 	}
 	for _, field := range contributed([]string{"agents", "commands"}, len(d.Agents), len(d.Commands)) {
-		v.add(v.at(field), "make it a process, or remove it", "a wasm plugin cannot contribute %s", field)
+		v.add(v.at(field), "make it a process, or remove it", "a %s plugin cannot contribute %s", carrier, field)
 	}
 }
 

@@ -150,6 +150,7 @@ func (s *hostSession) operation(ctx context.Context, req *tenonv1.HostRequest, o
 			return
 		}
 		who = call.broker()
+		who.Call = call.ctx
 		var cancel context.CancelFunc
 		work, cancel = context.WithCancel(call.ctx)
 		defer cancel()

@@ -36,7 +36,7 @@ type kind struct {
 }
 
 func kinds() []kind {
-	contract := []string{"internal/hookpoint", "internal/jsontext", "internal/value", "sdk", "sdk/guest", "sdk/sdktest"}
+	contract := []string{"internal/hookpoint", "internal/jsontext", "internal/jsonpointer", "internal/value", "sdk", "sdk/guest", "sdk/sdktest"}
 	rust := []string{"sdk/rust/tenon.rs"}
 	return []kind{
 		{carrier: "wasm", lang: "go", folders: []string{"turn", "go", "wasm-go"}, sdk: append(contract, "sdk/wasm")},

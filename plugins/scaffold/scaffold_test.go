@@ -81,7 +81,7 @@ func wantDescription(t *testing.T, dir string) {
 	t.Helper()
 	own := extension(t, dir)
 	var code sdk.Description
-	if own.Runtime.Type == sdk.RuntimeWASM {
+	if own.Runtime.Type == string(sdk.CarrierWASM) {
 		code = moduleDescription(t, filepath.Join(dir, own.Runtime.Module))
 	} else {
 		command := own.Runtime.Command

@@ -245,10 +245,10 @@ func TestGuarded(t *testing.T) {
 	_, port, _ := strings.Cut(strings.TrimPrefix(server.URL, "http://"), ":")
 	f := fetcher(t)
 	f.Guarded = true
-	f.Registry = server.URL
+	f.Registry, f.MCPRegistry = server.URL, server.URL
 	for _, ref := range []string{
 		server.URL + "/a.tar.gz", "http://localhost:" + port + "/a.zip", "http://[::1]:" + port + "/a.zip", "https://169.254.169.254/a.zip", "https://0.0.0.0:" + port + "/a.zip", "https://[fd00:ec2::254]/a.zip", "https://[fd20:ce::254]/a.zip", "https://168.63.129.16/a.zip",
-		"git+http://127.0.0.1:" + port + "/r", "git+https://localhost:" + port + "/r", "git+file:///tmp", "npm:x",
+		"git+http://127.0.0.1:" + port + "/r", "git+https://localhost:" + port + "/r", "git+file:///tmp", "npm:x", "oci://127.0.0.1:" + port + "/o/p", "oci://localhost:" + port + "/o/p:v1", "mcp:io.x/a",
 	} {
 		if _, _, err := fetch(t, f, ref, nil); !errors.Is(err, source.ErrAddress) {
 			t.Errorf("%s: %v, want ErrAddress", ref, err)

@@ -128,7 +128,7 @@ func hostCall(c *call, m api.Memory, stack []uint64) {
 	case broker == nil:
 		status, c.response = ability.Unknown, []byte("this host has no operations")
 	default:
-		caller := ability.Caller{SessionID: c.session, Tool: c.tool, User: c.user}
+		caller := ability.Caller{SessionID: c.session, Tool: c.tool, User: c.user, Call: c.Context}
 		// The request is copied because its memory is freed with the instance.
 		status, c.response = broker.Do(c.nested(), caller, string(name), append([]byte(nil), request...))
 	}

@@ -114,7 +114,9 @@ func (h *Host) Secret(ctx context.Context, name string) (string, error) {
 
 // Fetch lets the host send an HTTP request.
 func (h *Host) Fetch(ctx context.Context, req *sdk.FetchRequest) (*sdk.FetchResponse, error) {
-	return ask[sdk.FetchResponse](ctx, h.call, "http", req)
+	whole := *req
+	whole.Stream = false
+	return ask[sdk.FetchResponse](ctx, h.call, "http", whole)
 }
 
 // CallTool lets the host call a tool.

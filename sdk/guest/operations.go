@@ -52,6 +52,15 @@ type (
 	QuestionAnswers struct {
 		Answers [][]string `json:"answers"`
 	}
+	// StreamRef is the request of http.read and http.close.
+	StreamRef struct {
+		Stream int64 `json:"stream"`
+	}
+	// StreamChunk is the answer of http.read.
+	StreamChunk struct {
+		Data sdk.Bytes `json:"data"`
+		End  bool      `json:"end"` // nothing follows
+	}
 	// ProgressRequest is the request of progress.
 	ProgressRequest struct {
 		Title    string     `json:"title"`

@@ -143,3 +143,16 @@ func TestReadFile(t *testing.T) {
 		t.Errorf("ReadFile of a directory = %v, want ErrSpecial", err)
 	}
 }
+
+func TestTreeOfAFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := write(t, filepath.Join(dir, "a.md"), "")
+	write(t, filepath.Join(dir, "b.md", "c.md"), "")
+	w := sources.NewWatch(sdk.Project{}, slog.New(slog.DiscardHandler))
+	for of, want := range map[string][]string{path: {path}, filepath.Join(dir, "b.md"): {filepath.Join(dir, "b.md", "c.md")}, filepath.Join(dir, "none.md"): nil} {
+		if diff := cmp.Diff(want, w.Tree(of, sources.Markdown)); diff != "" {
+			t.Errorf("Tree(%s) (-want +got):\n%s", of, diff)
+		}
+	}
+}

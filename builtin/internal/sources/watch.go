@@ -67,8 +67,11 @@ func (w *Watch) ReadFile(path string, limit int64) (data []byte, cut bool, err e
 }
 
 // Tree returns the files below dir whose names accept matches, sorted by path. It follows links to files and directories,
-// except links that leave the project, and skips directories that it cannot read.
+// except links that leave the project, and skips directories that it cannot read. dir may also be such a file itself.
 func (w *Watch) Tree(dir string, accept func(name string) bool) []string {
+	if accept(filepath.Base(dir)) && w.note(dir).mode.IsRegular() && w.Exists(dir) {
+		return []string{dir}
+	}
 	left := maxEntries
 	files := w.tree(dir, accept, maxDepth, &left)
 	slices.SortFunc(files, strings.Compare)

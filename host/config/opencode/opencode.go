@@ -17,7 +17,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ErrSyntax means that the text is no configuration.
+// ErrSyntax means that the text is not a configuration.
 var ErrSyntax = errors.New("not a configuration of opencode")
 
 // Note says what was not carried over as it was, and why.
@@ -27,7 +27,7 @@ type Note struct {
 	Reason string
 }
 
-// String returns the note for people.
+// String returns the note as one line.
 func (n Note) String() string {
 	text := n.Reason
 	if n.Key != "" {
@@ -57,7 +57,7 @@ func Translate(text []byte) (*Result, error) {
 		return nil, fmt.Errorf("%w: %w", ErrSyntax, err)
 	}
 	if _, ok := root.Value.(*hujson.Object); !ok {
-		return nil, fmt.Errorf("%w: it is no object", ErrSyntax)
+		return nil, fmt.Errorf("%w: want an object", ErrSyntax)
 	}
 	rewriteModes(&root)
 	t := &translator{text: string(text), left: check(root.Pack())}
@@ -122,8 +122,8 @@ func (t *translator) take(key string, v *hujson.Value) {
 	}
 }
 
-// fieldOf returns the type of a field by its name in JSON. What a protocol or a model understands beside our fields is
-// passed on as it is.
+// fieldOf returns the type of a field by its name in JSON. Further fields, which a protocol or a model may understand, are
+// passed on as they are.
 func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
 	fields := checked.FieldsOf(t)
 	if field, ok := fields.Types[name]; ok {

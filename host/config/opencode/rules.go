@@ -25,13 +25,13 @@ func dropped(schema string) string {
 	case "autoupdate":
 		return "left out: tenon does not update itself"
 	case "theme", "keybinds", "tui", "layout":
-		return "left out: there is no full-screen interface to configure"
+		return "left out: the terminal UI has its own settings"
 	case "server":
 		return "left out: tenon does not run as a server"
 	case "watcher":
 		return "left out: files are not watched"
 	case "references", "reference":
-		return "left out: there are no named references; instructions names files"
+		return "left out: named references are not supported; list files under instructions"
 	case "attachment":
 		return "left out: images are sent as they are"
 	case "retry", "tool_search", "plugins", "hooks", "hook", "mcp.*.hooks":

@@ -47,7 +47,7 @@ type adoption struct {
 func (a *adoption) notes() []string {
 	var out []string
 	if a.from != "" && a.from != a.to {
-		out = append(out, fmt.Sprintf("it worked in %q and goes on in %q", a.from, a.to))
+		out = append(out, fmt.Sprintf("it worked in %q and continues in %q", a.from, a.to))
 	}
 	for _, what := range slices.Sorted(maps.Keys(a.counts)) {
 		if n := a.counts[what]; n > 1 {

@@ -243,7 +243,7 @@ func (c *conversation) fork(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	c.notify("continuing in " + fork.ID + "; " + c.session.ID + " and all files are unchanged")
+	c.notify("continuing in a copy, " + fork.ID + "; all files are unchanged")
 	c.session = fork
 	return nil
 }

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -119,7 +120,8 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 // notify writes a line about the conversation itself.
 func (c *conversation) notify(text string) {
 	if !c.f.Quiet {
-		c.a.Screen.Line(c.a.Screen.Paint(terminal.Dim, terminal.Visible(text)))
+		s := c.a.Screen
+		s.Line(s.Paint(terminal.Dim, s.Wrapped(terminal.Visible(text))))
 	}
 }
 
@@ -267,7 +269,7 @@ func (c *conversation) shell(ctx context.Context, line string) {
 	}
 	if m := c.turn(ctx, &host.PromptInput{Text: line, Shell: true, NoReply: true}); m != nil {
 		_, output, _ := strings.Cut(view.TypedText(m.Parts), "\n") // the first line is the command
-		c.a.Screen.Line(terminal.Visible(strings.TrimRight(output, "\n")))
+		c.a.Screen.Line(cmp.Or(terminal.Visible(strings.TrimRight(output, "\n")), "(no output)"))
 	}
 }
 

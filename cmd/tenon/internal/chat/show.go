@@ -44,8 +44,9 @@ func (c *conversation) help(ctx context.Context, args string) error {
 		return nil
 	}
 	return c.a.Print(`
-Each line is a prompt. @file and @dir/ attach files, @agent calls a subagent, and !command runs a shell command.
-For several lines, end each line except the last with "\", or put """ before and after the text.
+Each line is a prompt. @file and @dir/ attach files, @agent calls a subagent.
+!command runs a shell command. To enter several lines, end each line except
+the last with "\", or put """ before and after the text.
 Ctrl-C interrupts a turn, Ctrl-D exits.
 `)
 }

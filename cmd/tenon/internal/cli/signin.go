@@ -89,6 +89,9 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 		if c.Source == credentials.OpencodeSource {
 			source = c.Source
 		}
+		if c.Type == credentials.TypeKey && c.Keyring {
+			return w.keyFromKeyring(info)
+		}
 		if c.Type == credentials.TypeKey {
 			info.Key = c.Key
 			return source
@@ -103,6 +106,18 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 		info.Authorize, info.SignedInBy = w.authorize(info.ID, method, c), method.Plugin
 		return source
 	}
+}
+
+// keyFromKeyring sets the key of a provider that is in the system's keyring. If the keyring does not return it, requests fail with the reason.
+func (w *Workspace) keyFromKeyring(info *sdk.ProviderInfo) (source string) {
+	c, err := w.Credentials().Get(credentials.ForProvider(info.ID))
+	if err != nil {
+		info.Authorize = func(context.Context, map[string]string) (map[string]string, error) { return nil, err }
+		return "keyring"
+	}
+	w.App.Mask.hide(c.Secrets())
+	info.Key = c.Key
+	return "keyring"
 }
 
 // methodOf returns the method that issued a credential; the first one that is compiled in for a token of opencode.
@@ -222,11 +237,13 @@ func credential(m *sdk.AuthMethod, t *sdk.Token) *credentials.Credential {
 	}
 }
 
-// Login signs the user in to a provider and stores the token.
-func (w *Workspace) Login(ctx context.Context, m *sdk.AuthMethod) error {
+// Login signs the user in to a provider and stores the token, in the system's keyring if the user asked for it.
+func (w *Workspace) Login(ctx context.Context, m *sdk.AuthMethod, keyring bool) error {
 	t, err := m.Login(ctx, w.methodOptions(m), authUser{w.App})
 	if err != nil {
 		return err
 	}
-	return w.Credentials().Put(ctx, credentials.ForProvider(m.Provider), credential(m, t))
+	c := credential(m, t)
+	c.Keyring = keyring
+	return w.Credentials().Put(ctx, credentials.ForProvider(m.Provider), c)
 }

@@ -33,7 +33,7 @@ func (o *Options) unconfined(names ...string) error {
 	return nil
 }
 
-// free says why the processes of a candidate do not run confined; nil when they do. What the user configured has the user's rights.
+// free says why the processes of a candidate do not run confined; nil when they do. Commands that the user configured have the user's rights.
 func (s *Set) free(c *Candidate) error {
 	if c.Item == nil && !c.Project && c.pack == "" {
 		return errors.New("you configured it")

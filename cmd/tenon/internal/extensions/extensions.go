@@ -88,7 +88,7 @@ func ownFiles(c *config.Loaded) []string {
 	return slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return slices.Contains(c.ProjectFiles, path) })
 }
 
-// Open finds everything and opens what may run. What is wrong with one candidate keeps no other from working; the error is one of
+// Open finds everything and opens what may run. A problem of one candidate does not affect the others; the error is one of
 // tenon.lock, or of ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
 	s := &Set{opts: o, keys: map[sdk.Plugin]string{}, owners: map[string]*Candidate{}, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}

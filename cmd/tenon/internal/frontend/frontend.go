@@ -61,6 +61,8 @@ type Host interface {
 	Models(ctx context.Context) []host.ModelInfo
 	DefaultModel(ctx context.Context) (host.ModelChoice, error)
 	CommandInfos(ctx context.Context) []host.CommandInfo
+	// Reload loads plugins and providers again; turns that start later use them.
+	Reload(ctx context.Context) error
 }
 
 // History is what is stored of a session.
@@ -108,9 +110,12 @@ func (l Local) History(ctx context.Context, session string) (*History, error) {
 	return h, err
 }
 
+// Reload implements Host.
+func (l Local) Reload(ctx context.Context) error { return l.Machine.Reload(ctx) }
+
 // Ledger implements Host.
 func (l Local) Ledger(ctx context.Context, session string) ([]inspect.Explained, error) {
-	list, _, err := inspect.ReadLedger(ctx, l.Store, session, l.Workspace.App.WithoutDamage)
+	list, _, err := inspect.ReadValues(ctx, l.Machine, session, l.Workspace.App.WithoutDamage)
 	return list, err
 }
 

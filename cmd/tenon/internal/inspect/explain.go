@@ -82,11 +82,9 @@ func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Se
 		return nil
 	}
 	if current != nil {
-		messages, err := s.Messages(ctx, info.ID, store.Page{})
-		if err = a.WithoutDamage(err); err != nil {
+		if err := revealStored(ctx, s, info.ID, list, current, a.WithoutDamage); err != nil {
 			return err
 		}
-		Reveal(list, messages, current)
 	}
 	c := a.Screen.ForStdout()
 	var b strings.Builder
@@ -99,6 +97,23 @@ func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Se
 // ledgerDamage returns the error for a ledger entry that cannot be decoded.
 func ledgerDamage(session, message string) error {
 	return &store.DamageError{Rows: []store.Damage{{Type: store.DamagedLedger, Session: session, Message: message, Problem: "its content cannot be decoded"}}}
+}
+
+// ReadValues is ReadLedger with the values that ExplainRequest shows in place of hashes.
+func ReadValues(ctx context.Context, m *cli.Machine, session string, leftOut func(error) error) ([]Explained, int, error) {
+	list, steps, err := ReadLedger(ctx, m.Store, session, leftOut)
+	if err == nil {
+		err = revealStored(ctx, m.Store, session, list, m.Hooks(), leftOut)
+	}
+	return list, steps, err
+}
+
+func revealStored(ctx context.Context, s store.Store, session string, list []Explained, current []hooks.HookInfo, leftOut func(error) error) error {
+	messages, err := s.Messages(ctx, session, store.Page{})
+	if err = leftOut(err); err == nil {
+		reveal(list, messages, current)
+	}
+	return err
 }
 
 // ReadLedger returns the hook calls of a session in stored order, and the number of steps. leftOut handles errors about damage.

@@ -33,9 +33,9 @@ type values struct {
 	stop   map[string]bool // by hook: whether its onError is stop
 }
 
-// Reveal makes ExplainRequest show values in place of hashes where it finds them. Old values that hooks with onError stop or hooks of tool calls
+// reveal makes ExplainRequest show values in place of hashes where it finds them. Old values that hooks with onError stop or hooks of tool calls
 // replaced stay hashes: they may be what the hook took out. current are the hooks of all plugins; the old values of others stay hashes, too.
-func Reveal(list []Explained, messages []sdk.MessageWithParts, current []hooks.HookInfo) {
+func reveal(list []Explained, messages []sdk.MessageWithParts, current []hooks.HookInfo) {
 	v := &values{wanted: map[string]bool{}, found: map[string]string{}, left: maxValues, stop: map[string]bool{}}
 	for i := range list {
 		for _, e := range list[i].Entries {

@@ -54,7 +54,7 @@ func TestReveal(t *testing.T) {
 				change.Old = hash(c.old)
 			}
 			list := []Explained{{Entries: []hooks.Entry{{Point: c.point, Plugin: c.plugin, Hook: "h", Changes: []hooks.EntryChange{change}}}}}
-			Reveal(list, messages, current)
+			reveal(list, messages, current)
 			var b strings.Builder
 			ExplainRequest(&terminal.Screen{}, &b, &list[0])
 			if !strings.Contains(b.String(), "/x  "+c.want+"\n") {

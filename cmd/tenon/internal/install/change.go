@@ -83,6 +83,9 @@ func (j *job) sync(ctx context.Context, yes, frozen bool) error {
 		j.app.Screen.Line("fetched " + terminal.Visible(p.Name) + " (" + terminal.Visible(install.Describe(s.Plugin)) + ")")
 	}
 	if !frozen {
+		if f, err = j.loader.History().Read(j.target.Path); err != nil { // with the digests of what was made here
+			return err
+		}
 		if err := j.approvePinned(ctx, f.Plugins, yes); err != nil {
 			return err
 		}
@@ -382,7 +385,11 @@ func verifyCommand(a *cli.App) *cobra.Command {
 					return err
 				}
 				for _, p := range f.Plugins {
-					if err := j.loader.Vault().Verify(cmd.Context(), p.Digest); err != nil {
+					err := plugins.ErrNotFetched
+					if p.Digest != "" { // else each machine makes the content, and this one has not yet
+						err = j.loader.Vault().Verify(cmd.Context(), p.Digest)
+					}
+					if err != nil {
 						return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w", p.Name, err), "run: tenon plugin sync")
 					}
 					count++

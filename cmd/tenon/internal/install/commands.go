@@ -28,8 +28,8 @@ import (
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		installCommand(a), syncCommand(a), updateCommand(a), outdatedCommand(a), rollbackCommand(a), removeCommand(a), verifyCommand(a), whyCommand(a),
-		marketplaceCommand(a), searchCommand(a), signCommand(a), bisectCommand(a),
-		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a),
+		marketplaceCommand(a), searchCommand(a),
+		lockCommand(a), vendorCommand(a), packCommand(a), pushCommand(a), signCommand(a), bisectCommand(a),
 	}
 }
 

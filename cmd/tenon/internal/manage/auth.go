@@ -30,7 +30,8 @@ const (
 func authCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "auth", Short: "Manage keys of and sign-ins to model providers", SuggestFor: []string{"login", "logout", "connect"},
-		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you. A key in the configuration takes
+		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you; with --keyring, the secrets are in
+the system's keyring. A key in the configuration takes
 precedence over one in the environment, and that over a stored one. Keys and tokens of opencode are used, too; opencode's file is
 never changed.`,
 	}
@@ -42,7 +43,7 @@ never changed.`,
 // authLogin holds the flags of "tenon auth login".
 type authLogin struct {
 	method, env, file string
-	noTest            bool
+	noTest, keyring   bool
 }
 
 func authLoginCommand(a *cli.App) *cobra.Command {
@@ -62,6 +63,7 @@ environment variable or from a file. A request at the end tests it.`,
 	flags.StringVar(&f.method, "method", "", "sign-in `method`: key, or one that tenon auth login PROVIDER lists")
 	flags.StringVar(&f.env, "env", "", "store the value of this environment `variable`")
 	flags.StringVar(&f.file, "file", "", "store the key in this `file`")
+	flags.BoolVar(&f.keyring, "keyring", false, "store the secret in the system's keyring instead of the file")
 	flags.BoolVar(&f.noTest, "no-test", false, "do not send a test request")
 	return cmd
 }
@@ -70,7 +72,9 @@ environment variable or from a file. A request at the end tests it.`,
 func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 	var id, path string
 	err := a.WithMachine(ctx, func(m *cli.Machine) (err error) {
-		path = m.Workspace.Credentials().Path()
+		if path = m.Workspace.Credentials().Path(); f.keyring {
+			path = "the system's keyring"
+		}
 		if id, err = chooseProvider(m, args); err != nil {
 			return err
 		}
@@ -78,7 +82,7 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 		switch {
 		case err != nil:
 		case method != nil:
-			err = m.Workspace.Login(ctx, method)
+			err = m.Workspace.Login(ctx, method, f.keyring)
 		default:
 			err = storeKey(ctx, m.Workspace, f, id)
 		}
@@ -198,7 +202,7 @@ func storeKey(ctx context.Context, w *cli.Workspace, f *authLogin, id string) er
 	if key == "" {
 		return cli.UsageError("enter the key, pipe it to stdin, or use --env or --file", "the key of %s is empty", id)
 	}
-	return w.Credentials().Put(ctx, credentials.ForProvider(id), &credentials.Credential{Type: credentials.TypeKey, Key: key})
+	return w.Credentials().Put(ctx, credentials.ForProvider(id), &credentials.Credential{Type: credentials.TypeKey, Key: key, Keyring: f.keyring})
 }
 
 // testProvider sends a request with the credentials.
@@ -246,6 +250,9 @@ func authListCommand(a *cli.App) *cobra.Command {
 			for _, id := range slices.Sorted(maps.Keys(stored)) {
 				c := stored[id]
 				one := listedCredential{Provider: id, Type: methodKey, Source: c.Source}
+				if c.Keyring {
+					one.Source = "keyring"
+				}
 				if c.Type == credentials.TypeOAuth {
 					one.Type = "sign-in"
 				}

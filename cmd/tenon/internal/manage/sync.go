@@ -148,7 +148,7 @@ func compareManifest(ctx context.Context, a *cli.App, dir string) (old, synced [
 func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, describeTime)
 	defer cancel()
-	if run.Type == sdk.RuntimeWASM {
+	if manifest.CarrierOf(sdk.Carrier(run.Type)).Module {
 		return describeModule(ctx, a, filepath.Join(dir, filepath.FromSlash(run.Module)))
 	}
 	command := run.Command

@@ -239,5 +239,5 @@ func (c *Screen) flush() {
 
 // ForStdout returns a screen that paints only what is printed to a terminal.
 func (c *Screen) ForStdout() *Screen {
-	return &Screen{Color: c.Color && c.Streams, Width: c.Width}
+	return &Screen{Color: c.Color && c.Streams, Rich: c.Rich && c.Streams, Width: c.Width}
 }

@@ -62,6 +62,14 @@ func Fit(line string, columns int) string { return ansi.Truncate(line, columns, 
 // Columns returns the width of text in columns.
 func Columns(text string) int { return ansi.StringWidth(text) }
 
+// Wrapped returns text about the work of the command as the screen shows it: on a terminal, long lines break at spaces.
+func (c *Screen) Wrapped(text string) string {
+	if !c.Rich {
+		return text
+	}
+	return Wrap(text, c.Width()-1)
+}
+
 // Wrap breaks lines that are longer than a number of columns at spaces. The following lines are indented by two columns more. Longer words stay
 // whole. The looks of the text continue on the next line.
 func Wrap(text string, columns int) string {

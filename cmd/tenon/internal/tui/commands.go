@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -48,7 +49,8 @@ func commands() []command {
 		{name: "editor", short: "write the prompt in your editor", leader: "e", run: func(m *model, _ string) tea.Cmd { return m.editExternally() }},
 		{name: "copy", short: "copy the last answer", leader: "y", run: func(m *model, _ string) tea.Cmd { return m.copyAnswer() }},
 		{name: "details", short: "show or hide details of tools and reasoning", keys: "ctrl+o", leader: "o", run: func(m *model, _ string) tea.Cmd { m.thread().unfold(!m.thread().open); return nil }},
-		{name: "mouse", short: "switch the mouse on or off; without it, the terminal selects text", leader: "k", run: func(m *model, _ string) tea.Cmd { m.mouse = !m.mouse; return nil }},
+		{name: "mouse", short: "switch the mouse on or off; without it, the terminal selects text", leader: "k", run: func(m *model, _ string) tea.Cmd { return m.toggleMouse() }},
+		{name: "connect", aliases: []string{"login"}, args: "[provider]", short: "store the key of a provider, or sign in to it", run: (*model).connect},
 		{name: "log", short: "show warnings of this process", run: func(m *model, _ string) tea.Cmd { return m.open(m.logScreen()) }},
 		{name: "exit", aliases: []string{"quit", "q"}, short: "exit", keys: "ctrl+d", leader: "q", run: func(*model, string) tea.Cmd { return tea.Quit }},
 	}
@@ -142,7 +144,7 @@ func (m *model) undo(message string, force bool) tea.Cmd {
 	if !m.needSession() {
 		return nil
 	}
-	session := m.root
+	session, prompts := m.root, m.prompts()
 	return m.do(func(ctx context.Context) (tea.Msg, error) {
 		r, err := m.host.Revert(ctx, host.RevertOptions{SessionID: session, MessageID: message, Force: force})
 		var conflict *host.ConflictError
@@ -152,7 +154,12 @@ func (m *model) undo(message string, force bool) tea.Cmd {
 		if err != nil {
 			return nil, err
 		}
-		return revertedMsg{session, r, "undone; ctrl+x r restores it until the next prompt"}, nil
+		i := slices.IndexFunc(prompts, func(p pickRow) bool { return p.id == r.MessageID })
+		prompt := ""
+		if i >= 0 {
+			prompt = prompts[i].label
+		}
+		return revertedMsg{session, r, "undone; ctrl+x r restores it until the next prompt", prompt}, nil
 	})
 }
 
@@ -170,7 +177,7 @@ func (m *model) redo(force bool) tea.Cmd {
 		if err != nil {
 			return nil, err
 		}
-		return revertedMsg{session, r, "restored"}, nil
+		return revertedMsg{session, r, "restored", ""}, nil
 	})
 }
 
@@ -179,15 +186,14 @@ type revertedMsg struct {
 	session string
 	done    *host.Reverted
 	what    string
+	prompt  string // that was undone
 }
 
 // reverted reads the session again, and gives the undone prompt back.
 func (m *model) reverted(msg revertedMsg) tea.Cmd {
 	m.say(fmt.Sprintf("%s and %s %s", view.Plural(msg.done.Messages, "message"), view.Plural(len(msg.done.Files), "file"), msg.what))
-	if t := m.threads[msg.session]; t != nil && strings.HasPrefix(msg.what, "undone") && m.input.Empty() {
-		if item, ok := t.byPart[msg.done.MessageID]; ok {
-			m.input.Set(promptOf(item))
-		}
+	if m.input.Empty() {
+		m.input.Set(msg.prompt)
 	}
 	return m.load(msg.session)
 }
@@ -235,6 +241,40 @@ func (m *model) rename(title string) tea.Cmd {
 	return m.do(func(ctx context.Context) (tea.Msg, error) {
 		return toastMsg{text: "renamed"}, m.host.SetTitle(ctx, session, title)
 	})
+}
+
+// toggleMouse switches the mouse. Without it, the terminal selects and scrolls itself.
+func (m *model) toggleMouse() tea.Cmd {
+	m.mouse = !m.mouse
+	m.say("mouse " + map[bool]string{true: "on: the wheel scrolls, a click shows details", false: "off: the terminal selects text"}[m.mouse])
+	return m.keepSettings()
+}
+
+// connect runs tenon auth login on the terminal, and loads the providers again.
+func (m *model) connect(provider string) tea.Cmd {
+	if provider == "" {
+		return m.open(&line{title: "Provider, such as anthropic, openai or openrouter", done: (*model).connect})
+	}
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		return tea.ExecProcess(exec.CommandContext(ctx, self, "auth", "login", provider), func(err error) tea.Msg {
+			if err != nil {
+				return problemMsg{fmt.Errorf("tenon auth login %s: %w", provider, err)}
+			}
+			return connectedMsg{provider}
+		})(), nil
+	})
+}
+
+// connectedMsg names a provider that the user signed in to.
+type connectedMsg struct{ provider string }
+
+func (m *model) connected(msg connectedMsg) tea.Cmd {
+	m.say("connected to " + oneLine(msg.provider) + "; /model lists its models")
+	return tea.Sequence(m.do(func(ctx context.Context) (tea.Msg, error) { return nil, m.host.Reload(ctx) }), tea.Batch(m.loadInventory(), m.loadFallback()))
 }
 
 func (m *model) copyAnswer() tea.Cmd {

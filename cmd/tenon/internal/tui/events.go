@@ -123,7 +123,7 @@ func (m *model) turnEnded(t *thread) tea.Cmd {
 		return nil
 	}
 	if t.spent.Sum() > 0 && t.last != nil {
-		t.notice(m, faintLook, stepsLine(oneLine(t.last.Agent), oneLine(t.last.ModelID), took, t.spent, t.cost))
+		t.add("", turnItem(&m.look, oneLine(t.last.Agent), oneLine(t.last.ModelID), took, t.spent, t.cost))
 	}
 	cmds := []tea.Cmd{m.loadWaiting(), m.loadBranch(), m.loadFiles()}
 	if m.blurred || took >= longTurn {

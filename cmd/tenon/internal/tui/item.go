@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/markdown"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -212,14 +214,20 @@ func faintLook(t *theme) string { return t.faint }
 func warnLook(t *theme) string  { return t.warn }
 func failLook(t *theme) string  { return t.fail }
 
-// stepsLine describes a finished turn.
-func stepsLine(agent, model string, took time.Duration, tokens sdk.Tokens, cost sdk.USD) string {
-	words := []string{agent, model, view.Duration(took.Round(100 * time.Millisecond))}
+// turnItem describes a finished turn in one line. What does not fit is left out from the right.
+func turnItem(k *look, agent, model string, took time.Duration, tokens sdk.Tokens, cost sdk.USD) *item {
+	words := []string{agent, model, view.Duration(took.Round(10 * time.Millisecond))}
 	if tokens.Sum() > 0 {
 		words = append(words, fmt.Sprintf("%s in, %s out", view.Count(tokens.Input+tokens.Cache.Read+tokens.Cache.Write), view.Count(tokens.Output+tokens.Reasoning)))
 	}
 	if cost > 0 {
 		words = append(words, view.Money(cost))
 	}
-	return strings.Join(words, " · ")
+	return &item{look: k, draw: func(width int) []string {
+		shown := len(words)
+		for shown > 1 && ansi.StringWidth(strings.Join(words[:shown], " · ")) > width-2*len(margin) {
+			shown--
+		}
+		return []string{"", margin + paint(k.theme.faint, fit(strings.Join(words[:shown], " · "), width-2*len(margin)))}
+	}}
 }

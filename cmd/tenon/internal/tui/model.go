@@ -120,10 +120,10 @@ type (
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
 		ctx: ctx, host: h, o: o, now: time.Now, changed: func() {}, threads: map[string]*thread{}, blank: newThread(&sdk.Session{}), marked: -1,
-		mouse: !o.noMouse, dark: true, history: history{past: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
+		mouse: !o.settings.NoMouse, dark: true, history: history{past: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
 	}
 	m.look = look{directory: o.directory}
-	m.setTheme(o.theme)
+	m.setTheme(o.settings.Theme)
 	m.threads[""] = m.blank
 	return m
 }
@@ -170,7 +170,7 @@ func (m *model) Init() tea.Cmd {
 		cmds = append(cmds, m.loadFallback())
 	}
 	if m.o.prompt != "" {
-		cmds = append(cmds, m.submit(m.o.prompt, nil))
+		cmds = append(cmds, m.history.add(m.o.prompt), m.submit(m.o.prompt, nil))
 	}
 	return tea.Batch(cmds...)
 }
@@ -250,6 +250,8 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		}
 	case sessionsMsg, renamedMsg, deletedMsg:
 		return m.sessionChanged(msg)
+	case connectedMsg:
+		return m.connected(msg)
 	case revertedMsg:
 		return m.reverted(msg)
 	case forkedMsg:

@@ -141,7 +141,7 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 func (m *model) chooseTheme(args string) tea.Cmd {
 	p := &picker{title: "Theme", choose: func(m *model, r pickRow) tea.Cmd {
 		m.setTheme(r.id)
-		return m.keepTheme(r.id)
+		return m.keepSettings()
 	}}
 	for _, t := range themes(m.dark) {
 		p.rows = append(p.rows, pickRow{id: t.name, label: t.name, current: t.name == m.look.theme.name})
@@ -156,8 +156,10 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 	return m.open(p)
 }
 
-func (m *model) keepTheme(name string) tea.Cmd {
-	return m.do(func(context.Context) (tea.Msg, error) { return nil, m.o.keepTheme(name) })
+// keepSettings stores what the user chose on the screen.
+func (m *model) keepSettings() tea.Cmd {
+	chosen := settings{Theme: m.look.theme.name, NoMouse: !m.mouse}
+	return m.do(func(context.Context) (tea.Msg, error) { return nil, m.o.keep(chosen) })
 }
 
 // openSessions lists the sessions of the project.
@@ -272,16 +274,26 @@ func (m *model) openTimeline() tea.Cmd {
 			"ctrl+f": func(m *model, _ *picker, r pickRow) (bool, tea.Cmd) { return true, m.fork(r.id) },
 		},
 	}
-	t := m.main()
-	for _, item := range t.list.Items {
-		if base := baseOf(item); base != nil && t.roles[base.id] == sdk.RoleUser {
-			p.rows = append(p.rows, pickRow{id: base.id, label: view.Clip(oneLine(promptOf(item)), 200)})
-		}
+	p.rows = m.prompts()
+	for i := range p.rows {
+		p.rows[i].label = view.Clip(oneLine(p.rows[i].label), 200)
 	}
 	if n := len(p.rows); n > 0 {
 		p.rows[n-1].current = true
 	}
 	return m.open(p)
+}
+
+// prompts returns the prompts of the session, each with its text as the label.
+func (m *model) prompts() []pickRow {
+	var out []pickRow
+	t := m.main()
+	for _, item := range t.list.Items {
+		if base := baseOf(item); base != nil && t.roles[base.id] == sdk.RoleUser {
+			out = append(out, pickRow{id: base.id, label: promptOf(item)})
+		}
+	}
+	return out
 }
 
 // promptOf returns the text that the user typed.

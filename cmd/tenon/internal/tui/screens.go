@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -201,23 +202,23 @@ func (m *model) openDiff() tea.Cmd {
 	}
 	session := m.root
 	return m.do(func(ctx context.Context) (tea.Msg, error) {
-		diff, files, err := changes(ctx, m, session)
+		diff, list, err := changes(ctx, m, session)
 		if err != nil {
 			return nil, err
 		}
-		if files == 0 {
+		if len(list) == 0 {
 			return toastMsg{text: "the session changed no files"}, nil
 		}
-		return openMsg{&pager{title: "Changes in " + view.Plural(files, "file"), diff: diff}}, nil
+		return openMsg{&pager{title: "Changes in " + view.Plural(len(list), "file"), diff: diff}}, nil
 	})
 }
 
-// changes returns the file changes of a session as a unified diff.
-func changes(ctx context.Context, m *model, session string) (diff string, files int, err error) {
-	list, err := m.host.SessionChanges(ctx, session, "")
+// changes returns the file changes of a session, also as a unified diff.
+func changes(ctx context.Context, m *model, session string) (diff string, list []host.FileChange, err error) {
+	list, err = m.host.SessionChanges(ctx, session, "")
 	var b strings.Builder
 	for i := range list {
 		b.WriteString(sessions.Unified(&list[i]))
 	}
-	return b.String(), len(list), err
+	return b.String(), list, err
 }

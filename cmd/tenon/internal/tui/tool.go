@@ -16,6 +16,8 @@ const (
 	foldedHead, foldedTail, liveTail = 2, 4, 6
 	// longArguments is the size in bytes from which a card counts arguments that still arrive.
 	longArguments = 1 << 10
+	// longCall is the duration in milliseconds from which it is shown.
+	longCall = 1000
 	// foldedDiff is the number of lines of a diff that a folded card shows.
 	foldedDiff = 12
 	// maxOpenLines bounds an unfolded card. The rest is in the full-screen view.
@@ -84,7 +86,7 @@ func (t *toolItem) head(width int) string {
 		mark = paint(k.warn, "!")
 		notes = append(notes, paint(k.fail, fmt.Sprintf("exit %d", code)))
 	}
-	if !s.Open() && s.Time.End-s.Time.Start >= 100 {
+	if !s.Open() && s.Time.End-s.Time.Start >= longCall {
 		notes = append(notes, paint(k.faint, view.Duration(time.Duration(s.Time.End-s.Time.Start)*time.Millisecond)))
 	}
 	right := strings.Join(notes, " ")

@@ -23,7 +23,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
-	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/markdown"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -35,16 +34,14 @@ type options struct {
 	temporary                     string // directory for files that live as long as the program
 	editor                        string // command line of the user's editor; empty: none is set
 	session, prompt, title        string
-	agent, model, effort, theme   string
-	noMouse                       bool
+	agent, model, effort          string
+	settings                      settings
 	past                          Past
 	explain                       func(error) string // with its remedy
-	keepTheme                     func(name string) error
+	keep                          func(settings) error
 }
 
 const (
-	// themeFile is the name of the file in the data directory that holds the chosen theme.
-	themeFile = "theme"
 	// maxFarewell is the number of lines of the last answer that are left on the terminal.
 	maxFarewell = 200
 	// frame is the shortest time between two deliveries of events: the screen is drawn at most as often.
@@ -151,13 +148,16 @@ func (s *session) options(ctx context.Context, temporary string) (options, error
 	if err != nil {
 		s.a.Log.Warn("the prompt history cannot be read", "err", err)
 	}
-	theme := filepath.Join(w.Project.DataDir, themeFile)
-	name, _ := os.ReadFile(theme) // without it, the first theme is used
+	file := filepath.Join(w.Project.DataDir, settingsFile)
+	chosen, err := readSettings(file)
+	if err != nil {
+		s.a.Log.Warn("the settings of the terminal UI cannot be read", "err", err)
+	}
 	o := options{
 		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
 		temporary: temporary, editor: env.Lookup("VISUAL"), prompt: s.in.Text, title: s.f.Title,
-		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, theme: strings.TrimSpace(string(name)), past: past,
-		keepTheme: func(name string) error { return atomicfile.Write(theme, []byte(name+"\n"), atomicfile.Options{}) },
+		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: past,
+		keep: func(chosen settings) error { return chosen.write(file) },
 		explain: func(err error) string {
 			f := cli.InChat().Remedy(err)
 			text := s.a.Mask.Clean(f.Err.Error())
@@ -247,12 +247,8 @@ func (m *model) farewell(ctx context.Context, a *cli.App) string {
 		return ""
 	}
 	var b strings.Builder
-	style := markdown.Style{}
-	if a.Screen.Color {
-		style = markdown.Basic()
-	}
 	if answer := strings.TrimSpace(m.main().answer()); answer != "" {
-		lines := markdown.Render(answer, a.Screen.Width(), style)
+		lines := markdown.Render(answer, a.Screen.Width(), a.Screen.Style())
 		if over := len(lines) - maxFarewell; over > 0 {
 			fmt.Fprintln(&b, a.Screen.Paint(terminal.Dim, fmt.Sprintf("… %s; tenon session show prints all", view.Plural(over, "line"))))
 			lines = lines[over:]
@@ -262,10 +258,9 @@ func (m *model) farewell(ctx context.Context, a *cli.App) string {
 		}
 		b.WriteByte('\n')
 	}
-	if diff, files, err := changes(ctx, m, m.root); err == nil && files > 0 {
+	if diff, list, err := changes(ctx, m, m.root); err == nil && len(list) > 0 { // without undo, the changes are not known
 		added, removed := view.CountLines(diff)
-		fmt.Fprintf(&b, "%s changed, +%d -%d\n", view.Plural(files, "file"), added, removed)
-		list, _ := m.host.SessionChanges(ctx, m.root, "")
+		fmt.Fprintf(&b, "%s changed, +%d -%d\n", view.Plural(len(list), "file"), added, removed)
 		for i := range list {
 			fmt.Fprintf(&b, "  %s  %s\n", list[i].Status, terminal.OneLine(list[i].Path))
 		}

@@ -86,14 +86,7 @@ func (a *asker) drop(id string) {
 }
 
 // line writes a line that breaks at spaces.
-func (a *asker) line(text string) { a.s.Line(a.wrap(text)) }
-
-func (a *asker) wrap(text string) string {
-	if !a.s.Rich {
-		return text
-	}
-	return terminal.Wrap(text, a.s.Width()-1)
-}
+func (a *asker) line(text string) { a.s.Line(a.s.Wrapped(text)) }
 
 // withdraw removes all questions.
 func (a *asker) withdraw() {
@@ -183,7 +176,12 @@ func (q *askPermission) prompt(a *asker) {
 	if asked := view.Asks(q.request, a.directory); asked.Always != "" {
 		options = append(options, "[s] this session", "[a] always in this project: "+strings.ReplaceAll(asked.Always, "\n", " "))
 	}
-	a.s.Ask(a.wrap("  " + strings.Join(append(options, "[n] no", "[m] no, and say why"), "  ") + ": "))
+	options = append(options, "[n] no", "[m] no, and say why")
+	text := "  " + strings.Join(options, "  ") + ": "
+	if a.s.Rich && terminal.Columns(text) >= a.s.Width() {
+		text = "  " + strings.Join(options, "\n  ") + ": "
+	}
+	a.s.Ask(text)
 }
 
 func clipLines(lines []string) []string {

@@ -62,7 +62,7 @@ func TestAskerShows(t *testing.T) {
 		"a plugin":   {bash(sdk.Object{"plugin": "x\x1b"}), "? Allow bash to run this command?\n  requested by the plugin x\\u{1b}\n" + command + options},
 		"a guard":    {bash(sdk.Object{"guarded": ".git"}), "? Allow bash to run this command?\n  always asks: programs run .git, or it controls agents\n" + command + options},
 		"confined":   {bash(sdk.Object{"sandbox": "NOT confined: x\x1b"}), "? Allow bash to run this command?\n  NOT confined: x\\u{1b}\n" + command + options},
-		"a template": {bash(sdk.Object{"template": "/do (/p/do.md\u202e)"}), "? Allow bash to run this command?\n  requested by the template of /do (/p/do.md\\u{202e}), not by the model\n" + command + options},
+		"a template": {bash(sdk.Object{"template": "/do (/p/do.md\u202e)"}), "? Allow bash to run this command?\n  requested by /do (/p/do.md\\u{202e}), not by the model\n" + command + options},
 		"sampling": {
 			sdk.PermissionRequest{Permission: "sampling", Patterns: []string{"mcp.s"}, Metadata: sdk.Object{"plugin": "mcp.s", "model": "p/m", "prompt": "user: hi\x1b\nuser: you"}},
 			"? Allow the plugin mcp.s to ask p/m?\n  requested by the plugin mcp.s\n    user: hi\\u{1b}\n    user: you\n" + once,
@@ -77,7 +77,7 @@ func TestAskerShows(t *testing.T) {
 		},
 		"a server": {
 			sdk.PermissionRequest{Permission: "s_echo", Patterns: []string{"*"}, Metadata: sdk.Object{"tool": "s_echo", "server": "s"}, Args: []byte(`{"text": "hi\u202e"}`)},
-			"? Allow s_echo of the MCP server s to run?\n    {\"text\": \"hi\\u202e\"}\n" + once,
+			"? Allow s_echo of the MCP server s to run?\n    text: hi\\u{202e}\n" + once,
 		},
 		"a loop": {
 			sdk.PermissionRequest{Permission: "doom_loop", Patterns: []string{"grep"}, Metadata: sdk.Object{"tool": "grep"}},

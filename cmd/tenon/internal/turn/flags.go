@@ -177,7 +177,7 @@ func chooseModel(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptI
 	}
 	in.Model = model
 	if screen := m.Workspace.App.Screen; !f.Quiet {
-		screen.Line(screen.Paint(terminal.Dim, fmt.Sprintf("using %s: %s", terminal.Visible(model), terminal.Visible(reason))))
+		screen.Line(screen.Paint(terminal.Dim, screen.Wrapped(fmt.Sprintf("using %s: %s", terminal.Visible(model), terminal.Visible(reason)))))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -16,7 +17,7 @@ type Asked struct {
 	Question string   // one sentence: tool, server and target
 	Notes    []string // one line each: who asks, why it always asks, whether the command is confined
 	Diff     string   // the change to a file
-	Body     string   // without a diff: the whole command, the prompt of a plugin, or the arguments
+	Body     string   // without a diff: the whole command, the prompt of a plugin, or the arguments, one a line
 	Always   string   // the rule that "always" stores; empty if that is not offered
 }
 
@@ -36,10 +37,10 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 		note("requested by the agent %s", r.Agent)
 	}
 	note("requested by the plugin %s", of("plugin"))
-	note("requested by the template of %s, not by the model", of("template"))
+	note("requested by %s, not by the model", of("template"))
 	note("always asks: programs run %s, or it controls agents", of("guarded"))
-	note("shown in full, because it contains %s", r.Verbatim)
 	note("%s", of("sandbox"))
+	note("shown in full, because it contains %s", r.Verbatim)
 	if a.Diff == "" {
 		a.Body = terminal.Visible(body(r, of))
 	}
@@ -101,8 +102,15 @@ func body(r *sdk.PermissionRequest, of func(string) string) string {
 		return strings.Join(r.Patterns, "\n")
 	case of("prompt") != "":
 		return of("prompt")
-	case len(args) > 0 && (len(r.Patterns) != 1 || r.Patterns[0] == "*"):
-		return string(r.Args)
+	case len(r.Patterns) == 1 && r.Patterns[0] != "*":
+		return "" // the question names it
 	}
-	return ""
+	var lines []string
+	for key, raw := range args {
+		value := string(raw)
+		_ = json.Unmarshal(raw, &value) // only texts are shown decoded
+		lines = append(lines, terminal.OneLine(key)+": "+strings.ReplaceAll(value, "\n", "\n  "))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
 }

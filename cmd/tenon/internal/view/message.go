@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/markdown"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -20,7 +21,7 @@ func TypedText(parts sdk.Parts) string {
 	return strings.Join(out, "\n")
 }
 
-// ShowMessage writes a stored message. Paths below directory are shown relative to it.
+// ShowMessage writes a stored message. Paths below directory are shown relative to it. On a terminal, answers are rendered from Markdown.
 func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string) {
 	var head string
 	switch info := m.Info.(type) {
@@ -36,7 +37,11 @@ func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts
 	}
 	fmt.Fprintf(b, "\n%s\n", c.Paint(terminal.Cyan, head))
 	for _, p := range m.Parts {
-		if text := showPart(c, p, directory); text != "" {
+		text := showPart(c, p, directory)
+		if answer, ok := p.(*sdk.TextPart); ok && c.Rich && m.Info.Role() == sdk.RoleAssistant && !answer.Synthetic && !answer.Ignored {
+			text = strings.Join(markdown.Render(answer.Text, c.Width()-1, c.Style()), "\n")
+		}
+		if text != "" {
 			b.WriteString(text + "\n")
 		}
 	}

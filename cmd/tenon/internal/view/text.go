@@ -2,7 +2,6 @@ package view
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
-	"github.com/tenonhq/tenon/internal/markdown"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -42,27 +40,6 @@ type Text struct {
 	retry    *sdk.SessionStatus
 	asked    time.Time // when the pending model request was sent; zero if none is pending
 	refused  int       // calls refused because there is no user to ask
-}
-
-// streamed is a text part that is being streamed.
-type streamed struct {
-	id      string
-	written interface { // a hash of the text so far, because the text may be long
-		io.Writer
-		Sum(b []byte) []byte
-	}
-	blocks *markdown.Stream // nil: it is shown as it is
-}
-
-func newStreamed(id string) *streamed { return &streamed{id: id, written: sha256.New()} }
-
-func (s *streamed) write(text string) { _, _ = io.WriteString(s.written, text) } // a hash never fails
-
-// is reports whether the streamed text equals text.
-func (s *streamed) is(text string) bool {
-	whole := newStreamed(s.id)
-	whole.write(text)
-	return bytes.Equal(whole.written.Sum(nil), s.written.Sum(nil))
 }
 
 // thought is reasoning that is being streamed. Only its end is shown and kept.
@@ -130,12 +107,12 @@ func (v *Text) Event(e *sdk.Event) {
 	}
 }
 
-// template shows a shell command in the template of a command before permission for it is requested.
+// template shows a shell command in the template of a command before permission for it is requested; not one that the user typed.
 func (v *Text) template(p sdk.Object) {
 	from, _ := p["template"].(string)
 	input, _ := p["input"].(json.RawMessage)
 	var args struct{ Command string }
-	if from == "" || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
+	if !strings.HasPrefix(from, "/") || p["status"] != sdk.ToolPending || json.Unmarshal(input, &args) != nil {
 		return
 	}
 	v.line(v.s.Paint(terminal.Dim, terminal.Visible(from)+" runs "+terminal.OneLine(args.Command)))
@@ -205,67 +182,6 @@ func (v *Text) heard() {
 
 // waits reports whether the wait for the model is long enough to be shown.
 func (v *Text) waits(now time.Time) bool { return !v.asked.IsZero() && now.Sub(v.asked) >= silence }
-
-// textPart starts or ends a block of the answer.
-func (v *Text) textPart(p *sdk.TextPart) {
-	closed := p.Time != nil && p.Time.End != 0
-	if v.text == nil || v.text.id != p.ID {
-		if closed && p.Ignored || v.finished[p.ID] {
-			return
-		}
-		v.begin(p.ID)
-		v.write(p.Text)
-	}
-	if !closed {
-		return
-	}
-	same := v.text.is(p.Text)
-	v.endText()
-	v.finished[p.ID] = true
-	if !p.Ignored && !same {
-		v.line(v.s.Paint(terminal.Dim, "a plugin changed this text; it now reads:"))
-		v.begin(p.ID)
-		v.write(p.Text)
-		v.endText()
-	}
-	if !v.rich && !strings.HasSuffix(p.Text, "\n") {
-		v.s.Stream("\n")
-	}
-}
-
-// begin begins a block of the answer.
-func (v *Text) begin(id string) {
-	v.endText()
-	v.text = newStreamed(id)
-	if v.rich {
-		v.text.blocks = markdown.NewStream(v.columns(), v.s.Style())
-		v.s.Flow([]string{}, nil)
-	}
-}
-
-// columns is the width of text: the last column stays free, because some terminals break lines there.
-func (v *Text) columns() int { return v.s.Width() - 1 }
-
-// write shows a piece of the current block of the answer.
-func (v *Text) write(text string) {
-	v.text.write(text)
-	if !v.rich {
-		v.s.Stream(terminal.Prose(text))
-		return
-	}
-	v.text.blocks.Resize(v.columns())
-	v.text.blocks.Write(text)
-	v.s.Flow(v.text.blocks.Take(), v.live())
-}
-
-// endText ends the current block of the answer, if there is one.
-func (v *Text) endText() {
-	if v.text != nil && v.rich {
-		v.text.blocks.Close()
-		v.s.Flow(v.text.blocks.Take(), v.live())
-	}
-	v.text = nil
-}
 
 // reasoningPart shows the beginning of finished reasoning.
 func (v *Text) reasoningPart(p *sdk.ReasoningPart) {
@@ -368,61 +284,6 @@ func TodoLine(s *terminal.Screen, list []sdk.Todo) string {
 	return fmt.Sprintf("tasks %d/%d: %s", done, len(list), strings.Join(items, "  "))
 }
 
-// Tick redraws the live lines.
-func (v *Text) Tick(now time.Time) {
-	if v.thinking != nil || len(v.order) > 0 || v.retry != nil || v.waits(now) {
-		v.draw()
-	}
-}
-
-// draw shows running work in the live lines.
-func (v *Text) draw() {
-	if v.s.Live && !v.quiet {
-		v.s.BottomLines(v.live())
-	}
-}
-
-// live returns the live lines: the end of the block that is being written, and running work.
-func (v *Text) live() []string {
-	if !v.s.Live {
-		return nil
-	}
-	var work []string
-	if !v.quiet {
-		work = v.work(v.now())
-	}
-	if v.text == nil || v.text.blocks == nil {
-		return work
-	}
-	open := v.text.blocks.Open()
-	room := max(terminal.MaxLive-len(work), 0)
-	return append(slices.Clone(open[max(len(open)-room, 0):]), work...)
-}
-
-// work returns the lines of running work.
-func (v *Text) work(now time.Time) []string {
-	var lines []string
-	if v.thinking != nil {
-		tail := terminal.OneLine(v.thinking.tail)
-		if r := []rune(tail); len(r) > reasoningLength {
-			tail = "…" + string(r[len(r)-reasoningLength:])
-		}
-		lines = append(lines, v.s.Paint(terminal.Dim, "thinking "+tail))
-	}
-	for _, id := range v.order {
-		c := v.calls[id]
-		lines = append(lines, runningLine(v.s, c.part, c.received, v.turn.Directory, v.f.depth(c.part.SessionID), now))
-	}
-	if v.waits(now) {
-		lines = append(lines, v.s.Paint(terminal.Dim, "waiting for the model · "+Duration(roughly(now.Sub(v.asked)))))
-	}
-	if v.retry != nil {
-		wait := max(time.UnixMilli(v.retry.Next).Sub(now), 0)
-		lines = append(lines, v.s.Paint(terminal.Dim, "next attempt in "+Duration(roughly(wait))))
-	}
-	return lines
-}
-
 // Finish writes the answer if it was not streamed, and the figures of the turn.
 func (v *Text) Finish(o *Outcome) error {
 	v.endText()
@@ -430,7 +291,7 @@ func (v *Text) Finish(o *Outcome) error {
 	if err := v.writeAnswer(o); err != nil {
 		return err
 	}
-	if v.quiet || o.Message == nil {
+	if v.quiet || o.Message == nil || o.Message.Info.Role() == sdk.RoleUser { // without an answer
 		return v.s.Failed()
 	}
 	if v.refused > 0 {

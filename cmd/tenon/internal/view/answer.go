@@ -1,0 +1,94 @@
+package view
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"io"
+	"strings"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/markdown"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// streamed is a text part that is being streamed.
+type streamed struct {
+	id      string
+	written interface { // a hash of the text so far, because the text may be long
+		io.Writer
+		Sum(b []byte) []byte
+	}
+	blocks *markdown.Stream // nil: it is shown as it is
+}
+
+func newStreamed(id string) *streamed { return &streamed{id: id, written: sha256.New()} }
+
+func (s *streamed) write(text string) { _, _ = io.WriteString(s.written, text) } // a hash never fails
+
+// is reports whether the streamed text equals text.
+func (s *streamed) is(text string) bool {
+	whole := newStreamed(s.id)
+	whole.write(text)
+	return bytes.Equal(whole.written.Sum(nil), s.written.Sum(nil))
+}
+
+// textPart starts or ends a block of the answer.
+func (v *Text) textPart(p *sdk.TextPart) {
+	closed := p.Time != nil && p.Time.End != 0
+	if v.text == nil || v.text.id != p.ID {
+		if closed && p.Ignored || v.finished[p.ID] {
+			return
+		}
+		v.begin(p.ID)
+		v.write(p.Text)
+	}
+	if !closed {
+		return
+	}
+	same := v.text.is(p.Text)
+	v.endText()
+	v.finished[p.ID] = true
+	if !p.Ignored && !same {
+		v.line(v.s.Paint(terminal.Dim, "a plugin changed this text; it now reads:"))
+		v.begin(p.ID)
+		v.write(p.Text)
+		v.endText()
+	}
+	if !v.rich && !strings.HasSuffix(p.Text, "\n") {
+		v.s.Stream("\n")
+	}
+}
+
+// begin begins a block of the answer.
+func (v *Text) begin(id string) {
+	v.endText()
+	v.text = newStreamed(id)
+	if v.rich {
+		v.text.blocks = markdown.NewStream(v.columns(), v.s.Style())
+		v.s.Flow([]string{}, nil)
+	}
+}
+
+// columns is the width of text: the last column stays free, because some terminals break lines there.
+func (v *Text) columns() int { return v.s.Width() - 1 }
+
+// write shows a piece of the current block of the answer.
+func (v *Text) write(text string) {
+	v.text.write(text)
+	if !v.rich {
+		v.s.Stream(terminal.Prose(text))
+		return
+	}
+	v.text.blocks.Resize(v.columns())
+	v.text.blocks.Write(text)
+	v.s.Flow(v.text.blocks.Take(), v.live())
+}
+
+// endText ends the current block of the answer, if there is one.
+func (v *Text) endText() {
+	if v.text != nil && v.rich {
+		v.text.blocks.Close()
+		v.s.Flow(v.text.blocks.Take(), v.live())
+	}
+	v.text = nil
+}

@@ -1,0 +1,63 @@
+package view
+
+import (
+	"slices"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+)
+
+// Tick redraws the live lines.
+func (v *Text) Tick(now time.Time) {
+	if v.thinking != nil || len(v.order) > 0 || v.retry != nil || v.waits(now) {
+		v.draw()
+	}
+}
+
+// draw shows running work in the live lines.
+func (v *Text) draw() {
+	if v.s.Live && !v.quiet {
+		v.s.BottomLines(v.live())
+	}
+}
+
+// live returns the live lines: the end of the block that is being written, and running work.
+func (v *Text) live() []string {
+	if !v.s.Live {
+		return nil
+	}
+	var work []string
+	if !v.quiet {
+		work = v.work(v.now())
+	}
+	if v.text == nil || v.text.blocks == nil {
+		return work
+	}
+	open := v.text.blocks.Open()
+	room := max(terminal.MaxLive-len(work), 0)
+	return append(slices.Clone(open[max(len(open)-room, 0):]), work...)
+}
+
+// work returns the lines of running work.
+func (v *Text) work(now time.Time) []string {
+	var lines []string
+	if v.thinking != nil {
+		tail := terminal.OneLine(v.thinking.tail)
+		if r := []rune(tail); len(r) > reasoningLength {
+			tail = "…" + string(r[len(r)-reasoningLength:])
+		}
+		lines = append(lines, v.s.Paint(terminal.Dim, "thinking "+tail))
+	}
+	for _, id := range v.order {
+		c := v.calls[id]
+		lines = append(lines, runningLine(v.s, c.part, c.received, v.turn.Directory, v.f.depth(c.part.SessionID), now))
+	}
+	if v.waits(now) {
+		lines = append(lines, v.s.Paint(terminal.Dim, "waiting for the model · "+Duration(roughly(now.Sub(v.asked)))))
+	}
+	if v.retry != nil {
+		wait := max(time.UnixMilli(v.retry.Next).Sub(now), 0)
+		lines = append(lines, v.s.Paint(terminal.Dim, "next attempt in "+Duration(roughly(wait))))
+	}
+	return lines
+}

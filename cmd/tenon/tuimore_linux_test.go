@@ -1,0 +1,187 @@
+package main_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/internal/fakellm"
+)
+
+// The prompt can be written in an editor.
+func TestTUIEditor(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text("Seen."))
+	p := newProcess(t, s.URL())
+	script := filepath.Join(t.TempDir(), "editor")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nprintf ' and more\\nlines' >> \"$1\"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.env = append(p.env, "EDITOR="+script)
+	x := p.onScreen(t, 80, 24, "--title", "x")
+	x.shows("Ask anything")
+	x.enter("begin\x18e")
+	x.shows("begin and more")
+	x.enter("\r")
+	x.shows("Seen.")
+	x.leave()
+	if raw := string(s.Turns()[0].Raw); !strings.Contains(raw, `begin and more\nlines`) {
+		t.Errorf("the model got %s", raw)
+	}
+}
+
+// The end of a turn is announced when the terminal has lost the focus.
+func TestTUINotification(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text("Done."))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 80, 24, "--title", "Deploy")
+	x.shows("Ask anything")
+	x.enter("\x1b[O") // focus lost
+	x.enter("go\r")
+	x.idle()
+	x.until("a notification", func(string) bool {
+		x.terminal.mu.Lock()
+		defer x.terminal.mu.Unlock()
+		return strings.Contains(x.text.String(), "\x1b]9;tenon: Deploy is done after")
+	})
+	x.leave()
+}
+
+// A click and ctrl+o show the output of a tool; alt+up marks a card.
+func TestTUIDetails(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Call("bash", `{"command": "seq 1 30", "description": "count"}`), fakellm.Text("Counted."))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 80, 50, "--title", "x", "--auto")
+	x.shows("Ask anything")
+	x.enter("go\r")
+	x.shows("Counted.")
+	screen := x.idle()
+	if !strings.Contains(screen, "… 24 more lines") || strings.Contains(screen, "│ 15") {
+		t.Errorf("the card is not folded:\n%s", screen)
+	}
+	row := 1 + strings.Count(screen[:strings.Index(screen, "✓ bash")], "\n")
+	click := fmt.Sprintf("\x1b[<0;5;%dM\x1b[<0;5;%dm", row, row)
+	x.enter(click)
+	x.shows("│ 15")
+	x.enter(click)
+	x.hides("│ 15")
+	x.enter("\x0f") // ctrl+o
+	x.shows("│ 15")
+	x.enter("\x0f")
+	x.hides("│ 15")
+	x.enter("\x1b[1;3A") // alt+up
+	x.shows("▌ ✓ bash")
+	x.enter("\r")
+	x.shows("│ 15")
+	x.leave()
+}
+
+// The whole diff of a permission, in one column and in two, and the changes of the session.
+func TestTUIDiffs(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Call("read", `{"filePath": "a.txt"}`), fakellm.Call("edit", `{"filePath": "a.txt", "oldString": "two", "newString": "2"}`), fakellm.Text("Done."))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 80, 24, "--title", "x")
+	if err := os.WriteFile(filepath.Join(p.work, "a.txt"), []byte("one\ntwo\nthree\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.shows("Ask anything")
+	x.enter("go\r")
+	x.shows("to change a.txt?")
+	x.enter("\x06") // ctrl+f
+	x.shows("v one or two columns")
+	x.enter("v")
+	if screen := x.shows("-two "); !regexp.MustCompile(`-two +│ \+2\n`).MatchString(screen) {
+		t.Errorf("no two columns:\n%s", screen)
+	}
+	x.enter("q")
+	x.shows("Yes, once")
+	x.enter("y")
+	x.shows("Done.")
+	x.idle()
+	x.enter("\x18d")
+	x.shows("Changes in 1 file")
+	x.shows("+2")
+	x.enter("q")
+	x.hides("Changes in 1 file")
+	x.leave()
+}
+
+// The ledger shows what hooks did in each step.
+func TestTUILedger(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Call("bash", `{"command": "true", "description": "nothing"}`), fakellm.Text("Done."))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 80, 24)
+	x.shows("Ask anything")
+	x.enter("\x04")
+	if code := x.code(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	config := filepath.Join(filepath.Dir(p.work), ".config", "tenon", "tenon.json")
+	if err := os.MkdirAll(filepath.Dir(config), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(config, []byte(`{"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x = p.onScreen(t, 80, 24, "--title", "x", "--auto")
+	x.shows("Ask anything")
+	x.enter("go\r")
+	x.shows("Done.")
+	x.idle()
+	x.enter("\x18h")
+	x.shows("Changes by plugins")
+	x.shows("tool.execute.before")
+	x.enter("q")
+	x.hides("Changes by plugins")
+	x.leave()
+}
+
+// On a terminal with 16 colors, a theme of 24-bit colors uses those 16.
+func TestTUISixteenColors(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text(markdownAnswer))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 80, 24, "--title", "x")
+	x.shows("Ask anything")
+	x.enter("/theme dark\r")
+	x.enter("go\r")
+	x.shows("Plan")
+	x.idle()
+	x.leave()
+	all := x.text.String()
+	if bad := regexp.MustCompile(`\x1b\[[0-9;]*[34]8;[25];[0-9;]*m`).FindString(all); bad != "" {
+		t.Errorf("the terminal has 16 colors, but got %q", bad)
+	}
+	if !regexp.MustCompile(`\x1b\[[0-9;]*(?:3|9)[0-7]m`).MatchString(all) {
+		t.Error("no color was set")
+	}
+}
+
+// -c continues the latest session, and shows it.
+func TestTUIContinues(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text("First **answer**."), fakellm.Text("Second answer."))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 80, 24, "--title", "x", "first")
+	x.shows("First answer.")
+	x.idle()
+	x.leave()
+	x = p.onScreen(t, 80, 24, "-c")
+	screen := x.shows("First answer.")
+	if !strings.Contains(screen, "┃ first") {
+		t.Errorf("the prompt is not shown:\n%s", screen)
+	}
+	x.enter("second\r")
+	x.shows("Second answer.")
+	x.enter("\x1b[A\x1b[A") // history: second, first
+	x.shows("› first")
+	x.enter("\x15")
+	x.leave()
+}

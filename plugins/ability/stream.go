@@ -1,0 +1,162 @@
+package ability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"sync"
+
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+const (
+	// maxStreamBytes is the maximum size of a streamed answer. A model's answer of 16 MiB has about three times that as events.
+	maxStreamBytes = 64 << 20
+	// maxChunk is the maximum size of one piece.
+	maxChunk = 64 << 10
+)
+
+// httpStream is an answer that a plugin reads in pieces. It belongs to the call in which the plugin sent the request, and ends with it.
+type httpStream struct {
+	call context.Context // the call that it belongs to
+	end  func()          // ends the request and releases its slot; may be called twice
+
+	mu   sync.Mutex // held while reading
+	body io.Reader
+}
+
+// streams are the open streams of a plugin by number.
+type streams struct {
+	mu     sync.Mutex
+	next   int64
+	closed bool // no further stream is kept
+	open   map[int64]*httpStream
+}
+
+// openStream sends a request and keeps its answer open. ctx bounds the time until the headers of the answer.
+func (b *Broker) openStream(ctx context.Context, c Caller, req *sdk.FetchRequest, u *url.URL, granted *origin) (*sdk.FetchResponse, error) {
+	if c.Call == nil {
+		return nil, errors.New("only a call of the plugin can stream an answer")
+	}
+	whole, cancel := context.WithCancel(c.Call)
+	r, err := newRequest(context.WithValue(whole, grantKey{}, granted), req, u)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	select {
+	case b.web.slots <- struct{}{}:
+	default:
+		cancel()
+		return nil, limited("more than %d requests at the same time", b.limits.HTTPConcurrent)
+	}
+	end := sync.OnceFunc(func() {
+		cancel()
+		<-b.web.slots
+	})
+	ctx, stop := context.WithTimeout(ctx, b.limits.HTTPTimeout)
+	defer stop()
+	release := context.AfterFunc(ctx, cancel)
+	client := http.Client{Transport: b.web.transport, CheckRedirect: b.checkRedirect}
+	resp, err := client.Do(r)
+	if !release() { // ctx ended
+		err = errors.Join(ctx.Err(), err)
+	}
+	if err != nil {
+		end()
+		return nil, b.explainHTTP(err, b.limits.HTTPTimeout)
+	}
+	answer := newResponse(resp)
+	answer.Stream, err = b.streams.add(&httpStream{call: c.Call, body: io.LimitReader(resp.Body, maxStreamBytes+1), end: func() {
+		end()
+		_ = resp.Body.Close()
+	}})
+	return answer, err
+}
+
+// add keeps a stream until it ends or its call does, and returns its number, which is never 0.
+func (s *streams) add(one *httpStream) (int64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		one.end()
+		return 0, errClosed
+	}
+	if s.open == nil {
+		s.open = map[int64]*httpStream{}
+	}
+	s.next++
+	id := s.next
+	s.open[id] = one
+	context.AfterFunc(one.call, func() { s.close(id) })
+	return id, nil
+}
+
+// find returns a stream of the call.
+func (s *streams) find(c Caller, id int64) (*httpStream, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	one := s.open[id]
+	if one == nil || one.call != c.Call {
+		return nil, fmt.Errorf("stream %d not found: it ended, or belongs to another call", id)
+	}
+	return one, nil
+}
+
+// close ends a stream; one that ended already is left alone.
+func (s *streams) close(id int64) {
+	s.mu.Lock()
+	one := s.open[id]
+	delete(s.open, id)
+	s.mu.Unlock()
+	if one != nil {
+		one.end()
+	}
+}
+
+// closeAll ends all streams.
+func (s *streams) closeAll() {
+	s.mu.Lock()
+	all := s.open
+	s.open, s.closed = nil, true
+	s.mu.Unlock()
+	for _, one := range all {
+		one.end()
+	}
+}
+
+// readStream waits for the next piece of a streamed answer.
+func (b *Broker) readStream(_ context.Context, c Caller, req guest.StreamRef) (out guest.StreamChunk, err error) {
+	s, err := b.streams.find(c, req.Stream)
+	if err != nil {
+		return out, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	piece := make([]byte, maxChunk)
+	n, err := s.body.Read(piece)
+	out.Data = piece[:n]
+	if left, ok := s.body.(*io.LimitedReader); ok && left.N == 0 {
+		err = limited("the answer has more than %d MiB", maxStreamBytes>>20)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		out.End, err = true, nil
+		b.streams.close(req.Stream)
+	case err != nil:
+		b.streams.close(req.Stream)
+	}
+	return out, err
+}
+
+// closeStream ends a stream early.
+func (b *Broker) closeStream(_ context.Context, c Caller, req guest.StreamRef) (empty, error) {
+	if _, err := b.streams.find(c, req.Stream); err == nil {
+		b.streams.close(req.Stream)
+	}
+	return empty{}, nil
+}
