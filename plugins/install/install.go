@@ -159,7 +159,11 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return nil, err
 	}
-	fetched, err := in.vendored(ctx, pin, dir)
+	var fetched *source.Fetched
+	var err error
+	if in.mayVendor(r) {
+		fetched, err = in.vendored(ctx, pin, dir)
+	}
 	if fetched == nil && err == nil {
 		fetched, err = p.fetcher.Fetch(ctx, r, want, dir)
 	}
@@ -285,17 +289,22 @@ func (in *Installer) Missing(ctx context.Context, f *pins.File) ([]pins.Plugin, 
 	return out, nil
 }
 
+// mayVendor reports whether the vendor directory may replace a source: its content has no signature that could be checked.
+func (in *Installer) mayVendor(r source.Ref) bool {
+	return in.Vendor != "" && (in.Policy == nil || !in.Policy.Requires(r))
+}
+
 // Hosts returns the hosts that fetching pinned plugins contacts, each once, in order.
 func (in *Installer) Hosts(t Target, list []pins.Plugin) ([]string, error) {
 	var out []string
 	seen := map[string]bool{"": true}
 	for _, p := range list {
-		if _, err := os.Lstat(tree(in.Vendor, p.Digest)); in.Vendor != "" && !p.Local && err == nil {
-			continue
-		}
 		r, err := in.parse(t, p.Pin, false)
 		if err != nil {
 			return nil, fmt.Errorf("%s, plugin %s: %w", t.Path, p.Name, err)
+		}
+		if _, err := os.Lstat(tree(in.Vendor, p.Digest)); in.mayVendor(r) && !p.Local && err == nil {
+			continue
 		}
 		for _, host := range []string{r.Host(in.Fetcher.RegistryURL()), source.Ref{Kind: source.Archive, URL: p.URL}.Host("")} {
 			if !seen[host] {

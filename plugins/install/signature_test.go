@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/go-containerregistry/pkg/registry"
 
+	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/sdk"
@@ -180,6 +181,26 @@ func TestUnsigned(t *testing.T) {
 			t.Errorf("%s: %+v, %v, want ErrSignature", ref, s, err)
 		}
 	}
+	// Content in the project's vendor directory claims a signer and has no signature.
+	k.Policy = nil
+	pinned, err := k.Stage(t.Context(), k.target, refs[0], nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pinned.Signer = "minisign " + public
+	vendor := filepath.Join(t.TempDir(), "vendor")
+	if err := k.Write(t.Context(), k.target, &pins.File{Plugins: []pins.Plugin{pinned.Plugin}}, vendor); err != nil {
+		t.Fatal(err)
+	}
+	k.policy(t, sdk.PluginPolicy{Signers: []sdk.PluginSigner{{Sources: []string{"*"}, Key: public}}}, "")
+	k.Vendor = vendor
+	if s, err := k.Stage(t.Context(), k.target, pinned.Ref, &pinned.Plugin); !errors.Is(err, signature.ErrSignature) {
+		t.Errorf("vendored: %+v, %v, want ErrSignature", s, err)
+	}
+	if hosts, err := k.Hosts(k.target, []pins.Plugin{pinned.Plugin}); err != nil || len(hosts) != 1 {
+		t.Errorf("hosts %v, %v: it is fetched", hosts, err)
+	}
+	k.Vendor = ""
 	k.policy(t, sdk.PluginPolicy{Allow: []string{"npm:*"}}, "")
 	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { requests++ }))
