@@ -159,7 +159,7 @@ func (m *model) pasteImage() tea.Cmd {
 			if err != nil || len(data) == 0 {
 				return toastMsg{text: "the clipboard has no image"}, nil
 			}
-			f, err := os.CreateTemp(m.o.temporary, "image-*.png")
+			f, err := m.o.temporary.create("image-*.png")
 			if err != nil {
 				return nil, err
 			}
@@ -186,7 +186,7 @@ func (m *model) editExternally() tea.Cmd {
 		return nil
 	}
 	return m.do(func(context.Context) (tea.Msg, error) {
-		f, err := os.CreateTemp(m.o.temporary, "prompt-*.md")
+		f, err := m.o.temporary.create("prompt-*.md")
 		if err != nil {
 			return nil, err
 		}

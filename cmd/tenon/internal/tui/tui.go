@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -31,7 +32,7 @@ import (
 type options struct {
 	version                       string
 	directory, shortDir, worktree string
-	temporary                     string // directory for files that live as long as the program
+	temporary                     *scratch
 	editor                        string // command line of the user's editor; empty: none is set
 	session, prompt, title        string
 	agent, model, effort          string
@@ -104,11 +105,8 @@ type session struct {
 
 // run shows the screen until the user leaves, and returns the last state.
 func (s *session) run(ctx context.Context) (*model, error) {
-	temporary, err := os.MkdirTemp("", "tenon-tui-")
-	if err != nil {
-		return nil, err
-	}
-	defer os.RemoveAll(temporary)
+	temporary := &scratch{}
+	defer temporary.remove()
 	defer s.a.Divert(s)()
 	o, err := s.options(ctx, temporary)
 	if err != nil {
@@ -141,8 +139,36 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	return m, err
 }
 
+// scratch is a directory for files that live as long as the program. It is made when it is first needed.
+type scratch struct {
+	mu  sync.Mutex
+	dir string
+}
+
+// create creates a file; pattern is as for os.CreateTemp.
+func (s *scratch) create(pattern string) (*os.File, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir == "" {
+		dir, err := os.MkdirTemp("", "tenon-tui-")
+		if err != nil {
+			return nil, err
+		}
+		s.dir = dir
+	}
+	return os.CreateTemp(s.dir, pattern)
+}
+
+func (s *scratch) remove() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.dir != "" {
+		_ = os.RemoveAll(s.dir) // the system cleans up what is left
+	}
+}
+
 // options gathers what the model needs to know.
-func (s *session) options(ctx context.Context, temporary string) (options, error) {
+func (s *session) options(ctx context.Context, temporary *scratch) (options, error) {
 	w, env := s.m.Workspace, s.a.Env
 	past, err := openPast(filepath.Join(w.Project.DataDir, historyFile))
 	if err != nil {
