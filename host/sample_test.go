@@ -100,6 +100,10 @@ func TestPluginMayNotAskTheModel(t *testing.T) {
 	file.Messages[0].Parts = sdk.Parts{&sdk.FilePart{Mime: "image/png", URL: "file:///etc/passwd"}}
 	roleless := question("x")
 	roleless.Messages[1].Info = nil
+	bad := question("x")
+	bad.Tools = []sdk.ToolDefinition{{ID: "weather"}}
+	open := question("x")
+	open.Messages[1].Parts = sdk.Parts{&sdk.ToolPart{CallID: "c", Tool: "weather", State: sdk.ToolState{Status: sdk.ToolPending}}}
 	cases := map[string]struct {
 		change  func(*host.Options)
 		request sdk.SampleRequest
@@ -112,6 +116,8 @@ func TestPluginMayNotAskTheModel(t *testing.T) {
 		"no message":     {request: sdk.SampleRequest{}, want: "no message"},
 		"no role":        {request: roleless, want: "messages[1] has no role"},
 		"a file to read": {request: file, want: "data: URL"},
+		"a bad tool":     {request: bad, want: "tools[0].parameters: want a JSON schema"},
+		"an open call":   {request: open, want: "want an ID, a tool name and a result"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -149,4 +155,33 @@ func TestSampleOfSmallModel(t *testing.T) {
 	k.prompt("go")
 	want(t, "result", &sdk.SampleResult{Text: "small", Model: "test/tiny", FinishReason: sdk.FinishStop}, got)
 	want(t, "the turn's model", "m", m.last(sdk.PurposeTurn).Model.ID)
+}
+
+// TestSampleWithTools offers tools to the model, and sends a call of an earlier answer with its result.
+func TestSampleWithTools(t *testing.T) {
+	t.Parallel()
+	var got *sdk.SampleResult
+	p := asker(func(ctx context.Context, h sdk.Host, c *sdk.ToolCall) (_ string, err error) {
+		req := question("Paris?")
+		req.SessionID = c.SessionID
+		req.Tools = []sdk.ToolDefinition{{ID: "weather", Description: "Tells the weather.", Parameters: []byte(`{"type":"object"}`)}}
+		req.ToolChoice = sdk.ToolChoiceRequired
+		state := sdk.ToolState{Status: sdk.ToolCompleted, Input: []byte(`{"city":"Rome"}`), Output: "20 degrees"}
+		req.Messages[1].Parts = append(req.Messages[1].Parts, &sdk.ToolPart{CallID: "call_0", Tool: "weather", State: state})
+		got, err = h.(sdk.Sampler).Sample(ctx, req)
+		return "asked", err
+	})
+	m := newModel(t, call("outer", `{}`), say("done")).on(sdk.PurposeSampling, call("weather", `{"city":"Paris"}`))
+	k := start(t, withOuter(func(o *host.Options) {
+		o.Config.Permission = append(o.Config.Permission, sdk.PermissionRule{Permission: "sampling", Pattern: "*", Action: sdk.ActionAllow})
+	}), base(m), p)
+	k.prompt("go")
+	if got == nil || len(got.Calls) != 1 || got.Calls[0].Tool != "weather" || string(got.Calls[0].Args) != `{"city":"Paris"}` || got.Calls[0].ID == "" {
+		t.Fatalf("result %+v, want a call of weather", got)
+	}
+	r := m.last(sdk.PurposeSampling)
+	want(t, "messages", []string{"user: Paris?", `assistant: Yes? | call weather {"city":"Rome"}`, "tool: 20 degrees", "user: Well?"}, lines(r))
+	if len(r.Tools) != 1 || r.Tools[0].ID != "weather" || r.ToolChoice != sdk.ToolChoiceRequired {
+		t.Errorf("tools %+v, choice %q", r.Tools, r.ToolChoice)
+	}
 }

@@ -213,7 +213,7 @@ func (t *turn) publishPluginCall(c *call) {
 	t.tell(tools.PluginCallEvent(&p, c.byPlugin.Manifest.Name, c.template))
 }
 
-// Sample asks the session's model, or its small one, for an answer without tools, once the user gave leave.
+// Sample asks the session's model, or its small one, for an answer, once the user gave permission. It runs no tools.
 func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleRequest) (*sdk.SampleResult, error) {
 	t := v.turn
 	m := t.Model
@@ -236,6 +236,9 @@ func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleReque
 
 // sample asks the turn's model.
 func sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*sdk.SampleResult, error) {
+	if len(req.Tools) > 0 && !t.Model.ToolCall {
+		return nil, fmt.Errorf("the model %s cannot call tools", t.Model.Ref())
+	}
 	var system []string
 	if req.System != "" {
 		system = append(system, req.System)
@@ -248,10 +251,15 @@ func sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*sdk.SampleRe
 		if req.Temperature != nil && t.Model.Temperature {
 			r.Params.Temperature = req.Temperature
 		}
+		r.Tools, r.ToolChoice = req.Tools, req.ToolChoice
 		return r
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.SampleResult{Text: a.Text.String(), Model: t.Model.Ref().String(), FinishReason: a.Reason}, nil
+	calls, err := a.Calls()
+	if err != nil {
+		return nil, err
+	}
+	return &sdk.SampleResult{Text: a.Text.String(), Model: t.Model.Ref().String(), FinishReason: a.Reason, Calls: calls}, nil
 }

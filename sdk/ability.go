@@ -113,7 +113,8 @@ type EventSource interface {
 	Events(ctx context.Context, size int) <-chan Event
 }
 
-// SampleRequest is a request to the user's model for one answer, without tools.
+// SampleRequest is a request to the user's model for one answer. Messages of the assistant may have calls of earlier answers, as tool parts
+// with their results.
 type SampleRequest struct {
 	SessionID   string             `json:"sessionID,omitempty"`
 	System      string             `json:"system,omitempty"`
@@ -122,13 +123,24 @@ type SampleRequest struct {
 	Temperature *float64           `json:"temperature,omitempty"`
 	Models      []string           `json:"models,omitempty"` // preferred models; the host may choose another
 	Small       bool               `json:"small,omitempty"`  // the small model is sufficient
+	// Tools are those that the model may call. The host runs none of them: the calls are part of the answer.
+	Tools      []ToolDefinition `json:"tools,omitempty"`
+	ToolChoice string           `json:"toolChoice,omitempty"` // as in ModelRequest
 }
 
 // SampleResult is the model's answer.
 type SampleResult struct {
-	Text         string `json:"text"`
-	Model        string `json:"model"`        // provider/model
-	FinishReason string `json:"finishReason"` // stop, length, …
+	Text         string       `json:"text"`
+	Model        string       `json:"model"`        // provider/model
+	FinishReason string       `json:"finishReason"` // stop, length, …
+	Calls        []SampleCall `json:"calls,omitempty"`
+}
+
+// SampleCall is a call of one of the tools of a SampleRequest.
+type SampleCall struct {
+	ID   string          `json:"id"` // unique in the answer
+	Tool string          `json:"tool"`
+	Args json.RawMessage `json:"args"` // an object; not checked against the tool's schema
 }
 
 // Sampler sends requests to the user's model. The host asks for permission first, with the permission key "sampling" and the plugin's name

@@ -171,12 +171,23 @@ func scrubbed(screen string) string {
 	return strings.Join(lines, "\n")
 }
 
+// quiet waits until nothing is drawn for a while: a new golden screen has nothing else to wait for.
+func (x *tui) quiet() {
+	for {
+		select {
+		case <-x.changed:
+		case <-time.After(300 * time.Millisecond):
+			return
+		}
+	}
+}
+
 // golden waits until the screen is that of a file.
 func (x *tui) golden(name string) {
 	x.t.Helper()
 	path := filepath.Join("testdata", "tui", name+".golden")
 	if *updateScreens {
-		time.Sleep(300 * time.Millisecond) // until all is drawn; only here
+		x.quiet()
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			x.t.Fatal(err)
 		}

@@ -69,7 +69,14 @@ export function describe(p) {
   }));
   const { name, version, description, capabilities, options, providers, agents, commands } = p;
   const protocols = Object.keys(p.protocols ?? {});
-  const all = { name, version, description, hooks, tools, capabilities, options, providers, protocols, agents, commands };
+  const auth = (p.auth ?? []).map(({ provider, id, name, refresh, headers }) => ({
+    provider,
+    id,
+    name,
+    ...(refresh && { refreshes: true }),
+    ...(headers && { headers: true }),
+  }));
+  const all = { name, version, description, hooks, tools, capabilities, options, providers, protocols, auth, agents, commands };
   return Object.fromEntries(Object.entries(all).filter(([, v]) => v !== undefined && !(Array.isArray(v) && v.length === 0)));
 }
 
@@ -225,6 +232,8 @@ class Server {
         return this.stream(params, call);
       case "list_models":
         return this.listModels(params, call);
+      case "auth":
+        return this.auth(params, call);
       case "stop":
         return this.stop();
     }
@@ -257,7 +266,7 @@ class Server {
     let answer = verdictOf;
     if (value !== undefined) {
       for (const list of hook.appends) addList(value, list);
-      const before = structuredClone(value);
+      const before = clone(value);
       answer = (result) => {
         if (Array.isArray(result?.changes)) return result; // the hook found them itself
         const changes = [];
@@ -299,6 +308,15 @@ class Server {
     for await (const event of this.protocol(connection).stream(request, connection, call)) {
       this.send({ method: "stream_event", params: { id: call.id, event } });
     }
+  }
+
+  /** Calls a sign-in method. */
+  async auth({ request }, call) {
+    const { action, provider, method, token } = request;
+    const run = (this.definition.auth ?? []).find((m) => m.provider === provider && m.id === method)?.[action];
+    if (!run) throw new Error(`the plugin has no ${action} of the sign-in method ${provider}/${method}`);
+    const result = await (action === "login" ? run(call) : run(token, call));
+    return action === "headers" ? { headers: result } : { token: result };
   }
 
   listModels({ connection }, call) {
@@ -422,6 +440,15 @@ function addList(value, pointer) {
     at = at[segment] ??= {};
   }
   if (isObject(at)) at[last] ??= [];
+}
+
+/** Returns a copy of JSON. structuredClone takes forty times as long. */
+function clone(v) {
+  if (Array.isArray(v)) return v.map(clone);
+  if (!isObject(v)) return v;
+  const out = { ...v };
+  for (const key of Object.keys(out)) out[key] = clone(out[key]);
+  return out;
 }
 
 /** Adds the changes that turn before into after. Elements after the last are appended with "-". */

@@ -1,8 +1,11 @@
 package ask
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -75,12 +78,28 @@ type asideAnswer struct {
 	Text   strings.Builder
 	Reason string
 	tokens sdk.Tokens
+	calls  []*asideCall
+}
+
+// asideCall is a tool call as it streams.
+type asideCall struct {
+	block, id, tool string
+	args            strings.Builder
 }
 
 func (a *asideAnswer) take(e sdk.StreamEvent) error {
 	switch e.Type {
 	case sdk.StreamText:
 		a.Text.WriteString(e.Text)
+	case sdk.StreamToolCall:
+		at := slices.IndexFunc(a.calls, func(c *asideCall) bool { return c.block == e.ID })
+		if at < 0 {
+			if at = len(a.calls); at == maxToolCalls {
+				return fmt.Errorf("more than %d tool calls in one answer", maxToolCalls)
+			}
+			a.calls = append(a.calls, &asideCall{block: e.ID, id: cmp.Or(e.CallID, fmt.Sprintf("call_%d", at+1)), tool: e.Tool})
+		}
+		a.calls[at].args.WriteString(e.Text)
 	case sdk.StreamFinish:
 		a.Reason, a.tokens = e.Reason, e.Tokens
 	}
@@ -88,6 +107,19 @@ func (a *asideAnswer) take(e sdk.StreamEvent) error {
 }
 
 func (a *asideAnswer) end(err error) error { return err }
+
+// Calls returns the tool calls of the answer.
+func (a *asideAnswer) Calls() ([]sdk.SampleCall, error) {
+	var out []sdk.SampleCall
+	for _, c := range a.calls {
+		args := json.RawMessage(cmp.Or(strings.TrimSpace(c.args.String()), "{}"))
+		if args[0] != '{' || !json.Valid(args) {
+			return nil, fmt.Errorf("the model called %q with arguments that are not a JSON object", c.tool)
+		}
+		out = append(out, sdk.SampleCall{ID: c.id, Tool: c.tool, Args: args})
+	}
+	return out, nil
+}
 
 // asideRetries bounds the retries of a request beside the turn.
 const asideRetries = 2

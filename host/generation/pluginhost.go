@@ -172,9 +172,12 @@ func (g *Set) of(p *pluginHost) *Plugin {
 	return &Plugin{r: p.r, Manifest: p.manifest, host: p}
 }
 
-// Sample asks the session's model, or its small one, for an answer without tools, once the user gave leave. The session must
-// have a turn that runs; it pays for the answer. Errors: ErrNoTurn, *sdk.Refusal, those of the provider.
+// Sample asks the session's model, or its small one, for an answer, once the user gave permission. The session must have a turn that runs; it
+// pays for the answer. Errors: ErrNoTurn, *sdk.Refusal, those of the provider.
 func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result *sdk.SampleResult, err error) {
+	if err := checkSampleTools(&req); err != nil {
+		return nil, fmt.Errorf("ask the model: %w", err)
+	}
 	if req.Messages, err = sampleMessages(req.Messages); err != nil {
 		return nil, fmt.Errorf("ask the model: %w", err)
 	}
@@ -183,25 +186,6 @@ func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result 
 		return err
 	})
 	return result, err
-}
-
-// sampleMessages checks what a plugin wants to say to the model.
-func sampleMessages(messages []sdk.MessageWithParts) ([]sdk.MessageWithParts, error) {
-	if len(messages) == 0 {
-		return nil, errors.New("no message")
-	}
-	out := make([]sdk.MessageWithParts, len(messages))
-	for i, m := range messages {
-		if m.Info == nil {
-			return nil, fmt.Errorf("messages[%d] has no role", i)
-		}
-		var err error
-		if out[i].Parts, err = ForeignParts(m.Parts); err != nil {
-			return nil, fmt.Errorf("messages[%d]: %w", i, err)
-		}
-		out[i].Info = m.Info
-	}
-	return out, nil
 }
 
 // visit runs f on the running turn of a session.

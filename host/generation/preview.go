@@ -17,5 +17,8 @@ func PreviewOf(req *sdk.SampleRequest) string {
 	for i := range req.Messages {
 		texts = append(texts, convert.Text(&req.Messages[i]))
 	}
+	for i := range req.Tools {
+		texts = append(texts, "tool: "+req.Tools[i].ID)
+	}
 	return visible.Cut(strings.TrimSpace(strings.Join(texts, "\n")), samplePreview, " […]")
 }

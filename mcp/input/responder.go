@@ -40,7 +40,7 @@ var errNoCall = errors.New("the request belongs to no tool call")
 func Capabilities() mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{
 		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
-		Sampling:    &mcp.SamplingCapability{},
+		Sampling:    &mcp.SamplingCapability{Tools: &struct{}{}},
 		Roots: &struct {
 			ListChanged bool `json:"listChanged,omitempty"`
 		}{},
@@ -55,10 +55,11 @@ func (r *Responder) Answer(ctx context.Context, on *protocol.Call, method string
 		return r.listRoots(), nil
 	case mcp.MethodSamplingCreateMessage:
 		var p mcp.CreateMessageParams
-		if err := json.Unmarshal(params, &p); err != nil {
+		var tools sampleTools
+		if err := errors.Join(json.Unmarshal(params, &p), json.Unmarshal(params, &tools)); err != nil {
 			return nil, fmt.Errorf("invalid parameters: %w", err)
 		}
-		return r.createMessage(ctx, on, &p)
+		return r.createMessage(ctx, on, &p, &tools)
 	case mcp.MethodElicitationCreate:
 		var p elicitation
 		if err := json.Unmarshal(params, &p); err != nil {
@@ -82,95 +83,6 @@ func (r *Responder) listRoots() *mcp.ListRootsResult {
 		result.Roots = append(result.Roots, mcp.Root{URI: u.String(), Name: filepath.Base(dir)})
 	}
 	return result
-}
-
-// createMessage sends a request to the user's model. The host asks the user for permission first.
-func (r *Responder) createMessage(ctx context.Context, on *protocol.Call, p *mcp.CreateMessageParams) (*mcp.CreateMessageResult, error) {
-	sampler, ok := r.Host.(sdk.Sampler)
-	if !ok {
-		return nil, errors.New("no model available")
-	}
-	if on == nil || on.Session == "" {
-		return nil, errNoCall
-	}
-	if len(p.Tools) > 0 {
-		return nil, errors.New("tools are not supported in requests to the model")
-	}
-	defer on.Pause()()
-	sample, err := sampleRequest(p, on.Session)
-	if err != nil {
-		return nil, err
-	}
-	answer, err := sampler.Sample(ctx, *sample)
-	if err != nil {
-		return nil, fmt.Errorf("the model was not asked: %w", err)
-	}
-	result := &mcp.CreateMessageResult{Model: answer.Model, StopReason: stopReason(answer.FinishReason)}
-	result.Role, result.Content = mcp.RoleAssistant, mcp.NewTextContent(answer.Text)
-	return result, nil
-}
-
-func stopReason(finish string) string {
-	switch finish {
-	case sdk.FinishStop, "":
-		return "endTurn"
-	case sdk.FinishLength:
-		return "maxTokens"
-	}
-	return finish
-}
-
-// sampleRequest converts a request to the model.
-func sampleRequest(p *mcp.CreateMessageParams, session string) (*sdk.SampleRequest, error) {
-	out := &sdk.SampleRequest{SessionID: session, System: p.SystemPrompt, MaxTokens: int64(p.MaxTokens)}
-	if p.Temperature != 0 {
-		out.Temperature = &p.Temperature
-	}
-	if prefs := p.ModelPreferences; prefs != nil {
-		for _, hint := range prefs.Hints {
-			if hint.Name != "" {
-				out.Models = append(out.Models, hint.Name)
-			}
-		}
-		out.Small = max(prefs.CostPriority, prefs.SpeedPriority) > prefs.IntelligencePriority
-	}
-	for i, m := range p.Messages {
-		content, err := mcp.ParseSamplingContent(m.Content)
-		if err != nil {
-			return nil, fmt.Errorf("message %d: %w", i+1, err)
-		}
-		part, err := samplePart(content)
-		if err != nil {
-			return nil, fmt.Errorf("message %d: %w", i+1, err)
-		}
-		message := sdk.MessageWithParts{Parts: sdk.Parts{part}}
-		switch m.Role {
-		case mcp.RoleUser:
-			message.Info = &sdk.UserMessage{MessageHead: sdk.MessageHead{SessionID: session}}
-		case mcp.RoleAssistant:
-			message.Info = &sdk.AssistantMessage{MessageHead: sdk.MessageHead{SessionID: session}}
-		default:
-			return nil, fmt.Errorf("message %d: unknown role %q", i+1, m.Role)
-		}
-		out.Messages = append(out.Messages, message)
-	}
-	if len(out.Messages) == 0 {
-		return nil, errors.New("no messages")
-	}
-	return out, nil
-}
-
-func samplePart(content any) (sdk.Part, error) {
-	if text, ok := mcp.AsTextContent(content); ok {
-		return &sdk.TextPart{Text: text.Text}, nil
-	}
-	if image, ok := mcp.AsImageContent(content); ok {
-		if len(image.Data) > maxImage {
-			return nil, errors.New("the image is too large")
-		}
-		return &sdk.FilePart{Mime: image.MIMEType, URL: "data:" + image.MIMEType + ";base64," + image.Data}, nil
-	}
-	return nil, fmt.Errorf("content of the kind %T is not supported", content)
 }
 
 // elicitation is a request to the user. mcp-go's type loses the order of the form's fields.

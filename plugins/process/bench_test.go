@@ -22,22 +22,28 @@ func payload() *sdk.RemoteCall {
 	}
 }
 
-// guests returns the plugin with the hook warm over each wire and in each language.
-func guests() map[string]func(b *testing.B) sdk.Plugin {
-	return map[string]func(b *testing.B) sdk.Plugin{
-		"process": func(b *testing.B) sdk.Plugin { return wire("grpc").started(b, process.Options{}, "plain", nil) },
-		"lines":   func(b *testing.B) sdk.Plugin { return wire("lines").started(b, process.Options{}, "plain", nil) },
-		"node":    func(b *testing.B) sdk.Plugin { return speak(b, "node", process.Options{}) },
-		"python":  func(b *testing.B) sdk.Plugin { return speak(b, "python", process.Options{}) },
-		"rust":    func(b *testing.B) sdk.Plugin { return speak(b, "rust", process.Options{}) },
+// guests returns functions that open the plugin with the hook warm, over each wire and in each language.
+func guests() map[string]func(b *testing.B) func() sdk.Plugin {
+	out := map[string]func(b *testing.B) func() sdk.Plugin{}
+	for name, w := range map[string]wire{"process": "grpc", "lines": "lines"} {
+		out[name] = func(b *testing.B) func() sdk.Plugin {
+			return func() sdk.Plugin { return w.started(b, process.Options{}, "plain", nil) }
+		}
 	}
+	for language := range languages {
+		out[language] = func(b *testing.B) func() sdk.Plugin {
+			unit := unitOf(b, language)
+			return func() sdk.Plugin { return started(b, process.Options{}, unit, nil) }
+		}
+	}
+	return out
 }
 
 // BenchmarkHook compares a hook in a process with the same one in this process, decoding and encoding included, and without.
 func BenchmarkHook(b *testing.B) {
 	for name, open := range guests() {
 		b.Run(name, func(b *testing.B) {
-			p := open(b)
+			p := open(b)()
 			hook, call := p.(sdk.Hooker).Hooks()[0], payload()
 			if _, err := callHook(b, p, "warm"); err != nil { // starts the process
 				b.Fatal(err)
@@ -101,11 +107,12 @@ func BenchmarkTenIdle(b *testing.B) {
 
 // BenchmarkStart is a plugin's first call: from no process to an answer.
 func BenchmarkStart(b *testing.B) {
-	for name, open := range guests() {
+	for name, guest := range guests() {
 		b.Run(name, func(b *testing.B) {
+			open := guest(b)
 			for b.Loop() {
 				b.StopTimer()
-				p := open(b)
+				p := open()
 				b.StartTimer()
 				if _, err := callHook(b, p, "warm"); err != nil {
 					b.Fatal(err)

@@ -88,7 +88,8 @@ func timeLeft(ctx context.Context) uint32 {
 	return uint32(max(time.Until(deadline)+lateBy, lateBy).Milliseconds())
 }
 
-// hookStream carries the calls of hooks to one process. One stream for all of them takes half the time of a gRPC call for each.
+// hookStream carries the calls of hooks to one process. One stream for all of them takes half the time of a gRPC call for each. A process
+// that speaks lines gets them without gRPC, which would take longer than the process itself.
 type hookStream struct {
 	in   *instance
 	send chan *tenonv1.HookRequest // to the goroutine that writes
@@ -101,15 +102,20 @@ type hookStream struct {
 
 // openHooks opens the stream. Its goroutines end with ctx, and are among in.inside.
 func openHooks(ctx context.Context, in *instance) (*hookStream, error) {
-	stream, err := in.api.Hooks(ctx)
-	if err != nil {
-		return nil, in.explain(err)
-	}
 	h := &hookStream{
 		in: in, send: make(chan *tenonv1.HookRequest, sendQueue),
 		waiting: map[uint64]chan *tenonv1.HookResponse{}, late: map[uint64]*time.Timer{},
 	}
-	in.inside.Go(func() { h.write(ctx, stream) })
+	if lines := in.runner.lines; lines != nil {
+		calls := &hookCalls{conn: lines.conn, send: h.deliver, ids: map[uint64]uint64{}}
+		in.inside.Go(func() { h.write(ctx, calls.pass) })
+		return h, nil
+	}
+	stream, err := in.api.Hooks(ctx)
+	if err != nil {
+		return nil, in.explain(err)
+	}
+	in.inside.Go(func() { h.write(ctx, stream.Send) })
 	in.inside.Go(func() { h.read(stream) })
 	return h, nil
 }
@@ -166,13 +172,15 @@ func (h *hookStream) giveUp(req *tenonv1.HookRequest, sent bool) {
 	}
 }
 
-// write sends requests until the stream ends.
-func (h *hookStream) write(ctx context.Context, stream grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse]) {
+// write sends requests until the process ends.
+func (h *hookStream) write(ctx context.Context, send func(*tenonv1.HookRequest) error) {
+	defer h.stopTimers()
+	queue := h.send
 	for {
 		select {
-		case req := <-h.send:
-			if stream.Send(req) != nil {
-				return // read gets the error
+		case req := <-queue:
+			if send(req) != nil {
+				queue = nil // whatever reads from the process gets the error, and ends it
 			}
 		case <-ctx.Done():
 			return
@@ -184,24 +192,28 @@ func (h *hookStream) write(ctx context.Context, stream grpc.BidiStreamingClient[
 
 // read hands the answers out until the stream ends. A stream that ends before its process takes the process along.
 func (h *hookStream) read(stream grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse]) {
-	defer h.stopTimers()
 	for {
 		response, err := stream.Recv()
 		if err != nil {
 			h.in.runner.fail(fmt.Errorf("the stream of hooks ended: %w", h.in.explain(err)))
 			return
 		}
-		h.mu.Lock()
-		answer := h.waiting[response.Id]
-		delete(h.waiting, response.Id)
-		if timer := h.late[response.Id]; timer != nil {
-			timer.Stop()
-			delete(h.late, response.Id)
-		}
-		h.mu.Unlock()
-		if answer != nil {
-			answer <- response
-		}
+		h.deliver(response)
+	}
+}
+
+// deliver hands an answer to its call, unless that was given up.
+func (h *hookStream) deliver(response *tenonv1.HookResponse) {
+	h.mu.Lock()
+	answer := h.waiting[response.Id]
+	delete(h.waiting, response.Id)
+	if timer := h.late[response.Id]; timer != nil {
+		timer.Stop()
+		delete(h.late, response.Id)
+	}
+	h.mu.Unlock()
+	if answer != nil {
+		answer <- response
 	}
 }
 

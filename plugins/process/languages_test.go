@@ -59,6 +59,12 @@ func source(tb testing.TB, name string) string {
 // speak starts the guest of a language.
 func speak(tb testing.TB, language string, o process.Options) sdk.Plugin {
 	tb.Helper()
+	return started(tb, o, unitOf(tb, language), nil)
+}
+
+// unitOf builds the guest of a language and has it describe itself.
+func unitOf(tb testing.TB, language string) remote.Unit {
+	tb.Helper()
 	command := languages[language](tb)
 	cmd := exec.Command(command[0], append(command[1:], "--describe")...)
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
@@ -75,7 +81,7 @@ func speak(tb testing.TB, language string, o process.Options) sdk.Plugin {
 	if err := json.Unmarshal(text, &spec.Description); err != nil {
 		tb.Fatal(err)
 	}
-	return started(tb, o, spec, nil)
+	return spec
 }
 
 // TestLanguages runs the guest of each language.

@@ -20,8 +20,8 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// lineServer serves tenonv1.Plugin in memory, and passes the calls on to a process that speaks lines. The rest of this package therefore
-// has one wire. The names of methods and parameters are those of plugin.proto; a field with bytes of JSON is that JSON.
+// lineServer serves tenonv1.Plugin in memory, except for hooks, and passes the calls on to a process that speaks lines. The rest of this
+// package therefore has one wire; hookStream sends hooks to conn itself. The names of methods and parameters are those of plugin.proto; a field with bytes of JSON is that JSON.
 type lineServer struct {
 	tenonv1.UnimplementedPluginServer
 	conn     *jsonline.Conn
@@ -110,22 +110,6 @@ func (s *lineServer) Stop(ctx context.Context, _ *tenonv1.StopRequest) (*tenonv1
 	return &tenonv1.StopResponse{}, statusOf("stop", err)
 }
 
-// Hooks passes the calls of hooks on until the client or the process ends the stream.
-func (s *lineServer) Hooks(stream grpc.BidiStreamingServer[tenonv1.HookRequest, tenonv1.HookResponse]) error {
-	calls := &hookCalls{conn: s.conn, send: func(r *tenonv1.HookResponse) { _ = stream.Send(r) }, ids: map[uint64]uint64{}}
-	return s.untilEnd(func() error {
-		for {
-			req, err := stream.Recv()
-			if err != nil {
-				return err
-			}
-			if err := calls.pass(req); err != nil {
-				return err
-			}
-		}
-	})
-}
-
 // untilEnd runs receive and returns its error, or that the process is gone; receive then ends with its stream, which ends when the
 // caller returns.
 func (s *lineServer) untilEnd(receive func() error) error {
@@ -139,7 +123,7 @@ func (s *lineServer) untilEnd(receive func() error) error {
 	}
 }
 
-// hookCalls are the calls of one stream. send is called in the goroutine that reads from the process.
+// hookCalls are the calls of hooks. send is called in the goroutine that reads from the process, and must not block.
 type hookCalls struct {
 	conn *jsonline.Conn
 	send func(*tenonv1.HookResponse)

@@ -127,7 +127,7 @@ export interface Call<Options = any> {
   /** Throws a Refusal if the permission is not granted. */
   ask(request: PermissionRequest): Promise<unknown>;
   question(questions: any[]): Promise<string[][]>;
-  sample(request: any): Promise<{ text: string; model: string; finishReason: string }>;
+  sample(request: any): Promise<{ text: string; model: string; finishReason: string; calls?: { id: string; tool: string; args: any }[] }>;
 }
 
 export interface ToolCall<Options = any> extends Call<Options> {

@@ -266,7 +266,7 @@ class Server {
     let answer = verdictOf;
     if (value !== undefined) {
       for (const list of hook.appends) addList(value, list);
-      const before = structuredClone(value);
+      const before = clone(value);
       answer = (result) => {
         if (Array.isArray(result?.changes)) return result; // the hook found them itself
         const changes = [];
@@ -440,6 +440,15 @@ function addList(value, pointer) {
     at = at[segment] ??= {};
   }
   if (isObject(at)) at[last] ??= [];
+}
+
+/** Returns a copy of JSON. structuredClone takes forty times as long. */
+function clone(v) {
+  if (Array.isArray(v)) return v.map(clone);
+  if (!isObject(v)) return v;
+  const out = { ...v };
+  for (const key of Object.keys(out)) out[key] = clone(out[key]);
+  return out;
 }
 
 /** Adds the changes that turn before into after. Elements after the last are appended with "-". */

@@ -214,7 +214,7 @@ func faintLook(t *theme) string { return t.faint }
 func warnLook(t *theme) string  { return t.warn }
 func failLook(t *theme) string  { return t.fail }
 
-// turnItem describes a finished turn in one line. What does not fit is left out from the right.
+// turnItem describes a finished turn in one line. In a narrow window, the last figures are left out.
 func turnItem(k *look, agent, model string, took time.Duration, tokens sdk.Tokens, cost sdk.USD) *item {
 	words := []string{agent, model, view.Duration(took.Round(10 * time.Millisecond))}
 	if tokens.Sum() > 0 {

@@ -187,8 +187,7 @@ func (t *thread) delta(d *sdk.PartDelta) {
 	case *textItem:
 		item.append(d.Delta)
 	case *toolItem:
-		item.received += len(d.Delta)
-		item.change()
+		item.arrived(d.Delta)
 	}
 }
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -14,7 +15,7 @@ import (
 const (
 	// foldedHead and foldedTail are the lines of output that a folded card shows; liveTail those of a running command.
 	foldedHead, foldedTail, liveTail = 2, 4, 6
-	// longArguments is the size in bytes from which a card counts arguments that still arrive.
+	// longArguments is the size in bytes from which a card counts the arguments that arrive and does not read them.
 	longArguments = 1 << 10
 	// longCall is the duration in milliseconds from which it is shown.
 	longCall = 1000
@@ -30,7 +31,8 @@ const (
 type toolItem struct {
 	item
 	part     *sdk.ToolPart
-	received int // bytes of arguments while they arrive
+	received int    // bytes of arguments while they arrive
+	raw      []byte // the first of them, up to longArguments
 	now      func() time.Time
 	child    func(session string) string // describes a subagent's session
 }
@@ -44,6 +46,26 @@ func newToolItem(k *look, p *sdk.ToolPart, now func() time.Time, child func(stri
 func (t *toolItem) set(p *sdk.ToolPart) {
 	t.part = p
 	t.change()
+}
+
+// arrived takes a piece of the arguments.
+func (t *toolItem) arrived(delta string) {
+	t.received += len(delta)
+	if t.received <= longArguments {
+		t.raw = append(t.raw, delta...)
+	}
+	t.change()
+}
+
+// subject says what the call is about, before it runs as far as its arguments are complete.
+func (t *toolItem) subject() string {
+	if t.part.State.Status == sdk.ToolPending {
+		if t.received > longArguments || !json.Valid(t.raw) {
+			return ""
+		}
+		return view.Subject(&sdk.ToolState{Input: t.raw}, t.look.directory)
+	}
+	return view.Subject(&t.part.State, t.look.directory)
 }
 
 // running reports whether the card changes with time.
@@ -92,7 +114,7 @@ func (t *toolItem) head(width int) string {
 	right := strings.Join(notes, " ")
 	left := mark + " " + paint("1", oneLine(t.part.Tool)) + " "
 	room := width - len([]rune(stripSGR(left))) - len([]rune(stripSGR(right))) - 1
-	return sides(left+fit(view.Subject(s, t.look.directory), max(room, 8)), right, width)
+	return sides(left+fit(t.subject(), max(room, 8)), right, width)
 }
 
 // body is the rest of a card.

@@ -201,44 +201,47 @@ func (s *session) Write(p []byte) (int, error) {
 
 var _ io.Writer = (*session)(nil)
 
-// pump passes events, log lines and signals to the program, all events of a frame together.
+// pump passes events, log lines and signals to the program until the context or the subscription ends. It always reads, so that the
+// host never waits for a program that waits for the user's editor; what arrives meanwhile is passed on together.
 func (s *session) pump(ctx context.Context, program *tea.Program, events <-chan sdk.Event) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case line := <-s.logs:
-			program.Send(logMsg(line))
-		case <-s.signals:
-			program.Quit()
-		case e, open := <-events:
-			if !open {
-				return
-			}
-			batch := collect([]sdk.Event{e}, events)
+	out := make(chan []sdk.Event)
+	sent := make(chan struct{})
+	go func() { // ends with out; waited for below
+		defer close(sent)
+		for batch := range out {
 			program.Send(eventsMsg(batch))
 			select {
 			case <-ctx.Done():
 			case <-time.After(frame):
 			}
 		}
-	}
-}
-
-// collect adds the events that are there already.
-func collect(batch []sdk.Event, events <-chan sdk.Event) []sdk.Event {
-	for len(batch) < eventRoom {
+	}()
+	defer func() {
+		close(out)
+		<-sent
+	}()
+	var pending []sdk.Event
+	for {
+		var ready chan []sdk.Event
+		if len(pending) > 0 {
+			ready = out
+		}
 		select {
+		case <-ctx.Done():
+			return
+		case line := <-s.logs:
+			go program.Send(logMsg(line)) // ends with the program
+		case <-s.signals:
+			go program.Quit() // ends with the program
+		case ready <- pending:
+			pending = nil
 		case e, open := <-events:
 			if !open {
-				return batch
+				return
 			}
-			batch = append(batch, e)
-		default:
-			return batch
+			pending = append(pending, e)
 		}
 	}
-	return batch
 }
 
 // farewell returns what is left on the terminal: the last answer, the changed files and how to continue.

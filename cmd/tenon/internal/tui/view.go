@@ -283,7 +283,7 @@ func (m *model) context() (used, limit int64) {
 	return last.Tokens.Sum(), limit
 }
 
-// footer names mode, model, context, cost, branch and directory; what does not fit is left out from the right.
+// footer names mode, model, context, cost, branch and directory. In a narrow window, the last ones are left out.
 func (m *model) footer() string {
 	k := m.look.theme
 	name, effort := m.modelOf()
