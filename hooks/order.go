@@ -119,9 +119,7 @@ func (h *bound) override(o sdk.HookOverride) {
 	if o.Timeout > 0 {
 		h.Timeout = time.Duration(o.Timeout) * time.Millisecond
 	}
-	if h.Timeout == 0 {
-		h.Timeout = sdk.DefaultHookTimeout
-	}
+	h.Timeout = cmp.Or(h.Timeout, sdk.DefaultHookTimeout)
 }
 
 func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) []error {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,10 +47,7 @@ type Options struct {
 }
 
 func (o *Options) version() string {
-	if o.Version == "" {
-		return "dev"
-	}
-	return o.Version
+	return cmp.Or(o.Version, "dev")
 }
 
 // withDefaults sets the defaults.

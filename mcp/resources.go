@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -197,9 +198,7 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 	var out []sdk.Command
 	for _, prompt := range p.offer.prompts {
 		description := prompt.Description
-		if description == "" {
-			description = prompt.Title
-		}
+		description = cmp.Or(description, prompt.Title)
 		out = append(out, sdk.Command{
 			Name: p.commandName(prompt.Name), Description: bound(description, 1<<10), Template: usage(&prompt), Source: "mcp",
 			Origin: "MCP server " + p.server.Name,

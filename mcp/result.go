@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -161,9 +162,7 @@ func (b *builder) add(raw json.RawMessage) {
 // linkText describes a resource that can be read.
 func linkText(c *content) string {
 	name := c.Title
-	if name == "" {
-		name = c.Name
-	}
+	name = cmp.Or(name, c.Name)
 	text := fmt.Sprintf("[resource %s: %s", c.URI, name)
 	if c.MimeType != "" {
 		text += ", " + c.MimeType

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -296,10 +297,7 @@ func inside(base, path string) bool {
 func (s *Server) Limit() time.Duration { return s.timeout() }
 
 func (s *Server) timeout() time.Duration {
-	if s.Timeout == 0 {
-		return DefaultTimeout
-	}
-	return s.Timeout
+	return cmp.Or(s.Timeout, DefaultTimeout)
 }
 
 // shortHash returns a short hash for names.

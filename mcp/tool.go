@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -25,9 +26,7 @@ var (
 // Definition returns the tool's description for the model.
 func (t *tool) Definition() sdk.ToolDefinition {
 	description := t.tool.Description
-	if description == "" {
-		description = t.tool.Title
-	}
+	description = cmp.Or(description, t.tool.Title)
 	return sdk.ToolDefinition{ID: t.id, Description: description, Parameters: t.tool.InputSchema}
 }
 

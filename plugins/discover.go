@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -111,9 +112,7 @@ func (l *Loader) entryPath(e *Entry) (string, bool) {
 		return filepath.Clean(p), true
 	case p == "." || p == ".." || hasAnyPrefix(p, "./", "../", `.\`, `..\`) || e.Flag:
 		base := e.Base
-		if base == "" {
-			base = l.opts.Project.Directory
-		}
+		base = cmp.Or(base, l.opts.Project.Directory)
 		return filepath.Join(base, p), true
 	}
 	return "", false
@@ -233,9 +232,7 @@ func isProgram(path string, info fs.FileInfo) bool {
 // inProject reports whether a path, links resolved, is in the project.
 func (l *Loader) inProject(source string) bool {
 	top := l.opts.Project.Worktree
-	if top == "" {
-		top = l.opts.Project.Directory
-	}
+	top = cmp.Or(top, l.opts.Project.Directory)
 	top, err := filepath.EvalSymlinks(top)
 	return err == nil && within(top, source)
 }
@@ -270,10 +267,7 @@ func shortHash(s string) string {
 }
 
 func orUnknown(from string) string {
-	if from == "" {
-		return "the configuration"
-	}
-	return from
+	return cmp.Or(from, "the configuration")
 }
 
 // cutVariable returns the value of NAME=value.

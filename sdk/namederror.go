@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -41,10 +42,7 @@ type ErrorData struct {
 
 // Error returns the message, or the name if it is empty.
 func (e *NamedError) Error() string {
-	if e.Data.Message == "" {
-		return e.Name
-	}
-	return e.Data.Message
+	return cmp.Or(e.Data.Message, e.Name)
 }
 
 // MarshalJSON writes isRetryable of an APIError even if it is false: clients require it.

@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -56,9 +57,7 @@ func structSchema(t reflect.Type, v reflect.Value) (map[string]any, error) {
 		if !field.IsExported() || name == "-" {
 			continue
 		}
-		if name == "" {
-			name = field.Name
-		}
+		name = cmp.Or(name, field.Name)
 		var value reflect.Value
 		if v.IsValid() {
 			value = v.Field(i)

@@ -1,6 +1,7 @@
 package commandhooks
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"regexp"
@@ -13,9 +14,7 @@ var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 // shell returns a command that cmd.exe runs. It passes the text verbatim: cmd.exe has other quoting rules than package exec.
 func shell(text string) *exec.Cmd {
 	name := os.Getenv("COMSPEC")
-	if name == "" {
-		name = "cmd.exe"
-	}
+	name = cmp.Or(name, "cmd.exe")
 	cmd := exec.Command(name)
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd.exe /d /s /c "` + variable.ReplaceAllString(text, "%$1%") + `"`}
 	return cmd

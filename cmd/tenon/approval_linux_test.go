@@ -26,7 +26,7 @@ func TestApproveOnTerminal(t *testing.T) {
 			term.expect("PostToolUse *: touch hook-ran")
 			term.expect("approve it? [y/N]")
 			term.enter(c.answer)
-			term.expect("continue: ")
+			term.expect("continue with: ")
 			if code := term.code(); code != 0 {
 				t.Errorf("exit code %d", code)
 			}
@@ -48,7 +48,7 @@ func TestBrokenModuleOnTerminal(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "broken.wasm"), []byte("\x00asm\x01\x00\x00\x00 and then garbage"), 0o644))
 	term := p.onTerminal(t, "run", "hello")
 	term.expect("plugin broken cannot be approved and is not run")
-	term.expect("continue: ")
+	term.expect("continue with: ")
 	if code := term.code(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}

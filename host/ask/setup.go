@@ -45,9 +45,7 @@ func OpenModel(ctx context.Context, set *generation.Set, a *sdk.Agent, name stri
 		name, byAgent = a.Model.String(), true
 		byRepository = set.ChoosesAgentModel(a)
 	}
-	if name == "" {
-		name = fallback
-	}
+	name = cmp.Or(name, fallback)
 	m, err := set.Models.Open(ctx, name, byRepository)
 	if err != nil && byAgent {
 		return nil, fmt.Errorf("agent %q (%s) names its model: %w", a.Name, cmp.Or(a.Origin, "of a plugin"), err)

@@ -140,6 +140,9 @@ func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
 		return nil, nil
 	}
 	list, err := lister.ListModels(ctx)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return nil, nil
+	}
 	for i := range list {
 		if known, ok := m.providers[id].models()[list[i].ID]; ok {
 			list[i] = known

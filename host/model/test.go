@@ -23,7 +23,8 @@ func (m *Models) Test(ctx context.Context, id string) (models int, err error) {
 	if lister, ok := client.(sdk.ModelLister); ok {
 		list, err := lister.ListModels(ctx)
 		var refused *sdk.ProviderError
-		if !errors.As(err, &refused) || refused.StatusCode != http.StatusNotFound && refused.StatusCode != http.StatusMethodNotAllowed {
+		missing := errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || refused.StatusCode == http.StatusMethodNotAllowed)
+		if !missing && !errors.Is(err, errors.ErrUnsupported) {
 			return len(list), err
 		}
 	}

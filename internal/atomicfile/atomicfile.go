@@ -2,6 +2,7 @@
 package atomicfile
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"io/fs"
@@ -55,9 +56,7 @@ type Staged struct {
 
 // Stage writes the new content of the file with the name, which may include directories below root, to a temporary file.
 func Stage(root *os.Root, name string, content []byte, o Options) (*Staged, error) {
-	if o.Mode == 0 {
-		o.Mode = 0o600
-	}
+	o.Mode = cmp.Or(o.Mode, 0o600)
 	s := newStaged(root, name, o)
 	f, err := root.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.Mode)
 	if err != nil {
@@ -74,20 +73,6 @@ func Stage(root *os.Root, name string, content []byte, o Options) (*Staged, erro
 		return nil, errors.Join(err, s.Discard())
 	}
 	return s, nil
-}
-
-// WriteLink replaces the file at path with a symbolic link to target. Of the options it uses Temp and SyncDir.
-func WriteLink(path, target string, o Options) error {
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer root.Close() // only its files are written
-	s := newStaged(root, filepath.Base(path), o)
-	if err := root.Symlink(target, s.temp); err != nil {
-		return err
-	}
-	return s.Commit()
 }
 
 func newStaged(root *os.Root, name string, o Options) *Staged {

@@ -1,6 +1,7 @@
 package value
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/json"
 	"reflect"
@@ -206,9 +207,7 @@ func (p *plan) compileFields(t reflect.Type, offset uintptr, index []int, buildi
 		if name == "-" || p.typ == reflect.TypeOf(contract.State) {
 			continue
 		}
-		if name == "" {
-			name = f.Name
-		}
+		name = cmp.Or(name, f.Name)
 		field.name, field.key = name, `"`+name+`":`
 		field.omitEmpty = strings.Contains(options, "omitempty")
 		field.omitZero = strings.Contains(options, "omitzero")

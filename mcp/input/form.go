@@ -1,6 +1,7 @@
 package input
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -241,9 +242,7 @@ func (f *field) choices() []choice {
 		out = append(out, c)
 	}
 	for _, c := range list {
-		if c.Title == "" {
-			c.Title = c.Const
-		}
+		c.Title = cmp.Or(c.Title, c.Const)
 		out = append(out, c)
 	}
 	if f.Type == "boolean" {

@@ -1,6 +1,7 @@
 package interceptor
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -182,9 +183,7 @@ func permissionPayload(names *toolNames, call *sdk.RemoteCall) (json.RawMessage,
 		return nil, nil // not about a tool call
 	}
 	name := names.of(in.Tool.CallID)
-	if name == "" {
-		name = in.Permission
-	}
+	name = cmp.Or(name, in.Permission)
 	if len(in.Args) == 0 {
 		in.Args = json.RawMessage("{}")
 	}

@@ -2,6 +2,7 @@ package ability
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,9 +64,7 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 // newRequest checks everything of the request that is not its address.
 func newRequest(ctx context.Context, req *sdk.FetchRequest, u *url.URL) (*http.Request, error) {
 	method := req.Method
-	if method == "" {
-		method = http.MethodGet
-	}
+	method = cmp.Or(method, http.MethodGet)
 	if !isToken(method) || method == http.MethodConnect || method == http.MethodTrace {
 		return nil, fmt.Errorf("method %q is not supported", method)
 	}

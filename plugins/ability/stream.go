@@ -27,6 +27,7 @@ type httpStream struct {
 
 	mu   sync.Mutex // held while reading
 	body io.Reader
+	left int // bytes that may follow
 }
 
 // streams are the open streams of a plugin by number.
@@ -71,7 +72,7 @@ func (b *Broker) openStream(ctx context.Context, c Caller, req *sdk.FetchRequest
 		return nil, b.explainHTTP(err, b.limits.HTTPTimeout)
 	}
 	answer := newResponse(resp)
-	answer.Stream, err = b.streams.add(&httpStream{call: c.Call, body: io.LimitReader(resp.Body, maxStreamBytes+1), end: func() {
+	answer.Stream, err = b.streams.add(&httpStream{call: c.Call, body: resp.Body, left: maxStreamBytes, end: func() {
 		end()
 		_ = resp.Body.Close()
 	}})
@@ -140,7 +141,7 @@ func (b *Broker) readStream(_ context.Context, c Caller, req guest.StreamRef) (o
 	piece := make([]byte, maxChunk)
 	n, err := s.body.Read(piece)
 	out.Data = piece[:n]
-	if left, ok := s.body.(*io.LimitedReader); ok && left.N == 0 {
+	if s.left -= n; s.left < 0 {
 		err = limited("the answer has more than %d MiB", maxStreamBytes>>20)
 	}
 	switch {

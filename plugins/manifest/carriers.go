@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -54,9 +55,7 @@ func CarrierOfFile(file string) Carrier {
 
 func howModule(rt *sdk.Runtime, _ error) string {
 	memory := rt.MemoryMB
-	if memory == 0 {
-		memory = sdk.DefaultWASMMemoryMB
-	}
+	memory = cmp.Or(memory, sdk.DefaultWASMMemoryMB)
 	return fmt.Sprintf("a WASM module: it reaches only what is listed here; at most %d MiB of memory per instance", memory)
 }
 

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -121,9 +122,7 @@ func (r *reader) ourExtension(c *checked.Checker, n *checked.Node) *checked.Node
 func (r *reader) fill(m *core) {
 	r.p.Manifest = sdk.Manifest{Name: m.Name, Version: m.Version, Description: m.Description}
 	r.p.Author, r.p.Homepage, r.p.License = m.Author, m.Homepage, m.License
-	if r.p.Homepage == "" {
-		r.p.Homepage = m.Repository
-	}
+	r.p.Homepage = cmp.Or(r.p.Homepage, m.Repository)
 	r.p.Description = sdk.Description{Name: m.Name, Version: m.Version, Summary: m.Description}
 }
 

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -318,9 +319,7 @@ func (r *reader) foreignAgent(t text) {
 		r.warn(t.file, "", "", "the agent is left out: %v", err)
 		return
 	}
-	if meta.Name == "" {
-		meta.Name = t.name
-	}
+	meta.Name = cmp.Or(meta.Name, t.name)
 	if meta.Model != nil && meta.Model != "inherit" {
 		r.models++
 	}

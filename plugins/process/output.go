@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"log/slog"
 	"strings"
 	"sync"
@@ -75,8 +76,5 @@ func (p *printed) why() string {
 	if len(p.line) > 0 {
 		p.flush()
 	}
-	if p.cause != "" {
-		return p.cause
-	}
-	return p.last
+	return cmp.Or(p.cause, p.last)
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -147,10 +148,7 @@ func (t *tool) Definition() sdk.ToolDefinition {
 
 // Permission returns the permission key.
 func (t *tool) Permission() string {
-	if t.ToolDescription.Permission == "" {
-		return t.ID
-	}
-	return t.ToolDescription.Permission
+	return cmp.Or(t.ToolDescription.Permission, t.ID)
 }
 
 // Deadline returns the time limit of a call.

@@ -3,6 +3,7 @@ package scaffold
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -87,9 +88,7 @@ func Write(dir string, o Options) ([]string, error) {
 	if err := m.Validate(); err != nil {
 		return nil, err
 	}
-	if o.Lang == "" {
-		o.Lang = "go"
-	}
+	o.Lang = cmp.Or(o.Lang, "go")
 	i := slices.IndexFunc(kinds(), func(k kind) bool { return k.carrier == o.Carrier && k.lang == o.Lang })
 	if i < 0 {
 		return nil, fmt.Errorf("no template for carrier %q in language %q; templates: %s", o.Carrier, o.Lang, strings.Join(Kinds(), ", "))

@@ -1,6 +1,7 @@
 package trust
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -154,10 +155,7 @@ func (h Hook) Label() string {
 }
 
 func field(pointer string) string {
-	if pointer == "" {
-		return "everything"
-	}
-	return pointer
+	return cmp.Or(pointer, "everything")
 }
 
 func quoteAll(words []string) string {

@@ -2,6 +2,7 @@ package trust
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -53,16 +54,7 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Files == 0 {
-		l.Files = 20_000
-	}
-	if l.Bytes == 0 {
-		l.Bytes = 512 << 20
-	}
-	if l.Depth == 0 {
-		l.Depth = 64
-	}
-	return l
+	return Limits{Files: cmp.Or(l.Files, 20_000), Bytes: cmp.Or(l.Bytes, 512<<20), Depth: cmp.Or(l.Depth, 64)}
 }
 
 // Kinds of entries.

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -51,15 +52,9 @@ func (o Options) withDefaults() (Options, error) {
 	if o.CacheMB < 0 || o.CompileTimeout < 0 || o.IdleTimeout < 0 {
 		return o, fmt.Errorf("wasm options: CacheMB %d, CompileTimeout %v and IdleTimeout %v must not be negative", o.CacheMB, o.CompileTimeout, o.IdleTimeout)
 	}
-	if o.CacheMB == 0 {
-		o.CacheMB = defaultCacheMB
-	}
-	if o.CompileTimeout == 0 {
-		o.CompileTimeout = defaultCompileTimeout
-	}
-	if o.IdleTimeout == 0 {
-		o.IdleTimeout = defaultIdleTimeout
-	}
+	o.CacheMB = cmp.Or(o.CacheMB, defaultCacheMB)
+	o.CompileTimeout = cmp.Or(o.CompileTimeout, defaultCompileTimeout)
+	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdleTimeout)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}

@@ -105,7 +105,7 @@ class Plugin:
     def __init__(self, name, version="", description="", options=None, capabilities=(), providers=(), agents=(), commands=()):
         self.name, self.version, self.description, self.options = name, version, description, options
         self.lists = {"capabilities": capabilities, "providers": providers, "agents": agents, "commands": commands}
-        self.hooks, self.tools, self.protocols = [], {}, {}
+        self.hooks, self.tools, self.protocols, self.auth_methods = [], {}, {}, {}
         self.on_start = self.on_stop = None
 
     def hook(self, point, **declared):
@@ -135,6 +135,19 @@ class Plugin:
 
         return add
 
+    def auth(self, provider, id, name="", refresh=None, headers=None):
+        """Declares a sign-in to a provider: a function that returns a token, {"access", "refresh", "expires", "metadata"}, called with (call).
+        The operations signin.notice, signin.code and signin.visit reach the user. refresh(token, call) returns a new token; without headers(token,
+        call), access is sent as a bearer token."""
+
+        def add(login):
+            declared = {"provider": provider, "id": id, "name": name, "refreshes": bool(refresh), "headers": bool(headers)}
+            actions = {"login": lambda token, call: login(call), "refresh": refresh, "headers": headers}
+            self.auth_methods[provider, id] = ({k: v for k, v in declared.items() if v}, actions)
+            return login
+
+        return add
+
     def start(self, run):
         """Declares the function that is called before all others, with a call that belongs to no session."""
         self.on_start = run
@@ -149,7 +162,8 @@ class Plugin:
         """Returns the description: the part of plugin.json that follows from the code."""
         tools = [{**declared, **({"prepares": True} if prepare else {})} for declared, _, prepare, _ in self.tools.values()]
         all = {"name": self.name, "version": self.version, "description": self.description, "hooks": [d for d, _ in self.hooks],
-               "tools": tools, "options": schema_of(self.options), "protocols": list(self.protocols), **{k: list(v) for k, v in self.lists.items()}}
+               "tools": tools, "options": schema_of(self.options), "protocols": list(self.protocols),
+               "auth": [declared for declared, _ in self.auth_methods.values()], **{k: list(v) for k, v in self.lists.items()}}
         return {k: v for k, v in all.items() if v}
 
     def run(self):
@@ -445,6 +459,15 @@ class _Server:
         if not list_models:
             raise _MethodNotFound("the protocol has no list of models")
         return list(list_models(params["connection"], call))
+
+    def do_auth(self, params, call):
+        request = params["request"]
+        _, actions = self.plugin.auth_methods.get((request["provider"], request["method"]), (None, {}))
+        run = actions.get(request["action"])
+        if not run:
+            raise ValueError("the plugin has no %s of the sign-in method %s/%s" % (request["action"], request["provider"], request["method"]))
+        result = run(request.get("token"), call)
+        return {"headers": result} if request["action"] == "headers" else {"token": result}
 
     def do_stop(self, params, call):
         self.stop()

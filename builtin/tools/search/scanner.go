@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,9 +58,7 @@ func (s *scanner) scan(ctx context.Context, r io.Reader, limit int) ([]match, er
 				s.buf = append(s.buf, make([]byte, len(s.buf))...)
 				continue
 			}
-			if whole == 0 {
-				whole = used
-			}
+			whole = cmp.Or(whole, used)
 		}
 		if p.block(s.buf[:whole]); p.binary {
 			return nil, nil

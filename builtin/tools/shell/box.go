@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -234,10 +235,7 @@ func free(err error) bool {
 }
 
 func worktreeOf(call *sdk.ToolCall) string {
-	if call.Worktree == "" {
-		return call.Directory
-	}
-	return call.Worktree
+	return cmp.Or(call.Worktree, call.Directory)
 }
 
 func (v *visit) confined() bool { return v.room != nil }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/base64"
@@ -154,9 +155,7 @@ func canonical(u *url.URL) error {
 		return errors.New("contains a user name or password")
 	}
 	u.Host = host(u)
-	if u.Path == "" {
-		u.Path = "/"
-	}
+	u.Path = cmp.Or(u.Path, "/")
 	u.Fragment, u.RawFragment = "", ""
 	return nil
 }

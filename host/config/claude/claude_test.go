@@ -15,7 +15,7 @@ const settings = `{
   "model": "claude-sonnet-4-5",
   // mine
   "permissions": {
-    "allow": ["Bash(npm run test:*)", "Bash", "Read(~/notes/**)", "Edit(src/**)", "WebFetch(domain:go.dev)", "mcp__github", "mcp__files__read", "Task(explore)", "WebSearch"],
+    "allow": ["Bash(npm run test:*)", "Bash", "Read(~/notes/**)", "Edit(src/**)", "Edit(docs/*.md)", "WebFetch(domain:go.dev)", "mcp__github", "mcp__files__read", "Task(explore)", "WebSearch"],
     "ask": ["Bash(git push *)"],
     "deny": ["Read(./.env)", "Read(.netrc)", "Read(//etc/**)", "Bash(a?b)", "Bash(x"],
     "defaultMode": "acceptEdits",
@@ -88,7 +88,7 @@ func TestTranslate(t *testing.T) {
 		notes.WriteString(n.String() + "\n")
 	}
 	for _, left := range []string{
-		`line 5: permissions.allow: "WebSearch": left out: tenon has no such tool`, `line 7: permissions.deny: "Bash(a?b)": left out`, `"Bash(x": left out: the parenthesis`,
+		`line 5: permissions.allow: "WebSearch": left out: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": left out`, `line 7: permissions.deny: "Bash(a?b)": left out`, `"Bash(x": left out: the parenthesis`,
 		`line 9: permissions.additionalDirectories: "../docs": left out`, "line 10: permissions.future: left out", "line 12: env.TOKEN: left out",
 		"line 14: hooks.PreToolUse.async: left out", "line 14: hooks.PreToolUse: left out: only hooks of type command", "line 15: hooks.Notification: left out",
 		"mcpServers.files.alwaysAllow: left out", "mcpServers.odd: left out: a variable with a default", "line 22: statusLine: left out", "line 23: unheardOf: left out: tenon has no such setting",

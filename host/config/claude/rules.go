@@ -2,6 +2,7 @@ package claude
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -33,6 +34,9 @@ func (t *translator) permissions(n *checked.Node) {
 		for i := range list.Items {
 			item := &list.Items[i]
 			rules, reason := translateRule(item.Text)
+			if action == sdk.ActionAllow && wider(rules, item.Text) {
+				rules, reason = nil, "its * does not match /, but that of tenon does; write ** if files below are meant, too"
+			}
 			if reason != "" {
 				t.note(item.Offset, "permissions."+string(action), "%q: left out: %s", item.Text, reason)
 			}
@@ -108,6 +112,15 @@ func translateRule(text string) (rules []rule, reason string) {
 		return []rule{{Permission: "task", Pattern: pattern}}, ""
 	}
 	return nil, "tenon has no such tool"
+}
+
+// wider reports whether the rules for a pattern of files match more than it does.
+func wider(rules []rule, text string) bool {
+	ofFiles := slices.ContainsFunc(rules, func(r rule) bool {
+		return r.Permission == "edit" || r.Permission == "read" || r.Permission == sdk.PermissionExternalDirectory
+	})
+	_, pattern, _ := strings.Cut(text, "(")
+	return ofFiles && pattern != "*)" && strings.Contains(strings.ReplaceAll(pattern, "**", ""), "*")
 }
 
 // paths returns the rules for a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or none of these. A name without a slash

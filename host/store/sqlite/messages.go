@@ -190,9 +190,7 @@ func (p *page) joinOne(row *stored, info sdk.Message, parts sdk.Parts, rows []st
 			bad++
 		}
 	}
-	if id == "" {
-		id = row.id
-	}
+	id = cmp.Or(id, row.id)
 	if bad > 0 {
 		parts = p.without(id, parts, rows)
 	}

@@ -213,6 +213,37 @@ def prepare(args, call):
 plugin.tool("prepared", "", prepare=prepare, permission=NAME, timeout=7000)(echo)
 
 
+PROVIDER = "conformance-provider"
+
+
+def account_headers(token, call):
+    if token["metadata"]["account"] == "bad":
+        return {"X-Account": "a\r\nb"}
+    return {"Authorization": "Conformance " + token["access"], "X-Account": token["metadata"]["account"]}
+
+
+def renewed(token, call):
+    return {**token, "access": token["access"] + "+", "refresh": token["refresh"] + "+", "expires": token["expires"] + 1}
+
+
+@plugin.auth(PROVIDER, "browse", "Conformance account", refresh=renewed, headers=account_headers)
+def browse(call):
+    call.operation("signin.notice", {"text": "a notice"})
+    call.operation("signin.code", {"address": "https://conformance.example/device", "code": "AB-CD"})
+    redirect = call.operation("signin.visit", {"address": "https://conformance.example/login"})["redirect"]
+    return {"access": "access " + redirect, "refresh": "refresh", "expires": 7, "metadata": {"account": "a1"}}
+
+
+@plugin.auth(PROVIDER, "plain")
+def plain(call):
+    return {"access": "0 options"}
+
+
+@plugin.auth(PROVIDER, "denied")
+def denied(call):
+    raise ValueError("the user said no")
+
+
 @plugin.start
 def start(call):
     state["options"] = call.options or {}

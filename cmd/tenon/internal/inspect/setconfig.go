@@ -24,6 +24,7 @@ import (
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // configFileCommands returns the commands that name and change a configuration file.
@@ -111,7 +112,7 @@ func setConfig(ctx context.Context, a *cli.App, key, text string, project bool) 
 		return err
 	}
 	path := configFile(w, project)
-	target, mode, err := writableFile(path, project)
+	target, mode, err := writableFile(w, path, project)
 	if err != nil {
 		return cli.UsageError("edit it yourself: tenon config edit", "%s: %w", path, cli.Cause(err))
 	}
@@ -168,28 +169,23 @@ func withValue(ctx context.Context, w *cli.Workspace, path string, old []byte, k
 	return nil, nil, first
 }
 
-// writableFile returns the file to write for a path, and its mode. A link in the user's own configuration is followed; one in a project could lead anywhere.
-func writableFile(path string, project bool) (target string, mode fs.FileMode, err error) {
-	info, err := os.Lstat(path)
+// writableFile returns the file to write for a path, and its mode. Links are followed, except out of the project for its own file.
+func writableFile(w *cli.Workspace, path string, project bool) (target string, mode fs.FileMode, err error) {
+	target, mode = projectfs.Real(path), 0o600
+	if project {
+		mode = 0o644
+	}
+	if project && !projectfs.ForProject(w.Project).Holds(target) {
+		return "", 0, projectfs.ErrOutside
+	}
+	info, err := os.Stat(target)
 	switch {
-	case errors.Is(err, fs.ErrNotExist) && project:
-		return path, 0o644, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return path, 0o600, nil
-	case err == nil && project && info.Mode()&fs.ModeSymlink != 0:
-		return "", 0, errors.New("is a symbolic link")
-	}
-	if err == nil {
-		target, err = filepath.EvalSymlinks(path)
-	}
-	if err == nil {
-		info, err = os.Stat(target)
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("not a regular file")
-	}
-	if err != nil {
+		return target, mode, nil
+	case err != nil:
 		return "", 0, err
+	case !info.Mode().IsRegular():
+		return "", 0, errors.New("not a regular file")
 	}
 	return target, info.Mode().Perm(), nil
 }

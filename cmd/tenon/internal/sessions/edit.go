@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -78,9 +79,7 @@ func editSessions(ctx context.Context, a *cli.App, ids []string, change func(*sd
 			if err != nil {
 				return err
 			}
-			if text == "" {
-				text = "is unchanged"
-			}
+			text = cmp.Or(text, "is unchanged")
 			a.Screen.Line(info.ID + " " + text)
 		}
 		return nil
