@@ -53,7 +53,6 @@ type model struct {
 	inventory                inventory
 	toast                    toast
 	log                      []string // what the process logged
-	failed                   error    // the host cannot be used
 }
 
 // inventory is what the host offers. It is read again when a picker opens.

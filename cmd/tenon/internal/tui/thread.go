@@ -19,12 +19,10 @@ type thread struct {
 
 	status  sdk.SessionStatus
 	begun   time.Time // of the turn
-	asked   bool      // the session is shown for the first time: nothing is loaded yet
 	todos   []sdk.Todo
 	last    *sdk.AssistantMessage // the latest that has tokens
 	spent   sdk.Tokens            // since begun
 	cost    sdk.USD               // since begun
-	steps   map[string]bool       // messages that count in spent
 	counted map[string]stepUse
 
 	open bool // details are shown

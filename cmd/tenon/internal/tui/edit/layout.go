@@ -1,6 +1,8 @@
 package edit
 
 import (
+	"unicode/utf8"
+
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -98,11 +100,9 @@ func (e *Editor) layout() []row {
 
 // cellWidth returns the columns of a character; a chip is as wide as its label, at most a row.
 func (e *Editor) cellWidth(cluster string, width int) int {
-	for _, r := range cluster {
-		if chip := e.chip(r); chip != nil {
-			return min(ansi.StringWidth(chip.Label), max(e.width-1, 1))
-		}
-		break
+	first, _ := utf8.DecodeRuneInString(cluster)
+	if chip := e.chip(first); chip != nil {
+		return min(ansi.StringWidth(chip.Label), max(e.width-1, 1))
 	}
 	if cluster == "\t" {
 		return tabWidth
