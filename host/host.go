@@ -87,6 +87,7 @@ type Options struct {
 // Host runs sessions. Safe for use from many goroutines.
 type Host struct {
 	generation.Inventory // lists what plugins contribute, and Reload
+	permission.Answers   // to requests that wait
 	plugins              *generation.Registry
 
 	opts      Options
@@ -94,7 +95,6 @@ type Host struct {
 	ids       *sdk.IDs
 	bus       *live.Bus
 	asks      *permission.Asks
-	policy    permission.Policy
 	approvals *permission.Approvals
 
 	// Both end in Close: besideCtx, for requests beside turns, first.
@@ -118,21 +118,22 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	if o.Config == nil || o.Store == nil || o.Logger == nil || o.Project.Directory == "" {
 		return nil, errors.New("host: Config, Store, Logger and Project are required")
 	}
+	o.Policy.Home = o.Project.Home
 	h := &Host{
-		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(), approvals: &permission.Approvals{Store: o.Store, Project: o.Project},
-		policy: o.Policy,
+		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(),
 
 		runners: map[string]*runner{},
 		files:   undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
 	}
-	h.policy.Home = o.Project.Home
 	h.sessions = &sessions.Keeper{
 		Store: o.Store, IDs: h.ids, Project: o.Project, Version: o.Version, Log: o.Logger, Publish: h.publish, Observe: h.observe, Notice: h.notice,
 	}
+	h.approvals = &permission.Approvals{Store: o.Store, Project: o.Project, Root: h.sessions.Root}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	h.Answers = permission.NewAnswers(h.ctx, h.asks, h.approvals)
 	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
 	h.plugins = generation.NewRegistry(ctx, generation.Options{
-		Project: o.Project, Environ: o.Environ, Log: o.Logger, FromProject: o.FromProject, ApprovedReceiver: o.ApprovedReceiver, SignIn: o.SignIn, Quarantine: o.Quarantine,
+		Project: o.Project, Policy: o.Policy, Environ: o.Environ, Log: o.Logger, FromProject: o.FromProject, ApprovedReceiver: o.ApprovedReceiver, SignIn: o.SignIn, Quarantine: o.Quarantine,
 		Notice: h.notice, Turns: running{h}, Bus: h.bus,
 	})
 	h.Inventory = h.plugins.Inventory()

@@ -214,7 +214,7 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 		s.Purpose = sdk.PurposeSubtask
 	}
 	var err error
-	s.Rules, s.AgentPath, err = t.h.rulesIn(ctx, t.g, &agent, session)
+	s.Rules, s.AgentPath, err = t.g.Rules(ctx, t.h.Session, &agent, session, false)
 	return s, err
 }
 

@@ -59,17 +59,17 @@ func (t *turn) templateTurn(ctx context.Context, c *input.Command, u *sdk.UserMe
 // distrust bounds the rules for a template that came with the repository. What the repository itself allows does not count; and
 // what is not approved is asked for in any case, which no rule, stored approval, hook or flag answers.
 func (t *turn) distrust(ctx context.Context, c *input.Command) error {
-	trust := t.h.policy.OfCommand(&c.Command.Command)
+	trust := t.h.opts.Policy.OfCommand(&c.Command.Command)
 	if !trust.Repository {
 		return nil
 	}
 	s := *t.Setup
 	t.Setup = &s
 	var err error
-	if s.Rules, _, err = t.h.rulesUnder(ctx, t.g, &t.Agent, t.c.SessionCopy(), true); err != nil || trust.Approved {
+	if s.Rules, _, err = t.g.Rules(ctx, t.h.Session, &t.Agent, t.c.SessionCopy(), true); err != nil || trust.Approved {
 		return err
 	}
-	s.Rules = t.h.policy.AskAll(s.Rules, c.Label()+", which the repository brings and nobody approved (tenon permission approve)")
+	s.Rules = t.h.opts.Policy.AskAll(s.Rules, c.Label()+", which the repository brings and nobody approved (tenon permission approve)")
 	return nil
 }
 
@@ -77,7 +77,7 @@ func (h *Host) author(c *input.Command) input.Author {
 	switch {
 	case !c.Owner.Builtin():
 		return input.AuthorPlugin
-	case h.policy.OfCommand(&c.Command.Command).Repository:
+	case h.opts.Policy.OfCommand(&c.Command.Command).Repository:
 		return input.AuthorRepository
 	}
 	return input.AuthorUser

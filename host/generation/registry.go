@@ -9,12 +9,14 @@ import (
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // Options are what a registry works with. All but the functions that say so are required.
 type Options struct {
 	Project          sdk.Project
+	Policy           permission.Policy
 	Environ          []string
 	Log              *slog.Logger
 	FromProject      func(origin string) bool          // as Options.FromProject; may be nil

@@ -33,7 +33,7 @@ type ReloadOptions struct {
 // Reload starts the plugins that are new and puts a new generation in force. Turns that run keep the plugins they began with;
 // the next turn of every session uses the new ones. Sessions, prompts that wait and requests to the user are not touched.
 // Plugins that are gone are closed once no turn uses them any more. When something goes wrong the old generation stays in
-// force. ctx bounds the reload alone. Errors: ErrClosed0, and what New returns.
+// force. ctx bounds the reload alone. Errors: ErrClosed, and what New returns.
 func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	r := n.r
 	r.reload.Lock()

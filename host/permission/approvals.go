@@ -33,13 +33,15 @@ func ApprovalProject(p sdk.Project) string {
 type Approvals struct {
 	Store   store.Store
 	Project sdk.Project
+	// Root returns the session at the top of a subagent's session, else the session itself.
+	Root func(ctx context.Context, session string) (string, error)
 
 	mu       sync.Mutex
 	sessions map[string]sdk.PermissionRules // by root session
 }
 
-// Allow allows a permission for patterns in a session and its subagents until the process ends; Revoke takes it back.
-func (a *Approvals) Allow(session, permission string, patterns ...string) {
+// allow allows a permission for patterns in a session and its subagents until the process ends; revoke takes it back.
+func (a *Approvals) allow(session, permission string, patterns ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sessions == nil {
@@ -53,8 +55,8 @@ func (a *Approvals) Allow(session, permission string, patterns ...string) {
 	}
 }
 
-// Revoke takes back what Allow allowed with this pattern.
-func (a *Approvals) Revoke(session, permission, pattern string) {
+// revoke takes back what allow allowed with this pattern.
+func (a *Approvals) revoke(session, permission, pattern string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if rules := a.sessions[session]; len(rules) > 0 {
@@ -62,8 +64,8 @@ func (a *Approvals) Revoke(session, permission, pattern string) {
 	}
 }
 
-// Covers reports whether what was allowed in a session covers the request.
-func (a *Approvals) Covers(session string, r *sdk.PermissionRequest) bool {
+// covers reports whether what was allowed in a session covers the request.
+func (a *Approvals) covers(session string, r *sdk.PermissionRequest) bool {
 	a.mu.Lock()
 	rules := slices.Clone(a.sessions[session])
 	a.mu.Unlock()
@@ -110,8 +112,15 @@ func ApprovedRules(list []store.Approval) sdk.PermissionRules {
 	return rules
 }
 
-// Cover reports whether an answer "always" covers the request.
+// Cover reports whether the user allowed the request before, in its session or in the project.
 func (a *Approvals) Cover(ctx context.Context, r *sdk.PermissionRequest) (bool, error) {
+	root, err := a.Root(ctx, r.SessionID)
+	if err != nil {
+		return false, err
+	}
+	if a.covers(root, r) {
+		return true, nil
+	}
 	rules, err := a.rules(ctx)
 	if err != nil {
 		return false, err

@@ -64,8 +64,8 @@ func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, final, h
 	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: halt}
 }
 
-// ReplyPermission answers a request and returns it; ReplyReject rejects all that wait in the same session. Errors: ErrNotFound.
-func (a *Asks) ReplyPermission(id string, reply sdk.Reply, message string) (*sdk.PermissionRequest, error) {
+// reply answers a request and returns it; ReplyReject rejects all that wait in the same session. Errors: ErrNotFound.
+func (a *Asks) reply(id string, reply sdk.Reply, message string) (*sdk.PermissionRequest, error) {
 	switch reply {
 	case sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject:
 	default:
@@ -78,8 +78,8 @@ func (a *Asks) ReplyPermission(id string, reply sdk.Reply, message string) (*sdk
 	return &p.request, nil
 }
 
-// Grant grants the requests that wait and for which passes reports true; not those that must be asked.
-func (a *Asks) Grant(passes func(*sdk.PermissionRequest) bool) {
+// grant grants the requests that wait and for which passes reports true; not those that must be asked.
+func (a *Asks) grant(passes func(*sdk.PermissionRequest) bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, other := range a.permissions {

@@ -153,3 +153,13 @@ func (r *Rules) Within(bound *Rules) *Rules {
 	c.bound = bound
 	return &c
 }
+
+// Describe adds to the metadata of a request which tool asks, and of which MCP server it is.
+func Describe(r *sdk.PermissionRequest, tool string, o sdk.Origin) {
+	if tool != "" {
+		r.Metadata["tool"] = tool
+	}
+	if o.Server != "" {
+		r.Metadata["server"] = o.Server
+	}
+}

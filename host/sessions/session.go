@@ -89,6 +89,17 @@ func (h *Keeper) Find(ctx context.Context, id string) (*sdk.Session, error) {
 	return s, err
 }
 
+// Root returns the session at the top of a subagent's session, else the session itself. Errors: as Find.
+func (h *Keeper) Root(ctx context.Context, id string) (string, error) {
+	for {
+		s, err := h.Find(ctx, id)
+		if err != nil || s.ParentID == "" {
+			return id, err
+		}
+		id = s.ParentID
+	}
+}
+
 // Claim takes the session, or the claim it was created with.
 func (h *Keeper) Claim(ctx context.Context, session string) (store.Token, error) {
 	h.mu.Lock()

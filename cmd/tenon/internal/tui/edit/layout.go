@@ -1,9 +1,8 @@
 package edit
 
 import (
-	"unicode/utf8"
-
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 )

@@ -1,0 +1,79 @@
+package permission
+
+import (
+	"context"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Answers takes what the user decides about requests that wait. Safe for use from many goroutines.
+type Answers struct {
+	ctx       context.Context
+	asks      *Asks
+	approvals *Approvals
+}
+
+// NewAnswers returns the answers to these requests. ctx ends with the host.
+func NewAnswers(ctx context.Context, asks *Asks, approvals *Approvals) Answers {
+	return Answers{ctx, asks, approvals}
+}
+
+// ReplyPermission answers a permission request. ReplyAlways also allows the request's Always patterns in this project
+// from then on, and grants what waits and passes now; ReplyReject rejects all that waits in the same session. With a
+// message a rejection goes to the model, without one it ends the turn. Errors: ErrNotFound when the request does not wait,
+// and those of the store, which cannot keep an "always": it counts once then.
+func (a Answers) ReplyPermission(id string, reply sdk.Reply, message string) error {
+	r, err := a.asks.reply(id, reply, message)
+	if err != nil || reply != sdk.ReplyAlways {
+		return err
+	}
+	rules, err := a.approvals.Keep(a.ctx, r)
+	if rules != nil {
+		a.asks.grant(rules.Approve)
+	}
+	return err
+}
+
+// AllowInSession answers a permission request with yes, and allows its Always patterns in the session and its subagents until the
+// process ends. Requests of the session that wait and pass now are granted. Errors: ErrNotFound when the request does not wait.
+func (a Answers) AllowInSession(id string) error {
+	r, err := a.asks.reply(id, sdk.ReplyOnce, "")
+	if err != nil {
+		return err
+	}
+	root, err := a.approvals.Root(a.ctx, r.SessionID)
+	if err != nil {
+		return err
+	}
+	a.approvals.allow(root, r.Permission, r.Always...)
+	a.grantWaiting(root)
+	return nil
+}
+
+// AcceptEdits sets whether files may be edited in a session and its subagents without asking, until the process ends. Files that
+// programs run by themselves, and what rules deny, are not affected.
+func (a Answers) AcceptEdits(session string, on bool) {
+	if !on {
+		a.approvals.revoke(session, "edit", "*")
+		return
+	}
+	a.approvals.allow(session, "edit", "*")
+	a.grantWaiting(session)
+}
+
+// grantWaiting grants requests that wait and that are allowed in the session now.
+func (a Answers) grantWaiting(root string) {
+	a.asks.grant(func(r *sdk.PermissionRequest) bool {
+		owner, err := a.approvals.Root(a.ctx, r.SessionID)
+		return err == nil && owner == root && a.approvals.covers(root, r)
+	})
+}
+
+// Permissions lists the requests that wait.
+func (a Answers) Permissions() []sdk.PermissionRequest { return a.asks.Permissions() }
+
+// ReplyQuestion answers a question request: for each question the labels chosen or the free text. Nil
+// dismisses it. Errors: ErrNotFound when no call waits for it.
+func (a Answers) ReplyQuestion(id string, answers [][]string) error {
+	return a.asks.ReplyQuestion(id, answers)
+}
