@@ -61,6 +61,7 @@ type Host interface {
 	Models(ctx context.Context) []host.ModelInfo
 	DefaultModel(ctx context.Context) (host.ModelChoice, error)
 	CommandInfos(ctx context.Context) []host.CommandInfo
+	CompleteCommand(ctx context.Context, name, arguments string) []string
 	// Reload loads plugins and providers again; turns that start later use them.
 	Reload(ctx context.Context) error
 }

@@ -217,6 +217,9 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 	case "enter":
 		return m.enterPrompt()
 	case "tab":
+		if complete := m.completeArguments(); complete != nil {
+			return complete
+		}
 		m.nextAgent()
 		return nil
 	case "up":

@@ -1,12 +1,15 @@
 package tui
 
 import (
+	"context"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/fuzzy"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -50,6 +53,42 @@ func (m *model) commandRows(pattern string) []menuRow {
 		out = append(out, menuRow{"/" + c.name + " ", strings.TrimSpace("/" + c.name + " " + c.args), c.short})
 	}
 	return out
+}
+
+// argumentsMsg has the suggestions of a command's plugin for the last word before the caret.
+type argumentsMsg struct {
+	before string // the text before the caret they are for
+	words  []string
+}
+
+// completeArguments asks the plugin of a command for suggestions; nil unless the prompt is a command with arguments.
+func (m *model) completeArguments() tea.Cmd {
+	before := m.input.Before()
+	name, arguments, ok := strings.Cut(strings.TrimPrefix(before, "/"), " ")
+	if !ok || !strings.HasPrefix(before, "/") || !slices.ContainsFunc(m.inventory.commands, func(c host.CommandInfo) bool { return c.Name == name }) {
+		return nil
+	}
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		return argumentsMsg{before, m.host.CompleteCommand(ctx, name, arguments)}, nil
+	})
+}
+
+// offer shows suggestions unless the user typed on. A single one is inserted.
+func (n *menu) offer(m *model, found argumentsMsg) {
+	if m.input.Before() != found.before {
+		return
+	}
+	*n = menu{length: len(found.before) - strings.LastIndexAny(found.before, " \t\n") - 1}
+	for _, word := range found.words {
+		n.rows = append(n.rows, menuRow{insert: word + " ", label: oneLine(word)})
+	}
+	switch len(n.rows) {
+	case 0:
+		m.toast = toast{text: "no suggestions"}
+	case 1:
+		m.input.Complete(n.length, n.rows[0].insert)
+		*n = menu{}
+	}
 }
 
 // maxMentions bounds the choices of @; more are useless.

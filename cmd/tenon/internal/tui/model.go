@@ -243,6 +243,8 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		m.input.Set(msg.text)
 	case imageMsg:
 		m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(string(msg)) + "]", File: string(msg)})
+	case argumentsMsg:
+		m.menu.offer(m, msg)
 	case suggestMsg:
 		if m.input.Empty() {
 			m.input.Set(msg.text)

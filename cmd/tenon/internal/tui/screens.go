@@ -40,7 +40,7 @@ func helpSections() []struct {
 		{"Session", [][2]string{
 			{"esc", "interrupt the turn; twice without a turn: timeline"},
 			{"shift+tab", "mode: ask, accept edits, plan"},
-			{"tab", "next agent"},
+			{"tab", "next agent; after a command, suggestions for its argument"},
 			{"ctrl+t", "reasoning effort"},
 			{"ctrl+p", "all commands"},
 			{"pgup, pgdn, ctrl+alt+u, ctrl+alt+d", "scroll; ctrl+g first, ctrl+alt+g last"},
