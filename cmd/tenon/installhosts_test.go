@@ -17,12 +17,14 @@ func TestHostsAreShown(t *testing.T) {
 	t.Parallel()
 	sum := strings.Repeat("1", 64)
 	archive := `{"name": "a", "ref": "http://127.0.0.1:1/a.zip", "sha256": "` + sum + `", "digest": "sha256:` + sum + `"}`
+	index := `{"name": "a", "ref": "oci://127.0.0.1:1/o/a", "local": true, "manifest": "sha256:` + sum + `", "platforms": {"linux/amd64": "sha256:` + sum + `"}}`
 	for name, c := range map[string]struct {
 		plugin string
 		args   []string
 	}{
 		"outdated": {archive, []string{"plugin", "outdated"}},
 		"update":   {archive, []string{"plugin", "update"}},
+		"lock":     {index, []string{"plugin", "lock", "--project", "--platform", "linux/arm64"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
