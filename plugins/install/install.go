@@ -59,8 +59,9 @@ type Staged struct {
 
 // Renew stages what the reference of an installed plugin names now. The error wraps ErrRenamed if that is another plugin.
 func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Staged, error) {
-	renewing := *in
-	renewing.was = signature.KeyOf(p.Signer)
+	renewing, fetcher := *in, *in.Fetcher
+	renewing.was, renewing.Fetcher = signature.KeyOf(p.Signer), &fetcher
+	fetcher.BundleHost = source.Ref{Kind: source.Archive, URL: p.URL}.Host("")
 	s, err := renewing.Stage(ctx, t, p.Ref, nil)
 	if err != nil {
 		return nil, err

@@ -65,6 +65,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"another commit":         one(`"ref":"github:o/r#` + strings.Repeat("1", 40) + `","commit":"` + strings.Repeat("2", 40) + `"`),
 		"another checksum":       one(`"ref":"https://h/a.zip#sha256=` + strings.Repeat("1", 64) + `","sha256":"` + strings.Repeat("2", 64) + `"`),
 		"a tarball of git":       one(`"ref":"github:o/r","url":"https://evil/x.tgz"`),
+		"an MCP server alone":    one(`"ref":"mcp:io.x/a"`),
 		"a reference of nothing": one(`"ref":"evil"`),
 	} {
 		if f, err := pins.Decode([]byte(text)); err == nil {

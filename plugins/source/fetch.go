@@ -104,6 +104,8 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: a pin of another kind of source", ErrRef)
 	case p.Packages != nil && r.Kind != NPM && r.Kind != MCP, p.Server != nil && r.Kind != MCP:
 		return fmt.Errorf("%w: packages of another kind of source", ErrRef)
+	case p.Ref != "" && p.Server == nil && r.Kind == MCP:
+		return fmt.Errorf("%w: the description of the MCP server is missing", ErrRef)
 	case p.Manifest+strings.Join(slices.Collect(maps.Values(p.Platforms)), "") != "" && r.Kind != OCI && r.Kind != Path:
 		return fmt.Errorf("%w: a manifest of another kind of source", ErrRef)
 	case p.Manifest != "" && !isDigest(p.Manifest), p.Platforms != nil && p.Manifest == "":
@@ -149,6 +151,9 @@ type Fetcher struct {
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
 	// repository names.
 	Guarded bool
+	// BundleHost is the host, with its port, of which the user knows that a guarded fetch of an MCP server without a pin contacts it for a
+	// bundle. Other hosts are refused; empty: all of them.
+	BundleHost string
 	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, there are no reports. It is called by one
 	// goroutine of each Fetch.
 	Progress    func(name string, have, want int64)

@@ -104,7 +104,8 @@ func decodeServer(data []byte) (*server, error) {
 
 // mcp makes a plugin of an MCP server in a registry: the content of its package, and a manifest that starts it.
 func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	if out.Server == nil {
+	pinned := out.Server != nil
+	if !pinned {
 		if err := f.resolveMCP(ctx, r, out); err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 		case p.Type == "npm" && p.Transport.Type == "stdio":
 			return f.npmServer(ctx, b, p, out, dir)
 		case p.Type == "mcpb" && p.Transport.Type == "stdio":
-			return f.bundleServer(ctx, p, out, dir)
+			return f.bundleServer(ctx, p, pinned, out, dir)
 		}
 		others = append(others, p.Type+" "+p.Identifier)
 	}
@@ -219,8 +220,8 @@ func binOf(dir, identifier string) (string, error) {
 	return one, nil
 }
 
-// bundleServer downloads an MCPB bundle.
-func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, out *Fetched, dir string) error {
+// bundleServer downloads an MCPB bundle. If a repository names the server, the address is pinned, or on the host that the user was shown.
+func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, pinned bool, out *Fetched, dir string) error {
 	r, err := Parse(p.Identifier, "/", "/")
 	if err != nil || r.Kind != Archive {
 		return fmt.Errorf("%w: bundle %q is not an https address", ErrServer, visible.Cut(p.Identifier, 200, "…"))
@@ -228,8 +229,11 @@ func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, out *Fetche
 	if len(p.SHA256) != 64 || !isHex(p.SHA256) {
 		return fmt.Errorf("%w: its bundle has no SHA-256", ErrServer)
 	}
-	if out.URL != "" && out.URL != r.URL {
-		return fmt.Errorf("%w: the bundle is at %s, pinned is %s", ErrMismatch, r.URL, out.URL)
+	switch {
+	case pinned && out.URL != r.URL:
+		return fmt.Errorf("%w: the bundle is at %s, pinned is %q", ErrMismatch, r.URL, out.URL)
+	case !pinned && f.Guarded && r.Host("") != f.BundleHost:
+		return fmt.Errorf("%w: the bundle is at %s, expected the host %q; if you know the other host, install this URL with --project", ErrAddress, r.URL, f.BundleHost)
 	}
 	file, sum, err := f.download(ctx, r.URL, p.SHA256, "")
 	if err != nil {

@@ -139,6 +139,22 @@ func TestMCP(t *testing.T) {
 	if _, _, err := readPackage(t, f, "mcp:io.x/bundle@1", &pin); !errors.Is(err, source.ErrMismatch) {
 		t.Errorf("another address: %v", err)
 	}
+	for name, change := range map[string]func(*source.Pin){"address": func(p *source.Pin) { p.URL = "" }, "description": func(p *source.Pin) { p.Server = nil }} {
+		pin := bundled.Pin
+		change(&pin)
+		if _, _, err := readPackage(t, f, "mcp:io.x/bundle@1", &pin); !errors.Is(err, source.ErrMismatch) && !errors.Is(err, source.ErrRef) {
+			t.Errorf("a pin without its %s: %v", name, err)
+		}
+	}
+	// What a repository names is fetched from hosts that the user knows. The transport reaches the server of this test.
+	f.Guarded, f.Transport = true, http.DefaultTransport
+	if _, _, err := readPackage(t, f, "mcp:io.x/bundle@1", nil); !errors.Is(err, source.ErrAddress) {
+		t.Errorf("an unknown host: %v", err)
+	}
+	f.BundleHost = strings.TrimPrefix(server.URL, "http://")
+	if _, _, err := readPackage(t, f, "mcp:io.x/bundle@1", nil); err != nil {
+		t.Errorf("a known host: %v", err)
+	}
 }
 
 // TestBundle installs MCPB bundles, with and without a signature behind the zip.
