@@ -162,7 +162,7 @@ type Fetcher struct {
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
 	Platforms []string
 	// Verify checks the signatures of an artifact that was fetched and not unpacked yet, and returns its signer; empty if none is required.
-	// It decides about unsigned content too. If nil, no signature is looked for.
+	// It decides about unsigned content too, and about the package behind an MCP server before that is fetched. If nil, no signature is looked for.
 	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
