@@ -302,15 +302,22 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", false, err
 	}
+	if f.Seed == "" || !slices.Contains([]string{filesKind, npmKind}, kind) {
+		return path, false, nil
+	}
 	seeded, err := f.seeded(filepath.Join(kind, name), path)
 	return path, seeded, err
 }
 
-// seeded copies a file from the seed. Its name is its digest, which is checked when it is used.
+// Kinds of what the cache has that are named by their digest, which is checked whenever they are used. Only these are taken from a seed,
+// which may be a repository's: the others would stay in the cache for all projects.
+const (
+	filesKind = "files" // by SHA-256
+	npmKind   = "npm"   // by SHA-512
+)
+
+// seeded copies a file from the seed.
 func (f *Fetcher) seeded(name, path string) (bool, error) {
-	if f.Seed == "" {
-		return false, nil
-	}
 	from, _, err := projectfs.OpenRegular(filepath.Join(f.Seed, name))
 	if err != nil {
 		return false, nil // it is fetched then
