@@ -26,6 +26,8 @@ func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, leftOut := remote.Providers(&u.Description, u.Grants)
+	i.Warnings = append(i.Warnings, leftOut...)
 	u.Broker = ability.New(ability.Options{Plugin: i.Name, Grants: i.Grants, Secret: l.environ, DataDir: u.DataDir, Logger: u.Logger})
 	return carrier.Open(u) // an unused broker needs no Close
 }
