@@ -203,6 +203,9 @@ func TestTextOfProviders(t *testing.T) {
 		}
 	}
 	p.approve()
+	if u := p.wasm.opened[0]; !strings.HasPrefix(u.Owner, "x-") || u.Owner != filepath.Base(u.DataDir) {
+		t.Errorf("owner of sign-ins %q, want that of %s", u.Owner, u.DataDir)
+	}
 	if got := strings.Join(p.item(p.load(), "x").Warnings, "\n"); !strings.Contains(got, "AWS_SECRET_ACCESS_KEY, GITHUB_TOKEN is not granted") {
 		t.Errorf("warnings %q", got)
 	}

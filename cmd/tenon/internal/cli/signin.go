@@ -103,7 +103,7 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 		if method.Apply != nil {
 			method.Apply(info, token(c))
 		}
-		info.Authorize, info.SignedInBy = w.authorize(info.ID, method, c), method.Plugin
+		info.Authorize, info.SignedInBy = w.authorize(info.ID, method, c), method.Owner
 		return source
 	}
 }
@@ -132,7 +132,7 @@ func methodOf(methods []sdk.AuthMethod, provider string, c *credentials.Credenti
 
 // issued reports whether the method issued the credential. Other methods must not see it.
 func issued(m *sdk.AuthMethod, c *credentials.Credential) bool {
-	return c.Method == m.ID && c.Plugin == m.Plugin
+	return c.Method == m.ID && c.Plugin == m.Owner
 }
 
 // authorize returns the function that signs requests to a provider in.
@@ -233,7 +233,7 @@ func token(c *credentials.Credential) *sdk.Token {
 
 func credential(m *sdk.AuthMethod, t *sdk.Token) *credentials.Credential {
 	return &credentials.Credential{
-		Type: credentials.TypeOAuth, Access: t.Access, Refresh: t.Refresh, Expires: t.Expires, Metadata: t.Metadata, Method: m.ID, Plugin: m.Plugin,
+		Type: credentials.TypeOAuth, Access: t.Access, Refresh: t.Refresh, Expires: t.Expires, Metadata: t.Metadata, Method: m.ID, Plugin: m.Owner,
 	}
 }
 
