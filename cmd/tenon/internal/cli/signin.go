@@ -18,7 +18,9 @@ import (
 
 // Credentials returns the store of the user's keys and tokens.
 func (w *Workspace) Credentials() *credentials.Store {
-	return credentials.Open(filepath.Join(w.Project.DataDir, credentials.File))
+	s := credentials.Open(filepath.Join(w.Project.DataDir, credentials.File))
+	s.Warn = func(err error) { w.App.Log.Warn(err.Error()) }
+	return s
 }
 
 // hideStored masks the stored keys and tokens of providers and MCP servers from now on.
