@@ -358,6 +358,7 @@ func TestJSONOfTheDocs(t *testing.T) {
 	t.Parallel()
 	shapes := []any{
 		&sdk.Description{}, &guest.StartRequest{}, &guest.HookRequest{}, &sdk.Answer{}, &sdk.Answer{}, &sdk.ToolCall{}, &sdk.ToolResult{}, &guest.PrepareResponse{},
+		&guest.StreamRequest{}, &guest.StreamFailure{},
 	}
 	text := blocks(t, "json")
 	if len(text) != len(shapes) {
