@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/sdk"
 )
