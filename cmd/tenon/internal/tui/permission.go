@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -46,11 +47,32 @@ func (m *model) answered(id string) {
 	}
 }
 
-// askKey gives a key to the question on the screen. Keys that were meant for the prompt do not answer it.
-func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
-	if now := m.now(); now.Sub(m.typed) < startled {
-		m.typed = now
+// faced notes when a question comes to the top, and has the screen drawn again when keys answer it.
+func (m *model) faced() tea.Cmd {
+	id := ""
+	if a, ok := m.top().(ask); ok {
+		id = a.id()
+	}
+	if id == m.front {
 		return nil
+	}
+	m.front = id
+	return m.startle()
+}
+
+// startle ignores keys for a moment.
+func (m *model) startle() tea.Cmd {
+	m.frontAt = m.now()
+	return tea.Tick(startled, func(time.Time) tea.Msg { return calmMsg{} })
+}
+
+// calm reports whether keys answer the question on the screen.
+func (m *model) calm() bool { return m.now().Sub(m.frontAt) >= startled }
+
+// askKey gives a key to the question on the screen. Keys that were meant for the prompt or another question do not answer it.
+func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
+	if !m.calm() {
+		return m.startle()
 	}
 	a := m.asks[0]
 	switch k.String() {
@@ -257,7 +279,11 @@ func (p *permission) view(m *model, width, height int) ([]string, *tea.Position)
 func (p *permission) answers(m *model, width, room int) ([]string, *tea.Position) {
 	if p.reason == nil {
 		p.offer(width, room)
-		return optionLines(m, p.options, p.at, width, room), nil
+		at := p.at
+		if !m.calm() {
+			at = -1 // the mark shows that keys answer
+		}
+		return optionLines(m, p.options, at, width, room), nil
 	}
 	rows, row, column := p.reason.View(max(4, width-6), func(label string) string { return label })
 	out := []string{" What should the model do instead?"}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -114,4 +115,57 @@ func fullText(m *model, p *pager, split bool) string {
 	p.split = split
 	lines, _ := p.view(m, 80, 40)
 	return stripSGR(strings.Join(lines, "\n"))
+}
+
+func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 40)
+	now := time.UnixMilli(10_000)
+	m.now = func() time.Time { return now }
+	press := func(wait time.Duration, want string) {
+		t.Helper()
+		now = now.Add(wait)
+		_, cmd := m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
+		if cmd != nil {
+			run(cmd)
+		}
+		if have := strings.Join(h.list, ", "); have != want {
+			t.Fatalf("answers %q, want %q", have, want)
+		}
+	}
+	for _, id := range []string{"per_1", "per_2"} {
+		m.request(&sdk.PermissionRequest{ID: id, Permission: "bash", Patterns: []string{"ls"}})
+	}
+	if strings.Contains(m.plain(), "› Yes") {
+		t.Error("an option is marked although keys do not answer yet")
+	}
+	press(0, "")
+	now = now.Add(startled)
+	if !strings.Contains(m.plain(), "› Yes") {
+		t.Error("no option is marked although keys answer")
+	}
+	press(0, "per_1 once")
+	press(time.Millisecond, "per_1 once") // a double key
+	now = now.Add(startled)
+	m.Update(openMsg{helpScreen(m)})
+	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	press(time.Millisecond, "per_1 once") // the question was behind a screen
+	press(startled, "per_1 once, per_2 once")
+}
+
+// run runs a command and those in it, except for timers.
+func run(cmd tea.Cmd) {
+	out := make(chan tea.Msg, 1)
+	go func() { out <- cmd() }() // ends with its timer
+	select {
+	case msg := <-out:
+		if batch, ok := msg.(tea.BatchMsg); ok {
+			for _, c := range batch {
+				if c != nil {
+					run(c)
+				}
+			}
+		}
+	case <-time.After(startled / 2):
+	}
 }

@@ -235,11 +235,14 @@ func (c *choice) view(m *model, width, height int) ([]string, *tea.Position) {
 func optionLines(m *model, options []option, at, width, room int) []string {
 	k := m.look.theme
 	if room < optionRows(options, width) {
-		var keys []string
+		mark, keys := " ", []string(nil)
+		if at >= 0 {
+			mark = "› "
+		}
 		for _, o := range options {
 			keys = append(keys, o.key)
 		}
-		return []string{fit(" "+paint(k.selected, " "+options[at].label+" ")+paint(k.faint, " ← → · "+strings.Join(keys, " ")), width)}
+		return []string{fit(" "+paint(k.selected, mark+options[max(at, 0)].label+" ")+paint(k.faint, " ← → · "+strings.Join(keys, " ")), width)}
 	}
 	var out []string
 	for i, o := range options {
