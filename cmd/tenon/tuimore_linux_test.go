@@ -92,7 +92,7 @@ func TestTUIDiffs(t *testing.T) {
 	}
 	x.shows("Ask anything")
 	x.enter("go\r")
-	x.shows("to change a.txt?")
+	x.shows("› Yes, once")
 	x.enter("\x06") // ctrl+f
 	x.shows("v one or two columns")
 	x.enter("v")
@@ -100,7 +100,7 @@ func TestTUIDiffs(t *testing.T) {
 		t.Errorf("no two columns:\n%s", screen)
 	}
 	x.enter("q")
-	x.shows("Yes, once")
+	x.shows("› Yes, once")
 	x.enter("y")
 	x.shows("Done.")
 	x.idle()

@@ -12,7 +12,7 @@ import (
 const (
 	// leaveWindow is the time in which a second ctrl+c leaves, and a second esc opens the timeline.
 	leaveWindow = 2 * time.Second
-	// startled is the time in which a question ignores keys, if the user was typing when it came.
+	// startled is the time in which a question ignores keys after it came to the top and after an ignored key.
 	startled = 700 * time.Millisecond
 	// wheelLines is the number of lines that the mouse wheel scrolls.
 	wheelLines = 3
@@ -257,7 +257,6 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 		m.history.edited()
 	case text != "":
 		m.input.Insert(text)
-		m.typed = m.now()
 		m.history.edited()
 	default:
 		return nil
@@ -290,7 +289,6 @@ func (m *model) enterPrompt() tea.Cmd {
 		return nil
 	}
 	m.input.Set("")
-	m.typed = time.Time{}
 	m.menu = menu{}
 	save := m.history.add(text)
 	return tea.Batch(save, m.run(text, files))

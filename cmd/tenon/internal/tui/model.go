@@ -40,7 +40,8 @@ type model struct {
 	dialogs  []dialog       // the last one sees keys first
 	asks     []ask          // questions of the host, the first one is on the screen
 	leader   bool           // ctrl+x was pressed
-	typed    time.Time      // when text was typed last
+	front    string         // question on the top; empty: none
+	frontAt  time.Time      // when it came there, or ignored a key last
 	escaped  time.Time      // when esc did nothing last
 	leaving  bool           // ctrl+c was pressed once
 	creating bool           // the session of the first prompt
@@ -113,6 +114,7 @@ type (
 	switchMsg    struct{ session string }
 	fallbackMsg  struct{ model, reason string }
 	tickMsg      time.Time
+	calmMsg      struct{}
 	leaveOverMsg struct{}
 )
 
@@ -177,6 +179,11 @@ func (m *model) Init() tea.Cmd {
 // Update implements tea.Model. It never waits.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.changed()
+	cmd := m.update(msg)
+	return m, tea.Batch(cmd, m.faced())
+}
+
+func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
@@ -191,9 +198,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.BlurMsg:
 		m.blurred = true
 	case tea.KeyPressMsg:
-		return m, m.key(msg)
+		return m.key(msg)
 	case tea.PasteMsg:
-		return m, m.paste(msg.Content)
+		return m.paste(msg.Content)
 	case tea.MouseWheelMsg:
 		m.wheel(msg)
 	case tea.MouseClickMsg:
@@ -203,11 +210,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		for i := range msg {
 			cmds = append(cmds, m.event(&msg[i]))
 		}
-		return m, tea.Batch(cmds...)
+		return tea.Batch(cmds...)
 	default:
-		return m, m.answer(msg)
+		return m.answer(msg)
 	}
-	return m, nil
+	return nil
 }
 
 // answer takes what commands return.

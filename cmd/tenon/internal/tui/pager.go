@@ -12,6 +12,8 @@ type pager struct {
 	title string
 	// draw returns the lines for a width.
 	draw func(m *model, width int) []string
+	// head is shown above a diff.
+	head string
 	// diff is the unified diff that the pager shows, if it does: v shows it in two columns.
 	diff  string
 	split bool
@@ -79,9 +81,12 @@ func (p *pager) view(m *model, width, height int) ([]string, *tea.Position) {
 		case p.diff != "" && p.split:
 			p.lines = splitDiff(m.look.theme, p.diff, width)
 		case p.diff != "":
-			p.lines = m.look.theme.text.Diff(p.diff)
+			p.lines = wrapDiff(m.look.theme.text.Diff(p.diff), width)
 		default:
 			p.lines = p.draw(m, width)
+		}
+		if p.diff != "" && p.head != "" {
+			p.lines = append(append(wrap(p.head, width), ""), p.lines...)
 		}
 	}
 	p.height = height - 2
@@ -113,14 +118,16 @@ func splitDiff(k *theme, diff string, width int) []string {
 	var out, old, fresh []string
 	flush := func() {
 		for i := range max(len(old), len(fresh)) {
-			left, right := "", ""
+			var left, right []string
 			if i < len(old) {
-				left = old[i]
+				left = wrapDiff(old[i:i+1], half)
 			}
 			if i < len(fresh) {
-				right = fresh[i]
+				right = wrapDiff(fresh[i:i+1], half)
 			}
-			out = append(out, pad(left, half)+paint(k.faint, " │ ")+fit(right, half))
+			for row := range max(len(left), len(right)) {
+				out = append(out, pad(at(left, row), half)+paint(k.faint, " │ ")+at(right, row))
+			}
 		}
 		old, fresh = nil, nil
 	}
@@ -128,7 +135,7 @@ func splitDiff(k *theme, diff string, width int) []string {
 		switch plain := stripSGR(text); {
 		case strings.HasPrefix(plain, "--- "), strings.HasPrefix(plain, "+++ "), strings.HasPrefix(plain, "@@"), strings.HasPrefix(plain, "diff "):
 			flush()
-			out = append(out, text)
+			out = append(out, wrapDiff([]string{text}, width)...)
 		case strings.HasPrefix(plain, "-"):
 			if len(fresh) > 0 {
 				flush()
@@ -144,4 +151,12 @@ func splitDiff(k *theme, diff string, width int) []string {
 	}
 	flush()
 	return out
+}
+
+// at returns a line; empty behind the last one.
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return ""
 }

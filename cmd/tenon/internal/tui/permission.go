@@ -3,7 +3,9 @@ package tui
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -45,11 +47,32 @@ func (m *model) answered(id string) {
 	}
 }
 
-// askKey gives a key to the question on the screen. Keys that were meant for the prompt do not answer it.
-func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
-	if now := m.now(); now.Sub(m.typed) < startled {
-		m.typed = now
+// faced notes when a question comes to the top, and has the screen drawn again when keys answer it.
+func (m *model) faced() tea.Cmd {
+	id := ""
+	if a, ok := m.top().(ask); ok {
+		id = a.id()
+	}
+	if id == m.front {
 		return nil
+	}
+	m.front = id
+	return m.startle()
+}
+
+// startle ignores keys for a moment.
+func (m *model) startle() tea.Cmd {
+	m.frontAt = m.now()
+	return tea.Tick(startled, func(time.Time) tea.Msg { return calmMsg{} })
+}
+
+// calm reports whether keys answer the question on the screen.
+func (m *model) calm() bool { return m.now().Sub(m.frontAt) >= startled }
+
+// askKey gives a key to the question on the screen. Keys that were meant for the prompt or another question do not answer it.
+func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
+	if !m.calm() {
+		return m.startle()
 	}
 	a := m.asks[0]
 	switch k.String() {
@@ -73,9 +96,11 @@ func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
 type permission struct {
 	request *sdk.PermissionRequest
 	asked   view.Asked
-	options []option
+	all     []option
+	options []option // those of all that are on the screen
 	at      int
-	top     int // of the preview
+	top     int  // of the preview
+	cut     bool // question and notes are not all above the preview: it has them too
 	reason  *edit.Editor
 }
 
@@ -84,13 +109,14 @@ func (m *model) newPermission(r *sdk.PermissionRequest) *permission {
 	if t := m.threads[r.SessionID]; t.info.ParentID != "" {
 		p.asked.Notes = append([]string{"requested in the subagent's session " + oneLine(t.info.Title)}, p.asked.Notes...)
 	}
-	p.options = append(p.options, option{"y", "Yes, once", p.reply(sdk.ReplyOnce)})
+	p.all = append(p.all, option{key: "y", label: "Yes, once", run: p.reply(sdk.ReplyOnce)})
 	if rule := oneLine(p.asked.Always); rule != "" {
-		p.options = append(p.options,
-			option{"s", "Yes, in this session: " + rule, p.inSession},
-			option{"a", "Always in this project: " + rule, p.reply(sdk.ReplyAlways)})
+		p.all = append(p.all,
+			option{key: "s", label: "Yes, in this session: " + rule, run: p.inSession, stores: true},
+			option{key: "a", label: "Always in this project: " + rule, run: p.reply(sdk.ReplyAlways), stores: true})
 	}
-	p.options = append(p.options, option{"n", "No", p.reply(sdk.ReplyReject)}, option{"m", "No, and say why", p.explain})
+	p.all = append(p.all, option{key: "n", label: "No", run: p.reply(sdk.ReplyReject)}, option{key: "m", label: "No, and say why", run: p.explain})
+	p.options = p.all
 	return p
 }
 
@@ -174,30 +200,63 @@ func (p *permission) paste(_ *model, text string) {
 	}
 }
 
-// preview returns the whole command or diff, else the arguments.
+// preview returns the whole command or diff, else the arguments; above them what the screen has no room for.
 func (p *permission) preview(m *model, width int) []string {
+	var out []string
+	if p.cut {
+		out = append(wrap(p.text(), width), "")
+	}
 	switch {
 	case p.asked.Diff != "":
-		return m.look.theme.text.Diff(p.asked.Diff)
+		out = append(out, wrapDiff(m.look.theme.text.Diff(p.asked.Diff), width)...)
 	case p.asked.Body != "":
-		return wrap(strings.TrimRight(p.asked.Body, "\n"), width)
+		out = append(out, wrap(strings.TrimRight(p.asked.Body, "\n"), width)...)
 	}
-	return nil
+	return out
+}
+
+// text returns the question with its notes.
+func (p *permission) text() string {
+	return strings.Join(append([]string{p.asked.Question}, p.asked.Notes...), "\n")
+}
+
+// head draws the question and its notes, each in at most a third of the height.
+func (p *permission) head(m *model, width, height int) []string {
+	k, most := m.look.theme, max(2, height/3)
+	question := wrap(p.asked.Question, width-2)
+	if p.cut = len(question) > most; p.cut {
+		question = append(question[:most-1:most-1], "… (all of it below)")
+	}
+	var notes []string
+	for _, note := range p.asked.Notes {
+		lines := wrap(note, width-2)
+		if len(lines) > 1 && height <= smallHeight {
+			p.cut, lines = true, []string{fit(note, width-2)}
+		}
+		notes = append(notes, lines...)
+	}
+	if room := max(0, min(most, height-len(question)-4)); len(notes) > room {
+		p.cut, notes = true, notes[:room]
+	}
+	for i, l := range question {
+		question[i] = paint(k.warn, paint("1", l))
+	}
+	return indent(" ", append(question, paintAll(k.faint, notes)...))
+}
+
+// offer leaves out the options that store a rule if not all of it can be shown.
+func (p *permission) offer(width, room int) {
+	chosen := p.options[p.at].key
+	p.options = p.all
+	if optionRows(p.all, width) > room {
+		p.options = slices.DeleteFunc(slices.Clone(p.all), func(o option) bool { return o.stores })
+	}
+	p.at = max(0, slices.IndexFunc(p.options, func(o option) bool { return o.key == chosen }))
 }
 
 func (p *permission) view(m *model, width, height int) ([]string, *tea.Position) {
 	k := m.look.theme
-	out := []string{m.rule(width)}
-	for _, l := range wrap(p.asked.Question, width-2) {
-		out = append(out, " "+paint(k.warn, paint("1", l)))
-	}
-	for _, note := range p.asked.Notes {
-		if lines := wrap(note, width-2); height > smallHeight {
-			out = append(out, indent(" ", paintAll(k.faint, lines))...)
-		} else {
-			out = append(out, fit(" "+paint(k.faint, note), width))
-		}
-	}
+	out := append([]string{m.rule(width)}, p.head(m, width, height)...)
 	tail, at := p.answers(m, width, height-len(out)-3)
 	preview := p.preview(m, width-4)
 	room := max(1, height-len(out)-len(tail)-1)
@@ -219,7 +278,12 @@ func (p *permission) view(m *model, width, height int) ([]string, *tea.Position)
 // answers draws the options, or the input for the reason.
 func (p *permission) answers(m *model, width, room int) ([]string, *tea.Position) {
 	if p.reason == nil {
-		return optionLines(m, p.options, p.at, width, room), nil
+		p.offer(width, room)
+		at := p.at
+		if !m.calm() {
+			at = -1 // the mark shows that keys answer
+		}
+		return optionLines(m, p.options, at, width, room), nil
 	}
 	rows, row, column := p.reason.View(max(4, width-6), func(label string) string { return label })
 	out := []string{" What should the model do instead?"}
@@ -229,7 +293,9 @@ func (p *permission) answers(m *model, width, room int) ([]string, *tea.Position
 	return append(out, " "+paint(m.look.theme.faint, "enter send · esc back")), &tea.Position{X: 4 + column, Y: 1 + row}
 }
 
-// fullScreen shows the whole command or diff.
+// fullScreen shows the whole question with its command or diff.
 func (p *permission) fullScreen() dialog {
-	return &pager{title: p.asked.Question, diff: p.asked.Diff, draw: func(m *model, width int) []string { return indent("  ", p.preview(m, width-4)) }}
+	whole := *p
+	whole.cut = true
+	return &pager{title: p.asked.Question, head: p.text(), diff: p.asked.Diff, draw: func(m *model, width int) []string { return indent("  ", whole.preview(m, width-4)) }}
 }

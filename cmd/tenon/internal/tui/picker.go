@@ -192,6 +192,7 @@ type choice struct {
 type option struct {
 	key, label string
 	run        func(m *model) tea.Cmd
+	stores     bool // it stores the rule that its label names
 }
 
 func (c *choice) full() bool { return false }
@@ -233,22 +234,42 @@ func (c *choice) view(m *model, width, height int) ([]string, *tea.Position) {
 // optionLines draws answers, one to a line; in too little room only the current one.
 func optionLines(m *model, options []option, at, width, room int) []string {
 	k := m.look.theme
-	if room < len(options) {
-		var keys []string
+	if room < optionRows(options, width) {
+		mark, keys := " ", []string(nil)
+		if at >= 0 {
+			mark = "› "
+		}
 		for _, o := range options {
 			keys = append(keys, o.key)
 		}
-		return []string{fit(" "+paint(k.selected, " "+options[at].label+" ")+paint(k.faint, " ← → · "+strings.Join(keys, " ")), width)}
+		return []string{fit(" "+paint(k.selected, mark+options[max(at, 0)].label+" ")+paint(k.faint, " ← → · "+strings.Join(keys, " ")), width)}
 	}
 	var out []string
 	for i, o := range options {
-		text := "  " + o.label
-		if i == at {
-			text = paint(k.accent, "› ") + paint("1", o.label)
+		for row, label := range wrap(o.label, width-9) {
+			text, key := "  "+label, ""
+			if i == at {
+				text = "  " + paint("1", label)
+			}
+			if row == 0 {
+				key = paint(k.faint, o.key) + "  "
+				if i == at {
+					text = paint(k.accent, "› ") + paint("1", label)
+				}
+			}
+			out = append(out, sides(fit(" "+text, width-6), key, width))
 		}
-		out = append(out, sides(fit(" "+text, width-6), paint(k.faint, o.key)+"  ", width))
 	}
 	return out
+}
+
+// optionRows returns the number of rows that options take with their whole labels.
+func optionRows(options []option, width int) int {
+	rows := 0
+	for _, o := range options {
+		rows += len(wrap(o.label, width-9))
+	}
+	return rows
 }
 
 // conflictQuestion asks whether undo may overwrite files that changed since.
@@ -257,8 +278,8 @@ func conflictQuestion(err error, force func(m *model) tea.Cmd) dialog {
 		title: "Overwrite files that changed after the session wrote them?",
 		text:  strings.Split(oneLine(err.Error()), "\n"),
 		options: []option{
-			{"n", "No, keep them", func(*model) tea.Cmd { return nil }},
-			{"y", "Yes, overwrite them", force},
+			{key: "n", label: "No, keep them", run: func(*model) tea.Cmd { return nil }},
+			{key: "y", label: "Yes, overwrite them", run: force},
 		},
 	}
 }

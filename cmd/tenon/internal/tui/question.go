@@ -153,7 +153,7 @@ func (q *questions) view(m *model, width, height int) ([]string, *tea.Position) 
 		rows, row, column := q.text.View(max(4, width-8), func(label string) string { return label })
 		for i, r := range rows {
 			mark := "  "
-			if i == 0 && q.writing() {
+			if i == 0 && q.writing() && m.calm() {
 				mark = paint(k.accent, "› ")
 			}
 			if q.text.Empty() && len(one.Options) > 0 && !q.writing() {
@@ -180,7 +180,7 @@ func (q *questions) option(m *model, i, width int) string {
 	}
 	label := box + oneLine(o.Label)
 	mark := "  "
-	if i == q.at {
+	if i == q.at && m.calm() {
 		mark, label = paint(k.accent, "› "), paint("1", label)
 	}
 	if slices.Contains(one.Default, o.Label) {

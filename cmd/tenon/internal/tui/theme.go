@@ -75,6 +75,22 @@ func wrap(text string, width int) []string {
 	return strings.Split(ansi.Wrap(strings.ReplaceAll(text, "\t", "    "), max(width, 4), ""), "\n")
 }
 
+// wrapDiff breaks painted lines of a diff, of which each has one look. No character is dropped: spaces must not hide what follows them.
+func wrapDiff(lines []string, width int) []string {
+	var out []string
+	for _, line := range lines {
+		plain := stripSGR(line)
+		before, after, _ := strings.Cut(line, plain)
+		for i, part := range strings.Split(ansi.Hardwrap(plain, max(width-2, 4), true), "\n") {
+			if i > 0 {
+				part = "  " + part
+			}
+			out = append(out, before+part+after)
+		}
+	}
+	return out
+}
+
 // oneLine returns text from outside as one safe line.
 func oneLine(text string) string { return strings.Join(strings.Fields(visible.Text(text)), " ") }
 

@@ -10,11 +10,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-const (
-	// maxAskLines is the maximum number of shown lines of a diff or a command; the rest is counted.
-	maxAskLines = 60
-)
-
 // answerHost receives the user's answers.
 type answerHost interface {
 	ReplyPermission(id string, reply sdk.Reply, message string) error
@@ -152,6 +147,7 @@ type askPermission struct {
 
 func (q *askPermission) id() string { return q.request.ID }
 
+// show prints the whole command or diff: the answer allows all of it.
 func (q *askPermission) show(a *asker) {
 	asked := view.Asks(q.request, a.directory)
 	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, asked.Question))
@@ -165,7 +161,7 @@ func (q *askPermission) show(a *asker) {
 	} else if asked.Body != "" {
 		lines = strings.Split(strings.TrimRight(asked.Body, "\n"), "\n")
 	}
-	for _, line := range clipLines(lines) {
+	for _, line := range lines {
 		a.s.Line("    " + line)
 	}
 	q.prompt(a)
@@ -182,13 +178,6 @@ func (q *askPermission) prompt(a *asker) {
 		text = "  " + strings.Join(options, "\n  ") + ": "
 	}
 	a.s.Ask(text)
-}
-
-func clipLines(lines []string) []string {
-	if len(lines) <= maxAskLines {
-		return lines
-	}
-	return append(lines[:maxAskLines:maxAskLines], fmt.Sprintf("… %d more lines", len(lines)-maxAskLines))
 }
 
 func (q *askPermission) take(a *asker, t typed) bool {

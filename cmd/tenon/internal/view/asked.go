@@ -17,7 +17,7 @@ type Asked struct {
 	Question string   // one sentence: tool, server and target
 	Notes    []string // one line each: who asks, why it always asks, whether the command is confined
 	Diff     string   // the change to a file
-	Body     string   // without a diff: the whole command, the prompt of a plugin, or the arguments, one a line
+	Body     string   // without a diff: the whole command, the prompt of a plugin, and the arguments that are not named above, one a line
 	Always   string   // the rule that "always" stores; empty if that is not offered
 }
 
@@ -41,8 +41,13 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	note("always asks: programs run %s, or it controls agents", of("guarded"))
 	note("%s", of("sandbox"))
 	note("shown in full, because it contains %s", r.Verbatim)
+	var args map[string]json.RawMessage
+	_ = json.Unmarshal(r.Args, &args) // without arguments there is nothing to show
+	if shell(r, of) {
+		note("in the directory %s", text(args["workdir"]))
+	}
 	if a.Diff == "" {
-		a.Body = terminal.Visible(body(r, of))
+		a.Body = terminal.Visible(body(r, of, args))
 	}
 	if len(r.Always) > 0 {
 		a.Always = terminal.Visible(r.Permission + " " + strings.Join(r.Always, ", "))
@@ -89,28 +94,46 @@ func question(r *sdk.PermissionRequest, of func(string) string, directory string
 	return "Allow " + tool + " for " + target + "?"
 }
 
-// body returns the command of a request, or else a plugin's prompt, or else the arguments of the call if the question does not name all.
-func body(r *sdk.PermissionRequest, of func(string) string) string {
-	var args map[string]json.RawMessage
-	var command string
-	_ = json.Unmarshal(r.Args, &args) // without arguments there is nothing to show
-	_ = json.Unmarshal(args["command"], &command)
-	switch command = cmp.Or(command, of("command")); {
-	case command != "":
-		return command
-	case r.Permission == "bash" || r.Permission == sdk.PermissionUnconfined:
-		return strings.Join(r.Patterns, "\n")
-	case of("prompt") != "":
+// body returns the command of a request, the prompt of a plugin, and the arguments that neither the question nor a note names.
+func body(r *sdk.PermissionRequest, of func(string) string, args map[string]json.RawMessage) string {
+	if r.Permission == permission.Sampling {
 		return of("prompt")
-	case len(r.Patterns) == 1 && r.Patterns[0] != "*":
-		return "" // the question names it
+	}
+	var command, shown []string
+	if shell(r, of) {
+		command = []string{cmp.Or(text(args["command"]), of("command"), strings.Join(r.Patterns, "\n"))}
+		shown = []string{"command", "workdir", "description", "timeout"}
 	}
 	var lines []string
 	for key, raw := range args {
-		value := string(raw)
-		_ = json.Unmarshal(raw, &value) // only texts are shown decoded
-		lines = append(lines, terminal.OneLine(key)+": "+strings.ReplaceAll(value, "\n", "\n  "))
+		if slices.Contains(shown, key) || named(r, of, text(raw)) {
+			continue
+		}
+		lines = append(lines, terminal.OneLine(key)+": "+strings.ReplaceAll(cmp.Or(text(raw), string(raw)), "\n", "\n  "))
 	}
 	slices.Sort(lines)
-	return strings.Join(lines, "\n")
+	return strings.Join(append(command, lines...), "\n")
+}
+
+// shell reports whether a request is of a tool that runs a command in the shell.
+func shell(r *sdk.PermissionRequest, of func(string) string) bool {
+	return r.Permission == "bash" || r.Permission == sdk.PermissionUnconfined || of("tool") == "bash" && of("server") == ""
+}
+
+// named reports whether the question of a built-in tool's permission names the value of an argument.
+func named(r *sdk.PermissionRequest, of func(string) string, value string) bool {
+	switch r.Permission {
+	case sdk.PermissionExternalDirectory:
+		return value != "" && value == of("filepath")
+	case "edit", "read", "webfetch", "task", "skill":
+		return value != "" && slices.Contains(r.Patterns, value)
+	}
+	return false
+}
+
+// text returns a JSON string decoded; empty if raw is none.
+func text(raw json.RawMessage) string {
+	var value string
+	_ = json.Unmarshal(raw, &value) // other types are shown as JSON
+	return value
 }
