@@ -30,7 +30,7 @@ type ProviderInfo struct {
 	Models  map[string]Model `json:"models,omitempty"`
 	// Key is the API key. It is never encoded.
 	Key string `json:"-"`
-	// KeyOnly forbids credentials that a protocol would find by itself, such as those of the AWS chain, because a file of the project chose
+	// KeyOnly forbids credentials that a protocol would find by itself, such as those of the AWS chain, because a file of the project or a plugin chose
 	// the address. It is never encoded.
 	KeyOnly bool `json:"-"`
 	// Authorize returns the headers that sign a request in, instead of Key. refused are the headers of an earlier attempt that the server

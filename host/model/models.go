@@ -359,7 +359,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 		names := slices.Sorted(maps.Keys(m.o.Protocols))
 		return nil, fmt.Errorf("%w: provider %q: protocol %q is unknown; set provider.%s.protocol to one of %s", ErrModel, id, info.Protocol, id, strings.Join(names, ", "))
 	}
-	info.KeyOnly = m.foreign[id] != ""
+	info.KeyOnly = info.KeyOnly || m.foreign[id] != ""
 	c, err := protocol.Open(info)
 	if err != nil {
 		return nil, fmt.Errorf("%w: provider %q: %w%s", ErrModel, id, err, p.addressNote())

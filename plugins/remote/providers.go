@@ -10,7 +10,8 @@ import (
 )
 
 // Providers returns the providers of a description that can be used with the grants, and the reasons why the others are left out. Only
-// variables of the user's environment that a grant of env or secret names can become part of a key, an option or an address. No provider
+// variables of the user's environment that a grant of env or secret names can become part of a key, an option or an address, and no
+// credentials that a protocol finds by itself are used. No provider
 // of a plugin is local: the host sends requests to local servers before the user chose one.
 func Providers(d *sdk.Description, grants []sdk.Capability) (usable []sdk.ProviderInfo, leftOut []string) {
 	for _, info := range d.Providers {
@@ -26,7 +27,7 @@ func Providers(d *sdk.Description, grants []sdk.Capability) (usable []sdk.Provid
 				info.ID, strings.Join(refused, ", ")))
 			continue
 		}
-		info.Local = false
+		info.Local, info.KeyOnly = false, true
 		info.Env = granted(info.Env, grants)
 		info.OptionEnv = nil
 		for option, names := range options {

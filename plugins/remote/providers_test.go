@@ -30,7 +30,7 @@ func TestProvidersNeedGrants(t *testing.T) {
 		"options":             {info: sdk.ProviderInfo{OptionEnv: map[string][]string{"x": {"A", "C"}, "baseURL": {"C"}}}, want: sdk.ProviderInfo{OptionEnv: map[string][]string{"x": {"A"}}}},
 		"an address and keys": {info: sdk.ProviderInfo{BaseURL: "$X", Env: []string{"C"}}, leftOut: "variable X, C is"},
 	} {
-		c.info.ID, c.want.ID = "fast", "fast"
+		c.info.ID, c.want.ID, c.want.KeyOnly = "fast", "fast", true
 		unit := &remote.Unit{Description: sdk.Description{Name: "p", Providers: []sdk.ProviderInfo{c.info}}, Grants: grants}
 		b, err := remote.NewBase(unit, sdk.CarrierWASM, runner{})
 		if err != nil {
