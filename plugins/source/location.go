@@ -72,7 +72,7 @@ func host(u *url.URL) string {
 func plain(u *url.URL) error {
 	for part := range strings.SplitSeq(u.Path, "/") {
 		if part == "." || part == ".." {
-			return errors.New("an address must not contain the parts . or ..")
+			return errors.New("the path of an address must not contain . or .. as a part; write the address without them")
 		}
 	}
 	return nil

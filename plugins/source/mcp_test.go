@@ -164,7 +164,7 @@ func TestMCP(t *testing.T) {
 		t.Errorf("Content() = %+v, %v", have, err)
 	}
 	f.Verify = nil
-	// What a repository names is fetched from hosts that the user knows. The transport reaches the server of this test.
+	// A fetch for a repository reaches only hosts that the user knows. The transport reaches the server of this test.
 	f.Guarded, f.Transport = true, http.DefaultTransport
 	if _, _, err := readPackage(t, f, "mcp:io.x/bundle@1", nil); !errors.Is(err, source.ErrAddress) {
 		t.Errorf("an unknown host: %v", err)

@@ -4,16 +4,22 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"os"
+	"net/url"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
+	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -71,21 +77,34 @@ func (m *model) loadBranch() tea.Cmd {
 // branchOf returns the branch or commit that is checked out; empty outside of a repository.
 func branchOf(worktree string) string {
 	dir := filepath.Join(worktree, ".git")
-	if data, err := os.ReadFile(dir); err == nil { // a linked worktree
-		dir = strings.TrimSpace(strings.TrimPrefix(string(data), "gitdir:"))
+	if link, err := readSmall(dir); err == nil { // a linked worktree
+		dir = strings.TrimSpace(strings.TrimPrefix(link, "gitdir:"))
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(worktree, dir)
 		}
 	}
-	data, err := os.ReadFile(filepath.Join(dir, "HEAD"))
+	head, err := readSmall(filepath.Join(dir, "HEAD"))
 	if err != nil {
 		return ""
 	}
-	head := strings.TrimSpace(string(data))
+	head = oneLine(head)
 	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
-		return oneLine(branch)
+		return branch
 	}
-	return head[:min(len(head), 8)]
+	return visible.Cut(head, 8, "")
+}
+
+// maxGitFile is the number of bytes that are read of a file of Git: a path of the longest kind on Linux, and some.
+const maxGitFile = 5 << 10
+
+// readSmall reads the beginning of a regular file. The project chooses which file that is.
+func readSmall(path string) (string, error) {
+	f, _, err := projectfs.OpenRegular(path)
+	if err != nil {
+		return "", err
+	}
+	data, _, err := projectfs.ReadLimited(f, maxGitFile)
+	return string(data), err
 }
 
 // agentName returns the agent of the next prompt.
@@ -194,16 +213,40 @@ func (m *model) begin(s *sdk.Session) {
 	m.show(s.ID)
 }
 
-// acceptEdits tells the host about the mode.
+// acceptEdits tells the host about the mode of the current session.
 func (m *model) acceptEdits() tea.Cmd {
-	session, on := m.root, m.mode == modeEdits
-	if session == "" {
-		return nil
+	session := ""
+	if m.mode == modeEdits {
+		session = m.root
 	}
+	m.edits.wanted.Store(&session)
 	return m.do(func(context.Context) (tea.Msg, error) {
-		m.host.AcceptEdits(session, on)
+		m.edits.send(m.host)
 		return nil, nil
 	})
+}
+
+// edits is the session whose edits are accepted; empty: none. Commands run in any order, so each sends what is wanted last.
+type edits struct {
+	wanted atomic.Pointer[string]
+	mu     sync.Mutex // guards sent, and orders the calls of the host
+	sent   string
+}
+
+func (e *edits) send(h frontend.Host) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	session := *e.wanted.Load()
+	if session == e.sent {
+		return
+	}
+	if e.sent != "" {
+		h.AcceptEdits(e.sent, false)
+	}
+	if session != "" {
+		h.AcceptEdits(session, true)
+	}
+	e.sent = session
 }
 
 // prompted takes the end of a turn: errors that no event told of.
@@ -228,7 +271,7 @@ func (m *model) switchTo(session string) tea.Cmd {
 	if session == "" {
 		m.threads[""] = newThread(&sdk.Session{})
 		m.blank = m.threads[""]
-		return m.loadFallback()
+		return tea.Batch(m.acceptEdits(), m.loadFallback())
 	}
 	if t := m.threads[session]; t != nil && t.busy() {
 		return tea.Batch(m.acceptEdits(), m.loadWaiting())
@@ -255,8 +298,41 @@ func (m *model) editWaiting(w host.Waiting) tea.Cmd {
 		if err := m.host.Withdraw(session, w.ID); err != nil {
 			return toastMsg{text: "this prompt was sent already"}, nil
 		}
-		return editedMsg{w.Input.Text}, nil
+		return restoredMsg(w), nil
 	})
+}
+
+// restoredMsg is a prompt that no longer waits.
+type restoredMsg host.Waiting
+
+// restore puts a prompt that waited into the input as the user entered it. A draft is kept in the history.
+func (m *model) restore(w *host.Waiting) tea.Cmd {
+	var save tea.Cmd
+	if draft, _ := m.input.Text(); strings.TrimSpace(draft) != "" {
+		save = m.history.add(draft)
+	}
+	m.input.Set(waitingText(w))
+	for _, part := range w.Input.Parts {
+		if f, ok := part.(*sdk.FilePart); ok {
+			if path, ok := pathOf(f.URL); ok {
+				m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
+			}
+		}
+	}
+	return save
+}
+
+// pathOf returns the path of a file: URL.
+func pathOf(address string) (string, bool) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "file" {
+		return "", false
+	}
+	path := u.Path
+	if runtime.GOOS == "windows" {
+		path = strings.TrimPrefix(path, "/") // before the volume
+	}
+	return filepath.FromSlash(path), true
 }
 
 // nextMode changes what is asked: ask, accept edits, plan.

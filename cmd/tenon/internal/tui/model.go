@@ -49,6 +49,7 @@ type model struct {
 	agent, modelName, effort string // chosen by the user; empty: those of the session
 	fallback                 string // the model if neither session nor user chose one
 	mode                     mode
+	edits                    edits
 	files                    []string // of the project
 	branch                   string
 	inventory                inventory
@@ -248,6 +249,8 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		m.dialogs = append(m.dialogs, msg.dialog)
 	case editedMsg:
 		m.input.Set(msg.text)
+	case restoredMsg:
+		return m.restore((*host.Waiting)(&msg))
 	case imageMsg:
 		m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(string(msg)) + "]", File: string(msg)})
 	case argumentsMsg:

@@ -200,17 +200,17 @@ func (p *permission) paste(_ *model, text string) {
 	}
 }
 
-// preview returns the whole command or diff, else the arguments; above them what the screen has no room for.
+// preview returns the whole command or diff, else the arguments, and after them what the screen has no room for.
 func (p *permission) preview(m *model, width int) []string {
 	var out []string
-	if p.cut {
-		out = append(wrap(p.text(), width), "")
-	}
 	switch {
 	case p.asked.Diff != "":
-		out = append(out, wrapDiff(m.look.theme.text.Diff(p.asked.Diff), width)...)
+		out = wrapDiff(m.look.theme.text.Diff(p.asked.Diff), width)
 	case p.asked.Body != "":
-		out = append(out, wrap(strings.TrimRight(p.asked.Body, "\n"), width)...)
+		out = wrap(strings.TrimRight(p.asked.Body, "\n"), width)
+	}
+	if p.cut {
+		out = append(out, wrap(p.text(), width)...)
 	}
 	return out
 }
@@ -229,11 +229,7 @@ func (p *permission) head(m *model, width, height int) []string {
 	}
 	var notes []string
 	for _, note := range p.asked.Notes {
-		lines := wrap(note, width-2)
-		if len(lines) > 1 && height <= smallHeight {
-			p.cut, lines = true, []string{fit(note, width-2)}
-		}
-		notes = append(notes, lines...)
+		notes = append(notes, wrap(note, width-2)...)
 	}
 	if room := max(0, min(most, height-len(question)-4)); len(notes) > room {
 		p.cut, notes = true, notes[:room]

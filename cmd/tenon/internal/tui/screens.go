@@ -186,7 +186,7 @@ func (m *model) openLedger() tea.Cmd {
 		if b.Len() == 0 {
 			return toastMsg{text: "no hook was called in this session"}, nil
 		}
-		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+		lines := strings.Split(strings.TrimRight(m.o.clean(b.String()), "\n"), "\n")
 		return openMsg{&pager{
 			title:   "Changes by plugins",
 			section: func(line string) bool { return strings.HasPrefix(line, "step ") || strings.HasPrefix(line, "outside ") },

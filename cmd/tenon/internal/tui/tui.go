@@ -38,7 +38,8 @@ type options struct {
 	agent, model, effort          string
 	settings                      settings
 	past                          Past
-	explain                       func(error) string // with its remedy
+	explain                       func(error) string  // with its remedy
+	clean                         func(string) string // masks secrets
 	keep                          func(settings) error
 }
 
@@ -183,7 +184,8 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
 		temporary: temporary, editor: env.Lookup("VISUAL"), prompt: s.in.Text, title: s.f.Title,
 		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: past,
-		keep: func(chosen settings) error { return chosen.write(file) },
+		keep:  func(chosen settings) error { return chosen.write(file) },
+		clean: s.a.Mask.Clean,
 		explain: func(err error) string {
 			f := cli.InChat().Remedy(err)
 			text := s.a.Mask.Clean(f.Err.Error())

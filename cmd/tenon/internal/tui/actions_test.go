@@ -1,0 +1,128 @@
+package tui
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/input"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestWaitingPromptComesBackAsItWas(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "a b.png")
+	for _, c := range []struct {
+		in    host.PromptInput
+		text  string
+		files []string
+	}{
+		{in: host.PromptInput{Shell: true, Text: "git push"}, text: "!git push"},
+		{in: host.PromptInput{Command: "deploy", Text: "prod"}, text: "/deploy prod"},
+		{in: host.PromptInput{Text: "look", Parts: sdk.Parts{&sdk.FilePart{URL: input.FileURL(file)}}}, text: "look", files: []string{file}},
+	} {
+		m, h := testModel(t, 80, 24)
+		m.history.past = &pastFile{path: filepath.Join(t.TempDir(), "history")}
+		m.input.Set("draft")
+		cmd := m.editWaiting(host.Waiting{ID: "one", Input: c.in})
+		_, save := m.Update(cmd())
+		if save == nil {
+			t.Fatal("the draft was not stored")
+		}
+		run(save)
+		text, files := m.input.Text()
+		if diff := cmp.Diff([]any{c.text, c.files}, []any{text, files}); diff != "" {
+			t.Errorf("-want +have:\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"draft"}, m.history.past.Entries()); diff != "" {
+			t.Errorf("history (-want +have):\n%s", diff)
+		}
+		if diff := cmp.Diff([]string{"withdraw one"}, h.list); diff != "" {
+			t.Errorf("calls (-want +have):\n%s", diff)
+		}
+	}
+}
+
+func (a *answers) Withdraw(_, id string) error {
+	a.list = append(a.list, "withdraw "+id)
+	return nil
+}
+
+func TestEditsAreAcceptedInOneSession(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	on := m.nextMode()
+	m.mode = modeAsk
+	off := m.acceptEdits()
+	off() // the commands run in another order
+	on()
+	if diff := cmp.Diff([]string(nil), h.list); diff != "" {
+		t.Errorf("after on and off (-want +have):\n%s", diff)
+	}
+	m.mode = modeEdits
+	m.acceptEdits()()
+	m.switchTo("")
+	m.edits.send(h)
+	if diff := cmp.Diff([]string{"ses_1 true", "ses_1 false"}, h.list); diff != "" {
+		t.Errorf("after /new (-want +have):\n%s", diff)
+	}
+}
+
+func TestBranchIsBoundedAndSafe(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ head, want string }{
+		"branch":   {"ref: refs/heads/main\n", "main"},
+		"commit":   {"0123456789abcdef\n", "01234567"},
+		"controls": {"\x1b[2J\n", `\u{1b}[2`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.Mkdir(filepath.Join(dir, ".git"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, ".git", "HEAD"), []byte(c.head), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if have := branchOf(dir); have != c.want {
+				t.Errorf("branch %q, want %q", have, c.want)
+			}
+		})
+	}
+	if len(branchOf(longHead(t))) > maxGitFile {
+		t.Error("the whole file was read")
+	}
+}
+
+func longHead(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, ".git", "HEAD"), []byte("ref: refs/heads/"+strings.Repeat("x", 10*maxGitFile)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func (a *answers) Ledger(context.Context, string) ([]inspect.Explained, error) {
+	return []inspect.Explained{{Step: 1, Entries: []hooks.Entry{{Plugin: "p", Reason: "the key is s3cret"}}}}, nil
+}
+
+func TestLedgerIsMasked(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.o.clean = func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }
+	m.Update(m.openLedger()())
+	if screen := m.plain(); strings.Contains(screen, "s3cret") || !strings.Contains(screen, "the key is ***") {
+		t.Errorf("the ledger shows a secret:\n%s", screen)
+	}
+}
