@@ -81,7 +81,7 @@ func TestAgentsRules(t *testing.T) {
 				o.Config.Agent = map[string]sdk.AgentConfig{"own": {Permission: c.named}}
 			}, plugins...)
 			if c.kept {
-				if err := k.store.Approve(t.Context(), []store.Approval{{Project: host.ApprovalProject(k.opts.Project), Permission: "touch", Pattern: "*"}}); err != nil {
+				if err := k.store.Approve(t.Context(), []store.Approval{{Project: permission.ApprovalProject(k.opts.Project), Permission: "touch", Pattern: "*"}}); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -30,7 +30,7 @@ func TestAlwaysIsKept(t *testing.T) {
 	if n := asked(); n != 1 {
 		t.Fatalf("asked %d times, want 1", n)
 	}
-	kept, err := beside.store.Approvals(t.Context(), host.ApprovalProject(first.opts.Project))
+	kept, err := beside.store.Approvals(t.Context(), permission.ApprovalProject(first.opts.Project))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("Approvals = %v, %v, want one", kept, err)
 	}
@@ -78,7 +78,7 @@ func TestApprovalProject(t *testing.T) {
 		"below one without commit":    {sdk.Project{ID: "global", Worktree: "/a", Directory: "/a/x", Git: true}, sdk.Project{ID: "global", Worktree: "/a", Git: true}, true},
 		"directories":                 {sdk.Project{ID: "global", Worktree: "/a"}, sdk.Project{ID: "global", Worktree: "/b"}, false},
 	} {
-		a, b := host.ApprovalProject(c.a), host.ApprovalProject(c.b)
+		a, b := permission.ApprovalProject(c.a), permission.ApprovalProject(c.b)
 		if (a == b) != c.same {
 			t.Errorf("%s: approvals are kept under %q and %q, want the same name: %t", name, a, b, c.same)
 		}
@@ -107,7 +107,7 @@ func TestNothingBeatsARule(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := start(t, func(o *host.Options) { o.AutoApprove = true; c.change(o) }, touching("src/a"), &plugin{name: "gate", hooks: []sdk.Hook{allow}})
-			project := host.ApprovalProject(k.opts.Project)
+			project := permission.ApprovalProject(k.opts.Project)
 			if err := k.store.Approve(t.Context(), []store.Approval{{Project: project, Permission: "touch", Pattern: "src/*"}}); err != nil {
 				t.Fatal(err)
 			}
@@ -194,7 +194,7 @@ func TestSubagentWithinParent(t *testing.T) {
 				}
 			}
 			k := start(t, func(o *host.Options) { o.Config.Permission = nil }, b)
-			project := host.ApprovalProject(k.opts.Project)
+			project := permission.ApprovalProject(k.opts.Project)
 			if err := k.store.Approve(t.Context(), []store.Approval{{Project: project, Permission: "touch", Pattern: "*"}}); err != nil {
 				t.Fatal(err)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -52,7 +53,7 @@ func TestGuardedFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			k := start(t, func(o *host.Options) { o.AutoApprove, o.Config.Permission = true, c.rules }, guardedEdit(c.file, c.implied), allowing())
-			project := host.ApprovalProject(k.opts.Project)
+			project := permission.ApprovalProject(k.opts.Project)
 			if err := k.store.Approve(t.Context(), []store.Approval{{Project: project, Permission: "edit", Pattern: "*"}, {Project: project, Permission: "bash", Pattern: "*"}}); err != nil {
 				t.Fatal(err)
 			}

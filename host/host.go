@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/generation"
-	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/permission"
@@ -166,15 +165,6 @@ type (
 	ReloadOptions    = generation.ReloadOptions
 )
 
-// ApprovalProject returns the name under which approvals of a project are kept.
-func ApprovalProject(p sdk.Project) string { return permission.ApprovalProject(p) }
-
-// ApprovedRules returns approvals as rules.
-func ApprovedRules(list []store.Approval) sdk.PermissionRules { return permission.ApprovedRules(list) }
-
-// FileURL returns the file: URL of an absolute path, as file parts have it.
-func FileURL(path string) string { return input.FileURL(path) }
-
 // CreateSession stores a new session. Errors: ErrNotFound for the parent, those of the store.
 func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, error) {
 	return h.sessions.Create(ctx, n)
@@ -184,9 +174,6 @@ func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, e
 func (h *Host) Session(ctx context.Context, id string) (*sdk.Session, error) {
 	return h.sessions.Find(ctx, id)
 }
-
-// Unreachable reports whether a turn failed because the provider's host is unknown or refuses connections.
-func Unreachable(err error) bool { return model.Unreachable(err) }
 
 // Fork makes a new session that begins with the messages of another one before messageID; see sessions.Keeper.
 func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {

@@ -6,8 +6,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -26,7 +28,7 @@ func TestAllowInSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.prompt("elsewhere")
-	kept, err := k.store.Approvals(t.Context(), host.ApprovalProject(k.opts.Project))
+	kept, err := k.store.Approvals(t.Context(), permission.ApprovalProject(k.opts.Project))
 	if n := asked(); n != 2 || err != nil || len(kept) != 0 {
 		t.Errorf("asked %d times, stored %v, %v; want 2 and none", n, kept, err)
 	}
@@ -95,6 +97,13 @@ func TestWithdraw(t *testing.T) {
 		t.Fatal(err)
 	}
 	waiting(1)
+	for deadline := time.Now().Add(30 * time.Second); ; runtime.Gosched() { // a process that ends now leaves only the other one
+		if left, err := k.store.Prompts(t.Context(), id); err != nil || len(left) == 1 && left[0].ID == list[1].ID {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("stored prompts = %v", left)
+		}
+	}
 	close(hold)
 	for range 3 {
 		if err := <-ended; err != nil {

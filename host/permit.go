@@ -44,8 +44,9 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	if d.Action == sdk.ActionAllow {
 		return nil
 	}
-	if d.Final || d.Implied || r.Verbatim != "" {
-		r.Always = []string{} // it would not count
+	asked := d.Final || d.Implied || r.Verbatim != "" // no approval answers it
+	if asked {
+		r.Always = []string{}
 	} else if granted, err := h.approvals.Cover(ctx, &r); granted || err != nil {
 		return err
 	}
@@ -61,7 +62,7 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		return t.Rules.Headless(&r)
 	}
 	permission.Describe(&r, tool, o)
-	return h.asks.Permission(ctx, r, d.Final, !t.g.Config.Experimental.ContinueLoopOnDeny, t.tell)
+	return h.asks.Permission(ctx, r, asked, !t.g.Config.Experimental.ContinueLoopOnDeny, t.tell)
 }
 
 // gate asks the plugins. Their answer holds for this call alone.

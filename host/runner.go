@@ -148,7 +148,10 @@ func (h *Host) Withdraw(session, id string) error {
 		defer r.mu.Unlock()
 		for _, q := range r.queue {
 			if q.id == id && q.job == nil {
-				// The runner takes it out of the store's queue when it comes to it.
+				if r.view != nil && q.stored { // the process may end before the runner comes to it
+					r.view.turn.c.Journal.Put([]store.Op{store.TakePrompt{PromptID: id}})
+					q.stored = false
+				}
 				q.job = func(context.Context, *turn) (state, error) { return stateDone, nil }
 				return nil
 			}

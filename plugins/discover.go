@@ -56,6 +56,11 @@ func (l *Loader) accept(i *Item) {
 	if err == nil {
 		err = l.opts.Accepts(r, signer)
 	}
+	if err == nil && i.installed != nil {
+		if r, err = i.installed.Content(r); err == nil {
+			err = l.opts.Accepts(r, signer)
+		}
+	}
 	if err != nil && i.usable() {
 		i.reject(err)
 	}

@@ -162,7 +162,8 @@ type HookFile struct {
 	Data   string // the plugin's own directory, PLUGIN_DATA of the commands
 }
 
-// dataDir returns a plugin's own directory. It belongs to the plugin at this path; another plugin of the same name gets another one.
-func (l *Loader) dataDir(i *Item) string {
-	return filepath.Join(l.pluginDir(), "data", i.Name+"-"+shortHash(i.source))
-}
+// owner identifies the plugin at this path; another plugin of the same name gets another one.
+func (i *Item) owner() string { return i.Name + "-" + shortHash(i.source) }
+
+// dataDir returns a plugin's own directory.
+func (l *Loader) dataDir(i *Item) string { return filepath.Join(l.pluginDir(), "data", i.owner()) }

@@ -220,7 +220,8 @@ func (l *Loader) replaced(r *trust.Request) []string {
 			out = append(out, kindTool+" "+id)
 		}
 	}
-	for _, id := range r.Providers {
+	for _, line := range r.Providers {
+		id, _, _ := strings.Cut(line, ": ") // see providerLine
 		if slices.Contains(providers, id) {
 			out = append(out, kindProvider+" "+id)
 		}

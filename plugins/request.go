@@ -3,6 +3,7 @@ package plugins
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
@@ -58,7 +59,7 @@ func addContributions(r *trust.Request, d *sdk.Description) {
 		}
 	}
 	for _, p := range d.Providers {
-		r.Providers = append(r.Providers, p.ID)
+		r.Providers = append(r.Providers, providerLine(&p))
 	}
 	r.Protocols = append(r.Protocols, d.Protocols...)
 	for _, a := range d.Agents {
@@ -67,6 +68,29 @@ func addContributions(r *trust.Request, d *sdk.Description) {
 	for _, c := range d.Commands {
 		r.Commands = append(r.Commands, c.Name)
 	}
+}
+
+// providerLine returns the ID of a provider, its addresses and the variables that it takes from the user's environment.
+func providerLine(p *sdk.ProviderInfo) string {
+	var addresses []string
+	for _, m := range p.Models {
+		addresses = append(addresses, m.BaseURL)
+	}
+	addresses = append(addresses, p.BaseURL)
+	slices.Sort(addresses)
+	addresses = slices.DeleteFunc(slices.Compact(addresses), func(address string) bool { return address == "" })
+	variables := slices.Clone(p.Env)
+	for _, option := range sortedKeys(p.OptionEnv) {
+		variables = append(variables, p.OptionEnv[option]...)
+	}
+	line := p.ID
+	if len(addresses) > 0 {
+		line += ": at " + strings.Join(addresses, ", ")
+	}
+	if len(variables) > 0 {
+		line += ": uses " + strings.Join(variables, ", ")
+	}
+	return line
 }
 
 // HookRequest returns the request of a hook; false for an unknown point.

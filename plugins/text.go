@@ -75,7 +75,7 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	w.some("tools", r.Tools)
 	w.all("permissions", r.Leave)
 	w.all("replaces", replacedLines(r.Replaces))
-	w.some("providers", r.Providers)
+	w.all("providers", r.Providers)
 	w.some("protocols", r.Protocols)
 	w.some("agents", r.Agents)
 	w.some("commands", r.Commands)

@@ -26,6 +26,8 @@ func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	_, leftOut := remote.Providers(&u.Description, u.Grants)
+	i.Warnings = append(i.Warnings, leftOut...)
 	u.Broker = ability.New(ability.Options{Plugin: i.Name, Grants: i.Grants, Secret: l.environ, DataDir: u.DataDir, Logger: u.Logger})
 	return carrier.Open(u) // an unused broker needs no Close
 }
@@ -57,7 +59,7 @@ func checkOptions(i *Item) error {
 // unit returns what a carrier runs. All files are in the sealed copy except programs that the manifest names without a path.
 func (l *Loader) unit(i *Item) (u remote.Unit, err error) {
 	u = remote.Unit{
-		Description: i.Manifest, Grants: i.Grants, Options: i.options, Root: i.sealed.Root,
+		Description: i.Manifest, Owner: i.owner(), Grants: i.Grants, Options: i.options, Root: i.sealed.Root,
 		Env: l.grantedEnv(i), DataDir: l.dataDir(i), ConfigFiles: l.opts.ConfigFiles, Logger: l.log.With("plugin", i.Name),
 	}
 	switch {

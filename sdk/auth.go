@@ -15,6 +15,7 @@ type Token struct {
 // headers only to the provider's address.
 type AuthMethod struct {
 	Plugin   string // name of a plugin that is not compiled in; set by the host
+	Owner    string // identifies that plugin among others of its name: its tokens are stored for it; set by the host
 	Provider string // ID of the provider
 	ID       string // unique among the provider's methods of a plugin
 	Name     string // human-readable

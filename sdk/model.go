@@ -30,13 +30,13 @@ type ProviderInfo struct {
 	Models  map[string]Model `json:"models,omitempty"`
 	// Key is the API key. It is never encoded.
 	Key string `json:"-"`
-	// KeyOnly forbids credentials that a protocol would find by itself, such as those of the AWS chain, because a file of the project chose
+	// KeyOnly forbids credentials that a protocol would find by itself, such as those of the AWS chain, because a file of the project or a plugin chose
 	// the address. It is never encoded.
 	KeyOnly bool `json:"-"`
 	// Authorize returns the headers that sign a request in, instead of Key. refused are the headers of an earlier attempt that the server
 	// refused with the status 401; nil at first. It may be called concurrently. It is never encoded.
 	Authorize func(ctx context.Context, refused map[string]string) (map[string]string, error) `json:"-"`
-	// SignedInBy is the plugin whose sign-in Authorize uses; empty if the plugin is compiled in. It is never encoded.
+	// SignedInBy is the AuthMethod.Owner of the plugin whose sign-in Authorize uses; empty if the plugin is compiled in. It is never encoded.
 	SignedInBy string `json:"-"`
 }
 

@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -156,11 +157,11 @@ func (l *Plugin) contribute(ctx context.Context) error {
 func (l *Plugin) owned(methods []sdk.AuthMethod) []sdk.AuthMethod {
 	out := slices.Clone(methods)
 	for i := range out {
-		if out[i].Plugin = l.Manifest.Name; l.Builtin() {
-			out[i].Plugin = ""
+		if l.Builtin() {
+			out[i].Plugin, out[i].Owner = "", ""
 			continue
 		}
-		out[i].Apply = nil
+		out[i].Plugin, out[i].Owner, out[i].Apply = l.Manifest.Name, cmp.Or(out[i].Owner, l.Manifest.Name), nil
 	}
 	return out
 }

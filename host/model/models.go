@@ -338,7 +338,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 		info.NPM, info.Protocol = cmp.Or(model.NPM, info.NPM), cmp.Or(model.Protocol, info.Protocol)
 		info.BaseURL = cmp.Or(model.BaseURL, info.BaseURL)
 	}
-	if info.Authorize != nil && !sameServer(info.BaseURL, p.info.BaseURL) {
+	if model != nil && info.Authorize != nil && info.BaseURL != p.info.BaseURL && !sameServer(info.BaseURL, p.info.BaseURL) {
 		return nil, fmt.Errorf("%w: provider %q: model %q is at another address, where your sign-in is not sent; move it to a provider with its own key", ErrModel, id, model.ID)
 	}
 	at := server{id, info.Protocol, info.NPM, info.BaseURL}
@@ -359,7 +359,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 		names := slices.Sorted(maps.Keys(m.o.Protocols))
 		return nil, fmt.Errorf("%w: provider %q: protocol %q is unknown; set provider.%s.protocol to one of %s", ErrModel, id, info.Protocol, id, strings.Join(names, ", "))
 	}
-	info.KeyOnly = m.foreign[id] != ""
+	info.KeyOnly = info.KeyOnly || m.foreign[id] != ""
 	c, err := protocol.Open(info)
 	if err != nil {
 		return nil, fmt.Errorf("%w: provider %q: %w%s", ErrModel, id, err, p.addressNote())

@@ -3,6 +3,8 @@ package model_test
 import (
 	"context"
 	"errors"
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -53,6 +55,26 @@ func TestSignInStaysAtItsServer(t *testing.T) {
 		if !errors.Is(err, want) || (got != nil) != errors.Is(want, errOpened) {
 			t.Errorf("model at %q: opened with %+v, %v; want %v", api, got, err, want)
 		}
+	}
+}
+
+// TestSignInAtAnIncompleteAddress: listing the models of a provider whose address lacks a variable is an error like others.
+func TestSignInAtAnIncompleteAddress(t *testing.T) {
+	t.Parallel()
+	signIn := func(r *model.SignInRequest) string {
+		r.Info.Authorize = func(context.Context, map[string]string) (map[string]string, error) { return nil, nil }
+		return "stored"
+	}
+	models := model.New(model.Options{
+		Config: &sdk.Config{}, Engine: &hooks.Engine{}, SignIn: signIn,
+		Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", BaseURL: "https://${RESOURCE}.example"}},
+		Protocols: map[string]sdk.Protocol{"x": {Name: "x", Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
+			_, err := url.Parse(info.BaseURL)
+			return nil, err
+		}}},
+	})
+	if _, err := models.List(t.Context(), model.ListOptions{Refresh: true}); !errors.Is(err, model.ErrModel) || !strings.Contains(err.Error(), "${RESOURCE}") {
+		t.Errorf("List() = %v, want an error with the address", err)
 	}
 }
 

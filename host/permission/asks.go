@@ -19,7 +19,7 @@ type Asks struct {
 
 type pendingPermission struct {
 	request sdk.PermissionRequest
-	final   bool // an administrator's rule asks: no approval answers it
+	asked   bool // no approval answers it
 	reply   chan permissionReply
 }
 
@@ -33,10 +33,10 @@ func NewAsks() *Asks {
 	return &Asks{permissions: map[string]*pendingPermission{}, questions: map[string]*pendingQuestion{}}
 }
 
-// Permission publishes a request through tell and waits for the answer until ctx ends. final: an administrator's rule asks, so approvals do not count. A
+// Permission publishes a request through tell and waits for the answer until ctx ends. asked: approvals do not count. A
 // rejection without a message halts the turn if halt is set.
-func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, final, halt bool, tell func(sdk.Event)) error {
-	p := &pendingPermission{request: r, final: final, reply: make(chan permissionReply, 1)}
+func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, asked, halt bool, tell func(sdk.Event)) error {
+	p := &pendingPermission{request: r, asked: asked, reply: make(chan permissionReply, 1)}
 	a.mu.Lock()
 	a.permissions[r.ID] = p
 	a.mu.Unlock()
@@ -83,7 +83,7 @@ func (a *Asks) grant(passes func(*sdk.PermissionRequest) bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, other := range a.permissions {
-		if !other.final && passes(&other.request) {
+		if !other.asked && passes(&other.request) {
 			a.settle(other, permissionReply{reply: sdk.ReplyOnce})
 		}
 	}

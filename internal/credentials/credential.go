@@ -33,7 +33,7 @@ type Credential struct {
 
 	// Method is the sign-in method of a provider that issued the token and refreshes it.
 	Method string `json:"method,omitempty"`
-	// Plugin is the plugin of the method; empty if it is compiled in. Only its methods receive the token.
+	// Plugin is the owner of the method (sdk.AuthMethod.Owner); empty if it is compiled in. Only its methods receive the token.
 	Plugin string `json:"plugin,omitempty"`
 	// Client is the OAuth client that the token was issued to; nil if Method determines it.
 	Client *Client `json:"client,omitempty"`

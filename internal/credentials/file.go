@@ -25,6 +25,8 @@ const (
 type content struct {
 	Version     int                        `json:"version"`
 	Credentials map[string]json.RawMessage `json:"credentials"`
+
+	leftovers map[string]bool // credentials whose entries in the keyring are removed after the file is written
 }
 
 // readFile returns an empty content if the file does not exist.

@@ -53,6 +53,9 @@ func (s *Store) keep(name string, c *Credential) (*Credential, error) {
 	if err == nil {
 		err = s.ring.Set(keyringService, s.entry(name), string(secret))
 	}
+	if errors.Is(err, keyring.ErrSetDataTooBig) {
+		return nil, fmt.Errorf("%w: %s: the secrets are too large for the keyring; sign in again without --keyring", ErrKeyring, name)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w did not store %s: %w; unlock it, or use the file: sign in again without --keyring", ErrKeyring, name, err)
 	}
@@ -82,7 +85,7 @@ func (s *Store) unlock(name string, c *Credential) error {
 // forget removes the entry of a credential that was in the keyring. It may be missing.
 func (s *Store) forget(name string) error {
 	if err := s.ring.Delete(keyringService, s.entry(name)); err != nil && !errors.Is(err, keyring.ErrNotFound) {
-		return fmt.Errorf("%w did not remove %s: %w", ErrKeyring, name, err)
+		return fmt.Errorf("%w: %w: %w; remove %q of the service %s", ErrLeftover, ErrKeyring, err, s.entry(name), keyringService)
 	}
 	return nil
 }

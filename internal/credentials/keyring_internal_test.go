@@ -105,6 +105,99 @@ func TestKeyring(t *testing.T) {
 	}
 }
 
+// TestKeyringUnreachable: the user can sign out and in again without the keyring, and is warned of the entry that stays.
+func TestKeyringUnreachable(t *testing.T) {
+	t.Parallel()
+	s := Open(filepath.Join(t.TempDir(), File))
+	r := &memoryRing{entries: map[string]string{}}
+	s.ring = r
+	var warned error
+	s.Warn = func(err error) { warned = errors.Join(warned, err) }
+	ctx := t.Context()
+	stored := &Credential{Type: TypeKey, Key: "secret1", Keyring: true}
+	if err := errors.Join(s.Put(ctx, "provider/a", stored), s.Put(ctx, "provider/b", stored)); err != nil || warned != nil {
+		t.Fatal(err, warned)
+	}
+	r.locked = errors.New("locked")
+	if err := s.Put(ctx, "provider/a", &Credential{Type: TypeKey, Key: "plain"}); err != nil || !errors.Is(warned, ErrLeftover) {
+		t.Errorf("Put() = %v, warned %v", err, warned)
+	}
+	if c, err := s.Get("provider/a"); err != nil || c.Key != "plain" {
+		t.Errorf("Get() = %+v, %v", c, err)
+	}
+	warned = nil
+	if err := s.Delete(ctx, "provider/b"); err != nil || !errors.Is(warned, ErrLeftover) || strings.Contains(file(t, s), "provider/b") {
+		t.Errorf("Delete() = %v, warned %v; file %s", err, warned, file(t, s))
+	}
+}
+
+// TestKeyringAfterTheFile: an entry stays in the keyring if the file cannot be written.
+func TestKeyringAfterTheFile(t *testing.T) {
+	t.Parallel()
+	s := Open(filepath.Join(t.TempDir(), File))
+	r := &memoryRing{entries: map[string]string{}}
+	s.ring = r
+	if err := s.Put(t.Context(), "a", &Credential{Type: TypeKey, Key: "secret1", Keyring: true}); err != nil {
+		t.Fatal(err)
+	}
+	refused := errors.New("refused")
+	err := s.update(t.Context(), func(c *content) error {
+		s.remove(c, "a")
+		return refused
+	})
+	if c, getErr := s.Get("a"); !errors.Is(err, refused) || getErr != nil || c.Key != "secret1" {
+		t.Errorf("after %v: %+v, %v", err, c, getErr)
+	}
+}
+
+// TestTooLargeForTheKeyring: a login is refused with the remedy, and a refreshed token is used by this process until it is replaced.
+func TestTooLargeForTheKeyring(t *testing.T) {
+	t.Parallel()
+	s := Open(filepath.Join(t.TempDir(), File))
+	r := &memoryRing{entries: map[string]string{}}
+	s.ring = r
+	var warned error
+	s.Warn = func(err error) { warned = err }
+	ctx := t.Context()
+	old := &Credential{Type: TypeOAuth, Access: "a0", Refresh: "r0", Expires: 1, Keyring: true}
+	if err := s.Put(ctx, "a", old); err != nil {
+		t.Fatal(err)
+	}
+	r.locked = keyring.ErrSetDataTooBig
+	if err := s.Put(ctx, "b", old); !errors.Is(err, ErrKeyring) || !strings.Contains(err.Error(), "too large") || !strings.Contains(err.Error(), "without --keyring") {
+		t.Errorf("Put() = %v", err)
+	}
+	s.ring = full{r}
+	r.locked = nil
+	for n, want := range []string{"r0", "r1"} {
+		next := &Credential{Type: TypeOAuth, Access: want + "+", Refresh: "r1", Expires: 1}
+		got, err := s.Refresh(ctx, "a", "", func(_ context.Context, c *Credential) (*Credential, error) {
+			if c.Refresh != want {
+				t.Errorf("refresh %d with %q, want %q", n, c.Refresh, want)
+			}
+			return next, nil
+		})
+		if err != nil || got.Access != next.Access || !errors.Is(warned, ErrNotStored) {
+			t.Errorf("Refresh() = %+v, %v, warned %v", got, err, warned)
+		}
+	}
+	if c, err := s.Get("a"); err != nil || c.Access != "r1+" {
+		t.Errorf("Get() = %+v, %v, want the refreshed token", c, err)
+	}
+	s.ring = r
+	if err := s.Put(ctx, "a", &Credential{Type: TypeKey, Key: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := s.Get("a"); err != nil || c.Key != "new" {
+		t.Errorf("Get() = %+v, %v, want the new credential", c, err)
+	}
+}
+
+// full is a keyring for smaller secrets.
+type full struct{ *memoryRing }
+
+func (full) Set(string, string, string) error { return keyring.ErrSetDataTooBig }
+
 func FuzzUnlock(f *testing.F) {
 	f.Add(`{"key": "k"}`)
 	f.Add(`{"access": "a\n"}`)

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -26,6 +27,10 @@ var (
 	ErrNotFound = errors.New("not signed in")
 	// ErrLocked is wrapped if another process holds the lock for too long.
 	ErrLocked = errors.New("another tenon holds the lock")
+	// ErrLeftover is wrapped if a change is stored, but the secrets of the old credential could not be removed from the keyring.
+	ErrLeftover = errors.New("the change is stored, but the old entry is still in the keyring")
+	// ErrNotStored is wrapped if a refreshed token can be used by this process only.
+	ErrNotStored = errors.New("the refreshed token could not be stored and is lost when tenon ends")
 )
 
 const (
@@ -36,15 +41,30 @@ const (
 	lockPause      = 10 * time.Millisecond
 )
 
-// Store is a file of credentials. It holds nothing in memory and is safe for concurrent use by many processes.
+// Store is a file of credentials. It holds nothing in memory, except refreshed tokens that it could not store, and is safe for concurrent
+// use by many processes.
 type Store struct {
+	// Warn receives problems after which a change holds or a token can be used: ErrLeftover, ErrNotStored. Default: none are reported.
+	Warn func(error)
+
 	path string
 	now  func() time.Time
 	ring ring
+
+	mu   sync.Mutex
+	held map[string]held // by name
+}
+
+// held is a refreshed token that could not be stored. It replaces the stored one with these secrets in this process.
+type held struct {
+	over  []string
+	fresh *Credential
 }
 
 // Open returns the store at path. Neither the file nor its directory needs to exist. Nothing is read.
-func Open(path string) *Store { return &Store{path: path, now: time.Now, ring: systemRing{}} }
+func Open(path string) *Store {
+	return &Store{Warn: func(error) {}, path: path, now: time.Now, ring: systemRing{}, held: map[string]held{}}
+}
 
 // Path returns the path of the file.
 func (s *Store) Path() string { return s.path }
@@ -67,7 +87,24 @@ func (s *Store) whole(c *content, name string) (*Credential, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h, ok := s.held[name]; ok && slices.Equal(h.over, found.Secrets()) {
+		fresh := *h.fresh
+		return &fresh, nil
+	}
 	return found, nil
+}
+
+// hold keeps the refreshed form of old for this process.
+func (s *Store) hold(name string, old, fresh *Credential) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	over := old.Secrets()
+	if h, ok := s.held[name]; ok && slices.Equal(h.fresh.Secrets(), over) {
+		over = h.over
+	}
+	s.held[name] = held{over, fresh}
 }
 
 // credential returns a credential as it is in the file.
@@ -108,9 +145,7 @@ func (s *Store) All() (map[string]*Credential, error) {
 func (s *Store) Put(ctx context.Context, name string, c *Credential, replaces ...string) error {
 	return s.update(ctx, func(content *content) error {
 		for _, old := range replaces {
-			if err := s.remove(content, old); err != nil {
-				return err
-			}
+			s.remove(content, old)
 		}
 		return s.set(content, name, c)
 	})
@@ -121,15 +156,13 @@ func (s *Store) set(content *content, name string, c *Credential) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if !c.Keyring {
-		if err := s.remove(content, name); err != nil {
-			return err
-		}
-	} else {
+	s.remove(content, name)
+	if c.Keyring {
 		rest, err := s.keep(name, c)
 		if err != nil {
 			return err
 		}
+		delete(content.leftovers, name)
 		c = rest
 	}
 	raw, err := json.Marshal(c)
@@ -140,14 +173,11 @@ func (s *Store) set(content *content, name string, c *Credential) error {
 }
 
 // remove removes a credential, even one that cannot be decoded.
-func (s *Store) remove(content *content, name string) error {
+func (s *Store) remove(content *content, name string) {
 	if old, err := s.credential(content, name); err == nil && old.Keyring {
-		if err := s.forget(name); err != nil {
-			return err
-		}
+		content.leftovers[name] = true
 	}
 	delete(content.Credentials, name)
-	return nil
 }
 
 // Change lets f change a stored credential. f is called under the lock of the file, so that it changes the latest one. Errors:
@@ -169,17 +199,20 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 		if _, ok := content.Credentials[name]; !ok {
 			return fmt.Errorf("%s: %w", name, ErrNotFound)
 		}
-		return s.remove(content, name)
+		s.remove(content, name)
+		return nil
 	})
 }
 
-// update changes the file under its lock. After an error of f it is unchanged.
+// update changes the file under its lock, and then removes the entries in the keyring that it no longer names. After an error of f the
+// file is unchanged.
 func (s *Store) update(ctx context.Context, f func(*content) error) error {
 	return s.locked(ctx, ".lock", lockTimeout, func() error {
 		c, err := readFile(s.path)
 		if err != nil {
 			return err
 		}
+		c.leftovers = map[string]bool{}
 		if err := f(c); err != nil {
 			return err
 		}
@@ -187,13 +220,22 @@ func (s *Store) update(ctx context.Context, f func(*content) error) error {
 		if err != nil {
 			return err
 		}
-		return atomicfile.Write(s.path, append(data, '\n'), atomicfile.Options{Mode: 0o600, Sync: true})
+		if err := atomicfile.Write(s.path, append(data, '\n'), atomicfile.Options{Mode: 0o600, Sync: true}); err != nil {
+			return err
+		}
+		for name := range c.leftovers {
+			if err := s.forget(name); err != nil {
+				s.Warn(err)
+			}
+		}
+		return nil
 	})
 }
 
 // Refresh returns the credential with the name, refreshed if it is expired or is the rejected one. rejected is the access token that a
 // server refused; empty if none. f is called at most once, by one process at a time, and gets the stored credential. Its result is
-// stored before Refresh returns it, unless another one was stored meanwhile, which Refresh returns then.
+// stored before Refresh returns it, unless another one was stored meanwhile, which Refresh returns then. If it cannot be stored, this Store
+// alone uses it, with a warning: the server may no longer accept the old one.
 //
 // The end of ctx ends the wait for another process. It does not end f, whose context has a limit of its own: once the server has got the
 // request, it may no longer accept the old refresh token, and the new one must be stored.
@@ -214,8 +256,18 @@ func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(conte
 		defer cancel()
 		fresh, err := f(ctx, c)
 		if err == nil {
-			c, err = s.replace(context.WithoutCancel(ctx), name, c, fresh)
+			err = fresh.check()
 		}
+		if err != nil {
+			return err
+		}
+		stored, err := s.replace(context.WithoutCancel(ctx), name, c, fresh)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			s.hold(name, c, fresh)
+			s.Warn(fmt.Errorf("%s: %w: %w", name, ErrNotStored, err))
+			stored, err = fresh, nil
+		}
+		c = stored
 		return err
 	})
 	if err != nil {

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/child"
@@ -59,8 +61,10 @@ type Staged struct {
 
 // Renew stages what the reference of an installed plugin names now. The error wraps ErrRenamed if that is another plugin.
 func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Staged, error) {
-	renewing := *in
-	renewing.was = signature.KeyOf(p.Signer)
+	renewing, fetcher := *in, *in.Fetcher
+	renewing.was, renewing.Fetcher = signature.KeyOf(p.Signer), &fetcher
+	fetcher.BundleHost = source.Ref{Kind: source.Archive, URL: p.URL}.Host("")
+	fetcher.Platforms = slices.Collect(maps.Keys(p.Platforms)) // that tenon plugin lock added
 	s, err := renewing.Stage(ctx, t, p.Ref, nil)
 	if err != nil {
 		return nil, err

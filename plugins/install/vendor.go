@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -24,7 +25,13 @@ const VendorDir = ".tenon/vendor"
 const treesDir = "trees"
 
 // Write fills a vendor directory with what the lock file pins, in place of what it had. The plugins are fetched already, or are fetched now.
+// The error wraps ErrOutside if the directory or its parent is a link: a repository could lead to directories of the user.
 func (in *Installer) Write(ctx context.Context, t Target, f *pins.File, dir string) error {
+	for _, path := range []string{filepath.Dir(dir), dir} {
+		if info, err := os.Lstat(path); err == nil && !info.IsDir() {
+			return fmt.Errorf("%w: %s is a link or file, expected a directory; remove it", ErrOutside, path)
+		}
+	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}

@@ -91,3 +91,20 @@ func TestVendor(t *testing.T) {
 		}
 	}
 }
+
+// TestVendorLink: a link in a repository does not lead the command to another directory.
+func TestVendorLink(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{".tenon", ".tenon/vendor"} {
+		project, other := t.TempDir(), t.TempDir()
+		kept, link := filepath.Join(other, "vendor", "kept"), filepath.Join(project, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(kept, 0o755), os.MkdirAll(filepath.Dir(link), 0o755), os.Symlink(other, link)); err != nil {
+			t.Fatal(err)
+		}
+		target := install.Target{Path: filepath.Join(project, pins.Name), Project: true}
+		err := installer(t, nil, "").Write(t.Context(), target, &pins.File{}, filepath.Join(project, filepath.FromSlash(install.VendorDir)))
+		if _, statErr := os.Stat(kept); statErr != nil || !errors.Is(err, install.ErrOutside) {
+			t.Errorf("%s is a link: %v, %v", name, err, statErr)
+		}
+	}
+}

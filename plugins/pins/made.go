@@ -1,6 +1,7 @@
 package pins
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -55,8 +56,7 @@ func (h History) Made(p Plugin) error {
 
 // madeFile returns the file for a pin on this platform.
 func (h History) madeFile(p *Plugin) string {
-	data, _ := json.Marshal(p.Pin) // text and JSON that was valid before
-	sum := sha256.Sum256(append(data, runtime.GOOS+"/"+runtime.GOARCH...))
+	sum := sha256.Sum256(append(p.content(), runtime.GOOS+"/"+runtime.GOARCH...))
 	return filepath.Join(h.Dir, madeDir, hex.EncodeToString(sum[:16]))
 }
 
@@ -65,7 +65,14 @@ func (p *Plugin) Same(o *Plugin) bool {
 	if !p.Local && !o.Local {
 		return p.Digest == o.Digest
 	}
-	a, _ := json.Marshal(p.Pin)
-	b, _ := json.Marshal(o.Pin)
-	return string(a) == string(b)
+	return bytes.Equal(p.content(), o.content())
+}
+
+// content returns the fields of a pin that decide about the content which is made of it. Signer and Platforms do not: the policy of a
+// machine decides about the signer, and Manifest about the variant of each platform.
+func (p *Plugin) content() []byte {
+	pin := p.Pin
+	pin.Signer, pin.Platforms = "", nil
+	data, _ := json.Marshal(pin) // text and JSON that was valid before
+	return data
 }

@@ -65,6 +65,7 @@ func TestDecodeRefuses(t *testing.T) {
 		"another commit":         one(`"ref":"github:o/r#` + strings.Repeat("1", 40) + `","commit":"` + strings.Repeat("2", 40) + `"`),
 		"another checksum":       one(`"ref":"https://h/a.zip#sha256=` + strings.Repeat("1", 64) + `","sha256":"` + strings.Repeat("2", 64) + `"`),
 		"a tarball of git":       one(`"ref":"github:o/r","url":"https://evil/x.tgz"`),
+		"an MCP server alone":    one(`"ref":"mcp:io.x/a"`),
 		"a reference of nothing": one(`"ref":"evil"`),
 	} {
 		if f, err := pins.Decode([]byte(text)); err == nil {
@@ -167,5 +168,27 @@ func TestLocal(t *testing.T) {
 	other.Packages = []byte(`{"packages":{"x":{}}}`)
 	if p.Same(&other) {
 		t.Error("other packages are the same")
+	}
+}
+
+// TestLocalElsewhere: a signer and platforms that another machine adds to a pin do not change its content.
+func TestLocalElsewhere(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h, path := pins.History{Dir: filepath.Join(dir, "data")}, filepath.Join(dir, pins.Name)
+	p := pins.Plugin{Name: "a", Digest: digest("1"), Pin: source.Pin{Ref: "oci://r.example/a", Local: true, Manifest: string(digest("2")), Platforms: map[string]string{"linux/amd64": string(digest("3"))}}}
+	if err := h.Made(p); err != nil {
+		t.Fatal(err)
+	}
+	other := p
+	other.Signer, other.Platforms = "minisign x", map[string]string{"plan9/mips": string(digest("4"))}
+	if err := h.Change(t.Context(), path, func(f *pins.File) (*pins.File, error) { return f.With(other), nil }); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := h.Read(path); err != nil || f.Find("a").Digest != p.Digest || !f.Find("a").Same(&p) {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if other.Manifest = string(digest("5")); p.Same(&other) {
+		t.Error("another manifest is the same")
 	}
 }

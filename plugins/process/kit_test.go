@@ -168,6 +168,7 @@ func guestSpec(tb testing.TB, kind string) remote.Unit {
 		Broker:      ability.New(ability.Options{Plugin: kind, DataDir: data, Grants: []sdk.Capability{{Name: sdk.CapabilityKV}, {Name: sdk.CapabilityAsk}}}),
 		Description: description(kind), Command: []string{exe, "-test.run=^$"}, Root: tb.TempDir(),
 		DataDir: data, Env: map[string]string{guestKind: kind},
+		Grants: []sdk.Capability{{Name: sdk.CapabilitySecret, Scope: []string{"ACME_KEY"}}},
 	}
 }
 

@@ -33,7 +33,7 @@ func newPlugin(o Options, u *remote.Unit) (*remotePlugin, error) {
 	if p.Base, err = remote.NewBase(u, sdk.CarrierProcess, p.super); err != nil {
 		return nil, err
 	}
-	p.protocols = remote.Protocols(&u.Description, p.super)
+	p.protocols = remote.Protocols(u, p.super)
 	return p, nil
 }
 

@@ -32,7 +32,7 @@ func (b *Base) AuthMethods() []sdk.AuthMethod {
 		if !b.mayAuth(d.Provider) {
 			continue
 		}
-		m := sdk.AuthMethod{Plugin: b.Description.Name, Provider: d.Provider, ID: d.ID, Name: d.Name}
+		m := sdk.AuthMethod{Plugin: b.Description.Name, Owner: b.owner(), Provider: d.Provider, ID: d.ID, Name: d.Name}
 		m.Login = func(ctx context.Context, _ sdk.Object, user sdk.AuthUser) (*sdk.Token, error) {
 			return b.token(ctx, d, guest.AuthLogin, nil, user)
 		}
@@ -74,6 +74,9 @@ func (b *Base) authHeaders(ctx context.Context, d *sdk.AuthDescription, t *sdk.T
 	answer, err := b.auth(ctx, d, guest.AuthHeaders, t, nil)
 	if err != nil {
 		return nil, err
+	}
+	if len(answer.Headers) == 0 {
+		return nil, fmt.Errorf("plugin %s: %w: no headers", b.Description.Name, errAuthAnswer)
 	}
 	for name, value := range answer.Headers {
 		control := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }

@@ -22,12 +22,13 @@ type Models interface {
 	ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Model, *guest.ProviderError, error)
 }
 
-// Protocols returns the wire protocols of a description.
-func Protocols(d *sdk.Description, m Models) []sdk.Protocol {
+// Protocols returns the wire protocols of a plugin.
+func Protocols(u *Unit, m Models) []sdk.Protocol {
+	d := &u.Description
 	var out []sdk.Protocol
 	for _, name := range d.Protocols {
 		out = append(out, sdk.Protocol{Name: name, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
-			if info.Authorize != nil && info.SignedInBy != d.Name {
+			if info.Authorize != nil && info.SignedInBy != u.owner() {
 				return nil, fmt.Errorf("provider %s: your sign-in is not passed to plugin %s, which did not create it; use a key", info.ID, d.Name)
 			}
 			provider, err := json.Marshal(info)
@@ -73,7 +74,7 @@ func (c *modelClient) Stream(ctx context.Context, req *sdk.ModelRequest, sink fu
 		maps.Copy(own.Headers, signed)
 		err = c.stream(ctx, &own, sink)
 		var failed *sdk.ProviderError
-		if refused != nil || !errors.As(err, &failed) || failed.StatusCode != http.StatusUnauthorized || failed.Cut {
+		if refused != nil || signed == nil || !errors.As(err, &failed) || failed.StatusCode != http.StatusUnauthorized || failed.Cut {
 			return err
 		}
 	}

@@ -80,8 +80,11 @@ func (b *Base) Hooks() []sdk.Hook { return b.hooks }
 // Tools returns the tools of the description.
 func (b *Base) Tools() []sdk.Tool { return b.tools }
 
-// Providers returns the providers of the description.
-func (b *Base) Providers() []sdk.ProviderInfo { return b.Description.Providers }
+// Providers returns the providers of the description that the grants permit.
+func (b *Base) Providers() []sdk.ProviderInfo {
+	usable, _ := Providers(&b.Description, b.Grants)
+	return usable
+}
 
 // StartRequest returns the request that starts an instance of the plugin. project is what the plugin may know of the host's.
 func (b *Base) StartRequest(h sdk.Host, project sdk.Project) ([]byte, error) {

@@ -3,6 +3,7 @@
 package remote
 
 import (
+	"cmp"
 	"encoding/json"
 	"log/slog"
 
@@ -14,6 +15,7 @@ import (
 type Unit struct {
 	// Description lists the contributions. The carrier calls no others. Name is required.
 	Description sdk.Description
+	Owner       string           // sdk.AuthMethod.Owner of its sign-ins; default: its name
 	Grants      []sdk.Capability // capabilities that the user granted
 	// Broker answers the plugin's requests to the host. The plugin binds it in Start and closes it in Close. If nil, the plugin has no
 	// operations.
@@ -37,3 +39,5 @@ type Unit struct {
 	ConfigFiles []string
 	Logger      *slog.Logger // receives messages until Start provides a logger; nil: they are dropped
 }
+
+func (u *Unit) owner() string { return cmp.Or(u.Owner, u.Description.Name) }

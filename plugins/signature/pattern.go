@@ -4,6 +4,8 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+
+	"github.com/tenonhq/tenon/plugins/source"
 )
 
 // pattern matches locations of sources. "*" is for any characters; a pattern also matches everything below what it names.
@@ -18,11 +20,15 @@ func patterns(texts []string) ([]pattern, error) {
 		if strings.TrimSpace(text) == "" {
 			return nil, errors.New("a pattern must not be empty")
 		}
+		form := strings.TrimSuffix(text, "/")
+		if name, ok := strings.CutPrefix(strings.ToLower(form), "oci://"); ok {
+			form = "oci://" + source.OCILocation(name)
+		}
 		flags := "(?i)" // hosts, packages and GitHub do not distinguish letters
 		if strings.HasPrefix(text, "/") {
 			flags = ""
 		}
-		re, err := regexp.Compile(flags + "^(?:" + expression(strings.TrimSuffix(text, "/")) + ")(?:/.*)?$")
+		re, err := regexp.Compile(flags + "^(?:" + expression(form) + ")(?:/.*)?$")
 		if err != nil {
 			return nil, err
 		}

@@ -126,8 +126,11 @@ func (p *Policy) With(key *PublicKey) *Policy {
 func (p *Policy) Requires(r source.Ref) bool { return len(p.required(r)) > 0 }
 
 // Verify checks the signatures of an artifact, as source.Fetcher needs it. It returns the signer as pins record it; empty if no signature is
-// required. Errors wrap ErrSignature or ErrNoVerifier.
+// required. Errors wrap ErrDenied, ErrSignature or ErrNoVerifier.
 func (p *Policy) Verify(ctx context.Context, a *source.Artifact) (string, error) {
+	if err := p.Allows(a.Ref); err != nil {
+		return "", err
+	}
 	required := p.required(a.Ref)
 	if p.key == nil && len(required) == 0 {
 		return "", nil

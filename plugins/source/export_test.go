@@ -1,6 +1,18 @@
 package source
 
-import "encoding/json"
+import (
+	"context"
+	"encoding/json"
+)
+
+// GoProxy returns the GOPROXY with which modules are fetched.
+func (f *Fetcher) GoProxy(ctx context.Context, work string) (string, error) {
+	g, err := f.goTool(ctx, work)
+	if err != nil {
+		return "", err
+	}
+	return g.env["GOPROXY"], nil
+}
 
 // DecodeNPMLock decodes the packages of a pin as a fetch does.
 func DecodeNPMLock(data []byte) (json.RawMessage, error) {

@@ -104,6 +104,8 @@ func (p Pin) Check(r Ref) error {
 		return fmt.Errorf("%w: a pin of another kind of source", ErrRef)
 	case p.Packages != nil && r.Kind != NPM && r.Kind != MCP, p.Server != nil && r.Kind != MCP:
 		return fmt.Errorf("%w: packages of another kind of source", ErrRef)
+	case p.Ref != "" && p.Server == nil && r.Kind == MCP:
+		return fmt.Errorf("%w: the description of the MCP server is missing", ErrRef)
 	case p.Manifest+strings.Join(slices.Collect(maps.Values(p.Platforms)), "") != "" && r.Kind != OCI && r.Kind != Path:
 		return fmt.Errorf("%w: a manifest of another kind of source", ErrRef)
 	case p.Manifest != "" && !isDigest(p.Manifest), p.Platforms != nil && p.Manifest == "":
@@ -149,6 +151,9 @@ type Fetcher struct {
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
 	// repository names.
 	Guarded bool
+	// BundleHost is the host, with its port, of which the user knows that a guarded fetch of an MCP server without a pin contacts it for a
+	// bundle. Other hosts are refused; empty: all of them.
+	BundleHost string
 	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, there are no reports. It is called by one
 	// goroutine of each Fetch.
 	Progress    func(name string, have, want int64)
@@ -157,7 +162,7 @@ type Fetcher struct {
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
 	Platforms []string
 	// Verify checks the signatures of an artifact that was fetched and not unpacked yet, and returns its signer; empty if none is required.
-	// It decides about unsigned content too. If nil, no signature is looked for.
+	// It decides about unsigned content too, and about the package behind an MCP server before that is fetched. If nil, no signature is looked for.
 	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
@@ -297,15 +302,22 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", false, err
 	}
+	if f.Seed == "" || !slices.Contains([]string{filesKind, npmKind}, kind) {
+		return path, false, nil
+	}
 	seeded, err := f.seeded(filepath.Join(kind, name), path)
 	return path, seeded, err
 }
 
-// seeded copies a file from the seed. Its name is its digest, which is checked when it is used.
+// Kinds of what the cache has that are named by their digest, which is checked whenever they are used. Only these are taken from a seed,
+// which may be a repository's: the others would stay in the cache for all projects.
+const (
+	filesKind = "files" // by SHA-256
+	npmKind   = "npm"   // by SHA-512
+)
+
+// seeded copies a file from the seed.
 func (f *Fetcher) seeded(name, path string) (bool, error) {
-	if f.Seed == "" {
-		return false, nil
-	}
 	from, _, err := projectfs.OpenRegular(filepath.Join(f.Seed, name))
 	if err != nil {
 		return false, nil // it is fetched then

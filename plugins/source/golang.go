@@ -164,7 +164,11 @@ func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 	case f.Offline:
 		proxies = []string{"off"}
 	case f.Guarded: // a repository must not choose the servers
-		proxies = slices.DeleteFunc(proxies, func(s string) bool { return s == "direct" })
+		// The go command trims the parts, and its default for an empty list ends with direct.
+		proxies = slices.DeleteFunc(proxies, func(s string) bool { return slices.Contains([]string{"", "direct"}, strings.TrimSpace(s)) })
+		if len(proxies) == 0 {
+			proxies = []string{"off"}
+		}
 		g.env["GOVCS"], g.env["GONOPROXY"], g.env["GOINSECURE"] = "*:off", "none", ""
 	}
 	if seed := filepath.Join(f.Seed, "go", "mod", "cache", "download"); f.Seed != "" && isDirectory(seed) {

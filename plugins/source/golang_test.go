@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -68,6 +69,18 @@ func TestGo(t *testing.T) {
 	}
 	if runtime.GOOS == "windows" && filepath.Ext(out.Path) != ".exe" {
 		t.Error(out.Path)
+	}
+}
+
+// TestGoGuarded: without a proxy of the user, nothing is fetched for a repository.
+func TestGoGuarded(t *testing.T) {
+	t.Parallel()
+	for _, setting := range []string{"direct", "direct, direct| ", "off"} {
+		f := fetcher(t)
+		f.Environ, f.Guarded = append(os.Environ(), "GOPROXY="+setting), true
+		if have, err := f.GoProxy(t.Context(), t.TempDir()); err != nil || have != "off" {
+			t.Errorf("GOPROXY=%s: %q, %v, want off", setting, have, err)
+		}
 	}
 }
 

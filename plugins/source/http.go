@@ -113,7 +113,7 @@ func (f *Fetcher) kept(sum string) (string, error) {
 	if sum == "" {
 		return "", nil
 	}
-	path, ok, err := f.cached("files", sum)
+	path, ok, err := f.cached(filesKind, sum)
 	if err != nil || !ok {
 		return "", err
 	}
@@ -126,7 +126,7 @@ func (f *Fetcher) kept(sum string) (string, error) {
 // receive fills a file of the cache by transfer, which continues what the file has, and gives it its SHA-256 as its name. address
 // identifies the transfer. With want, the file has that SHA-256.
 func (f *Fetcher) receive(ctx context.Context, address, want string, transfer func(part string) error) (path, sum string, err error) {
-	part, _, err := f.cached("files", "part-"+hash(address))
+	part, _, err := f.cached(filesKind, "part-"+hash(address))
 	if err != nil {
 		return "", "", err
 	}
@@ -150,7 +150,7 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, transfer fu
 	if want != "" && sum != want {
 		return "", "", errors.Join(fmt.Errorf("%w: %s has SHA-256 %s, expected %s", ErrMismatch, address, sum, want), os.Remove(part), removeTag(part))
 	}
-	path, _, err = f.cached("files", sum)
+	path, _, err = f.cached(filesKind, sum)
 	if err != nil {
 		return "", "", err
 	}

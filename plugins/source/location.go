@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,9 +19,25 @@ func (r Ref) Location() string {
 		if u, err := url.Parse(r.URL); err == nil {
 			return u.Scheme + "://" + host(u) + u.Path
 		}
+	case OCI:
+		return "oci://" + OCILocation(r.URL)
 	}
 	r.Version, r.Commit, r.SHA256 = "", "", ""
 	return strings.ToLower(r.String())
+}
+
+// OCILocation returns the form of location for registry/repository, which may be a pattern of a policy. The names of Docker Hub are one, see
+// https://github.com/distribution/reference/blob/main/normalize.go and the Host of references in oras-go.
+func OCILocation(name string) string {
+	u, err := url.Parse("https://" + strings.ToLower(name))
+	if err != nil {
+		return name
+	}
+	registry := host(u)
+	if registry == "registry-1.docker.io" || registry == "index.docker.io" {
+		registry = "docker.io"
+	}
+	return registry + u.Path
 }
 
 func gitLocation(r Ref) string {
@@ -45,10 +62,20 @@ func gitLocation(r Ref) string {
 // host returns the host of an URL, with the port unless it is that of the scheme.
 func host(u *url.URL) string {
 	name := hostname(u)
-	if port := u.Port(); port != "" && port != map[string]string{"https": "443", "http": "80", "ssh": "22"}[u.Scheme] {
+	if port := strings.TrimLeft(u.Port(), "0"); port != "" && port != map[string]string{"https": "443", "http": "80", "ssh": "22"}[u.Scheme] {
 		name += ":" + port
 	}
 	return name
+}
+
+// plain refuses an address whose path leads elsewhere than it reads: to git and to servers, /a/../b is /b.
+func plain(u *url.URL) error {
+	for part := range strings.SplitSeq(u.Path, "/") {
+		if part == "." || part == ".." {
+			return errors.New("an address must not contain the parts . or ..")
+		}
+	}
+	return nil
 }
 
 func hostname(u *url.URL) string { return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") }

@@ -104,7 +104,8 @@ func decodeServer(data []byte) (*server, error) {
 
 // mcp makes a plugin of an MCP server in a registry: the content of its package, and a manifest that starts it.
 func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	if out.Server == nil {
+	pinned := out.Server != nil
+	if !pinned {
 		if err := f.resolveMCP(ctx, r, out); err != nil {
 			return err
 		}
@@ -118,14 +119,21 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	}
 	out.Version = s.Version
 	b := bundle{Name: path.Base(s.Name), Version: s.Version, Description: s.Description}
+	if p := s.installed(); p != nil {
+		r, err := p.ref()
+		if err == nil && f.Verify != nil {
+			_, err = f.Verify(ctx, &Artifact{Ref: r}) // before anything is sent there; nothing of it is signed
+		}
+		switch {
+		case err != nil:
+			return err
+		case r.Kind == NPM:
+			return f.npmServer(ctx, b, *p, out, dir)
+		}
+		return f.bundleServer(ctx, *p, r, pinned, out, dir)
+	}
 	var others []string
 	for _, p := range s.Packages {
-		switch {
-		case p.Type == "npm" && p.Transport.Type == "stdio":
-			return f.npmServer(ctx, b, p, out, dir)
-		case p.Type == "mcpb" && p.Transport.Type == "stdio":
-			return f.bundleServer(ctx, p, out, dir)
-		}
 		others = append(others, p.Type+" "+p.Identifier)
 	}
 	for _, remote := range s.Remotes {
@@ -159,11 +167,49 @@ func (f *Fetcher) resolveMCP(ctx context.Context, r Ref, out *Fetched) error {
 	return err
 }
 
+// installed returns the package that is installed; nil without one.
+func (s *server) installed() *serverPackage {
+	for i := range s.Packages {
+		if p := &s.Packages[i]; (p.Type == "npm" || p.Type == "mcpb") && p.Transport.Type == "stdio" {
+			return p
+		}
+	}
+	return nil
+}
+
+// ref returns the reference of the content of an installed package.
+func (p *serverPackage) ref() (Ref, error) {
+	if p.Type == "npm" {
+		r, err := npmRef("", p.Identifier)
+		if err != nil || strings.Contains(p.Identifier[1:], "@") {
+			err = fmt.Errorf("%w: npm package %q", ErrServer, visible.Cut(p.Identifier, 200, "…"))
+		}
+		return r, err
+	}
+	r, err := Parse(p.Identifier, "/", "/")
+	if err != nil || r.Kind != Archive {
+		err = fmt.Errorf("%w: bundle %q is not an https address", ErrServer, visible.Cut(p.Identifier, 200, "…"))
+	}
+	return r, err
+}
+
+// Content returns the reference of the package or bundle behind a pinned MCP server, and of other pins r, which is fetched.
+func (p Pin) Content(r Ref) (Ref, error) {
+	if p.Server == nil {
+		return r, nil
+	}
+	s, err := decodeServer(p.Server)
+	if err != nil {
+		return r, err
+	}
+	if found := s.installed(); found != nil {
+		return found.ref()
+	}
+	return r, nil
+}
+
 // npmServer installs an npm package with its dependencies, and starts its program with node.
 func (f *Fetcher) npmServer(ctx context.Context, b bundle, p serverPackage, out *Fetched, dir string) error {
-	if _, err := npmRef("", p.Identifier); err != nil || strings.Contains(p.Identifier[1:], "@") {
-		return fmt.Errorf("%w: npm package %q", ErrServer, visible.Cut(p.Identifier, 200, "…"))
-	}
 	if _, err := semver.StrictNewVersion(p.Version); err != nil {
 		return fmt.Errorf("%w: version %q of %s is not exact", ErrServer, visible.Cut(p.Version, 100, "…"), p.Identifier)
 	}
@@ -219,17 +265,16 @@ func binOf(dir, identifier string) (string, error) {
 	return one, nil
 }
 
-// bundleServer downloads an MCPB bundle.
-func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, out *Fetched, dir string) error {
-	r, err := Parse(p.Identifier, "/", "/")
-	if err != nil || r.Kind != Archive {
-		return fmt.Errorf("%w: bundle %q is not an https address", ErrServer, visible.Cut(p.Identifier, 200, "…"))
-	}
+// bundleServer downloads an MCPB bundle. If a repository names the server, the address is pinned, or on the host that the user was shown.
+func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, r Ref, pinned bool, out *Fetched, dir string) error {
 	if len(p.SHA256) != 64 || !isHex(p.SHA256) {
 		return fmt.Errorf("%w: its bundle has no SHA-256", ErrServer)
 	}
-	if out.URL != "" && out.URL != r.URL {
-		return fmt.Errorf("%w: the bundle is at %s, pinned is %s", ErrMismatch, r.URL, out.URL)
+	switch {
+	case pinned && out.URL != r.URL:
+		return fmt.Errorf("%w: the bundle is at %s, pinned is %q", ErrMismatch, r.URL, out.URL)
+	case !pinned && f.Guarded && r.Host("") != f.BundleHost:
+		return fmt.Errorf("%w: the bundle is at %s, expected the host %q; if you know the other host, install this URL with --project", ErrAddress, r.URL, f.BundleHost)
 	}
 	file, sum, err := f.download(ctx, r.URL, p.SHA256, "")
 	if err != nil {

@@ -3,6 +3,7 @@ package source_test
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -138,6 +139,39 @@ func TestMCP(t *testing.T) {
 	pin.Server = json.RawMessage(strings.Replace(string(pin.Server), "/b.mcpb", "/c.mcpb", 1))
 	if _, _, err := readPackage(t, f, "mcp:io.x/bundle@1", &pin); !errors.Is(err, source.ErrMismatch) {
 		t.Errorf("another address: %v", err)
+	}
+	for name, change := range map[string]func(*source.Pin){"address": func(p *source.Pin) { p.URL = "" }, "description": func(p *source.Pin) { p.Server = nil }} {
+		pin := bundled.Pin
+		change(&pin)
+		if _, _, err := readPackage(t, f, "mcp:io.x/bundle@1", &pin); !errors.Is(err, source.ErrMismatch) && !errors.Is(err, source.ErrRef) {
+			t.Errorf("a pin without its %s: %v", name, err)
+		}
+	}
+	// The package behind a server is judged before it is fetched.
+	denied := errors.New("denied")
+	f.Cache = t.TempDir()
+	for _, ref := range []string{"mcp:io.x/files", "mcp:io.x/bundle"} {
+		var judged []string
+		f.Verify = func(_ context.Context, a *source.Artifact) (string, error) {
+			judged = append(judged, a.Ref.Location())
+			return "", denied
+		}
+		if _, _, err := readPackage(t, f, ref, nil); !errors.Is(err, denied) || len(judged) != 1 || judged[0] != "npm:@o/files" && judged[0] != server.URL+"/b.mcpb" {
+			t.Errorf("%s: judged %q, %v", ref, judged, err)
+		}
+	}
+	if have, err := bundled.Content(source.Ref{}); err != nil || have.URL != server.URL+"/b.mcpb" {
+		t.Errorf("Content() = %+v, %v", have, err)
+	}
+	f.Verify = nil
+	// What a repository names is fetched from hosts that the user knows. The transport reaches the server of this test.
+	f.Guarded, f.Transport = true, http.DefaultTransport
+	if _, _, err := readPackage(t, f, "mcp:io.x/bundle@1", nil); !errors.Is(err, source.ErrAddress) {
+		t.Errorf("an unknown host: %v", err)
+	}
+	f.BundleHost = strings.TrimPrefix(server.URL, "http://")
+	if _, _, err := readPackage(t, f, "mcp:io.x/bundle@1", nil); err != nil {
+		t.Errorf("a known host: %v", err)
 	}
 }
 

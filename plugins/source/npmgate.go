@@ -154,7 +154,7 @@ func (f *Fetcher) npmTarball(ctx context.Context, name string, digest []byte) (s
 		file, _, err := f.download(ctx, address, "", f.npmHeader("")["Authorization"])
 		return file, err
 	}
-	kept, ok, err := f.cached("npm", hex.EncodeToString(digest))
+	kept, ok, err := f.cached(npmKind, hex.EncodeToString(digest))
 	if err != nil {
 		return "", err
 	}

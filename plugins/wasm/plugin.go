@@ -83,7 +83,7 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 }
 
 // Protocols returns the wire protocols of the description.
-func (p *plugin) Protocols() []sdk.Protocol { return remote.Protocols(&p.Description, p) }
+func (p *plugin) Protocols() []sdk.Protocol { return remote.Protocols(&p.Unit, p) }
 
 // runtimeOf returns the memory of an instance, in MiB, and whether all sessions share one.
 func runtimeOf(d *sdk.Description) (memoryMB int, shared bool, err error) {

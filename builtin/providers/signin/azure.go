@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -46,14 +48,19 @@ func (a *azure) token(ctx context.Context, options sdk.Object) (*sdk.Token, erro
 	ctx, cancel := context.WithTimeout(ctx, azureTimeout)
 	defer cancel()
 	args := append(a.command[1:len(a.command):len(a.command)], "account", "get-access-token", "--scope", azureScope(text(options, "baseURL", "")), "--output", "json")
-	cmd := exec.CommandContext(ctx, a.command[0], args...) // with the user's environment: the CLI has variables for its settings and proxies
+	path, err := exec.LookPath(a.command[0])
+	if err != nil || !filepath.IsAbs(path) { // a relative directory of PATH is the project's
+		return nil, errors.New("the Azure CLI is not installed: az not found on PATH; see https://learn.microsoft.com/cli/azure/install-azure-cli")
+	}
+	cmd := exec.CommandContext(ctx, path, args...) // with the user's environment: the CLI has variables for its settings and proxies
 	child.Prepare(cmd)
+	// The CLI that pip installs imports Python modules from its working directory, which must not be the project. Dir also replaces PWD.
+	cmd.Dir = filepath.VolumeName(os.TempDir()) + string(filepath.Separator)
+	cmd.WaitDelay = time.Second // for children of the CLI that keep its output open
 	var out, problem bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &problem
-	err := cmd.Run()
+	err = cmd.Run()
 	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("the Azure CLI is not installed: az not found on PATH; see https://learn.microsoft.com/cli/azure/install-azure-cli")
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("az did not return a token in time: %w", ctx.Err())
 	case err != nil:

@@ -3,6 +3,8 @@ package signin
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -18,6 +20,10 @@ func azureCLI(args []string) int {
 	if args[0] != "account" || !strings.HasSuffix(line, "--output json") {
 		fmt.Fprintln(os.Stderr, "ERROR: unexpected: "+line)
 		return 2
+	}
+	if dir, err := os.Getwd(); err != nil || filepath.Dir(dir) != dir || runtime.GOOS != "windows" && os.Getenv("PWD") != dir {
+		fmt.Fprintln(os.Stderr, "ERROR: the working directory is "+dir+", PWD "+os.Getenv("PWD"))
+		return 3
 	}
 	if strings.Contains(line, "ai.azure.com") {
 		fmt.Fprintln(os.Stderr, "ERROR: Please run 'az login'\x1b[31m to setup account.")

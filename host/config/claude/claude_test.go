@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/config/claude"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 const settings = `{
@@ -43,7 +45,6 @@ const want = `{
     external_directory ~/lib/* allow
     bash npm run test * allow
     bash * allow
-    external_directory ~/notes/* allow
     edit src/* allow
     webfetch https://go.dev/* allow
     webfetch http://go.dev/* allow
@@ -88,7 +89,7 @@ func TestTranslate(t *testing.T) {
 		notes.WriteString(n.String() + "\n")
 	}
 	for _, left := range []string{
-		`line 5: permissions.allow: "WebSearch": left out: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": left out`, `line 7: permissions.deny: "Bash(a?b)": left out`, `"Bash(x": left out: the parenthesis`,
+		`line 5: permissions.allow: "WebSearch": left out: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": left out`, `line 5: permissions.allow: "Read(~/notes/**)": left out`, `line 7: permissions.deny: "Bash(a?b)": left out`, `"Bash(x": left out: the parenthesis`,
 		`line 9: permissions.additionalDirectories: "../docs": left out`, "line 10: permissions.future: left out", "line 12: env.TOKEN: left out",
 		"line 14: hooks.PreToolUse.async: left out", "line 14: hooks.PreToolUse: left out: only hooks of type command", "line 15: hooks.Notification: left out",
 		"mcpServers.files.alwaysAllow: left out", "mcpServers.odd: left out: a variable with a default", "line 22: statusLine: left out", "line 23: unheardOf: left out: tenon has no such setting",
@@ -99,6 +100,34 @@ func TestTranslate(t *testing.T) {
 	}
 	if strings.Contains(notes.String()+string(r.Config), "sk-secret") {
 		t.Error("the value of a variable was copied")
+	}
+}
+
+// TestDenials holds that what is denied there is denied here.
+func TestDenials(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Read(**/.env)":              "read .env deny, read */.env deny",
+		"Read(./*)":                  "read * deny",
+		"Edit(/src/**)":              "edit src/* deny",
+		"WebFetch(domain:x.example)": "webfetch https://x.example/* deny, webfetch http://x.example/* deny, webfetch https://x.example:* deny, webfetch http://x.example:* deny",
+		"Read(/)":                    "",
+	} {
+		r, err := claude.Translate([]byte(`{"permissions": {"deny": ["` + text + `"]}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out struct{ Permission sdk.PermissionRules }
+		if err := json.Unmarshal(r.Config, &out); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, p := range out.Permission {
+			got = append(got, p.Permission+" "+p.Pattern+" "+string(p.Action))
+		}
+		if strings.Join(got, ", ") != want || (want == "") != (len(r.Notes) > 0) {
+			t.Errorf("%s: %q, %v; want %q", text, got, r.Notes, want)
+		}
 	}
 }
 

@@ -34,8 +34,10 @@ func (t *translator) permissions(n *checked.Node) {
 		for i := range list.Items {
 			item := &list.Items[i]
 			rules, reason := translateRule(item.Text)
-			if action == sdk.ActionAllow && wider(rules, item.Text) {
-				rules, reason = nil, "its * does not match /, but that of tenon does; write ** if files below are meant, too"
+			if action == sdk.ActionAllow && reason == "" {
+				rules, reason = allowed(rules, item.Text)
+			} else {
+				rules = onAnyPort(rules)
 			}
 			if reason != "" {
 				t.note(item.Offset, "permissions."+string(action), "%q: left out: %s", item.Text, reason)
@@ -103,7 +105,10 @@ func translateRule(text string) (rules []rule, reason string) {
 		if tool == "Read" {
 			key = "read"
 		}
-		return paths(key, pattern), ""
+		if rules := paths(key, pattern); rules != nil {
+			return rules, ""
+		}
+		return nil, "it names no file"
 	case "WebFetch":
 		return addresses(pattern)
 	case "Glob", "Grep", "Skill", "TodoWrite":
@@ -114,18 +119,40 @@ func translateRule(text string) (rules []rule, reason string) {
 	return nil, "tenon has no such tool"
 }
 
-// wider reports whether the rules for a pattern of files match more than it does.
-func wider(rules []rule, text string) bool {
+// allowed returns the rules of a permission to allow, or why there are none: those that would allow more here.
+func allowed(rules []rule, text string) ([]rule, string) {
+	tool, pattern, _ := strings.Cut(text, "(")
 	ofFiles := slices.ContainsFunc(rules, func(r rule) bool {
 		return r.Permission == "edit" || r.Permission == "read" || r.Permission == sdk.PermissionExternalDirectory
 	})
-	_, pattern, _ := strings.Cut(text, "(")
-	return ofFiles && pattern != "*)" && strings.Contains(strings.ReplaceAll(pattern, "**", ""), "*")
+	switch {
+	case !ofFiles:
+		return rules, ""
+	case tool == "Read" && rules[0].Permission == sdk.PermissionExternalDirectory:
+		return nil, "tenon cannot allow only reading outside the project"
+	case pattern != "*)" && strings.Contains(strings.ReplaceAll(pattern, "**", ""), "*"):
+		return nil, "its * does not match /, but that of tenon does; write ** if files below are meant, too"
+	}
+	return rules, ""
+}
+
+// onAnyPort adds the addresses with a port to rules that deny or ask.
+func onAnyPort(rules []rule) []rule {
+	for _, r := range slices.Clone(rules) {
+		if address, ok := strings.CutSuffix(r.Pattern, "/*"); ok && r.Permission == "webfetch" {
+			rules = append(rules, rule{Permission: r.Permission, Pattern: address + ":*"})
+		}
+	}
+	return rules
 }
 
 // paths returns the rules for a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or none of these. A name without a slash
-// means files at any depth, see https://git-scm.com/docs/gitignore.
+// means files at any depth, and so does **/ in front of one, see https://git-scm.com/docs/gitignore. Without rules, the pattern names nothing.
 func paths(key, pattern string) []rule {
+	below, anywhere := strings.CutPrefix(pattern, "**/")
+	if anywhere {
+		pattern = below
+	}
 	pattern = strings.ReplaceAll(pattern, "**", "*")
 	switch {
 	case strings.HasPrefix(pattern, "//"):
@@ -140,7 +167,10 @@ func paths(key, pattern string) []rule {
 	if strings.HasSuffix(pattern, "/") {
 		pattern += "*"
 	}
-	if rooted {
+	if pattern == "" {
+		return nil
+	}
+	if rooted && !anywhere {
 		return []rule{{Permission: key, Pattern: pattern}}
 	}
 	return []rule{{Permission: key, Pattern: pattern}, {Permission: key, Pattern: "*/" + pattern}}
@@ -170,6 +200,10 @@ func (t *translator) servers(n *checked.Node) {
 		}
 		if err := json.Unmarshal(m.Value.Raw, &server); err != nil {
 			t.note(m.Offset, key, "left out: %v", err)
+			continue
+		}
+		if strings.Contains(string(m.Value.Raw), "{env:") || strings.Contains(string(m.Value.Raw), "{file:") {
+			t.note(m.Offset, key, "left out: {env: and {file: mean a variable and a file in tenon; add the server with tenon mcp add")
 			continue
 		}
 		if strings.Contains(string(m.Value.Raw), ":-") && strings.Contains(string(m.Value.Raw), "${") {

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -30,12 +30,12 @@ func adopt(ctx context.Context, s store.Store, project sdk.Project) error {
 	}
 	before := project
 	before.ID = GlobalProject
-	approvals, err := s.Approvals(ctx, host.ApprovalProject(before))
+	approvals, err := s.Approvals(ctx, permission.ApprovalProject(before))
 	if err != nil {
 		return errors.Join(failed, err)
 	}
 	for i := range approvals {
-		approvals[i].Project, approvals[i].ID = host.ApprovalProject(project), 0
+		approvals[i].Project, approvals[i].ID = permission.ApprovalProject(project), 0
 	}
 	if len(approvals) > 0 && failed == nil {
 		failed = s.Approve(ctx, approvals)

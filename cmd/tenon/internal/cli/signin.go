@@ -18,7 +18,9 @@ import (
 
 // Credentials returns the store of the user's keys and tokens.
 func (w *Workspace) Credentials() *credentials.Store {
-	return credentials.Open(filepath.Join(w.Project.DataDir, credentials.File))
+	s := credentials.Open(filepath.Join(w.Project.DataDir, credentials.File))
+	s.Warn = func(err error) { w.App.Log.Warn(err.Error()) }
+	return s
 }
 
 // hideStored masks the stored keys and tokens of providers and MCP servers from now on.
@@ -103,7 +105,7 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 		if method.Apply != nil {
 			method.Apply(info, token(c))
 		}
-		info.Authorize, info.SignedInBy = w.authorize(info.ID, method, c), method.Plugin
+		info.Authorize, info.SignedInBy = w.authorize(info.ID, method, c), method.Owner
 		return source
 	}
 }
@@ -132,7 +134,7 @@ func methodOf(methods []sdk.AuthMethod, provider string, c *credentials.Credenti
 
 // issued reports whether the method issued the credential. Other methods must not see it.
 func issued(m *sdk.AuthMethod, c *credentials.Credential) bool {
-	return c.Method == m.ID && c.Plugin == m.Plugin
+	return c.Method == m.ID && c.Plugin == m.Owner
 }
 
 // authorize returns the function that signs requests to a provider in.
@@ -233,7 +235,7 @@ func token(c *credentials.Credential) *sdk.Token {
 
 func credential(m *sdk.AuthMethod, t *sdk.Token) *credentials.Credential {
 	return &credentials.Credential{
-		Type: credentials.TypeOAuth, Access: t.Access, Refresh: t.Refresh, Expires: t.Expires, Metadata: t.Metadata, Method: m.ID, Plugin: m.Plugin,
+		Type: credentials.TypeOAuth, Access: t.Access, Refresh: t.Refresh, Expires: t.Expires, Metadata: t.Metadata, Method: m.ID, Plugin: m.Owner,
 	}
 }
 

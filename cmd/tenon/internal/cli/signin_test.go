@@ -68,3 +68,18 @@ func TestAuthorizeRefreshesOnce(t *testing.T) {
 		t.Errorf("after a logout = %v, want ErrNotFound and the command", err)
 	}
 }
+
+// A token belongs to the plugin that issued it, not to its name, which another plugin can have.
+func TestTokenOfNamesake(t *testing.T) {
+	t.Parallel()
+	issuer := sdk.AuthMethod{Plugin: "acme", Owner: "acme-11111111", Provider: "p", ID: "m"}
+	other := issuer
+	other.Owner = "acme-22222222"
+	c := credential(&issuer, &sdk.Token{Access: "a"})
+	if _, ok := methodOf([]sdk.AuthMethod{other}, "p", c); ok {
+		t.Error("a plugin of the same name receives the token")
+	}
+	if got, ok := methodOf([]sdk.AuthMethod{other, issuer}, "p", c); !ok || got.Owner != issuer.Owner {
+		t.Errorf("methodOf() = %+v, %v, want the issuer", got, ok)
+	}
+}

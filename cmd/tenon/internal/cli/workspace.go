@@ -12,6 +12,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/confine"
@@ -103,9 +104,9 @@ func (w *Workspace) LoadConfig(ctx context.Context, pending map[string][]byte) (
 	return loaded, err
 }
 
-// ProjectID returns the ID of the project. It waits until the ID is known.
+// ProjectID returns the ID of the project. It waits until the ID is known. After the first call, it can be called from any goroutine.
 func (w *Workspace) ProjectID() string {
-	if w.id != nil {
+	if w.id != nil && w.Project.ID != w.id.wait() {
 		w.Project.ID = w.id.wait()
 	}
 	return w.Project.ID
@@ -122,7 +123,7 @@ func (w *Workspace) Scope() (projectID, directory string) {
 // ApprovalProject returns the project under which approvals are stored.
 func (w *Workspace) ApprovalProject() string {
 	w.ProjectID()
-	return host.ApprovalProject(w.Project)
+	return permission.ApprovalProject(w.Project)
 }
 
 // OpenStore opens the session store. In a repository that has its first commit since it was last used, it moves the sessions and

@@ -32,7 +32,7 @@ func (s *Set) authorizer(c *Candidate, fresh bool) *auth.Authorizer {
 	}
 	return auth.New(auth.Options{
 		Server: server.Name, URL: server.URL, Config: server.OAuth, Definition: server.TokenScope(), Fresh: fresh, Hide: s.opts.Hide,
-		Store: credentials.Open(filepath.Join(s.opts.Project.DataDir, credentials.File)),
+		Store: s.credentials(),
 	})
 }
 
@@ -71,6 +71,13 @@ func (s *Set) Login(ctx context.Context, c *Candidate, visit oauth.Visit) (*mcp.
 	return c.offered, err
 }
 
+// credentials returns the store of tokens.
+func (s *Set) credentials() *credentials.Store {
+	store := credentials.Open(filepath.Join(s.opts.Project.DataDir, credentials.File))
+	store.Warn = func(err error) { s.opts.Logger.Warn(err.Error()) }
+	return store
+}
+
 // Logout removes the stored token of a server. Errors: credentials.ErrNotFound.
 func (s *Set) Logout(ctx context.Context, c *Candidate) error {
 	a := s.authorizer(c, false)
@@ -81,7 +88,7 @@ func (s *Set) Logout(ctx context.Context, c *Candidate) error {
 	if err != nil {
 		return err
 	}
-	return credentials.Open(filepath.Join(s.opts.Project.DataDir, credentials.File)).Delete(ctx, name)
+	return s.credentials().Delete(ctx, name)
 }
 
 // SignIn returns the stored token of a server. Errors: ErrNoSignIn, credentials.ErrNotFound, credentials.ErrFile.

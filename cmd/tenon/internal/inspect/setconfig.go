@@ -96,7 +96,7 @@ func editConfig(ctx context.Context, a *cli.App, project bool) error {
 	if runtime.GOOS == "windows" {
 		fallback = "notepad"
 	}
-	editor := strings.Fields(cmp.Or(a.Env.Lookup("VISUAL"), a.Env.Lookup("EDITOR"), fallback))
+	editor := strings.Fields(cmp.Or(strings.TrimSpace(a.Env.Lookup("VISUAL")), strings.TrimSpace(a.Env.Lookup("EDITOR")), fallback))
 	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = a.In, a.Out, a.Err, a.Env
 	if err := cmd.Run(); err != nil {
@@ -120,6 +120,7 @@ func setConfig(ctx context.Context, a *cli.App, key, text string, project bool) 
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cli.UsageError("make it readable", "%s: %w", path, cli.Cause(err))
 	}
+	_, _ = w.LoadConfig(ctx, nil) // so that the difference hides the secrets of today, too; a broken file is reported with the new value
 	changed, loaded, err := withValue(ctx, w, path, old, key, text)
 	if err != nil {
 		return err

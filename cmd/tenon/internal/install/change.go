@@ -156,6 +156,7 @@ type update struct {
 
 // updates resolves the references of installed plugins again and returns those whose content changed. names selects plugins.
 func (j *job) updates(ctx context.Context, names []string, found map[string]bool, yes bool) ([]update, error) {
+	j.installer.Vendor, j.installer.Fetcher.Seed = "", "" // they have what is pinned, not what is newer: all hosts are asked
 	f, err := j.loader.History().Read(j.target.Path)
 	if err != nil {
 		return nil, err

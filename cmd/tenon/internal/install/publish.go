@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,7 @@ var platformForm = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+$`)
 
 func lockCommand(a *cli.App) *cobra.Command {
 	var platforms []string
-	var project bool
+	var project, yes bool
 	cmd := &cobra.Command{
 		Use: "lock --platform OS/ARCH...", Short: "Pin the variants of plugins for other platforms", Args: cli.Args(0, 0, ""),
 		Long: "Add the digests of the variants for these platforms, such as linux/arm64, to " + pins.Name + `.
@@ -37,27 +38,28 @@ Only plugins from OCI indexes have variants; the pins of others are for all plat
 			if len(platforms) == 0 {
 				return cli.UsageError("tenon plugin lock --platform linux/arm64", "--platform is missing")
 			}
-			return with(cmd.Context(), a, project, func(j *job) error { return j.lock(cmd.Context(), platforms) })
+			return with(cmd.Context(), a, project, func(j *job) error { return j.lock(cmd.Context(), platforms, yes) })
 		},
 	}
 	cmd.Flags().StringArrayVar(&platforms, "platform", nil, "add this `platform`; may be repeated")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	projectFlag(cmd, &project)
 	return cmd
 }
 
 // lock adds the variants for platforms to the pins that have variants.
-func (j *job) lock(ctx context.Context, platforms []string) error {
+func (j *job) lock(ctx context.Context, platforms []string, yes bool) error {
 	f, err := j.loader.History().Read(j.target.Path)
 	if err != nil {
 		return err
 	}
 	j.installer.Fetcher.Platforms = platforms
 	j.installer.Fetcher.Guarded = j.target.Project
-	count := 0
-	for _, p := range f.Plugins {
-		if p.Platforms == nil {
-			continue
-		}
+	list := slices.DeleteFunc(slices.Clone(f.Plugins), func(p pins.Plugin) bool { return p.Platforms == nil })
+	if err := j.confirmHosts(list, yes, false); err != nil {
+		return err
+	}
+	for _, p := range list {
 		s, err := j.installer.Stage(ctx, j.target, p.Ref, &p)
 		if err != nil {
 			return err
@@ -65,9 +67,8 @@ func (j *job) lock(ctx context.Context, platforms []string) error {
 		if err := j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) { return f.With(s.Plugin), nil }); err != nil {
 			return err
 		}
-		count++
 	}
-	j.app.Screen.Line(number(count) + " with variants, " + number(len(f.Plugins)-count) + " for all platforms")
+	j.app.Screen.Line(number(len(list)) + " with variants, " + number(len(f.Plugins)-len(list)) + " for all platforms")
 	return j.loader.Vault().Save()
 }
 

@@ -20,7 +20,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/sandbox"
@@ -153,7 +152,7 @@ func explainPermission(ctx context.Context, m *cli.Machine, args []string, agent
 	if err != nil {
 		return cli.UsageError("tenon agent list shows the agents", "%w", err)
 	}
-	approvals, err := m.Store.Approvals(ctx, host.ApprovalProject(w.Project))
+	approvals, err := m.Store.Approvals(ctx, permission.ApprovalProject(w.Project))
 	if err != nil {
 		return err
 	}
@@ -161,7 +160,7 @@ func explainPermission(ctx context.Context, m *cli.Machine, args []string, agent
 	if err != nil {
 		return err
 	}
-	approved := permission.Compile("", host.ApprovedRules(approvals))
+	approved := permission.Compile("", permission.ApprovedRules(approvals))
 	var b strings.Builder
 	for i := range requests {
 		explainRequest(&b, rules, approved, &requests[i])

@@ -17,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
@@ -143,7 +144,7 @@ func (m *model) promptInput(text string, files []string) host.PromptInput {
 		in.Model = m.fallback
 	}
 	for _, path := range files {
-		in.Parts = append(in.Parts, &sdk.FilePart{Filename: filepath.Base(path), URL: host.FileURL(path)})
+		in.Parts = append(in.Parts, &sdk.FilePart{Filename: filepath.Base(path), URL: input.FileURL(path)})
 	}
 	return in
 }

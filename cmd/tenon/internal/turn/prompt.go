@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -118,7 +118,7 @@ func attachments(paths []string) (sdk.Parts, error) {
 		if err != nil {
 			return nil, cli.UsageError("check the path", "attach %q: %w", path, cli.Cause(err))
 		}
-		parts = append(parts, &sdk.FilePart{Filename: filepath.Base(abs), URL: host.FileURL(abs)})
+		parts = append(parts, &sdk.FilePart{Filename: filepath.Base(abs), URL: input.FileURL(abs)})
 	}
 	return parts, nil
 }

@@ -1,0 +1,65 @@
+package permission_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// TestAllowInSessionGrantsNoOther: an answer that covers a waiting request does not grant one that must be asked.
+func TestAllowInSessionGrantsNoOther(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	asks := permission.NewAsks()
+	approvals := &permission.Approvals{Root: func(_ context.Context, session string) (string, error) { return session, nil }}
+	answers := permission.NewAnswers(ctx, asks, approvals)
+	type result struct {
+		id  string
+		err error
+	}
+	ended := make(chan result, 3)
+	told := make(chan struct{}, 3)
+	ask := func(id, pattern string, asked bool) {
+		r := sdk.PermissionRequest{ID: id, SessionID: "ses_a", Permission: "bash", Patterns: []string{pattern}, Always: []string{"go test *"}}
+		go func() { // ends with the answer
+			err := asks.Permission(ctx, r, asked, false, func(e sdk.Event) {
+				if e.Type == sdk.EventPermissionAsked {
+					told <- struct{}{}
+				}
+			})
+			ended <- result{id, err}
+		}()
+		<-told
+	}
+	ask("per_1", "go test ./a", false)
+	ask("per_2", "go test ./b", false)
+	ask("per_3", "go test $(curl evil)", true)
+	if err := answers.AllowInSession("per_1"); err != nil {
+		t.Fatal(err)
+	}
+	granted := []string{}
+	for range 2 {
+		r := <-ended
+		if r.err != nil {
+			t.Errorf("%s: %v", r.id, r.err)
+		}
+		granted = append(granted, r.id)
+	}
+	slices.Sort(granted)
+	if left := answers.Permissions(); !slices.Equal(granted, []string{"per_1", "per_2"}) || len(left) != 1 || left[0].ID != "per_3" {
+		t.Errorf("granted %q, waiting %+v", granted, left)
+	}
+	if err := answers.ReplyPermission("per_3", sdk.ReplyReject, ""); err != nil {
+		t.Fatal(err)
+	}
+	var refusal *sdk.Refusal
+	if r := <-ended; !errors.As(r.err, &refusal) {
+		t.Errorf("the rejected request ended with %v", r.err)
+	}
+}

@@ -1,0 +1,69 @@
+package remote
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Providers returns the providers of a description that can be used with the grants, and the reasons why the others are left out. Only
+// variables of the user's environment that a grant of env or secret names can become part of a key, an option or an address, and no
+// credentials that a protocol finds by itself are used. No provider
+// of a plugin is local: the host sends requests to local servers before the user chose one.
+func Providers(d *sdk.Description, grants []sdk.Capability) (usable []sdk.ProviderInfo, leftOut []string) {
+	for _, info := range d.Providers {
+		options := info.OptionEnv
+		refused := withheld(addressVariables(info.BaseURL), grants)
+		keys := withheld(info.Env, grants)
+		if len(keys) == len(info.Env) {
+			refused = append(refused, keys...) // a provider with a key must not become one without
+		}
+		if len(refused) > 0 {
+			leftOut = append(leftOut, fmt.Sprintf(
+				"provider %s: variable %s is not granted; its manifest must request the capability secret (or env) with this name, and you must grant it",
+				info.ID, strings.Join(refused, ", ")))
+			continue
+		}
+		info.Local, info.KeyOnly = false, true
+		info.Env = granted(info.Env, grants)
+		info.OptionEnv = nil
+		for option, names := range options {
+			if names = granted(names, grants); len(names) > 0 {
+				if info.OptionEnv == nil {
+					info.OptionEnv = map[string][]string{}
+				}
+				info.OptionEnv[option] = names
+			}
+		}
+		usable = append(usable, info)
+	}
+	return usable, leftOut
+}
+
+// addressVariables returns the variables in an address.
+func addressVariables(address string) (names []string) {
+	os.Expand(address, func(name string) string {
+		names = append(names, name)
+		return ""
+	})
+	return names
+}
+
+// granted returns the variables that a grant of env or secret names.
+func granted(names []string, grants []sdk.Capability) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !hasVariable(name, grants) })
+}
+
+// withheld returns the others.
+func withheld(names []string, grants []sdk.Capability) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return hasVariable(name, grants) })
+}
+
+func hasVariable(name string, grants []sdk.Capability) bool {
+	return slices.ContainsFunc(grants, func(c sdk.Capability) bool {
+		return (c.Name == sdk.CapabilityEnv || c.Name == sdk.CapabilitySecret) && slices.Contains(c.Scope, name)
+	})
+}

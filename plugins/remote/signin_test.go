@@ -1,0 +1,76 @@
+package remote_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/remote"
+	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
+)
+
+// silent answers every sign-in request with an empty object.
+type silent struct{ runner }
+
+func (silent) Auth(context.Context, []byte, sdk.AuthUser) ([]byte, error) { return []byte(`{}`), nil }
+
+// refusing is a server that accepts no credentials. It breaks after ten requests.
+type refusing struct{ requests int }
+
+func (r *refusing) Stream(context.Context, string, *guest.StreamRequest, func([]byte) error) (*guest.ProviderError, error) {
+	if r.requests++; r.requests > 10 {
+		return nil, context.DeadlineExceeded
+	}
+	return &guest.ProviderError{StatusCode: 401}, nil
+}
+
+func (*refusing) ListModels(context.Context, *guest.Connection) ([]sdk.Model, *guest.ProviderError, error) {
+	return nil, nil, nil
+}
+
+// TestEmptySignIn: a plugin that returns no headers is an error, and a request without headers that is refused is not repeated.
+func TestEmptySignIn(t *testing.T) {
+	t.Parallel()
+	d := sdk.Description{Name: "p", Protocols: []string{"x"}, Auth: []sdk.AuthDescription{{Provider: "a", ID: "m", Headers: true}}}
+	u := &remote.Unit{Description: d, Grants: []sdk.Capability{{Name: sdk.CapabilityAuth, Scope: []string{"a"}}}}
+	b, err := remote.NewBase(u, sdk.CarrierWASM, silent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if headers, err := b.AuthMethods()[0].Headers(t.Context(), &sdk.Token{Access: "t"}); err == nil || !strings.Contains(err.Error(), "no headers") {
+		t.Errorf("headers %v, %v, want an error", headers, err)
+	}
+	server := &refusing{}
+	client, err := remote.Protocols(u, server)[0].Open(sdk.ProviderInfo{
+		ID: "a", SignedInBy: "p", Authorize: func(context.Context, map[string]string) (map[string]string, error) { return nil, nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Stream(t.Context(), &sdk.ModelRequest{}, nil); err == nil || server.requests != 1 {
+		t.Errorf("Stream() = %v after %d requests, want an error after 1", err, server.requests)
+	}
+}
+
+// TestSignInOfNamesake: a plugin of the same name from elsewhere neither issues the same tokens nor receives them.
+func TestSignInOfNamesake(t *testing.T) {
+	t.Parallel()
+	d := sdk.Description{Name: "p", Protocols: []string{"x"}, Auth: []sdk.AuthDescription{{Provider: "a", ID: "m"}}}
+	grants := []sdk.Capability{{Name: sdk.CapabilityAuth, Scope: []string{"a"}}}
+	info := sdk.ProviderInfo{ID: "a", Authorize: func(context.Context, map[string]string) (map[string]string, error) { return nil, nil }}
+	for owner, receives := range map[string]bool{"p-1": true, "p-2": false} {
+		u := &remote.Unit{Description: d, Owner: owner, Grants: grants}
+		b, err := remote.NewBase(u, sdk.CarrierWASM, silent{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := b.AuthMethods()[0]; m.Plugin != "p" || m.Owner != owner {
+			t.Errorf("method of %s: plugin %s, owner %s", owner, m.Plugin, m.Owner)
+		}
+		info.SignedInBy = "p-1"
+		if _, err := remote.Protocols(u, &refusing{})[0].Open(info); (err == nil) != receives {
+			t.Errorf("opened by %s with the sign-in of p-1: %v", owner, err)
+		}
+	}
+}
