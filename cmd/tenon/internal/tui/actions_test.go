@@ -12,6 +12,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -25,7 +26,7 @@ func TestWaitingPromptComesBackAsItWas(t *testing.T) {
 	}{
 		{in: host.PromptInput{Shell: true, Text: "git push"}, text: "!git push"},
 		{in: host.PromptInput{Command: "deploy", Text: "prod"}, text: "/deploy prod"},
-		{in: host.PromptInput{Text: "look", Parts: sdk.Parts{&sdk.FilePart{URL: host.FileURL(file)}}}, text: "look", files: []string{file}},
+		{in: host.PromptInput{Text: "look", Parts: sdk.Parts{&sdk.FilePart{URL: input.FileURL(file)}}}, text: "look", files: []string{file}},
 	} {
 		m, h := testModel(t, 80, 24)
 		m.history.past = &pastFile{path: filepath.Join(t.TempDir(), "history")}
