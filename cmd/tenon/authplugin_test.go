@@ -68,7 +68,7 @@ func TestPluginSignsIn(t *testing.T) {
 		t.Errorf("sent %q, want the token and the refreshed one", got)
 	}
 	stored, err := credentials.Open(filepath.Join(p.dataDir(), credentials.File)).Get(credentials.ForProvider("mine"))
-	if err != nil || stored.Plugin != "minesign" || stored.Access != "token1+" {
+	if err != nil || !strings.HasPrefix(stored.Plugin, "minesign-") || stored.Access != "token1+" {
 		t.Errorf("stored %+v, %v, want the plugin's refreshed token", stored, err)
 	}
 	p.output(t, 0, "plugin", "disable", "minesign")
