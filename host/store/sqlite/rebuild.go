@@ -22,8 +22,12 @@ type Rebuilt struct {
 	Lost     []store.Damage // what is in the damaged file alone, as far as it is known
 }
 
-// rebuildSuffix names the new file while it is written. It says too that a process was killed meanwhile.
-const rebuildSuffix = ".repair"
+const (
+	// rebuildSuffix names the new file while it is written.
+	rebuildSuffix = ".repair"
+	// rebuildMark names a file that exists while a Rebuild is under way. The next start after one that was killed, or failed, finds it.
+	rebuildMark = rebuildSuffix + "-mark"
+)
 
 // Rebuild writes a new database from all that can be read of a damaged one, which it keeps beside it. A process that is killed
 // leaves the old database or the new one. No process may have the database open. Errors: those of Open; one that wraps store.OwnedError
@@ -63,6 +67,9 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	if err == nil {
 		err = errors.Join(os.Rename(o.Path, s.path), removeDatabase(o.Path)) // what is beside it
 	}
+	if err == nil {
+		err = os.Remove(s.path + rebuildMark)
+	}
 	out.Sessions = r.sessions
 	out.Lost, _ = store.Readable(r.damage.Err())
 	return out, err
@@ -83,7 +90,7 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 		err = s.current(ctx, c)
 	}
 	if err == nil {
-		err = os.WriteFile(path+rebuildSuffix, nil, 0o600)
+		err = os.WriteFile(path+rebuildMark, nil, 0o600)
 	}
 	if err == nil {
 		err = c.Script(ctx, "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE; COMMIT")
@@ -100,13 +107,19 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 
 // afterRebuild clears up after a Rebuild that was killed. The caller uses the database, so none runs.
 func (s *Store) afterRebuild(ctx context.Context, c *database.Conn) error {
-	if _, err := os.Lstat(s.path + rebuildSuffix); err != nil {
+	if _, err := os.Lstat(s.path + rebuildMark); err != nil {
 		return nil
 	}
 	if err := c.Script(ctx, "PRAGMA journal_mode=WAL"); err != nil {
 		return err
 	}
-	return removeDatabase(s.path + rebuildSuffix)
+	if err := removeDatabase(s.path + rebuildSuffix); err != nil {
+		return err
+	}
+	if err := os.Remove(s.path + rebuildMark); !errors.Is(err, os.ErrNotExist) { // another start may have been quicker
+		return err
+	}
+	return nil
 }
 
 func removeDatabase(path string) error {
