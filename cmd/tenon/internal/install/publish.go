@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -13,6 +12,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/manifest"
@@ -20,7 +20,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
-var platformForm = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+$`)
+var platformForm = lazyregexp.New(`^[a-z0-9]+/[a-z0-9]+$`)
 
 func lockCommand(a *cli.App) *cobra.Command {
 	var platforms []string
@@ -31,7 +31,7 @@ func lockCommand(a *cli.App) *cobra.Command {
 Only plugins from OCI indexes have variants; the pins of others are for all platforms.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, p := range platforms {
-				if !platformForm.MatchString(p) {
+				if !platformForm().MatchString(p) {
 					return cli.UsageError("write one such as linux/arm64", "invalid platform %q", p)
 				}
 			}

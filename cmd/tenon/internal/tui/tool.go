@@ -3,11 +3,11 @@ package tui
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -182,16 +182,16 @@ func (t *toolItem) cut(lines []string, head, tail int) []string {
 
 // sgr matches the color sequences in the output of programs, carriage the text that a carriage return overwrites.
 var (
-	sgr      = regexp.MustCompile(`\x1b\[[0-9;:?]*[A-Za-z]`)
-	carriage = regexp.MustCompile(`(?m)^.*\r([^\n])`)
+	sgr      = lazyregexp.New(`\x1b\[[0-9;:?]*[A-Za-z]`)
+	carriage = lazyregexp.New(`(?m)^.*\r([^\n])`)
 )
 
-func stripSGR(text string) string { return sgr.ReplaceAllString(text, "") }
+func stripSGR(text string) string { return sgr().ReplaceAllString(text, "") }
 
 // outputLines returns the output of a program as safe lines.
 func outputLines(output string) []string {
 	output = stripSGR(visible.Tail(output, maxOpenBytes))
-	output = carriage.ReplaceAllString(strings.ReplaceAll(output, "\r\n", "\n"), "$1")
+	output = carriage().ReplaceAllString(strings.ReplaceAll(output, "\r\n", "\n"), "$1")
 	output = strings.TrimRight(strings.ReplaceAll(visible.Text(output), "\t", "    "), "\n ")
 	if output == "" {
 		return nil
