@@ -58,7 +58,7 @@ func Set(text []byte, key string, value json.RawMessage) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// addMember adds a value at the end of an object, which is at the path without its last name, on a line of its own if the others are.
+// addMember adds a value at the end of an object, which is at the path without its last name, on a separate line if the others are.
 func addMember(root *hujson.Value, object *hujson.Object, path []string, value json.RawMessage) error {
 	depth, before := len(path), "\n"+strings.Repeat(indentation, len(path))
 	if len(object.Members) > 0 {

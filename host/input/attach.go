@@ -220,7 +220,7 @@ func (r *Resolver) part(p sdk.Part) sdk.Parts {
 		if !strings.HasPrefix(p.URL, "file:") {
 			return sdk.Parts{p}
 		}
-		path, err := filePath(p.URL)
+		path, err := FilePath(p.URL)
 		if err != nil {
 			r.fail(err)
 			return nil
@@ -413,7 +413,8 @@ func FileURL(path string) string {
 	return u.String()
 }
 
-func filePath(raw string) (string, error) {
+// FilePath returns the path of a file: URL on this machine, as FileURL writes it.
+func FilePath(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host != "" && u.Host != "localhost" {
 		return "", fmt.Errorf("attach %q: not the URL of a file on this machine", raw)

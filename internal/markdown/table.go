@@ -117,7 +117,7 @@ func padding(free int, a align) (left, right int) {
 	return 0, free
 }
 
-// records renders a table that is too wide: each cell on lines of its own, after the name of its column.
+// records renders a table that is too wide: each cell on separate lines, after the name of its column.
 func (r *renderer) records(cells [][]span, columns, width int) []row {
 	var rows []row
 	for i := columns; i < len(cells); i++ {

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"net/url"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -313,26 +311,15 @@ func (m *model) restore(w *host.Waiting) tea.Cmd {
 	}
 	m.input.Set(waitingText(w))
 	for _, part := range w.Input.Parts {
-		if f, ok := part.(*sdk.FilePart); ok {
-			if path, ok := pathOf(f.URL); ok {
-				m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
-			}
+		f, ok := part.(*sdk.FilePart)
+		if !ok || !strings.HasPrefix(f.URL, "file:") {
+			continue
+		}
+		if path, err := input.FilePath(f.URL); err == nil {
+			m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
 		}
 	}
 	return save
-}
-
-// pathOf returns the path of a file: URL.
-func pathOf(address string) (string, bool) {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "file" {
-		return "", false
-	}
-	path := u.Path
-	if runtime.GOOS == "windows" {
-		path = strings.TrimPrefix(path, "/") // before the volume
-	}
-	return filepath.FromSlash(path), true
 }
 
 // nextMode changes what is asked: ask, accept edits, plan.

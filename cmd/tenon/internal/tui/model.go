@@ -81,7 +81,7 @@ const (
 
 func (m mode) String() string { return [...]string{"ask", "accept edits", "plan"}[m] }
 
-// dialog is a screen of its own or a part of the screen that sees keys before everything else.
+// dialog is a whole screen, or a part of the screen, that sees keys before everything else.
 type dialog interface {
 	// key handles a key; done closes the dialog.
 	key(m *model, k tea.KeyPressMsg) (done bool, cmd tea.Cmd)
