@@ -4,17 +4,11 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/vertex"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
-)
-
-// Bounds of the list of models: Anthropic has some dozens, gateways some hundreds.
-const (
-	maxModelList   = 4 << 20 // bytes
-	maxModelValues = 1 << 17
 )
 
 var _ sdk.ModelLister = (*client)(nil)
@@ -22,14 +16,9 @@ var _ sdk.ModelLister = (*client)(nil)
 // ListModels requests the server's models, see https://docs.anthropic.com/en/api/models-list. Errors: errors.ErrUnsupported at Vertex AI.
 func (c *client) ListModels(ctx context.Context) ([]sdk.Model, error) {
 	if c.vertex {
-		return nil, fmt.Errorf("vertex AI has no list of models: %w", errors.ErrUnsupported)
+		return nil, vertex.ErrNoList
 	}
-	var models []sdk.Model
-	err := c.Get(ctx, "models?limit=1000", maxModelList, maxModelValues, func(data []byte) (err error) {
-		models, err = readModels(c.Info.ID, data)
-		return err
-	})
-	return models, err
+	return c.List(ctx, "models?limit=1000", readModels)
 }
 
 func readModels(provider string, data []byte) ([]sdk.Model, error) {

@@ -4,19 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/vertex"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
-)
-
-// Bounds of the list of models: Google has about a hundred.
-const (
-	maxModelList   = 4 << 20 // bytes
-	maxModelValues = 1 << 17
 )
 
 var _ sdk.ModelLister = (*client)(nil)
@@ -24,14 +18,9 @@ var _ sdk.ModelLister = (*client)(nil)
 // ListModels requests the server's models, see https://ai.google.dev/api/models#method:-models.list. Errors: errors.ErrUnsupported at Vertex AI.
 func (c *client) ListModels(ctx context.Context) ([]sdk.Model, error) {
 	if c.vertex {
-		return nil, fmt.Errorf("vertex AI has no list of models: %w", errors.ErrUnsupported)
+		return nil, vertex.ErrNoList
 	}
-	var models []sdk.Model
-	err := c.Get(ctx, "models?pageSize=1000", maxModelList, maxModelValues, func(data []byte) (err error) {
-		models, err = readModels(c.Info.ID, data)
-		return err
-	})
-	return models, err
+	return c.List(ctx, "models?pageSize=1000", readModels)
 }
 
 // readModels reads the models that generate content.

@@ -3,6 +3,7 @@ package vertex
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -20,6 +21,9 @@ const (
 	NPM          = "@ai-sdk/google-vertex"
 	NPMAnthropic = "@ai-sdk/google-vertex/anthropic"
 )
+
+// ErrNoList is returned for lists of models, which Vertex AI does not have.
+var ErrNoList = fmt.Errorf("vertex AI has no list of models: %w", errors.ErrUnsupported)
 
 // scope is what a token is for, see https://cloud.google.com/vertex-ai/docs/authentication.
 const scope = "https://www.googleapis.com/auth/cloud-platform"

@@ -151,6 +151,21 @@ func (c *Conn) Get(ctx context.Context, path string, maxBytes int64, maxValues i
 	return c.failure(ctx, ex, err)
 }
 
+// Bounds of a list of models: providers have some dozens, gateways some hundreds.
+const (
+	maxModelList   = 4 << 20 // bytes
+	maxModelValues = 1 << 17
+)
+
+// List requests a list of models, which read reads for the provider.
+func (c *Conn) List(ctx context.Context, path string, read func(provider string, data []byte) ([]sdk.Model, error)) (models []sdk.Model, err error) {
+	err = c.Get(ctx, path, maxModelList, maxModelValues, func(data []byte) (err error) {
+		models, err = read(c.Info.ID, data)
+		return err
+	})
+	return models, err
+}
+
 // send sends one request. The caller closes the exchange. The host does the retries.
 func (c *Conn) send(ctx context.Context, method string, r *Request) (*exchange, error) {
 	ex := newExchange(ctx, c.header, c.secrets)
