@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,42 +21,8 @@ func TestWatch(t *testing.T) {
 	server := filepath.Join(p.work, "w", "server.mjs")
 
 	cmd := p.command("run", "--auto", "--plugin", "./w", "--watch", `w_greet {"name": "Ada"}`)
-	in, err := cmd.StdinPipe()
-	must(t, err)
-	out, w := io.Pipe()
-	cmd.Stdout, cmd.Stderr = w, w
-	must(t, cmd.Start())
-	said := lines(out)
-	defer func() {
-		_ = in.Close()
-		if err := cmd.Wait(); err != nil {
-			t.Errorf("the run ended with %v", err)
-		}
-		_ = w.Close()
-		for range said { // ends with the pipe
-		}
-	}()
-
-	want := func(text string) {
-		t.Helper()
-		timeout := time.After(30 * time.Second)
-		var seen []string
-		for {
-			select {
-			case line := <-said:
-				if seen = append(seen, line); strings.Contains(line, text) {
-					return
-				}
-			case <-timeout:
-				t.Fatalf("%q did not appear after:\n%s", text, strings.Join(seen, "\n"))
-			}
-		}
-	}
-	ask := func(prompt string) {
-		t.Helper()
-		_, err := io.WriteString(in, prompt+"\n")
-		must(t, err)
-	}
+	c := converse(t, cmd)
+	defer c.end()
 	change := func(path, old, text string) {
 		t.Helper()
 		content, err := os.ReadFile(path)
@@ -63,24 +30,24 @@ func TestWatch(t *testing.T) {
 		must(t, os.WriteFile(path, []byte(strings.Replace(string(content), old, text, 1)), 0o644))
 	}
 
-	want("Hello, Ada!")
-	want("continue: ")
+	c.want("Hello, Ada!")
+	c.want("continue: ")
 	change(server, "Hello, ", "Good day, ")
-	want("reloaded")
-	ask(`w_greet {"name": "Bea"}`)
-	want("Good day, Bea!")
-	want("continue: ")
+	c.want("reloaded")
+	c.ask(`w_greet {"name": "Bea"}`)
+	c.want("Good day, Bea!")
+	c.want("continue: ")
 
 	manifest := filepath.Join(p.work, "w", "plugin.json")
 	change(manifest, `"name": "w"`, `"nam": "w"`)
-	want("reload failed, the old plugins stay loaded")
-	ask(`w_greet {"name": "Cleo"}`)
-	want("Good day, Cleo!")
-	want("continue: ")
+	c.want("reload failed, the old plugins stay loaded")
+	c.ask(`w_greet {"name": "Cleo"}`)
+	c.want("Good day, Cleo!")
+	c.want("continue: ")
 	change(manifest, `"nam": "w"`, `"name": "w"`)
-	want("reloaded")
-	ask("how many?")
-	want("continue: ")
+	c.want("reloaded")
+	c.ask("how many?")
+	c.want("continue: ")
 
 	sessions, _ := p.output(t, 0, "session", "list", "--format", "json")
 	if n := strings.Count(sessions, `"directory"`); n != 1 {
@@ -92,6 +59,56 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// conversation is a command that takes prompts as lines.
+type conversation struct {
+	t    *testing.T
+	in   io.Writer
+	said <-chan string // lines of both outputs
+	end  func()        // closes the input and waits for the command, which must succeed
+}
+
+func converse(t *testing.T, cmd *exec.Cmd) *conversation {
+	t.Helper()
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	out, w := io.Pipe()
+	cmd.Stdout, cmd.Stderr = w, w
+	must(t, cmd.Start())
+	said := lines(out)
+	return &conversation{t: t, in: in, said: said, end: func() {
+		_ = in.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the command ended with %v", err)
+		}
+		_ = w.Close()
+		for range said { // ends with the pipe
+		}
+	}}
+}
+
+func (c *conversation) ask(prompt string) {
+	c.t.Helper()
+	_, err := io.WriteString(c.in, prompt+"\n")
+	must(c.t, err)
+}
+
+// want waits for a line that contains the text.
+func (c *conversation) want(text string) {
+	c.t.Helper()
+	timeout := time.After(30 * time.Second)
+	var seen []string
+	for {
+		select {
+		case line := <-c.said:
+			if seen = append(seen, line); strings.Contains(line, text) {
+				return
+			}
+		case <-timeout:
+			c.t.Fatalf("%q did not appear after:\n%s", text, strings.Join(seen, "\n"))
+		}
 	}
 }
 
