@@ -15,7 +15,6 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/child"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -33,21 +32,21 @@ const (
 )
 
 var (
-	goPackage  = lazyregexp.New(`^` + goModule + `$`)
-	goQuery    = lazyregexp.New(`^[0-9A-Za-z][0-9A-Za-z._+/-]*$`)
-	goLanguage = lazyregexp.New(`^1\.[0-9]+(?:\.[0-9]+|rc[0-9]+)?$`)
-	goRequire  = lazyregexp.New(`^` + goModule + ` ` + goVersion + `$`)
-	goSum      = lazyregexp.New(`^` + goModule + ` ` + goVersion + `(?:/go\.mod)? h1:[A-Za-z0-9+/]{43}=$`)
-	goMajor    = lazyregexp.New(`^v[0-9]+$`)
+	goPackage  = regexp.MustCompile(`^` + goModule + `$`)
+	goQuery    = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._+/-]*$`)
+	goLanguage = regexp.MustCompile(`^1\.[0-9]+(?:\.[0-9]+|rc[0-9]+)?$`)
+	goRequire  = regexp.MustCompile(`^` + goModule + ` ` + goVersion + `$`)
+	goSum      = regexp.MustCompile(`^` + goModule + ` ` + goVersion + `(?:/go\.mod)? h1:[A-Za-z0-9+/]{43}=$`)
+	goMajor    = regexp.MustCompile(`^v[0-9]+$`)
 )
 
 // goRef reads what follows "go:". The version is one of the module, a branch or a commit.
 func goRef(_, rest string) (Ref, error) {
 	name, version, given := strings.Cut(rest, "@")
 	switch {
-	case !goPackage().MatchString(name) || strings.Contains(name, "..") || !strings.Contains(strings.SplitN(name, "/", 2)[0], "."):
+	case !goPackage.MatchString(name) || strings.Contains(name, "..") || !strings.Contains(strings.SplitN(name, "/", 2)[0], "."):
 		return Ref{}, errors.New("want go:example.com/module/command")
-	case given && !goQuery().MatchString(version):
+	case given && !goQuery.MatchString(version):
 		return Ref{}, fmt.Errorf("%q is not a version", version)
 	}
 	return Ref{Kind: Go, URL: name, Version: version}, nil
@@ -55,15 +54,15 @@ func goRef(_, rest string) (Ref, error) {
 
 // check refuses what is not a version, a module or a digest.
 func (b *Build) check() error {
-	if !goLanguage().MatchString(b.Go) {
+	if !goLanguage.MatchString(b.Go) {
 		return fmt.Errorf("%w: build: %q is not a version of Go", ErrRef, visible.Cut(b.Go, 40, "…"))
 	}
 	for _, list := range []struct {
-		form  func() *regexp.Regexp
+		form  *regexp.Regexp
 		lines []string
 	}{{goRequire, b.Require}, {goSum, b.Sum}} {
 		for _, line := range list.lines {
-			if !list.form().MatchString(line) || strings.Contains(line, "..") {
+			if !list.form.MatchString(line) || strings.Contains(line, "..") {
 				return fmt.Errorf("%w: build: %q", ErrRef, visible.Cut(line, 200, "…"))
 			}
 		}
@@ -116,7 +115,7 @@ func (f *Fetcher) programIn(ctx context.Context, work string, r Ref, out *Fetche
 // programName returns the name of a program: the last part of its package's path that is not a major version.
 func programName(pkg string) string {
 	name := path.Base(pkg)
-	if goMajor().MatchString(name) {
+	if goMajor.MatchString(name) {
 		name = path.Base(path.Dir(pkg))
 	}
 	if runtime.GOOS == "windows" {

@@ -9,12 +9,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/Masterminds/semver/v3"
 
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -28,17 +28,17 @@ const maxServer = 1 << 20
 var ErrServer = errors.New("cannot be installed as a plugin")
 
 var (
-	mcpName    = lazyregexp.New(`^[A-Za-z0-9.-]+/[A-Za-z0-9._-]+$`) // see the schema of server.json
-	mcpVersion = lazyregexp.New(`^[0-9A-Za-z][0-9A-Za-z.+_-]*$`)
+	mcpName    = regexp.MustCompile(`^[A-Za-z0-9.-]+/[A-Za-z0-9._-]+$`) // see the schema of server.json
+	mcpVersion = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+_-]*$`)
 )
 
 // mcpRef reads what follows "mcp:".
 func mcpRef(_, rest string) (Ref, error) {
 	name, version, given := strings.Cut(rest, "@")
 	switch {
-	case !mcpName().MatchString(name) || len(name) > 200:
+	case !mcpName.MatchString(name) || len(name) > 200:
 		return Ref{}, errors.New("want mcp:NAME, such as mcp:io.github.owner/server")
-	case given && !mcpVersion().MatchString(version):
+	case given && !mcpVersion.MatchString(version):
 		return Ref{}, fmt.Errorf("%q is not a version", version)
 	}
 	return Ref{Kind: MCP, URL: name, Version: version}, nil
@@ -96,7 +96,7 @@ func decodeServer(data []byte) (*server, error) {
 	if answer.Server != nil {
 		s = answer.Server
 	}
-	if !mcpName().MatchString(s.Name) || !mcpVersion().MatchString(s.Version) {
+	if !mcpName.MatchString(s.Name) || !mcpVersion.MatchString(s.Version) {
 		return nil, fmt.Errorf("unexpected description of an MCP server: name %q, version %q", visible.Cut(s.Name, 100, "…"), visible.Cut(s.Version, 100, "…"))
 	}
 	return s, nil

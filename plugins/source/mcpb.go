@@ -11,11 +11,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/manifest"
@@ -44,11 +44,11 @@ type bundle struct {
 }
 
 // notInName matches what names of plugins cannot have.
-var notInName = lazyregexp.New(`[^a-z0-9]+`)
+var notInName = regexp.MustCompile(`[^a-z0-9]+`)
 
 // write writes plugin.json and mcp.json of the bundle.
 func (b *bundle) write(dir string) error {
-	name := strings.Trim(notInName().ReplaceAllString(strings.ToLower(b.Name), "-"), "-")
+	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(b.Name), "-"), "-")
 	if !manifest.ValidName(name) {
 		return fmt.Errorf("%w: invalid name %q", ErrServer, visible.Cut(b.Name, 100, "…"))
 	}
@@ -166,7 +166,7 @@ func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err 
 		switch filled, err := m.fill(value); {
 		case err == nil:
 			b.Env[name] = filled
-		case setting().FindString(value) == value:
+		case setting.FindString(value) == value:
 			b.Needs = append(b.Needs, name) // the user's own variable of this name
 		case !errors.Is(err, errUnset):
 			return nil, false, err
@@ -176,8 +176,8 @@ func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err 
 }
 
 var (
-	bundleVariable = lazyregexp.New(`\$\{[^}]*\}`)
-	setting        = lazyregexp.New(`\$\{user_config\.[^}]*\}`)
+	bundleVariable = regexp.MustCompile(`\$\{[^}]*\}`)
+	setting        = regexp.MustCompile(`\$\{user_config\.[^}]*\}`)
 )
 
 // errUnset is returned for text that uses a setting without a value, which is not required.
@@ -186,7 +186,7 @@ var errUnset = errors.New("a setting without a value")
 // fill replaces the variables in a text of a bundle.
 func (m *bundleManifest) fill(text string) (string, error) {
 	var problem error
-	out := bundleVariable().ReplaceAllStringFunc(text, func(v string) string {
+	out := bundleVariable.ReplaceAllStringFunc(text, func(v string) string {
 		name := strings.Trim(v, "${}")
 		key, isSetting := strings.CutPrefix(name, "user_config.")
 		switch s := m.Settings[key]; {

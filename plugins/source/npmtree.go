@@ -8,11 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/child"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -252,7 +252,7 @@ type lockedPackage struct {
 }
 
 // lockedPlace matches the places of packages in a lock.
-var lockedPlace = lazyregexp.New(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modules/(@[\w.~-]+/)?[\w.~-]+)*$`)
+var lockedPlace = regexp.MustCompile(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modules/(@[\w.~-]+/)?[\w.~-]+)*$`)
 
 // maxPackages limits the dependencies of one package.
 const maxPackages = 2000
@@ -288,7 +288,7 @@ func (l *packageLock) check() error {
 	for place, p := range l.Packages {
 		_, digestErr := sha512Of(p.Integrity)
 		switch {
-		case !lockedPlace().MatchString(place), strings.Contains(place, "/../"), strings.Contains(place, "/./"), strings.HasSuffix(place, "/.."), strings.HasSuffix(place, "/."):
+		case !lockedPlace.MatchString(place), strings.Contains(place, "/../"), strings.Contains(place, "/./"), strings.HasSuffix(place, "/.."), strings.HasSuffix(place, "/."):
 			return fmt.Errorf("%w: %q is not a place for a package", ErrDependencies, visible.Clean(place, 200))
 		case p.InBundle && p.Resolved == "" && !p.Link:
 		case p.Link, !inRegistry(p.Resolved):
