@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"flag"
+	"image/color"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 )
 
@@ -95,6 +97,19 @@ func (x *tui) screen() string {
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 	}
 	return b.String()
+}
+
+// color returns the color of the first character of text on the screen, nil for the terminal's own.
+func (x *tui) color(text string) color.Color {
+	x.t.Helper()
+	before, _, found := strings.Cut(x.screen(), text)
+	if !found {
+		x.t.Fatalf("%q is not on the screen:\n%s", text, x.screen())
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	return x.emulator.CellAt(ansi.StringWidth(line), strings.Count(before, "\n")).Style.Fg
 }
 
 // until waits for a screen.
