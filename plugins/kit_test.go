@@ -112,7 +112,7 @@ func newPlace(t testing.TB) *place {
 			Directory: p.path("project/sub"), Worktree: p.path("project"), Home: p.path("home"), ConfigDir: p.path("config"), DataDir: p.path("data"), Git: true,
 		},
 		CacheDir: p.path("cache"),
-		Carriers: map[sdk.Carrier]plugins.Carrier{sdk.CarrierWASM: p.wasm, sdk.CarrierProcess: p.process},
+		Openers:  map[sdk.Carrier]remote.Opener{sdk.CarrierWASM: p.wasm, sdk.CarrierProcess: p.process},
 		Environ:  []string{"PATH=/bin", "TOKEN=t0ken", "OTHER=secret"},
 	}
 	for _, dir := range []string{"project/sub", "home", "config", "data"} {
@@ -135,7 +135,7 @@ func (p *place) write(rel string, f files) string {
 
 func (p *place) load() *plugins.Loaded {
 	p.t.Helper()
-	loaded, err := plugins.Load(context.Background(), p.options)
+	loaded, err := plugins.New(p.options).Load(context.Background())
 	if err != nil {
 		p.t.Fatal(err)
 	}

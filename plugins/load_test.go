@@ -363,7 +363,7 @@ func TestBrokenLockFile(t *testing.T) {
 	p := newPlace(t)
 	p.write("config/plugins/a", wasmPackage("a", ""))
 	p.write("data", files{trust.LockFile: "garbage"})
-	if _, err := plugins.Load(t.Context(), p.options); !errors.Is(err, trust.ErrLockFile) {
+	if _, err := plugins.New(p.options).Load(t.Context()); !errors.Is(err, trust.ErrLockFile) {
 		t.Errorf("error %v, want ErrLockFile", err)
 	}
 }

@@ -62,7 +62,7 @@ func TestDeadlineOfStart(t *testing.T) { // not beside others: it measures time
 	r := newRuntime(t, wasm.Options{})
 	for _, name := range []string{"startloop", "initloop"} {
 		p := started(t, r, remote.Unit{Program: module("bad/" + name + ".wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
-		if err := p.(wasm.Precompiler).Precompile(t.Context()); err != nil {
+		if err := p.(remote.Precompiler).Precompile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		endsAtDeadline(t, func(ctx context.Context) error {
