@@ -33,6 +33,11 @@ func TestQuickStart(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry="+registry.URL+"\nupdate-notifier=false\n"), 0o600))
 	must(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[url \""+pluginRepository(t)+"\"]\n\tinsteadOf = https://github.com/obra/superpowers\n"), 0o600))
 
+	fill := exec.CommandContext(t.Context(), "npx", "-y", "--package=@modelcontextprotocol/server-filesystem", "--", "true") // npm has no part in the limit of time
+	fill.Dir, fill.Env = p.work, p.env
+	if out, err := fill.CombinedOutput(); err != nil {
+		t.Fatalf("npx: %v\n%s", err, out)
+	}
 	typed := []func(x *terminal){
 		func(x *terminal) {
 			x.expect("sign-in method (a number or an ID): ")
