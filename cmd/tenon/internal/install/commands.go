@@ -219,9 +219,6 @@ func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without 
 	if s.URL != "" {
 		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.URL))
 	}
-	for _, line := range s.LeftOut {
-		j.app.Screen.Line("  left out       " + terminal.Visible(line))
-	}
 	for range maxRounds {
 		set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})
 		if err != nil {
