@@ -31,6 +31,13 @@ type tui struct {
 // onScreen starts the terminal UI in ~/project on a terminal of this size.
 func (p *process) onScreen(t testing.TB, columns, rows int, args ...string) *tui {
 	t.Helper()
+	p.inProject(t)
+	return p.onEmulator(t, columns, rows, append([]string{"tui"}, args...)...)
+}
+
+// inProject makes ~/project, a repository, the working directory.
+func (p *process) inProject(t testing.TB) {
+	t.Helper()
 	home := ""
 	for _, kv := range p.env {
 		if dir, ok := strings.CutPrefix(kv, "HOME="); ok {
@@ -44,7 +51,6 @@ func (p *process) onScreen(t testing.TB, columns, rows int, args ...string) *tui
 	if out, err := exec.Command("git", "init", "--quiet", "--initial-branch", "main", p.work).CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v: %s", err, out)
 	}
-	return p.onEmulator(t, columns, rows, append([]string{"tui"}, args...)...)
 }
 
 // onEmulator starts the command on a terminal of this size, of which the screen can be read.

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
@@ -251,33 +248,6 @@ func (m *model) toggleMouse() tea.Cmd {
 	m.mouse = !m.mouse
 	m.say("mouse " + map[bool]string{true: "on: the wheel scrolls, a click shows details", false: "off: the terminal selects text"}[m.mouse])
 	return m.keepSettings()
-}
-
-// connect runs tenon auth login on the terminal, and loads the providers again.
-func (m *model) connect(provider string) tea.Cmd {
-	if provider == "" {
-		return m.open(&dialog.Line{Title: "Provider, such as anthropic, openai or openrouter", Done: m.connect})
-	}
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		return tea.ExecProcess(exec.CommandContext(ctx, self, "auth", "login", provider), func(err error) tea.Msg {
-			if err != nil {
-				return problemMsg{fmt.Errorf("tenon auth login %s: %w", provider, err)}
-			}
-			return connectedMsg{provider}
-		})(), nil
-	})
-}
-
-// connectedMsg names a provider that the user signed in to.
-type connectedMsg struct{ provider string }
-
-func (m *model) connected(msg connectedMsg) tea.Cmd {
-	m.say("connected to " + terminal.OneLine(msg.provider) + "; /model lists its models")
-	return tea.Sequence(m.do(func(ctx context.Context) (tea.Msg, error) { return nil, m.host.Reload(ctx) }), tea.Batch(m.loadInventory(), m.loadFallback()))
 }
 
 func (m *model) copyAnswer() tea.Cmd {

@@ -140,8 +140,9 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 		n.update(m)
 	case "enter":
 		row := n.rows[n.at]
-		if strings.HasPrefix(row.insert, "/") && !strings.Contains(row.label, " ") { // takes no argument
-			m.input.Set(strings.TrimSpace(row.insert))
+		command := strings.TrimSpace(row.insert)
+		if text, _ := m.input.Text(); strings.HasPrefix(command, "/") && (text == command || !strings.Contains(row.label, " ")) { // complete, or takes no argument
+			m.input.Set(command)
 			*n = menu{}
 			return true, m.enterPrompt()
 		}

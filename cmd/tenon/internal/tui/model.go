@@ -56,6 +56,7 @@ type model struct {
 	files                    []string // of the project
 	branch                   string
 	inventory                inventory
+	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
 	log                      []string // what the process logged
 }
@@ -223,7 +224,9 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 	case filesMsg:
 		m.files = msg
 	case invMsg:
-		m.inventory = inventory(msg)
+		if m.inventory = inventory(msg); m.models != nil {
+			m.listModels()
+		}
 	case waitingMsg:
 		m.waiting = msg
 	case branchMsg:
@@ -246,6 +249,10 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		m.menu.offer(m, msg)
 	case sessionsMsg, renamedMsg, deletedMsg:
 		return m.sessionChanged(msg)
+	case methodsMsg:
+		return m.chooseMethod(msg)
+	case step:
+		return msg.show()
 	case connectedMsg:
 		return m.connected(msg)
 	case revertedMsg:

@@ -60,18 +60,25 @@ func (m *model) chooseModel(args string) tea.Cmd {
 		m.say("the next prompt uses " + terminal.OneLine(args))
 		return nil
 	}
-	current, _ := m.modelOf()
-	p := &dialog.Picker{Title: "Model", Empty: "no provider can be used; tenon models --all lists what is missing", Choose: func(r dialog.Row) tea.Cmd {
+	m.models = &dialog.Picker{Title: "Model", Empty: "no provider can be used; tenon models --all lists what is missing", Choose: func(r dialog.Row) tea.Cmd {
 		m.modelName, m.effort = r.ID, ""
 		return nil
 	}}
+	m.listModels()
+	return tea.Batch(m.loadInventory(), m.open(m.models))
+}
+
+// listModels fills the picker of models.
+func (m *model) listModels() {
+	current, _ := m.modelOf()
+	var rows []dialog.Row
 	for i := range m.inventory.models {
 		info := &m.inventory.models[i].Model
 		name := info.Ref().String()
 		note := view.Limit(info.Limit.Context) + " context"
-		p.Rows = append(p.Rows, dialog.Row{ID: name, Label: terminal.OneLine(name), Note: note, Current: name == current})
+		rows = append(rows, dialog.Row{ID: name, Label: terminal.OneLine(name), Note: note, Current: name == current})
 	}
-	return tea.Batch(m.loadInventory(), m.open(p))
+	m.models.Fill(rows)
 }
 
 // chooseAgent opens the picker of agents, or chooses the one that is named.

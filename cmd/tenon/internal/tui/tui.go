@@ -44,6 +44,7 @@ type options struct {
 	explain                       func(error) string  // with its remedy
 	clean                         func(string) string // masks secrets
 	keep                          func(settings) error
+	browse                        func(address string) (opened bool, err error) // opens the user's browser, if there is one
 }
 
 const (
@@ -186,7 +187,7 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 		temporary: temporary, editor: env.Lookup("VISUAL"), prompt: s.in.Text, title: s.f.Title,
 		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: earlier,
 		keep:  func(chosen settings) error { return chosen.write(file) },
-		clean: s.a.Mask.Clean,
+		clean: s.a.Mask.Clean, browse: s.a.Browse,
 		explain: func(err error) string {
 			f := cli.InChat().Remedy(err)
 			text := s.a.Mask.Clean(f.Err.Error())

@@ -6,53 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 )
-
-// Line asks for one line of text.
-type Line struct {
-	Title string
-	Input edit.Editor
-	Done  func(text string) tea.Cmd
-}
-
-// Full implements Dialog.
-func (l *Line) Full() bool { return false }
-
-// Key implements Dialog.
-func (l *Line) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
-	switch name := k.String(); name {
-	case "esc", "ctrl+c":
-		return true, nil
-	case "enter":
-		text, _ := l.Input.Text()
-		if text = strings.TrimSpace(text); text == "" {
-			return false, nil
-		}
-		return true, l.Done(text)
-	default:
-		l.Input.Type(name, k.Text)
-	}
-	return false, nil
-}
-
-// Paste implements Dialog.
-func (l *Line) Paste(text string) { l.Input.Insert(strings.Join(strings.Fields(text), " ")) }
-
-// View implements Dialog.
-func (l *Line) View(c Canvas) ([]string, *tea.Position) {
-	return inputLines(c, draw.Paint("1", l.Title), &l.Input, "enter save · esc cancel")
-}
-
-// inputLines draws an input below its title.
-func inputLines(c Canvas, title string, input *edit.Editor, hint string) ([]string, *tea.Position) {
-	rows, row, column := input.View(max(4, c.Width-6), plain)
-	out := []string{draw.Fit(" "+title, c.Width)}
-	for _, r := range rows {
-		out = append(out, "  "+draw.Paint(c.Theme.Accent, "›")+" "+r)
-	}
-	return append(out, " "+draw.Paint(c.Theme.Faint, hint)), &tea.Position{X: 4 + column, Y: 1 + row}
-}
 
 // Choice is a question with a few answers.
 type Choice struct {

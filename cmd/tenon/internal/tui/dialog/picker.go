@@ -156,6 +156,16 @@ func (p *Picker) Confirm(r Row) bool {
 	return false
 }
 
+// Fill replaces the rows.
+func (p *Picker) Fill(rows []Row) {
+	at := p.at
+	changed := len(rows) != len(p.Rows)
+	p.Rows, p.ready = rows, false
+	if p.search(); !changed {
+		p.at = at
+	}
+}
+
 // Relabel changes the label of a row.
 func (p *Picker) Relabel(id, label string) {
 	if i := slices.IndexFunc(p.Rows, func(r Row) bool { return r.ID == id }); i >= 0 {
