@@ -11,6 +11,10 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
+// discoveryShare is the part of Timeout for the discovery of the stateless revision, which older servers may ignore: a third leaves time for
+// the handshake and another discovery.
+const discoveryShare = 3
+
 // Dialer makes connections to one server.
 type Dialer struct {
 	// Command runs a local server; nil for a remote one.
@@ -145,7 +149,7 @@ func (d *Dialer) handshake(ctx context.Context, c *Conn, legacy bool) error {
 	if err := c.wire.carrier.start(ctx, us); err != nil {
 		return inTime(ctx, "connect", d.Timeout, err)
 	}
-	err := c.introduce(ctx, legacy, min(probeTimeout, d.Timeout))
+	err := c.introduce(ctx, legacy, d.Timeout/discoveryShare)
 	if err != nil && !Broken(err) && ctx.Err() == nil {
 		return &refusal{err}
 	}
