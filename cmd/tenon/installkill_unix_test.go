@@ -69,7 +69,7 @@ func TestInstallKilled(t *testing.T) {
 		p.output(t, 0, "plugin", "verify")
 		p.output(t, 0, "plugin", "list")
 	}
-	// What is pinned is there without the source: the content was kept before it was pinned.
+	// Pinned content is available without its source: it was kept before it was pinned.
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
