@@ -124,7 +124,7 @@ func TestHangingPluginComesBack(t *testing.T) {
 	logs := &records{}
 	k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, base(m), f)
 	id, _ := k.prompt("go")
-	if got := k.results(id)[0]; !strings.Contains(got, `no tool "theirs"`) {
+	if got := k.results(id)[0]; !strings.Contains(got, `tool "theirs" not found`) {
 		t.Errorf("result = %q, want that the tool is not there", got)
 	}
 	close(release)

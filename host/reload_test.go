@@ -148,7 +148,7 @@ func TestReloadLeavesOut(t *testing.T) {
 	n := next(t, sub, ofType(sdk.EventPluginNotice)).Properties.(*sdk.PluginNotice)
 	want(t, "notice", "plugin watched is left out: start: no way", n.Message)
 	id, _ := k.prompt("go")
-	if got := k.results(id)[0]; !strings.Contains(got, `no tool "version"`) {
+	if got := k.results(id)[0]; !strings.Contains(got, `tool "version" not found`) {
 		t.Errorf("result = %q, want that the tool is gone", got)
 	}
 }
@@ -339,7 +339,7 @@ func TestReloadHammer(t *testing.T) {
 				k.again(id, "go")
 			}
 			for _, r := range k.results(id) {
-				if strings.Contains(r, "no tool") {
+				if strings.Contains(r, "not found") {
 					t.Errorf("result %q of a turn that lost its plugin", r)
 				}
 			}
