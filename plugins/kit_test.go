@@ -58,7 +58,7 @@ func mkdir(t testing.TB, dir string) {
 	}
 }
 
-// carrier stands in for a real one: it opens bundles and notes what it was asked to run.
+// carrier replaces a real one: it opens bundles and notes what it was asked to run.
 type carrier struct {
 	mu       sync.Mutex
 	describe string // what a plugin says of itself
@@ -176,7 +176,7 @@ func (p *place) item(l *plugins.Loaded, name string) *plugins.Item {
 		}
 	}
 	if found == nil {
-		p.t.Fatalf("there is no item %s: %s", name, states(l))
+		p.t.Fatalf("item %s not found: %s", name, states(l))
 	}
 	return found
 }

@@ -114,7 +114,7 @@ func TestFaults(t *testing.T) {
 		carrier plugintest.Carrier
 		faults  []conformance.Fault
 	}{
-		// What a handler of this process does to the whole process nothing can contain.
+		// Faults of a handler that hit the whole process cannot be contained in this process.
 		"builtin": {plugintest.Builtin(), []conformance.Fault{conformance.FaultPanic, conformance.FaultHang}},
 		"wasm": {wasmCarrier(), []conformance.Fault{
 			conformance.FaultPanic, conformance.FaultHang, conformance.FaultLoop, conformance.FaultRecursion, conformance.FaultMemory,
@@ -193,7 +193,7 @@ func turns(t *testing.T, at place, p sdk.Plugin) (slow []string) {
 			m.tells(n, at, failures)
 		}
 	}
-	if at.calls == 0 { // nobody waits for an observer
+	if at.calls == 0 { // no caller waits for an observer
 		told := m.told.await(t, conformance.Name, 4)
 		if len(told) != 4 || !strings.Contains(told[3], "quarantined") || !strings.Contains(told[0], "hook="+string(at.point)) {
 			t.Errorf("the user was told %q, want three failures and the quarantine", told)

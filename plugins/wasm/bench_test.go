@@ -183,7 +183,7 @@ func idleMemory(b *testing.B, dir string, m string) int64 {
 	return (resident(b) - before) / (instances - 1)
 }
 
-// resident returns the memory of this process that is no file, in bytes.
+// resident returns the memory of this process that is not backed by files, in bytes.
 func resident(b *testing.B) int64 {
 	b.Helper()
 	for range 3 { // native code is freed by finalizers

@@ -128,7 +128,7 @@ func digest(t testing.TB, path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// What runs is what was approved, whatever stands at the path by then.
+// The approved content runs, whatever the path holds by then.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.wasm")
