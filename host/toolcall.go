@@ -147,6 +147,7 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 		return err
 	}
 	t.c.Locked(func() { c.part.State.Input = c.args })
+	c.collect() // the wire format's
 	err := t.h.schemas.Check(&c.tool.Def, c.args)
 	c.collect()
 	if err != nil {
