@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/vt"
+
+	"github.com/tenonhq/tenon/internal/ptytest"
 )
 
 var updateScreens = flag.Bool("update", false, "write the golden screens")
@@ -79,22 +81,7 @@ func (x *tui) write(p []byte) {
 func (x *tui) screen() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var b strings.Builder
-	for y := range x.emulator.Height() {
-		var line strings.Builder
-		for column := 0; column < x.emulator.Width(); {
-			c := x.emulator.CellAt(column, y)
-			if c == nil || c.Content == "" {
-				line.WriteByte(' ')
-				column++
-				continue
-			}
-			line.WriteString(c.Content)
-			column += max(1, c.Width)
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	return b.String()
+	return ptytest.Screen(x.emulator)
 }
 
 // until waits for a screen.
