@@ -59,7 +59,7 @@ func TestLongAnswersTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// TestLongArgumentsTakeLittleMemory holds that arguments near the limit take up to six times their size, with the tool that gets them and
+// TestLongArgumentsTakeLittleMemory holds that arguments near the limit take up to four times their size, with the tool that gets them and
 // the next request, which contains them.
 func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
@@ -68,7 +68,7 @@ func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	usual := peak(t, 0, "text", fakellm.Text("hi"))
 	const line = `The quick brown fox jumps over the lazy dog.\n`
 	long := strings.Repeat(line, 15<<20/len(line))
-	limit := memoryLimit() / 4 * 6
+	limit := memoryLimit() / 16 * 15
 	for tool, args := range map[string]string{
 		"unknown": `{"x":"` + long + `"}`,
 		"write":   `{"filePath":"long.txt","content":"` + long + `"}`,

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/tenonhq/tenon/internal/fakellm"
 	"github.com/tenonhq/tenon/internal/ptytest"
 )
@@ -244,24 +246,28 @@ func TestTerminalRenders(t *testing.T) {
 	command := fakellm.Call("bash", `{"command": "seq 1 12; exit 3", "description": "count"}`)
 	s := fakellm.New(t, command, fakellm.Text(strings.SplitAfter(answer, " ")...), fakellm.Text(answer), command, fakellm.Text(answer))
 	p := newProcess(t, s.URL())
-	x := p.onTerminal(t, "run", "--auto", "--title", "x", "plan")
-	x.expect("! bash seq 1 12; exit 3 · exit 3")
-	x.expect("    1\r\n    2\r\n    3\r\n    4\r\n    … 4 lines\r\n    9\r\n")
-	x.expect("The plan\r\n\r\nIt is bold and code, and long enough to be wrapped at the end of the line of this terminal, which\r\nhas 100 columns.\r\n")
-	x.expect("• one\r\n")
-	x.expect("• two\r\n")
-	x.expect("  func main() {}\r\n")
-	x.expect("continue with: tenon run -c")
-	if code := x.code(); code != 0 {
+	screen := p.onEmulator(t, 100, 40, "run", "--auto", "--title", "x", "plan")
+	if code := screen.code(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	x.mu.Lock()
-	if colored := x.text.String(); !strings.Contains(colored, "\x1b[33m!") || !strings.Contains(colored, "\x1b[34mfunc\x1b[0m") {
-		t.Errorf("colors are missing: %q", colored)
+	shown := screen.screen()
+	for _, want := range []string{
+		"! bash seq 1 12; exit 3 · exit 3",
+		"    1\n    2\n    3\n    4\n    … 4 lines\n    9\n    10\n    11\n    12\n",
+		"The plan\n\nIt is bold and code, and long enough to be wrapped at the end of the line of this terminal, which\nhas 100 columns.\n\n• one\n• two\n\n  func main() {}\n",
+		"continue with: tenon run -c",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not on the screen:\n%s", want, shown)
+		}
 	}
-	x.mu.Unlock()
+	for text, color := range map[string]ansi.BasicColor{"! bash": ansi.Yellow, "func main": ansi.Blue} {
+		if have := screen.color(text); have != color {
+			t.Errorf("%q has the color %v, want %v", text, have, color)
+		}
+	}
 
-	x = p.onTerminal(t, "run", "--auto", "--raw", "--title", "x", "plan")
+	x := p.onTerminal(t, "run", "--auto", "--raw", "--title", "x", "plan")
 	x.expect(strings.ReplaceAll(answer, "\n", "\r\n"))
 	if code := x.code(); code != 0 {
 		t.Errorf("exit code %d", code)

@@ -120,7 +120,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("origin = %q, want default", o)
 	}
 	if o := l.Origin("provider.x"); o != "" {
-		t.Errorf("origin of what nobody set = %q", o)
+		t.Errorf("origin of an unset value = %q", o)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestMerge(t *testing.T) {
 			func(c *sdk.Config) any { return c.Plugins },
 			`[{"path":"one","options":{"b":2}},{"path":"two"},{"path":"three"}]`,
 		},
-		"dots in names are no paths": {
+		"dots in names do not separate": {
 			`{"provider": {"p": {"models": {"gpt-4.1": {"name": "A"}}}}}`, `{"provider": {"p": {"models": {"gpt-4.1": {"id": "B"}, "gpt-4": {"id": "C"}}}}}`,
 			func(c *sdk.Config) any { return c.Provider["p"].Models },
 			`{"gpt-4":{"id":"C"},"gpt-4.1":{"id":"B","name":"A"}}`,

@@ -202,7 +202,7 @@ func TestFileInPlaceOfTheDirectoryIsNoError(t *testing.T) {
 	newPlace(t, map[string]string{"project/.tenon": "not a directory"}).load()
 }
 
-// A name that is most likely a slip is told; one that may be a tool of a plugin or MCP server, or stands for several, is not.
+// A name that is most likely a typo is reported; a name that may be a tool of a plugin or MCP server, or a pattern, is not.
 func TestMisspeltPermissions(t *testing.T) {
 	t.Parallel()
 	l, err := inline(t, `{"permission": {

@@ -61,14 +61,20 @@ func options(base sdk.Object, c sdk.ProviderOptions) sdk.Object {
 }
 
 // configureModels applies the rules and the configuration to the models of a provider.
-func (m *Models) configureModels(info *sdk.ProviderInfo, models map[string]sdk.Model) map[string]sdk.Model {
-	c := m.config.Provider[info.ID]
+func (m *Models) configureModels(p *provider, models map[string]sdk.Model) map[string]sdk.Model {
+	info, c := &p.info, m.config.Provider[p.info.ID]
 	out := map[string]sdk.Model{}
 	for id, model := range models {
 		if !listed(&c, id) {
 			continue
 		}
 		model = complete(model, info.ID, id)
+		if p.addressed {
+			model.BaseURL = "" // the user's address is for all models
+		}
+		if c.NPM != "" || c.Protocol != "" {
+			model.NPM, model.Protocol = "", ""
+		}
 		if mc, ok := c.Models[id]; ok {
 			model = configureModel(m.ruled(info, configureServer(model, mc)), mc)
 		} else {
