@@ -75,7 +75,7 @@ func libraries() map[string][]string {
 		"github.com/charmbracelet/colorprofile":             {"cmd/tenon/internal/terminal"},
 		"github.com/yuin/goldmark":                          {"internal/markdown"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
-		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
+		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process", "internal/ptytest"},
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
 		"github.com/jedisct1/go-minisign":                   {"plugins/signature"},

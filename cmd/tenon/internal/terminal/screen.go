@@ -25,7 +25,7 @@ type Screen struct {
 	Answers bool
 
 	Out   io.Writer
-	style func() markdown.Style // of text on the screen
+	style func() markdown.Style // of text on the screen; nil: by Color
 	fd    int
 	Width func() int
 

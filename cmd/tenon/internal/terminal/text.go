@@ -34,8 +34,11 @@ func (c *Screen) Paint(s style, text string) string {
 // copied whole.
 func (c *Screen) Style() markdown.Style {
 	var style markdown.Style
-	if c.style != nil {
+	switch {
+	case c.style != nil:
 		style = c.style()
+	case c.Color:
+		style = markdown.Basic()
 	}
 	style.Overflow = true
 	return style
