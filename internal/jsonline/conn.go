@@ -32,16 +32,16 @@ type Conn struct {
 	waiting map[uint64]func(*Message)
 }
 
-// New returns a connection over stream, which it closes when Serve ends.
+// New returns a connection over stream, which Close closes.
 func New(stream io.ReadWriteCloser) *Conn {
 	return &Conn{stream: stream, now: writerNow(stream), done: make(chan struct{}), waiting: map[uint64]func(*Message){}}
 }
 
 // Serve reads until the connection ends: responses go to their calls, requests and notifications to handle, in order. handle should return
-// soon, because the next message waits for it. The end of the input between two messages is io.EOF.
+// soon, because the next message waits for it. The end of the input between two messages is io.EOF. The stream stays open, so that the caller
+// can note the reason before the other end sees that it closes.
 func (c *Conn) Serve(handle func(*Message)) error {
 	defer close(c.done)
-	defer c.Close()
 	lines := &reader{buffer: bufio.NewReaderSize(c.stream, bufferBytes)}
 	for {
 		line, err := lines.next()

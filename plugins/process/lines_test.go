@@ -40,10 +40,11 @@ func badLines(kind string) {
 			fmt.Fprintln(os.Stderr, "out of paper")
 			os.Exit(4)
 		case "linedeaf":
-			if lines++; lines > 2 { // the start, and a hook
+			lines++
+			_, _ = fmt.Fprintf(wire, `{"jsonrpc":"2.0","id":%d,"result":null}`+"\n", lines)
+			if lines == 2 { // the start, and a hook
 				wait()
 			}
-			_, _ = fmt.Fprintf(wire, `{"jsonrpc":"2.0","id":%d,"result":null}`+"\n", lines)
 		case "lineempty":
 			_, _ = wire.WriteString(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}` + "\n")
 		case "linestranger":
