@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -81,6 +82,15 @@ func (i *Item) Required() bool { return i.required }
 
 // Options returns the user's options for the plugin; empty without any.
 func (i *Item) Options() json.RawMessage { return i.options }
+
+// LeftOut returns the parts that are not used, with the reasons: parts without an equivalent, damaged ones, and those that are not in the
+// sealed copy.
+func (i *Item) LeftOut() []string {
+	if i.sealed == nil {
+		return i.Warnings
+	}
+	return slices.Concat(i.Warnings, i.sealed.LeftOut())
+}
 
 // Root returns the directory of the sealed copy; before approval it is the plugin's own place.
 func (i *Item) Root() string {

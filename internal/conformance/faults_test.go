@@ -106,6 +106,10 @@ func TestFaults(t *testing.T) {
 		conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultLoop, conformance.FaultRecursion,
 		conformance.FaultMemory, conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
 	}
+	// What a library for authors has a part in. The rest happens to the process, whatever its language: lines and node have it.
+	library := []conformance.Fault{
+		conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultRecursion, conformance.FaultExit,
+	}
 	faults := map[string]struct {
 		carrier plugintest.Carrier
 		faults  []conformance.Fault
@@ -119,8 +123,8 @@ func TestFaults(t *testing.T) {
 		"process": {processCarrier(), all},
 		"lines":   {linesCarrier(), all},
 		"node":    {nodeCarrier(), all},
-		"python":  {pythonCarrier(), all},
-		"rust":    {rustCarrier(), all},
+		"python":  {pythonCarrier(), library},
+		"rust":    {rustCarrier(), library},
 		"mcp":     {mcpCarrierThatWaits(0), all},
 	}
 	for carrier, list := range faults {

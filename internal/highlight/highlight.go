@@ -42,12 +42,13 @@ func Named(name string) *Language {
 }
 
 // Line splits a line, without its line break, that begins in the state. The texts of the tokens together are the line. Neighbours
-// have different kinds. A nil Language returns the line as text, and so does any for a line that is longer than code is.
+// have different kinds. A nil Language returns the line as text, and so does any for a line that is longer than code is, which also closes
+// what is open: its end may be in that line.
 func (l *Language) Line(line string, state State) ([]Token, State) {
 	s := scanner{language: l, line: line, state: state}
 	if l == nil || len(line) > maxLine {
 		s.add(Text, len(line))
-		return s.tokens, s.state
+		return s.tokens, State{}
 	}
 	for s.pos < len(line) {
 		s.next()
@@ -62,6 +63,7 @@ type scanner struct {
 	pos      int
 	state    State
 	tokens   []Token
+	unclosed string // marks of strings that do not end on the line: they are searched once
 }
 
 // add appends the next n bytes as a token.
@@ -145,8 +147,13 @@ func (s *scanner) quoted(rest string) bool {
 		if !ok {
 			continue
 		}
+		if strings.Contains(s.unclosed, mark) {
+			s.add(Text, len(mark))
+			return true
+		}
 		n, closed := endOf(body, mark, true)
 		if !closed && mark != `"` {
+			s.unclosed += mark
 			s.add(Text, len(mark))
 			return true
 		}

@@ -35,6 +35,8 @@ func TestLine(t *testing.T) {
 		"sql":           {"sql", "select x from t -- all", "k‹select› x k‹from› t c‹-- all›"},
 		"preprocessor":  {"c", "#include <a.h>\n#x !true", "k‹#include› <a.h>\n#x !k‹true›"},
 		"json":          {"json", `{"a": [1.5e3, true]}`, `{s‹"a"›: [n‹1.5e3›, k‹true›]}`},
+		"long line":     {"go", "/* a\n" + strings.Repeat("x", 5000) + "\nif", "c‹/* a›\n" + strings.Repeat("x", 5000) + "\nk‹if›"},
+		"apostrophes":   {"js", `it's \'a\'`, `it's \'a\'`},
 		"open string":   {"go", `x := "abc`, `x := s‹"abc›`},
 		"apostrophe":    {"js", `// don't` + "\nit's", `c‹// don't›` + "\nit's"},
 		"unknown":       {"klingon", "if x // y", "if x // y"},

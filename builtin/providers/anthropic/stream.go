@@ -65,7 +65,7 @@ type openBlock struct {
 	kind      string // of its deltas; empty: they are ignored
 	call      *wire.Call
 	input     json.RawMessage // complete arguments in its start; deltas replace them
-	signature string
+	signature []byte
 	citations []any
 }
 
@@ -160,7 +160,7 @@ func (d *decoder) begin(index int, b *contentBlock) (err error) {
 		open.kind = sdk.StreamText
 		return d.BlockWords(open.number, sdk.StreamText, b.Text, nil)
 	case "thinking":
-		open.kind, open.signature = sdk.StreamReasoning, b.Signature
+		open.kind, open.signature = sdk.StreamReasoning, []byte(b.Signature)
 		return d.BlockWords(open.number, sdk.StreamReasoning, b.Thinking, nil)
 	case "redacted_thinking":
 		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaRedacted: b.Data})
@@ -188,7 +188,7 @@ func (d *decoder) delta(index int, delta *delta) error {
 	case open.kind == sdk.StreamReasoning && delta.Thinking != "":
 		return d.BlockWords(open.number, sdk.StreamReasoning, delta.Thinking, nil)
 	case open.kind == sdk.StreamReasoning && delta.Signature != "":
-		if open.signature += delta.Signature; len(open.signature) > sdk.MaxModelAnswerBytes {
+		if open.signature = append(open.signature, delta.Signature...); len(open.signature) > sdk.MaxModelAnswerBytes {
 			return fmt.Errorf("%w: a signature of more than %d MiB", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
 		}
 	case open.kind == sdk.StreamToolCall && delta.Partial != "":
@@ -217,8 +217,8 @@ func (d *decoder) end(index int) error {
 	}
 	delete(d.open, index)
 	switch {
-	case open.signature != "":
-		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaSignature: open.signature})
+	case len(open.signature) > 0:
+		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaSignature: string(open.signature)})
 	case open.citations != nil:
 		return d.BlockWords(open.number, sdk.StreamText, "", sdk.Object{metaCitations: open.citations})
 	case open.call != nil && !open.call.Args && len(open.input) > len("{}"):

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenonhq/tenon/builtin"
@@ -16,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
@@ -27,6 +29,8 @@ type Workspace struct {
 	Project sdk.Project // its ID is set by ProjectID
 	id      *projectID  // nil outside of a repository
 	Loaded  *config.Loaded
+
+	stored atomic.Pointer[map[string]*credentials.Credential] // of storedKeys; nil: not read yet
 }
 
 // Place finds directories and project without reading the configuration.
