@@ -99,7 +99,6 @@ func TestProblemsOfAllSourcesComeTogether(t *testing.T) {
 		nearestFile: `{"share": "auto", "username": 3}`,
 	})
 	p.opts.Environ = []string{"TENON_MODEL=gpt", "TENON_CONFIG=/none/at/all.json", `TENON_PERMISSION={"bash": 1}`, `TENON_CONFIG_CONTENT={"y": 1}`}
-	p.opts.Overrides = []config.Override{{Key: "compaction.auto", Value: 3, From: "flag --auto"}, {Key: "model", Value: func() {}, From: "flag -m"}}
 	_, err := config.Load(t.Context(), p.opts)
 	var list *config.Error
 	if !errors.As(err, &list) {
@@ -110,9 +109,9 @@ func TestProblemsOfAllSourcesComeTogether(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s:%d %s", filepath.Base(problem.File), problem.Line, problem.Key))
 	}
 	want := []string{
-		"tenon.json:1 ", "all.json:0 ", "flag -m:0 model", // what cannot be parsed
+		"tenon.json:1 ", "all.json:0 ", // what cannot be parsed
 		"tenon.json:1 model", "tenon.json:1 x", "tenon.json:1 username",
-		"TENON_CONFIG_CONTENT:1 y", "TENON_MODEL:0 model", "TENON_PERMISSION:1 permission.bash", "flag --auto:0 compaction.auto",
+		"TENON_CONFIG_CONTENT:1 y", "TENON_MODEL:0 model", "TENON_PERMISSION:1 permission.bash",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
