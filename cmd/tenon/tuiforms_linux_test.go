@@ -134,7 +134,12 @@ func TestTUIVisit(t *testing.T) {
 // Tab completes the argument of an MCP server's prompt: it lists the suggestions, and inserts a chosen one.
 func TestTUIPromptArguments(t *testing.T) {
 	t.Parallel()
-	x, s := onShop(t, 80, 24, "", fakellm.Text("Deployed."))
+	x, s := onShop(t, 80, 24, "", fakellm.Call("shop_order", `{}`), fakellm.Text("Started."), fakellm.Text("Deployed."))
+	x.enter("go\r") // the server's prompts are known once it runs
+	x.shows("› Size *")
+	x.enter("\x1b")
+	x.shows("Started.")
+	x.idle()
 	x.enter("/shop:dep")
 	x.shows("shop:deploy")
 	x.enter("\t")
