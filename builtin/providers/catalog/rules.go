@@ -133,6 +133,8 @@ func (r *rule) options() sdk.Object {
 		}
 	}
 	switch {
+	case r.npm == "@ai-sdk/gateway": // see https://vercel.com/docs/ai-gateway/models-and-providers/automatic-caching
+		out["providerOptions"] = sdk.Object{"gateway": sdk.Object{"caching": "auto"}}
 	case r.google() && r.model.Reasoning:
 		config := sdk.Object{"includeThoughts": true}
 		if r.geminiVersion() >= 300 {
@@ -256,6 +258,8 @@ func (r *rule) effort(effort string) sdk.Object {
 func (r *rule) efforts() []string {
 	words := func(s string) []string { return strings.Fields(s) }
 	switch {
+	case r.has("glm-5.2", "glm-5p2"):
+		return words("high max")
 	case r.has("deepseek-chat", "deepseek-reasoner", "deepseek-r1", "deepseek-v3", "minimax", "glm", "kimi", "qwen", "big-pickle"):
 		return nil
 	case r.anthropic() || r.npm == bedrock && r.has("claude"):

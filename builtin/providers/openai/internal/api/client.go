@@ -95,7 +95,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 			headers[header] = value
 		}
 	}
-	maps.Copy(headers, introduction(info.NPM))
+	maps.Copy(headers, introduction(&info))
 	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
 	if info.NPM == Copilot {
 		headers["X-GitHub-Api-Version"] = wire.CopilotVersion
@@ -122,11 +122,12 @@ func (c *Client) Ask(ctx context.Context, path string, req *sdk.ModelRequest, en
 }
 
 // introduction returns the headers by which gateways list the programs that use them.
-func introduction(npm string) map[string]string {
-	switch npm {
-	case OpenRouter, "@ai-sdk/gateway", "@ai-sdk/vercel":
+func introduction(info *sdk.ProviderInfo) map[string]string {
+	listed := slices.Contains([]string{OpenRouter, "@ai-sdk/gateway", "@ai-sdk/vercel"}, info.NPM)
+	switch {
+	case listed || slices.Contains([]string{"kilo", "llmgateway", "nvidia", "zenmux"}, info.ID):
 		return map[string]string{"HTTP-Referer": "https://github.com/tenonhq/tenon", "X-Title": "tenon"}
-	case "@ai-sdk/cerebras":
+	case info.NPM == "@ai-sdk/cerebras":
 		return map[string]string{"X-Cerebras-3rd-Party-Integration": "tenon"}
 	}
 	return nil
