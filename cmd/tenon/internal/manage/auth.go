@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -106,7 +107,8 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 // chooseProvider returns the provider of the arguments, or the one that the user picks from those with a sign-in and the best known ones.
 func chooseProvider(m *cli.Machine, args []string) (string, error) {
 	if len(args) > 0 {
-		return strings.TrimRight(args[0], "/"), nil
+		id := strings.TrimRight(args[0], "/")
+		return id, knownProvider(m, id)
 	}
 	var choices []cli.Choice
 	var names []string
@@ -119,7 +121,7 @@ func chooseProvider(m *cli.Machine, args []string) (string, error) {
 		add(one.Provider, "sign-in or key")
 	}
 	for _, p := range m.ProviderInfos() {
-		if p.Default != "" {
+		if p.Default != "" && len(p.Env) > 0 {
 			add(p.ID, p.Name)
 		}
 	}
@@ -132,6 +134,22 @@ func chooseProvider(m *cli.Machine, args []string) (string, error) {
 		err = cli.UsageError("run tenon auth login again", "no provider chosen")
 	}
 	return id, err
+}
+
+// knownProvider returns an error for a provider that nothing describes: credentials of a misspelled one would never be used.
+func knownProvider(m *cli.Machine, id string) error {
+	var ids []string
+	for _, p := range m.ProviderInfos() {
+		ids = append(ids, p.ID)
+	}
+	if slices.Contains(ids, id) || len(m.AuthMethods(id)) > 0 {
+		return nil
+	}
+	fix := "tenon models --all lists all providers; provider." + id + " in tenon.json adds one"
+	if near := nearest.Name(id, ids); near != "" {
+		fix = "did you mean " + near + "? " + fix
+	}
+	return cli.UsageError(fix, "unknown provider %q", id)
 }
 
 // chooseMethod returns the sign-in method, or nil for a key.
