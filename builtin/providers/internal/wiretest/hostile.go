@@ -77,6 +77,7 @@ func (f Format) drip(t *testing.T) {
 		"from the start": {f.Half, f.Drip},
 		"behind a text":  {f.Start + f.Text("a") + f.Half, f.Drip},
 		"a document":     {"{", " "},
+		"white space":    {" ", " "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
