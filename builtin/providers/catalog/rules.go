@@ -24,6 +24,7 @@ const maxBudget = 31_999
 
 // CompleteModel sets the variants, options and sampling parameters of the model's family, as opencode's provider/transform.ts does.
 func (*Plugin) CompleteModel(provider *sdk.ProviderInfo, m *sdk.Model) {
+	setAddress(provider, m)
 	r := &rule{provider: provider.ID, npm: provider.NPM, name: strings.ToLower(cmp.Or(m.APIID, m.ID)), model: m}
 	if r.npm == copilot {
 		r.setCopilot(provider)
