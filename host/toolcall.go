@@ -107,7 +107,7 @@ func (t *turn) hookFailed(err error) error {
 	return err
 }
 
-// find reads the arguments and looks the tool up. Hooks are not called for a call that fails here. What the model wrote is kept
+// find reads the arguments and looks the tool up. Hooks are not called for a call that fails here. The model's text is kept
 // as far as it is JSON: the model must see the call that it made.
 func (t *turn) find(c *call) error {
 	c.host = &callHost{t: t, c: c}
@@ -122,7 +122,7 @@ func (t *turn) find(c *call) error {
 	}
 	c.tool = t.tools.Find(c.part.Tool)
 	if c.tool == nil {
-		return fmt.Errorf("there is no tool %q; the tools are: %s", c.part.Tool, t.tools.Names())
+		return fmt.Errorf("tool %q not found; the tools are: %s", c.part.Tool, t.tools.Names())
 	}
 	t.c.Locked(func() { c.part.Tool = c.tool.Def.ID })
 	if err != nil {
@@ -223,7 +223,7 @@ func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
 	return tools.Failed(t.refusedByUser(err))
 }
 
-// execute runs the call. Before it starts, that it starts is durable: after a crash nobody has to guess
+// execute runs the call. Its start record is durable before it starts: after a crash no one has to guess
 // whether it may have run.
 func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 	t.c.Locked(func() {

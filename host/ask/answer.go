@@ -79,7 +79,7 @@ func (t text) prefix(most int) string {
 // copies in memory.
 const minStreamed = 1 << 20
 
-// take stores one event. What does not belong where it comes is an error of the provider.
+// take stores one event. An event out of place is an error of the provider.
 func (a *Answer) take(e sdk.StreamEvent) error {
 	if a.finished {
 		return a.garbled("event %q after the last one", e.Type)

@@ -62,17 +62,27 @@ func under(options, defaults sdk.Object) sdk.Object {
 	return out
 }
 
-// setCopilot sets the wire format: Copilot serves each family in its own.
+// setCopilot sets the wire format, for a server without a list of models: Copilot serves each family in its own. The rules of a format are
+// those of its usual package.
 func (r *rule) setCopilot(provider *sdk.ProviderInfo) {
 	m := r.model
 	switch {
 	case m.Protocol != "" || npm.Protocol(r.npm) != provider.Protocol:
 	case r.has("claude"):
-		m.Protocol, m.BaseURL = "anthropic-messages", strings.TrimSuffix(provider.BaseURL, "/")+"/v1"
+		m.Protocol = messages
 	case r.gptVersion() >= 500 && !r.has("gpt-5-mini"):
-		m.Protocol = "openai-responses"
+		m.Protocol = responses
+	}
+	if m.Protocol == messages {
+		r.npm = "@ai-sdk/anthropic"
 	}
 }
+
+// Wire formats of Copilot's models beside its usual one.
+const (
+	messages  = "anthropic-messages"
+	responses = "openai-responses"
+)
 
 var (
 	gpt    = lazyregexp.New(`gpt-(\d)(?:\.(\d+))?`)
@@ -219,7 +229,7 @@ func (r *rule) budget(tokens int64) sdk.Object {
 // effort returns the options for an effort.
 func (r *rule) effort(effort string) sdk.Object {
 	switch {
-	case r.openAI():
+	case r.openAI() || r.npm == copilot && r.model.Protocol == responses:
 		return sdk.Object{"reasoningEffort": effort, "reasoningSummary": "auto"}
 	case r.anthropic():
 		thinking := sdk.Object{"type": "adaptive"}

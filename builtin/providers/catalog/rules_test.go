@@ -126,7 +126,7 @@ func TestFamilies(t *testing.T) {
 func TestCopilotFormats(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"claude-sonnet-4.5": "anthropic-messages https://api.githubcopilot.com/v1", "gpt-5.2": "openai-responses ", "gpt-5-mini": " ", "gpt-4.1": " ",
+		"claude-sonnet-4.5": "anthropic-messages ", "gpt-5.2": "openai-responses ", "gpt-5-mini": " ", "gpt-4.1": " ",
 	} {
 		m := sdk.Model{ID: name}
 		catalog.New().CompleteModel(&sdk.ProviderInfo{ID: "github-copilot", NPM: "@ai-sdk/github-copilot", Protocol: "openai-chat", BaseURL: "https://api.githubcopilot.com"}, &m)

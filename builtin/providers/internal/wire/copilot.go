@@ -8,6 +8,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// Copilot is the npm package of GitHub Copilot, which is served in three formats.
+const Copilot = "@ai-sdk/github-copilot"
+
 // CopilotVersion is the version of GitHub's API, see opencode's packages/opencode/src/plugin/github-copilot.
 const CopilotVersion = "2026-06-01"
 
@@ -30,10 +33,14 @@ func CopilotHeaders(req *sdk.ModelRequest) map[string]string {
 	return h
 }
 
-// Domain returns the host of an address with or without a scheme.
-func Domain(address string) string {
-	if u, err := url.Parse(address); err == nil && u.Host != "" {
-		return u.Host
+// SetCopilot sets the address of GitHub Enterprise, if the options name its domain or address.
+func SetCopilot(info *sdk.ProviderInfo, r *Options) {
+	domain := ""
+	Read(r, "enterpriseUrl", String(), &domain)
+	if u, err := url.Parse(domain); err == nil && u.Host != "" {
+		domain = u.Host
 	}
-	return strings.TrimSuffix(address, "/")
+	if domain != "" {
+		info.BaseURL = "https://copilot-api." + strings.TrimSuffix(domain, "/")
+	}
 }

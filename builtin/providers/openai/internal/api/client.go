@@ -56,7 +56,7 @@ func cacheKeys() []string {
 // The npm packages with their own rules in both formats.
 const (
 	Mistral    = "@ai-sdk/mistral"
-	Copilot    = "@ai-sdk/github-copilot"
+	Copilot    = wire.Copilot
 	OpenRouter = "@openrouter/ai-sdk-provider"
 	Azure      = "@ai-sdk/azure"
 )
@@ -99,10 +99,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
 	if info.NPM == Copilot {
 		headers["X-GitHub-Api-Version"] = wire.CopilotVersion
-		enterprise := ""
-		if wire.Read(r, "enterpriseUrl", wire.String(), &enterprise); enterprise != "" {
-			info.BaseURL = "https://copilot-api." + wire.Domain(enterprise)
-		}
+		wire.SetCopilot(&info, r)
 	}
 	if s.azure.used {
 		setup.Authorize = s.azure.authorize(info.Key)
