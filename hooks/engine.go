@@ -113,7 +113,7 @@ func New(o Options) (*Engine, error) {
 		guard:      o.Guard,
 	}
 	e.life, e.end = context.WithCancel(context.Background())
-	e.pool.jobs, e.pool.done = make(chan func()), e.life.Done()
+	e.pool.jobs, e.pool.done = make(chan job), e.life.Done()
 	if e.notice == nil {
 		e.notice = func(sdk.PluginNotice) {}
 	}
