@@ -359,7 +359,7 @@ func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 }
 
-// A session that ended is begun anew, and the call that noticed is made, once.
+// A session that ended is reopened, and the call that noticed is repeated, once.
 func TestSessionThatEnded(t *testing.T) {
 	t.Parallel()
 	s := &sessions{}

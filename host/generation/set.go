@@ -75,6 +75,7 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 	g.Models = model.New(model.Options{
 		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Catalogs: catalogs, Refresh: refreshAll(refreshers), Rules: rules, Protocols: g.protocols, Engine: g.Engine,
 		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn, AuthMethods: g.auth,
+		CacheDir: r.o.Project.CacheDir,
 	})
 	return g, nil
 }

@@ -104,7 +104,7 @@ func wasmCarrier() plugintest.Carrier {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := p.(wasm.Precompiler).Precompile(t.Context()); err != nil {
+			if err := p.(remote.Precompiler).Precompile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			return p
