@@ -66,7 +66,7 @@ func TestGateLaws(t *testing.T) {
 			t.Errorf("result = %+v, want %+v", got, want)
 		}
 	})
-	t.Run("nobody is nothing", func(t *testing.T) {
+	t.Run("no hooks, no answer", func(t *testing.T) {
 		t.Parallel()
 		if got := ask(t); got != (hooks.GateResult{}) {
 			t.Errorf("result = %+v, want zero", got)
@@ -171,7 +171,7 @@ func TestFailedGate(t *testing.T) {
 	}
 }
 
-// TestGateSeesWhatWillRun holds that a gate can change the request for nobody else.
+// TestGateSeesWhatWillRun checks that a gate cannot change the request of other gates.
 func TestGateSeesWhatWillRun(t *testing.T) {
 	t.Parallel()
 	var seen []string

@@ -26,7 +26,7 @@ const maxVisits = 64
 // view is a running turn as it stood when it was last shown: plugins ask for things at any time and from any goroutine, and the
 // turn itself belongs to its runner's.
 type view struct {
-	turn *turn           // a copy that nobody changes
+	turn *turn           // a copy that does not change
 	ctx  context.Context // of the one turn the view is of
 }
 

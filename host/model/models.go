@@ -352,7 +352,11 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	protocol, ok := m.o.Protocols[info.Protocol]
 	if !ok {
 		names := slices.Sorted(maps.Keys(m.o.Protocols))
-		return nil, fmt.Errorf("%w: provider %q: protocol %q is unknown; set provider.%s.protocol to one of %s", ErrModel, id, info.Protocol, id, strings.Join(names, ", "))
+		problem := fmt.Sprintf("protocol %q is unknown", info.Protocol)
+		if info.Protocol == "" {
+			problem = "protocol is missing"
+		}
+		return nil, fmt.Errorf("%w: provider %q: %s; set provider.%s.protocol to one of %s", ErrModel, id, problem, id, strings.Join(names, ", "))
 	}
 	info.KeyOnly = info.KeyOnly || m.foreign[id] != ""
 	c, err := protocol.Open(info)

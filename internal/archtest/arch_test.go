@@ -1,7 +1,6 @@
 package archtest_test
 
 import (
-	"flag"
 	"os"
 	"regexp"
 	"slices"
@@ -36,33 +35,6 @@ func rules() map[string]func(*archtest.Module) []archtest.Violation {
 		"leakchecks":   archtest.LeakChecks,
 		"docs":         archtest.Docs,
 		"wording":      archtest.Wording,
-	}
-}
-
-var update = flag.Bool("update", false, "write wording.txt")
-
-// TestWordingDebt holds that the list of awkward words names each file once, in order.
-func TestWordingDebt(t *testing.T) {
-	if *update {
-		m, err := archtest.Load(os.DirFS(root))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile("wording.txt", []byte(archtest.Debts(m)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	list, err := os.ReadFile("wording.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for line := range strings.Lines(string(list)) {
-		name, _, _ := strings.Cut(line, " ")
-		names = append(names, name)
-	}
-	if sorted := slices.Compact(slices.Sorted(slices.Values(names))); !slices.Equal(names, sorted) {
-		t.Errorf("wording.txt is not sorted, or names a file twice")
 	}
 }
 

@@ -175,7 +175,7 @@ func (d *decoder) delta(p *payload) error {
 		return nil
 	}
 	b.signature = append(b.signature, r.Signature...)
-	b.redacted = append(b.redacted, r.Redacted+r.Data...)
+	b.redacted = append(append(b.redacted, r.Redacted...), r.Data...)
 	if err := d.Keep(len(r.Signature) + len(r.Redacted) + len(r.Data)); err != nil {
 		return err
 	}

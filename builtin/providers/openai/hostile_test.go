@@ -131,7 +131,7 @@ func TestHeaderFlood(t *testing.T) {
 	}
 }
 
-// TestDecodingTakesBoundedMemory lets a server send 16 MiB in events of the largest size. What is decoded stays below four times of
+// TestDecodingTakesBoundedMemory lets a server send 16 MiB in events of the largest size. The decoded data stays below four times of
 // that at any time; the events themselves are thrown away.
 func TestDecodingTakesBoundedMemory(t *testing.T) {
 	text := strings.Repeat("x", maxText)

@@ -126,6 +126,8 @@ func allowed(rules []rule, text string) ([]rule, string) {
 		return r.Permission == "edit" || r.Permission == "read" || r.Permission == sdk.PermissionExternalDirectory
 	})
 	switch {
+	case strings.HasPrefix(tool, "mcp__") && strings.Contains(rules[0].Permission, "*"):
+		return nil, "a rule for " + rules[0].Permission + " may also match tools of another server; allow the tools by name"
 	case !ofFiles:
 		return rules, ""
 	case tool == "Read" && rules[0].Permission == sdk.PermissionExternalDirectory:

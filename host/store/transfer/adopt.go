@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// What of a tool's output stays in the conversation; the figures of new outputs.
+// Limits of a tool's output in the conversation; the figures of new outputs.
 const (
 	previewLines = 2000
 	previewBytes = 50 * 1024
@@ -23,7 +23,7 @@ type Place struct{ ProjectID, Directory string }
 
 // Adopt makes the file one of this place: what cannot be carried over is taken out. It returns what that was, for the user.
 //
-// What a session was allowed to do, and which files it could bring back, is among that: it must not come from outside.
+// That includes a session's approvals and the files it could restore: they must not come from outside.
 func (f *File) Adopt(p Place) []string {
 	a := adoption{counts: map[string]int{}, from: f.Info.Directory, to: p.Directory}
 	if f.Info.ParentID != "" {
@@ -247,7 +247,7 @@ func (f *File) renew(ids *sdk.IDs, fresh map[string]string) {
 	}
 }
 
-// Same reports whether two files hold the same conversation. What else is known of the session does not count: its title
+// Same reports whether two files hold the same conversation. Other data of the session does not count: its title
 // may have been changed since.
 func Same(a, b *File) (bool, error) {
 	x, err := json.Marshal(a.Messages)

@@ -78,7 +78,7 @@ func fresh(id, prefix string, seen map[string]bool) error {
 	return nil
 }
 
-// plain reports whether a text can stand in file names, on terminals and in other texts.
+// plain reports whether a text can be used in file names, on terminals and in other texts.
 func plain(s string) bool {
 	for _, r := range s {
 		if r != '_' && r != '-' && !letter(r) && (r < '0' || r > '9') {

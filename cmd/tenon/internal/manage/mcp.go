@@ -138,7 +138,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 		return nil
 	}
 	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
-		a.Screen.Line(fmt.Sprintf("%s and waiting up to %s for its answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
+		a.Screen.Line(fmt.Sprintf("%s; waiting up to %s for its answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
 		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err

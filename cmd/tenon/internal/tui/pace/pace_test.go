@@ -1,4 +1,4 @@
-package tui
+package pace
 
 import (
 	"io"
@@ -8,12 +8,12 @@ import (
 )
 
 // counting leaves after its first message.
-type counting struct{ changed func() }
+type counting struct{ changed func(typed bool) }
 
-func (c counting) Init() tea.Cmd { return func() tea.Msg { return tickMsg{} } }
+func (c counting) Init() tea.Cmd { return func() tea.Msg { return struct{}{} } }
 
 func (c counting) Update(tea.Msg) (tea.Model, tea.Cmd) {
-	c.changed()
+	c.changed(false)
 	return c, tea.Quit
 }
 
@@ -22,13 +22,13 @@ func (c counting) View() tea.View { return tea.NewView("") }
 // TestTUIRests: the ticker of this version of bubbletea is found, so that an idle screen takes no time.
 func TestTUIRests(t *testing.T) {
 	t.Parallel()
-	p := &pace{}
-	p.program = tea.NewProgram(counting{p.changed}, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithoutSignalHandler(), tea.WithContext(t.Context()))
-	if _, err := p.program.Run(); err != nil {
+	p := &Pace{}
+	p.Program = tea.NewProgram(counting{p.Changed}, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithoutSignalHandler(), tea.WithContext(t.Context()))
+	if _, err := p.Program.Run(); err != nil {
 		t.Fatal(err)
 	}
-	p.stop()
-	if p.ticker == nil || p.state == paceRests {
+	p.Stop()
+	if p.ticker == nil || p.state == rests {
 		t.Errorf("ticker %v, state %v", p.ticker, p.state)
 	}
 }

@@ -1,4 +1,5 @@
-package tui
+// Package pace lets a bubbletea program draw when something changes instead of 60 times a second.
+package pace
 
 import (
 	"reflect"
@@ -9,6 +10,8 @@ import (
 )
 
 const (
+	// Frame is the shortest time between two drawings.
+	Frame = 16 * time.Millisecond
 	// soon is the time from the first change after a pause until it is drawn: other changes of the same moment are drawn with it.
 	soon = 2 * time.Millisecond
 	// linger is the time after the last change in which the screen is still drawn every frame.
@@ -18,46 +21,46 @@ const (
 	rest = time.Second
 )
 
-// pace draws soon after a change, then every frame, and once a second while nothing changes. bubbletea looks for changes 60 times a second
+// Pace draws soon after a change, then every frame, and once a second while nothing changes. Keys are drawn soon also between frames. bubbletea looks for changes 60 times a second
 // all day long, which takes about 1% of a core; its ticker is not exported. TestTUIRests fails if a new version has another one.
-type pace struct {
-	program *tea.Program
+type Pace struct {
+	Program *tea.Program
 
 	mu     sync.Mutex
 	ticker *time.Ticker
 	timer  *time.Timer // to the next state
-	state  paceState
+	state  state
 	last   time.Time // of the changes
 }
 
-type paceState int
+type state int
 
 const (
-	paceRests paceState = iota
-	paceSoon
-	paceFrames
+	rests state = iota
+	drawsSoon
+	drawsFrames
 )
 
-// changed says that there is something to draw.
-func (p *pace) changed() {
+// Changed says that there is something to draw. typed says that it answers a key.
+func (p *Pace) Changed(typed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ticker == nil {
-		if v := reflect.ValueOf(p.program).Elem().FieldByName("ticker"); v.IsValid() && v.Type() == reflect.TypeFor[*time.Ticker]() {
+		if v := reflect.ValueOf(p.Program).Elem().FieldByName("ticker"); v.IsValid() && v.Type() == reflect.TypeFor[*time.Ticker]() {
 			p.ticker = (*time.Ticker)(v.UnsafePointer())
 		}
 	}
 	p.last = time.Now()
-	if p.ticker == nil || p.state != paceRests {
+	if p.ticker == nil || p.state == drawsSoon || p.state == drawsFrames && !typed {
 		return
 	}
-	p.state = paceSoon
+	p.state = drawsSoon
 	p.ticker.Reset(soon)
 	p.next(soon + soon/2)
 }
 
 // next calls step later.
-func (p *pace) next(after time.Duration) {
+func (p *Pace) next(after time.Duration) {
 	if p.timer == nil {
 		p.timer = time.AfterFunc(after, p.step)
 		return
@@ -65,25 +68,25 @@ func (p *pace) next(after time.Duration) {
 	p.timer.Reset(after)
 }
 
-func (p *pace) step() {
+func (p *Pace) step() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	since := time.Since(p.last)
 	switch {
-	case p.state == paceSoon:
-		p.state = paceFrames
-		p.ticker.Reset(frame)
+	case p.state == drawsSoon:
+		p.state = drawsFrames
+		p.ticker.Reset(Frame)
 		p.next(linger)
 	case since < linger:
 		p.next(linger - since)
 	default:
-		p.state = paceRests
+		p.state = rests
 		p.ticker.Reset(rest)
 	}
 }
 
-// stop ends the timer.
-func (p *pace) stop() {
+// Stop ends the timer.
+func (p *Pace) Stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timer != nil {

@@ -1,54 +1,63 @@
-package tui
+package dialog
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// questions asks the model's questions, or the fields of an MCP server's form, one after another.
-type questions struct {
+// Questions asks the model's questions, or the fields of an MCP server's form, one after another.
+type Questions struct {
 	request *sdk.QuestionRequest
+	send    func(answers [][]string) tea.Cmd
 	answers [][]string
 	at      int // row: an option, or behind them the text
 	chosen  map[int]bool
 	text    edit.Editor
+	problem string // with the last enter
 }
 
-func newQuestions(r *sdk.QuestionRequest) *questions {
-	return &questions{request: r, chosen: map[int]bool{}}
+// NewQuestions asks the questions of a request. send passes the answers to the host; nil dismisses the questions.
+func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd) *Questions {
+	return &Questions{request: r, send: send, chosen: map[int]bool{}}
 }
 
-func (q *questions) id() string { return q.request.ID }
-func (q *questions) full() bool { return false }
+// ID implements Ask.
+func (q *Questions) ID() string { return q.request.ID }
 
-func (q *questions) question() *sdk.Question { return &q.request.Questions[len(q.answers)] }
+// Full implements Dialog.
+func (q *Questions) Full() bool { return false }
+
+func (q *Questions) question() *sdk.Question { return &q.request.Questions[len(q.answers)] }
 
 // free reports whether the question takes text.
-func (q *questions) free() bool {
+func (q *Questions) free() bool {
 	one := q.question()
 	return one.Custom == nil || *one.Custom || len(one.Options) == 0
 }
 
 // writing reports whether the caret is in the text.
-func (q *questions) writing() bool { return q.free() && q.at == len(q.question().Options) }
+func (q *Questions) writing() bool { return q.free() && q.at == len(q.question().Options) }
 
-func (q *questions) key(m *model, k tea.KeyPressMsg) (bool, tea.Cmd) {
+// Key implements Dialog.
+func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	one, name := q.question(), k.String()
+	q.problem = ""
 	rows := len(one.Options)
 	if q.free() {
 		rows++
 	}
 	switch name {
 	case "esc", "ctrl+c":
-		return true, q.send(m, nil)
+		return true, q.send(nil)
 	case "up", "shift+tab":
 		q.at = (q.at + rows - 1) % rows
 		return false, nil
@@ -56,13 +65,11 @@ func (q *questions) key(m *model, k tea.KeyPressMsg) (bool, tea.Cmd) {
 		q.at = (q.at + 1) % rows
 		return false, nil
 	case "enter":
-		return q.enter(m)
+		return q.enter()
 	}
 	switch {
 	case q.writing():
-		if !q.text.Key(name) {
-			q.text.Insert(k.Text)
-		}
+		q.text.Type(name, k.Text)
 	case (name == "space" || name == " ") && one.Multiple:
 		q.chosen[q.at] = !q.chosen[q.at]
 	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && int(name[0]-'1') < len(one.Options):
@@ -70,13 +77,13 @@ func (q *questions) key(m *model, k tea.KeyPressMsg) (bool, tea.Cmd) {
 			q.chosen[q.at] = !q.chosen[q.at]
 			return false, nil
 		}
-		return q.enter(m)
+		return q.enter()
 	}
 	return false, nil
 }
 
 // enter takes the answer to a question, and the next one is asked.
-func (q *questions) enter(m *model) (bool, tea.Cmd) {
+func (q *Questions) enter() (bool, tea.Cmd) {
 	one := q.question()
 	var answer []string
 	text, _ := q.text.Text()
@@ -103,46 +110,44 @@ func (q *questions) enter(m *model) (bool, tea.Cmd) {
 	}
 	if len(answer) == 0 {
 		if !one.Optional && len(one.Default) == 0 {
-			m.problem("this question needs an answer; esc dismisses it")
+			q.problem = "this question needs an answer; esc dismisses it"
 			return false, nil
 		}
 		answer = []string{}
 	}
 	q.answers = append(q.answers, answer)
 	if len(q.answers) == len(q.request.Questions) {
-		return true, q.send(m, q.answers)
+		return true, q.send(q.answers)
 	}
 	q.at, q.chosen, q.text = 0, map[int]bool{}, edit.Editor{}
 	return false, nil
 }
 
-func (q *questions) send(m *model, answers [][]string) tea.Cmd {
-	return m.do(func(context.Context) (tea.Msg, error) { return nil, m.host.ReplyQuestion(q.request.ID, answers) })
-}
-
-func (q *questions) paste(_ *model, text string) {
+// Paste implements Dialog.
+func (q *Questions) Paste(text string) {
 	if q.writing() {
 		q.text.Insert(text)
 	}
 }
 
-func (q *questions) view(m *model, width, height int) ([]string, *tea.Position) {
-	k, one := m.look.theme, q.question()
+// View implements Dialog.
+func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
+	k, width, one := c.Theme, c.Width, q.question()
 	head := ""
 	if n := len(q.request.Questions); n > 1 {
 		head = fmt.Sprintf("%d of %d · ", len(q.answers)+1, n)
 	}
-	out := []string{m.rule(width)}
-	for _, l := range wrap(head+visible.Prose(one.Question), width-2) {
-		out = append(out, " "+paint("1", l))
+	var out []string
+	for _, l := range draw.Wrap(head+visible.Prose(one.Question), width-2) {
+		out = append(out, " "+draw.Paint("1", l))
 	}
 	if len(one.Default) > 0 {
-		out = append(out, fit(" "+paint(k.faint, "empty means "+oneLine(strings.Join(one.Default, ", "))), width))
+		out = append(out, draw.Fit(" "+draw.Paint(k.Faint, "empty means "+terminal.OneLine(strings.Join(one.Default, ", "))), width))
 	}
-	room := max(1, height-len(out)-2)
+	room := max(1, c.Height-len(out)-2)
 	from := max(0, min(q.at-room/2, len(one.Options)-room))
 	for i := from; i < min(len(one.Options), from+room); i++ {
-		out = append(out, q.option(m, i, width))
+		out = append(out, q.option(c, i))
 	}
 	hint := "enter answer · esc dismiss"
 	if one.Multiple {
@@ -150,14 +155,14 @@ func (q *questions) view(m *model, width, height int) ([]string, *tea.Position) 
 	}
 	var at *tea.Position
 	if q.free() {
-		rows, row, column := q.text.View(max(4, width-8), func(label string) string { return label })
+		rows, row, column := q.text.View(max(4, width-8), plain)
 		for i, r := range rows {
 			mark := "  "
-			if i == 0 && q.writing() && m.calm() {
-				mark = paint(k.accent, "› ")
+			if i == 0 && q.writing() && c.Ready {
+				mark = draw.Paint(k.Accent, "› ")
 			}
 			if q.text.Empty() && len(one.Options) > 0 && !q.writing() {
-				r = paint(k.faint, "your own answer")
+				r = draw.Paint(k.Faint, "your own answer")
 			}
 			out = append(out, "  "+mark+r)
 		}
@@ -165,11 +170,15 @@ func (q *questions) view(m *model, width, height int) ([]string, *tea.Position) 
 			at = &tea.Position{X: 4 + column, Y: len(out) - len(rows) + row}
 		}
 	}
-	return append(out, " "+paint(k.faint, hint)), at
+	look := k.Faint
+	if q.problem != "" {
+		look, hint = k.Fail, q.problem
+	}
+	return append(out, draw.Fit(" "+draw.Paint(look, hint), width)), at
 }
 
-func (q *questions) option(m *model, i, width int) string {
-	k, one := m.look.theme, q.question()
+func (q *Questions) option(c Canvas, i int) string {
+	k, one := c.Theme, q.question()
 	o := one.Options[i]
 	box := fmt.Sprintf("%d. ", i+1)
 	if one.Multiple {
@@ -178,16 +187,16 @@ func (q *questions) option(m *model, i, width int) string {
 			box = "[x] "
 		}
 	}
-	label := box + oneLine(o.Label)
+	label := box + terminal.OneLine(o.Label)
 	mark := "  "
-	if i == q.at && m.calm() {
-		mark, label = paint(k.accent, "› "), paint("1", label)
+	if i == q.at && c.Ready {
+		mark, label = draw.Paint(k.Accent, "› "), draw.Paint("1", label)
 	}
 	if slices.Contains(one.Default, o.Label) {
-		label += paint(k.faint, " (default)")
+		label += draw.Paint(k.Faint, " (default)")
 	}
 	if o.Description != "" {
-		label += "  " + paint(k.faint, oneLine(o.Description))
+		label += "  " + draw.Paint(k.Faint, terminal.OneLine(o.Description))
 	}
-	return fit("  "+mark+label, width)
+	return draw.Fit("  "+mark+label, c.Width)
 }

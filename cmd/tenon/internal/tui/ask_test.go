@@ -9,6 +9,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -33,8 +37,8 @@ func (a *answers) Config() *sdk.Config { return &sdk.Config{} }
 func testModel(t *testing.T, width, height int) (*model, *answers) {
 	t.Helper()
 	h := &answers{}
-	m := newModel(t.Context(), h, options{directory: "/p", past: &pastFile{}})
-	m.threads["ses_1"] = newThread(&sdk.Session{ID: "ses_1"})
+	m := newModel(t.Context(), h, options{directory: "/p", past: &past.File{}})
+	m.threads["ses_1"] = transcript.New(&sdk.Session{ID: "ses_1"}, &m.look)
 	m.root, m.shown = "ses_1", "ses_1"
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	return m, h
@@ -48,7 +52,7 @@ func (m *model) request(r *sdk.PermissionRequest) {
 
 func (m *model) plain() string {
 	lines, _ := m.screen()
-	return stripSGR(strings.Join(lines, "\n"))
+	return draw.StripSGR(strings.Join(lines, "\n"))
 }
 
 func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {
@@ -60,9 +64,8 @@ func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {
 		if screen := m.plain(); !strings.Contains(screen, "https://evil.example/?aaa") || !strings.Contains(screen, "all of it below") {
 			t.Errorf("%v: no beginning of the question:\n%s", size, screen)
 		}
-		m.dialogs = []dialog{m.asks[0].(*permission).fullScreen()}
-		m.plain()
-		if text := stripSGR(strings.Join(m.dialogs[0].(*pager).lines, "")); !strings.Contains(strings.ReplaceAll(text, " ", ""), "/-https://go.dev/doc") {
+		text := fullText(m, m.asks[0].(*dialog.Permission).FullScreen(), false)
+		if !strings.Contains(strings.Join(strings.Fields(text), ""), "/-https://go.dev/doc") {
 			t.Errorf("%v: no end of the question on the full screen", size)
 		}
 	}
@@ -73,16 +76,19 @@ func TestOptionIsLeftOutIfItsRuleIsNotShown(t *testing.T) {
 	m, _ := testModel(t, 60, 12)
 	rule := strings.Repeat("rule ", 60) + "end"
 	m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "bash", Patterns: []string{"ls"}, Always: []string{rule}})
-	m.plain()
-	p := m.asks[0].(*permission)
-	for _, o := range p.options {
-		if o.stores {
-			t.Errorf("option %s stores a rule that is not on the screen:\n%s", o.key, m.plain())
+	const stores = "Yes, in this session"
+	if screen := m.plain(); !strings.Contains(screen, "Yes, once") || strings.Contains(screen, stores) {
+		t.Errorf("an option stores a rule that is not on the screen:\n%s", screen)
+	}
+	for _, key := range "sa" {
+		m.frontAt = time.Time{}
+		if m.Update(tea.KeyPressMsg{Code: key, Text: string(key)}); len(m.asks) == 0 {
+			t.Fatalf("key %c stores a rule that is not on the screen", key)
 		}
 	}
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 60})
-	if screen := m.plain(); len(p.options) != 5 || !strings.Contains(screen, "end") {
-		t.Errorf("%d options where there is room:\n%s", len(p.options), screen)
+	if screen := m.plain(); !strings.Contains(screen, stores) || !strings.Contains(screen, "end") {
+		t.Errorf("an option is missing although it fits:\n%s", screen)
 	}
 }
 
@@ -94,11 +100,11 @@ func TestSpacesDoNotHideTheEndOfALine(t *testing.T) {
 		ID: "per_1", Permission: "edit", Patterns: []string{"a.sh"},
 		Metadata: sdk.Object{"diff": "--- a.sh\n+++ a.sh\n@@ -1 +1 @@\n-x\n" + hidden + "\n"},
 	})
-	p := m.asks[0].(*permission)
+	p := m.asks[0].(*dialog.Permission)
 	for name, lines := range map[string]string{
 		"question": m.plain(),
-		"pager":    fullText(m, p.fullScreen().(*pager), false),
-		"columns":  fullText(m, p.fullScreen().(*pager), true),
+		"pager":    fullText(m, p.FullScreen(), false),
+		"columns":  fullText(m, p.FullScreen(), true),
 	} {
 		if !strings.Contains(lines, "curl") || strings.Contains(lines, "…") {
 			t.Errorf("%s: the end of the line is not shown:\n%s", name, lines)
@@ -111,10 +117,13 @@ func TestSpacesDoNotHideTheEndOfALine(t *testing.T) {
 	}
 }
 
-func fullText(m *model, p *pager, split bool) string {
-	p.split = split
-	lines, _ := p.view(m, 80, 40)
-	return stripSGR(strings.Join(lines, "\n"))
+func fullText(m *model, p *dialog.Pager, split bool) string {
+	lines, _ := p.View(m.canvas(80))
+	if split {
+		p.Key(tea.KeyPressMsg{Code: 'v', Text: "v"})
+		lines, _ = p.View(m.canvas(80))
+	}
+	return draw.StripSGR(strings.Join(lines, "\n"))
 }
 
 func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
@@ -147,7 +156,7 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 	press(0, "per_1 once")
 	press(time.Millisecond, "per_1 once") // a double key
 	now = now.Add(startled)
-	m.Update(openMsg{helpScreen(m)})
+	m.Update(openMsg{m.helpScreen()})
 	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 	press(time.Millisecond, "per_1 once") // the question was behind a screen
 	press(startled, "per_1 once, per_2 once")

@@ -1,4 +1,4 @@
-package tui
+package transcript
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -33,12 +35,10 @@ type toolItem struct {
 	part     *sdk.ToolPart
 	received int    // bytes of arguments while they arrive
 	raw      []byte // the first of them, up to longArguments
-	now      func() time.Time
-	child    func(session string) string // describes a subagent's session
 }
 
-func newToolItem(k *look, p *sdk.ToolPart, now func() time.Time, child func(string) string) *toolItem {
-	t := &toolItem{item: item{id: p.ID, message: p.MessageID, look: k, fold: &folding{}}, part: p, now: now, child: child}
+func newToolItem(k *Look, p *sdk.ToolPart) *toolItem {
+	t := &toolItem{item: item{id: p.ID, message: p.MessageID, look: k, folds: true}, part: p}
 	t.draw = t.render
 	return t
 }
@@ -63,9 +63,9 @@ func (t *toolItem) subject() string {
 		if t.received > longArguments || !json.Valid(t.raw) {
 			return ""
 		}
-		return view.Subject(&sdk.ToolState{Input: t.raw}, t.look.directory)
+		return view.Subject(&sdk.ToolState{Input: t.raw}, t.look.Directory)
 	}
-	return view.Subject(&t.part.State, t.look.directory)
+	return view.Subject(&t.part.State, t.look.Directory)
 }
 
 // running reports whether the card changes with time.
@@ -73,70 +73,70 @@ func (t *toolItem) running() bool { return t.part.State.Status == sdk.ToolRunnin
 
 func (t *toolItem) render(width int) []string {
 	out := []string{"", margin + t.head(width-2*len(margin))}
-	bar := margin + paint(t.look.theme.faint, "│") + " "
+	bar := margin + draw.Paint(t.look.Theme.Faint, "│") + " "
 	for _, line := range t.body(width - 2*len(margin) - 2) {
-		out = append(out, fit(bar+line, width-len(margin)))
+		out = append(out, draw.Fit(bar+line, width-len(margin)))
 	}
 	return out
 }
 
 // head is the first line of a card: state, tool, subject, figures.
 func (t *toolItem) head(width int) string {
-	k, s := t.look.theme, &t.part.State
-	mark := paint(k.accent, "●")
+	k, s := t.look.Theme, &t.part.State
+	mark := draw.Paint(k.Accent, "●")
 	var notes []string
 	switch s.Status {
 	case sdk.ToolPending:
-		mark = paint(k.faint, "○")
+		mark = draw.Paint(k.Faint, "○")
 		if t.received > longArguments {
 			notes = append(notes, fmt.Sprintf("%d bytes of arguments", t.received))
 		}
 	case sdk.ToolRunning:
-		if took := t.now().Sub(time.UnixMilli(s.Time.Start)); s.Time.Start > 0 && took >= time.Second {
+		if took := t.look.Now().Sub(time.UnixMilli(s.Time.Start)); s.Time.Start > 0 && took >= time.Second {
 			notes = append(notes, view.Duration(took.Truncate(time.Second)))
 		}
 	case sdk.ToolCompleted:
-		mark = paint(k.ok, "✓")
+		mark = draw.Paint(k.Ok, "✓")
 	case sdk.ToolError:
-		mark = paint(k.fail, "✗")
+		mark = draw.Paint(k.Fail, "✗")
 	}
 	if diff, _ := s.Metadata["diff"].(string); diff != "" {
 		added, removed := view.CountLines(diff)
-		notes = append(notes, paint(k.ok, fmt.Sprintf("+%d", added))+" "+paint(k.fail, fmt.Sprintf("-%d", removed)))
+		notes = append(notes, draw.Paint(k.Ok, fmt.Sprintf("+%d", added))+" "+draw.Paint(k.Fail, fmt.Sprintf("-%d", removed)))
 	}
 	if code, ok := view.Number(s.Metadata["exit"]); ok && code != 0 {
-		mark = paint(k.warn, "!")
-		notes = append(notes, paint(k.fail, fmt.Sprintf("exit %d", code)))
+		mark = draw.Paint(k.Warn, "!")
+		notes = append(notes, draw.Paint(k.Fail, fmt.Sprintf("exit %d", code)))
 	}
 	if !s.Open() && s.Time.End-s.Time.Start >= longCall {
-		notes = append(notes, paint(k.faint, view.Duration(time.Duration(s.Time.End-s.Time.Start)*time.Millisecond)))
+		notes = append(notes, draw.Paint(k.Faint, view.Duration(time.Duration(s.Time.End-s.Time.Start)*time.Millisecond)))
 	}
 	right := strings.Join(notes, " ")
-	left := mark + " " + paint("1", oneLine(t.part.Tool)) + " "
-	room := width - len([]rune(stripSGR(left))) - len([]rune(stripSGR(right))) - 1
-	return sides(left+fit(t.subject(), max(room, 8)), right, width)
+	left := mark + " " + draw.Paint("1", terminal.OneLine(t.part.Tool)) + " "
+	room := width - len([]rune(draw.StripSGR(left))) - len([]rune(draw.StripSGR(right))) - 1
+	return draw.Sides(left+draw.Fit(t.subject(), max(room, 8)), right, width)
 }
 
 // body is the rest of a card.
 func (t *toolItem) body(width int) []string {
-	k, s := t.look.theme, &t.part.State
+	k, s := t.look.Theme, &t.part.State
 	switch {
 	case s.Status == sdk.ToolPending:
 		return nil
 	case s.Status == sdk.ToolError:
-		return paintAll(k.fail, t.cut(wrap(visible.Text(s.Error), width), 6, 0))
+		return draw.PaintAll(k.Fail, t.cut(draw.Wrap(visible.Text(s.Error), width), 6, 0))
 	case t.part.Tool == "task":
 		return t.subagent()
 	case t.part.Tool == "todowrite":
 		return nil // the task list shows it
 	}
 	if diff, _ := s.Metadata["diff"].(string); diff != "" {
-		return t.cut(k.text.Diff(trimDiff(diff)), foldedDiff, 0)
+		return t.cut(k.Text.Diff(trimDiff(diff)), foldedDiff, 0)
 	}
 	output, shell := s.Metadata["output"].(string)
 	if !shell {
 		output = s.Output
-		if !t.fold.open {
+		if !t.open {
 			return nil
 		}
 	}
@@ -144,7 +144,7 @@ func (t *toolItem) body(width int) []string {
 	if t.running() {
 		return t.cut(lines, 0, liveTail)
 	}
-	if t.fold.open {
+	if t.open {
 		lines = t.cut(lines, 0, maxOpenLines)
 	}
 	return t.cut(lines, foldedHead, foldedTail)
@@ -157,40 +157,35 @@ func (t *toolItem) subagent() []string {
 		return nil
 	}
 	out := []string{}
-	if text := t.child(id); text != "" {
+	if text := t.look.Child(id); text != "" {
 		out = append(out, text)
 	}
-	if t.fold.open && t.part.State.Output != "" {
+	if t.open && t.part.State.Output != "" {
 		out = append(out, outputLines(t.part.State.Output)...)
 	}
-	return append(out, paint(t.look.theme.faint, "ctrl+x ↓ opens its session"))
+	return append(out, draw.Paint(t.look.Theme.Faint, "ctrl+x ↓ opens its session"))
 }
 
 // cut keeps the first and last lines of a folded card and says how many are missing.
 func (t *toolItem) cut(lines []string, head, tail int) []string {
 	limit := head + tail
-	if t.fold.open {
+	if t.open {
 		head, tail, limit = 0, maxOpenLines, maxOpenLines
 	}
 	if len(lines) <= limit+1 {
 		return lines
 	}
-	more := paint(t.look.theme.faint, fmt.Sprintf("… %s · ctrl+o shows them", view.Plural(len(lines)-limit, "more line")))
+	more := draw.Paint(t.look.Theme.Faint, fmt.Sprintf("… %s · ctrl+o shows them", view.Plural(len(lines)-limit, "more line")))
 	out := append(lines[:head:head], more)
 	return append(out, lines[len(lines)-tail:]...)
 }
 
-// sgr matches the color sequences in the output of programs, carriage the text that a carriage return overwrites.
-var (
-	sgr      = lazyregexp.New(`\x1b\[[0-9;:?]*[A-Za-z]`)
-	carriage = lazyregexp.New(`(?m)^.*\r([^\n])`)
-)
-
-func stripSGR(text string) string { return sgr().ReplaceAllString(text, "") }
+// carriage matches the text that a carriage return overwrites.
+var carriage = lazyregexp.New(`(?m)^.*\r([^\n])`)
 
 // outputLines returns the output of a program as safe lines.
 func outputLines(output string) []string {
-	output = stripSGR(visible.Tail(output, maxOpenBytes))
+	output = draw.StripSGR(visible.Tail(output, maxOpenBytes))
 	output = carriage().ReplaceAllString(strings.ReplaceAll(output, "\r\n", "\n"), "$1")
 	output = strings.TrimRight(strings.ReplaceAll(visible.Text(output), "\t", "    "), "\n ")
 	if output == "" {
@@ -206,11 +201,4 @@ func trimDiff(diff string) string {
 		return diff
 	}
 	return diff[at+1:]
-}
-
-func paintAll(look string, lines []string) []string {
-	for i := range lines {
-		lines[i] = paint(look, lines[i])
-	}
-	return lines
 }

@@ -1,4 +1,4 @@
-package tui
+package past
 
 import (
 	"bytes"
@@ -16,8 +16,8 @@ import (
 
 func TestPromptHistory(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "data", historyFile)
-	add := func(h *pastFile, texts ...string) {
+	path := filepath.Join(t.TempDir(), "data", Name)
+	add := func(h *File, texts ...string) {
 		t.Helper()
 		for _, text := range texts {
 			if err := h.add(text, time.UnixMilli(1)); err != nil {
@@ -25,9 +25,9 @@ func TestPromptHistory(t *testing.T) {
 			}
 		}
 	}
-	open := func(want ...string) *pastFile {
+	open := func(want ...string) *File {
 		t.Helper()
-		h, err := openPast(path)
+		h, err := Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestPromptHistory(t *testing.T) {
 	}
 	one, two := open(), open()
 	add(one, "first", "first", "two\nlines")
-	add(two, "from another process", strings.Repeat("x", maxHistoryEntry+1))
+	add(two, "from another process", strings.Repeat("x", maxEntry+1))
 	open("first", "two\nlines", "from another process")
 
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
@@ -55,26 +55,26 @@ func TestPromptHistory(t *testing.T) {
 
 func TestPromptHistoryIsBounded(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), historyFile)
-	var records []historyRecord
-	for i := range 2*maxHistory + 1 {
-		records = append(records, historyRecord{1, fmt.Sprint("prompt ", i)})
+	path := filepath.Join(t.TempDir(), Name)
+	var records []record
+	for i := range 2*maxEntries + 1 {
+		records = append(records, record{1, fmt.Sprint("prompt ", i)})
 	}
-	if err := rewriteHistory(path, records); err != nil {
+	if err := rewrite(path, records); err != nil {
 		t.Fatal(err)
 	}
-	h, err := openPast(path)
+	h, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(h.entries); n != maxHistory || h.entries[n-1] != fmt.Sprint("prompt ", 2*maxHistory) {
+	if n := len(h.entries); n != maxEntries || h.entries[n-1] != fmt.Sprint("prompt ", 2*maxEntries) {
 		t.Errorf("%d prompts, the last is %q", n, h.entries[n-1])
 	}
-	if err := h.add("one more", time.Now()); err != nil || len(h.entries) != maxHistory {
+	if err := h.add("one more", time.Now()); err != nil || len(h.entries) != maxEntries {
 		t.Errorf("%d prompts after one more: %v", len(h.entries), err)
 	}
 	content, err := os.ReadFile(path)
-	if err != nil || bytes.Count(content, []byte("\n")) != maxHistory+1 {
+	if err != nil || bytes.Count(content, []byte("\n")) != maxEntries+1 {
 		t.Errorf("the file has %d lines: %v", bytes.Count(content, []byte("\n")), err)
 	}
 	info, err := os.Stat(path)
@@ -89,7 +89,7 @@ func TestPromptHistoryCannotBeWritten(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	h := &pastFile{path: filepath.Join(file, historyFile)}
+	h := &File{path: filepath.Join(file, Name)}
 	if err := h.add("text", time.Now()); err == nil || len(h.entries) != 1 {
 		t.Errorf("error %v, %q kept", err, h.entries)
 	}
@@ -98,7 +98,7 @@ func TestPromptHistoryCannotBeWritten(t *testing.T) {
 func FuzzReadHistory(f *testing.F) {
 	f.Add([]byte("{\"time\":1,\"text\":\"a\\nb\"}\n{}\nrubbish\n{\"text\":\"\\u001b[2J\"}"))
 	f.Fuzz(func(t *testing.T, in []byte) {
-		records, err := readHistory(bytes.NewReader(in))
+		records, err := read(bytes.NewReader(in))
 		if err != nil {
 			return
 		}
@@ -109,7 +109,7 @@ func FuzzReadHistory(f *testing.F) {
 			}
 			out = append(out, r.line()...)
 		}
-		again, err := readHistory(bytes.NewReader(out))
+		again, err := read(bytes.NewReader(out))
 		if diff := cmp.Diff(records, again); diff != "" || err != nil {
 			t.Errorf("not the same after a round trip: %v\n%s", err, diff)
 		}
