@@ -95,12 +95,12 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 
 // chooseProvider returns the provider of the arguments, or the one that the user picks from the usual ones.
 func chooseProvider(m *cli.Machine, args []string) (string, error) {
-	const others = "tenon models --all lists all providers"
-	usual, more := m.SignInProviders()
 	if len(args) > 0 {
 		id := strings.TrimRight(args[0], "/")
-		return id, checkProvider(id, append(usual, more...))
+		return id, knownProvider(m, id)
 	}
+	const others = "tenon models --all lists all providers"
+	usual, _ := m.SignInProviders()
 	if !m.Workspace.App.Screen.Answers {
 		return "", cli.UsageError("name one of them, such as: tenon auth login openai; "+others, "missing provider; the usual ones are %s", names(usual))
 	}
@@ -111,13 +111,13 @@ func chooseProvider(m *cli.Machine, args []string) (string, error) {
 	return id, err
 }
 
-// checkProvider returns an error for a provider that nothing describes: credentials of a misspelled one would never be used.
-func checkProvider(id string, known []cli.Choice) error {
-	ids := make([]string, len(known))
-	for i := range known {
-		ids[i] = known[i].Name
+// knownProvider returns an error for a provider that nothing describes: credentials of a misspelled one would never be used.
+func knownProvider(m *cli.Machine, id string) error {
+	var ids []string
+	for _, p := range m.ProviderInfos() {
+		ids = append(ids, p.ID)
 	}
-	if slices.Contains(ids, id) {
+	if slices.Contains(ids, id) || len(m.AuthMethods(id)) > 0 {
 		return nil
 	}
 	fix := "tenon models --all lists all providers; provider." + id + " in tenon.json adds one"
