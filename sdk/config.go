@@ -139,6 +139,15 @@ type CommandConfig struct {
 type SkillsConfig struct {
 	Paths []string `json:"paths,omitempty"` // folders of skills
 	URLs  []string `json:"urls,omitempty"`  // ignored: skills are not downloaded
+	// Packaged are the skills of approved plugin packages. The host sets it.
+	Packaged []PackagedSkill `json:"-"`
+}
+
+// PackagedSkill is a skill of an approved plugin package, whose files do not change.
+type PackagedSkill struct {
+	Name, Description string // of its front matter
+	Location          string // the SKILL.md, absolute
+	Root              string // the package's directory, absolute
 }
 
 // MCPConfig is one MCP server. An entry that only has Enabled disables a server of another configuration file.

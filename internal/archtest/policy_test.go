@@ -79,7 +79,7 @@ func libraries() map[string][]string {
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
 		"github.com/jedisct1/go-minisign":                   {"plugins/signature"},
-		"github.com/Masterminds/semver/v3":                  {"plugins/source"},
+		"deps.dev/util/semver":                              {"plugins/source"},
 		"oras.land/oras-go/v2":                              {"plugins/source/oci"},
 		"github.com/opencontainers/go-digest":               {"plugins/source/oci"},
 		"github.com/opencontainers/image-spec":              {"plugins/source/oci"},

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
@@ -20,7 +21,7 @@ const (
 	screenDeltas = 20_000
 	screenKeys   = 30
 	screenIdle   = 5 * time.Second
-	screenLimit  = 2 * time.Minute        // of a program that never shows what is waited for
+	screenLimit  = 90 * time.Second       // of a program that never shows what is waited for
 	screenRest   = 400 * time.Millisecond // after which a program has drawn what it wants to draw
 	ticksPerSec  = 100                    // of times in /proc/PID/stat: USER_HZ, see proc_pid_stat(5)
 )
@@ -120,7 +121,7 @@ func (b *bench) face(ctx context.Context, f face, home string) (map[string]float
 	}
 	defer srv.Close()
 	srv.Always(fakellm.Text("A title"))
-	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, fakellm.Repeat("some words of an answer, ", screenDeltas).Text("\n\nThe end."))
+	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, answer())
 	if err := f.prepare(home, srv.URL()); err != nil {
 		return nil, err
 	}
@@ -138,6 +139,7 @@ func (b *bench) face(ctx context.Context, f face, home string) (map[string]float
 	if err != nil {
 		return nil, err
 	}
+	defer end(home)
 	defer p.Close()
 	have := map[string]float64{}
 	if err := p.Until(limited, contains(f.ready)); err != nil {
@@ -147,17 +149,17 @@ func (b *bench) face(ctx context.Context, f face, home string) (map[string]float
 	if err := quiet(limited, p); err != nil {
 		return nil, err
 	}
-	have["memory (RSS), MB"] = float64(tree(p.PID()).rssKB) / 1024
-	written, ticks := p.Written(), tree(p.PID()).ticks
+	have["memory (RSS), MB"] = float64(used(home).rssKB) / 1024
+	written, ticks := p.Written(), used(home).ticks
 	if err := pause(limited, screenIdle); err != nil {
 		return nil, err
 	}
 	have["idle 5 s, bytes written"] = float64(p.Written() - written)
-	have["idle 5 s, ms of CPU"] = float64(tree(p.PID()).ticks-ticks) * 1000 / ticksPerSec
+	have["idle 5 s, ms of CPU"] = float64(used(home).ticks-ticks) * 1000 / ticksPerSec
 	if have["key to echo, ms"], err = echo(limited, p); err != nil {
 		return nil, err
 	}
-	written, ticks = p.Written(), tree(p.PID()).ticks
+	written, ticks = p.Written(), used(home).ticks
 	if err := p.Type("\r"); err != nil {
 		return nil, err
 	}
@@ -168,9 +170,18 @@ func (b *bench) face(ctx context.Context, f face, home string) (map[string]float
 	if err := quiet(limited, p); err != nil {
 		return nil, err
 	}
-	have["20,000 deltas, s of CPU"] = float64(tree(p.PID()).ticks-ticks) / ticksPerSec
+	have["20,000 deltas, s of CPU"] = float64(used(home).ticks-ticks) / ticksPerSec
 	have["20,000 deltas, KB written"] = float64(p.Written()-written) / 1024
 	return have, nil
+}
+
+// answer is a long answer: paragraphs of 25 pieces.
+func answer() fakellm.Reply {
+	pieces := slices.Repeat([]string{"some words of an answer, "}, screenDeltas)
+	for i := 24; i < len(pieces); i += 25 {
+		pieces[i] = "and the last ones.\n\n"
+	}
+	return fakellm.Text(append(pieces, "The end.")...)
 }
 
 // echo types a prompt and returns the median time from a key to its echo, in milliseconds. Keys come at random times, so that they meet any
@@ -220,36 +231,43 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// usage is what the processes of a program use.
-type processes struct {
+// usage is what processes use.
+type usage struct {
 	rssKB, ticks int
 }
 
-// tree adds up a process and its descendants that run now, and the CPU time of those that its processes waited for.
-func tree(root int) (sum processes) {
-	parents := map[int]int{}
-	all := map[int]processes{}
-	dirs, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range dirs {
-		text, err := os.ReadFile(path)
+// used adds up the processes that run with this home directory, and the CPU time of those that they waited for.
+func used(home string) (sum usage) {
+	for _, pid := range running(home) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
 			continue // it has ended
 		}
 		_, after, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')'):]), " ")
-		fields := strings.Fields(after) // from field 3, the state
+		fields := strings.Fields(after) // from field 3, the state; see proc_pid_stat(5)
 		number := func(field int) int { n, _ := strconv.Atoi(fields[field-3]); return n }
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		parents[pid] = number(4)
-		all[pid] = processes{rssKB: number(24) * os.Getpagesize() / 1024, ticks: number(14) + number(15) + number(16) + number(17)}
-	}
-	for pid := range all {
-		for at := pid; at > 1; at = parents[at] {
-			if at == root {
-				sum.rssKB += all[pid].rssKB
-				sum.ticks += all[pid].ticks
-				break
-			}
-		}
+		sum.rssKB += number(24) * os.Getpagesize() / 1024
+		sum.ticks += number(14) + number(15) + number(16) + number(17)
 	}
 	return sum
+}
+
+// running returns the processes with this home directory: a program, its children and those that it left behind.
+func running(home string) (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
+		variables, err := os.ReadFile(file)
+		if err == nil && slices.Contains(strings.Split(string(variables), "\x00"), "HOME="+home) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// end kills what a program left behind, such as a daemon.
+func end(home string) {
+	for _, pid := range running(home) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
 }

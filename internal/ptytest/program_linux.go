@@ -76,9 +76,6 @@ func (p *Program) Type(text string) error {
 	return err
 }
 
-// PID returns the ID of the program's process.
-func (p *Program) PID() int { return p.cmd.Process.Pid }
-
 // Written returns the number of bytes that the program wrote so far.
 func (p *Program) Written() int {
 	p.mu.Lock()
