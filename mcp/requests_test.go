@@ -118,7 +118,7 @@ func TestElicitation(t *testing.T) {
 			`{"action":"accept","content":{"count":3,"extras":["a","b"],"gift":true,"mail":"a@b.c","size":"l"}}`},
 		"only what must": {orderForm, answer([]string{"Small"}, []string{"3"}, nil, nil, nil), `{"action":"accept","content":{"count":3,"size":"s"}}`},
 		"never right":    {orderForm, answer([]string{"Small"}, []string{"99"}, nil, nil, nil), `{"action":"decline"}`},
-		"nobody there":   {orderForm, refuse(sdk.ErrHeadless), `{"action":"decline"}`},
+		"no user there":  {orderForm, refuse(sdk.ErrHeadless), `{"action":"decline"}`},
 		"dismissed":      {orderForm, refuse(&sdk.Refusal{Reason: "the question was dismissed"}), `{"action":"cancel"}`},
 		"failure":        {orderForm, refuse(errors.New("the screen broke")), "the screen broke"},
 		"confirmed":      {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"Yes"}), `{"action":"accept","content":{}}`},

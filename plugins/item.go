@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -82,6 +83,15 @@ func (i *Item) Required() bool { return i.required }
 // Options returns the user's options for the plugin; empty without any.
 func (i *Item) Options() json.RawMessage { return i.options }
 
+// LeftOut returns the parts that are not used, with the reasons: parts without an equivalent, damaged ones, and those that are not in the
+// sealed copy.
+func (i *Item) LeftOut() []string {
+	if i.sealed == nil {
+		return i.Warnings
+	}
+	return slices.Concat(i.Warnings, i.sealed.LeftOut())
+}
+
 // Root returns the directory of the sealed copy; before approval it is the plugin's own place.
 func (i *Item) Root() string {
 	if i.sealed == nil {
@@ -115,8 +125,7 @@ type Loaded struct {
 	Items []*Item // in order
 	// Plugins are the plugins to run, in order.
 	Plugins []sdk.Plugin
-	// Skills are the directories of the skills of approved packages, each with a SKILL.md.
-	Skills []string
+	Skills  []sdk.PackagedSkill // of approved packages
 	// Servers are the MCP servers, HookFiles the files with command hooks of approved packages.
 	Servers   []Server
 	HookFiles []HookFile

@@ -42,7 +42,7 @@ func (i *Item) Text(unconfined error) string {
 	if i.pkg != nil && i.pkg.Host != "tenon" {
 		w.field("written for", i.pkg.Host)
 	}
-	w.all("left out", i.Warnings)
+	w.all("left out", i.LeftOut())
 	ChangesText(&b, i.Decision)
 	return b.String()
 }

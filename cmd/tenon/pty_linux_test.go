@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -12,9 +11,9 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"golang.org/x/sys/unix"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
+	"github.com/tenonhq/tenon/internal/ptytest"
 )
 
 // terminal is a pseudo terminal with the command on it.
@@ -40,26 +39,11 @@ func (p *process) onTerminal(t *testing.T, args ...string) *terminal {
 // onTerminalOf is onTerminal with a size. tap, unless nil, gets all that the command writes.
 func (p *process) onTerminalOf(t testing.TB, rows, columns uint16, tap func([]byte), args ...string) *terminal {
 	t.Helper()
-	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	control, side, err := ptytest.Open(int(rows), int(columns))
 	if err != nil {
-		t.Skipf("no pseudo terminal: %v", err)
+		t.Fatalf("no pseudo terminal: %v", err)
 	}
 	t.Cleanup(func() { control.Close() })
-	fd := int(control.Fd())
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	side, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer side.Close()
 	term := &terminal{t: t, tap: tap, control: control, cmd: p.command(args...), grew: make(chan struct{}, 1), closed: make(chan struct{})}
 	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = side, side, side
@@ -135,7 +119,7 @@ func (x *terminal) enter(text string) {
 // resize gives the terminal another size.
 func (x *terminal) resize(rows, columns uint16) {
 	x.t.Helper()
-	if err := unix.IoctlSetWinsize(int(x.control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
+	if err := ptytest.Resize(x.control, int(rows), int(columns)); err != nil {
 		x.t.Fatal(err)
 	}
 }

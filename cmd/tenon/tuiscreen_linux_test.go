@@ -15,6 +15,8 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
+
+	"github.com/tenonhq/tenon/internal/ptytest"
 )
 
 var updateScreens = flag.Bool("update", false, "write the golden screens")
@@ -87,22 +89,7 @@ func (x *tui) write(p []byte) {
 func (x *tui) screen() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var b strings.Builder
-	for y := range x.emulator.Height() {
-		var line strings.Builder
-		for column := 0; column < x.emulator.Width(); {
-			c := x.emulator.CellAt(column, y)
-			if c == nil || c.Content == "" {
-				line.WriteByte(' ')
-				column++
-				continue
-			}
-			line.WriteString(c.Content)
-			column += max(1, c.Width)
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
-	}
-	return b.String()
+	return ptytest.Screen(x.emulator)
 }
 
 // color returns the color of the first character of text on the screen, nil for the terminal's own.

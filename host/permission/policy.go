@@ -41,7 +41,7 @@ type Sources struct {
 //
 // own is set where nothing that files of the repository allow counts, approved or not.
 //
-// What the agent's own rules deny or ask for, the user's for all agents do not lift: an agent that is made to read does not write
+// The user's rules for all agents do not lift what the agent's own rules deny or ask for: an agent that is made to read does not write
 // because agents in general may. The user's rules for this agent do lift them. Rules of the agent that allow count before the user's. Those of
 // an agent from a third-party plugin do not count: permission does not come from a publisher.
 func (p *Policy) Rules(s Sources, own bool) *Rules {

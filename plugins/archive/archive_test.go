@@ -215,10 +215,15 @@ func put(data []byte, at int, bytes ...byte) []byte {
 	return out
 }
 
-// TestHostile reads archives that two readers would take for different files, or that lead out of their directory. Each is refused, and
-// nothing is written.
-func TestHostile(t *testing.T) {
-	t.Parallel()
+// sample is an archive that is refused.
+type sample struct {
+	name   string
+	format archive.Format
+	data   []byte
+}
+
+// hostile returns archives that two readers would take for different files, or that lead out of their directory.
+func hostile(t *testing.T) (out []sample) {
 	file := member{name: "p/a", body: "1"}
 	both := map[string][]member{
 		"dot dot":               {{name: "../a", body: "1"}},
@@ -304,11 +309,29 @@ func TestHostile(t *testing.T) {
 		"content":                put(good, 33, 0xff, 0xff),
 		"not UTF-8":              zipBytes(t, member{name: "p/\xff", body: "1"}),
 	}
-	check := func(name string, format archive.Format, data []byte) {
-		t.Run(name+"/"+string(format), func(t *testing.T) {
+	for name, members := range both {
+		out = append(out, sample{name, archive.TarGzip, targz(t, members...)})
+		if name != "endless target" {
+			out = append(out, sample{name, archive.Zip, zipBytes(t, members...)})
+		}
+	}
+	for name, data := range tarOnly {
+		out = append(out, sample{name, archive.TarGzip, data})
+	}
+	for name, data := range zipOnly {
+		out = append(out, sample{name, archive.Zip, data})
+	}
+	return out
+}
+
+// TestHostile: hostile archives are refused, and nothing is written.
+func TestHostile(t *testing.T) {
+	t.Parallel()
+	for _, s := range hostile(t) {
+		t.Run(s.name+"/"+string(s.format), func(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
-			_, err := open(format, data, archive.Limits{}).Extract(t.Context(), dir)
+			_, err := open(s.format, s.data, archive.Limits{}).Extract(t.Context(), dir)
 			if !errors.Is(err, archive.ErrUnsafe) {
 				t.Errorf("Extract() = %v, want ErrUnsafe", err)
 			}
@@ -316,18 +339,6 @@ func TestHostile(t *testing.T) {
 				t.Errorf("written: %v", have)
 			}
 		})
-	}
-	for name, members := range both {
-		check(name, archive.TarGzip, targz(t, members...))
-		if name != "endless target" {
-			check(name, archive.Zip, zipBytes(t, members...))
-		}
-	}
-	for name, data := range tarOnly {
-		check(name, archive.TarGzip, data)
-	}
-	for name, data := range zipOnly {
-		check(name, archive.Zip, data)
 	}
 }
 

@@ -55,8 +55,7 @@ func (t Target) dir() string { return filepath.Dir(t.Path) }
 // Staged is a plugin that was fetched and sealed, and is not pinned yet.
 type Staged struct {
 	plugins.Installed
-	Sealed  *trust.Sealed
-	LeftOut []string // parts of the package that were not unpacked, with the reason
+	Sealed *trust.Sealed
 }
 
 // Renew stages what the reference of an installed plugin names now. The error wraps ErrRenamed if that is another plugin.
@@ -184,8 +183,11 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	if pin != nil && !pin.Local && pin.Digest != digest {
 		return nil, fmt.Errorf("%s: %w: its digest is %s, pinned is %s", r, source.ErrMismatch, digest.Short(), pin.Digest.Short())
 	}
-	s := &Staged{LeftOut: fetched.LeftOut}
+	s := &Staged{}
 	if s.Sealed, err = in.Vault.Seal(ctx, fetched.Path, digest); err != nil {
+		return nil, err
+	}
+	if err := s.Sealed.KeepLeftOut(fetched.LeftOut); err != nil {
 		return nil, err
 	}
 	name := ""

@@ -130,7 +130,7 @@ func ReadClaude(dir string) ([]byte, error) {
 	return data, err
 }
 
-// identity takes name, version and description. Other programs check them less, so those that are no text are left out.
+// identity takes name, version and description. Other programs check them less, so fields that are not text are left out.
 func (r *reader) identity(n *checked.Node) {
 	text := func(field string) string {
 		if v := n.Get(field); v != nil && v.Kind == checked.String {
@@ -286,6 +286,7 @@ func (r *reader) addText(out []text, file, name string) []text {
 		r.warn(file, "", "", "is left out: %v", err)
 		return out
 	}
+	doc.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", r.folder.root)
 	return append(out, text{strings.TrimSuffix(name, ".agent"), file, doc})
 }
 

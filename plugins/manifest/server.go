@@ -34,6 +34,9 @@ type Server struct {
 	Type string `json:"type"`
 	Stdio
 	Remote
+	// Variables are the names of the user's variables that Args, Env and Headers contain as ${NAME} or ${NAME:-default}, sorted. Only
+	// servers of other hosts' packages have them; the package requests them.
+	Variables []string `json:"variables,omitempty"`
 }
 
 // Stdio is what only servers of type stdio have.
@@ -220,7 +223,7 @@ func (s *Server) checkRemote(rep *report, where string) {
 			rep.add(field, "", "is not the name of an HTTP header")
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) || strings.TrimSpace(value) != value {
-			rep.add(field, "", "the value is none of an HTTP header")
+			rep.add(field, "", "invalid value of an HTTP header")
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // Names inside of a vault.
@@ -269,6 +270,30 @@ func (s *Sealed) Keep(name string, data []byte) error {
 // Kept returns the data of Keep; fs.ErrNotExist without any.
 func (s *Sealed) Kept(name string) ([]byte, error) {
 	return os.ReadFile(filepath.Join(filepath.Dir(s.Root), name))
+}
+
+// leftOutFile has the parts of a package that its unpacking left out, one a line. It is not in the copy: the digest does not depend on it.
+const leftOutFile = "left-out"
+
+// KeepLeftOut stores the parts that were left out before the copy was made, with the reasons, without line feeds.
+func (s *Sealed) KeepLeftOut(lines []string) error {
+	if len(lines) == 0 {
+		return nil
+	}
+	return s.Keep(leftOutFile, []byte(strings.Join(lines, "\n")+"\n"))
+}
+
+// LeftOut returns the parts that are not in the copy, with the reasons: those of KeepLeftOut, and links that lead out of the package.
+func (s *Sealed) LeftOut() (out []string) {
+	if data, err := s.Kept(leftOutFile); err == nil { // most copies have none
+		out = strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
+	}
+	for _, e := range s.entries() {
+		if e.kind == kindOut {
+			out = append(out, visible.Clean(e.path, 200)+": a link that leads out of the package")
+		}
+	}
+	return out
 }
 
 // entries reads the index back.

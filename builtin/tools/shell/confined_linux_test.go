@@ -43,6 +43,7 @@ func newHome(t testing.TB) (home, project string) {
 	for path, text := range map[string]string{
 		".ssh/id": "key", ".config/gh/hosts.yml": "token", ".netrc": "token", "dotfiles/.aws/credentials": "token", "notes": "notes", "work/project/a": "a",
 		".config/tenon/tenon.json": "{}", ".config/tenon/skills/s/SKILL.md": "skill", ".local/share/keyrings/k": "key", "other/file": "other",
+		".config/tenon/store/p/scripts/run.sh": "echo script",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, path)), 0o755); err != nil {
 			t.Fatal(err)
@@ -57,7 +58,7 @@ func newHome(t testing.TB) (home, project string) {
 func TestConfined(t *testing.T) {
 	t.Parallel()
 	home, project := newHome(t)
-	f := confinedFixture(t, home, project, sdk.Config{})
+	f := confinedFixture(t, home, project, sdk.Config{Skills: sdk.SkillsConfig{Packaged: []sdk.PackagedSkill{{Root: filepath.Join(home, ".config/tenon/store/p")}}}})
 	for name, c := range map[string]struct {
 		command string
 		ok      bool
@@ -77,6 +78,7 @@ func TestConfined(t *testing.T) {
 		"change tenon's files":     {"echo '{}' > ~/.config/tenon/tenon.json", false},
 		"the environment of tenon": {"cat /proc/$PPID/environ", false},
 		"another environment":      {"cat /proc/1/environ", false},
+		"a script of a plugin":     {"sh ~/.config/tenon/store/p/scripts/run.sh", true},
 		"a skill of tenon's":       {"cat ~/.config/tenon/skills/s/SKILL.md", true},
 		"signal tenon":             {"kill -CONT $PPID", false},
 		"mount":                    {"mount -t tmpfs none .", false},
@@ -210,7 +212,7 @@ func TestPrepareConfined(t *testing.T) {
 	}
 }
 
-// What a command leaves behind ends with it, even in its own session and without its environment; other processes stay.
+// Processes that a command leaves behind end with it, even in its own session and without its environment; other processes stay.
 func TestSurvivors(t *testing.T) { // not parallel: a process without a token ends with the last command that runs
 	home, project := newHome(t)
 	f := confinedFixture(t, home, project, sdk.Config{})
@@ -323,7 +325,7 @@ type loggingHost struct {
 
 func (h *loggingHost) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(&h.log, nil)) }
 
-// What a lock keeps from being put back after its command is put back when the turn ends, and the user is warned. What the user changes
+// Files that a lock kept from being restored after its command are restored when the turn ends, and the user is warned. Files that the user changes
 // meanwhile stays.
 func TestGitAtTheEndOfTheTurn(t *testing.T) {
 	t.Parallel()

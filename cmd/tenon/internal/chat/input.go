@@ -74,7 +74,7 @@ func (l *lineSource) answered() {
 	}
 }
 
-// rest returns the entry if there is no complete line.
+// rest returns the entry that lacks a line end.
 func (l *lineSource) rest() promptEntry {
 	switch {
 	case len(l.keys.Buf)+len(l.text) > turn.MaxStdin:

@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
@@ -102,7 +103,7 @@ func remedied(err error) error {
 		return cli.Fail(cli.ExitTurn, err, "run: tenon plugin marketplace update")
 	case errors.Is(err, marketplace.ErrTaken):
 		return cli.Fail(cli.ExitTurn, err, "remove the other marketplace first: tenon plugin marketplace remove NAME")
-	case errors.Is(err, marketplace.ErrConflict), errors.Is(err, sdk.ErrManifest):
+	case errors.Is(err, marketplace.ErrConflict), errors.Is(err, sdk.ErrManifest), errors.Is(err, archive.ErrUnsafe):
 		return cli.Fail(cli.ExitTurn, err, "nothing was installed; report it to its publisher")
 	case errors.Is(err, source.ErrOffline):
 		return cli.Fail(cli.ExitTurn, err, "run it again without --offline")
@@ -218,9 +219,6 @@ func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without 
 	}
 	if s.URL != "" {
 		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.URL))
-	}
-	for _, line := range s.LeftOut {
-		j.app.Screen.Line("  left out       " + terminal.Visible(line))
 	}
 	for range maxRounds {
 		set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})

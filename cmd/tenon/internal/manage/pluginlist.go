@@ -45,7 +45,7 @@ type parts struct {
 	Agents     []string     `json:"agents"`
 	Hooks      []string     `json:"hooks"` // hook points, then command hooks with their commands
 	MCPServers []string     `json:"mcpServers"`
-	LeftOut    []string     `json:"leftOut"` // parts without an equivalent and damaged parts
+	LeftOut    []string     `json:"leftOut"` // parts that are not used, with the reasons
 }
 
 // partsOf returns the parts of a plugin, each list empty rather than null.
@@ -56,7 +56,7 @@ func partsOf(c *extensions.Candidate) *parts {
 	r := &c.Item.Request
 	out := &parts{
 		Source: c.Item.Source(), Digest: c.Item.Digest, Path: c.Item.Root(), Skills: list(r.Skills), Commands: list(r.Commands), Agents: list(r.Agents),
-		Hooks: []string{}, MCPServers: list(c.Item.Servers()), LeftOut: list(c.Item.Warnings),
+		Hooks: []string{}, MCPServers: list(c.Item.Servers()), LeftOut: list(c.Item.LeftOut()),
 	}
 	for _, h := range r.Hooks {
 		out.Hooks = append(out.Hooks, string(h.Point))

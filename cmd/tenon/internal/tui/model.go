@@ -24,7 +24,7 @@ type model struct {
 	o    options
 	now  func() time.Time
 	// changed says that the screen may have to be drawn.
-	changed func()
+	changed func(typed bool)
 
 	width, height int
 	look          transcript.Look
@@ -114,8 +114,9 @@ type (
 
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
-		ctx: ctx, host: h, o: o, now: time.Now, changed: func() {}, threads: map[string]*transcript.Thread{},
-		mouse: !o.settings.NoMouse, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort, pinned: o.settings.Pinned,
+		ctx: ctx, host: h, o: o, now: time.Now, changed: func(bool) {}, threads: map[string]*transcript.Thread{},
+		mouse: !o.settings.NoMouse, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
+		pinned: o.settings.Pinned,
 	}
 	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: m.childText}
 	m.setTheme(o.settings.Theme)
@@ -173,7 +174,8 @@ func (m *model) Init() tea.Cmd {
 
 // Update implements tea.Model. It never waits.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	m.changed()
+	_, typed := msg.(tea.KeyPressMsg)
+	m.changed(typed)
 	cmd := m.update(msg)
 	return m, tea.Batch(cmd, m.faced())
 }

@@ -21,7 +21,7 @@ const (
 	rest = time.Second
 )
 
-// Pace draws soon after a change, then every frame, and once a second while nothing changes. bubbletea looks for changes 60 times a second
+// Pace draws soon after a change, then every frame, and once a second while nothing changes. Keys are drawn soon also between frames. bubbletea looks for changes 60 times a second
 // all day long, which takes about 1% of a core; its ticker is not exported. TestTUIRests fails if a new version has another one.
 type Pace struct {
 	Program *tea.Program
@@ -41,8 +41,8 @@ const (
 	drawsFrames
 )
 
-// Changed says that there is something to draw.
-func (p *Pace) Changed() {
+// Changed says that there is something to draw. typed says that it answers a key.
+func (p *Pace) Changed(typed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ticker == nil {
@@ -51,7 +51,7 @@ func (p *Pace) Changed() {
 		}
 	}
 	p.last = time.Now()
-	if p.ticker == nil || p.state != rests {
+	if p.ticker == nil || p.state == drawsSoon || p.state == drawsFrames && !typed {
 		return
 	}
 	p.state = drawsSoon

@@ -8,12 +8,12 @@ import (
 )
 
 // counting leaves after its first message.
-type counting struct{ changed func() }
+type counting struct{ changed func(typed bool) }
 
 func (c counting) Init() tea.Cmd { return func() tea.Msg { return struct{}{} } }
 
 func (c counting) Update(tea.Msg) (tea.Model, tea.Cmd) {
-	c.changed()
+	c.changed(false)
 	return c, tea.Quit
 }
 

@@ -1,7 +1,7 @@
 package archtest
 
 // policyFile is where messages send those who want a rule to allow more.
-const policyFile = "internal/archtest/policy.go"
+const policyFile = "internal/archtest/policy_test.go"
 
 // anywhere in a list of folders stands for all of them.
 const anywhere = "*"
@@ -72,13 +72,14 @@ func libraries() map[string][]string {
 		"charm.land/bubbletea/v2":                           {"cmd/tenon/internal/tui"},
 		"charm.land/log/v2":                                 {"cmd/tenon"},
 		"github.com/charmbracelet/x/ansi":                   {"cmd/tenon", "internal/markdown"},
+		"github.com/charmbracelet/colorprofile":             {"cmd/tenon/internal/terminal"},
 		"github.com/yuin/goldmark":                          {"internal/markdown"},
 		"golang.org/x/term":                                 {"cmd/tenon"},
-		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process"},
+		"golang.org/x/sys":                                  {"cmd/tenon", "builtin/tools/shell", "internal/child", "internal/confine", "builtin/internal/gitkeep", "host/store/sqlite", "host/snapshot", "plugins", "mcp", "sdk/process", "internal/ptytest"},
 		"golang.org/x/time":                                 {"plugins/ability"},
 		"golang.org/x/text/unicode/norm":                    {"plugins/archive"},
 		"github.com/jedisct1/go-minisign":                   {"plugins/signature"},
-		"github.com/Masterminds/semver/v3":                  {"plugins/source"},
+		"deps.dev/util/semver":                              {"plugins/source"},
 		"oras.land/oras-go/v2":                              {"plugins/source/oci"},
 		"github.com/opencontainers/go-digest":               {"plugins/source/oci"},
 		"github.com/opencontainers/image-spec":              {"plugins/source/oci"},
