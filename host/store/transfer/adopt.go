@@ -27,7 +27,7 @@ type Place struct{ ProjectID, Directory string }
 func (f *File) Adopt(p Place) []string {
 	a := adoption{counts: map[string]int{}, from: f.Info.Directory, to: p.Directory}
 	if f.Info.ParentID != "" {
-		a.counts["it was the session of a subagent, and is one of its own now"]++
+		a.counts["it was the session of a subagent and is now independent"]++
 		f.Info.ParentID = ""
 	}
 	for range f.Damaged {
@@ -115,7 +115,7 @@ func (f *File) rename() {
 }
 
 func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
-	const snapshots = "the states of its files are left out: what it changed cannot be undone here"
+	const snapshots = "the states of its files are not copied: its changes cannot be undone here"
 	out := parts[:0]
 	for _, p := range parts {
 		switch p := p.(type) {

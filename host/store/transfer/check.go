@@ -72,7 +72,7 @@ func fresh(id, prefix string, seen map[string]bool) error {
 		return fmt.Errorf("invalid identifier %.80q: want %s_ and letters or digits", id, prefix)
 	}
 	if seen[id] {
-		return fmt.Errorf("%q is there twice", id)
+		return fmt.Errorf("duplicate %q", id)
 	}
 	seen[id] = true
 	return nil
