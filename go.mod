@@ -5,7 +5,7 @@ go 1.26.0
 require (
 	charm.land/bubbletea/v2 v2.0.10
 	charm.land/log/v2 v2.0.1
-	github.com/Masterminds/semver/v3 v3.5.0
+	deps.dev/util/semver v0.0.0-20260727054525-2946ae4a6141
 	github.com/aws/aws-sdk-go-v2 v1.47.7
 	github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream v1.7.26
 	github.com/aws/aws-sdk-go-v2/config v1.33.15

@@ -13,11 +13,36 @@ func TestGrant(t *testing.T) {
 	t.Parallel()
 	s := mcp.Server{Name: "a", Transport: mcp.TransportStdio, Command: "a", Env: map[string]string{"A": "b"}}
 	before, env := s.Definition(), s.Env
-	s.Grant(map[string]string{"KEY": "a-long-secret-value"})
+	if err := s.Grant(map[string]string{"KEY": "a-long-secret-value"}, false); err != nil {
+		t.Fatal(err)
+	}
 	if !bytes.Equal(before, s.Definition()) || s.Env["KEY"] == "" || s.Env["A"] != "b" || len(env) != 1 {
 		t.Errorf("%s, %v", s.Definition(), s.Env)
 	}
 	if text := s.Mask("it is a-long-secret-value"); strings.Contains(text, "secret") {
 		t.Error(text)
+	}
+}
+
+// TestGrantExpands: of the variables in the text, only granted ones are replaced.
+func TestGrantExpands(t *testing.T) {
+	t.Parallel()
+	s := mcp.Server{
+		Name: "a", Transport: mcp.TransportStdio, Command: "a", Args: []string{"${KEY}", "${LEVEL:-info}", "${PLUGIN_ROOT}/x"},
+		Headers: map[string]string{"Authorization": "Bearer ${KEY}"},
+	}
+	before := s.Definition()
+	if err := s.Grant(map[string]string{"KEY": "a-long-secret-value"}, true); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(append(s.Args, s.Headers["Authorization"]), " "); got != "a-long-secret-value info ${PLUGIN_ROOT}/x Bearer a-long-secret-value" || !bytes.Equal(before, s.Definition()) {
+		t.Errorf("%s, %s", got, s.Definition())
+	}
+	if text := s.Mask("it is a-long-secret-value"); strings.Contains(text, "secret") {
+		t.Error(text)
+	}
+	other := mcp.Server{Name: "a", Transport: mcp.TransportStdio, Command: "a", Args: []string{"${HOME}"}}
+	if err := other.Grant(nil, true); err == nil || !strings.Contains(err.Error(), "HOME") {
+		t.Errorf("a variable that was not granted: %v, %q", err, other.Args)
 	}
 }

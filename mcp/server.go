@@ -190,20 +190,35 @@ type definition struct {
 	Hooks     []sdk.MCPHookConfig `json:"hooks,omitempty"`
 }
 
-// Grant adds variables to the environment of a local server. They are not part of its definition: they may be secrets, and change.
-func (s *Server) Grant(env map[string]string) {
-	if len(env) == 0 {
-		return
+// Grant adds variables to the environment of a local server. With expand, it also replaces ${NAME} and ${NAME:-default} by them, and the
+// error names a variable that is missing. They are not part of the server's definition: they may be secrets, and change.
+func (s *Server) Grant(env map[string]string, expand bool) error {
+	if len(env) == 0 && !expand {
+		return nil
 	}
 	if s.written == nil {
 		written := *s
 		s.written = &written
+	}
+	if expand {
+		expanded, err := s.expand(func(name string) (string, bool) {
+			if name == "PLUGIN_ROOT" || name == "PLUGIN_DATA" {
+				return "${" + name + "}", true // placed replaces them
+			}
+			value, ok := env[name]
+			return value, ok
+		})
+		if err != nil {
+			return err
+		}
+		*s = expanded
 	}
 	s.Env = maps.Clone(s.Env)
 	if s.Env == nil {
 		s.Env = map[string]string{}
 	}
 	maps.Copy(s.Env, env)
+	return nil
 }
 
 // Definition returns the part of the configuration that the user approves, in a canonical form for display and hashing. It contains the

@@ -125,8 +125,7 @@ type Loaded struct {
 	Items []*Item // in order
 	// Plugins are the plugins to run, in order.
 	Plugins []sdk.Plugin
-	// Skills are the directories of the skills of approved packages, each with a SKILL.md.
-	Skills []string
+	Skills  []sdk.PackagedSkill // of approved packages
 	// Servers are the MCP servers, HookFiles the files with command hooks of approved packages.
 	Servers   []Server
 	HookFiles []HookFile

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
@@ -33,13 +34,7 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	var group sync.WaitGroup // one for each item; waited for here
-	for _, i := range items {
-		if i.usable() {
-			group.Go(func() { l.inspect(ctx, i, approved) })
-		}
-	}
-	group.Wait()
+	l.inspectAll(ctx, items, approved)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -67,6 +62,22 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 		l.log.Debug("digests not cached", "err", err)
 	}
 	return out, nil
+}
+
+// inspectAll inspects the usable items. It runs as many goroutines as there are processors, since each new one has to grow its stack.
+func (l *Loader) inspectAll(ctx context.Context, items []*Item, approved trust.Entries) {
+	var next atomic.Int64
+	var group sync.WaitGroup // waited for here
+	for range min(len(items), runtime.GOMAXPROCS(0)) {
+		group.Go(func() {
+			for n := next.Add(1); n <= int64(len(items)); n = next.Add(1) {
+				if i := items[n-1]; i.usable() {
+					l.inspect(ctx, i, approved)
+				}
+			}
+		})
+	}
+	group.Wait()
 }
 
 // inspect reads an item and looks up its approval.
@@ -139,7 +150,7 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-4-" + runtime.GOOS + "-" + runtime.GOARCH
+const keptPackage = "package-5-" + runtime.GOOS + "-" + runtime.GOARCH
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -333,7 +344,7 @@ func (l *Loader) open(i *Item, out *Loaded) {
 // contribute adds the contributions of a package other than its runtime.
 func (l *Loader) contribute(i *Item, out *Loaded) {
 	for _, s := range i.pkg.Skills {
-		out.Skills = append(out.Skills, s.Dir)
+		out.Skills = append(out.Skills, sdk.PackagedSkill{Name: s.Name, Description: s.Description, Location: s.File(), Root: i.pkg.Root})
 	}
 	data, env := l.dataDir(i), l.grantedEnv(i)
 	for _, name := range sortedKeys(i.pkg.Servers) {

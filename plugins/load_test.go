@@ -92,7 +92,7 @@ func TestPackageWithoutRuntime(t *testing.T) {
 		t.Fatalf("loaded %+v, %s", l, states(l))
 	}
 	store := p.path("data/plugins/store")
-	if !strings.HasPrefix(l.Skills[0], store) || !strings.HasPrefix(l.HookFiles[0].Path, store) {
+	if !strings.HasPrefix(l.Skills[0].Location, store) || !strings.HasPrefix(l.HookFiles[0].Path, store) {
 		t.Errorf("skills %v and hooks %+v are not in the sealed copy", l.Skills, l.HookFiles)
 	}
 	if env := l.Servers[0].Granted; len(env) != 1 || env["TOKEN"] == "" {

@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
+	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -25,7 +27,7 @@ type Plugin struct {
 }
 
 type found struct {
-	skills []sdk.Skill // sorted by name
+	skills []sdk.Skill // sorted by name; those of packages have no body
 	list   string      // the list for the model; empty without skills
 }
 
@@ -56,8 +58,39 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 }
 
 // Skills returns the skills, sorted by name. It rereads the folders if something in them has changed. A skill with an error is
-// logged once and skipped.
-func (p *Plugin) Skills(context.Context) ([]sdk.Skill, error) { return p.Current(p.load).skills, nil }
+// logged and skipped. It reads the skills of packages, which the list for the model does not need.
+func (p *Plugin) Skills(context.Context) ([]sdk.Skill, error) {
+	roots := map[string]string{} // of packages, by location
+	for _, s := range p.Config.Skills.Packaged {
+		roots[s.Location] = s.Root
+	}
+	var out []sdk.Skill
+	for _, s := range p.Current(p.load).skills {
+		if root, ok := roots[s.Location]; ok {
+			doc, err := readPackaged(s.Location)
+			if err != nil {
+				p.Log.Warn("file left out", "file", s.Location, "err", err)
+				continue
+			}
+			s.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", root)
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// readPackaged reads a skill whose package was checked.
+func readPackaged(file string) (*frontmatter.Document, error) {
+	f, info, err := projectfs.OpenRegular(file)
+	if err != nil {
+		return nil, err
+	}
+	data, _, err := projectfs.ReadLimited(f, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	return frontmatter.Parse(data)
+}
 
 // Hooks returns the hook that lists the skills in the system prompt.
 func (p *Plugin) Hooks() []sdk.Hook {
@@ -90,9 +123,8 @@ const (
 var specNames = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
 // folders returns the folders that can contain skills, each once, the most general first: a later skill replaces an earlier one
-// of the same name.
-func (p *Plugin) folders() []string {
-	var folders []string
+// of the same name. Packages come before the folders of the project.
+func (p *Plugin) folders() (folders, project []string) {
 	add := func(dir string, names ...string) {
 		for _, name := range names {
 			if folder := filepath.Join(dir, name); dir != "" && !slices.Contains(folders, folder) {
@@ -113,10 +145,11 @@ func (p *Plugin) folders() []string {
 			add(p.Project.Directory, path)
 		}
 	}
+	before := len(folders)
 	for _, dir := range sources.Upward(p.Project.Directory, p.Project.Worktree) {
 		add(dir, inside...)
 	}
-	return folders
+	return folders[:before], folders[before:]
 }
 
 type frontMatter struct {
@@ -126,20 +159,33 @@ type frontMatter struct {
 
 func (p *Plugin) load(w *sources.Watch) found {
 	byName := map[string]sdk.Skill{}
-	isSkill := func(name string) bool { return name == "SKILL.md" }
-	for _, folder := range p.folders() {
-		sources.Documents(w, folder, isSkill, func(doc *sources.Document, meta *frontMatter) error {
-			s := sdk.Skill{Name: strings.TrimSpace(meta.Name), Description: strings.TrimSpace(meta.Description), Location: doc.Path, Body: doc.Body}
-			if was, ok := byName[s.Name]; ok {
-				s.Replaces = append([]string{was.Location}, was.Replaces...)
-			}
-			if err := p.check(&s); err != nil {
-				return err
-			}
-			byName[s.Name] = s
-			return nil
-		})
+	add := func(s sdk.Skill) error {
+		s.Name, s.Description = strings.TrimSpace(s.Name), strings.TrimSpace(s.Description)
+		if was, ok := byName[s.Name]; ok {
+			s.Replaces = append([]string{was.Location}, was.Replaces...)
+		}
+		if err := p.check(&s); err != nil {
+			return err
+		}
+		byName[s.Name] = s
+		return nil
 	}
+	isSkill := func(name string) bool { return name == "SKILL.md" }
+	read := func(folders []string) {
+		for _, folder := range folders {
+			sources.Documents(w, folder, isSkill, func(doc *sources.Document, meta *frontMatter) error {
+				return add(sdk.Skill{Name: meta.Name, Description: meta.Description, Location: doc.Path, Body: doc.Body})
+			})
+		}
+	}
+	folders, project := p.folders()
+	read(folders)
+	for _, s := range p.Config.Skills.Packaged {
+		if err := add(sdk.Skill{Name: s.Name, Description: s.Description, Location: s.Location}); err != nil {
+			p.Log.Warn("file left out", "file", s.Location, "err", err)
+		}
+	}
+	read(project)
 	skills := slices.SortedFunc(maps.Values(byName), func(a, b sdk.Skill) int { return strings.Compare(a.Name, b.Name) })
 	return found{skills, describe(skills)}
 }

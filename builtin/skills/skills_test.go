@@ -70,6 +70,33 @@ func TestSkillsAreFound(t *testing.T) {
 	}
 }
 
+// TestPackagedSkills: skills of packages come after the user's and before the project's. They are read when they are needed.
+func TestPackagedSkills(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	root := filepath.Join(h.Place.Home, "store", "p")
+	file := testhost.Write(t, filepath.Join(root, "skills", "a", "SKILL.md"), "---\nname: a\ndescription: d\n---\nRun ${CLAUDE_PLUGIN_ROOT}/x.")
+	missing := filepath.Join(root, "skills", "b", "SKILL.md")
+	users := testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", "a", "SKILL.md"), skill("a", "the user's"))
+	testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", "c", "SKILL.md"), skill("c", "d"))
+	near := testhost.Write(t, filepath.Join(h.Place.Directory, ".tenon", "skills", "c", "SKILL.md"), skill("c", "near"))
+	h.Settings.Skills.Packaged = []sdk.PackagedSkill{
+		{Name: "a", Description: "packaged", Location: file, Root: root}, {Name: "b", Description: "d", Location: missing, Root: root},
+		{Name: "c", Description: "packaged", Location: filepath.Join(root, "skills", "c", "SKILL.md"), Root: root},
+	}
+	p := start(t, h)
+	list := system(t, p, sdk.PurposeTurn)[1]
+	for _, line := range []string{"- a: packaged (" + file + ")", "- b: d (" + missing + ")", "- c: near (" + near + ")"} {
+		if !strings.Contains(list, line+"\n") {
+			t.Errorf("the list has no line %q:\n%s", line, list)
+		}
+	}
+	got, err := p.Skills(t.Context())
+	if err != nil || len(got) != 2 || got[0].Body != "Run "+root+"/x." || len(got[0].Replaces) != 1 || got[0].Replaces[0] != users || got[1].Body != "Body of c." {
+		t.Errorf("Skills() = %+v, %v", got, err)
+	}
+}
+
 func TestList(t *testing.T) {
 	t.Parallel()
 	h := testhost.New(t)

@@ -64,7 +64,7 @@ func (p *projectRules) waitingCommands(list []host.CommandInfo, files map[string
 	for i := range list {
 		c := &list[i].Command
 		path, _ := p.commandFile(c)
-		if path == "" || !cli.ShippedNames()[list[i].Plugin] {
+		if path == "" || !cli.IsShipped(list[i].Plugin) {
 			continue
 		}
 		for _, shell := range templateShell.FindAllString(c.Template, -1) {

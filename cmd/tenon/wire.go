@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -97,15 +96,9 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 }
 
 // withSkills adds the skills of packages to a configuration.
-func withSkills(c *sdk.Config, dirs []string) *sdk.Config {
-	if len(dirs) == 0 {
-		return c
-	}
+func withSkills(c *sdk.Config, list []sdk.PackagedSkill) *sdk.Config {
 	more := *c
-	more.Skills.Paths = slices.Clone(c.Skills.Paths)
-	for _, dir := range dirs { // the file, since nothing else in the directory is a skill
-		more.Skills.Paths = append(more.Skills.Paths, filepath.Join(dir, "SKILL.md"))
-	}
+	more.Skills.Packaged = list
 	return &more
 }
 

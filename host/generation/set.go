@@ -110,7 +110,7 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 		all = append(all, l)
 		if names[l.Manifest.Name] {
 			g.leftOut = append(g.leftOut, all...)
-			return fmt.Errorf("duplicate plugin %q: remove one of them from plugins in tenon.json", l.Manifest.Name)
+			return fmt.Errorf("duplicate plugin %q: remove one entry from plugins in tenon.json", l.Manifest.Name)
 		}
 		names[l.Manifest.Name] = true
 		if l.started == nil {
@@ -195,7 +195,7 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 func (g *Set) addProtocols(l *Plugin) error {
 	for _, proto := range l.protocols {
 		if _, taken := g.protocols[proto.Name]; taken {
-			return fmt.Errorf("plugin %s: protocol %q is already registered", l.Manifest.Name, proto.Name)
+			return fmt.Errorf("plugin %s: protocol %q is there already", l.Manifest.Name, proto.Name)
 		}
 	}
 	for _, proto := range l.protocols {

@@ -45,8 +45,10 @@ func options(base sdk.Object, c sdk.ProviderOptions) sdk.Object {
 	for key, raw := range c.Extra {
 		set(key, raw)
 	}
-	if len(c.Timeout) > 0 {
-		set("timeout", c.Timeout)
+	for name, raw := range map[string]json.RawMessage{"timeout": c.Timeout, "answerTimeout": c.AnswerTimeout, "totalTimeout": c.TotalTimeout} {
+		if len(raw) > 0 {
+			set(name, raw)
+		}
 	}
 	if c.ChunkTimeout > 0 {
 		out["chunkTimeout"] = float64(c.ChunkTimeout)

@@ -106,7 +106,7 @@ func TestFaults(t *testing.T) {
 		conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultLoop, conformance.FaultRecursion,
 		conformance.FaultMemory, conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
 	}
-	// What a library for authors has a part in. The rest happens to the process, whatever its language: lines and node have it.
+	// The faults that a library for authors can influence. The rest happens to the process, whatever its language: lines and node have it.
 	library := []conformance.Fault{
 		conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultRecursion, conformance.FaultExit,
 	}

@@ -3,7 +3,6 @@
 package highlight
 
 import (
-	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -40,15 +39,6 @@ const maxLine = 4 << 10
 // Named returns the language with this name, as after a code fence, such as "go", "tsx" or "C++"; nil if it is unknown.
 func Named(name string) *Language {
 	return languages()[strings.ToLower(name)]
-}
-
-// OfFile returns the language of a file by its name; nil if it is unknown.
-func OfFile(name string) *Language {
-	base := path.Base(name)
-	if ext := path.Ext(base); ext != "" {
-		return Named(ext[1:])
-	}
-	return Named(base)
 }
 
 // Line splits a line, without its line break, that begins in the state. The texts of the tokens together are the line. Neighbours

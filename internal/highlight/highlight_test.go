@@ -58,15 +58,15 @@ func TestLine(t *testing.T) {
 	}
 }
 
-func TestOfFile(t *testing.T) {
+func TestNamed(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"a/main.go": "go", "x.TSX": "typescript", "Makefile": "makefile", "a.b/Dockerfile": "dockerfile", "README": "", "x.": ""} {
+	for name, want := range map[string]string{"go": "go", "TSX": "typescript", "Makefile": "makefile", "Dockerfile": "dockerfile", "readme": "", "": ""} {
 		have := ""
-		if l := highlight.OfFile(name); l != nil {
+		if l := highlight.Named(name); l != nil {
 			have = l.Name
 		}
 		if have != want {
-			t.Errorf("OfFile(%q) = %q, want %q", name, have, want)
+			t.Errorf("Named(%q) = %q, want %q", name, have, want)
 		}
 	}
 }

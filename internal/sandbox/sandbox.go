@@ -104,6 +104,17 @@ func Policy(list []Path, writable ...string) confine.Policy {
 	return p
 }
 
+// SkillDirectories returns the directories with skills that a configuration names: whole packages, whose skills may use the files in them.
+func SkillDirectories(c sdk.SkillsConfig) []string {
+	out := slices.Clone(c.Paths)
+	for _, s := range c.Packaged {
+		if !slices.Contains(out, s.Root) {
+			out = append(out, s.Root)
+		}
+	}
+	return out
+}
+
 type finder struct {
 	Options
 	out      []Path

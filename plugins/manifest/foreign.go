@@ -286,6 +286,7 @@ func (r *reader) addText(out []text, file, name string) []text {
 		r.warn(file, "", "", "is left out: %v", err)
 		return out
 	}
+	doc.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", r.folder.root)
 	return append(out, text{strings.TrimSuffix(name, ".agent"), file, doc})
 }
 

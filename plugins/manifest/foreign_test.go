@@ -50,6 +50,9 @@ func summary(p *manifest.Package) string {
 	}
 	slices.Sort(names)
 	out = append(out, names...)
+	for _, c := range p.Description.Capabilities {
+		out = append(out, c.Name+"="+strings.Join(c.Scope, ","))
+	}
 	if p.HookFile != "" {
 		out = append(out, "hooks="+filepath.Base(p.HookFile))
 		if p.Hooks != nil {
@@ -98,14 +101,16 @@ disallowedTools: [WebFetch]
 You are free.
 -- .mcp.json --
 {"db": {"command": "${CLAUDE_PLUGIN_ROOT}/bin/db", "args": ["--data", "${CLAUDE_PLUGIN_DATA}"]}, "web": {"type": "http", "url": "https://example.com/mcp"},
- "secret": {"command": "x", "env": {"KEY": "${API_KEY}"}}, "default": {"command": "x", "args": ["${LEVEL:-info}"]}}
+ "secret": {"command": "x", "env": {"KEY": "${API_KEY}"}}, "default": {"command": "x", "args": ["${LEVEL:-info}"]},
+ "elsewhere": {"type": "http", "url": "https://${HOST}/mcp"}, "fallback": {"type": "http", "url": "${HOST:-https://example.com}/mcp", "headers": {"Authorization": "Bearer ${API_KEY}"}}}
 -- hooks/hooks.json --
 {"hooks": {}}
 -- bin/db --
 x
 `, "Claude Code tools 1.2.0 skill=review command=tools:commit command=tools:git:push agent=tools:free-webfetch " +
-			"agent=tools:reviewer-edit-glob-list-skill-task-todowrite-webfetch-websearch server=db:./bin/db--data,${PLUGIN_DATA} server=default:xinfo server=web:https://example.com/mcp hooks=hooks.json",
-			[]string{"models of 1", "LSP servers", "${API_KEY}", "programs for PATH"}},
+			"agent=tools:reviewer-edit-glob-list-skill-task-todowrite-webfetch-websearch server=db:./bin/db--data,${PLUGIN_DATA} server=default:x${LEVEL:-info} " +
+			"server=fallback:https://example.com/mcp server=secret:x server=web:https://example.com/mcp env=API_KEY,LEVEL hooks=hooks.json",
+			[]string{"models of 1", "LSP servers", "${HOST}", "programs for PATH"}},
 		"hooks in the manifest": {`
 -- .claude-plugin/plugin.json --
 {"name": "p", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "inline"}]}]}}
@@ -247,4 +252,17 @@ func FuzzForeign(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestForeignRoot: in texts of another host's plugin, its root is the directory of the package.
+func TestForeignRoot(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, "-- commands/a.md --\nRun ${CLAUDE_PLUGIN_ROOT}/a.sh\n-- agents/b.md --\nRun ${CLAUDE_PLUGIN_ROOT}/b.sh\n")
+	p, err := manifest.ReadNamed(dir, "p")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := p.Description; d.Commands[0].Template != "Run "+p.Root+"/a.sh" || d.Agents[0].Prompt != "Run "+p.Root+"/b.sh" {
+		t.Errorf("%q, %q", d.Commands[0].Template, d.Agents[0].Prompt)
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // foreignServer is an entry of .mcp.json, mcpServers, or a Gemini extension.
@@ -74,6 +75,19 @@ func (r *reader) serversIn(data []byte, where string) {
 		}
 		r.p.Servers[name] = s
 	}
+	r.requestVariables()
+}
+
+// requestVariables adds the variables of the servers to the capabilities.
+func (r *reader) requestVariables() {
+	var names []string
+	for _, s := range r.p.Servers {
+		names = append(names, s.Variables...)
+	}
+	if len(names) > 0 {
+		slices.Sort(names)
+		r.p.Description.Capabilities = []sdk.Capability{{Name: sdk.CapabilityEnv, Scope: slices.Compact(names), Reason: "settings of its MCP servers"}}
+	}
 }
 
 // convertServer converts an entry and checks it as ours are.
@@ -82,31 +96,32 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return Server{}, err
 	}
-	var missing []string
+	var missing, variables []string
+	// fixed replaces variables in texts that decide what is started: there, the user's variables have their defaults.
+	fixed := func(s string) string {
+		return replaceForeign(s, func(text, name, value string, ok bool) string {
+			if !ok {
+				missing = append(missing, text)
+			}
+			return value
+		})
+	}
 	replace := func(s string) string {
-		return reference.ReplaceAllStringFunc(s, func(text string) string {
-			switch text {
-			case "${CLAUDE_PLUGIN_ROOT}", "${PLUGIN_ROOT}", "${extensionPath}":
-				return "${" + rootVariable + "}"
-			case "${CLAUDE_PLUGIN_DATA}", "${PLUGIN_DATA}":
-				return "${" + dataVariable + "}"
-			case "${/}", "${pathSeparator}":
-				return "/"
+		return replaceForeign(s, func(text, name, _ string, _ bool) string {
+			if name == "" || variableProblem(name) != "" {
+				missing = append(missing, text)
 			}
-			if _, value, ok := strings.Cut(strings.Trim(text, "${}"), ":-"); ok {
-				return value // its default
-			}
-			missing = append(missing, text)
+			variables = append(variables, name)
 			return text
 		})
 	}
-	s := Server{Type: ServerStdio, Stdio: Stdio{Command: replace(e.Command), Cwd: replace(e.Cwd), Env: map[string]string{}}}
+	s := Server{Type: ServerStdio, Stdio: Stdio{Command: fixed(e.Command), Cwd: fixed(e.Cwd), Env: map[string]string{}}}
 	for _, arg := range e.Args {
 		s.Args = append(s.Args, replace(arg))
 	}
 	maps.Copy(s.Env, e.Env)
 	if e.Command == "" {
-		s = Server{Type: ServerHTTP, Remote: Remote{URL: replace(e.URL + e.HTTPURL), Headers: maps.Clone(e.Headers)}}
+		s = Server{Type: ServerHTTP, Remote: Remote{URL: fixed(e.URL + e.HTTPURL), Headers: maps.Clone(e.Headers)}}
 		if e.Type == ServerSSE {
 			s.Type = ServerSSE
 		}
@@ -116,9 +131,11 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 			values[key] = replace(value)
 		}
 	}
+	slices.Sort(variables)
+	s.Variables = slices.Compact(variables)
 	if len(missing) > 0 {
 		slices.Sort(missing)
-		return s, fmt.Errorf("it needs %s of your environment; add it to your own configuration: tenon mcp add", strings.Join(slices.Compact(missing), ", "))
+		return s, fmt.Errorf("it needs %s; add it to your own configuration: tenon mcp add", strings.Join(slices.Compact(missing), ", "))
 	}
 	if rest, ok := cutVariable(s.Command, rootVariable); ok {
 		s.Command = "." + rest
@@ -133,6 +150,23 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 		s.checkRemote(rep, name)
 	}
 	return s, rep.err()
+}
+
+// replaceForeign replaces the variables that other hosts set by those of tenon. other returns the text for the user's variables, given
+// their name and default.
+func replaceForeign(s string, other func(text, name, value string, ok bool) string) string {
+	return reference.ReplaceAllStringFunc(s, func(text string) string {
+		switch text {
+		case "${CLAUDE_PLUGIN_ROOT}", "${PLUGIN_ROOT}", "${extensionPath}":
+			return "${" + rootVariable + "}"
+		case "${CLAUDE_PLUGIN_DATA}", "${PLUGIN_DATA}":
+			return "${" + dataVariable + "}"
+		case "${/}", "${pathSeparator}":
+			return "/"
+		}
+		name, value, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(text, "${"), "}"), ":-")
+		return other(text, name, value, ok)
+	})
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

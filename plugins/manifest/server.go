@@ -34,6 +34,9 @@ type Server struct {
 	Type string `json:"type"`
 	Stdio
 	Remote
+	// Variables are the names of the user's variables that Args, Env and Headers contain as ${NAME} or ${NAME:-default}, sorted. Only
+	// servers of other hosts' packages have them; the package requests them.
+	Variables []string `json:"variables,omitempty"`
 }
 
 // Stdio is what only servers of type stdio have.

@@ -35,6 +35,9 @@ type Skill struct {
 	Dir         string // absolute
 }
 
+// File returns the skill's SKILL.md.
+func (s *Skill) File() string { return filepath.Join(s.Dir, skillFile) }
+
 // skills finds the skills: immediate children of skills/ with a SKILL.md. One that is wrong is left out and reported.
 func (r *reader) skills() {
 	if !r.folder.has(skillsDir) {

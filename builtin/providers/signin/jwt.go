@@ -33,7 +33,7 @@ func claimsOf(jwt string) (c claims) {
 
 // expires returns the end of the token in Unix milliseconds, or 0.
 func (c claims) expires() int64 {
-	const latest = 1 << 40 // seconds; more is no time
+	const latest = 1 << 40 // seconds; a later end is ignored
 	if c.Expires > 0 && c.Expires < latest {
 		return int64(c.Expires) * 1000
 	}

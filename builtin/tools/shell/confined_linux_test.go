@@ -43,6 +43,7 @@ func newHome(t testing.TB) (home, project string) {
 	for path, text := range map[string]string{
 		".ssh/id": "key", ".config/gh/hosts.yml": "token", ".netrc": "token", "dotfiles/.aws/credentials": "token", "notes": "notes", "work/project/a": "a",
 		".config/tenon/tenon.json": "{}", ".config/tenon/skills/s/SKILL.md": "skill", ".local/share/keyrings/k": "key", "other/file": "other",
+		".config/tenon/store/p/scripts/run.sh": "echo script",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, path)), 0o755); err != nil {
 			t.Fatal(err)
@@ -57,7 +58,7 @@ func newHome(t testing.TB) (home, project string) {
 func TestConfined(t *testing.T) {
 	t.Parallel()
 	home, project := newHome(t)
-	f := confinedFixture(t, home, project, sdk.Config{})
+	f := confinedFixture(t, home, project, sdk.Config{Skills: sdk.SkillsConfig{Packaged: []sdk.PackagedSkill{{Root: filepath.Join(home, ".config/tenon/store/p")}}}})
 	for name, c := range map[string]struct {
 		command string
 		ok      bool
@@ -77,6 +78,7 @@ func TestConfined(t *testing.T) {
 		"change tenon's files":     {"echo '{}' > ~/.config/tenon/tenon.json", false},
 		"the environment of tenon": {"cat /proc/$PPID/environ", false},
 		"another environment":      {"cat /proc/1/environ", false},
+		"a script of a plugin":     {"sh ~/.config/tenon/store/p/scripts/run.sh", true},
 		"a skill of tenon's":       {"cat ~/.config/tenon/skills/s/SKILL.md", true},
 		"signal tenon":             {"kill -CONT $PPID", false},
 		"mount":                    {"mount -t tmpfs none .", false},

@@ -17,6 +17,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -48,7 +49,7 @@ func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.bash.box.project, p.bash.box.log = h.Project(), h.Logger()
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
 		p.bash.wanted = c.Config().Shell
-		p.bash.box.config, p.bash.box.skills = c.Config().Sandbox, c.Config().Skills.Paths
+		p.bash.box.config, p.bash.box.skills = c.Config().Sandbox, sandbox.SkillDirectories(c.Config().Skills)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type Place struct{ ProjectID, Directory string }
 func (f *File) Adopt(p Place) []string {
 	a := adoption{counts: map[string]int{}, from: f.Info.Directory, to: p.Directory}
 	if f.Info.ParentID != "" {
-		a.counts["it was the session of a subagent and is now independent"]++
+		a.counts["it was the session of a subagent, and is now a session without a parent"]++
 		f.Info.ParentID = ""
 	}
 	for range f.Damaged {
@@ -69,7 +69,7 @@ func (a *adoption) file(f *File, p Place) {
 	a.drop("its permission rules are left out: permissions do not come from a file", len(s.Permission) > 0)
 	a.drop("its place on the web is left out: share it again to publish it", s.Share != nil)
 	a.drop("an undo that was not finished is left out: the files it knows of are not here", s.Revert != nil)
-	a.drop("its workspace is left out: there are none here", s.WorkspaceID != "")
+	a.drop("its workspace is left out: tenon has no workspaces", s.WorkspaceID != "")
 	s.Permission, s.Share, s.Revert, s.WorkspaceID, s.Time.Compacting = nil, nil, nil, "", 0
 	s.ProjectID, s.Directory, s.Path = p.ProjectID, p.Directory, ""
 	f.count()
@@ -115,7 +115,7 @@ func (f *File) rename() {
 }
 
 func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
-	const snapshots = "the states of its files are not copied: its changes cannot be undone here"
+	const snapshots = "the states of its files are left out: what it changed cannot be undone here"
 	out := parts[:0]
 	for _, p := range parts {
 		switch p := p.(type) {

@@ -100,7 +100,7 @@ func (c *conversation) modelName() string {
 	case c.model != "":
 		return c.model
 	case c.session != nil && c.session.Model != nil:
-		return c.session.Model.ProviderID + "/" + c.session.Model.ID
+		return c.session.Model.String()
 	case c.fallback != "":
 		return c.fallback
 	}

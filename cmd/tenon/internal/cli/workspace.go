@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -163,7 +165,7 @@ func (w *Workspace) Staged(ctx context.Context, list []plugins.Installed) (*exte
 
 func (w *Workspace) extensionOptions() extensions.Options {
 	return extensions.Options{
-		Project: w.Project, Config: w.Loaded, Reserved: names(Shipped()), Shipped: shippedContributions, CacheDir: w.Project.CacheDir,
+		Project: w.Project, Config: w.Loaded, Reserved: shippedNames(), Shipped: shippedContributions, CacheDir: w.Project.CacheDir,
 		Environ: w.App.Env, Version: w.App.Version, Logger: w.App.Log, Hide: w.App.Mask.hide,
 	}
 }
@@ -171,14 +173,10 @@ func (w *Workspace) extensionOptions() extensions.Options {
 // Shipped returns the built-in plugins. Their order is the default order of their hooks.
 func Shipped() []sdk.Plugin { return builtin.All() }
 
-// ShippedNames returns the names of the built-in plugins.
-func ShippedNames() map[string]bool {
-	out := map[string]bool{}
-	for _, n := range names(Shipped()) {
-		out[n] = true
-	}
-	return out
-}
+// IsShipped reports whether a name is that of a built-in plugin.
+func IsShipped(name string) bool { return slices.Contains(shippedNames(), name) }
+
+var shippedNames = sync.OnceValue(func() []string { return names(Shipped()) })
 
 // shippedContributions returns the IDs of the built-in tools and providers.
 func shippedContributions() (tools, providers []string) {

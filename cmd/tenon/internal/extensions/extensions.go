@@ -43,8 +43,7 @@ type Options struct {
 type Set struct {
 	// Plugins are those that may run, in the order of their hooks: plugins as configured, MCP servers, command hooks.
 	Plugins []sdk.Plugin
-	// Skills are directories of skills of approved packages.
-	Skills []string
+	Skills  []sdk.PackagedSkill // of approved packages
 	// Candidates is everything that was found, in order.
 	Candidates []*Candidate
 	// Warnings are for the user.

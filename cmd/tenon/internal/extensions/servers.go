@@ -198,11 +198,14 @@ func (s *Set) packagedServer(p plugins.Server) error {
 	if err := server.Validate(); err != nil {
 		return err
 	}
+	lines := []string{serverLine(&server)} // without the values of variables
+	if err := server.Grant(p.Granted, len(p.Entry.Variables) > 0); err != nil {
+		return fmt.Errorf("%w; plugin %s has only variables that you granted: set it and run: tenon plugin trust %s", err, p.Plugin, p.Plugin)
+	}
 	s.addServer(&Candidate{
 		Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: server.Origin, State: plugins.StateReady, Server: &server,
-		Lines: []string{serverLine(&server)}, pack: p.Plugin,
+		Lines: lines, pack: p.Plugin,
 	})
-	server.Grant(p.Granted) // its values are not shown
 	return nil
 }
 

@@ -175,7 +175,7 @@ func places(list []string) string {
 // Source returns the source of a definition: its file, else its plugin. The origin that a third-party plugin states is shown with
 // the plugin's name.
 func Source(plugin, origin string) string {
-	if own := cli.ShippedNames(); origin != "" && (plugin == "" || own[plugin]) {
+	if origin != "" && (plugin == "" || cli.IsShipped(plugin)) {
 		return terminal.OneLine(origin)
 	}
 	from := "plugin " + terminal.OneLine(plugin)

@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 func authCommand(a *cli.App) *cobra.Command {
@@ -94,7 +95,8 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 // chooseProvider returns the provider of the arguments, or the one that the user picks from the usual ones.
 func chooseProvider(m *cli.Machine, args []string) (string, error) {
 	if len(args) > 0 {
-		return strings.TrimRight(args[0], "/"), nil
+		id := strings.TrimRight(args[0], "/")
+		return id, knownProvider(m, id)
 	}
 	const others = "tenon models --all lists all providers"
 	usual, _ := m.SignInProviders()
@@ -106,6 +108,22 @@ func chooseProvider(m *cli.Machine, args []string) (string, error) {
 		err = cli.UsageError("run tenon auth login again", "no provider chosen")
 	}
 	return id, err
+}
+
+// knownProvider returns an error for a provider that nothing describes: credentials of a misspelled one would never be used.
+func knownProvider(m *cli.Machine, id string) error {
+	var ids []string
+	for _, p := range m.ProviderInfos() {
+		ids = append(ids, p.ID)
+	}
+	if slices.Contains(ids, id) || len(m.AuthMethods(id)) > 0 {
+		return nil
+	}
+	fix := "tenon models --all lists all providers; provider." + id + " in tenon.json adds one"
+	if near := nearest.Name(id, ids); near != "" {
+		fix = "did you mean " + near + "? " + fix
+	}
+	return cli.UsageError(fix, "unknown provider %q", id)
 }
 
 func names(choices []cli.Choice) string {

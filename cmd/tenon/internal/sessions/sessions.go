@@ -2,6 +2,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,13 +70,11 @@ func listSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Sto
 	return cli.List(a, list, cli.Listing[sdk.Session]{
 		Empty: noSessions(all, archived), Head: head,
 		Row: func(info *sdk.Session) []string {
-			cost, model := "-", "-" // unknown price, no model yet
+			cost := "-" // unknown price
 			if info.Cost > 0 {
 				cost = view.Money(info.Cost)
 			}
-			if info.Model != nil {
-				model = terminal.OneLine(info.Model.ProviderID + "/" + info.Model.ID)
-			}
+			model := cmp.Or(terminal.OneLine(info.Model.String()), "-")
 			cells := []string{info.ID, view.Ago(info.Time.Updated, now), cost, model}
 			if all {
 				cells = append(cells, terminal.OneLine(info.Directory))

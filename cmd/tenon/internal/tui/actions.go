@@ -48,6 +48,11 @@ func (m *model) loadInventory() tea.Cmd {
 	})
 }
 
+// loadCommands reads the commands again: those of an MCP server are known when it has started.
+func (m *model) loadCommands() tea.Cmd {
+	return m.do(func(ctx context.Context) (tea.Msg, error) { return commandsMsg(m.host.CommandInfos(ctx)), nil })
+}
+
 func (m *model) loadFiles() tea.Cmd {
 	return m.do(func(ctx context.Context) (tea.Msg, error) {
 		list, err := m.host.Files(ctx)
@@ -129,7 +134,7 @@ func (m *model) modelOf() (name, effort string) {
 	case m.modelName != "":
 		return m.modelName, m.effort
 	case s.Model != nil:
-		return s.Model.ProviderID + "/" + s.Model.ID, cmp.Or(m.effort, s.Model.Variant)
+		return s.Model.String(), cmp.Or(m.effort, s.Model.Variant)
 	}
 	return m.fallback, m.effort
 }

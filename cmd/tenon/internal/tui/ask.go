@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -72,7 +73,9 @@ func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
 		m.leader = true
 		return nil
 	case "shift+tab":
-		return m.nextMode()
+		if _, ok := a.(*dialog.Permission); ok {
+			return m.nextMode()
+		}
 	case "ctrl+o":
 		m.thread().UnfoldAll()
 		return nil
@@ -100,9 +103,28 @@ func (m *model) permission(r *sdk.PermissionRequest) dialog.Ask {
 	return dialog.NewPermission(r.ID, asked, send, func(d dialog.Dialog) { m.open(d) })
 }
 
+// questions shows questions of the model, or the form of an MCP server.
 func (m *model) questions(r *sdk.QuestionRequest) dialog.Ask {
-	return dialog.NewQuestions(r, func(answers [][]string) tea.Cmd {
+	send := func(answers [][]string) tea.Cmd {
 		return m.do(func(context.Context) (tea.Msg, error) { return nil, m.host.ReplyQuestion(r.ID, answers) })
+	}
+	if len(r.Questions) == 0 || slices.ContainsFunc(r.Questions, func(q sdk.Question) bool { return q.Form == nil }) {
+		return dialog.NewQuestions(r, send)
+	}
+	if address := r.Questions[0].Form.URL; address != "" && len(r.Questions) == 1 {
+		return dialog.NewLink(r, send, func() tea.Cmd { return m.browse(address) }, func(d dialog.Dialog) { m.open(d) })
+	}
+	return dialog.NewForm(r, send)
+}
+
+// browse opens an address in the user's browser.
+func (m *model) browse(address string) tea.Cmd {
+	return m.do(func(context.Context) (tea.Msg, error) {
+		opened, err := m.o.browse(address)
+		if err == nil && !opened {
+			return toastMsg{text: "no browser on this machine; open the address on another one: " + terminal.OneLine(address)}, nil
+		}
+		return nil, err
 	})
 }
 

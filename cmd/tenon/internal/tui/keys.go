@@ -220,6 +220,11 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 		}
 	case "ctrl+r":
 		return m.open(m.historyPicker())
+	case "ctrl+s":
+		m.input, m.stash = m.stash, m.input
+		m.history.Edited()
+		m.menu.update(m)
+		return nil
 	case "ctrl+v":
 		return m.pasteImage()
 	case "?":
@@ -237,6 +242,9 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 		return nil
 	}
 	m.menu.update(m)
+	if m.input.Before() == "/" {
+		return m.loadCommands()
+	}
 	return nil
 }
 

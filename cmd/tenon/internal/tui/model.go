@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -37,6 +38,7 @@ type model struct {
 	blank   *transcript.Thread            // in place of a session until there is one
 
 	input    edit.Editor
+	stash    edit.Editor // a draft that is put aside
 	history  past.Recall
 	menu     menu
 	waiting  []host.Waiting  // prompts that wait
@@ -56,6 +58,7 @@ type model struct {
 	files                    []string // of the project
 	branch                   string
 	inventory                inventory
+	pinned                   []string       // sessions
 	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
 	log                      []string // what the process logged
@@ -91,6 +94,7 @@ type (
 	historyMsg  struct{ history *frontend.History }
 	filesMsg    []string
 	invMsg      inventory
+	commandsMsg []host.CommandInfo
 	waitingMsg  []host.Waiting
 	branchMsg   string
 	logMsg      string
@@ -112,6 +116,7 @@ func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
 		ctx: ctx, host: h, o: o, now: time.Now, changed: func(bool) {}, threads: map[string]*transcript.Thread{},
 		mouse: !o.settings.NoMouse, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
+		pinned: o.settings.Pinned,
 	}
 	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: m.childText}
 	m.setTheme(o.settings.Theme)
@@ -227,6 +232,10 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 	case invMsg:
 		if m.inventory = inventory(msg); m.models != nil {
 			m.listModels()
+		}
+	case commandsMsg:
+		if m.inventory.commands = msg; strings.HasPrefix(m.input.Before(), "/") && !strings.Contains(m.input.Before(), " ") {
+			m.menu.update(m)
 		}
 	case waitingMsg:
 		m.waiting = msg

@@ -166,7 +166,7 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 
 // keepSettings stores what the user chose on the screen.
 func (m *model) keepSettings() tea.Cmd {
-	chosen := settings{Theme: m.look.Theme.Name, NoMouse: !m.mouse}
+	chosen := settings{Theme: m.look.Theme.Name, NoMouse: !m.mouse, Pinned: m.pinned}
 	return m.do(func(context.Context) (tea.Msg, error) { return nil, m.o.keep(chosen) })
 }
 
@@ -186,13 +186,14 @@ type sessionsMsg []store.Listed
 
 func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 	p := &dialog.Picker{
-		Title: "Sessions", Empty: "no sessions here yet", Hint: "ctrl+r rename · ctrl+d delete · ctrl+f fork",
+		Title: "Sessions", Empty: "no sessions here yet", Hint: "ctrl+r rename · ctrl+d delete · ctrl+f fork · ctrl+t pin",
 		Choose: func(r dialog.Row) tea.Cmd { return m.switchTo(r.ID) },
 	}
 	for i := range all {
 		s := &all[i]
 		p.Rows = append(p.Rows, dialog.Row{ID: s.ID, Label: terminal.OneLine(cmp.Or(s.Title, s.ID)), Note: view.Ago(s.Updated, m.now()), Current: s.ID == m.root})
 	}
+	p.Rows = m.pinnedFirst(p.Rows)
 	p.Keys = map[string]func(dialog.Row) (bool, tea.Cmd){
 		"ctrl+r": func(r dialog.Row) (bool, tea.Cmd) {
 			ask := &dialog.Line{Title: "Rename the session", Done: func(title string) tea.Cmd {
@@ -211,6 +212,11 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 				return deletedMsg{p, r.ID}, m.host.DeleteSession(ctx, r.ID)
 			})
 		},
+		"ctrl+t": func(r dialog.Row) (bool, tea.Cmd) {
+			keep := m.pin(r.ID, !slices.Contains(m.pinned, r.ID))
+			p.Fill(m.pinnedFirst(p.Rows))
+			return false, keep
+		},
 		"ctrl+f": func(r dialog.Row) (bool, tea.Cmd) {
 			return true, m.do(func(ctx context.Context) (tea.Msg, error) {
 				s, err := m.host.Fork(ctx, r.ID, "")
@@ -222,6 +228,33 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 		},
 	}
 	return p
+}
+
+// pinnedNote begins the notes of pinned sessions.
+const pinnedNote = "pinned · "
+
+// pinnedFirst marks the pinned sessions and puts them first. The others stay in their order.
+func (m *model) pinnedFirst(rows []dialog.Row) []dialog.Row {
+	var first, rest []dialog.Row
+	for _, r := range rows {
+		r.Note = strings.TrimPrefix(r.Note, pinnedNote)
+		if slices.Contains(m.pinned, r.ID) {
+			r.Note = pinnedNote + r.Note
+			first = append(first, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	return append(first, rest...)
+}
+
+// pin pins a session, or removes the pin.
+func (m *model) pin(session string, on bool) tea.Cmd {
+	m.pinned = slices.DeleteFunc(slices.Clone(m.pinned), func(id string) bool { return id == session })
+	if on {
+		m.pinned = append(m.pinned, session)
+	}
+	return m.keepSettings()
 }
 
 // Changes that a picker of sessions shows.
@@ -245,9 +278,11 @@ func (m *model) sessionChanged(msg tea.Msg) tea.Cmd {
 	case deletedMsg:
 		msg.picker.Remove(msg.id)
 		delete(m.threads, msg.id)
+		forget := m.pin(msg.id, false)
 		if msg.id == m.root {
-			return m.switchTo("")
+			return tea.Batch(forget, m.switchTo(""))
 		}
+		return forget
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ func helpSections() []struct {
 			{"!", "run a shell command; the model sees it with the next prompt"},
 			{"up, down", "waiting prompts, then earlier ones; ctrl+r searches"},
 			{"ctrl+v", "attach the image in the clipboard"},
+			{"ctrl+s", "put the prompt aside, or restore it"},
 			{"ctrl+c", "clear the prompt, interrupt the turn, or twice: exit"},
 			{"ctrl+a, ctrl+e, alt+b, alt+f", "start and end of the line, words"},
 			{"ctrl+w, ctrl+u, ctrl+k, ctrl+y", "delete a word, to the start, to the end; insert it again"},
@@ -63,7 +64,7 @@ func helpSections() []struct {
 		{"Lists", [][2]string{
 			{"type", "search"},
 			{"up, down, enter, esc", "move, choose, close"},
-			{"ctrl+r, ctrl+d, ctrl+f", "sessions: rename, delete, fork"},
+			{"ctrl+r, ctrl+d, ctrl+f, ctrl+t", "sessions: rename, delete, fork, pin"},
 			{"ctrl+u, ctrl+f", "timeline: undo from a prompt on, fork before it"},
 		}},
 		{"Full-screen text", [][2]string{

@@ -183,6 +183,9 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 		if m.main().Busy() {
 			hint = "Write the next prompt; it waits for its turn"
 		}
+		if !m.stash.Empty() {
+			hint += " · ctrl+s restores your draft"
+		}
 		rows[0] = draw.Paint(k.Faint, hint)
 	}
 	room := max(1, min(m.height/3, 12))

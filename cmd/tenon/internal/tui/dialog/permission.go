@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -14,11 +15,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Permission asks whether a call may run.
+// Permission asks whether a call may run, or a server may send the user to an address.
 type Permission struct {
 	id      string
 	asked   view.Asked
-	send    func(Decision) tea.Cmd
+	cancel  func() tea.Cmd
 	show    func(Dialog)
 	all     []Option
 	options []Option // those of all that are on the screen
@@ -26,6 +27,7 @@ type Permission struct {
 	top     int  // of the preview
 	cut     bool // question and notes are not all above the preview: it has them too
 	reason  *edit.Editor
+	reject  func(reason string) tea.Cmd
 }
 
 // Decision is the user's answer to a permission request.
@@ -40,7 +42,9 @@ const keySession, keyAlways = "s", "a"
 
 // NewPermission asks about the request with an ID. send passes the decision to the host, show opens another dialog.
 func NewPermission(id string, asked view.Asked, send func(Decision) tea.Cmd, show func(Dialog)) *Permission {
-	p := &Permission{id: id, asked: asked, send: send, show: show}
+	p := &Permission{id: id, asked: asked, show: show}
+	p.cancel = func() tea.Cmd { return send(Decision{Reply: sdk.ReplyReject}) }
+	p.reject = func(reason string) tea.Cmd { return send(Decision{Reply: sdk.ReplyReject, Message: reason}) }
 	reply := func(d Decision) func() tea.Cmd { return func() tea.Cmd { return send(d) } }
 	p.all = append(p.all, Option{Key: "y", Label: "Yes, once", Run: reply(Decision{Reply: sdk.ReplyOnce})})
 	if rule := terminal.OneLine(asked.Always); rule != "" {
@@ -49,8 +53,28 @@ func NewPermission(id string, asked view.Asked, send func(Decision) tea.Cmd, sho
 			Option{Key: keyAlways, Label: "Always in this project: " + rule, Run: reply(Decision{Reply: sdk.ReplyAlways})})
 	}
 	p.all = append(p.all,
-		Option{Key: "n", Label: "No", Run: reply(Decision{Reply: sdk.ReplyReject})},
+		Option{Key: "n", Label: "No", Run: p.cancel},
 		Option{Key: "m", Label: "No, and say why", Run: p.explain})
+	p.options = p.all
+	return p
+}
+
+// NewLink asks whether the user opens the address of a form's only field. send passes the answer to the host, nil if the user cancels; browse
+// opens a browser.
+func NewLink(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd, browse func() tea.Cmd, show func(Dialog)) *Permission {
+	field := r.Questions[0].Form
+	host := ""
+	if u, err := url.Parse(field.URL); err == nil {
+		host = terminal.OneLine(u.Host)
+	}
+	asked := view.Asked{Question: "Open an address of " + host + " in your browser?", Body: terminal.OneLine(field.URL), Notes: []string{terminal.OneLine(field.Message)}}
+	p := &Permission{id: r.ID, asked: asked, show: show, cancel: func() tea.Cmd { return send(nil) }}
+	reply := func(label string) tea.Cmd { return send([][]string{{label}}) }
+	p.all = []Option{
+		{Key: "o", Label: "Yes, open it", Run: func() tea.Cmd { return tea.Batch(browse(), reply("Yes")) }},
+		{Key: "y", Label: "Yes, I have opened it", Run: func() tea.Cmd { return reply("Yes") }},
+		{Key: "n", Label: "No", Run: func() tea.Cmd { return reply("No") }},
+	}
 	p.options = p.all
 	return p
 }
@@ -80,7 +104,7 @@ func (p *Permission) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	case "ctrl+f":
 		p.show(p.FullScreen())
 	case "ctrl+c", "esc":
-		return true, p.send(Decision{Reply: sdk.ReplyReject})
+		return true, p.cancel()
 	default:
 		if i := optionKey(name, p.options, &p.at); i >= 0 {
 			cmd := p.options[i].Run()
@@ -97,7 +121,7 @@ func (p *Permission) reasonKey(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	case "enter":
 		text, _ := p.reason.Text()
 		if text = strings.TrimSpace(text); text != "" {
-			return true, p.send(Decision{Reply: sdk.ReplyReject, Message: text})
+			return true, p.reject(text)
 		}
 	default:
 		p.reason.Type(name, k.Text)

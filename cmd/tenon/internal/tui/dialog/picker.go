@@ -156,13 +156,14 @@ func (p *Picker) Confirm(r Row) bool {
 	return false
 }
 
-// Fill replaces the rows.
+// Fill replaces the rows. The current row stays the current one.
 func (p *Picker) Fill(rows []Row) {
-	at := p.at
-	changed := len(rows) != len(p.Rows)
+	current, ok := p.row()
 	p.Rows, p.ready = rows, false
-	if p.search(); !changed {
-		p.at = at
+	for at, i := range p.search() {
+		if ok && p.Rows[i].ID == current.ID {
+			p.at = at
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func userItem(k *Look, m *sdk.MessageWithParts) *item {
 	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case *sdk.FilePart:
-			if p.Source == nil {
+			if p.Source == nil || p.Source.Text == nil { // the text does not mention it
 				notes = append(notes, terminal.OneLine(p.Filename))
 			}
 		case *sdk.CompactionPart:
