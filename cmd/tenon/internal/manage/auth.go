@@ -20,10 +20,9 @@ import (
 func authCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "auth", Short: "Manage keys of and sign-ins to model providers", SuggestFor: []string{"login", "logout", "connect"},
-		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you; with --keyring, the secrets are in
-the system's keyring. A key in the configuration takes
-precedence over one in the environment, and that over a stored one. Keys and tokens of opencode are used, too; opencode's file is
-never changed.`,
+		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you. With --keyring, the secrets
+are in the system's keyring. A key in the configuration takes precedence over one in the environment, and that over a
+stored one. Keys and tokens of opencode are used, too; opencode's file is never changed.`,
 	}
 	cli.Group(cmd)
 	cmd.AddCommand(authLoginCommand(a), authListCommand(a), authLogoutCommand(a))
