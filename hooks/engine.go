@@ -132,7 +132,7 @@ func New(o Options) (*Engine, error) {
 				return
 			}
 			cycles = append(cycles, sdk.PluginNotice{
-				Plugin: h.member.name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; those of %s are ignored", cycle, h.member.name),
+				Plugin: h.member.name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; the demands of %s are ignored", cycle, h.member.name),
 			})
 		})
 	}

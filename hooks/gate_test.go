@@ -99,7 +99,7 @@ func TestTurnStop(t *testing.T) {
 		"deny beats continue":  {[]sdk.Hook{stop(run), custom(sdk.VerdictDeny)}, hooks.GateResult{Verdict: sdk.VerdictDeny, Reason: "custom", Plugin: "b"}},
 		"halt beats continue":  {[]sdk.Hook{custom(sdk.VerdictHalt), stop(run)}, hooks.GateResult{Verdict: sdk.VerdictHalt, Reason: "custom", Plugin: "a"}},
 		"ask has no meaning":   {[]sdk.Hook{custom(sdk.VerdictAsk)}, failedGate("turn.stop", `bad answer: verdict "ask" has no meaning at this point`)},
-		"continue needs words": {[]sdk.Hook{stop(sdk.StopDecision{Continue: true})}, failedGate("turn.stop", `bad answer: verdict "continue" without a message to go on with`)},
+		"continue needs words": {[]sdk.Hook{stop(sdk.StopDecision{Continue: true})}, failedGate("turn.stop", `bad answer: verdict "continue" without a message to continue with`)},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -98,7 +98,7 @@ func TestBadContributionsCostTheirPlugin(t *testing.T) {
 				}
 				want(t, "results", []string{"cook"}, k.results(id))
 				want(t, "prompt", "user: Greet @bob and me@example.org", lines(m.last(sdk.PurposeTurn))[0])
-				for _, text := range append(c.told, "skills left out: ", "@bob stays as it is: ") {
+				for _, text := range append(c.told, "skills left out: ", "@bob stays unchanged: ") {
 					if !logs.has("plugin bad: ", text) {
 						t.Errorf("no message %q: %q", text, logs.all())
 					}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -158,10 +160,8 @@ type (
 	ModelListOptions = model.ListOptions
 	ModelChoice      = model.Picked
 	Receiver         = model.Receiver
-	AgentInfo        = generation.AgentInfo
 	CommandInfo      = generation.CommandInfo
 	NewSession       = sessions.New
-	SkillInfo        = generation.SkillInfo
 	ReloadOptions    = generation.ReloadOptions
 )
 
@@ -229,10 +229,7 @@ func (h *Host) Close(ctx context.Context) error {
 		return nil
 	}
 	h.closed = true
-	var running []*runner
-	for _, r := range h.runners {
-		running = append(running, r)
-	}
+	running := slices.Collect(maps.Values(h.runners))
 	h.mu.Unlock()
 	for _, r := range running {
 		r.abort()

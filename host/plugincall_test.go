@@ -197,7 +197,7 @@ func TestPluginCallsInCircles(t *testing.T) {
 		want    string
 	}{
 		"in this process":                  {func(_ *testing.T, ctx context.Context) context.Context { return ctx }, 8, "may nest 8 deep"},
-		"over a wire that has no contexts": {func(t *testing.T, _ context.Context) context.Context { return t.Context() }, 65, "more than 64 things at once"},
+		"over a wire that has no contexts": {func(t *testing.T, _ context.Context) context.Context { return t.Context() }, 65, "more than 64 requests of plugins"},
 	}
 	for name, c := range cases {
 		for _, place := range []string{"tool", "hook"} {

@@ -126,7 +126,7 @@ func TestMentionThatFails(t *testing.T) {
 	sub := k.Subscribe(100, false)
 	id, _ := k.prompt("about @topic")
 	n := next(t, sub, ofType(sdk.EventPluginNotice)).Properties.(*sdk.PluginNotice)
-	want(t, "notice", "plugin library: @topic stays as it is: the server is gone", n.Message)
+	want(t, "notice", "plugin library: @topic stays unchanged: the server is gone", n.Message)
 	want(t, "parts", 2, len(k.messages(id)[0].Parts))
 }
 

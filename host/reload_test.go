@@ -106,7 +106,7 @@ func TestReloadThatFails(t *testing.T) {
 		want    string
 	}{
 		"a plugin does not start": {func(next *plugin) []sdk.Plugin { return []sdk.Plugin{bad(next)} }, `plugin "watched": start: does not compile`},
-		"one twice":               {func(next *plugin) []sdk.Plugin { return []sdk.Plugin{next, version("three")} }, "is there twice"},
+		"one twice":               {func(next *plugin) []sdk.Plugin { return []sdk.Plugin{next, version("three")} }, "duplicate plugin"},
 		"a bad name":              {func(next *plugin) []sdk.Plugin { return []sdk.Plugin{next, &plugin{name: "A b"}} }, "bad manifest"},
 		"a bad hook": {func(next *plugin) []sdk.Plugin {
 			return []sdk.Plugin{next, &plugin{name: "other", carrier: sdk.CarrierMCP, hooks: []sdk.Hook{slow}}}

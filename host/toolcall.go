@@ -353,10 +353,8 @@ func (t *turn) conclude(c *call, o tools.Outcome) {
 		if c.byPlugin != nil { // the result is the plugin's, not the conversation's
 			cfg = nil
 		}
-		var state sdk.ToolState
-		state, blobs = o.State(s, cfg)
-		c.part.State = state
-		for _, f := range state.Attachments {
+		*s, blobs = o.State(s, cfg)
+		for _, f := range s.Attachments {
 			f.PartHead = sdk.PartHead{ID: t.c.IDs.New(sdk.PrefixPart), SessionID: c.part.SessionID, MessageID: c.part.MessageID}
 		}
 	})

@@ -99,7 +99,7 @@ func (r *runner) beginVisit() (*view, error) {
 		return nil, fmt.Errorf("session %q: %w", r.session, generation.ErrNoTurn)
 	case r.visits >= maxVisits:
 		r.host.plugins.Release(v.turn.g)
-		return nil, fmt.Errorf("session %q: plugins ask for more than %d things at once", r.session, maxVisits)
+		return nil, fmt.Errorf("session %q: more than %d requests of plugins run in parallel", r.session, maxVisits)
 	}
 	r.visits++
 	r.beside++

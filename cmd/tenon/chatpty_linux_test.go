@@ -220,7 +220,7 @@ func TestChatCommands(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(p.work, "notes.txt"), []byte("the notes"), 0o600))
 	x := p.chat(t)
 	x.say("/help", "greets people")
-	x.say("/help undo", "undo the last prompt")
+	x.say("\x1b/help undo", "undo the last prompt") // Esc is not part of the line
 	x.say("/udno", "undo")
 	x.say("/cost", "error: the session is empty")
 	x.say("hello", "First answer.")

@@ -110,7 +110,7 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 		all = append(all, l)
 		if names[l.Manifest.Name] {
 			g.leftOut = append(g.leftOut, all...)
-			return fmt.Errorf("plugin %q is there twice: remove one of them from plugins in tenon.json", l.Manifest.Name)
+			return fmt.Errorf("duplicate plugin %q: remove one entry from plugins in tenon.json", l.Manifest.Name)
 		}
 		names[l.Manifest.Name] = true
 		if l.started == nil {

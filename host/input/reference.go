@@ -40,7 +40,7 @@ func (r *references) find(ctx context.Context, set *generation.Set, name string)
 		}
 		parts, err := r.ask(ctx, l, source, name)
 		if err != nil && ctx.Err() == nil {
-			l.Notify(fmt.Sprintf("@%s stays as it is: %v", name, err))
+			l.Notify(fmt.Sprintf("@%s stays unchanged: %v", name, err))
 		}
 		if len(parts) > 0 {
 			return parts

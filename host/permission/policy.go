@@ -49,7 +49,7 @@ func (p *Policy) Rules(s Sources, own bool) *Rules {
 	managed := Compile(p.Home, p.Managed)
 	rules := Compile(p.Home, Defaults(), agents, general, named, s.Session)
 	if len(agents) > 0 {
-		bounds := Compile(p.Home, sdk.PermissionRules{everything("what the agent's rules leave alone")}, agents, p.users(named), s.Session)
+		bounds := Compile(p.Home, sdk.PermissionRules{everything("not covered by the agent's rules")}, agents, p.users(named), s.Session)
 		switch {
 		case s.ThirdParty:
 			rules = Child(Compile(p.Home, Defaults(), general, named, s.Session), bounds)
@@ -75,7 +75,7 @@ func (p *Policy) denials(list sdk.PermissionRules) sdk.PermissionRules {
 	if p.Trust == nil || !slices.ContainsFunc(list, func(r sdk.PermissionRule) bool { return r.Action == sdk.ActionDeny }) {
 		return nil
 	}
-	out, held := sdk.PermissionRules{everything("what the user's rules do not deny")}, false
+	out, held := sdk.PermissionRules{everything("not denied by the user's rules")}, false
 	for _, r := range list {
 		switch {
 		case r.Action == sdk.ActionDeny:

@@ -125,7 +125,7 @@ func names(object json.RawMessage) ([]string, error) {
 		return twice == ""
 	})
 	if twice != "" {
-		return nil, fmt.Errorf("properties: field %q is there twice", twice)
+		return nil, fmt.Errorf("properties: duplicate field %q", twice)
 	}
 	return out, nil
 }

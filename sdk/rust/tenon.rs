@@ -963,7 +963,14 @@ impl Server {
         if !changes.is_empty() {
             out.set("changes", changes);
         }
-        Ok(out)
+        let known = ["verdict", "reason", "message", "changes"].iter().any(|k| out.get(k).is_some());
+        match &out {
+            Value::Object(members) if !known && !members.is_empty() => {
+                let text: String = out.to_string().chars().take(80).collect();
+                Err(format!("a hook changes its value in place and returns None or a verdict; it returned {}", text).into())
+            }
+            _ => Ok(out),
+        }
     }
 }
 

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -161,12 +162,18 @@ func (d *decoder) begin(index int, b *contentBlock) (err error) {
 		return d.BlockWords(open.number, sdk.StreamText, b.Text, nil)
 	case "thinking":
 		open.kind, open.signature = sdk.StreamReasoning, []byte(b.Signature)
+		if err := d.Keep(len(b.Signature)); err != nil {
+			return err
+		}
 		return d.BlockWords(open.number, sdk.StreamReasoning, b.Thinking, nil)
 	case "redacted_thinking":
 		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaRedacted: b.Data})
 	case "tool_use":
 		open.kind, open.input = sdk.StreamToolCall, b.Input
 		if open.call, err = d.NewCall(); err != nil {
+			return err
+		}
+		if err := d.Keep(len(b.Input)); err != nil {
 			return err
 		}
 		open.call.ID, open.call.Tool = b.ID, b.Name
@@ -184,25 +191,24 @@ func (d *decoder) delta(index int, delta *delta) error {
 	case open.kind == sdk.StreamText && delta.Text != "":
 		return d.BlockWords(open.number, sdk.StreamText, delta.Text, nil)
 	case open.kind == sdk.StreamText && len(delta.Citation) > 0:
-		return open.cite(delta.Citation)
+		return d.cite(open, delta.Citation)
 	case open.kind == sdk.StreamReasoning && delta.Thinking != "":
 		return d.BlockWords(open.number, sdk.StreamReasoning, delta.Thinking, nil)
 	case open.kind == sdk.StreamReasoning && delta.Signature != "":
-		if open.signature = append(open.signature, delta.Signature...); len(open.signature) > sdk.MaxModelAnswerBytes {
-			return fmt.Errorf("%w: a signature of more than %d MiB", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
-		}
+		open.signature = append(open.signature, delta.Signature...)
+		return d.Keep(len(delta.Signature))
 	case open.kind == sdk.StreamToolCall && delta.Partial != "":
 		return d.Arguments(open.call, delta.Partial)
 	}
 	return nil
 }
 
-func (b *openBlock) cite(raw json.RawMessage) error {
+func (d *decoder) cite(b *openBlock, raw json.RawMessage) error {
 	if len(b.citations) == wire.MaxItems {
 		return fmt.Errorf("%w: more than %d citations of a text", sdk.ErrAnswerLimit, wire.MaxItems)
 	}
 	var citation any
-	if err := wire.Unmarshal(raw, &citation); err != nil {
+	if err := errors.Join(d.Keep(len(raw)), wire.Unmarshal(raw, &citation)); err != nil {
 		return err
 	}
 	b.citations = append(b.citations, citation)

@@ -176,8 +176,8 @@ func (d *decoder) delta(p *payload) error {
 	}
 	b.signature = append(b.signature, r.Signature...)
 	b.redacted = append(append(b.redacted, r.Redacted...), r.Data...)
-	if len(b.signature)+len(b.redacted) > sdk.MaxModelAnswerBytes {
-		return fmt.Errorf("%w: a signature of more than %d MiB", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
+	if err := d.Keep(len(r.Signature) + len(r.Redacted) + len(r.Data)); err != nil {
+		return err
 	}
 	return d.BlockWords(p.Index, sdk.StreamReasoning, r.Text, nil)
 }

@@ -24,6 +24,7 @@ const maxBudget = 31_999
 
 // CompleteModel sets the variants, options and sampling parameters of the model's family, as opencode's provider/transform.ts does.
 func (*Plugin) CompleteModel(provider *sdk.ProviderInfo, m *sdk.Model) {
+	setAddress(provider, m)
 	r := &rule{provider: provider.ID, npm: provider.NPM, name: strings.ToLower(cmp.Or(m.APIID, m.ID)), model: m}
 	if r.npm == copilot {
 		r.setCopilot(provider)
@@ -133,6 +134,8 @@ func (r *rule) options() sdk.Object {
 		}
 	}
 	switch {
+	case r.npm == "@ai-sdk/gateway": // see https://vercel.com/docs/ai-gateway/models-and-providers/automatic-caching
+		out["providerOptions"] = sdk.Object{"gateway": sdk.Object{"caching": "auto"}}
 	case r.google() && r.model.Reasoning:
 		config := sdk.Object{"includeThoughts": true}
 		if r.geminiVersion() >= 300 {
@@ -256,6 +259,8 @@ func (r *rule) effort(effort string) sdk.Object {
 func (r *rule) efforts() []string {
 	words := func(s string) []string { return strings.Fields(s) }
 	switch {
+	case r.has("glm-5.2", "glm-5p2"):
+		return words("high max")
 	case r.has("deepseek-chat", "deepseek-reasoner", "deepseek-r1", "deepseek-v3", "minimax", "glm", "kimi", "qwen", "big-pickle"):
 		return nil
 	case r.anthropic() || r.npm == bedrock && r.has("claude"):

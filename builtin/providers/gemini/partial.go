@@ -75,6 +75,7 @@ func (a *partialArgs) add(pieces []partialArg) error {
 			a.size += len(*p.String)
 		case wire.Present(p.Number):
 			l.raw = p.Number
+			a.size += len(p.Number)
 		case p.Bool != nil:
 			l.raw = *p.Bool
 		default:

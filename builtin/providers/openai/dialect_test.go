@@ -96,6 +96,31 @@ func TestAzure(t *testing.T) {
 	}
 }
 
+// TestModelsOfOtherClouds: models in OpenAI's formats at Vertex AI get its credentials, not OpenAI's headers; those at Bedrock need a key.
+func TestModelsOfOtherClouds(t *testing.T) {
+	t.Parallel()
+	info := sdk.ProviderInfo{
+		ID: "google-vertex", NPM: "@ai-sdk/openai-compatible", Key: "k", Options: sdk.Object{"project": "p"},
+		BaseURL: "https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/endpoints/openapi",
+	}
+	sent, _ := wiretest.Sent(t, chat.Open, info, hello())
+	if h := sent.Header; h.Get("x-goog-api-key") != "k" || h.Get("Authorization") != "" || h.Get("OpenAI-Project") != "" {
+		t.Errorf("headers at Vertex AI %v", h)
+	}
+	info.BaseURL = "https://us-central1-aiplatform.googleapis.com.evil.example/v1"
+	if sent, _ := wiretest.Sent(t, chat.Open, info, hello()); sent.Header.Get("x-goog-api-key") != "" {
+		t.Errorf("headers elsewhere %v", sent.Header)
+	}
+	info = sdk.ProviderInfo{ID: "amazon-bedrock", NPM: "@ai-sdk/amazon-bedrock/mantle", BaseURL: "https://bedrock-mantle.us-east-1.api.aws/v1"}
+	if _, err := responses.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "AWS_BEARER_TOKEN_BEDROCK") {
+		t.Errorf("without a key: %v", err)
+	}
+	info.Key = "k"
+	if sent, _ := wiretest.Sent(t, responses.Open, info, hello()); sent.Header.Get("Authorization") != "Bearer k" || sent.URL.Path != "/v1/responses" {
+		t.Errorf("sent to %s, headers %v", sent.URL, sent.Header)
+	}
+}
+
 // TestResourceNamesNoHost: the resource becomes part of the host, but cannot name another one.
 func TestResourceNamesNoHost(t *testing.T) {
 	t.Parallel()

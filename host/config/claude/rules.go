@@ -133,7 +133,7 @@ func allowed(rules []rule, text string) ([]rule, string) {
 	case tool == "Read" && rules[0].Permission == sdk.PermissionExternalDirectory:
 		return nil, "tenon cannot allow only reading outside the project"
 	case pattern != "*)" && strings.Contains(strings.ReplaceAll(pattern, "**", ""), "*"):
-		return nil, "its * does not match /, but that of tenon does; write ** if files below are meant, too"
+		return nil, "its * does not match /, but tenon's does; write ** if files below are meant, too"
 	}
 	return rules, ""
 }

@@ -27,7 +27,7 @@ type Place struct{ ProjectID, Directory string }
 func (f *File) Adopt(p Place) []string {
 	a := adoption{counts: map[string]int{}, from: f.Info.Directory, to: p.Directory}
 	if f.Info.ParentID != "" {
-		a.counts["it was the session of a subagent, and is one of its own now"]++
+		a.counts["it was the session of a subagent, and is now a session without a parent"]++
 		f.Info.ParentID = ""
 	}
 	for range f.Damaged {
@@ -69,7 +69,7 @@ func (a *adoption) file(f *File, p Place) {
 	a.drop("its permission rules are left out: permissions do not come from a file", len(s.Permission) > 0)
 	a.drop("its place on the web is left out: share it again to publish it", s.Share != nil)
 	a.drop("an undo that was not finished is left out: the files it knows of are not here", s.Revert != nil)
-	a.drop("its workspace is left out: there are none here", s.WorkspaceID != "")
+	a.drop("its workspace is left out: tenon has no workspaces", s.WorkspaceID != "")
 	s.Permission, s.Share, s.Revert, s.WorkspaceID, s.Time.Compacting = nil, nil, nil, "", 0
 	s.ProjectID, s.Directory, s.Path = p.ProjectID, p.Directory, ""
 	f.count()

@@ -33,6 +33,18 @@ func CopilotHeaders(req *sdk.ModelRequest) map[string]string {
 	return h
 }
 
+// Tools returns the tools of a request. Copilot and LiteLLM refuse a conversation with calls in a request without tools, such as one for a
+// summary: they get a tool that is not for use, as by opencode.
+func Tools(info *sdk.ProviderInfo, req *sdk.ModelRequest) []sdk.ToolDefinition {
+	demanded := info.NPM == Copilot || strings.Contains(strings.ToLower(info.ID), "litellm")
+	isCall := func(c sdk.ModelContent) bool { return c.Type == sdk.ContentToolCall }
+	hasCall := func(m sdk.ModelMessage) bool { return slices.ContainsFunc(m.Content, isCall) }
+	if len(req.Tools) > 0 || !demanded || !slices.ContainsFunc(req.Messages, hasCall) {
+		return req.Tools
+	}
+	return []sdk.ToolDefinition{{ID: "_noop", Description: "Never call this tool. It is here because the server demands one."}}
+}
+
 // SetCopilot sets the address of GitHub Enterprise, if the options name its domain or address.
 func SetCopilot(info *sdk.ProviderInfo, r *Options) {
 	domain := ""

@@ -52,6 +52,9 @@ func (l *lineSource) entry() promptEntry {
 			return l.rest()
 		}
 		l.answered()
+		if l.screen != nil { // Esc was meant to stop or clear something; the terminal put it into the line
+			line = strings.TrimLeft(line, "\x1b")
+		}
 		l.text += strings.ToValidUTF8(line, "\uFFFD")
 		if unfinished(l.text) {
 			if !opensBlock(l.text) {

@@ -35,7 +35,7 @@ func (m *Machine) SignInProviders() (usual, others []Choice) {
 	}
 	infos := m.ProviderInfos()
 	for i := range infos {
-		if infos[i].Default != "" {
+		if infos[i].Default != "" && len(infos[i].Env) > 0 {
 			add(&usual, infos[i].ID, infos[i].Name)
 		}
 	}

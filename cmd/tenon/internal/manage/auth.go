@@ -14,15 +14,15 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 func authCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "auth", Short: "Manage keys of and sign-ins to model providers", SuggestFor: []string{"login", "logout", "connect"},
-		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you; with --keyring, the secrets are in
-the system's keyring. A key in the configuration takes
-precedence over one in the environment, and that over a stored one. Keys and tokens of opencode are used, too; opencode's file is
-never changed.`,
+		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you. With --keyring, the secrets
+are in the system's keyring. A key in the configuration takes precedence over one in the environment, and that over a
+stored one. Keys and tokens of opencode are used, too; opencode's file is never changed.`,
 	}
 	cli.Group(cmd)
 	cmd.AddCommand(authLoginCommand(a), authListCommand(a), authLogoutCommand(a))
@@ -95,7 +95,8 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 // chooseProvider returns the provider of the arguments, or the one that the user picks from the usual ones.
 func chooseProvider(m *cli.Machine, args []string) (string, error) {
 	if len(args) > 0 {
-		return strings.TrimRight(args[0], "/"), nil
+		id := strings.TrimRight(args[0], "/")
+		return id, knownProvider(m, id)
 	}
 	const others = "tenon models --all lists all providers"
 	usual, _ := m.SignInProviders()
@@ -107,6 +108,22 @@ func chooseProvider(m *cli.Machine, args []string) (string, error) {
 		err = cli.UsageError("run tenon auth login again", "no provider chosen")
 	}
 	return id, err
+}
+
+// knownProvider returns an error for a provider that nothing describes: credentials of a misspelled one would never be used.
+func knownProvider(m *cli.Machine, id string) error {
+	var ids []string
+	for _, p := range m.ProviderInfos() {
+		ids = append(ids, p.ID)
+	}
+	if slices.Contains(ids, id) || len(m.AuthMethods(id)) > 0 {
+		return nil
+	}
+	fix := "tenon models --all lists all providers; provider." + id + " in tenon.json adds one"
+	if near := nearest.Name(id, ids); near != "" {
+		fix = "did you mean " + near + "? " + fix
+	}
+	return cli.UsageError(fix, "unknown provider %q", id)
 }
 
 func names(choices []cli.Choice) string {

@@ -156,7 +156,7 @@ func unique(ctx context.Context, a *cli.App, name string) error {
 		plugin := (&mcp.Server{Name: name}).PluginName()
 		for _, c := range s.Candidates {
 			if c.Server != nil && c.Server.PluginName() == plugin {
-				return cli.UsageError("choose another name", "the name %q is too similar to that of server %q in %s", name, c.Name, c.From)
+				return cli.UsageError("choose another name", "the name %q is too similar to server %q in %s", name, c.Name, c.From)
 			}
 		}
 		return nil

@@ -134,7 +134,7 @@ func (m *model) modelOf() (name, effort string) {
 	case m.modelName != "":
 		return m.modelName, m.effort
 	case s.Model != nil:
-		return s.Model.ProviderID + "/" + s.Model.ID, cmp.Or(m.effort, s.Model.Variant)
+		return s.Model.String(), cmp.Or(m.effort, s.Model.Variant)
 	}
 	return m.fallback, m.effort
 }

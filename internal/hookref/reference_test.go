@@ -1,11 +1,12 @@
-// Package hookref writes the hook reference of the user guide, docs/hooks.md, from the table of hook
-// points, so that the two cannot differ.
 package hookref
 
 import (
 	"fmt"
+	"os"
 	"reflect"
+	"regexp"
 	"strings"
+	"testing"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
@@ -66,8 +67,10 @@ In ` + "`tenon.json`" + `, by the name of the plugin:
 In the order a turn passes them.
 `
 
-// Reference returns the text of docs/hooks.md.
-func Reference() string {
+// reference returns the text of docs/hooks.md.
+func reference(t *testing.T) string {
+	t.Helper()
+	names := constructors(t)
 	var b strings.Builder
 	b.WriteString(intro)
 	for _, p := range hookpoint.All() {
@@ -76,7 +79,7 @@ func Reference() string {
 			b.WriteString(", may refuse")
 		}
 		b.WriteString(".\n\n")
-		fmt.Fprintf(&b, "- In Go: `sdk.%s`\n", constructor(p))
+		fmt.Fprintf(&b, "- In Go: `sdk.%s`\n", names[p.Point])
 		fmt.Fprintf(&b, "- Input: %s\n", shape(p.NewInput()))
 		if p.NewValue != nil {
 			fmt.Fprintf(&b, "- Value: %s\n", shape(p.NewValue()))
@@ -85,20 +88,26 @@ func Reference() string {
 	return b.String()
 }
 
-// constructor returns the name of the function that makes a hook at the point.
-func constructor(p hookpoint.Info) string {
-	if name, ok := map[sdk.Point]string{
-		sdk.PointCommand: "OnCommand", sdk.PointChatMessages: "OnChatMessages", sdk.PointChatSystem: "OnChatSystem",
-		sdk.PointToolBefore: "OnToolBefore", sdk.PointToolAfter: "OnToolAfter", sdk.PointCompacting: "OnCompacting",
-		sdk.PointAutocontinue: "OnAutocontinue", sdk.PointSmallModel: "OnSmallModel",
-	}[p.Point]; ok {
-		return name
+// constructors returns the names of the functions that make hooks, by the points' constants without "Point".
+func constructors(t *testing.T) map[sdk.Point]string {
+	t.Helper()
+	names, values := map[string]string{}, map[sdk.Point]string{}
+	for _, m := range matches(t, "on.go", `(?s)\nfunc (On\w+)\([^{]*\{\n\treturn newHook\((Point\w+),`) {
+		names[m[2]] = m[1]
 	}
-	name := "On"
-	for _, word := range strings.FieldsFunc(string(p.Point), func(r rune) bool { return r == '.' || r == '_' }) {
-		name += strings.ToUpper(word[:1]) + word[1:]
+	for _, m := range matches(t, "point.go", `(Point\w+)\s+Point = "(.+?)"`) {
+		values[sdk.Point(m[2])] = names[m[1]]
 	}
-	return name
+	return values
+}
+
+func matches(t *testing.T, file, pattern string) [][]string {
+	t.Helper()
+	source, err := os.ReadFile("../../sdk/" + file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return regexp.MustCompile(pattern).FindAllStringSubmatch(string(source), -1)
 }
 
 // shape lists the fields of a pointer to a struct as JSON has them.
