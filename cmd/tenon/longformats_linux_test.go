@@ -93,8 +93,12 @@ func TestLongArgumentsInEveryFormat(t *testing.T) {
 		usual := c.peak(t, format, 1)
 		more := c.peak(t, format, longArguments) - usual
 		t.Logf("%s: %d MiB more than usual", format, more>>10)
-		if more > argumentsLimit() {
-			t.Errorf("%s: %d MiB more than usual, want at most %d", format, more>>10, argumentsLimit()>>10)
+		limit := argumentsLimit()
+		if format == "gemini" {
+			limit += limit / 4 // it joins the pieces before the host gets the first one and collects garbage more often
+		}
+		if more > limit {
+			t.Errorf("%s: %d MiB more than usual, want at most %d", format, more>>10, limit>>10)
 		}
 	}
 }

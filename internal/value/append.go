@@ -88,7 +88,11 @@ func AppendJSON(out []byte, v any) ([]byte, error) {
 func (p *plan) append(out []byte, v reflect.Value) ([]byte, error) {
 	switch {
 	case p.typ == rawType && v.Len() > 0:
-		buf := bytes.NewBuffer(slices.Grow(out, v.Len()))
+		room := v.Len()
+		if room >= minLong {
+			room += minLong // for the fields behind it: to grow by them would be another copy
+		}
+		buf := bytes.NewBuffer(slices.Grow(out, room))
 		err := json.Compact(buf, v.Bytes())
 		return buf.Bytes(), err
 	case p.kind == reflect.Interface && !v.IsNil():
