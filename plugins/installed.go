@@ -89,6 +89,13 @@ func (l *Loader) openInstalled(ctx context.Context, i *Item) (err error) {
 	return err
 }
 
+// Stored returns the directory in which an installed plugin keeps its data, which may not exist, and the name under which its sign-ins
+// are stored. A later plugin of this name in the lock file has the same.
+func (l *Loader) Stored(in *Installed) (dir, owner string) {
+	i := &Item{Name: in.Name, source: in.Source()}
+	return l.dataDir(i), i.owner()
+}
+
 // Vault returns the sealed copies, in which installed plugins are.
 func (l *Loader) Vault() *trust.Vault { return l.vault }
 

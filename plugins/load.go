@@ -143,10 +143,28 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 	i.Warnings = append(i.Warnings, pkg.Warnings...)
 	i.Manifest = pkg.Description
 	i.Request, err = requestOf(pkg)
+	if err == nil {
+		err = l.allowServers(pkg)
+	}
 	if err == nil && pkg.Undescribed {
 		err = l.cachedDescription(i)
 	}
 	return err
+}
+
+// allowServers returns an error if the policy does not permit the address of a server.
+func (l *Loader) allowServers(p *manifest.Package) error {
+	if l.opts.Allows == nil {
+		return nil
+	}
+	for _, name := range sortedKeys(p.Servers) {
+		if address := p.Servers[name].URL; address != "" {
+			if err := l.opts.Allows(source.Ref{Kind: source.Archive, URL: address}); err != nil {
+				return fmt.Errorf("MCP server %s: %w", name, err)
+			}
+		}
+	}
+	return nil
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.

@@ -63,6 +63,9 @@ type Options struct {
 	// Accepts returns an error for a source of plugins that the user's policy does not permit, or if it requires another signer than the
 	// recorded one. If nil, everything is permitted.
 	Accepts func(r source.Ref, signer string) error
+	// Allows returns an error for a source that the user's policy does not permit, whoever signed it. It judges the addresses of MCP
+	// servers of packages. If nil, all are permitted.
+	Allows func(r source.Ref) error
 	// Reserved are names that plugins must not have: the names of built-in plugins.
 	Reserved []string
 	// Shipped returns the ids of the built-in tools and providers. A plugin's tool or provider of the same id replaces it, which the

@@ -32,22 +32,28 @@ type account struct {
 }
 
 // offered returns the model as its server offers it to the user's account. The list is that of this process, else the stored one, else the
-// server's. A model that a stored list lacks can be newer than the list.
+// server's. A model that a stored list lacks can be newer than the list. An old list is used if the server cannot be asked at present.
 func (m *Models) offered(ctx context.Context, p *provider, model sdk.Model) (sdk.Model, error) {
 	a := &p.account
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.models == nil && !a.noList {
-		stored := m.account(p, m.storedList(p))
-		if found, ok := stored[model.ID]; ok {
+		list, fresh := m.storedList(p)
+		stored := m.account(p, list)
+		found, ok := stored[model.ID]
+		if ok && fresh {
 			a.models = stored
 			return found, nil
 		}
 		list, err := m.list(ctx, p)
-		if err != nil && !noList(err) {
+		switch {
+		case err == nil || noList(err):
+			a.models, a.noList = m.account(p, list), err != nil
+		case ok && Classify(err) == ClassRetry:
+			a.models = stored
+		default:
 			return model, fmt.Errorf("list of models: %w", err)
 		}
-		a.models, a.noList = m.account(p, list), err != nil
 	}
 	if a.noList {
 		return model, nil
@@ -148,17 +154,18 @@ func (m *Models) accountFile(p *provider) string {
 	return filepath.Join(m.o.CacheDir, "models-"+hex.EncodeToString(sum[:8])+".json")
 }
 
-// storedList returns the stored list of an account; nil without a fresh one.
-func (m *Models) storedList(p *provider) (list []sdk.Model) {
+// storedList returns the stored list of an account, nil without one, and whether it is younger than accountFresh.
+func (m *Models) storedList(p *provider) (list []sdk.Model, fresh bool) {
 	file := m.accountFile(p)
-	if at, err := os.Stat(file); err != nil || time.Since(at.ModTime()) > accountFresh {
-		return nil
+	at, err := os.Stat(file)
+	if err != nil {
+		return nil, false
 	}
 	data, err := os.ReadFile(file)
 	if err != nil || json.Unmarshal(data, &list) != nil {
-		return nil
+		return nil, false
 	}
-	return list
+	return list, time.Since(at.ModTime()) <= accountFresh
 }
 
 // store stores the list of an account. Without it, the next process asks the server.

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/model"
@@ -28,8 +31,13 @@ func (l account) ListModels(context.Context) ([]sdk.Model, error) {
 // opener returns a function that opens models of a provider with AccountModels, as a process does, and the number of requests for the list.
 func opener(t *testing.T, config *sdk.Config, list []sdk.Model, err error) (open func(id string) (*model.Model, error), asked *int) {
 	t.Helper()
+	return openerIn(t, t.TempDir(), config, list, err)
+}
+
+// openerIn is opener with the directory of stored lists.
+func openerIn(t *testing.T, dir string, config *sdk.Config, list []sdk.Model, err error) (open func(id string) (*model.Model, error), asked *int) {
+	t.Helper()
 	asked = new(int)
-	dir := t.TempDir()
 	protocol := func(name string) sdk.Protocol {
 		return sdk.Protocol{Name: name, Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) {
 			return account{list: list, err: err, asked: asked}, nil
@@ -89,5 +97,31 @@ func TestAccountWithoutList(t *testing.T) {
 	var got *sdk.ProviderError
 	if _, err := open("only"); !errors.As(err, &got) || got != refusal || *asked != 1 {
 		t.Errorf("a refused request for the list: %v", err)
+	}
+}
+
+// TestOldListOfAccount: a list is requested again after an hour. If the server cannot be asked, the old one is used; after a refusal it is not.
+func TestOldListOfAccount(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open, asked := openerIn(t, dir, &sdk.Config{}, []sdk.Model{{ID: "m", Protocol: "y"}}, nil)
+	if _, err := open("m"); err != nil || *asked != 1 {
+		t.Fatalf("%v after %d requests", err, *asked)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "models-*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("stored: %v, %v", files, err)
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(files[0], old, old); err != nil {
+		t.Fatal(err)
+	}
+	open, asked = openerIn(t, dir, &sdk.Config{}, nil, &sdk.ProviderError{StatusCode: http.StatusBadGateway})
+	if got, err := open("m"); err != nil || got.Protocol != "y" || *asked != 1 {
+		t.Errorf("while the server fails: %+v, %v after %d requests, want the old list", got, err, *asked)
+	}
+	open, _ = openerIn(t, dir, &sdk.Config{}, nil, &sdk.ProviderError{StatusCode: http.StatusUnauthorized})
+	if got, err := open("m"); err == nil {
+		t.Errorf("after a refusal: %+v, want an error", got)
 	}
 }

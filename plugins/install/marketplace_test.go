@@ -352,6 +352,28 @@ func TestMarketplaceUpdate(t *testing.T) {
 }
 
 // TestMarketplaceAddresses holds which addresses a catalogue from the network may name, and that a project's file names no paths through one.
+// answers is a network with one answer.
+type answers string
+
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(a))), Request: r}, nil
+}
+
+// TestReservedMarketplace: a catalogue from another server must not have the name of an official one. A copy on this machine may.
+func TestReservedMarketplace(t *testing.T) {
+	t.Parallel()
+	k := newKit(t)
+	const catalogue = `{"name": "claude-plugins-official", "plugins": []}`
+	k.Fetcher.Transport = answers(catalogue)
+	if _, err := k.Markets.Add(t.Context(), "https://market.example/m.json", k.top); !errors.Is(err, marketplace.ErrReserved) {
+		t.Errorf("Add() = %v, want ErrReserved", err)
+	}
+	write(t, k.top, map[string]string{"copy/marketplace.json": catalogue})
+	if _, err := k.Markets.Add(t.Context(), "./copy", k.top); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestMarketplaceAddresses(t *testing.T) {
 	t.Parallel()
 	k := newKit(t)

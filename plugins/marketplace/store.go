@@ -33,9 +33,20 @@ var (
 	ErrList = errors.New("unusable list of marketplaces")
 	// ErrTaken is returned for a name that another marketplace has.
 	ErrTaken = errors.New("name of another marketplace")
+	// ErrReserved is returned for the name of an official marketplace at another address.
+	ErrReserved = errors.New("reserved name")
 	// ErrStale is returned for a marketplace whose catalogue was not fetched from its present address.
 	ErrStale = errors.New("its catalogue was not fetched yet")
 )
+
+// reserved are the names of official marketplaces, which are repositories of reservedFor: another server's catalogue must not pass for one.
+// See https://code.claude.com/docs/en/plugin-marketplaces, "Reserved names".
+var reserved = []string{
+	"claude-code-marketplace", "claude-code-plugins", "claude-plugins-official", "anthropic-marketplace", "anthropic-plugins", "agent-skills",
+	"knowledge-work-plugins", "life-sciences",
+}
+
+const reservedFor = "github:anthropics/"
 
 // Store keeps the user's marketplaces. Safe for use from many processes. Its fields must not change while it is used.
 type Store struct {
@@ -71,7 +82,7 @@ type state struct {
 }
 
 // Add fetches the catalogue at an address, and adds it to the list under its own name. Relative paths start at dir. Errors: ErrTaken,
-// ErrCatalogue, those of the source.
+// ErrReserved, ErrCatalogue, those of the source.
 func (s *Store) Add(ctx context.Context, text, dir string) (*Market, error) {
 	r, err := s.address(text, dir)
 	if err != nil {
@@ -80,6 +91,9 @@ func (s *Store) Add(ctx context.Context, text, dir string) (*Market, error) {
 	fetched, m, err := s.fetch(ctx, r)
 	if err != nil {
 		return nil, err
+	}
+	if slices.Contains(reserved, strings.ToLower(m.Name)) && !local(r) && !strings.HasPrefix(r.Location(), reservedFor) {
+		return nil, fmt.Errorf("%w: %s calls itself %s; only repositories of %s may have this name", ErrReserved, r, m.Name, reservedFor)
 	}
 	return m, s.change(ctx, func(l *addresses) error {
 		if have, taken := l.Marketplaces[m.Name]; taken && have != m.Address {

@@ -21,14 +21,19 @@ func patterns(texts []string) ([]pattern, error) {
 			return nil, errors.New("a pattern must not be empty")
 		}
 		form := strings.TrimSuffix(text, "/")
+		other := form
 		if name, ok := strings.CutPrefix(strings.ToLower(form), "oci://"); ok {
 			form = "oci://" + source.OCILocation(name)
+			other = form
+			if hub, rest, ok := strings.Cut(form, "docker.io/"); ok && hub == "oci://" && !strings.Contains(rest, "/") {
+				other = "oci://docker.io/library/" + rest // an owner, or an official repository
+			}
 		}
 		flags := "(?i)" // hosts, packages and GitHub do not distinguish letters
 		if strings.HasPrefix(text, "/") {
 			flags = ""
 		}
-		re, err := regexp.Compile(flags + "^(?:" + expression(form) + ")(?:/.*)?$")
+		re, err := regexp.Compile(flags + "^(?:" + expression(form) + "|" + expression(other) + ")(?:/.*)?$")
 		if err != nil {
 			return nil, err
 		}

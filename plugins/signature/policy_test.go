@@ -55,8 +55,10 @@ func TestAllows(t *testing.T) {
 			[]string{"github:evil/x", "git+https://github.com:443/Evil/x.git", "git+https://GitHub.com./evil/x/", "git+ssh://git@ssh.github.com/evil/x", "git+https://github.com:0443/evil/x", "https://bad.example/%61/x.zip"},
 		},
 		"registries": {
-			sdk.PluginPolicy{Deny: []string{"oci://ghcr.io/evil", "oci://index.docker.io/evil/*", "oci://*/bad"}}, []string{"oci://ghcr.io/good/x", "oci://ghcr.io:444/evil/x", "oci://docker.io/good/x"},
-			[]string{"oci://ghcr.io:443/evil/x", "oci://GHCR.io/evil/x:v1", "oci://ghcr.io./evil/x", "oci://docker.io/evil/x", "oci://registry-1.docker.io/evil/x", "oci://index.docker.io:443/evil/x", "oci://ghcr.io:443/bad"},
+			sdk.PluginPolicy{Deny: []string{"oci://ghcr.io/evil", "oci://index.docker.io/evil/*", "oci://*/bad", "oci://docker.io/single", "https://x.org/a/b"}},
+			[]string{"oci://ghcr.io/good/x", "oci://docker.io/library/good", "oci://docker.io/good", "https://x.org/a/c.zip", "oci://ghcr.io:444/evil/x", "oci://docker.io/good/x"},
+			[]string{"oci://docker.io/single", "oci://docker.io/library/single", "oci://docker.io/single/x", "oci://registry-1.docker.io/single", "https://x.org//a//b/c.zip",
+				"oci://ghcr.io:443/evil/x", "oci://GHCR.io/evil/x:v1", "oci://ghcr.io./evil/x", "oci://docker.io/evil/x", "oci://registry-1.docker.io/evil/x", "oci://index.docker.io:443/evil/x", "oci://ghcr.io:443/bad"},
 		},
 		"denied and allowed": {sdk.PluginPolicy{Allow: []string{"npm:*"}, Deny: []string{"npm:x"}}, []string{"npm:y"}, []string{"npm:x"}},
 	} {

@@ -113,6 +113,9 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 		return err
 	}
 	err := fetch(wanted)
+	if err != nil && f.Guarded && strings.Contains(err.Error(), "returned error: 30") { // git's words for a redirect that it does not follow
+		return "", fmt.Errorf("%w; the server redirects, which is not followed for references of a project or marketplace: write the final address", err)
+	}
 	if errors.Is(err, ErrTooLarge) {
 		return "", errors.Join(err, os.RemoveAll(repo)) // else the next fetch would find all of it
 	}

@@ -3,6 +3,7 @@ package source
 import (
 	"errors"
 	"net/url"
+	"path"
 	"slices"
 	"strings"
 )
@@ -17,7 +18,7 @@ func (r Ref) Location() string {
 		return gitLocation(r)
 	case Archive:
 		if u, err := url.Parse(r.URL); err == nil {
-			return u.Scheme + "://" + host(u) + u.Path
+			return u.Scheme + "://" + host(u) + path.Clean("/"+u.Path) // servers commonly read // as /
 		}
 	case OCI:
 		return "oci://" + OCILocation(r.URL)
@@ -25,6 +26,9 @@ func (r Ref) Location() string {
 	r.Version, r.Commit, r.SHA256 = "", "", ""
 	return strings.ToLower(r.String())
 }
+
+// hub is Docker Hub in references.
+const hub = "docker.io"
 
 // OCILocation returns the form of location for registry/repository, which may be a pattern of a policy. The names of Docker Hub are one, see
 // https://github.com/distribution/reference/blob/main/normalize.go and the Host of references in oras-go.
@@ -35,7 +39,7 @@ func OCILocation(name string) string {
 	}
 	registry := host(u)
 	if registry == "registry-1.docker.io" || registry == "index.docker.io" {
-		registry = "docker.io"
+		registry = hub
 	}
 	return registry + u.Path
 }

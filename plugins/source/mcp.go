@@ -131,8 +131,12 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 		return f.bundleServer(ctx, *p, r, pinned, out, dir)
 	}
 	var others []string
+	remedy := "tenon mcp add"
 	for _, p := range s.Packages {
 		others = append(others, p.Type+" "+p.Identifier)
+		if run := p.command(); run != "" && !strings.Contains(remedy, "--") {
+			remedy += " NAME -- " + run
+		}
 	}
 	for _, remote := range s.Remotes {
 		others = append(others, remote.URL)
@@ -142,7 +146,28 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 			return err
 		}
 	}
-	return fmt.Errorf("%w: it is %s; add it with tenon mcp add", ErrServer, visible.Clean(strings.Join(others, ", "), 300))
+	return fmt.Errorf("%w: it is %s; expected an npm package or a bundle that speaks stdio, or an address; to start it yourself: %s", ErrServer,
+		visible.Clean(strings.Join(others, ", "), 300), visible.Clean(remedy, 300))
+}
+
+// command returns the command by which a user starts a package of a type that is not installed; empty if there is none that installs it, too.
+func (p *serverPackage) command() string {
+	if p.Transport.Type != "stdio" {
+		return ""
+	}
+	version := ""
+	if p.Version != "" {
+		version = "@" + p.Version
+	}
+	switch p.Type {
+	case "pypi": // https://docs.astral.sh/uv/guides/tools/
+		return "uvx " + p.Identifier + version
+	case "nuget": // https://learn.microsoft.com/dotnet/core/tools/dotnet-tool-exec
+		return "dnx " + p.Identifier + version + " --yes"
+	case "oci":
+		return "docker run -i --rm " + p.Identifier
+	}
+	return ""
 }
 
 func (f *Fetcher) resolveMCP(ctx context.Context, r Ref, out *Fetched) error {

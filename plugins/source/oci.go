@@ -32,7 +32,17 @@ func ociRef(_, rest string) (Ref, error) {
 	case !oci.Valid(name):
 		return Ref{}, fmt.Errorf("%q is not a repository of a registry; want oci://registry/repository", name)
 	}
-	return Ref{Kind: OCI, URL: name, Version: version}, nil
+	return Ref{Kind: OCI, URL: hubName(name), Version: version}, nil
+}
+
+// hubName adds the namespace of Docker Hub's official repositories to a name without one: docker.io/x is docker.io/library/x. Other names
+// are not changed.
+func hubName(name string) string {
+	registry, repository, _ := strings.Cut(name, "/")
+	if OCILocation(registry) == hub && !strings.Contains(repository, "/") {
+		return registry + "/library/" + repository
+	}
+	return name
 }
 
 func ociText(r Ref) string {

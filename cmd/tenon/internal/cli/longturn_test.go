@@ -175,7 +175,7 @@ func longTurn(ctx context.Context, home, database, server string) (answer string
 // turnProcess is a process that runs one turn and prints the answer.
 func turnProcess() int {
 	home := os.Getenv(turnHome)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	answer, err := longTurn(ctx, home, filepath.Join(home, os.Getenv(turnNumber)+".db"), os.Getenv(turnServer))
 	if err != nil {

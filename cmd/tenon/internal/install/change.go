@@ -337,9 +337,11 @@ func difference(from, to *pins.File) []string {
 }
 
 func removeCommand(a *cli.App) *cobra.Command {
-	var project bool
+	var project, purge bool
 	cmd := &cobra.Command{
 		Use: "remove NAME...", Aliases: []string{"rm", "uninstall"}, Short: "Remove installed plugins and their approvals", Args: cli.Args(1, -1, "a name"),
+		Long: `Remove installed plugins and their approvals. What a plugin stored, its data and its sign-ins, is kept unless you delete it: a plugin
+that is installed under the same name later has it.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return with(cmd.Context(), a, project, func(j *job) error {
 				f, err := j.loader.History().Read(j.target.Path)
@@ -361,18 +363,44 @@ func removeCommand(a *cli.App) *cobra.Command {
 					return err
 				}
 				for _, name := range names {
-					in := plugins.Installed{Plugin: pins.Plugin{Name: name}, Lock: j.target.Path}
-					if err := j.loader.Untrust(cmd.Context(), in.Source()); err != nil && !errors.Is(err, trust.ErrNotFound) {
+					if err := j.forget(cmd.Context(), name, purge); err != nil {
 						return err
 					}
-					a.Screen.Line("removed " + terminal.Visible(name))
 				}
 				return nil
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&purge, "purge", false, "also delete their data and sign-ins; on a terminal you are asked")
 	projectFlag(cmd, &project)
 	return cmd
+}
+
+// forget revokes the approval of a removed plugin, and deletes what it stored if purge is set or the user confirms it.
+func (j *job) forget(ctx context.Context, name string, purge bool) error {
+	in := &plugins.Installed{Plugin: pins.Plugin{Name: name}, Lock: j.target.Path}
+	stored, err := j.set.Stored(in)
+	if err != nil {
+		return err
+	}
+	if err := j.loader.Untrust(ctx, in.Source()); err != nil && !errors.Is(err, trust.ErrNotFound) {
+		return err
+	}
+	j.app.Screen.Line("removed " + terminal.Visible(name))
+	if stored.Empty() {
+		return nil
+	}
+	what := terminal.Visible(strings.Join(append(stored.Tokens, stored.Dir), " "))
+	if !purge && j.app.Screen.Answers {
+		if purge, err = j.app.Confirm("  also delete what it stored (" + what + ")? [y/N] "); err != nil {
+			return err
+		}
+	}
+	if !purge {
+		j.app.Screen.Line("  kept " + what + "; --purge deletes it")
+		return nil
+	}
+	return stored.Delete(ctx)
 }
 
 func verifyCommand(a *cli.App) *cobra.Command {

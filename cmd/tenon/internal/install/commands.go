@@ -39,6 +39,7 @@ type job struct {
 	app       *cli.App
 	workspace *cli.Workspace
 	loader    *plugins.Loader
+	set       *extensions.Set
 	installer *install.Installer
 	target    install.Target
 }
@@ -47,7 +48,7 @@ type job struct {
 func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) error {
 	return a.WithExtensions(ctx, nil, func(w *cli.Workspace, s *extensions.Set) error {
 		user, repository := plugins.LockFiles(w.Project)
-		j := &job{app: a, workspace: w, loader: s.Loader(), target: install.Target{Path: user}}
+		j := &job{app: a, workspace: w, loader: s.Loader(), set: s, target: install.Target{Path: user}}
 		if project {
 			j.target = install.Target{Path: repository, Project: true}
 		}
@@ -103,6 +104,8 @@ func remedied(err error) error {
 		return cli.Fail(cli.ExitTurn, err, "run: tenon plugin marketplace update")
 	case errors.Is(err, marketplace.ErrTaken):
 		return cli.Fail(cli.ExitTurn, err, "remove the other marketplace first: tenon plugin marketplace remove NAME")
+	case errors.Is(err, marketplace.ErrReserved):
+		return cli.Fail(cli.ExitRefused, err, "do not use it; if the catalogue is yours, rename it: the field name of its marketplace.json")
 	case errors.Is(err, marketplace.ErrConflict), errors.Is(err, sdk.ErrManifest), errors.Is(err, archive.ErrUnsafe):
 		return cli.Fail(cli.ExitTurn, err, "nothing was installed; report it to its publisher")
 	case errors.Is(err, source.ErrOffline):

@@ -73,7 +73,8 @@ func (j *job) lock(ctx context.Context, platforms []string, yes bool) error {
 }
 
 func vendorCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
+	var yes bool
+	cmd := &cobra.Command{
 		Use: "vendor", Short: "Copy the pinned plugins of the project into it", Args: cli.Args(0, 0, ""),
 		Long: "Copy the content of all plugins of the project's " + pins.Name + " to " + install.VendorDir + `.
 tenon plugin sync then takes it from there: with --offline it needs no network.`,
@@ -86,7 +87,7 @@ tenon plugin sync then takes it from there: with --offline it needs no network.`
 				j.installer.Fetcher.Guarded = true
 				missing, err := j.installer.Missing(cmd.Context(), f)
 				if err == nil {
-					err = j.confirmHosts(missing, false, false)
+					err = j.confirmHosts(missing, yes, false)
 				}
 				if err != nil {
 					return err
@@ -100,6 +101,8 @@ tenon plugin sync then takes it from there: with --offline it needs no network.`
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
+	return cmd
 }
 
 // packed is a plugin as it is published.

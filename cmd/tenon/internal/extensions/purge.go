@@ -1,0 +1,62 @@
+package extensions
+
+import (
+	"context"
+	"errors"
+	"os"
+
+	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/plugins"
+)
+
+// Stored is what a plugin leaves on this machine: a later plugin of its name in the same lock file would have it.
+type Stored struct {
+	Dir    string   // of its data; empty: none
+	Tokens []string // names of stored sign-ins, of its methods and of its MCP servers
+	store  *credentials.Store
+}
+
+// Empty reports whether there is nothing.
+func (s *Stored) Empty() bool { return s.Dir == "" && len(s.Tokens) == 0 }
+
+// Delete deletes it.
+func (s *Stored) Delete(ctx context.Context) error {
+	var err error
+	if s.Dir != "" {
+		err = child.RemoveAll(s.Dir)
+	}
+	for _, name := range s.Tokens {
+		err = errors.Join(err, s.store.Delete(ctx, name))
+	}
+	return err
+}
+
+// Stored returns what an installed plugin has stored. Its servers are known only before it is removed.
+func (s *Set) Stored(in *plugins.Installed) (*Stored, error) {
+	out := &Stored{store: s.credentials()}
+	dir, owner := s.loader.Stored(in)
+	if _, err := os.Stat(dir); err == nil {
+		out.Dir = dir
+	}
+	list, err := out.store.All()
+	if err != nil {
+		return nil, err
+	}
+	for name, c := range list {
+		if c.Plugin == owner {
+			out.Tokens = append(out.Tokens, name)
+		}
+	}
+	for _, c := range s.Candidates {
+		if c.pack != in.Name || c.Server == nil {
+			continue
+		}
+		if a := s.authorizer(c, false); a != nil {
+			if name, _, err := a.Stored(); err == nil {
+				out.Tokens = append(out.Tokens, name)
+			}
+		}
+	}
+	return out, nil
+}
