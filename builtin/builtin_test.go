@@ -61,7 +61,7 @@ func TestToolsAreSmall(t *testing.T) {
 	}
 	for _, id := range []string{"bash", "read", "edit", "write", "apply_patch", "glob", "grep", "list", "webfetch", "todowrite", "task", "skill", "question"} {
 		if !ids[id] {
-			t.Errorf("there is no tool %q", id)
+			t.Errorf("tool %q not found", id)
 		}
 	}
 }

@@ -98,7 +98,7 @@ func (h *bound) judge(answer *sdk.Answer) error {
 		return fmt.Errorf("%w: verdict %q has no meaning at this point", ErrAnswer, answer.Verdict)
 	}
 	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
-		return fmt.Errorf("%w: verdict %q without a message to go on with", ErrAnswer, answer.Verdict)
+		return fmt.Errorf("%w: verdict %q without a message to continue with", ErrAnswer, answer.Verdict)
 	}
 	if len(answer.Changes) > 0 && (h.Handler != nil || h.info.Kind != hookpoint.KindTransform) {
 		return fmt.Errorf("%w: changes where none are expected", ErrAnswer)

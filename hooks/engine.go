@@ -113,7 +113,7 @@ func New(o Options) (*Engine, error) {
 		guard:      o.Guard,
 	}
 	e.life, e.end = context.WithCancel(context.Background())
-	e.pool.jobs, e.pool.done = make(chan func()), e.life.Done()
+	e.pool.jobs, e.pool.done = make(chan job), e.life.Done()
 	if e.notice == nil {
 		e.notice = func(sdk.PluginNotice) {}
 	}
@@ -132,7 +132,7 @@ func New(o Options) (*Engine, error) {
 				return
 			}
 			cycles = append(cycles, sdk.PluginNotice{
-				Plugin: h.member.name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; those of %s are ignored", cycle, h.member.name),
+				Plugin: h.member.name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; the demands of %s are ignored", cycle, h.member.name),
 			})
 		})
 	}

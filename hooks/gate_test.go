@@ -66,7 +66,7 @@ func TestGateLaws(t *testing.T) {
 			t.Errorf("result = %+v, want %+v", got, want)
 		}
 	})
-	t.Run("nobody is nothing", func(t *testing.T) {
+	t.Run("no hooks, no answer", func(t *testing.T) {
 		t.Parallel()
 		if got := ask(t); got != (hooks.GateResult{}) {
 			t.Errorf("result = %+v, want zero", got)
@@ -99,7 +99,7 @@ func TestTurnStop(t *testing.T) {
 		"deny beats continue":  {[]sdk.Hook{stop(run), custom(sdk.VerdictDeny)}, hooks.GateResult{Verdict: sdk.VerdictDeny, Reason: "custom", Plugin: "b"}},
 		"halt beats continue":  {[]sdk.Hook{custom(sdk.VerdictHalt), stop(run)}, hooks.GateResult{Verdict: sdk.VerdictHalt, Reason: "custom", Plugin: "a"}},
 		"ask has no meaning":   {[]sdk.Hook{custom(sdk.VerdictAsk)}, failedGate("turn.stop", `bad answer: verdict "ask" has no meaning at this point`)},
-		"continue needs words": {[]sdk.Hook{stop(sdk.StopDecision{Continue: true})}, failedGate("turn.stop", `bad answer: verdict "continue" without a message to go on with`)},
+		"continue needs words": {[]sdk.Hook{stop(sdk.StopDecision{Continue: true})}, failedGate("turn.stop", `bad answer: verdict "continue" without a message to continue with`)},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestFailedGate(t *testing.T) {
 	}
 }
 
-// TestGateSeesWhatWillRun holds that a gate can change the request for nobody else.
+// TestGateSeesWhatWillRun checks that a gate cannot change the request of other gates.
 func TestGateSeesWhatWillRun(t *testing.T) {
 	t.Parallel()
 	var seen []string

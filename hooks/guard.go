@@ -28,17 +28,14 @@ var errExited = fmt.Errorf("%w: it ended its goroutine", ErrPanic)
 //
 // Errors: that of f; ErrPanic if it panicked or ended its goroutine; ErrAbandoned after the limit; the error of ctx.
 func Guard[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	return guard(ctx, log, time.Now().Add(limit), func(job func()) { go job() }, f) // the goroutine ends with f
+	return guard(ctx, log, time.Now().Add(limit), func(j job) { go j.run() }, f) // the goroutine ends with f
 }
 
 // guard is Guard with the function that starts the goroutine.
-func guard[T any](ctx context.Context, log *slog.Logger, deadline time.Time, start func(job func()), f func(context.Context) (T, error)) (none T, _ error) {
-	c := &guarded[T]{callContext: callContext{Context: ctx, deadline: deadline}, err: errExited, returned: make(chan struct{})}
+func guard[T any](ctx context.Context, log *slog.Logger, deadline time.Time, start func(job), f func(context.Context) (T, error)) (none T, _ error) {
+	c := &guarded[T]{callContext: callContext{Context: ctx, deadline: deadline}, log: log, f: f, err: errExited, returned: make(chan struct{})}
 	defer c.end()
-	start(func() {
-		defer close(c.returned)
-		c.value, c.err = Contain(&c.callContext, log, f)
-	})
+	start(c)
 	runtime.Gosched() // most calls return before waiting pays
 	select {
 	case <-c.returned:
@@ -65,9 +62,16 @@ func guard[T any](ctx context.Context, log *slog.Logger, deadline time.Time, sta
 // guarded is a call of guard. Value and error belong to its goroutine until it returned.
 type guarded[T any] struct {
 	callContext
+	log      *slog.Logger
+	f        func(context.Context) (T, error)
 	value    T
 	err      error
 	returned chan struct{}
+}
+
+func (c *guarded[T]) run() {
+	defer close(c.returned)
+	c.value, c.err = Contain(&c.callContext, c.log, c.f)
 }
 
 // Contain runs code of a plugin. A panic becomes an error that wraps ErrPanic; its stack is logged.
@@ -139,37 +143,40 @@ func (c *callContext) end() {
 // maxIdle bounds the goroutines that wait for the next call. Their stacks have grown already, which is worth more than starting new ones.
 const maxIdle = 8
 
+// job is work for a goroutine.
+type job interface{ run() }
+
 // pool keeps goroutines for the next call. Those that are idle end when done is closed.
 type pool struct {
-	jobs chan func()
+	jobs chan job
 	idle atomic.Int32
 	done <-chan struct{}
 }
 
 // start runs a job on an idle goroutine or a new one.
-func (p *pool) start(job func()) {
+func (p *pool) start(j job) {
 	select {
-	case p.jobs <- job:
+	case p.jobs <- j:
 	default:
-		go p.work(job) // ends with the job, or once done is closed
+		go p.work(j) // ends with the job, or once done is closed
 	}
 }
 
-func (p *pool) work(job func()) {
-	for job != nil {
-		job()
-		job = p.next()
+func (p *pool) work(j job) {
+	for j != nil {
+		j.run()
+		j = p.next()
 	}
 }
 
-func (p *pool) next() func() {
+func (p *pool) next() job {
 	defer p.idle.Add(-1)
 	if p.idle.Add(1) > maxIdle {
 		return nil
 	}
 	select {
-	case job := <-p.jobs:
-		return job
+	case j := <-p.jobs:
+		return j
 	case <-p.done:
 		return nil
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // TestHammer fires from many goroutines while hooks hang, panic, fail and recover, plugins are
-// quarantined and enabled, and callers give up. What the good hooks do must never be lost.
+// quarantined and enabled, and callers give up. Changes of the good hooks must never be lost.
 func TestHammer(t *testing.T) {
 	t.Parallel()
 	stuck := hang(t)

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// notices collects what the user is told.
+// notices collects messages for the user.
 type notices struct {
 	mu   sync.Mutex
 	list []sdk.PluginNotice

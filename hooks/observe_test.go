@@ -18,7 +18,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// recorder notes the types of the events it is told of.
+// recorder records the types of the events it receives.
 type recorder struct {
 	mu   sync.Mutex
 	list []string

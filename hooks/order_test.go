@@ -31,16 +31,16 @@ func TestOrder(t *testing.T) {
 		overrides map[string]sdk.HookOverride
 		want      []string
 	}{
-		"configuration":         {[]hooks.Plugin{hook("c", nil), hook("a", nil), hook("b", nil)}, nil, []string{"c", "a", "b"}},
-		"priority":              {[]hooks.Plugin{hook("a", priority(1)), hook("b", nil), hook("c", priority(-1)), hook("d", nil)}, nil, []string{"c", "b", "d", "a"}},
-		"before":                {[]hooks.Plugin{hook("a", nil), hook("b", nil), hook("c", before("a"))}, nil, []string{"b", "c", "a"}},
-		"after":                 {[]hooks.Plugin{hook("a", after("c")), hook("b", nil), hook("c", nil)}, nil, []string{"b", "c", "a"}},
-		"chain":                 {[]hooks.Plugin{hook("a", after("b")), hook("b", after("c")), hook("c", nil), hook("d", before("c"))}, nil, []string{"d", "c", "b", "a"}},
-		"unknown names":         {[]hooks.Plugin{hook("a", after("nobody")), hook("b", before("nobody"))}, nil, []string{"a", "b"}},
-		"priority goes first":   {[]hooks.Plugin{hook("a", priority(-1)), hook("b", before("a"))}, nil, []string{"a", "b"}},
-		"user's priority":       {[]hooks.Plugin{hook("a", nil), hook("b", nil)}, map[string]sdk.HookOverride{"a": {Priority: &five}}, []string{"b", "a"}},
-		"user's switch":         {[]hooks.Plugin{hook("a", nil), hook("b", nil)}, map[string]sdk.HookOverride{"a": {Disable: true}}, []string{"b"}},
-		"override names nobody": {[]hooks.Plugin{hook("a", nil)}, map[string]sdk.HookOverride{"b": {Disable: true}}, []string{"a"}},
+		"configuration":            {[]hooks.Plugin{hook("c", nil), hook("a", nil), hook("b", nil)}, nil, []string{"c", "a", "b"}},
+		"priority":                 {[]hooks.Plugin{hook("a", priority(1)), hook("b", nil), hook("c", priority(-1)), hook("d", nil)}, nil, []string{"c", "b", "d", "a"}},
+		"before":                   {[]hooks.Plugin{hook("a", nil), hook("b", nil), hook("c", before("a"))}, nil, []string{"b", "c", "a"}},
+		"after":                    {[]hooks.Plugin{hook("a", after("c")), hook("b", nil), hook("c", nil)}, nil, []string{"b", "c", "a"}},
+		"chain":                    {[]hooks.Plugin{hook("a", after("b")), hook("b", after("c")), hook("c", nil), hook("d", before("c"))}, nil, []string{"d", "c", "b", "a"}},
+		"unknown names":            {[]hooks.Plugin{hook("a", after("missing")), hook("b", before("missing"))}, nil, []string{"a", "b"}},
+		"priority goes first":      {[]hooks.Plugin{hook("a", priority(-1)), hook("b", before("a"))}, nil, []string{"a", "b"}},
+		"user's priority":          {[]hooks.Plugin{hook("a", nil), hook("b", nil)}, map[string]sdk.HookOverride{"a": {Priority: &five}}, []string{"b", "a"}},
+		"user's switch":            {[]hooks.Plugin{hook("a", nil), hook("b", nil)}, map[string]sdk.HookOverride{"a": {Disable: true}}, []string{"b"}},
+		"override of unknown hook": {[]hooks.Plugin{hook("a", nil)}, map[string]sdk.HookOverride{"b": {Disable: true}}, []string{"a"}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestOrderDescribes(t *testing.T) {
 	}
 }
 
-// TestCycle holds that demands which cannot be met are named and cost nobody anything: those of the hook that is configured last are
+// TestCycle checks that impossible demands are named and affect no other hook: those of the hook that is configured last are
 // ignored.
 func TestCycle(t *testing.T) {
 	t.Parallel()

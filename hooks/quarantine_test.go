@@ -85,7 +85,7 @@ func TestThreeFailuresQuarantine(t *testing.T) {
 	if len(e.Quarantined()) > 0 {
 		t.Error("failures from before Enable were counted")
 	}
-	e.Enable("nobody")
+	e.Enable("missing")
 }
 
 // warming is a remote hook that hangs until its call is over, and is not ready for as long as it says so.
@@ -178,7 +178,7 @@ func TestNotReadyDenies(t *testing.T) {
 	}
 }
 
-// An observer that is not ready yet is told of what comes later.
+// An observer that is not ready yet receives later events.
 func TestNotReadyObserver(t *testing.T) {
 	t.Parallel()
 	remote := &warming{}
@@ -210,7 +210,7 @@ func TestSuccessResets(t *testing.T) {
 		}
 	}
 	if got := e.Quarantined(); len(got) > 0 {
-		t.Errorf("Quarantined = %v, want nobody", got)
+		t.Errorf("Quarantined = %v, want none", got)
 	}
 }
 

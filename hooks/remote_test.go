@@ -261,7 +261,7 @@ func TestCarriersAreAlike(t *testing.T) {
 	}
 }
 
-// withoutCause drops what stands behind "bad answer" and the like in an error.
+// withoutCause drops the text after "bad answer" and similar words in an error.
 func withoutCause(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

@@ -333,7 +333,7 @@ func TestDeadlineOfEach(t *testing.T) {
 			if diff := cmp.Diff(want, outcomes(&l)); diff != "" {
 				t.Errorf("ledger (-want +got):\n%s", diff)
 			}
-			time.Sleep(time.Minute) // the timer of the run fires with nobody to leave behind
+			time.Sleep(time.Minute) // the timer of the run fires with no call to abandon
 		}
 	})
 }
@@ -439,7 +439,7 @@ func TestRefusal(t *testing.T) {
 				t.Errorf("entry = %+v", entry)
 			}
 			if len(told.all()) > 0 {
-				t.Error("a refusal is no failure")
+				t.Error("a refusal counts as a failure")
 			}
 		})
 	}

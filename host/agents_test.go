@@ -187,7 +187,7 @@ type skillful struct {
 
 func (s *skillful) Skills(context.Context) ([]sdk.Skill, error) { return s.skills, nil }
 
-// TestDeniedSkills: a call finds the skills that the rules of its agent do not deny, a compiled-in plugin is told which those are,
+// TestDeniedSkills: a call finds the skills that the rules of its agent do not deny, a compiled-in plugin receives their list,
 // and the list has all, with what each replaces.
 func TestDeniedSkills(t *testing.T) {
 	t.Parallel()

@@ -170,7 +170,7 @@ func TestAttachmentsThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// What a repository's links make of the name that a user types is not attached when it is outside of the project.
+// A file outside of the project is not attached, even if a link in the repository leads to it.
 func TestMentionedLinks(t *testing.T) {
 	t.Parallel()
 	outside := project(t)
@@ -241,7 +241,7 @@ func TestFileParts(t *testing.T) {
 	}
 }
 
-// TestLongAttachment checks that the model is told what it does not see.
+// TestLongAttachment checks that the model learns what was left out.
 func TestLongAttachment(t *testing.T) {
 	t.Parallel()
 	dir := project(t)

@@ -25,7 +25,7 @@ func finish(sink func(sdk.StreamEvent) error) error {
 }
 
 // steps is a model that calls the tool noop in each of the next n steps and then answers. Arguments differ,
-// or the calls would be taken for a loop. at, when not nil, is told when the model is asked.
+// or the calls would be taken for a loop. at, if not nil, receives the time of each request to the model.
 func steps(n int, at func(step int)) streamFunc {
 	step := 0
 	return func(req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {

@@ -372,7 +372,7 @@ func TestStopPolicy(t *testing.T) {
 }
 
 // TestBadHooksChangeNothing has a plugin whose every transform fails in one way: the answer is the same as
-// without it, and users are told which plugin and hook it was.
+// without it, and users see which plugin and hook it was.
 func TestBadHooksChangeNothing(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
@@ -429,7 +429,7 @@ func TestPluginsThatDoNotStartAreLeftOut(t *testing.T) {
 			k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, base(m), bad)
 			id, got := k.prompt("go")
 			want(t, "answer", "done", textOf(got))
-			if r := k.results(id)[0]; !strings.Contains(r, `there is no tool "theirs"`) {
+			if r := k.results(id)[0]; !strings.Contains(r, `tool "theirs" not found`) {
 				t.Errorf("result = %q, want that the plugin's tool is not there", r)
 			}
 			if !logs.has("plugin bad is left out: start: ", "no way") {

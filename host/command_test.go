@@ -56,7 +56,7 @@ func whole(r *sdk.ModelRequest) string {
 }
 
 // TestTemplateShell runs the shell commands of a template: through the hooks of every tool call, in their order, with arguments
-// that are no code, and what they write is text and nothing else.
+// that are not code, and what they write is text and nothing else.
 func TestTemplateShell(t *testing.T) {
 	t.Parallel()
 	l := &callLog{}
@@ -199,7 +199,7 @@ func TestTemplateShellNeedsLeave(t *testing.T) {
 	}
 }
 
-// TestTemplateShellIsAskedFor shows the user the command and whose it is. What a repository brings offers no "always".
+// TestTemplateShellIsAskedFor shows the user the command and whose it is. A repository's command offers no "always".
 func TestTemplateShellIsAskedFor(t *testing.T) {
 	t.Parallel()
 	for name, repository := range map[string]bool{"user": false, "repository": true} {

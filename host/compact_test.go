@@ -292,7 +292,7 @@ func TestCompactionAfterTheAnswer(t *testing.T) {
 // TestCompactionOfABusySession names a model for the summary: the turn under way goes on with its own.
 func TestCompactionOfABusySession(t *testing.T) {
 	t.Parallel()
-	for name, models := range map[string][]string{"test/other": {"m", "other", "m"}, "": {"m", "m", "m"}, "nobody/x": {"m", "m"}} {
+	for name, models := range map[string][]string{"test/other": {"m", "other", "m"}, "": {"m", "m", "m"}, "missing/x": {"m", "m"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begun, hold := make(chan struct{}), make(chan struct{})

@@ -43,12 +43,12 @@ func TestCommandErrors(t *testing.T) {
 	t.Parallel()
 	b := base(newModel(t))
 	b.commands = []sdk.Command{
-		{Name: "one", Template: "x"}, {Name: "lost", Template: "x", Agent: "nobody"}, {Name: "odd", Template: "x", Model: "no/model"},
+		{Name: "one", Template: "x"}, {Name: "lost", Template: "x", Agent: "missing"}, {Name: "odd", Template: "x", Model: "no/model"},
 	}
 	k := start(t, nil, b)
 	for name, pieces := range map[string][]string{
 		"two":  {`command "two"`, "one, lost, odd"},
-		"lost": {`agent "nobody"`, "build"},
+		"lost": {`agent "missing"`, "build"},
 		"odd":  {`unknown provider "no"`, "test"},
 	} {
 		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Command: name})
@@ -146,7 +146,7 @@ func TestModelChoice(t *testing.T) {
 		"one that is switched off": {config: sdk.Config{Model: "first/big", DisabledProviders: []string{"first"}}, err: "switched off by disabled_providers"},
 		"a model off the list":     {config: sdk.Config{Model: "first/big", Provider: map[string]sdk.ProviderConfig{"first": {Blacklist: []string{"big"}}}}, err: "first.whitelist or blacklist"},
 		"a model on no list":       {config: sdk.Config{Model: "first/big", Provider: map[string]sdk.ProviderConfig{"first": {Whitelist: []string{"small"}}}}, err: "first.whitelist or blacklist"},
-		"a model nobody knows":     {config: sdk.Config{Model: "first/newer"}, want: "first/newer", reason: "configuration"},
+		"a model unknown so far":   {config: sdk.Config{Model: "first/newer"}, want: "first/newer", reason: "configuration"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

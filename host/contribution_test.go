@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// unsound is a plugin of somebody else whose contributions all go wrong in one way.
+// unsound is a third-party plugin whose contributions all fail in one way.
 type unsound struct {
 	*plugin
 	fault func() error
@@ -57,7 +57,7 @@ func (s *skilled) Skills(context.Context) ([]sdk.Skill, error) {
 }
 
 // TestBadContributionsCostTheirPlugin has a plugin whose every contribution goes wrong: the turn is the same as without it, soon
-// enough, and users are told once of each.
+// enough, and users see each once.
 func TestBadContributionsCostTheirPlugin(t *testing.T) {
 	t.Parallel()
 	faults := map[string]struct {
@@ -98,9 +98,9 @@ func TestBadContributionsCostTheirPlugin(t *testing.T) {
 				}
 				want(t, "results", []string{"cook"}, k.results(id))
 				want(t, "prompt", "user: Greet @bob and me@example.org", lines(m.last(sdk.PurposeTurn))[0])
-				for _, text := range append(c.told, "skills left out: ", "@bob stays as it is: ") {
+				for _, text := range append(c.told, "skills left out: ", "@bob stays unchanged: ") {
 					if !logs.has("plugin bad: ", text) {
-						t.Errorf("nobody was told %q: %q", text, logs.all())
+						t.Errorf("no message %q: %q", text, logs.all())
 					}
 				}
 				n := 0
@@ -109,7 +109,7 @@ func TestBadContributionsCostTheirPlugin(t *testing.T) {
 						n++
 					}
 				}
-				want(t, "how often users are told the same", 1, n)
+				want(t, "how often users see the same message", 1, n)
 			})
 		})
 	}
@@ -124,7 +124,7 @@ func TestHangingPluginComesBack(t *testing.T) {
 	logs := &records{}
 	k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, base(m), f)
 	id, _ := k.prompt("go")
-	if got := k.results(id)[0]; !strings.Contains(got, `no tool "theirs"`) {
+	if got := k.results(id)[0]; !strings.Contains(got, `tool "theirs" not found`) {
 		t.Errorf("result = %q, want that the tool is not there", got)
 	}
 	close(release)
@@ -161,7 +161,7 @@ func TestBadDefinitionsCostTheTool(t *testing.T) {
 	want(t, "tools", []string{"good"}, toolNames(m.last(sdk.PurposeTurn)))
 	for _, text := range []string{`tool "bad id" left out`, `tool "no_schema" left out`, `tool "garbage" left out`} {
 		if !logs.has("plugin theirs: ", text) {
-			t.Errorf("nobody was told %q: %q", text, logs.all())
+			t.Errorf("no message %q: %q", text, logs.all())
 		}
 	}
 }

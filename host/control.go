@@ -19,7 +19,7 @@ var (
 	ErrElsewhere = undo.ErrElsewhere
 )
 
-// What Revert, Unrevert and SessionChanges take and return; see package undo.
+// Arguments and results of Revert, Unrevert and SessionChanges; see package undo.
 type (
 	RevertOptions = undo.Options
 	Reverted      = undo.Reverted
@@ -28,7 +28,7 @@ type (
 )
 
 // SessionChanges returns what a session and its subagents did to files, sorted by path; only from one message on when messageID is
-// not empty. What was undone is left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
+// not empty. Undone changes are left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
 func (h *Host) SessionChanges(ctx context.Context, session, messageID string) ([]FileChange, error) {
 	s, err := h.Session(ctx, session)
 	if err != nil {
@@ -51,7 +51,7 @@ func (h *Host) Revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 	return out, err
 }
 
-// Unrevert brings back what Revert undid. Files that somebody changed since are a *ConflictError unless force is set. Errors: as
+// Unrevert brings back what Revert undid. Files that were modified since are a *ConflictError unless force is set. Errors: as
 // Revert.
 func (h *Host) Unrevert(ctx context.Context, session string, force bool) (*Reverted, error) {
 	var out *Reverted
@@ -96,7 +96,7 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 }
 
 // Uncompact takes the latest summary of a session out again, so that the model gets the original messages.
-// Errors: ErrNothing when there is no summary; otherwise as Prompt.
+// Errors: ErrNothing without a summary; otherwise as Prompt.
 func (h *Host) Uncompact(ctx context.Context, session string) error {
 	return h.do(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		messages := t.c.Snapshot()

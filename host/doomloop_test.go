@@ -62,7 +62,7 @@ func TestDoomLoopOfFailures(t *testing.T) {
 		call answer
 		says string // the result of the first two calls
 	}{
-		"unknown tool":      {call("nothing", `{"n":1}`), "there is no tool"},
+		"unknown tool":      {call("nothing", `{"n":1}`), "tool \"nothing\" not found"},
 		"arguments cut off": {call("strict", `{"n":`), "not valid JSON"},
 		"against schema":    {call("strict", `{"m":1}`), "do not meet its schema"},
 		"denied by a hook":  {call("strict", `{"n":1}`), "not today"},
@@ -123,7 +123,7 @@ func TestUnknownToolKeepsItsArguments(t *testing.T) {
 	}
 }
 
-// TestDoomLoopAsksTheUser lets the model go on, and counts anew from there.
+// TestDoomLoopAsksTheUser lets the model continue, and starts counting again.
 func TestDoomLoopAsksTheUser(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, slices.Repeat([]answer{call("echo", `{}`)}, 6)...).on(sdk.PurposeTurn, say("done"))

@@ -13,7 +13,7 @@ import (
 
 // TurnError is why a turn ended without an answer.
 type TurnError struct {
-	Named *sdk.NamedError // as it stands in the message
+	Named *sdk.NamedError // as in the message
 	Err   error           // the cause
 }
 

@@ -188,7 +188,7 @@ func TestSubscriberThatFallsBehind(t *testing.T) {
 	id := k.titled()
 	behind := k.Subscribe(1, false)
 	gone := k.Subscribe(0, true)
-	gone.Close() // before anything was read: it must hold nobody up
+	gone.Close() // before anything was read: it must delay no other subscriber
 	k.again(id, "go")
 	for range behind.Events() {
 	}

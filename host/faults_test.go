@@ -19,7 +19,7 @@ type faulty struct {
 	store.Store
 	mu      sync.Mutex
 	appends int
-	fullAt  int           // from which Append on there is no room; 0: never
+	fullAt  int           // the first Append that finds no space; 0: none
 	written chan struct{} // told of each Append, when there is room
 	onRead  func()
 	onSubm  func() // after a prompt was stored
@@ -83,7 +83,7 @@ func (k *kit) titled() string {
 	return s.ID
 }
 
-// TestStoreIsFull runs out of room at each write of a turn in turn: the turn ends with that error, nobody
+// TestStoreIsFull runs out of room at each write of a turn in turn: the turn ends with that error, no caller
 // was told of what is not stored, and with room again the session goes on.
 func TestStoreIsFull(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestStoreIsFull(t *testing.T) {
 		pace := func() { // so that each event of the model is a write of its own
 			select {
 			case <-f.written:
-			case <-time.After(100 * time.Millisecond): // there is no room
+			case <-time.After(100 * time.Millisecond): // no space left
 			}
 		}
 		m := newModel(t,

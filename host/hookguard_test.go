@@ -148,7 +148,7 @@ func TestPluginsSetListedVariables(t *testing.T) {
 	}
 }
 
-// TestMismatchIsBrief holds that the error of arguments which do not fit their schema does not repeat all that somebody made up.
+// TestMismatchIsBrief checks that the error of arguments which do not fit their schema does not repeat them in full.
 func TestMismatchIsBrief(t *testing.T) {
 	if testing.Short() {
 		t.Skip("spends its time copying megabytes, which the race detector slows down; runs without -short")

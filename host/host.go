@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,7 +25,7 @@ import (
 var (
 	// ErrClosed means that the host was closed.
 	ErrClosed = generation.ErrClosed
-	// ErrNotFound means that there is no session, agent or request of that name.
+	// ErrNotFound is returned for an unknown session, agent or request.
 	ErrNotFound = live.ErrNotFound
 	// ErrModel is wrapped by errors about a model or provider that cannot be used.
 	ErrModel = model.ErrModel
@@ -65,7 +67,7 @@ type Options struct {
 	FromProject func(origin string) bool
 	// ApprovedReceiver reports whether the user approved a Receiver, by its digest. Nil: none. Quick and safe for concurrent use.
 	ApprovedReceiver func(digest string) bool
-	// Interactive says that somebody answers permission requests and questions (ReplyPermission,
+	// Interactive reports that a user answers permission requests and questions (ReplyPermission,
 	// ReplyQuestion). Otherwise what needs an answer is refused.
 	Interactive bool
 	// AutoApprove allows what no rule denies instead of asking.
@@ -78,8 +80,8 @@ type Options struct {
 	Failures map[string]map[string]int
 	// Required holds the names of the plugins that must start: without one of them New is an error.
 	Required map[string]bool
-	// Quarantine is told of each plugin that is quarantined while the host runs, and why, so that it can be one of Quarantined
-	// next time. It is called from any goroutine and must not block. Nil: nobody is told.
+	// Quarantine is called when a plugin is quarantined, with the reason, so that it can be one of Quarantined
+	// next time. It is called from any goroutine and must not block. If nil, it is not called.
 	Quarantine func(plugin, reason string)
 }
 
@@ -150,7 +152,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	return h, nil
 }
 
-// What methods of Host take and return; see the packages.
+// Arguments and results of Host's methods; see the packages.
 type (
 	Subscription = live.Subscription
 	ModelInfo    = model.Info
@@ -158,10 +160,8 @@ type (
 	ModelListOptions = model.ListOptions
 	ModelChoice      = model.Picked
 	Receiver         = model.Receiver
-	AgentInfo        = generation.AgentInfo
 	CommandInfo      = generation.CommandInfo
 	NewSession       = sessions.New
-	SkillInfo        = generation.SkillInfo
 	ReloadOptions    = generation.ReloadOptions
 )
 
@@ -229,10 +229,7 @@ func (h *Host) Close(ctx context.Context) error {
 		return nil
 	}
 	h.closed = true
-	var running []*runner
-	for _, r := range h.runners {
-		running = append(running, r)
-	}
+	running := slices.Collect(maps.Values(h.runners))
 	h.mu.Unlock()
 	for _, r := range running {
 		r.abort()

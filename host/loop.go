@@ -29,7 +29,7 @@ type turn struct {
 	c *live.Conversation
 	k *undo.Session // of the files that calls change
 
-	// What is being answered.
+	// The prompts being answered.
 	answering []*queued
 	user      *sdk.UserMessage
 	delegate  string // the subagent a command's prompt goes to

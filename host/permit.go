@@ -9,7 +9,7 @@ import (
 )
 
 // permit decides a permission request: the rules, then the gates at permission.ask, then the user. Nil
-// means granted; a refusal is a *sdk.Refusal. What a rule denies, nobody allows.
+// means granted; a refusal is a *sdk.Refusal. A deny rule cannot be overridden.
 // o is where the tool comes from.
 func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string, o sdk.Origin) error {
 	h := t.h
@@ -50,7 +50,7 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	} else if granted, err := h.approvals.Cover(ctx, &r); granted || err != nil {
 		return err
 	}
-	// A model that runs in circles, or wants out of the sandbox, is what nobody watches for in an automatic run: only a rule lets it.
+	// A model that runs in circles, or wants out of the sandbox, has no observer in an automatic run: only a rule allows it.
 	hidden := r.Verbatim != "" && t.Rules.NamesOthers(r.Permission)
 	if h.opts.AutoApprove && !sdk.Deliberate(r.Permission) && !d.Final && !hidden {
 		return nil

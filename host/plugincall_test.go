@@ -197,7 +197,7 @@ func TestPluginCallsInCircles(t *testing.T) {
 		want    string
 	}{
 		"in this process":                  {func(_ *testing.T, ctx context.Context) context.Context { return ctx }, 8, "may nest 8 deep"},
-		"over a wire that has no contexts": {func(t *testing.T, _ context.Context) context.Context { return t.Context() }, 65, "more than 64 things at once"},
+		"over a wire that has no contexts": {func(t *testing.T, _ context.Context) context.Context { return t.Context() }, 65, "more than 64 requests of plugins"},
 	}
 	for name, c := range cases {
 		for _, place := range []string{"tool", "hook"} {
@@ -266,10 +266,10 @@ func TestPluginCallIsRefused(t *testing.T) {
 		"by the user":   {change: asking, by: "user", want: "was rejected", rejects: true},
 		"bad arguments": {args: `{"n":"x"}`, want: "do not meet its schema"},
 		"no arguments":  {args: `nonsense`, want: "not valid JSON"},
-		"unknown tool":  {tool: "nothing", want: `there is no tool "nothing"; the tools are: act, outer`},
+		"unknown tool":  {tool: "nothing", want: `tool "nothing" not found; the tools are: act, outer`},
 		"removed by a rule": {change: func(o *host.Options) {
 			o.Config.Permission = append(o.Config.Permission, sdk.PermissionRule{Permission: "act", Pattern: "*", Action: sdk.ActionDeny})
-		}, want: `there is no tool "act"`},
+		}, want: `tool "act" not found`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -192,7 +192,7 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *input.Comm
 		return fmt.Errorf("agent %q%s %w", agent.Name, by, ErrSubagent)
 	}
 	byRepository := byCommand && t.g.ChoosesCommandModel(&command.Command.Command)
-	m, err := ask.OpenModel(ctx, t.g, &agent, in.Model, byRepository, modelOf(s))
+	m, err := ask.OpenModel(ctx, t.g, &agent, in.Model, byRepository, s.Model.String())
 	if err != nil && byCommand {
 		return fmt.Errorf("command %s names its model: %w", command.Label(), err)
 	}
@@ -216,14 +216,6 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 	var err error
 	s.Rules, s.AgentPath, err = t.g.Rules(ctx, t.h.Session, &agent, session, false)
 	return s, err
-}
-
-// modelOf returns the model that a session used last; empty when there is none.
-func modelOf(s *sdk.Session) string {
-	if s.Model == nil {
-		return ""
-	}
-	return s.Model.ProviderID + "/" + s.Model.ID
 }
 
 // readdress applies what a hook changed in the agent or the model of the message.

@@ -65,7 +65,7 @@ func TestMentionsOfPlugins(t *testing.T) {
 		"in quotes":                {`"@db:postgres://host/table"`, []string{"db:postgres://host/table"}, []string{"rows"}, ""},
 		"with brackets of its own": {"(@db:file:///a(1),b;c.txt)", []string{"db:file:///a(1),b;c.txt"}, []string{"odd name"}, ""},
 		"twice":                    {"@topic and @topic", []string{"topic"}, []string{"a topic"}, ""},
-		"unknown, twice":           {"@nobody and @nobody.", []string{"nobody"}, nil, ""},
+		"unknown, twice":           {"@missing and @missing.", []string{"missing"}, nil, ""},
 		"an address":               {"write to bob@example.org", nil, nil, ""},
 		"no mention":               {"a @ b", nil, nil, ""},
 		"a file":                   {"read @here.txt", nil, []string{"<file"}, ""},
@@ -126,7 +126,7 @@ func TestMentionThatFails(t *testing.T) {
 	sub := k.Subscribe(100, false)
 	id, _ := k.prompt("about @topic")
 	n := next(t, sub, ofType(sdk.EventPluginNotice)).Properties.(*sdk.PluginNotice)
-	want(t, "notice", "plugin library: @topic stays as it is: the server is gone", n.Message)
+	want(t, "notice", "plugin library: @topic stays unchanged: the server is gone", n.Message)
 	want(t, "parts", 2, len(k.messages(id)[0].Parts))
 }
 
@@ -146,7 +146,7 @@ func TestCommandOfPlugin(t *testing.T) {
 	if err := run("essay", "birds"); err != nil {
 		t.Fatal(err)
 	}
-	// What a plugin writes is not searched for files to attach.
+	// Text that a plugin writes is not searched for files to attach.
 	want(t, "prompt", "user: essay about birds @secret.txt", lines(m.last(sdk.PurposeTurn))[0])
 	if err := run("delegated", "bees"); err != nil {
 		t.Fatal(err)

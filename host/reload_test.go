@@ -106,7 +106,7 @@ func TestReloadThatFails(t *testing.T) {
 		want    string
 	}{
 		"a plugin does not start": {func(next *plugin) []sdk.Plugin { return []sdk.Plugin{bad(next)} }, `plugin "watched": start: does not compile`},
-		"one twice":               {func(next *plugin) []sdk.Plugin { return []sdk.Plugin{next, version("three")} }, "is there twice"},
+		"one twice":               {func(next *plugin) []sdk.Plugin { return []sdk.Plugin{next, version("three")} }, "duplicate plugin"},
 		"a bad name":              {func(next *plugin) []sdk.Plugin { return []sdk.Plugin{next, &plugin{name: "A b"}} }, "bad manifest"},
 		"a bad hook": {func(next *plugin) []sdk.Plugin {
 			return []sdk.Plugin{next, &plugin{name: "other", carrier: sdk.CarrierMCP, hooks: []sdk.Hook{slow}}}
@@ -148,7 +148,7 @@ func TestReloadLeavesOut(t *testing.T) {
 	n := next(t, sub, ofType(sdk.EventPluginNotice)).Properties.(*sdk.PluginNotice)
 	want(t, "notice", "plugin watched is left out: start: no way", n.Message)
 	id, _ := k.prompt("go")
-	if got := k.results(id)[0]; !strings.Contains(got, `no tool "version"`) {
+	if got := k.results(id)[0]; !strings.Contains(got, `tool "version" not found`) {
 		t.Errorf("result = %q, want that the tool is gone", got)
 	}
 }
@@ -202,13 +202,13 @@ func TestReloadChangesConfig(t *testing.T) {
 	k.prompt("go")
 	c := *k.opts.Config
 	c.Model, c.Plugins = "test/other", []sdk.PluginConfig{{Path: "stays", Options: []byte(`{"a":1}`)}}
-	public := &sdk.Config{Username: "somebody"}
+	public := &sdk.Config{Username: "ada"}
 	if err := k.Reload(t.Context(), host.ReloadOptions{Config: &c, PublicConfig: public, Plugins: []sdk.Plugin{b, stays}}); err != nil {
 		t.Fatal(err)
 	}
 	k.prompt("go")
 	want(t, "model", "other", m.last(sdk.PurposeTurn).Model.ID)
-	want(t, "what the plugin sees", "somebody", stays.host.(sdk.ConfigReader).Config().Username)
+	want(t, "what the plugin sees", "ada", stays.host.(sdk.ConfigReader).Config().Username)
 	n := next(t, sub, ofType(sdk.EventPluginNotice)).Properties.(*sdk.PluginNotice)
 	if !strings.Contains(n.Message, "plugin stays keeps the options it was started with") {
 		t.Errorf("notice %q, want that new options have no effect", n.Message)
@@ -281,7 +281,7 @@ func TestQuarantineIsRemembered(t *testing.T) {
 	if reload(flaky(), nil); !called(k) {
 		t.Error("a new build begins with the quarantine of the old one")
 	}
-	k.Enable("nobody")
+	k.Enable("missing")
 
 	old := start(t, func(o *host.Options) { o.Quarantined = map[string]string{"flaky": "it crashed"} }, base(m), flaky())
 	if called(old) {
@@ -339,7 +339,7 @@ func TestReloadHammer(t *testing.T) {
 				k.again(id, "go")
 			}
 			for _, r := range k.results(id) {
-				if strings.Contains(r, "no tool") {
+				if strings.Contains(r, "not found") {
 					t.Errorf("result %q of a turn that lost its plugin", r)
 				}
 			}

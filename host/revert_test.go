@@ -72,7 +72,7 @@ func TestRevert(t *testing.T) {
 	}
 }
 
-// What somebody else changed since is neither overwritten nor lost.
+// Files that another program changed since are neither overwritten nor lost.
 func TestRevertConflicts(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -120,7 +120,7 @@ func TestRevertIgnoredAndLarge(t *testing.T) {
 	k.is("after the revert", before)
 }
 
-// What a subagent did goes back with the prompt that asked for it.
+// A subagent's changes are reverted with the prompt that asked for them.
 func TestRevertSubagent(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -192,7 +192,7 @@ func TestRevertElsewhere(t *testing.T) {
 	k.is("after the refusal", map[string]string{"a.txt": "two"})
 }
 
-// While a turn runs nothing is undone, however long it takes; it goes on as if nobody had asked.
+// While a turn runs nothing is undone, however long it takes; it continues as if no undo was requested.
 func TestRevertBusy(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
@@ -275,7 +275,7 @@ func statesOf(parts sdk.Parts) (start, end string, patch *sdk.PatchPart) {
 	return start, end, patch
 }
 
-// Permissions that a session changed go back. Those that somebody gave a file whose content the session changed stay.
+// Permissions that a session changed go back. Permissions that another program gave a file whose content the session changed stay.
 func TestRevertPermissions(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -384,7 +384,7 @@ func TestRevertDirectories(t *testing.T) {
 	k.is("after the revert with a file of the user", map[string]string{"new/empty/mine": "mine"})
 }
 
-// When a limit stops a state, the user is told what cannot be undone and why.
+// When a limit stops a state, the user learns what cannot be undone and why.
 func TestUndoLimitsAreTold(t *testing.T) {
 	t.Parallel()
 	log := &records{}

@@ -81,7 +81,7 @@ func (w *worktree) is(what string, want map[string]string) {
 	w.same(what, w.state(), want)
 }
 
-// acting is a tool whose calls run the function that the test sets, as a shell command would: nobody knows what it writes.
+// acting is a tool whose calls run the function that the test sets, as a shell command would: it does not say what it writes.
 type acting struct {
 	id  string
 	act func()

@@ -53,7 +53,7 @@ func (k *work) randomRound(r *rand.Rand, round int) {
 		user := rand.New(rand.NewPCG(uint64(round), uint64(step)))
 		content := fmt.Sprintf("session %d %d\r\n", round, step)
 		if r.IntN(3) > 0 {
-			k.turn(id, k.bash, func() { // nobody knows what a command writes, so the user waits
+			k.turn(id, k.bash, func() { // the files that a command writes are unknown, so the user waits
 				for range 1 + r.IntN(4) {
 					name := fmt.Sprintf("session/%d/%d.txt", r.IntN(3), r.IntN(6))
 					mine[name] = true
@@ -107,7 +107,7 @@ func (k *work) userEdits(r *rand.Rand, round, step int) {
 	}
 }
 
-// scribble writes a file anew, makes it a link, changes its permissions or removes it.
+// scribble rewrites a file, makes it a link, changes its permissions or removes it.
 func (k *work) scribble(r *rand.Rand, name, content string) {
 	_, err := os.Lstat(k.path(name))
 	kind := r.IntN(6)

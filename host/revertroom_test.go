@@ -46,7 +46,7 @@ func TestRevertFileAndDirectory(t *testing.T) {
 	}
 }
 
-// What somebody else put into a directory that would have to go is named, and stays whatever is forced.
+// Files of other programs in a directory that would have to go are named, and stay whatever is forced.
 func TestRevertDirectoryInTheWay(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)

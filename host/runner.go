@@ -214,7 +214,7 @@ func (r *runner) abort() bool {
 }
 
 // run owns the session from claim to release. After a turn that could not be stored it takes the session
-// up anew: what is in memory is more than what is stored.
+// up again: memory holds more than the store.
 func (r *runner) run(ctx context.Context) {
 	for goOn := true; goOn; {
 		c, token, err := r.open(ctx)
@@ -381,7 +381,7 @@ func (r *runner) open(ctx context.Context) (*live.Conversation, store.Token, err
 	return c, token, nil
 }
 
-// adopt puts stored prompts that nobody here waits for in front of the queue.
+// adopt puts stored prompts without a waiting caller in front of the queue.
 func (r *runner) adopt(left []store.Prompt) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

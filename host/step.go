@@ -17,7 +17,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// wrapUp is what the model is told in the last step its agent may take.
+// wrapUp is the instruction to the model in the last step its agent may take.
 const wrapUp = "This is the last step of this turn: tools can no longer be called. " +
 	"Answer now with what was done, what is left to do and what you would do next."
 

@@ -59,7 +59,7 @@ func (t *turn) subagent(host *callHost, name string) (sdk.Agent, error) {
 		}
 		names = append(names, a.Name)
 	}
-	return sdk.Agent{}, fmt.Errorf("there is no subagent %q; the subagents are: %s", name, strings.Join(names, ", "))
+	return sdk.Agent{}, fmt.Errorf("subagent %q not found; the subagents are: %s", name, strings.Join(names, ", "))
 }
 
 // childSession returns the session the subagent works in: the one to resume, or a new one below this one.
@@ -70,7 +70,7 @@ func (t *turn) childSession(ctx context.Context, agent *sdk.Agent, s sdk.Subtask
 			return nil, err
 		}
 		if child.ParentID != t.r.session {
-			return nil, fmt.Errorf("session %q is no subtask of this session", s.Resume)
+			return nil, fmt.Errorf("session %q is not a subtask of this session", s.Resume)
 		}
 		return child, nil
 	}

@@ -100,15 +100,15 @@ func TestSubagentIsRefused(t *testing.T) {
 		call func() toolCall
 		want string
 	}{
-		"unknown agent":   {func() toolCall { return ask("nobody", "x") }, `no subagent "nobody"; the subagents are: helper`},
-		"a primary agent": {func() toolCall { return ask("build", "x") }, `no subagent "build"`},
-		"a hidden agent":  {func() toolCall { return ask("title", "x") }, `no subagent "title"`},
+		"unknown agent":   {func() toolCall { return ask("missing", "x") }, `subagent "missing" not found; the subagents are: helper`},
+		"a primary agent": {func() toolCall { return ask("build", "x") }, `subagent "build" not found`},
+		"a hidden agent":  {func() toolCall { return ask("title", "x") }, `subagent "title" not found`},
 		"an unknown session": {func() toolCall {
 			return toolCall{tool: "task", args: `{"subagent_type":"helper","prompt":"x","task_id":"ses_none"}`}
 		}, "not found"},
 		"a foreign session": {func() toolCall {
 			return toolCall{tool: "task", args: fmt.Sprintf(`{"subagent_type":"helper","prompt":"x","task_id":%q}`, other)}
-		}, "no subtask of this session"},
+		}, "not a subtask of this session"},
 		"the subagent failed": {func() toolCall { return ask("helper", "x") }, "subagent helper (task_id ses_"},
 	}
 	for name, c := range cases {
@@ -200,7 +200,7 @@ func TestSubagentStaysWithinItsParent(t *testing.T) {
 		"in the agent's config":  {config: func(c *sdk.Config) { c.Agent = map[string]sdk.AgentConfig{"build": {Permission: deny}} }, want: "denied"},
 		"in the configuration":   {config: func(c *sdk.Config) { c.Permission = append(c.Permission, deny...) }, want: "denied"},
 		"in the parent session":  {session: deny, want: "denied"},
-		"taken from the prompt":  {tools: map[string]bool{"danger": false}, want: `there is no tool "danger"`},
+		"taken from the prompt":  {tools: map[string]bool{"danger": false}, want: `tool "danger" not found`},
 		"in the subagent itself": {config: func(c *sdk.Config) { c.Agent = map[string]sdk.AgentConfig{"helper": {Permission: deny}} }, want: "denied"},
 	}
 	for name, c := range cases {
@@ -253,7 +253,7 @@ func TestCommandForASubagent(t *testing.T) {
 		"the agent is a subagent":          {sdk.Command{Agent: "helper"}, []string{"helper"}},
 		"a subtask of the agent itself":    {sdk.Command{Subtask: &yes}, []string{"build"}},
 		"a subtask of a primary agent":     {sdk.Command{Agent: "plan", Subtask: &yes}, []string{"plan"}},
-		"a primary agent is no subtask":    {sdk.Command{Agent: "plan"}, nil},
+		"a primary agent is not a subtask": {sdk.Command{Agent: "plan"}, nil},
 		"not even a command that could be": {sdk.Command{Subtask: &no}, nil},
 	}
 	for name, c := range cases {
@@ -286,7 +286,7 @@ func TestCommandForASubagent(t *testing.T) {
 	}
 }
 
-// TestSubagentPromptReadsNothing keeps a model from reading files through the prompts it writes: nobody asks for leave there.
+// TestSubagentPromptReadsNothing keeps a model from reading files through the prompts it writes: no permission is requested there.
 func TestSubagentPromptReadsNothing(t *testing.T) {
 	t.Parallel()
 	m := newModel(t, calls(ask("helper", "look at @secret.txt")), say("done")).on(sdk.PurposeSubtask, say("looked"))

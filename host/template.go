@@ -56,7 +56,7 @@ func (t *turn) templateTurn(ctx context.Context, c *input.Command, u *sdk.UserMe
 	return &v, nil
 }
 
-// distrust bounds the rules for a template that came with the repository. What the repository itself allows does not count; and
+// distrust bounds the rules for a template that came with the repository. Rules of the repository itself that allow do not count; and
 // what is not approved is asked for in any case, which no rule, stored approval, hook or flag answers.
 func (t *turn) distrust(ctx context.Context, c *input.Command) error {
 	trust := t.h.opts.Policy.OfCommand(&c.Command.Command)
@@ -69,7 +69,7 @@ func (t *turn) distrust(ctx context.Context, c *input.Command) error {
 	if s.Rules, _, err = t.g.Rules(ctx, t.h.Session, &t.Agent, t.c.SessionCopy(), true); err != nil || trust.Approved {
 		return err
 	}
-	s.Rules = t.h.opts.Policy.AskAll(s.Rules, c.Label()+", which the repository brings and nobody approved (tenon permission approve)")
+	s.Rules = t.h.opts.Policy.AskAll(s.Rules, c.Label()+", which is the repository's and not approved (tenon permission approve)")
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -22,6 +23,8 @@ const (
 	// abandonAfter is how long a tool may take to return once its context ended. Then its call is answered
 	// without it.
 	abandonAfter = 5 * time.Second
+	// longArgs is the size in bytes of arguments whose copies are collected as soon as they are not used any more.
+	longArgs = 1 << 20
 )
 
 // call is one tool call on its way.
@@ -104,7 +107,7 @@ func (t *turn) hookFailed(err error) error {
 	return err
 }
 
-// find reads the arguments and looks the tool up. Hooks are not called for a call that fails here. What the model wrote is kept
+// find reads the arguments and looks the tool up. Hooks are not called for a call that fails here. The model's text is kept
 // as far as it is JSON: the model must see the call that it made.
 func (t *turn) find(c *call) error {
 	c.host = &callHost{t: t, c: c}
@@ -119,7 +122,7 @@ func (t *turn) find(c *call) error {
 	}
 	c.tool = t.tools.Find(c.part.Tool)
 	if c.tool == nil {
-		return fmt.Errorf("there is no tool %q; the tools are: %s", c.part.Tool, t.tools.Names())
+		return fmt.Errorf("tool %q not found; the tools are: %s", c.part.Tool, t.tools.Names())
 	}
 	t.c.Locked(func() { c.part.Tool = c.tool.Def.ID })
 	if err != nil {
@@ -144,10 +147,14 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 		return err
 	}
 	t.c.Locked(func() { c.part.State.Input = c.args })
-	if err := t.h.schemas.Check(&c.tool.Def, c.args); err != nil {
+	c.collect() // the wire format's
+	err := t.h.schemas.Check(&c.tool.Def, c.args)
+	c.collect()
+	if err != nil {
 		return fmt.Errorf("the arguments of %s do not meet its schema: %w; rewrite the call so that they do", c.part.Tool, err)
 	}
 	requests, prepared, err := c.tool.Requests(ctx, t.h.log, c.toolCall())
+	c.collect()
 	if err != nil {
 		return err
 	}
@@ -216,7 +223,7 @@ func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
 	return tools.Failed(t.refusedByUser(err))
 }
 
-// execute runs the call. Before it starts, that it starts is durable: after a crash nobody has to guess
+// execute runs the call. Its start record is durable before it starts: after a crash no one has to guess
 // whether it may have run.
 func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 	t.c.Locked(func() {
@@ -242,6 +249,7 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 	go func() { done <- c.run(runCtx, call) }() // ends when the tool returns; abandoned abandonAfter ctx ended
 	select {
 	case o := <-done:
+		c.collect()
 		return t.judge(ctx, runCtx, c, o)
 	case <-runCtx.Done():
 	}
@@ -252,6 +260,13 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 		return t.judge(ctx, runCtx, c, o)
 	case <-grace.C:
 		return t.judge(ctx, runCtx, c, tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)})
+	}
+}
+
+// collect gives back the copies of long arguments that the last step of the call made. The collector would wait until there are several.
+func (c *call) collect() {
+	if len(c.args) >= longArgs {
+		runtime.GC()
 	}
 }
 
@@ -338,10 +353,8 @@ func (t *turn) conclude(c *call, o tools.Outcome) {
 		if c.byPlugin != nil { // the result is the plugin's, not the conversation's
 			cfg = nil
 		}
-		var state sdk.ToolState
-		state, blobs = o.State(s, cfg)
-		c.part.State = state
-		for _, f := range state.Attachments {
+		*s, blobs = o.State(s, cfg)
+		for _, f := range s.Attachments {
 			f.PartHead = sdk.PartHead{ID: t.c.IDs.New(sdk.PrefixPart), SessionID: c.part.SessionID, MessageID: c.part.MessageID}
 		}
 	})

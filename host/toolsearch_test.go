@@ -263,7 +263,7 @@ func TestSearchQueries(t *testing.T) {
 		"a beginning":          {"repo", 0, []string{"files_copy", "github_create_issue", "github_list_issues"}},
 		"nothing":              {"weather", 0, nil},
 		"select":               {"select:mail_send, files_copy", 1, []string{"files_copy", "mail_send"}},
-		"select, some unknown": {"select:mail_send,nobody", 0, []string{"mail_send"}},
+		"select, some unknown": {"select:mail_send,missing", 0, []string{"mail_send"}},
 		"select nothing":       {"select:", 0, nil},
 		"too many":             {"body", 20, []string{"github_create_issue", "mail_send"}},
 	}
@@ -292,7 +292,7 @@ func TestSearchQueries(t *testing.T) {
 			if len(c.want) == 0 && !strings.Contains(output, "No tool matches") && c.query != "select:" {
 				t.Errorf("output %q, want that nothing was found", output)
 			}
-			if strings.Contains(c.query, "nobody") && !strings.Contains(output, `There is no tool "nobody"`) {
+			if strings.Contains(c.query, "missing") && !strings.Contains(output, `No such tool among those that can be found: "missing"`) {
 				t.Errorf("output %q, want what is not there", output)
 			}
 		})

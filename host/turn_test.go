@@ -55,7 +55,7 @@ func TestBadCallsGoBackToTheModel(t *testing.T) {
 		call toolCall
 		want string
 	}{
-		"unknown tool":      {toolCall{tool: "nothing", args: `{}`}, `there is no tool "nothing"; the tools are: pick`},
+		"unknown tool":      {toolCall{tool: "nothing", args: `{}`}, `tool "nothing" not found; the tools are: pick`},
 		"malformed JSON":    {toolCall{tool: "pick", args: `{"n": `}, "not valid JSON"},
 		"not an object":     {toolCall{tool: "pick", args: `[1]`}, "not valid JSON"},
 		"null":              {toolCall{tool: "pick", args: `null`}, "want an object"},

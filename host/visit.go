@@ -26,7 +26,7 @@ const maxVisits = 64
 // view is a running turn as it stood when it was last shown: plugins ask for things at any time and from any goroutine, and the
 // turn itself belongs to its runner's.
 type view struct {
-	turn *turn           // a copy that nobody changes
+	turn *turn           // a copy that does not change
 	ctx  context.Context // of the one turn the view is of
 }
 
@@ -99,7 +99,7 @@ func (r *runner) beginVisit() (*view, error) {
 		return nil, fmt.Errorf("session %q: %w", r.session, generation.ErrNoTurn)
 	case r.visits >= maxVisits:
 		r.host.plugins.Release(v.turn.g)
-		return nil, fmt.Errorf("session %q: plugins ask for more than %d things at once", r.session, maxVisits)
+		return nil, fmt.Errorf("session %q: more than %d requests of plugins run in parallel", r.session, maxVisits)
 	}
 	r.visits++
 	r.beside++

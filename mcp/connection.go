@@ -88,7 +88,7 @@ func (d *dialer) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		c.Close()
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = fmt.Errorf("it did not list what it offers in %s; raise its timeout if it needs longer: %w", d.server.timeout(), context.DeadlineExceeded)
+			err = fmt.Errorf("its tools were not listed within %s; raise its timeout if it needs longer: %w", d.server.timeout(), context.DeadlineExceeded)
 		}
 		return nil, err
 	}

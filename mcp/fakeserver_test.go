@@ -119,7 +119,7 @@ func (s *fakeServer) reply(id json.RawMessage, result any) {
 	switch s.mode {
 	case "duplicate":
 		s.write(`{"jsonrpc":"2.0","id":99999,"result":{}}`)
-		s.write(`{"jsonrpc":"2.0","id":"nobody","result":{}}`)
+		s.write(`{"jsonrpc":"2.0","id":"unknown","result":{}}`)
 		s.write(answer)
 	case "batch":
 		answer = "[" + answer + `,{"jsonrpc":"2.0","method":"notifications/nothing"}]`

@@ -65,7 +65,7 @@ func TestUselessServers(t *testing.T) {
 	}
 }
 
-// What a server offers is there before it runs, once it was approved; the first call waits for it.
+// The tools of an approved server are available before it runs; the first call waits for it.
 func TestPinnedServerStartsWhenNeeded(t *testing.T) {
 	t.Parallel()
 	s, o := fake(t, "plain"), mcp.Options{Dir: t.TempDir()}

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -139,9 +140,8 @@ func TestSlowStatelessServer(t *testing.T) {
 			web := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				switch method := r.Header.Get("Mcp-Method"); {
 				case method == "server/discover" && discoveries.Add(1) == 1:
-					_, _ = io.Copy(io.Discard, r.Body)
-					<-r.Context().Done() // longer than the client waits
-				case method == "":
+					hanging().ServeHTTP(w, r) // longer than the client waits
+				case method == "initialize":
 					w.Header().Set("Content-Type", "application/json")
 					w.WriteHeader(status)
 					_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"Method not found"}}`)
@@ -154,6 +154,53 @@ func TestSlowStatelessServer(t *testing.T) {
 				t.Errorf("protocol %q after %d discoveries, want %s after 2", got, discoveries.Load(), mcpgo.LATEST_PROTOCOL_VERSION)
 			}
 		})
+	}
+}
+
+// A server that is slow to answer its first request, and refuses the handshake, may require sign-in.
+func TestSlowServerWithSignIn(t *testing.T) {
+	t.Parallel()
+	var discoveries atomic.Int32
+	private := authorized(http.NotFoundHandler())
+	web := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Header.Get("Mcp-Method") != "server/discover":
+			w.WriteHeader(http.StatusBadRequest)
+		case discoveries.Add(1) == 1:
+			hanging().ServeHTTP(w, r)
+		default:
+			private.ServeHTTP(w, r)
+		}
+	}))
+	s := remote(mcp.TransportHTTP, web.URL+"/mcp")
+	s.Headers = nil
+	p := start(t, newTestHost(t), s, mcp.Options{})
+	eventually(t, "failed", func() bool { return p.Status().State == mcp.StateFailed })
+	if reason := p.Status().Reason; !strings.Contains(reason, "requires sign-in") {
+		t.Errorf("reason = %q", reason)
+	}
+}
+
+// Each message names its method in a header, even in the handshake, which a slow server of the stateless revision gets.
+func TestMethodsInHeaders(t *testing.T) {
+	t.Parallel()
+	legacy := onlyLegacy(server.NewStreamableHTTPServer(realServer(), server.WithStateful(true)))
+	var seen sync.Map
+	web := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		var m struct{ Method string }
+		if err == nil && json.Unmarshal(body, &m) == nil && r.Header.Get("Mcp-Method") != m.Method {
+			t.Errorf("header %q in the message %s", r.Header.Get("Mcp-Method"), body)
+		}
+		seen.Store(m.Method, true)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		legacy.ServeHTTP(w, r)
+	}))
+	ready(t, newTestHost(t), remote(mcp.TransportHTTP, web.URL+"/mcp"))
+	for _, method := range []string{"server/discover", "initialize", "notifications/initialized", "tools/list"} {
+		if _, ok := seen.Load(method); !ok {
+			t.Errorf("the server did not get %s", method)
+		}
 	}
 }
 
@@ -312,7 +359,7 @@ func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
 }
 
-// A session that ended is begun anew, and the call that noticed is made, once.
+// A session that ended is reopened, and the call that noticed is repeated, once.
 func TestSessionThatEnded(t *testing.T) {
 	t.Parallel()
 	s := &sessions{}

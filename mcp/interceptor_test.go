@@ -134,7 +134,7 @@ func TestValidations(t *testing.T) {
 	}
 }
 
-// The failure of an interceptor that must not fail denies the call, or stops the turn where nothing can be denied. What was changed
+// The failure of an interceptor that must not fail denies the call, or stops the turn where nothing can be denied. Changes
 // before it is taken back.
 func TestFailedInterceptors(t *testing.T) {
 	t.Parallel()
@@ -230,10 +230,10 @@ func TestOwnEvents(t *testing.T) {
 		t.Errorf("result = %+v, %v", r, err)
 	}
 	if _, h := intercepting(t, `[{"name":"deny-never","type":"validation","hook":{"events":["prompts/get"],"phase":"request"}}]`); !strings.Contains(h.log.String(), "deny-never") {
-		t.Error("nobody was told that an interceptor is never called")
+		t.Error("no notice that an interceptor is never called")
 	}
 	if e.Has(sdk.PointToolAfter) || e.Has(sdk.PointTextComplete) {
-		t.Error("there are hooks nobody asked for")
+		t.Error("there are unexpected hooks")
 	}
 }
 

@@ -100,7 +100,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	for _, pid := range pids {
 		eventually(t, "the end of the processes", func() bool { return syscall.Kill(pid, 0) != nil || zombie(pid) })
 	}
-	closePlugin(t, p) // twice is no error
+	closePlugin(t, p) // closing twice succeeds
 	if _, err := p.Tools()[0].Execute(context.Background(), toolCall("{}")); err == nil {
 		t.Error("a call after Close succeeded")
 	}

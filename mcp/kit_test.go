@@ -165,7 +165,7 @@ func find(t testing.TB, p *mcp.Plugin, id string) sdk.Tool {
 		}
 		ids = append(ids, one.Definition().ID)
 	}
-	t.Fatalf("there is no tool %s, but %v; status %+v", id, ids, p.Status())
+	t.Fatalf("tool %s not found, only %v; status %+v", id, ids, p.Status())
 	return nil
 }
 

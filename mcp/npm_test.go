@@ -17,7 +17,7 @@ import (
 
 var installed sync.Mutex
 
-// npmServer returns one of the reference servers, run by node itself. They are installed once into testdata/npm.
+// npmServer returns a server of testdata/npm, run by node itself; script is its path below @modelcontextprotocol. All are installed once.
 func npmServer(t testing.TB, name, script string, args ...string) mcp.Server {
 	t.Helper()
 	dir, err := filepath.Abs("testdata/npm")
@@ -69,6 +69,8 @@ func references(t testing.TB) (list []reference, dir string) {
 	path := func(name string) string { return `"` + filepath.ToSlash(filepath.Join(dir, name)) + `"` }
 	memory := npmServer(t, "memory", "server-memory/dist/index.js")
 	memory.Env = map[string]string{"MEMORY_FILE_PATH": filepath.Join(dir, "memory.jsonl")}
+	sqlite := npmServer(t, "sqlite", "../mcp-server-sqlite/dist/cli.js")
+	sqlite.Env = map[string]string{"SQLITE_DB_PATH": filepath.Join(dir, "people.db")}
 	return []reference{
 		{npmServer(t, "everything", "server-everything/dist/index.js"), []referenceCall{
 			{"echo", `{"message":"hello"}`, "hello"},
@@ -115,6 +117,18 @@ func references(t testing.TB) (list []reference, dir string) {
 			{"delete_observations", `{"deletions":[{"entityName":"tenon","observations":["quick"]}]}`, ""},
 			{"delete_relations", `{"relations":[{"from":"tenon","to":"go","relationType":"is written in"}]}`, ""},
 			{"delete_entities", `{"entityNames":["tenon","go"]}`, ""},
+		}},
+		{sqlite, []referenceCall{
+			{"create-table", `{"name":"people","columns":[{"name":"id","type":"INTEGER","primaryKey":true},{"name":"name","type":"TEXT"}]}`, "created successfully"},
+			{"list-tables", `{}`, "people"},
+			{"describe-table", `{"tableName":"people"}`, `"columnCount": 2`},
+			{"insert-record", `{"table":"people","data":{"id":1,"name":"Ada"}}`, `"insertedId": 1`},
+			{"execute", `{"sql":"INSERT INTO people VALUES (2, 'Bob')"}`, `"changes": 1`},
+			{"transaction", `{"statements":["INSERT INTO people VALUES (3, 'Cyd')","INSERT INTO people VALUES (4, 'Dan')"]}`, `"totalStatements": 2`},
+			{"update-record", `{"table":"people","data":{"name":"Bea"},"where":"id = 2"}`, `"changes": 1`},
+			{"delete-record", `{"table":"people","where":"id = 4"}`, `"changes": 1`},
+			{"query", `{"sql":"SELECT group_concat(name) AS names FROM people"}`, `"names": "Ada,Bea,Cyd"`},
+			{"drop-table", `{"name":"people"}`, "dropped successfully"},
 		}},
 	}, dir
 }

@@ -131,7 +131,7 @@ func TestDamagedPin(t *testing.T) {
 	}
 }
 
-// What a server writes about itself must not reach the user's terminal as it is.
+// A server's description of itself must be cleaned before it reaches the user's terminal.
 func TestDiffIsHarmless(t *testing.T) {
 	t.Parallel()
 	diffs := mcp.Compare(&mcp.Definition{}, &mcp.Definition{Tools: []mcp.Tool{{Name: "a\x1b[2J", Description: "b\x1b]0;x\x07\u202e"}}})

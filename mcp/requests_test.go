@@ -104,7 +104,7 @@ func TestElicitation(t *testing.T) {
 	t.Parallel()
 	p := ready(t, newTestHost(t), fake(t, "plain"))
 	answer := func(list ...[]string) func([]sdk.Question) ([][]string, error) {
-		return func([]sdk.Question) ([][]string, error) { return list, nil }
+		return func([]sdk.Question) ([][]string, error) { return slices.Clip(append([][]string{}, list...)), nil }
 	}
 	refuse := func(err error) func([]sdk.Question) ([][]string, error) {
 		return func([]sdk.Question) ([][]string, error) { return nil, err }
@@ -118,13 +118,15 @@ func TestElicitation(t *testing.T) {
 			`{"action":"accept","content":{"count":3,"extras":["a","b"],"gift":true,"mail":"a@b.c","size":"l"}}`},
 		"only what must": {orderForm, answer([]string{"Small"}, []string{"3"}, nil, nil, nil), `{"action":"accept","content":{"count":3,"size":"s"}}`},
 		"never right":    {orderForm, answer([]string{"Small"}, []string{"99"}, nil, nil, nil), `{"action":"decline"}`},
-		"nobody there":   {orderForm, refuse(sdk.ErrHeadless), `{"action":"decline"}`},
+		"no user there":  {orderForm, refuse(sdk.ErrHeadless), `{"action":"decline"}`},
 		"dismissed":      {orderForm, refuse(&sdk.Refusal{Reason: "the question was dismissed"}), `{"action":"cancel"}`},
 		"failure":        {orderForm, refuse(errors.New("the screen broke")), "the screen broke"},
 		"confirmed":      {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"Yes"}), `{"action":"accept","content":{}}`},
 		"not confirmed":  {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"No"}), `{"action":"decline"}`},
 		"defaults": {defaultForm, answer(nil, nil, nil, []string{}, []string{"Green"}),
 			`{"action":"accept","content":{"name":"Ann","age":30,"score":9.5,"more":true,"color":"g"}}`},
+		"left empty": {defaultForm, answer([]string{""}, nil, []string{""}, []string{}, nil), `{"action":"accept","content":{"age":30,"more":true,"color":"r"}}`},
+		"declined":   {orderForm, answer(), `{"action":"decline"}`},
 		"an address, opened":     {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://a.example/x"}`, answer([]string{"Yes"}), `{"action":"accept"}`},
 		"an address, not opened": {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://a.example/x"}`, answer([]string{"No"}), `{"action":"decline"}`},
 		"a file":                 {`{"mode":"url","message":"Go","elicitationId":"1","url":"file:///etc/passwd"}`, answer([]string{"Yes"}), "want an absolute http"},
@@ -178,6 +180,9 @@ func TestQuestions(t *testing.T) {
 	if extras := asked[4]; !extras.Multiple || !extras.Optional || size.Optional {
 		t.Errorf("the question for the extras is %+v", extras)
 	}
+	if count := asked[1].Form; count == nil || count.Message != "MCP server fake: Your order?" || count.Label != "count" || count.Note != "an integer from 1 up to 9" {
+		t.Errorf("the field for the count is %+v", count)
+	}
 	if _, err := runOn(t.Context(), t, ready(t, newTestHost(t), fake(t, "plain")), "fake_ask", defaultForm, h); err != nil {
 		t.Fatal(err)
 	}
@@ -187,6 +192,33 @@ func TestQuestions(t *testing.T) {
 	}
 	if want := []string{"Ann", "30", "9.5", "Yes", "Red"}; !slices.Equal(defaults, want) {
 		t.Errorf("defaults %q, want %q", defaults, want)
+	}
+}
+
+// Invalid answers to a form are asked for again, each with its problem.
+func TestFormIsCorrected(t *testing.T) {
+	t.Parallel()
+	var again []sdk.Question
+	h := &toolHost{answers: func(q []sdk.Question) ([][]string, error) {
+		if q[1].Form.Problem == "" {
+			return [][]string{nil, {"ten"}, nil, {"no address"}, {"Apple"}}, nil
+		}
+		again = q
+		return [][]string{{"Small"}, {"3"}, nil, {"a@b.c"}, {"Apple"}}, nil
+	}}
+	r, err := runOn(t.Context(), t, ready(t, newTestHost(t), fake(t, "plain")), "fake_ask", orderForm, h)
+	if err != nil || !strings.Contains(r.Output, `"size":"s"`) || !strings.Contains(r.Output, `"count":3`) {
+		t.Fatalf("the server got %+v, %v", r, err)
+	}
+	var problems []string
+	for _, q := range again {
+		problems = append(problems, q.Form.Problem)
+	}
+	if want := []string{"a value is required", `"ten" is not a number`, "", `"no address" is not a valid email`, ""}; !slices.Equal(problems, want) {
+		t.Errorf("problems %q, want %q", problems, want)
+	}
+	if answer := again[4].Form.Answer; !slices.Equal(answer, []string{"Apple"}) {
+		t.Errorf("the valid answer comes back as %q", answer)
 	}
 }
 

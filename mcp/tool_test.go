@@ -70,7 +70,7 @@ func TestUnusableToolsAreWithheld(t *testing.T) {
 		t.Errorf("withheld = %q, want %q", names, want)
 	}
 	if !strings.Contains(h.log.String(), "bad schema") {
-		t.Error("nobody was told")
+		t.Error("no notice")
 	}
 }
 

@@ -25,7 +25,7 @@ func BenchmarkLoad(b *testing.B) {
 	p.load()
 	b.ReportAllocs()
 	for b.Loop() {
-		loaded, err := plugins.Load(b.Context(), p.options)
+		loaded, err := plugins.New(p.options).Load(b.Context())
 		if err != nil || len(loaded.Plugins) != 10 {
 			b.Fatal(err, states(loaded))
 		}
@@ -72,7 +72,7 @@ func BenchmarkInstalled(b *testing.B) {
 	p.load()
 	b.ReportAllocs()
 	for b.Loop() {
-		loaded, err := plugins.Load(b.Context(), p.options)
+		loaded, err := plugins.New(p.options).Load(b.Context())
 		if err != nil || len(loaded.Skills) != 100 {
 			b.Fatal(err, states(loaded))
 		}

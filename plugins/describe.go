@@ -47,8 +47,8 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 	if !i.Request.Undescribed {
 		return nil
 	}
-	carrier := l.opts.Carriers[i.Carrier]
-	if carrier == nil {
+	opener := l.opts.Openers[i.Carrier]
+	if opener == nil {
 		return fmt.Errorf("%s: this tenon has no carrier for %s plugins", i.Path, i.Carrier)
 	}
 	u, err := l.unit(i)
@@ -57,7 +57,7 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 	}
 	u.Description = sdk.Description{Name: i.Name, Runtime: i.Manifest.Runtime}
 	u.Grants, u.Env = nil, nil
-	said, err := carrier.Describe(ctx, u)
+	said, err := opener.Describe(ctx, u)
 	if err != nil {
 		return fmt.Errorf("%s: list its contributions: %w", i.Path, err)
 	}

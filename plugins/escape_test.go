@@ -261,7 +261,7 @@ func TestApprovesWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestApproveRefuses lists approvals that give more than was asked for, or that nobody asked for.
+// TestApproveRefuses lists approvals that give more than was requested, or that were not requested.
 func TestApproveRefuses(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -58,7 +58,7 @@ func mkdir(t testing.TB, dir string) {
 	}
 }
 
-// carrier stands in for a real one: it opens bundles and notes what it was asked to run.
+// carrier replaces a real one: it opens bundles and notes what it was asked to run.
 type carrier struct {
 	mu       sync.Mutex
 	describe string // what a plugin says of itself
@@ -112,7 +112,7 @@ func newPlace(t testing.TB) *place {
 			Directory: p.path("project/sub"), Worktree: p.path("project"), Home: p.path("home"), ConfigDir: p.path("config"), DataDir: p.path("data"), Git: true,
 		},
 		CacheDir: p.path("cache"),
-		Carriers: map[sdk.Carrier]plugins.Carrier{sdk.CarrierWASM: p.wasm, sdk.CarrierProcess: p.process},
+		Openers:  map[sdk.Carrier]remote.Opener{sdk.CarrierWASM: p.wasm, sdk.CarrierProcess: p.process},
 		Environ:  []string{"PATH=/bin", "TOKEN=t0ken", "OTHER=secret"},
 	}
 	for _, dir := range []string{"project/sub", "home", "config", "data"} {
@@ -135,7 +135,7 @@ func (p *place) write(rel string, f files) string {
 
 func (p *place) load() *plugins.Loaded {
 	p.t.Helper()
-	loaded, err := plugins.Load(context.Background(), p.options)
+	loaded, err := plugins.New(p.options).Load(context.Background())
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func (p *place) item(l *plugins.Loaded, name string) *plugins.Item {
 		}
 	}
 	if found == nil {
-		p.t.Fatalf("there is no item %s: %s", name, states(l))
+		p.t.Fatalf("item %s not found: %s", name, states(l))
 	}
 	return found
 }

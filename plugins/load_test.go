@@ -24,7 +24,7 @@ import (
 func TestNothingInstalled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
-	p.write("data", files{trust.LockFile: "garbage"}) // nobody asks for it
+	p.write("data", files{trust.LockFile: "garbage"}) // unused
 	if l := p.load(); len(l.Items)+len(l.Plugins)+len(l.Warnings) > 0 {
 		t.Errorf("loaded %+v, want nothing", l)
 	}
@@ -243,7 +243,7 @@ func TestOneBadPluginKeepsNoneFromLoading(t *testing.T) {
 	p.write("config/plugins/good", wasmPackage("good", ""))
 	p.write("config/plugins/bad", files{"plugin.json": "{"})
 	p.options.Entries = []plugins.Entry{
-		{Path: "./none.wasm", Base: p.path("home"), From: "tenon.json:7"}, {Path: "nobody", From: "tenon.json:8"},
+		{Path: "./none.wasm", Base: p.path("home"), From: "tenon.json:7"}, {Path: "missing", From: "tenon.json:8"},
 		{Path: "dir/p.wasm", From: "tenon.json:9"}, {Path: "builtin-one", Options: json.RawMessage(`{}`)},
 	}
 	p.options.Reserved = []string{"builtin-one"}
@@ -253,7 +253,7 @@ func TestOneBadPluginKeepsNoneFromLoading(t *testing.T) {
 	}
 	for name, want := range map[string][]string{
 		"bad": {"plugin.json", "not valid JSON"}, "none": {"plugin not found", p.path("home/none.wasm"), "tenon.json:7"},
-		"nobody": {"tenon.json:8", "good", "./"}, "dir/p.wasm": {"tenon.json:9", "begins with ./"},
+		"missing": {"tenon.json:8", "good", "./"}, "dir/p.wasm": {"tenon.json:9", "begins with ./"},
 	} {
 		i := p.item(l, name)
 		for _, w := range want {
@@ -363,7 +363,7 @@ func TestBrokenLockFile(t *testing.T) {
 	p := newPlace(t)
 	p.write("config/plugins/a", wasmPackage("a", ""))
 	p.write("data", files{trust.LockFile: "garbage"})
-	if _, err := plugins.Load(t.Context(), p.options); !errors.Is(err, trust.ErrLockFile) {
+	if _, err := plugins.New(p.options).Load(t.Context()); !errors.Is(err, trust.ErrLockFile) {
 		t.Errorf("error %v, want ErrLockFile", err)
 	}
 }

@@ -1,7 +1,6 @@
 package plugins
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -46,14 +45,6 @@ type Entry struct {
 	Watch bool
 }
 
-// Carrier runs plugins outside of the host's process.
-type Carrier interface {
-	// Describe runs a plugin without grants and returns its contributions. Nothing of it runs afterwards.
-	Describe(ctx context.Context, u remote.Unit) (sdk.Description, error)
-	// Open returns the plugin, which contributes exactly what u.Description lists. It starts, reads and compiles nothing.
-	Open(u remote.Unit) (sdk.Plugin, error)
-}
-
 // Options configure a Loader.
 type Options struct {
 	Project sdk.Project // Directory, Worktree, Home, ConfigDir and DataDir are used
@@ -65,8 +56,8 @@ type Options struct {
 	// ConfigFiles are the files of the user's configuration, absolute, wherever they are. No grant may contain one.
 	ConfigFiles []string
 	// Store holds the approvals. Default: tenon.lock in Project.DataDir.
-	Store    *trust.Store
-	Carriers map[sdk.Carrier]Carrier // by wasm and process
+	Store   *trust.Store
+	Openers map[sdk.Carrier]remote.Opener // of third-party plugins, by carrier
 	// Without are names of plugins that count as disabled this time.
 	Without []string
 	// Accepts returns an error for a source of plugins that the user's policy does not permit, or if it requires another signer than the
@@ -113,9 +104,6 @@ func New(o Options) *Loader {
 
 // pluginDir is where the data of plugins is.
 func (l *Loader) pluginDir() string { return filepath.Join(l.opts.Project.DataDir, "plugins") }
-
-// Load finds and loads the plugins. It is New(o).Load(ctx).
-func Load(ctx context.Context, o Options) (*Loaded, error) { return New(o).Load(ctx) }
 
 // Store returns the approvals.
 func (l *Loader) Store() *trust.Store { return l.store }

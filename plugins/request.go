@@ -53,7 +53,7 @@ func addContributions(r *trust.Request, d *sdk.Description) {
 		r.Tools = append(r.Tools, t.ID)
 		switch { // these texts are part of tenon.lock: another text would be asked about again
 		case t.Prepares:
-			r.Leave = append(r.Leave, t.ID+": says for each call what it needs leave for, which may be nothing")
+			r.Leave = append(r.Leave, t.ID+": names the permissions that each call needs, which may be none")
 		case t.Permission != "" && t.Permission != t.ID:
 			r.Leave = append(r.Leave, t.ID+": allowed or asked for by the rules of "+t.Permission)
 		}

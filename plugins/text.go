@@ -242,7 +242,7 @@ func rightText(h trust.Hook) string {
 	case sdk.PointShellEnv:
 		names := envname.Declared(h.Writes)
 		if len(names) == 0 {
-			return text + ": none of its changes apply, as it lists no variable"
+			return text + ": its changes do not apply, because it lists no variable"
 		}
 		for i, name := range names {
 			if envname.RunsCode(name) {

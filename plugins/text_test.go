@@ -82,7 +82,7 @@ func TestTextOfLeave(t *testing.T) {
 	p.write(theirs, tools(`, "permission": "read"`, `, "prepares": true`))
 	text := p.item(p.load(), "x").Text(nil)
 	for _, want := range []string{
-		"  permissions    send: allowed or asked for by the rules of read\n                 post: says for each call what it needs leave for, which may be nothing\n",
+		"  permissions    send: allowed or asked for by the rules of read\n                 post: names the permissions that each call needs, which may be none\n",
 		"it asks for MORE than you approved:", "+ leave send: allowed or asked for by the rules of read",
 	} {
 		if !strings.Contains(text, want) {

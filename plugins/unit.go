@@ -15,8 +15,8 @@ import (
 
 // plugin opens an approved item.
 func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
-	carrier := l.opts.Carriers[i.Carrier]
-	if carrier == nil {
+	opener := l.opts.Openers[i.Carrier]
+	if opener == nil {
 		return nil, fmt.Errorf("this tenon has no carrier for %s plugins", i.Carrier)
 	}
 	if err := checkOptions(i); err != nil {
@@ -29,7 +29,7 @@ func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
 	_, leftOut := remote.Providers(&u.Description, u.Grants)
 	i.Warnings = append(i.Warnings, leftOut...)
 	u.Broker = ability.New(ability.Options{Plugin: i.Name, Grants: i.Grants, Secret: l.environ, DataDir: u.DataDir, Logger: u.Logger})
-	return carrier.Open(u) // an unused broker needs no Close
+	return opener.Open(u) // an unused broker needs no Close
 }
 
 // mayNeed reports whether a schema may require options.

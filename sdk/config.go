@@ -67,12 +67,14 @@ type ProviderOptions struct {
 	Headers map[string]string `json:"headers,omitempty"` // further headers of each request
 	// Timeout bounds the wait for each piece of an answer, in milliseconds; false or 0 disables it. Default: DefaultIdleTimeout.
 	Timeout json.RawMessage `json:"timeout,omitempty"`
-	// ChunkTimeout and HeaderTimeout are opencode's finer forms, in milliseconds. The host reads two more from Extra: answerTimeout, the
-	// longest time without a piece of the answer (default: three times the longer of the two), and totalTimeout, for the whole
-	// answer (default: two hours).
+	// ChunkTimeout and HeaderTimeout are opencode's finer forms, in milliseconds.
 	ChunkTimeout  int64 `json:"chunkTimeout,omitempty"`
 	HeaderTimeout int64 `json:"headerTimeout,omitempty"` // milliseconds
-	SetCacheKey   *bool `json:"setCacheKey,omitempty"`   // send a key by which the server may cache the prompt; default: by npm
+	// AnswerTimeout bounds the time without a piece of the answer, in milliseconds; false disables it. Default: three times the longer of the two.
+	AnswerTimeout json.RawMessage `json:"answerTimeout,omitempty"`
+	// TotalTimeout bounds the whole answer, in milliseconds; false disables it. Default: two hours.
+	TotalTimeout json.RawMessage `json:"totalTimeout,omitempty"`
+	SetCacheKey  *bool           `json:"setCacheKey,omitempty"` // send a key by which the server may cache the prompt; default: by npm
 	// Extra holds further options of the protocol.
 	Extra Extra `json:"-"`
 }

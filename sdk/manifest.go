@@ -11,10 +11,10 @@ import (
 // ErrManifest is wrapped by every error about a manifest.
 var ErrManifest = errors.New("bad manifest")
 
-// Carrier is how a plugin runs.
+// Carrier is how a plugin runs: a lower-case word. plugin.json names it as the type of the runtime.
 type Carrier string
 
-// The carriers.
+// The carriers of this release.
 const (
 	CarrierBuiltin Carrier = "builtin"
 	CarrierWASM    Carrier = "wasm"
@@ -48,11 +48,10 @@ func (m *Manifest) Validate() error {
 	if err := validName(m.Name); err != nil {
 		return err
 	}
-	switch m.Carrier {
-	case CarrierBuiltin, CarrierWASM, CarrierProcess, CarrierMCP, CarrierCommand:
-		return nil
+	if m.Carrier == "" || strings.Trim(string(m.Carrier), "abcdefghijklmnopqrstuvwxyz") != "" {
+		return fmt.Errorf("%w: plugin %q: carrier: want a lower-case word, not %q", ErrManifest, m.Name, m.Carrier)
 	}
-	return fmt.Errorf("%w: plugin %q: carrier: unknown carrier %q", ErrManifest, m.Name, m.Carrier)
+	return nil
 }
 
 // validName checks the rule of Agent Plugins 1.0.0 for names.

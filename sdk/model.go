@@ -24,6 +24,9 @@ type ProviderInfo struct {
 	NoKey bool `json:"noKey,omitempty"`
 	// Local marks a server on this machine that requires no key. Its models are read from the server.
 	Local bool `json:"local,omitempty"`
+	// AccountModels marks a server whose models depend on the user's account. Before the first use of a model it is asked for its list, which
+	// decides the models, their wire formats, limits and inputs. A server without a list has those of the description.
+	AccountModels bool `json:"accountModels,omitempty"`
 	// Default and Small are the models to use if the user configured none.
 	Default string           `json:"default,omitempty"`
 	Small   string           `json:"small,omitempty"`

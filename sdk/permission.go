@@ -173,6 +173,19 @@ type Question struct {
 	Custom   *bool            `json:"custom,omitempty"`   // free text is allowed; default true
 	Optional bool             `json:"optional,omitempty"` // may be left without an answer
 	Default  []string         `json:"default,omitempty"`  // what no answer means, in the form of an answer
+	Form     *FormField       `json:"form,omitempty"`     // set if the question is a field of a form
+}
+
+// FormField is for user interfaces that show all fields of a form together. Question says the same for others, which ask one question after
+// another. In answers to a form, an empty text means that the field stays empty although it has a default, and no answers at all ([])
+// decline the form.
+type FormField struct {
+	Message string   `json:"message"`           // of the form; the same in all fields
+	Label   string   `json:"label,omitempty"`   // name of the field
+	Note    string   `json:"note,omitempty"`    // describes the field and its valid values
+	URL     string   `json:"url,omitempty"`     // the user is asked to open this address: the options are Yes and No
+	Answer  []string `json:"answer,omitempty"`  // the last answer, if it was invalid
+	Problem string   `json:"problem,omitempty"` // why the last answer is invalid
 }
 
 // QuestionOption is one of the suggested answers.

@@ -40,6 +40,14 @@ type SessionModel struct {
 	Variant    string `json:"variant,omitempty"`
 }
 
+// String returns provider/model, as in the configuration; empty without a model.
+func (m *SessionModel) String() string {
+	if m == nil {
+		return ""
+	}
+	return m.ProviderID + "/" + m.ID
+}
+
 // Tokens counts the tokens of a step, or of all steps of a session.
 type Tokens struct {
 	Total     int64      `json:"total,omitempty"`

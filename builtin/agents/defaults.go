@@ -46,7 +46,7 @@ func builtins() []sdk.Agent {
 			Name: agentPlan, Description: "Reads and plans; changes nothing.", Mode: sdk.ModePrimary, Origin: origin,
 			Permission: planRules(), Strict: true,
 		}, {
-			Name: agentGeneral, Description: "Research and work of several steps, also several at once.", Mode: sdk.ModeSubagent, Origin: origin,
+			Name: agentGeneral, Description: "Research and work of several steps, also several in parallel.", Mode: sdk.ModeSubagent, Origin: origin,
 			Permission: rules(deny("todowrite")),
 		}, {
 			Name: agentExplore, Description: "Finds files, code and answers in the code base; reads only.", Mode: sdk.ModeSubagent,

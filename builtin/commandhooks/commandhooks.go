@@ -206,7 +206,7 @@ func (p *Plugin) run(ctx context.Context, e *entry, input map[string]any) (*outp
 	p.git.Enter(ctx)
 	out, err := c.run(ctx)
 	for _, note := range p.git.Leave(context.WithoutCancel(ctx), true) {
-		p.log.Warn("a command hook changed what git runs by itself", "source", p.source.Where, "hook", e.where, "change", note)
+		p.log.Warn("a command hook changed programs that git runs automatically", "source", p.source.Where, "hook", e.where, "change", note)
 	}
 	return out, err
 }

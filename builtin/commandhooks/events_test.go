@@ -65,7 +65,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// What a command at PreToolUse may answer, with what becomes of the call and of the leave it asks for.
+// The answers of a command at PreToolUse, with their effect on the call and on its permission request.
 func TestPreToolUse(t *testing.T) {
 	t.Parallel()
 	specific := func(fields string) string {
@@ -312,7 +312,7 @@ func TestUserPromptSubmit(t *testing.T) {
 	}
 }
 
-// What commands say at the start of a session goes along with its first prompt, in order.
+// Answers of commands at the start of a session are added to its first prompt, in order.
 func TestSessionStart(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{
@@ -361,7 +361,7 @@ func TestSessionThatWasNotAnnounced(t *testing.T) {
 	r.clean()
 }
 
-// A subagent has events of its own, and its prompts are no user's.
+// A subagent has its own events, and its prompts are not a user's.
 func TestSubagents(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{
@@ -461,7 +461,7 @@ func TestCompaction(t *testing.T) {
 	r.clean()
 }
 
-// What an answer says that has no meaning at its event is told, and so is what it says to the user.
+// Fields of an answer that have no meaning at its event are reported, and so are its messages to the user.
 func TestToldToTheUser(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PreToolUse", "", answer(`{"systemMessage": "mind the gap", "hookSpecificOutput": {"additionalContext": "x"}}`)))

@@ -108,7 +108,7 @@ func TestNothingToBlock(t *testing.T) {
 	}
 }
 
-// Output up to the limit is fine, and input that nobody reads does not hang.
+// Output up to the limit is fine, and unread input does not hang.
 func TestLargeOutputAndInput(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{"PreToolUse": [{"hooks": [
@@ -158,7 +158,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-// What a command leaves running in the background holds nobody up, though it holds the pipes, and ends with the command.
+// A command's background processes delay no caller, though they hold the pipes, and end with the command.
 func TestBackgroundProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "PreToolUse", "", `sleep 100 & echo $! > pid; echo '{"decision": "block", "reason": "no"}'`))
@@ -175,7 +175,7 @@ func TestProcessOutsideOfTheGroup(t *testing.T) {
 	t.Parallel()
 	setsid, err := exec.LookPath("setsid")
 	if err != nil {
-		t.Logf("there is no setsid here: %v", err)
+		t.Logf("setsid not found: %v", err)
 		return
 	}
 	r := newRig(t, shell(t, "PreToolUse", "", fmt.Sprintf(

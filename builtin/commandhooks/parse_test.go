@@ -14,29 +14,29 @@ import (
 func TestBadSources(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ data, text string }{
-		"not JSON":             {`{`, "tenon.json: not valid JSON"},
-		"empty":                {``, "tenon.json: not valid JSON"},
-		"a list":               {`[]`, "tenon.json: want an object, have a list"},
-		"null":                 {`null`, "tenon.json: want an object, have null"},
-		"two objects":          {`{}{}`, "after top-level value"},
-		"hooks is no object":   {`{"hooks": []}`, "tenon.json: hooks: want an object"},
-		"event is no list":     {`{"Stop": {}}`, "tenon.json: Stop: want a list, have an object"},
-		"event is null":        {`{"Stop": null}`, "tenon.json: Stop: want a list"},
-		"event twice":          {`{"Stop": [], "Stop": []}`, `tenon.json: Stop: duplicate key; remove one`},
-		"group is no object":   {`{"Stop": ["x"]}`, `tenon.json: Stop[0]: want an object, have "x"`},
-		"no hooks":             {`{"PreToolUse": [{"matcher": "Bash"}]}`, `tenon.json: PreToolUse[0]: missing list "hooks"`},
-		"hooks is no list":     {`{"PreToolUse": [{"hooks": "ls"}]}`, `PreToolUse[0].hooks: want a list, have "ls"`},
-		"matcher is no string": {`{"PreToolUse": [{"matcher": ["Bash"], "hooks": []}]}`, `PreToolUse[0].matcher: want a string`},
-		"bad regexp":           {`{"PreToolUse": [{"hooks": []}, {"matcher": "(?=Bash)", "hooks": []}]}`, `tenon.json: PreToolUse[1].matcher: "(?=Bash)" is neither a list of names separated by | nor a Go regular expression`},
-		"no type":              {`{"Stop": [{"hooks": [{"command": "ls"}]}]}`, `tenon.json: Stop[0].hooks[0].type: missing`},
-		"type is no string":    {`{"Stop": [{"hooks": [{"type": 1}]}]}`, `Stop[0].hooks[0].type: want a string, have 1`},
-		"no command":           {`{"Stop": [{"hooks": [{"type": "command"}]}]}`, `Stop[0].hooks[0].command: missing`},
-		"blank command":        {`{"Stop": [{"hooks": [{"type": "command", "command": " "}]}]}`, `Stop[0].hooks[0].command: missing`},
-		"command is a list":    {`{"Stop": [{"hooks": [{"type": "command", "command": ["ls"]}]}]}`, `Stop[0].hooks[0].command: want a string, have a list`},
-		"timeout is text":      {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": "5s"}]}]}`, `Stop[0].hooks[0].timeout: want a number of seconds above 0, have "5s"`},
-		"timeout is 0":         {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": 0}]}]}`, `timeout: want a number of seconds above 0`},
-		"timeout below 0":      {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": -1}]}]}`, `timeout: want a number of seconds above 0`},
-		"key twice":            {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "command": "rm"}]}]}`, `Stop[0].hooks[0].command: duplicate key; remove one`},
+		"not JSON":            {`{`, "tenon.json: not valid JSON"},
+		"empty":               {``, "tenon.json: not valid JSON"},
+		"a list":              {`[]`, "tenon.json: want an object, have a list"},
+		"null":                {`null`, "tenon.json: want an object, have null"},
+		"two objects":         {`{}{}`, "after top-level value"},
+		"hooks is an array":   {`{"hooks": []}`, "tenon.json: hooks: want an object"},
+		"event is an object":  {`{"Stop": {}}`, "tenon.json: Stop: want a list, have an object"},
+		"event is null":       {`{"Stop": null}`, "tenon.json: Stop: want a list"},
+		"event twice":         {`{"Stop": [], "Stop": []}`, `tenon.json: Stop: duplicate key; remove one`},
+		"group is a string":   {`{"Stop": ["x"]}`, `tenon.json: Stop[0]: want an object, have "x"`},
+		"no hooks":            {`{"PreToolUse": [{"matcher": "Bash"}]}`, `tenon.json: PreToolUse[0]: missing list "hooks"`},
+		"hooks is an object":  {`{"PreToolUse": [{"hooks": "ls"}]}`, `PreToolUse[0].hooks: want a list, have "ls"`},
+		"matcher is an array": {`{"PreToolUse": [{"matcher": ["Bash"], "hooks": []}]}`, `PreToolUse[0].matcher: want a string`},
+		"bad regexp":          {`{"PreToolUse": [{"hooks": []}, {"matcher": "(?=Bash)", "hooks": []}]}`, `tenon.json: PreToolUse[1].matcher: "(?=Bash)" is neither a list of names separated by | nor a Go regular expression`},
+		"no type":             {`{"Stop": [{"hooks": [{"command": "ls"}]}]}`, `tenon.json: Stop[0].hooks[0].type: missing`},
+		"type is a number":    {`{"Stop": [{"hooks": [{"type": 1}]}]}`, `Stop[0].hooks[0].type: want a string, have 1`},
+		"no command":          {`{"Stop": [{"hooks": [{"type": "command"}]}]}`, `Stop[0].hooks[0].command: missing`},
+		"blank command":       {`{"Stop": [{"hooks": [{"type": "command", "command": " "}]}]}`, `Stop[0].hooks[0].command: missing`},
+		"command is a list":   {`{"Stop": [{"hooks": [{"type": "command", "command": ["ls"]}]}]}`, `Stop[0].hooks[0].command: want a string, have a list`},
+		"timeout is text":     {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": "5s"}]}]}`, `Stop[0].hooks[0].timeout: want a number of seconds above 0, have "5s"`},
+		"timeout is 0":        {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": 0}]}]}`, `timeout: want a number of seconds above 0`},
+		"timeout below 0":     {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "timeout": -1}]}]}`, `timeout: want a number of seconds above 0`},
+		"key twice":           {`{"Stop": [{"hooks": [{"type": "command", "command": "ls", "command": "rm"}]}]}`, `Stop[0].hooks[0].command: duplicate key; remove one`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -81,7 +81,7 @@ func TestAllProblems(t *testing.T) {
 	}
 }
 
-// What has no effect is told when the plugin starts.
+// Settings without effect are reported when the plugin starts.
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{"description": "d", "version": 1, "hooks": {

@@ -44,7 +44,7 @@ func TestBuiltins(t *testing.T) {
 		}
 	}
 	if c := all["review"]; c.Subtask == nil || !*c.Subtask {
-		t.Error("review is no subtask")
+		t.Error("review is not a subtask")
 	}
 }
 

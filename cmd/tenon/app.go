@@ -66,7 +66,8 @@ func rootCommand(a *cli.App) *cobra.Command {
 	}
 	a.GlobalFlags(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.UsageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%w", err)
+		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // what follows is for programmers
+		return cli.UsageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%s", problem)
 	})
 	root.AddCommand(runCommand(a), tui.Command(a), chat.Command(a), sessions.Command(a), manCommand(a))
 	root.AddCommand(inspect.Commands(a)...)

@@ -78,6 +78,7 @@ func TestAuthLogin(t *testing.T) {
 		want  string
 	}{
 		{2, "", []string{"auth", "login"}, "github-copilot"},
+		{2, "secret-key", []string{"auth", "login", "mien"}, `unknown provider "mien"`},
 		{2, " \n", []string{"auth", "login", "mine"}, "is empty"},
 		{2, "", []string{"auth", "login", "mine", "--env", "NONE"}, "NONE is not set"},
 		{2, "", []string{"auth", "logout", "mine"}, "no stored credentials"},

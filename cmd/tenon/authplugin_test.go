@@ -27,6 +27,20 @@ const method = (provider) => ({
 plugin({ name: "minesign", version: "1.0.0", description: "Signs in", capabilities: [{ name: "auth", scope: ["mine"] }], auth: [method("mine")] });
 `
 
+// addSignIn adds and approves a plugin with a sign-in to the provider mine.
+func (p *process) addSignIn(t *testing.T, source string) (out string) {
+	t.Helper()
+	put(t, filepath.Join(p.work, "minesign", "main.mjs"), source)
+	library, err := os.ReadFile("../../sdk/node/tenon.mjs")
+	must(t, err)
+	put(t, filepath.Join(p.work, "minesign", "tenon.mjs"), string(library))
+	put(t, filepath.Join(p.work, "minesign", "plugin.json"), `{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "minesign", "version": "1.0.0", "extensions": {"io.github.tenonhq": {
+		"runtime": {"type": "process", "command": ["node", "./main.mjs"]}, "capabilities": [{"name": "auth", "scope": ["mine"]}],
+		"auth": [{"provider": "mine", "id": "code", "name": "Mine account", "refreshes": true, "headers": true}]}}}`)
+	out, errs := p.output(t, 0, "plugin", "trust", "./minesign", "--yes")
+	return out + errs
+}
+
 // A plugin signs the user in, its headers go to the provider, a refused token is refreshed once, and no other provider gets anything.
 func TestPluginSignsIn(t *testing.T) {
 	t.Parallel()
@@ -50,15 +64,8 @@ func TestPluginSignsIn(t *testing.T) {
 	}
 	env := p.env[:len(p.env)-1]
 	p.env = append(env, config(""))
-	put(t, filepath.Join(p.work, "minesign", "main.mjs"), signInPlugin)
-	library, err := os.ReadFile("../../sdk/node/tenon.mjs")
-	must(t, err)
-	put(t, filepath.Join(p.work, "minesign", "tenon.mjs"), string(library))
-	put(t, filepath.Join(p.work, "minesign", "plugin.json"), `{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "minesign", "version": "1.0.0", "extensions": {"io.github.tenonhq": {
-		"runtime": {"type": "process", "command": ["node", "./main.mjs"]}, "capabilities": [{"name": "auth", "scope": ["mine"]}],
-		"auth": [{"provider": "mine", "id": "code", "name": "Mine account", "refreshes": true, "headers": true}]}}}`)
-	if out, errs := p.output(t, 0, "plugin", "trust", "./minesign", "--yes"); !strings.Contains(out+errs, "FULL RIGHTS over the requests to mine") {
-		t.Errorf("trust: %s%s, want the right in capitals", out, errs)
+	if out := p.addSignIn(t, signInPlugin); !strings.Contains(out, "FULL RIGHTS over the requests to mine") {
+		t.Errorf("trust: %s, want the right in capitals", out)
 	}
 	out := p.typed(t, 0, "", "auth", "login", "mine", "--method", "minesign/code")
 	if !strings.Contains(out, "enter the code AB-CD") || !strings.Contains(out, "tested: mine lists 1 model") || strings.Contains(out, "token1") {

@@ -172,7 +172,7 @@ func TestChatUndo(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Fatal("git is needed:", err)
 	}
-	s := fakellm.New(t, fakellm.Call("write", `{"filePath": "a.txt", "content": "model\n"}`), fakellm.Text("Written."), fakellm.Text("Anew."))
+	s := fakellm.New(t, fakellm.Call("write", `{"filePath": "a.txt", "content": "model\n"}`), fakellm.Text("Written."), fakellm.Text("Again."))
 	p := newProcess(t, s.URL())
 	if out, err := exec.Command("git", "init", "-q", p.work).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -205,7 +205,7 @@ func TestChatUndo(t *testing.T) {
 	content("user\n")
 	x.say("/undo force", "the prompt was: write it")
 	content("")
-	x.say("write it again", "Anew.")
+	x.say("write it again", "Again.")
 	x.leave()
 	asked(t, s, 2, "write it again")
 }
@@ -220,7 +220,7 @@ func TestChatCommands(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(p.work, "notes.txt"), []byte("the notes"), 0o600))
 	x := p.chat(t)
 	x.say("/help", "greets people")
-	x.say("/help undo", "undo the last prompt")
+	x.say("\x1b/help undo", "undo the last prompt") // Esc is not part of the line
 	x.say("/udno", "undo")
 	x.say("/cost", "error: the session is empty")
 	x.say("hello", "First answer.")
@@ -233,7 +233,7 @@ func TestChatCommands(t *testing.T) {
 	x.say("/compact", "the conversation was summarized")
 	x.say("/agent plan", "using plan from now on")
 	x.say("go on", "Planned.")
-	x.say("/agent nobody", `error: agent "nobody" not found`)
+	x.say("/agent missing", `error: agent "missing" not found`)
 	x.say("/agent build", "using build from now on")
 	x.say("/fork", "all files are unchanged")
 	x.say("in the fork", "In the fork.")

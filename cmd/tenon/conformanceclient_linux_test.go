@@ -90,7 +90,7 @@ type conformanceTool struct {
 // use configures the server and calls its tools: in one turn, so that they share a connection, and on a terminal, where questions get the
 // answer of a user who presses enter.
 func (c *conformanceUser) use(address string) error {
-	server := map[string]any{"type": "http", "url": address}
+	server := map[string]any{"type": "http", "url": address, "timeout": 60_000} // the suite's servers are slow while all its clients run
 	if strings.HasPrefix(c.scenario, "auth/") {
 		server["oauth"] = c.oauth()
 	}

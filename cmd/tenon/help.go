@@ -110,7 +110,9 @@ const environmentTopic = `Environment variables that tenon reads. Flags take pre
 
   VISUAL, EDITOR                   editor of tenon config edit
   NO_COLOR                         any value switches colors off
-  TERM                             dumb switches colors and moving output off
+  TERM                             dumb, or none, switches colors and moving output off
+  COLORFGBG, COLORTERM             background and colors of the terminal, for the colors of answers
+  FORCE_HYPERLINK                  1: links in answers can be opened; 0: they cannot; default: by the terminal
 
 {env:NAME} in a configuration file inserts any other variable. Commands of the model do not get variables that hold keys.
 `

@@ -59,7 +59,7 @@ func TestLongAnswersTakeLittleMemory(t *testing.T) {
 	}
 }
 
-// TestLongArgumentsTakeLittleMemory holds that arguments near the limit take up to six times their size, with the tool that gets them and
+// TestLongArgumentsTakeLittleMemory holds that arguments near the limit take up to four times their size, with the tool that gets them and
 // the next request, which contains them.
 func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
@@ -67,8 +67,8 @@ func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	}
 	usual := peak(t, 0, "text", fakellm.Text("hi"))
 	const line = `The quick brown fox jumps over the lazy dog.\n`
-	long := strings.Repeat(line, 15<<20/len(line))
-	limit := memoryLimit() / 4 * 6
+	long := strings.Repeat(line, longArguments/len(line))
+	limit := argumentsLimit()
 	for tool, args := range map[string]string{
 		"unknown": `{"x":"` + long + `"}`,
 		"write":   `{"filePath":"long.txt","content":"` + long + `"}`,
@@ -85,6 +85,12 @@ func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	}
 }
 
+// longArguments is the size of the longest arguments that are tested, in bytes.
+const longArguments = 15 << 20
+
+// argumentsLimit returns four times longArguments, in KiB.
+func argumentsLimit() int64 { return memoryLimit() / 16 * 15 }
+
 // memoryLimit returns four times the size of the longest answer, in KiB.
 func memoryLimit() int64 {
 	limit := int64(4 * 16 << 10)
@@ -100,11 +106,21 @@ func underRace() bool {
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }
 
-// peak runs a prompt and returns the most memory that the process had, in KiB.
+// peak runs a prompt with these answers and returns the most memory that the process had, in KiB.
 func peak(t *testing.T, code int, format string, replies ...fakellm.Reply) int64 {
 	t.Helper()
 	s := fakellm.New(t, replies...)
-	cmd := newProcess(t, s.URL()).command("run", "--auto", "--format", format, "--title", "long", "hi")
+	most := newProcess(t, s.URL()).peak(t, code, format)
+	if n := len(s.Turns()); n != len(replies) {
+		t.Errorf("asked %d times, want %d", n, len(replies))
+	}
+	return most
+}
+
+// peak runs a prompt and returns the most memory that the process had, in KiB.
+func (p *process) peak(t *testing.T, code int, format string) int64 {
+	t.Helper()
+	cmd := p.command("run", "--auto", "--format", format, "--title", "long", "hi")
 	file := filepath.Join(t.TempDir(), "status")
 	cmd.Env = append(cmd.Env, "TENON_TEST_PEAK="+file)
 	var out, errs bytes.Buffer
@@ -112,9 +128,6 @@ func peak(t *testing.T, code int, format string, replies ...fakellm.Reply) int64
 	_ = cmd.Run() // the exit code is checked
 	if cmd.ProcessState.ExitCode() != code || code != 0 && out.Len() > 1<<20 || errs.Len() > 1<<20 {
 		t.Fatalf("exit code %d, want %d; %d bytes of output, errors: %.500s", cmd.ProcessState.ExitCode(), code, out.Len(), errs.String())
-	}
-	if n := len(s.Turns()); n != len(replies) {
-		t.Errorf("asked %d times, want %d", n, len(replies))
 	}
 	status, err := os.ReadFile(file)
 	if err != nil {

@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 		"conformance-client":  conformanceClient,
 		"administered":        func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
 		"browser":             browse,
+		"form-server":         formServer,
 		"conformance-browser": browse,
 	})
 }

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
@@ -11,9 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
+	"github.com/tenonhq/tenon/internal/ptytest"
 )
 
 // terminal is a pseudo terminal with the command on it.
@@ -39,26 +39,11 @@ func (p *process) onTerminal(t *testing.T, args ...string) *terminal {
 // onTerminalOf is onTerminal with a size. tap, unless nil, gets all that the command writes.
 func (p *process) onTerminalOf(t testing.TB, rows, columns uint16, tap func([]byte), args ...string) *terminal {
 	t.Helper()
-	control, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	control, side, err := ptytest.Open(int(rows), int(columns))
 	if err != nil {
-		t.Skipf("no pseudo terminal: %v", err)
+		t.Fatalf("no pseudo terminal: %v", err)
 	}
 	t.Cleanup(func() { control.Close() })
-	fd := int(control.Fd())
-	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	side, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
 	defer side.Close()
 	term := &terminal{t: t, tap: tap, control: control, cmd: p.command(args...), grew: make(chan struct{}, 1), closed: make(chan struct{})}
 	term.cmd.Stdin, term.cmd.Stdout, term.cmd.Stderr = side, side, side
@@ -134,7 +119,7 @@ func (x *terminal) enter(text string) {
 // resize gives the terminal another size.
 func (x *terminal) resize(rows, columns uint16) {
 	x.t.Helper()
-	if err := unix.IoctlSetWinsize(int(x.control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
+	if err := ptytest.Resize(x.control, int(rows), int(columns)); err != nil {
 		x.t.Fatal(err)
 	}
 }
@@ -261,24 +246,28 @@ func TestTerminalRenders(t *testing.T) {
 	command := fakellm.Call("bash", `{"command": "seq 1 12; exit 3", "description": "count"}`)
 	s := fakellm.New(t, command, fakellm.Text(strings.SplitAfter(answer, " ")...), fakellm.Text(answer), command, fakellm.Text(answer))
 	p := newProcess(t, s.URL())
-	x := p.onTerminal(t, "run", "--auto", "--title", "x", "plan")
-	x.expect("! bash seq 1 12; exit 3 · exit 3")
-	x.expect("    1\r\n    2\r\n    3\r\n    4\r\n    … 4 lines\r\n    9\r\n")
-	x.expect("The plan\r\n\r\nIt is bold and code, and long enough to be wrapped at the end of the line of this terminal, which\r\nhas 100 columns.\r\n")
-	x.expect("• one\r\n")
-	x.expect("• two\r\n")
-	x.expect("  func main() {}\r\n")
-	x.expect("continue with: tenon run -c")
-	if code := x.code(); code != 0 {
+	screen := p.onEmulator(t, 100, 40, "run", "--auto", "--title", "x", "plan")
+	if code := screen.code(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	x.mu.Lock()
-	if colored := x.text.String(); !strings.Contains(colored, "\x1b[33m!") || !strings.Contains(colored, "\x1b[34mfunc\x1b[0m") {
-		t.Errorf("colors are missing: %q", colored)
+	shown := screen.screen()
+	for _, want := range []string{
+		"! bash seq 1 12; exit 3 · exit 3",
+		"    1\n    2\n    3\n    4\n    … 4 lines\n    9\n    10\n    11\n    12\n",
+		"The plan\n\nIt is bold and code, and long enough to be wrapped at the end of the line of this terminal, which\nhas 100 columns.\n\n• one\n• two\n\n  func main() {}\n",
+		"continue with: tenon run -c",
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("%q is not on the screen:\n%s", want, shown)
+		}
 	}
-	x.mu.Unlock()
+	for text, color := range map[string]ansi.BasicColor{"! bash": ansi.Yellow, "func main": ansi.Blue} {
+		if have := screen.color(text); have != color {
+			t.Errorf("%q has the color %v, want %v", text, have, color)
+		}
+	}
 
-	x = p.onTerminal(t, "run", "--auto", "--raw", "--title", "x", "plan")
+	x := p.onTerminal(t, "run", "--auto", "--raw", "--title", "x", "plan")
 	x.expect(strings.ReplaceAll(answer, "\n", "\r\n"))
 	if code := x.code(); code != 0 {
 		t.Errorf("exit code %d", code)

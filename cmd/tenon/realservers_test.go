@@ -17,7 +17,7 @@ import (
 func TestRealServersInTheFirstRun(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("starts eight servers of Node.js")
+		t.Skip("starts nine servers of Node.js")
 	}
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -42,7 +42,11 @@ func TestRealServersInTheFirstRun(t *testing.T) {
 		"files":      reference("server-filesystem", p.work),
 		"memory":     reference("server-memory"),
 		"thinking":   reference("server-sequential-thinking"),
-		"browser":    map[string]any{"command": node, "args": []string{filepath.Join(modules, "@playwright/mcp/cli.js"), "--headless", "--executable-path", "/nonexistent/chrome"}, "timeout": 120000},
+		"sqlite": map[string]any{
+			"command": node, "args": []string{filepath.Join(modules, "mcp-server-sqlite/dist/cli.js")}, "timeout": 120000,
+			"env": map[string]string{"SQLITE_DB_PATH": filepath.Join(p.work, "people.db")},
+		},
+		"browser": map[string]any{"command": node, "args": []string{filepath.Join(modules, "@playwright/mcp/cli.js"), "--headless", "--executable-path", "/nonexistent/chrome"}, "timeout": 120000},
 	}
 	memory := servers["memory"].(map[string]any)
 	memory["env"] = map[string]string{"MEMORY_FILE_PATH": filepath.Join(p.work, "memory.jsonl")}
@@ -55,12 +59,17 @@ func TestRealServersInTheFirstRun(t *testing.T) {
 		`files_read_text_file {"path": "` + filepath.ToSlash(filepath.Join(p.work, "a.txt")) + `"}`,
 		`memory_create_entities {"entities": [{"name": "tenon", "entityType": "host", "observations": ["small"]}]}`,
 		`thinking_sequentialthinking {"thought": "one", "nextThoughtNeeded": false, "thoughtNumber": 1, "totalThoughts": 1}`,
+		`sqlite_transaction {"statements": ["CREATE TABLE people (name TEXT)", "INSERT INTO people VALUES ('Ada'), ('Bob')"]}`,
 		`browser_browser_navigate {"url": "about:blank"}`,
 	}, "\n"))
-	for _, want := range []string{" 5.", " 23.", " 203.", "first line", `"tenon"`, `"totalThoughts": 1`, "/nonexistent/chrome"} {
+	for _, want := range []string{" 5.", " 23.", " 203.", "first line", `"tenon"`, `"totalThoughts": 1`, `"totalStatements": 2`, "/nonexistent/chrome"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the answers have no %q:\n%s\n%s", want, out, errs)
 		}
+	}
+	out, errs = p.output(t, 0, "run", "-c", "--auto", `sqlite_query {"sql": "SELECT count(*) AS people, max(name) AS last FROM people"}`)
+	if !strings.Contains(out, `"people": 2`) || !strings.Contains(out, `"last": "Bob"`) {
+		t.Errorf("the table of the first turn:\n%s\n%s", out, errs)
 	}
 	list, _ := p.output(t, 0, "mcp", "list", "--format", "json")
 	var found []struct {
@@ -72,7 +81,7 @@ func TestRealServersInTheFirstRun(t *testing.T) {
 	}
 	must(t, json.Unmarshal([]byte(list), &found))
 	for _, s := range found {
-		want := map[string]int{"everything": 17, "web": 17, "events": 17, "files": 14, "memory": 9, "thinking": 1, "browser": 25}[s.Name]
+		want := map[string]int{"everything": 17, "web": 17, "events": 17, "files": 14, "memory": 9, "thinking": 1, "sqlite": 10, "browser": 25}[s.Name]
 		if s.Check.Error != "" || s.Check.Tools != want {
 			t.Errorf("%s: %d tools, error %q; want %d", s.Name, s.Check.Tools, s.Check.Error, want)
 		}

@@ -137,7 +137,7 @@ func (p *process) journals(t *testing.T) []string {
 			return list
 		}
 	}
-	t.Fatal("there is no TENON_DATA_DIR")
+	t.Fatal("TENON_DATA_DIR is not set")
 	return nil
 }
 

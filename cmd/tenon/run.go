@@ -28,7 +28,8 @@ The prompt consists of the arguments and of stdin, if text is piped in. In the a
 and directories, and @agent calls a subagent.
 
 On a terminal, the answer is rendered from Markdown as it arrives (--raw prints it unchanged), and tenon asks before it
-does anything that needs your permission. Otherwise, only the answer is written to stdout, unchanged, and actions that need permission are refused unless --auto allows them.`,
+does anything that needs your permission. Otherwise, only the answer is written to stdout, unchanged, and actions that
+need permission are refused unless --auto allows them.`,
 		Example: `  tenon run "fix the failing test"
   tenon run -c "now document it"
   git diff | tenon run "review this change"

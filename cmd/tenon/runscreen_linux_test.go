@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
+	"github.com/tenonhq/tenon/internal/markdown"
 )
 
 // runScreen is what a run leaves on a terminal of 60 columns.
@@ -59,6 +61,46 @@ func TestRunScreens(t *testing.T) {
 			have, figures, _ := strings.Cut(duration.ReplaceAllString(x.screen(), "TIME\n"), "fake/fake-model · ")
 			if diff := cmp.Diff(c.want, have); diff != "" || !strings.Contains(strings.ReplaceAll(figures, "\n", ""), "tenon run -c") {
 				t.Errorf("%s (-want +have):\n%s", x.screen(), diff)
+			}
+		})
+	}
+}
+
+// TestRunLooks reads colors and links from the screen after a run in a terminal that says which it has.
+func TestRunLooks(t *testing.T) {
+	t.Parallel()
+	keyword := markdown.Indexed(true).Keyword // "38;5;" and a number
+	for name, c := range map[string]struct {
+		env     []string
+		link    string
+		keyword string
+	}{
+		"all":      {[]string{"TERM=xterm-256color", "COLORFGBG=15;0", "TERM_PROGRAM=WezTerm"}, "https://example.com/a", strings.TrimPrefix(keyword, "38;5;")},
+		"NO_COLOR": {[]string{"TERM=xterm-256color", "COLORFGBG=15;0", "NO_COLOR=1", "FORCE_HYPERLINK=1"}, "https://example.com/a", "<nil>"},
+		"unknown":  {[]string{"TERM=xterm"}, "", "4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := fakellm.New(t, fakellm.Text("[docs](https://example.com/a)\n\n```go\nfunc main\n```\n"))
+			p := newProcess(t, s.URL())
+			p.env = append(p.env, c.env...)
+			x := p.onEmulator(t, 60, 20, "run", "--title", "x", "how?")
+			if code := x.code(); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+			lines := strings.Split(x.screen(), "\n")
+			first, code := slices.Index(lines, "docs (https://example.com/a)"), slices.Index(lines, "  func main")
+			if first < 0 || code < 0 {
+				t.Fatalf("the screen is\n%s", x.screen())
+			}
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			link := x.emulator.CellAt(0, first).Link // this version of x/vt has the address in Params
+			if address := link.URL + link.Params; address != c.link {
+				t.Errorf("the link leads to %q, want %q", address, c.link)
+			}
+			if color := fmt.Sprint(x.emulator.CellAt(2, code).Style.Fg); color != c.keyword {
+				t.Errorf("the color of func is %s, want %s", color, c.keyword)
 			}
 		})
 	}

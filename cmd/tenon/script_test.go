@@ -269,8 +269,8 @@ func fakeConfig(url string) string {
 		"models": {"fake-model": {"limit": {"context": 100000, "output": 4000}, "cost": {"input": 1, "output": 2}}}}}}`, url)
 }
 
-// patience bounds every wait for a process; a test that needs it has failed.
-const patience = 30 * time.Second
+// patience bounds every wait for a process; a test that needs it has failed. It is longer than a run waits for MCP servers, on a busy machine too.
+const patience = 2 * time.Minute
 
 // process is the real command in its own project and home.
 type process struct {

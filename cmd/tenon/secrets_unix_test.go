@@ -116,7 +116,7 @@ func TestSecretsStayInside(t *testing.T) {
 	}
 }
 
-// TestSecretsInMistakes holds that what is wrong beside a secret is told without it.
+// TestSecretsInMistakes checks that errors next to a secret do not contain it.
 func TestSecretsInMistakes(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "http://127.0.0.1:1")

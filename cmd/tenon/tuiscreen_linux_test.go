@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"flag"
+	"image/color"
 	"io"
 	"os"
 	"os/exec"
@@ -12,7 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
+
+	"github.com/tenonhq/tenon/internal/ptytest"
 )
 
 var updateScreens = flag.Bool("update", false, "write the golden screens")
@@ -29,6 +33,13 @@ type tui struct {
 // onScreen starts the terminal UI in ~/project on a terminal of this size.
 func (p *process) onScreen(t testing.TB, columns, rows int, args ...string) *tui {
 	t.Helper()
+	p.inProject(t)
+	return p.onEmulator(t, columns, rows, append([]string{"tui"}, args...)...)
+}
+
+// inProject makes ~/project, a repository, the working directory.
+func (p *process) inProject(t testing.TB) {
+	t.Helper()
 	home := ""
 	for _, kv := range p.env {
 		if dir, ok := strings.CutPrefix(kv, "HOME="); ok {
@@ -42,7 +53,6 @@ func (p *process) onScreen(t testing.TB, columns, rows int, args ...string) *tui
 	if out, err := exec.Command("git", "init", "--quiet", "--initial-branch", "main", p.work).CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v: %s", err, out)
 	}
-	return p.onEmulator(t, columns, rows, append([]string{"tui"}, args...)...)
 }
 
 // onEmulator starts the command on a terminal of this size, of which the screen can be read.
@@ -79,22 +89,20 @@ func (x *tui) write(p []byte) {
 func (x *tui) screen() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var b strings.Builder
-	for y := range x.emulator.Height() {
-		var line strings.Builder
-		for column := 0; column < x.emulator.Width(); {
-			c := x.emulator.CellAt(column, y)
-			if c == nil || c.Content == "" {
-				line.WriteByte(' ')
-				column++
-				continue
-			}
-			line.WriteString(c.Content)
-			column += max(1, c.Width)
-		}
-		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	return ptytest.Screen(x.emulator)
+}
+
+// color returns the color of the first character of text on the screen, nil for the terminal's own.
+func (x *tui) color(text string) color.Color {
+	x.t.Helper()
+	before, _, found := strings.Cut(x.screen(), text)
+	if !found {
+		x.t.Fatalf("%q is not on the screen:\n%s", text, x.screen())
 	}
-	return b.String()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	return x.emulator.CellAt(ansi.StringWidth(line), strings.Count(before, "\n")).Style.Fg
 }
 
 // until waits for a screen.

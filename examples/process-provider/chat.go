@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// What follows is the API of the server, as far as it is used here. See https://github.com/ollama/ollama/blob/main/docs/api.md,
+// The parts of the server's API that are used here. See https://github.com/ollama/ollama/blob/main/docs/api.md,
 // "Generate a chat completion".
 type (
 	chat struct {

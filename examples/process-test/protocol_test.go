@@ -34,7 +34,7 @@ func TestProtocolPage(t *testing.T) {
 		"rule.py": code,
 		"plugin.json": `{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "rule", "version": "0.1.0", "description": "A rule.", "extensions": {"io.github.tenonhq": {
 			"runtime": {"type": "process", "command": ["python3", "./rule.py"]},
-			"hooks": [{"point": "chat.system.transform", "writes": ["/system/-"]}]}}}`,
+			"hooks": [{"point": "chat.system.transform", "writes": ["/system/-"], "timeout": 60000}]}}}`,
 	} {
 		if err := os.WriteFile(filepath.Join(pkg, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -117,7 +117,7 @@ func specOf(t *testing.T, p *manifest.Package) remote.Unit {
 	return remote.Unit{Description: p.Description, Command: command, Program: program, Checksum: hex.EncodeToString(sum[:]), Root: p.Root}
 }
 
-// What plugin.json says of a plugin is what the plugin says of itself.
+// plugin.json describes a plugin as the plugin describes itself.
 func TestDescriptions(t *testing.T) {
 	t.Parallel()
 	packages := map[string]func(*testing.T) *manifest.Package{

@@ -13,14 +13,14 @@ import (
 // sourceBlock is a file in a page: a block of Go whose first line is its name.
 var sourceBlock = regexp.MustCompile("(?s)```go\n// ([a-z_]+\\.go)\n(.*?)```")
 
-// TestTutorial does what docs/plugin-process.md tells to do, with the files that stand there.
+// TestTutorial follows docs/plugin-process.md, with the files on that page.
 func TestTutorial(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "plugin-process.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The files stand in the module by way of an overlay: a module of their own would need the network.
+	// An overlay adds the files to this module: their own module would need the network.
 	dir, err := filepath.Abs(filepath.Join("..", "word-count"))
 	if err != nil {
 		t.Fatal(err)

@@ -100,7 +100,7 @@ func openPackage(t *testing.T, about []byte, source string, grants []sdk.Capabil
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := plugin.(wasm.Precompiler).Precompile(t.Context()); err != nil {
+	if err := plugin.(remote.Precompiler).Precompile(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	described(t, runtime, p)

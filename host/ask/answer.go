@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
+	"unsafe"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -42,62 +42,44 @@ type toolCall struct {
 type block struct {
 	id   string
 	part sdk.Part
-	text pieces
+	text text
 }
 
-// pieceSize is the size of the buffers of pieces, in bytes.
-const pieceSize = 64 << 10
+// text is what came of a block.
+type text []byte
 
-// pieces is text that grows without being copied: a buffer that doubles would hold up to three times what was kept. The zero value is
-// empty.
-type pieces struct {
-	full [][]byte
-	last []byte
+// add appends to the text. A long one gets the room for the longest answer, of which only the pages that are written take memory: a buffer that
+// doubles leaves as much behind as it holds.
+func (t *text) add(more string) {
+	if n := len(*t) + len(more); n >= minStreamed && n > cap(*t) {
+		long := make(text, len(*t), max(sdk.MaxModelAnswerBytes, n)) // not slices.Grow, which writes zeros
+		copy(long, *t)
+		*t = long
+	}
+	*t = append(*t, more...)
 }
 
-func (p *pieces) add(text string) {
-	for {
-		room := min(cap(p.last)-len(p.last), len(text))
-		p.last = append(p.last, text[:room]...)
-		if text = text[room:]; text == "" {
-			return
-		}
-		switch {
-		case p.last == nil:
-			p.last = make([]byte, 0, min(max(2*len(text), 512), pieceSize))
-		case cap(p.last) < pieceSize:
-			p.last = slices.Grow(p.last, min(max(len(text), cap(p.last)), pieceSize-len(p.last)))
-		default:
-			p.full, p.last = append(p.full, p.last), make([]byte, 0, pieceSize)
-		}
+// bytes returns the text, to which nothing may be added any more. Room that is most of it is given back.
+func (t text) bytes() []byte {
+	if cap(t) > 2*len(t) {
+		return bytes.Clone(t)
 	}
+	return t
 }
 
-func (p *pieces) bytes() []byte { return bytes.Join(append(p.full, p.last), nil) }
-
-// prefix returns the whole text, or about max bytes of its beginning, to the end of a piece.
-func (p *pieces) prefix(max int) string {
-	if n := max / pieceSize; n < len(p.full) {
-		return string(bytes.ToValidUTF8(bytes.Join(p.full[:n], nil), nil)) + "…"
+// prefix returns the text, or the beginning of one of more than most bytes. Nothing may be added any more.
+func (t text) prefix(most int) string {
+	if len(t) <= most {
+		t = t.bytes()
 	}
-	size := len(p.last)
-	for _, piece := range p.full {
-		size += len(piece)
-	}
-	var b strings.Builder
-	b.Grow(size)
-	for _, piece := range p.full {
-		b.Write(piece)
-	}
-	b.Write(p.last)
-	return b.String()
+	return visible.Cut(unsafe.String(unsafe.SliceData(t), len(t)), most, "…") // copies what it cuts
 }
 
 // minStreamed is the length in bytes from which text and arguments stay in the store as they were streamed. To write it a second time takes four more
 // copies in memory.
 const minStreamed = 1 << 20
 
-// take stores one event. What does not belong where it comes is an error of the provider.
+// take stores one event. An event out of place is an error of the provider.
 func (a *Answer) take(e sdk.StreamEvent) error {
 	if a.finished {
 		return a.garbled("event %q after the last one", e.Type)
@@ -180,7 +162,7 @@ func (a *Answer) endCurrent() error {
 	}
 	a.current = nil
 	streamed := b.text.prefix(sdk.MaxModelAnswerBytes)
-	b.text = pieces{}
+	b.text = nil
 	text := streamed
 	if p, ok := b.part.(*sdk.TextPart); ok && a.Set.Engine.Has(sdk.PointTextComplete) {
 		in := &sdk.TextCompleteInput{SessionID: p.SessionID, MessageID: p.MessageID, PartID: p.ID}
@@ -295,7 +277,7 @@ func (a *Answer) end(err error) error {
 	}
 	for _, c := range a.Calls {
 		text := c.block.text.bytes()
-		c.Raw, c.block.text = bytes.TrimSpace(text), pieces{}
+		c.Raw, c.block.text = bytes.TrimSpace(text), nil
 		if len(text) >= minStreamed && len(c.Raw) == len(text) {
 			a.Conversation.Streamed(c.Part.ID, c.Raw)
 		}

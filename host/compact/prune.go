@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// What pruning leaves; opencode's figures.
+// Limits of pruning; opencode's figures.
 const (
 	pruneTurns   = 2      // the newest user turns are never pruned
 	pruneKeep    = 40_000 // tokens of tool output before them that stay

@@ -33,7 +33,7 @@ const projectConfig = `{
     "review": {"description": "Reads changes", "mode": "subagent", "prompt": "You review.", "permission": {"edit": "deny", "bash": {"*": "deny", "git diff*": "allow"}}},
     "build": {"temperature": 0.2, "steps": 50},
   },
-  "command": {"test": {"template": "Run the tests and mend what fails: $ARGUMENTS", "description": "Run tests"}},
+  "command": {"test": {"template": "Run the tests and fix what fails: $ARGUMENTS", "description": "Run tests"}},
   "permission": {"edit": {"*": "ask", "docs/**": "allow"}, "webfetch": "deny"},
   "plugins": [["./tools/guard", {"level": "high"}], "redact"],
 }

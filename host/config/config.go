@@ -18,19 +18,10 @@ type Options struct {
 	Home      string   // what ~/ stands for; empty: ~/ is an error
 	ConfigDir string   // the user's configuration directory of tenon; empty: none
 	Environ   []string // "NAME=value", as os.Environ returns it
-	// Overrides is the last layer of the user's, in order.
-	Overrides []Override
 	// Managed is an administrator's file, the last layer of all; it need not be there. Empty: none.
 	Managed string
 	// Pending holds the contents of files that are about to be written, by path. They are used in place of the files' own.
 	Pending map[string][]byte
-}
-
-// Override sets one value from outside of files, for a flag.
-type Override struct {
-	Key   string // "model", "compaction.auto"
-	Value any    // what encoding/json can encode
-	From  string // human-readable: "flag -m"
 }
 
 // Loaded is the merged configuration and what is known about it.
@@ -109,7 +100,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	return loaded, err
 }
 
-// Origin returns where the value of key was set ("/home/a/tenon.json:12", "env TENON_MODEL", "flag -m",
+// Origin returns where the value of key was set ("/home/a/tenon.json:12", "env TENON_MODEL",
 // "default"), or "" if no layer did.
 func (l *Loaded) Origin(key string) string {
 	if o, ok := l.Origins[key]; ok {

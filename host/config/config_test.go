@@ -100,8 +100,6 @@ func TestLayersOverrideInOrder(t *testing.T) {
 	want("a/inline", "env TENON_CONFIG_CONTENT:1")
 	p.opts.Environ = append(p.opts.Environ, "TENON_MODEL=a/env", "TENON_MODEL=a/shadowed")
 	want("a/env", "env TENON_MODEL")
-	p.opts.Overrides = []config.Override{{Key: "model", Value: "a/flag", From: "flag -m"}}
-	want("a/flag", "flag -m")
 }
 
 func TestDefaults(t *testing.T) {
@@ -120,7 +118,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("origin = %q, want default", o)
 	}
 	if o := l.Origin("provider.x"); o != "" {
-		t.Errorf("origin of what nobody set = %q", o)
+		t.Errorf("origin of an unset value = %q", o)
 	}
 }
 
@@ -150,7 +148,7 @@ func TestMerge(t *testing.T) {
 			func(c *sdk.Config) any { return c.Plugins },
 			`[{"path":"one","options":{"b":2}},{"path":"two"},{"path":"three"}]`,
 		},
-		"dots in names are no paths": {
+		"dots in names do not separate": {
 			`{"provider": {"p": {"models": {"gpt-4.1": {"name": "A"}}}}}`, `{"provider": {"p": {"models": {"gpt-4.1": {"id": "B"}, "gpt-4": {"id": "C"}}}}}`,
 			func(c *sdk.Config) any { return c.Provider["p"].Models },
 			`{"gpt-4":{"id":"C"},"gpt-4.1":{"id":"B","name":"A"}}`,
@@ -220,7 +218,6 @@ func TestPermissionRulesConcatenateInOrder(t *testing.T) {
 		nearestFile: `{"permission": [{"permission": "edit", "pattern": "*.md", "action": "allow"}]}`,
 	})
 	p.opts.Environ = []string{`TENON_PERMISSION={"webfetch": "deny"}`}
-	p.opts.Overrides = []config.Override{{Key: "permission", Value: "deny", From: "flag --deny"}}
 	outer := p.path(outerFile)
 	want := sdk.PermissionRules{
 		{Permission: "*", Pattern: "*", Action: "ask", Origin: p.path(userFile) + ":1"},
@@ -233,7 +230,6 @@ func TestPermissionRulesConcatenateInOrder(t *testing.T) {
 		{Permission: "alpha", Pattern: "*", Action: "deny", Origin: outer + ":9"},
 		{Permission: "edit", Pattern: "*.md", Action: "allow", Origin: p.path(nearestFile) + ":1"},
 		{Permission: "webfetch", Pattern: "*", Action: "deny", Origin: "env TENON_PERMISSION"},
-		{Permission: "*", Pattern: "*", Action: "deny", Origin: "flag --deny"},
 	}
 	l := p.load()
 	if diff := cmp.Diff(want, l.Config.Permission); diff != "" {
@@ -348,7 +344,7 @@ func TestPluginPathsAreRelativeToTheirFile(t *testing.T) {
 		userFile:  `{"plugins": ["./mine.wasm", "name", "~/home.wasm"]}`,
 		outerFile: `{"plugins": [["../shared", {"x": 1}], "name"]}`,
 	})
-	p.opts.Overrides = []config.Override{{Key: "plugins", Value: []string{"./here.wasm"}, From: "flag --plugin"}}
+	p.opts.Environ = []string{`TENON_CONFIG_CONTENT={"plugins": ["./here.wasm"]}`}
 	var got []string
 	for _, plugin := range p.load().Config.Plugins {
 		got = append(got, plugin.Path)

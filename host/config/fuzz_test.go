@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 )
 
-// Whatever stands in a source, Load either returns a configuration that can be encoded and redacted, or problems
+// Whatever a source contains, Load either returns a configuration that can be encoded and redacted, or problems
 // with places that exist.
 func FuzzLoad(f *testing.F) {
 	for _, seed := range []string{

@@ -93,7 +93,7 @@ func TestEveryKeyIsAccepted(t *testing.T) {
 	eachLeaf("", merged, func(key string) {
 		leaves++
 		if l.Origin(key) == "" {
-			t.Errorf("nobody knows where %s comes from", key)
+			t.Errorf("origin of %s is unknown", key)
 		}
 	})
 	if leaves < len(l.Origins) || leaves < 80 {

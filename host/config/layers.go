@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -64,7 +63,6 @@ func (l *loader) sources(ctx context.Context) ([]*source, error) {
 	}
 	out = append(out, l.inline()...)
 	out = append(out, l.variables()...)
-	out = append(out, l.overrides()...)
 	if l.opts.Managed != "" {
 		file(LayerManaged, l.opts.Managed, false)
 	}
@@ -217,23 +215,6 @@ func (l *loader) warnUnknown(known []string) {
 			}
 		}
 	}
-}
-
-func (l *loader) overrides() []*source {
-	var out []*source
-	for _, o := range l.opts.Overrides {
-		s := &source{Source: checked.Source{Name: o.From, NoLines: true}, layer: LayerFlag, origin: o.From, dir: l.opts.Directory}
-		data, err := json.Marshal(o.Value)
-		if err != nil {
-			l.report.Add(Problem{File: o.From, Key: o.Key, Message: err.Error()})
-			continue
-		}
-		if s.parse(data, &l.report) {
-			s.root = nest(o.Key, s.root)
-			out = append(out, s)
-		}
-	}
-	return out
 }
 
 // nest returns the object that has the value at the dotted key.

@@ -27,7 +27,6 @@ func TestManaged(t *testing.T) {
 	}
 	o := config.Options{
 		Directory: filepath.Dir(project), Managed: managed, Environ: []string{"TENON_MODEL=e/f"},
-		Overrides: []config.Override{{Key: "model", Value: "g/h", From: "flag -m"}},
 	}
 	l, err := config.Load(t.Context(), o)
 	if err != nil {

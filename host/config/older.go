@@ -181,7 +181,7 @@ func unsupported(schema string) string {
 	const noEffect = "not supported, has no effect"
 	switch schema {
 	case "plugin":
-		return `plugins of opencode are JavaScript and cannot run here; "plugins" lists those of tenon`
+		return `plugins of opencode are JavaScript and cannot run here; "plugins" lists tenon's`
 	case "share", "autoshare", "autoupdate", "formatter", "lsp", "keybinds", "theme", "tui", "layout", "server",
 		"watcher", "references", "reference", "attachment", "enterprise", "disable_paste_summary",
 		"experimental.openTelemetry", "experimental.primary_tools", "experimental.batch_tool",

@@ -13,19 +13,18 @@ const (
 	LayerFile        Layer = "file"        // the file $TENON_CONFIG names
 	LayerInline      Layer = "inline"      // $TENON_CONFIG_CONTENT
 	LayerEnvironment Layer = "environment" // one variable, one value
-	LayerFlag        Layer = "flag"
-	LayerManaged     Layer = "managed" // an administrator's file
+	LayerManaged     Layer = "managed"     // an administrator's file
 )
 
 // Origin says where a value was set.
 type Origin struct {
 	Layer  Layer
-	Source string // an absolute path, "env TENON_MODEL", "flag -m" or "default"
+	Source string // an absolute path, "env TENON_MODEL" or "default"
 	Line   int    // from 1; 0 when the source has no lines
 	Column int    // from 1, in characters; 0 when the source has no lines
 }
 
-// String returns "/home/a/tenon.json:12", "env TENON_MODEL", "flag -m" or "default".
+// String returns "/home/a/tenon.json:12", "env TENON_MODEL" or "default".
 func (o Origin) String() string {
 	if o.Line == 0 || o.Layer == LayerEnvironment {
 		return o.Source

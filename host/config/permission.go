@@ -85,7 +85,7 @@ func (c *checker) warnPermission(p place, permission string) {
 		c.Warn(p, "has no effect: tools that change files are decided under edit", `use "edit"`)
 	case strings.ContainsAny(permission, "*?") || slices.Contains(known, permission):
 	case nearest.Name(permission, known) != "":
-		c.Warn(p, "no permission of tenon; it has an effect only if a plugin or MCP server has a tool of this name",
+		c.Warn(p, "unknown permission; it applies only if a plugin or MCP server has a tool with this name",
 			`did you mean "`+nearest.Name(permission, known)+`"?`)
 	}
 }

@@ -99,7 +99,6 @@ func TestProblemsOfAllSourcesComeTogether(t *testing.T) {
 		nearestFile: `{"share": "auto", "username": 3}`,
 	})
 	p.opts.Environ = []string{"TENON_MODEL=gpt", "TENON_CONFIG=/none/at/all.json", `TENON_PERMISSION={"bash": 1}`, `TENON_CONFIG_CONTENT={"y": 1}`}
-	p.opts.Overrides = []config.Override{{Key: "compaction.auto", Value: 3, From: "flag --auto"}, {Key: "model", Value: func() {}, From: "flag -m"}}
 	_, err := config.Load(t.Context(), p.opts)
 	var list *config.Error
 	if !errors.As(err, &list) {
@@ -110,9 +109,9 @@ func TestProblemsOfAllSourcesComeTogether(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s:%d %s", filepath.Base(problem.File), problem.Line, problem.Key))
 	}
 	want := []string{
-		"tenon.json:1 ", "all.json:0 ", "flag -m:0 model", // what cannot be parsed
+		"tenon.json:1 ", "all.json:0 ", // what cannot be parsed
 		"tenon.json:1 model", "tenon.json:1 x", "tenon.json:1 username",
-		"TENON_CONFIG_CONTENT:1 y", "TENON_MODEL:0 model", "TENON_PERMISSION:1 permission.bash", "flag --auto:0 compaction.auto",
+		"TENON_CONFIG_CONTENT:1 y", "TENON_MODEL:0 model", "TENON_PERMISSION:1 permission.bash",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
@@ -202,7 +201,7 @@ func TestFileInPlaceOfTheDirectoryIsNoError(t *testing.T) {
 	newPlace(t, map[string]string{"project/.tenon": "not a directory"}).load()
 }
 
-// A name that is most likely a slip is told; one that may be a tool of a plugin or MCP server, or stands for several, is not.
+// A name that is most likely a typo is reported; a name that may be a tool of a plugin or MCP server, or a pattern, is not.
 func TestMisspeltPermissions(t *testing.T) {
 	t.Parallel()
 	l, err := inline(t, `{"permission": {
@@ -267,9 +266,9 @@ func TestWarnings(t *testing.T) {
 		`TENON_CONFIG_CONTENT:2:49: theme: not supported, has no effect`,
 		`TENON_CONFIG_CONTENT:2:63: share: not supported, has no effect`,
 		`TENON_CONFIG_CONTENT:2:80: autoshare: not supported, has no effect`,
-		`TENON_CONFIG_CONTENT:2:99: plugin: plugins of opencode are JavaScript and cannot run here; "plugins" lists those of tenon`,
+		`TENON_CONFIG_CONTENT:2:99: plugin: plugins of opencode are JavaScript and cannot run here; "plugins" lists tenon's`,
 		`TENON_CONFIG_CONTENT:3:20: experimental.batch_tool: not supported, has no effect`,
-		`TENON_CONFIG_CONTENT:4:34: provider.p.options.apikey: unknown key, passed on as it is; did you mean "apiKey"?`,
+		`TENON_CONFIG_CONTENT:4:34: provider.p.options.apikey: unknown key, passed on unchanged; did you mean "apiKey"?`,
 		`TENON_CONFIG_CONTENT:5:18: permission.write: has no effect: tools that change files are decided under edit; use "edit"`,
 	}
 	var got []string

@@ -156,7 +156,7 @@ func permissionSchema() schema {
 
 func pluginSchema() schema {
 	path := schema{"type": "string", "minLength": 1, "description": "a path or a name"}
-	options := schema{"type": "object", "description": "what the plugin takes"}
+	options := schema{"type": "object", "description": "options of the plugin"}
 	required := schema{"type": "boolean", "description": "end runs in which the plugin does not work"}
 	return schema{"anyOf": []any{
 		path,

@@ -94,7 +94,7 @@ func TestModelMessages(t *testing.T) {
 			[]string{`assistant text:x|call:c{"a":1}|call:d{}`, "tool result:c=out|result:d=no!"}},
 		"open calls get a result": {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", sdk.ToolState{Status: sdk.ToolPending}), toolCalled("d", sdk.ToolState{Status: sdk.ToolRunning}))},
 			[]string{"assistant call:c{}|call:d{}", "tool result:c=" + interruptedOutput + "!|result:d=" + interruptedOutput + "!"}},
-		"arguments that are no object": {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", sdk.ToolState{Status: sdk.ToolError, Error: "no", Input: json.RawMessage(`[1]`)}))},
+		"arguments that are not an object": {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", sdk.ToolState{Status: sdk.ToolError, Error: "no", Input: json.RawMessage(`[1]`)}))},
 			[]string{"assistant call:c{}", "tool result:c=no!"}},
 		"pruned output":                    {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", pruned))}, []string{`assistant call:c{"a":1}`, "tool result:c=" + prunedOutput}},
 		"metadata goes to the same model":  {plain, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Text: "hm", Metadata: signed}, &sdk.TextPart{Text: "x", Metadata: signed})}, []string{`assistant reasoning:hm{"signature":"s"}|text:x{"signature":"s"}`}},

@@ -127,30 +127,20 @@ const completeTimeout = 2 * time.Second
 func (n Inventory) SkillInfos(ctx context.Context) []SkillInfo {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
-	var out []SkillInfo
-	for _, s := range g.Skills(ctx) {
-		out = append(out, SkillInfo{Skill: s.Skill, Plugin: s.owner.Manifest.Name})
-	}
-	return out
-}
-
-// Skill is a skill and whose it is.
-type Skill struct {
-	sdk.Skill
-	owner *Plugin
+	return g.Skills(ctx)
 }
 
 // Skills lists the skills of all plugins; a later plugin's replaces an earlier one of the same name.
-func (g *Set) Skills(ctx context.Context) []Skill {
-	var out []Skill
+func (g *Set) Skills(ctx context.Context) []SkillInfo {
+	var out []SkillInfo
 	each(ctx, g, "skills", sdk.SkillSource.Skills, func(l *Plugin, s sdk.Skill) {
-		i := slices.IndexFunc(out, func(o Skill) bool { return o.Name == s.Name })
+		i := slices.IndexFunc(out, func(o SkillInfo) bool { return o.Name == s.Name })
 		if i < 0 {
-			out = append(out, Skill{s, l})
+			out = append(out, SkillInfo{s, l.Manifest.Name})
 			return
 		}
 		s.Replaces = slices.Concat(s.Replaces, []string{out[i].Location}, out[i].Replaces)
-		out[i] = Skill{s, l}
+		out[i] = SkillInfo{s, l.Manifest.Name}
 	})
 	return out
 }

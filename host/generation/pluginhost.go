@@ -95,7 +95,7 @@ func (p *pluginHost) SessionMessages(ctx context.Context, sessionID string) ([]s
 // for, no wider ones. Errors: ErrNoTurn, *sdk.Refusal.
 func (p *pluginHost) AskPermission(ctx context.Context, req sdk.PermissionRequest) error {
 	if req.Permission == "" || len(req.Patterns) == 0 {
-		return errors.New("ask for leave: a request names a permission and at least one pattern")
+		return errors.New("permission request: want a permission and at least one pattern")
 	}
 	req.Always = slices.DeleteFunc(slices.Clone(req.Always), func(always string) bool { return !slices.Contains(req.Patterns, always) })
 	return p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -13,7 +13,7 @@ import (
 const maxSampleTools = 128
 
 // toolID are the names that all providers accept.
-var toolID = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+var toolID = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
 
 // checkSampleTools checks the tools that a plugin offers to the model.
 func checkSampleTools(req *sdk.SampleRequest) error {
@@ -30,7 +30,7 @@ func checkSampleTools(req *sdk.SampleRequest) error {
 		t := &req.Tools[i]
 		var schema map[string]json.RawMessage
 		switch {
-		case !toolID.MatchString(t.ID):
+		case !toolID().MatchString(t.ID):
 			return fmt.Errorf("tools[%d].id: invalid name %.80q: want 1 to 64 of A-Z a-z 0-9 _ -", i, t.ID)
 		case seen[t.ID]:
 			return fmt.Errorf("tools[%d].id: duplicate name %q", i, t.ID)
@@ -70,7 +70,7 @@ func samplePart(info sdk.Message, p sdk.Part) (sdk.Parts, error) {
 	if _, answer := info.(*sdk.AssistantMessage); !ok || !answer {
 		return ForeignParts(sdk.Parts{p})
 	}
-	if !toolID.MatchString(call.Tool) || call.CallID == "" || call.State.Open() {
+	if !toolID().MatchString(call.Tool) || call.CallID == "" || call.State.Open() {
 		return nil, fmt.Errorf("the call %.80q of tool %.80q: want an ID, a tool name and a result", call.CallID, call.Tool)
 	}
 	state := sdk.ToolState{Status: call.State.Status, Input: call.State.Input, Output: clip(call.State.Output), Error: clip(call.State.Error)}

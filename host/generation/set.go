@@ -75,6 +75,7 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 	g.Models = model.New(model.Options{
 		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Catalogs: catalogs, Refresh: refreshAll(refreshers), Rules: rules, Protocols: g.protocols, Engine: g.Engine,
 		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn, AuthMethods: g.auth,
+		CacheDir: r.o.Project.CacheDir,
 	})
 	return g, nil
 }
@@ -109,7 +110,7 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 		all = append(all, l)
 		if names[l.Manifest.Name] {
 			g.leftOut = append(g.leftOut, all...)
-			return fmt.Errorf("plugin %q is there twice: remove one of them from plugins in tenon.json", l.Manifest.Name)
+			return fmt.Errorf("duplicate plugin %q: remove one entry from plugins in tenon.json", l.Manifest.Name)
 		}
 		names[l.Manifest.Name] = true
 		if l.started == nil {

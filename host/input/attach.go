@@ -29,7 +29,7 @@ import (
 
 const (
 
-	// What of an attached text file goes into the prompt; the figures of the read tool.
+	// Limits of an attached text file in the prompt; the figures of the read tool.
 	attachLines = 2000
 	// attachEntries bounds the listing of an attached directory.
 	attachEntries = 200
@@ -347,7 +347,7 @@ func sniff(f *os.File) (string, error) {
 }
 
 // printable reports whether the start of a file looks like text: no NUL, hardly any control bytes, UTF-8
-// but for a rune cut at the end.
+// except for a rune cut at the end.
 func printable(head []byte) bool {
 	if bytes.IndexByte(head, 0) >= 0 {
 		return false

@@ -80,7 +80,7 @@ func (c *Command) Delegates(a *sdk.Agent) bool {
 	return a.Mode == sdk.ModeSubagent
 }
 
-// Subtask turns the prompt of a command that belongs to a subagent into a subtask. What the prompt mentions is resolved in
+// Subtask turns the prompt of a command that belongs to a subagent into a subtask. References in the prompt are resolved in
 // the subagent's session, unless the prompt was written by others than the user: then its synthetic parts stay.
 func (c *Command) Subtask(agent string, parts sdk.Parts, written bool) sdk.Parts {
 	var prompt []string

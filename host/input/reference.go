@@ -25,7 +25,7 @@ type references struct {
 	expires time.Time // set with the first
 }
 
-// find asks the plugins, in order, what a name means. A plugin that fails is told of, and the text stays as it is.
+// find asks the plugins, in order, what a name means. A failing plugin is reported, and the text stays as it is.
 func (r *references) find(ctx context.Context, set *generation.Set, name string) sdk.Parts {
 	if r.asked == maxReferences {
 		return nil
@@ -40,7 +40,7 @@ func (r *references) find(ctx context.Context, set *generation.Set, name string)
 		}
 		parts, err := r.ask(ctx, l, source, name)
 		if err != nil && ctx.Err() == nil {
-			l.Notify(fmt.Sprintf("@%s stays as it is: %v", name, err))
+			l.Notify(fmt.Sprintf("@%s stays unchanged: %v", name, err))
 		}
 		if len(parts) > 0 {
 			return parts

@@ -18,7 +18,7 @@ const (
 )
 
 // runTemplate runs the shell commands of a command's template, one after the other, and keeps their output.
-// What fails as a command is output like any other; what may not run, or is ended, fails the prompt.
+// The output of a failing command is output like any other; a command that may not run, or is ended, fails the prompt.
 func (r *Resolver) runTemplate(ctx context.Context, c *Command) error {
 	var shells []*piece
 	for i := range c.pieces {

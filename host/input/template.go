@@ -23,7 +23,7 @@ var (
 type pieceKind int
 
 const (
-	pieceTemplate pieceKind = iota // as it stands in the template
+	pieceTemplate pieceKind = iota // literal text of the template
 	pieceArgument                  // what the user typed
 	pieceShell                     // a shell command and, once it ran, its output
 )
@@ -37,7 +37,7 @@ type piece struct {
 }
 
 // fillTemplate puts arguments into a template. $ARGUMENTS stands for all of them, $1 to $9 for one each, of which the highest
-// that is used takes the rest. Without any of those the arguments follow the template after a blank line. What arguments
+// that is used takes the rest. Without any of those the arguments follow the template after a blank line. The text that arguments
 // hold is not read again: they add neither placeholders nor shell commands. Without shell, !`…` is text like any other.
 func fillTemplate(template, arguments string, shell bool) []piece {
 	f := filler{arguments: arguments, words: splitArguments(arguments)}
@@ -146,7 +146,7 @@ const (
 )
 
 // joinPieces returns the prompt and the ranges of it that the user did not write: what shell commands wrote and, depending on
-// its author, what stands in the template.
+// its author, the literal text of the template.
 func joinPieces(pieces []piece, by Author) (text string, foreign spans) {
 	var out strings.Builder
 	for _, p := range pieces {

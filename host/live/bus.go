@@ -93,7 +93,7 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 	}
 }
 
-// replaceOldest makes room for e. Nobody else sends: bus.mu is held.
+// replaceOldest makes room for e. No other goroutine sends: bus.mu is held.
 func (s *Subscription) replaceOldest(e sdk.Event) {
 	select {
 	case <-s.events:

@@ -92,7 +92,7 @@ func Load(ctx context.Context, s store.Store, session string) (out []sdk.Message
 // ID returns the identifier of the session.
 func (c *Conversation) ID() string { return c.Journal.token.Session }
 
-// Snapshot returns the messages as they are now. What is closed does not change any more, so only open
+// Snapshot returns the messages as they are now. Closed parts do not change any more, so only open
 // messages are copied: a step must not cost more the longer the turn is.
 func (c *Conversation) Snapshot() []sdk.MessageWithParts {
 	c.mu.Lock()
@@ -248,7 +248,7 @@ func (c *Conversation) Parts(messageID string) sdk.Parts {
 	return nil
 }
 
-// Locked runs f while nobody else reads or changes parts.
+// Locked runs f while no other goroutine reads or changes parts.
 func (c *Conversation) Locked(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

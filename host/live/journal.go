@@ -67,7 +67,7 @@ func newJournal(ctx context.Context, s store.Store, t store.Token, pub func(sdk.
 	return j
 }
 
-// Put records changes and the events that tell of them. What they point to must not change any more.
+// Put records changes and the events that report them. The values they point to must not change any more.
 func (j *journal) Put(ops []store.Op, events ...sdk.Event) {
 	j.hand(entry{ops: ops, events: events})
 }
@@ -202,7 +202,7 @@ func (j *journal) closeText() {
 }
 
 // commit makes the collected changes durable and publishes their events. After a failure events of
-// changes are dropped: nobody is told of what is not stored.
+// changes are dropped: a change that is not stored is not published.
 func (j *journal) commit(ctx context.Context) {
 	j.closeText()
 	ops, events := j.ops, j.events

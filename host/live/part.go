@@ -37,7 +37,7 @@ func CopyPart(p sdk.Part) sdk.Part {
 	return p
 }
 
-// Interruption says why open parts are closed: what a call is told that had not started, and one that had.
+// Interruption holds the reason why open parts are closed: for a call that had not started, and for one that had.
 type Interruption struct{ Pending, Running string }
 
 var (

@@ -3,7 +3,7 @@ package live
 import "github.com/tenonhq/tenon/sdk"
 
 // LastSummary returns the index of the latest finished summary and the identifier of the first message
-// kept verbatim; -1 when there is no summary.
+// kept verbatim; -1 without a summary.
 func LastSummary(messages []sdk.MessageWithParts) (summary, question int, tail string) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		a, ok := messages[i].Info.(*sdk.AssistantMessage)

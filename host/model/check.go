@@ -46,7 +46,7 @@ func (m *Models) Check(ctx context.Context) (out []Problem) {
 		if named[key] == "" {
 			continue
 		}
-		_, err := m.Open(ctx, named[key], false)
+		_, err := m.open(ctx, named[key], false)
 		if problem := m.Doubt(ctx, named[key]); err == nil && problem != nil {
 			out = append(out, Problem{key, problem, true})
 		} else if err != nil {

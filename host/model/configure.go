@@ -45,8 +45,10 @@ func options(base sdk.Object, c sdk.ProviderOptions) sdk.Object {
 	for key, raw := range c.Extra {
 		set(key, raw)
 	}
-	if len(c.Timeout) > 0 {
-		set("timeout", c.Timeout)
+	for name, raw := range map[string]json.RawMessage{"timeout": c.Timeout, "answerTimeout": c.AnswerTimeout, "totalTimeout": c.TotalTimeout} {
+		if len(raw) > 0 {
+			set(name, raw)
+		}
 	}
 	if c.ChunkTimeout > 0 {
 		out["chunkTimeout"] = float64(c.ChunkTimeout)
@@ -61,14 +63,20 @@ func options(base sdk.Object, c sdk.ProviderOptions) sdk.Object {
 }
 
 // configureModels applies the rules and the configuration to the models of a provider.
-func (m *Models) configureModels(info *sdk.ProviderInfo, models map[string]sdk.Model) map[string]sdk.Model {
-	c := m.config.Provider[info.ID]
+func (m *Models) configureModels(p *provider, models map[string]sdk.Model) map[string]sdk.Model {
+	info, c := &p.info, m.config.Provider[p.info.ID]
 	out := map[string]sdk.Model{}
 	for id, model := range models {
 		if !listed(&c, id) {
 			continue
 		}
 		model = complete(model, info.ID, id)
+		if p.addressed {
+			model.BaseURL = "" // the user's address is for all models
+		}
+		if c.NPM != "" || c.Protocol != "" {
+			model.NPM, model.Protocol = "", ""
+		}
 		if mc, ok := c.Models[id]; ok {
 			model = configureModel(m.ruled(info, configureServer(model, mc)), mc)
 		} else {

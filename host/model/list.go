@@ -131,20 +131,17 @@ func (m *Models) Providers() []sdk.ProviderInfo {
 
 // served returns the models that a provider's server lists, with what the catalog knows of them; none if it cannot list.
 func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
-	client, err := m.client(ctx, id, nil)
-	if err != nil {
-		return nil, err
-	}
-	lister, ok := client.(sdk.ModelLister)
-	if !ok {
-		return nil, nil
-	}
-	list, err := lister.ListModels(ctx)
+	p := m.providers[id]
+	list, err := m.list(ctx, p)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, nil
 	}
+	known := p.models()
+	if p.info.AccountModels {
+		known = m.account(p, list)
+	}
 	for i := range list {
-		if known, ok := m.providers[id].models()[list[i].ID]; ok {
+		if known, ok := known[list[i].ID]; ok {
 			list[i] = known
 		}
 	}
@@ -174,15 +171,7 @@ func (m *Models) findLocal(ctx context.Context) (sdk.Model, bool) {
 
 // listLocal asks one local server for its models and keeps them.
 func (m *Models) listLocal(ctx context.Context, id string) {
-	client, err := m.client(ctx, id, nil)
-	if err != nil {
-		return
-	}
-	lister, ok := client.(sdk.ModelLister)
-	if !ok {
-		return
-	}
-	found, err := lister.ListModels(ctx)
+	found, err := m.list(ctx, m.providers[id])
 	if err != nil {
 		return // not there: what the search is for
 	}

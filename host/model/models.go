@@ -43,6 +43,8 @@ type Options struct {
 	// source; empty: none. Nil: nothing is stored.
 	SignIn      func(*SignInRequest) (source string)
 	AuthMethods []sdk.AuthMethod // of the plugins, for SignIn
+	// CacheDir is where lists of models of ProviderInfo.AccountModels are kept. Empty: they are requested by each process.
+	CacheDir string
 	// Approved reports whether the user approved a Receiver, by its digest. Nil: none.
 	Approved func(digest string) bool
 }
@@ -70,13 +72,15 @@ type server struct{ provider, protocol, npm, address string }
 type provider struct {
 	info        sdk.ProviderInfo // without models
 	base        map[string]sdk.Model
-	models      func() map[string]sdk.Model // all models, the configuration applied
+	described   func() map[string]sdk.Model // all models of plugins and catalogs
+	models      func() map[string]sdk.Model // the same, the configuration applied
+	account     account                     // of AccountModels
 	configured  bool                        // it is in the configuration
 	addressed   bool                        // the user's configuration or environment has its address
 	addressFrom string                      // the variable that has its address; empty without one
 	keyFrom     string                      // human-readable origin of the key; empty without one
 	signedIn    bool                        // the key, or what replaces it, is stored
-	catalogued  bool                        // a catalog has models of it; known once models was called
+	catalogued  bool                        // a catalog has models of it; known once described was called
 	answered    atomic.Bool                 // its server answered a request
 	withheld    string                      // the variable whose key is not sent to an address of the project's choice
 }
@@ -132,11 +136,12 @@ func makeModels(o Options, r *receivers) *Models {
 func (m *Models) newProvider(info sdk.ProviderInfo) *provider {
 	p := &provider{info: info, base: info.Models}
 	p.info.Models = nil
-	p.models = sync.OnceValue(func() map[string]sdk.Model { return m.readModels(p) })
+	p.described = sync.OnceValue(func() map[string]sdk.Model { return m.readModels(p) })
+	p.models = sync.OnceValue(func() map[string]sdk.Model { return m.configureModels(p, p.described()) })
 	return p
 }
 
-// readModels joins the models of the plugin, of the catalogs and of the configuration.
+// readModels joins the models of the plugin and of the catalogs.
 func (m *Models) readModels(p *provider) map[string]sdk.Model {
 	out := map[string]sdk.Model{}
 	newer := map[string]sdk.Model{}
@@ -158,17 +163,7 @@ func (m *Models) readModels(p *provider) map[string]sdk.Model {
 			out[id] = model
 		}
 	}
-	c := m.config.Provider[p.info.ID]
-	for id, model := range out {
-		if p.addressed {
-			model.BaseURL = "" // the user's address is for all models
-		}
-		if c.NPM != "" || c.Protocol != "" {
-			model.NPM, model.Protocol = "", ""
-		}
-		out[id] = model
-	}
-	return m.configureModels(&p.info, out)
+	return out
 }
 
 // findKeys looks the providers' keys up in the environment, and notes the variables that shell commands
@@ -357,7 +352,11 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	protocol, ok := m.o.Protocols[info.Protocol]
 	if !ok {
 		names := slices.Sorted(maps.Keys(m.o.Protocols))
-		return nil, fmt.Errorf("%w: provider %q: protocol %q is unknown; set provider.%s.protocol to one of %s", ErrModel, id, info.Protocol, id, strings.Join(names, ", "))
+		problem := fmt.Sprintf("protocol %q is unknown", info.Protocol)
+		if info.Protocol == "" {
+			problem = "protocol is missing"
+		}
+		return nil, fmt.Errorf("%w: provider %q: %s; set provider.%s.protocol to one of %s", ErrModel, id, problem, id, strings.Join(names, ", "))
 	}
 	info.KeyOnly = info.KeyOnly || m.foreign[id] != ""
 	c, err := protocol.Open(info)
@@ -410,8 +409,21 @@ type Model struct {
 func (m *Model) Answered() bool { return m.answered.Load() }
 
 // Open returns the model of that name, or the one that sessions without a model get when the name is empty. byRepository says that files of the
-// repository asked for it.
+// repository asked for it. A server with AccountModels is asked for its list first.
 func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Model, error) {
+	out, err := m.open(ctx, name, byRepository)
+	if err != nil || !m.providers[out.ProviderID].info.AccountModels {
+		return out, err
+	}
+	if out.Model, err = m.offered(ctx, m.providers[out.ProviderID], out.Model); err != nil {
+		return nil, err
+	}
+	out.client, err = m.client(ctx, out.ProviderID, &out.Model)
+	return out, err
+}
+
+// open is Open without requests to the server.
+func (m *Models) open(ctx context.Context, name string, byRepository bool) (*Model, error) {
 	var out Model
 	var err error
 	if name != "" {

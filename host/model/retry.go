@@ -77,6 +77,8 @@ func Classify(err error) class {
 		return ClassRetry
 	case code == http.StatusTooManyRequests || code == http.StatusRequestTimeout || code == http.StatusConflict || code == http.StatusTooEarly || code >= 500:
 		return ClassRetry
+	case code == http.StatusNotFound && strings.HasPrefix(pe.ProviderID, "openai") && pe.Code != "model_not_found":
+		return ClassRetry // of models that the server has, at times
 	case pe.Cut, code == 0:
 		return ClassRetry // the connection or the stream, not an answer
 	case code < 400 && passingText().MatchString(said):

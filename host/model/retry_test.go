@@ -74,6 +74,8 @@ func TestClassify(t *testing.T) {
 		"bad request":                   {&sdk.ProviderError{StatusCode: 400, Message: "unknown parameter"}, classFatal},
 		"bad request that says retry":   {&sdk.ProviderError{StatusCode: 400, Message: "try again with fewer tools"}, classFatal},
 		"no such model":                 {&sdk.ProviderError{StatusCode: 404}, classFatal},
+		"openai's model, at times":      {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404}, ClassRetry},
+		"no such model at openai":       {&sdk.ProviderError{ProviderID: "openai", StatusCode: 404, Code: "model_not_found"}, classFatal},
 		"bad key":                       {&sdk.ProviderError{StatusCode: 401}, classAuth},
 		"no access":                     {&sdk.ProviderError{StatusCode: 403}, classAuth},
 		"empty refusal":                 {&sdk.ProviderError{StatusCode: 400, Message: "bad request"}, ClassOverflow},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -16,17 +15,11 @@ const testTokens = 16
 // Test tests the user's credentials for a provider. It asks for the list of models and returns their number. A provider that cannot list its
 // models gets a short request to its small model instead, and the number is 0. Errors: errors.ErrUnsupported if no model is known.
 func (m *Models) Test(ctx context.Context, id string) (models int, err error) {
-	client, err := m.client(ctx, id, nil)
-	if err != nil {
+	if _, err := m.client(ctx, id, nil); err != nil {
 		return 0, err
 	}
-	if lister, ok := client.(sdk.ModelLister); ok {
-		list, err := lister.ListModels(ctx)
-		var refused *sdk.ProviderError
-		missing := errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || refused.StatusCode == http.StatusMethodNotAllowed)
-		if !missing && !errors.Is(err, errors.ErrUnsupported) {
-			return len(list), err
-		}
+	if list, err := m.list(ctx, m.providers[id]); !noList(err) {
+		return len(list), err
 	}
 	return 0, m.testRequest(ctx, id)
 }

@@ -73,7 +73,7 @@ func (a Answers) grantWaiting(root string) {
 func (a Answers) Permissions() []sdk.PermissionRequest { return a.asks.Permissions() }
 
 // ReplyQuestion answers a question request: for each question the labels chosen or the free text. Nil
-// dismisses it. Errors: ErrNotFound when no call waits for it.
+// dismisses it, no answers decline a form. Errors: ErrNotFound when no call waits for it.
 func (a Answers) ReplyQuestion(id string, answers [][]string) error {
 	return a.asks.ReplyQuestion(id, answers)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/tenonhq/tenon/host/live"
@@ -156,7 +157,7 @@ func (a *Asks) Question(ctx context.Context, r sdk.QuestionRequest, tell func(sd
 }
 
 // ReplyQuestion answers a question request: for each question the labels chosen or the free text. Nil
-// dismisses it. Errors: ErrNotFound when no call waits for it.
+// dismisses it, no answers decline a form. Errors: ErrNotFound when no call waits for it.
 func (a *Asks) ReplyQuestion(id string, answers [][]string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -164,7 +165,9 @@ func (a *Asks) ReplyQuestion(id string, answers [][]string) error {
 	if q == nil {
 		return fmt.Errorf("question %q: %w", id, live.ErrNotFound)
 	}
-	if answers != nil && len(answers) != len(q.request.Questions) {
+	isForm := slices.ContainsFunc(q.request.Questions, func(one sdk.Question) bool { return one.Form != nil })
+	declined := answers != nil && len(answers) == 0 && isForm
+	if answers != nil && len(answers) != len(q.request.Questions) && !declined {
 		return fmt.Errorf("question %q: %d answers for %d questions", id, len(answers), len(q.request.Questions))
 	}
 	delete(a.questions, id)

@@ -52,7 +52,7 @@ func TestGuardedFiles(t *testing.T) {
 	}
 }
 
-// What a call implies counts: a command that writes there is asked for as the edit is, whatever allows the command.
+// Implied operations count: a command that writes there needs the same approval as the edit, whatever allows the command.
 func TestGuardedFilesImplied(t *testing.T) {
 	t.Parallel()
 	for name, rules := range map[string]sdk.PermissionRules{

@@ -41,7 +41,7 @@ type Sources struct {
 //
 // own is set where nothing that files of the repository allow counts, approved or not.
 //
-// What the agent's own rules deny or ask for, the user's for all agents do not lift: an agent that is made to read does not write
+// The user's rules for all agents do not lift what the agent's own rules deny or ask for: an agent that is made to read does not write
 // because agents in general may. The user's rules for this agent do lift them. Rules of the agent that allow count before the user's. Those of
 // an agent from a third-party plugin do not count: permission does not come from a publisher.
 func (p *Policy) Rules(s Sources, own bool) *Rules {
@@ -49,7 +49,7 @@ func (p *Policy) Rules(s Sources, own bool) *Rules {
 	managed := Compile(p.Home, p.Managed)
 	rules := Compile(p.Home, Defaults(), agents, general, named, s.Session)
 	if len(agents) > 0 {
-		bounds := Compile(p.Home, sdk.PermissionRules{everything("what the agent's rules leave alone")}, agents, p.users(named), s.Session)
+		bounds := Compile(p.Home, sdk.PermissionRules{everything("not covered by the agent's rules")}, agents, p.users(named), s.Session)
 		switch {
 		case s.ThirdParty:
 			rules = Child(Compile(p.Home, Defaults(), general, named, s.Session), bounds)
@@ -75,7 +75,7 @@ func (p *Policy) denials(list sdk.PermissionRules) sdk.PermissionRules {
 	if p.Trust == nil || !slices.ContainsFunc(list, func(r sdk.PermissionRule) bool { return r.Action == sdk.ActionDeny }) {
 		return nil
 	}
-	out, held := sdk.PermissionRules{everything("what the user's rules do not deny")}, false
+	out, held := sdk.PermissionRules{everything("not denied by the user's rules")}, false
 	for _, r := range list {
 		switch {
 		case r.Action == sdk.ActionDeny:

@@ -130,7 +130,7 @@ func TestSeveralPatterns(t *testing.T) {
 		"one denied":           {[]string{"ls", "make", "rm x", "dd"}, deny, "rm*"},
 		"denied after asked":   {[]string{"make", "rm x"}, deny, "rm*"},
 		"allowed after asked":  {[]string{"make", "ls"}, ask, ""},
-		"nothing is no leave":  {nil, ask, ""},
+		"nothing asks":         {nil, ask, ""},
 		"one":                  {[]string{"ls"}, allow, "ls*"},
 		"denied comes at once": {[]string{"dd", "rm"}, deny, "dd*"},
 	}
@@ -206,7 +206,7 @@ func TestRemoved(t *testing.T) {
 		"write goes by edit":           {rules("edit", "*", "deny"), "write", true},
 		"apply_patch goes by edit":     {rules("edit", "*", "deny"), "apply_patch", true},
 		"edit itself":                  {rules("edit", "*", "deny"), "edit", true},
-		"a rule for write is no use":   {rules("write", "*", "deny"), "write", false},
+		"a rule for write is ignored":  {rules("write", "*", "deny"), "write", false},
 		"another tool's wildcard":      {rules("mcp_*", "*", "deny"), "bash", false},
 		"wildcard, then another's key": {rules("*", "*", "deny", "read", "*", "allow"), "bash", true},
 	}

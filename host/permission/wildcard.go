@@ -9,12 +9,6 @@ import (
 // foldCase is set where the system does not tell names by case: a rule against secret.txt must hold for SECRET.TXT.
 const foldCase = runtime.GOOS == "windows"
 
-// Match reports whether text matches the wildcard pattern as a whole.
-func Match(pattern, text string) bool {
-	p := compilePattern(pattern)
-	return p.match(normal(text))
-}
-
 // wildcard is a pattern in normal form.
 type wildcard struct {
 	prefix string // the text before the first wildcard; all texts that match begin with it

@@ -54,7 +54,7 @@ func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 	return f.session, damage.Err()
 }
 
-// forkOf returns the row of a session that goes on where another one is. What the messages cost was paid there.
+// forkOf returns the row of a session that continues a copy of another one. The other session paid for the messages.
 func (h *Keeper) forkOf(from *sdk.Session) *sdk.Session {
 	created := live.Now()
 	s := *from

@@ -185,7 +185,7 @@ func (h *Keeper) recoverSession(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	messages, _, err := live.Load(ctx, h.Store, id) // who goes on with the session is told of damage
+	messages, _, err := live.Load(ctx, h.Store, id) // resuming the session reports damage
 	if err == nil {
 		_, err = h.Store.Append(ctx, token, live.CloseInterrupted(messages))
 	}
@@ -197,7 +197,7 @@ var (
 	nouns      = [...]string{"badger", "birch", "brook", "cedar", "comet", "falcon", "fern", "harbor", "heron", "island", "lantern", "maple", "meadow", "otter", "pebble", "planet", "river", "sparrow", "tiger", "willow"}
 )
 
-// slug returns a name for people, such as quiet-otter.
+// slug returns a human-readable name, such as quiet-otter.
 func slug() string {
 	return adjectives[rand.IntN(len(adjectives))] + "-" + nouns[rand.IntN(len(nouns))]
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A pipe where git expects a list of ignored files keeps nobody waiting: its directory is left out, the others are not.
+// A pipe where git expects a list of ignored files blocks no caller: its directory is left out, the others are not.
 func TestPipeInPlaceOfIgnoredFiles(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)

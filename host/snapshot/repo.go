@@ -49,7 +49,7 @@ func (l Limits) complete() Limits {
 }
 
 var (
-	// ErrOff means that there are no snapshots here; the text says why.
+	// ErrOff is returned if snapshots are off here; the text says why.
 	ErrOff = errors.New("snapshots are off")
 	// ErrGone means that a content is not stored any more.
 	ErrGone = errors.New("content is not stored any more")
@@ -142,7 +142,7 @@ func (r *Repo) prepare(ctx context.Context) error {
 			return fmt.Errorf("make %s: %w: %s", r.dir, errors.Join(ctx.Err(), err), bytes.TrimSpace(out))
 		}
 	}
-	// For people: which project it is.
+	// Human-readable: which project it is.
 	err := os.WriteFile(filepath.Join(r.dir, "description"), []byte(r.worktree+"\n"), 0o600)
 	r.ready = err == nil
 	return err

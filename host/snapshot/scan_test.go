@@ -51,7 +51,7 @@ func TestTimeSetBack(t *testing.T) {
 	}
 }
 
-// What a directory with nothing but ignored files gets, and what a list of ignored files lets in or keeps out, is seen at once.
+// New files in a directory with only ignored files, and changes of a list of ignored files, are seen immediately.
 func TestIgnoredAndNot(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -169,7 +169,7 @@ func TestPermissionsAlone(t *testing.T) {
 	}
 }
 
-// What is beyond a limit is left out and told of, and the rest is kept.
+// Files beyond a limit are left out and reported, and the rest is kept.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	t.Run("files", func(t *testing.T) {
@@ -283,7 +283,7 @@ func (p *project) age() {
 	}
 }
 
-// Without git, or with one that does not work, the reason is told.
+// Without git, or with one that does not work, the reason is reported.
 func TestGitMissing(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -191,7 +191,7 @@ func state(t testing.TB, dir string) map[string]string {
 	return out
 }
 
-// What one command did is found and taken back, and the user's repository does not notice.
+// Changes of one command are found and reverted, and the user's repository stays unchanged.
 func TestSpecialFiles(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {

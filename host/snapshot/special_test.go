@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/host/snapshot"
 )
 
-// Where there must be none, there are no snapshots, and the error says why.
+// Snapshots are off where they must not be made, and the error says why.
 func TestOff(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
@@ -188,7 +188,7 @@ func TestLargeFiles(t *testing.T) {
 	}
 }
 
-// What the user, or whoever wrote the repository, configured to run does not run. That it would, a git command of the user shows.
+// Programs that the user or the repository configured do not run. A git command of the user shows that they would.
 func TestNothingOfTheUserRuns(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -297,7 +297,7 @@ func TestRunIsAllOrNothing(t *testing.T) {
 	compare(t, "after the second failure", state(t, p.dir), before)
 }
 
-// Goroutines and processes may take states at once, and one that died leaves nothing that stands in the way.
+// Goroutines and processes may take states concurrently, and a process that died leaves nothing that blocks others.
 func TestTakeAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
@@ -374,7 +374,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// A project that took too long once is left alone for a day, but for single files.
+// A project that took too long once is left alone for a day, except for single files.
 func TestSlowProject(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)

@@ -175,7 +175,7 @@ func (n *node) leftOut(path string) []Path {
 	return out
 }
 
-// Changes returns what differs between two states, sorted by path. What was left out or ignored in one of them is not among it: what
+// Changes returns what differs between two states, sorted by path. Files left out or ignored in one of them are not included: what
 // it was is not known.
 func (r *Repo) Changes(before, after *Tree) []Change {
 	var out []Change

@@ -25,7 +25,7 @@ type Import struct {
 
 // SearchQuery selects sessions by words in their title or text.
 type SearchQuery struct {
-	// Words must all stand in the title or all in one text part. Case and accents do not count. A word of several, such
+	// All words must be in the title, or all in one text part. Case and accents do not count. A word of several, such
 	// as go.mod, means them in this order; a word that ends in * means all that begin with it, at least three letters.
 	Words     []string
 	ProjectID string // empty: all

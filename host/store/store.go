@@ -135,13 +135,13 @@ type Store interface {
 	Check(ctx context.Context, session string) error
 	// Repair removes the damaged rows of a session: keep gets them first and must have stored them when it returns; it may be
 	// called again. All is done or nothing, also when the process dies. In place of a damaged session or message row comes what
-	// is known without it; parts refer no more to outputs that are lost. What cannot be removed is in a *DamageError. Errors:
+	// is known without it; parts refer no more to outputs that are lost. Data that cannot be removed is in a *DamageError. Errors:
 	// ErrNotFound, *OwnedError, those of keep.
 	Repair(ctx context.Context, session string, keep func([]Aside) error) error
 	// Collect removes unused data. A session in use is left alone.
 	Collect(ctx context.Context, o GC) (Collected, error)
 
-	// What the user allowed for good.
+	// Permanent approvals of the user.
 	ApprovalKeeper
 
 	// Close waits for the writes under way and gives up all sessions of this node. Safe twice.

@@ -68,7 +68,7 @@ func (w *Doom) cycles(period int) bool {
 func (w *Doom) reset() { w.calls = nil }
 
 // Watch asks the user whether a repeating call may run, or fail, again: a call of an unknown tool or with wrong arguments
-// repeats like any other, and so does one that a hook denies. args are the model's. Refused once, the model is told to do something else; refused twice, the turn
+// repeats like any other, and so does one that a hook denies. args are the model's. Refused once, the model gets the advice to do something else; refused twice, the turn
 // ends.
 func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(context.Context, sdk.PermissionRequest) error) error {
 	period := w.add(tool, args)

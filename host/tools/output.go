@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// What of a tool's output goes into the conversation; opencode's figures.
+// Limits of a tool's output in the conversation; opencode's figures.
 const (
 	defaultOutputLines = 2000
 	defaultOutputBytes = 50 * 1024

@@ -42,7 +42,7 @@ func (s *Schemas) isObject(text json.RawMessage) bool {
 	return true
 }
 
-// Check validates arguments against a tool's schema and says what to mend.
+// Check validates arguments against a tool's schema and says what to fix.
 func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 	resolved, err := s.resolve(def.Parameters)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 	return err
 }
 
-// maxMismatch bounds what is said of arguments that do not fit their schema, in bytes: a validator may list every name that somebody made
+// maxMismatch bounds the error about arguments that do not fit their schema, in bytes: a validator may list every name that a model made
 // up.
 const maxMismatch = 2 << 10
 

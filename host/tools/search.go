@@ -16,7 +16,7 @@ import (
 const (
 	// searchTool is the tool behind which tools of plugins hide when the definitions of all would take too much of a request.
 	searchTool = "tool_search"
-	// What a search gives when the model does not say, and at most.
+	// Default and maximum number of results of a search.
 	defaultFound = 5
 	maxFound     = 20
 	// maxListing bounds the names in the search tool's description, in bytes.
@@ -142,7 +142,7 @@ func (s *toolSearch) Definition() sdk.ToolDefinition {
 
 const (
 	searchDescription = "Finds further tools, which are not listed with their definitions to save room. Search with words for what is to be done, " +
-		"or with select:name1,name2 for tools whose names you know. What is found can be called in the next step. The tools are:"
+		"or with select:name1,name2 for tools whose names you know. The tools found can be called in the next step. The tools are:"
 	searchParameters = `{"type":"object","properties":{` +
 		`"query":{"type":"string","description":"words for what is to be done, or select: and names of tools separated by commas"},` +
 		`"max_results":{"type":"integer","minimum":1,"maximum":20,"description":"how many tools to show at most, 5 when left out; select: shows all it names"}` +
@@ -193,7 +193,7 @@ func (s *toolSearch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.Tool
 	}
 	switch {
 	case len(unknown) > 0:
-		texts = append(texts, "There is no tool "+strings.Join(unknown, ", ")+" among those that can be found.")
+		texts = append(texts, "No such tool among those that can be found: "+strings.Join(unknown, ", "))
 	case len(found) == 0:
 		texts = append(texts, "No tool matches. Try other words, or select: with names from the list of this tool.")
 	}

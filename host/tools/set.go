@@ -165,7 +165,7 @@ func (s *Set) admits(l *generation.Plugin, o *offer) bool {
 	case !isToolID(id):
 		err = fmt.Errorf("an id has 1 to 64 letters, digits, - and _, not %q", id)
 	case !s.Schemas.isObject(o.Def.Parameters):
-		err = errors.New("its parameters are no JSON schema of an object")
+		err = errors.New("parameters must be a JSON schema of type object")
 	default:
 		return true
 	}

@@ -19,7 +19,7 @@ const maxChildren = 10_000
 // netChange is what a session did to a file, all in all.
 type netChange struct {
 	Before, After snapshot.Entry
-	between       bool // somebody else changed it in the middle
+	between       bool // another program changed it in the middle
 	seen          []snapshot.Entry
 }
 
@@ -71,7 +71,7 @@ func (f *Files) isHere(p *sdk.PatchPart, changes []snapshot.Change) error {
 	return nil
 }
 
-// take adds a later change. One that starts from what no earlier one knows of is preceded by somebody else's.
+// take adds a later change. A change that starts from a state no earlier one left is preceded by another program's.
 func (n *netChange) take(c snapshot.Change) {
 	if len(n.seen) > 0 && !slices.ContainsFunc(n.seen, c.Before.Same) {
 		n.between = true
@@ -141,7 +141,7 @@ type FileChange struct {
 }
 
 // Changes returns what a session and its subagents did to files, sorted by path; only from one message on when messageID is
-// not empty. What was undone is left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
+// not empty. Undone changes are left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
 func (f *Files) Changes(ctx context.Context, s *sdk.Session, messageID string) ([]FileChange, error) {
 	list, err := f.Sessions.Messages(ctx, s.ID, store.Page{})
 	if err != nil {

@@ -23,7 +23,7 @@ var (
 // ConflictError says which files are not as the session left them, so that nothing was changed.
 type ConflictError struct {
 	Files []string // sorted, relative to the project
-	// Forced means that force was set: the files stand in directories that would have to go for files to come back.
+	// Forced means that force was set: the files are in directories that would have to go for files to come back.
 	Forced bool
 }
 
@@ -37,7 +37,7 @@ type Options struct {
 	SessionID string
 	// MessageID is the first message to undo. Empty: the last prompt that is not undone yet.
 	MessageID string
-	// Force takes files back that somebody else changed since. Unrevert brings their content back. A directory with files of somebody
+	// Force reverts files that another program changed since. Unrevert restores their content. A directory with files of another program
 	// else stays, and is a *ConflictError, where a file would have to take its place.
 	Force bool
 }
@@ -151,7 +151,7 @@ func revertPoint(list []sdk.MessageWithParts, id string, old *sdk.Revert) (int, 
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("there is no prompt to undo: %w", live.ErrNothing)
+	return 0, fmt.Errorf("no prompt to undo: %w", live.ErrNothing)
 }
 
 // damagedSince reports whether rows are damaged that do not belong to the messages before.
@@ -243,7 +243,7 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 			p.conflicts = append(p.conflicts, path.String())
 		}
 		if !is.Same(expected) {
-			original = is // somebody's, to be brought back as it is
+			original = is // another program's, to be restored unchanged
 		}
 	}
 	if !target.Same(original) {
@@ -401,7 +401,7 @@ func (f *Files) finishClaimed(ctx context.Context, repo *snapshot.Repo, j *snaps
 	return repo.End(j.ID)
 }
 
-// resume takes the files of a revert that was cut off to where they should be, but for those that were changed meanwhile.
+// resume takes the files of a revert that was cut off to where they should be, except for those that were changed meanwhile.
 func (f *Files) resume(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
 	left, err := repo.Resume(ctx, j.Steps)
 	for _, p := range left {

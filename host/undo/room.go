@@ -17,7 +17,7 @@ type blocked struct {
 }
 
 // makeRoom plans the files that are to come where there are directories, after everything else was planned: a directory goes with the
-// last of what the session put into it. What somebody else put there is a conflict, also when force is set: nothing would know how to
+// last of what the session put into it. Another program's files there are a conflict, even if force is set: nothing would know how to
 // bring it back.
 func (p *restoring) makeRoom() error {
 	for _, b := range p.blocked {

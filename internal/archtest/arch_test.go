@@ -1,7 +1,6 @@
-package archtest_test
+package archtest
 
 import (
-	"flag"
 	"os"
 	"regexp"
 	"slices"
@@ -11,65 +10,36 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-
-	"github.com/tenonhq/tenon/internal/archtest"
 )
 
 const root = "../.."
 
 // rules returns all rules by the names of their fixtures.
-func rules() map[string]func(*archtest.Module) []archtest.Violation {
-	return map[string]func(*archtest.Module) []archtest.Violation{
-		"imports":      archtest.Imports,
-		"libraries":    archtest.Libraries,
-		"length":       archtest.Length,
-		"init":         archtest.Init,
-		"context":      archtest.Places,
-		"logging":      archtest.Logging,
-		"sleep":        archtest.Sleep,
-		"exit":         archtest.Places,
-		"projectfiles": archtest.Places,
-		"places":       archtest.Places,
-		"packagenames": archtest.PackageNames,
-		"panics":       archtest.Panics,
-		"packagedocs":  archtest.PackageDocs,
-		"leakchecks":   archtest.LeakChecks,
-		"docs":         archtest.Docs,
-		"wording":      archtest.Wording,
-	}
-}
-
-var update = flag.Bool("update", false, "write wording.txt")
-
-// TestWordingDebt holds that the list of awkward words names each file once, in order.
-func TestWordingDebt(t *testing.T) {
-	if *update {
-		m, err := archtest.Load(os.DirFS(root))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile("wording.txt", []byte(archtest.Debts(m)), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	list, err := os.ReadFile("wording.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for line := range strings.Lines(string(list)) {
-		name, _, _ := strings.Cut(line, " ")
-		names = append(names, name)
-	}
-	if sorted := slices.Compact(slices.Sorted(slices.Values(names))); !slices.Equal(names, sorted) {
-		t.Errorf("wording.txt is not sorted, or names a file twice")
+func rules() map[string]func(*Module) []Violation {
+	return map[string]func(*Module) []Violation{
+		"imports":      Imports,
+		"libraries":    Libraries,
+		"length":       Length,
+		"init":         Init,
+		"context":      Places,
+		"logging":      Logging,
+		"sleep":        Sleep,
+		"exit":         Places,
+		"projectfiles": Places,
+		"places":       Places,
+		"packagenames": PackageNames,
+		"panics":       Panics,
+		"packagedocs":  PackageDocs,
+		"leakchecks":   LeakChecks,
+		"docs":         Docs,
+		"wording":      Wording,
 	}
 }
 
 // The module keeps its own rules.
 func TestModule(t *testing.T) {
 	t.Parallel()
-	m, err := archtest.Load(os.DirFS(root))
+	m, err := Load(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +70,7 @@ func TestRulesCanFail(t *testing.T) {
 			for _, f := range archive.Files {
 				fsys[f.Name] = &fstest.MapFile{Data: lengthen(f.Data)}
 			}
-			m, err := archtest.Load(fsys)
+			m, err := Load(fsys)
 			if err != nil {
 				t.Fatal(err)
 			}

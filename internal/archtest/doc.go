@@ -5,6 +5,6 @@
 // that keeps passing from the cache after a rule was broken.
 //
 // Each rule is a function from a module to violations. Its fixture, testdata/<rule>.txtar, holds a small module that
-// breaks it in every way it knows, so that a rule that cannot fail fails its test. What the rules allow stands in
-// policy.go, and that is the file to change when one of them should allow more.
+// breaks it in every way it knows, so that a rule that cannot fail fails its test. policy_test.go holds the exceptions of all
+// rules. The package consists of tests.
 package archtest

@@ -1,4 +1,4 @@
-package archtest_test
+package archtest
 
 import (
 	"go/ast"
@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/tenonhq/tenon/internal/archtest"
 )
 
 // TestGuarantees holds that every guarantee of docs/security.md names tests, and that these tests exist.
@@ -18,7 +16,7 @@ func TestGuarantees(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := archtest.Load(os.DirFS(root))
+	m, err := Load(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +46,7 @@ func TestGuarantees(t *testing.T) {
 }
 
 // testsOf returns the names of tests, and the texts in test suites, which name subtests.
-func testsOf(m *archtest.Module) map[string]bool {
+func testsOf(m *Module) map[string]bool {
 	known := map[string]bool{}
 	for _, f := range m.Files {
 		if !f.Test && !strings.HasSuffix(f.Dir, "test") {

@@ -96,7 +96,7 @@ func TestDecode(t *testing.T) {
 	if report.Err(errKind) != nil || s.ID != "i" || s.List[0] != "a" || string(s.Raw) != `{"b": 1}` || s.Open.Known != 1 {
 		t.Errorf("Decode = %+v, %v", s, report)
 	}
-	if len(report.Warnings) != 1 || report.Warnings[0].String() != `f:1:81: open.knwon: unknown key, passed on as it is; did you mean "known"?` {
+	if len(report.Warnings) != 1 || report.Warnings[0].String() != `f:1:81: open.knwon: unknown key, passed on unchanged; did you mean "known"?` {
 		t.Errorf("warnings %v", report.Warnings)
 	}
 }

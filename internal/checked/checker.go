@@ -222,7 +222,7 @@ func (c *Checker) Struct(p Place, n *Node, t reflect.Type) (any, bool) {
 				return
 			}
 			if best := nearest.Name(name, known.Names); best != "" {
-				c.Warn(at, "unknown key, passed on as it is", `did you mean "`+best+`"?`)
+				c.Warn(at, "unknown key, passed on unchanged", `did you mean "`+best+`"?`)
 			}
 			field = reflect.TypeFor[any]()
 		}

@@ -47,7 +47,7 @@ func start(t *testing.T, cmd *exec.Cmd) *bufio.Reader {
 func gone(t *testing.T, out io.Reader) {
 	t.Helper()
 	if rest, err := io.ReadAll(out); err != nil {
-		t.Errorf("somebody of the group still runs: %q, %v", rest, err)
+		t.Errorf("a process of the group still runs: %q, %v", rest, err)
 	}
 }
 
@@ -106,7 +106,7 @@ func TestContextEndsGroup(t *testing.T) {
 	gone(t, out)
 }
 
-// What the terminal sends to the group of the host does not reach the helper.
+// Signals of the terminal to the group of the host do not reach the helper.
 func TestOwnGroup(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("sh", "-c", family)

@@ -3,7 +3,7 @@
 //
 //	Policy ──New──► Ruleset (once) ──Do──► a new thread restricts itself ──► starts the command, which inherits that ──► ends
 //
-// What a confined process, and everything it starts, cannot do:
+// A confined process, and every process it starts, cannot:
 //
 //   - open, create, rename or remove files that its [Policy] does not allow;
 //   - read the memory or the environment of processes outside of its command, or trace them;
@@ -29,7 +29,7 @@ type Policy struct {
 	// Write are directories and files that exist, to read, write, create in, remove from and run. Device files are written only
 	// when they are listed themselves. They may lie below a path of Hide.
 	Write []string
-	// Read are directories and files to read and run. What does not exist is left out. "/" means everything.
+	// Read are directories and files to read and run. Missing paths are left out. "/" means everything.
 	Read []string
 	// Hide is taken out of Read, whether it exists or not. It may not lie in a path of Write: see [ConflictError]. A directory
 	// above a hidden path cannot be listed, and what is created in it later is not readable before the ruleset is built again.

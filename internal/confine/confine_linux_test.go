@@ -295,7 +295,7 @@ func TestParentDeathSignal(t *testing.T) {
 	}
 }
 
-// What attacks this process from within gets nowhere, as root and as a user without privileges.
+// Attacks on this process from within fail, as root and as a user without privileges.
 func TestAttacks(t *testing.T) {
 	t.Parallel()
 	abi := need(t)

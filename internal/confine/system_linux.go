@@ -7,7 +7,7 @@ import (
 )
 
 // System returns the directories that programs of the system, their libraries and interpreters are in, and what they read to run:
-// settings and processes. There are no files of users in it.
+// settings and processes. It contains no files of users.
 func System() []string {
 	out := []string{"/bin", "/sbin", "/usr", "/etc", "/opt", "/nix", "/gnu", "/snap", "/proc", "/sys", "/run/current-system", "/run/systemd/resolve"}
 	libs, _ := filepath.Glob("/lib*") // the pattern is well formed

@@ -51,8 +51,8 @@ func commandCarrier() plugintest.Carrier {
 			"answers": "a command answers with a value, not with changes", "tools": "a command has none", "abilities": "a command has none", "auth": "a command has none", "models": "a command has none", "points": "a command keeps no record of its calls",
 			"fields/reads escaped": "a command keeps no record of its calls", "fields/reads missing": "a command keeps no record of its calls",
 			"fields/reads one argument": "a command keeps no record of its calls",
-			"changes/null object":       "an updatedInput of null is none", "gates/permission ": "without a decision there is no reason",
-			"start": "a command is told neither options nor the project, and there is no plugin that starts or ends",
+			"changes/null object":       "an updatedInput of null is none", "gates/permission ": "no reason without a decision",
+			"start": "a command receives neither options nor the project, and no plugin starts or ends",
 		},
 	}
 }

@@ -22,12 +22,12 @@ func guestModules() map[string][]byte {
 	say := func(answer string) []byte {
 		return guestModule{answer: answer, body: answers(0, int64(len(answer)), 0)}.bytes()
 	}
-	out["answer is no JSON"] = say("garbage \x00\xff")
+	out["answer is not JSON"] = say("garbage \x00\xff")
 	out["answer is a list"] = say(`[1, 2]`)
 	out["answer has a bad change"] = say(`{"changes": [{"pointer": "nope", "value": 1}]}`)
 	out["answer has a bad verdict"] = say(`{"verdict": "maybe"}`)
 	out["answer is deep"] = say(`{"changes": ` + strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000) + `}`)
-	out["error is no text"] = guestModule{answer: "\xff\xfe\x00bad\n\x1b[31mline", body: answers(0, 15, 1)}.bytes()
+	out["error is not text"] = guestModule{answer: "\xff\xfe\x00bad\n\x1b[31mline", body: answers(0, 15, 1)}.bytes()
 	out["unknown result"] = guestModule{body: i32(99)}.bytes()
 	out["answer outside of memory"] = guestModule{body: answers(-16, 100, 0)}.bytes()
 	out["answer too large"] = guestModule{pages: 256, body: answers(0, 16<<20, 0)}.bytes()
@@ -64,7 +64,7 @@ func TestGuestModules(t *testing.T) {
 	}
 }
 
-// TestGuestModuleWorks shows that the modules of TestGuestModules are well formed but for what is wrong with them.
+// TestGuestModuleWorks shows that the modules of TestGuestModules are well formed except for their fault.
 func TestGuestModuleWorks(t *testing.T) {
 	t.Parallel()
 	r, err := shop.runtime()

@@ -104,7 +104,7 @@ func wasmCarrier() plugintest.Carrier {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := p.(wasm.Precompiler).Precompile(t.Context()); err != nil {
+			if err := p.(remote.Precompiler).Precompile(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			return p
@@ -162,7 +162,7 @@ func pythonCarrier() plugintest.Carrier {
 func rustCarrier() plugintest.Carrier {
 	return plugintest.Carrier{
 		Name: "rust", Grants: true, Foreign: true, Untyped: true,
-		Skips: map[string]string{"auth": "the library for Rust has no sign-ins", "models": "the plugin in Rust has no models"},
+		Skips: map[string]string{"models": "the plugin in Rust has no models"},
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
 			return openCase(t, c, shop.compile(t, "rust", nil, func(out string) []string {
 				return []string{"rustc", "--edition", "2021", "-O", "-o", out, "rust/main.rs"}

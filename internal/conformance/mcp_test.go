@@ -56,9 +56,9 @@ func mcpPlugin(t *testing.T, s mcp.Server, wait time.Duration) *mcp.Plugin {
 // startWait is how long the suite waits for a server, so that its tools are there at once.
 const startWait = time.Minute
 
-// What MCP has no words for.
+// Features that MCP lacks.
 var mcpSkips = map[string]string{
-	"start/options and project": "a server is told neither",
+	"start/options and project": "a server receives neither",
 	"start/failure":             "a server that does not start is restarted in the background; mcp tests that",
 	"tools/definitions":         "a tool of a server has no permission key, no deadline and no preparation of its own",
 	"tools/echo":                "a result of a server has no title and no metadata, and a call no session",

@@ -177,7 +177,7 @@ func (t *pipeTool) Execute(ctx context.Context, call *sdk.ToolCall) (result *sdk
 // copied returns the call as the guest gets it.
 func (t *pipeTool) copied(call *sdk.ToolCall) *sdk.ToolCall {
 	c := *call
-	// What is shown has no context to say which call it belongs to.
+	// Progress has no context that names its call.
 	on := ability.Caller{SessionID: call.SessionID, Tool: call.Host}
 	c.Host = guest.NewToolHost(func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
 		return t.pipe.caller(context.WithValue(ctx, callerKey{}, on), op, request)

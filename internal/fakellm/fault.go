@@ -39,7 +39,7 @@ func Empty() Reply {
 // GarbageJSON answers 200 with a stream whose events are not JSON.
 func GarbageJSON() Reply { return Raw("data: {\"choices\":[{\"delta\":{\"con\n\ndata: }}}\n\n") }
 
-// GarbageSSE answers 200 with bytes that are no event stream.
+// GarbageSSE answers 200 with bytes that are not an event stream.
 func GarbageSSE() Reply { return Raw("\x00\x01\xff\xfe\r\rnot: an\x00event\n\n\x7f\n") }
 
 // StreamError adds an error event in mid-stream.

@@ -118,7 +118,7 @@ func FuzzParse(f *testing.F) {
 		}
 		var object map[string]any
 		if err := json.Unmarshal(doc.Meta, &object); err != nil || object == nil {
-			t.Fatalf("Meta %q is no object: %v", doc.Meta, err)
+			t.Fatalf("Meta %q is not an object: %v", doc.Meta, err)
 		}
 		// Without front matter nothing of the text may get lost.
 		if !strings.HasPrefix(strings.TrimPrefix(string(data), "\xef\xbb\xbf"), "---") && doc.Body != strings.TrimSpace(strings.ReplaceAll(strings.TrimPrefix(string(data), "\xef\xbb\xbf"), "\r\n", "\n")) {

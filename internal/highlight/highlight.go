@@ -3,7 +3,6 @@
 package highlight
 
 import (
-	"path"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -42,22 +41,14 @@ func Named(name string) *Language {
 	return languages()[strings.ToLower(name)]
 }
 
-// OfFile returns the language of a file by its name; nil if it is unknown.
-func OfFile(name string) *Language {
-	base := path.Base(name)
-	if ext := path.Ext(base); ext != "" {
-		return Named(ext[1:])
-	}
-	return Named(base)
-}
-
 // Line splits a line, without its line break, that begins in the state. The texts of the tokens together are the line. Neighbours
-// have different kinds. A nil Language returns the line as text, and so does any for a line that is longer than code is.
+// have different kinds. A nil Language returns the line as text, and so does any for a line that is longer than code is, which also closes
+// what is open: its end may be in that line.
 func (l *Language) Line(line string, state State) ([]Token, State) {
 	s := scanner{language: l, line: line, state: state}
 	if l == nil || len(line) > maxLine {
 		s.add(Text, len(line))
-		return s.tokens, s.state
+		return s.tokens, State{}
 	}
 	for s.pos < len(line) {
 		s.next()
@@ -72,6 +63,7 @@ type scanner struct {
 	pos      int
 	state    State
 	tokens   []Token
+	unclosed string // marks of strings that do not end on the line: they are searched once
 }
 
 // add appends the next n bytes as a token.
@@ -155,8 +147,13 @@ func (s *scanner) quoted(rest string) bool {
 		if !ok {
 			continue
 		}
+		if strings.Contains(s.unclosed, mark) {
+			s.add(Text, len(mark))
+			return true
+		}
 		n, closed := endOf(body, mark, true)
 		if !closed && mark != `"` {
+			s.unclosed += mark
 			s.add(Text, len(mark))
 			return true
 		}

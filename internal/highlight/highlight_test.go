@@ -35,6 +35,8 @@ func TestLine(t *testing.T) {
 		"sql":           {"sql", "select x from t -- all", "k‹select› x k‹from› t c‹-- all›"},
 		"preprocessor":  {"c", "#include <a.h>\n#x !true", "k‹#include› <a.h>\n#x !k‹true›"},
 		"json":          {"json", `{"a": [1.5e3, true]}`, `{s‹"a"›: [n‹1.5e3›, k‹true›]}`},
+		"long line":     {"go", "/* a\n" + strings.Repeat("x", 5000) + "\nif", "c‹/* a›\n" + strings.Repeat("x", 5000) + "\nk‹if›"},
+		"apostrophes":   {"js", `it's \'a\'`, `it's \'a\'`},
 		"open string":   {"go", `x := "abc`, `x := s‹"abc›`},
 		"apostrophe":    {"js", `// don't` + "\nit's", `c‹// don't›` + "\nit's"},
 		"unknown":       {"klingon", "if x // y", "if x // y"},
@@ -56,15 +58,15 @@ func TestLine(t *testing.T) {
 	}
 }
 
-func TestOfFile(t *testing.T) {
+func TestNamed(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]string{"a/main.go": "go", "x.TSX": "typescript", "Makefile": "makefile", "a.b/Dockerfile": "dockerfile", "README": "", "x.": ""} {
+	for name, want := range map[string]string{"go": "go", "TSX": "typescript", "Makefile": "makefile", "Dockerfile": "dockerfile", "readme": "", "": ""} {
 		have := ""
-		if l := highlight.OfFile(name); l != nil {
+		if l := highlight.Named(name); l != nil {
 			have = l.Name
 		}
 		if have != want {
-			t.Errorf("OfFile(%q) = %q, want %q", name, have, want)
+			t.Errorf("Named(%q) = %q, want %q", name, have, want)
 		}
 	}
 }

@@ -22,24 +22,26 @@ type Conn struct {
 	stream io.ReadWriteCloser
 	done   chan struct{} // closed when Serve has returned
 
+	now     func(line []byte) int // writes what the stream takes without waiting; nil if the stream may wait
 	writing sync.Mutex
 	out     []byte
+	rest    []byte // of a line that now wrote a part of
 
 	mu      sync.Mutex
 	last    uint64
 	waiting map[uint64]func(*Message)
 }
 
-// New returns a connection over stream, which it closes when Serve ends.
+// New returns a connection over stream, which Close closes.
 func New(stream io.ReadWriteCloser) *Conn {
-	return &Conn{stream: stream, done: make(chan struct{}), waiting: map[uint64]func(*Message){}}
+	return &Conn{stream: stream, now: writerNow(stream), done: make(chan struct{}), waiting: map[uint64]func(*Message){}}
 }
 
 // Serve reads until the connection ends: responses go to their calls, requests and notifications to handle, in order. handle should return
-// soon, because the next message waits for it. The end of the input between two messages is io.EOF.
+// soon, because the next message waits for it. The end of the input between two messages is io.EOF. The stream stays open, so that the caller
+// can note the reason before the other end sees that it closes.
 func (c *Conn) Serve(handle func(*Message)) error {
 	defer close(c.done)
-	defer c.Close()
 	lines := &reader{buffer: bufio.NewReaderSize(c.stream, bufferBytes)}
 	for {
 		line, err := lines.next()
@@ -77,14 +79,46 @@ func (c *Conn) NextID() uint64 {
 
 // Begin sends a request with an ID of NextID. take receives its response, in the goroutine of Serve; it must not wait long.
 func (c *Conn) Begin(id uint64, method string, params json.RawMessage, take func(*Message)) error {
-	c.mu.Lock()
-	c.waiting[id] = take
-	c.mu.Unlock()
+	c.expect(id, take)
 	err := c.write(&Message{ID: id, Method: method, Params: params})
 	if err != nil {
 		c.Forget(id)
 	}
 	return err
+}
+
+// TryBegin is Begin for a goroutine that must not wait. If another one is writing, or the stream takes nothing now, sent is false. If the
+// stream took only a part, whole is false: the next message is written behind the rest, or the caller has another goroutine call Flush.
+func (c *Conn) TryBegin(id uint64, method string, params json.RawMessage, take func(*Message)) (sent, whole bool) {
+	if c.now == nil || !c.writing.TryLock() {
+		return false, false
+	}
+	defer c.writing.Unlock()
+	line, err := c.encode(&Message{ID: id, Method: method, Params: params})
+	if err != nil || len(c.rest) > 0 {
+		return false, false
+	}
+	c.expect(id, take)
+	n := c.now(line)
+	if n == 0 {
+		c.Forget(id)
+		return false, false
+	}
+	c.rest = append(c.rest, line[n:]...)
+	return true, n == len(line)
+}
+
+// Flush writes the rest of a request of TryBegin.
+func (c *Conn) Flush() error {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.flush()
+}
+
+func (c *Conn) expect(id uint64, take func(*Message)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.waiting[id] = take
 }
 
 // Update gives a message to the call that waits with this ID, if any. A response ends the wait.
@@ -179,14 +213,39 @@ func (c *Conn) Reply(id uint64, result json.RawMessage, problem *Error) error {
 func (c *Conn) write(m *Message) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	line, err := m.encode(c.out[:0])
+	line, err := c.encode(m)
 	if err != nil {
 		return err
+	}
+	if err := c.flush(); err != nil {
+		return err
+	}
+	if _, err := c.stream.Write(line); err != nil {
+		return ErrClosed
+	}
+	return nil
+}
+
+// encode returns the line of a message, until the next call. The caller holds writing.
+func (c *Conn) encode(m *Message) ([]byte, error) {
+	line, err := m.encode(c.out[:0])
+	if err != nil {
+		return nil, err
 	}
 	if c.out = line; cap(line) > keptBytes {
 		c.out = nil
 	}
-	if _, err := c.stream.Write(line); err != nil {
+	return line, nil
+}
+
+// flush writes the rest of a line. The caller holds writing.
+func (c *Conn) flush() error {
+	if len(c.rest) == 0 {
+		return nil
+	}
+	_, err := c.stream.Write(c.rest)
+	c.rest = nil // it may be long
+	if err != nil {
 		return ErrClosed
 	}
 	return nil

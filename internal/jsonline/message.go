@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
@@ -49,27 +50,33 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// Decode decodes a line. Errors wrap ErrBadMessage.
+// fields are those of all kinds of messages.
+type fields struct {
+	Version string          `json:"jsonrpc"`
+	ID      *uint64         `json:"id"`
+	Method  string          `json:"method"`
+	Params  json.RawMessage `json:"params"`
+	Result  json.RawMessage `json:"result"`
+	Error   *Error          `json:"error"`
+}
+
+// Decode decodes a line, and keeps no part of it. Errors wrap ErrBadMessage.
 func Decode(line []byte) (*Message, error) {
-	var wire struct {
-		Version string          `json:"jsonrpc"`
-		ID      *uint64         `json:"id"`
-		Method  string          `json:"method"`
-		Params  json.RawMessage `json:"params"`
-		Result  json.RawMessage `json:"result"`
-		Error   *Error          `json:"error"`
+	f, ok := ordinary(bytes.Clone(line))
+	if !ok {
+		f = fields{}
+		if err := json.Unmarshal(line, &f); err != nil {
+			return nil, bad(line, err.Error())
+		}
 	}
-	if err := json.Unmarshal(line, &wire); err != nil {
-		return nil, bad(line, err.Error())
-	}
-	m := &Message{Method: wire.Method, Params: wire.Params, Result: wire.Result, Error: wire.Error}
-	if wire.ID != nil {
-		m.ID = *wire.ID
+	m := &Message{Method: f.Method, Params: f.Params, Result: f.Result, Error: f.Error}
+	if f.ID != nil {
+		m.ID = *f.ID
 	}
 	switch {
-	case wire.Version != "2.0":
+	case f.Version != "2.0":
 		return nil, bad(line, `want "jsonrpc": "2.0"`)
-	case wire.ID != nil && m.ID == 0:
+	case f.ID != nil && m.ID == 0:
 		return nil, bad(line, "want a positive number as id")
 	case m.Method == "" && m.ID == 0:
 		return nil, bad(line, "neither a method nor an id")
@@ -79,6 +86,37 @@ func Decode(line []byte) (*Message, error) {
 		return nil, bad(line, "want either a result or an error")
 	}
 	return m, nil
+}
+
+// ordinary decodes a line without an error in one pass; the fields are parts of it. It reports false for anything unusual, which
+// encoding/json decodes.
+func ordinary(line []byte) (f fields, ok bool) {
+	d := jsontext.NewScanner(line)
+	ok = d.Each('{', '}', func() bool {
+		name, ok := d.Name()
+		if !ok {
+			return false
+		}
+		switch string(name) {
+		case "jsonrpc":
+			f.Version, ok = d.Text()
+		case "method":
+			f.Method, ok = d.Text()
+		case "params":
+			f.Params, ok = d.Raw()
+		case "result":
+			f.Result, ok = d.Raw()
+		case "id":
+			var number []byte
+			number, ok = d.Number()
+			id, err := strconv.ParseUint(string(number), 10, 64)
+			f.ID, ok = &id, ok && err == nil
+		default:
+			ok = false
+		}
+		return ok
+	})
+	return f, ok && d.AtEnd()
 }
 
 func bad(line []byte, problem string) error {
@@ -93,16 +131,12 @@ func bad(line []byte, problem string) error {
 func (m *Message) encode(out []byte) ([]byte, error) {
 	out = append(out, `{"jsonrpc":"2.0"`...)
 	if m.ID != 0 {
-		out = fmt.Appendf(out, `,"id":%d`, m.ID)
+		out = strconv.AppendUint(append(out, `,"id":`...), m.ID, 10)
 	}
 	switch {
 	case m.Method != "":
-		method, err := jsontext.Marshal(m.Method)
-		if err != nil {
-			return nil, err
-		}
-		out = append(append(append(out, `,"method":`...), method...), `,"params":`...)
-		out = appendLine(out, m.Params, "{}")
+		out = jsontext.AppendString(append(out, `,"method":`...), m.Method)
+		out = appendLine(append(out, `,"params":`...), m.Params, "{}")
 	case m.Error != nil:
 		body, err := jsontext.Marshal(m.Error)
 		if err != nil {

@@ -136,6 +136,36 @@ func TestHostile(t *testing.T) {
 	}
 }
 
+// TestBounds holds the rules that keep rendering linear.
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	const rows = 3000
+	var table strings.Builder
+	table.WriteString("|n|text|\n|-|-|\n")
+	for i := range rows {
+		fmt.Fprintf(&table, "|%d|row|\n", i)
+	}
+	lines := markdown.Render(table.String(), 80, markdown.Style{})
+	seen := 0
+	for _, line := range lines {
+		if number, text, is := strings.Cut(line, "│"); is && strings.TrimSpace(text) == "row" && strings.TrimSpace(number) == fmt.Sprint(seen) {
+			seen++
+		}
+	}
+	if seen != rows || strings.Contains(strings.Join(lines, "\n"), "|") {
+		t.Errorf("a table of %d rows became %d rows", rows, seen)
+	}
+	deep := strings.Repeat("> ", 60) + "x"
+	if diff := cmp.Diff([]string{"a", deep, "b"}, markdown.Render("a\n"+deep+"\nb", 200, markdown.Style{})); diff != "" {
+		t.Errorf("a deep quote (-want +have):\n%s", diff)
+	}
+	long := strings.Repeat("  `x` [a](b\n", 1000)
+	have := markdown.Render("- item\n\n"+long, 80, markdown.Basic())
+	if last := have[len(have)-1]; len(have) != 1002 || last != "  `x` [a](b" {
+		t.Errorf("a long paragraph of an item became %d lines that end with %q", len(have), last)
+	}
+}
+
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	style := markdown.Style{Added: "32", Removed: "31", Hunk: "36", File: "1"}
@@ -156,6 +186,7 @@ func FuzzRender(f *testing.F) {
 		f.Add(block, 7, 30)
 	}
 	f.Add("&#27;[31m \x1b]0;x\x07 &#x9b; \u202e [a](http://x/\x1b) <http://\u0301>", 3, 10)
+	f.Add("|a|b|\n|-|-|\n"+strings.Repeat("|[a](b|`c|\n", 2000)+strings.Repeat("- > ", 60)+"x\n- y\n"+strings.Repeat("  *a _b\n", 2000), 20_000, 30)
 	f.Add("|a|b|c|\n|-|:-:|-:|\n|1|\\|2`|\n- [x] ![", 5, 12)
 	f.Fuzz(func(t *testing.T, source string, cut, width int) {
 		width = 10 + abs(width)%100

@@ -80,7 +80,20 @@ func (*table) Kind() ast.NodeKind { return kindTable }
 // Dump prints the node for debugging.
 func (n *table) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
 
-// tableTransformer finds the tables in paragraphs.
+// plain is a paragraph that is too long to be parsed. It is shown as it is.
+type plain struct{ ast.BaseBlock }
+
+var kindPlain = ast.NewNodeKind("Plain")
+
+func (*plain) Kind() ast.NodeKind { return kindPlain }
+
+// IsRaw reports that the text has no inline nodes.
+func (*plain) IsRaw() bool { return true }
+
+// Dump prints the node for debugging.
+func (n *plain) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
+
+// tableTransformer finds the tables in paragraphs. Long paragraphs become plain.
 type tableTransformer struct{}
 
 func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ parser.Context) {
@@ -103,6 +116,13 @@ func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ par
 			node.Parent().RemoveChild(node.Parent(), node)
 		}
 		return
+	}
+	const longest = 2 * maxText // of a paragraph that is not in a list item
+	if n := lines.Len(); n > 0 && lines.At(n-1).Stop-lines.At(0).Start > longest {
+		p := &plain{}
+		p.SetLines(lines)
+		p.SetBlankPreviousLines(node.HasBlankPreviousLines())
+		node.Parent().ReplaceChild(node.Parent(), node, p)
 	}
 }
 

@@ -81,6 +81,8 @@ func (r *renderer) block(n ast.Node, width int) []row {
 		return r.list(n, width)
 	case *table:
 		return r.table(n, width)
+	case *plain:
+		return wrap([]span{{text: strings.TrimSuffix(string(n.Lines().Value(r.source)), "\n")}}, width, r.style.Overflow)
 	}
 	spans := r.inline(n, "")
 	if r.box(n) != "" {

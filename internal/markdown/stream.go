@@ -12,11 +12,15 @@ import (
 )
 
 const (
-	// maxText is the size in bytes from which a paragraph is rendered although it has not ended, so that rendering takes linear time. It
-	// is far above what people read as one paragraph.
-	maxText = 8 << 10
-	// maxParts is the same for list items and tables, which contain many texts.
-	maxParts = 64 << 10
+	// maxText is the size in bytes from which a paragraph is rendered although it has not ended, so that rendering takes linear time: some
+	// texts, such as [a](b[a](b, take goldmark quadratic time. It is far above the length of a paragraph that a person writes.
+	maxText = 4 << 10
+	// maxTable is the same for tables. The rest of the table is rendered below a copy of its head.
+	maxTable = 16 << 10
+	// maxItem is the same for list items, which contain other blocks.
+	maxItem = 64 << 10
+	// maxDepth is the number of markers of quotes and list items from which a line is shown as it is. No terminal has room for so many.
+	maxDepth = 50
 )
 
 // Render returns the lines of a text, each at most width columns wide, at least 10. Code lines and words may be longer if the style allows
@@ -43,6 +47,7 @@ type Stream struct {
 	source []byte
 	spaced bool // a blank line is above it
 	offset int  // of an item: the indent of its text, in columns
+	copied int  // of a table that continues another one: the size of its head, in bytes
 
 	// the last rendered block
 	above  gap  // whether it wants a blank line below
@@ -159,6 +164,12 @@ func (s *Stream) line(text string) {
 		s.blankLine()
 		return
 	}
+	if deep(rest) {
+		s.end()
+		s.emit(wrap([]span{{text: text}}, s.width, s.style.Overflow))
+		s.above, s.blank, s.marker = gapAsked, false, 0
+		return
+	}
 	if !s.continues(indent, rest) {
 		s.end()
 		s.spaced = s.blank
@@ -168,21 +179,35 @@ func (s *Stream) line(text string) {
 	}
 	s.blank = false
 	s.source = append(append(s.source, text...), '\n')
-	if s.kind == paragraph && (heading(rest) || rule(rest)) || len(s.source) > s.limit() {
+	switch size := len(s.source); {
+	case s.kind == paragraph && (heading(rest) || rule(rest)):
+		s.end()
+	case size <= maxText || s.kind == item && size <= maxItem:
+	case s.kind == paragraph && s.tableHead() > 0:
+		if size > maxTable {
+			s.continueTable()
+		}
+	default:
 		s.end()
 	}
 }
 
-// limit returns the size of the open block from which it is rendered.
-func (s *Stream) limit() int {
-	if s.kind == item {
-		return maxParts
+// tableHead returns the size of the first two lines of the open block if it begins with a table, and 0 if it does not.
+func (s *Stream) tableHead() int {
+	lines := bytes.SplitAfterN(s.source, []byte("\n"), 3)
+	if len(lines) < 3 || alignments(lines[1]) == nil {
+		return 0
 	}
-	lines := bytes.SplitN(s.source, []byte("\n"), 3)
-	if s.kind == paragraph && len(lines) == 3 && alignments(lines[1]) != nil {
-		return maxParts
+	return len(lines[0]) + len(lines[1])
+}
+
+// continueTable renders the open table and opens another one with a copy of its head.
+func (s *Stream) continueTable() {
+	head := bytes.Clone(s.source[:s.tableHead()])
+	s.end()
+	if len(head) < maxText {
+		s.kind, s.source, s.copied = paragraph, head, len(head)
 	}
-	return maxText
 }
 
 func (s *Stream) blankLine() {
@@ -248,13 +273,15 @@ func (s *Stream) open(indent int, rest string) bool {
 
 // end renders the open block.
 func (s *Stream) end() {
-	source := string(s.source)
-	s.kind, s.source = noBlock, s.source[:0]
-	s.render(source)
+	s.render(string(s.source))
+	s.kind, s.source, s.copied = noBlock, s.source[:0], 0
 }
 
-// render appends the lines of a whole block.
+// render appends the lines of a whole block. A copy of a head without rows below it has none.
 func (s *Stream) render(source string) {
+	if len(source) == s.copied {
+		return
+	}
 	doc, data := parse(source)
 	first, last := doc.FirstChild(), doc.LastChild()
 	if first == nil {
@@ -324,6 +351,23 @@ func unindent(line string, n int) string {
 		n--
 	}
 	return line
+}
+
+// deep reports whether a line begins with more than maxDepth markers of quotes and list items.
+func deep(rest string) bool {
+	if rule(rest) {
+		return false
+	}
+	for range maxDepth {
+		offset := 1
+		if rest[0] != '>' {
+			offset = itemOffset(rest, false)
+		}
+		if rest = strings.TrimLeft(rest[min(offset, len(rest)):], " \t"); offset == 0 || rest == "" {
+			return false
+		}
+	}
+	return true
 }
 
 // fenceMark returns the marks that open fenced code, or "".

@@ -5,7 +5,11 @@
 package markdown
 
 import (
+	"fmt"
+	"image/color"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/internal/highlight"
 )
@@ -35,16 +39,26 @@ func Basic() Style {
 
 // True returns the style for terminals with 24-bit colors.
 func True(dark bool) Style {
+	return rich(dark, func(r, g, b uint8) string { return fmt.Sprintf("38;2;%d;%d;%d", r, g, b) })
+}
+
+// Indexed returns the style for terminals with 256 colors.
+func Indexed(dark bool) Style {
+	return rich(dark, func(r, g, b uint8) string { return fmt.Sprintf("38;5;%d", ansi.Convert256(color.RGBA{r, g, b, 0xff})) })
+}
+
+// rich returns the style of a palette. look returns the parameters that select a color.
+func rich(dark bool, look func(r, g, b uint8) string) Style {
 	s := Basic()
 	if dark {
-		s.Heading, s.Code = "1;38;2;125;207;255", "38;2;137;220;235"
-		s.Comment, s.String, s.Number, s.Keyword = "38;2;127;132;156", "38;2;166;218;149", "38;2;245;169;127", "38;2;198;160;246"
-		s.Added, s.Removed, s.Hunk = "38;2;166;218;149", "38;2;237;135;150", "38;2;139;213;202"
+		s.Heading, s.Code = "1;"+look(125, 207, 255), look(137, 220, 235)
+		s.Comment, s.String, s.Number, s.Keyword = look(127, 132, 156), look(166, 218, 149), look(245, 169, 127), look(198, 160, 246)
+		s.Added, s.Removed, s.Hunk = look(166, 218, 149), look(237, 135, 150), look(139, 213, 202)
 		return s
 	}
-	s.Heading, s.Code = "1;38;2;4;93;141", "38;2;4;113;120"
-	s.Comment, s.String, s.Number, s.Keyword = "38;2;106;115;125", "38;2;20;105;50", "38;2;168;75;0", "38;2;120;40;170"
-	s.Added, s.Removed, s.Hunk = "38;2;20;105;50", "38;2;179;29;40", "38;2;4;113;120"
+	s.Heading, s.Code = "1;"+look(4, 93, 141), look(4, 113, 120)
+	s.Comment, s.String, s.Number, s.Keyword = look(106, 115, 125), look(20, 105, 50), look(168, 75, 0), look(120, 40, 170)
+	s.Added, s.Removed, s.Hunk = look(20, 105, 50), look(179, 29, 40), look(4, 113, 120)
 	return s
 }
 

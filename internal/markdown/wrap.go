@@ -1,8 +1,6 @@
 package markdown
 
 import (
-	"strings"
-
 	"github.com/charmbracelet/x/ansi"
 )
 
@@ -24,7 +22,7 @@ type wrapper struct {
 	overflow bool
 
 	rows    []row
-	line    []span
+	line    painter
 	columns int // of line
 	word    []span
 	letters int // columns of word
@@ -91,39 +89,39 @@ func (w *wrapper) endWord() {
 		w.endLine()
 	}
 	if w.columns > 0 {
-		w.line = append(w.line, w.space...)
+		w.line.add(w.space...)
 		w.columns += w.blanks
 	}
-	w.line = append(w.line, w.word...)
+	w.line.add(w.word...)
 	w.columns += w.letters
 	w.word, w.letters, w.space, w.blanks = w.word[:0], 0, w.space[:0], 0
 }
 
 func (w *wrapper) endLine() {
-	w.rows = append(w.rows, row{join(w.line), w.columns})
-	w.line, w.columns, w.space, w.blanks = w.line[:0], 0, w.space[:0], 0
+	w.rows = append(w.rows, row{w.line.take(), w.columns})
+	w.columns, w.space, w.blanks = 0, w.space[:0], 0
 }
 
 // chop breaks spans into rows at any character. White space stays.
 func chop(spans []span, width int, overflow bool) []row {
 	var rows []row
-	var line []span
+	var line painter
 	columns := 0
 	for _, s := range spans {
 		start := 0
 		for i := 0; i < len(s.text); {
 			c, n := cluster(s.text[i:])
 			if columns+n > width && !overflow {
-				line = append(line, span{s.text[start:i], s.look, s.link})
-				rows = append(rows, row{join(line), columns})
-				line, columns, start = line[:0], 0, i
+				line.add(span{s.text[start:i], s.look, s.link})
+				rows = append(rows, row{line.take(), columns})
+				columns, start = 0, i
 			}
 			columns += n
 			i += len(c)
 		}
-		line = append(line, span{s.text[start:], s.look, s.link})
+		line.add(span{s.text[start:], s.look, s.link})
 	}
-	return append(rows, row{join(line), columns})
+	return append(rows, row{line.take(), columns})
 }
 
 // cluster returns the first character of text, as a reader counts, and its width in columns.
@@ -134,19 +132,37 @@ func cluster(text string) (string, int) {
 	return ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
 }
 
-// join writes spans as one line. Neighbours with the same look are painted together.
-func join(line []span) string {
-	var b strings.Builder
-	for i, s := range line {
-		if i == 0 || line[i-1].look != s.look || line[i-1].link != s.link {
-			b.WriteString(opening(s))
+// painter writes spans as a line. Neighbours with the same look are painted together.
+type painter struct {
+	text []byte
+	last span
+	open bool // the look of last has begun
+}
+
+func (p *painter) add(spans ...span) {
+	for _, s := range spans {
+		if !p.open || p.last.look != s.look || p.last.link != s.link {
+			p.close()
+			p.text = append(p.text, opening(s)...)
+			p.last, p.open = s, true
 		}
-		b.WriteString(s.text)
-		if i == len(line)-1 || line[i+1].look != s.look || line[i+1].link != s.link {
-			b.WriteString(closing(s))
-		}
+		p.text = append(p.text, s.text...)
 	}
-	return b.String()
+}
+
+func (p *painter) close() {
+	if p.open {
+		p.text = append(p.text, closing(p.last)...)
+		p.open = false
+	}
+}
+
+// take returns the line and begins another one.
+func (p *painter) take() string {
+	p.close()
+	line := string(p.text)
+	p.text = p.text[:0]
+	return line
 }
 
 func opening(s span) (sequence string) {

@@ -21,7 +21,7 @@ func Remedy(name string, known []string) string {
 
 // Name returns the known name that name is most likely a slip of, or "".
 func Name(name string, known []string) string {
-	const maxName = 64 // longer is no slip, and the distance costs the product of the lengths
+	const maxName = 64 // longer names are not compared: the distance costs the product of the lengths
 	if len(name) > maxName {
 		return ""
 	}

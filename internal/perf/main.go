@@ -5,6 +5,7 @@
 //
 //	go run ./internal/perf            # builds tenon and measures it
 //	go run ./internal/perf -n 20      # more runs of each
+//	go run ./internal/perf screens    # the terminal UI, next to those of other agents in PATH
 package main
 
 import (
@@ -29,7 +30,7 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := measure(ctx, *runs); err != nil {
+	if err := measure(ctx, *runs, flag.Arg(0) == "screens"); err != nil {
 		fmt.Fprintln(os.Stderr, "perf:", err)
 		os.Exit(1)
 	}
@@ -48,7 +49,8 @@ type sample struct {
 	peakMB float64 // largest resident set
 }
 
-func measure(ctx context.Context, runs int) error {
+// measure builds the programs and prints the figures: of runs, or of terminal UIs.
+func measure(ctx context.Context, runs int, screens bool) error {
 	dir, err := os.MkdirTemp("", "tenon-perf-")
 	if err != nil {
 		return err
@@ -64,6 +66,9 @@ func measure(ctx context.Context, runs int) error {
 		}
 	}
 	fmt.Printf("%s/%s, %d CPUs, %s, %d runs; medians\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), runs)
+	if screens {
+		return b.screens(ctx)
+	}
 	for _, f := range []func(context.Context) error{b.start, b.inits, b.plugins, b.answer, b.deltas, b.steps, b.growth, b.against} {
 		if err := f(ctx); err != nil {
 			return err

@@ -17,7 +17,7 @@ type FS struct {
 	users []string // directories of the user: what is in them is not the project's
 }
 
-// New returns the FS of a project with these directories. What is in one of the user's directories is the user's, even where that is
+// New returns the FS of a project with these directories. Files in one of the user's directories are the user's, even where that is
 // inside of the project. All paths are absolute; empty ones are left out.
 func New(project, users []string) FS {
 	var f FS

@@ -97,7 +97,7 @@ func Open(trusted []string, real string) (*os.File, fs.FileInfo, error) {
 	return d.Open(name)
 }
 
-// Close closes the directory. What was opened through it stays open.
+// Close closes the directory. Files opened through it stay open.
 func (d *Dir) Close() error { return d.root.Close() }
 
 // Path returns the real path at which the directory was opened.

@@ -10,7 +10,7 @@ import (
 const maxLinks = 40
 
 // Real returns where the absolute path leads once every symbolic link in it is followed, the last one
-// too. What does not exist, or cannot be looked at, is kept as it is written, so there is no error.
+// too. Parts that do not exist, or cannot be read, are kept as written, so it returns no error.
 // Unlike a cleaned path, a .. leaves the directory that a link led to, as it does for the system.
 func Real(path string) string {
 	sep := string(filepath.Separator)
@@ -44,7 +44,7 @@ func Real(path string) string {
 	return current
 }
 
-// readLink returns the target of the link at path; ok is false when there is no link.
+// readLink returns the target of the link at path; ok is false if path is not a link.
 func readLink(path string) (target string, ok bool) {
 	info, err := os.Lstat(path)
 	if err != nil || !isLink(info) {

@@ -39,7 +39,7 @@ func Resolve(text []byte) (*jsonschema.Resolved, error) {
 
 // Check looks at the schema in text. Errors wrap ErrCost or ErrReference, or are those of the decoder.
 func Check(text []byte) error {
-	// What counts is what the validator understands: it takes "AllOf" for "allOf", and the last of two.
+	// The validator's reading counts: it takes "AllOf" for "allOf", and the last of two.
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {
 		return err

@@ -35,7 +35,7 @@ func plain(name string) string {
 }
 
 // InURL returns the secrets of an address as they are written in it and as they are meant: the password, a user's name
-// that stands alone, and parameters that are called like a secret. A text that is no address has none.
+// on its own, and parameters that are called like a secret. A text that is not an address has none.
 func InURL(text string) []string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {

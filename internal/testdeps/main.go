@@ -1,5 +1,5 @@
 // Command testdeps installs what the tests need from a registry: the npm packages of every package-lock.json below the working
-// directory, at the versions and with the checksums the lock file has. What is installed already is left alone, so that it costs
+// directory, at the versions and with the checksums the lock file has. Installed packages are left alone, so that it costs
 // nothing the second time, and the tests themselves need no network.
 package main
 

@@ -60,7 +60,7 @@ func TestApply(t *testing.T) {
 		"unknown part":                  {&sdk.CommandValue{Parts: sdk.Parts{unknown}}, []sdk.Change{change("/parts/0/deep/n", `2`)}, "/parts/0/deep", `{"n":2}`},
 		"whole part":                    {toolValue(), []sdk.Change{change("/messages/0/parts/0", `{"type":"agent","id":"q","sessionID":"s","messageID":"m","name":"x"}`)}, "/messages/0/parts/0/name", `"x"`},
 		"append a part":                 {toolValue(), []sdk.Change{change("/messages/0/parts/1", `{"type":"text","text":"more"}`)}, "/messages/0/parts/1/text", `"more"`},
-		"id that is no part's":          {&sdk.ToolBeforeValue{Args: sdk.Object{"id": "1"}}, []sdk.Change{change("/args/id", `"2"`), change("/args/type", `"x"`)}, "/args", `{"id":"2","type":"x"}`},
+		"id that is not a part's":       {&sdk.ToolBeforeValue{Args: sdk.Object{"id": "1"}}, []sdk.Change{change("/args/id", `"2"`), change("/args/type", `"x"`)}, "/args", `{"id":"2","type":"x"}`},
 		"money":                         {toolValue(), []sdk.Change{change("/messages/1/info/cost", `0.000000000001`)}, "/messages/1/info/cost", `0.000000000001`},
 		"permission rules in any form":  {&sdk.Config{}, []sdk.Change{change("/permission", `{"bash":"ask"}`)}, "/permission", `[{"permission":"bash","pattern":"*","action":"ask"}]`},
 		"a map of structs":              {&sdk.Config{}, []sdk.Change{change("/agent/a/prompt", `"p"`), change("/agent/a/steps", `3`)}, "/agent", `{"a":{"prompt":"p","steps":3}}`},

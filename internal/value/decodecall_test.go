@@ -75,7 +75,7 @@ func TestDecodeMerges(t *testing.T) {
 		t.Errorf("decoded into what was there: %+v, %v", v, err)
 	}
 	if err := value.Decode([]byte(`{}`), v); err == nil {
-		t.Error("decoded into what is no pointer")
+		t.Error("decoded into a value that is not a pointer")
 	}
 }
 

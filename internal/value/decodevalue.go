@@ -43,8 +43,7 @@ func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
 		if p.want != "" && string(key) == p.tag {
 			return len(raw) == len(p.want)+2 && raw[0] == '"' && string(raw[1:len(raw)-1]) == p.want
 		}
-		name := string(key)
-		if p.folds(name) {
+		if p.folds(string(key)) {
 			return false
 		}
 		if d.loose {
@@ -53,7 +52,7 @@ func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
 		if extra == nil {
 			extra = Extra{}
 		}
-		extra[name] = bytes.Clone(raw)
+		extra[string(key)] = bytes.Clone(raw)
 		return true
 	})
 	return extra, ok

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -23,12 +24,14 @@ const (
 	// maxHeader is the maximum length of a question's header.
 	maxHeader = 30
 	// formTries is the number of attempts for a form with invalid answers.
-	formTries = 3
+	formTries = 10
 )
 
 // form is a server's request for input: a flat object of simple values.
 type form struct {
 	fields []field
+
+	message, url string // the address to open instead of fields; may be empty
 }
 
 // field is one value of a form.
@@ -50,6 +53,8 @@ type field struct {
 	MaxLength *int     `json:"maxLength"`
 	Minimum   *float64 `json:"minimum"`
 	Maximum   *float64 `json:"maximum"`
+	MinItems  *int     `json:"minItems"`
+	MaxItems  *int     `json:"maxItems"`
 	required  bool
 }
 
@@ -120,7 +125,7 @@ func names(object json.RawMessage) ([]string, error) {
 		return twice == ""
 	})
 	if twice != "" {
-		return nil, fmt.Errorf("properties: field %q is there twice", twice)
+		return nil, fmt.Errorf("properties: duplicate field %q", twice)
 	}
 	return out, nil
 }
@@ -130,7 +135,7 @@ func (f *form) fill(ask func([]sdk.Question) ([][]string, error), message string
 	if len(f.fields) == 0 {
 		answers, err := ask([]sdk.Question{{
 			Question: message, Header: "Confirm", Custom: new(bool),
-			Options: []sdk.QuestionOption{{Label: "Yes"}, {Label: "No"}},
+			Options: []sdk.QuestionOption{{Label: "Yes"}, {Label: "No"}}, Form: f.link(),
 		}})
 		if err != nil || len(answers) != 1 || !slices.Equal(answers[0], []string{"Yes"}) {
 			return nil, err
@@ -138,49 +143,71 @@ func (f *form) fill(ask func([]sdk.Question) ([][]string, error), message string
 		return map[string]any{}, nil
 	}
 	hint := ""
+	var answers [][]string
+	problems := make([]string, len(f.fields))
 	for range formTries {
 		questions := make([]sdk.Question, len(f.fields))
 		for i := range f.fields {
 			questions[i] = f.fields[i].question(message + hint)
+			questions[i].Form = &sdk.FormField{Message: message, Label: f.fields[i].label(), Note: f.fields[i].note(), Problem: problems[i]}
+			if i < len(answers) {
+				questions[i].Form.Answer = answers[i]
+			}
 		}
-		answers, err := ask(questions)
-		if err != nil {
+		var err error
+		if answers, err = ask(questions); err != nil || answers != nil && len(answers) == 0 {
 			return nil, err
 		}
-		content, problem := f.read(answers)
-		if problem == nil {
+		content, invalid := f.read(answers, problems)
+		if invalid == nil {
 			return content, nil
 		}
-		hint = "\n(" + problem.Error() + ")"
+		hint = "\n(" + invalid.Error() + ")"
 	}
 	return nil, nil
 }
 
-func (f *form) read(answers [][]string) (map[string]any, error) {
-	content := map[string]any{}
+// link returns the address to open; nil if the form only asks for a confirmation.
+func (f *form) link() *sdk.FormField {
+	if f.url == "" {
+		return nil
+	}
+	return &sdk.FormField{Message: f.message, URL: f.url}
+}
+
+// read returns the content for answers, and the first problem with them. It sets the problem of each field.
+func (f *form) read(answers [][]string, problems []string) (content map[string]any, first error) {
+	content = map[string]any{}
 	for i := range f.fields {
 		var given []string
 		if i < len(answers) {
-			given = slices.DeleteFunc(slices.Clone(answers[i]), func(s string) bool { return s == "" })
+			given = answers[i]
 		}
-		one := &f.fields[i]
-		switch {
-		case len(given) > 0:
-		case one.Default != nil:
-			content[one.name] = one.Default
-			continue
-		case one.required:
-			return nil, fmt.Errorf("%s is required", one.label())
-		default:
-			continue
+		problems[i] = ""
+		if err := f.fields[i].read(given, content); err != nil {
+			problems[i] = err.Error()
+			first = cmp.Or(first, fmt.Errorf("%s: %w", f.fields[i].label(), err))
 		}
-		value, err := one.value(given)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", one.label(), err)
-		}
-		content[one.name] = value
 	}
-	return content, nil
+	return content, first
+}
+
+// read adds the value of an answer to the content. An empty answer means the default, an empty text no value.
+func (f *field) read(answer []string, content map[string]any) error {
+	given := slices.DeleteFunc(slices.Clone(answer), func(s string) bool { return s == "" })
+	switch {
+	case len(given) > 0:
+		value, err := f.value(given)
+		if err == nil {
+			content[f.name] = value
+		}
+		return err
+	case f.Default != nil && len(answer) == 0:
+		content[f.name] = f.Default
+	case f.required:
+		return errors.New("a value is required")
+	}
+	return nil
 }
 
 func (f *field) label() string {
@@ -188,6 +215,31 @@ func (f *field) label() string {
 		return protocol.Bound(f.Title, 100)
 	}
 	return protocol.Bound(f.name, 100)
+}
+
+// note describes a field and its valid values.
+func (f *field) note() string {
+	var notes []string
+	if f.Description != "" {
+		notes = append(notes, protocol.Bound(f.Description, 500))
+	}
+	kind := map[string]string{"number": "a number", "integer": "an integer"}[f.Type]
+	if f.Format != "" {
+		kind = protocol.Bound(f.Format, 100)
+	}
+	bound := func(word string, limit any) {
+		kind = strings.TrimSpace(fmt.Sprintf("%s %s %v", kind, word, limit))
+	}
+	if f.Minimum != nil {
+		bound("from", *f.Minimum)
+	}
+	if f.Maximum != nil {
+		bound("up to", *f.Maximum)
+	}
+	if kind != "" {
+		notes = append(notes, kind)
+	}
+	return strings.Join(notes, " · ")
 }
 
 func (f *field) question(message string) sdk.Question {
@@ -267,7 +319,7 @@ func (f *field) value(given []string) (any, error) {
 		}
 	}
 	if f.Type == "array" {
-		return given, nil
+		return given, f.checkCount(len(given))
 	}
 	switch f.Type {
 	case "boolean":
@@ -276,6 +328,16 @@ func (f *field) value(given []string) (any, error) {
 		return f.number(given[0])
 	}
 	return given[0], f.checkText(given[0])
+}
+
+func (f *field) checkCount(n int) error {
+	switch {
+	case f.MinItems != nil && n < *f.MinItems:
+		return fmt.Errorf("choose at least %d", *f.MinItems)
+	case f.MaxItems != nil && n > *f.MaxItems:
+		return fmt.Errorf("choose at most %d", *f.MaxItems)
+	}
+	return nil
 }
 
 func (f *field) number(text string) (any, error) {

@@ -143,7 +143,7 @@ func visit(address, message string) (*form, string, error) {
 	}
 	text := fmt.Sprintf("%s\nIt asks you to open this address of %s in your browser:\n%s\nContinue after you have opened it?",
 		message, protocol.Bound(u.Host, 253), protocol.Bound(u.String(), 2<<10))
-	return &form{}, text, nil
+	return &form{message: message, url: u.String()}, text, nil
 }
 
 // question asks on behalf of a call: through the call itself, or through the host.

@@ -170,7 +170,7 @@ func (c *sampleConverter) part(role mcp.Role, content any) (sdk.Part, error) {
 	case mcp.ToolUseContent:
 		args, err := json.Marshal(piece.Input)
 		if err != nil || role != mcp.RoleAssistant || c.calls[piece.ID] != nil {
-			return nil, fmt.Errorf("the call %q: want an ID of its own, in a message of the assistant", piece.ID)
+			return nil, fmt.Errorf("the call %q: want a unique ID, in a message of the assistant", piece.ID)
 		}
 		call := &sdk.ToolPart{CallID: piece.ID, Tool: piece.Name, State: sdk.ToolState{Status: sdk.ToolPending, Input: args}}
 		c.calls[piece.ID] = call

@@ -60,7 +60,7 @@ func Hooks(list []Spec, server *Server) []sdk.Hook {
 	}
 	for _, i := range list {
 		if !called[i.Name] {
-			server.Logger.Warn("interceptor is never called: tenon has none of its events", "server", server.Name, "interceptor", visible.Strip(i.Name), "hooks", i.Hooks)
+			server.Logger.Warn("interceptor is never called: tenon has no event of its list", "server", server.Name, "interceptor", visible.Strip(i.Name), "hooks", i.Hooks)
 		}
 	}
 	return hooks

@@ -13,8 +13,6 @@ import (
 )
 
 const (
-	// probeTimeout limits the request that detects the stateless revision of the protocol: older servers may ignore it.
-	probeTimeout = 2 * time.Second
 	// maxPages and maxEntries limit the lists of a server.
 	maxPages   = 100
 	maxEntries = 2000

@@ -11,6 +11,15 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
+const (
+	// discoveryShare is the part of Timeout for the discovery of the stateless revision, which older servers may ignore: a third leaves
+	// time for the handshake and another discovery.
+	discoveryShare = 3
+	// localDiscovery limits the discovery of a local server further. Over HTTP every server answers, if slowly; a local one may read
+	// nothing but a handshake, and accepts it after a discovery that it has yet to answer.
+	localDiscovery = 2 * time.Second
+)
+
 // Dialer makes connections to one server.
 type Dialer struct {
 	// Command runs a local server; nil for a remote one.
@@ -145,7 +154,11 @@ func (d *Dialer) handshake(ctx context.Context, c *Conn, legacy bool) error {
 	if err := c.wire.carrier.start(ctx, us); err != nil {
 		return inTime(ctx, "connect", d.Timeout, err)
 	}
-	err := c.introduce(ctx, legacy, min(probeTimeout, d.Timeout))
+	probe := d.Timeout / discoveryShare
+	if d.Command != nil {
+		probe = min(probe, localDiscovery)
+	}
+	err := c.introduce(ctx, legacy, probe)
 	if err != nil && !Broken(err) && ctx.Err() == nil {
 		return &refusal{err}
 	}

@@ -37,8 +37,10 @@ func (c *Conn) introduce(ctx context.Context, legacy bool, probe time.Duration) 
 		return err
 	}
 	refused := c.initialize(ctx)
-	if refused != nil && errors.Is(err, context.DeadlineExceeded) && c.discover(ctx) == nil {
-		return nil
+	if refused != nil && errors.Is(err, context.DeadlineExceeded) {
+		if err = c.discover(ctx); err == nil || errors.As(err, new(*AuthError)) {
+			return err
+		}
 	}
 	return refused
 }

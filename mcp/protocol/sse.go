@@ -76,7 +76,7 @@ func (s *sse) address(events *eventReader) (string, error) {
 		}
 		endpoint, err := base.Parse(string(data))
 		if err != nil {
-			return "", fmt.Errorf("the server's address for messages, %q, is none", visible.Strip(string(data)))
+			return "", fmt.Errorf("the server's address for messages, %q, is invalid", visible.Strip(string(data)))
 		}
 		return endpoint.String(), nil
 	}

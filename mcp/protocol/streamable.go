@@ -62,6 +62,16 @@ func (s *streamable) exchange(ctx context.Context, method, accept string, body a
 	return s.send(ctx, method, s.url, accept, body, header)
 }
 
+// post sends a request or notification. Each has the header with its method: the stateless revision requires it, even in the handshake of
+// the older ones with a server that answered the discovery too late, and older servers ignore it.
+func (s *streamable) post(ctx context.Context, method string, body any, header http.Header) (*http.Response, error) {
+	if header = header.Clone(); header == nil {
+		header = http.Header{}
+	}
+	header.Set(mcp.HeaderMethod, method)
+	return s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, body, header)
+}
+
 // request sends a request and waits for its answer.
 func (s *streamable) request(ctx context.Context, r *request) (*message, error) {
 	bound, cancel := s.bound(ctx)
@@ -75,7 +85,7 @@ func (s *streamable) request(ctx context.Context, r *request) (*message, error) 
 
 func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 	first := r.Method == string(mcp.MethodInitialize)
-	resp, err := s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r, r.header)
+	resp, err := s.post(ctx, r.Method, r, r.header)
 	if err != nil {
 		return nil, err
 	}
@@ -198,7 +208,7 @@ func (s *streamable) reply(ctx context.Context, r *response) {
 func (s *streamable) notify(ctx context.Context, n *notification) error {
 	bound, cancel := s.bound(ctx)
 	defer cancel()
-	resp, err := s.exchange(bound, http.MethodPost, mediaJSON+", "+mediaEvents, n, nil)
+	resp, err := s.post(bound, n.Method, n, nil)
 	if err != nil {
 		return s.failed(ctx, err)
 	}

@@ -207,7 +207,7 @@ func TestRate(t *testing.T) {
 	})
 }
 
-// hangingHost waits in the model until it is told to stop.
+// hangingHost waits in the model until it is stopped.
 type hangingHost struct {
 	host
 	entered chan struct{}

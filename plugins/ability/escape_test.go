@@ -79,7 +79,7 @@ func TestEscapeGrantWidening(t *testing.T) {
 			t.Errorf("%s = %v %s, want unknown", op, status, text)
 		}
 	}
-	// What the model or the user says yes to is that one thing, not a grant.
+	// A yes of the model or the user covers one request; it is not a grant.
 	want(t, b, "ask", `{"permission":"secret","patterns":["OTHER"],"always":["*"]}`, `{}`)
 	want(t, b, "tool", `{"tool":"read","args":{"capabilities":[{"name":"secret","scope":["OTHER"]}]}}`, "")
 	given[0].Scope[0], given[1].Scope[0] = "OTHER", "bash"
@@ -92,7 +92,7 @@ func TestEscapeGrantWidening(t *testing.T) {
 	want(t, b, "secret", `{"name":"TOKEN"}`, `{"value":"s3cret"}`)
 }
 
-// Keys are no paths.
+// Keys are not paths.
 func TestEscapeKVTraversal(t *testing.T) {
 	t.Parallel()
 	base := t.TempDir()

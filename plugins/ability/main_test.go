@@ -136,7 +136,7 @@ func (bareHost) Options() json.RawMessage { return nil }
 type callHost struct{ host }
 
 func (h *callHost) Progress(title string, metadata sdk.Object) {
-	_ = h.note("progress "+title, metadata) // nobody to tell
+	_ = h.note("progress "+title, metadata) // no receiver
 }
 
 func (h *callHost) Ask(_ context.Context, req sdk.PermissionRequest) error {

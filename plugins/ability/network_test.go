@@ -75,7 +75,7 @@ func (n *internet) dial(ctx context.Context, to netip.AddrPort) (net.Conn, error
 	server, ok := n.servers[to]
 	n.mu.Unlock()
 	if !ok {
-		return nil, &net.AddrError{Err: "nobody listens", Addr: to.String()}
+		return nil, &net.AddrError{Err: "no listener", Addr: to.String()}
 	}
 	var d net.Dialer
 	return d.DialContext(ctx, "tcp", server)
@@ -182,7 +182,7 @@ func TestEscapeURL(t *testing.T) {
 	}
 }
 
-// What a grant means, spelled in the ways a URL may spell it.
+// The meaning of a grant, in each spelling of its URL.
 func TestGrantedURL(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -51,7 +51,7 @@ func (v *validator) capability(where string, c sdk.Capability) {
 	scope := checked.Join(where, "scope")
 	switch {
 	case needs && len(c.Scope) == 0:
-		v.add(scope, "say what it is limited to", "%s needs a scope", c.Name)
+		v.add(scope, "add a scope, such as a host or a path", "%s needs a scope", c.Name)
 	case !needs && len(c.Scope) > 0:
 		v.add(scope, "remove it", "%s has no scope", c.Name)
 	case len(c.Scope) > maxScope:

@@ -130,7 +130,7 @@ func ReadClaude(dir string) ([]byte, error) {
 	return data, err
 }
 
-// identity takes name, version and description. Other programs check them less, so those that are no text are left out.
+// identity takes name, version and description. Other programs check them less, so fields that are not text are left out.
 func (r *reader) identity(n *checked.Node) {
 	text := func(field string) string {
 		if v := n.Get(field); v != nil && v.Kind == checked.String {

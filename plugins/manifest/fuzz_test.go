@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// FuzzPackage reads packages whose plugin.json is anything. What is accepted keeps to the rules.
+// FuzzPackage reads packages whose plugin.json is anything. Accepted packages obey the rules.
 func FuzzPackage(f *testing.F) {
 	f.Add([]byte(plain(`"version": "1", "author": {"name": "x"}, "keywords": ["a"]`)))
 	f.Add([]byte(extended(`{` + wasmRuntime + `, "hooks": [{"point": "chat.params", "reads": ["/topP"]}]}`)))
@@ -45,7 +45,7 @@ func FuzzPackage(f *testing.F) {
 	})
 }
 
-// FuzzServers reads packages whose mcp.json is anything. What is accepted keeps to the rules, and is never an error of the package.
+// FuzzServers reads packages whose mcp.json is anything. Accepted servers obey the rules, and a bad file is never an error of the package.
 func FuzzServers(f *testing.F) {
 	f.Add([]byte(mcpHead + `{"a": {"type": "stdio", "command": "./x", "cwd": "${PLUGIN_ROOT}/y", "env": {"A": "b"}}}}`))
 	f.Add([]byte(mcpHead + `{"a": {"type": "sse", "url": "https://example.com", "headers": {"A": "b"}}}}`))

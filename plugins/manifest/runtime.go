@@ -3,12 +3,10 @@ package manifest
 import (
 	"errors"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -18,8 +16,8 @@ import (
 // runtime checks the runtime of the plugin, and selects the command for this platform.
 func (r *reader) runtime(v *validator, rt *sdk.Runtime) {
 	where := v.at("runtime")
-	if c := CarrierOf(sdk.Carrier(rt.Type)); c.check != nil {
-		c.check(r, v, where, rt)
+	if c := CarrierOf(sdk.Carrier(rt.Type)); c.Check != nil {
+		c.Check(checker{r, v}, where, rt)
 		return
 	}
 	var types []string
@@ -33,61 +31,18 @@ func (r *reader) runtime(v *validator, rt *sdk.Runtime) {
 	v.add(checked.Join(where, "type"), "write "+strings.Join(types, " or "), "%s", problem)
 }
 
-func (r *reader) wasm(v *validator, where string, rt *sdk.Runtime) {
-	if len(rt.Command) > 0 || len(rt.Platforms) > 0 {
-		v.add(where, "remove command and platforms", "a wasm plugin has a module and no command")
-	}
-	if rt.MemoryMB < 0 || rt.MemoryMB > sdk.MaxWASMMemoryMB {
-		v.add(checked.Join(where, "memory"), "", "%d is not between 1 and %d MiB", rt.MemoryMB, sdk.MaxWASMMemoryMB)
-	}
-	switch rt.State {
-	case "", sdk.StateSession, sdk.StatePlugin:
-	default:
-		v.add(checked.Join(where, "state"), `write "session" or "plugin"`, "unknown state %s", quoted(rt.State))
-	}
-	if rt.Module == "" {
-		v.add(checked.Join(where, "module"), `write the path of the module, such as "./plugin.wasm"`, "is missing")
-		return
-	}
-	r.packageFile(v, checked.Join(where, "module"), rt.Module, false)
+// checker is the remote.Checker of a package.
+type checker struct {
+	*reader
+	*validator
 }
 
-func (r *reader) process(v *validator, where string, rt *sdk.Runtime) {
-	if rt.Module != "" {
-		v.add(checked.Join(where, "module"), "remove it", "a process plugin has a command and no module")
-	}
-	if rt.MemoryMB != 0 || rt.State != "" {
-		v.add(where, "remove memory and state", "memory and state are for wasm plugins")
-	}
-	for _, platform := range slices.Sorted(maps.Keys(rt.Platforms)) {
-		field := checked.Join(checked.Join(where, "platforms"), platform)
-		if goos, goarch, ok := strings.Cut(platform, "/"); !ok || !plain(goos, "") || !plain(goarch, "") || goos == "" || goarch == "" {
-			v.add(field, `write GOOS/GOARCH, such as "linux/amd64"`, "invalid platform %s", quoted(platform))
-		}
-		checkCommand(v, field, rt.Platforms[platform])
-	}
-	own, field := rt.Platforms[platform()], checked.Join(checked.Join(where, "platforms"), platform())
-	if own == nil {
-		own, field = rt.Command, checked.Join(where, "command")
-	}
-	switch {
-	case len(rt.Command) == 0 && len(rt.Platforms) == 0:
-		v.add(checked.Join(where, "command"), `write the program and its arguments, such as ["./bin/plugin"]`, "is missing")
-		return
-	case len(own) == 0:
-		v.add(checked.Join(where, "platforms"), "get a version of the plugin for it", "the plugin does not run on %s", platform())
-		return
-	}
-	if checkCommand(v, field, own) && strings.HasPrefix(own[0], "./") {
-		r.packageFile(v, checked.Index(field, 0), own[0], true)
-	}
-	rt.Command = own
+func (c checker) Problem(field, remedy, format string, args ...any) {
+	c.add(field, remedy, format, args...)
 }
 
-func platform() string { return runtime.GOOS + "/" + runtime.GOARCH }
-
-// checkCommand checks a program and its arguments.
-func checkCommand(v *validator, where string, command []string) bool {
+func (c checker) Command(where string, command []string) bool {
+	v := c.validator
 	if len(command) == 0 {
 		v.add(where, "write the program and its arguments", "is empty")
 		return false
@@ -138,8 +93,8 @@ func pathProblem(p string) string {
 	return ""
 }
 
-// packageFile checks that a path names a regular file inside of the package.
-func (r *reader) packageFile(v *validator, where, p string, executable bool) {
+func (c checker) File(where, p string, executable bool) {
+	r, v := c.reader, c.validator
 	if problem := pathProblem(p); problem != "" {
 		v.add(where, "", "%s %s", quoted(p), problem)
 		return

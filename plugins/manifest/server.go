@@ -223,7 +223,7 @@ func (s *Server) checkRemote(rep *report, where string) {
 			rep.add(field, "", "is not the name of an HTTP header")
 		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) || strings.TrimSpace(value) != value {
-			rep.add(field, "", "the value is none of an HTTP header")
+			rep.add(field, "", "invalid value of an HTTP header")
 		}
 	}
 }

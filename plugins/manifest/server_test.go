@@ -73,7 +73,7 @@ func TestServers(t *testing.T) {
 		"empty fragment":        {`{"type": "sse", "url": "https://example.com/#"}`, "fragment"},
 		"url with a line":       {`{"type": "sse", "url": "https://example.com/\n"}`, "not a URL"},
 		"header name":           {`{"type": "sse", "url": "https://example.com", "headers": {"A B": ""}}`, "not the name of an HTTP header"},
-		"header value":          {`{"type": "sse", "url": "https://example.com", "headers": {"A": "x\r\nB: y"}}`, "none of an HTTP header"},
+		"header value":          {`{"type": "sse", "url": "https://example.com", "headers": {"A": "x\r\nB: y"}}`, "invalid value of an HTTP header"},
 		"header twice":          {`{"type": "sse", "url": "https://example.com", "headers": {"A": "1", "a": "2"}}`, "is the same header"},
 	} {
 		t.Run(name, func(t *testing.T) {

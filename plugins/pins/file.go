@@ -50,7 +50,7 @@ type content struct {
 	Plugins []Plugin `json:"plugins"`
 }
 
-// Read reads a lock file. Without one, there are no plugins. Errors wrap ErrFile.
+// Read reads a lock file. A missing file has no plugins. Errors wrap ErrFile.
 func Read(path string) (*File, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

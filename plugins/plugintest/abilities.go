@@ -20,7 +20,7 @@ type toolCase struct {
 	args    any
 	options sdktest.Options
 	want    string // the output
-	refused string // in the error; then there is no output
+	refused string // in the error; then without output
 	check   func(t *testing.T, h *sdktest.Host)
 }
 

@@ -19,7 +19,7 @@ func (r *recorder) Logf(string, ...any)   {}
 func (r *recorder) Errorf(string, ...any) { r.failed = true }
 func (r *recorder) Failed() bool          { return r.failed }
 
-// What is always late fails, what is in time once does not, and what is too early fails at once.
+// A call that is always late fails, a call that is in time once passes, and a call that is too early fails immediately.
 func TestInTime(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

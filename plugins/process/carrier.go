@@ -33,7 +33,7 @@ const (
 	DefaultMemoryMB     = 4096
 )
 
-// Options configure a Carrier. The zero value is ready for use.
+// Options configure a Opener. The zero value is ready for use.
 type Options struct {
 	// Environ is the environment of the host, in the form of os.Environ. A process gets PATH, HOME and similar variables of it.
 	// If nil, os.Environ.
@@ -60,11 +60,11 @@ type Options struct {
 	linesOnStdio bool // as on Windows, for tests
 }
 
-// Carrier opens plugins that run as processes. Safe for use from many goroutines.
-type Carrier struct{ opts Options }
+// Opener opens plugins that run as processes. Safe for use from many goroutines.
+type Opener struct{ opts Options }
 
-// New returns a carrier.
-func New(o Options) *Carrier {
+// New returns an opener.
+func New(o Options) *Opener {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
@@ -76,7 +76,7 @@ func New(o Options) *Carrier {
 	o.Restarts = orDefault(o.Restarts, DefaultRestarts)
 	o.RestartDelay = orDefault(o.RestartDelay, 500*time.Millisecond)
 	o.MemoryMB = orDefault(o.MemoryMB, DefaultMemoryMB)
-	return &Carrier{o}
+	return &Opener{o}
 }
 
 func orDefault[T comparable](v, otherwise T) T {
@@ -88,7 +88,7 @@ func orDefault[T comparable](v, otherwise T) T {
 }
 
 // Open returns the plugin. The first call starts its process. Errors wrap sdk.ErrManifest and name the field.
-func (c *Carrier) Open(u remote.Unit) (sdk.Plugin, error) {
+func (c *Opener) Open(u remote.Unit) (sdk.Plugin, error) {
 	if err := complete(&u); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (c *Carrier) Open(u remote.Unit) (sdk.Plugin, error) {
 
 // Describe starts the process, asks for its contributions and ends it. Of u.Description it uses only the name, in messages; the name
 // may be empty.
-func (c *Carrier) Describe(ctx context.Context, u remote.Unit) (sdk.Description, error) {
+func (c *Opener) Describe(ctx context.Context, u remote.Unit) (sdk.Description, error) {
 	if u.Description.Name == "" && len(u.Command) > 0 {
 		u.Description.Name = filepath.Base(u.Command[0])
 	}

@@ -102,7 +102,7 @@ type confinedTestHost struct {
 
 func (h *confinedTestHost) Project() sdk.Project { return h.project }
 
-// A link of the project that leads out of it is no grant, nor is a directory with tenon's own files in it, or in one of those.
+// A link of the project that leads out of it does not extend a grant, nor does a directory with tenon's own files in it, or in one of those.
 func TestRefusedGrants(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

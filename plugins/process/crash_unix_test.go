@@ -58,7 +58,7 @@ func TestKilledBetweenCalls(t *testing.T) {
 	}
 }
 
-// What is under way when the process is killed fails at once and says how it ended.
+// Calls that run when the process is killed fail immediately and say how it ended.
 func TestKilledDuringCalls(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan string, 2)
@@ -155,7 +155,7 @@ func TestRestartTooLate(t *testing.T) {
 	}
 }
 
-// A hook that hangs costs its deadline and nobody else anything; when it goes on for too long, its process is ended.
+// A hook that hangs costs its deadline and delays no other call; when it continues for too long, its process is ended.
 func TestHang(t *testing.T) {
 	t.Parallel()
 	p := started(t, unbounded(), guestSpec(t, "plain"), nil)

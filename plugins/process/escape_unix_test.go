@@ -57,7 +57,7 @@ func replace(t *testing.T, path, text string) {
 	}
 }
 
-// What a plugin must not get at, and ways to try.
+// Values that plugins must not reach, and ways to try.
 func TestEscapes(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-planted")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "aws-planted")
@@ -155,12 +155,12 @@ func TestEscapes(t *testing.T) {
 			replace(t, script, "exit 0")
 			wantDigestError(t, p)
 		},
-		"socket: somebody else connects": func(t *testing.T) {
+		"socket: another process connects": func(t *testing.T) {
 			if err := connectAsStranger(t, &tls.Config{}); err == nil || !strings.Contains(err.Error(), "certificate") {
 				t.Errorf("without a certificate: %v", err)
 			}
 		},
-		"socket: somebody else connects, with a certificate that looks the same": func(t *testing.T) {
+		"socket: another process connects, with a certificate that looks the same": func(t *testing.T) {
 			config, _, err := process.ClientTLS()
 			if err != nil {
 				t.Fatal(err)
@@ -182,7 +182,7 @@ func TestEscapes(t *testing.T) {
 		"token: guessed": func(t *testing.T) {
 			wantAnswer(t, `{"token":"AAAAAAAAAAAAAAAAAAAAAAAAAA","operation":"kv.get"}`, "5 STATUS_DENIED the call")
 		},
-		"token: somebody's own": func(t *testing.T) {
+		"token: an invented one": func(t *testing.T) {
 			wantAnswer(t, `{"token":"mine","operation":"kv.get"}`, `5 STATUS_OK {"found":false`)
 		},
 		"operation: not granted": func(t *testing.T) {
@@ -302,7 +302,7 @@ func wantGone(t *testing.T, family *os.File) {
 		t.Fatal(err)
 	}
 	if _, err := io.ReadAll(family); err != nil {
-		t.Errorf("somebody still runs: %v", err)
+		t.Errorf("a process still runs: %v", err)
 	}
 }
 
@@ -335,7 +335,7 @@ func beHost(hold string) {
 }
 
 // connectAsStranger connects to the socket of a plugin that starts, as another process than the host, and returns what comes of it. Once
-// a plugin has started there is no socket any more.
+// a plugin has started the socket is gone.
 func connectAsStranger(t *testing.T, config *tls.Config) error {
 	t.Helper()
 	pattern := filepath.Join(os.Getenv("TMPDIR"), "plugin-dir*", "plugin*")

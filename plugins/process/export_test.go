@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/remote"
 )
 
-// What the tests of single parts use.
+// Names for the tests of single parts.
 var (
 	CheckHandshake = checkHandshake
 	Backoff        = backoff

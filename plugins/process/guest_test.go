@@ -50,7 +50,7 @@ func beGuest(kind string) {
 	case "elsewhere":
 		fmt.Println("1|1|unix|/tmp/s|grpc|" + strings.Repeat("A", 80))
 		wait()
-	case "nobody": // says where it listens and does not
+	case "deaf": // says where it listens and does not
 		fmt.Println("1|1|unix|" + os.Getenv("PLUGIN_UNIX_SOCKET_DIR") + "/s|grpc|" + strings.Repeat("A", 80))
 		wait()
 	default:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -92,10 +93,11 @@ func timeLeft(ctx context.Context) uint32 {
 // that speaks lines gets them without gRPC, which would take longer than the process itself.
 type hookStream struct {
 	in   *instance
-	send chan *tenonv1.HookRequest // to the goroutine that writes
+	next func() uint64                   // returns the ID of a request
+	try  func(*tenonv1.HookRequest) bool // sends a request if that needs no waiting
+	send chan *tenonv1.HookRequest       // to the goroutine that writes
 
 	mu      sync.Mutex
-	last    uint64
 	waiting map[uint64]chan *tenonv1.HookResponse // calls whose answer is wanted
 	late    map[uint64]*time.Timer                // abandoned calls without an answer
 }
@@ -107,10 +109,14 @@ func openHooks(ctx context.Context, in *instance) (*hookStream, error) {
 		waiting: map[uint64]chan *tenonv1.HookResponse{}, late: map[uint64]*time.Timer{},
 	}
 	if lines := in.runner.lines; lines != nil {
-		calls := &hookCalls{conn: lines.conn, send: h.deliver, ids: map[uint64]uint64{}}
-		in.inside.Go(func() { h.write(ctx, calls.pass) })
+		hooks := &lineHooks{lines.conn, h.deliver, h.send}
+		h.next, h.try = lines.conn.NextID, hooks.try
+		in.inside.Go(func() { h.write(ctx, hooks.send) })
 		return h, nil
 	}
+	var last atomic.Uint64
+	h.next = func() uint64 { return last.Add(1) }
+	h.try = func(*tenonv1.HookRequest) bool { return false }
 	stream, err := in.api.Hooks(ctx)
 	if err != nil {
 		return nil, in.explain(err)
@@ -123,18 +129,19 @@ func openHooks(ctx context.Context, in *instance) (*hookStream, error) {
 // call sends a request and waits for its answer.
 func (h *hookStream) call(ctx context.Context, req *tenonv1.HookRequest) (*tenonv1.HookResponse, error) {
 	answer := make(chan *tenonv1.HookResponse, 1)
+	req.Id = h.next()
 	h.mu.Lock()
-	h.last++
-	req.Id = h.last
 	h.waiting[req.Id] = answer
 	h.mu.Unlock()
 
-	sent := false
-	select {
-	case h.send <- req:
-		sent = true
-	case <-ctx.Done():
-	case <-h.in.runner.ended:
+	sent := ctx.Err() == nil && h.try(req)
+	if !sent {
+		select {
+		case h.send <- req:
+			sent = true
+		case <-ctx.Done():
+		case <-h.in.runner.ended:
+		}
 	}
 	if sent {
 		select {

@@ -146,7 +146,7 @@ func (s *hostSession) operation(ctx context.Context, req *tenonv1.HostRequest, o
 	if req.Token != "" {
 		call, ok := s.in.calls.find(req.Token)
 		if !ok {
-			refuse(tenonv1.Status_STATUS_DENIED, "the call on whose behalf this is asked is over")
+			refuse(tenonv1.Status_STATUS_DENIED, "the call that this request belongs to is over")
 			return
 		}
 		who = call.broker()

@@ -81,7 +81,7 @@ func (h *testHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 type logged struct {
 	mu   sync.Mutex
 	text strings.Builder
-	more chan struct{} // closed by the next line; nil: nobody waits
+	more chan struct{} // closed by the next line; nil: no test waits
 }
 
 func (l *logged) Write(p []byte) (int, error) {
@@ -246,7 +246,7 @@ func callHookIn(ctx context.Context, tb testing.TB, p sdk.Plugin, name string) (
 			return h.Remote.HandleRemote(ctx, &sdk.RemoteCall{Point: h.Point, Hook: name, Input: json.RawMessage(`{"sessionID":"ses_1"}`), Value: json.RawMessage(`{"temperature":1,"options":{}}`)})
 		}
 	}
-	tb.Fatalf("there is no hook %q", name)
+	tb.Fatalf("hook %q not found", name)
 	return sdk.Answer{}, nil
 }
 
@@ -265,7 +265,7 @@ func toolOf(tb testing.TB, p sdk.Plugin, id string) sdk.Tool {
 			return t
 		}
 	}
-	tb.Fatalf("there is no tool %q", id)
+	tb.Fatalf("tool %q not found", id)
 	return nil
 }
 

@@ -124,7 +124,9 @@ func speaksHooks(t *testing.T, p sdk.Plugin) {
 	if answer, err := callHook(t, p, "count"); err != nil || answer.Reason != "1" {
 		t.Errorf("a hook that asks the host: %+v, %v", answer, err)
 	}
-	for name, want := range map[string]string{"error": "no luck today", "huge": "at most 16 MiB are passed on"} {
+	for name, want := range map[string]string{
+		"error": "no luck today", "huge": "at most 16 MiB are passed on", "returned": `changes its value in place`,
+	} {
 		if _, err := callHook(t, p, name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %.200v, want %q", name, err, want)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// A plugin that nobody calls has no process.
+// An unused plugin has no process.
 func TestIdlePluginHasNoProcess(t *testing.T) {
 	t.Parallel()
 	began := time.Now()
@@ -163,7 +163,7 @@ func TestLeavesNoFiles(t *testing.T) {
 		t.Error(err)
 	}
 	empty("after a crash and a close")
-	for _, kind := range []string{"garbage", "exit", "nobody", "badstart"} {
+	for _, kind := range []string{"garbage", "exit", "deaf", "badstart"} {
 		p := started(t, process.Options{}, guestSpec(t, kind), nil)
 		if _, err := callHook(t, p, "warm"); !errors.Is(err, process.ErrStart) {
 			t.Errorf("%s: %v", kind, err)

@@ -123,38 +123,42 @@ func (s *lineServer) untilEnd(receive func() error) error {
 	}
 }
 
-// hookCalls are the calls of hooks. send is called in the goroutine that reads from the process, and must not block.
-type hookCalls struct {
-	conn *jsonline.Conn
-	send func(*tenonv1.HookResponse)
-
-	mu  sync.Mutex
-	ids map[uint64]uint64 // on the line, by those of the stream
+// lineHooks sends hooks to a process. deliver gets the answers in the goroutine that reads from the process, and must not block.
+type lineHooks struct {
+	conn    *jsonline.Conn
+	deliver func(*tenonv1.HookResponse)
+	queue   chan<- *tenonv1.HookRequest // to the goroutine that calls send
 }
 
-func (h *hookCalls) pass(req *tenonv1.HookRequest) error {
-	if req.Cancel {
-		h.mu.Lock()
-		id, running := h.ids[req.Id]
-		h.mu.Unlock()
-		if running {
-			return h.conn.Notify("cancel", lineID{id})
+// try sends a request if that needs no waiting.
+func (l *lineHooks) try(req *tenonv1.HookRequest) bool {
+	sent, whole := l.conn.TryBegin(req.Id, "hook", hookParams(req), l.take(req.Id))
+	if sent && !whole {
+		select {
+		case l.queue <- &tenonv1.HookRequest{}:
+		default: // what waits there is written behind the rest
 		}
-		return nil
 	}
-	id := h.conn.NextID()
-	h.mu.Lock()
-	h.ids[req.Id] = id
-	h.mu.Unlock()
-	return h.conn.Begin(id, "hook", hookParams(req), func(m *jsonline.Message) {
-		if m.Method != "" {
-			return // a hook has no notifications
+	return sent
+}
+
+// send sends a request, or cancels it. One without an ID is for the rest of a request of try.
+func (l *lineHooks) send(req *tenonv1.HookRequest) error {
+	switch {
+	case req.Id == 0:
+		return l.conn.Flush()
+	case req.Cancel:
+		return l.conn.Notify("cancel", lineID{req.Id})
+	}
+	return l.conn.Begin(req.Id, "hook", hookParams(req), l.take(req.Id))
+}
+
+func (l *lineHooks) take(id uint64) func(*jsonline.Message) {
+	return func(m *jsonline.Message) {
+		if m.Method == "" { // a hook has no notifications
+			l.deliver(hookResponse(id, m))
 		}
-		h.mu.Lock()
-		delete(h.ids, req.Id)
-		h.mu.Unlock()
-		h.send(hookResponse(req.Id, m))
-	})
+	}
 }
 
 // hookParams encodes the parameters of a hook. Its request is JSON already.

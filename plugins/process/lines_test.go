@@ -2,20 +2,25 @@ package process_test
 
 import (
 	"bufio"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/plugins/process"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // badLines is a guest that speaks lines badly: it answers each line with the same text.
 func badLines(kind string) {
 	wire := os.NewFile(3, "lines")
 	fmt.Println("1|1|stdio||jsonrpc|")
+	lines := 0
 	for in := bufio.NewScanner(wire); in.Scan(); {
 		switch kind {
 		case "linegarbage":
@@ -34,6 +39,12 @@ func badLines(kind string) {
 		case "lineexit":
 			fmt.Fprintln(os.Stderr, "out of paper")
 			os.Exit(4)
+		case "linedeaf":
+			lines++
+			_, _ = fmt.Fprintf(wire, `{"jsonrpc":"2.0","id":%d,"result":null}`+"\n", lines)
+			if lines == 2 { // the start, and a hook
+				wait()
+			}
 		case "lineempty":
 			_, _ = wire.WriteString(`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}` + "\n")
 		case "linestranger":
@@ -66,6 +77,29 @@ func TestBadLines(t *testing.T) {
 				t.Errorf("error %v, want %q", err, want)
 			}
 		})
+	}
+}
+
+// A process that does not read delays no call beyond its deadline, even if the connection takes only a part of a request.
+func TestDeafLines(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("lines use the standard streams there")
+	}
+	spec := guestSpec(t, "linedeaf")
+	spec.Description = description("plain")
+	p := started(t, unbounded(), spec, nil)
+	if _, err := callHook(t, p, "warm"); err != nil {
+		t.Fatal(err)
+	}
+	hook, call := p.(sdk.Hooker).Hooks()[0], payload()
+	call.Value = json.RawMessage(`{"options":{"text":"` + strings.Repeat("x", 4<<20) + `"}}`)
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		if _, err := hook.Remote.HandleRemote(ctx, call); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		cancel()
 	}
 }
 

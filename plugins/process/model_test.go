@@ -25,7 +25,7 @@ func clientOf(t *testing.T, p sdk.Plugin, protocol, key string) sdk.ModelClient 
 			return client
 		}
 	}
-	t.Fatalf("there is no protocol %q", protocol)
+	t.Fatalf("protocol %q not found", protocol)
 	return nil
 }
 
@@ -64,7 +64,7 @@ func testModel(t *testing.T, w wire) {
 		t.Fatal(err)
 	}
 	want := *acmeError
-	want.Body = "{\"error\":\"\uFFFD\"}" // what is no text cannot be carried
+	want.Body = "{\"error\":\"\uFFFD\"}" // bytes that are not text cannot be carried
 	if diff := cmp.Diff(want, *got, cmp.Comparer(func(a, b error) bool { return a.Error() == b.Error() })); diff != "" {
 		t.Errorf("error (-want +got):\n%s", diff)
 	}

@@ -40,7 +40,7 @@ func TestRestarts(t *testing.T) {
 	}
 
 	r = process.NewRestarts(5, time.Second)
-	for range 20 { // one end in five minutes is no reason to give up
+	for range 20 { // one end in five minutes does not end the restarts
 		now = now.Add(5 * time.Minute)
 		r.Ended(now, how)
 		if got, err := r.Wait(now); err != nil || got > time.Second {

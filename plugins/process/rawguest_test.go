@@ -93,7 +93,7 @@ func (g *rawGuest) Hooks(stream grpc.BidiStreamingServer[tenonv1.HookRequest, te
 		}
 		response := &tenonv1.HookResponse{Id: req.Id, Answer: []byte("{")}
 		switch g.kind {
-		case "rawstranger": // answers what nobody asked
+		case "rawstranger": // sends an unrequested answer
 			response.Id += 1000
 		case "rawflood":
 			response.Answer = []byte(`{"reason":"` + strings.Repeat("x", 2*sdkprocess.MaxMessage) + `"}`)

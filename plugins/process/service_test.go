@@ -128,7 +128,7 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// What the plugin prints and logs is in the host's log.
+// The plugin's output and log are in the host's log.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	log := &logged{}

@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// What a plugin may do wrong before it is ready: each is an error that says so, in bounded time.
+// Mistakes of a plugin before it is ready: each is a clear error, in bounded time.
 func TestBadStarts(t *testing.T) {
 	t.Parallel()
 	const short, usual = 1500 * time.Millisecond, time.Minute
@@ -29,7 +29,7 @@ func TestBadStarts(t *testing.T) {
 		"floods without a line":              {"flood", usual, `its first line of output is "xxxx`},
 		"another version":                    {"version", usual, `version "9" of tenon's process protocol, this host version 1`},
 		"listens elsewhere":                  {"elsewhere", usual, "not in the directory PLUGIN_UNIX_SOCKET_DIR names"},
-		"nobody listens, with a bad cert":    {"nobody", usual, "server cert"},
+		"nothing listens, with a bad cert":   {"deaf", usual, "server cert"},
 		"the plugin's start fails":           {"badstart", usual, "option level: want a number"},
 		"the plugin's start does not end":    {"slowstart", short, "it was not ready within 1.5s"},
 		"does not serve what it contributes": {"rawempty", usual, "Start not implemented"},

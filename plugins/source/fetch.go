@@ -154,7 +154,7 @@ type Fetcher struct {
 	// BundleHost is the host, with its port, of which the user knows that a guarded fetch of an MCP server without a pin contacts it for a
 	// bundle. Other hosts are refused; empty: all of them.
 	BundleHost string
-	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, there are no reports. It is called by one
+	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It is called by one
 	// goroutine of each Fetch.
 	Progress    func(name string, have, want int64)
 	Limits      archive.Limits

@@ -304,7 +304,7 @@ func TestNPM(t *testing.T) {
 	f := fetcher(t)
 	f.Registry, f.Token = server.URL, "secret"
 	for ref, want := range map[string]string{
-		"npm:@s/p": "1.2.0", "npm:@s/p@next": "2.0.0", "npm:@s/p@^1": "1.2.0", "npm:@s/p@~1.0.0": "1.0.0", "npm:@s/p@>=1.3": "2.0.0", "npm:@s/p@1.3.0": "1.3.0", "npm:bundled": "1.0.0",
+		"npm:@s/p": "1.2.0", "npm:@s/p@next": "2.0.0", "npm:@s/p@^1": "1.2.0", "npm:@s/p@~1.0.0": "1.0.0", "npm:@s/p@>=1.3": "2.0.0", "npm:@s/p@>=2.0.0-0": "2.0.0", "npm:@s/p@^3.0.0-0": "3.0.0-beta.1", "npm:@s/p@1.3.0": "1.3.0", "npm:bundled": "1.0.0",
 	} {
 		out, _, err := fetch(t, f, ref, nil)
 		if err != nil || out.Version != want || out.Integrity == "" {

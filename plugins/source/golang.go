@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -35,9 +36,12 @@ var (
 	goPackage  = regexp.MustCompile(`^` + goModule + `$`)
 	goQuery    = regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z._+/-]*$`)
 	goLanguage = regexp.MustCompile(`^1\.[0-9]+(?:\.[0-9]+|rc[0-9]+)?$`)
-	goRequire  = regexp.MustCompile(`^` + goModule + ` ` + goVersion + `$`)
-	goSum      = regexp.MustCompile(`^` + goModule + ` ` + goVersion + `(?:/go\.mod)? h1:[A-Za-z0-9+/]{43}=$`)
 	goMajor    = regexp.MustCompile(`^v[0-9]+$`)
+	// Lines of builds. Compiled with the first build: a start reads none.
+	goLines = sync.OnceValues(func() (require, sum *regexp.Regexp) {
+		return regexp.MustCompile(`^` + goModule + ` ` + goVersion + `$`),
+			regexp.MustCompile(`^` + goModule + ` ` + goVersion + `(?:/go\.mod)? h1:[A-Za-z0-9+/]{43}=$`)
+	})
 )
 
 // goRef reads what follows "go:". The version is one of the module, a branch or a commit.
@@ -57,10 +61,11 @@ func (b *Build) check() error {
 	if !goLanguage.MatchString(b.Go) {
 		return fmt.Errorf("%w: build: %q is not a version of Go", ErrRef, visible.Cut(b.Go, 40, "…"))
 	}
+	require, sum := goLines()
 	for _, list := range []struct {
 		form  *regexp.Regexp
 		lines []string
-	}{{goRequire, b.Require}, {goSum, b.Sum}} {
+	}{{require, b.Require}, {sum, b.Sum}} {
 		for _, line := range list.lines {
 			if !list.form.MatchString(line) || strings.Contains(line, "..") {
 				return fmt.Errorf("%w: build: %q", ErrRef, visible.Cut(line, 200, "…"))

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
-
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -235,7 +233,7 @@ func (p Pin) Content(r Ref) (Ref, error) {
 
 // npmServer installs an npm package with its dependencies, and starts its program with node.
 func (f *Fetcher) npmServer(ctx context.Context, b bundle, p serverPackage, out *Fetched, dir string) error {
-	if _, err := semver.StrictNewVersion(p.Version); err != nil {
+	if !exactVersion(p.Version) {
 		return fmt.Errorf("%w: version %q of %s is not exact", ErrServer, visible.Cut(p.Version, 100, "…"), p.Identifier)
 	}
 	if base := strings.TrimRight(p.Registry, "/"); base != "" && base != defaultRegistry && base != f.RegistryURL() {

@@ -13,7 +13,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/Masterminds/semver/v3"
+	"deps.dev/util/semver"
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -145,27 +145,30 @@ func (p *packument) choose(text string) (string, error) {
 	if _, ok := p.Versions[text]; ok {
 		return text, nil
 	}
-	want, err := semver.NewConstraint(text)
+	want, err := semver.NPM.ParseConstraint(text)
 	if err != nil {
 		return "", fmt.Errorf("no version or tag %q, and not a range: %w", text, err)
 	}
-	var fits []*semver.Version
+	var fits []string
 	for name := range p.Versions {
-		if v, err := semver.StrictNewVersion(name); err == nil && want.Check(v) {
-			fits = append(fits, v)
+		if exactVersion(name) && want.Match(name) {
+			fits = append(fits, name)
 		}
 	}
 	if len(fits) == 0 {
 		return "", fmt.Errorf("no version matches %q among %d", text, len(p.Versions))
 	}
 	// The registry's latest wins when it fits: later versions may be for testing.
-	for _, v := range fits {
-		if v.Original() == p.Tags["latest"] {
-			return v.Original(), nil
-		}
+	if latest := p.Tags["latest"]; slices.Contains(fits, latest) {
+		return latest, nil
 	}
-	slices.SortFunc(fits, (*semver.Version).Compare)
-	return fits[len(fits)-1].Original(), nil
+	return slices.MaxFunc(fits, semver.NPM.Compare), nil
+}
+
+// exactVersion reports whether text is a version of npm in its one form, not a range.
+func exactVersion(text string) bool {
+	v, err := semver.NPM.Parse(text)
+	return err == nil && v.Canon(true) == text
 }
 
 // sha512Of returns the digest in an integrity of the form "sha512-BASE64", see https://www.w3.org/TR/SRI. Older digests prove too little.

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -251,8 +252,10 @@ type lockedPackage struct {
 	npmNeeds
 }
 
-// lockedPlace matches the places of packages in a lock.
-var lockedPlace = regexp.MustCompile(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modules/(@[\w.~-]+/)?[\w.~-]+)*$`)
+// lockedPlace matches the places of packages in a lock. Compiled with the first lock: a start reads none.
+var lockedPlace = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modules/(@[\w.~-]+/)?[\w.~-]+)*$`)
+})
 
 // maxPackages limits the dependencies of one package.
 const maxPackages = 2000
@@ -288,7 +291,7 @@ func (l *packageLock) check() error {
 	for place, p := range l.Packages {
 		_, digestErr := sha512Of(p.Integrity)
 		switch {
-		case !lockedPlace.MatchString(place), strings.Contains(place, "/../"), strings.Contains(place, "/./"), strings.HasSuffix(place, "/.."), strings.HasSuffix(place, "/."):
+		case !lockedPlace().MatchString(place), strings.Contains(place, "/../"), strings.Contains(place, "/./"), strings.HasSuffix(place, "/.."), strings.HasSuffix(place, "/."):
 			return fmt.Errorf("%w: %q is not a place for a package", ErrDependencies, visible.Clean(place, 200))
 		case p.InBundle && p.Resolved == "" && !p.Link:
 		case p.Link, !inRegistry(p.Resolved):

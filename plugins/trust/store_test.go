@@ -203,7 +203,7 @@ func TestBadLockFile(t *testing.T) {
 func TestLockFileThatOthersWrite(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
-		return // there are no such modes
+		return // without such modes
 	}
 	s := newStore(t)
 	if _, err := s.Approve(t.Context(), plugin(1, nil), nil); err != nil {
@@ -289,7 +289,7 @@ func TestDefinition(t *testing.T) {
 		t.Error("the script it runs was exchanged, and the digest is the same")
 	}
 	if _, err := trust.NewItem(t.Context(), trust.Definition{Item: trust.Item{Kind: trust.KindHooks}, Content: func() {}}); err == nil {
-		t.Error("content that is no JSON is accepted")
+		t.Error("content that is not JSON is accepted")
 	}
 }
 

@@ -134,7 +134,7 @@ func TestSealRefusesOtherContent(t *testing.T) {
 	}
 }
 
-// TestBrokenSeal checks that a sealed copy that somebody changed is found out and made anew.
+// TestBrokenSeal checks that a modified sealed copy is detected and recreated.
 func TestBrokenSeal(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(root string) error{
@@ -204,7 +204,7 @@ func TestCollect(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := v.Open(t.Context(), b.Digest); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("an old copy that nobody refers to is there: %v", err)
+		t.Errorf("an old unused copy is there: %v", err)
 	}
 	if _, err := v.Open(t.Context(), a.Digest); err != nil {
 		t.Error(err)

@@ -77,7 +77,7 @@ func BenchmarkHook(b *testing.B) {
 	r := newRuntime(b, wasm.Options{CacheDir: filepath.Join(scratchDir(b), "cache")})
 	for name, m := range benchGuests(b) {
 		p := started(b, r, remote.Unit{Program: m, Description: argument()}, host{})
-		if err := p.(wasm.Precompiler).Precompile(b.Context()); err != nil {
+		if err := p.(remote.Precompiler).Precompile(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		benchSizes(b, name, p.(sdk.Hooker).Hooks())
@@ -91,7 +91,7 @@ func BenchmarkWhole(b *testing.B) {
 		for _, kb := range []int{1, 64} {
 			b.Run(name+"/"+strconv.Itoa(kb)+"K", func(b *testing.B) {
 				p := started(b, r, remote.Unit{Program: m, Description: argument()}, host{})
-				if err := p.(wasm.Precompiler).Precompile(b.Context()); err != nil {
+				if err := p.(remote.Precompiler).Precompile(b.Context()); err != nil {
 					b.Fatal(err)
 				}
 				benchRemote(b, p, kb<<10)
@@ -183,7 +183,7 @@ func idleMemory(b *testing.B, dir string, m string) int64 {
 	return (resident(b) - before) / (instances - 1)
 }
 
-// resident returns the memory of this process that is no file, in bytes.
+// resident returns the memory of this process that is not backed by files, in bytes.
 func resident(b *testing.B) int64 {
 	b.Helper()
 	for range 3 { // native code is freed by finalizers

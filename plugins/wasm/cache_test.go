@@ -84,7 +84,7 @@ func TestCacheIsVerified(t *testing.T) {
 			t.Errorf("%s: the module answers %q", name, got)
 		}
 		if got := read(t, counter); string(got) != string(good) {
-			t.Errorf("%s: the entry was not made anew", name)
+			t.Errorf("%s: the entry was not recreated", name)
 		}
 	}
 	for at := 0; at < len(good); at += 97 {
@@ -157,7 +157,7 @@ func TestCacheIsShared(t *testing.T) {
 }
 
 // An approved module whose compiled code was lost is compiled when the plugin starts, as far as that has time; one whose code is there, or
-// that nobody approved, waits for the first call.
+// that is not approved, waits for the first call.
 func TestStartAfterTheCacheWasLost(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "cache")

@@ -135,7 +135,7 @@ func TestClock(t *testing.T) { // not beside others: it measures time
 	})
 }
 
-// What leads out of a granted directory does not lead there.
+// Links and paths do not lead out of a granted directory.
 func TestDirectories(t *testing.T) {
 	t.Parallel()
 	granted, secret := outside(t)
@@ -230,7 +230,7 @@ func (b *lockedBuffer) String() string {
 	return b.buf.String()
 }
 
-// What a guest prints goes to the log, without what would steer a terminal, and not without a bound.
+// A guest's output goes to the log, without control characters, and with a bound.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	var out lockedBuffer

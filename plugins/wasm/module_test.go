@@ -62,7 +62,7 @@ func TestDeadlineOfStart(t *testing.T) { // not beside others: it measures time
 	r := newRuntime(t, wasm.Options{})
 	for _, name := range []string{"startloop", "initloop"} {
 		p := started(t, r, remote.Unit{Program: module("bad/" + name + ".wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
-		if err := p.(wasm.Precompiler).Precompile(t.Context()); err != nil {
+		if err := p.(remote.Precompiler).Precompile(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		endsAtDeadline(t, func(ctx context.Context) error {
@@ -128,7 +128,7 @@ func digest(t testing.TB, path string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// What runs is what was approved, whatever stands at the path by then.
+// The approved content runs, whatever the path holds by then.
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "x.wasm")

@@ -37,11 +37,11 @@ type plugin struct {
 }
 
 var (
-	_ sdk.Plugin     = (*plugin)(nil)
-	_ sdk.Hooker     = (*plugin)(nil)
-	_ sdk.ToolSource = (*plugin)(nil)
-	_ sdk.AuthSource = (*plugin)(nil)
-	_ Precompiler    = (*plugin)(nil)
+	_ sdk.Plugin         = (*plugin)(nil)
+	_ sdk.Hooker         = (*plugin)(nil)
+	_ sdk.ToolSource     = (*plugin)(nil)
+	_ sdk.AuthSource     = (*plugin)(nil)
+	_ remote.Precompiler = (*plugin)(nil)
 
 	_ sdk.ProviderSource = (*plugin)(nil)
 	_ sdk.ProtocolSource = (*plugin)(nil)

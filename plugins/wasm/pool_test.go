@@ -40,7 +40,7 @@ func TestSessionsAreApart(t *testing.T) {
 	}
 }
 
-// Sessions that come and go by the hundred, at the same time, stay apart: what is dropped for want of room begins anew.
+// Sessions that come and go by the hundred, at the same time, stay apart: sessions that are dropped for lack of space start again.
 func TestParallelSessionsAreApart(t *testing.T) {
 	t.Parallel()
 	p := counter(t, sdk.StateSession, wasm.Options{})

@@ -85,13 +85,6 @@ func (r *Runtime) Describe(ctx context.Context, u remote.Unit) (sdk.Description,
 	return d, nil
 }
 
-// Precompiler is implemented by the plugins of Open.
-type Precompiler interface {
-	// Precompile reads, checks and compiles the module, so that the first call finds it done. Compiling takes about a second for
-	// 5 MB; with a cache it is done once for good. Good moments are when a plugin is installed or approved.
-	Precompile(ctx context.Context) error
-}
-
 // Close closes the open plugins and waits for their calls, as long as ctx allows, at most 5 s. The error names calls that still run then;
 // they end with the process. Safe to call twice.
 func (r *Runtime) Close(ctx context.Context) error {

@@ -71,6 +71,7 @@ type stdio struct {
 // serve answers calls until the connection ends, and closes the plugin.
 func (s *server) serve() {
 	_ = s.conn.Serve(s.handle) // the host knows why
+	s.conn.Close()
 	s.end()
 	ctx, cancel := context.WithTimeout(guest.Detached(), closeTime)
 	defer cancel()

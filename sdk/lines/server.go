@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strconv"
 	"sync"
 	"time"
 
@@ -51,17 +52,52 @@ type params struct {
 	Tool    int             `json:"tool"`
 	Call    json.RawMessage `json:"call"`
 	Token   string          `json:"token"`
-	Timeout int64           `json:"timeout_ms"`
+	Timeout int             `json:"timeout_ms"`
 
 	Connection guest.Connection `json:"connection"`
 }
 
+// ordinary decodes the parameters of a hook in one pass; the request is a part of data. It reports false for others, and for anything unusual,
+// which encoding/json decodes.
+func ordinary(data []byte) (p params, ok bool) {
+	d := jsontext.NewScanner(data)
+	ok = d.Each('{', '}', func() bool {
+		name, ok := d.Name()
+		if !ok {
+			return false
+		}
+		switch string(name) {
+		case "request":
+			p.Request, ok = d.Raw()
+		case "token":
+			p.Token, ok = d.Text()
+		case "hook":
+			p.Hook, ok = number(&d)
+		case "timeout_ms":
+			p.Timeout, ok = number(&d)
+		default:
+			ok = false
+		}
+		return ok
+	})
+	return p, ok && d.AtEnd()
+}
+
+func number(d *jsontext.Scanner) (int, bool) {
+	digits, ok := d.Number()
+	n, err := strconv.Atoi(string(digits))
+	return n, ok && err == nil
+}
+
 // handle handles one message. Each call runs in its own goroutine.
 func (s *server) handle(m *jsonline.Message) {
-	var p params
-	if err := json.Unmarshal(m.Params, &p); err != nil && len(m.Params) > 0 {
-		s.reply(m.ID, nil, fmt.Errorf("%s: %w", m.Method, err))
-		return
+	p, ok := ordinary(m.Params)
+	if !ok {
+		p = params{}
+		if err := json.Unmarshal(m.Params, &p); err != nil && len(m.Params) > 0 {
+			s.reply(m.ID, nil, fmt.Errorf("%s: %w", m.Method, err))
+			return
+		}
 	}
 	switch {
 	case m.Method == "cancel":
@@ -80,9 +116,12 @@ func (s *server) handle(m *jsonline.Message) {
 
 // begin returns the context of a call.
 func (s *server) begin(id uint64, p *params) context.Context {
-	ctx, cancel := context.WithCancel(s.ctx)
+	var ctx context.Context
+	var cancel context.CancelFunc
 	if p.Timeout > 0 {
 		ctx, cancel = context.WithTimeout(s.ctx, time.Duration(p.Timeout)*time.Millisecond)
+	} else {
+		ctx, cancel = context.WithCancel(s.ctx)
 	}
 	s.mu.Lock()
 	s.running[id] = cancel

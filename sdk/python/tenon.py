@@ -431,8 +431,12 @@ class _Server:
                 return answer  # the hook found them itself
             changes = []
             diff(before, value, "", changes)
-            answer = _verdict(answer)
-            return {"changes": changes, **(answer or {})} if changes else answer
+            returned, answer = answer, _verdict(answer)
+            if changes:
+                return {"changes": changes, **(answer or {})}
+            if answer and returned is not value and not answer.keys() & {"verdict", "reason", "message"}:
+                raise TypeError("a hook changes its value in place and returns nothing or a verdict; it returned %.80s" % _encode(answer))
+            return answer
         except Refusal as e:
             return {"verdict": "halt" if e.halt else "deny", "reason": str(e)}
 

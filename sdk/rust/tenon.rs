@@ -419,6 +419,7 @@ pub fn halt(reason: &str) -> Error {
 
 type HookRun = Box<dyn Fn(&Value, &mut Value, &Call) -> Result<Option<Value>, Error> + Send + Sync>;
 type ToolRun = Box<dyn Fn(&Value, &Call) -> Result<Value, Error> + Send + Sync>;
+type AuthRun = Box<dyn Fn(&Value, &Call) -> Result<Value, Error> + Send + Sync>;
 type StartRun = Box<dyn Fn(&Call) -> Result<(), Error> + Send + Sync>;
 
 /// The declaration of a hook, as in plugin.json.
@@ -457,11 +458,44 @@ impl Tool {
     }
 }
 
+/// A way to sign in to a provider. Its functions get the token, which is null for a login.
+pub struct Auth {
+    about: Value,
+    actions: Vec<(&'static str, AuthRun)>,
+}
+
+impl Auth {
+    /// Returns a sign-in of a provider: login returns a token, {"access", "refresh", "expires", "metadata"}. The operations signin.notice,
+    /// signin.code and signin.visit reach the user.
+    pub fn new(provider: &str, id: &str, name: &str, login: impl Fn(&Call) -> Result<Value, Error> + Send + Sync + 'static) -> Auth {
+        let about = Value::object([("provider", provider.into()), ("id", id.into()), ("name", name.into())]);
+        Auth { about, actions: Vec::new() }.with("login", move |_, call| login(call))
+    }
+
+    /// The function that returns a new token in place of one that expires.
+    pub fn refresh(mut self, run: impl Fn(&Value, &Call) -> Result<Value, Error> + Send + Sync + 'static) -> Auth {
+        self.about.set("refreshes", true);
+        self.with("refresh", run)
+    }
+
+    /// The function that returns the headers of requests with a token. Without it, access is sent as a bearer token.
+    pub fn headers(mut self, run: impl Fn(&Value, &Call) -> Result<Value, Error> + Send + Sync + 'static) -> Auth {
+        self.about.set("headers", true);
+        self.with("headers", run)
+    }
+
+    fn with(mut self, action: &'static str, run: impl Fn(&Value, &Call) -> Result<Value, Error> + Send + Sync + 'static) -> Auth {
+        self.actions.push((action, Box::new(run)));
+        self
+    }
+}
+
 /// A plugin. Its description, and so its plugin.json, follows from it: tenon plugin sync-manifest writes it.
 pub struct Plugin {
     about: Value,
     hooks: Vec<(Value, HookRun)>,
     tools: Vec<(Value, ToolRun, Option<ToolRun>)>,
+    auth: Vec<Auth>,
     start: Option<StartRun>,
     stop: Option<Box<dyn Fn() + Send + Sync>>,
 }
@@ -469,7 +503,7 @@ pub struct Plugin {
 impl Plugin {
     pub fn new(name: &str, version: &str, description: &str) -> Plugin {
         let about = Value::object([("name", name.into()), ("version", version.into()), ("description", description.into())]);
-        Plugin { about, hooks: Vec::new(), tools: Vec::new(), start: None, stop: None }
+        Plugin { about, hooks: Vec::new(), tools: Vec::new(), auth: Vec::new(), start: None, stop: None }
     }
 
     /// The JSON schema of the options; calls have the options with its defaults.
@@ -509,6 +543,12 @@ impl Plugin {
         self
     }
 
+    /// Adds a sign-in to a provider. It needs the capability auth.
+    pub fn auth(mut self, method: Auth) -> Plugin {
+        self.auth.push(method);
+        self
+    }
+
     /// The function that is called before all others.
     pub fn on_start(mut self, run: impl Fn(&Call) -> Result<(), Error> + Send + Sync + 'static) -> Plugin {
         self.start = Some(Box::new(run));
@@ -529,6 +569,9 @@ impl Plugin {
         }
         if !self.tools.is_empty() {
             d.set("tools", self.tools.iter().map(|t| t.0.clone()).collect::<Vec<Value>>());
+        }
+        if !self.auth.is_empty() {
+            d.set("auth", self.auth.iter().map(|a| a.about.clone()).collect::<Vec<Value>>());
         }
         d
     }
@@ -839,12 +882,23 @@ impl Server {
                     _ => Err(Error::MethodNotFound),
                 }
             }
+            "auth" => self.auth(&params["request"], call),
             "stop" => {
                 self.stop();
                 Ok(Value::Null)
             }
             _ => Err(Error::MethodNotFound),
         }
+    }
+
+    /// Calls a sign-in method.
+    fn auth(&self, request: &Value, call: &Call) -> Result<Value, Error> {
+        let (provider, id, action) = (request["provider"].str(), request["method"].str(), request["action"].str());
+        let method = self.plugin.auth.iter().find(|a| a.about["provider"].str() == provider && a.about["id"].str() == id);
+        let run = method.and_then(|a| a.actions.iter().find(|(name, _)| *name == action));
+        let (_, run) = run.ok_or_else(|| format!("the plugin has no {} of the sign-in method {}/{}", action, provider, id))?;
+        let field = if action == "headers" { action } else { "token" };
+        Ok(Value::object([(field, run(&request["token"], call)?)]))
     }
 
     fn start(self: &Arc<Server>, request: &Value, call: &Call) -> Result<Value, Error> {
@@ -909,7 +963,14 @@ impl Server {
         if !changes.is_empty() {
             out.set("changes", changes);
         }
-        Ok(out)
+        let known = ["verdict", "reason", "message", "changes"].iter().any(|k| out.get(k).is_some());
+        match &out {
+            Value::Object(members) if !known && !members.is_empty() => {
+                let text: String = out.to_string().chars().take(80).collect();
+                Err(format!("a hook changes its value in place and returns None or a verdict; it returned {}", text).into())
+            }
+            _ => Ok(out),
+        }
     }
 }
 
@@ -956,6 +1017,7 @@ pub mod wasm {
             0x1000..=0x1fff => ("hook", Value::object([("hook", n), ("request", request)])),
             0x2000..=0x2fff => ("tool", Value::object([("tool", n), ("call", request)])),
             0x3000..=0x3fff => ("prepare", Value::object([("tool", n), ("call", request)])),
+            0x4000 => ("auth", Value::object([("request", request)])),
             _ => ("", Value::Null),
         };
         let (options, project) = {
@@ -1013,7 +1075,7 @@ macro_rules! module {
     ($plugin:path) => {
         #[no_mangle]
         pub extern "C" fn tenon_abi() -> i32 {
-            1 << 16
+            1 << 16 | 1
         }
 
         #[no_mangle]

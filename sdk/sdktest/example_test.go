@@ -40,7 +40,7 @@ func Example() {
 	fmt.Println(v.Text, err)
 	fmt.Println(answer.Changes[0].Pointer)
 
-	// What was fired is a recording. Played back to a plugin that changed, it tells what is different.
+	// The fired hooks are a recording. Played back to a changed plugin, it shows the differences.
 	words = nil
 	differences, err := sdktest.Replay(ctx, redact, h.Records())
 	fmt.Println(differences[0], err)

@@ -145,7 +145,7 @@ func judge(info *hookpoint.Info, answer *sdk.Answer) error {
 		return fmt.Errorf("verdict %q has no meaning at this point", answer.Verdict)
 	}
 	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
-		return errors.New("verdict continue needs a message to go on with")
+		return errors.New("verdict continue needs a message to continue with")
 	}
 	if info.Kind != hookpoint.KindTransform && len(answer.Changes) > 0 {
 		return errors.New("changes where none are expected")

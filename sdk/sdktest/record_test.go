@@ -70,7 +70,7 @@ func TestReplay(t *testing.T) {
 		"another text": {redactor("hunter2", "-"), []string{
 			`record 1: tool.execute.after: /output: recorded "a *** here", now "a - here"`, `record 4: permission.ask: reason: recorded "***", now "-"`,
 		}},
-		"not at all": {redactor("nobody", "***"), []string{
+		"not at all": {redactor("missing", "***"), []string{
 			`record 1: tool.execute.after: /output: recorded "a *** here", now "a hunter2 here"`,
 			`record 4: permission.ask: verdict: recorded "deny", now nothing`, `record 4: permission.ask: reason: recorded "***", now nothing`,
 		}},

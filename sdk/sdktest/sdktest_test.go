@@ -139,7 +139,7 @@ func TestVerdicts(t *testing.T) {
 		input any
 		want  sdk.Answer
 	}{
-		"nobody says anything": {[]sdk.Hook{gate("a", "")}, sdk.PointPermissionAsk, &sdk.PermissionRequest{}, sdk.Answer{}},
+		"no hook answers": {[]sdk.Hook{gate("a", "")}, sdk.PointPermissionAsk, &sdk.PermissionRequest{}, sdk.Answer{}},
 		"the strictest": {
 			[]sdk.Hook{gate("a", sdk.VerdictAllow), gate("b", sdk.VerdictDeny), gate("c", sdk.VerdictAsk)}, sdk.PointPermissionAsk,
 			&sdk.PermissionRequest{}, sdk.Answer{Verdict: sdk.VerdictDeny, Reason: "b"},

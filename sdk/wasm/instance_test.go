@@ -116,7 +116,7 @@ func TestLogger(t *testing.T) {
 	}
 }
 
-// TestServe holds that a plugin's main package can be tested where there is no module.
+// TestServe holds that a plugin's main package can be tested outside of a module.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	wasm.Serve(&sdk.Bundle{OnStart: func(context.Context, sdk.Host) error {

@@ -304,15 +304,10 @@ func (r *restorer) hooks() {
 // putHook puts back one hook in a directory below root; the zero value removes it. The name "." is the directory itself if it is none:
 // that it became a link is undone before any hook is written.
 func putHook(root, dir, name string, old hook) error {
-	rel, err := filepath.Rel(root, dir)
-	if err != nil {
-		return err
-	}
-	r, err := os.OpenRoot(root)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
+	return inRoot(root, dir, func(r *os.Root, rel string) error { return putHookIn(r, rel, name, old) })
+}
+
+func putHookIn(r *os.Root, rel, name string, old hook) error {
 	path := filepath.Join(rel, name)
 	if info, err := r.Lstat(rel); err == nil && !info.IsDir() {
 		if err := r.Remove(rel); err != nil {

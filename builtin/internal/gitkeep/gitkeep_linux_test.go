@@ -138,7 +138,7 @@ func TestLinked(t *testing.T) {
 	}
 }
 
-// What another process changes after the command ended, or while none runs, stays; it is named.
+// Changes of another process after the command ended, or while none runs, stay; they are named.
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
@@ -178,7 +178,7 @@ func nextTick(t *testing.T) {
 	}
 }
 
-// What a command keeps from being put back by a lock that it leaves behind is put back at the end of the turn, and the lock is removed;
+// Files that could not be restored because a command left a lock behind are restored at the end of the turn, and the lock is removed;
 // a lock that another process took later is not.
 func TestLeftLock(t *testing.T) {
 	t.Parallel()
@@ -217,7 +217,7 @@ func TestLeftLock(t *testing.T) {
 	}
 }
 
-// What a process changes that could not be ended with its command is put back at the end of the turn; what changes after that is not.
+// Changes of a process that could not be ended with its command are reverted at the end of the turn; later changes are not.
 func TestSurvivor(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)

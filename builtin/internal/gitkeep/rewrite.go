@@ -52,33 +52,31 @@ func (k *Keeper) rewrite(ctx context.Context, now *state, path string, keys []st
 // replace writes a file below root as git does: under its lock, and only if the file is still as the stamp says. Links cannot lead out of
 // root.
 func replace(root, path string, text []byte, mode os.FileMode, was stamp) error {
-	rel, err := filepath.Rel(root, path)
-	if err != nil {
-		return err
-	}
-	r, err := os.OpenRoot(root)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
-	if info, err := r.Lstat(rel); err == nil && info.Mode().IsRegular() {
-		mode = info.Mode().Perm()
-	}
-	s, err := atomicfile.Stage(r, rel, text, atomicfile.Options{Mode: mode, Temp: filepath.Base(rel) + lockSuffix})
-	if errors.Is(err, os.ErrExist) {
-		return errMeanwhile
-	}
-	if err != nil {
-		return err
-	}
-	if stampOf(path) != was {
-		return errors.Join(errMeanwhile, s.Discard())
-	}
-	return s.Commit()
+	return inRoot(root, path, func(r *os.Root, rel string) error {
+		if info, err := r.Lstat(rel); err == nil && info.Mode().IsRegular() {
+			mode = info.Mode().Perm()
+		}
+		s, err := atomicfile.Stage(r, rel, text, atomicfile.Options{Mode: mode, Temp: filepath.Base(rel) + lockSuffix})
+		if errors.Is(err, os.ErrExist) {
+			return errMeanwhile
+		}
+		if err != nil {
+			return err
+		}
+		if stampOf(path) != was {
+			return errors.Join(errMeanwhile, s.Discard())
+		}
+		return s.Commit()
+	})
 }
 
-// remove removes a file below root. Links cannot lead out of root.
+// remove removes a file below root.
 func remove(root, path string) error {
+	return inRoot(root, path, (*os.Root).Remove)
+}
+
+// inRoot calls f with a path below root, relative to it. Links cannot lead out of root.
+func inRoot(root, path string, f func(r *os.Root, rel string) error) error {
 	rel, err := filepath.Rel(root, path)
 	if err != nil {
 		return err
@@ -88,5 +86,5 @@ func remove(root, path string) error {
 		return err
 	}
 	defer r.Close()
-	return r.Remove(rel)
+	return f(r, rel)
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/vertex"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -21,6 +23,12 @@ const Version = "2023-06-01"
 
 // betas are the features that opencode requests of Anthropic, see its provider/provider.ts.
 const betas = "interleaved-thinking-2025-05-14,fine-grained-tool-streaming-2025-05-14"
+
+// copilotBetas are those that opencode requests of GitHub Copilot, see its plugin/github-copilot.
+const copilotBetas = "interleaved-thinking-2025-05-14"
+
+// betaHeader names beta features, with commas between them, see https://docs.anthropic.com/en/api/beta-headers.
+const betaHeader = "anthropic-beta"
 
 // New returns the plugin that contributes the wire format.
 func New() *wire.Plugin {
@@ -38,7 +46,7 @@ type client struct {
 // Open returns a client of the provider. It does not use the network.
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
 	c := &client{marks: true, vertex: info.NPM == vertex.NPMAnthropic}
-	c.eager = !c.vertex && info.NPM != copilot
+	c.eager = !c.vertex && info.NPM != wire.Copilot
 	headers := map[string]string{"anthropic-version": Version}
 	r := wire.NewOptions(&info)
 	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats
@@ -54,12 +62,14 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 		if path == "" {
 			info.BaseURL += "/models"
 		}
-	case info.NPM == copilot:
+	case info.NPM == wire.Copilot:
+		headers[betaHeader] = copilotBetas
+		wire.SetCopilot(&info, r)
 	default:
 		if info.Key != "" {
 			headers["x-api-key"] = info.Key
 		}
-		headers["anthropic-beta"] = betas
+		headers[betaHeader] = betas
 		setup.Authorize = func(*http.Request, []byte) error { return nil }
 	}
 	setup.Info = info
@@ -77,7 +87,10 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
 	}
 	path := "messages"
-	if c.vertex {
+	switch {
+	case c.Info.NPM == wire.Copilot:
+		path = "v1/messages"
+	case c.vertex:
 		path = wire.Segment(wire.APIName(&req.Model)) + ":streamRawPredict"
 	}
 	return c.Conn.Stream(ctx, &wire.Request{
@@ -88,11 +101,25 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 
 func (c *client) headers(req *sdk.ModelRequest) []map[string]string {
 	headers := []map[string]string{req.Model.Headers}
-	if c.Info.NPM == copilot {
+	if c.Info.NPM == wire.Copilot {
 		headers = append(headers, wire.CopilotHeaders(req))
 	}
-	return append(headers, req.Headers)
+	return append(headers, req.Headers, c.allBetas(req))
 }
 
-// copilot is the npm package of GitHub Copilot.
-const copilot = "@ai-sdk/github-copilot"
+// allBetas returns the header with the beta features of the provider, the model and the request, which have one each.
+func (c *client) allBetas(req *sdk.ModelRequest) map[string]string {
+	var all []string
+	for _, headers := range []map[string]string{c.Headers, req.Model.Headers, req.Headers} {
+		for name, value := range headers {
+			if strings.EqualFold(name, betaHeader) && value != "" {
+				all = append(all, strings.Split(value, ",")...)
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	return map[string]string{betaHeader: strings.Join(slices.Compact(all), ",")}
+}

@@ -37,7 +37,11 @@ func TestHostileStreams(t *testing.T) {
 			return event(fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":{"type":"tool_use","id":"c%d","name":"read","input":{}}}`, i+1, i))
 		},
 		Error: event(`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
-		Drip:  "event: ping\n",
+		Sealed: func(piece string) string {
+			return event(`{"type":"content_block_start","index":9,"content_block":{"type":"thinking","signature":"`+piece+`"}}`) +
+				event(`{"type":"content_block_delta","index":9,"delta":{"type":"signature_delta","signature":"`+piece+`"}}`)
+		},
+		Drip: "event: ping\n",
 	})
 }
 

@@ -74,11 +74,11 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		b.Set("system", system)
 	}
 	b.Set("messages", c.messages(req, claude, marks))
-	if len(req.Tools) > 0 {
-		tools := make([]tool, len(req.Tools))
-		for i := range req.Tools {
-			t := &req.Tools[i]
-			tools[i] = tool{t.ID, t.Description, wire.Parameters(t), c.eager && claude}
+	if list := wire.Tools(&c.Info, req); len(list) > 0 {
+		tools := make([]tool, len(list))
+		for i := range list {
+			t := &list[i]
+			tools[i] = tool{t.ID, t.Description, wire.ObjectParameters(t), c.eager && claude}
 		}
 		b.Set("tools", tools)
 		if choice := map[string]string{sdk.ToolChoiceRequired: "any", sdk.ToolChoiceNone: "none"}[req.ToolChoice]; choice != "" {

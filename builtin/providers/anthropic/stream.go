@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -65,7 +66,7 @@ type openBlock struct {
 	kind      string // of its deltas; empty: they are ignored
 	call      *wire.Call
 	input     json.RawMessage // complete arguments in its start; deltas replace them
-	signature string
+	signature []byte
 	citations []any
 }
 
@@ -160,13 +161,19 @@ func (d *decoder) begin(index int, b *contentBlock) (err error) {
 		open.kind = sdk.StreamText
 		return d.BlockWords(open.number, sdk.StreamText, b.Text, nil)
 	case "thinking":
-		open.kind, open.signature = sdk.StreamReasoning, b.Signature
+		open.kind, open.signature = sdk.StreamReasoning, []byte(b.Signature)
+		if err := d.Keep(len(b.Signature)); err != nil {
+			return err
+		}
 		return d.BlockWords(open.number, sdk.StreamReasoning, b.Thinking, nil)
 	case "redacted_thinking":
 		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaRedacted: b.Data})
 	case "tool_use":
 		open.kind, open.input = sdk.StreamToolCall, b.Input
 		if open.call, err = d.NewCall(); err != nil {
+			return err
+		}
+		if err := d.Keep(len(b.Input)); err != nil {
 			return err
 		}
 		open.call.ID, open.call.Tool = b.ID, b.Name
@@ -184,25 +191,24 @@ func (d *decoder) delta(index int, delta *delta) error {
 	case open.kind == sdk.StreamText && delta.Text != "":
 		return d.BlockWords(open.number, sdk.StreamText, delta.Text, nil)
 	case open.kind == sdk.StreamText && len(delta.Citation) > 0:
-		return open.cite(delta.Citation)
+		return d.cite(open, delta.Citation)
 	case open.kind == sdk.StreamReasoning && delta.Thinking != "":
 		return d.BlockWords(open.number, sdk.StreamReasoning, delta.Thinking, nil)
 	case open.kind == sdk.StreamReasoning && delta.Signature != "":
-		if open.signature += delta.Signature; len(open.signature) > sdk.MaxModelAnswerBytes {
-			return fmt.Errorf("%w: a signature of more than %d MiB", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
-		}
+		open.signature = append(open.signature, delta.Signature...)
+		return d.Keep(len(delta.Signature))
 	case open.kind == sdk.StreamToolCall && delta.Partial != "":
 		return d.Arguments(open.call, delta.Partial)
 	}
 	return nil
 }
 
-func (b *openBlock) cite(raw json.RawMessage) error {
+func (d *decoder) cite(b *openBlock, raw json.RawMessage) error {
 	if len(b.citations) == wire.MaxItems {
 		return fmt.Errorf("%w: more than %d citations of a text", sdk.ErrAnswerLimit, wire.MaxItems)
 	}
 	var citation any
-	if err := wire.Unmarshal(raw, &citation); err != nil {
+	if err := errors.Join(d.Keep(len(raw)), wire.Unmarshal(raw, &citation)); err != nil {
 		return err
 	}
 	b.citations = append(b.citations, citation)
@@ -217,8 +223,8 @@ func (d *decoder) end(index int) error {
 	}
 	delete(d.open, index)
 	switch {
-	case open.signature != "":
-		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaSignature: open.signature})
+	case len(open.signature) > 0:
+		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaSignature: string(open.signature)})
 	case open.citations != nil:
 		return d.BlockWords(open.number, sdk.StreamText, "", sdk.Object{metaCitations: open.citations})
 	case open.call != nil && !open.call.Args && len(open.input) > len("{}"):

@@ -58,8 +58,11 @@ func TestHostileStreams(t *testing.T) {
 		},
 		End:   frame("messageStop", `{"stopReason":"end_turn"}`) + frame("metadata", `{"usage":{"inputTokens":5,"outputTokens":3}}`),
 		Error: frame("serviceUnavailableException", `{"message":"Overloaded, try again"}`),
-		Half:  text(strings.Repeat("x", 1<<20))[:200],
-		Drip:  "x",
+		Sealed: func(piece string) string {
+			return frame("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"`+piece+`"}}}`)
+		},
+		Half: text(strings.Repeat("x", 1<<20))[:200],
+		Drip: "x",
 	})
 }
 

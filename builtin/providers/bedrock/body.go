@@ -222,8 +222,10 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 			continue
 		}
 		inner := []content{text(cmp.Or(piece.Text, wire.NoOutput))}
-		for j, f := range piece.Files {
-			inner = append(inner, e.file(wire.NewAttachment(&e.req.Model, f.Mime, f.Filename, f.URL), j))
+		if e.filesInResults() || len(e.req.Tools) == 0 {
+			for j, f := range piece.Files {
+				inner = append(inner, e.file(wire.NewAttachment(&e.req.Model, f.Mime, f.Filename, f.URL), j))
+			}
 		}
 		if len(e.req.Tools) == 0 {
 			out = append(out, inner...)
@@ -235,14 +237,23 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 		}
 		out = append(out, content{ToolResult: result})
 	}
+	if len(e.req.Tools) > 0 && !e.filesInResults() {
+		out = append(out, e.user(wire.ResultFiles(m.Content))...)
+	}
 	return out
+}
+
+// filesInResults reports whether the model takes files within the results of calls; others get them behind the results.
+func (e *encoder) filesInResults() bool {
+	name := wire.APIName(&e.req.Model)
+	return slices.ContainsFunc([]string{"claude", "nova", "llama4"}, func(family string) bool { return strings.Contains(name, family) })
 }
 
 func toolConfig(req *sdk.ModelRequest) sdk.Object {
 	tools := make([]sdk.Object, len(req.Tools))
 	for i := range req.Tools {
 		t := &req.Tools[i]
-		spec := sdk.Object{"name": t.ID, "inputSchema": sdk.Object{"json": wire.Parameters(t)}}
+		spec := sdk.Object{"name": t.ID, "inputSchema": sdk.Object{"json": wire.ObjectParameters(t)}}
 		if t.Description != "" {
 			spec["description"] = t.Description
 		}

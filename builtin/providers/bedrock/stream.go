@@ -59,8 +59,8 @@ type decoder struct {
 // block is the state of a content block.
 type block struct {
 	call      *wire.Call
-	signature string
-	redacted  string
+	signature []byte
+	redacted  []byte
 }
 
 // Complete reports whether messageStop arrived. The metadata behind it can be missing.
@@ -174,10 +174,10 @@ func (d *decoder) delta(p *payload) error {
 	if r == nil {
 		return nil
 	}
-	b.signature += r.Signature
-	b.redacted += r.Redacted + r.Data
-	if len(b.signature)+len(b.redacted) > sdk.MaxModelAnswerBytes {
-		return fmt.Errorf("%w: a signature of more than %d MiB", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
+	b.signature = append(b.signature, r.Signature...)
+	b.redacted = append(append(b.redacted, r.Redacted...), r.Data...)
+	if err := d.Keep(len(r.Signature) + len(r.Redacted) + len(r.Data)); err != nil {
+		return err
 	}
 	return d.BlockWords(p.Index, sdk.StreamReasoning, r.Text, nil)
 }
@@ -190,10 +190,10 @@ func (d *decoder) stop(index int) error {
 	}
 	delete(d.blocks, index)
 	switch {
-	case b.redacted != "":
-		return d.BlockWords(index, sdk.StreamReasoning, "", sdk.Object{metaRedacted: b.redacted})
-	case b.signature != "":
-		return d.BlockWords(index, sdk.StreamReasoning, "", sdk.Object{metaSignature: b.signature})
+	case len(b.redacted) > 0:
+		return d.BlockWords(index, sdk.StreamReasoning, "", sdk.Object{metaRedacted: string(b.redacted)})
+	case len(b.signature) > 0:
+		return d.BlockWords(index, sdk.StreamReasoning, "", sdk.Object{metaSignature: string(b.signature)})
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func TestOrder(t *testing.T) {
 			ids = append(ids, p.ID)
 		}
 	}
-	wantIDs := []string{"openai", "anthropic", "google", "openrouter", "groq", "deepseek", "mistral", "xai", "togetherai", "fireworks-ai", "cerebras"}
+	wantIDs := []string{"openai", "anthropic", "google", "openrouter", "groq", "deepseek", "mistral", "xai", "togetherai", "fireworks-ai", "cerebras", "github-copilot"}
 	wantLocal := []string{"ollama http://127.0.0.1:11434/v1", "lmstudio http://127.0.0.1:1234/v1", "llama.cpp http://127.0.0.1:8080/v1", "vllm http://127.0.0.1:8000/v1"}
 	if diff := cmp.Diff([][]string{wantIDs, wantLocal}, [][]string{ids, local}); diff != "" {
 		t.Error(diff)

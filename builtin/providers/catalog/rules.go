@@ -24,6 +24,7 @@ const maxBudget = 31_999
 
 // CompleteModel sets the variants, options and sampling parameters of the model's family, as opencode's provider/transform.ts does.
 func (*Plugin) CompleteModel(provider *sdk.ProviderInfo, m *sdk.Model) {
+	setAddress(provider, m)
 	r := &rule{provider: provider.ID, npm: provider.NPM, name: strings.ToLower(cmp.Or(m.APIID, m.ID)), model: m}
 	if r.npm == copilot {
 		r.setCopilot(provider)
@@ -62,17 +63,27 @@ func under(options, defaults sdk.Object) sdk.Object {
 	return out
 }
 
-// setCopilot sets the wire format: Copilot serves each family in its own.
+// setCopilot sets the wire format, for a server without a list of models: Copilot serves each family in its own. The rules of a format are
+// those of its usual package.
 func (r *rule) setCopilot(provider *sdk.ProviderInfo) {
 	m := r.model
 	switch {
 	case m.Protocol != "" || npm.Protocol(r.npm) != provider.Protocol:
 	case r.has("claude"):
-		m.Protocol, m.BaseURL = "anthropic-messages", strings.TrimSuffix(provider.BaseURL, "/")+"/v1"
+		m.Protocol = messages
 	case r.gptVersion() >= 500 && !r.has("gpt-5-mini"):
-		m.Protocol = "openai-responses"
+		m.Protocol = responses
+	}
+	if m.Protocol == messages {
+		r.npm = "@ai-sdk/anthropic"
 	}
 }
+
+// Wire formats of Copilot's models beside its usual one.
+const (
+	messages  = "anthropic-messages"
+	responses = "openai-responses"
+)
 
 var (
 	gpt    = lazyregexp.New(`gpt-(\d)(?:\.(\d+))?`)
@@ -123,6 +134,8 @@ func (r *rule) options() sdk.Object {
 		}
 	}
 	switch {
+	case r.npm == "@ai-sdk/gateway": // see https://vercel.com/docs/ai-gateway/models-and-providers/automatic-caching
+		out["providerOptions"] = sdk.Object{"gateway": sdk.Object{"caching": "auto"}}
 	case r.google() && r.model.Reasoning:
 		config := sdk.Object{"includeThoughts": true}
 		if r.geminiVersion() >= 300 {
@@ -219,7 +232,7 @@ func (r *rule) budget(tokens int64) sdk.Object {
 // effort returns the options for an effort.
 func (r *rule) effort(effort string) sdk.Object {
 	switch {
-	case r.openAI():
+	case r.openAI() || r.npm == copilot && r.model.Protocol == responses:
 		return sdk.Object{"reasoningEffort": effort, "reasoningSummary": "auto"}
 	case r.anthropic():
 		thinking := sdk.Object{"type": "adaptive"}
@@ -246,6 +259,8 @@ func (r *rule) effort(effort string) sdk.Object {
 func (r *rule) efforts() []string {
 	words := func(s string) []string { return strings.Fields(s) }
 	switch {
+	case r.has("glm-5.2", "glm-5p2"):
+		return words("high max")
 	case r.has("deepseek-chat", "deepseek-reasoner", "deepseek-r1", "deepseek-v3", "minimax", "glm", "kimi", "qwen", "big-pickle"):
 		return nil
 	case r.anthropic() || r.npm == bedrock && r.has("claude"):

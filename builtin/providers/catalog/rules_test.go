@@ -126,12 +126,42 @@ func TestFamilies(t *testing.T) {
 func TestCopilotFormats(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
-		"claude-sonnet-4.5": "anthropic-messages https://api.githubcopilot.com/v1", "gpt-5.2": "openai-responses ", "gpt-5-mini": " ", "gpt-4.1": " ",
+		"claude-sonnet-4.5": "anthropic-messages ", "gpt-5.2": "openai-responses ", "gpt-5-mini": " ", "gpt-4.1": " ",
 	} {
 		m := sdk.Model{ID: name}
 		catalog.New().CompleteModel(&sdk.ProviderInfo{ID: "github-copilot", NPM: "@ai-sdk/github-copilot", Protocol: "openai-chat", BaseURL: "https://api.githubcopilot.com"}, &m)
 		if got := m.Protocol + " " + m.BaseURL; got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestAddresses: the options of the provider replace the variables in a model's address; none of them names another server.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	const (
+		mantle = "https://bedrock-mantle.${AWS_REGION}.api.aws/openai/v1"
+		claude = "https://${AZURE_RESOURCE_NAME}.services.ai.azure.com/anthropic/v1"
+		open   = "https://${GOOGLE_VERTEX_ENDPOINT}/v1/projects/${GOOGLE_VERTEX_PROJECT}/locations/${GOOGLE_VERTEX_LOCATION}/endpoints/openapi"
+	)
+	for name, c := range map[string]struct {
+		address string
+		options sdk.Object
+		want    string
+	}{
+		"region":           {mantle, sdk.Object{"region": "eu-west-1"}, "https://bedrock-mantle.eu-west-1.api.aws/openai/v1"},
+		"default region":   {mantle, nil, "https://bedrock-mantle.us-east-1.api.aws/openai/v1"},
+		"another server":   {mantle, sdk.Object{"region": "x.evil.example/"}, mantle},
+		"resource":         {claude, sdk.Object{"resourceName": "My-res"}, "https://My-res.services.ai.azure.com/anthropic/v1"},
+		"no resource":      {claude, nil, claude},
+		"project":          {open, sdk.Object{"project": "acme.com:p", "location": "eu"}, "https://aiplatform.eu.rep.googleapis.com/v1/projects/acme.com:p/locations/eu/endpoints/openapi"},
+		"default location": {open, sdk.Object{"project": "p/../q"}, "https://us-central1-aiplatform.googleapis.com/v1/projects/p%2F..%2Fq/locations/us-central1/endpoints/openapi"},
+		"unknown variable": {"https://${OTHER}/v1", nil, "https://${OTHER}/v1"},
+	} {
+		m := sdk.Model{ID: "m", BaseURL: c.address}
+		catalog.New().CompleteModel(&sdk.ProviderInfo{ID: "p", Options: c.options}, &m)
+		if m.BaseURL != c.want {
+			t.Errorf("%s: %s, want %s", name, m.BaseURL, c.want)
 		}
 	}
 }

@@ -2,11 +2,16 @@ package gemini
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -18,8 +23,14 @@ type partialArg struct {
 	Bool   *bool           `json:"boolValue"`
 }
 
-// maxPath is the maximum number of steps in the path of a value.
-const maxPath = 64
+const (
+	// maxPath is the maximum number of steps in the path of a value.
+	maxPath = 64
+	// maxPiece is about the maximum size in bytes of a piece of arguments that is passed on. Some hundred of them wait in queues.
+	maxPiece = 4 << 10
+	// longText is the size in bytes from which a text gets room for the longest arguments. Only the pages that are written take memory.
+	longText = 1 << 20
+)
 
 // partialArgs joins the pieces of one call's arguments. The zero value is ready.
 type partialArgs struct {
@@ -57,10 +68,14 @@ func (a *partialArgs) add(pieces []partialArg) error {
 		}
 		switch {
 		case p.String != nil:
+			if l.text.Len() > longText && l.text.Cap()-l.text.Len() < len(*p.String) {
+				l.text.Grow(sdk.MaxModelAnswerBytes)
+			}
 			l.text.WriteString(*p.String)
 			a.size += len(*p.String)
 		case wire.Present(p.Number):
 			l.raw = p.Number
+			a.size += len(p.Number)
 		case p.Bool != nil:
 			l.raw = *p.Bool
 		default:
@@ -73,25 +88,93 @@ func (a *partialArgs) add(pieces []partialArg) error {
 	return nil
 }
 
-// take returns the arguments as JSON, or "" without any, and forgets them.
-func (a *partialArgs) take() (string, error) {
+// take passes on the arguments as JSON in pieces, if there are any, and forgets them.
+func (a *partialArgs) take(pass func(string) error) error {
 	if len(a.leaves) == 0 {
-		return "", nil
+		return nil
 	}
 	var root any = map[string]any{}
 	for _, l := range a.leaves {
-		value := l.raw
-		if value == nil {
-			value = l.text.String()
+		v := l.raw
+		if v == nil {
+			v = l.text.String()
 		}
 		var err error
-		if root, err = place(root, l.path, value); err != nil {
-			return "", err
+		if root, err = place(root, l.path, v); err != nil {
+			return err
 		}
 	}
 	*a = partialArgs{}
-	data, err := json.Marshal(root)
-	return string(data), err
+	w := pieceWriter{pass: pass}
+	w.value(root)
+	w.flush(0)
+	return w.err
+}
+
+// pieceWriter passes on JSON in pieces: long arguments are not in memory a second time.
+type pieceWriter struct {
+	out  []byte
+	pass func(string) error
+	err  error
+}
+
+// flush passes on what was written if it has more than so many bytes.
+func (w *pieceWriter) flush(more int) {
+	if w.err == nil && len(w.out) > more {
+		w.err = w.pass(string(w.out))
+		w.out = w.out[:0]
+	}
+}
+
+// value writes a tree of place.
+func (w *pieceWriter) value(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		mark := byte('{')
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			w.out = append(w.out, mark)
+			w.json(name)
+			w.out = append(w.out, ':')
+			w.value(v[name])
+			mark = ','
+		}
+		w.out = append(w.out, '}')
+	case []any:
+		mark := byte('[')
+		for _, element := range v {
+			w.out = append(w.out, mark)
+			w.value(element)
+			mark = ','
+		}
+		w.out = append(w.out, ']')
+	case string:
+		w.text(v)
+	default:
+		w.json(v)
+	}
+	w.flush(maxPiece)
+}
+
+func (w *pieceWriter) json(v any) {
+	data, err := value.AppendJSON(nil, v)
+	w.out, w.err = append(w.out, data...), errors.Join(w.err, err)
+}
+
+func (w *pieceWriter) text(s string) {
+	w.out = append(w.out, '"')
+	for s != "" {
+		n := min(len(s), maxPiece)
+		for n < len(s) && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		start := len(w.out)
+		w.json(s[:n])
+		w.out = slices.Delete(w.out, start, start+1) // the quotes
+		w.out = w.out[:len(w.out)-1]
+		w.flush(maxPiece)
+		s = s[n:]
+	}
+	w.out = append(w.out, '"')
 }
 
 // place returns the tree with the value at the path.

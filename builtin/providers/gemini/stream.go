@@ -202,11 +202,11 @@ func (d *decoder) endCall() error {
 		return nil
 	}
 	d.call = nil
-	args, err := d.args.take()
-	if err != nil || c.Args {
-		return err
+	if c.Args {
+		d.args = partialArgs{}
+		return nil
 	}
-	return d.Arguments(c, args)
+	return d.args.take(func(piece string) error { return d.Arguments(c, piece) })
 }
 
 // Finish ends the answer.

@@ -118,7 +118,7 @@ func help(req *sdk.ModelRequest) string {
 Tools: %s.
 
 For a model that answers, do one of these:
-- set the key of a provider in the environment, such as OPENAI_API_KEY (tenon models lists the providers)
+- store the key of a provider with tenon auth login, or set it in the environment, such as OPENAI_API_KEY
 - start a local model server, such as Ollama, LM Studio or llama.cpp: it is found by itself
 - name a model in tenon.json: {"model": "openai/gpt-6.1-sol"}`, toolNames(req))
 }

@@ -138,7 +138,7 @@ func TestLiteralCalls(t *testing.T) {
 	cases := map[string]struct {
 		texts []string
 		want  []string
-		says  string // when there are no calls
+		says  string // without calls
 	}{
 		"one":                {texts: []string{`read {"filePath": "go.mod"}`}, want: []string{`read {"filePath":"go.mod"}`}},
 		"several":            {texts: []string{"Please:\n  read {\"a\": 1}\nthen\nbash {\"command\": \"ls\"}\nread {}"}, want: []string{`read {"a":1}`, `bash {"command":"ls"}`, `read {}`}},
@@ -200,7 +200,7 @@ func TestConversation(t *testing.T) {
 		t.Error(diff)
 	}
 	run(req, "no such file", true)
-	// What the host adds in the last step does not hide the prompt.
+	// The host's additions in the last step do not hide the prompt.
 	req.Messages = append(req.Messages, user("This is the last step."))
 	req.ToolChoice = sdk.ToolChoiceNone
 	if fourth, _ := ask(t, client, req); !strings.HasPrefix(fourth.Text, "read {}: error\nno such file") {

@@ -143,7 +143,7 @@ func TestBadScripts(t *testing.T) {
 				t.Errorf("error %v, want one with %q", err, c.want)
 			}
 			if errors.As(err, &pe) {
-				t.Error("a bad script is no failure of a server: asking again does not help")
+				t.Error("a bad script is reported as a failure of a server, which would be asked again")
 			}
 		})
 	}

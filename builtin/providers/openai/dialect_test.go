@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/builtin/providers/anthropic"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
@@ -93,6 +96,31 @@ func TestAzure(t *testing.T) {
 	}
 }
 
+// TestModelsOfOtherClouds: models in OpenAI's formats at Vertex AI get its credentials, not OpenAI's headers; those at Bedrock need a key.
+func TestModelsOfOtherClouds(t *testing.T) {
+	t.Parallel()
+	info := sdk.ProviderInfo{
+		ID: "google-vertex", NPM: "@ai-sdk/openai-compatible", Key: "k", Options: sdk.Object{"project": "p"},
+		BaseURL: "https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/endpoints/openapi",
+	}
+	sent, _ := wiretest.Sent(t, chat.Open, info, hello())
+	if h := sent.Header; h.Get("x-goog-api-key") != "k" || h.Get("Authorization") != "" || h.Get("OpenAI-Project") != "" {
+		t.Errorf("headers at Vertex AI %v", h)
+	}
+	info.BaseURL = "https://us-central1-aiplatform.googleapis.com.evil.example/v1"
+	if sent, _ := wiretest.Sent(t, chat.Open, info, hello()); sent.Header.Get("x-goog-api-key") != "" {
+		t.Errorf("headers elsewhere %v", sent.Header)
+	}
+	info = sdk.ProviderInfo{ID: "amazon-bedrock", NPM: "@ai-sdk/amazon-bedrock/mantle", BaseURL: "https://bedrock-mantle.us-east-1.api.aws/v1"}
+	if _, err := responses.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "AWS_BEARER_TOKEN_BEDROCK") {
+		t.Errorf("without a key: %v", err)
+	}
+	info.Key = "k"
+	if sent, _ := wiretest.Sent(t, responses.Open, info, hello()); sent.Header.Get("Authorization") != "Bearer k" || sent.URL.Path != "/v1/responses" {
+		t.Errorf("sent to %s, headers %v", sent.URL, sent.Header)
+	}
+}
+
 // TestResourceNamesNoHost: the resource becomes part of the host, but cannot name another one.
 func TestResourceNamesNoHost(t *testing.T) {
 	t.Parallel()
@@ -143,12 +171,14 @@ func TestNamesOfCalls(t *testing.T) {
 	}
 }
 
-// TestCopilotModels: the listing says which models users can choose, their limits and their formats.
+// TestCopilotModels: the listing says which models users can choose, and their limits, inputs, reasoning and formats.
 func TestCopilotModels(t *testing.T) {
 	t.Parallel()
 	const body = `{"data": [
-		{"id": "claude-x", "capabilities": {"type": "chat", "limits": {"max_context_window_tokens": 200000, "max_prompt_tokens": 128000, "max_output_tokens": 64000}}, "model_picker_enabled": true, "supported_endpoints": ["/chat/completions", "/v1/messages"]},
-		{"id": "gpt-y", "supported_endpoints": ["/responses"]}, {"id": "old"},
+		{"id": "claude-x", "capabilities": {"type": "chat", "limits": {"max_context_window_tokens": 200000, "max_prompt_tokens": 128000, "max_output_tokens": 64000, "vision": {"supported_media_types": ["image/png", "application/pdf"]}},
+			"supports": {"tool_calls": true, "vision": true, "min_thinking_budget": 1024, "max_thinking_budget": 32000}}, "model_picker_enabled": true, "supported_endpoints": ["/chat/completions", "/v1/messages"]},
+		{"id": "gpt-y", "supported_endpoints": ["/responses"], "capabilities": {"supports": {"vision": false, "reasoning_effort": ["low", "high"]}}}, {"id": "old"},
+		{"id": "gpt-z", "supported_endpoints": ["/chat/completions", "/responses"], "policy": {"state": "enabled"}, "capabilities": {"supports": {"tool_calls": false}}},
 		{"id": "off", "policy": {"state": "disabled"}}, {"id": "hidden", "model_picker_enabled": false}, {"id": "e", "capabilities": {"type": "embeddings"}}
 	]}`
 	info := wiretest.Info()
@@ -158,14 +188,38 @@ func TestCopilotModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	models, err := c.(sdk.ModelLister).ListModels(t.Context())
-	if err != nil || len(models) != 3 {
-		t.Fatalf("ListModels() = %+v, %v, want three", models, err)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if m := models[0]; m.Limit != (sdk.ModelLimit{Context: 200_000, Input: 128_000, Output: 64_000}) || m.Protocol != "anthropic-messages" || !strings.HasSuffix(m.BaseURL, "/v1/v1") {
-		t.Errorf("model %+v", m)
+	low, high := "low", "high"
+	model := sdk.Model{ProviderID: "test", ToolCall: true, Temperature: true}
+	want := []sdk.Model{model, model, model, model}
+	want[0].ID, want[0].Protocol, want[0].Limit = "claude-x", "anthropic-messages", sdk.ModelLimit{Context: 200_000, Input: 128_000, Output: 64_000}
+	want[0].Modalities.Input, want[0].Attachment = []string{"text", "image", "pdf"}, true
+	want[0].Reasoning, want[0].ReasoningOptions = true, []sdk.ReasoningOption{{Type: "budget_tokens", Min: 1024, Max: 32_000}}
+	want[1].ID, want[1].Protocol, want[1].Modalities.Input = "gpt-y", "openai-responses", []string{"text"}
+	want[1].Reasoning, want[1].ReasoningOptions = true, []sdk.ReasoningOption{{Type: "effort", Values: []*string{&low, &high}}}
+	want[2].ID = "old"
+	want[3].ID, want[3].Protocol, want[3].ToolCall = "gpt-z", "openai-responses", false
+	for i := range want {
+		want[i].Name = want[i].ID
 	}
-	if models[1].Protocol != "openai-responses" || models[2].Protocol != "" {
-		t.Errorf("formats %q and %q", models[1].Protocol, models[2].Protocol)
+	if diff := cmp.Diff(want, models); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestCopilotEnterprise: all formats of Copilot are at the address of GitHub Enterprise.
+func TestCopilotEnterprise(t *testing.T) {
+	t.Parallel()
+	for path, open := range map[string]wiretest.Open{"/chat/completions": chat.Open, "/responses": responses.Open, "/v1/messages": anthropic.Open} {
+		for _, domain := range []string{"corp.example", "https://corp.example/"} {
+			info := sdk.ProviderInfo{ID: "github-copilot", NPM: "@ai-sdk/github-copilot", BaseURL: "https://api.githubcopilot.com", Key: "k", Options: sdk.Object{"enterpriseUrl": domain}}
+			sent, _ := wiretest.Sent(t, open, info, hello())
+			if got, want := sent.URL.String(), "https://copilot-api.corp.example"+path; got != want || sent.Header.Get("Authorization") != "Bearer k" {
+				t.Errorf("sent to %s, want %s", got, want)
+			}
+		}
 	}
 }
 

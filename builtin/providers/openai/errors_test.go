@@ -156,7 +156,7 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 			}
 		}
 		if got.StatusCode == 401 && !strings.Contains(all, "shown") {
-			t.Errorf("the error lost what is no secret: %s", all)
+			t.Errorf("the error lost public text: %s", all)
 		}
 	}
 	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
@@ -346,7 +346,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// What of a request the configuration decides: its address, and headers in the order in which they replace each other.
+// The configuration decides the address of a request, and its headers in the order in which they replace each other.
 func TestAddressAndHeaders(t *testing.T) {
 	t.Parallel()
 	var got *http.Request

@@ -43,3 +43,15 @@ func textOf(events []sdk.StreamEvent) string {
 	}
 	return b.String()
 }
+
+// FuzzModelList feeds any list of models to the decoder, which reads the fields of all servers.
+func FuzzModelList(f *testing.F) {
+	f.Add(`{"data":[{"id":"a","context_length":1e300,"capabilities":{"limits":{"max_output_tokens":-1,"vision":{"supported_media_types":["image/png"]}},"supports":{"reasoning_effort":["low"]}},"supported_endpoints":["/responses"]}]}`)
+	f.Add(`[{"id":"a","meta":{"n_ctx":1}}]`)
+	f.Fuzz(func(t *testing.T, body string) {
+		out, err := openai.ListFrom(t, body)
+		if err == nil && strings.Contains(out, ":-") {
+			t.Errorf("models %q, want no negative limit", out)
+		}
+	})
+}

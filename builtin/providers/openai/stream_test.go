@@ -103,13 +103,33 @@ func finish(reason string) string {
 
 const chatDone = "data: [DONE]\n\n"
 
+// dialect is a stream of a server, and the answer in short.
+type dialect struct {
+	stream string
+	want   []string
+}
+
+func decodeAll(t *testing.T, protocol string, cases map[string]dialect) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			events, err := openai.Decode(protocol, []byte(c.stream))
+			wiretest.CheckRules(t, events, err)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.want, sketch(events)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
 // TestChatDialects has what servers send beyond, or beside, OpenAI's own form.
 func TestChatDialects(t *testing.T) {
 	t.Parallel()
-	cases := map[string]struct {
-		stream string
-		want   []string
-	}{
+	cases := map[string]dialect{
 		"stop with calls":      {call(`"index":0,"id":"a","function":{"name":"read","arguments":"{}"}`) + finish("stop") + chatDone, []string{"read:{}", "finish:tool-calls"}},
 		"tool_calls, but none": {delta(`"content":"x"`) + finish("tool_calls") + chatDone, []string{"text:x", "finish:stop"}},
 		"done without finish":  {delta(`"content":"x"`) + chatDone, []string{"text:x", "finish:stop"}},
@@ -140,19 +160,7 @@ func TestChatDialects(t *testing.T) {
 		"half a tag":      {delta(`"content":"<thi"`) + finish("stop"), []string{"text:<thi", "finish:stop"}},
 		"bare document":   {`{"choices":[{"message":{"content":"x"},"finish_reason":"stop"}]}`, []string{"text:x", "finish:stop"}},
 	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			events, err := openai.Decode(openai.ProtocolChat, []byte(c.stream))
-			wiretest.CheckRules(t, events, err)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, sketch(events)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
+	decodeAll(t, openai.ProtocolChat, cases)
 }
 
 func TestMissingCallIDsAreMadeUp(t *testing.T) {
@@ -278,10 +286,7 @@ func TestResponsesDialects(t *testing.T) {
 	args := func(index int, delta string) string {
 		return event("response.function_call_arguments.delta", fmt.Sprintf(`"output_index":%d,"delta":%q`, index, delta))
 	}
-	cases := map[string]struct {
-		stream string
-		want   []string
-	}{
+	cases := map[string]dialect{
 		"items without deltas": {item("done", 0, `"type":"reasoning","summary":[{"text":"a"},{"text":"b"}]`) + item("done", 1, `"type":"message","content":[{"type":"output_text","text":"x"},{"type":"refusal","refusal":"no"}]`) +
 			item("done", 2, `"type":"function_call","call_id":"c","name":"read","arguments":"{}"`) + completed, []string{"reasoning:a\n\nb", "text:xno", "read:{}", "finish:tool-calls"}},
 		"arguments done alone":    {item("added", 0, `"type":"function_call","call_id":"c","name":"read"`) + event("response.function_call_arguments.done", `"output_index":0,"arguments":"{}"`) + completed, []string{"read:{}", "finish:tool-calls"}},
@@ -296,19 +301,7 @@ func TestResponsesDialects(t *testing.T) {
 		"incomplete, other cause": {event("response.incomplete", `"response":{"incomplete_details":{"reason":"whim"}}`), []string{"finish:other"}},
 		"keepalives":              {": hi\n\n" + event("response.created", `"response":{}`) + event("keepalive", `"sequence_number":3`) + completed, []string{"finish:stop"}},
 	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			events, err := openai.Decode(openai.ProtocolResponses, []byte(c.stream))
-			wiretest.CheckRules(t, events, err)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, sketch(events)); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
+	decodeAll(t, openai.ProtocolResponses, cases)
 }
 
 // TestDisorder shuffles, repeats and drops the events of sound answers. Nothing may break: the answer

@@ -117,10 +117,7 @@ func (c *chatgpt) post(ctx context.Context, path string, body map[string]string)
 }
 
 func (c *chatgpt) refresh(ctx context.Context, options sdk.Object, old *sdk.Token) (*sdk.Token, error) {
-	if old.Refresh == "" {
-		return nil, errors.New("no refresh token")
-	}
-	t, err := c.endpoint(text(options, "clientId", chatgptClient)).Request(ctx, url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}})
+	t, err := refresh(ctx, c.endpoint(text(options, "clientId", chatgptClient)), old)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +129,7 @@ func chatgptToken(t *oauth.Token, old *sdk.Token) *sdk.Token {
 	out := &sdk.Token{Access: t.Access, Refresh: t.Refresh, Expires: t.Expires, Metadata: map[string]string{}}
 	id := cmp.Or(accountOf(t.ID), accountOf(t.Access))
 	if old != nil {
-		out.Refresh, id = cmp.Or(out.Refresh, old.Refresh), cmp.Or(id, old.Metadata[account])
+		id = cmp.Or(id, old.Metadata[account])
 	}
 	if id != "" {
 		out.Metadata[account] = id
@@ -140,28 +137,9 @@ func chatgptToken(t *oauth.Token, old *sdk.Token) *sdk.Token {
 	return out
 }
 
-// accountOf returns the account in a JWT, or "". The signature is not checked: the token came from its issuer, over TLS.
+// accountOf returns the account in a JWT, or "".
 func accountOf(jwt string) string {
-	parts := strings.Split(jwt, ".")
-	if len(parts) != 3 {
-		return ""
-	}
-	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	if err != nil {
-		return ""
-	}
-	var claims struct {
-		Account string `json:"chatgpt_account_id"`
-		Auth    struct {
-			Account string `json:"chatgpt_account_id"`
-		} `json:"https://api.openai.com/auth"`
-		Organizations []struct {
-			ID string `json:"id"`
-		} `json:"organizations"`
-	}
-	if json.Unmarshal(payload, &claims) != nil {
-		return ""
-	}
+	claims := claimsOf(jwt)
 	id := cmp.Or(claims.Account, claims.Auth.Account)
 	if id == "" && len(claims.Organizations) > 0 {
 		id = claims.Organizations[0].ID

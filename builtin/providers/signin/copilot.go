@@ -2,9 +2,6 @@ package signin
 
 import (
 	"context"
-	"errors"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -35,22 +32,8 @@ func (c *copilot) login(ctx context.Context, options sdk.Object, user sdk.AuthUs
 	if client == copilotClient {
 		user.Notice("GitHub will name the application opencode, whose OAuth client is used; options.clientId replaces it")
 	}
-	form := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
-	answer, err := oauth.Post(ctx, c.http, server+"/login/device/code", form, url.Values{"client_id": {client}, "scope": {"read:user"}}.Encode())
-	if err != nil {
-		return nil, err
-	}
-	code, address := answer.Text("user_code"), answer.Text("verification_uri")
-	if code == "" || address == "" {
-		return nil, errors.New("the answer of GitHub has no code")
-	}
-	user.Code(address, code)
-	token := oauth.Endpoint{HTTP: c.http, URL: server + "/login/oauth/access_token", ClientID: client}
-	t, err := poll(ctx, answer, c.wait, func(ctx context.Context) (*oauth.Token, error) {
-		return token.Request(ctx, url.Values{
-			"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {answer.Text("device_code")},
-		})
-	})
+	flow := deviceFlow{http: c.http, wait: c.wait, codes: server + "/login/device/code", tokens: server + "/login/oauth/access_token", client: client, scope: "read:user"}
+	t, err := flow.login(ctx, user)
 	if err != nil {
 		return nil, err
 	}
@@ -59,19 +42,6 @@ func (c *copilot) login(ctx context.Context, options sdk.Object, user sdk.AuthUs
 		out.Metadata = map[string]string{enterprise: domain}
 	}
 	return out, nil
-}
-
-// poll waits for the user to confirm a code. Defaults are those of RFC 8628, section 3.2, and of GitHub.
-func poll(ctx context.Context, answer oauth.Answer, wait func(context.Context, time.Duration) error, ask func(context.Context) (*oauth.Token, error)) (*oauth.Token, error) {
-	d := oauth.Device{Interval: 5 * time.Second, Lifetime: 15 * time.Minute, Wait: wait, Ask: ask}
-	if seconds := answer.Number("interval"); seconds > 0 && seconds <= 60 {
-		d.Interval = time.Duration(seconds) * time.Second
-	}
-	if seconds := answer.Number("expires_in"); seconds > 0 && seconds <= 3600 {
-		d.Lifetime = time.Duration(seconds) * time.Second
-	}
-	d.Interval += pollMargin
-	return d.Poll(ctx)
 }
 
 // applyCopilot selects the address of GitHub Enterprise.

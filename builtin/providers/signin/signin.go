@@ -1,6 +1,6 @@
-// Package signin contributes the sign-ins to providers with accounts instead of keys: GitHub Copilot, ChatGPT, and Azure with the Azure CLI.
+// Package signin contributes the sign-ins to providers with accounts instead of keys: GitHub Copilot, ChatGPT, xAI, and Azure with the Azure CLI.
 //
-// The first two use the OAuth clients of other programs, because the servers accept no others; the client's owner is named at sign-in, and
+// The first three use the OAuth clients of other programs, because the servers accept no others; the client's owner is named at sign-in, and
 // options.clientId replaces it.
 package signin
 
@@ -19,6 +19,7 @@ const pollMargin = 3 * time.Second
 type Plugin struct {
 	copilot copilot
 	chatgpt chatgpt
+	xai     xai
 	azure   azure
 }
 
@@ -33,6 +34,7 @@ func New() *Plugin {
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &Plugin{
 		copilot: copilot{http: client, server: "https://github.com"},
+		xai:     xai{http: client, issuer: "https://auth.x.ai", api: "https://api.x.ai/v1"},
 		azure:   azure{command: []string{"az"}},
 		chatgpt: chatgpt{http: client, issuer: "https://auth.openai.com", redirect: "http://localhost:1455/auth/callback", api: "https://chatgpt.com/backend-api/codex"},
 	}
@@ -40,7 +42,7 @@ func New() *Plugin {
 
 // Manifest describes the plugin.
 func (*Plugin) Manifest() sdk.Manifest {
-	return sdk.Manifest{Name: "signin", Description: "Sign-in to GitHub Copilot, ChatGPT and Azure", Carrier: sdk.CarrierBuiltin}
+	return sdk.Manifest{Name: "signin", Description: "Sign-in to GitHub Copilot, ChatGPT, xAI and Azure", Carrier: sdk.CarrierBuiltin}
 }
 
 // Start does nothing.
@@ -58,6 +60,7 @@ func (p *Plugin) AuthMethods() []sdk.AuthMethod {
 	}
 	return []sdk.AuthMethod{
 		{Provider: "github-copilot", ID: "device", Name: "GitHub account", Login: p.copilot.login, Apply: applyCopilot},
+		{Provider: "xai", ID: "device", Name: "SuperGrok account, with a code", Login: p.xai.login, Refresh: p.xai.refresh, Apply: p.xai.apply},
 		{Provider: "azure", ID: "entra", Name: "Microsoft Entra ID, with the Azure CLI", Login: p.azure.login, Refresh: p.azure.refresh},
 		{Provider: "azure-cognitive-services", ID: "entra", Name: "Microsoft Entra ID, with the Azure CLI", Login: p.azure.login, Refresh: p.azure.refresh},
 		chatgpt("browser", "ChatGPT account, in a browser on this machine", p.chatgpt.browser),

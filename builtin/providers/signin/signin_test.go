@@ -78,6 +78,21 @@ func newProvider(t *testing.T, answers ...string) *provider {
 		}
 		reply(w, 200, map[string]any{"access_token": "gho", "token_type": "bearer", "scope": "read:user"})
 	})
+	mux.HandleFunc("POST /oauth2/device/code", func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("scope") != xaiScope || r.FormValue("client_id") == "" {
+			t.Errorf("form %v", r.Form)
+		}
+		reply(w, 200, map[string]any{"device_code": "dc", "user_code": "GR-OK", "verification_uri": "https://x.example/d", "verification_uri_complete": "https://x.example/d?c=GR-OK", "interval": 5, "expires_in": 900})
+	})
+	mux.HandleFunc("POST /oauth2/token", func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("grant_type") == "refresh_token" {
+			p.token(w, r)
+		} else if code := p.poll(); r.FormValue("device_code") != "dc" || code != "" {
+			reply(w, 400, map[string]any{"error": code})
+		} else {
+			p.token(w, &http.Request{Form: url.Values{"code": {"code"}, "code_verifier": {"none"}}})
+		}
+	})
 	mux.HandleFunc("POST /api/accounts/deviceauth/usercode", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, 200, map[string]any{"user_code": "XY-12", "device_auth_id": "da", "interval": "5"})
 	})
@@ -198,6 +213,36 @@ func TestDeviceCodes(t *testing.T) {
 	}
 }
 
+func TestXAI(t *testing.T) {
+	t.Parallel()
+	p := newProvider(t, "authorization_pending", "slow_down", "authorization_pending")
+	x := xai{http: p.doer(t), issuer: p.URL, api: "https://api.example/v1", wait: p.wait}
+	u := &user{}
+	token, err := x.login(t.Context(), sdk.Object{}, u)
+	if err != nil || token.Access != "at1" || u.code != "https://x.example/d?c=GR-OK GR-OK" || len(u.notices) != 1 || !strings.Contains(u.notices[0], "Grok CLI") {
+		t.Fatalf("login() = %+v, %v; shown %q, %q", token, err, u.code, u.notices)
+	}
+	if left := time.Until(time.UnixMilli(token.Expires)); left < 50*time.Minute || left > time.Hour-xaiMargin {
+		t.Errorf("the token of an hour ends in %s, want two minutes earlier", left)
+	}
+	info := &sdk.ProviderInfo{BaseURL: "https://elsewhere.example"}
+	if x.apply(info, token); info.BaseURL != "https://api.example/v1" {
+		t.Errorf("address %s, want that of xAI", info.BaseURL)
+	}
+	second, err := x.refresh(t.Context(), sdk.Object{}, token)
+	if err != nil || second.Access != "at2" || second.Refresh != "rt2" {
+		t.Fatalf("refresh() = %+v, %v", second, err)
+	}
+	var refused *oauth.Error
+	if _, err := x.refresh(t.Context(), sdk.Object{}, token); !errors.As(err, &refused) || refused.Code != oauth.CodeInvalidGrant {
+		t.Errorf("a refresh token that was used = %v, want invalid_grant", err)
+	}
+	jwt := "x." + base64.RawURLEncoding.EncodeToString([]byte(`{"exp": 2000000000}`)) + ".y"
+	if got, want := xaiToken(&oauth.Token{Access: jwt}).Expires, int64(2_000_000_000_000)-xaiMargin.Milliseconds(); got != want {
+		t.Errorf("end by the JWT %d, want %d", got, want)
+	}
+}
+
 func TestOwnClient(t *testing.T) {
 	t.Parallel()
 	p := newProvider(t)
@@ -262,6 +307,9 @@ func FuzzAccount(f *testing.F) {
 	f.Add("x." + base64.RawURLEncoding.EncodeToString([]byte(`{"organizations": [{"id": "o"}]}`)) + ".y")
 	f.Add("..")
 	f.Fuzz(func(t *testing.T, jwt string) {
+		if end := claimsOf(jwt).expires(); end < 0 {
+			t.Errorf("end %d", end)
+		}
 		if id := accountOf(jwt); strings.ContainsAny(id, "\r\n\x00 ") {
 			t.Errorf("account %q cannot be a header", id)
 		}

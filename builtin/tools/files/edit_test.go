@@ -278,7 +278,7 @@ func TestLinkIsWrittenThrough(t *testing.T) {
 	b.want("real/new.txt", "new\n")
 	for _, name := range []string{"link", "dangling"} {
 		if info, err := os.Lstat(b.path(name)); err != nil || info.Mode()&os.ModeSymlink == 0 {
-			t.Errorf("%s is no link any more", name)
+			t.Errorf("%s is not a link any more", name)
 		}
 	}
 }

@@ -148,7 +148,7 @@ func FuzzLocate(f *testing.F) {
 		if doc.bom {
 			plain = strings.TrimPrefix(plain, bom)
 		}
-		// A \r that comes to stand before a \n makes another line break; only then may the text differ.
+		// A \r directly before a \n makes another line break; only then may the text differ.
 		if got := toLF(plain); got != want.String() && !strings.Contains(content+new, "\r") {
 			t.Errorf("after the edit the text is %q, want %q", got, want.String())
 		}

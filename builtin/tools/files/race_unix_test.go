@@ -155,7 +155,7 @@ func asksOutside(requests []sdk.PermissionRequest) bool {
 	return false
 }
 
-// What permission was given for outside of the project is that file, not what a link makes of its path later.
+// A permission outside of the project is valid for that file, not for the later target of a link at its path.
 func TestApprovedOutsideIsExact(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

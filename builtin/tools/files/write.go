@@ -5,6 +5,7 @@ import (
 	_ "embed" // the description
 	"fmt"
 	"strings"
+	"unsafe"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -32,7 +33,7 @@ func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, t target, ar
 	c := &change{target: t, old: now.info, before: now.content, extra: sdk.Object{"exists": now.info != nil}}
 	lines := plural(countLines(args.Content), "line")
 	if now.info == nil {
-		c.after = []byte(args.Content)
+		c.after = unsafe.Slice(unsafe.StringData(args.Content), len(args.Content)) // not copied: contents do not change
 		return c, fmt.Sprintf("Created %s: %s.", t.name, lines), nil
 	}
 	if isBinary(t.real, now.content) && attachable(now.content) == "" {

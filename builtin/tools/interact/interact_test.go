@@ -193,7 +193,7 @@ func TestDefinitions(t *testing.T) {
 	for _, tool := range interact.New().(sdk.ToolSource).Tools() {
 		d := tool.Definition()
 		if !json.Valid(d.Parameters) {
-			t.Errorf("%s: the schema is no JSON", d.ID)
+			t.Errorf("%s: the schema is not JSON", d.ID)
 		}
 		if size := len(d.Description) + len(d.Parameters); size > 900 {
 			t.Errorf("%s: %d bytes in every request, want at most 900", d.ID, size)

@@ -299,7 +299,7 @@ func TestHostKilled(t *testing.T) {
 	}
 }
 
-// pids returns the numbers that stand alone on a line.
+// pids returns the numbers that fill a line.
 func pids(text string) []int {
 	var out []int
 	for _, line := range strings.Split(text, "\n") {

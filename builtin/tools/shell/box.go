@@ -257,7 +257,7 @@ func (v *visit) leave(ctx context.Context, end *ending, ended bool, out *output)
 	}
 	var notes []string
 	for _, note := range v.room.git.Leave(context.WithoutCancel(ctx), ended) {
-		notes = append(notes, "Of what git runs by itself, commands change nothing: "+note+".")
+		notes = append(notes, "Commands must not change programs that git runs automatically: "+note+".")
 	}
 	if end.exit != 0 && !end.aborted && refused(out.last(liveBytes)) {
 		notes = append(notes, fmt.Sprintf("The command ran confined, which may be why: it writes only %s, $TMPDIR and caches, and cannot read secrets, tenon's files or /tmp. "+

@@ -212,7 +212,7 @@ func TestPrepareConfined(t *testing.T) {
 	}
 }
 
-// What a command leaves behind ends with it, even in its own session and without its environment; other processes stay.
+// Processes that a command leaves behind end with it, even in its own session and without its environment; other processes stay.
 func TestSurvivors(t *testing.T) { // not parallel: a process without a token ends with the last command that runs
 	home, project := newHome(t)
 	f := confinedFixture(t, home, project, sdk.Config{})
@@ -325,7 +325,7 @@ type loggingHost struct {
 
 func (h *loggingHost) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(&h.log, nil)) }
 
-// What a lock keeps from being put back after its command is put back when the turn ends, and the user is warned. What the user changes
+// Files that a lock kept from being restored after its command are restored when the turn ends, and the user is warned. Files that the user changes
 // meanwhile stays.
 func TestGitAtTheEndOfTheTurn(t *testing.T) {
 	t.Parallel()

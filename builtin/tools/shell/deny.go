@@ -14,7 +14,7 @@ const (
 )
 
 // parsed notes, for a text outside of the grammar, every simple command, written file and outside path that can be seen in it, so that
-// deny rules hold. What they do not see is still asked: while one names a command, nothing but the user allows such a text.
+// deny rules hold. Other texts are still asked about: while a rule names a command, only the user allows such a text.
 func (j *judge) parsed(text string, shell shell) {
 	for _, token := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`();|&<>{}", r) }) {
 		_ = j.path(token)

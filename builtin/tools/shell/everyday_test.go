@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// corpus returns the lines of a file in testdata that are no comments, cut at tabs; quoted fields are unquoted.
+// corpus returns the lines of a file in testdata that are not comments, cut at tabs; quoted fields are unquoted.
 func corpus(t *testing.T, name string) (lines [][]string) {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", name))
@@ -102,7 +102,7 @@ func named(command string) *permission.Rules {
 			allow("bash", word+" *")
 		}
 	}
-	return permission.Compile("/home/nobody", rules)
+	return permission.Compile("/home/user", rules)
 }
 
 // grammatical reports whether a text asks for what its programs are, not for how it is written.

@@ -215,7 +215,7 @@ func TestRules(t *testing.T) {
 		"deny sees a command within":         {[]string{"*", "allow", "rm *", "deny"}, "for i in 1; do rm a; done", deny},
 		"an unknown program may run it":      {[]string{"*", "allow", "rm *", "deny"}, "runner rm a", ask},
 		"a known one does not":               {[]string{"*", "allow", "rm *", "deny"}, "grep rm a", allow},
-		"git options are no disguise":        {[]string{"*", "allow", "git push *", "deny"}, "git --no-pager push origin", deny},
+		"git options do not hide a command":  {[]string{"*", "allow", "git push *", "deny"}, "git --no-pager push origin", deny},
 		"a denied file, redirected":          {[]string{"*", "allow", "edit:deep/x", "deny"}, "echo > x", deny},
 		"a denied file, removed":             {[]string{"*", "allow", "edit:deep/x", "deny"}, "rm x", deny},
 		"a denied file, in a directory":      {[]string{"*", "allow", "edit:deep/x", "deny"}, "cp -r sub .", ask},
@@ -253,7 +253,7 @@ func TestRules(t *testing.T) {
 		}
 		got := sdk.ActionAllow
 		for i := range requests {
-			got = permission.Combine(got, permission.Compile("/home/nobody", rules).DecideRequest(permission.RequestOf(&requests[i])).Action)
+			got = permission.Combine(got, permission.Compile("/home/user", rules).DecideRequest(permission.RequestOf(&requests[i])).Action)
 		}
 		if got != c.want {
 			t.Errorf("%s: %q is %s, want %s", name, c.command, got, c.want)

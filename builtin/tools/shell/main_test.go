@@ -86,7 +86,7 @@ type fixture struct {
 func newFixture(t testing.TB, wanted string) *fixture {
 	t.Helper()
 	p := shell.New()
-	if err := p.Start(t.Context(), &host{home: "/home/nobody", config: sdk.Config{Shell: wanted}}); err != nil {
+	if err := p.Start(t.Context(), &host{home: "/home/user", config: sdk.Config{Shell: wanted}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

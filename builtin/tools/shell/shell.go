@@ -67,7 +67,7 @@ func (p *Plugin) Tools() []sdk.Tool { return []sdk.Tool{p.bash.tool()} }
 func (p *Plugin) Hooks() []sdk.Hook {
 	return []sdk.Hook{sdk.OnTurnStop(func(ctx context.Context, _ *sdk.TurnStopInput) (sdk.StopDecision, error) {
 		for _, note := range p.bash.box.endTurn(ctx) {
-			p.bash.log.Warn("what git runs by itself changed", "change", note)
+			p.bash.log.Warn("a command changed programs that git runs automatically", "change", note)
 		}
 		return sdk.StopDecision{}, nil
 	})}

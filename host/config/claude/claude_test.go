@@ -48,7 +48,6 @@ const want = `{
     edit src/* allow
     webfetch https://go.dev/* allow
     webfetch http://go.dev/* allow
-    github_* * allow
     files_read * allow
     task explore allow
     bash git push * ask
@@ -90,7 +89,7 @@ func TestTranslate(t *testing.T) {
 	}
 	for _, left := range []string{
 		`line 5: permissions.allow: "WebSearch": left out: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": left out`, `line 5: permissions.allow: "Read(~/notes/**)": left out`, `line 7: permissions.deny: "Bash(a?b)": left out`, `"Bash(x": left out: the parenthesis`,
-		`line 9: permissions.additionalDirectories: "../docs": left out`, "line 10: permissions.future: left out", "line 12: env.TOKEN: left out",
+		`line 5: permissions.allow: "mcp__github": left out: a rule for github_*`, `line 9: permissions.additionalDirectories: "../docs": left out`, "line 10: permissions.future: left out", "line 12: env.TOKEN: left out",
 		"line 14: hooks.PreToolUse.async: left out", "line 14: hooks.PreToolUse: left out: only hooks of type command", "line 15: hooks.Notification: left out",
 		"mcpServers.files.alwaysAllow: left out", "mcpServers.odd: left out: a variable with a default", "line 22: statusLine: left out", "line 23: unheardOf: left out: tenon has no such setting",
 	} {
@@ -112,6 +111,7 @@ func TestDenials(t *testing.T) {
 		"Edit(/src/**)":              "edit src/* deny",
 		"WebFetch(domain:x.example)": "webfetch https://x.example/* deny, webfetch http://x.example/* deny, webfetch https://x.example:* deny, webfetch http://x.example:* deny",
 		"Read(/)":                    "",
+		"mcp__github":                "github_* * deny",
 	} {
 		r, err := claude.Translate([]byte(`{"permissions": {"deny": ["` + text + `"]}}`))
 		if err != nil {

@@ -126,12 +126,14 @@ func allowed(rules []rule, text string) ([]rule, string) {
 		return r.Permission == "edit" || r.Permission == "read" || r.Permission == sdk.PermissionExternalDirectory
 	})
 	switch {
+	case strings.HasPrefix(tool, "mcp__") && strings.Contains(rules[0].Permission, "*"):
+		return nil, "a rule for " + rules[0].Permission + " may also match tools of another server; allow the tools by name"
 	case !ofFiles:
 		return rules, ""
 	case tool == "Read" && rules[0].Permission == sdk.PermissionExternalDirectory:
 		return nil, "tenon cannot allow only reading outside the project"
 	case pattern != "*)" && strings.Contains(strings.ReplaceAll(pattern, "**", ""), "*"):
-		return nil, "its * does not match /, but that of tenon does; write ** if files below are meant, too"
+		return nil, "its * does not match /, but tenon's does; write ** if files below are meant, too"
 	}
 	return rules, ""
 }

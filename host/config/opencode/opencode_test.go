@@ -114,7 +114,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// What comes out is JSON that can be translated again, and nothing more is taken out then.
+// The output is JSON that can be translated again without further changes.
 func FuzzTranslate(f *testing.F) {
 	f.Add(file)
 	f.Add(`{"agent": [], "mode": {"x": 1}, "provider": {"a": {"npm": 1, "models": null}}}`)

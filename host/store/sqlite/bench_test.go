@@ -103,7 +103,7 @@ func BenchmarkOpen(b *testing.B) {
 			b.StartTimer()
 		}
 	})
-	// What a run does until its first request.
+	// The work of a run until its first request.
 	b.Run("existing to first prompt", func(b *testing.B) {
 		path := filepath.Join(b.TempDir(), "tenon.db")
 		mustClose(b, open(b, path))

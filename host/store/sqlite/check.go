@@ -104,7 +104,7 @@ func (s *Store) checkFile(ctx context.Context) (ids []string, bad []store.Damage
 // noEnd is the problem of heads that cannot be read.
 const noEnd = "the list of sessions cannot be read to its end"
 
-// sessionIDs returns the identifiers of all sessions, and reports whether there are no others. The second query reads an index.
+// sessionIDs returns the identifiers of all sessions, and reports whether these are all. The second query reads an index.
 func sessionIDs(ctx context.Context, c *database.Conn) (ids []string, whole bool, err error) {
 	known := map[string]bool{}
 	for _, query := range []string{"SELECT id FROM head NOT INDEXED WHERE " + isSeen + " ORDER BY key", "SELECT id FROM head WHERE " + isSeen + " ORDER BY id"} {

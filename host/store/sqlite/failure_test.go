@@ -61,7 +61,7 @@ func TestFull(t *testing.T) {
 	if d := cmp.Diff([]string{"kept"}, texts(t, s, "ses_a")); d != "" {
 		t.Errorf("after a failed append (-want +got):\n%s", d)
 	}
-	// What fits still goes in, and all of it does when there is room again.
+	// Changes that fit are still stored, and all are once there is space again.
 	appendTo(t, s, token, store.AppendText{PartID: aPart("ses_a", 0, "").ID, Field: "text", Text: " too"})
 	limit(t, s, 10_000)
 	appendTo(t, s, token, big...)
@@ -74,7 +74,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// An append for which there is no room must not take those with it that share its transaction.
+// An append without space must not fail the others in its transaction.
 func TestFullNeighbours(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, t.TempDir())
@@ -122,7 +122,7 @@ func TestReadOnly(t *testing.T) {
 	appendTo(t, s, token, ops...)
 }
 
-// A damaged page is told once, with the place.
+// A damaged page is reported once, with its place.
 func TestDamagedPage(t *testing.T) {
 	t.Parallel()
 	s := openAt(t, t.TempDir())
@@ -130,7 +130,7 @@ func TestDamagedPage(t *testing.T) {
 	must(t, s.Close())
 	f, err := os.OpenFile(s.path, os.O_RDWR, 0)
 	must(t, err)
-	_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, 40_000), 8192) // the pages of tables; the schema stands on the first one
+	_, err = f.WriteAt(bytes.Repeat([]byte{0xff}, 40_000), 8192) // the pages of tables; the schema is on the first one
 	must(t, errors.Join(err, f.Close()))
 	damaged, err := Open(t.Context(), Options{Path: s.path})
 	if err == nil {
@@ -142,7 +142,7 @@ func TestDamagedPage(t *testing.T) {
 	}
 }
 
-// Places that nobody can write to, not even root.
+// Places that are not writable, not even by root.
 func TestOpenUnwritable(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")

@@ -109,7 +109,7 @@ func TestImportCancelled(t *testing.T) {
 	t.Error("no import was called off in time")
 }
 
-// What an import of a live process has written stays while others clear up.
+// Rows of an import by a live process stay while other processes clean up.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -221,7 +221,7 @@ func (p *page) without(message string, parts sdk.Parts, rows []stored) sdk.Parts
 
 var (
 	errMissing  = errors.New("the row is missing")
-	errIdentity = errors.New("its identifiers are not those of its place")
+	errIdentity = errors.New("its identifiers do not match its place")
 	errContent  = errors.New("its content cannot be decoded")
 	errPage     = errors.New("its page of the file cannot be read")
 )

@@ -78,7 +78,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 	for epoch := 1; epoch <= len(owner); epoch++ {
 		if owner[epoch] == "" {
-			t.Errorf("epoch %d was given to nobody", epoch)
+			t.Errorf("epoch %d has no owner", epoch)
 		}
 	}
 }

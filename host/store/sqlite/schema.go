@@ -197,7 +197,7 @@ func (s *Store) alone(ctx context.Context, c *database.Conn, version int64) erro
 		return err
 	}
 	if inUse != nil {
-		return refuse(fmt.Errorf("%w: %s has version %d, this tenon brings it to version %d, and an older tenon works with it: %w",
+		return refuse(fmt.Errorf("%w: %s has version %d, this tenon migrates it to version %d, and an older tenon uses it: %w",
 			store.ErrOlder, s.path, version, len(s.steps), inUse))
 	}
 	if err := s.node.Hold(); err != nil {
@@ -223,7 +223,7 @@ func (s *Store) backup(ctx context.Context, version int64) (err error) {
 		return errors.Join(err, os.Remove(temp))
 	}
 	if info, err := os.Stat(temp); err == nil && info.Size() > largeFile {
-		s.log.Warn("session store is brought to a new version, which may take minutes", "megabytes", info.Size()>>20)
+		s.log.Warn("migrating the session store to a new version; this may take minutes", "megabytes", info.Size()>>20)
 	}
 	s.log.Info("session store is migrated", "from", version, "to", len(s.steps), "copy", target)
 	return os.Rename(temp, target)

@@ -35,7 +35,7 @@ func TestMigration(t *testing.T) {
 	token := createIn(t, old, "ses_a")
 	appendTo(t, old, token, store.PutMessage{Message: aMessage("ses_a", 0)}, store.PutPart{Part: aPart("ses_a", 0, "kept")})
 
-	// While somebody works with the old version it stays as it is.
+	// While a process uses the old version, it stays unchanged.
 	_, err = openSteps(t, path, v3)
 	var owned *store.OwnedError
 	if !errors.Is(err, store.ErrOlder) || !errors.As(err, &owned) || owned.PID != os.Getpid() || !strings.Contains(err.Error(), path+" has "+version(0)) {

@@ -85,7 +85,7 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 		if err := s.openReadOnly(ctx, err); err != nil {
 			return nil, err
 		}
-		close(s.done) // there is no writer
+		close(s.done) // without a writer
 		return s, nil
 	}
 	if err != nil {

@@ -87,7 +87,7 @@ func rows(t *testing.T, path string) string {
 	return hex.EncodeToString(hash.Sum(nil))
 }
 
-// leftBehind counts the sessions that nobody sees.
+// leftBehind counts the hidden sessions.
 func leftBehind(t *testing.T, s *Store) int {
 	t.Helper()
 	n := int64(0)
@@ -103,13 +103,13 @@ func wantClear(t *testing.T, s *Store) {
 	t.Helper()
 	must(t, s.read(t.Context(), func(c *database.Conn) error {
 		for what, sql := range map[string]string{
-			"heads":           "SELECT count(*) FROM head WHERE key NOT IN (SELECT key FROM session)",
-			"messages":        "SELECT count(*) FROM message WHERE key >> 22 NOT IN (SELECT key FROM session)",
-			"parts":           "SELECT count(*) FROM part WHERE key >> 40 NOT IN (SELECT key FROM session)",
-			"rows to find":    "SELECT count(*) FROM search_docsize WHERE id >> 40 NOT IN (SELECT key FROM session)",
-			"ledgers":         "SELECT count(*) FROM ledger WHERE key >> 40 NOT IN (SELECT key FROM session)",
-			"blobs":           "SELECT count(*) FROM blob WHERE key NOT IN (SELECT blob FROM blob_session)",
-			"blobs of nobody": "SELECT count(*) FROM blob_session WHERE session NOT IN (SELECT key FROM session)",
+			"heads":                   "SELECT count(*) FROM head WHERE key NOT IN (SELECT key FROM session)",
+			"messages":                "SELECT count(*) FROM message WHERE key >> 22 NOT IN (SELECT key FROM session)",
+			"parts":                   "SELECT count(*) FROM part WHERE key >> 40 NOT IN (SELECT key FROM session)",
+			"rows to find":            "SELECT count(*) FROM search_docsize WHERE id >> 40 NOT IN (SELECT key FROM session)",
+			"ledgers":                 "SELECT count(*) FROM ledger WHERE key >> 40 NOT IN (SELECT key FROM session)",
+			"blobs":                   "SELECT count(*) FROM blob WHERE key NOT IN (SELECT blob FROM blob_session)",
+			"blobs without a session": "SELECT count(*) FROM blob_session WHERE session NOT IN (SELECT key FROM session)",
 		} {
 			n, err := c.Number(t.Context(), sql)
 			if err != nil {

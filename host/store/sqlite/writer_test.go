@@ -98,7 +98,7 @@ func TestCallerLeaves(t *testing.T) {
 	cancel()
 	group.Wait()
 	release()
-	// What was in the queue is made, and nothing but that.
+	// Queued changes are made, and only those.
 	must(t, s.Close())
 	s = openAt(t, dir)
 	ms, err := s.Messages(t.Context(), "ses_a", store.Page{})

@@ -124,7 +124,7 @@ func testClosed(t *testing.T, e *env) {
 	}
 }
 
-// What was acknowledged while Close ran is there; what was not is refused.
+// Writes acknowledged while Close ran are stored; the others are refused.
 func testCloseWhileWriting(t *testing.T, e *env) {
 	const writers = 8
 	acked := make([]int, writers)

@@ -84,7 +84,7 @@ func testLateWriter(t *testing.T, e *env) {
 	equal(t, "messages", len(e.read("ses_a", store.Page{})), 2)
 }
 
-// What a node runs is known by session and epoch: giving up an earlier claim must not take away the
+// A node's claims are identified by session and epoch: giving up an earlier claim must not take away the
 // later one of the same node.
 func testStaleRelease(t *testing.T, e *env) {
 	first := e.create("ses_a")

@@ -62,7 +62,7 @@ func testStreamedArguments(t *testing.T, e *env) {
 	check("changed", false, sdk.ToolState{Status: sdk.ToolError, Input: json.RawMessage(`{"a":2}`), Error: "no", Time: sdk.ToolTime{Start: 1, End: 2}})
 }
 
-// What a newer version wrote comes back unchanged.
+// Data of a newer version comes back unchanged.
 func testUnknownData(t *testing.T, e *env) {
 	token := e.create("ses_a")
 	message := `{"id":"msg_1","sessionID":"ses_a","role":"judge","verdict":{"n":12345678901234567890,"html":"<&>"}}`

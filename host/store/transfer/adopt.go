@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// What of a tool's output stays in the conversation; the figures of new outputs.
+// Limits of a tool's output in the conversation; the figures of new outputs.
 const (
 	previewLines = 2000
 	previewBytes = 50 * 1024
@@ -23,11 +23,11 @@ type Place struct{ ProjectID, Directory string }
 
 // Adopt makes the file one of this place: what cannot be carried over is taken out. It returns what that was, for the user.
 //
-// What a session was allowed to do, and which files it could bring back, is among that: it must not come from outside.
+// That includes a session's approvals and the files it could restore: they must not come from outside.
 func (f *File) Adopt(p Place) []string {
 	a := adoption{counts: map[string]int{}, from: f.Info.Directory, to: p.Directory}
 	if f.Info.ParentID != "" {
-		a.counts["it was the session of a subagent, and is one of its own now"]++
+		a.counts["it was the session of a subagent, and is now a session without a parent"]++
 		f.Info.ParentID = ""
 	}
 	for range f.Damaged {
@@ -69,7 +69,7 @@ func (a *adoption) file(f *File, p Place) {
 	a.drop("its permission rules are left out: permissions do not come from a file", len(s.Permission) > 0)
 	a.drop("its place on the web is left out: share it again to publish it", s.Share != nil)
 	a.drop("an undo that was not finished is left out: the files it knows of are not here", s.Revert != nil)
-	a.drop("its workspace is left out: there are none here", s.WorkspaceID != "")
+	a.drop("its workspace is left out: tenon has no workspaces", s.WorkspaceID != "")
 	s.Permission, s.Share, s.Revert, s.WorkspaceID, s.Time.Compacting = nil, nil, nil, "", 0
 	s.ProjectID, s.Directory, s.Path = p.ProjectID, p.Directory, ""
 	f.count()
@@ -247,7 +247,7 @@ func (f *File) renew(ids *sdk.IDs, fresh map[string]string) {
 	}
 }
 
-// Same reports whether two files hold the same conversation. What else is known of the session does not count: its title
+// Same reports whether two files hold the same conversation. Other data of the session does not count: its title
 // may have been changed since.
 func Same(a, b *File) (bool, error) {
 	x, err := json.Marshal(a.Messages)

@@ -60,7 +60,7 @@ func (f *File) checkMessage(m *sdk.MessageWithParts, seen map[string]bool) error
 			return fmt.Errorf("parts[%d].id: %w", i, err)
 		}
 		if h.SessionID != f.Info.ID || h.MessageID != head.ID {
-			return fmt.Errorf("parts[%d]: sessionID %q and messageID %q are not those of its message", i, h.SessionID, h.MessageID)
+			return fmt.Errorf("parts[%d]: sessionID %q and messageID %q do not match its message", i, h.SessionID, h.MessageID)
 		}
 	}
 	return nil
@@ -72,13 +72,13 @@ func fresh(id, prefix string, seen map[string]bool) error {
 		return fmt.Errorf("invalid identifier %.80q: want %s_ and letters or digits", id, prefix)
 	}
 	if seen[id] {
-		return fmt.Errorf("%q is there twice", id)
+		return fmt.Errorf("duplicate identifier %q", id)
 	}
 	seen[id] = true
 	return nil
 }
 
-// plain reports whether a text can stand in file names, on terminals and in other texts.
+// plain reports whether a text can be used in file names, on terminals and in other texts.
 func plain(s string) bool {
 	for _, r := range s {
 		if r != '_' && r != '-' && !letter(r) && (r < '0' || r > '9') {

@@ -31,7 +31,7 @@ func TestOpencode(t *testing.T) {
 				t.Fatal(err)
 			}
 			f := read(t, string(data))
-			// What opencode wrote is what we would write.
+			// Our output equals opencode's.
 			if d := cmp.Diff(canonical(t, data), canonical(t, []byte(encode(t, f)))); d != "" {
 				t.Errorf("decoded and encoded (-want +got):\n%s", d)
 			}

@@ -40,7 +40,7 @@ func marked(v any, key string, data bool) any {
 	return v
 }
 
-// Wherever a secret stands in a session, a redacted file does not have it.
+// Wherever a session contains a secret, a redacted file does not.
 func TestRedactAnywhere(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/opencode-*.json")

@@ -88,7 +88,7 @@ func TestAdopt(t *testing.T) {
 	}
 }
 
-// What a session of an older opencode cost is known from its messages; what one says of itself is kept.
+// The cost of a session of an older opencode is the sum of its messages; a session's own figure is kept.
 func TestAdoptCounts(t *testing.T) {
 	t.Parallel()
 	const message = `{"info": {"id": "msg_%s", "sessionID": "ses_a", "role": "assistant", "cost": 0.25,
@@ -264,7 +264,7 @@ func TestReadRefuses(t *testing.T) {
 	}
 }
 
-// What can be read can be stored, and comes back.
+// Every readable file can be stored, and comes back.
 func FuzzRead(f *testing.F) {
 	f.Add(foreign)
 	f.Add(`{"info": {"id": "ses_1"}, "messages": [], "outputs": {"a": "b"}}`)

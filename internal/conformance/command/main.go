@@ -1,7 +1,7 @@
 // Command command is the plugin of the conformance suite as a command hook: it is started for each event, reads what happened from
 // stdin, runs the hook that belongs to the event, and writes its decision to stdout.
 //
-// The options of the plugin stand in the environment variable CONFORMANCE_OPTIONS.
+// The environment variable CONFORMANCE_OPTIONS holds the plugin's options.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Command fault is an executable that is no plugin, each time in another way: its argument says which. It is started in place of a
+// Command fault is an executable that fails as a plugin, in the way that its argument names. It is started in place of a
 // process plugin or of an MCP server.
 package main
 
@@ -29,7 +29,7 @@ func main() {
 		select {}
 	case "exit": // ends before it said anything
 		fail(fmt.Errorf("this plugin does not work"))
-	case "garbage": // says something nobody understands
+	case "garbage": // writes an unknown message
 		fmt.Println("\x00\xff{]| not a handshake |\x1b[31m")
 		select {}
 	case "flood": // one line without end
@@ -69,7 +69,7 @@ func main() {
 			}
 		})
 	}
-	fail(fmt.Errorf("there is no fault %q", os.Args[1]))
+	fail(fmt.Errorf("fault %q not found", os.Args[1]))
 }
 
 // serve says hello as a plugin does, and treats who connects to something.

@@ -1,7 +1,7 @@
 // Command mcp is the plugin of the conformance suite as an MCP server on stdin and stdout. Each of its hooks is a tool, which the
 // configuration of the server makes a hook again, or an interceptor of an event tenon/<point>.
 //
-// What a manifest and the host would tell a plugin stands in the environment variable CONFORMANCE_SETUP.
+// The environment variable CONFORMANCE_SETUP holds the values that a plugin gets from its manifest and the host.
 package main
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
-// setup is what the server is told.
+// setup is the configuration of the server.
 type setup struct {
 	Options      json.RawMessage `json:"options"`
 	Hooks        []guest.HookRef `json:"hooks"`

@@ -56,6 +56,6 @@ func TestServer(t *testing.T) {
 		}
 	}
 	if e := got["5"].Error; e == nil || e.Code != codeUnknownMethod {
-		t.Errorf("answer 5 = %+v, want that there is no such method", got["5"])
+		t.Errorf("answer 5 = %+v, want an unknown method", got["5"])
 	}
 }

@@ -79,7 +79,7 @@ func (s *server) callTool(ctx context.Context, params json.RawMessage) (r result
 		}
 		return text(out.Output), nil
 	}
-	return result{}, fmt.Errorf("there is no tool %q", call.Name)
+	return result{}, fmt.Errorf("tool %q not found", call.Name)
 }
 
 func (s *server) callHook(ctx context.Context, number string, args json.RawMessage) (result, error) {
@@ -146,7 +146,7 @@ func (s *server) invoke(ctx context.Context, params json.RawMessage) (any, error
 	}
 	n, err := strconv.Atoi(strings.TrimPrefix(call.Name, hookTool))
 	if err != nil || n < 0 || n >= len(s.Hooks) {
-		return nil, fmt.Errorf("there is no interceptor %q", call.Name)
+		return nil, fmt.Errorf("interceptor %q not found", call.Name)
 	}
 	answer, err := s.guest.Hook(ctx, n, &call.Payload)
 	if err != nil {

@@ -140,5 +140,5 @@ func (s *server) answer(ctx context.Context, m *message) (result any, err error)
 	case "interceptor/invoke":
 		return s.invoke(ctx, m.Params)
 	}
-	return nil, &rpcError{codeUnknownMethod, "there is no method " + m.Method}
+	return nil, &rpcError{codeUnknownMethod, "unknown method " + m.Method}
 }

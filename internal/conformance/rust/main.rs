@@ -3,7 +3,7 @@
 mod tenon;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tenon::{deny, halt, json, Call, Error, Hook, Plugin, Tool, Value};
+use tenon::{deny, halt, json, Auth, Call, Error, Hook, Plugin, Tool, Value};
 
 const NAME: &str = "conformance";
 const POINTS: &str = "config event session.start command.execute.before chat.message tool.definition chat.messages.transform \
@@ -213,6 +213,35 @@ fn prepare(args: &Value, _: &Call) -> Result<Value, Error> {
     Ok(args["patterns"].items().iter().map(request).collect::<Vec<Value>>().into())
 }
 
+const PROVIDER: &str = "conformance-provider";
+
+fn browse() -> Auth {
+    let login = |call: &Call| {
+        call.operation("signin.notice", json(r#"{"text": "a notice"}"#))?;
+        call.operation("signin.code", json(r#"{"address": "https://conformance.example/device", "code": "AB-CD"}"#))?;
+        let back = call.operation("signin.visit", json(r#"{"address": "https://conformance.example/login"}"#))?;
+        let mut token = json(r#"{"refresh": "refresh", "expires": 7, "metadata": {"account": "a1"}}"#);
+        token.set("access", format!("access {}", back["redirect"].str()));
+        Ok(token)
+    };
+    let refresh = |token: &Value, _: &Call| {
+        let mut token = token.clone();
+        for field in ["access", "refresh"] {
+            token.set(field, format!("{}+", token[field].str()));
+        }
+        token.set("expires", token["expires"].number().unwrap_or(0.0) as i64 + 1);
+        Ok(token)
+    };
+    let headers = |token: &Value, _: &Call| {
+        let account = token["metadata"]["account"].str();
+        if account == "bad" {
+            return Ok(Value::object([("X-Account", "a\r\nb".into())]));
+        }
+        Ok(Value::object([("Authorization", format!("Conformance {}", token["access"].str()).into()), ("X-Account", account.into())]))
+    };
+    Auth::new(PROVIDER, "browse", "Conformance account", login).refresh(refresh).headers(headers)
+}
+
 fn main() {
     let mut plugin = Plugin::new(NAME, "1.2.3", "");
     for point in POINTS.split_whitespace() {
@@ -255,6 +284,9 @@ fn main() {
         .tool(tool("big"), |args, _| output("x".repeat(args["bytes"].number().unwrap_or(0.0) as usize)))
         .tool(tool("prepared").with("permission", NAME).with("timeout", 7000i64), echo)
         .prepare(prepare)
+        .auth(browse())
+        .auth(Auth::new(PROVIDER, "plain", "", |_| Ok(json(r#"{"access": "0 options"}"#))))
+        .auth(Auth::new(PROVIDER, "denied", "", |_| Err("the user said no".into())))
         .on_start(|call| {
             let script = &call.options["start"];
             if let Some(key) = script.get("record") {

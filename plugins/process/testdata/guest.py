@@ -25,6 +25,11 @@ def nothing(input, value, call):
     pass
 
 
+@plugin.hook("chat.params", name="returned", **ALL)
+def returned(input, value, call):
+    return {"temperature": 2}
+
+
 @plugin.hook("chat.params", name="error")
 def error(input, value, call):
     raise ValueError("no luck today")

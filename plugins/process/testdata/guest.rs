@@ -32,6 +32,7 @@ fn main() {
             Ok(None)
         })
         .hook(hook("nothing").reads(&[""]).writes(&[""]), |_, _, _| Ok(None))
+        .hook(hook("returned").reads(&[""]).writes(&[""]), |_, _, _| Ok(Some(json(r#"{"temperature": 2}"#))))
         .hook(hook("error"), |_, _, _| Err("no luck today".into()))
         .hook(hook("refuse"), |_, _, _| Err(deny("not today")))
         .hook(hook("list").writes(&["/options/list/-"]), |_, value, _| {

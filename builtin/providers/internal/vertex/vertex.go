@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -41,7 +42,7 @@ func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location
 		if project == "" {
 			return nil, fmt.Errorf("provider %s has no project: set provider.%s.options.project or GOOGLE_VERTEX_PROJECT", info.ID, info.ID)
 		}
-		info.BaseURL = fmt.Sprintf("https://%s/%s/projects/%s/locations/%s/publishers/%s", host(location), version, wire.Segment(project), wire.Segment(location), publisher)
+		info.BaseURL = fmt.Sprintf("https://%s/%s/projects/%s/locations/%s/publishers/%s", Host(location), version, wire.Segment(project), wire.Segment(location), publisher)
 	}
 	key := info.Key
 	if key != "" {
@@ -54,8 +55,19 @@ func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location
 	return s.authorize, nil
 }
 
-// host returns the server of a location, see https://cloud.google.com/vertex-ai/docs/general/locations.
-func host(location string) string {
+// Serves reports whether an address is one of Vertex AI's own servers. Models of other companies are there, in the format of OpenAI.
+func Serves(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" {
+		return false
+	}
+	name := u.Hostname()
+	regional := strings.HasPrefix(name, "aiplatform.") && strings.HasSuffix(name, ".rep.googleapis.com")
+	return name == "aiplatform.googleapis.com" || strings.HasSuffix(name, "-aiplatform.googleapis.com") || regional
+}
+
+// Host returns the server of a location, see https://cloud.google.com/vertex-ai/docs/general/locations.
+func Host(location string) string {
 	switch location {
 	case "global":
 		return "aiplatform.googleapis.com"

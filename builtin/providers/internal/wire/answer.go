@@ -22,6 +22,7 @@ type Answer struct {
 	block  string // its ID
 	blocks int
 	held   int  // bytes of the calls' pending arguments
+	kept   int  // bytes of Keep
 	began  bool // an event was passed on
 }
 
@@ -81,6 +82,15 @@ const (
 	maxCalls = 512     // more than the host accepts
 	maxHeld  = 1 << 20 // bytes of arguments before their call has a name
 )
+
+// Keep counts data that is kept until its block ends, such as a signature: deltas of an endless one pass nothing on, so the host cannot bound it.
+// bytes is their number on the wire.
+func (a *Answer) Keep(bytes int) error {
+	if a.kept += bytes; a.kept > sdk.MaxModelAnswerBytes {
+		return fmt.Errorf("%w: more than %d MiB of signatures, citations and the like", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
+	}
+	return nil
+}
 
 // NewCall adds a tool call. Its name and ID can follow later.
 func (a *Answer) NewCall() (*Call, error) {

@@ -57,6 +57,10 @@ func Open(s Setup) (*Conn, error) {
 	if s.Info.BaseURL == "" {
 		return nil, fmt.Errorf("provider %s has no base URL: set provider.%s.options.baseURL", s.Info.ID, s.Info.ID)
 	}
+	if _, variable, ok := strings.Cut(s.Info.BaseURL, "${"); ok {
+		name, _, _ := strings.Cut(variable, "}")
+		return nil, fmt.Errorf("provider %s: its address needs %s: set this variable, or the option for it", s.Info.ID, name)
+	}
 	base, err := url.Parse(s.Info.BaseURL)
 	if err != nil || (base.Scheme != "http" && base.Scheme != "https") || base.Host == "" {
 		return nil, fmt.Errorf("provider %s: options.baseURL %q is not an http or https URL", s.Info.ID, redactURL(s.Info.BaseURL))

@@ -8,6 +8,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// Copilot is the npm package of GitHub Copilot, which is served in three formats.
+const Copilot = "@ai-sdk/github-copilot"
+
 // CopilotVersion is the version of GitHub's API, see opencode's packages/opencode/src/plugin/github-copilot.
 const CopilotVersion = "2026-06-01"
 
@@ -30,10 +33,26 @@ func CopilotHeaders(req *sdk.ModelRequest) map[string]string {
 	return h
 }
 
-// Domain returns the host of an address with or without a scheme.
-func Domain(address string) string {
-	if u, err := url.Parse(address); err == nil && u.Host != "" {
-		return u.Host
+// Tools returns the tools of a request. Copilot and LiteLLM refuse a conversation with calls in a request without tools, such as one for a
+// summary: they get a tool that is not for use, as by opencode.
+func Tools(info *sdk.ProviderInfo, req *sdk.ModelRequest) []sdk.ToolDefinition {
+	demanded := info.NPM == Copilot || strings.Contains(strings.ToLower(info.ID), "litellm")
+	isCall := func(c sdk.ModelContent) bool { return c.Type == sdk.ContentToolCall }
+	hasCall := func(m sdk.ModelMessage) bool { return slices.ContainsFunc(m.Content, isCall) }
+	if len(req.Tools) > 0 || !demanded || !slices.ContainsFunc(req.Messages, hasCall) {
+		return req.Tools
 	}
-	return strings.TrimSuffix(address, "/")
+	return []sdk.ToolDefinition{{ID: "_noop", Description: "Never call this tool. It is here because the server demands one."}}
+}
+
+// SetCopilot sets the address of GitHub Enterprise, if the options name its domain or address.
+func SetCopilot(info *sdk.ProviderInfo, r *Options) {
+	domain := ""
+	Read(r, "enterpriseUrl", String(), &domain)
+	if u, err := url.Parse(domain); err == nil && u.Host != "" {
+		domain = u.Host
+	}
+	if domain != "" {
+		info.BaseURL = "https://copilot-api." + strings.TrimSuffix(domain, "/")
+	}
 }

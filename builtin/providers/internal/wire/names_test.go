@@ -1,11 +1,13 @@
 package wire_test
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 func TestNames(t *testing.T) {
@@ -33,6 +35,17 @@ func FuzzCallID(f *testing.F) {
 		got := wire.CallID(id)
 		if id != "" && !valid.MatchString(got) || valid.MatchString(id) && got != id || wire.CallID(got) != got {
 			t.Errorf("CallID(%q) = %q", id, got)
+		}
+	})
+}
+
+func FuzzObjectParameters(f *testing.F) {
+	f.Add([]byte(`{"anyOf":[{"properties":{"a":{}}},1],"properties":{"a":1}}`))
+	f.Add([]byte(`{"type":["object"],"oneOf":{},"properties":[]}`))
+	f.Fuzz(func(t *testing.T, schema []byte) {
+		got := wire.ObjectParameters(&sdk.ToolDefinition{Parameters: schema})
+		if json.Valid(schema) && !json.Valid(got) {
+			t.Errorf("ObjectParameters(%q) = %q, want JSON", schema, got)
 		}
 	})
 }

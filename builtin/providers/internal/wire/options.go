@@ -108,7 +108,10 @@ func (r *Options) timeouts() timeouts {
 
 // close logs the options that were not read and returns the first error.
 func (r *Options) close(log *slog.Logger) error {
-	for _, name := range []string{"apiKey", "baseURL", "headers", "answerTimeout", "totalTimeout"} { // read by the host
+	for _, name := range []string{
+		"apiKey", "baseURL", "headers", "answerTimeout", "totalTimeout", // read by the host
+		"region", "profile", "endpoint", "resourceName", "apiVersion", "project", "location", // for other models of the provider
+	} {
 		r.seen[name] = true
 	}
 	for name := range r.options {

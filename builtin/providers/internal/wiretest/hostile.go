@@ -22,10 +22,12 @@ type Format struct {
 	Start string           // events before the first text
 	Text  func(text string) string
 	Call  func(index int) string // a whole call
-	End   string                 // events behind the last text
-	Error string                 // an event that reports an overloaded server
-	Half  string                 // the beginning of an event, before Drip
-	Drip  string                 // bytes that complete no event
+	// Sealed is a delta that is kept until its block ends, such as one of a signature, behind Start. Nil: the format has none.
+	Sealed func(text string) string
+	End    string // events behind the last text
+	Error  string // an event that reports an overloaded server
+	Half   string // the beginning of an event, before Drip
+	Drip   string // bytes that complete no event
 }
 
 // Hostile tests that answers of broken and malicious servers end with an error in bounded time and memory.
@@ -51,6 +53,12 @@ func (f Format) bounds(t *testing.T) {
 	for i := range 600 {
 		calls.WriteString(f.Call(i))
 	}
+	if f.Sealed != nil { // in small pieces, each within the bounds
+		pieces := strings.Repeat(f.Sealed(strings.Repeat("x", 4<<10)), (20<<20)/(4<<10))
+		if _, err := f.decode(t, f.Start+pieces+f.End); !errors.Is(err, sdk.ErrAnswerLimit) {
+			t.Errorf("an endless signature: error %.200v, want %v", err, sdk.ErrAnswerLimit)
+		}
+	}
 	for name, answer := range map[string]string{
 		"a long event":      f.Start + f.Text(strings.Repeat(mega, 3)),
 		"a long document":   `{"x":"` + strings.Repeat(mega, 3) + `"}`,
@@ -69,6 +77,7 @@ func (f Format) drip(t *testing.T) {
 		"from the start": {f.Half, f.Drip},
 		"behind a text":  {f.Start + f.Text("a") + f.Half, f.Drip},
 		"a document":     {"{", " "},
+		"white space":    {" ", " "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -89,10 +89,10 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	messages := c.messages(req)
 	c.mark(req, messages)
 	b.Set("messages", messages)
-	if len(req.Tools) > 0 {
-		tools := make([]tool, len(req.Tools))
-		for i := range req.Tools {
-			t := &req.Tools[i]
+	if list := wire.Tools(&c.Info, req); len(list) > 0 {
+		tools := make([]tool, len(list))
+		for i := range list {
+			t := &list[i]
 			tools[i] = tool{"function", toolFunction{t.ID, t.Description, c.Parameters(&req.Model, t)}}
 		}
 		b.Set("tools", tools)
@@ -130,13 +130,18 @@ func (c client) messages(req *sdk.ModelRequest) []message {
 		case sdk.RoleTool:
 			out = c.results(out, &req.Model, m)
 		default:
-			if n := len(out); c.callIDLength(&req.Model) > 0 && n > 0 && out[n-1].Role == sdk.RoleTool { // Mistral refuses a user after a tool
-				out = append(out, message{Role: sdk.RoleAssistant, Content: "Done."})
-			}
-			out = append(out, message{Role: m.Role, Content: contentOf(&req.Model, m.Content)})
+			out = c.user(out, &req.Model, message{Role: m.Role, Content: contentOf(&req.Model, m.Content)})
 		}
 	}
 	return out
+}
+
+// user appends a message of the user. Mistral refuses one behind a result of a tool.
+func (c client) user(out []message, model *sdk.Model, m message) []message {
+	if n := len(out); n > 0 && out[n-1].Role == sdk.RoleTool && c.callIDLength(model) > 0 {
+		out = append(out, message{Role: sdk.RoleAssistant, Content: "Done."})
+	}
+	return append(out, m)
 }
 
 // turnStart returns the index of the last user message, or -1. The assistant messages after it belong to the
@@ -272,7 +277,7 @@ func (c client) results(out []message, model *sdk.Model, m *sdk.ModelMessage) []
 		out = append(out, msg)
 	}
 	if files := wire.ResultFiles(m.Content); files != nil {
-		out = append(out, message{Role: sdk.RoleUser, Content: contentOf(model, files)})
+		out = c.user(out, model, message{Role: sdk.RoleUser, Content: contentOf(model, files)})
 	}
 	return out
 }

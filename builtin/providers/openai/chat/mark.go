@@ -11,10 +11,12 @@ import (
 // marked is the number of messages at the end of a conversation that are marked for the cache, as by opencode.
 const marked = 2
 
-// mark marks the system prompt and the last messages for the server's cache, for Claude: other models cache by themselves.
+// mark marks the system prompt and the last messages for the server's cache, for Claude and at Alibaba: other models cache by themselves, and
+// the gateway of Vercel sets its own marks.
 func (c client) mark(req *sdk.ModelRequest, messages []message) {
 	name := strings.ToLower(wire.APIName(&req.Model))
-	if !strings.Contains(name, "claude") && !strings.Contains(name, "anthropic") || c.NPM == "@ai-sdk/gateway" || c.NPM == "" || req.Params.Options["cacheControl"] != nil {
+	wanted := strings.Contains(name, "claude") || strings.Contains(name, "anthropic") || c.NPM == "@ai-sdk/alibaba"
+	if !wanted || c.NPM == "@ai-sdk/gateway" || c.NPM == "" || req.Params.Options["cacheControl"] != nil {
 		return
 	}
 	for i := range messages {

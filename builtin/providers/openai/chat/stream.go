@@ -62,6 +62,7 @@ type decoder struct {
 	byIndex map[int]*wire.Call
 	last    *wire.Call
 	sources json.RawMessage
+	event   chunkEvent // the last one
 }
 
 func (d *decoder) Complete() bool { return d.Reason != "" }
@@ -73,11 +74,11 @@ func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
 		}
 		return true, nil
 	}
-	var chunk chunkEvent
-	if err := wire.Unmarshal(data, &chunk); err != nil {
+	d.event = chunkEvent{} // used again: there is one for each word
+	if err := wire.Unmarshal(data, &d.event); err != nil {
 		return false, err
 	}
-	return false, d.chunk(data, &chunk)
+	return false, d.chunk(data, &d.event)
 }
 
 func (d *decoder) Whole(data []byte) error {

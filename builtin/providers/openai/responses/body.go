@@ -97,7 +97,7 @@ func (c client) input(req *sdk.ModelRequest) []any {
 		case sdk.RoleAssistant:
 			out = appendOutputItems(out, m)
 		case sdk.RoleTool:
-			out = appendResultItems(out, &req.Model, m, c.filesInResults())
+			out = appendResultItems(out, &req.Model, m, c.filesInResults(m))
 		default:
 			if parts := inputParts(&req.Model, m.Content); len(parts) > 0 {
 				out = append(out, inputItem{Type: "message", Role: m.Role, Content: parts})
@@ -167,8 +167,12 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 	return out
 }
 
-// filesInResults reports whether the server takes files within the results of calls.
-func (c client) filesInResults() bool {
+// filesInResults reports whether the server takes the files of results within them. xAI takes images only.
+func (c client) filesInResults(m *sdk.ModelMessage) bool {
+	if c.NPM == "@ai-sdk/xai" {
+		other := func(f *sdk.FilePart) bool { return !strings.HasPrefix(f.Mime, "image/") }
+		return !slices.ContainsFunc(m.Content, func(c sdk.ModelContent) bool { return slices.ContainsFunc(c.Files, other) })
+	}
 	return c.OpenAI || slices.Contains([]string{"@ai-sdk/openai", api.Azure, "@ai-sdk/amazon-bedrock/mantle"}, c.NPM)
 }
 

@@ -15,7 +15,7 @@ type pattern struct {
 	suffix  bool // text is a * and a literal
 }
 
-// parse parses the content of an ignore file. There are no errors: an invalid line matches
+// parse parses the content of an ignore file. It returns no errors: an invalid line matches
 // nothing.
 func parse(content []byte) []pattern {
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))

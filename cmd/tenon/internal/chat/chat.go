@@ -100,7 +100,7 @@ func (c *conversation) modelName() string {
 	case c.model != "":
 		return c.model
 	case c.session != nil && c.session.Model != nil:
-		return c.session.Model.ProviderID + "/" + c.session.Model.ID
+		return c.session.Model.String()
 	case c.fallback != "":
 		return c.fallback
 	}
@@ -119,7 +119,7 @@ func (c *conversation) recall(ctx context.Context) error {
 	}
 	var b strings.Builder
 	for i := max(0, len(messages)-recalled); i < len(messages); i++ {
-		view.ShowMessage(c.a.Screen, &b, &messages[i], c.session.Directory)
+		view.ShowMessage(c.a.Screen, &b, &messages[i], c.session.Directory, nil)
 	}
 	if text := strings.Trim(b.String(), "\n"); text != "" && !c.f.Quiet {
 		c.a.Screen.Line(text)

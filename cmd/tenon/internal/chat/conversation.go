@@ -304,7 +304,7 @@ func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*
 	return nil
 }
 
-// resume returns how to continue the conversation later; empty if there is no session yet.
+// resume returns how to continue the conversation later; empty without a session.
 func (c *conversation) resume() string {
 	if c.session == nil {
 		return ""
@@ -323,7 +323,7 @@ func (c *conversation) tellResume() {
 	}
 }
 
-// messages returns the messages of the session, without reverted ones; none if there is no session yet.
+// messages returns the messages of the session, without reverted ones; none without a session.
 func (c *conversation) messages(ctx context.Context) ([]sdk.MessageWithParts, error) {
 	if c.session == nil {
 		return nil, nil

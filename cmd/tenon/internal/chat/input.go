@@ -52,6 +52,9 @@ func (l *lineSource) entry() promptEntry {
 			return l.rest()
 		}
 		l.answered()
+		if l.screen != nil { // Esc was meant to stop or clear something; the terminal put it into the line
+			line = strings.TrimLeft(line, "\x1b")
+		}
 		l.text += strings.ToValidUTF8(line, "\uFFFD")
 		if unfinished(l.text) {
 			if !opensBlock(l.text) {
@@ -74,7 +77,7 @@ func (l *lineSource) answered() {
 	}
 }
 
-// rest returns the entry if there is no complete line.
+// rest returns the entry that lacks a line end.
 func (l *lineSource) rest() promptEntry {
 	switch {
 	case len(l.keys.Buf)+len(l.text) > turn.MaxStdin:

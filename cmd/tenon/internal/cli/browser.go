@@ -38,16 +38,16 @@ func (a *App) Watch(ctx context.Context, address string) (string, error) {
 
 // show opens an address in a browser, if there is one, and prints it.
 func (a *App) show(address string) error {
-	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
-		return fmt.Errorf("sign-in address %q: want https://…", terminal.OneLine(address))
+	opened, err := a.Browse(address)
+	if err != nil {
+		return err
 	}
-	if a.openBrowser(u.String()) {
+	if opened {
 		a.Screen.Line("opened your browser to sign in; if nothing appears, open this address:")
 	} else {
 		a.Screen.Line("open this address in a browser to sign in:")
 	}
-	a.Screen.Line("\n  " + terminal.Visible(u.String()) + "\n")
+	a.Screen.Line("\n  " + terminal.Visible(address) + "\n")
 	return nil
 }
 
@@ -68,20 +68,24 @@ func (a *App) enter(ctx context.Context) (string, error) {
 	}
 }
 
-// openBrowser opens an http or https address in the user's browser: $BROWSER, or that of a graphical session on this machine. It reports
+// Browse opens an http or https address in the user's browser: $BROWSER, or that of a graphical session on this machine. It reports
 // whether a program was started.
-func (a *App) openBrowser(address string) bool {
+func (a *App) Browse(address string) (opened bool, err error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
+		return false, fmt.Errorf("address %q: want https://…", terminal.OneLine(address))
+	}
 	command := a.browser()
 	if command == nil {
-		return false
+		return false, nil
 	}
-	cmd := exec.Command(command[0], append(command[1:], address)...)
+	cmd := exec.Command(command[0], append(command[1:], u.String())...)
 	cmd.Env = a.Env
 	if cmd.Start() != nil {
-		return false
+		return false, nil
 	}
 	go func() { _ = cmd.Wait() }() // ends with the program, which may outlive this one
-	return true
+	return true, nil
 }
 
 // browser returns the command that opens an address; nil if there is none.
@@ -104,15 +108,15 @@ func (a *App) browser() []string {
 	return []string{"xdg-open"}
 }
 
-// authUser is the user during a sign-in to a provider.
-type authUser struct{ *App }
+// AuthUser is the user during a sign-in to a provider, at the command line.
+type AuthUser struct{ *App }
 
-var _ sdk.AuthUser = authUser{}
+var _ sdk.AuthUser = AuthUser{}
 
 // Notice shows a line.
-func (u authUser) Notice(text string) { u.Screen.Line(terminal.Visible(text)) }
+func (u AuthUser) Notice(text string) { u.Screen.Line(terminal.Visible(text)) }
 
 // Code shows a code that the user enters at an address.
-func (u authUser) Code(address, code string) {
+func (u AuthUser) Code(address, code string) {
 	u.Screen.Line(fmt.Sprintf("open %s and enter the code %s", terminal.OneLine(address), terminal.OneLine(code)))
 }

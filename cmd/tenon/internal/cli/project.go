@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -24,8 +23,10 @@ const GlobalProject = "global"
 // gitTimeout bounds the search for the root commit, which walks the whole history once per repository.
 const gitTimeout = 3 * time.Second
 
-// commitID is what git prints for a commit, by SHA-1 or SHA-256.
-var commitID = regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
+// isCommit reports whether git prints this for a commit, by SHA-1 or SHA-256.
+func isCommit(id string) bool {
+	return (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == ""
+}
 
 // findWorktree searches dir and its parents for the root of a git repository, which has a .git directory or, in a worktree or
 // submodule, a .git file. It reads two files and starts no process.
@@ -70,7 +71,7 @@ type projectID struct {
 func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
 	p := &projectID{done: make(chan struct{}), id: GlobalProject, cache: filepath.Join(dataDir, "projects", projectKey(worktree))}
 	if content, err := os.ReadFile(p.cache); err == nil {
-		if id := strings.TrimSpace(string(content)); commitID.MatchString(id) {
+		if id := strings.TrimSpace(string(content)); isCommit(id) {
 			p.id = id
 			close(p.done)
 			return p
@@ -112,7 +113,7 @@ func rootCommit(ctx context.Context, worktree string) string {
 	}
 	roots := strings.Fields(string(out))
 	slices.Sort(roots)
-	if len(roots) == 0 || !commitID.MatchString(roots[0]) {
+	if len(roots) == 0 || !isCommit(roots[0]) {
 		return ""
 	}
 	return roots[0]

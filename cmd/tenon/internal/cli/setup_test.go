@@ -154,7 +154,7 @@ func TestProjectIsRememberedAndGitNotAskedAgain(t *testing.T) {
 	id := strings.Repeat("ab", 20)
 	asked := lookUpProject(t.Context(), "/nowhere", data)
 	if have := asked.wait(); have != GlobalProject {
-		t.Fatalf("identifier %q of a place that is no repository, want %q", have, GlobalProject)
+		t.Fatalf("identifier %q outside of a repository, want %q", have, GlobalProject)
 	}
 	if _, err := os.Stat(filepath.Join(data, "projects")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something was remembered of it: %v", err)

@@ -72,18 +72,11 @@ func (w *Workspace) ProviderOptions(id string) sdk.Object {
 	return out
 }
 
-// SignIn returns the function that adds stored credentials to a provider, see host.Options. It reads the store when it is first called.
+// SignIn returns the function that adds stored credentials to a provider, see host.Options.
 func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
-	stored := sync.OnceValue(func() map[string]*credentials.Credential {
-		all, _ := w.StoredKeys() // hideStored reports the error
-		for _, c := range all {
-			w.App.Mask.hide(c.Secrets())
-		}
-		return all
-	})
 	return func(r *model.SignInRequest) string {
 		info := r.Info
-		c := stored()[info.ID]
+		c := w.storedKeys()[info.ID]
 		if c == nil {
 			return ""
 		}
@@ -108,6 +101,19 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 		info.Authorize, info.SignedInBy = w.authorize(info.ID, method, c), method.Owner
 		return source
 	}
+}
+
+// storedKeys returns StoredKeys as they were when it was first called, or first after a credential was stored.
+func (w *Workspace) storedKeys() map[string]*credentials.Credential {
+	if all := w.stored.Load(); all != nil {
+		return *all
+	}
+	all, _ := w.StoredKeys() // hideStored reports the error
+	for _, c := range all {
+		w.App.Mask.hide(c.Secrets())
+	}
+	w.stored.Store(&all)
+	return all
 }
 
 // keyFromKeyring sets the key of a provider that is in the system's keyring. If the keyring does not return it, requests fail with the reason.
@@ -239,13 +245,13 @@ func credential(m *sdk.AuthMethod, t *sdk.Token) *credentials.Credential {
 	}
 }
 
-// Login signs the user in to a provider and stores the token, in the system's keyring if the user asked for it.
-func (w *Workspace) Login(ctx context.Context, m *sdk.AuthMethod, keyring bool) error {
-	t, err := m.Login(ctx, w.methodOptions(m), authUser{w.App})
+// login signs the user in to a provider and stores the token.
+func (w *Workspace) login(ctx context.Context, m *sdk.AuthMethod, keyring bool, user sdk.AuthUser) error {
+	t, err := m.Login(ctx, w.methodOptions(m), user)
 	if err != nil {
 		return err
 	}
 	c := credential(m, t)
 	c.Keyring = keyring
-	return w.Credentials().Put(ctx, credentials.ForProvider(m.Provider), c)
+	return w.put(ctx, m.Provider, c)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenonhq/tenon/builtin"
@@ -18,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
@@ -29,6 +31,8 @@ type Workspace struct {
 	Project sdk.Project // its ID is set by ProjectID
 	id      *projectID  // nil outside of a repository
 	Loaded  *config.Loaded
+
+	stored atomic.Pointer[map[string]*credentials.Credential] // of storedKeys; nil: not read yet
 }
 
 // Place finds directories and project without reading the configuration.

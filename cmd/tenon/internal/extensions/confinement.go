@@ -4,14 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/sandbox"
-	"github.com/tenonhq/tenon/plugins"
-	"github.com/tenonhq/tenon/plugins/process"
-	"github.com/tenonhq/tenon/plugins/wasm"
+	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -78,17 +76,19 @@ func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine
 	}
 }
 
-// carriers returns the carriers of plugins and the runtime of modules, which the caller closes. It reads, compiles and starts nothing.
-func carriers(o *Options) (map[sdk.Carrier]plugins.Carrier, *wasm.Runtime, error) {
-	runtime, err := wasm.New(wasm.Options{CacheDir: filepath.Join(o.CacheDir, "wasm"), Logger: o.Logger})
-	if err != nil {
-		return nil, nil, err
+// openers returns what runs the plugins of each carrier.
+func openers(o *Options) (map[sdk.Carrier]remote.Opener, error) {
+	env := remote.Environment{
+		Environ: o.Environ, Host: "tenon " + o.Version, CacheDir: o.CacheDir, Logger: o.Logger,
+		Unconfined: func(plugin string) bool { return o.unconfined(plugin) != nil },
 	}
-	return map[sdk.Carrier]plugins.Carrier{
-		sdk.CarrierWASM: runtime,
-		sdk.CarrierProcess: process.New(process.Options{
-			Environ: o.Environ, Host: "tenon " + o.Version,
-			Unconfined: func(plugin string) bool { return o.unconfined(plugin) != nil },
-		}),
-	}, runtime, nil
+	out := map[sdk.Carrier]remote.Opener{}
+	for _, c := range manifest.Carriers() {
+		r, err := c.New(env)
+		if err != nil {
+			return nil, err
+		}
+		out[c.Name] = r
+	}
+	return out, nil
 }

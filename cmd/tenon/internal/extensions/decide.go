@@ -13,8 +13,8 @@ import (
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/trust"
-	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -204,7 +204,7 @@ func (s *Set) prepare(ctx context.Context, name string) error {
 
 // precompile compiles the module of a plugin; others need none.
 func precompile(ctx context.Context, p sdk.Plugin) error {
-	if c, ok := p.(wasm.Precompiler); ok {
+	if c, ok := p.(remote.Precompiler); ok {
 		return c.Precompile(ctx)
 	}
 	return nil

@@ -16,9 +16,9 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
-	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -55,7 +55,7 @@ type Set struct {
 	loader  *plugins.Loader
 	store   *trust.Store
 	entries trust.Entries
-	runtime *wasm.Runtime // of the modules
+	openers map[sdk.Carrier]remote.Opener
 }
 
 // Candidate is something of a third party and what the user decided about it.
@@ -95,8 +95,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	if s.entries, err = s.store.Read(); err != nil {
 		return nil, err
 	}
-	var kinds map[sdk.Carrier]plugins.Carrier
-	if kinds, s.runtime, err = carriers(&o); err != nil {
+	if s.openers, err = openers(&o); err != nil {
 		return nil, err
 	}
 	policy, err := signature.New(o.Config.Config.PluginPolicy, signature.Sigstore{})
@@ -104,7 +103,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		return nil, err
 	}
 	s.loader = plugins.New(plugins.Options{
-		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Carriers: kinds,
+		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: s.openers,
 		Accepts: policy.Accepts, Allows: policy.Allows, Without: without(o.Environ), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 	})
 	found, err := s.loader.Load(ctx)
@@ -218,7 +217,12 @@ func (s *Set) Discard(ctx context.Context) (err error) {
 }
 
 // Close ends what the plugins share. The plugins themselves are the host's.
-func (s *Set) Close(ctx context.Context) error { return s.runtime.Close(ctx) }
+func (s *Set) Close(ctx context.Context) (err error) {
+	for _, o := range s.openers {
+		err = errors.Join(err, remote.Close(ctx, o))
+	}
+	return err
+}
 
 // flagOrigin is the origin of plugins on the command line.
 const flagOrigin = "--plugin"

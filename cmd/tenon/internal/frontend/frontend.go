@@ -64,6 +64,13 @@ type Host interface {
 	CompleteCommand(ctx context.Context, name, arguments string) []string
 	// Reload loads plugins and providers again; turns that start later use them.
 	Reload(ctx context.Context) error
+
+	// Credentials of providers, as cli.Machine documents them. Reload loads providers with credentials that were stored since.
+	SignInProviders() (usual, others []cli.Choice)
+	SignInMethods(provider string) []cli.Choice
+	StoreKey(ctx context.Context, provider, key string) error
+	SignIn(ctx context.Context, provider, method string, user sdk.AuthUser) error
+	TryCredentials(ctx context.Context, provider string) (string, error)
 }
 
 // History is what is stored of a session.
@@ -113,6 +120,16 @@ func (l Local) History(ctx context.Context, session string) (*History, error) {
 
 // Reload implements Host.
 func (l Local) Reload(ctx context.Context) error { return l.Machine.Reload(ctx) }
+
+// StoreKey implements Host.
+func (l Local) StoreKey(ctx context.Context, provider, key string) error {
+	return l.Workspace.StoreKey(ctx, provider, key, false)
+}
+
+// SignIn implements Host.
+func (l Local) SignIn(ctx context.Context, provider, method string, user sdk.AuthUser) error {
+	return l.SignInWith(ctx, provider, method, false, user)
+}
 
 // Ledger implements Host.
 func (l Local) Ledger(ctx context.Context, session string) ([]inspect.Explained, error) {

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,7 +45,8 @@ type checkup struct {
 	a    *cli.App
 	list []finding
 	bads int
-	code int // the exit code of the first problem
+	code int   // the exit code of the first problem
+	err  error // the first failed write
 }
 
 // finding is the result of a check.
@@ -82,10 +84,11 @@ func (c *checkup) add(f finding) {
 	if mark == "bad" {
 		mark = "BAD"
 	}
-	fmt.Fprintf(c.a.Out, "%-4s  %-9s  %s\n", mark, f.Subject, terminal.OneLine(f.Message))
+	text := fmt.Sprintf("%-4s  %-9s  %s\n", mark, f.Subject, terminal.OneLine(f.Message))
 	if f.Fix != "" {
-		fmt.Fprintf(c.a.Out, "%-4s  %-9s  fix: %s\n", "", "", terminal.OneLine(f.Fix))
+		text += fmt.Sprintf("%-4s  %-9s  fix: %s\n", "", "", terminal.OneLine(f.Fix))
 	}
+	c.err = cmp.Or(c.err, c.a.Print(text))
 }
 
 // checkAll runs all checks. Its error has the exit code of the first problem.
@@ -97,8 +100,8 @@ func checkAll(ctx context.Context, a *cli.App, offline bool) error {
 			return err
 		}
 	}
-	if c.bads == 0 {
-		return nil
+	if c.err != nil || c.bads == 0 {
+		return c.err
 	}
 	return cli.Fail(c.code, fmt.Errorf("%s found", view.Plural(c.bads, "problem")), "see the lines marked BAD")
 }

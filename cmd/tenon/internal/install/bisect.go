@@ -20,8 +20,8 @@ import (
 func bisectCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "bisect -- COMMAND [ARG...]", Short: "Find the plugin that makes a command fail", Args: cli.Args(1, -1, "a command"),
-		Long: `Run a command again and again, each time with some plugins disabled, and name the plugins that make it fail. The command fails if its
-exit code is not 0. Plugins are disabled for these runs alone; required plugins stay on.`,
+		Long: `Run a command repeatedly, each time with some plugins disabled, and name the plugins that make it fail. The command
+fails if its exit code is not 0. Plugins are disabled only for these runs; required plugins stay enabled.`,
 		Example: `  tenon plugin bisect -- tenon run "list the files"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var names []string

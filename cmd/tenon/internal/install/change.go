@@ -350,7 +350,7 @@ that is installed under the same name later has them.`,
 				}
 				for _, name := range names {
 					if f.Find(name) == nil {
-						return cli.UsageError("tenon plugin list shows the installed plugins; those of the project need --project", "%q is not in %s", name, j.target.Path)
+						return cli.UsageError("tenon plugin list shows the installed plugins; the project's need --project", "%q is not in %s", name, j.target.Path)
 					}
 				}
 				err = j.loader.History().Change(cmd.Context(), j.target.Path, func(f *pins.File) (*pins.File, error) {

@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -14,26 +13,16 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/credentials"
-	"github.com/tenonhq/tenon/internal/oauth"
-	"github.com/tenonhq/tenon/sdk"
-)
-
-const (
-	// testTimeout limits the test request at the end of a sign-in.
-	testTimeout = 15 * time.Second
-	// methodKey is the sign-in method that stores a key.
-	methodKey = "key"
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 func authCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "auth", Short: "Manage keys of and sign-ins to model providers", SuggestFor: []string{"login", "logout", "connect"},
-		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you; with --keyring, the secrets are in
-the system's keyring. A key in the configuration takes
-precedence over one in the environment, and that over a stored one. Keys and tokens of opencode are used, too; opencode's file is
-never changed.`,
+		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you. With --keyring, the secrets
+are in the system's keyring. A key in the configuration takes precedence over one in the environment, and that over a
+stored one. Keys and tokens of opencode are used, too; opencode's file is never changed.`,
 	}
 	cli.Group(cmd)
 	cmd.AddCommand(authLoginCommand(a), authListCommand(a), authLogoutCommand(a))
@@ -79,153 +68,125 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 			return err
 		}
 		method, err := chooseMethod(m, f, id)
-		switch {
-		case err != nil:
-		case method != nil:
-			err = m.Workspace.Login(ctx, method, f.keyring)
-		default:
-			err = storeKey(ctx, m.Workspace, f, id)
+		if err != nil {
+			return err
 		}
-		return err
+		if method == cli.MethodKey {
+			return storeKey(ctx, m.Workspace, f, id)
+		}
+		return m.SignInWith(ctx, id, method, f.keyring, cli.AuthUser{App: a})
 	})
-	switch {
-	case errors.Is(err, oauth.ErrDenied):
-		return cli.Fail(cli.ExitRefused, err, "run tenon auth login "+id+" again and allow the access")
-	case errors.Is(err, oauth.ErrExpired):
-		return cli.Fail(cli.ExitTurn, err, "run tenon auth login "+id+" again")
-	case err != nil:
+	if err != nil {
 		return err
 	}
 	a.Screen.Line("stored the credentials of " + terminal.Visible(id) + " in " + path)
 	if f.noTest {
 		return nil
 	}
-	return a.WithMachine(ctx, func(m *cli.Machine) error { return testProvider(ctx, a, m, id) })
+	return a.WithMachine(ctx, func(m *cli.Machine) error {
+		result, err := m.TryCredentials(ctx, id)
+		if err == nil {
+			a.Screen.Line(result)
+		}
+		return err
+	})
 }
 
-// chooseProvider returns the provider of the arguments, or the one that the user picks from those with a sign-in and the best known ones.
+// chooseProvider returns the provider of the arguments, or the one that the user picks from the usual ones.
 func chooseProvider(m *cli.Machine, args []string) (string, error) {
 	if len(args) > 0 {
-		return strings.TrimRight(args[0], "/"), nil
-	}
-	var choices []cli.Choice
-	var names []string
-	add := func(id, text string) {
-		if !slices.Contains(names, id) {
-			names, choices = append(names, id), append(choices, cli.Choice{Name: id, Text: text})
-		}
-	}
-	for _, one := range m.AuthMethods("") {
-		add(one.Provider, "sign-in or key")
-	}
-	for _, p := range m.ProviderInfos() {
-		if p.Default != "" {
-			add(p.ID, p.Name)
-		}
+		id := strings.TrimRight(args[0], "/")
+		return id, knownProvider(m, id)
 	}
 	const others = "tenon models --all lists all providers"
+	usual, _ := m.SignInProviders()
 	if !m.Workspace.App.Screen.Answers {
-		return "", cli.UsageError("name one of them, such as: tenon auth login openai; "+others, "missing provider; the usual ones are %s", strings.Join(names, ", "))
+		return "", cli.UsageError("name one of them, such as: tenon auth login openai; "+others, "missing provider; the usual ones are %s", names(usual))
 	}
-	id, err := m.Workspace.App.Pick("provider (a number or an ID; "+others+"): ", choices)
+	id, err := m.Workspace.App.Pick("provider (a number or an ID; "+others+"): ", usual)
 	if err == nil && id == "" {
 		err = cli.UsageError("run tenon auth login again", "no provider chosen")
 	}
 	return id, err
 }
 
-// chooseMethod returns the sign-in method, or nil for a key.
-func chooseMethod(m *cli.Machine, f *authLogin, id string) (*sdk.AuthMethod, error) {
-	a, methods := m.Workspace.App, m.AuthMethods(id)
-	if f.method == methodKey || f.env != "" || f.file != "" || f.method == "" && len(methods) == 0 {
-		return nil, nil
+// knownProvider returns an error for a provider that nothing describes: credentials of a misspelled one would never be used.
+func knownProvider(m *cli.Machine, id string) error {
+	var ids []string
+	for _, p := range m.ProviderInfos() {
+		ids = append(ids, p.ID)
 	}
-	wanted := f.method
-	keyed := slices.ContainsFunc(m.ProviderInfos(), func(p sdk.ProviderInfo) bool { return p.ID == id && len(p.Env) > 0 })
-	if wanted == "" && !a.Screen.Answers && (keyed || len(methods) > 1) {
-		return nil, nil // a key on stdin
+	if slices.Contains(ids, id) || len(m.AuthMethods(id)) > 0 {
+		return nil
 	}
-	choices := []cli.Choice{{Name: methodKey, Text: "an API key"}}
-	names := []string{methodKey}
-	for i := range methods {
-		name := methodName(&methods[i])
-		names = append(names, fmt.Sprintf("%s (%s)", name, methods[i].Name))
-		choices = append(choices, cli.Choice{Name: name, Text: methods[i].Name})
+	fix := "tenon models --all lists all providers; provider." + id + " in tenon.json adds one"
+	if near := nearest.Name(id, ids); near != "" {
+		fix = "did you mean " + near + "? " + fix
 	}
-	if wanted == "" && len(methods) == 1 && !keyed {
-		return &methods[0], nil
-	}
-	if wanted == "" {
-		var err error
-		if wanted, err = a.Pick("sign-in method (a number or an ID): ", choices); err != nil || wanted == methodKey {
-			return nil, err
-		}
-	}
-	for i := range methods {
-		if methodName(&methods[i]) == wanted {
-			return &methods[i], nil
-		}
-	}
-	return nil, cli.UsageError("choose one with --method", "provider %s has no sign-in method %q; it has %s", id, wanted, strings.Join(names, ", "))
+	return cli.UsageError(fix, "unknown provider %q", id)
 }
 
-// methodName returns the name of a method for --method: the ID, with the plugin of one that is not compiled in.
-func methodName(m *sdk.AuthMethod) string {
-	if m.Plugin == "" {
-		return m.ID
+func names(choices []cli.Choice) string {
+	var out []string
+	for _, c := range choices {
+		out = append(out, c.Name)
 	}
-	return m.Plugin + "/" + m.ID
+	return strings.Join(out, ", ")
+}
+
+// chooseMethod returns the name of the sign-in method of the flags, else the only one, else the one that the user picks.
+func chooseMethod(m *cli.Machine, f *authLogin, id string) (string, error) {
+	a, methods := m.Workspace.App, m.SignInMethods(id)
+	switch {
+	case f.env != "" || f.file != "" || f.method == cli.MethodKey:
+		return cli.MethodKey, nil
+	case f.method == "" && len(methods) == 1:
+		return methods[0].Name, nil
+	case f.method == "" && !a.Screen.Answers:
+		return cli.MethodKey, nil // on stdin
+	}
+	wanted := f.method
+	if wanted == "" {
+		var err error
+		if wanted, err = a.Pick("sign-in method (a number or an ID): ", methods); err != nil {
+			return "", err
+		}
+	}
+	if !slices.ContainsFunc(methods, func(c cli.Choice) bool { return c.Name == wanted }) {
+		return "", cli.UsageError("choose one with --method", "provider %s has no sign-in method %q; it has %s", id, wanted, names(methods))
+	}
+	return wanted, nil
 }
 
 // storeKey stores a key from the environment, a file or stdin.
 func storeKey(ctx context.Context, w *cli.Workspace, f *authLogin, id string) error {
-	var key string
-	var err error
-	switch {
-	case f.env != "":
-		if key = w.App.Env.Lookup(f.env); key == "" {
-			return cli.UsageError("set it, or leave out --env to enter the key", "variable %s is not set", f.env)
-		}
-	case f.file != "":
-		file, openErr := os.Open(f.file)
-		if openErr != nil {
-			return cli.UsageError("name a file that you can read", "key file: %w", openErr)
-		}
-		defer file.Close()
-		key, err = cli.ReadSecret(file)
-	default:
-		key, err = w.App.AskSecret("key of " + terminal.OneLine(id))
-	}
+	key, err := readKey(w.App, f, id)
 	if err != nil {
 		return err
 	}
 	if key == "" {
 		return cli.UsageError("enter the key, pipe it to stdin, or use --env or --file", "the key of %s is empty", id)
 	}
-	return w.Credentials().Put(ctx, credentials.ForProvider(id), &credentials.Credential{Type: credentials.TypeKey, Key: key, Keyring: f.keyring})
+	return w.StoreKey(ctx, id, key, f.keyring)
 }
 
-// testProvider sends a request with the credentials.
-func testProvider(ctx context.Context, a *cli.App, m *cli.Machine, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, testTimeout)
-	defer cancel()
-	n, err := m.TestProvider(ctx, id)
-	var refused *sdk.ProviderError
+func readKey(a *cli.App, f *authLogin, id string) (string, error) {
 	switch {
-	case errors.Is(err, errors.ErrUnsupported):
-		a.Screen.Line("not tested: no model of this provider is known")
-		return nil
-	case errors.As(err, &refused) && (refused.StatusCode == 401 || refused.StatusCode == 403):
-		return cli.Fail(cli.ExitModel, fmt.Errorf("stored, but %s refused them: %w", id, err), "check the key, and run tenon auth login "+id+" again")
-	case err != nil:
-		return cli.Fail(cli.ExitModel, fmt.Errorf("stored, but the test failed: %w", err), "tenon doctor tests again")
+	case f.env != "":
+		key := a.Env.Lookup(f.env)
+		if key == "" {
+			return "", cli.UsageError("set it, or leave out --env to enter the key", "variable %s is not set", f.env)
+		}
+		return key, nil
+	case f.file != "":
+		file, err := os.Open(f.file)
+		if err != nil {
+			return "", cli.UsageError("name a file that you can read", "key file: %w", err)
+		}
+		defer file.Close()
+		return cli.ReadSecret(file)
 	}
-	if n == 0 {
-		a.Screen.Line(fmt.Sprintf("tested: %s answers", terminal.Visible(id)))
-		return nil
-	}
-	a.Screen.Line(fmt.Sprintf("tested: %s lists %s", terminal.Visible(id), view.Plural(n, "model")))
-	return nil
+	return a.AskSecret("key of " + terminal.OneLine(id))
 }
 
 // listedCredential is a credential in the list.
@@ -249,7 +210,7 @@ func authListCommand(a *cli.App) *cobra.Command {
 			var list []listedCredential
 			for _, id := range slices.Sorted(maps.Keys(stored)) {
 				c := stored[id]
-				one := listedCredential{Provider: id, Type: methodKey, Source: c.Source}
+				one := listedCredential{Provider: id, Type: cli.MethodKey, Source: c.Source}
 				if c.Keyring {
 					one.Source = "keyring"
 				}

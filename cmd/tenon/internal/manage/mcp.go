@@ -138,7 +138,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 		return nil
 	}
 	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
-		a.Screen.Line(fmt.Sprintf("%s and waiting up to %s for its answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
+		a.Screen.Line(fmt.Sprintf("%s; waiting up to %s for its answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
 		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err
@@ -156,7 +156,7 @@ func unique(ctx context.Context, a *cli.App, name string) error {
 		plugin := (&mcp.Server{Name: name}).PluginName()
 		for _, c := range s.Candidates {
 			if c.Server != nil && c.Server.PluginName() == plugin {
-				return cli.UsageError("choose another name", "the name %q is too similar to that of server %q in %s", name, c.Name, c.From)
+				return cli.UsageError("choose another name", "the name %q is too similar to server %q in %s", name, c.Name, c.From)
 			}
 		}
 		return nil

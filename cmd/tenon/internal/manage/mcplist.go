@@ -62,7 +62,7 @@ func listServers(ctx context.Context, a *cli.App, s *extensions.Set, check bool)
 	}
 	err := cli.List(a, list, cli.Listing[listedServer]{
 		Empty: "no MCP servers; tenon mcp add adds one",
-		Head:  []string{"name", "approved", "works", "", "from", ""},
+		Head:  []string{"name", "approved", "works", "runs", "from", ""},
 		Row: func(l *listedServer) []string {
 			return []string{terminal.OneLine(l.Name), l.approved(), l.works(), terminal.OneLine(l.Starts), terminal.OneLine(l.From), terminal.OneLine(l.Why)}
 		},
@@ -75,7 +75,7 @@ func listServers(ctx context.Context, a *cli.App, s *extensions.Set, check bool)
 
 func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
 	l := listedServer{
-		Name: c.Name, State: c.State, Approved: c.State == plugins.StateReady, Starts: strings.Join(c.Lines, " "), From: c.From,
+		Name: c.Name, State: c.State, Approved: c.State == plugins.StateReady, Starts: strings.TrimPrefix(strings.Join(c.Lines, " "), "starts "), From: c.From,
 		Project: c.Project, Why: why(c),
 	}
 	if c.Server != nil {

@@ -18,7 +18,7 @@ import (
 func mcpTrustCommand(a *cli.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "trust [NAME…]", Short: "Approve MCP servers of the project, and what they offer now",
+		Use: "trust [NAME…]", Short: "Approve MCP servers of the project and their current tools",
 		Long: `Show MCP servers and approve them with what they offer now. Without a name, all servers of the project that wait for approval.
 
 With --yes, for machines without a user, nothing is asked. If the project has a ` + extensions.ServerLock + `, a server that differs from it is an

@@ -25,7 +25,6 @@ import (
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/remote"
-	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -148,8 +147,8 @@ func compareManifest(ctx context.Context, a *cli.App, dir string) (old, synced [
 func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, describeTime)
 	defer cancel()
-	if manifest.CarrierOf(sdk.Carrier(run.Type)).Module {
-		return describeModule(ctx, a, filepath.Join(dir, filepath.FromSlash(run.Module)))
+	if c := manifest.CarrierOf(sdk.Carrier(run.Type)); c.Module {
+		return describeModule(ctx, a, c, filepath.Join(dir, filepath.FromSlash(run.Module)))
 	}
 	command := run.Command
 	if other := run.Platforms[runtime.GOOS+"/"+runtime.GOARCH]; len(other) > 0 {
@@ -177,21 +176,17 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 	return out, nil
 }
 
-func describeModule(ctx context.Context, a *cli.App, path string) (_ []byte, err error) {
+func describeModule(ctx context.Context, a *cli.App, c remote.Carrier, path string) (_ []byte, err error) {
 	dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	o := wasm.Options{Logger: a.Log}
-	if dirs.CacheDir != "" {
-		o.CacheDir = filepath.Join(dirs.CacheDir, "wasm")
-	}
-	r, err := wasm.New(o)
+	o, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir})
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, r.Close(context.WithoutCancel(ctx))) }()
-	d, err := r.Describe(ctx, remote.Unit{Program: path})
+	defer func() { err = errors.Join(err, remote.Close(context.WithoutCancel(ctx), o)) }()
+	d, err := o.Describe(ctx, remote.Unit{Program: path})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoDescription, err)
 	}

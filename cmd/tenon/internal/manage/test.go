@@ -33,8 +33,9 @@ func pluginTestCommand(a *cli.App) *cobra.Command {
   *.turn.json  a turn with the offline model: prompt, script, files, options, and the expected result
   *.jsonl      recorded hook calls with their expected answers, one per line
 
-The plugin is first built with the command in its plugin.json, whose contributions must be those of the code. It runs with
-everything it requests granted, so test only plugins you wrote yourself. --update writes the actual results of the turns as the expected ones.
+The plugin is first built with the command in its plugin.json, whose contributions must match the code. It runs with
+everything it requests granted, so test only plugins you wrote yourself. --update saves the actual results of the turns
+as the expected ones.
 
 --record SESSION first writes the turns of a session as tests, with the model's answers as their scripts, and their results
 here as the expected ones. A test runs in an empty project: add the files that its tools need to its field files.`,

@@ -2,6 +2,7 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -69,13 +70,11 @@ func listSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Sto
 	return cli.List(a, list, cli.Listing[sdk.Session]{
 		Empty: noSessions(all, archived), Head: head,
 		Row: func(info *sdk.Session) []string {
-			cost, model := "-", "-" // unknown price, no model yet
+			cost := "-" // unknown price
 			if info.Cost > 0 {
 				cost = view.Money(info.Cost)
 			}
-			if info.Model != nil {
-				model = terminal.OneLine(info.Model.ProviderID + "/" + info.Model.ID)
-			}
+			model := cmp.Or(terminal.OneLine(info.Model.String()), "-")
 			cells := []string{info.ID, view.Ago(info.Time.Updated, now), cost, model}
 			if all {
 				cells = append(cells, terminal.OneLine(info.Directory))
@@ -149,7 +148,7 @@ const shownMessages = 20
 
 func showCommand(a *cli.App) *cobra.Command {
 	var limit int
-	var all bool
+	var all, tools bool
 	cmd := &cobra.Command{
 		Use: "show [session]", Short: "Print the end of a session (default: the latest)",
 		Args: cli.Args(0, 1, ""),
@@ -161,16 +160,17 @@ func showCommand(a *cli.App) *cobra.Command {
 				} else if limit < 1 {
 					return cli.UsageError("pass a positive number, or --all", "invalid -n %d", limit)
 				}
-				return showSession(cmd.Context(), a, w, s, info, page)
+				return showSession(cmd.Context(), a, s, info, page, tools)
 			})
 		},
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", shownMessages, "print at most `N` messages")
 	cmd.Flags().BoolVar(&all, "all", false, "print the whole conversation")
+	cmd.Flags().BoolVar(&tools, "tools", false, "print the whole outputs of tools")
 	return cmd
 }
 
-func showSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, info *sdk.Session, page store.Page) error {
+func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, page store.Page, tools bool) error {
 	if info.Revert != nil { // reverted messages are not shown
 		page.Before = info.Revert.MessageID
 	}
@@ -185,8 +185,17 @@ func showSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Stor
 	if page.Limit > 0 && len(messages) == page.Limit {
 		fmt.Fprintf(&b, "%s\n", c.Paint(terminal.Dim, fmt.Sprintf("the latest %d messages; --all prints all", page.Limit)))
 	}
+	var output func(t *sdk.ToolPart) string
+	if tools {
+		output = func(t *sdk.ToolPart) string {
+			if whole, err := s.Blob(ctx, store.Output(t)); store.Output(t) != "" && err == nil { // checkOutputs reports errors
+				return string(whole)
+			}
+			return t.State.Output
+		}
+	}
 	for i := range messages {
-		view.ShowMessage(c, &b, &messages[i], info.Directory)
+		view.ShowMessage(c, &b, &messages[i], info.Directory, output)
 	}
 	if info.Revert != nil {
 		fmt.Fprintf(&b, "\n%s\n", c.Paint(terminal.Dim, "the following messages were reverted; tenon session unrevert restores it until the next prompt"))

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"golang.org/x/term"
+
+	"github.com/tenonhq/tenon/internal/markdown"
 )
 
 // Screen is the output that the user sees: stdout if it is a terminal, else stderr. On a terminal, it keeps live lines about
@@ -23,6 +25,7 @@ type Screen struct {
 	Answers bool
 
 	Out   io.Writer
+	style func() markdown.Style // of text on the screen; nil: by Color
 	fd    int
 	Width func() int
 
@@ -57,10 +60,16 @@ func NewScreen(stdin, stdout, stderr *os.File, env func(string) string) *Screen 
 	if out {
 		c.Out, c.fd = stdout, int(stdout.Fd())
 	}
-	dumb := env("TERM") == "dumb"
-	c.Rich = (out || err) && !dumb && enableEscapes(c.fd)
+	c.Rich = (out || err) && !dumb(env) && enableEscapes(c.fd)
 	c.Live = c.Rich
 	c.Color = c.Rich && env("NO_COLOR") == ""
+	c.style = func() (style markdown.Style) {
+		if c.Color {
+			style = looks(env)
+		}
+		style.Links = c.Rich && hyperlinks(env)
+		return style
+	}
 	c.Width = func() int {
 		if w, _, err := term.GetSize(c.fd); err == nil && w > 0 {
 			return w
@@ -239,5 +248,8 @@ func (c *Screen) flush() {
 
 // ForStdout returns a screen that paints only what is printed to a terminal.
 func (c *Screen) ForStdout() *Screen {
-	return &Screen{Color: c.Color && c.Streams, Rich: c.Rich && c.Streams, Width: c.Width}
+	if !c.Streams {
+		return &Screen{Width: c.Width}
+	}
+	return &Screen{Color: c.Color, Rich: c.Rich, Width: c.Width, style: c.style}
 }

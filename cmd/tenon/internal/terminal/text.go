@@ -33,8 +33,11 @@ func (c *Screen) Paint(s style, text string) string {
 // Style returns the looks of Markdown and diffs on the screen. Long words and lines of code are left to the terminal, so that they can be
 // copied whole.
 func (c *Screen) Style() markdown.Style {
-	style := markdown.Style{}
-	if c.Color {
+	var style markdown.Style
+	switch {
+	case c.style != nil:
+		style = c.style()
+	case c.Color:
 		style = markdown.Basic()
 	}
 	style.Overflow = true

@@ -13,7 +13,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -44,6 +46,11 @@ func (m *model) loadInventory() tea.Cmd {
 	return m.do(func(ctx context.Context) (tea.Msg, error) {
 		return invMsg{m.host.Agents(), m.host.Models(ctx), m.host.CommandInfos(ctx)}, nil
 	})
+}
+
+// loadCommands reads the commands again: those of an MCP server are known when it has started.
+func (m *model) loadCommands() tea.Cmd {
+	return m.do(func(ctx context.Context) (tea.Msg, error) { return commandsMsg(m.host.CommandInfos(ctx)), nil })
 }
 
 func (m *model) loadFiles() tea.Cmd {
@@ -85,7 +92,7 @@ func branchOf(worktree string) string {
 	if err != nil {
 		return ""
 	}
-	head = oneLine(head)
+	head = terminal.OneLine(head)
 	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
 		return branch
 	}
@@ -114,7 +121,7 @@ func (m *model) agentName() string {
 	if c := m.host.Config(); c != nil {
 		configured = c.DefaultAgent
 	}
-	return cmp.Or(m.agent, m.main().info.Agent, configured, sdk.AgentBuild)
+	return cmp.Or(m.agent, m.main().Info.Agent, configured, sdk.AgentBuild)
 }
 
 // planAgent is the agent of the plan mode.
@@ -122,12 +129,12 @@ const planAgent = "plan"
 
 // modelOf returns the model of the next prompt as provider/model, and its variant.
 func (m *model) modelOf() (name, effort string) {
-	s := &m.main().info
+	s := &m.main().Info
 	switch {
 	case m.modelName != "":
 		return m.modelName, m.effort
 	case s.Model != nil:
-		return s.Model.ProviderID + "/" + s.Model.ID, cmp.Or(m.effort, s.Model.Variant)
+		return s.Model.String(), cmp.Or(m.effort, s.Model.Variant)
 	}
 	return m.fallback, m.effort
 }
@@ -135,10 +142,10 @@ func (m *model) modelOf() (name, effort string) {
 // input returns a prompt for the host with what the user chose.
 func (m *model) promptInput(text string, files []string) host.PromptInput {
 	in := host.PromptInput{SessionID: m.root, Text: text, Model: m.modelName, Variant: m.effort}
-	if agent := m.agentName(); agent != m.main().info.Agent {
+	if agent := m.agentName(); agent != m.main().Info.Agent {
 		in.Agent = agent
 	}
-	if in.Model == "" && m.main().info.Model == nil {
+	if in.Model == "" && m.main().Info.Model == nil {
 		in.Model = m.fallback
 	}
 	for _, path := range files {
@@ -154,7 +161,7 @@ func (m *model) submit(text string, files []string) tea.Cmd {
 
 func (m *model) send(in host.PromptInput) tea.Cmd {
 	m.show(m.root)
-	m.thread().list.End()
+	m.thread().List.End()
 	if m.root != "" {
 		return m.prompt(in)
 	}
@@ -164,12 +171,12 @@ func (m *model) send(in host.PromptInput) tea.Cmd {
 		if err != nil {
 			return nil, err
 		}
-		return createdWith{s, in}, nil
+		return createdMsg{s, in}, nil
 	})
 }
 
-// createdWith is a new session for a prompt.
-type createdWith struct {
+// createdMsg is a new session for a prompt.
+type createdMsg struct {
 	session *sdk.Session
 	in      host.PromptInput
 }
@@ -203,8 +210,8 @@ func (m *model) submitted(msg submittedMsg) tea.Cmd {
 func (m *model) begin(s *sdk.Session) {
 	t := m.threads[s.ID]
 	if t == nil {
-		t = newThread(s)
-		t.list.Items = m.blank.list.Items // notices from before
+		t = transcript.New(s, &m.look)
+		t.List.Items = m.blank.List.Items // notices from before
 		m.threads[s.ID] = t
 	}
 	m.root, m.creating = s.ID, false
@@ -254,7 +261,7 @@ func (m *model) prompted(msg promptedMsg) tea.Cmd {
 	case msg.err == nil, m.ctx.Err() != nil:
 	case errors.As(msg.err, &turn) && turn.Named != nil && turn.Named.Name == sdk.ErrorAborted:
 		if t := m.threads[msg.session]; t != nil {
-			t.notice(m, faintLook, "interrupted; everything so far is stored, and the next prompt continues from there")
+			t.Notice(transcript.Faint, "interrupted; everything so far is stored, and the next prompt continues from there")
 		}
 	default:
 		m.problem(m.o.explain(msg.err))
@@ -267,11 +274,11 @@ func (m *model) switchTo(session string) tea.Cmd {
 	m.root, m.agent, m.modelName, m.effort, m.waiting = session, "", "", "", nil
 	m.show(session)
 	if session == "" {
-		m.threads[""] = newThread(&sdk.Session{})
+		m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
 		m.blank = m.threads[""]
 		return tea.Batch(m.acceptEdits(), m.loadFallback())
 	}
-	if t := m.threads[session]; t != nil && t.busy() {
+	if t := m.threads[session]; t != nil && t.Busy() {
 		return tea.Batch(m.acceptEdits(), m.loadWaiting())
 	}
 	return tea.Batch(m.acceptEdits(), m.load(session), m.loadWaiting())
@@ -307,7 +314,7 @@ type restoredMsg host.Waiting
 func (m *model) restore(w *host.Waiting) tea.Cmd {
 	var save tea.Cmd
 	if draft, _ := m.input.Text(); strings.TrimSpace(draft) != "" {
-		save = m.history.add(draft)
+		save = m.remember(draft)
 	}
 	m.input.Set(waitingText(w))
 	for _, part := range w.Input.Parts {
@@ -328,7 +335,7 @@ func (m *model) nextMode() tea.Cmd {
 	if m.mode == modePlan && !slices.ContainsFunc(m.inventory.agents, func(a sdk.Agent) bool { return a.Name == planAgent }) {
 		m.mode = modeAsk
 	}
-	if m.mode != modePlan && m.main().info.Agent == planAgent {
+	if m.mode != modePlan && m.main().Info.Agent == planAgent {
 		m.agent = cmp.Or(m.host.Config().DefaultAgent, sdk.AgentBuild)
 	}
 	return m.acceptEdits()
@@ -345,15 +352,15 @@ func (m *model) nextAgent() {
 		m.mode = modeAsk
 	}
 	m.agent = list[(i+1)%len(list)].Name
-	m.say("agent " + oneLine(m.agent))
+	m.say("agent " + terminal.OneLine(m.agent))
 }
 
 func (m *model) primaries() []sdk.Agent {
 	return slices.DeleteFunc(slices.Clone(m.inventory.agents), func(a sdk.Agent) bool { return a.Mode == sdk.ModeSubagent || a.Hidden })
 }
 
-func sortByCreation(ids []string, threads map[string]*thread) {
+func sortByCreation(ids []string, threads map[string]*transcript.Thread) {
 	slices.SortFunc(ids, func(a, b string) int {
-		return cmp.Or(cmp.Compare(threads[a].info.Time.Created, threads[b].info.Time.Created), strings.Compare(a, b))
+		return cmp.Or(cmp.Compare(threads[a].Info.Time.Created, threads[b].Info.Time.Created), strings.Compare(a, b))
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
@@ -29,7 +30,7 @@ func TestWaitingPromptComesBackAsItWas(t *testing.T) {
 		{in: host.PromptInput{Text: "look", Parts: sdk.Parts{&sdk.FilePart{URL: input.FileURL(file)}}}, text: "look", files: []string{file}},
 	} {
 		m, h := testModel(t, 80, 24)
-		m.history.past = &pastFile{path: filepath.Join(t.TempDir(), "history")}
+		m.history.File = &past.File{}
 		m.input.Set("draft")
 		cmd := m.editWaiting(host.Waiting{ID: "one", Input: c.in})
 		_, save := m.Update(cmd())
@@ -41,7 +42,7 @@ func TestWaitingPromptComesBackAsItWas(t *testing.T) {
 		if diff := cmp.Diff([]any{c.text, c.files}, []any{text, files}); diff != "" {
 			t.Errorf("-want +have:\n%s", diff)
 		}
-		if diff := cmp.Diff([]string{"draft"}, m.history.past.Entries()); diff != "" {
+		if diff := cmp.Diff([]string{"draft"}, m.history.File.Entries()); diff != "" {
 			t.Errorf("history (-want +have):\n%s", diff)
 		}
 		if diff := cmp.Diff([]string{"withdraw one"}, h.list); diff != "" {

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/exec"
 	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 )
@@ -28,7 +28,7 @@ type command struct {
 // commands lists the commands in the order of help.
 func commands() []command {
 	return []command{
-		{name: "help", aliases: []string{"?"}, short: "keys and commands", keys: "f1", leader: "?", run: func(m *model, _ string) tea.Cmd { return m.open(helpScreen(m)) }},
+		{name: "help", aliases: []string{"?"}, short: "keys and commands", keys: "f1", leader: "?", run: func(m *model, _ string) tea.Cmd { return m.open(m.helpScreen()) }},
 		{name: "new", aliases: []string{"clear"}, short: "start a new session", leader: "n", run: func(m *model, _ string) tea.Cmd { return m.switchTo("") }},
 		{name: "sessions", aliases: []string{"resume", "continue"}, short: "continue, rename, delete or fork a session", leader: "l", run: func(m *model, _ string) tea.Cmd { return m.openSessions() }},
 		{name: "model", aliases: []string{"models"}, args: "[model]", short: "choose the model", leader: "m", run: (*model).chooseModel},
@@ -48,7 +48,7 @@ func commands() []command {
 		{name: "status", aliases: []string{"cost", "usage", "context"}, short: "model, context, tokens and cost", leader: "s", run: func(m *model, _ string) tea.Cmd { return m.open(m.statusScreen()) }},
 		{name: "editor", short: "write the prompt in your editor", leader: "e", run: func(m *model, _ string) tea.Cmd { return m.editExternally() }},
 		{name: "copy", short: "copy the last answer", leader: "y", run: func(m *model, _ string) tea.Cmd { return m.copyAnswer() }},
-		{name: "details", short: "show or hide details of tools and reasoning", keys: "ctrl+o", leader: "o", run: func(m *model, _ string) tea.Cmd { m.thread().unfold(!m.thread().open); return nil }},
+		{name: "details", short: "show or hide details of tools and reasoning", keys: "ctrl+o", leader: "o", run: func(m *model, _ string) tea.Cmd { m.thread().UnfoldAll(); return nil }},
 		{name: "mouse", short: "switch the mouse on or off; without it, the terminal selects text", leader: "k", run: func(m *model, _ string) tea.Cmd { return m.toggleMouse() }},
 		{name: "connect", aliases: []string{"login"}, args: "[provider]", short: "store the key of a provider, or sign in to it", run: (*model).connect},
 		{name: "log", short: "show warnings of this process", run: func(m *model, _ string) tea.Cmd { return m.open(m.logScreen()) }},
@@ -70,7 +70,7 @@ func (m *model) commandList() []listed {
 	for i := range m.inventory.commands {
 		c := &m.inventory.commands[i]
 		if !known[c.Name] {
-			out = append(out, listed{oneLine(c.Name), "[arguments]", oneLine(c.Description)})
+			out = append(out, listed{terminal.OneLine(c.Name), "[arguments]", terminal.OneLine(c.Description)})
 		}
 	}
 	return out
@@ -144,20 +144,20 @@ func (m *model) undo(message string, force bool) tea.Cmd {
 	if !m.needSession() {
 		return nil
 	}
-	session, prompts := m.root, m.prompts()
+	session, prompts := m.root, m.main().Prompts()
 	return m.do(func(ctx context.Context) (tea.Msg, error) {
 		r, err := m.host.Revert(ctx, host.RevertOptions{SessionID: session, MessageID: message, Force: force})
 		var conflict *host.ConflictError
 		if errors.As(err, &conflict) && !conflict.Forced {
-			return openMsg{conflictQuestion(err, func(m *model) tea.Cmd { return m.undo(message, true) })}, nil
+			return openMsg{conflictQuestion(err, func() tea.Cmd { return m.undo(message, true) })}, nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(prompts, func(p pickRow) bool { return p.id == r.MessageID })
+		i := slices.IndexFunc(prompts, func(p transcript.Prompt) bool { return p.ID == r.MessageID })
 		prompt := ""
 		if i >= 0 {
-			prompt = prompts[i].label
+			prompt = prompts[i].Text
 		}
 		return revertedMsg{session, r, "undone; ctrl+x r restores it until the next prompt", prompt}, nil
 	})
@@ -172,7 +172,7 @@ func (m *model) redo(force bool) tea.Cmd {
 		r, err := m.host.Unrevert(ctx, session, force)
 		var conflict *host.ConflictError
 		if errors.As(err, &conflict) && !conflict.Forced {
-			return openMsg{conflictQuestion(err, func(m *model) tea.Cmd { return m.redo(true) })}, nil
+			return openMsg{conflictQuestion(err, func() tea.Cmd { return m.redo(true) })}, nil
 		}
 		if err != nil {
 			return nil, err
@@ -250,35 +250,8 @@ func (m *model) toggleMouse() tea.Cmd {
 	return m.keepSettings()
 }
 
-// connect runs tenon auth login on the terminal, and loads the providers again.
-func (m *model) connect(provider string) tea.Cmd {
-	if provider == "" {
-		return m.open(&line{title: "Provider, such as anthropic, openai or openrouter", done: (*model).connect})
-	}
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
-		self, err := os.Executable()
-		if err != nil {
-			return nil, err
-		}
-		return tea.ExecProcess(exec.CommandContext(ctx, self, "auth", "login", provider), func(err error) tea.Msg {
-			if err != nil {
-				return problemMsg{fmt.Errorf("tenon auth login %s: %w", provider, err)}
-			}
-			return connectedMsg{provider}
-		})(), nil
-	})
-}
-
-// connectedMsg names a provider that the user signed in to.
-type connectedMsg struct{ provider string }
-
-func (m *model) connected(msg connectedMsg) tea.Cmd {
-	m.say("connected to " + oneLine(msg.provider) + "; /model lists its models")
-	return tea.Sequence(m.do(func(ctx context.Context) (tea.Msg, error) { return nil, m.host.Reload(ctx) }), tea.Batch(m.loadInventory(), m.loadFallback()))
-}
-
 func (m *model) copyAnswer() tea.Cmd {
-	text := m.thread().answer()
+	text := m.thread().Answer()
 	if text == "" {
 		m.say("no answer yet")
 		return nil

@@ -11,72 +11,20 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
-// history recalls earlier prompts. At its end, the draft from before comes back.
-type history struct {
-	past  Past
-	at    int // from the end; 0: the draft
-	draft string
-}
-
-// Past stores prompts.
-type Past interface {
-	// Entries returns the stored prompts, the oldest first.
-	Entries() []string
-	// Add stores a prompt.
-	Add(text string) error
-}
-
-// edited says that the shown text is a draft now.
-func (h *history) edited() { h.at = 0 }
-
-// keep stores a draft that the user discards for this process.
-func (h *history) keep(e *edit.Editor) {
-	text, _ := e.Text()
-	h.draft, h.at = text, 0
-}
-
-// add stores a prompt.
-func (h *history) add(text string) tea.Cmd {
-	h.at, h.draft = 0, ""
-	past := h.past
+// remember stores a prompt in the history.
+func (m *model) remember(text string) tea.Cmd {
+	m.history.Sent()
 	return func() tea.Msg {
-		if err := past.Add(text); err != nil {
+		if err := m.history.File.Add(text); err != nil {
 			return problemMsg{fmt.Errorf("the prompt history cannot be written: %w", err)}
 		}
 		return nil
 	}
-}
-
-// move goes back or forward.
-func (h *history) move(e *edit.Editor, by int) {
-	entries := h.past.Entries()
-	to := h.at - by
-	switch {
-	case to < 0:
-		if h.draft != "" && e.Empty() {
-			e.Set(h.draft)
-		}
-		return
-	case to > len(entries):
-		return
-	}
-	if h.at == 0 {
-		text, files := e.Text()
-		if len(files) > 0 {
-			return
-		}
-		h.draft = text
-	}
-	if h.at = to; to == 0 {
-		e.Set(h.draft)
-		return
-	}
-	e.Set(entries[len(entries)-to])
 }
 
 // run does what a prompt says: a command, a shell line, or a prompt for the model.
@@ -97,7 +45,7 @@ func (m *model) run(text string, files []string) tea.Cmd {
 			if near := nearest.Name(name, m.commandNames()); near != "" {
 				fix = "did you mean /" + near + "?"
 			}
-			m.problem("unknown command /" + oneLine(name) + "; " + fix + ` To send it as a prompt, put a space before the "/"`)
+			m.problem("unknown command /" + terminal.OneLine(name) + "; " + fix + ` To send it as a prompt, put a space before the "/"`)
 			return nil
 		}
 	case line == "exit" || line == "quit" || line == ":q":
@@ -115,7 +63,7 @@ func pasteLabel(lines, size int) string {
 }
 
 func fileLabel(path string) string {
-	name := view.Clip(oneLine(filepath.Base(path)), 40)
+	name := view.Clip(terminal.OneLine(filepath.Base(path)), 40)
 	if isImage(path) {
 		return "Image " + name
 	}

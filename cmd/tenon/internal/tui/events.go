@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
@@ -9,6 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -25,41 +26,41 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 		return m.status(p)
 	case *sdk.SessionErrorInfo:
 		if t := m.threads[p.SessionID]; t != nil && p.Error != nil && p.Error.Name != sdk.ErrorAborted {
-			t.notice(m, failLook, problemText(p.Error))
+			t.Notice(transcript.Fail, transcript.ProblemText(p.Error))
 		}
 	case *sdk.MessageInfo:
 		if t := m.threads[p.SessionID]; t != nil {
-			t.message(p.Info)
+			t.Message(p.Info)
 			if p.Info.Role() == sdk.RoleUser {
 				return m.loadWaiting()
 			}
 		}
 	case *sdk.PartInfo:
 		if t := m.threads[p.SessionID]; t != nil {
-			t.part(m, p.Part)
+			t.Part(p.Part)
 			m.parentChanged(t)
 		}
 	case *sdk.PartDelta:
 		if t := m.threads[p.SessionID]; t != nil {
-			t.delta(p)
+			t.Delta(p)
 		}
 	case *sdk.MessageRef:
 		if t := m.threads[p.SessionID]; t != nil {
-			t.remove(func(i *item) bool { return i.message == p.MessageID })
+			t.RemoveMessage(p.MessageID)
 		}
 	case *sdk.PartRef:
 		if t := m.threads[p.SessionID]; t != nil {
-			t.remove(func(i *item) bool { return i.id == p.PartID })
+			t.RemovePart(p.PartID)
 		}
 	case *sdk.TodoInfo:
 		if t := m.threads[p.SessionID]; t != nil {
-			t.todos = p.Todos
+			t.Todos = p.Todos
 		}
 	case *sdk.PluginNotice:
-		m.main().notice(m, warnLook, noticeText(p))
+		m.main().Notice(transcript.Warn, noticeText(p))
 	case *sdk.SessionRef:
 		if t := m.threads[p.SessionID]; t != nil && e.Type == sdk.EventSessionCompacted {
-			t.notice(m, faintLook, "the conversation was summarized; older messages stay here, the model sees the summary")
+			t.Notice(transcript.Faint, "the conversation was summarized; older messages stay here, the model sees the summary")
 		}
 	default:
 		m.askEvent(e)
@@ -68,13 +69,13 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 }
 
 func noticeText(p *sdk.PluginNotice) string {
-	text := oneLine(p.Message)
+	text := terminal.OneLine(p.Message)
 	if p.Plugin == "" {
 		return text
 	}
-	head := "plugin " + oneLine(p.Plugin)
+	head := "plugin " + terminal.OneLine(p.Plugin)
 	if p.Hook != "" {
-		head += ", " + oneLine(p.Hook)
+		head += ", " + terminal.OneLine(p.Hook)
 	}
 	if p.Quarantined {
 		text += "; it is quarantined"
@@ -87,13 +88,13 @@ func (m *model) sessionEvent(typ string, p *sdk.SessionInfo) tea.Cmd {
 	t := m.threads[p.Info.ID]
 	switch {
 	case t != nil:
-		undone := (t.info.Revert == nil) != (p.Info.Revert == nil) || t.info.Revert != nil && *t.info.Revert != *p.Info.Revert
-		t.info = p.Info
+		undone := (t.Info.Revert == nil) != (p.Info.Revert == nil) || t.Info.Revert != nil && *t.Info.Revert != *p.Info.Revert
+		t.Info = p.Info
 		if undone && typ == sdk.EventSessionUpdated {
 			return m.load(p.Info.ID)
 		}
 	case typ == sdk.EventSessionCreated && p.Info.ParentID != "" && m.threads[p.Info.ParentID] != nil:
-		m.threads[p.Info.ID] = newThread(&p.Info)
+		m.threads[p.Info.ID] = transcript.New(&p.Info, &m.look)
 	}
 	return nil
 }
@@ -104,30 +105,28 @@ func (m *model) status(p *sdk.SessionStatusInfo) tea.Cmd {
 	if t == nil {
 		return nil
 	}
-	was := t.busy()
-	t.status = p.Status
+	was := t.Busy()
+	t.Status = p.Status
 	switch {
-	case !was && t.busy():
-		t.begun, t.spent, t.cost = m.now(), sdk.Tokens{}, 0
+	case !was && t.Busy():
+		t.Begin(m.now())
 		return m.nextTick()
-	case was && !t.busy():
+	case was && !t.Busy():
 		return m.turnEnded(t)
 	}
 	return nil
 }
 
 // turnEnded shows the figures of a turn, and announces the end of a long one.
-func (m *model) turnEnded(t *thread) tea.Cmd {
-	took := m.now().Sub(t.begun)
-	if t.info.ID != m.root {
+func (m *model) turnEnded(t *transcript.Thread) tea.Cmd {
+	took := m.now().Sub(t.Begun)
+	if t.Info.ID != m.root {
 		return nil
 	}
-	if t.spent.Sum() > 0 && t.last != nil {
-		t.add("", turnItem(&m.look, oneLine(t.last.Agent), oneLine(t.last.ModelID), took, t.spent, t.cost))
-	}
+	t.End(took)
 	cmds := []tea.Cmd{m.loadWaiting(), m.loadBranch(), m.loadFiles()}
 	if m.blurred || took >= longTurn {
-		title := "tenon: " + oneLine(t.info.Title)
+		title := "tenon: " + terminal.OneLine(t.Info.Title)
 		cmds = append(cmds, tea.Raw(ansi.Notify(title+" is done after "+view.Duration(took.Round(time.Second)))+"\a"))
 	}
 	return tea.Batch(cmds...)
@@ -137,62 +136,33 @@ func (m *model) turnEnded(t *thread) tea.Cmd {
 func (m *model) filled(h *frontend.History) tea.Cmd {
 	t := m.threads[h.Session.ID]
 	if t == nil {
-		t = newThread(h.Session)
+		t = transcript.New(h.Session, &m.look)
 		m.threads[h.Session.ID] = t
 	}
-	t.fill(m, h)
-	if m.marked >= 0 {
-		m.marked = -1
-	}
+	t.Fill(h)
 	return nil
 }
 
 // parentChanged redraws the card of the task that runs a subagent.
-func (m *model) parentChanged(t *thread) {
-	parent := m.threads[t.info.ParentID]
-	if t.info.ParentID == "" || parent == nil {
-		return
-	}
-	for _, i := range parent.list.Items {
-		if tool, ok := i.(*toolItem); ok && tool.part.State.Metadata["sessionId"] == t.info.ID {
-			tool.change()
-		}
+func (m *model) parentChanged(t *transcript.Thread) {
+	if parent := m.threads[t.Info.ParentID]; parent != nil && t.Info.ParentID != "" {
+		parent.ChildChanged(t.Info.ID)
 	}
 }
 
 // childText describes what a subagent's session does.
 func (m *model) childText(session string) string {
-	t := m.threads[session]
-	if t == nil {
-		return ""
+	if t := m.threads[session]; t != nil {
+		return t.Doing()
 	}
-	calls, last := 0, ""
-	for _, i := range t.list.Items {
-		if tool, ok := i.(*toolItem); ok {
-			calls++
-			last = oneLine(tool.part.Tool) + " " + view.Subject(&tool.part.State, m.look.directory)
-		}
-	}
-	if calls == 0 {
-		return "working"
-	}
-	return fmt.Sprintf("%s · %s", view.Plural(calls, "tool call"), last)
-}
-
-// problemText returns an error of a turn.
-func problemText(e *sdk.NamedError) string {
-	text := oneLine(e.Error())
-	if text == "" {
-		text = e.Name
-	}
-	return "error: " + text
+	return ""
 }
 
 // children returns the sessions of the subagents of a session, in the order of their IDs, which is that of their creation.
 func (m *model) children(parent string) []string {
 	var out []string
 	for id, t := range m.threads {
-		if id != "" && t.info.ParentID == parent {
+		if id != "" && t.Info.ParentID == parent {
 			out = append(out, id)
 		}
 	}
@@ -212,14 +182,14 @@ func (m *model) enter() {
 
 // leave shows the session above.
 func (m *model) leave() {
-	if parent := m.thread().info.ParentID; parent != "" && m.threads[parent] != nil {
+	if parent := m.thread().Info.ParentID; parent != "" && m.threads[parent] != nil {
 		m.show(parent)
 	}
 }
 
 // sibling shows another subagent of the same session.
 func (m *model) sibling(by int) {
-	parent := m.thread().info.ParentID
+	parent := m.thread().Info.ParentID
 	if parent == "" {
 		return
 	}
@@ -233,13 +203,13 @@ func (m *model) sibling(by int) {
 }
 
 func (m *model) show(session string) {
-	m.thread().setMark(m.marked, false)
-	m.shown, m.marked = session, -1
+	m.thread().Unmark()
+	m.shown = session
 }
 
 // title is the title of the terminal's window.
 func (m *model) title() string {
-	title := strings.TrimSpace(oneLine(m.main().info.Title))
+	title := strings.TrimSpace(terminal.OneLine(m.main().Info.Title))
 	if title == "" {
 		return "tenon"
 	}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 )
 
@@ -40,25 +41,25 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	if done, cmd := m.menuKey(name); done {
 		return cmd
 	}
-	if m.marked >= 0 && m.markKey(name) {
+	if m.thread().Marked() >= 0 && m.markKey(name) {
 		return nil
 	}
 	if cmd, ok := m.screenKey(name); ok {
 		return cmd
 	}
-	if m.thread().info.ParentID != "" {
+	if m.thread().Info.ParentID != "" {
 		m.say("this is a subagent's session; ctrl+x ↑ returns")
 		return nil
 	}
 	return m.promptKey(name, k.Text)
 }
 
-func (m *model) dialogKey(d dialog, k tea.KeyPressMsg) tea.Cmd {
+func (m *model) dialogKey(d dialog.Dialog, k tea.KeyPressMsg) tea.Cmd {
 	if k.String() == "ctrl+x" {
 		m.leader = true
 		return nil
 	}
-	done, cmd := d.key(m, k)
+	done, cmd := d.Key(k)
 	if done {
 		m.close(d)
 	}
@@ -66,7 +67,7 @@ func (m *model) dialogKey(d dialog, k tea.KeyPressMsg) tea.Cmd {
 }
 
 // close removes a dialog.
-func (m *model) close(d dialog) {
+func (m *model) close(d dialog.Dialog) {
 	for i := len(m.dialogs) - 1; i >= 0; i-- {
 		if m.dialogs[i] == d {
 			m.dialogs = append(m.dialogs[:i], m.dialogs[i+1:]...)
@@ -75,14 +76,14 @@ func (m *model) close(d dialog) {
 	}
 }
 
-func (m *model) open(d dialog) tea.Cmd {
+func (m *model) open(d dialog.Dialog) tea.Cmd {
 	m.dialogs = append(m.dialogs, d)
 	return nil
 }
 
 // screenKey handles keys that do not edit the prompt.
 func (m *model) screenKey(name string) (tea.Cmd, bool) {
-	l, page := &m.thread().list, 0
+	l, page := &m.thread().List, 0
 	switch name {
 	case "ctrl+x":
 		m.leader = true
@@ -95,17 +96,17 @@ func (m *model) screenKey(name string) (tea.Cmd, bool) {
 	case "ctrl+p":
 		return m.open(m.palette()), true
 	case "f1":
-		return m.open(helpScreen(m)), true
+		return m.open(m.helpScreen()), true
 	case "ctrl+o":
-		m.thread().unfold(!m.thread().open)
+		m.thread().UnfoldAll()
 	case "shift+tab":
 		return m.nextMode(), true
 	case "ctrl+t":
 		return m.open(m.effortPicker()), true
 	case "alt+up":
-		m.markNext(-1)
+		m.thread().Mark(-1)
 	case "alt+down":
-		m.markNext(1)
+		m.thread().Mark(1)
 	case "pgup":
 		page = -l.Page()
 	case "pgdown":
@@ -135,9 +136,9 @@ func (m *model) screenKey(name string) (tea.Cmd, bool) {
 func (m *model) ctrlC() tea.Cmd {
 	switch {
 	case !m.input.Empty():
-		m.history.keep(&m.input)
+		m.history.Keep(&m.input)
 		m.input.Set("")
-	case m.main().busy():
+	case m.main().Busy():
 		return m.interrupt()
 	case m.leaving:
 		return tea.Quit
@@ -153,12 +154,12 @@ func (m *model) ctrlC() tea.Cmd {
 func (m *model) escape() tea.Cmd {
 	now := m.now()
 	switch {
-	case m.thread().info.ParentID != "":
+	case m.thread().Info.ParentID != "":
 		m.leave()
-	case m.main().busy():
+	case m.main().Busy():
 		return m.interrupt()
-	case !m.thread().list.Following():
-		m.thread().list.End()
+	case !m.thread().List.Following():
+		m.thread().List.End()
 	case now.Sub(m.escaped) < leaveWindow:
 		m.escaped = time.Time{}
 		return m.openTimeline()
@@ -171,40 +172,14 @@ func (m *model) escape() tea.Cmd {
 	return nil
 }
 
-func (m *model) markNext(by int) {
-	t := m.thread()
-	from := m.marked
-	if from < 0 {
-		from = len(t.list.Items)
-		if by > 0 {
-			return
-		}
-	}
-	to := t.mark(from, by)
-	if to >= len(t.list.Items) {
-		return
-	}
-	if to == from && by > 0 {
-		m.unmark()
-		t.list.End()
-		return
-	}
-	m.marked = to
-	t.list.Show(to)
-}
-
-func (m *model) unmark() {
-	m.thread().setMark(m.marked, false)
-	m.marked = -1
-}
-
 // markKey handles keys for the marked item.
 func (m *model) markKey(name string) bool {
+	t := m.thread()
 	switch name {
 	case "enter", "space", " ":
-		m.thread().toggle(m.marked)
+		t.Toggle(t.Marked())
 	case "esc":
-		m.unmark()
+		t.Unmark()
 	default:
 		return false
 	}
@@ -233,9 +208,9 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 	case "home", "end":
 		if m.input.Empty() {
 			if name == "home" {
-				m.thread().list.Home()
+				m.thread().List.Home()
 			} else {
-				m.thread().list.End()
+				m.thread().List.End()
 			}
 			return nil
 		}
@@ -245,23 +220,31 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 		}
 	case "ctrl+r":
 		return m.open(m.historyPicker())
+	case "ctrl+s":
+		m.input, m.stash = m.stash, m.input
+		m.history.Edited()
+		m.menu.update(m)
+		return nil
 	case "ctrl+v":
 		return m.pasteImage()
 	case "?":
 		if m.input.Empty() {
-			return m.open(helpScreen(m))
+			return m.open(m.helpScreen())
 		}
 	}
 	switch {
 	case m.input.Key(name):
-		m.history.edited()
+		m.history.Edited()
 	case text != "":
 		m.input.Insert(text)
-		m.history.edited()
+		m.history.Edited()
 	default:
 		return nil
 	}
 	m.menu.update(m)
+	if m.input.Before() == "/" {
+		return m.loadCommands()
+	}
 	return nil
 }
 
@@ -270,7 +253,7 @@ func (m *model) recall(by int) tea.Cmd {
 	if by < 0 && m.input.Empty() && len(m.waiting) > 0 {
 		return m.editWaiting(m.waiting[len(m.waiting)-1])
 	}
-	m.history.move(&m.input, by)
+	m.history.Move(&m.input, by)
 	return nil
 }
 
@@ -290,7 +273,7 @@ func (m *model) enterPrompt() tea.Cmd {
 	}
 	m.input.Set("")
 	m.menu = menu{}
-	save := m.history.add(text)
+	save := m.remember(text)
 	return tea.Batch(save, m.run(text, files))
 }
 
@@ -298,11 +281,11 @@ func (m *model) enterPrompt() tea.Cmd {
 func (m *model) paste(text string) tea.Cmd {
 	m.toast = toast{}
 	if n := len(m.dialogs); n > 0 {
-		m.dialogs[n-1].paste(m, text)
+		m.dialogs[n-1].Paste(text)
 		return nil
 	}
 	if len(m.asks) > 0 {
-		m.asks[0].paste(m, text)
+		m.asks[0].Paste(text)
 		return nil
 	}
 	if path := imagePath(text); path != "" {
@@ -329,12 +312,12 @@ func (m *model) wheel(w tea.MouseWheelMsg) {
 		lines = -lines
 	}
 	if n := len(m.dialogs); n > 0 {
-		if pager, ok := m.dialogs[n-1].(*pager); ok {
-			pager.scroll(lines)
+		if pager, ok := m.dialogs[n-1].(*dialog.Pager); ok {
+			pager.Scroll(lines)
 		}
 		return
 	}
-	m.thread().list.Scroll(lines)
+	m.thread().List.Scroll(lines)
 }
 
 // click unfolds the card under the pointer.
@@ -342,7 +325,7 @@ func (m *model) click(c tea.MouseClickMsg) {
 	if c.Button != tea.MouseLeft || len(m.dialogs) > 0 {
 		return
 	}
-	if item, _, ok := m.thread().list.At(c.Y - m.listTop()); ok {
-		m.thread().toggle(item)
+	if item, _, ok := m.thread().List.At(c.Y - m.listTop()); ok {
+		m.thread().Toggle(item)
 	}
 }

@@ -7,6 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/fuzzy"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
@@ -80,7 +82,7 @@ func (n *menu) offer(m *model, found argumentsMsg) {
 	}
 	*n = menu{length: len(found.before) - strings.LastIndexAny(found.before, " \t\n") - 1}
 	for _, word := range found.words {
-		n.rows = append(n.rows, menuRow{insert: word + " ", label: oneLine(word)})
+		n.rows = append(n.rows, menuRow{insert: word + " ", label: terminal.OneLine(word)})
 	}
 	switch len(n.rows) {
 	case 0:
@@ -98,7 +100,7 @@ func (m *model) mentionRows(pattern string) []menuRow {
 	var rows []menuRow
 	for _, a := range m.inventory.agents {
 		if a.Mode != sdk.ModePrimary && !a.Hidden {
-			rows = append(rows, menuRow{"@" + a.Name + " ", "@" + oneLine(a.Name), "agent · " + oneLine(a.Description)})
+			rows = append(rows, menuRow{"@" + a.Name + " ", "@" + terminal.OneLine(a.Name), "agent · " + terminal.OneLine(a.Description)})
 		}
 	}
 	for _, file := range m.files {
@@ -109,7 +111,7 @@ func (m *model) mentionRows(pattern string) []menuRow {
 		if !strings.HasSuffix(file, "/") {
 			insert += " "
 		}
-		rows = append(rows, menuRow{insert, oneLine(file), ""})
+		rows = append(rows, menuRow{insert, terminal.OneLine(file), ""})
 	}
 	var out []menuRow
 	for _, i := range fuzzy.Filter(pattern, len(rows), func(i int) string { return strings.TrimPrefix(rows[i].label, "@") }) {
@@ -138,8 +140,9 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 		n.update(m)
 	case "enter":
 		row := n.rows[n.at]
-		if strings.HasPrefix(row.insert, "/") && !strings.Contains(row.label, " ") { // takes no argument
-			m.input.Set(strings.TrimSpace(row.insert))
+		command := strings.TrimSpace(row.insert)
+		if text, _ := m.input.Text(); strings.HasPrefix(command, "/") && (text == command || !strings.Contains(row.label, " ")) { // complete, or takes no argument
+			m.input.Set(command)
 			*n = menu{}
 			return true, m.enterPrompt()
 		}
@@ -166,11 +169,11 @@ func (n *menu) view(m *model, width, height int) []string {
 	wide = min(wide, max(20, width/2))
 	var out []string
 	for i, r := range rows {
-		line := " " + pad(r.label, wide) + "  " + paint(m.look.theme.faint, view.Clip(r.note, 200))
+		line := " " + draw.Pad(r.label, wide) + "  " + draw.Paint(m.look.Theme.Faint, view.Clip(r.note, 200))
 		if from+i == n.at {
-			line = paint(m.look.theme.selected, pad(" "+pad(r.label, wide)+"  "+view.Clip(r.note, 200), width-2))
+			line = draw.Paint(m.look.Theme.Selected, draw.Pad(" "+draw.Pad(r.label, wide)+"  "+view.Clip(r.note, 200), width-2))
 		}
-		out = append(out, fit(" "+line, width))
+		out = append(out, draw.Fit(" "+line, width))
 	}
 	return out
 }

@@ -2,12 +2,17 @@ package tui
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -19,32 +24,32 @@ type model struct {
 	o    options
 	now  func() time.Time
 	// changed says that the screen may have to be drawn.
-	changed func()
+	changed func(typed bool)
 
 	width, height int
-	look          look
+	look          transcript.Look
 	dark, blurred bool
 	color         bool // the terminal has colors
 	mouse         bool
 
-	threads map[string]*thread // by session
-	root    string             // the session prompts go to; empty until the first one
-	shown   string             // the root or one of its subagents' sessions
-	blank   *thread            // in place of a session until there is one
-	marked  int                // index of the marked item; -1: none
+	threads map[string]*transcript.Thread // by session
+	root    string                        // the session prompts go to; empty until the first one
+	shown   string                        // the root or one of its subagents' sessions
+	blank   *transcript.Thread            // in place of a session until there is one
 
 	input    edit.Editor
-	history  history
+	stash    edit.Editor // a draft that is put aside
+	history  past.Recall
 	menu     menu
-	waiting  []host.Waiting // prompts that wait
-	dialogs  []dialog       // the last one sees keys first
-	asks     []ask          // questions of the host, the first one is on the screen
-	leader   bool           // ctrl+x was pressed
-	front    string         // question on the top; empty: none
-	frontAt  time.Time      // when it came there, or ignored a key last
-	escaped  time.Time      // when esc did nothing last
-	leaving  bool           // ctrl+c was pressed once
-	creating bool           // the session of the first prompt
+	waiting  []host.Waiting  // prompts that wait
+	dialogs  []dialog.Dialog // the last one sees keys first
+	asks     []dialog.Ask    // questions of the host, the first one is on the screen
+	leader   bool            // ctrl+x was pressed
+	front    string          // question on the top; empty: none
+	frontAt  time.Time       // when it came there, or ignored a key last
+	escaped  time.Time       // when esc did nothing last
+	leaving  bool            // ctrl+c was pressed once
+	creating bool            // the session of the first prompt
 
 	agent, modelName, effort string // chosen by the user; empty: those of the session
 	fallback                 string // the model if neither session nor user chose one
@@ -53,6 +58,8 @@ type model struct {
 	files                    []string // of the project
 	branch                   string
 	inventory                inventory
+	pinned                   []string       // sessions
+	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
 	log                      []string // what the process logged
 }
@@ -81,38 +88,24 @@ const (
 
 func (m mode) String() string { return [...]string{"ask", "accept edits", "plan"}[m] }
 
-// dialog is a whole screen, or a part of the screen, that sees keys before everything else.
-type dialog interface {
-	// key handles a key; done closes the dialog.
-	key(m *model, k tea.KeyPressMsg) (done bool, cmd tea.Cmd)
-	// paste handles pasted text.
-	paste(m *model, text string)
-	// view draws the dialog in at most height lines. The caret is shown if it has a position.
-	view(m *model, width, height int) (lines []string, at *tea.Position)
-	// full reports whether it takes the whole screen.
-	full() bool
-}
-
 // Messages to the model.
 type (
 	eventsMsg   []sdk.Event
 	historyMsg  struct{ history *frontend.History }
 	filesMsg    []string
 	invMsg      inventory
+	commandsMsg []host.CommandInfo
 	waitingMsg  []host.Waiting
 	branchMsg   string
 	logMsg      string
 	problemMsg  struct{ err error }
 	toastMsg    toast
-	createdMsg  = createdWith
 	promptedMsg struct {
 		session string
 		err     error
 	}
-	openMsg      struct{ dialog dialog }
+	openMsg      struct{ dialog dialog.Dialog }
 	editedMsg    struct{ text string }
-	suggestMsg   struct{ text string }
-	switchMsg    struct{ session string }
 	fallbackMsg  struct{ model, reason string }
 	tickMsg      time.Time
 	calmMsg      struct{}
@@ -121,29 +114,31 @@ type (
 
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
-		ctx: ctx, host: h, o: o, now: time.Now, changed: func() {}, threads: map[string]*thread{}, blank: newThread(&sdk.Session{}), marked: -1,
-		mouse: !o.settings.NoMouse, dark: true, history: history{past: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
+		ctx: ctx, host: h, o: o, now: time.Now, changed: func(bool) {}, threads: map[string]*transcript.Thread{},
+		mouse: !o.settings.NoMouse, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
+		pinned: o.settings.Pinned,
 	}
-	m.look = look{directory: o.directory}
+	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: m.childText}
 	m.setTheme(o.settings.Theme)
+	m.blank = transcript.New(&sdk.Session{}, &m.look)
 	m.threads[""] = m.blank
 	return m
 }
 
 // setTheme chooses a theme by its name; an unknown one is the first.
 func (m *model) setTheme(name string) {
-	all := themes(m.dark)
-	m.look.theme = &all[0]
+	all := draw.Themes(m.dark)
+	m.look.Theme = &all[0]
 	for i := range all {
-		if all[i].name == name {
-			m.look.theme = &all[i]
+		if all[i].Name == name {
+			m.look.Theme = &all[i]
 		}
 	}
-	m.look.version++
+	m.look.Version++
 }
 
 // thread returns the shown session.
-func (m *model) thread() *thread {
+func (m *model) thread() *transcript.Thread {
 	if t := m.threads[m.shown]; t != nil {
 		return t
 	}
@@ -151,7 +146,7 @@ func (m *model) thread() *thread {
 }
 
 // main returns the session that prompts go to.
-func (m *model) main() *thread {
+func (m *model) main() *transcript.Thread {
 	if t := m.threads[m.root]; t != nil {
 		return t
 	}
@@ -172,14 +167,15 @@ func (m *model) Init() tea.Cmd {
 		cmds = append(cmds, m.loadFallback())
 	}
 	if m.o.prompt != "" {
-		cmds = append(cmds, m.history.add(m.o.prompt), m.submit(m.o.prompt, nil))
+		cmds = append(cmds, m.remember(m.o.prompt), m.submit(m.o.prompt, nil))
 	}
 	return tea.Batch(cmds...)
 }
 
 // Update implements tea.Model. It never waits.
 func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	m.changed()
+	_, typed := msg.(tea.KeyPressMsg)
+	m.changed(typed)
 	cmd := m.update(msg)
 	return m, tea.Batch(cmd, m.faced())
 }
@@ -191,7 +187,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.ColorProfileMsg:
 		m.color = msg.Profile > 1
 	case tea.BackgroundColorMsg:
-		if m.dark = msg.IsDark(); m.look.theme.name == "auto" {
+		if m.dark = msg.IsDark(); m.look.Theme.Name == "auto" {
 			m.setTheme("auto")
 		}
 	case tea.FocusMsg:
@@ -234,7 +230,13 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 	case filesMsg:
 		m.files = msg
 	case invMsg:
-		m.inventory = inventory(msg)
+		if m.inventory = inventory(msg); m.models != nil {
+			m.listModels()
+		}
+	case commandsMsg:
+		if m.inventory.commands = msg; strings.HasPrefix(m.input.Before(), "/") && !strings.Contains(m.input.Before(), " ") {
+			m.menu.update(m)
+		}
 	case waitingMsg:
 		m.waiting = msg
 	case branchMsg:
@@ -255,20 +257,18 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(string(msg)) + "]", File: string(msg)})
 	case argumentsMsg:
 		m.menu.offer(m, msg)
-	case suggestMsg:
-		if m.input.Empty() {
-			m.input.Set(msg.text)
-		}
 	case sessionsMsg, renamedMsg, deletedMsg:
 		return m.sessionChanged(msg)
+	case methodsMsg:
+		return m.chooseMethod(msg)
+	case step:
+		return msg.show()
 	case connectedMsg:
 		return m.connected(msg)
 	case revertedMsg:
 		return m.reverted(msg)
 	case forkedMsg:
 		m.say("continuing in a copy; the original session and all files are unchanged")
-		return m.switchTo(msg.session)
-	case switchMsg:
 		return m.switchTo(msg.session)
 	case fallbackMsg:
 		m.fallback = msg.model
@@ -293,14 +293,10 @@ func (m *model) logged(line string) {
 // tick redraws running work once a second, while there is any.
 func (m *model) tick() tea.Cmd {
 	t := m.thread()
-	if !t.busy() {
+	if !t.Busy() {
 		return nil
 	}
-	for _, i := range t.list.Items[max(0, len(t.list.Items)-64):] {
-		if tool, ok := i.(*toolItem); ok && tool.running() {
-			tool.change()
-		}
-	}
+	t.Tick()
 	return m.nextTick()
 }
 

@@ -9,21 +9,22 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/list"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // palette lists all commands with their keys.
-func (m *model) palette() dialog {
-	p := &picker{title: "Commands", choose: func(m *model, r pickRow) tea.Cmd {
-		if strings.HasSuffix(r.note, "…") { // it needs an argument
-			m.input.Set("/" + r.id + " ")
+func (m *model) palette() dialog.Dialog {
+	p := &dialog.Picker{Title: "Commands", Choose: func(r dialog.Row) tea.Cmd {
+		if strings.HasSuffix(r.Note, "…") { // it needs an argument
+			m.input.Set("/" + r.ID + " ")
 			return nil
 		}
-		cmd, _ := m.runCommand(r.id, "")
+		cmd, _ := m.runCommand(r.ID, "")
 		return cmd
 	}}
 	for _, c := range commands() {
@@ -31,11 +32,11 @@ func (m *model) palette() dialog {
 		if c.args == "title" {
 			note = "…"
 		}
-		p.rows = append(p.rows, pickRow{id: c.name, label: c.name + " · " + c.short, note: note})
+		p.Rows = append(p.Rows, dialog.Row{ID: c.name, Label: c.name + " · " + c.short, Note: note})
 	}
 	for i := range m.inventory.commands {
 		c := &m.inventory.commands[i]
-		p.rows = append(p.rows, pickRow{id: c.Name, label: oneLine(c.Name + " · " + c.Description), note: "…"})
+		p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: terminal.OneLine(c.Name + " · " + c.Description), Note: "…"})
 	}
 	return p
 }
@@ -56,38 +57,45 @@ func keysOf(c *command) string {
 func (m *model) chooseModel(args string) tea.Cmd {
 	if args != "" {
 		m.modelName, m.effort = args, ""
-		m.say("the next prompt uses " + oneLine(args))
+		m.say("the next prompt uses " + terminal.OneLine(args))
 		return nil
 	}
-	current, _ := m.modelOf()
-	p := &picker{title: "Model", empty: "no provider can be used; tenon models --all lists what is missing", choose: func(m *model, r pickRow) tea.Cmd {
-		m.modelName, m.effort = r.id, ""
+	m.models = &dialog.Picker{Title: "Model", Empty: "no provider can be used; tenon models --all lists what is missing", Choose: func(r dialog.Row) tea.Cmd {
+		m.modelName, m.effort = r.ID, ""
 		return nil
 	}}
+	m.listModels()
+	return tea.Batch(m.loadInventory(), m.open(m.models))
+}
+
+// listModels fills the picker of models.
+func (m *model) listModels() {
+	current, _ := m.modelOf()
+	var rows []dialog.Row
 	for i := range m.inventory.models {
 		info := &m.inventory.models[i].Model
 		name := info.Ref().String()
 		note := view.Limit(info.Limit.Context) + " context"
-		p.rows = append(p.rows, pickRow{id: name, label: oneLine(name), note: note, current: name == current})
+		rows = append(rows, dialog.Row{ID: name, Label: terminal.OneLine(name), Note: note, Current: name == current})
 	}
-	return tea.Batch(m.loadInventory(), m.open(p))
+	m.models.Fill(rows)
 }
 
 // chooseAgent opens the picker of agents, or chooses the one that is named.
 func (m *model) chooseAgent(args string) tea.Cmd {
-	choose := func(m *model, r pickRow) tea.Cmd {
-		m.agent, m.mode = r.id, modeAsk
+	choose := func(r dialog.Row) tea.Cmd {
+		m.agent, m.mode = r.ID, modeAsk
 		return m.acceptEdits()
 	}
-	p := &picker{title: "Agent", choose: choose}
+	p := &dialog.Picker{Title: "Agent", Choose: choose}
 	for _, a := range m.primaries() {
-		p.rows = append(p.rows, pickRow{id: a.Name, label: oneLine(a.Name), note: view.Clip(oneLine(a.Description), 60), current: a.Name == m.agentName()})
+		p.Rows = append(p.Rows, dialog.Row{ID: a.Name, Label: terminal.OneLine(a.Name), Note: view.Clip(terminal.OneLine(a.Description), 60), Current: a.Name == m.agentName()})
 		if a.Name == args {
-			return choose(m, pickRow{id: args})
+			return choose(dialog.Row{ID: args})
 		}
 	}
 	if args != "" {
-		m.problem("agent " + oneLine(args) + " not found; /agent lists them")
+		m.problem("agent " + terminal.OneLine(args) + " not found; /agent lists them")
 		return nil
 	}
 	return m.open(p)
@@ -111,15 +119,15 @@ func (m *model) efforts() []string {
 	return out
 }
 
-func (m *model) effortPicker() dialog {
+func (m *model) effortPicker() dialog.Dialog {
 	_, current := m.modelOf()
-	p := &picker{title: "Reasoning effort", empty: "this model has one effort only", choose: func(m *model, r pickRow) tea.Cmd {
+	p := &dialog.Picker{Title: "Reasoning effort", Empty: "this model has one effort only", Choose: func(r dialog.Row) tea.Cmd {
 		m.modelName, _ = m.modelOf()
-		m.effort = r.id
+		m.effort = r.ID
 		return nil
 	}}
 	for _, name := range m.efforts() {
-		p.rows = append(p.rows, pickRow{id: name, label: oneLine(name), current: name == current})
+		p.Rows = append(p.Rows, dialog.Row{ID: name, Label: terminal.OneLine(name), Current: name == current})
 	}
 	return p
 }
@@ -129,7 +137,7 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 		return m.open(m.effortPicker())
 	}
 	if !slices.Contains(m.efforts(), args) {
-		m.problem("this model has no effort " + oneLine(args) + "; ctrl+t lists them")
+		m.problem("this model has no effort " + terminal.OneLine(args) + "; ctrl+t lists them")
 		return nil
 	}
 	m.modelName, _ = m.modelOf()
@@ -139,18 +147,18 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 
 // chooseTheme opens the picker of themes, or chooses the one that is named.
 func (m *model) chooseTheme(args string) tea.Cmd {
-	p := &picker{title: "Theme", choose: func(m *model, r pickRow) tea.Cmd {
-		m.setTheme(r.id)
+	p := &dialog.Picker{Title: "Theme", Choose: func(r dialog.Row) tea.Cmd {
+		m.setTheme(r.ID)
 		return m.keepSettings()
 	}}
-	for _, t := range themes(m.dark) {
-		p.rows = append(p.rows, pickRow{id: t.name, label: t.name, current: t.name == m.look.theme.name})
-		if t.name == args {
-			return p.choose(m, pickRow{id: args})
+	for _, t := range draw.Themes(m.dark) {
+		p.Rows = append(p.Rows, dialog.Row{ID: t.Name, Label: t.Name, Current: t.Name == m.look.Theme.Name})
+		if t.Name == args {
+			return p.Choose(dialog.Row{ID: args})
 		}
 	}
 	if args != "" {
-		m.problem("theme " + oneLine(args) + " not found; /theme lists them")
+		m.problem("theme " + terminal.OneLine(args) + " not found; /theme lists them")
 		return nil
 	}
 	return m.open(p)
@@ -158,7 +166,7 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 
 // keepSettings stores what the user chose on the screen.
 func (m *model) keepSettings() tea.Cmd {
-	chosen := settings{Theme: m.look.theme.name, NoMouse: !m.mouse}
+	chosen := settings{Theme: m.look.Theme.Name, NoMouse: !m.mouse, Pinned: m.pinned}
 	return m.do(func(context.Context) (tea.Msg, error) { return nil, m.o.keep(chosen) })
 }
 
@@ -176,38 +184,42 @@ func (m *model) openSessions() tea.Cmd {
 // sessionsMsg lists the sessions of the project.
 type sessionsMsg []store.Listed
 
-func (m *model) sessionPicker(all []store.Listed) dialog {
-	p := &picker{
-		title: "Sessions", empty: "no sessions here yet", hint: "ctrl+r rename · ctrl+d delete · ctrl+f fork",
-		choose: func(m *model, r pickRow) tea.Cmd { return m.switchTo(r.id) },
+func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
+	p := &dialog.Picker{
+		Title: "Sessions", Empty: "no sessions here yet", Hint: "ctrl+r rename · ctrl+d delete · ctrl+f fork · ctrl+t pin",
+		Choose: func(r dialog.Row) tea.Cmd { return m.switchTo(r.ID) },
 	}
 	for i := range all {
 		s := &all[i]
-		p.rows = append(p.rows, pickRow{id: s.ID, label: oneLine(cmp.Or(s.Title, s.ID)), note: view.Ago(s.Updated, m.now()), current: s.ID == m.root})
+		p.Rows = append(p.Rows, dialog.Row{ID: s.ID, Label: terminal.OneLine(cmp.Or(s.Title, s.ID)), Note: view.Ago(s.Updated, m.now()), Current: s.ID == m.root})
 	}
-	p.keys = map[string]func(*model, *picker, pickRow) (bool, tea.Cmd){
-		"ctrl+r": func(m *model, p *picker, r pickRow) (bool, tea.Cmd) {
-			ask := &line{title: "Rename the session", done: func(m *model, title string) tea.Cmd {
+	p.Rows = m.pinnedFirst(p.Rows)
+	p.Keys = map[string]func(dialog.Row) (bool, tea.Cmd){
+		"ctrl+r": func(r dialog.Row) (bool, tea.Cmd) {
+			ask := &dialog.Line{Title: "Rename the session", Done: func(title string) tea.Cmd {
 				return m.do(func(ctx context.Context) (tea.Msg, error) {
-					return renamedMsg{p, r.id, title}, m.host.SetTitle(ctx, r.id, title)
+					return renamedMsg{p, r.ID, title}, m.host.SetTitle(ctx, r.ID, title)
 				})
 			}}
-			ask.input.Set(r.label)
+			ask.Input.Set(r.Label)
 			return false, m.open(ask)
 		},
-		"ctrl+d": func(m *model, p *picker, r pickRow) (bool, tea.Cmd) {
-			if p.armed != r.id {
-				p.armed = r.id
+		"ctrl+d": func(r dialog.Row) (bool, tea.Cmd) {
+			if !p.Confirm(r) {
 				return false, nil
 			}
-			p.armed = ""
 			return false, m.do(func(ctx context.Context) (tea.Msg, error) {
-				return deletedMsg{p, r.id}, m.host.DeleteSession(ctx, r.id)
+				return deletedMsg{p, r.ID}, m.host.DeleteSession(ctx, r.ID)
 			})
 		},
-		"ctrl+f": func(m *model, _ *picker, r pickRow) (bool, tea.Cmd) {
+		"ctrl+t": func(r dialog.Row) (bool, tea.Cmd) {
+			keep := m.pin(r.ID, !slices.Contains(m.pinned, r.ID))
+			p.Fill(m.pinnedFirst(p.Rows))
+			return false, keep
+		},
+		"ctrl+f": func(r dialog.Row) (bool, tea.Cmd) {
 			return true, m.do(func(ctx context.Context) (tea.Msg, error) {
-				s, err := m.host.Fork(ctx, r.id, "")
+				s, err := m.host.Fork(ctx, r.ID, "")
 				if err != nil {
 					return nil, err
 				}
@@ -218,14 +230,41 @@ func (m *model) sessionPicker(all []store.Listed) dialog {
 	return p
 }
 
+// pinnedNote begins the notes of pinned sessions.
+const pinnedNote = "pinned · "
+
+// pinnedFirst marks the pinned sessions and puts them first. The others stay in their order.
+func (m *model) pinnedFirst(rows []dialog.Row) []dialog.Row {
+	var first, rest []dialog.Row
+	for _, r := range rows {
+		r.Note = strings.TrimPrefix(r.Note, pinnedNote)
+		if slices.Contains(m.pinned, r.ID) {
+			r.Note = pinnedNote + r.Note
+			first = append(first, r)
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	return append(first, rest...)
+}
+
+// pin pins a session, or removes the pin.
+func (m *model) pin(session string, on bool) tea.Cmd {
+	m.pinned = slices.DeleteFunc(slices.Clone(m.pinned), func(id string) bool { return id == session })
+	if on {
+		m.pinned = append(m.pinned, session)
+	}
+	return m.keepSettings()
+}
+
 // Changes that a picker of sessions shows.
 type (
 	renamedMsg struct {
-		picker      *picker
+		picker      *dialog.Picker
 		id, newName string
 	}
 	deletedMsg struct {
-		picker *picker
+		picker *dialog.Picker
 		id     string
 	}
 )
@@ -235,20 +274,15 @@ func (m *model) sessionChanged(msg tea.Msg) tea.Cmd {
 	case sessionsMsg:
 		return m.open(m.sessionPicker(msg))
 	case renamedMsg:
-		for i := range msg.picker.rows {
-			if msg.picker.rows[i].id == msg.id {
-				msg.picker.rows[i].label = oneLine(msg.newName)
-			}
-		}
+		msg.picker.Relabel(msg.id, terminal.OneLine(msg.newName))
 	case deletedMsg:
-		at := msg.picker.at
-		msg.picker.rows = slices.DeleteFunc(msg.picker.rows, func(r pickRow) bool { return r.id == msg.id })
-		msg.picker.ready = false
-		msg.picker.at = min(at, max(0, len(msg.picker.search())-1))
+		msg.picker.Remove(msg.id)
 		delete(m.threads, msg.id)
+		forget := m.pin(msg.id, false)
 		if msg.id == m.root {
-			return m.switchTo("")
+			return tea.Batch(forget, m.switchTo(""))
 		}
+		return forget
 	}
 	return nil
 }
@@ -258,53 +292,22 @@ func (m *model) openTimeline() tea.Cmd {
 	if !m.needSession() {
 		return nil
 	}
-	p := &picker{
-		title: "Timeline", empty: "no prompts yet", hint: "ctrl+u undo from here on · ctrl+f fork before it",
-		choose: func(m *model, r pickRow) tea.Cmd {
-			t := m.main()
-			for i, item := range t.list.Items {
-				if base := baseOf(item); base != nil && base.id == r.id {
-					t.list.Show(i)
-				}
-			}
+	p := &dialog.Picker{
+		Title: "Timeline", Empty: "no prompts yet", Hint: "ctrl+u undo from here on · ctrl+f fork before it",
+		Choose: func(r dialog.Row) tea.Cmd {
+			m.main().Show(r.ID)
 			return nil
 		},
-		keys: map[string]func(*model, *picker, pickRow) (bool, tea.Cmd){
-			"ctrl+u": func(m *model, _ *picker, r pickRow) (bool, tea.Cmd) { return true, m.undo(r.id, false) },
-			"ctrl+f": func(m *model, _ *picker, r pickRow) (bool, tea.Cmd) { return true, m.fork(r.id) },
+		Keys: map[string]func(dialog.Row) (bool, tea.Cmd){
+			"ctrl+u": func(r dialog.Row) (bool, tea.Cmd) { return true, m.undo(r.ID, false) },
+			"ctrl+f": func(r dialog.Row) (bool, tea.Cmd) { return true, m.fork(r.ID) },
 		},
 	}
-	p.rows = m.prompts()
-	for i := range p.rows {
-		p.rows[i].label = view.Clip(oneLine(p.rows[i].label), 200)
-	}
-	if n := len(p.rows); n > 0 {
-		p.rows[n-1].current = true
+	prompts := m.main().Prompts()
+	for i := range prompts {
+		p.Rows = append(p.Rows, dialog.Row{ID: prompts[i].ID, Label: view.Clip(terminal.OneLine(prompts[i].Text), 200), Current: i == len(prompts)-1})
 	}
 	return m.open(p)
-}
-
-// prompts returns the prompts of the session, each with its text as the label.
-func (m *model) prompts() []pickRow {
-	var out []pickRow
-	t := m.main()
-	for _, item := range t.list.Items {
-		if base := baseOf(item); base != nil && t.roles[base.id] == sdk.RoleUser {
-			out = append(out, pickRow{id: base.id, label: promptOf(item)})
-		}
-	}
-	return out
-}
-
-// promptOf returns the text that the user typed.
-func promptOf(i list.Item) string {
-	switch i := i.(type) {
-	case *userParts:
-		return view.TypedText(i.parts)
-	case *item:
-		return i.source
-	}
-	return ""
 }
 
 // openQueue lists the prompts that wait.
@@ -317,25 +320,24 @@ func (m *model) openQueue() tea.Cmd {
 		}
 		return host.Waiting{}, false
 	}
-	p := &picker{
-		title: "Prompts that wait", empty: "no prompt waits", hint: "ctrl+d remove",
-		choose: func(m *model, r pickRow) tea.Cmd {
-			if w, ok := find(m, r.id); ok {
+	p := &dialog.Picker{
+		Title: "Prompts that wait", Empty: "no prompt waits", Hint: "ctrl+d remove",
+		Choose: func(r dialog.Row) tea.Cmd {
+			if w, ok := find(m, r.ID); ok {
 				return m.editWaiting(w)
 			}
 			return nil
 		},
 	}
 	for _, w := range m.waiting {
-		p.rows = append(p.rows, pickRow{id: w.ID, label: view.Clip(oneLine(waitingText(&w)), 200)})
+		p.Rows = append(p.Rows, dialog.Row{ID: w.ID, Label: view.Clip(terminal.OneLine(waitingText(&w)), 200)})
 	}
-	p.keys = map[string]func(*model, *picker, pickRow) (bool, tea.Cmd){
-		"ctrl+d": func(m *model, p *picker, r pickRow) (bool, tea.Cmd) {
+	p.Keys = map[string]func(dialog.Row) (bool, tea.Cmd){
+		"ctrl+d": func(r dialog.Row) (bool, tea.Cmd) {
 			session := m.root
-			p.rows = slices.DeleteFunc(p.rows, func(o pickRow) bool { return o.id == r.id })
-			p.ready = false
+			p.Remove(r.ID)
 			return false, tea.Sequence(m.do(func(context.Context) (tea.Msg, error) {
-				return nil, m.host.Withdraw(session, r.id)
+				return nil, m.host.Withdraw(session, r.ID)
 			}), m.loadWaiting())
 		},
 	}
@@ -353,14 +355,14 @@ func waitingText(w *host.Waiting) string {
 }
 
 // historyPicker searches earlier prompts.
-func (m *model) historyPicker() dialog {
-	p := &picker{title: "Earlier prompts", empty: "no prompts yet", choose: func(m *model, r pickRow) tea.Cmd {
-		m.input.Set(r.id)
+func (m *model) historyPicker() dialog.Dialog {
+	p := &dialog.Picker{Title: "Earlier prompts", Empty: "no prompts yet", Choose: func(r dialog.Row) tea.Cmd {
+		m.input.Set(r.ID)
 		return nil
 	}}
-	entries := m.history.past.Entries()
+	entries := m.history.File.Entries()
 	for i := len(entries) - 1; i >= 0; i-- {
-		p.rows = append(p.rows, pickRow{id: entries[i], label: view.Clip(oneLine(entries[i]), 300)})
+		p.Rows = append(p.Rows, dialog.Row{ID: entries[i], Label: view.Clip(terminal.OneLine(entries[i]), 300)})
 	}
 	return p
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -33,6 +35,7 @@ func helpSections() []struct {
 			{"!", "run a shell command; the model sees it with the next prompt"},
 			{"up, down", "waiting prompts, then earlier ones; ctrl+r searches"},
 			{"ctrl+v", "attach the image in the clipboard"},
+			{"ctrl+s", "put the prompt aside, or restore it"},
 			{"ctrl+c", "clear the prompt, interrupt the turn, or twice: exit"},
 			{"ctrl+a, ctrl+e, alt+b, alt+f", "start and end of the line, words"},
 			{"ctrl+w, ctrl+u, ctrl+k, ctrl+y", "delete a word, to the start, to the end; insert it again"},
@@ -61,7 +64,7 @@ func helpSections() []struct {
 		{"Lists", [][2]string{
 			{"type", "search"},
 			{"up, down, enter, esc", "move, choose, close"},
-			{"ctrl+r, ctrl+d, ctrl+f", "sessions: rename, delete, fork"},
+			{"ctrl+r, ctrl+d, ctrl+f, ctrl+t", "sessions: rename, delete, fork, pin"},
 			{"ctrl+u, ctrl+f", "timeline: undo from a prompt on, fork before it"},
 		}},
 		{"Full-screen text", [][2]string{
@@ -72,27 +75,26 @@ func helpSections() []struct {
 	}
 }
 
-func helpScreen(m *model) dialog {
-	return &pager{title: "Help", section: func(line string) bool { return line != "" && line[0] != ' ' }, draw: func(m *model, width int) []string {
-		k := m.look.theme
+func (m *model) helpScreen() dialog.Dialog {
+	return &dialog.Pager{Title: "Help", Section: func(line string) bool { return line != "" && line[0] != ' ' }, Draw: func(k *draw.Theme, width int) []string {
 		var out []string
 		row := func(key, text string) {
-			left := "  " + pad(key, min(32, width/2)) + " "
-			for i, l := range wrap(text, width-len([]rune(left))) {
+			left := "  " + draw.Pad(key, min(32, width/2)) + " "
+			for i, l := range draw.Wrap(text, width-len([]rune(left))) {
 				if i > 0 {
-					left = strings.Repeat(" ", len([]rune(stripSGR(left))))
+					left = strings.Repeat(" ", len([]rune(draw.StripSGR(left))))
 				}
-				out = append(out, paint(k.accent, left)+l)
+				out = append(out, draw.Paint(k.Accent, left)+l)
 			}
 		}
 		for _, s := range helpSections() {
-			out = append(out, paint("1", s.title))
+			out = append(out, draw.Paint("1", s.title))
 			for _, key := range s.keys {
 				row(key[0], key[1])
 			}
 			out = append(out, "")
 		}
-		out = append(out, paint("1", "Commands"))
+		out = append(out, draw.Paint("1", "Commands"))
 		for _, c := range commands() {
 			text := c.short
 			if keys := keysOf(&c); keys != "" {
@@ -102,30 +104,30 @@ func helpScreen(m *model) dialog {
 		}
 		for i := range m.inventory.commands {
 			c := &m.inventory.commands[i]
-			row("/"+oneLine(c.Name), oneLine(c.Description))
+			row("/"+terminal.OneLine(c.Name), terminal.OneLine(c.Description))
 		}
 		return out
 	}}
 }
 
 // statusScreen shows what the next prompt will use, and what the session has cost.
-func (m *model) statusScreen() dialog {
-	return &pager{title: "Status", draw: func(m *model, width int) []string {
+func (m *model) statusScreen() dialog.Dialog {
+	return &dialog.Pager{Title: "Status", Draw: func(k *draw.Theme, width int) []string {
 		t := m.main()
 		name, effort := m.modelOf()
 		out := []string{""}
 		row := func(key, text string) {
 			if text != "" {
-				out = append(out, fit("  "+pad(key, 12)+text, width))
+				out = append(out, draw.Fit("  "+draw.Pad(key, 12)+text, width))
 			}
 		}
-		row("session", oneLine(t.info.Title))
-		row("", t.info.ID)
-		row("directory", oneLine(m.o.directory))
+		row("session", terminal.OneLine(t.Info.Title))
+		row("", t.Info.ID)
+		row("directory", terminal.OneLine(m.o.directory))
 		row("branch", m.branch)
-		row("model", oneLine(name))
-		row("effort", oneLine(effort))
-		row("agent", oneLine(m.agentName()))
+		row("model", terminal.OneLine(name))
+		row("effort", terminal.OneLine(effort))
+		row("agent", terminal.OneLine(m.agentName()))
 		row("mode", m.mode.String())
 		used, limit := m.context()
 		if limit > 0 {
@@ -138,10 +140,10 @@ func (m *model) statusScreen() dialog {
 			row(name, fmt.Sprintf("%s in · %s cached · %s out · %s reasoning · %s", view.Limit(u.Input+u.Cache.Write), view.Limit(u.Cache.Read),
 				view.Limit(u.Output), view.Limit(u.Reasoning), price(cost)))
 		}
-		usage("tokens", t.info.Tokens, t.info.Cost)
+		usage("tokens", t.Info.Tokens, t.Info.Cost)
 		for _, id := range m.children(m.root) {
 			child := m.threads[id]
-			usage("subagent", child.info.Tokens, child.info.Cost)
+			usage("subagent", child.Info.Tokens, child.Info.Cost)
 		}
 		return out
 	}}
@@ -155,14 +157,14 @@ func price(cost sdk.USD) string {
 	return view.Money(cost)
 }
 
-func (m *model) logScreen() dialog {
-	return &pager{title: "Log", draw: func(m *model, width int) []string {
+func (m *model) logScreen() dialog.Dialog {
+	return &dialog.Pager{Title: "Log", Draw: func(k *draw.Theme, width int) []string {
 		if len(m.log) == 0 {
 			return []string{"", "  no warnings"}
 		}
 		var out []string
 		for _, l := range m.log {
-			out = append(out, indent(" ", wrap(visible.Text(l), width-2))...)
+			out = append(out, draw.Indent(" ", draw.Wrap(visible.Text(l), width-2))...)
 		}
 		return out
 	}}
@@ -187,10 +189,10 @@ func (m *model) openLedger() tea.Cmd {
 			return toastMsg{text: "no hook was called in this session"}, nil
 		}
 		lines := strings.Split(strings.TrimRight(m.o.clean(b.String()), "\n"), "\n")
-		return openMsg{&pager{
-			title:   "Changes by plugins",
-			section: func(line string) bool { return strings.HasPrefix(line, "step ") || strings.HasPrefix(line, "outside ") },
-			draw:    func(*model, int) []string { return indent(" ", lines) },
+		return openMsg{&dialog.Pager{
+			Title:   "Changes by plugins",
+			Section: func(line string) bool { return strings.HasPrefix(line, "step ") || strings.HasPrefix(line, "outside ") },
+			Draw:    func(*draw.Theme, int) []string { return draw.Indent(" ", lines) },
 		}}, nil
 	})
 }
@@ -209,7 +211,7 @@ func (m *model) openDiff() tea.Cmd {
 		if len(list) == 0 {
 			return toastMsg{text: "the session changed no files"}, nil
 		}
-		return openMsg{&pager{title: "Changes in " + view.Plural(len(list), "file"), diff: diff}}, nil
+		return openMsg{&dialog.Pager{Title: "Changes in " + view.Plural(len(list), "file"), Diff: diff}}, nil
 	})
 }
 

@@ -17,6 +17,8 @@ const settingsFile = "tui.json"
 type settings struct {
 	Theme   string `json:"theme,omitempty"`
 	NoMouse bool   `json:"noMouse,omitempty"`
+	// Pinned lists sessions that the session list shows first.
+	Pinned []string `json:"pinned,omitempty"`
 }
 
 // readSettings reads the settings; a missing file means the default ones.

@@ -3,6 +3,7 @@ package tui
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 )
 
@@ -16,7 +17,7 @@ func FuzzSettings(f *testing.F) {
 		}
 		s, err := readSettings(path)
 		if err != nil {
-			if s != (settings{}) {
+			if !reflect.DeepEqual(s, settings{}) {
 				t.Errorf("an invalid file gives %+v", s)
 			}
 			return

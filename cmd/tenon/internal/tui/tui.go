@@ -1,7 +1,7 @@
-// Package tui is the full-screen terminal UI: one bubbletea model (model.go) that gets keys and the events of the host as messages, and
-// draws lines. Parts of it are plain structs that render lines for a width: items of the transcript, dialogs, the menu. Nothing here
-// waits in Update or View: what takes time is a command (actions.go). Text from outside goes through internal/visible before it is
-// drawn.
+// Package tui is the full-screen terminal UI: one bubbletea model (model.go) that gets keys and the events of the host as messages,
+// passes them on, and puts the lines of the screen together (view.go). The parts are plain structs that know neither the model nor the
+// host: dialogs (tui/dialog) pass the user's choice to a function of the model, a session's items (tui/transcript) render lines for a
+// width. Update and View never wait: commands (actions.go) do. Text from outside goes through internal/visible before it is drawn.
 package tui
 
 import (
@@ -21,6 +21,9 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/pace"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
@@ -37,17 +40,16 @@ type options struct {
 	session, prompt, title        string
 	agent, model, effort          string
 	settings                      settings
-	past                          Past
+	past                          *past.File
 	explain                       func(error) string  // with its remedy
 	clean                         func(string) string // masks secrets
 	keep                          func(settings) error
+	browse                        func(address string) (opened bool, err error) // opens the user's browser, if there is one
 }
 
 const (
 	// maxFarewell is the number of lines of the last answer that are left on the terminal.
 	maxFarewell = 200
-	// frame is the shortest time between two deliveries of events: the screen is drawn at most as often.
-	frame = 16 * time.Millisecond
 	// eventRoom is the number of events that wait for the screen before the host does.
 	eventRoom = 1024
 )
@@ -119,9 +121,9 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	defer sub.Close()
 	m := newModel(ctx, frontend.Local{Machine: s.m}, o)
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.a.In), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
-	pace := &pace{program: program}
-	defer pace.stop()
-	m.changed = pace.changed
+	p := &pace.Pace{Program: program}
+	defer p.Stop()
+	m.changed = p.Changed
 	pumped := make(chan struct{})
 	go func() { // ends with the context or the subscription; waited for below
 		defer close(pumped)
@@ -171,7 +173,7 @@ func (s *scratch) remove() {
 // options gathers what the model needs to know.
 func (s *session) options(ctx context.Context, temporary *scratch) (options, error) {
 	w, env := s.m.Workspace, s.a.Env
-	past, err := openPast(filepath.Join(w.Project.DataDir, historyFile))
+	earlier, err := past.Open(filepath.Join(w.Project.DataDir, past.Name))
 	if err != nil {
 		s.a.Log.Warn("the prompt history cannot be read", "err", err)
 	}
@@ -183,9 +185,9 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 	o := options{
 		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
 		temporary: temporary, editor: env.Lookup("VISUAL"), prompt: s.in.Text, title: s.f.Title,
-		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: past,
+		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: earlier,
 		keep:  func(chosen settings) error { return chosen.write(file) },
-		clean: s.a.Mask.Clean,
+		clean: s.a.Mask.Clean, browse: s.a.Browse,
 		explain: func(err error) string {
 			f := cli.InChat().Remedy(err)
 			text := s.a.Mask.Clean(f.Err.Error())
@@ -220,7 +222,7 @@ func short(dir, home string) string {
 func (s *session) Write(p []byte) (int, error) {
 	for _, line := range strings.Split(strings.TrimRight(string(p), "\n"), "\n") {
 		select {
-		case s.logs <- strings.TrimSpace(stripSGR(line)):
+		case s.logs <- strings.TrimSpace(draw.StripSGR(line)):
 		default: // too many; the first ones matter
 		}
 	}
@@ -240,7 +242,7 @@ func (s *session) pump(ctx context.Context, program *tea.Program, events <-chan 
 			program.Send(eventsMsg(batch))
 			select {
 			case <-ctx.Done():
-			case <-time.After(frame):
+			case <-time.After(pace.Frame):
 			}
 		}
 	}()
@@ -278,7 +280,7 @@ func (m *model) farewell(ctx context.Context, a *cli.App) string {
 		return ""
 	}
 	var b strings.Builder
-	if answer := strings.TrimSpace(m.main().answer()); answer != "" {
+	if answer := strings.TrimSpace(m.main().Answer()); answer != "" {
 		lines := markdown.Render(answer, a.Screen.Width(), a.Screen.Style())
 		if over := len(lines) - maxFarewell; over > 0 {
 			fmt.Fprintln(&b, a.Screen.Paint(terminal.Dim, fmt.Sprintf("… %s; tenon session show prints all", view.Plural(over, "line"))))

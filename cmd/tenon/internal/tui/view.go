@@ -8,6 +8,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 )
 
@@ -40,8 +43,8 @@ func (m *model) View() tea.View {
 // screen returns the lines of the screen and the place of the caret.
 func (m *model) screen() ([]string, *tea.Position) {
 	top := m.top()
-	if top != nil && top.full() {
-		return top.view(m, m.width, m.height)
+	if top != nil && top.Full() {
+		return top.View(m.canvas(m.height))
 	}
 	bottom, at := m.bottom(top)
 	room := max(0, m.height-len(bottom))
@@ -59,7 +62,7 @@ func (m *model) screen() ([]string, *tea.Position) {
 }
 
 // top returns what sees keys first: a dialog, a question of the host, or nil.
-func (m *model) top() dialog {
+func (m *model) top() dialog.Dialog {
 	if n := len(m.dialogs); n > 0 {
 		return m.dialogs[n-1]
 	}
@@ -73,18 +76,18 @@ func (m *model) top() dialog {
 func (m *model) transcript(height int) []string {
 	t := m.thread()
 	var head []string
-	if t.info.ParentID != "" {
-		head = []string{paint(m.look.theme.warn, fit(" subagent's session: "+oneLine(t.info.Title)+" · ctrl+x ↑ returns", m.width))}
+	if t.Info.ParentID != "" {
+		head = []string{draw.Paint(m.look.Theme.Warn, draw.Fit(" subagent's session: "+terminal.OneLine(t.Info.Title)+" · ctrl+x ↑ returns", m.width))}
 	}
-	if len(t.list.Items) == 0 && t.info.ID == "" {
+	if len(t.List.Items) == 0 && t.Info.ID == "" {
 		return m.welcome(height)
 	}
-	return append(head, t.list.View(m.width, max(0, height-len(head)))...)
+	return append(head, t.List.View(m.width, max(0, height-len(head)))...)
 }
 
 // listTop returns the row of the screen where the list begins.
 func (m *model) listTop() int {
-	if m.thread().info.ParentID != "" {
+	if m.thread().Info.ParentID != "" {
 		return 1
 	}
 	return 0
@@ -92,17 +95,17 @@ func (m *model) listTop() int {
 
 // welcome fills the screen before the first prompt.
 func (m *model) welcome(height int) []string {
-	k := m.look.theme
+	k := m.look.Theme
 	name, _ := m.modelOf()
 	if name == "" {
 		name = "looking for a model"
 	}
 	text := []string{
-		paint(k.accent, paint("1", "tenon")) + " " + paint(k.faint, m.o.version), "",
-		paint(k.faint, "model      ") + oneLine(name),
-		paint(k.faint, "directory  ") + oneLine(m.o.shortDir), "",
+		draw.Paint(k.Accent, draw.Paint("1", "tenon")) + " " + draw.Paint(k.Faint, m.o.version), "",
+		draw.Paint(k.Faint, "model      ") + terminal.OneLine(name),
+		draw.Paint(k.Faint, "directory  ") + terminal.OneLine(m.o.shortDir), "",
 		"Ask for a change, a review or an explanation.",
-		paint(k.faint, "@ files   / commands   ! shell   ? help"),
+		draw.Paint(k.Faint, "@ files   / commands   ! shell   ? help"),
 	}
 	if height < len(text)+1 {
 		text = text[:min(1, height)]
@@ -112,40 +115,46 @@ func (m *model) welcome(height int) []string {
 		out = append(out, "")
 	}
 	for _, l := range text {
-		out = append(out, fit("  "+l, m.width))
+		out = append(out, draw.Fit("  "+l, m.width))
 	}
 	return out[:min(len(out), height)]
 }
 
+// canvas is the place for a dialog of a height.
+func (m *model) canvas(height int) dialog.Canvas {
+	return dialog.Canvas{Theme: m.look.Theme, Width: m.width, Height: height, Ready: m.calm()}
+}
+
 // rule is the line above the input.
 func (m *model) rule(width int) string {
-	look := m.look.theme.faint
+	look := m.look.Theme.Faint
 	switch m.mode {
 	case modeEdits:
-		look = m.look.theme.warn
+		look = m.look.Theme.Warn
 	case modePlan:
-		look = m.look.theme.accent
+		look = m.look.Theme.Accent
 	}
-	return paint(look, strings.Repeat("─", width))
+	return draw.Paint(look, strings.Repeat("─", width))
 }
 
 // bottom draws what is below the transcript.
-func (m *model) bottom(top dialog) (lines []string, at *tea.Position) {
+func (m *model) bottom(top dialog.Dialog) (lines []string, at *tea.Position) {
 	lines = append(m.todoLines(), m.waitingLines()...)
 	lines = append(lines, m.workLine()...)
 	if m.toast.text != "" {
-		look := m.look.theme.faint
+		look := m.look.Theme.Faint
 		if m.toast.bad {
-			look = m.look.theme.fail
+			look = m.look.Theme.Fail
 		}
-		for _, l := range wrap(oneLine(m.toast.text), m.width-2) {
+		for _, l := range draw.Wrap(terminal.OneLine(m.toast.text), m.width-2) {
 			if len(lines) < m.height/2 {
-				lines = append(lines, " "+paint(look, l))
+				lines = append(lines, " "+draw.Paint(look, l))
 			}
 		}
 	}
 	if top != nil {
-		shown, caret := top.view(m, m.width, max(6, m.height-len(lines)-min(6, m.height/4)))
+		lines = append(lines, m.rule(m.width))
+		shown, caret := top.View(m.canvas(max(6, m.height-len(lines)+1-min(6, m.height/4)) - 1))
 		if caret != nil {
 			caret.Y += len(lines)
 		}
@@ -162,28 +171,31 @@ func (m *model) bottom(top dialog) (lines []string, at *tea.Position) {
 
 // inputLines draws the prompt with the line above it.
 func (m *model) inputLines() ([]string, *tea.Position) {
-	k := m.look.theme
+	k := m.look.Theme
 	out := []string{m.rule(m.width)}
-	if m.thread().info.ParentID != "" {
-		return append(out, " "+paint(k.faint, "read only")), nil
+	if m.thread().Info.ParentID != "" {
+		return append(out, " "+draw.Paint(k.Faint, "read only")), nil
 	}
-	chip := func(label string) string { return paint(k.accent, label) }
+	chip := func(label string) string { return draw.Paint(k.Accent, label) }
 	rows, row, column := m.input.View(m.width-3, chip)
 	if m.input.Empty() {
 		hint := "Ask anything"
-		if m.main().busy() {
+		if m.main().Busy() {
 			hint = "Write the next prompt; it waits for its turn"
 		}
-		rows[0] = paint(k.faint, hint)
+		if !m.stash.Empty() {
+			hint += " · ctrl+s restores your draft"
+		}
+		rows[0] = draw.Paint(k.Faint, hint)
 	}
 	room := max(1, min(m.height/3, 12))
 	from := max(0, min(row-room/2, len(rows)-room))
-	mark := paint(k.user, "›")
+	mark := draw.Paint(k.User, "›")
 	if text := m.input.Before(); strings.HasPrefix(text, "!") {
-		mark = paint(k.warn, "!")
+		mark = draw.Paint(k.Warn, "!")
 	}
 	for i := from; i < min(len(rows), from+room); i++ {
-		out = append(out, fit(mark+" "+rows[i], m.width))
+		out = append(out, draw.Fit(mark+" "+rows[i], m.width))
 		mark = " "
 	}
 	return out, &tea.Position{X: 2 + column, Y: 1 + row - from}
@@ -191,33 +203,33 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 
 // workLine says what is under way.
 func (m *model) workLine() []string {
-	t, k := m.thread(), m.look.theme
+	t, k := m.thread(), m.look.Theme
 	var left string
 	switch {
-	case t.status.Type == "retry":
-		wait := max(0, time.UnixMilli(t.status.Next).Sub(m.now())).Round(time.Second)
-		left = paint(k.warn, fmt.Sprintf("attempt %d failed: %s · next in %s", t.status.Attempt, view.Clip(oneLine(t.status.Message), 200), view.Duration(wait)))
-	case t.busy() && len(m.asks) > 0:
-		left = paint(k.warn, "● waiting for your answer")
-	case t.busy():
-		left = paint(k.accent, "● ") + paint(k.faint, "working · "+view.Duration(m.now().Sub(t.begun).Truncate(time.Second))+" · esc interrupts")
+	case t.Status.Type == "retry":
+		wait := max(0, time.UnixMilli(t.Status.Next).Sub(m.now())).Round(time.Second)
+		left = draw.Paint(k.Warn, fmt.Sprintf("attempt %d failed: %s · next in %s", t.Status.Attempt, view.Clip(terminal.OneLine(t.Status.Message), 200), view.Duration(wait)))
+	case t.Busy() && len(m.asks) > 0:
+		left = draw.Paint(k.Warn, "● waiting for your answer")
+	case t.Busy():
+		left = draw.Paint(k.Accent, "● ") + draw.Paint(k.Faint, "working · "+view.Duration(m.now().Sub(t.Begun).Truncate(time.Second))+" · esc interrupts")
 	}
 	right := ""
-	if !t.list.Following() {
-		right = paint(k.accent, "↓ more below (esc) ")
+	if !t.List.Following() {
+		right = draw.Paint(k.Accent, "↓ more below (esc) ")
 	}
 	if left == "" && right == "" {
 		return nil
 	}
-	return []string{sides(" "+fit(left, m.width-2), right, m.width)}
+	return []string{draw.Sides(" "+draw.Fit(left, m.width-2), right, m.width)}
 }
 
 // todoLines draws the task list while it has open entries.
 func (m *model) todoLines() []string {
-	t, k := m.thread(), m.look.theme
+	t, k := m.thread(), m.look.Theme
 	done, current := 0, -1
-	for i := range t.todos {
-		switch t.todos[i].Status {
+	for i := range t.Todos {
+		switch t.Todos[i].Status {
 		case "completed", "cancelled":
 			done++
 		case "in_progress":
@@ -228,50 +240,50 @@ func (m *model) todoLines() []string {
 			}
 		}
 	}
-	if len(t.todos) == 0 || done == len(t.todos) {
+	if len(t.Todos) == 0 || done == len(t.Todos) {
 		return nil
 	}
-	head := fmt.Sprintf("tasks %d/%d", done, len(t.todos))
+	head := fmt.Sprintf("tasks %d/%d", done, len(t.Todos))
 	if m.height < smallHeight {
-		return []string{fit(" "+paint(k.faint, head)+" "+oneLine(t.todos[max(current, 0)].Content), m.width)}
+		return []string{draw.Fit(" "+draw.Paint(k.Faint, head)+" "+terminal.OneLine(t.Todos[max(current, 0)].Content), m.width)}
 	}
-	from := max(0, min(current-1, len(t.todos)-maxTodos))
-	out := []string{" " + paint(k.faint, head)}
-	for i := from; i < min(len(t.todos), from+maxTodos); i++ {
-		todo := &t.todos[i]
-		text := oneLine(todo.Content)
+	from := max(0, min(current-1, len(t.Todos)-maxTodos))
+	out := []string{" " + draw.Paint(k.Faint, head)}
+	for i := from; i < min(len(t.Todos), from+maxTodos); i++ {
+		todo := &t.Todos[i]
+		text := terminal.OneLine(todo.Content)
 		switch todo.Status {
 		case "completed":
-			text = paint(k.ok, "✓ ") + paint(k.faint, text)
+			text = draw.Paint(k.Ok, "✓ ") + draw.Paint(k.Faint, text)
 		case "in_progress":
-			text = paint(k.accent, "▸ ") + text
+			text = draw.Paint(k.Accent, "▸ ") + text
 		case "cancelled":
-			text = paint(k.faint, "✗ "+text)
+			text = draw.Paint(k.Faint, "✗ "+text)
 		default:
-			text = paint(k.faint, "○ ") + text
+			text = draw.Paint(k.Faint, "○ ") + text
 		}
-		out = append(out, fit("  "+text, m.width))
+		out = append(out, draw.Fit("  "+text, m.width))
 	}
 	return out
 }
 
 // waitingLines draws the prompts that wait.
 func (m *model) waitingLines() []string {
-	k := m.look.theme
+	k := m.look.Theme
 	var out []string
 	for i := range m.waiting {
 		if i == maxWaiting || i > 0 && m.height < smallHeight {
-			out = append(out, paint(k.faint, fmt.Sprintf("   and %d more (ctrl+x w)", len(m.waiting)-i)))
+			out = append(out, draw.Paint(k.Faint, fmt.Sprintf("   and %d more (ctrl+x w)", len(m.waiting)-i)))
 			break
 		}
-		out = append(out, sides(fit(" "+paint(k.accent, "waits ")+view.Clip(oneLine(waitingText(&m.waiting[i])), 300), m.width-9), paint(k.faint, "↑ edits "), m.width))
+		out = append(out, draw.Sides(draw.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&m.waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
 	}
 	return out
 }
 
 // context returns the tokens of the model's context that the latest step used, and its limit; 0 if unknown.
 func (m *model) context() (used, limit int64) {
-	last := m.main().last
+	last := m.main().Last
 	if last == nil {
 		return 0, 0
 	}
@@ -285,21 +297,21 @@ func (m *model) context() (used, limit int64) {
 
 // footer names mode, model, context, cost, branch and directory. In a narrow window, the last ones are left out.
 func (m *model) footer() string {
-	k := m.look.theme
+	k := m.look.Theme
 	name, effort := m.modelOf()
 	if i := strings.IndexByte(name, '/'); i >= 0 && m.width < 100 {
 		name = name[i+1:]
 	}
-	look, label := k.faint, m.agentName()
+	look, label := k.Faint, m.agentName()
 	switch m.mode {
 	case modeEdits:
-		look, label = k.warn, label+" · accept edits"
+		look, label = k.Warn, label+" · accept edits"
 	case modePlan:
-		look = k.accent
+		look = k.Accent
 	}
-	left := " " + paint(look, oneLine(label)) + paint(k.faint, " · "+strings.TrimSpace(oneLine(name+" "+effort)))
+	left := " " + draw.Paint(look, terminal.OneLine(label)) + draw.Paint(k.Faint, " · "+strings.TrimSpace(terminal.OneLine(name+" "+effort)))
 	if m.leader {
-		left = " " + paint(k.accent, "ctrl+x …") + paint(k.faint, " ? lists the keys")
+		left = " " + draw.Paint(k.Accent, "ctrl+x …") + draw.Paint(k.Faint, " ? lists the keys")
 	}
 	var right []string
 	if used, limit := m.context(); limit > 0 {
@@ -307,19 +319,19 @@ func (m *model) footer() string {
 	} else if used > 0 {
 		right = append(right, view.Count(used))
 	}
-	if cost := m.main().info.Cost; cost > 0 {
+	if cost := m.main().Info.Cost; cost > 0 {
 		right = append(right, view.Money(cost))
 	}
 	if m.branch != "" {
 		right = append(right, m.branch)
 	}
-	right = append(right, oneLine(m.o.shortDir))
+	right = append(right, terminal.OneLine(m.o.shortDir))
 	for len(right) > 0 {
 		text := strings.Join(right, " · ")
 		if ansi.StringWidth(left)+ansi.StringWidth(text)+3 <= m.width {
-			return sides(left, paint(k.faint, text)+" ", m.width)
+			return draw.Sides(left, draw.Paint(k.Faint, text)+" ", m.width)
 		}
 		right = right[:len(right)-1]
 	}
-	return fit(left, m.width)
+	return draw.Fit(left, m.width)
 }

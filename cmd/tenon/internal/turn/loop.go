@@ -62,7 +62,7 @@ type Turn struct {
 	streamed int             // bytes of text and arguments
 	usualGC  int             // the percentage of the collector to restore; 0: it was not changed
 	view     display
-	asker    *asker // nil: there is no user to ask
+	asker    *asker // nil: no user to ask
 
 	held        []sdk.Event // while a question is on the screen
 	interrupted bool

@@ -110,7 +110,8 @@ func (v *JSON) encode(line any) {
 		return
 	}
 	if v.line, v.err = value.AppendJSON(v.line[:0], line); v.err == nil {
-		_, v.err = v.out.Write(append(v.line, '\n'))
+		v.line = append(v.line, '\n')
+		_, v.err = v.out.Write(v.line)
 	}
 }
 

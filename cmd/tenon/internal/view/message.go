@@ -22,7 +22,8 @@ func TypedText(parts sdk.Parts) string {
 }
 
 // ShowMessage writes a stored message. Paths below directory are shown relative to it. On a terminal, answers are rendered from Markdown.
-func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string) {
+// output returns the output of a call to show below it; if nil, outputs are not shown.
+func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string, output func(*sdk.ToolPart) string) {
 	var head string
 	switch info := m.Info.(type) {
 	case *sdk.UserMessage:
@@ -43,6 +44,11 @@ func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts
 		}
 		if text != "" {
 			b.WriteString(text + "\n")
+		}
+		if call, ok := p.(*sdk.ToolPart); ok && output != nil {
+			for line := range strings.Lines(terminal.Visible(sgr.ReplaceAllString(output(call), ""))) {
+				b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
+			}
 		}
 	}
 	if a, ok := m.Info.(*sdk.AssistantMessage); ok && a.Error != nil {

@@ -39,7 +39,7 @@ type Text struct {
 	finished map[string]bool      // calls and texts that were shown
 	retry    *sdk.SessionStatus
 	asked    time.Time // when the pending model request was sent; zero if none is pending
-	refused  int       // calls refused because there is no user to ask
+	refused  int       // calls refused for lack of a user to ask
 }
 
 // thought is reasoning that is being streamed. Only its end is shown and kept.

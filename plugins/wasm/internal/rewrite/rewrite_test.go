@@ -247,7 +247,7 @@ func function(code ...byte) []byte {
 	return module(section(1, 1, 0x60, 0, 0), section(3, 1, 0), section(10, body...))
 }
 
-// What the rewriter does not know, or does not want, is an error that says where it stands.
+// Code that the rewriter does not know, or refuses, is an error with its position.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

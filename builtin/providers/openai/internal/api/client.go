@@ -15,6 +15,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/vertex"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -48,7 +49,7 @@ const (
 // cacheKeys are the npm packages whose servers take prompt_cache_key and that send it by default, see opencode's provider/transform.ts.
 func cacheKeys() []string {
 	return []string{
-		"@ai-sdk/openai", "@ai-sdk/azure", "@ai-sdk/amazon-bedrock/mantle", "@ai-sdk/xai", "@ai-sdk/mistral", "venice-ai-sdk-provider",
+		"@ai-sdk/openai", "@ai-sdk/azure", mantle, "@ai-sdk/xai", "@ai-sdk/mistral", "venice-ai-sdk-provider",
 		"@ai-sdk/deepinfra", "@ai-sdk/cerebras",
 	}
 }
@@ -56,9 +57,10 @@ func cacheKeys() []string {
 // The npm packages with their own rules in both formats.
 const (
 	Mistral    = "@ai-sdk/mistral"
-	Copilot    = "@ai-sdk/github-copilot"
+	Copilot    = wire.Copilot
 	OpenRouter = "@openrouter/ai-sdk-provider"
 	Azure      = "@ai-sdk/azure"
+	mantle     = "@ai-sdk/amazon-bedrock/mantle" // OpenAI's models at Bedrock
 )
 
 // MistralCallID is the length of the call IDs that Mistral's models accept; they are alphanumeric.
@@ -66,7 +68,7 @@ const MistralCallID = 9
 
 // noTopK are the packages whose servers refuse top_k.
 func noTopK() []string {
-	return []string{Mistral, Copilot, Azure, "@ai-sdk/openai", "@ai-sdk/xai", "@ai-sdk/groq", "@ai-sdk/cerebras", "@ai-sdk/amazon-bedrock/mantle"}
+	return []string{Mistral, Copilot, Azure, "@ai-sdk/openai", "@ai-sdk/xai", "@ai-sdk/groq", "@ai-sdk/cerebras", mantle}
 }
 
 // Open checks the options of a provider and returns the client of a format. It does not use the network.
@@ -89,23 +91,30 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 	wire.Read(r, "reasoningField", wire.String(), &s.ReasoningField)
 	wire.Read(r, "callIDLength", wire.Int(256), &s.CallIDLength)
 	headers := map[string]string{}
-	for option, header := range map[string]string{"organization": "OpenAI-Organization", "project": "OpenAI-Project"} {
-		value := ""
-		if wire.Read(r, option, wire.String(), &value); value != "" {
-			headers[header] = value
+	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
+	if vertex.Serves(info.BaseURL) {
+		var err error
+		if setup.Authorize, err = vertex.Setup(&info, r, "", "", ""); err != nil {
+			return nil, err
+		}
+	} else {
+		for option, header := range map[string]string{"organization": "OpenAI-Organization", "project": "OpenAI-Project"} {
+			value := ""
+			if wire.Read(r, option, wire.String(), &value); value != "" {
+				headers[header] = value
+			}
 		}
 	}
-	maps.Copy(headers, introduction(info.NPM))
-	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
+	maps.Copy(headers, introduction(&info))
 	if info.NPM == Copilot {
 		headers["X-GitHub-Api-Version"] = wire.CopilotVersion
-		enterprise := ""
-		if wire.Read(r, "enterpriseUrl", wire.String(), &enterprise); enterprise != "" {
-			info.BaseURL = "https://copilot-api." + wire.Domain(enterprise)
-		}
+		wire.SetCopilot(&info, r)
 	}
 	if s.azure.used {
 		setup.Authorize = s.azure.authorize(info.Key)
+	}
+	if info.NPM == mantle && info.Key == "" && info.Authorize == nil && info.Headers["Authorization"] == "" {
+		return nil, fmt.Errorf("provider %s: models of OpenAI need a key of Amazon Bedrock: set AWS_BEARER_TOKEN_BEDROCK; other credentials of AWS are for other models", info.ID)
 	}
 	setup.Info = info
 	conn, err := wire.Open(setup)
@@ -125,11 +134,12 @@ func (c *Client) Ask(ctx context.Context, path string, req *sdk.ModelRequest, en
 }
 
 // introduction returns the headers by which gateways list the programs that use them.
-func introduction(npm string) map[string]string {
-	switch npm {
-	case OpenRouter, "@ai-sdk/gateway", "@ai-sdk/vercel":
+func introduction(info *sdk.ProviderInfo) map[string]string {
+	listed := slices.Contains([]string{OpenRouter, "@ai-sdk/gateway", "@ai-sdk/vercel"}, info.NPM)
+	switch {
+	case listed || slices.Contains([]string{"kilo", "llmgateway", "nvidia", "zenmux"}, info.ID):
 		return map[string]string{"HTTP-Referer": "https://github.com/tenonhq/tenon", "X-Title": "tenon"}
-	case "@ai-sdk/cerebras":
+	case info.NPM == "@ai-sdk/cerebras":
 		return map[string]string{"X-Cerebras-3rd-Party-Integration": "tenon"}
 	}
 	return nil

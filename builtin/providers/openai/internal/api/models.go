@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -37,41 +36,6 @@ type listedModel struct {
 	copilotModel
 }
 
-// copilotModel has the fields that only GitHub Copilot adds.
-type copilotModel struct {
-	Capabilities struct {
-		Type   string `json:"type"` // chat, embeddings or completion
-		Limits struct {
-			Context float64 `json:"max_context_window_tokens"`
-			Prompt  float64 `json:"max_prompt_tokens"`
-			Output  float64 `json:"max_output_tokens"`
-		} `json:"limits"`
-	} `json:"capabilities"`
-	Endpoints []string `json:"supported_endpoints"`
-	Picker    *bool    `json:"model_picker_enabled"` // false: not for users
-	Policy    struct {
-		State string `json:"state"` // disabled: the user's organization does not allow it
-	} `json:"policy"`
-}
-
-// offered reports whether the user can choose the model.
-func (m *copilotModel) offered() bool {
-	kind := m.Capabilities.Type
-	return (kind == "" || kind == "chat") && (m.Picker == nil || *m.Picker) && m.Policy.State != "disabled"
-}
-
-// serve sets the wire format that the model's endpoints ask for, in the order in which opencode prefers them.
-func (m *copilotModel) serve(out *sdk.Model, base string) {
-	switch {
-	case slices.Contains(m.Endpoints, "/v1/messages"):
-		out.Protocol, out.BaseURL = "anthropic-messages", strings.TrimSuffix(base, "/")+"/v1"
-	case slices.Contains(m.Endpoints, "/responses"):
-		out.Protocol = "openai-responses"
-	case slices.Contains(m.Endpoints, "/chat/completions"):
-		out.Protocol = "openai-chat"
-	}
-}
-
 // ListModels requests the server's models and keeps their order. It omits models that the listing marks as not
 // for chat. Limits are zero if the listing has none.
 func (c *Client) ListModels(ctx context.Context) ([]sdk.Model, error) {
@@ -84,9 +48,7 @@ func (c *Client) ListModels(ctx context.Context) ([]sdk.Model, error) {
 		models = make([]sdk.Model, 0, len(listed))
 		for i := range listed {
 			if m := &listed[i]; m.chats() {
-				model := m.model(c.Info.ID)
-				m.serve(&model, c.Info.BaseURL)
-				models = append(models, model)
+				models = append(models, m.model(c.Info.ID))
 			}
 		}
 		return nil
@@ -126,10 +88,11 @@ func (m *listedModel) chats() bool {
 }
 
 func (m *listedModel) model(provider string) sdk.Model {
-	limits := &m.Capabilities.Limits
-	context := cmp.Or(max(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.Meta.Context, limits.Context), m.Meta.Trained)
-	return sdk.Model{
+	context := cmp.Or(max(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.Meta.Context), m.Meta.Trained)
+	out := sdk.Model{
 		ID: m.ID, ProviderID: provider, Name: cmp.Or(m.Name, m.ID), ToolCall: true, Temperature: true,
-		Limit: sdk.ModelLimit{Context: wire.Count(context), Input: wire.Count(limits.Prompt), Output: wire.Count(max(m.MaxOutput, limits.Output))},
+		Limit: sdk.ModelLimit{Context: wire.Count(context), Output: wire.Count(m.MaxOutput)},
 	}
+	m.describe(&out)
+	return out
 }

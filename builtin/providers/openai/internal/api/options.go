@@ -28,7 +28,7 @@ func WireOptions(options sdk.Object, responses bool) sdk.Object {
 		out[outer] = wire.Joined(out[outer], sdk.Object{inner: options[name]})
 	}
 	for name, value := range options {
-		if _, ok := names[name]; !ok {
+		if _, ok := names[name]; !ok && name != "cacheControl" { // it only switches marks off
 			out[name] = wire.Joined(out[name], value)
 		}
 	}

@@ -126,6 +126,13 @@ func (e *Editor) Key(name string) bool {
 	return true
 }
 
+// Type handles a key by its name; any other key inserts its text.
+func (e *Editor) Type(name, text string) {
+	if !e.Key(name) {
+		e.Insert(text)
+	}
+}
+
 // chip returns the chip of a character, or nil.
 func (e *Editor) chip(r rune) *Chip {
 	if i := int(r - firstChip); i >= 0 && i < len(e.chips) {

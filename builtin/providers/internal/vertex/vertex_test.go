@@ -1,0 +1,154 @@
+package vertex_test
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/vertex"
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// tokens is Google's server of tokens and the metadata server of a machine. Every second token ends at once.
+type tokens struct {
+	*httptest.Server
+	t      *testing.T
+	key    *rsa.PrivateKey // of the service account
+	issued int
+}
+
+func newTokens(t *testing.T) *tokens {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &tokens{t: t, key: key}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /token", func(w http.ResponseWriter, r *http.Request) {
+		switch r.FormValue("grant_type") {
+		case "urn:ietf:params:oauth:grant-type:jwt-bearer":
+			s.checkAssertion(r.FormValue("assertion"))
+		case "refresh_token":
+			if r.FormValue("refresh_token") != "user-refresh" {
+				t.Errorf("form %v", r.Form)
+			}
+		default:
+			t.Errorf("form %v", r.Form)
+		}
+		s.issue(w)
+	})
+	mux.HandleFunc("GET /computeMetadata/v1/instance/service-accounts/default/token", func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Metadata-Flavor") != "Google" || !strings.Contains(r.FormValue("scopes"), "cloud-platform") {
+			t.Errorf("request to the metadata server: %v %v", r.Header, r.Form)
+		}
+		s.issue(w)
+	})
+	s.Server = httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *tokens) issue(w http.ResponseWriter) {
+	s.issued++
+	lifetime := 3600
+	if s.issued%2 == 0 {
+		lifetime = 1
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"access_token":"token%d","token_type":"Bearer","expires_in":%d}`, s.issued, lifetime)
+}
+
+// checkAssertion checks the signature and the claims of a JWT, see RFC 7523.
+func (s *tokens) checkAssertion(jwt string) {
+	parts := strings.Split(jwt, ".")
+	if len(parts) != 3 {
+		s.t.Errorf("assertion %q", jwt)
+		return
+	}
+	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
+	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
+	if err == nil {
+		err = rsa.VerifyPKCS1v15(&s.key.PublicKey, crypto.SHA256, sum[:], signature)
+	}
+	var claims struct{ Iss, Aud, Scope string }
+	payload, _ := base64.RawURLEncoding.DecodeString(parts[1])
+	if json.Unmarshal(payload, &claims) != nil || err != nil || claims.Iss != "tenon@p.example" || claims.Aud != s.URL+"/token" || !strings.Contains(claims.Scope, "cloud-platform") {
+		s.t.Errorf("assertion %s: %v", payload, err)
+	}
+}
+
+// TestCredentials: Application Default Credentials of a service account, of a user and of a machine sign requests in. A token is used until it ends.
+func TestCredentials(t *testing.T) {
+	s := newTokens(t)
+	key, err := x509.MarshalPKCS8PrivateKey(s.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := map[string]string{
+		"type": "service_account", "client_email": "tenon@p.example", "private_key_id": "1", "token_uri": s.URL + "/token",
+		"private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key})),
+	}
+	user := map[string]string{"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "user-refresh", "token_uri": s.URL + "/token"}
+	for _, c := range []struct {
+		name        string
+		credentials map[string]string // nil: the machine's
+	}{{"service account", account}, {"user", user}, {"machine", nil}} {
+		t.Run(c.name, func(t *testing.T) {
+			s.issued = 0
+			home := t.TempDir()
+			t.Setenv("HOME", home)
+			t.Setenv("APPDATA", home)
+			t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", "")
+			t.Setenv("GCE_METADATA_HOST", strings.TrimPrefix(s.URL, "http://"))
+			if c.credentials != nil {
+				file := filepath.Join(home, "credentials.json")
+				data, err := json.Marshal(c.credentials)
+				if err == nil {
+					err = os.WriteFile(file, data, 0o600)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
+			}
+			info := sdk.ProviderInfo{ID: "google-vertex", Options: sdk.Object{"project": "p"}}
+			authorize, err := vertex.Setup(&info, wire.NewOptions(&info), "v1", "google", "us-central1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			sent := func() string {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, info.BaseURL, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := authorize(req, nil); err != nil {
+					t.Fatal(err)
+				}
+				return req.Header.Get("Authorization")
+			}
+			if first, second := sent(), sent(); first != "Bearer token1" || second != first {
+				t.Errorf("sent %q and %q, want one token twice", first, second)
+			}
+			if authorize, err = vertex.Setup(&info, wire.NewOptions(&info), "v1", "google", "us-central1"); err != nil {
+				t.Fatal(err)
+			}
+			if first, second := sent(), sent(); first != "Bearer token2" || second != "Bearer token3" {
+				t.Errorf("sent %q and %q, want another token after the end of the first", first, second)
+			}
+		})
+	}
+}

@@ -1,0 +1,67 @@
+package terminal
+
+import (
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+
+	"github.com/tenonhq/tenon/internal/markdown"
+)
+
+// dumb reports whether a terminal understands no escape sequences. Only Windows has terminals without TERM that do.
+func dumb(env func(string) string) bool {
+	term := env("TERM")
+	return term == "dumb" || term == "" && runtime.GOOS != "windows"
+}
+
+// looks returns the style of Markdown for a terminal with colors: its own 16, or more if it says that it has them and how light its
+// background is. A palette that does not fit the background cannot be read.
+func looks(env func(string) string) markdown.Style {
+	dark, known := background(env("COLORFGBG"))
+	if !known {
+		return markdown.Basic()
+	}
+	var variables []string
+	for _, name := range []string{"TERM", "COLORTERM", "WT_SESSION", "GOOGLE_CLOUD_SHELL"} {
+		variables = append(variables, name+"="+env(name))
+	}
+	switch colorprofile.Env(variables) {
+	case colorprofile.TrueColor:
+		return markdown.True(dark)
+	case colorprofile.ANSI256:
+		return markdown.Indexed(dark)
+	}
+	return markdown.Basic()
+}
+
+// background returns whether the background is dark by COLORFGBG, such as "15;0" or "0;default;15": the last number is one of the 16 colors.
+// As in Vim, 7 and 9 to 15 are light: https://vimhelp.org/options.txt.html, "background".
+func background(colors string) (dark, known bool) {
+	n, err := strconv.Atoi(colors[strings.LastIndexByte(colors, ';')+1:])
+	return n != 7 && n < 9, err == nil && n >= 0 && n < 16
+}
+
+// hyperlinks reports whether a terminal knows hyperlinks (OSC 8) by the list of
+// https://github.com/Alhadis/OSC8-Adoption. FORCE_HYPERLINK decides for others: 0 is no, anything else yes. tmux removes what
+// the terminal around it does not know.
+func hyperlinks(env func(string) string) bool {
+	if force := env("FORCE_HYPERLINK"); force != "" {
+		return force != "0"
+	}
+	for _, name := range []string{"WT_SESSION", "KONSOLE_VERSION", "DOMTERM", "TMUX"} {
+		if env(name) != "" {
+			return true
+		}
+	}
+	if vte, err := strconv.Atoi(env("VTE_VERSION")); err == nil && vte > 5000 { // 0.50.0 crashes
+		return true
+	}
+	for _, name := range []string{"iTerm.app", "WezTerm", "vscode", "ghostty", "rio", "Hyper", "mintty", "kitty", "alacritty", "foot", "contour"} {
+		if env("TERM_PROGRAM") == name || strings.Contains(env("TERM"), name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,141 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// askEvent queues questions and removes answered ones.
+func (m *model) askEvent(e *sdk.Event) {
+	switch p := e.Properties.(type) {
+	case *sdk.PermissionRequest:
+		if m.threads[p.SessionID] != nil {
+			m.asks = append(m.asks, m.permission(p))
+		}
+	case *sdk.QuestionRequest:
+		if m.threads[p.SessionID] != nil {
+			m.asks = append(m.asks, m.questions(p))
+		}
+	case *sdk.PermissionReplied:
+		m.answered(p.RequestID)
+	case *sdk.QuestionReplied:
+		m.answered(p.RequestID)
+	}
+}
+
+func (m *model) answered(id string) {
+	for i, a := range m.asks {
+		if a.ID() == id {
+			m.asks = append(m.asks[:i:i], m.asks[i+1:]...)
+			return
+		}
+	}
+}
+
+// faced notes when a question comes to the top, and has the screen drawn again when keys answer it.
+func (m *model) faced() tea.Cmd {
+	id := ""
+	if a, ok := m.top().(dialog.Ask); ok {
+		id = a.ID()
+	}
+	if id == m.front {
+		return nil
+	}
+	m.front = id
+	return m.startle()
+}
+
+// startle ignores keys for a moment.
+func (m *model) startle() tea.Cmd {
+	m.frontAt = m.now()
+	return tea.Tick(startled, func(time.Time) tea.Msg { return calmMsg{} })
+}
+
+// calm reports whether keys answer the question on the screen.
+func (m *model) calm() bool { return m.now().Sub(m.frontAt) >= startled }
+
+// askKey gives a key to the question on the screen. Keys that were meant for the prompt or another question do not answer it.
+func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
+	if !m.calm() {
+		return m.startle()
+	}
+	a := m.asks[0]
+	switch k.String() {
+	case "ctrl+x":
+		m.leader = true
+		return nil
+	case "shift+tab":
+		if _, ok := a.(*dialog.Permission); ok {
+			return m.nextMode()
+		}
+	case "ctrl+o":
+		m.thread().UnfoldAll()
+		return nil
+	}
+	done, cmd := a.Key(k)
+	if done {
+		m.answered(a.ID())
+	}
+	return cmd
+}
+
+func (m *model) permission(r *sdk.PermissionRequest) dialog.Ask {
+	asked := view.Asks(r, m.o.directory)
+	if t := m.threads[r.SessionID]; t.Info.ParentID != "" {
+		asked.Notes = append([]string{"requested in the subagent's session " + terminal.OneLine(t.Info.Title)}, asked.Notes...)
+	}
+	send := func(d dialog.Decision) tea.Cmd {
+		return m.do(func(context.Context) (tea.Msg, error) {
+			if d.Session {
+				return nil, m.host.AllowInSession(r.ID)
+			}
+			return nil, m.host.ReplyPermission(r.ID, d.Reply, d.Message)
+		})
+	}
+	return dialog.NewPermission(r.ID, asked, send, func(d dialog.Dialog) { m.open(d) })
+}
+
+// questions shows questions of the model, or the form of an MCP server.
+func (m *model) questions(r *sdk.QuestionRequest) dialog.Ask {
+	send := func(answers [][]string) tea.Cmd {
+		return m.do(func(context.Context) (tea.Msg, error) { return nil, m.host.ReplyQuestion(r.ID, answers) })
+	}
+	if len(r.Questions) == 0 || slices.ContainsFunc(r.Questions, func(q sdk.Question) bool { return q.Form == nil }) {
+		return dialog.NewQuestions(r, send)
+	}
+	if address := r.Questions[0].Form.URL; address != "" && len(r.Questions) == 1 {
+		return dialog.NewLink(r, send, func() tea.Cmd { return m.browse(address) }, func(d dialog.Dialog) { m.open(d) })
+	}
+	return dialog.NewForm(r, send)
+}
+
+// browse opens an address in the user's browser.
+func (m *model) browse(address string) tea.Cmd {
+	return m.do(func(context.Context) (tea.Msg, error) {
+		opened, err := m.o.browse(address)
+		if err == nil && !opened {
+			return toastMsg{text: "no browser on this machine; open the address on another one: " + terminal.OneLine(address)}, nil
+		}
+		return nil, err
+	})
+}
+
+// conflictQuestion asks whether undo may overwrite files that changed since.
+func conflictQuestion(err error, force func() tea.Cmd) dialog.Dialog {
+	return &dialog.Choice{
+		Title: "Overwrite files that changed after the session wrote them?",
+		Text:  []string{terminal.OneLine(err.Error())},
+		Options: []dialog.Option{
+			{Key: "n", Label: "No, keep them", Run: func() tea.Cmd { return nil }},
+			{Key: "y", Label: "Yes, overwrite them", Run: force},
+		},
+	}
+}

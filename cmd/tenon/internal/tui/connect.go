@@ -1,0 +1,182 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// connect signs in to a provider; empty: to the one that the user picks.
+func (m *model) connect(provider string) tea.Cmd {
+	if provider != "" {
+		return m.do(func(context.Context) (tea.Msg, error) {
+			return methodsMsg{provider, m.host.SignInMethods(provider)}, nil
+		})
+	}
+	return m.do(func(context.Context) (tea.Msg, error) {
+		p := &dialog.Picker{Title: "Provider", Empty: "no providers", Choose: func(r dialog.Row) tea.Cmd { return m.connect(r.ID) }}
+		usual, others := m.host.SignInProviders()
+		for _, c := range append(usual, others...) {
+			p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: terminal.OneLine(c.Name), Note: view.Clip(terminal.OneLine(c.Text), 40)})
+		}
+		return openMsg{p}, nil
+	})
+}
+
+// methodsMsg lists the ways to sign in to a provider.
+type methodsMsg struct {
+	provider string
+	methods  []cli.Choice
+}
+
+// chooseMethod opens the picker of sign-in methods if there are several.
+func (m *model) chooseMethod(msg methodsMsg) tea.Cmd {
+	if len(msg.methods) == 1 {
+		return m.signIn(msg.provider, msg.methods[0].Name)
+	}
+	p := &dialog.Picker{Title: "Sign in to " + terminal.OneLine(msg.provider), Choose: func(r dialog.Row) tea.Cmd { return m.signIn(msg.provider, r.ID) }}
+	for _, c := range msg.methods {
+		p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: terminal.OneLine(c.Text), Note: terminal.OneLine(c.Name)})
+	}
+	return m.open(p)
+}
+
+// signIn signs in with a method, or asks for the key.
+func (m *model) signIn(provider, method string) tea.Cmd {
+	if method != cli.MethodKey {
+		return m.store(provider, func(ctx context.Context, user sdk.AuthUser) error { return m.host.SignIn(ctx, provider, method, user) })
+	}
+	return m.open(&dialog.Line{Title: "Key of " + terminal.OneLine(provider) + " (not shown)", Secret: true, Done: func(key string) tea.Cmd {
+		return m.store(provider, func(ctx context.Context, _ sdk.AuthUser) error { return m.host.StoreKey(ctx, provider, key) })
+	}})
+}
+
+// store stores credentials, loads the providers again and sends a test request. A dialog shows the progress.
+func (m *model) store(provider string, store func(context.Context, sdk.AuthUser) error) tea.Cmd {
+	ctx, cancel := context.WithCancel(m.ctx)
+	u := &signingIn{ctx: ctx, browse: m.o.browse, steps: make(chan step), pasted: make(chan string, 1)}
+	u.dialog = &dialog.Wait{Title: "Connecting to " + terminal.OneLine(provider), Cancel: cancel, Prompt: "If the browser cannot load the last page, paste its address here:"}
+	m.open(u.dialog)
+	run := func() tea.Msg {
+		defer cancel()
+		defer close(u.steps)
+		err := store(ctx, u)
+		if err == nil {
+			u.Notice("stored; sending a test request")
+			err = m.host.Reload(ctx)
+		}
+		result := ""
+		if err == nil {
+			result, err = m.host.TryCredentials(ctx, provider)
+		}
+		if ctx.Err() != nil {
+			result, err = "canceled", nil
+		}
+		return connectedMsg{u.dialog, provider, result, err}
+	}
+	return tea.Batch(run, u.next)
+}
+
+// connectedMsg is the end of a sign-in.
+type connectedMsg struct {
+	dialog           *dialog.Wait
+	provider, result string
+	err              error
+}
+
+func (m *model) connected(msg connectedMsg) tea.Cmd {
+	m.close(msg.dialog)
+	if msg.err != nil {
+		m.problem(m.o.explain(msg.err))
+	} else {
+		m.say(fmt.Sprintf("%s: %s", terminal.OneLine(msg.provider), terminal.OneLine(msg.result)))
+	}
+	return tea.Batch(m.loadInventory(), m.loadFallback())
+}
+
+// signingIn is the user of a sign-in that runs in a command. It passes each step to the program.
+type signingIn struct {
+	ctx    context.Context // of the sign-in
+	browse func(address string) (opened bool, err error)
+	steps  chan step   // closed at the end of the sign-in
+	pasted chan string // the address that the user entered
+	dialog *dialog.Wait
+}
+
+// step is a change of the dialog of a sign-in.
+type step struct {
+	user    *signingIn
+	line    string
+	address string // that the user opens; empty: unchanged
+	visit   bool   // the user may enter the address of the last page
+}
+
+var _ sdk.AuthUser = (*signingIn)(nil)
+
+// next waits for the next step.
+func (u *signingIn) next() tea.Msg {
+	if s, ok := <-u.steps; ok {
+		return s
+	}
+	return nil
+}
+
+// show takes a step.
+func (s *step) show() tea.Cmd {
+	d := s.user.dialog
+	d.Lines = append(d.Lines, s.line)
+	if s.address != "" {
+		d.Address = s.address
+	}
+	if s.visit {
+		d.Enter = func(text string) {
+			select {
+			case s.user.pasted <- text:
+			default: // the first one is being read
+			}
+		}
+	}
+	return s.user.next
+}
+
+func (u *signingIn) send(s step) {
+	s.user = u
+	select {
+	case u.steps <- s:
+	case <-u.ctx.Done():
+	}
+}
+
+// Notice implements sdk.AuthUser.
+func (u *signingIn) Notice(text string) { u.send(step{line: terminal.OneLine(text)}) }
+
+// Code implements sdk.AuthUser.
+func (u *signingIn) Code(address, code string) {
+	u.send(step{line: fmt.Sprintf("open %s and enter the code %s", terminal.OneLine(address), terminal.OneLine(code)), address: terminal.OneLine(address)})
+}
+
+// Visit implements sdk.AuthUser.
+func (u *signingIn) Visit(ctx context.Context, address string) (string, error) {
+	opened, err := u.browse(address)
+	if err != nil {
+		return "", err
+	}
+	line := "open this address in a browser to sign in: "
+	if opened {
+		line = "opened your browser to sign in; if nothing appears, open this address: "
+	}
+	u.send(step{line: line + terminal.OneLine(address), address: address, visit: true})
+	select {
+	case text := <-u.pasted:
+		return text, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}

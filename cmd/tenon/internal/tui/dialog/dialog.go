@@ -1,0 +1,39 @@
+// Package dialog has the dialogs of the terminal UI: lists, questions, long texts. A dialog handles keys and draws itself. It knows neither the
+// screen nor the host: it passes the user's choice to a function of its owner, which returns the command that carries it out.
+package dialog
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+)
+
+// Dialog is a whole screen, or its lower part, that gets all keys while it is open.
+type Dialog interface {
+	// Key handles a key; done closes the dialog.
+	Key(k tea.KeyPressMsg) (done bool, cmd tea.Cmd)
+	// Paste handles pasted text.
+	Paste(text string)
+	// View draws the dialog. The caret is shown if it has a position, counted from the first line.
+	View(c Canvas) (lines []string, caret *tea.Position)
+	// Full reports whether it takes the whole screen.
+	Full() bool
+}
+
+// Ask is a question of the host. It stays open until it is answered, here or elsewhere.
+type Ask interface {
+	Dialog
+	ID() string
+}
+
+// Canvas describes the place that a dialog draws into.
+type Canvas struct {
+	Theme  *draw.Theme
+	Width  int // of each line, in columns
+	Height int // maximum number of lines
+	// Ready reports whether keys answer an Ask: not in the first moment, in which they were meant for the prompt.
+	Ready bool
+}
+
+// plain is the label of a chip in an input that paints none.
+func plain(label string) string { return label }

@@ -1,0 +1,126 @@
+package dialog
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+)
+
+// Line asks for one line of text.
+type Line struct {
+	Title  string
+	Input  edit.Editor
+	Secret bool // the text is not shown
+	Done   func(text string) tea.Cmd
+}
+
+// Full implements Dialog.
+func (l *Line) Full() bool { return false }
+
+// Key implements Dialog.
+func (l *Line) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
+	switch name := k.String(); name {
+	case "esc", "ctrl+c":
+		return true, nil
+	case "enter":
+		text, _ := l.Input.Text()
+		if text = strings.TrimSpace(text); text == "" {
+			return false, nil
+		}
+		return true, l.Done(text)
+	default:
+		l.Input.Type(name, k.Text)
+	}
+	return false, nil
+}
+
+// Paste implements Dialog.
+func (l *Line) Paste(text string) { l.Input.Insert(strings.Join(strings.Fields(text), " ")) }
+
+// View implements Dialog.
+func (l *Line) View(c Canvas) ([]string, *tea.Position) {
+	shown := &l.Input
+	if l.Secret {
+		text, _ := l.Input.Text()
+		shown = &edit.Editor{}
+		shown.Insert(strings.Repeat("•", min(utf8.RuneCountInString(text), c.Width-8)))
+	}
+	return inputLines(c, draw.Paint("1", l.Title), shown, "enter save · esc cancel")
+}
+
+// inputLines draws an input below its title.
+func inputLines(c Canvas, title string, input *edit.Editor, hint string) ([]string, *tea.Position) {
+	rows, row, column := input.View(max(4, c.Width-6), plain)
+	out := []string{draw.Fit(" "+title, c.Width)}
+	for _, r := range rows {
+		out = append(out, "  "+draw.Paint(c.Theme.Accent, "›")+" "+r)
+	}
+	return append(out, " "+draw.Paint(c.Theme.Faint, hint)), &tea.Position{X: 4 + column, Y: 1 + row}
+}
+
+// Wait shows the progress of a sign-in. It takes a line of text if Enter is set.
+type Wait struct {
+	Title   string
+	Lines   []string          // safe text
+	Address string            // ctrl+y copies it; may be empty
+	Enter   func(text string) // must not block; the dialog stays open
+	Cancel  func()            // called when the user closes the dialog
+	Prompt  string            // what Enter takes
+
+	input edit.Editor
+}
+
+// Full implements Dialog.
+func (w *Wait) Full() bool { return false }
+
+// Key implements Dialog.
+func (w *Wait) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
+	switch name := k.String(); {
+	case name == "esc" || name == "ctrl+c":
+		w.Cancel()
+		return true, nil
+	case name == "ctrl+y" && w.Address != "":
+		return false, tea.SetClipboard(w.Address)
+	case w.Enter == nil:
+	case name == "enter":
+		if text, _ := w.input.Text(); strings.TrimSpace(text) != "" {
+			w.Enter(strings.TrimSpace(text))
+			w.input.Set("")
+		}
+	default:
+		w.input.Type(name, k.Text)
+	}
+	return false, nil
+}
+
+// Paste implements Dialog.
+func (w *Wait) Paste(text string) {
+	if w.Enter != nil {
+		w.input.Insert(strings.Join(strings.Fields(text), ""))
+	}
+}
+
+// View implements Dialog.
+func (w *Wait) View(c Canvas) ([]string, *tea.Position) {
+	out := []string{draw.Fit(" "+draw.Paint("1", w.Title), c.Width)}
+	for _, line := range w.Lines {
+		out = append(out, draw.Indent("   ", draw.Wrap(line, c.Width-4))...)
+	}
+	hint := "esc cancel"
+	if w.Address != "" {
+		hint = "ctrl+y copy the address · " + hint
+	}
+	tail, at := []string{draw.Fit(" "+draw.Paint(c.Theme.Faint, hint), c.Width)}, (*tea.Position)(nil)
+	if w.Enter != nil {
+		tail, at = inputLines(c, w.Prompt, &w.input, hint)
+	}
+	out = out[:min(len(out), max(1, c.Height-len(tail)))]
+	if at != nil {
+		at.Y += len(out)
+	}
+	return append(out, tail...), at
+}

@@ -1,0 +1,202 @@
+package dialog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Questions asks the model's questions, or the fields of an MCP server's form, one after another.
+type Questions struct {
+	request *sdk.QuestionRequest
+	send    func(answers [][]string) tea.Cmd
+	answers [][]string
+	at      int // row: an option, or behind them the text
+	chosen  map[int]bool
+	text    edit.Editor
+	problem string // with the last enter
+}
+
+// NewQuestions asks the questions of a request. send passes the answers to the host; nil dismisses the questions.
+func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd) *Questions {
+	return &Questions{request: r, send: send, chosen: map[int]bool{}}
+}
+
+// ID implements Ask.
+func (q *Questions) ID() string { return q.request.ID }
+
+// Full implements Dialog.
+func (q *Questions) Full() bool { return false }
+
+func (q *Questions) question() *sdk.Question { return &q.request.Questions[len(q.answers)] }
+
+// free reports whether the question takes text.
+func (q *Questions) free() bool {
+	one := q.question()
+	return one.Custom == nil || *one.Custom || len(one.Options) == 0
+}
+
+// writing reports whether the caret is in the text.
+func (q *Questions) writing() bool { return q.free() && q.at == len(q.question().Options) }
+
+// Key implements Dialog.
+func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
+	one, name := q.question(), k.String()
+	q.problem = ""
+	rows := len(one.Options)
+	if q.free() {
+		rows++
+	}
+	switch name {
+	case "esc", "ctrl+c":
+		return true, q.send(nil)
+	case "up", "shift+tab":
+		q.at = (q.at + rows - 1) % rows
+		return false, nil
+	case "down", "tab":
+		q.at = (q.at + 1) % rows
+		return false, nil
+	case "enter":
+		return q.enter()
+	}
+	switch {
+	case q.writing():
+		q.text.Type(name, k.Text)
+	case (name == "space" || name == " ") && one.Multiple:
+		q.chosen[q.at] = !q.chosen[q.at]
+	case len(name) == 1 && name[0] >= '1' && name[0] <= '9' && int(name[0]-'1') < len(one.Options):
+		if q.at = int(name[0] - '1'); one.Multiple {
+			q.chosen[q.at] = !q.chosen[q.at]
+			return false, nil
+		}
+		return q.enter()
+	}
+	return false, nil
+}
+
+// enter takes the answer to a question, and the next one is asked.
+func (q *Questions) enter() (bool, tea.Cmd) {
+	one := q.question()
+	var answer []string
+	text, _ := q.text.Text()
+	text = strings.TrimSpace(text)
+	switch {
+	case one.Multiple:
+		for i, o := range one.Options {
+			if q.chosen[i] {
+				answer = append(answer, o.Label)
+			}
+		}
+		if text != "" && q.free() {
+			answer = append(answer, text)
+		}
+		if len(answer) == 0 && !q.writing() {
+			answer = []string{one.Options[q.at].Label}
+		}
+	case q.writing():
+		if text != "" {
+			answer = []string{text}
+		}
+	default:
+		answer = []string{one.Options[q.at].Label}
+	}
+	if len(answer) == 0 {
+		if !one.Optional && len(one.Default) == 0 {
+			q.problem = "this question needs an answer; esc dismisses it"
+			return false, nil
+		}
+		answer = []string{}
+	}
+	q.answers = append(q.answers, answer)
+	if len(q.answers) == len(q.request.Questions) {
+		return true, q.send(q.answers)
+	}
+	q.at, q.chosen, q.text = 0, map[int]bool{}, edit.Editor{}
+	return false, nil
+}
+
+// Paste implements Dialog.
+func (q *Questions) Paste(text string) {
+	if q.writing() {
+		q.text.Insert(text)
+	}
+}
+
+// View implements Dialog.
+func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
+	k, width, one := c.Theme, c.Width, q.question()
+	head := ""
+	if n := len(q.request.Questions); n > 1 {
+		head = fmt.Sprintf("%d of %d · ", len(q.answers)+1, n)
+	}
+	var out []string
+	for _, l := range draw.Wrap(head+visible.Prose(one.Question), width-2) {
+		out = append(out, " "+draw.Paint("1", l))
+	}
+	if len(one.Default) > 0 {
+		out = append(out, draw.Fit(" "+draw.Paint(k.Faint, "empty means "+terminal.OneLine(strings.Join(one.Default, ", "))), width))
+	}
+	room := max(1, c.Height-len(out)-2)
+	from := max(0, min(q.at-room/2, len(one.Options)-room))
+	for i := from; i < min(len(one.Options), from+room); i++ {
+		out = append(out, q.option(c, i))
+	}
+	hint := "enter answer · esc dismiss"
+	if one.Multiple {
+		hint = "space choose · " + hint
+	}
+	var at *tea.Position
+	if q.free() {
+		rows, row, column := q.text.View(max(4, width-8), plain)
+		for i, r := range rows {
+			mark := "  "
+			if i == 0 && q.writing() && c.Ready {
+				mark = draw.Paint(k.Accent, "› ")
+			}
+			if q.text.Empty() && len(one.Options) > 0 && !q.writing() {
+				r = draw.Paint(k.Faint, "your own answer")
+			}
+			out = append(out, "  "+mark+r)
+		}
+		if q.writing() {
+			at = &tea.Position{X: 4 + column, Y: len(out) - len(rows) + row}
+		}
+	}
+	look := k.Faint
+	if q.problem != "" {
+		look, hint = k.Fail, q.problem
+	}
+	return append(out, draw.Fit(" "+draw.Paint(look, hint), width)), at
+}
+
+func (q *Questions) option(c Canvas, i int) string {
+	k, one := c.Theme, q.question()
+	o := one.Options[i]
+	box := fmt.Sprintf("%d. ", i+1)
+	if one.Multiple {
+		box = "[ ] "
+		if q.chosen[i] {
+			box = "[x] "
+		}
+	}
+	label := box + terminal.OneLine(o.Label)
+	mark := "  "
+	if i == q.at && c.Ready {
+		mark, label = draw.Paint(k.Accent, "› "), draw.Paint("1", label)
+	}
+	if slices.Contains(one.Default, o.Label) {
+		label += draw.Paint(k.Faint, " (default)")
+	}
+	if o.Description != "" {
+		label += "  " + draw.Paint(k.Faint, terminal.OneLine(o.Description))
+	}
+	return draw.Fit("  "+mark+label, c.Width)
+}

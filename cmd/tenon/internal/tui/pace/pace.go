@@ -1,0 +1,95 @@
+// Package pace lets a bubbletea program draw when something changes instead of 60 times a second.
+package pace
+
+import (
+	"reflect"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+const (
+	// Frame is the shortest time between two drawings.
+	Frame = 16 * time.Millisecond
+	// soon is the time from the first change after a pause until it is drawn: other changes of the same moment are drawn with it.
+	soon = 2 * time.Millisecond
+	// linger is the time after the last change in which the screen is still drawn every frame.
+	linger = 250 * time.Millisecond
+	// rest is the interval while nothing changes. It is not infinite: on a machine without time to spare, a change can reach the renderer
+	// later than it was announced.
+	rest = time.Second
+)
+
+// Pace draws soon after a change, then every frame, and once a second while nothing changes. Keys are drawn soon also between frames. bubbletea looks for changes 60 times a second
+// all day long, which takes about 1% of a core; its ticker is not exported. TestTUIRests fails if a new version has another one.
+type Pace struct {
+	Program *tea.Program
+
+	mu     sync.Mutex
+	ticker *time.Ticker
+	timer  *time.Timer // to the next state
+	state  state
+	last   time.Time // of the changes
+}
+
+type state int
+
+const (
+	rests state = iota
+	drawsSoon
+	drawsFrames
+)
+
+// Changed says that there is something to draw. typed says that it answers a key.
+func (p *Pace) Changed(typed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ticker == nil {
+		if v := reflect.ValueOf(p.Program).Elem().FieldByName("ticker"); v.IsValid() && v.Type() == reflect.TypeFor[*time.Ticker]() {
+			p.ticker = (*time.Ticker)(v.UnsafePointer())
+		}
+	}
+	p.last = time.Now()
+	if p.ticker == nil || p.state == drawsSoon || p.state == drawsFrames && !typed {
+		return
+	}
+	p.state = drawsSoon
+	p.ticker.Reset(soon)
+	p.next(soon + soon/2)
+}
+
+// next calls step later.
+func (p *Pace) next(after time.Duration) {
+	if p.timer == nil {
+		p.timer = time.AfterFunc(after, p.step)
+		return
+	}
+	p.timer.Reset(after)
+}
+
+func (p *Pace) step() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	since := time.Since(p.last)
+	switch {
+	case p.state == drawsSoon:
+		p.state = drawsFrames
+		p.ticker.Reset(Frame)
+		p.next(linger)
+	case since < linger:
+		p.next(linger - since)
+	default:
+		p.state = rests
+		p.ticker.Reset(rest)
+	}
+}
+
+// Stop ends the timer.
+func (p *Pace) Stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+}

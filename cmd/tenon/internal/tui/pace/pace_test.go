@@ -1,0 +1,34 @@
+package pace
+
+import (
+	"io"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// counting leaves after its first message.
+type counting struct{ changed func(typed bool) }
+
+func (c counting) Init() tea.Cmd { return func() tea.Msg { return struct{}{} } }
+
+func (c counting) Update(tea.Msg) (tea.Model, tea.Cmd) {
+	c.changed(false)
+	return c, tea.Quit
+}
+
+func (c counting) View() tea.View { return tea.NewView("") }
+
+// TestTUIRests: the ticker of this version of bubbletea is found, so that an idle screen takes no time.
+func TestTUIRests(t *testing.T) {
+	t.Parallel()
+	p := &Pace{}
+	p.Program = tea.NewProgram(counting{p.Changed}, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithoutSignalHandler(), tea.WithContext(t.Context()))
+	if _, err := p.Program.Run(); err != nil {
+		t.Fatal(err)
+	}
+	p.Stop()
+	if p.ticker == nil || p.state == rests {
+		t.Errorf("ticker %v, state %v", p.ticker, p.state)
+	}
+}

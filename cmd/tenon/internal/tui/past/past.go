@@ -1,0 +1,149 @@
+// Package past stores the prompts that the user sent, for all projects.
+package past
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+	"github.com/tenonhq/tenon/internal/atomicfile"
+)
+
+const (
+	// Name is the name of the history in the data directory.
+	Name = "chat-history.jsonl"
+	// maxEntries is the number of kept prompts. The file is rewritten when it has twice as many.
+	maxEntries = 1000
+	// maxEntry is the maximum length of a kept prompt, in bytes. Longer prompts were pasted.
+	maxEntry = 16 << 10
+	// maxFile is the maximum size that is read from the end of the file, in bytes.
+	maxFile = 4 << 20
+)
+
+// File holds the prompts of chats in all projects. It is safe for concurrent use. Several processes may add to the file;
+// each sees the prompts from before its start.
+type File struct {
+	path    string // empty: prompts are not saved
+	entries []string
+
+	mu sync.Mutex
+}
+
+// record is a line of the file.
+type record struct {
+	Time int64  `json:"time"` // milliseconds since 1970
+	Text string `json:"text"`
+}
+
+// Open reads the history. With an error, it also returns what could be read.
+func Open(path string) (*File, error) {
+	h := &File{path: path}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err != nil {
+		return h, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > maxFile {
+		if _, err := f.Seek(-maxFile, io.SeekEnd); err != nil {
+			return h, err
+		}
+	}
+	records, err := read(f)
+	if err != nil {
+		return h, err
+	}
+	if len(records) > 2*maxEntries {
+		if err := rewrite(path, records[len(records)-maxEntries:]); err != nil {
+			return h, err
+		}
+	}
+	for _, r := range records[max(0, len(records)-maxEntries):] {
+		h.entries = append(h.entries, r.Text)
+	}
+	return h, nil
+}
+
+// read decodes a history. Invalid lines are skipped, for example one truncated by a full disk.
+func read(r io.Reader) ([]record, error) {
+	var out []record
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxFile+1)
+	for lines.Scan() {
+		var one record
+		if json.Unmarshal(lines.Bytes(), &one) != nil {
+			continue
+		}
+		if one.Text = edit.Clean(one.Text); strings.TrimSpace(one.Text) != "" {
+			out = append(out, one)
+		}
+	}
+	return out, lines.Err()
+}
+
+// rewrite replaces the file. Prompts that another process adds at the same moment may be lost.
+func rewrite(path string, records []record) error {
+	var b bytes.Buffer
+	for _, r := range records {
+		b.Write(r.line())
+	}
+	return atomicfile.Write(path, b.Bytes(), atomicfile.Options{}) // only the user may read it
+}
+
+func (r record) line() []byte {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return nil // a number and a text always encode
+	}
+	return append(line, '\n')
+}
+
+// Entries returns the stored prompts, the oldest first.
+func (h *File) Entries() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.entries
+}
+
+// Add stores a prompt, unless it equals the latest one, in a file that only the user can read. If that fails, this process still keeps it.
+func (h *File) Add(text string) error { return h.add(text, time.Now()) }
+
+func (h *File) add(text string, now time.Time) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if n := len(h.entries); n > 0 && h.entries[n-1] == text {
+		return nil
+	}
+	h.entries = append(h.entries, text)
+	if over := len(h.entries) - maxEntries; over > 0 {
+		h.entries = h.entries[over:]
+	}
+	if h.path == "" || len(text) > maxEntry {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(h.path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(h.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(record{now.UnixMilli(), text}.line())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("%s: %w", h.path, cli.Cause(err))
+	}
+	return nil
+}

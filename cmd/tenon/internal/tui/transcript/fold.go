@@ -1,0 +1,49 @@
+package transcript
+
+// UnfoldAll shows the details of all items, or hides them if they are shown.
+func (t *Thread) UnfoldAll() {
+	t.open = !t.open
+	for _, i := range t.List.Items {
+		baseOf(i).unfold(t.open)
+	}
+}
+
+// Toggle shows or hides the details of an item.
+func (t *Thread) Toggle(index int) {
+	if index >= 0 && index < len(t.List.Items) {
+		base := baseOf(t.List.Items[index])
+		base.unfold(!base.open)
+	}
+}
+
+// Marked returns the index of the marked item; -1 if none is.
+func (t *Thread) Marked() int { return t.marked }
+
+// Mark marks the next item that can be folded, by steps of 1 or -1 from the marked one or from the end. After the last one, none is marked.
+func (t *Thread) Mark(by int) {
+	from := t.marked
+	if from < 0 {
+		from = len(t.List.Items)
+	}
+	for i := from + by; i >= 0 && i < len(t.List.Items); i += by {
+		if baseOf(t.List.Items[i]).folds {
+			t.Unmark()
+			t.marked = i
+			baseOf(t.List.Items[i]).mark(true)
+			t.List.Show(i)
+			return
+		}
+	}
+	if by > 0 && t.marked >= 0 {
+		t.Unmark()
+		t.List.End()
+	}
+}
+
+// Unmark removes the mark.
+func (t *Thread) Unmark() {
+	if t.marked >= 0 && t.marked < len(t.List.Items) {
+		baseOf(t.List.Items[t.marked]).mark(false)
+	}
+	t.marked = -1
+}

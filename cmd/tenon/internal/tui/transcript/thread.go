@@ -1,0 +1,298 @@
+// Package transcript has sessions as the terminal UI shows them: a thread takes the events of a session and makes items of them, which render
+// lines for a width.
+package transcript
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/list"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Thread is a session on the screen: what the events of the host made of it.
+type Thread struct {
+	Info   sdk.Session
+	List   list.List
+	Status sdk.SessionStatus
+	Begun  time.Time // of the turn
+	Todos  []sdk.Todo
+	Last   *sdk.AssistantMessage // the latest that has tokens
+
+	look   *Look
+	byPart map[string]list.Item // by part; of prompts by message
+	roles  map[string]string    // of messages
+
+	spent   sdk.Tokens // since Begun
+	cost    sdk.USD    // since Begun
+	counted map[string]stepUse
+
+	open   bool // details are shown
+	marked int  // index of the marked item; -1: none
+}
+
+type stepUse struct {
+	tokens sdk.Tokens
+	cost   sdk.USD
+}
+
+// New returns an empty session on the screen.
+func New(s *sdk.Session, look *Look) *Thread {
+	return &Thread{Info: *s, look: look, byPart: map[string]list.Item{}, roles: map[string]string{}, counted: map[string]stepUse{}, marked: -1}
+}
+
+// Busy reports whether a turn runs.
+func (t *Thread) Busy() bool {
+	return t.Status.Type == sdk.StatusBusy || t.Status.Type == sdk.StatusRetry
+}
+
+// Fill shows what is stored of the session.
+func (t *Thread) Fill(h *frontend.History) {
+	status, begun := t.Status, t.Begun
+	*t = *New(h.Session, t.look)
+	t.Todos, t.Status, t.Begun = h.Todos, status, begun
+	for i := range h.Messages {
+		message := &h.Messages[i]
+		t.Message(message.Info)
+		if message.Info.Role() == sdk.RoleUser {
+			if item := userItem(t.look, message); item != nil {
+				t.add(item.id, item)
+			}
+			continue
+		}
+		for _, p := range message.Parts {
+			t.Part(p)
+		}
+		if a, ok := message.Info.(*sdk.AssistantMessage); ok && a.Error != nil {
+			t.add("", noticeItem(t.look, Fail, ProblemText(a.Error)))
+		}
+	}
+}
+
+func (t *Thread) add(id string, i list.Item) {
+	t.List.Items = append(t.List.Items, i)
+	if id != "" {
+		t.byPart[id] = i
+	}
+	baseOf(i).open = t.open
+}
+
+// Notice appends a line about the session itself.
+func (t *Thread) Notice(style func(*draw.Theme) string, text string) {
+	t.add("", noticeItem(t.look, style, text))
+}
+
+// Message notes the figures of a message.
+func (t *Thread) Message(info sdk.Message) {
+	t.roles[info.Head().ID] = info.Role()
+	a, ok := info.(*sdk.AssistantMessage)
+	if !ok {
+		return
+	}
+	if a.Tokens.Sum() > 0 && !a.Summary {
+		t.Last = a
+	}
+	was := t.counted[a.ID]
+	t.counted[a.ID] = stepUse{a.Tokens, a.Cost}
+	t.spent = t.spent.Add(a.Tokens)
+	t.spent.Input -= was.tokens.Input
+	t.spent.Output -= was.tokens.Output
+	t.spent.Reasoning -= was.tokens.Reasoning
+	t.spent.Cache.Read -= was.tokens.Cache.Read
+	t.spent.Cache.Write -= was.tokens.Cache.Write
+	t.cost += a.Cost - was.cost
+}
+
+// Part shows a part as it is now.
+func (t *Thread) Part(p sdk.Part) {
+	h := p.Head()
+	have := t.byPart[h.ID]
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		if t.roles[h.MessageID] == sdk.RoleUser {
+			t.userPart(h.MessageID, p)
+			return
+		}
+		ended := p.Time == nil || p.Time.End != 0
+		if p.Synthetic || p.Text == "" && ended && have == nil {
+			return
+		}
+		t.text(have, h, false).set(p.Text, ended)
+	case *sdk.ReasoningPart:
+		item := t.text(have, h, true)
+		item.took = time.Duration(max(0, p.Time.End-p.Time.Start)) * time.Millisecond
+		item.set(p.Text, p.Time.End != 0)
+	case *sdk.ToolPart:
+		if item, ok := have.(*toolItem); ok {
+			item.set(p)
+			return
+		}
+		t.add(h.ID, newToolItem(t.look, p))
+	case *sdk.RetryPart:
+		if have == nil {
+			i := noticeItem(t.look, Warn, "attempt failed: "+view.Clip(terminal.OneLine(p.Error.Error()), 400))
+			t.add(h.ID, i)
+		}
+	case *sdk.FilePart, *sdk.CompactionPart, *sdk.SubtaskPart:
+		if t.roles[h.MessageID] == sdk.RoleUser {
+			t.userPart(h.MessageID, p)
+		}
+	}
+}
+
+func (t *Thread) text(have list.Item, h *sdk.PartHead, reasoning bool) *textItem {
+	if item, ok := have.(*textItem); ok {
+		return item
+	}
+	item := newTextItem(t.look, h, reasoning)
+	t.add(h.ID, item)
+	return item
+}
+
+// userParts are the parts of a prompt that arrive one after another.
+type userParts struct {
+	*item
+	parts sdk.Parts
+}
+
+// userPart adds a part to a prompt.
+func (t *Thread) userPart(message string, p sdk.Part) {
+	have, _ := t.byPart[message].(*userParts)
+	if have == nil {
+		have = &userParts{}
+	}
+	i := slices.IndexFunc(have.parts, func(o sdk.Part) bool { return o.Head().ID == p.Head().ID })
+	if i >= 0 {
+		have.parts[i] = p
+	} else {
+		have.parts = append(have.parts, p)
+	}
+	drawn := userItem(t.look, &sdk.MessageWithParts{
+		Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: message}}, Parts: have.parts,
+	})
+	switch {
+	case drawn == nil:
+	case have.item == nil:
+		have.item = drawn
+		t.add(message, have)
+	default:
+		have.draw, have.source = drawn.draw, drawn.source
+		have.change()
+	}
+}
+
+// Delta appends streamed text.
+func (t *Thread) Delta(d *sdk.PartDelta) {
+	switch item := t.byPart[d.PartID].(type) {
+	case *textItem:
+		item.append(d.Delta)
+	case *toolItem:
+		item.arrived(d.Delta)
+	}
+}
+
+// RemoveMessage removes all parts of a message.
+func (t *Thread) RemoveMessage(id string) {
+	t.remove(func(i *item) bool { return i.message == id })
+}
+
+// RemovePart removes a part.
+func (t *Thread) RemovePart(id string) {
+	t.remove(func(i *item) bool { return i.id == id })
+}
+
+func (t *Thread) remove(is func(*item) bool) {
+	t.List.Items = slices.DeleteFunc(t.List.Items, func(i list.Item) bool {
+		base := baseOf(i)
+		if !is(base) {
+			return false
+		}
+		delete(t.byPart, base.id)
+		return true
+	})
+}
+
+// baseOf returns the item in a list item: all items of a thread have one.
+func baseOf(i list.Item) *item { return i.(interface{ base() *item }).base() }
+
+// End shows the figures of the turn that has ended.
+func (t *Thread) End(took time.Duration) {
+	if t.spent.Sum() > 0 && t.Last != nil {
+		t.add("", turnItem(t.look, terminal.OneLine(t.Last.Agent), terminal.OneLine(t.Last.ModelID), took, t.spent, t.cost))
+	}
+}
+
+// Begin notes that a turn begins.
+func (t *Thread) Begin(now time.Time) { t.Begun, t.spent, t.cost = now, sdk.Tokens{}, 0 }
+
+// Tick redraws the latest cards whose calls run: they show the time.
+func (t *Thread) Tick() {
+	for _, i := range t.List.Items[max(0, len(t.List.Items)-64):] {
+		if tool, ok := i.(*toolItem); ok && tool.running() {
+			tool.change()
+		}
+	}
+}
+
+// ChildChanged redraws the card of the task that runs a subagent's session.
+func (t *Thread) ChildChanged(session string) {
+	for _, i := range t.List.Items {
+		if tool, ok := i.(*toolItem); ok && tool.part.State.Metadata["sessionId"] == session {
+			tool.change()
+		}
+	}
+}
+
+// Doing describes what a subagent's session does.
+func (t *Thread) Doing() string {
+	calls, last := 0, ""
+	for _, i := range t.List.Items {
+		if tool, ok := i.(*toolItem); ok {
+			calls++
+			last = terminal.OneLine(tool.part.Tool) + " " + view.Subject(&tool.part.State, t.look.Directory)
+		}
+	}
+	if calls == 0 {
+		return "working"
+	}
+	return fmt.Sprintf("%s · %s", view.Plural(calls, "tool call"), last)
+}
+
+// Prompt is a prompt of the user.
+type Prompt struct {
+	ID   string // of its message
+	Text string // that the user typed
+}
+
+// Prompts returns the prompts of the session in their order.
+func (t *Thread) Prompts() []Prompt {
+	var out []Prompt
+	for _, i := range t.List.Items {
+		if base := baseOf(i); t.roles[base.id] == sdk.RoleUser {
+			out = append(out, Prompt{base.id, base.source})
+		}
+	}
+	return out
+}
+
+// Show scrolls to a prompt.
+func (t *Thread) Show(message string) {
+	if i := slices.IndexFunc(t.List.Items, func(i list.Item) bool { return baseOf(i).id == message }); i >= 0 {
+		t.List.Show(i)
+	}
+}
+
+// Answer returns the text of the last answer of the model.
+func (t *Thread) Answer() string {
+	for i := len(t.List.Items) - 1; i >= 0; i-- {
+		if text, ok := t.List.Items[i].(*textItem); ok && !text.faint {
+			return text.text.String()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,57 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"image"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/internal/fakellm"
+)
+
+// A pasted path of an image and the image in the clipboard become chips, which a key deletes whole, and reach the model as images.
+func TestTUIImages(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text("Two cats."))
+	p := newProcess(t, s.URL())
+	p.env = append(p.env, "TENON_CONFIG_CONTENT="+strings.Replace(fakeConfig(s.URL()), `"fake-model": {`, `"fake-model": {"attachment": true, "modalities": {"input": ["text", "image"], "output": ["text"]}, `, 1))
+	dir := t.TempDir()
+	draw := func(name string, width int) string {
+		t.Helper()
+		var b bytes.Buffer
+		must(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, width, 1))))
+		must(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600))
+		return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
+	}
+	cat, copied := draw("my cat.png", 3), draw("copied", 5)
+	must(t, os.WriteFile(filepath.Join(dir, "wl-paste"), []byte("#!/bin/sh\nexec cat '"+filepath.Join(dir, "copied")+"'\n"), 0o700))
+	p.env = append(p.env, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	x := p.onScreen(t, 100, 24, "--title", "x")
+	x.shows("Ask anything")
+	path := strings.ReplaceAll(filepath.Join(dir, "my cat.png"), " ", `\ `)
+	x.enter("look at \x1b[200~" + path + "\x1b[201~")
+	x.shows("look at [Image my cat.png]")
+	x.enter("\x7f")
+	x.hides("my cat")
+	x.enter("\x1b[200~'" + filepath.Join(dir, "my cat.png") + "'\x1b[201~ and ")
+	x.shows("[Image my cat.png] and")
+	x.enter("\x16") // ctrl+v
+	x.shows("and [Image image-")
+	x.enter("\r")
+	x.shows("Two cats.")
+	x.shows("my cat.png")
+	x.leave()
+	messages := s.Turns()[0].Messages()
+	last := messages[len(messages)-1]
+	if want := []string{cat, copied}; !slices.Equal(last.Files, want) {
+		t.Errorf("the model got the files %.200q, want %.200q", last.Files, want)
+	}
+	if !strings.Contains(last.Text, "look at") || strings.Contains(last.Text, "[Image") {
+		t.Errorf("the model got the text %q", last.Text)
+	}
+}

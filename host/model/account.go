@@ -1,0 +1,179 @@
+package model
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// accountFresh is how long a stored list of an account's models is used. Servers add models on few days; a policy can change at any time.
+const accountFresh = time.Hour
+
+// account has the models that a server with AccountModels offers to the user's account.
+type account struct {
+	mu     sync.Mutex           // held while the server is asked: one request serves all
+	models map[string]sdk.Model // nil: not known yet, or noList
+	noList bool                 // the server has no list: the description counts
+}
+
+// offered returns the model as its server offers it to the user's account. The list is that of this process, else the stored one, else the
+// server's. A model that a stored list lacks can be newer than the list. An old list is used if the server cannot be asked at present.
+func (m *Models) offered(ctx context.Context, p *provider, model sdk.Model) (sdk.Model, error) {
+	a := &p.account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.models == nil && !a.noList {
+		list, fresh := m.storedList(p)
+		stored := m.account(p, list)
+		found, ok := stored[model.ID]
+		if ok && fresh {
+			a.models = stored
+			return found, nil
+		}
+		list, err := m.list(ctx, p)
+		switch {
+		case err == nil || noList(err):
+			a.models, a.noList = m.account(p, list), err != nil
+		case ok && Classify(err) == ClassRetry:
+			a.models = stored
+		default:
+			return model, fmt.Errorf("list of models: %w", err)
+		}
+	}
+	if a.noList {
+		return model, nil
+	}
+	if found, ok := a.models[model.ID]; ok {
+		return found, nil
+	}
+	return model, fmt.Errorf("%w: provider %q does not offer model %q to your account, whose plan or policies may exclude it; %s",
+		ErrModel, p.info.ID, model.ID, nearest.Remedy(model.ID, slices.Collect(maps.Keys(a.models))))
+}
+
+// account returns the models of a list, by ID, with what is known of them and the configuration. It includes the modes of listed models, and the
+// configured models.
+func (m *Models) account(p *provider, list []sdk.Model) map[string]sdk.Model {
+	if list == nil {
+		return nil
+	}
+	listed := map[string]sdk.Model{}
+	for _, one := range list {
+		listed[one.ID] = one
+	}
+	out := map[string]sdk.Model{}
+	described := p.described()
+	for id, known := range described {
+		if one, ok := listed[cmp.Or(known.APIID, id)]; ok {
+			out[id] = asListed(known, &one)
+		}
+	}
+	for id, one := range listed {
+		if _, ok := described[id]; !ok {
+			model := undescribed(&p.info, id)
+			model.Name = one.Name
+			out[id] = asListed(model, &one)
+		}
+	}
+	for id, c := range m.config.Provider[p.info.ID].Models { // another name of a listed model
+		if one, ok := listed[c.ID]; ok && out[id].ID == "" {
+			out[id] = asListed(undescribed(&p.info, id), &one)
+		}
+	}
+	return m.configureModels(p, out)
+}
+
+// asListed returns a model with what the server's list has of it. The list has no address.
+func asListed(known sdk.Model, one *sdk.Model) sdk.Model {
+	if one.Protocol != "" {
+		known.Protocol, known.NPM, known.BaseURL = one.Protocol, "", ""
+	}
+	known.Limit = sdk.ModelLimit{
+		Context: cmp.Or(one.Limit.Context, known.Limit.Context), Input: cmp.Or(one.Limit.Input, known.Limit.Input),
+		Output: cmp.Or(one.Limit.Output, known.Limit.Output),
+	}
+	known.ToolCall = one.ToolCall
+	if one.Modalities.Input != nil {
+		known.Modalities.Input, known.Attachment = one.Modalities.Input, one.Attachment
+	}
+	if one.Reasoning {
+		known.Reasoning = true
+		if one.ReasoningOptions != nil {
+			known.ReasoningOptions = one.ReasoningOptions
+		}
+	}
+	return known
+}
+
+// list asks the server of a provider for its models. With AccountModels, the answer is stored for later processes. Errors: noList.
+func (m *Models) list(ctx context.Context, p *provider) ([]sdk.Model, error) {
+	client, err := m.client(ctx, p.info.ID, nil)
+	if err != nil {
+		return nil, err
+	}
+	lister, ok := client.(sdk.ModelLister)
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	list, err := lister.ListModels(ctx)
+	if err == nil && p.info.AccountModels {
+		m.store(p, list)
+	}
+	return list, err
+}
+
+// noList reports whether an error of list means that the server has none.
+func noList(err error) bool {
+	var refused *sdk.ProviderError
+	missing := errors.As(err, &refused) && (refused.StatusCode == http.StatusNotFound || refused.StatusCode == http.StatusMethodNotAllowed)
+	return missing || errors.Is(err, errors.ErrUnsupported)
+}
+
+// accountFile returns the file for the list of an account, or "" without a directory. A key is part of its name: other keys have other
+// models. Those of another sign-in replace the list, because it ends with a request for it.
+func (m *Models) accountFile(p *provider) string {
+	id, err := json.Marshal([]any{p.info.ID, p.info.BaseURL, p.info.Options, p.info.Key})
+	if err != nil || m.o.CacheDir == "" {
+		return ""
+	}
+	sum := sha256.Sum256(id)
+	return filepath.Join(m.o.CacheDir, "models-"+hex.EncodeToString(sum[:8])+".json")
+}
+
+// storedList returns the stored list of an account, nil without one, and whether it is younger than accountFresh.
+func (m *Models) storedList(p *provider) (list []sdk.Model, fresh bool) {
+	file := m.accountFile(p)
+	at, err := os.Stat(file)
+	if err != nil {
+		return nil, false
+	}
+	data, err := os.ReadFile(file)
+	if err != nil || json.Unmarshal(data, &list) != nil {
+		return nil, false
+	}
+	return list, time.Since(at.ModTime()) <= accountFresh
+}
+
+// store stores the list of an account. Without it, the next process asks the server.
+func (m *Models) store(p *provider, list []sdk.Model) {
+	data, err := json.Marshal(list)
+	file := m.accountFile(p)
+	if err != nil || file == "" || os.MkdirAll(m.o.CacheDir, 0o700) != nil {
+		return
+	}
+	_ = atomicfile.Write(file, data, atomicfile.Options{})
+}

@@ -1,0 +1,127 @@
+package model_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// account is a server with a list of models. It counts requests for it.
+type account struct {
+	sdk.ModelClient
+	list  []sdk.Model
+	err   error
+	asked *int
+}
+
+func (l account) ListModels(context.Context) ([]sdk.Model, error) {
+	*l.asked++
+	return l.list, l.err
+}
+
+// opener returns a function that opens models of a provider with AccountModels, as a process does, and the number of requests for the list.
+func opener(t *testing.T, config *sdk.Config, list []sdk.Model, err error) (open func(id string) (*model.Model, error), asked *int) {
+	t.Helper()
+	return openerIn(t, t.TempDir(), config, list, err)
+}
+
+// openerIn is opener with the directory of stored lists.
+func openerIn(t *testing.T, dir string, config *sdk.Config, list []sdk.Model, err error) (open func(id string) (*model.Model, error), asked *int) {
+	t.Helper()
+	asked = new(int)
+	protocol := func(name string) sdk.Protocol {
+		return sdk.Protocol{Name: name, Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) {
+			return account{list: list, err: err, asked: asked}, nil
+		}}
+	}
+	return func(id string) (*model.Model, error) {
+		models := model.New(model.Options{
+			Config: config, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{catalog{}}, CacheDir: dir,
+			Providers: []sdk.ProviderInfo{{ID: "known", Protocol: "x", BaseURL: "https://a.example", AccountModels: true}},
+			Protocols: map[string]sdk.Protocol{"x": protocol("x"), "y": protocol("y")},
+		})
+		return models.Open(t.Context(), "known/"+id, false)
+	}, asked
+}
+
+// TestAccountModels: the server's list decides the models, their formats and limits; prices stay those of the catalog, and the user's configuration
+// overrides both.
+func TestAccountModels(t *testing.T) {
+	t.Parallel()
+	limit := int64(7)
+	config := &sdk.Config{Provider: map[string]sdk.ProviderConfig{"known": {Models: map[string]sdk.ModelConfig{
+		"curated": {Limit: &sdk.ModelLimit{Context: limit}}, "alias": {ID: "m"},
+	}}}}
+	list := []sdk.Model{
+		{ID: "m", Protocol: "y", ToolCall: true, Limit: sdk.ModelLimit{Output: 5}, Modalities: sdk.Modalities{Input: []string{"text", "image"}}},
+		{ID: "curated", Protocol: "y", Limit: sdk.ModelLimit{Context: 9}, BaseURL: "https://evil.example"}, {ID: "young", Name: "Young", Protocol: "y"},
+	}
+	open, asked := opener(t, config, list, nil)
+	for id, want := range map[string]sdk.Model{
+		"m":       {Name: "New", Limit: sdk.ModelLimit{Context: 3, Output: 5}, Cost: sdk.ModelCost{Input: 2}},
+		"alias":   {Name: "alias", Limit: sdk.ModelLimit{Output: 5}},
+		"curated": {Name: "New", Limit: sdk.ModelLimit{Context: limit}, Cost: sdk.ModelCost{Input: 2}},
+		"young":   {Name: "Young"},
+	} {
+		got, err := open(id)
+		if err != nil || got.Name != want.Name || got.Limit != want.Limit || got.Cost.Input != want.Cost.Input || got.Protocol != "y" || got.BaseURL != "" {
+			t.Errorf("%s = %+v, %v, want %+v", id, got, err, want)
+		}
+	}
+	if *asked != 1 {
+		t.Errorf("%d requests for the list, want 1 of the first process", *asked)
+	}
+	if _, err := open("only"); !errors.Is(err, model.ErrModel) || !strings.Contains(err.Error(), "does not offer model") || *asked != 2 {
+		t.Errorf("a model that is not offered: %v after %d requests, want an error after a second request", err, *asked)
+	}
+}
+
+// TestAccountWithoutList: a server without a list has the models of the catalog; a refused request for the list is an error.
+func TestAccountWithoutList(t *testing.T) {
+	t.Parallel()
+	open, _ := opener(t, &sdk.Config{}, nil, &sdk.ProviderError{StatusCode: http.StatusNotFound})
+	if got, err := open("only"); err != nil || got.Protocol != "x" {
+		t.Errorf("without a list: %+v, %v, want the catalog's model", got, err)
+	}
+	refusal := &sdk.ProviderError{ProviderID: "known", StatusCode: http.StatusForbidden, Message: "no plan"}
+	open, asked := opener(t, &sdk.Config{}, nil, refusal)
+	var got *sdk.ProviderError
+	if _, err := open("only"); !errors.As(err, &got) || got != refusal || *asked != 1 {
+		t.Errorf("a refused request for the list: %v", err)
+	}
+}
+
+// TestOldListOfAccount: a list is requested again after an hour. If the server cannot be asked, the old one is used; after a refusal it is not.
+func TestOldListOfAccount(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open, asked := openerIn(t, dir, &sdk.Config{}, []sdk.Model{{ID: "m", Protocol: "y"}}, nil)
+	if _, err := open("m"); err != nil || *asked != 1 {
+		t.Fatalf("%v after %d requests", err, *asked)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "models-*.json"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("stored: %v, %v", files, err)
+	}
+	old := time.Now().Add(-2 * time.Hour)
+	if err := os.Chtimes(files[0], old, old); err != nil {
+		t.Fatal(err)
+	}
+	open, asked = openerIn(t, dir, &sdk.Config{}, nil, &sdk.ProviderError{StatusCode: http.StatusBadGateway})
+	if got, err := open("m"); err != nil || got.Protocol != "y" || *asked != 1 {
+		t.Errorf("while the server fails: %+v, %v after %d requests, want the old list", got, err, *asked)
+	}
+	open, _ = openerIn(t, dir, &sdk.Config{}, nil, &sdk.ProviderError{StatusCode: http.StatusUnauthorized})
+	if got, err := open("m"); err == nil {
+		t.Errorf("after a refusal: %+v, want an error", got)
+	}
+}

@@ -1,0 +1,275 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/tenonhq/tenon/internal/fakellm"
+	"github.com/tenonhq/tenon/internal/ptytest"
+)
+
+const (
+	screenDeltas = 20_000
+	screenKeys   = 30
+	screenIdle   = 5 * time.Second
+	screenLimit  = 3 * time.Minute        // of a program that never shows what is waited for
+	screenRest   = 400 * time.Millisecond // after which a program has drawn what it wants to draw
+	ticksPerSec  = 100                    // of times in /proc/PID/stat: USER_HZ, see proc_pid_stat(5)
+)
+
+// face is a terminal UI.
+type face struct {
+	name, program string
+	args          []string
+	env           []string
+	ready         string                          // on the screen when the user can type
+	prepare       func(home, server string) error // writes the configuration
+}
+
+// faces returns tenon's UI, and those of other agents in PATH.
+func (b *bench) faces() []face {
+	all := []face{
+		{name: "tenon", program: b.tenon, args: []string{"tui", "--title", "x"}, ready: "Ask anything", prepare: writer("config/tenon/tenon.json",
+			`{"model": "fake/fake-model", "provider": {"fake": {"protocol": "openai-chat", "options": {"baseURL": "%s", "apiKey": "none"}, "models": {"fake-model": {}}}}}`)},
+		{name: "opencode", env: []string{"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1"}, ready: "Ask anything", prepare: writer("config/opencode/opencode.json",
+			`{"model": "fake/fake-model", "small_model": "fake/fake-model", "autoupdate": false, "provider": {"fake": {"npm": "@ai-sdk/openai-compatible", "options": {"baseURL": "%s", "apiKey": "none"}, "models": {"fake-model": {}}}}}`)},
+		{name: "codex", env: []string{"FAKE_KEY=none"}, ready: "Ask Codex", prepare: writer(".codex/config.toml",
+			"model = \"fake-model\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n[model_providers.fake]\nname = \"fake\"\nbase_url = \"%s\"\nenv_key = \"FAKE_KEY\"\nwire_api = \"responses\"\n[projects.\"%[2]s\"]\ntrust_level = \"trusted\"\n")},
+		{name: "pi", args: []string{"--provider", "fake", "--model", "fake-model"}, env: []string{"PI_SKIP_VERSION_CHECK=1", "PI_OFFLINE=1"}, ready: "fake-model", prepare: writer(".pi/agent/models.json",
+			`{"providers": {"fake": {"baseUrl": "%s", "api": "openai-completions", "apiKey": "none", "models": [{"id": "fake-model"}]}}}`)},
+	}
+	return slices.DeleteFunc(all, func(f face) bool {
+		if f.program != "" {
+			return false
+		}
+		_, err := exec.LookPath(f.name)
+		return err != nil
+	})
+}
+
+// writer returns a function that writes a file in a home. Its text has %s for the server, and %[2]s for the project.
+func writer(name, text string) func(home, server string) error {
+	return func(home, server string) error {
+		path := filepath.Join(home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if !strings.Contains(text, "%[2]s") {
+			return os.WriteFile(path, fmt.Appendf(nil, text, server), 0o600)
+		}
+		return os.WriteFile(path, fmt.Appendf(nil, text, server, filepath.Join(home, project)), 0o600)
+	}
+}
+
+// screens compares terminal UIs: all on terminals of 120×40 cells, with the same scripted model. The runs alternate.
+func (b *bench) screens(ctx context.Context) error {
+	faces := b.faces()
+	figures := make([]map[string][]float64, len(faces))
+	homes := make([]string, len(faces))
+	for i := range faces {
+		figures[i] = map[string][]float64{}
+		var err error
+		if homes[i], err = b.home(); err != nil {
+			return err
+		}
+	}
+	for run := range b.runs + 1 { // the first one is not counted: it creates databases and caches
+		for i, f := range faces {
+			have, err := b.face(ctx, f, homes[i])
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				fmt.Printf("%s: %v\n", f.name, err)
+			}
+			for name, value := range have {
+				if run > 0 {
+					figures[i][name] = append(figures[i][name], value)
+				}
+			}
+		}
+	}
+	fmt.Printf("%-28s", "")
+	for _, f := range faces {
+		fmt.Printf("%12s", f.name)
+	}
+	for _, name := range []string{"first screen, ms", "key to echo, ms", "20,000 deltas, s of CPU", "20,000 deltas, KB written", "memory (RSS), MB", "idle 5 s, bytes written", "idle 5 s, ms of CPU"} {
+		fmt.Printf("\n%-28s", name)
+		for i := range faces {
+			if len(figures[i][name]) == 0 {
+				fmt.Printf("%12s", "–")
+				continue
+			}
+			fmt.Printf("%12.1f", medianOf(figures[i][name]))
+		}
+	}
+	fmt.Println()
+	return nil
+}
+
+// face runs a terminal UI once. With an error, it returns the figures before it.
+func (b *bench) face(ctx context.Context, f face, home string) (map[string]float64, error) {
+	srv, err := fakellm.Start()
+	if err != nil {
+		return nil, err
+	}
+	defer srv.Close()
+	srv.Always(fakellm.Text("A title"))
+	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, answer())
+	if err := f.prepare(home, srv.URL()); err != nil {
+		return nil, err
+	}
+	limited, stop := context.WithTimeout(ctx, screenLimit)
+	defer stop()
+	program := f.program
+	if program == "" {
+		program = f.name
+	}
+	cmd := exec.CommandContext(limited, program, f.args...)
+	cmd.Dir = filepath.Join(home, project)
+	cmd.Env = append(append(environ(home), "TERM=xterm-256color", "COLORTERM=truecolor"), f.env...)
+	began := time.Now()
+	p, err := ptytest.Start(cmd, 40, 120)
+	if err != nil {
+		return nil, err
+	}
+	defer end(home)
+	defer p.Close()
+	have := map[string]float64{}
+	if err := p.Until(limited, contains(f.ready)); err != nil {
+		return have, err
+	}
+	have["first screen, ms"] = millis(time.Since(began))
+	if err := quiet(limited, p); err != nil {
+		return have, err
+	}
+	have["memory (RSS), MB"] = float64(used(home).rssKB) / 1024
+	written, ticks := p.Written(), used(home).ticks
+	if err := pause(limited, screenIdle); err != nil {
+		return have, err
+	}
+	have["idle 5 s, bytes written"] = float64(p.Written() - written)
+	have["idle 5 s, ms of CPU"] = float64(used(home).ticks-ticks) * 1000 / ticksPerSec
+	if have["key to echo, ms"], err = echo(limited, p); err != nil {
+		return have, err
+	}
+	written, ticks = p.Written(), used(home).ticks
+	if err := p.Type("\r"); err != nil {
+		return have, err
+	}
+	if err := p.Until(limited, contains("The end.")); err != nil {
+		return have, fmt.Errorf("20,000 deltas: %w", err)
+	}
+	if err := quiet(limited, p); err != nil {
+		return have, err
+	}
+	have["20,000 deltas, s of CPU"] = float64(used(home).ticks-ticks) / ticksPerSec
+	have["20,000 deltas, KB written"] = float64(p.Written()-written) / 1024
+	return have, nil
+}
+
+// answer is a long answer: paragraphs of 25 pieces.
+func answer() fakellm.Reply {
+	pieces := slices.Repeat([]string{"some words of an answer, "}, screenDeltas)
+	for i := 24; i < len(pieces); i += 25 {
+		pieces[i] = "and the last ones.\n\n"
+	}
+	return fakellm.Text(append(pieces, "The end.")...)
+}
+
+// echo types a prompt and returns the median time from a key to its echo, in milliseconds. Keys come at random times, so that they meet any
+// part of a frame.
+func echo(ctx context.Context, p *ptytest.Program) (float64, error) {
+	var times []float64
+	prompt := ""
+	for i := range screenKeys {
+		if err := pause(ctx, time.Duration(60+rand.IntN(60))*time.Millisecond); err != nil {
+			return 0, err
+		}
+		key := string(rune('a' + i%26))
+		prompt += key
+		began := time.Now()
+		if err := p.Type(key); err != nil {
+			return 0, err
+		}
+		if err := p.Until(ctx, contains(prompt)); err != nil {
+			return 0, err
+		}
+		times = append(times, millis(time.Since(began)))
+	}
+	return medianOf(times), pause(ctx, screenRest) // some programs take quick input for a paste
+}
+
+func contains(text string) func(string) bool {
+	return func(screen string) bool { return strings.Contains(screen, text) }
+}
+
+// quiet waits until a program writes nothing for screenRest. One that never rests, such as one with an animation, is given five seconds.
+func quiet(ctx context.Context, p *ptytest.Program) error {
+	for range 12 {
+		before := p.Written()
+		if err := pause(ctx, screenRest); err != nil || p.Written() == before {
+			return err
+		}
+	}
+	return nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// usage is what processes use.
+type usage struct {
+	rssKB, ticks int
+}
+
+// used adds up the processes that run with this home directory, and the CPU time of those that they waited for.
+func used(home string) (sum usage) {
+	for _, pid := range running(home) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue // it has ended
+		}
+		_, after, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')'):]), " ")
+		fields := strings.Fields(after) // from field 3, the state; see proc_pid_stat(5)
+		number := func(field int) int { n, _ := strconv.Atoi(fields[field-3]); return n }
+		sum.rssKB += number(24) * os.Getpagesize() / 1024
+		sum.ticks += number(14) + number(15) + number(16) + number(17)
+	}
+	return sum
+}
+
+// running returns the processes with this home directory: a program, its children and those that it left behind.
+func running(home string) (pids []int) {
+	files, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, file := range files {
+		variables, err := os.ReadFile(file)
+		if err == nil && slices.Contains(strings.Split(string(variables), "\x00"), "HOME="+home) {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// end kills what a program left behind, such as a daemon.
+func end(home string) {
+	for _, pid := range running(home) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}

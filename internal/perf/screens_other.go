@@ -1,0 +1,13 @@
+//go:build unix && !linux
+
+package main
+
+import (
+	"context"
+	"errors"
+)
+
+// screens needs pseudo terminals and /proc of Linux.
+func (*bench) screens(context.Context) error {
+	return errors.New("screens can be measured on Linux only")
+}

@@ -1,0 +1,69 @@
+package remote
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Carrier is a way to run third-party plugins. manifest.Carriers lists them.
+type Carrier struct {
+	Name sdk.Carrier // also the type of the runtime in plugin.json
+	// Extension is that of a plugin that is a single file, such as ".wasm". Empty: any executable.
+	Extension string
+	// Module reports that the runtime names a file of the package instead of a command.
+	Module bool
+	// Inert reports that an unknown plugin can do nothing without grants. It is asked for its contributions before the user approves it, and
+	// may contribute neither agents and commands nor a program.
+	Inert bool
+	// How describes for the user how a plugin runs; its command can be shown as it is. unconfined is the reason why processes have all
+	// rights; nil if they are confined.
+	How func(rt *sdk.Runtime, unconfined error) string
+	// Check reports the problems of a package's runtime, the field where. It may replace the command by the one for this platform.
+	Check func(c Checker, where string, rt *sdk.Runtime)
+	// New returns the opener for the plugins of a host. It reads, compiles and starts nothing.
+	New func(e Environment) (Opener, error)
+}
+
+// Opener opens plugins outside of the host's process. If its plugins share resources, it also has Close(ctx) error.
+type Opener interface {
+	// Describe runs a plugin without grants and returns its contributions. Nothing of it runs afterwards.
+	Describe(ctx context.Context, u Unit) (sdk.Description, error)
+	// Open returns the plugin, which contributes exactly what u.Description lists. It starts, reads and compiles nothing.
+	Open(u Unit) (sdk.Plugin, error)
+}
+
+// Close ends what the plugins of an opener share. The plugins must be closed.
+func Close(ctx context.Context, o Opener) error {
+	if c, ok := o.(interface{ Close(context.Context) error }); ok {
+		return c.Close(ctx)
+	}
+	return nil
+}
+
+// Precompiler is implemented by plugins that are compiled before their first call.
+type Precompiler interface {
+	// Precompile reads, checks and compiles the code, so that the first call finds it done. Compiling takes about a second for
+	// 5 MB; with a cache it is done once for good. Good moments are when a plugin is installed or approved.
+	Precompile(ctx context.Context) error
+}
+
+// Environment is the host as openers see it.
+type Environment struct {
+	Environ  []string // in the form of os.Environ
+	Host     string   // name and version, for the log of a plugin
+	CacheDir string   // directory that openers may create, for what they compile; empty: nothing is cached
+	Logger   *slog.Logger
+	// Unconfined reports whether the processes of the plugin run with all rights of the user. If nil, none do.
+	Unconfined func(plugin string) bool
+}
+
+// Checker reports problems of a package. A field is a path as checked.Join makes it; remedies may be empty.
+type Checker interface {
+	Problem(field, remedy, format string, args ...any)
+	// File reports a path that does not name a regular file inside of the package.
+	File(field, path string, executable bool)
+	// Command reports a program and arguments that cannot be started, and returns whether they can.
+	Command(field string, command []string) bool
+}
