@@ -135,6 +135,9 @@ func TestMCP(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, out, err)
 		}
 	}
+	if _, _, err := readPackage(t, f, "mcp:io.x/python", nil); err == nil || !strings.Contains(err.Error(), "it is pypi p; ") || !strings.Contains(err.Error(), "tenon mcp add NAME -- uvx p") {
+		t.Errorf("a package that is not installed: %v", err)
+	}
 	pin := bundled.Pin
 	pin.Server = json.RawMessage(strings.Replace(string(pin.Server), "/b.mcpb", "/c.mcpb", 1))
 	if _, _, err := readPackage(t, f, "mcp:io.x/bundle@1", &pin); !errors.Is(err, source.ErrMismatch) {
