@@ -340,7 +340,7 @@ func removeCommand(a *cli.App) *cobra.Command {
 	var project, purge bool
 	cmd := &cobra.Command{
 		Use: "remove NAME...", Aliases: []string{"rm", "uninstall"}, Short: "Remove installed plugins and their approvals", Args: cli.Args(1, -1, "a name"),
-		Long: `Remove installed plugins and their approvals. Data and sign-ins that a plugin stored are kept unless you delete them: a plugin
+		Long: `Remove installed plugins and their approvals. A plugin's data and sign-ins are kept unless you delete them: a plugin
 that is installed under the same name later has them.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return with(cmd.Context(), a, project, func(j *job) error {
