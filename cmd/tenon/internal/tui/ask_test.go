@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -160,6 +162,43 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 	press(time.Millisecond, "per_1 once") // the question was behind a screen
 	press(startled, "per_1 once, per_2 once")
+}
+
+func (a *answers) Revert(_ context.Context, o host.RevertOptions) (*host.Reverted, error) {
+	a.list = append(a.list, fmt.Sprint("revert ", o.Force))
+	if !o.Force {
+		return nil, &host.ConflictError{}
+	}
+	return &host.Reverted{}, nil
+}
+
+// The question opens when the host answers: the user may be typing then, or closing a screen above it.
+func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 40)
+	now := time.UnixMilli(10_000)
+	m.now = func() time.Time { return now }
+	press := func(wait time.Duration, want string) {
+		t.Helper()
+		now = now.Add(wait)
+		if _, cmd := m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"}); cmd != nil {
+			run(cmd)
+		}
+		if have := strings.Join(h.list, ", "); have != want {
+			t.Fatalf("calls %q, want %q", have, want)
+		}
+	}
+	m.Update(m.undo("", false)())
+	if screen := m.plain(); !strings.Contains(screen, "Overwrite files") || strings.Contains(screen, "› No") {
+		t.Errorf("no question, or an option is marked although keys do not answer yet:\n%s", screen)
+	}
+	press(0, "revert false")
+	press(startled-1, "revert false")
+	m.Update(openMsg{m.helpScreen()})
+	now = now.Add(startled)
+	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	press(1, "revert false")
+	press(startled, "revert false, revert true")
 }
 
 // run runs a command and those in it, except for timers.
