@@ -164,6 +164,20 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 	press(startled, "per_1 once, per_2 once")
 }
 
+func TestPasteCorrectsAField(t *testing.T) {
+	t.Parallel()
+	var sent [][]string
+	f := dialog.NewForm(&sdk.QuestionRequest{ID: "que_1", Questions: []sdk.Question{{Form: &sdk.FormField{Label: "Name", Problem: "too short"}}}}, func(answers [][]string) tea.Cmd {
+		sent = answers
+		return nil
+	})
+	f.Paste("longer")
+	f.Key(tea.KeyPressMsg{Code: tea.KeyEnter})
+	if done, _ := f.Key(tea.KeyPressMsg{Code: tea.KeyEnter}); !done || len(sent) != 1 || sent[0][0] != "longer" {
+		t.Errorf("done %v, sent %q", done, sent)
+	}
+}
+
 func (a *answers) Revert(_ context.Context, o host.RevertOptions) (*host.Reverted, error) {
 	a.list = append(a.list, fmt.Sprint("revert ", o.Force))
 	if !o.Force {
