@@ -223,6 +223,8 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		m.begin(msg.session)
 		msg.in.SessionID = msg.session.ID
 		return tea.Sequence(m.acceptEdits(), m.prompt(msg.in))
+	case createFailedMsg:
+		return m.createFailed(msg)
 	case submittedMsg:
 		return m.submitted(msg)
 	case promptedMsg:
