@@ -23,7 +23,9 @@ import (
 // answers is a host that records what reaches it.
 type answers struct {
 	frontend.Host
-	list []string
+	list   []string
+	reload func() error
+	try    func()
 }
 
 func (a *answers) ReplyPermission(id string, reply sdk.Reply, _ string) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -84,16 +85,34 @@ func (m *model) commandNames() []string {
 	return out
 }
 
-// runCommand runs a command. ok is false if there is none of this name.
-func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
+// find returns a command of the program; nil if there is none of this name.
+func find(name string) *command {
 	for _, c := range commands() {
 		if c.name == name || slices.Contains(c.aliases, name) {
-			if args != "" && c.args == "" {
-				m.problem(fmt.Sprintf("/%s takes no argument", name))
-				return nil, true
-			}
-			return c.run(m, args), true
+			return &c
 		}
+	}
+	return nil
+}
+
+// mayHoldKey reports whether a line is a sign-in with arguments, where users write their key.
+func mayHoldKey(line string) bool {
+	words := strings.Fields(line)
+	if len(words) < 2 || words[0][0] != '/' {
+		return false
+	}
+	c := find(words[0][1:])
+	return c != nil && c.name == "connect"
+}
+
+// runCommand runs a command. ok is false if there is none of this name.
+func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
+	if c := find(name); c != nil {
+		if args != "" && c.args == "" {
+			m.problem(fmt.Sprintf("/%s takes no argument", name))
+			return nil, true
+		}
+		return c.run(m, args), true
 	}
 	for i := range m.inventory.commands {
 		if m.inventory.commands[i].Name == name {
