@@ -265,8 +265,9 @@ func (m *model) rename(title string) tea.Cmd {
 // toggleMouse switches the mouse. Without it, the terminal selects and scrolls itself.
 func (m *model) toggleMouse() tea.Cmd {
 	m.mouse = !m.mouse
+	off := !m.mouse
 	m.say("mouse " + map[bool]string{true: "on: the wheel scrolls, a click shows details", false: "off: the terminal selects text"}[m.mouse])
-	return m.keepSettings()
+	return m.keep(func(s *settings) { s.NoMouse = off })
 }
 
 func (m *model) copyAnswer() tea.Cmd {
