@@ -58,7 +58,7 @@ func TestConnectChecksItsArgument(t *testing.T) {
 	}
 }
 
-// What is stored when the user cancels stays stored, and a plugin may report late.
+// A sign-in that the user cancels after the key was stored says so, and a late notice of a plugin is dropped.
 func TestEndOfASignIn(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
