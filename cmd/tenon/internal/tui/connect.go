@@ -66,7 +66,6 @@ func (m *model) store(provider string, store func(context.Context, sdk.AuthUser)
 	m.open(u.dialog)
 	run := func() tea.Msg {
 		defer cancel()
-		defer close(u.steps)
 		err := store(ctx, u)
 		if err == nil {
 			u.Notice("stored; sending a test request")
@@ -103,9 +102,9 @@ func (m *model) connected(msg connectedMsg) tea.Cmd {
 
 // signingIn is the user of a sign-in that runs in a command. It passes each step to the program.
 type signingIn struct {
-	ctx    context.Context // of the sign-in
+	ctx    context.Context // of the sign-in; ends with it
 	browse func(address string) (opened bool, err error)
-	steps  chan step   // closed at the end of the sign-in
+	steps  chan step   // never closed: a plugin can send a notice after the end
 	pasted chan string // the address that the user entered
 	dialog *dialog.Wait
 }
@@ -120,12 +119,14 @@ type step struct {
 
 var _ sdk.AuthUser = (*signingIn)(nil)
 
-// next waits for the next step.
+// next waits for the next step, or for the end of the sign-in.
 func (u *signingIn) next() tea.Msg {
-	if s, ok := <-u.steps; ok {
+	select {
+	case s := <-u.steps:
 		return s
+	case <-u.ctx.Done():
+		return nil
 	}
-	return nil
 }
 
 // show takes a step.
