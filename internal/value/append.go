@@ -88,10 +88,7 @@ func AppendJSON(out []byte, v any) ([]byte, error) {
 func (p *plan) append(out []byte, v reflect.Value) ([]byte, error) {
 	switch {
 	case p.typ == rawType && v.Len() > 0:
-		room := v.Len()
-		if room >= minLong {
-			room += minLong // for the fields behind it: to grow by them would be another copy
-		}
+		room := v.Len() + min(v.Len(), minLong) // also for the fields behind it: to grow by them would be another copy
 		buf := bytes.NewBuffer(slices.Grow(out, room))
 		err := json.Compact(buf, v.Bytes())
 		return buf.Bytes(), err

@@ -260,7 +260,7 @@ func indented(text []byte) string {
 
 // contributions are the fields of a manifest that follow from the code.
 func contributions() []string {
-	return []string{"hooks", "tools", "capabilities", "options", "providers", "protocols", "agents", "commands"}
+	return []string{"hooks", "tools", "capabilities", "options", "providers", "protocols", "auth", "agents", "commands"}
 }
 
 // inOrder encodes an object: the fields that are listed first, then the others, sorted.
