@@ -85,6 +85,24 @@ func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	}
 }
 
+// TestManyLongCallsTakeLittleMemory holds that arguments near the limit may be those of several calls, with the same memory.
+func TestManyLongCallsTakeLittleMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures memory, of which the race detector takes several times as much; runs without -short")
+	}
+	usual := peak(t, 0, "text", fakellm.Text("hi"))
+	calls := make([]fakellm.ToolCall, 14)
+	for i := range calls { // each is another: a call that is repeated is not run
+		args := `{"x":"` + strings.Repeat(string(rune('a'+i)), longArguments/len(calls)) + `"}`
+		calls[i] = fakellm.ToolCall{Name: "unknown", Args: args, Chunks: 300}
+	}
+	more := peak(t, 0, "text", fakellm.Calls(calls...), fakellm.Text("hi")) - usual
+	t.Logf("%d MiB more than usual", more>>10)
+	if more > argumentsLimit() {
+		t.Errorf("%d MiB more than usual, want at most %d", more>>10, argumentsLimit()>>10)
+	}
+}
+
 // longArguments is the size of the longest arguments that are tested, in bytes.
 const longArguments = 15 << 20
 

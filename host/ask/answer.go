@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"github.com/tenonhq/tenon/host/live"
@@ -46,33 +47,38 @@ type block struct {
 }
 
 // text is what came of a block.
-type text []byte
+type text struct{ strings.Builder }
 
-// add appends to the text. A long one gets the room for the longest answer, of which only the pages that are written take memory: a buffer that
-// doubles leaves as much behind as it holds.
+// add appends to the text. The room of a long one grows fourfold, of which only the pages that are written take memory, because Grow does not clear
+// them: a buffer that doubles leaves as much behind as it holds.
 func (t *text) add(more string) {
-	if n := len(*t) + len(more); n >= minStreamed && n > cap(*t) {
-		long := make(text, len(*t), max(sdk.MaxModelAnswerBytes, n)) // not slices.Grow, which writes zeros
-		copy(long, *t)
-		*t = long
+	if n := t.Len() + len(more); n >= minStreamed && n > t.Cap() {
+		room := max(n, min(4*n, sdk.MaxModelAnswerBytes))
+		t.Grow(max(len(more), room-2*t.Cap())) // in addition to twice the room before
 	}
-	*t = append(*t, more...)
+	t.WriteString(more)
 }
 
-// bytes returns the text, to which nothing may be added any more. Room that is most of it is given back.
-func (t text) bytes() []byte {
-	if cap(t) > 2*len(t) {
-		return bytes.Clone(t)
+// whole returns the text, to which nothing may be added any more. Room that is most of it is given back.
+func (t *text) whole() string {
+	if t.Cap() > 2*t.Len() {
+		return strings.Clone(t.String())
 	}
-	return t
+	return t.String()
+}
+
+// bytes is whole as bytes, which must not be changed.
+func (t *text) bytes() []byte {
+	s := t.whole()
+	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
 // prefix returns the text, or the beginning of one of more than most bytes. Nothing may be added any more.
-func (t text) prefix(most int) string {
-	if len(t) <= most {
-		t = t.bytes()
+func (t *text) prefix(most int) string {
+	if t.Len() <= most {
+		return t.whole()
 	}
-	return visible.Cut(unsafe.String(unsafe.SliceData(t), len(t)), most, "…") // copies what it cuts
+	return visible.Cut(t.String(), most, "…") // copies what it cuts
 }
 
 // minStreamed is the length in bytes from which text and arguments stay in the store as they were streamed. To write it a second time takes four more
@@ -162,7 +168,7 @@ func (a *Answer) endCurrent() error {
 	}
 	a.current = nil
 	streamed := b.text.prefix(sdk.MaxModelAnswerBytes)
-	b.text = nil
+	b.text.Reset()
 	text := streamed
 	if p, ok := b.part.(*sdk.TextPart); ok && a.Set.Engine.Has(sdk.PointTextComplete) {
 		in := &sdk.TextCompleteInput{SessionID: p.SessionID, MessageID: p.MessageID, PartID: p.ID}
@@ -277,7 +283,8 @@ func (a *Answer) end(err error) error {
 	}
 	for _, c := range a.Calls {
 		text := c.block.text.bytes()
-		c.Raw, c.block.text = bytes.TrimSpace(text), nil
+		c.block.text.Reset()
+		c.Raw = bytes.TrimSpace(text)
 		if len(text) >= minStreamed && len(c.Raw) == len(text) {
 			a.Conversation.Streamed(c.Part.ID, c.Raw)
 		}

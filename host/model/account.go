@@ -8,12 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
@@ -24,10 +25,15 @@ import (
 // accountFresh is how long a stored list of an account's models is used. Servers add models on few days; a policy can change at any time.
 const accountFresh = time.Hour
 
+// listTimeout is the maximum time for the list of an account's models. Prompts wait for it.
+const listTimeout = 15 * time.Second
+
 // account has the models that a server with AccountModels offers to the user's account.
 type account struct {
-	mu     sync.Mutex           // held while the server is asked: one request serves all
+	asking chan struct{}        // full while a goroutine uses the fields: one request serves all
 	models map[string]sdk.Model // nil: not known yet, or noList
+	stored bool                 // models are those of the stored list: the server can have newer ones
+	old    bool                 // the stored list is older than accountFresh, and the server was not asked yet
 	noList bool                 // the server has no list: the description counts
 }
 
@@ -35,25 +41,25 @@ type account struct {
 // server's. A model that a stored list lacks can be newer than the list. An old list is used if the server cannot be asked at present.
 func (m *Models) offered(ctx context.Context, p *provider, model sdk.Model) (sdk.Model, error) {
 	a := &p.account
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	select {
+	case a.asking <- struct{}{}:
+		defer func() { <-a.asking }()
+	case <-ctx.Done():
+		return model, ctx.Err()
+	}
 	if a.models == nil && !a.noList {
 		list, fresh := m.storedList(p)
-		stored := m.account(p, list)
-		found, ok := stored[model.ID]
-		if ok && fresh {
-			a.models = stored
-			return found, nil
-		}
-		list, err := m.list(ctx, p)
+		a.models, a.stored, a.old = m.account(p, list), true, !fresh
+	}
+	if _, ok := a.models[model.ID]; a.old || a.stored && !ok {
+		list, err := m.accountList(ctx, p)
 		switch {
 		case err == nil || noList(err):
-			a.models, a.noList = m.account(p, list), err != nil
-		case ok && Classify(err) == ClassRetry:
-			a.models = stored
-		default:
+			a.models, a.stored, a.noList = m.account(p, list), false, err != nil
+		case !ok || Classify(err) != ClassRetry:
 			return model, fmt.Errorf("list of models: %w", err)
 		}
+		a.old = false
 	}
 	if a.noList {
 		return model, nil
@@ -119,6 +125,23 @@ func asListed(known sdk.Model, one *sdk.Model) sdk.Model {
 	return known
 }
 
+// accountList is list within listTimeout.
+func (m *Models) accountList(ctx context.Context, p *provider) ([]sdk.Model, error) {
+	limited, cancel := context.WithTimeout(ctx, listTimeout)
+	defer cancel()
+	list, err := m.list(limited, p)
+	switch {
+	case err == nil || limited.Err() == nil:
+		return list, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	return nil, &sdk.ProviderError{
+		ProviderID: p.info.ID, Cut: true, Err: os.ErrDeadlineExceeded,
+		Message: fmt.Sprintf("the server did not list its models within %s", listTimeout),
+	}
+}
+
 // list asks the server of a provider for its models. With AccountModels, the answer is stored for later processes. Errors: noList.
 func (m *Models) list(ctx context.Context, p *provider) ([]sdk.Model, error) {
 	client, err := m.client(ctx, p.info.ID, nil)
@@ -143,15 +166,30 @@ func noList(err error) bool {
 	return missing || errors.Is(err, errors.ErrUnsupported)
 }
 
+// listFile matches the names of stored lists in a cache directory.
+const listFile = "models-*.json"
+
+// ForgetLists removes the stored lists of accounts from a cache directory. Another sign-in has other models.
+func ForgetLists(cacheDir string) error {
+	if cacheDir == "" {
+		return nil
+	}
+	files, err := fs.Glob(os.DirFS(cacheDir), listFile)
+	for _, file := range files {
+		err = errors.Join(err, os.Remove(filepath.Join(cacheDir, file)))
+	}
+	return err
+}
+
 // accountFile returns the file for the list of an account, or "" without a directory. A key is part of its name: other keys have other
-// models. Those of another sign-in replace the list, because it ends with a request for it.
+// models. After a sign-in, ForgetLists removes it.
 func (m *Models) accountFile(p *provider) string {
 	id, err := json.Marshal([]any{p.info.ID, p.info.BaseURL, p.info.Options, p.info.Key})
 	if err != nil || m.o.CacheDir == "" {
 		return ""
 	}
 	sum := sha256.Sum256(id)
-	return filepath.Join(m.o.CacheDir, "models-"+hex.EncodeToString(sum[:8])+".json")
+	return filepath.Join(m.o.CacheDir, strings.Replace(listFile, "*", hex.EncodeToString(sum[:8]), 1))
 }
 
 // storedList returns the stored list of an account, nil without one, and whether it is younger than accountFresh.

@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -15,17 +17,24 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// account is a server with a list of models. It counts requests for it.
+// account is a server with a list of models.
 type account struct {
 	sdk.ModelClient
-	list  []sdk.Model
-	err   error
-	asked *int
+	list func(context.Context) ([]sdk.Model, error)
 }
 
-func (l account) ListModels(context.Context) ([]sdk.Model, error) {
-	*l.asked++
-	return l.list, l.err
+func (l account) ListModels(ctx context.Context) ([]sdk.Model, error) { return l.list(ctx) }
+
+// newModels returns the models of a process with a provider with AccountModels.
+func newModels(dir string, config *sdk.Config, list func(context.Context) ([]sdk.Model, error)) *model.Models {
+	protocol := func(name string) sdk.Protocol {
+		return sdk.Protocol{Name: name, Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return account{list: list}, nil }}
+	}
+	return model.New(model.Options{
+		Config: config, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{catalog{}}, CacheDir: dir,
+		Providers: []sdk.ProviderInfo{{ID: "known", Protocol: "x", BaseURL: "https://a.example", AccountModels: true}},
+		Protocols: map[string]sdk.Protocol{"x": protocol("x"), "y": protocol("y")},
+	})
 }
 
 // opener returns a function that opens models of a provider with AccountModels, as a process does, and the number of requests for the list.
@@ -38,17 +47,8 @@ func opener(t *testing.T, config *sdk.Config, list []sdk.Model, err error) (open
 func openerIn(t *testing.T, dir string, config *sdk.Config, list []sdk.Model, err error) (open func(id string) (*model.Model, error), asked *int) {
 	t.Helper()
 	asked = new(int)
-	protocol := func(name string) sdk.Protocol {
-		return sdk.Protocol{Name: name, Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) {
-			return account{list: list, err: err, asked: asked}, nil
-		}}
-	}
 	return func(id string) (*model.Model, error) {
-		models := model.New(model.Options{
-			Config: config, Engine: &hooks.Engine{}, Catalogs: []sdk.ModelCatalog{catalog{}}, CacheDir: dir,
-			Providers: []sdk.ProviderInfo{{ID: "known", Protocol: "x", BaseURL: "https://a.example", AccountModels: true}},
-			Protocols: map[string]sdk.Protocol{"x": protocol("x"), "y": protocol("y")},
-		})
+		models := newModels(dir, config, func(context.Context) ([]sdk.Model, error) { *asked++; return list, err })
 		return models.Open(t.Context(), "known/"+id, false)
 	}, asked
 }
@@ -124,4 +124,79 @@ func TestOldListOfAccount(t *testing.T) {
 	if got, err := open("m"); err == nil {
 		t.Errorf("after a refusal: %+v, want an error", got)
 	}
+}
+
+// TestNewerThanStoredList: a process that uses a stored list asks the server for a model that the list lacks.
+func TestNewerThanStoredList(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	open, _ := openerIn(t, dir, &sdk.Config{}, []sdk.Model{{ID: "m"}}, nil)
+	if _, err := open("m"); err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	models := newModels(dir, &sdk.Config{}, func(context.Context) ([]sdk.Model, error) {
+		asked++
+		return []sdk.Model{{ID: "m"}, {ID: "newer"}}, nil
+	})
+	for i, c := range []struct {
+		id    string
+		ok    bool
+		asked int
+	}{{"m", true, 0}, {"newer", true, 1}, {"none", false, 1}} {
+		if _, err := models.Open(t.Context(), "known/"+c.id, false); (err == nil) != c.ok || asked != c.asked {
+			t.Errorf("%d: %s: %v after %d requests for the list, want %d", i, c.id, err, asked, c.asked)
+		}
+	}
+	if err := model.ForgetLists(dir); err != nil {
+		t.Fatal(err)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) > 0 {
+		t.Errorf("after another sign-in: %v, %v, want no list", files, err)
+	}
+}
+
+// TestListIsRequestedAgain after a failure that may pass, as models are.
+func TestListIsRequestedAgain(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	config := &sdk.Config{Retry: sdk.RetryConfig{DelayMS: 1}}
+	models := newModels(t.TempDir(), config, func(context.Context) ([]sdk.Model, error) {
+		if asked++; asked < 3 {
+			return nil, &sdk.ProviderError{StatusCode: http.StatusBadGateway}
+		}
+		return []sdk.Model{{ID: "m"}}, nil
+	})
+	if _, err := models.Open(t.Context(), "known/m", false); err != nil || asked != 3 {
+		t.Errorf("%v after %d requests, want the third list", err, asked)
+	}
+}
+
+// TestHangingList: a server that does not answer blocks a prompt for a limited time, and an aborted one not at all.
+func TestHangingList(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := make(chan struct{})
+		hang := sync.OnceFunc(func() { close(began) })
+		models := newModels("", &sdk.Config{}, func(ctx context.Context) ([]sdk.Model, error) {
+			hang()
+			<-ctx.Done()
+			return nil, &sdk.ProviderError{Err: ctx.Err()}
+		})
+		first := make(chan error)
+		start := time.Now()
+		go func() {
+			_, err := models.Open(t.Context(), "known/m", false)
+			first <- err
+		}()
+		<-began
+		aborted, abort := context.WithCancel(t.Context())
+		abort()
+		if _, err := models.Open(aborted, "known/m", false); !errors.Is(err, context.Canceled) || time.Since(start) > 0 {
+			t.Errorf("aborted while another prompt waits: %v after %s", err, time.Since(start))
+		}
+		if err := <-first; !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) > time.Minute {
+			t.Errorf("a hanging server: %v after %s, want a timeout within a minute", err, time.Since(start))
+		}
+	})
 }

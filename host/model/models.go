@@ -134,7 +134,7 @@ func makeModels(o Options, r *receivers) *Models {
 
 // newProvider returns a provider whose models are read when they are first needed.
 func (m *Models) newProvider(info sdk.ProviderInfo) *provider {
-	p := &provider{info: info, base: info.Models}
+	p := &provider{info: info, base: info.Models, account: account{asking: make(chan struct{}, 1)}}
 	p.info.Models = nil
 	p.described = sync.OnceValue(func() map[string]sdk.Model { return m.readModels(p) })
 	p.models = sync.OnceValue(func() map[string]sdk.Model { return m.configureModels(p, p.described()) })
@@ -409,14 +409,28 @@ type Model struct {
 func (m *Model) Answered() bool { return m.answered.Load() }
 
 // Open returns the model of that name, or the one that sessions without a model get when the name is empty. byRepository says that files of the
-// repository asked for it. A server with AccountModels is asked for its list first.
+// repository asked for it. A server with AccountModels is asked for its list first, again if that fails in a way that may pass.
 func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Model, error) {
 	out, err := m.open(ctx, name, byRepository)
 	if err != nil || !m.providers[out.ProviderID].info.AccountModels {
 		return out, err
 	}
-	if out.Model, err = m.offered(ctx, m.providers[out.ProviderID], out.Model); err != nil {
-		return nil, err
+	for try := 0; ; try++ {
+		offered, err := m.offered(ctx, m.providers[out.ProviderID], out.Model)
+		if err == nil {
+			out.Model = offered
+			break
+		}
+		if Classify(err) != ClassRetry || Unreachable(err) && !out.Answered() {
+			return nil, err
+		}
+		wait, err := RetryDelay(m.config.Retry, err, try)
+		if err != nil {
+			return nil, err
+		}
+		if err := Sleep(ctx, wait); err != nil {
+			return nil, err
+		}
 	}
 	out.client, err = m.client(ctx, out.ProviderID, &out.Model)
 	return out, err

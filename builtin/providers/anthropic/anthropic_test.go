@@ -2,6 +2,7 @@ package anthropic_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -43,6 +44,16 @@ func TestHostileStreams(t *testing.T) {
 		},
 		Drip: "event: ping\n",
 	})
+}
+
+// TestSmallValuesOfCitations count as the memory that they take when they are decoded, not as their text.
+func TestSmallValuesOfCitations(t *testing.T) {
+	t.Parallel()
+	citation := event(`{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"a":[{}` + strings.Repeat(",{}", 1<<14) + `]}}}`)
+	stream := event(start) + event(textOpen) + strings.Repeat(citation, 10) + event(end) + event(stop)
+	if _, err := wiretest.Decode(t.Context(), anthropic.Open, wiretest.Info(), wiretest.Hello(), []byte(stream)); !errors.Is(err, sdk.ErrAnswerLimit) {
+		t.Errorf("error %v, want %v", err, sdk.ErrAnswerLimit)
+	}
 }
 
 func FuzzDecode(f *testing.F) {

@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -208,7 +207,7 @@ func (d *decoder) cite(b *openBlock, raw json.RawMessage) error {
 		return fmt.Errorf("%w: more than %d citations of a text", sdk.ErrAnswerLimit, wire.MaxItems)
 	}
 	var citation any
-	if err := errors.Join(d.Keep(len(raw)), wire.Unmarshal(raw, &citation)); err != nil {
+	if err := d.KeepJSON(raw, &citation); err != nil {
 		return err
 	}
 	b.citations = append(b.citations, citation)

@@ -2,6 +2,7 @@ package gemini_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -119,6 +120,16 @@ func TestStreamedArguments(t *testing.T) {
 		if events, err := decode(t, open+call(`{"partialArgs":`+pieces+`}`)+event(end)); err == nil {
 			t.Errorf("%s: no error, events %+v", name, events)
 		}
+	}
+}
+
+// TestStoppedArguments: after the host has stopped an answer, its arguments take no more memory.
+func TestStoppedArguments(t *testing.T) {
+	t.Parallel()
+	stop, calls := errors.New("stop"), 0
+	took, err := gemini.PassText(strings.Repeat("\x01", 1<<20), func(string) error { calls++; return stop })
+	if !errors.Is(err, stop) || calls != 1 || took > 1<<20 {
+		t.Errorf("%d calls, error %v, %d bytes; want one call, %v and less than 1 MiB", calls, err, took, stop)
 	}
 }
 

@@ -120,14 +120,19 @@ type pieceWriter struct {
 
 // flush passes on what was written if it has more than so many bytes.
 func (w *pieceWriter) flush(more int) {
-	if w.err == nil && len(w.out) > more {
-		w.err = w.pass(string(w.out))
+	if len(w.out) > more {
+		if w.err == nil {
+			w.err = w.pass(string(w.out))
+		}
 		w.out = w.out[:0]
 	}
 }
 
-// value writes a tree of place.
+// value writes a tree of place, up to an error.
 func (w *pieceWriter) value(v any) {
+	if w.err != nil {
+		return
+	}
 	switch v := v.(type) {
 	case map[string]any:
 		mark := byte('{')
@@ -162,7 +167,7 @@ func (w *pieceWriter) json(v any) {
 
 func (w *pieceWriter) text(s string) {
 	w.out = append(w.out, '"')
-	for s != "" {
+	for s != "" && w.err == nil {
 		n := min(len(s), maxPiece)
 		for n < len(s) && !utf8.RuneStart(s[n]) {
 			n--

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -100,13 +101,26 @@ func TestAzure(t *testing.T) {
 func TestModelsOfOtherClouds(t *testing.T) {
 	t.Parallel()
 	info := sdk.ProviderInfo{
-		ID: "google-vertex", NPM: "@ai-sdk/openai-compatible", Key: "k", Options: sdk.Object{"project": "p"},
+		ID: "google-vertex", NPM: "@ai-sdk/openai-compatible", Key: "k", NoKey: true, Options: sdk.Object{"project": "p"},
 		BaseURL: "https://us-central1-aiplatform.googleapis.com/v1/projects/p/locations/us-central1/endpoints/openapi",
 	}
 	sent, _ := wiretest.Sent(t, chat.Open, info, hello())
 	if h := sent.Header; h.Get("x-goog-api-key") != "k" || h.Get("Authorization") != "" || h.Get("OpenAI-Project") != "" {
 		t.Errorf("headers at Vertex AI %v", h)
 	}
+	info.NoKey = false // the user's own provider
+	sent, _ = wiretest.Sent(t, chat.Open, info, hello())
+	if h := sent.Header; h.Get("Authorization") != "Bearer k" || h.Get("x-goog-api-key") != "" || h.Get("OpenAI-Project") != "" {
+		t.Errorf("headers with a token %v", h)
+	}
+	info.Key, info.KeyOnly = "", true // a plugin's, with its own sign-in
+	info.Authorize = func(context.Context, map[string]string) (map[string]string, error) {
+		return map[string]string{"Authorization": "Bearer plugin"}, nil
+	}
+	if sent, _ := wiretest.Sent(t, chat.Open, info, hello()); sent.Header.Get("Authorization") != "Bearer plugin" {
+		t.Errorf("headers with a plugin's sign-in %v", sent.Header)
+	}
+	info.Key, info.KeyOnly, info.Authorize, info.NoKey = "k", false, nil, true
 	info.BaseURL = "https://us-central1-aiplatform.googleapis.com.evil.example/v1"
 	if sent, _ := wiretest.Sent(t, chat.Open, info, hello()); sent.Header.Get("x-goog-api-key") != "" {
 		t.Errorf("headers elsewhere %v", sent.Header)

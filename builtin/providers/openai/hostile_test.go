@@ -60,6 +60,8 @@ func TestAnswersBeyondAllBounds(t *testing.T) {
 		"many lines":           {openai.ProtocolChat, strings.Repeat("data: "+mega+"\n", 3)},
 		"calls without a name": {openai.ProtocolChat, nameless.String()},
 		"reasoning details":    {openai.ProtocolChat, details.String()},
+		"small values":         {openai.ProtocolChat, strings.Repeat(delta(`"reasoning_details":[{"type":"t","index":0,"a":[{}`+strings.Repeat(",{}", 1<<14)+`]}]`), 10)},
+		"small extras":         {openai.ProtocolChat, smallExtras()},
 		"output items":         {openai.ProtocolResponses, items.String()},
 		"empty calls":          {openai.ProtocolChat, delta(`"tool_calls":[{}` + strings.Repeat(",{}", 1<<17) + `]`)},
 		"empty details":        {openai.ProtocolChat, delta(`"reasoning_details":[{}` + strings.Repeat(",{}", 1<<17) + `]`)},
@@ -74,6 +76,15 @@ func TestAnswersBeyondAllBounds(t *testing.T) {
 			}
 		})
 	}
+}
+
+// smallExtras are 10 calls whose extra_content has 16,384 small values each.
+func smallExtras() string {
+	var out strings.Builder
+	for i := range 10 {
+		out.WriteString(call(fmt.Sprintf(`"index":%d,"id":"c%d","function":{"name":"read"},"extra_content":{"a":[{}%s]}`, i, i, strings.Repeat(",{}", 1<<14))))
+	}
+	return out.String()
 }
 
 // TestArgumentsBeforeTheirName are kept up to a bound.

@@ -81,15 +81,27 @@ const (
 
 	maxCalls = 512     // more than the host accepts
 	maxHeld  = 1 << 20 // bytes of arguments before their call has a name
+
+	// valueSize is about the memory in bytes that a decoded JSON value takes besides its text: an empty object in a list takes 80, a member
+	// of an object up to 300.
+	valueSize = 128
 )
 
 // Keep counts data that is kept until its block ends, such as a signature: deltas of an endless one pass nothing on, so the host cannot bound it.
-// bytes is their number on the wire.
+// bytes is about the memory that it takes.
 func (a *Answer) Keep(bytes int) error {
 	if a.kept += bytes; a.kept > sdk.MaxModelAnswerBytes {
 		return fmt.Errorf("%w: more than %d MiB of signatures, citations and the like", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
 	}
 	return nil
+}
+
+// KeepJSON decodes data that is kept until its block ends. It counts the values too: decoded, small ones take a multiple of their text.
+func (a *Answer) KeepJSON(raw []byte, into any) error {
+	if err := a.Keep(len(raw) + valueSize*values(raw)); err != nil {
+		return err
+	}
+	return Unmarshal(raw, into)
 }
 
 // NewCall adds a tool call. Its name and ID can follow later.

@@ -107,12 +107,12 @@ func document(in io.Reader, dec Decoder) error {
 	return dec.Finish()
 }
 
-// tooMany reports whether a JSON document has more than max values. It counts commas and brackets outside strings.
-func tooMany(data []byte, max int) bool {
-	if len(data) <= max {
-		return false
-	}
-	n, quoted := 0, false
+// tooMany reports whether a JSON document has more than max values.
+func tooMany(data []byte, max int) bool { return len(data) > max && values(data) > max }
+
+// values returns about the number of values in a JSON document: that of commas and brackets outside strings.
+func values(data []byte) (n int) {
+	quoted := false
 	for i := 0; i < len(data); i++ {
 		switch c := data[i]; {
 		case c == '"':
@@ -123,7 +123,7 @@ func tooMany(data []byte, max int) bool {
 			n++
 		}
 	}
-	return n > max
+	return n
 }
 
 // Frames reads the events of a stream.

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -17,11 +18,13 @@ const (
 	metaExtra   = "extra_content" // of a tool call
 )
 
+// fieldSize is about the memory in bytes of a field besides its name and value.
+const fieldSize = 128
+
 // reasoningDetails joins the deltas of OpenRouter's reasoning_details. They are sent back as one list in
 // their original order.
 type reasoningDetails struct {
 	list []*reasoningDetail
-	size int // approximate size of all deltas in bytes
 }
 
 type reasoningDetail struct {
@@ -29,7 +32,8 @@ type reasoningDetail struct {
 	texts  map[string]*strings.Builder // the fields that are joined
 }
 
-func (r *reasoningDetails) add(deltas []map[string]any) error {
+// add joins deltas. The answer counts what is kept of them.
+func (r *reasoningDetails) add(answer *wire.Answer, deltas []map[string]json.RawMessage) error {
 	for _, delta := range deltas {
 		var d *reasoningDetail
 		if n := len(r.list); n > 0 && r.list[n-1].continues(delta) {
@@ -41,37 +45,53 @@ func (r *reasoningDetails) add(deltas []map[string]any) error {
 			}
 			r.list = append(r.list, d)
 		}
-		if r.size += d.add(delta); r.size > sdk.MaxModelAnswerBytes {
-			return fmt.Errorf("%w: reasoning_details of more than %d MiB", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
+		if err := d.add(answer, delta); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func (d *reasoningDetail) continues(delta map[string]any) bool {
-	return wire.Scalar(d.fields["type"]) == wire.Scalar(delta["type"]) && wire.Scalar(d.fields["index"]) == wire.Scalar(delta["index"])
+// continues reports whether a delta belongs to the same entry.
+func (d *reasoningDetail) continues(delta map[string]json.RawMessage) bool {
+	for _, name := range []string{"type", "index"} {
+		var v any
+		if raw := delta[name]; raw != nil && wire.Unmarshal(raw, &v) != nil || wire.Scalar(d.fields[name]) != wire.Scalar(v) {
+			return false
+		}
+	}
+	return true
 }
 
-// add joins a delta and returns its approximate size in bytes.
-func (d *reasoningDetail) add(delta map[string]any) (size int) {
-	for name, v := range delta {
-		s, isText := v.(string)
-		switch {
-		case v == nil && d.fields[name] != nil:
-		case isText && (name == "text" || name == "summary" || name == "data"):
+func (d *reasoningDetail) add(answer *wire.Answer, delta map[string]json.RawMessage) error {
+	for name, raw := range delta {
+		if raw[0] == '"' && (name == "text" || name == "summary" || name == "data") {
 			if d.texts[name] == nil {
 				d.texts[name] = &strings.Builder{}
 			}
-			d.texts[name].WriteString(s)
-		default:
-			d.fields[name] = v
+			text := wire.Text(raw)
+			d.texts[name].WriteString(text)
+			if err := answer.Keep(len(text)); err != nil {
+				return err
+			}
+			continue
 		}
-		size += len(name) + len(s)
-		if !isText {
-			size += len(fmt.Sprint(v))
+		old, known := d.fields[name]
+		if old != nil && !wire.Present(raw) {
+			continue
 		}
+		if !known {
+			if err := answer.Keep(len(name) + fieldSize); err != nil {
+				return err
+			}
+		}
+		var v any
+		if err := answer.KeepJSON(raw, &v); err != nil {
+			return err
+		}
+		d.fields[name] = v
 	}
-	return size
+	return nil
 }
 
 // metadata returns the whole list as the metadata of its block.

@@ -34,14 +34,14 @@ type choice struct {
 }
 
 type deltaFields struct {
-	Content          json.RawMessage  `json:"content"` // a string; Mistral: a list of parts when the model reasons
-	Refusal          string           `json:"refusal"`
-	ReasoningContent string           `json:"reasoning_content"` // DeepSeek and many others
-	Reasoning        json.RawMessage  `json:"reasoning"`         // OpenRouter, Groq, Ollama, vLLM: a string
-	ReasoningDetails []map[string]any `json:"reasoning_details"` // OpenRouter
-	ReasoningText    string           `json:"reasoning_text"`    // Copilot, with the following
-	Opaque           string           `json:"reasoning_opaque"`
-	ToolCalls        []callDelta      `json:"tool_calls"`
+	Content          json.RawMessage              `json:"content"` // a string; Mistral: a list of parts when the model reasons
+	Refusal          string                       `json:"refusal"`
+	ReasoningContent string                       `json:"reasoning_content"` // DeepSeek and many others
+	Reasoning        json.RawMessage              `json:"reasoning"`         // OpenRouter, Groq, Ollama, vLLM: a string
+	ReasoningDetails []map[string]json.RawMessage `json:"reasoning_details"` // OpenRouter
+	ReasoningText    string                       `json:"reasoning_text"`    // Copilot, with the following
+	Opaque           string                       `json:"reasoning_opaque"`
+	ToolCalls        []callDelta                  `json:"tool_calls"`
 }
 
 type callDelta struct {
@@ -51,7 +51,7 @@ type callDelta struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object itself
 	} `json:"function"`
-	ExtraContent sdk.Object `json:"extra_content"` // Google: signatures to send back
+	ExtraContent json.RawMessage `json:"extra_content"` // Google: signatures to send back
 }
 
 // decoder decodes a Chat Completions answer.
@@ -191,7 +191,7 @@ func (d *decoder) reasoning(delta *deltaFields) error {
 	}
 	if len(delta.ReasoningDetails) > 0 {
 		field = "reasoning_details"
-		if err := d.details.add(delta.ReasoningDetails); err != nil {
+		if err := d.details.add(d.Answer, delta.ReasoningDetails); err != nil {
 			return err
 		}
 	} else if text == "" {
@@ -271,8 +271,14 @@ func (d *decoder) toolCall(delta *callDelta) error {
 		return err
 	}
 	c.ID, c.Tool = cmp.Or(c.ID, delta.ID), cmp.Or(c.Tool, delta.Function.Name)
-	if c.Metadata == nil && len(delta.ExtraContent) > 0 {
-		c.Metadata = sdk.Object{metaExtra: map[string]any(delta.ExtraContent)}
+	if c.Metadata == nil && wire.Present(delta.ExtraContent) {
+		var extra map[string]any
+		if err := d.KeepJSON(delta.ExtraContent, &extra); err != nil {
+			return err
+		}
+		if len(extra) > 0 {
+			c.Metadata = sdk.Object{metaExtra: extra}
+		}
 	}
 	args := wire.Text(delta.Function.Arguments)
 	if args == "" && wire.Present(delta.Function.Arguments) && delta.Function.Arguments[0] == '{' {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -81,5 +83,27 @@ func TestTokenOfNamesake(t *testing.T) {
 	}
 	if got, ok := methodOf([]sdk.AuthMethod{other, issuer}, "p", c); !ok || got.Owner != issuer.Owner {
 		t.Errorf("methodOf() = %+v, %v, want the issuer", got, ok)
+	}
+}
+
+// TestSignInForgetsLists: the stored lists of models are those of the account before.
+func TestSignInForgetsLists(t *testing.T) {
+	t.Parallel()
+	w := workspace(t)
+	w.Project.CacheDir = t.TempDir()
+	list, other := filepath.Join(w.Project.CacheDir, "models-0123456789abcdef.json"), filepath.Join(w.Project.CacheDir, "other.json")
+	for _, file := range []string{list, other} {
+		if err := os.WriteFile(file, []byte("[]"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.StoreKey(t.Context(), "p", "secret-key", false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(list); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the list after a sign-in: %v, want none", err)
+	}
+	if _, err := os.Stat(other); err != nil {
+		t.Error(err)
 	}
 }

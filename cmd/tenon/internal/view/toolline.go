@@ -82,8 +82,7 @@ func relative(path, directory string) string {
 // details returns the figures of a finished call: changed lines, exit code.
 func details(s *sdk.ToolState) []string {
 	var out []string
-	if diff, _ := s.Metadata["diff"].(string); diff != "" {
-		added, removed := CountLines(diff)
+	if added, removed, ok := ChangedLines(s.Metadata); ok {
 		out = append(out, fmt.Sprintf("+%d -%d", added, removed))
 	}
 	if failed(s) {
@@ -97,6 +96,26 @@ func details(s *sdk.ToolState) []string {
 func failed(s *sdk.ToolState) bool {
 	code, ok := Number(s.Metadata["exit"])
 	return ok && code != 0
+}
+
+// ChangedLines returns how many lines a finished call added and removed; false if it changed no file. The diff of a long change is cut: the numbers
+// count.
+func ChangedLines(metadata sdk.Object) (added, removed int, ok bool) {
+	diff, _ := metadata["diff"].(string)
+	if diff == "" {
+		return 0, 0, false
+	}
+	numbers, one := metadata["filediff"].(map[string]any)
+	if !one {
+		numbers = metadata // of several files
+	}
+	a, okA := Number(numbers["additions"])
+	r, okR := Number(numbers["deletions"])
+	if okA && okR {
+		return int(a), int(r), true
+	}
+	added, removed = CountLines(diff)
+	return added, removed, true
 }
 
 // CountLines counts the lines that a unified diff of any number of files adds and removes.

@@ -92,12 +92,14 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 	wire.Read(r, "callIDLength", wire.Int(256), &s.CallIDLength)
 	headers := map[string]string{}
 	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
-	if vertex.Serves(info.BaseURL) {
+	google := vertex.Serves(info.BaseURL)
+	switch {
+	case google && info.Authorize == nil && (info.Key == "" || info.NoKey): // else it is a token: a provider that works without a key has another kind
 		var err error
 		if setup.Authorize, err = vertex.Setup(&info, r, "", "", ""); err != nil {
 			return nil, err
 		}
-	} else {
+	case !google:
 		for option, header := range map[string]string{"organization": "OpenAI-Organization", "project": "OpenAI-Project"} {
 			value := ""
 			if wire.Read(r, option, wire.String(), &value); value != "" {

@@ -100,8 +100,7 @@ func (t *toolItem) head(width int) string {
 	case sdk.ToolError:
 		mark = draw.Paint(k.Fail, "✗")
 	}
-	if diff, _ := s.Metadata["diff"].(string); diff != "" {
-		added, removed := view.CountLines(diff)
+	if added, removed, ok := view.ChangedLines(s.Metadata); ok {
 		notes = append(notes, draw.Paint(k.Ok, fmt.Sprintf("+%d", added))+" "+draw.Paint(k.Fail, fmt.Sprintf("-%d", removed)))
 	}
 	if code, ok := view.Number(s.Metadata["exit"]); ok && code != 0 {

@@ -1,0 +1,24 @@
+package view
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func TestDetailsOfChanges(t *testing.T) {
+	t.Parallel()
+	const diff = "--- a\n+++ b\n@@ -0,0 +1,9 @@\n+x\n-y\n… 7 more lines\n"
+	for want, metadata := range map[string]sdk.Object{
+		"":           {"output": "x"},
+		"+1 -1":      {"diff": diff},
+		"+340000 -2": {"diff": diff, "filediff": map[string]any{"additions": 340_000, "deletions": 2}},
+		"+9 -0":      {"diff": diff, "filediff": map[string]any{"additions": 9.0, "deletions": 0.0}},
+		"+5 -6":      {"diff": diff, "additions": 5, "deletions": 6},
+	} {
+		if got := strings.Join(details(&sdk.ToolState{Metadata: metadata}), " · "); got != want {
+			t.Errorf("details of %v = %q, want %q", metadata, got, want)
+		}
+	}
+}
