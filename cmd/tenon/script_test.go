@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,9 +44,12 @@ func TestScript(t *testing.T) {
 func scriptParams(t *testing.T, dir string) testscript.Params {
 	t.Helper()
 	goEnv := toolchain(t)
+	var once sync.Once
 	return testscript.Params{
 		Dir: dir,
 		Setup: func(e *testscript.Env) error {
+			// testscript removes the directory of all scripts after the last one: never, if -run selects some of them.
+			once.Do(func() { t.Cleanup(func() { _ = os.Remove(filepath.Dir(e.WorkDir)) }) })
 			// Beside the project: one that contains the home directory, or tenon's data, is not confined, and each command asks.
 			own := filepath.Join(filepath.Dir(e.WorkDir), "own-"+filepath.Base(e.WorkDir))
 			e.Defer(func() {
