@@ -41,6 +41,10 @@ func TestGrantExpands(t *testing.T) {
 	if text := s.Mask("it is a-long-secret-value"); strings.Contains(text, "secret") {
 		t.Error(text)
 	}
+	chosen := mcp.Server{Name: "a", Transport: mcp.TransportHTTP, URL: "https://a.example/${KEY}", Command: "${KEY}", Cwd: "${KEY}"}
+	if err := chosen.Grant(map[string]string{"KEY": "a-long-secret-value"}, true); err != nil || chosen.URL != "https://a.example/${KEY}" || chosen.Command+chosen.Cwd != "${KEY}${KEY}" {
+		t.Errorf("a variable decides what is started or called: %+v, %v", chosen, err)
+	}
 	other := mcp.Server{Name: "a", Transport: mcp.TransportStdio, Command: "a", Args: []string{"${HOME}"}}
 	if err := other.Grant(nil, true); err == nil || !strings.Contains(err.Error(), "HOME") {
 		t.Errorf("a variable that was not granted: %v, %q", err, other.Args)

@@ -190,8 +190,9 @@ type definition struct {
 	Hooks     []sdk.MCPHookConfig `json:"hooks,omitempty"`
 }
 
-// Grant adds variables to the environment of a local server. With expand, it also replaces ${NAME} and ${NAME:-default} by them, and the
-// error names a variable that is missing. They are not part of the server's definition: they may be secrets, and change.
+// Grant adds variables to the environment of a local server. With expand, it also replaces ${NAME} and ${NAME:-default} by them, except in
+// Command, Cwd and URL, which were approved as they are; the error names a variable that is missing. They are not part of the server's
+// definition: they may be secrets, and change.
 func (s *Server) Grant(env map[string]string, expand bool) error {
 	if len(env) == 0 && !expand {
 		return nil
@@ -201,7 +202,9 @@ func (s *Server) Grant(env map[string]string, expand bool) error {
 		s.written = &written
 	}
 	if expand {
-		expanded, err := s.expand(func(name string) (string, bool) {
+		values := *s
+		values.Command, values.Cwd, values.URL = "", "", ""
+		expanded, err := values.expand(func(name string) (string, bool) {
 			if name == "PLUGIN_ROOT" || name == "PLUGIN_DATA" {
 				return "${" + name + "}", true // placed replaces them
 			}
@@ -211,6 +214,7 @@ func (s *Server) Grant(env map[string]string, expand bool) error {
 		if err != nil {
 			return err
 		}
+		expanded.Command, expanded.Cwd, expanded.URL = s.Command, s.Cwd, s.URL
 		*s = expanded
 	}
 	s.Env = maps.Clone(s.Env)

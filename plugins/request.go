@@ -115,7 +115,11 @@ func HookRequest(h *sdk.HookDescription) (trust.Hook, bool) {
 
 func serverLine(s manifest.Server) string {
 	if s.Type != manifest.ServerStdio {
-		return s.Type + " " + s.URL
+		line := s.Type + " " + s.URL
+		if len(s.Variables) > 0 {
+			line += ": sends " + strings.Join(s.Variables, ", ")
+		}
+		return line
 	}
 	words := append([]string{s.Command}, s.Args...)
 	for _, name := range sortedKeys(s.Env) {

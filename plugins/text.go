@@ -18,6 +18,7 @@ import (
 // Limits of the text, in characters, and of a list of names, in lines. Rights of a plugin are shown in full: its manifest is bounded.
 const (
 	maxWords = 200   // text of the plugin
+	maxEntry = 500   // an entry of a list of names, or of the parts that are left out with the reasons
 	maxLine  = 20000 // rights of the plugin
 	maxLines = 40
 )
@@ -42,7 +43,7 @@ func (i *Item) Text(unconfined error) string {
 	if i.pkg != nil && i.pkg.Host != "tenon" {
 		w.field("written for", i.pkg.Host)
 	}
-	w.all("left out", i.LeftOut())
+	w.some("left out", i.LeftOut()) // plugin list --format json has them all
 	ChangesText(&b, i.Decision)
 	return b.String()
 }
@@ -314,16 +315,19 @@ func (t text) line(format string, args ...any) { fmt.Fprintf(t.b, format+"\n", a
 func (t text) field(name, value string) { t.line("  %-14s %s", name, value) }
 
 // all shows every line of a list.
-func (t text) all(name string, lines []string) {
+func (t text) all(name string, lines []string) { t.list(name, lines, maxLine) }
+
+// list shows lines of at most limit characters.
+func (t text) list(name string, lines []string, limit int) {
 	for _, l := range lines {
-		t.field(name, visible.Clean(l, maxLine))
+		t.field(name, visible.Clean(l, limit))
 		name = ""
 	}
 }
 
 // some shows the first of a list of names.
 func (t text) some(name string, names []string) {
-	t.all(name, names[:min(maxLines, len(names))])
+	t.list(name, names[:min(maxLines, len(names))], maxEntry)
 	if more := len(names) - maxLines; more > 0 {
 		t.field("", fmt.Sprintf("… and %d more", more))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -184,6 +185,29 @@ func TestRequestTextOfMany(t *testing.T) {
 	text := b.String()
 	if strings.Count(text, "event: every") != 100 || !strings.Contains(text, "https://last.example") || !strings.Contains(text, "and 60 more") {
 		t.Errorf("what it may do is not shown whole, or names are:\n%.2000s", text)
+	}
+}
+
+// Parts that are left out do not push the rights off the screen.
+func TestTextOfManyLeftOut(t *testing.T) {
+	t.Parallel()
+	i := &plugins.Item{Name: "x", Warnings: slices.Repeat([]string{strings.Repeat("long", 500)}, 20000)}
+	if text := i.Text(nil); len(text) > 25000 || !strings.Contains(text, "and 19960 more") {
+		t.Errorf("%d bytes:\n%.2000s", len(text), text)
+	}
+}
+
+// A variable is shown with the address that receives it.
+func TestTextOfServerVariables(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write(theirs, files{".claude-plugin/plugin.json": `{"name": "x", "mcpServers": {"far": {"type": "http", "url": "https://far.example/mcp",
+		"headers": {"Authorization": "Bearer ${TOKEN}", "X-Level": "${LEVEL:-info}"}}, "near": {"type": "http", "url": "https://near.example/mcp"}}}`})
+	text := p.item(p.load(), "x").Text(nil)
+	for _, want := range []string{"far: streamable-http https://far.example/mcp: sends LEVEL, TOKEN\n", "near: streamable-http https://near.example/mcp\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text has no %q:\n%s", want, text)
+		}
 	}
 }
 

@@ -369,6 +369,11 @@ func TestReservedMarketplace(t *testing.T) {
 		t.Errorf("Add() = %v, want ErrReserved", err)
 	}
 	write(t, k.top, map[string]string{"copy/marketplace.json": catalogue})
+	for _, address := range []string{"https://ｍarket.example/m.json", "https://market.example/a/../m.json"} {
+		if _, err := k.Markets.Add(t.Context(), address, k.top); !errors.Is(err, source.ErrRef) {
+			t.Errorf("Add(%s) = %v, want ErrRef", address, err)
+		}
+	}
 	if _, err := k.Markets.Add(t.Context(), "./copy", k.top); err != nil {
 		t.Error(err)
 	}

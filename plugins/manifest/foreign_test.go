@@ -143,6 +143,11 @@ a
 -- extra/two/SKILL.md --
 ` + strings.ReplaceAll(skill, "review", "two") + `
 `, "Claude Code p  skill=review skill=two command=p:a server=s:x", []string{"../out"}},
+		"defaults that form variables": {`
+-- .claude-plugin/plugin.json --
+{"name": "p", "mcpServers": {"url": {"type": "http", "url": "https://example.com/${X:-$}{TOKEN}", "headers": {"A": "${TOKEN}"}},
+ "command": {"command": "${X:-$}{PROGRAM}"}, "cwd": {"command": "x", "cwd": "${CLAUDE_PLUGIN_ROOT}/${X:-${FOLDER}}"}, "good": {"command": "${CLAUDE_PLUGIN_ROOT}/${X:-s}"}}}
+`, "Claude Code p  server=good:./s", []string{"${TOKEN}", "${PROGRAM}", "${FOLDER}"}},
 		"a skill at the root": {`
 -- .claude-plugin/plugin.json --
 {"name": "p"}

@@ -131,6 +131,13 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 			values[key] = replace(value)
 		}
 	}
+	for _, text := range []string{s.Command, s.Cwd, s.URL} { // a default and what is behind it can form another variable
+		for _, variable := range reference.FindAllString(text, -1) {
+			if variable != "${"+rootVariable+"}" && variable != "${"+dataVariable+"}" {
+				missing = append(missing, variable)
+			}
+		}
+	}
 	slices.Sort(variables)
 	s.Variables = slices.Compact(variables)
 	if len(missing) > 0 {

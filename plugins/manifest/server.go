@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/nearest"
@@ -243,7 +244,24 @@ func urlProblem(text string) string {
 	case u.Scheme == "http" && !loopback(u.Hostname()):
 		return "is not encrypted; write https://…, http is for this machine alone"
 	}
+	if err := CheckSpelling(u); err != nil {
+		return err.Error()
+	}
 	return ""
+}
+
+// CheckSpelling returns an error for an address that leads elsewhere than it reads, which a policy could not judge by its text: HTTP
+// clients write other characters of a host as ASCII (UTS #46, as golang.org/x/net/idna does), and servers read /a/../b as /b.
+func CheckSpelling(u *url.URL) error {
+	if strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return errors.New("has a host that is not ASCII; write it as xn--…")
+	}
+	for part := range strings.SplitSeq(u.Path, "/") {
+		if part == "." || part == ".." {
+			return errors.New("has . or .. as a part of its path; write it without them")
+		}
+	}
+	return nil
 }
 
 func loopback(host string) bool {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
@@ -23,6 +24,9 @@ func (s *Store) address(text, dir string) (source.Ref, error) {
 		r := source.Ref{Kind: source.Archive, URL: text}
 		if u.Scheme == "http" && !local(r) {
 			return r, fmt.Errorf("%w %q: http is not encrypted; use https", source.ErrRef, text)
+		}
+		if err := manifest.CheckSpelling(u); err != nil {
+			return r, fmt.Errorf("%w %q: %w", source.ErrRef, text, err)
 		}
 		return r, nil
 	case err == nil && slices.Contains([]string{"https", "http", "ssh", "file"}, u.Scheme):

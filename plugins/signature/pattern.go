@@ -2,8 +2,10 @@ package signature
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 
 	"github.com/tenonhq/tenon/plugins/source"
 )
@@ -19,6 +21,12 @@ func patterns(texts []string) ([]pattern, error) {
 	for _, text := range texts {
 		if strings.TrimSpace(text) == "" {
 			return nil, errors.New("a pattern must not be empty")
+		}
+		if _, address, ok := strings.Cut(text, "://"); ok {
+			host, _, _ := strings.Cut(address, "/")
+			if strings.ContainsFunc(host, func(r rune) bool { return r > unicode.MaxASCII }) {
+				return nil, fmt.Errorf("%q matches nothing: addresses have hosts in ASCII; write it as xn--…", text)
+			}
 		}
 		form := strings.TrimSuffix(text, "/")
 		other := form

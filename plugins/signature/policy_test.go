@@ -76,6 +76,17 @@ func TestAllows(t *testing.T) {
 	}
 }
 
+// TestAllowsServer: a pattern for what is below a path also matches a server at the path with a slash.
+func TestAllowsServer(t *testing.T) {
+	t.Parallel()
+	p := policy(t, sdk.PluginPolicy{Deny: []string{"https://h.example/mcp/*"}})
+	for address, denied := range map[string]bool{"https://h.example/mcp/": true, "https://h.example//mcp//": true, "https://h.example/mcp/a": true, "https://h.example/mcp": false} {
+		if err := p.Allows(source.Ref{Kind: source.Archive, URL: address}); errors.Is(err, signature.ErrDenied) != denied {
+			t.Errorf("Allows(%s) = %v", address, err)
+		}
+	}
+}
+
 func TestAccepts(t *testing.T) {
 	t.Parallel()
 	p := policy(t, sdk.PluginPolicy{Signers: []sdk.PluginSigner{
@@ -114,6 +125,7 @@ func TestInvalid(t *testing.T) {
 		"any identity":       {Signers: []sdk.PluginSigner{{Sources: []string{"*"}, Identity: "**", Issuer: "https://issuer"}}},
 		"a key and identity": {Signers: []sdk.PluginSigner{{Sources: []string{"*"}, Key: key, Identity: "a@b", Issuer: "https://issuer"}}},
 		"a damaged key":      {Signers: []sdk.PluginSigner{{Sources: []string{"*"}, Key: key[1:]}}},
+		"a host in Unicode":  {Deny: []string{"https://ｅvil.example/a"}},
 		"a relative root":    {TrustedRoot: "root.json"},
 	} {
 		if p, err := signature.New(c, signature.Sigstore{}); !errors.Is(err, signature.ErrPolicy) {

@@ -14,6 +14,15 @@ func (f *Fetcher) GoProxy(ctx context.Context, work string) (string, error) {
 	return g.env["GOPROXY"], nil
 }
 
+// TransferCommit fetches from an address that mayAsk would refuse, as those of tests are.
+func (f *Fetcher) TransferCommit(ctx context.Context, address string) error {
+	repo, err := f.repository(ctx, address)
+	if err != nil {
+		return err
+	}
+	return f.transferCommit(ctx, repo, Ref{Kind: Git, URL: address}, "HEAD", "refs/tenon/test")
+}
+
 // DecodeNPMLock decodes the packages of a pin as a fetch does.
 func DecodeNPMLock(data []byte) (json.RawMessage, error) {
 	l, err := decodeNPMLock(data)

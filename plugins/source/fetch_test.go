@@ -259,6 +259,32 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
+// TestGuardedRedirect: git does not follow a redirect for a repository, and the error names the remedy.
+func TestGuardedRedirect(t *testing.T) {
+	t.Parallel()
+	followed := atomic.Int32{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		code, path, ok := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+		status, err := strconv.Atoi(code)
+		if !ok || err != nil {
+			followed.Add(1)
+			return
+		}
+		http.Redirect(w, r, "/final-"+path, status)
+	}))
+	t.Cleanup(server.Close)
+	f := fetcher(t)
+	f.Guarded = true
+	for _, code := range []string{"301", "302", "303", "307", "308"} {
+		if err := f.TransferCommit(t.Context(), server.URL+"/"+code+"/r"); err == nil || !strings.Contains(err.Error(), "write the final address") {
+			t.Errorf("%s: %v, want an error with the remedy", code, err)
+		}
+	}
+	if followed.Load() > 0 {
+		t.Errorf("%d redirects were followed", followed.Load())
+	}
+}
+
 func TestNPM(t *testing.T) {
 	t.Parallel()
 	pack := func(files map[string]string) []byte { return targz(t, files) }

@@ -103,25 +103,13 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 	}
 	ref := "refs/tenon/" + rand.Text() // another process may fetch into the same repository
 	defer func() { _, _ = f.runGit(context.WithoutCancel(ctx), repo, "update-ref", "-d", ref) }()
-	fetch := func(what string) error {
-		ctx, done := f.watchTransfer(ctx, repo, r)
-		_, err := f.runGit(ctx, repo, "fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc",
-			"--", r.URL, what+":"+ref)
-		if tooLarge := done(); tooLarge != nil {
-			return tooLarge
-		}
-		return err
-	}
-	err := fetch(wanted)
-	if err != nil && f.Guarded && strings.Contains(err.Error(), "returned error: 30") { // git's words for a redirect that it does not follow
-		return "", fmt.Errorf("%w; the server redirects, which is not followed for references of a project or marketplace: write the final address", err)
-	}
+	err := f.transferCommit(ctx, repo, r, wanted, ref)
 	if errors.Is(err, ErrTooLarge) {
 		return "", errors.Join(err, os.RemoveAll(repo)) // else the next fetch would find all of it
 	}
 	if err != nil && commit != "" && ctx.Err() == nil && r.Version != "" {
 		// Some servers do not serve a commit by its number: fetch the branch or tag, and see whether it is that commit.
-		err = errors.Join(fetch(r.Version))
+		err = f.transferCommit(ctx, repo, r, r.Version, ref)
 	}
 	if err != nil {
 		return "", err
@@ -135,6 +123,20 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 		return "", fmt.Errorf("%w: %s is at commit %s, pinned is %s", ErrMismatch, r.URL, have, commit)
 	}
 	return have, nil
+}
+
+// transferCommit fetches a commit, branch or tag into a reference of the cached repository.
+func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, ref string) error {
+	ctx, done := f.watchTransfer(ctx, repo, r)
+	_, err := f.runGit(ctx, repo, "fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc",
+		"--", r.URL, what+":"+ref)
+	if tooLarge := done(); tooLarge != nil {
+		return tooLarge
+	}
+	if err != nil && f.Guarded && strings.Contains(err.Error(), "returned error: 30") { // git's words for a redirect that it does not follow
+		return fmt.Errorf("%w; the server redirects, which is not followed for references of a project or marketplace: write the final address", err)
+	}
+	return err
 }
 
 // watchEvery is the time between looks at the size of a transfer.

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"errors"
 	"net/url"
 	"path"
 	"slices"
@@ -18,7 +17,11 @@ func (r Ref) Location() string {
 		return gitLocation(r)
 	case Archive:
 		if u, err := url.Parse(r.URL); err == nil {
-			return u.Scheme + "://" + host(u) + path.Clean("/"+u.Path) // servers commonly read // as /
+			clean := path.Clean("/" + u.Path) // servers commonly read // as /
+			if clean != "/" && strings.HasSuffix(u.Path, "/") {
+				clean += "/" // a pattern may name what is below a path
+			}
+			return u.Scheme + "://" + host(u) + clean
 		}
 	case OCI:
 		return "oci://" + OCILocation(r.URL)
@@ -70,16 +73,6 @@ func host(u *url.URL) string {
 		name += ":" + port
 	}
 	return name
-}
-
-// plain refuses an address whose path leads elsewhere than it reads: to git and to servers, /a/../b is /b.
-func plain(u *url.URL) error {
-	for part := range strings.SplitSeq(u.Path, "/") {
-		if part == "." || part == ".." {
-			return errors.New("the path of an address must not contain . or .. as a part; write the address without them")
-		}
-	}
-	return nil
 }
 
 func hostname(u *url.URL) string { return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path"
 	"runtime"
 	"strings"
 
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source/oci"
 )
 
@@ -32,7 +34,11 @@ func ociRef(_, rest string) (Ref, error) {
 	case !oci.Valid(name):
 		return Ref{}, fmt.Errorf("%q is not a repository of a registry; want oci://registry/repository", name)
 	}
-	return Ref{Kind: OCI, URL: hubName(name), Version: version}, nil
+	u, err := url.Parse("https://" + name)
+	if err == nil {
+		err = manifest.CheckSpelling(u)
+	}
+	return Ref{Kind: OCI, URL: hubName(name), Version: version}, err
 }
 
 // hubName adds the namespace of Docker Hub's official repositories to a name without one: docker.io/x is docker.io/library/x. Other names

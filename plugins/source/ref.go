@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/plugins/manifest"
 )
 
 // Kind is the kind of a source.
@@ -218,7 +220,7 @@ func GitRef(address, subdir, version, commit string) (Ref, error) {
 	case u.Fragment != "" || strings.Contains(u.Path, "@") || strings.Contains(u.Path, "//"):
 		return r, errors.New("an address must not contain #, @ or // behind the host")
 	}
-	return r, errors.Join(secure(u), plain(u))
+	return r, errors.Join(secure(u), manifest.CheckSpelling(u))
 }
 
 // secure refuses plain http except on this machine.
@@ -250,7 +252,7 @@ func archiveRef(scheme, rest string) (Ref, error) {
 	if formatOf(u.Path) == "" {
 		return r, errors.New("the path must end in .tar.gz, .tgz, .zip, .mcpb or .wasm; of a git repository write git+https://")
 	}
-	return r, errors.Join(secure(u), plain(u))
+	return r, errors.Join(secure(u), manifest.CheckSpelling(u))
 }
 
 // npmName is the set of characters in names of npm packages.

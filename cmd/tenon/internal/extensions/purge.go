@@ -49,8 +49,8 @@ func (s *Set) Stored(in *plugins.Installed) (*Stored, error) {
 		}
 	}
 	for _, c := range s.Candidates {
-		if c.pack != in.Name || c.Server == nil {
-			continue
+		if c.pack != in.Name || c.Server == nil || c.Server.Data != dir {
+			continue // the server of another plugin, which may have the same name in another lock file
 		}
 		if a := s.authorizer(c, false); a != nil {
 			if name, _, err := a.Stored(); err == nil {

@@ -158,7 +158,7 @@ func (s *Set) addServer(c *Candidate) {
 	if c.running() {
 		p := mcp.New(*c.Server, s.serverOptions(c))
 		s.own(p.Manifest().Name, c)
-		s.add(p, c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprint(s.free(c)))
+		s.add(p, c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprintf("%q %q %q %v", c.Server.Args, c.Server.Env, c.Server.Headers, s.free(c)))
 	}
 }
 
@@ -200,7 +200,7 @@ func (s *Set) packagedServer(p plugins.Server) error {
 	}
 	lines := []string{serverLine(&server)} // without the values of variables
 	if err := server.Grant(p.Granted, len(p.Entry.Variables) > 0); err != nil {
-		return fmt.Errorf("%w; plugin %s has only variables that you granted: set it and run: tenon plugin trust %s", err, p.Plugin, p.Plugin)
+		return fmt.Errorf("%w; if you did not grant it: tenon plugin untrust %s, then tenon plugin trust %s", err, p.Plugin, p.Plugin)
 	}
 	s.addServer(&Candidate{
 		Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: server.Origin, State: plugins.StateReady, Server: &server,

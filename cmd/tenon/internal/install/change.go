@@ -353,21 +353,7 @@ that is installed under the same name later has them.`,
 						return cli.UsageError("tenon plugin list shows the installed plugins; the project's need --project", "%q is not in %s", name, j.target.Path)
 					}
 				}
-				err = j.loader.History().Change(cmd.Context(), j.target.Path, func(f *pins.File) (*pins.File, error) {
-					for _, name := range names {
-						f = f.Without(name)
-					}
-					return f, nil
-				})
-				if err != nil {
-					return err
-				}
-				for _, name := range names {
-					if err := j.forget(cmd.Context(), name, purge); err != nil {
-						return err
-					}
-				}
-				return nil
+				return j.remove(cmd.Context(), names, purge)
 			})
 		},
 	}
@@ -376,23 +362,48 @@ that is installed under the same name later has them.`,
 	return cmd
 }
 
-// forget revokes the approval of a removed plugin, and deletes what it stored if purge is set or the user confirms it.
-func (j *job) forget(ctx context.Context, name string, purge bool) error {
-	in := &plugins.Installed{Plugin: pins.Plugin{Name: name}, Lock: j.target.Path}
-	stored, err := j.set.Stored(in)
+// remove removes plugins. It revokes all approvals first: if it fails or is interrupted, no plugin is removed that is still approved.
+func (j *job) remove(ctx context.Context, names []string, purge bool) error {
+	var problems []error
+	for _, name := range names {
+		if err := j.loader.Untrust(ctx, j.removed(name).Source()); err != nil && !errors.Is(err, trust.ErrNotFound) {
+			problems = append(problems, err)
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	err := j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) {
+		for _, name := range names {
+			f = f.Without(name)
+		}
+		return f, nil
+	})
 	if err != nil {
 		return err
 	}
-	if err := j.loader.Untrust(ctx, in.Source()); err != nil && !errors.Is(err, trust.ErrNotFound) {
-		return err
+	for _, name := range names {
+		j.app.Screen.Line("removed " + terminal.Visible(name))
 	}
-	j.app.Screen.Line("removed " + terminal.Visible(name))
-	if stored.Empty() {
-		return nil
+	for _, name := range names {
+		problems = append(problems, j.forget(ctx, name, purge))
+	}
+	return errors.Join(problems...)
+}
+
+func (j *job) removed(name string) *plugins.Installed {
+	return &plugins.Installed{Plugin: pins.Plugin{Name: name}, Lock: j.target.Path}
+}
+
+// forget deletes what a removed plugin stored if purge is set or the user confirms it.
+func (j *job) forget(ctx context.Context, name string, purge bool) error {
+	stored, err := j.set.Stored(j.removed(name))
+	if err != nil || stored.Empty() {
+		return err
 	}
 	what := terminal.Visible(strings.Join(append(stored.Tokens, stored.Dir), " "))
 	if !purge && j.app.Screen.Answers {
-		if purge, err = j.app.Confirm("  also delete what it stored (" + what + ")? [y/N] "); err != nil {
+		if purge, err = j.app.Confirm("  also delete what " + terminal.Visible(name) + " stored (" + what + ")? [y/N] "); err != nil {
 			return err
 		}
 	}

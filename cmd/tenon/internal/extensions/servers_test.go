@@ -1,0 +1,89 @@
+package extensions
+
+import (
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/plugins"
+	"github.com/tenonhq/tenon/plugins/manifest"
+	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+func newSet(t *testing.T) *Set {
+	t.Helper()
+	project := sdk.Project{Directory: t.TempDir(), DataDir: t.TempDir(), ConfigDir: t.TempDir()}
+	return &Set{
+		keys: map[sdk.Plugin]string{}, owners: map[string]*Candidate{}, loader: plugins.New(plugins.Options{Project: project}),
+		opts: Options{Project: project, Config: &config.Loaded{Config: &sdk.Config{}}, Logger: slog.New(slog.DiscardHandler)},
+	}
+}
+
+// packaged returns a server of package x that gets TOKEN in a header.
+func packaged(t *testing.T, data, token string) plugins.Server {
+	t.Helper()
+	s := plugins.Server{Plugin: "x", Name: "far", Root: t.TempDir(), Data: data, Entry: manifest.Server{
+		Type: manifest.ServerHTTP, Variables: []string{"TOKEN"},
+		Remote: manifest.Remote{URL: "https://far.example/mcp", Headers: map[string]string{"X-Token": "${TOKEN}"}},
+	}}
+	if token != "" {
+		s.Granted = map[string]string{"TOKEN": token}
+	}
+	return s
+}
+
+// TestPackagedServerKey: a reload keeps a server only with the variables that it has.
+func TestPackagedServerKey(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	one := packaged(t, t.TempDir(), "first")
+	other := one
+	other.Granted = map[string]string{"TOKEN": "second"}
+	for _, p := range []plugins.Server{one, one, other} {
+		if err := s.packagedServer(p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if key := func(n int) string { return s.keys[s.Plugins[n]] }; key(0) != key(1) || key(0) == key(2) {
+		t.Errorf("keys %q, %q, %q", key(0), key(1), key(2))
+	}
+}
+
+// TestPackagedServerRemedy: the variable and the commands that grant it are named.
+func TestPackagedServerRemedy(t *testing.T) {
+	t.Parallel()
+	err := newSet(t).packagedServer(packaged(t, t.TempDir(), ""))
+	if err == nil || !strings.Contains(err.Error(), "variable TOKEN is not set; set it") || !strings.HasSuffix(err.Error(), "if you did not grant it: tenon plugin untrust x, then tenon plugin trust x") {
+		t.Errorf("packagedServer() = %v", err)
+	}
+}
+
+// TestStored: what a plugin stored does not include the sign-ins of another one with its name.
+func TestStored(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	in := &plugins.Installed{Plugin: pins.Plugin{Name: "x"}, Lock: "/one/tenon.plugins.lock"}
+	other := &plugins.Installed{Plugin: pins.Plugin{Name: "x"}, Lock: "/other/tenon.plugins.lock"}
+	data, _ := s.loader.Stored(in)
+	if err := s.packagedServer(packaged(t, data, "a")); err != nil {
+		t.Fatal(err)
+	}
+	c := s.Candidates[0]
+	token := &credentials.Credential{Type: credentials.TypeOAuth, Access: "a", Client: &credentials.Client{
+		ID: "c", Issuer: "https://far.example", TokenURL: "https://far.example/t", Resource: c.Server.URL, Definition: c.Server.TokenScope(),
+	}}
+	if err := s.credentials().Put(t.Context(), "mcp:far", token); err != nil {
+		t.Fatal(err)
+	}
+	for _, which := range []struct {
+		in     *plugins.Installed
+		tokens string
+	}{{in, "mcp:far"}, {other, ""}} {
+		if stored, err := s.Stored(which.in); err != nil || strings.Join(stored.Tokens, " ") != which.tokens {
+			t.Errorf("Stored(%s) = %+v, %v, want the sign-ins %q", which.in.Source(), stored, err, which.tokens)
+		}
+	}
+}
