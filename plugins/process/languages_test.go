@@ -110,6 +110,7 @@ func speaksHooks(t *testing.T, p sdk.Plugin) {
 	for name, want := range map[string]string{
 		"warm":    `[{"pointer":"/temperature","value":1.5}]`,
 		"nothing": `null`,
+		"itself":  `[{"pointer":"/message","value":{"role":"user"}}]`,
 		"list":    `[{"pointer":"/options/list/-","value":"a"}] [{"pointer":"/options/list","value":["a"]}]`, // the host takes both
 	} {
 		answer, err := callHook(t, p, name)

@@ -268,12 +268,13 @@ class Server {
       for (const list of hook.appends) addList(value, list);
       const before = clone(value);
       answer = (result) => {
+        if (result === value) result = undefined; // no verdict, although it may have a field of a verdict's name
         if (result?.changes !== undefined) return result; // the hook found them itself
         const changes = [];
         diff(before, value, "", changes);
         const verdict = verdictOf(result);
         if (changes.length > 0) return { changes, ...verdict };
-        if (!verdict && result !== value && isObject(result) && Object.keys(result).length > 0) {
+        if (!verdict && isObject(result) && Object.keys(result).length > 0) {
           throw new Error(`a hook changes its value in place and returns nothing or a verdict; it returned ${JSON.stringify(result).slice(0, 80)}`);
         }
         return verdict;

@@ -427,14 +427,16 @@ class _Server:
                 _add_list(value, pointer)
             before = _clone(value)
             answer = run(request["input"], value, call)
+            if answer is value:
+                answer = None  # no verdict, although it may have a field of a verdict's name
             if isinstance(answer, dict) and "changes" in answer:
                 return answer  # the hook found them itself
             changes = []
             diff(before, value, "", changes)
-            returned, answer = answer, _verdict(answer)
+            answer = _verdict(answer)
             if changes:
                 return {"changes": changes, **(answer or {})}
-            if answer and returned is not value and not answer.keys() & {"verdict", "reason", "message"}:
+            if answer and not answer.keys() & {"verdict", "reason", "message"}:
                 raise TypeError("a hook changes its value in place and returns nothing or a verdict; it returned %.80s" % _encode(answer))
             return answer
         except Refusal as e:

@@ -30,6 +30,12 @@ def returned(input, value, call):
     return {"temperature": 2}
 
 
+@plugin.hook("chat.params", name="itself", **ALL)
+def itself(input, value, call):
+    value["message"] = {"role": "user"}
+    return value
+
+
 @plugin.hook("chat.params", name="error")
 def error(input, value, call):
     raise ValueError("no luck today")

@@ -33,6 +33,10 @@ fn main() {
         })
         .hook(hook("nothing").reads(&[""]).writes(&[""]), |_, _, _| Ok(None))
         .hook(hook("returned").reads(&[""]).writes(&[""]), |_, _, _| Ok(Some(json(r#"{"temperature": 2}"#))))
+        .hook(hook("itself").reads(&[""]).writes(&[""]), |_, value, _| {
+            value.set("message", Value::object([("role", "user".into())]));
+            Ok(None)
+        })
         .hook(hook("error"), |_, _, _| Err("no luck today".into()))
         .hook(hook("refuse"), |_, _, _| Err(deny("not today")))
         .hook(hook("list").writes(&["/options/list/-"]), |_, value, _| {

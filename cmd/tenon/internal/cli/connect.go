@@ -10,6 +10,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -43,6 +44,22 @@ func (m *Machine) SignInProviders() (usual, others []Choice) {
 		add(&others, infos[i].ID, infos[i].Name)
 	}
 	return usual, others
+}
+
+// KnownProvider returns an error with a remedy for a provider that nothing describes: credentials of a misspelled one would never be used.
+func (m *Machine) KnownProvider(id string) error {
+	var ids []string
+	for _, p := range m.ProviderInfos() {
+		ids = append(ids, p.ID)
+	}
+	if slices.Contains(ids, id) || len(m.AuthMethods(id)) > 0 {
+		return nil
+	}
+	fix := "tenon models --all lists all providers; provider." + id + " in tenon.json adds one"
+	if near := nearest.Name(id, ids); near != "" {
+		fix = "did you mean " + near + "? " + fix
+	}
+	return UsageError(fix, "unknown provider %q", id)
 }
 
 // SignInMethods lists the ways to sign in to a provider: MethodKey, and the sign-ins of plugins. A provider whose only sign-in replaces the

@@ -67,6 +67,7 @@ type Host interface {
 
 	// Credentials of providers, as cli.Machine documents them. Reload loads providers with credentials that were stored since.
 	SignInProviders() (usual, others []cli.Choice)
+	KnownProvider(id string) error
 	SignInMethods(provider string) []cli.Choice
 	StoreKey(ctx context.Context, provider, key string) error
 	SignIn(ctx context.Context, provider, method string, user sdk.AuthUser) error

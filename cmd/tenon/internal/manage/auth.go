@@ -14,7 +14,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/credentials"
-	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 func authCommand(a *cli.App) *cobra.Command {
@@ -96,7 +95,7 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 func chooseProvider(m *cli.Machine, args []string) (string, error) {
 	if len(args) > 0 {
 		id := strings.TrimRight(args[0], "/")
-		return id, knownProvider(m, id)
+		return id, m.KnownProvider(id)
 	}
 	const others = "tenon models --all lists all providers"
 	usual, _ := m.SignInProviders()
@@ -108,22 +107,6 @@ func chooseProvider(m *cli.Machine, args []string) (string, error) {
 		err = cli.UsageError("run tenon auth login again", "no provider chosen")
 	}
 	return id, err
-}
-
-// knownProvider returns an error for a provider that nothing describes: credentials of a misspelled one would never be used.
-func knownProvider(m *cli.Machine, id string) error {
-	var ids []string
-	for _, p := range m.ProviderInfos() {
-		ids = append(ids, p.ID)
-	}
-	if slices.Contains(ids, id) || len(m.AuthMethods(id)) > 0 {
-		return nil
-	}
-	fix := "tenon models --all lists all providers; provider." + id + " in tenon.json adds one"
-	if near := nearest.Name(id, ids); near != "" {
-		fix = "did you mean " + near + "? " + fix
-	}
-	return cli.UsageError(fix, "unknown provider %q", id)
 }
 
 func names(choices []cli.Choice) string {

@@ -169,7 +169,7 @@ func (m *model) send(in host.PromptInput) tea.Cmd {
 	return m.do(func(ctx context.Context) (tea.Msg, error) {
 		s, err := m.host.CreateSession(ctx, host.NewSession{Title: m.o.title})
 		if err != nil {
-			return nil, err
+			return createFailedMsg{in, err}, nil
 		}
 		return createdMsg{s, in}, nil
 	})
@@ -179,6 +179,22 @@ func (m *model) send(in host.PromptInput) tea.Cmd {
 type createdMsg struct {
 	session *sdk.Session
 	in      host.PromptInput
+}
+
+// createFailedMsg is a prompt whose session could not be created.
+type createFailedMsg struct {
+	in  host.PromptInput
+	err error
+}
+
+// createFailed gives the prompt back, unless the user writes another one. It is in the history too.
+func (m *model) createFailed(msg createFailedMsg) tea.Cmd {
+	m.creating = false
+	m.problem(m.o.explain(msg.err))
+	if !m.input.Empty() {
+		return nil
+	}
+	return m.restore(&host.Waiting{Input: msg.in})
 }
 
 // prompt gives a prompt to its session.

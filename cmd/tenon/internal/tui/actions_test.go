@@ -2,11 +2,13 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
@@ -54,6 +56,28 @@ func TestWaitingPromptComesBackAsItWas(t *testing.T) {
 func (a *answers) Withdraw(_, id string) error {
 	a.list = append(a.list, "withdraw "+id)
 	return nil
+}
+
+func (a *answers) CreateSession(context.Context, host.NewSession) (*sdk.Session, error) {
+	return nil, errors.New("the disk is full")
+}
+
+func TestPromptComesBackIfItsSessionIsNotCreated(t *testing.T) {
+	t.Parallel()
+	for draft, want := range map[string]string{"": "!git push", "another": "another"} {
+		m, _ := testModel(t, 80, 24)
+		m.o.explain = func(err error) string { return err.Error() }
+		m.root = ""
+		m.input.Set("!git push")
+		_, cmd := m.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+		m.input.Set(draft)
+		for _, msg := range messages(cmd) {
+			m.Update(msg)
+		}
+		if text, _ := m.input.Text(); text != want || m.creating || m.toast.text != "the disk is full" {
+			t.Errorf("input %q, want %q; toast %q, creating %v", text, want, m.toast.text, m.creating)
+		}
+	}
 }
 
 func TestEditsAreAcceptedInOneSession(t *testing.T) {

@@ -42,14 +42,15 @@ func (m *model) answered(id string) {
 
 // faced notes when a question comes to the top, and has the screen drawn again when keys answer it.
 func (m *model) faced() tea.Cmd {
-	id := ""
-	if a, ok := m.top().(dialog.Ask); ok {
-		id = a.ID()
+	var front dialog.Dialog
+	switch top := m.top().(type) {
+	case dialog.Ask, *dialog.Choice:
+		front = top
 	}
-	if id == m.front {
+	if front == m.front {
 		return nil
 	}
-	m.front = id
+	m.front = front
 	return m.startle()
 }
 

@@ -1,7 +1,10 @@
 package tui
 
 import (
+	"context"
 	"fmt"
+	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -13,13 +16,16 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // answers is a host that records what reaches it.
 type answers struct {
 	frontend.Host
-	list []string
+	list   []string
+	reload func() error
+	try    func()
 }
 
 func (a *answers) ReplyPermission(id string, reply sdk.Reply, _ string) error {
@@ -135,9 +141,7 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 		t.Helper()
 		now = now.Add(wait)
 		_, cmd := m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
-		if cmd != nil {
-			run(cmd)
-		}
+		run(cmd)
 		if have := strings.Join(h.list, ", "); have != want {
 			t.Fatalf("answers %q, want %q", have, want)
 		}
@@ -162,19 +166,72 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 	press(startled, "per_1 once, per_2 once")
 }
 
-// run runs a command and those in it, except for timers.
-func run(cmd tea.Cmd) {
-	out := make(chan tea.Msg, 1)
-	go func() { out <- cmd() }() // ends with its timer
-	select {
-	case msg := <-out:
-		if batch, ok := msg.(tea.BatchMsg); ok {
-			for _, c := range batch {
-				if c != nil {
-					run(c)
-				}
-			}
-		}
-	case <-time.After(startled / 2):
+func TestPasteCorrectsAField(t *testing.T) {
+	t.Parallel()
+	var sent [][]string
+	f := dialog.NewForm(&sdk.QuestionRequest{ID: "que_1", Questions: []sdk.Question{{Form: &sdk.FormField{Label: "Name", Problem: "too short"}}}}, func(answers [][]string) tea.Cmd {
+		sent = answers
+		return nil
+	})
+	f.Paste("longer")
+	f.Key(tea.KeyPressMsg{Code: tea.KeyEnter})
+	if done, _ := f.Key(tea.KeyPressMsg{Code: tea.KeyEnter}); !done || len(sent) != 1 || sent[0][0] != "longer" {
+		t.Errorf("done %v, sent %q", done, sent)
 	}
+}
+
+func (a *answers) Revert(_ context.Context, o host.RevertOptions) (*host.Reverted, error) {
+	a.list = append(a.list, fmt.Sprint("revert ", o.Force))
+	if !o.Force {
+		return nil, &host.ConflictError{}
+	}
+	return &host.Reverted{}, nil
+}
+
+// The question opens when the host answers: the user may be typing then, or closing a screen above it.
+func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 40)
+	now := time.UnixMilli(10_000)
+	m.now = func() time.Time { return now }
+	press := func(wait time.Duration, want string) {
+		t.Helper()
+		now = now.Add(wait)
+		_, cmd := m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
+		run(cmd)
+		if have := strings.Join(h.list, ", "); have != want {
+			t.Fatalf("calls %q, want %q", have, want)
+		}
+	}
+	m.Update(m.undo("", false)())
+	if screen := m.plain(); !strings.Contains(screen, "Overwrite files") || strings.Contains(screen, "› No") {
+		t.Errorf("no question, or an option is marked although keys do not answer yet:\n%s", screen)
+	}
+	press(0, "revert false")
+	press(startled-1, "revert false")
+	m.Update(openMsg{m.helpScreen()})
+	now = now.Add(startled)
+	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
+	press(1, "revert false")
+	press(startled, "revert false, revert true")
+}
+
+// run runs a command and those in it, except for timers.
+func run(cmd tea.Cmd) { messages(cmd) }
+
+// messages runs a command and those in it, except for timers, and returns their messages.
+func messages(cmd tea.Cmd) []tea.Msg {
+	if cmd == nil || strings.Contains(runtime.FuncForPC(reflect.ValueOf(cmd).Pointer()).Name(), "bubbletea/v2.Tick") {
+		return nil
+	}
+	msg := cmd()
+	batch, ok := msg.(tea.BatchMsg)
+	if !ok {
+		return []tea.Msg{msg}
+	}
+	var all []tea.Msg
+	for _, c := range batch {
+		all = append(all, messages(c)...)
+	}
+	return all
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -84,16 +85,34 @@ func (m *model) commandNames() []string {
 	return out
 }
 
-// runCommand runs a command. ok is false if there is none of this name.
-func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
+// find returns a command of the program; nil if there is none of this name.
+func find(name string) *command {
 	for _, c := range commands() {
 		if c.name == name || slices.Contains(c.aliases, name) {
-			if args != "" && c.args == "" {
-				m.problem(fmt.Sprintf("/%s takes no argument", name))
-				return nil, true
-			}
-			return c.run(m, args), true
+			return &c
 		}
+	}
+	return nil
+}
+
+// mayHoldKey reports whether a line is a sign-in with arguments, where users write their key.
+func mayHoldKey(line string) bool {
+	words := strings.Fields(line)
+	if len(words) < 2 || words[0][0] != '/' {
+		return false
+	}
+	c := find(words[0][1:])
+	return c != nil && c.name == "connect"
+}
+
+// runCommand runs a command. ok is false if there is none of this name.
+func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
+	if c := find(name); c != nil {
+		if args != "" && c.args == "" {
+			m.problem(fmt.Sprintf("/%s takes no argument", name))
+			return nil, true
+		}
+		return c.run(m, args), true
 	}
 	for i := range m.inventory.commands {
 		if m.inventory.commands[i].Name == name {
@@ -246,8 +265,9 @@ func (m *model) rename(title string) tea.Cmd {
 // toggleMouse switches the mouse. Without it, the terminal selects and scrolls itself.
 func (m *model) toggleMouse() tea.Cmd {
 	m.mouse = !m.mouse
+	off := !m.mouse
 	m.say("mouse " + map[bool]string{true: "on: the wheel scrolls, a click shows details", false: "off: the terminal selects text"}[m.mouse])
-	return m.keepSettings()
+	return m.keep(func(s *settings) { s.NoMouse = off })
 }
 
 func (m *model) copyAnswer() tea.Cmd {

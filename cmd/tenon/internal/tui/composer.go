@@ -16,9 +16,12 @@ import (
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
-// remember stores a prompt in the history.
+// remember stores a prompt in the history, unless it may hold a key.
 func (m *model) remember(text string) tea.Cmd {
 	m.history.Sent()
+	if mayHoldKey(text) {
+		return nil
+	}
 	return func() tea.Msg {
 		if err := m.history.File.Add(text); err != nil {
 			return problemMsg{fmt.Errorf("the prompt history cannot be written: %w", err)}

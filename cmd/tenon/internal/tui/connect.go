@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -13,11 +14,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// connect signs in to a provider; empty: to the one that the user picks.
-func (m *model) connect(provider string) tea.Cmd {
-	if provider != "" {
+// connect signs in to the provider of the arguments, else to the one that the user picks.
+func (m *model) connect(args string) tea.Cmd {
+	if len(strings.Fields(args)) > 1 {
+		m.problem("/connect takes one provider; it asks for the key afterwards")
+		return nil
+	}
+	if provider := strings.TrimRight(args, "/"); provider != "" {
 		return m.do(func(context.Context) (tea.Msg, error) {
-			return methodsMsg{provider, m.host.SignInMethods(provider)}, nil
+			return methodsMsg{provider, m.host.SignInMethods(provider)}, m.host.KnownProvider(provider)
 		})
 	}
 	return m.do(func(context.Context) (tea.Msg, error) {
@@ -66,22 +71,29 @@ func (m *model) store(provider string, store func(context.Context, sdk.AuthUser)
 	m.open(u.dialog)
 	run := func() tea.Msg {
 		defer cancel()
-		defer close(u.steps)
-		err := store(ctx, u)
-		if err == nil {
+		result, err := "canceled", store(ctx, u)
+		switch {
+		case err == nil:
 			u.Notice("stored; sending a test request")
-			err = m.host.Reload(ctx)
-		}
-		result := ""
-		if err == nil {
-			result, err = m.host.TryCredentials(ctx, provider)
-		}
-		if ctx.Err() != nil {
-			result, err = "canceled", nil
+			result, err = m.tryStored(ctx, provider)
+		case ctx.Err() != nil:
+			err = nil
 		}
 		return connectedMsg{u.dialog, provider, result, err}
 	}
 	return tea.Batch(run, u.next)
+}
+
+// tryStored loads the providers again, and tests the credentials of one until the user cancels ctx.
+func (m *model) tryStored(ctx context.Context, provider string) (string, error) {
+	if err := m.host.Reload(m.ctx); err != nil {
+		return "", fmt.Errorf("stored, but not in use yet: %w", err)
+	}
+	result, err := m.host.TryCredentials(ctx, provider)
+	if err != nil && ctx.Err() != nil {
+		return "stored, not tested", nil
+	}
+	return result, err
 }
 
 // connectedMsg is the end of a sign-in.
@@ -105,7 +117,7 @@ func (m *model) connected(msg connectedMsg) tea.Cmd {
 type signingIn struct {
 	ctx    context.Context // of the sign-in
 	browse func(address string) (opened bool, err error)
-	steps  chan step   // closed at the end of the sign-in
+	steps  chan step   // never closed: a plugin may send late
 	pasted chan string // the address that the user entered
 	dialog *dialog.Wait
 }
@@ -120,12 +132,14 @@ type step struct {
 
 var _ sdk.AuthUser = (*signingIn)(nil)
 
-// next waits for the next step.
+// next waits for the next step, or the end of the sign-in.
 func (u *signingIn) next() tea.Msg {
-	if s, ok := <-u.steps; ok {
+	select {
+	case s := <-u.steps:
 		return s
+	case <-u.ctx.Done():
+		return nil
 	}
-	return nil
 }
 
 // show takes a step.

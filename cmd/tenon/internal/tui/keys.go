@@ -55,6 +55,9 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 }
 
 func (m *model) dialogKey(d dialog.Dialog, k tea.KeyPressMsg) tea.Cmd {
+	if _, ok := d.(*dialog.Choice); ok && !m.calm() {
+		return m.startle()
+	}
 	if k.String() == "ctrl+x" {
 		m.leader = true
 		return nil

@@ -45,7 +45,7 @@ type model struct {
 	dialogs  []dialog.Dialog // the last one sees keys first
 	asks     []dialog.Ask    // questions of the host, the first one is on the screen
 	leader   bool            // ctrl+x was pressed
-	front    string          // question on the top; empty: none
+	front    dialog.Dialog   // question on the top; nil: none
 	frontAt  time.Time       // when it came there, or ignored a key last
 	escaped  time.Time       // when esc did nothing last
 	leaving  bool            // ctrl+c was pressed once
@@ -223,6 +223,8 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		m.begin(msg.session)
 		msg.in.SessionID = msg.session.ID
 		return tea.Sequence(m.acceptEdits(), m.prompt(msg.in))
+	case createFailedMsg:
+		return m.createFailed(msg)
 	case submittedMsg:
 		return m.submitted(msg)
 	case promptedMsg:

@@ -149,7 +149,7 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 func (m *model) chooseTheme(args string) tea.Cmd {
 	p := &dialog.Picker{Title: "Theme", Choose: func(r dialog.Row) tea.Cmd {
 		m.setTheme(r.ID)
-		return m.keepSettings()
+		return m.keep(func(s *settings) { s.Theme = r.ID })
 	}}
 	for _, t := range draw.Themes(m.dark) {
 		p.Rows = append(p.Rows, dialog.Row{ID: t.Name, Label: t.Name, Current: t.Name == m.look.Theme.Name})
@@ -164,10 +164,9 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 	return m.open(p)
 }
 
-// keepSettings stores what the user chose on the screen.
-func (m *model) keepSettings() tea.Cmd {
-	chosen := settings{Theme: m.look.Theme.Name, NoMouse: !m.mouse, Pinned: m.pinned}
-	return m.do(func(context.Context) (tea.Msg, error) { return nil, m.o.keep(chosen) })
+// keep stores what the user chose on the screen.
+func (m *model) keep(change func(*settings)) tea.Cmd {
+	return m.do(func(context.Context) (tea.Msg, error) { return nil, m.o.keep(change) })
 }
 
 // openSessions lists the sessions of the project.
@@ -250,11 +249,15 @@ func (m *model) pinnedFirst(rows []dialog.Row) []dialog.Row {
 
 // pin pins a session, or removes the pin.
 func (m *model) pin(session string, on bool) tea.Cmd {
-	m.pinned = slices.DeleteFunc(slices.Clone(m.pinned), func(id string) bool { return id == session })
-	if on {
-		m.pinned = append(m.pinned, session)
+	change := func(list []string) []string {
+		list = slices.DeleteFunc(slices.Clone(list), func(id string) bool { return id == session })
+		if on {
+			list = append(list, session)
+		}
+		return list
 	}
-	return m.keepSettings()
+	m.pinned = change(m.pinned)
+	return m.keep(func(s *settings) { s.Pinned = change(s.Pinned) })
 }
 
 // Changes that a picker of sessions shows.
@@ -278,7 +281,10 @@ func (m *model) sessionChanged(msg tea.Msg) tea.Cmd {
 	case deletedMsg:
 		msg.picker.Remove(msg.id)
 		delete(m.threads, msg.id)
-		forget := m.pin(msg.id, false)
+		var forget tea.Cmd
+		if slices.Contains(m.pinned, msg.id) {
+			forget = m.pin(msg.id, false)
+		}
 		if msg.id == m.root {
 			return tea.Batch(forget, m.switchTo(""))
 		}

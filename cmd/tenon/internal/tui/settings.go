@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
@@ -34,6 +35,25 @@ func readSettings(path string) (s settings, err error) {
 		return settings{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
+}
+
+// settingsKeeper changes the settings in a file. It is safe for concurrent use.
+type settingsKeeper struct {
+	path string
+	mu   sync.Mutex
+}
+
+// change changes what the file holds now: other processes change it too. A file that cannot be read stays as it is. Of two processes that
+// change it in the same moment, the last one counts.
+func (k *settingsKeeper) change(f func(*settings)) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s, err := readSettings(k.path)
+	if err != nil {
+		return fmt.Errorf("the settings are not stored: %w; correct the file or delete it", err)
+	}
+	f(&s)
+	return s.write(k.path)
 }
 
 func (s settings) write(path string) error {

@@ -41,9 +41,9 @@ type options struct {
 	agent, model, effort          string
 	settings                      settings
 	past                          *past.File
-	explain                       func(error) string  // with its remedy
-	clean                         func(string) string // masks secrets
-	keep                          func(settings) error
+	explain                       func(error) string                            // with its remedy
+	clean                         func(string) string                           // masks secrets
+	keep                          func(change func(*settings)) error            // stores a change of the settings
 	browse                        func(address string) (opened bool, err error) // opens the user's browser, if there is one
 }
 
@@ -186,7 +186,7 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
 		temporary: temporary, editor: env.Lookup("VISUAL"), prompt: s.in.Text, title: s.f.Title,
 		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: earlier,
-		keep:  func(chosen settings) error { return chosen.write(file) },
+		keep:  (&settingsKeeper{path: file}).change,
 		clean: s.a.Mask.Clean, browse: s.a.Browse,
 		explain: func(err error) string {
 			f := cli.InChat().Remedy(err)

@@ -43,7 +43,10 @@ func (q *Choice) Paste(string) {}
 
 // View implements Dialog.
 func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
-	out := []string{draw.Fit(" "+draw.Paint(c.Theme.Warn, draw.Paint("1", q.Title)), c.Width)}
+	out, at := []string{draw.Fit(" "+draw.Paint(c.Theme.Warn, draw.Paint("1", q.Title)), c.Width)}, q.at
+	if !c.Ready {
+		at = -1
+	}
 	for _, text := range q.Text {
 		for _, l := range draw.Wrap(text, c.Width-4) {
 			if len(out) < c.Height-len(q.Options)-1 {
@@ -51,7 +54,7 @@ func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
 			}
 		}
 	}
-	return append(out, optionLines(c.Theme, q.Options, q.at, c.Width, c.Height-len(out))...), nil
+	return append(out, optionLines(c.Theme, q.Options, at, c.Width, c.Height-len(out))...), nil
 }
 
 // optionKey moves between answers, and returns the index of the chosen one or -1.

@@ -193,7 +193,9 @@ func (f *Form) end() (bool, tea.Cmd) {
 // Paste implements Dialog.
 func (f *Form) Paste(text string) {
 	if f.at < len(f.fields) && len(f.fields[f.at].Options) == 0 {
-		f.fields[f.at].text.Insert(strings.Join(strings.Fields(text), " "))
+		one := &f.fields[f.at]
+		one.problem = ""
+		one.text.Insert(strings.Join(strings.Fields(text), " "))
 	}
 }
 
