@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 
@@ -255,6 +256,13 @@ func urlProblem(text string) string {
 func CheckSpelling(u *url.URL) error {
 	if strings.ContainsFunc(u.Host, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return errors.New("has a host that is not ASCII; write it as xn--…")
+	}
+	host := u.Hostname()
+	name := strings.TrimSuffix(host, ".")
+	if _, err := strconv.ParseUint(name[strings.LastIndexByte(name, '.')+1:], 0, 64); err == nil { // to inet_aton(3), 0x7f.1 is 127.0.0.1
+		if _, err := netip.ParseAddr(host); err != nil {
+			return errors.New("has a number as its host; write the IP address as four decimal numbers")
+		}
 	}
 	for part := range strings.SplitSeq(u.Path, "/") {
 		if part == "." || part == ".." {

@@ -76,11 +76,12 @@ func TestAllows(t *testing.T) {
 	}
 }
 
-// TestAllowsServer: a pattern for what is below a path also matches a server at the path with a slash.
+// TestAllowsServer: a pattern for what is below a path also matches a server at the path with a slash; IP addresses have one form.
 func TestAllowsServer(t *testing.T) {
 	t.Parallel()
-	p := policy(t, sdk.PluginPolicy{Deny: []string{"https://h.example/mcp/*"}})
-	for address, denied := range map[string]bool{"https://h.example/mcp/": true, "https://h.example//mcp//": true, "https://h.example/mcp/a": true, "https://h.example/mcp": false} {
+	p := policy(t, sdk.PluginPolicy{Deny: []string{"https://h.example/mcp/*", "https://10.0.0.1", "https://[fd00::1]"}})
+	for address, denied := range map[string]bool{"https://h.example/mcp/": true, "https://h.example//mcp//": true, "https://h.example/mcp/a": true, "https://h.example/mcp": false,
+		"https://[::ffff:a00:1]/": true, "https://[fd00:0:0::1]:443/": true, "https://[fd00::2]/": false} {
 		if err := p.Allows(source.Ref{Kind: source.Archive, URL: address}); errors.Is(err, signature.ErrDenied) != denied {
 			t.Errorf("Allows(%s) = %v", address, err)
 		}

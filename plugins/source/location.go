@@ -1,6 +1,7 @@
 package source
 
 import (
+	"net/netip"
 	"net/url"
 	"path"
 	"slices"
@@ -75,4 +76,15 @@ func host(u *url.URL) string {
 	return name
 }
 
-func hostname(u *url.URL) string { return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".") }
+// hostname returns the name of a host, or the usual form of its IP address.
+func hostname(u *url.URL) string {
+	name := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	addr, err := netip.ParseAddr(name)
+	switch addr = addr.Unmap(); {
+	case err != nil:
+		return name
+	case addr.Is6():
+		return "[" + addr.String() + "]"
+	}
+	return addr.String()
+}

@@ -56,6 +56,7 @@ func TestParseRefuses(t *testing.T) {
 		"https://u@h/a.zip", "http://h/a.zip", "https:///a.zip", "npm:", "npm:@s", "npm:a/b", "npm:.a", "npm:a b", "npm:a@", "npm:../x", "./a\n", "git+https://h/r@v1\x00",
 		"git+file://h/r", "git+https://h/a/../b", "git+https://h/a/%2e%2E/b", "git+https://h/a%2f..%2fb", "git+https://h/./b", "git+ssh://git@h/a/..", "https://h/a/../b.zip", "https://h/a/%2e%2e/b.zip", "https://h/./b.zip",
 		"https://ｅvil.example/a.zip", "https://evil。example/a.zip", "https://%EF%BD%85vil.example/a.zip", "git+https://ｅvil.example/r", "oci://ｅvil.example/o/p",
+		"git+https://167772161/r", "git+https://0xa.1/r", "https://010.0.0.1/a.zip", "https://10.1./a.zip",
 	} {
 		if r, err := source.Parse(text, "/base", "/home"); !errors.Is(err, source.ErrRef) {
 			t.Errorf("Parse(%q) = %+v, %v, want ErrRef", text, r, err)
