@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bufio"
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,11 +26,7 @@ func BenchmarkRun(b *testing.B) {
 	defer s.Close()
 	s.Always(fakellm.Text("fine"))
 	p := newProcess(b, s.URL())
-	// The test binary holds more than the command: its figures would be others.
-	p.binary = filepath.Join(b.TempDir(), "built"+filepath.Ext(p.binary))
-	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", p.binary, ".").CombinedOutput(); err != nil {
-		b.Fatalf("%v: %s", err, out)
-	}
+	p.binary = built(b)
 	p.output(b, 0, "run", "warm up")
 	var first []time.Duration
 	var peak int64
@@ -58,6 +55,61 @@ func BenchmarkRun(b *testing.B) {
 	if peak > 0 {
 		b.ReportMetric(float64(peak)/(1<<20), "MiB/peak")
 	}
+}
+
+// built builds the command. The test binary holds more: its figures would be others.
+func built(b *testing.B) string {
+	binary := filepath.Join(b.TempDir(), "built.exe")
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v: %s", err, out)
+	}
+	return binary
+}
+
+// BenchmarkRunBesideBrokenServers measures runs with 14 broken MCP servers and without, in turns. The first run, which waits for servers never
+// seen before, does not count.
+func BenchmarkRunBesideBrokenServers(b *testing.B) {
+	s, err := fakellm.Start()
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	s.Always(fakellm.Text("fine"))
+	servers := map[string]any{}
+	for i := range 2 {
+		for kind, command := range map[string][]string{
+			"missing": {"no-such-command-here"}, "nofile": {"/no/such/file"}, "exits": {"sh", "-c", "exit 3"}, "hangs": {"sleep", "100"},
+			"garbage": {"sh", "-c", "echo garbage; sleep 100"}, "ends": {"sh", "-c", "read line"}, "deaf": {"sh", "-c", "exec 0<&-; sleep 100"},
+		} {
+			servers[fmt.Sprint(kind, i)] = map[string]any{"type": "local", "command": command, "timeout": 1000}
+		}
+	}
+	list, err := json.Marshal(servers)
+	if err != nil {
+		b.Fatal(err)
+	}
+	binary := built(b)
+	var all [2]*process
+	for i, mcp := range []string{"{}", string(list)} {
+		all[i] = newProcess(b, s.URL())
+		all[i].binary = binary
+		all[i].env = append(all[i].env, "TENON_CONFIG_CONTENT="+strings.TrimSuffix(fakeConfig(s.URL()), "}")+`, "mcp": `+mcp+"}")
+		all[i].output(b, 0, "run", "warm up")
+	}
+	var took [2][]time.Duration
+	for b.Loop() {
+		for i, p := range all {
+			begun := time.Now()
+			p.output(b, 0, "run", "--title", "bench", "hello")
+			took[i] = append(took[i], time.Since(begun))
+		}
+	}
+	for i := range took {
+		slices.Sort(took[i])
+	}
+	none, broken := took[0][len(took[0])/2], took[1][len(took[1])/2]
+	b.ReportMetric(float64(none.Microseconds())/1000, "ms/none")
+	b.ReportMetric(float64(broken)/float64(none), "broken/none")
 }
 
 // peakMemory returns the most memory the living process had, in bytes; 0 where the system has no /proc. What

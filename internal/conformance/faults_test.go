@@ -106,10 +106,6 @@ func TestFaults(t *testing.T) {
 		conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultLoop, conformance.FaultRecursion,
 		conformance.FaultMemory, conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
 	}
-	// The faults that a library for authors can influence. The rest happens to the process, whatever its language: lines and node have it.
-	library := []conformance.Fault{
-		conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultRecursion, conformance.FaultExit,
-	}
 	faults := map[string]struct {
 		carrier plugintest.Carrier
 		faults  []conformance.Fault
@@ -123,8 +119,8 @@ func TestFaults(t *testing.T) {
 		"process": {processCarrier(), all},
 		"lines":   {linesCarrier(), all},
 		"node":    {nodeCarrier(), all},
-		"python":  {pythonCarrier(), library},
-		"rust":    {rustCarrier(), library},
+		"python":  {pythonCarrier(), all},
+		"rust":    {rustCarrier(), all},
 		"mcp":     {mcpCarrierThatWaits(0), all},
 	}
 	for carrier, list := range faults {

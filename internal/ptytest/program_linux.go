@@ -13,7 +13,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// Program is a program on a terminal of its own.
+// Program is a program on its own terminal.
 type Program struct {
 	cmd     *exec.Cmd
 	control *os.File

@@ -96,53 +96,9 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 	if err := json.Unmarshal(data, &e); err != nil {
 		return Server{}, err
 	}
-	var missing, variables []string
-	// fixed replaces variables in texts that decide what is started: there, the user's variables have their defaults.
-	fixed := func(s string) string {
-		return replaceForeign(s, func(text, name, value string, ok bool) string {
-			if !ok {
-				missing = append(missing, text)
-			}
-			return value
-		})
-	}
-	replace := func(s string) string {
-		return replaceForeign(s, func(text, name, _ string, _ bool) string {
-			if name == "" || variableProblem(name) != "" {
-				missing = append(missing, text)
-			}
-			variables = append(variables, name)
-			return text
-		})
-	}
-	s := Server{Type: ServerStdio, Stdio: Stdio{Command: fixed(e.Command), Cwd: fixed(e.Cwd), Env: map[string]string{}}}
-	for _, arg := range e.Args {
-		s.Args = append(s.Args, replace(arg))
-	}
-	maps.Copy(s.Env, e.Env)
-	if e.Command == "" {
-		s = Server{Type: ServerHTTP, Remote: Remote{URL: fixed(e.URL + e.HTTPURL), Headers: maps.Clone(e.Headers)}}
-		if e.Type == ServerSSE {
-			s.Type = ServerSSE
-		}
-	}
-	for _, values := range []map[string]string{s.Env, s.Headers} {
-		for key, value := range values {
-			values[key] = replace(value)
-		}
-	}
-	for _, text := range []string{s.Command, s.Cwd, s.URL} { // a default and what is behind it can form another variable
-		for _, variable := range reference.FindAllString(text, -1) {
-			if variable != "${"+rootVariable+"}" && variable != "${"+dataVariable+"}" {
-				missing = append(missing, variable)
-			}
-		}
-	}
-	slices.Sort(variables)
-	s.Variables = slices.Compact(variables)
-	if len(missing) > 0 {
-		slices.Sort(missing)
-		return s, fmt.Errorf("it needs %s; add it to your own configuration: tenon mcp add", strings.Join(slices.Compact(missing), ", "))
+	s, err := e.server()
+	if err != nil {
+		return s, err
 	}
 	if rest, ok := cutVariable(s.Command, rootVariable); ok {
 		s.Command = "." + rest
@@ -157,6 +113,67 @@ func (r *reader) convertServer(name string, data []byte) (Server, error) {
 		s.checkRemote(rep, name)
 	}
 	return s, rep.err()
+}
+
+// server returns the server with tenon's variables. It names those that it cannot have.
+func (e *foreignServer) server() (Server, error) {
+	var v foreignVariables
+	s := Server{Type: ServerStdio, Stdio: Stdio{Command: v.fixed(e.Command), Cwd: v.fixed(e.Cwd), Env: map[string]string{}}}
+	for _, arg := range e.Args {
+		s.Args = append(s.Args, v.kept(arg))
+	}
+	maps.Copy(s.Env, e.Env)
+	if e.Command == "" {
+		s = Server{Type: ServerHTTP, Remote: Remote{URL: v.fixed(e.URL + e.HTTPURL), Headers: maps.Clone(e.Headers)}}
+		if e.Type == ServerSSE {
+			s.Type = ServerSSE
+		}
+	}
+	for _, values := range []map[string]string{s.Env, s.Headers} {
+		for key, value := range values {
+			values[key] = v.kept(value)
+		}
+	}
+	slices.Sort(v.names)
+	s.Variables = slices.Compact(v.names)
+	if len(v.missing) > 0 {
+		slices.Sort(v.missing)
+		return s, fmt.Errorf("it needs %s; add it to your own configuration: tenon mcp add", strings.Join(slices.Compact(v.missing), ", "))
+	}
+	return s, nil
+}
+
+// foreignVariables collects the user's variables in the texts of a server.
+type foreignVariables struct {
+	names   []string // that the server may have
+	missing []string // as written: those it cannot have
+}
+
+// fixed replaces variables in a text that decides what is started: there, the user's variables have their defaults.
+func (v *foreignVariables) fixed(s string) string {
+	out := replaceForeign(s, func(text, _, value string, ok bool) string {
+		if !ok {
+			v.missing = append(v.missing, text)
+		}
+		return value
+	})
+	for _, variable := range reference.FindAllString(out, -1) { // a default and the text behind it can form another variable
+		if variable != "${"+rootVariable+"}" && variable != "${"+dataVariable+"}" {
+			v.missing = append(v.missing, variable)
+		}
+	}
+	return out
+}
+
+// kept leaves the user's variables in a text: they are replaced at the start of the server.
+func (v *foreignVariables) kept(s string) string {
+	return replaceForeign(s, func(text, name, _ string, _ bool) string {
+		if name == "" || variableProblem(name) != "" {
+			v.missing = append(v.missing, text)
+		}
+		v.names = append(v.names, name)
+		return text
+	})
 }
 
 // replaceForeign replaces the variables that other hosts set by those of tenon. other returns the text for the user's variables, given

@@ -132,20 +132,26 @@ func fullText(m *model, p *dialog.Pager, split bool) string {
 	return draw.StripSGR(strings.Join(lines, "\n"))
 }
 
-func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
-	t.Parallel()
+// yesModel returns a model, its time, and a function that presses y after a while and checks what the host was called for.
+func yesModel(t *testing.T) (m *model, now *time.Time, press func(wait time.Duration, want string)) {
 	m, h := testModel(t, 80, 40)
-	now := time.UnixMilli(10_000)
-	m.now = func() time.Time { return now }
-	press := func(wait time.Duration, want string) {
+	now = new(time.Time)
+	*now = time.UnixMilli(10_000)
+	m.now = func() time.Time { return *now }
+	return m, now, func(wait time.Duration, want string) {
 		t.Helper()
-		now = now.Add(wait)
+		*now = now.Add(wait)
 		_, cmd := m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
 		run(cmd)
 		if have := strings.Join(h.list, ", "); have != want {
-			t.Fatalf("answers %q, want %q", have, want)
+			t.Fatalf("calls %q, want %q", have, want)
 		}
 	}
+}
+
+func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
+	t.Parallel()
+	m, now, press := yesModel(t)
 	for _, id := range []string{"per_1", "per_2"} {
 		m.request(&sdk.PermissionRequest{ID: id, Permission: "bash", Patterns: []string{"ls"}})
 	}
@@ -153,13 +159,13 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 		t.Error("an option is marked although keys do not answer yet")
 	}
 	press(0, "")
-	now = now.Add(startled)
+	*now = now.Add(startled)
 	if !strings.Contains(m.plain(), "› Yes") {
 		t.Error("no option is marked although keys answer")
 	}
 	press(0, "per_1 once")
 	press(time.Millisecond, "per_1 once") // a double key
-	now = now.Add(startled)
+	*now = now.Add(startled)
 	m.Update(openMsg{m.helpScreen()})
 	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 	press(time.Millisecond, "per_1 once") // the question was behind a screen
@@ -191,18 +197,7 @@ func (a *answers) Revert(_ context.Context, o host.RevertOptions) (*host.Reverte
 // The question opens when the host answers: the user may be typing then, or closing a screen above it.
 func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
 	t.Parallel()
-	m, h := testModel(t, 80, 40)
-	now := time.UnixMilli(10_000)
-	m.now = func() time.Time { return now }
-	press := func(wait time.Duration, want string) {
-		t.Helper()
-		now = now.Add(wait)
-		_, cmd := m.Update(tea.KeyPressMsg{Code: 'y', Text: "y"})
-		run(cmd)
-		if have := strings.Join(h.list, ", "); have != want {
-			t.Fatalf("calls %q, want %q", have, want)
-		}
-	}
+	m, now, press := yesModel(t)
 	m.Update(m.undo("", false)())
 	if screen := m.plain(); !strings.Contains(screen, "Overwrite files") || strings.Contains(screen, "› No") {
 		t.Errorf("no question, or an option is marked although keys do not answer yet:\n%s", screen)
@@ -210,7 +205,7 @@ func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
 	press(0, "revert false")
 	press(startled-1, "revert false")
 	m.Update(openMsg{m.helpScreen()})
-	now = now.Add(startled)
+	*now = now.Add(startled)
 	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 	press(1, "revert false")
 	press(startled, "revert false, revert true")
