@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -21,6 +22,7 @@ type faulty struct {
 	appends int
 	fullAt  int           // the first Append that finds no space; 0: none
 	written chan struct{} // told of each Append, when there is room
+	claimed chan struct{} // if set, told of each Claim; the ledger is stored after one, or after a while
 	onRead  func()
 	onSubm  func() // after a prompt was stored
 }
@@ -33,12 +35,28 @@ func (f *faulty) Append(ctx context.Context, t store.Token, ops []store.Op) (uin
 	if full {
 		return 0, store.ErrFull
 	}
+	isLedger := func(op store.Op) bool { _, is := op.(store.PutLedger); return is }
+	if f.claimed != nil && slices.ContainsFunc(ops, isLedger) {
+		select {
+		case <-f.claimed:
+		case <-time.After(100 * time.Millisecond): // nothing claims a session whose runner stores something
+		}
+	}
 	seq, err := f.Store.Append(ctx, t, ops)
 	select {
 	case f.written <- struct{}{}:
 	default:
 	}
 	return seq, err
+}
+
+func (f *faulty) Claim(ctx context.Context, session string) (store.Token, error) {
+	token, err := f.Store.Claim(ctx, session)
+	select {
+	case f.claimed <- struct{}{}:
+	default:
+	}
+	return token, err
 }
 
 func (f *faulty) Session(ctx context.Context, id string) (*sdk.Session, uint64, error) {

@@ -363,7 +363,8 @@ func TestPluginCallEndsWithTheTurn(t *testing.T) {
 		return nil, ctx.Err()
 	}}}
 	m := newModel(t, answer{text: "hm", hold: make(chan struct{})})
-	k := start(t, nil, base(m), c)
+	// The store is slow with the ledger: the next prompt comes before it is stored.
+	k := faultyKit(t, &faulty{claimed: make(chan struct{})}, base(m), c)
 	sub := k.Subscribe(4096, false)
 	id := k.session()
 	done := make(chan error, 1)
@@ -382,7 +383,7 @@ func TestPluginCallEndsWithTheTurn(t *testing.T) {
 		t.Error("the aborted prompt was answered")
 	}
 	m.on(sdk.PurposeTurn, say("done"))
-	k.again(id, "once more") // by then the ledger is stored
+	k.again(id, "once more")
 	want(t, "ledger", []string{"slow aborted"}, k.pluginCalls(id))
 	if err := c.callTool(t.Context(), id, "slow", `{}`); !errors.Is(err, host.ErrNoTurn) {
 		t.Errorf("CallTool after the turn = %v, want ErrNoTurn", err)

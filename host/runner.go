@@ -225,19 +225,15 @@ func (r *runner) run(ctx context.Context) {
 			return
 		}
 		goOn = r.answer(ctx, c)
-		told := c.Journal.Failed() // by the turn
-		err = c.Journal.Close()
-		if told != nil {
-			err = nil
-		}
-		if err := errors.Join(err, r.host.opts.Store.Release(ctx, token)); err != nil {
+		_ = c.Journal.Close() // answer told of its error
+		if err := r.host.opts.Store.Release(ctx, token); err != nil {
 			r.host.log.Error("session was not given up cleanly", "session", r.session, "err", err)
 		}
 	}
 }
 
-// answer runs turns until no prompt waits and the host knows the runner no more. It reports true when
-// prompts wait but nothing can be stored any more.
+// answer runs turns until no prompt waits and the host knows the runner no more. By then everything is stored, because the
+// next runner claims the session. It reports true when prompts wait but nothing can be stored any more.
 func (r *runner) answer(ctx context.Context, c *live.Conversation) bool {
 	k := &undo.Session{Files: &r.host.files, Conversation: c, Background: r.goBeside}
 	for {
@@ -247,13 +243,15 @@ func (r *runner) answer(ctx context.Context, c *live.Conversation) bool {
 			}
 			newTurn(r, c, k).run(ctx)
 		}
+		told := c.Journal.Failed() // by the turn
 		r.rest(true)
+		if err := c.Journal.Flush(ctx); told == nil && err != nil {
+			r.host.log.Error("what ran beside the turn was not stored", "session", r.session, "err", err)
+		}
 		if r.leave(nil) {
-			break
+			return false
 		}
 	}
-	r.rest(false)
-	return false
 }
 
 // add queues a prompt that join was called for, unless it could not be stored. One that was taken over
@@ -307,13 +305,13 @@ func (r *runner) rest(orPrompt bool) {
 	}
 }
 
-// leave takes the runner off the host when no prompt waits. With an error it answers all that wait.
+// leave takes the runner off the host when no prompt waits and nothing runs beside the turn. With an error it answers all that wait.
 func (r *runner) leave(err error) bool {
 	r.host.mu.Lock()
 	defer r.host.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.coming > 0 || err == nil && len(r.queue) > 0 && !r.host.closed {
+	if r.coming > 0 || r.beside > 0 || err == nil && len(r.queue) > 0 && !r.host.closed {
 		return false
 	}
 	if err == nil {
