@@ -78,7 +78,7 @@ func (m *model) listed(msg modelsMsg) {
 	m.inventory.models = msg.list
 	m.listModels()
 	if msg.err != nil && m.ctx.Err() == nil {
-		m.problem("not listed by the server: " + m.o.explain(msg.err))
+		m.problem("not listed by the server: " + m.o.clean(msg.err.Error()))
 	}
 }
 
