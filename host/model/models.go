@@ -367,33 +367,6 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	return c, nil
 }
 
-// Small returns the model for titles: the configured one, the hooks', the provider's small one, or the
-// given model itself.
-func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
-	if name := m.config.SmallModel; name != "" {
-		model, err := m.Resolve(ctx, name)
-		if err == nil && m.o.Own != nil {
-			err = m.receivers.check(ctx, m, model.ProviderID, true)
-		}
-		return model, err
-	}
-	p := m.providers[of.ProviderID]
-	v := &sdk.SmallModelValue{}
-	if p != nil && p.info.Small != "" {
-		v.Model = &sdk.ModelRef{ProviderID: p.info.ID, ModelID: p.info.Small}
-	}
-	if m.o.Engine.Has(sdk.PointSmallModel) && p != nil {
-		in := &sdk.SmallModelInput{Provider: ProviderRef(&p.info)}
-		if _, err := m.o.Engine.Transform(ctx, sdk.PointSmallModel, hooks.Scope{}, in, v); err != nil {
-			return of, err
-		}
-	}
-	if v.Model == nil {
-		return of, nil
-	}
-	return m.Resolve(ctx, v.Model.String())
-}
-
 // Model is a model that can be asked.
 type Model struct {
 	sdk.Model
