@@ -148,7 +148,7 @@ func (in *Installer) guard(p *plan) error {
 	default:
 		policy = policy.With(in.Key)
 	}
-	p.fetcher.Verify = policy.Verify
+	p.fetcher.Verify, p.fetcher.Judge = policy.Verify, policy.Judge(p.from)
 	return nil
 }
 
