@@ -39,6 +39,8 @@ type ProviderInfo struct {
 	// Authorize returns the headers that sign a request in, instead of Key. refused are the headers of an earlier attempt that the server
 	// refused with the status 401; nil at first. It may be called concurrently. It is never encoded.
 	Authorize func(ctx context.Context, refused map[string]string) (map[string]string, error) `json:"-"`
+	// Serves is AuthMethod.Serves of the sign-in that Authorize uses. It is never encoded.
+	Serves func(info *ProviderInfo, address string) bool `json:"-"`
 	// SignedInBy is the AuthMethod.Owner of the plugin whose sign-in Authorize uses; empty if the plugin is compiled in. It is never encoded.
 	SignedInBy string `json:"-"`
 }

@@ -333,7 +333,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 		info.NPM, info.Protocol = cmp.Or(model.NPM, info.NPM), cmp.Or(model.Protocol, info.Protocol)
 		info.BaseURL = cmp.Or(model.BaseURL, info.BaseURL)
 	}
-	if model != nil && info.Authorize != nil && info.BaseURL != p.info.BaseURL && !sameServer(info.BaseURL, p.info.BaseURL) {
+	if info.Authorize != nil && !p.signsIn(info.BaseURL) {
 		return nil, fmt.Errorf("%w: provider %q: model %q is at another address, where your sign-in is not sent; move it to a provider with its own key", ErrModel, id, model.ID)
 	}
 	at := server{id, info.Protocol, info.NPM, info.BaseURL}

@@ -84,6 +84,7 @@ func TestAzure(t *testing.T) {
 	}{
 		"resource":   {"", sdk.Object{"resourceName": "r"}, "https://r.openai.azure.com/openai/v1/responses?api-version=v1"},
 		"version":    {"https://r.openai.azure.com/openai/v1", sdk.Object{"apiVersion": "2026-01-01"}, "https://r.openai.azure.com/openai/v1/responses?api-version=2026-01-01"},
+		"cognitive":  {"https://${AZURE_COGNITIVE_SERVICES_RESOURCE_NAME}.cognitiveservices.azure.com/openai", sdk.Object{"resourceName": "r"}, "https://r.cognitiveservices.azure.com/openai/v1/responses?api-version=v1"},
 		"deployment": {"", sdk.Object{"resourceName": "r", "useDeploymentBasedUrls": true}, "https://r.openai.azure.com/openai/deployments/a%2Fb/responses?api-version=v1"},
 		"gateway":    {"https://gateway.example/x", nil, "https://gateway.example/x/responses"},
 	} {

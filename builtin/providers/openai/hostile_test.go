@@ -78,7 +78,7 @@ func TestAnswersBeyondAllBounds(t *testing.T) {
 	}
 }
 
-// TestRepeatedTexts: servers repeat arguments and texts at their end, as long as the answer may be. What arrived in pieces is not read again.
+// TestRepeatedTexts: servers repeat arguments and texts at their end, as long as the answer may be. The texts that arrived in pieces are left out of these events.
 func TestRepeatedTexts(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 5<<20)

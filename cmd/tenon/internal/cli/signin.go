@@ -98,7 +98,7 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 		if method.Apply != nil {
 			method.Apply(info, token(c))
 		}
-		info.Authorize, info.SignedInBy = w.authorize(info.ID, method, c), method.Owner
+		info.Authorize, info.SignedInBy, info.Serves = w.authorize(info.ID, method, c), method.Owner, method.Serves
 		return source
 	}
 }
