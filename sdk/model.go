@@ -22,6 +22,8 @@ type ProviderInfo struct {
 	OptionEnv map[string][]string `json:"optionEnv,omitempty"`
 	// NoKey marks a provider that can be used without a key: credentials come from the system, or from headers.
 	NoKey bool `json:"noKey,omitempty"`
+	// PublicKey is the server's key for the models without a price, which users without a key can use.
+	PublicKey string `json:"publicKey,omitempty"`
 	// Local marks a server on this machine that requires no key. Its models are read from the server.
 	Local bool `json:"local,omitempty"`
 	// AccountModels marks a server whose models depend on the user's account. Before the first use of a model it is asked for its list, which

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"maps"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/sdk"
@@ -47,6 +48,10 @@ func (m *Models) smallID(p *provider, of *sdk.Model) string {
 	models := p.models()
 	if offered := p.account.known(); offered != nil {
 		models = offered
+	}
+	if p.keyFrom == "" && p.info.PublicKey != "" {
+		models = maps.Clone(models)
+		maps.DeleteFunc(models, func(id string, _ sdk.Model) bool { return !p.free(id) })
 	}
 	for _, r := range m.o.Rules {
 		if id := r.SmallModel(&p.info, of, models); id != "" {
