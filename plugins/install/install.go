@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -87,12 +88,32 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 	if err := os.MkdirAll(in.Temp, 0o700); err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp(in.Temp, ".install-")
+	if err := in.sweep(); err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp(in.Temp, tempStart)
 	if err != nil {
 		return nil, err
 	}
 	s, err := in.stage(ctx, t, p, temp)
 	return s, errors.Join(err, child.RemoveAll(temp))
+}
+
+// tempStart begins the names of the directories in Temp.
+const tempStart = ".install-"
+
+// abandonedAfter is the time after which a directory in Temp belongs to an installation that was killed.
+const abandonedAfter = 24 * time.Hour
+
+// sweep deletes what killed installations left in Temp.
+func (in *Installer) sweep() error {
+	list, err := os.ReadDir(in.Temp)
+	for _, e := range list {
+		if info, infoErr := e.Info(); infoErr == nil && strings.HasPrefix(e.Name(), tempStart) && time.Since(info.ModTime()) > abandonedAfter {
+			err = errors.Join(err, child.RemoveAll(filepath.Join(in.Temp, e.Name())))
+		}
+	}
+	return err
 }
 
 // plan is how one plugin is fetched.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/pins"
@@ -190,5 +191,32 @@ func TestDirectoryPinnedBefore(t *testing.T) {
 	}
 	if s, err := in.Stage(t.Context(), target, "./plugin", nil); err != nil || s.Digest == before {
 		t.Errorf("Stage() without a pin = %+v, %v, want another digest", s, err)
+	}
+}
+
+// TestAbandoned: an installation deletes what killed ones left behind, and nothing of one that may still run.
+func TestAbandoned(t *testing.T) {
+	t.Parallel()
+	in := installer(t, nil, "")
+	old, fresh, other := filepath.Join(in.Temp, ".install-1"), filepath.Join(in.Temp, ".install-2"), filepath.Join(in.Temp, "other")
+	before := time.Now().Add(-25 * time.Hour)
+	for _, dir := range []string{old, fresh, other} {
+		if err := os.MkdirAll(filepath.Join(dir, "plugin"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Chtimes(old, before, before), os.Chtimes(other, before, before)); err != nil {
+		t.Fatal(err)
+	}
+	module := filepath.Join(t.TempDir(), "bare.wasm")
+	if err := os.WriteFile(module, []byte("\x00asm\x01\x00\x00\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Stage(t.Context(), install.Target{Path: filepath.Join(t.TempDir(), pins.Name)}, module, nil); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(in.Temp)
+	if err != nil || len(left) != 2 || left[0].Name() != filepath.Base(fresh) || left[1].Name() != filepath.Base(other) {
+		t.Errorf("left %v, %v", left, err)
 	}
 }

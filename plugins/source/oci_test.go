@@ -342,6 +342,63 @@ func TestOCILayoutBundles(t *testing.T) {
 	}
 }
 
+// TestOCILayoutHostile: a layout whose descriptors lie is refused.
+func TestOCILayoutHostile(t *testing.T) {
+	t.Parallel()
+	const indexType = "application/vnd.oci.image.index.v1+json"
+	content := tarball(t, map[string]string{"plugin.json": "{}"})
+	platform := object{"os": runtime.GOOS, "architecture": runtime.GOARCH}
+	manifest := func(l layoutDir, layer object) object {
+		return l.add(manifestType, object{"schemaVersion": 2, "config": l.add("application/x", object{}), "layers": []object{layer}})
+	}
+	blob := func(l layoutDir, d object) string {
+		return filepath.Join(l.path, "blobs", "sha256", strings.TrimPrefix(d["digest"].(string), "sha256:"))
+	}
+	for name, make := range map[string]func(l layoutDir) object{
+		"an index in an index": func(l layoutDir) object {
+			inner := l.add(indexType, object{"schemaVersion": 2, "manifests": []object{with(manifest(l, l.add(oci.ContentType, content)), "platform", platform)}})
+			return l.add(indexType, object{"schemaVersion": 2, "manifests": []object{with(inner, "platform", platform)}})
+		},
+		"a layer that is too short": func(l layoutDir) object {
+			return manifest(l, with(l.add(oci.ContentType, content), "size", len(content)+1))
+		},
+		"a layer that is too long": func(l layoutDir) object {
+			return manifest(l, with(l.add(oci.ContentType, content), "size", len(content)-1))
+		},
+		"a negative size": func(l layoutDir) object { return manifest(l, with(l.add(oci.ContentType, content), "size", -1)) },
+		"a huge size":     func(l layoutDir) object { return manifest(l, with(l.add(oci.ContentType, content), "size", 1<<62)) },
+		"other bytes": func(l layoutDir) object {
+			layer := l.add(oci.ContentType, content)
+			l.write("blobs/sha256/"+filepath.Base(blob(l, layer)), append([]byte{content[0] ^ 1}, content[1:]...))
+			return manifest(l, layer)
+		},
+		"a digest that is a path": func(l layoutDir) object {
+			return manifest(l, with(l.add(oci.ContentType, content), "digest", "sha256:../../../../etc/passwd"))
+		},
+		"a short digest": func(l layoutDir) object {
+			return with(manifest(l, l.add(oci.ContentType, content)), "digest", "sha256:00")
+		},
+		"another algorithm": func(l layoutDir) object {
+			return with(manifest(l, l.add(oci.ContentType, content)), "digest", "sha512:"+strings.Repeat("0", 128))
+		},
+		"a missing manifest":        func(l layoutDir) object { return with(l.add(manifestType, content), "digest", digestOf(nil)) },
+		"a manifest of other bytes": func(l layoutDir) object { return l.add(manifestType, content) },
+		"a directory as a blob": func(l layoutDir) object {
+			layer := l.add(oci.ContentType, content)
+			if err := errors.Join(os.Remove(blob(l, layer)), os.Mkdir(blob(l, layer), 0o755)); err != nil {
+				t.Fatal(err)
+			}
+			return manifest(l, layer)
+		},
+	} {
+		l := layoutDir{t, t.TempDir()}
+		l.index(make(l))
+		if out, have, err := fetch(t, fetcher(t), l.path, nil); err == nil || len(have) > 0 {
+			t.Errorf("%s: %+v, %v", name, out, have)
+		}
+	}
+}
+
 // FuzzManifest: a manifest or index of a registry is an error, or names content with a digest.
 func FuzzManifest(f *testing.F) {
 	f.Add([]byte(`{"layers":[{"mediaType":"application/wasm","digest":"sha256:` + strings.Repeat("0", 64) + `"}]}`))
