@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,8 +52,15 @@ type Store struct {
 	Dir     string // fetched catalogues; made when needed
 	Home    string // for ~ in addresses
 	Fetcher *source.Fetcher
-	// Allows returns an error for an address that the user's policy does not permit. If nil, all are permitted.
-	Allows func(r source.Ref) error
+	Policy  Policy // of the user; if nil, all addresses are permitted
+}
+
+// Policy decides about addresses.
+type Policy interface {
+	// Allows returns an error for an address that is not permitted.
+	Allows(r source.Ref) error
+	// Judge returns the function that judges the addresses to which the server leads; nil if all are permitted.
+	Judge(r source.Ref) func(to *url.URL) error
 }
 
 // Market is a marketplace of the user.
@@ -214,12 +222,14 @@ func unknown(name string) error { return fmt.Errorf("%w: marketplace %q", ErrNot
 
 // fetch reads the catalogue at an address.
 func (s *Store) fetch(ctx context.Context, r source.Ref) (*state, *Market, error) {
-	if s.Allows != nil {
-		if err := s.Allows(r); err != nil {
+	fetcher := *s.Fetcher
+	if s.Policy != nil {
+		if err := s.Policy.Allows(r); err != nil {
 			return nil, nil, err
 		}
+		fetcher.Judge = s.Policy.Judge(r)
 	}
-	file, err := s.Fetcher.File(ctx, r, maxBytes, places...)
+	file, err := fetcher.File(ctx, r, maxBytes, places...)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: %w", ErrCatalogue, err)
 	}
