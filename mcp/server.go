@@ -244,13 +244,13 @@ func (s *Server) Definition() []byte {
 	return text
 }
 
-// TokenScope identifies the definition that tokens are issued for: those of a project's or a package's server are used only by it. It is
-// empty for the user's own servers.
+// TokenScope identifies the definition that tokens are issued for: those of a project's or a package's server are used only by it. Packages
+// with one name differ in their data directory. It is empty for the user's own servers.
 func (s *Server) TokenScope() string {
 	if s.Own && s.Root == "" {
 		return ""
 	}
-	sum := sha256.Sum256(append(s.Definition(), s.Origin...))
+	sum := sha256.Sum256(append(s.Definition(), s.Origin+s.Data...))
 	return hex.EncodeToString(sum[:])
 }
 

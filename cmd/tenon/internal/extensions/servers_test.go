@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -58,6 +59,31 @@ func TestPackagedServerRemedy(t *testing.T) {
 	err := newSet(t).packagedServer(packaged(t, t.TempDir(), ""))
 	if err == nil || !strings.Contains(err.Error(), "variable TOKEN is not set; set it") || !strings.HasSuffix(err.Error(), "if you did not grant it: tenon plugin untrust x, then tenon plugin trust x") {
 		t.Errorf("packagedServer() = %v", err)
+	}
+}
+
+// TestSignInOfOnePackage: a package does not use the sign-in of another one with its name and server.
+func TestSignInOfOnePackage(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, lock := range []string{"/one/tenon.plugins.lock", "/other/tenon.plugins.lock"} {
+		data, _ := s.loader.Stored(&plugins.Installed{Plugin: pins.Plugin{Name: "x"}, Lock: lock})
+		if err := s.packagedServer(packaged(t, data, "a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, other := s.Candidates[0], s.Candidates[1]
+	token := &credentials.Credential{Type: credentials.TypeOAuth, Access: "a", Client: &credentials.Client{
+		ID: "c", Issuer: "https://far.example", TokenURL: "https://far.example/t", Resource: one.Server.URL, Definition: one.Server.TokenScope(),
+	}}
+	if err := s.credentials().Put(t.Context(), token.Client.Name(), token); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := s.SignIn(one); err != nil || c.Access != "a" {
+		t.Errorf("SignIn() of the package = %+v, %v", c, err)
+	}
+	if c, err := s.SignIn(other); !errors.Is(err, credentials.ErrNotFound) {
+		t.Errorf("SignIn() of the other package = %+v, %v, want ErrNotFound", c, err)
 	}
 }
 
