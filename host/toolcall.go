@@ -253,12 +253,10 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 		return t.judge(ctx, runCtx, c, o)
 	case <-runCtx.Done():
 	}
-	grace := time.NewTimer(abandonAfter)
-	defer grace.Stop()
 	select {
 	case o := <-done:
 		return t.judge(ctx, runCtx, c, o)
-	case <-grace.C:
+	case <-time.After(abandonAfter):
 		return t.judge(ctx, runCtx, c, tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)})
 	}
 }

@@ -103,10 +103,8 @@ func (c *connection) takeRoots(ctx context.Context) error {
 	if _, err := c.Request(ctx, string(mcp.MethodPing), nil); protocol.Broken(err) { // an answer shows that the roots were read
 		return err
 	}
-	grace := time.NewTimer(rootsGrace)
-	defer grace.Stop()
 	select {
-	case <-grace.C:
+	case <-time.After(rootsGrace):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -120,9 +120,7 @@ func (l *link) serve(ctx context.Context, c *connection) bool {
 func (l *link) await(ctx context.Context, d time.Duration) bool {
 	var due <-chan time.Time
 	if d >= 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		due = timer.C
+		due = time.After(d)
 	}
 	select {
 	case <-due:

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
 )
@@ -73,7 +74,7 @@ func (l *Loader) projectDirs() []string {
 		return nil
 	}
 	dirs := []string{dir}
-	for top != "" && dir != top && within(top, dir) {
+	for top != "" && dir != top && projectfs.Inside(top, dir) {
 		dir = filepath.Dir(dir)
 		dirs = append(dirs, dir)
 	}
@@ -239,12 +240,7 @@ func (l *Loader) inProject(source string) bool {
 	top := l.opts.Project.Worktree
 	top = cmp.Or(top, l.opts.Project.Directory)
 	top, err := filepath.EvalSymlinks(top)
-	return err == nil && within(top, source)
-}
-
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
+	return err == nil && projectfs.Inside(top, source)
 }
 
 // nameOfFile makes a name for a plugin that has not said its own yet.

@@ -75,12 +75,10 @@ func (s *session) started(ctx context.Context) bool {
 	if missed {
 		return isClosed(s.announced)
 	}
-	timer := time.NewTimer(announceWait)
-	defer timer.Stop()
 	select {
 	case <-s.announced:
 		return true
-	case <-timer.C:
+	case <-time.After(announceWait):
 	case <-ctx.Done():
 	}
 	s.mu.Lock()

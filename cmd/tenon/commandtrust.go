@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -32,11 +33,7 @@ func projectFile(w *cli.Workspace, origin string) string {
 	if slices.Contains(w.Loaded.ProjectFiles, path) {
 		return path
 	}
-	within := func(dir string) bool {
-		rel, err := filepath.Rel(dir, path)
-		return dir != "" && err == nil && filepath.IsLocal(rel)
-	}
-	if strings.EqualFold(filepath.Ext(path), ".md") && within(w.Project.Worktree) && !within(w.Project.ConfigDir) {
+	if strings.EqualFold(filepath.Ext(path), ".md") && projectfs.Inside(w.Project.Worktree, path) && !projectfs.Inside(w.Project.ConfigDir, path) {
 		return path
 	}
 	return ""

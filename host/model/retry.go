@@ -187,10 +187,8 @@ func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, err
 
 // Sleep waits for d, or until ctx ends.
 func Sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

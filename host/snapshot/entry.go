@@ -18,6 +18,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Kinds of files, as git writes them into the mode of an entry.
@@ -127,23 +128,11 @@ func (r *Repo) PathOf(name string) (Path, error) {
 	if !filepath.IsAbs(name) {
 		return "", fmt.Errorf("file %q: want an absolute name", name)
 	}
-	name = resolve(name)
+	name = projectfs.Real(name)
 	if rel, err := filepath.Rel(r.worktree, name); err == nil && filepath.IsLocal(rel) {
 		return Path(filepath.ToSlash(rel)), nil
 	}
 	return Path(filepath.ToSlash(name)), nil
-}
-
-// resolve follows symbolic links of what is there of a name.
-func resolve(name string) string {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		return real
-	}
-	parent := filepath.Dir(name)
-	if parent == name {
-		return name
-	}
-	return filepath.Join(resolve(parent), filepath.Base(name))
 }
 
 // Look returns the file as it is now, without keeping it. Of a directory it returns only the kind.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Limits of what is kept, if Options do not say otherwise.
@@ -99,7 +100,7 @@ func Open(o Options) (*Repo, error) {
 		if real, err := filepath.EvalSymlinks(home); err == nil {
 			home = real
 		}
-		if inside(home, worktree) {
+		if projectfs.Inside(worktree, home) {
 			return nil, fmt.Errorf("%w: the project is a home directory", ErrOff)
 		}
 	}
@@ -110,18 +111,12 @@ func Open(o Options) (*Repo, error) {
 	sum := sha256.Sum256([]byte(worktree))
 	r := &Repo{worktree: worktree, dir: filepath.Join(o.Dir, hex.EncodeToString(sum[:8])), git: git, limits: o.Limits.complete()}
 	for _, name := range append([]string{o.Dir}, o.Exclude...) {
-		r.exclude = append(r.exclude, resolve(name))
+		r.exclude = append(r.exclude, projectfs.Real(name))
 	}
 	if info, err := os.Stat(filepath.Join(r.dir, slowMark)); err == nil {
 		r.slow.Store(time.Since(info.ModTime()) < 24*time.Hour)
 	}
 	return r, nil
-}
-
-// inside reports whether path is dir or below it.
-func inside(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // slowMark is the file that tells that a snapshot took too long.

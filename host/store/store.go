@@ -1,5 +1,4 @@
-// Package store defines how sessions are kept. A backend implements Store and passes the suite in
-// storetest; sqlite is the one we ship.
+// Package store defines how sessions are kept. sqlite implements Store; its tests suite*_test.go check every promise made here.
 //
 // # Model
 //

@@ -91,7 +91,7 @@ func libraryProblem(f *File, path, module string) string {
 	return path + " is a library nobody decided about; give it a heading in RATIONALE.md and a line in libraries, " + policyFile
 }
 
-// isSuite reports whether the file belongs to a package of tests for others to run, such as storetest.
+// isSuite reports whether the file belongs to a package of tests for others to run, such as plugintest.
 func isSuite(f *File) bool { return strings.HasSuffix(f.AST.Name.Name, "test") }
 
 func under(path, prefix string) bool {

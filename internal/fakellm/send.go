@@ -92,9 +92,7 @@ func (s *Server) sendSegment(w http.ResponseWriter, r *http.Request, seg segment
 func (s *Server) wait(r *http.Request, ch <-chan struct{}, d time.Duration) bool {
 	var timer <-chan time.Time
 	if d > 0 {
-		t := time.NewTimer(d)
-		defer t.Stop()
-		timer = t.C
+		timer = time.After(d)
 	}
 	select {
 	case <-ch:

@@ -44,7 +44,7 @@ func ForProject(p sdk.Project) FS {
 // IsProject reports whether the path, which need not exist, belongs to the project by its text.
 func (f FS) IsProject(path string) bool {
 	path = filepath.Clean(path)
-	in := func(dir string) bool { return lexicallyWithin(dir, path) }
+	in := func(dir string) bool { return Inside(dir, path) }
 	return slices.ContainsFunc(f.roots, in) && !slices.ContainsFunc(f.users, in)
 }
 

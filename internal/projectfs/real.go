@@ -60,22 +60,16 @@ func Overlap(a, b string) bool {
 	return Within(a, b) || Within(b, a)
 }
 
-// lexicallyWithin reports whether the clean path is root or below it, by their text.
-func lexicallyWithin(root, path string) bool {
-	root = filepath.Clean(root)
-	if path == root {
-		return true
-	}
-	if sep := string(filepath.Separator); !strings.HasSuffix(root, sep) {
-		root += sep
-	}
-	return strings.HasPrefix(path, root)
+// Inside reports whether path is dir or below it, by their text: neither has to exist, and no link is followed.
+func Inside(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // Within reports whether the real path is root or below it. Where names are not case-sensitive the text
 // does not tell, so the directories above path are also compared by identity.
 func Within(root, path string) bool {
-	if lexicallyWithin(root, path) {
+	if Inside(root, path) {
 		return true
 	}
 	rootInfo, err := os.Stat(root)

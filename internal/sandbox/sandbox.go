@@ -7,7 +7,6 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -66,7 +66,7 @@ func Find(o Options) ([]Path, error) {
 	f.add(Read, "skills", append([]string{filepath.Join(o.Project.ConfigDir, "skills")}, o.Skills...)...)
 	for _, dir := range []string{"/tmp", "/var/tmp", os.TempDir()} {
 		f.add(Hide, temporary, dir)
-		if o.Project.Home != "" && inside(o.Project.Home, dir) {
+		if o.Project.Home != "" && projectfs.Inside(dir, o.Project.Home) {
 			f.add(Read, "home directory", o.Project.Home)
 		}
 	}
@@ -97,7 +97,7 @@ func Policy(list []Path, writable ...string) confine.Policy {
 	}
 	for _, path := range list {
 		mild := path.Origin == deeper || path.Origin == temporary
-		if path.Access == Hide && !read[path.Path] && !(mild && slices.ContainsFunc(p.Write, func(w string) bool { return inside(path.Path, w) })) {
+		if path.Access == Hide && !read[path.Path] && !(mild && slices.ContainsFunc(p.Write, func(w string) bool { return projectfs.Inside(w, path.Path) })) {
 			p.Hide = append(p.Hide, path.Path)
 		}
 	}
@@ -195,21 +195,21 @@ func (f *finder) configured() error {
 func (f *finder) refuse(path string) error {
 	if f.precious == nil {
 		for _, own := range f.own() {
-			f.precious = append(f.precious, precious{real(own), fmt.Sprintf("it contains, or is part of, files of tenon (%s)", own)})
+			f.precious = append(f.precious, precious{projectfs.Real(own), fmt.Sprintf("it contains, or is part of, files of tenon (%s)", own)})
 		}
 		for _, dir := range filepath.SplitList(f.lookup("PATH")) {
 			if filepath.IsAbs(dir) {
-				f.precious = append(f.precious, precious{real(dir), fmt.Sprintf("programs are found there (%s in PATH)", dir)})
+				f.precious = append(f.precious, precious{projectfs.Real(dir), fmt.Sprintf("programs are found there (%s in PATH)", dir)})
 			}
 		}
 	}
-	resolved := real(path)
+	resolved := projectfs.Real(path)
 	for _, p := range f.precious {
-		if inside(resolved, p.path) || inside(p.path, resolved) {
+		if projectfs.Inside(p.path, resolved) || projectfs.Inside(resolved, p.path) {
 			return fmt.Errorf("%q cannot be writable: %s", path, p.why)
 		}
 	}
-	if home := f.Project.Home; home != "" && inside(real(home), resolved) {
+	if home := f.Project.Home; home != "" && projectfs.Inside(resolved, projectfs.Real(home)) {
 		return fmt.Errorf("%q cannot be writable: it is your home directory, or contains it", path)
 	}
 	return nil
@@ -217,19 +217,3 @@ func (f *finder) refuse(path string) error {
 
 // precious is a path, without links, that commands must not write, and the reason.
 type precious struct{ path, why string }
-
-// inside reports whether path is dir or below it.
-func inside(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
-
-// real returns the path with links resolved, as far as it exists.
-func real(path string) string {
-	if r, err := filepath.EvalSymlinks(path); err == nil {
-		return r
-	} else if !errors.Is(err, os.ErrNotExist) || path == filepath.Dir(path) {
-		return path
-	}
-	return filepath.Join(real(filepath.Dir(path)), filepath.Base(path))
-}

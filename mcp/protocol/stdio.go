@@ -347,12 +347,10 @@ func (t *stdio) close() {
 
 // gone waits for the process, at most for closeGrace.
 func (t *stdio) gone() bool {
-	timer := time.NewTimer(closeGrace)
-	defer timer.Stop()
 	select {
 	case <-t.exited:
 		return true
-	case <-timer.C:
+	case <-time.After(closeGrace):
 		return false
 	}
 }

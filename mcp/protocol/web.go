@@ -162,10 +162,8 @@ func (w *web) shut() {
 
 // pause waits. It returns false if ctx ended first.
 func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

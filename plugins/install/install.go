@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
@@ -282,7 +283,7 @@ func (t Target) allows(r source.Ref) error {
 		return nil
 	}
 	outside := fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, r)
-	if !within(t.dir(), r.URL) {
+	if !projectfs.Inside(t.dir(), r.URL) {
 		return outside // before the path is looked at: it may be on a server
 	}
 	real, err := filepath.EvalSymlinks(r.URL)
@@ -290,15 +291,10 @@ func (t Target) allows(r source.Ref) error {
 		return fmt.Errorf("%s: %w", r, err)
 	}
 	root, err := filepath.EvalSymlinks(t.dir())
-	if err == nil && !within(root, real) {
+	if err == nil && !projectfs.Inside(root, real) {
 		err = outside
 	}
 	return err
-}
-
-func within(dir, path string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // written returns a reference as the lock file has it: paths of a project are relative to it.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/source"
 )
@@ -131,7 +132,7 @@ func (b base) below(dir string) (source.Ref, error) {
 		if err != nil {
 			return r, err
 		}
-		if rel, err := filepath.Rel(root, real); err != nil || !filepath.IsLocal(rel) {
+		if !projectfs.Inside(root, real) {
 			return r, fmt.Errorf("path %q leads out of the marketplace through a link", visible.Cut(dir, maxText, "…"))
 		}
 		r.URL = dir

@@ -14,19 +14,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
 // FileName is the name of the user's list of marketplaces, in the configuration directory.
 const FileName = "marketplaces.json"
 
-const (
-	lockTimeout = 30 * time.Second
-	lockRetry   = 50 * time.Millisecond
-)
+// lockTimeout is the maximum wait for another process that changes the list.
+const lockTimeout = 30 * time.Second
 
 // Errors of the list.
 var (
@@ -271,16 +268,10 @@ func (s *Store) read() (*addresses, error) {
 
 // change changes the list while no other process does. If f returns an error, nothing is written.
 func (s *Store) change(ctx context.Context, f func(*addresses) error) error {
-	if err := errors.Join(os.MkdirAll(s.Dir, 0o700), os.MkdirAll(filepath.Dir(s.File), 0o700)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(s.Dir, ".lock"))
-	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
-	defer cancel()
-	if ok, err := lock.TryLockContext(ctx, lockRetry); err != nil || !ok {
-		return fmt.Errorf("another tenon changes the marketplaces: %w", err)
-	}
-	return errors.Join(s.changeLocked(f), lock.Unlock())
+	return filelock.Do(ctx, filepath.Join(s.Dir, ".lock"), lockTimeout, func() error { return s.changeLocked(f) })
 }
 
 func (s *Store) changeLocked(f func(*addresses) error) error {

@@ -108,10 +108,8 @@ func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 		defer s.mu.Unlock()
 		return fmt.Errorf("%w: plugin %q: %w; it is started again in %s", ErrEnded, s.unit.Description.Name, s.restarts.last, wait.Round(time.Millisecond))
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(wait):
 		return nil
 	case <-s.closed:
 		return nil

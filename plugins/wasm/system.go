@@ -100,10 +100,8 @@ func (g *guard) sleep(ns int64) {
 	if ns <= 0 || g.current == nil {
 		return
 	}
-	timer := time.NewTimer(time.Duration(ns))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Duration(ns)):
 	case <-g.current.Done():
 	case <-g.current.plugin.closing:
 	}

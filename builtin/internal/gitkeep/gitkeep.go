@@ -19,6 +19,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Keeper compares the repository of one working tree. Safe for concurrent use.
@@ -259,7 +261,7 @@ func (r *restorer) harmless(path, key string) bool {
 		return !slices.ContainsFunc(r.now.settings[path][key], func(value string) bool {
 			dir := absolute(filepath.Dir(path), value)
 			real, err := filepath.EvalSymlinks(dir)
-			return !inside(dir, r.k.worktree) || err == nil && !inside(real, r.k.worktree)
+			return !projectfs.Inside(r.k.worktree, dir) || err == nil && !projectfs.Inside(r.k.worktree, real)
 		})
 	}
 	return listed(key)
@@ -340,7 +342,7 @@ func putHookIn(r *os.Root, rel, name string, old hook) error {
 
 // show returns a path as users know it.
 func (k *Keeper) show(path string) string {
-	if inside(path, k.worktree) {
+	if projectfs.Inside(k.worktree, path) {
 		path, _ = filepath.Rel(k.worktree, path) // both are absolute
 	}
 	return path
@@ -349,7 +351,7 @@ func (k *Keeper) show(path string) string {
 // rootOf returns the directory below which a file is written: links cannot lead out of it.
 func (k *Keeper) rootOf(s *state, path string) string {
 	for _, dir := range s.dirs[:s.own] {
-		if inside(path, dir) && !inside(path, k.worktree) {
+		if projectfs.Inside(dir, path) && !projectfs.Inside(k.worktree, path) {
 			return dir
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Bounds of what is read.
@@ -306,16 +308,10 @@ func (k *Keeper) ask(ctx context.Context, s *state) error {
 // readHooksPath reads the hooks in the directory that core.hooksPath names for a working tree, if it is in the project.
 func (k *Keeper) readHooksPath(s *state, worktree, path string) {
 	dir := absolute(worktree, path)
-	if path == "" || strings.HasPrefix(path, "~") || !inside(dir, k.worktree) || s.hooks[dir] != nil {
+	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.worktree, dir) || s.hooks[dir] != nil {
 		return
 	}
 	s.readHooks(dir, hookName)
-}
-
-// inside reports whether path is dir or below it.
-func inside(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // entry is one setting.

@@ -61,10 +61,8 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	if err != nil {
 		return err
 	}
-	delay := time.NewTimer(time.Duration(r.DelayMS) * time.Millisecond)
-	defer delay.Stop()
 	select {
-	case <-delay.C:
+	case <-time.After(time.Duration(r.DelayMS) * time.Millisecond):
 	case <-ctx.Done():
 		return ctx.Err()
 	}

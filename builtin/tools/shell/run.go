@@ -120,8 +120,7 @@ func (t *bash) start(cmd *exec.Cmd, group *group, confine func(func() error) err
 
 // wait returns when the shell has ended, or has to be ended.
 func (j *job) wait(ctx context.Context, exited <-chan struct{}) ending {
-	timeout := time.NewTimer(j.timeout)
-	defer timeout.Stop()
+	timeout := time.After(j.timeout)
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
 	var shown int64
@@ -131,7 +130,7 @@ func (j *job) wait(ctx context.Context, exited <-chan struct{}) ending {
 			return ending{}
 		case <-ctx.Done():
 			return ending{aborted: true}
-		case <-timeout.C:
+		case <-timeout:
 			return ending{timedOut: true}
 		case <-ticker.C:
 			if size := j.out.size(); size != shown {
@@ -174,13 +173,12 @@ func finish(end ending, group *group, exited <-chan struct{}) error {
 
 // waitFor returns when done comes true, or after the time. It looks every few milliseconds, as the system does not report when a group of processes is empty.
 func waitFor(done func() bool, most time.Duration) {
-	deadline := time.NewTimer(most)
-	defer deadline.Stop()
+	deadline := time.After(most)
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
 	for !done() {
 		select {
-		case <-deadline.C:
+		case <-deadline:
 			return
 		case <-look.C:
 		}
@@ -189,11 +187,9 @@ func waitFor(done func() bool, most time.Duration) {
 
 // drain waits for the rest of the output; a process that left the group may hold the pipe open forever.
 func drain(r *os.File, drained <-chan struct{}) {
-	timer := time.NewTimer(drainWait)
-	defer timer.Stop()
 	select {
 	case <-drained:
-	case <-timer.C:
+	case <-time.After(drainWait):
 		r.Close()
 		<-drained
 	}

@@ -74,10 +74,8 @@ func (s *Store) portion(ctx context.Context, run func(*database.Tx) (done bool))
 	if done {
 		return true, nil
 	}
-	timer := time.NewTimer(portionPause)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(portionPause):
 		return false, nil
 	case <-ctx.Done():
 		return false, ctx.Err()

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -78,7 +78,7 @@ func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Sessi
 			return nil, err
 		}
 		for i := range all {
-			if rel, err := filepath.Rel(w.Project.Worktree, all[i].Directory); err == nil && filepath.IsLocal(rel) {
+			if projectfs.Inside(w.Project.Worktree, all[i].Directory) {
 				found, _, err := s.Session(ctx, all[i].ID)
 				return found, err
 			}

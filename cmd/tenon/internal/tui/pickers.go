@@ -166,7 +166,7 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 
 // keep stores what the user chose on the screen.
 func (m *model) keep(change func(*settings)) tea.Cmd {
-	return m.do(func(context.Context) (tea.Msg, error) { return nil, m.o.keep(change) })
+	return m.do(func(ctx context.Context) (tea.Msg, error) { return nil, changeSettings(ctx, m.o.settingsFile, change) })
 }
 
 // openSessions lists the sessions of the project.

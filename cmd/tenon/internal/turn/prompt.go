@@ -81,11 +81,10 @@ func readStdin(ctx context.Context, a *cli.App) (string, error) {
 		data, err := io.ReadAll(io.LimitReader(a.In, MaxStdin+1))
 		read <- outcome{data, err}
 	}()
-	notice := time.NewTimer(stdinNotice)
-	defer notice.Stop()
+	notice := time.After(stdinNotice)
 	for {
 		select {
-		case <-notice.C:
+		case <-notice:
 			a.Screen.Line("waiting for the end of stdin, which becomes part of the prompt (to skip it, use </dev/null)")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)

@@ -18,22 +18,18 @@ const (
 // Outlast calls f again for a moment while it returns a *store.OwnedError that names a process that has ended.
 // The lock still decides whether the owner lives: the process may run where its number means nothing here.
 func Outlast(ctx context.Context, f func() error) error {
-	deadline := time.NewTimer(lingerTimeout)
-	defer deadline.Stop()
+	deadline := time.After(lingerTimeout)
 	for {
 		err := f()
 		var owned *store.OwnedError
 		if !errors.As(err, &owned) || owned.PID == 0 || !gone(owned.PID) {
 			return err
 		}
-		poll := time.NewTimer(lingerPoll)
 		select {
-		case <-poll.C:
-		case <-deadline.C:
-			poll.Stop()
+		case <-time.After(lingerPoll):
+		case <-deadline:
 			return err
 		case <-ctx.Done():
-			poll.Stop()
 			return ctx.Err()
 		}
 	}

@@ -1,4 +1,4 @@
-package storetest
+package sqlite_test
 
 import (
 	"encoding/json"
@@ -90,12 +90,12 @@ func testDamage(t *testing.T, e *env) {
 	for name, c := range damageCases() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := (&env{T: t, suite: e.suite, dir: t.TempDir()}).open()
+			e := (&env{T: t, dir: t.TempDir()}).open()
 			fill(e)
 			before := e.conversation()
 			e.must(e.Check(t.Context(), ""))
 			e.must(e.Close())
-			e.suite.Damage(t, e.dir, c.row, c.data)
+			damage(t, e.path(), c.row, c.data)
 			e = e.open()
 			e.wantDamaged(&c)
 			if d, other := e.conversation(), "ses_b"; !slices.Equal(d, c.want) || e.messagesOf(other) != "user msg_b: prt_b" {

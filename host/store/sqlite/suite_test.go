@@ -1,12 +1,10 @@
-// Package storetest is the conformance suite of session stores. A backend passes it before it is wired in:
-//
-//	func TestConformance(t *testing.T) { storetest.Suite{Open: open}.Run(t) }
-package storetest
+package sqlite_test
 
 import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,18 +14,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Suite tests one backend.
-type Suite struct {
-	// Open opens the store that is kept in dir, as a node of its own. It is called several times for
-	// one dir: to open the store again, and to open it twice at once. Whoever calls it closes the store.
-	Open func(t *testing.T, dir string) store.Store
-	// Damage replaces what is stored of a row in dir, where no store is open, by data, as a disk that forgets would do; nil
-	// removes the row. The row has a type and, where its type has one, an identifier or message.
-	Damage func(t *testing.T, dir string, row store.Damage, data []byte)
-}
-
-// Run runs the suite as parallel sub-tests.
-func (s Suite) Run(t *testing.T) {
+// TestStore checks what store.Store promises: the meaning of every method, seen from outside. A second backend would have to
+// pass the same tests.
+func TestStore(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]func(*testing.T, *env){
 		"create":                    testCreate,
 		"claim":                     testClaim,
@@ -76,7 +66,7 @@ func (s Suite) Run(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			test(t, (&env{T: t, suite: s, dir: t.TempDir()}).open())
+			test(t, (&env{T: t, dir: t.TempDir()}).open())
 		})
 	}
 }
@@ -85,17 +75,18 @@ func (s Suite) Run(t *testing.T) {
 type env struct {
 	*testing.T
 	store.Store
-	suite Suite
-	dir   string
+	dir string
 }
 
 // open opens the store once more, as another node. It is closed when the test ends.
 func (e *env) open() *env {
 	e.Helper()
-	s := e.suite.Open(e.T, e.dir)
+	s := open(e.T, e.path())
 	e.Cleanup(func() { _ = s.Close() }) // tests that care look at what Close returns
-	return &env{T: e.T, Store: s, suite: e.suite, dir: e.dir}
+	return &env{T: e.T, Store: s, dir: e.dir}
 }
+
+func (e *env) path() string { return filepath.Join(e.dir, "tenon.db") }
 
 // reopen closes the store and opens it again.
 func (e *env) reopen() {
