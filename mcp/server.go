@@ -229,10 +229,7 @@ func (s *Server) Grant(env map[string]string, expand bool) error {
 // names of variables (${TOKEN}), not their values; other text is unchanged. The content of files on the command line is not
 // part of it: for a server of a project, the caller adds that.
 func (s *Server) Definition() []byte {
-	w := s
-	if s.written != nil {
-		w = s.written
-	}
+	w := s.Written()
 	d := definition{
 		Name: w.Name, Transport: w.Transport, Command: w.Command, Args: w.Args, Env: w.Env, Cwd: w.Cwd,
 		URL: w.URL, Headers: w.Headers, OAuth: w.OAuth.Definition(), Hooks: w.Hooks,
@@ -242,6 +239,14 @@ func (s *Server) Definition() []byte {
 		return nil
 	}
 	return text
+}
+
+// Written returns the configuration before variables were replaced.
+func (s *Server) Written() *Server {
+	if s.written != nil {
+		return s.written
+	}
+	return s
 }
 
 // TokenScope identifies the definition that tokens are issued for: those of a project's or a package's server are used only by it. Packages

@@ -3,6 +3,8 @@ package extensions
 import (
 	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -59,6 +61,25 @@ func TestPackagedServerRemedy(t *testing.T) {
 	err := newSet(t).packagedServer(packaged(t, t.TempDir(), ""))
 	if err == nil || !strings.Contains(err.Error(), "variable TOKEN is not set; set it") || !strings.HasSuffix(err.Error(), "if you did not grant it: tenon plugin untrust x, then tenon plugin trust x") {
 		t.Errorf("packagedServer() = %v", err)
+	}
+}
+
+// TestProjectServerShowsNames: the question about a project's server names the variables it gets. Their values are secrets of the user.
+func TestProjectServerShowsNames(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.opts.Environ = []string{"TOKEN=abc-secret-xyz"}
+	path := filepath.Join(s.opts.Project.Directory, ProjectServerFile)
+	if err := os.WriteFile(path, []byte(`{"mcpServers": {"far": {"url": "https://far.example/${TOKEN}"}, "near": {"command": "sh", "args": ["-c", "echo ${TOKEN}"]}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.serverFile(t.Context(), path, true); err != nil || len(s.Candidates) != 2 {
+		t.Fatalf("%+v, %v, %v", s.Candidates, err, s.Warnings)
+	}
+	for _, c := range s.Candidates {
+		if text := strings.Join(c.Lines, "\n"); strings.Contains(text, "secret") || !strings.Contains(text, "${TOKEN}") {
+			t.Errorf("%s: %s", c.Name, text)
+		}
 	}
 }
 
