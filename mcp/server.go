@@ -229,10 +229,7 @@ func (s *Server) Grant(env map[string]string, expand bool) error {
 // names of variables (${TOKEN}), not their values; other text is unchanged. The content of files on the command line is not
 // part of it: for a server of a project, the caller adds that.
 func (s *Server) Definition() []byte {
-	w := s
-	if s.written != nil {
-		w = s.written
-	}
+	w := s.Written()
 	d := definition{
 		Name: w.Name, Transport: w.Transport, Command: w.Command, Args: w.Args, Env: w.Env, Cwd: w.Cwd,
 		URL: w.URL, Headers: w.Headers, OAuth: w.OAuth.Definition(), Hooks: w.Hooks,
@@ -244,13 +241,21 @@ func (s *Server) Definition() []byte {
 	return text
 }
 
-// TokenScope identifies the definition that tokens are issued for: those of a project's or a package's server are used only by it. It is
-// empty for the user's own servers.
+// Written returns the configuration before variables were replaced.
+func (s *Server) Written() *Server {
+	if s.written != nil {
+		return s.written
+	}
+	return s
+}
+
+// TokenScope identifies the definition that tokens are issued for: those of a project's or a package's server are used only by it. Packages
+// with one name differ in their data directory. It is empty for the user's own servers.
 func (s *Server) TokenScope() string {
 	if s.Own && s.Root == "" {
 		return ""
 	}
-	sum := sha256.Sum256(append(s.Definition(), s.Origin...))
+	sum := sha256.Sum256(append(s.Definition(), s.Origin+s.Data...))
 	return hex.EncodeToString(sum[:])
 }
 

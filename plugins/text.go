@@ -339,7 +339,11 @@ func ChangesText(b *strings.Builder, d trust.Decision) {
 	if d.Approved || d.Previous == nil {
 		return
 	}
-	t.line("  approved before, on %s: digest %s", d.Previous.ApprovedAt.Format("2006-01-02"), d.Previous.Digest.Short())
+	version := ""
+	if d.Previous.Version != "" {
+		version = "version " + Clean(d.Previous.Version) + ", "
+	}
+	t.line("  approved before, on %s: %sdigest %s", d.Previous.ApprovedAt.Format("2006-01-02"), version, d.Previous.Digest.Short())
 	if d.Undescribed {
 		t.line("  content changed")
 		return

@@ -130,6 +130,23 @@ func TestTextOfChanges(t *testing.T) {
 	}
 }
 
+// TestTextOfVersions: the question about an update shows both versions.
+func TestTextOfVersions(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	version := func(v string) {
+		f := wasmPackage("x", "")
+		f["plugin.json"] = strings.Replace(f["plugin.json"], `"name"`, `"version": "`+v+`", "name"`, 1)
+		p.write(theirs, f)
+	}
+	version("2")
+	p.approve()
+	version("3")
+	if text := p.item(p.load(), "x").Text(nil); !strings.Contains(text, "plugin x 3\n") || !strings.Contains(text, ": version 2, digest ") {
+		t.Errorf("the text does not have both versions:\n%s", text)
+	}
+}
+
 // TestTextCannotBeForged lists texts of a plugin that would look like something else on a terminal.
 func TestTextCannotBeForged(t *testing.T) {
 	t.Parallel()

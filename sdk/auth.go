@@ -30,6 +30,9 @@ type AuthMethod struct {
 	Apply func(info *ProviderInfo, t *Token)
 	// Headers returns the headers of requests with the token. It is called once for each token. Nil: the access token as a bearer token.
 	Headers func(ctx context.Context, t *Token) (map[string]string, error)
+	// Serves reports whether the token may also be sent to an address of a model that differs from the provider's. Nil: to none. Only plugins
+	// that are compiled in can have it.
+	Serves func(info *ProviderInfo, address string) bool
 }
 
 // AuthSource contributes ways to sign in to providers. Called once, after Start. A plugin that is not compiled in needs CapabilityAuth

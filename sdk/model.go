@@ -22,6 +22,8 @@ type ProviderInfo struct {
 	OptionEnv map[string][]string `json:"optionEnv,omitempty"`
 	// NoKey marks a provider that can be used without a key: credentials come from the system, or from headers.
 	NoKey bool `json:"noKey,omitempty"`
+	// PublicKey is the server's key for the models without a price, which users without a key can use.
+	PublicKey string `json:"publicKey,omitempty"`
 	// Local marks a server on this machine that requires no key. Its models are read from the server.
 	Local bool `json:"local,omitempty"`
 	// AccountModels marks a server whose models depend on the user's account. Before the first use of a model it is asked for its list, which
@@ -39,6 +41,8 @@ type ProviderInfo struct {
 	// Authorize returns the headers that sign a request in, instead of Key. refused are the headers of an earlier attempt that the server
 	// refused with the status 401; nil at first. It may be called concurrently. It is never encoded.
 	Authorize func(ctx context.Context, refused map[string]string) (map[string]string, error) `json:"-"`
+	// Serves is AuthMethod.Serves of the sign-in that Authorize uses. It is never encoded.
+	Serves func(info *ProviderInfo, address string) bool `json:"-"`
 	// SignedInBy is the AuthMethod.Owner of the plugin whose sign-in Authorize uses; empty if the plugin is compiled in. It is never encoded.
 	SignedInBy string `json:"-"`
 }

@@ -47,6 +47,9 @@ type ModelRules interface {
 	// CompleteModel sets what is not set: variants, options, sampling parameters. It is called for each model that is used, before the
 	// user's configuration of the model is applied.
 	CompleteModel(provider *ProviderInfo, m *Model)
+	// SmallModel returns the ID of the one of the provider's models that makes titles beside the model of; empty without one. It is called
+	// for providers without ProviderInfo.Small, and changes nothing.
+	SmallModel(provider *ProviderInfo, of *Model, models map[string]Model) string
 }
 
 // ProviderError is a failed model request.

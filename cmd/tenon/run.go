@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -9,12 +10,12 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
-	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// serverWait is the longest wait for MCP servers that were never started before: the default timeout of a server.
-const serverWait = mcp.DefaultTimeout
+// serverWait is the longest wait for MCP servers that were never started before. Each is waited for until its own timeout, 30 seconds by
+// default; users may raise that for calls that take hours.
+const serverWait = 2 * time.Minute
 
 func runCommand(a *cli.App) *cobra.Command {
 	var f turn.Flags

@@ -56,8 +56,13 @@ func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error
 		slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Model.ID, b.Model.ID) })
 		for _, info := range list {
 			info.Model, info.Source = complete(info.Model, ids[i], info.Model.ID), sources[i]
-			if env := m.providers[ids[i]].info.Env; info.Source == "" && len(env) > 0 {
-				info.Source = "needs " + strings.Join(env, " or ")
+			p := m.providers[ids[i]]
+			switch {
+			case info.Source != "":
+			case p.info.PublicKey != "" && p.free(info.Model.ID):
+				info.Source = "free, without a key"
+			case len(p.info.Env) > 0:
+				info.Source = "needs " + strings.Join(p.info.Env, " or ")
 			}
 			out = append(out, info)
 		}

@@ -66,7 +66,10 @@ type Models struct {
 }
 
 // server is what a client is opened for: models of one provider can be at several addresses.
-type server struct{ provider, protocol, npm, address string }
+type server struct {
+	provider, protocol, npm, address string
+	public                           bool // with the public key
+}
 
 // provider is what is known of a provider after the configuration was applied.
 type provider struct {
@@ -273,6 +276,12 @@ func complete(model sdk.Model, providerID, id string) sdk.Model {
 	return model
 }
 
+// free reports whether the server offers the model without a price.
+func (p *provider) free(id string) bool {
+	m, known := p.models()[id]
+	return known && m.Cost.Input == 0 && m.Cost.Output == 0
+}
+
 // addressNote returns a note for messages about the variable that has the address; empty without one.
 func (p *provider) addressNote() string {
 	if p.addressFrom == "" {
@@ -333,10 +342,13 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 		info.NPM, info.Protocol = cmp.Or(model.NPM, info.NPM), cmp.Or(model.Protocol, info.Protocol)
 		info.BaseURL = cmp.Or(model.BaseURL, info.BaseURL)
 	}
-	if model != nil && info.Authorize != nil && info.BaseURL != p.info.BaseURL && !sameServer(info.BaseURL, p.info.BaseURL) {
+	if info.Authorize != nil && !p.signsIn(info.BaseURL) {
 		return nil, fmt.Errorf("%w: provider %q: model %q is at another address, where your sign-in is not sent; move it to a provider with its own key", ErrModel, id, model.ID)
 	}
-	at := server{id, info.Protocol, info.NPM, info.BaseURL}
+	if p.keyFrom == "" && p.info.PublicKey != "" && model != nil && p.free(model.ID) {
+		info.Key = p.info.PublicKey
+	}
+	at := server{id, info.Protocol, info.NPM, info.BaseURL, info.Key != p.info.Key}
 	if c := m.clients[at]; c != nil {
 		return c, nil
 	}
@@ -346,7 +358,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	if p.withheld != "" && p.info.Key == "" {
 		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.foreign[id], p.withheld)
 	}
-	if len(p.info.Env) > 0 && p.keyFrom == "" && !p.configured && !p.info.NoKey {
+	if len(p.info.Env) > 0 && p.keyFrom == "" && !at.public && !p.configured && !p.info.NoKey {
 		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json, or run tenon auth login %s", ErrModel, id, strings.Join(p.info.Env, " or "), id, id)
 	}
 	protocol, ok := m.o.Protocols[info.Protocol]
@@ -365,33 +377,6 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 	}
 	m.clients[at] = c
 	return c, nil
-}
-
-// Small returns the model for titles: the configured one, the hooks', the provider's small one, or the
-// given model itself.
-func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
-	if name := m.config.SmallModel; name != "" {
-		model, err := m.Resolve(ctx, name)
-		if err == nil && m.o.Own != nil {
-			err = m.receivers.check(ctx, m, model.ProviderID, true)
-		}
-		return model, err
-	}
-	p := m.providers[of.ProviderID]
-	v := &sdk.SmallModelValue{}
-	if p != nil && p.info.Small != "" {
-		v.Model = &sdk.ModelRef{ProviderID: p.info.ID, ModelID: p.info.Small}
-	}
-	if m.o.Engine.Has(sdk.PointSmallModel) && p != nil {
-		in := &sdk.SmallModelInput{Provider: ProviderRef(&p.info)}
-		if _, err := m.o.Engine.Transform(ctx, sdk.PointSmallModel, hooks.Scope{}, in, v); err != nil {
-			return of, err
-		}
-	}
-	if v.Model == nil {
-		return of, nil
-	}
-	return m.Resolve(ctx, v.Model.String())
 }
 
 // Model is a model that can be asked.

@@ -40,15 +40,18 @@ func TestForeignIsKeyOnly(t *testing.T) {
 	}
 }
 
-// TestSignInStaysAtItsServer: the headers of a sign-in do not follow a model to another server.
+// TestSignInStaysAtItsServer: the headers of a sign-in do not follow a model to another server, unless the sign-in is for it too.
 func TestSignInStaysAtItsServer(t *testing.T) {
 	t.Parallel()
-	for api, want := range map[string]error{"": errOpened, "https://a.example/v2": errOpened, "https://b.example": model.ErrModel, "http://a.example": model.ErrModel} {
+	for api, want := range map[string]error{
+		"": errOpened, "https://a.example/v2": errOpened, "https://b.example": model.ErrModel, "http://a.example": model.ErrModel, "https://served.example/v1": errOpened,
+	} {
 		config := &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": {Models: map[string]sdk.ModelConfig{"m": {Provider: &sdk.ModelServer{API: api}}}}}}
 		signIn := func(r *model.SignInRequest) string {
 			info := r.Info
 			info.BaseURL = "https://a.example/v1"
 			info.Authorize = func(context.Context, map[string]string) (map[string]string, error) { return nil, nil }
+			info.Serves = func(_ *sdk.ProviderInfo, address string) bool { return address == "https://served.example/v1" }
 			return "stored"
 		}
 		got, err := opened(t, model.Options{Config: config, SignIn: signIn, Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x"}}})

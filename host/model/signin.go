@@ -32,6 +32,11 @@ func (m *Models) signIn(p *provider) {
 	}
 }
 
+// signsIn reports whether the sign-in to the provider may be sent to the address of a model.
+func (p *provider) signsIn(address string) bool {
+	return address == p.info.BaseURL || sameServer(address, p.info.BaseURL) || p.info.Serves != nil && p.info.Serves(&p.info, address)
+}
+
 // sameServer reports whether two addresses have the same scheme, host and port.
 func sameServer(a, b string) bool {
 	x, errX := url.Parse(a)

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,13 +28,10 @@ func (m *Models) Test(ctx context.Context, id string) (models int, err error) {
 // testRequest sends a short request to the small model of a provider, else to its default model.
 func (m *Models) testRequest(ctx context.Context, id string) error {
 	p := m.providers[id]
-	name := p.info.Small
+	usual, _ := m.defaultModel(p)
+	name := cmp.Or(m.smallID(p, &usual), usual.ID)
 	if name == "" {
-		model, ok := m.defaultModel(p)
-		if !ok {
-			return fmt.Errorf("provider %q has no known model: %w", id, errors.ErrUnsupported)
-		}
-		name = model.ID
+		return fmt.Errorf("provider %q has no known model: %w", id, errors.ErrUnsupported)
 	}
 	model, err := m.Open(ctx, id+"/"+name, false)
 	if err != nil {

@@ -16,7 +16,7 @@ func trees() map[string][]string {
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
 		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm", "internal/requestfield", "internal/lazyregexp"},
 		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm", "internal/oauth", "internal/requestfield", "internal/lazyregexp"},
-		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext", "internal/jsonline"},
+		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext", "internal/jsonline", "internal/filelock"},
 		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema", "internal/jsontext", "internal/credentials", "internal/oauth"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
@@ -55,12 +55,12 @@ func libraries() map[string][]string {
 		"golang.org/x/oauth2":                               {"mcp/auth", "builtin/providers/internal/vertex"},
 		"github.com/mark3labs/mcp-go/mcp":                   {"mcp"},
 		"github.com/openai/openai-go/v3/packages/ssestream": {"builtin/providers/internal/wire"},
-		"github.com/aws/aws-sdk-go-v2":                      {"builtin/providers/bedrock"},
+		"github.com/aws/aws-sdk-go-v2":                      {"builtin/providers/bedrock", "builtin/providers/internal/sigv4"}, // frames; signatures
 		"github.com/knadh/koanf":                            {"host/config"},
 		"github.com/tailscale/hujson":                       {"internal/checked", "host/config/opencode", "host/config"},
 		"github.com/google/jsonschema-go":                   {"host", "plugins", "mcp", "internal/schemacost", "internal/toolschema"},
 		"modernc.org/sqlite":                                {"host/store/sqlite"},
-		"github.com/gofrs/flock":                            {"host/store/sqlite", "host/snapshot", "plugins", "internal/credentials", "builtin/providers/catalog"},
+		"github.com/gofrs/flock":                            {"internal/filelock", "host/store/sqlite", "host/snapshot", "plugins/source", "plugins/ability", "builtin/providers/catalog"},
 		"github.com/zalando/go-keyring":                     {"internal/credentials"},
 		"github.com/klauspost/compress":                     {"host/store/sqlite"},
 		"mvdan.cc/sh/v3":                                    {"builtin/tools/shell"},

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,22 +107,21 @@ func TestFaults(t *testing.T) {
 		conformance.FaultPanic, conformance.FaultHang, conformance.FaultDeaf, conformance.FaultLoop, conformance.FaultRecursion,
 		conformance.FaultMemory, conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
 	}
+	inModule := slices.DeleteFunc(slices.Clone(all), func(f conformance.Fault) bool { return f == conformance.FaultDeaf })
 	faults := map[string]struct {
 		carrier plugintest.Carrier
 		faults  []conformance.Fault
 	}{
 		// Faults of a handler that hit the whole process cannot be contained in this process.
-		"builtin": {plugintest.Builtin(), []conformance.Fault{conformance.FaultPanic, conformance.FaultHang}},
-		"wasm": {wasmCarrier(), []conformance.Fault{
-			conformance.FaultPanic, conformance.FaultHang, conformance.FaultLoop, conformance.FaultRecursion, conformance.FaultMemory,
-			conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
-		}},
-		"process": {processCarrier(), all},
-		"lines":   {linesCarrier(), all},
-		"node":    {nodeCarrier(), all},
-		"python":  {pythonCarrier(), all},
-		"rust":    {rustCarrier(), all},
-		"mcp":     {mcpCarrierThatWaits(0), all},
+		"builtin":     {plugintest.Builtin(), []conformance.Fault{conformance.FaultPanic, conformance.FaultHang}},
+		"wasm":        {wasmCarrier(), inModule},
+		"rust module": {rustModuleCarrier(), inModule},
+		"process":     {processCarrier(), all},
+		"lines":       {linesCarrier(), all},
+		"node":        {nodeCarrier(), all},
+		"python":      {pythonCarrier(), all},
+		"rust":        {rustCarrier(), all},
+		"mcp":         {mcpCarrierThatWaits(0), all},
 	}
 	for carrier, list := range faults {
 		t.Run(carrier, func(t *testing.T) {

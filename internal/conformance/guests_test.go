@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/plugins/process"
 	"github.com/tenonhq/tenon/plugins/remote"
+	"github.com/tenonhq/tenon/plugins/scaffold/scaffoldtest"
 	"github.com/tenonhq/tenon/plugins/wasm"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -93,23 +94,28 @@ func wasmCarrier() plugintest.Carrier {
 	return plugintest.Carrier{
 		Name: "wasm", Isolated: true, Grants: true, Hang: conformance.FaultLoop,
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
-			path := shop.build(t, "wasm", []string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared")
-			r, err := shop.runtime()
-			if err != nil {
-				t.Fatal(err)
-			}
-			p, err := r.Open(remote.Unit{
-				Description: c.Description, Program: path, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := p.(remote.Precompiler).Precompile(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			return p
+			return openWASM(t, c, shop.build(t, "wasm", []string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared"))
 		},
 	}
+}
+
+// openWASM opens the plugin of a case as a WASM module.
+func openWASM(t *testing.T, c plugintest.Case, path string) sdk.Plugin {
+	t.Helper()
+	r, err := shop.runtime()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := r.Open(remote.Unit{
+		Description: c.Description, Program: path, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.(remote.Precompiler).Precompile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func processCarrier() plugintest.Carrier {
@@ -166,6 +172,26 @@ func rustCarrier() plugintest.Carrier {
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
 			return openCase(t, c, shop.compile(t, "rust", nil, func(out string) []string {
 				return []string{"rustc", "--edition", "2021", "-O", "-o", out, "rust/main.rs"}
+			}))
+		},
+	}
+}
+
+// rustModuleCarrier is the plugin in Rust as a WASM module.
+func rustModuleCarrier() plugintest.Carrier {
+	return plugintest.Carrier{
+		Name: "rust module", Isolated: true, Grants: true, Foreign: true, Untyped: true, Hang: conformance.FaultLoop,
+		Skips: map[string]string{
+			"models":      "the plugin in Rust has no models",
+			"tools/panic": "a panic traps, and its text is in the log",
+		},
+		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+			return openWASM(t, c, shop.compile(t, "rust-module", nil, func(out string) []string {
+				rustc := filepath.Join(scaffoldtest.RustDir(t), "rustc")
+				return []string{
+					rustc, "--edition", "2021", "-O", "--target", scaffoldtest.WASMTarget, "--crate-type", "cdylib",
+					"-C", "strip=symbols", "-C", "link-arg=-zstack-size=262144", "-o", out, "rust/main.rs",
+				}
 			}))
 		},
 	}

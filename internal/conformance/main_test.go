@@ -73,6 +73,11 @@ func TestRust(t *testing.T) {
 	plugintest.Run(t, rustCarrier())
 }
 
+func TestRustModule(t *testing.T) {
+	t.Parallel()
+	plugintest.Run(t, rustModuleCarrier())
+}
+
 // TestMixed runs plugins of all carriers in one engine.
 func TestMixed(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 )
 
@@ -108,6 +107,3 @@ func plain(err error) error {
 	}
 	return errors.New("invalid JSON")
 }
-
-// makeDir creates the directory of the file.
-func makeDir(path string) error { return os.MkdirAll(filepath.Dir(path), 0o700) }

@@ -20,6 +20,9 @@ const (
 	opencodeData    = "XDG_DATA_HOME"
 )
 
+// opencodeDummy is the access token of entries that hold none, such as that of Azure, see opencode's packages/opencode/src/auth.
+const opencodeDummy = "opencode-oauth-dummy-key"
+
 // Opencode reads the credentials of opencode, by provider. It returns keys and tokens that are not expired, without refresh tokens: a
 // refreshed token would be lost for opencode. Entries of other kinds, which need a command, are left out.
 //
@@ -76,8 +79,8 @@ func decodeOpencode(data []byte, now time.Time) (map[string]*Credential, error) 
 	out := map[string]*Credential{}
 	for provider, raw := range entries {
 		var e opencodeEntry
-		if json.Unmarshal(raw, &e) != nil {
-			continue // opencode skips them too
+		if json.Unmarshal(raw, &e) != nil || e.Access == opencodeDummy {
+			continue // opencode skips the former too
 		}
 		c := &Credential{Type: Type(e.Type), Key: e.Key, Access: e.Access, Metadata: e.Metadata, Source: OpencodeSource}
 		if e.Expires > 0 && e.Expires < 1<<53 {
@@ -103,4 +106,5 @@ func decodeOpencode(data []byte, now time.Time) (map[string]*Credential, error) 
 const (
 	MetadataAccount    = "accountId"     // account that requests are charged to
 	MetadataEnterprise = "enterpriseUrl" // address of GitHub Enterprise
+	MetadataResource   = "resourceName"  // of Azure
 )

@@ -19,6 +19,7 @@ const opencodeFile = `{
   "groq": {"type": "api", "key": "k", "metadata": {"a": "b"}},
   "https://corp.example/": {"type": "wellknown", "key": "TOKEN", "token": "t"},
   "broken": {"type": "api", "key": 5},
+  "azure": {"type": "oauth", "access": "opencode-oauth-dummy-key", "refresh": "opencode-oauth-dummy-key", "expires": 2000000000000, "accountId": "r"},
   "url/": {"type": "api", "key": "u"}
 }`
 

@@ -8,14 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/filelock"
 )
 
 // File is the usual name of the file of a Store, in the user's data directory.
@@ -26,7 +24,7 @@ var (
 	// ErrNotFound is returned for a name without a credential.
 	ErrNotFound = errors.New("not signed in")
 	// ErrLocked is wrapped if another process holds the lock for too long.
-	ErrLocked = errors.New("another tenon holds the lock")
+	ErrLocked = filelock.ErrLocked
 	// ErrLeftover is wrapped if a change is stored, but the secrets of the old credential could not be removed from the keyring.
 	ErrLeftover = errors.New("the change is stored, but the old entry is still in the keyring")
 	// ErrNotStored is wrapped if a refreshed token can be used by this process only.
@@ -38,7 +36,6 @@ const (
 	lockTimeout = 10 * time.Second
 	// refreshTimeout is the maximum time to refresh a token, and to wait for a process that is refreshing it.
 	refreshTimeout = 45 * time.Second
-	lockPause      = 10 * time.Millisecond
 )
 
 // Store is a file of credentials. It holds nothing in memory, except refreshed tokens that it could not store, and is safe for concurrent
@@ -207,7 +204,7 @@ func (s *Store) Delete(ctx context.Context, name string) error {
 // update changes the file under its lock, and then removes the entries in the keyring that it no longer names. After an error of f the
 // file is unchanged.
 func (s *Store) update(ctx context.Context, f func(*content) error) error {
-	return s.locked(ctx, ".lock", lockTimeout, func() error {
+	return filelock.Do(ctx, s.path+".lock", lockTimeout, func() error {
 		c, err := readFile(s.path)
 		if err != nil {
 			return err
@@ -247,7 +244,7 @@ func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(conte
 		return c, err
 	}
 	sum := sha256.Sum256([]byte(name))
-	err = s.locked(ctx, "."+hex.EncodeToString(sum[:6])+".lock", refreshTimeout, func() error {
+	err = filelock.Do(ctx, s.path+"."+hex.EncodeToString(sum[:6])+".lock", refreshTimeout, func() error {
 		c, err = s.Get(name) // another process may have refreshed it
 		if err != nil || s.usable(c, rejected) {
 			return err
@@ -299,19 +296,4 @@ func (s *Store) replace(ctx context.Context, name string, old, fresh *Credential
 		return s.set(content, name, fresh)
 	})
 	return stored, err
-}
-
-// locked calls f while this process holds a lock file next to the store.
-func (s *Store) locked(ctx context.Context, suffix string, limit time.Duration, f func() error) error {
-	if err := makeDir(s.path); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	lock := flock.New(s.path+suffix, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
-	defer lock.Close() // which unlocks it
-	if ok, err := lock.TryLockContext(ctx, lockPause); !ok || err != nil {
-		return fmt.Errorf("%s: %w: %w", s.path, ErrLocked, errors.Join(err, ctx.Err()))
-	}
-	return f()
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -27,39 +28,66 @@ type Conn struct {
 	out     []byte
 	rest    []byte // of a line that now wrote a part of
 
+	reads   deadliner // nil if only Serve reads
+	reading sync.Mutex
+	lines   *reader
+	left    *received     // read by Await for Serve
+	wanted  chan struct{} // has an element if Serve is to read immediately
+
 	mu      sync.Mutex
 	last    uint64
-	waiting map[uint64]func(*Message)
+	waiting map[uint64]call
+}
+
+// call is a request without a response.
+type call struct {
+	take func(*Message)
+	own  bool // its goroutine calls Await
 }
 
 // New returns a connection over stream, which Close closes.
 func New(stream io.ReadWriteCloser) *Conn {
-	return &Conn{stream: stream, now: writerNow(stream), done: make(chan struct{}), waiting: map[uint64]func(*Message){}}
+	return &Conn{
+		stream: stream, done: make(chan struct{}), now: writerNow(stream), reads: interruptible(stream),
+		lines: &reader{buffer: bufio.NewReaderSize(stream, bufferBytes)}, wanted: make(chan struct{}, 1), waiting: map[uint64]call{},
+	}
 }
 
 // Serve reads until the connection ends: responses go to their calls, requests and notifications to handle, in order. handle should return
 // soon, because the next message waits for it. The end of the input between two messages is io.EOF. The stream stays open, so that the caller
-// can note the reason before the other end sees that it closes.
+// can note the reason before the other end sees that it closes. After a response to a request of TryBegin, callers of Await read, and Serve
+// continues within a few milliseconds after them.
 func (c *Conn) Serve(handle func(*Message)) error {
 	defer close(c.done)
-	lines := &reader{buffer: bufio.NewReaderSize(c.stream, bufferBytes)}
 	for {
-		line, err := lines.next()
-		if err != nil {
+		if err := c.serve(handle); err != nil {
 			return err
 		}
-		if len(line) == 0 {
-			continue
+		if !c.busy() {
+			c.pause()
 		}
-		m, err := Decode(line)
-		if err != nil {
+	}
+}
+
+// serve reads until the connection ends, with its error, or callers can read for themselves.
+func (c *Conn) serve(handle func(*Message)) error {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	for {
+		m, err := c.receive()
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded): // of a call that has ended
+		case err != nil:
 			return err
-		}
-		if m.Method != "" {
+		case m.Method != "":
 			handle(m)
-			continue
+		default:
+			own := c.own(m.ID)
+			c.Update(m.ID, m)
+			if own && !c.busy() {
+				return nil
+			}
 		}
-		c.Update(m.ID, m)
 	}
 }
 
@@ -77,9 +105,10 @@ func (c *Conn) NextID() uint64 {
 	return c.last
 }
 
-// Begin sends a request with an ID of NextID. take receives its response, in the goroutine of Serve; it must not wait long.
+// Begin sends a request with an ID of NextID. take receives its response, in a goroutine that reads; it must not wait long.
 func (c *Conn) Begin(id uint64, method string, params json.RawMessage, take func(*Message)) error {
-	c.expect(id, take)
+	c.expect(id, call{take: take})
+	c.wake()
 	err := c.write(&Message{ID: id, Method: method, Params: params})
 	if err != nil {
 		c.Forget(id)
@@ -87,8 +116,9 @@ func (c *Conn) Begin(id uint64, method string, params json.RawMessage, take func
 	return err
 }
 
-// TryBegin is Begin for a goroutine that must not wait. If another one is writing, or the stream takes nothing now, sent is false. If the
-// stream took only a part, whole is false: the next message is written behind the rest, or the caller has another goroutine call Flush.
+// TryBegin is Begin for a goroutine that must not wait, and that then calls Await; take must not wait either. If another one is writing, or
+// the stream takes nothing now, sent is false. If the stream took only a part, whole is false: the next message is written behind the rest, or
+// the caller has another goroutine call Flush.
 func (c *Conn) TryBegin(id uint64, method string, params json.RawMessage, take func(*Message)) (sent, whole bool) {
 	if c.now == nil || !c.writing.TryLock() {
 		return false, false
@@ -98,7 +128,7 @@ func (c *Conn) TryBegin(id uint64, method string, params json.RawMessage, take f
 	if err != nil || len(c.rest) > 0 {
 		return false, false
 	}
-	c.expect(id, take)
+	c.expect(id, call{take, c.reads != nil})
 	n := c.now(line)
 	if n == 0 {
 		c.Forget(id)
@@ -115,16 +145,37 @@ func (c *Conn) Flush() error {
 	return c.flush()
 }
 
-func (c *Conn) expect(id uint64, take func(*Message)) {
+func (c *Conn) expect(id uint64, waits call) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waiting[id] = take
+	c.waiting[id] = waits
+}
+
+// call returns the call that waits with this ID.
+func (c *Conn) call(id uint64) (call, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	waits, ok := c.waiting[id]
+	return waits, ok
+}
+
+// own reports whether the goroutine of a call reads for itself.
+func (c *Conn) own(id uint64) bool {
+	waits, _ := c.call(id)
+	return waits.own
+}
+
+// busy reports whether calls wait.
+func (c *Conn) busy() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.waiting) > 0
 }
 
 // Update gives a message to the call that waits with this ID, if any. A response ends the wait.
 func (c *Conn) Update(id uint64, m *Message) {
 	c.mu.Lock()
-	take := c.waiting[id]
+	take := c.waiting[id].take
 	if m.Method == "" {
 		delete(c.waiting, id)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -172,9 +173,8 @@ type reader struct {
 }
 
 // next returns the next line without its newline; it is valid until the next call. The end of the input is io.EOF, in the middle of a line
-// io.ErrUnexpectedEOF.
+// io.ErrUnexpectedEOF. After os.ErrDeadlineExceeded, next continues with the line.
 func (r *reader) next() ([]byte, error) {
-	r.long = r.long[:0]
 	for {
 		part, err := r.buffer.ReadSlice('\n')
 		if len(r.long)+len(part) > MaxLine+1 {
@@ -185,12 +185,15 @@ func (r *reader) next() ([]byte, error) {
 			return part[:len(part)-1], nil
 		case err == nil:
 			line := append(r.long, part[:len(part)-1]...)
-			if r.long = line; len(line) > keptBytes {
+			if r.long = line[:0]; len(line) > keptBytes {
 				r.long = nil
 			}
 			return line, nil
 		case errors.Is(err, bufio.ErrBufferFull):
 			r.long = append(r.long, part...)
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			r.long = append(r.long, part...)
+			return nil, err
 		case errors.Is(err, io.EOF) && len(r.long)+len(part) > 0:
 			return nil, io.ErrUnexpectedEOF
 		default:

@@ -8,7 +8,6 @@ import (
 	"net"
 	"os"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
@@ -17,19 +16,7 @@ import (
 // TryBegin sends what the socket takes and nothing else, and the rest follows before other messages.
 func TestTryBegin(t *testing.T) {
 	t.Parallel()
-	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ends [2]*os.File
-	for i, fd := range pair {
-		syscall.CloseOnExec(fd)
-		if err := syscall.SetNonblock(fd, true); err != nil {
-			t.Fatal(err)
-		}
-		ends[i] = os.NewFile(uintptr(fd), "end")
-		t.Cleanup(func() { _ = ends[i].Close() })
-	}
+	ends := ends(t)
 	c := jsonline.New(ends[0])
 	long, _ := json.Marshal(strings.Repeat("x", 4<<20)) // more than a socket takes
 	take := func(*jsonline.Message) {}

@@ -183,6 +183,9 @@ func (d *Dir) ReadDir() ([]fs.DirEntry, error) { return d.ReadDirBelow(".") }
 // Lstat describes what has the name, a link itself.
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
+// Readlink returns the target of the link with the name.
+func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(name) }
+
 // Stage writes the new content of the file with the name beside it.
 func (d *Dir) Stage(name string, content []byte, o atomicfile.Options) (*atomicfile.Staged, error) {
 	return atomicfile.Stage(d.root, name, content, o)

@@ -5,12 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"strings"
 )
 
 // Pack writes the files below dir as a .tar.gz, in a folder of this name. The same files have the same bytes: the archive has no times, owners
@@ -21,59 +16,21 @@ func Pack(ctx context.Context, w io.Writer, dir, folder string) error {
 		return err
 	}
 	t := tar.NewWriter(z)
-	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err == nil {
-			err = ctx.Err()
-		}
-		if err != nil || path == dir {
-			return err
-		}
-		if strings.EqualFold(d.Name(), ".git") {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		return packEntry(t, path, folder+"/"+filepath.ToSlash(rel), d)
-	})
-	return errors.Join(err, t.Close(), z.Close())
-}
-
-func packEntry(t *tar.Writer, path, name string, d fs.DirEntry) error {
-	info, err := d.Info()
-	if err != nil {
-		return err
-	}
-	h := &tar.Header{Name: name, Mode: 0o644}
-	switch {
-	case info.IsDir():
-		h.Typeflag, h.Mode, h.Name = tar.TypeDir, 0o755, name+"/"
-	case info.Mode()&fs.ModeSymlink != 0:
-		h.Typeflag = tar.TypeSymlink
-		if h.Linkname, err = os.Readlink(path); err != nil {
-			return err
-		}
-		h.Linkname = filepath.ToSlash(h.Linkname)
-	case info.Mode().IsRegular():
-		h.Typeflag, h.Size = tar.TypeReg, info.Size()
-		if info.Mode()&0o111 != 0 {
+	err = Directory{Path: dir}.each(ctx, func(e entry, content io.Reader) error {
+		h := &tar.Header{Typeflag: tar.TypeReg, Name: folder + "/" + e.name, Mode: 0o644, Size: e.size}
+		switch {
+		case e.kind == kindDir:
+			h.Typeflag, h.Mode, h.Name = tar.TypeDir, 0o755, h.Name+"/"
+		case e.kind == kindLink:
+			h.Typeflag, h.Linkname = tar.TypeSymlink, e.target
+		case e.exec:
 			h.Mode = 0o755
 		}
-	default:
-		return fmt.Errorf("%s: a plugin consists of files, directories and links", path)
-	}
-	if err := t.WriteHeader(h); err != nil || h.Typeflag != tar.TypeReg {
+		if err := t.WriteHeader(h); err != nil {
+			return err
+		}
+		_, err := io.Copy(t, content)
 		return err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	_, err = io.Copy(t, file)
-	return err
+	})
+	return errors.Join(err, t.Close(), z.Close())
 }

@@ -9,8 +9,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
-// define writes the manifest that a marketplace makes of a fetched plugin: the pinned one, or that of the catalogue's entry. A directory of
-// this machine is copied to dir for it.
+// define writes the manifest that a marketplace makes of a fetched plugin in dir: the pinned one, or that of the catalogue's entry.
 func (p *plan) define(fetched *source.Fetched, dir string) error {
 	if p.found != nil {
 		info, err := os.Stat(fetched.Path)
@@ -29,12 +28,6 @@ func (p *plan) define(fetched *source.Fetched, dir string) error {
 	}
 	if fetched.Definition == "" {
 		return nil
-	}
-	if fetched.Path != dir {
-		if err := os.CopyFS(dir, os.DirFS(fetched.Path)); err != nil {
-			return err
-		}
-		fetched.Path = dir
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {

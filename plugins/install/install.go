@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -88,12 +89,32 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 	if err := os.MkdirAll(in.Temp, 0o700); err != nil {
 		return nil, err
 	}
-	temp, err := os.MkdirTemp(in.Temp, ".install-")
+	if err := in.sweep(); err != nil {
+		return nil, err
+	}
+	temp, err := os.MkdirTemp(in.Temp, tempStart)
 	if err != nil {
 		return nil, err
 	}
 	s, err := in.stage(ctx, t, p, temp)
 	return s, errors.Join(err, child.RemoveAll(temp))
+}
+
+// tempStart begins the names of the directories in Temp.
+const tempStart = ".install-"
+
+// abandonedAfter is the time after which a directory in Temp belongs to an installation that was killed.
+const abandonedAfter = 24 * time.Hour
+
+// sweep deletes what killed installations left in Temp.
+func (in *Installer) sweep() error {
+	list, err := os.ReadDir(in.Temp)
+	for _, e := range list {
+		if info, infoErr := e.Info(); infoErr == nil && strings.HasPrefix(e.Name(), tempStart) && time.Since(info.ModTime()) > abandonedAfter {
+			err = errors.Join(err, child.RemoveAll(filepath.Join(in.Temp, e.Name())))
+		}
+	}
+	return err
 }
 
 // plan is how one plugin is fetched.
@@ -147,7 +168,7 @@ func (in *Installer) guard(p *plan) error {
 	default:
 		policy = policy.With(in.Key)
 	}
-	p.fetcher.Verify = policy.Verify
+	p.fetcher.Verify, p.fetcher.Judge = policy.Verify, policy.Judge(p.from)
 	return nil
 }
 
@@ -167,7 +188,9 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 		fetched, err = in.vendored(ctx, pin, dir)
 	}
 	if fetched == nil && err == nil {
-		fetched, err = p.fetcher.Fetch(ctx, r, want, dir)
+		if fetched, err = p.fetcher.Fetch(ctx, r, want, dir); err == nil {
+			err = in.asPinned(ctx, p, fetched)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -201,6 +224,18 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	}
 	s.Installed = plugins.Installed{Plugin: pins.Plugin{Name: name, Pin: fetched.Pin, Digest: digest}, Lock: t.Path, Project: t.Project}
 	return s, in.History.Made(s.Plugin)
+}
+
+// asPinned selects a local directory in place of its copy if that is what an earlier version pinned: its digest included links that lead out.
+func (in *Installer) asPinned(ctx context.Context, p *plan, fetched *source.Fetched) error {
+	if p.pin == nil || p.from.Kind != source.Path || p.pin.Definition != "" {
+		return nil
+	}
+	d, err := in.Vault.Digest(ctx, p.from.URL)
+	if err == nil && d == p.pin.Digest {
+		fetched.Path = p.from.URL
+	}
+	return err
 }
 
 // nameFor returns the file or directory that names a plugin which does not name itself.

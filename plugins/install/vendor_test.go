@@ -4,7 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/pins"
@@ -106,5 +109,114 @@ func TestVendorLink(t *testing.T) {
 		if _, statErr := os.Stat(kept); statErr != nil || !errors.Is(err, install.ErrOutside) {
 			t.Errorf("%s is a link: %v, %v", name, err, statErr)
 		}
+	}
+}
+
+// TestVendorDirectory: what a directory has that an archive has not, such as links that lead out, does not make its vendored copy differ.
+func TestVendorDirectory(t *testing.T) {
+	t.Parallel()
+	project := t.TempDir()
+	plugin := filepath.Join(project, "plugin")
+	files := map[string]string{".claude-plugin/plugin.json": `{"name":"local"}`, "skills/a/SKILL.md": "---\nname: a\ndescription: b\n---\n", "sub/.git": "gitdir: x", "bin/run": "#!/bin/sh\n"}
+	for name, content := range files {
+		path := filepath.Join(plugin, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	links := map[string]string{
+		"near": "bin/run", "far": "/etc/hostname", "up": "../../x", "chain": "near", "folder": "skills", "behind": "folder/a/SKILL.md", "loop": "loop", "missing": "sub/none",
+		"absolute": filepath.Join(plugin, "bin", "run"), "skills/b": "a",
+	}
+	for name, target := range links {
+		if err := os.Symlink(target, filepath.Join(plugin, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := install.Target{Path: filepath.Join(project, pins.Name), Project: true}
+	first := installer(t, nil, "")
+	s, err := first.Stage(t.Context(), target, "./plugin", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, works := range map[string]bool{"near": true, "chain": true, "folder": true, "absolute": true, "skills/b": true, "far": false, "up": false, "loop": false} {
+		if _, err := os.Stat(filepath.Join(s.Sealed.Root, name)); (err == nil) != works {
+			t.Errorf("link %s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"far", "up", "loop"} {
+		if !slices.ContainsFunc(s.Sealed.LeftOut(), func(line string) bool { return strings.HasPrefix(line, name+": a link that leads out") }) {
+			t.Errorf("%s is not named: %q", name, s.Sealed.LeftOut())
+		}
+	}
+	dir := filepath.Join(project, filepath.FromSlash(install.VendorDir))
+	if err := first.Write(t.Context(), target, (&pins.File{}).With(s.Plugin), dir); err != nil {
+		t.Fatal(err)
+	}
+	fromSource := installer(t, nil, "")
+	if again, err := fromSource.Stage(t.Context(), target, s.Ref, &s.Plugin); err != nil || again.Digest != s.Digest {
+		t.Errorf("from the directory: %+v, %v", again, err)
+	}
+	if err := os.RemoveAll(plugin); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(plugin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	other := installer(t, nil, "")
+	other.Vendor, other.Fetcher.Offline = dir, true
+	if again, err := other.Stage(t.Context(), target, s.Ref, &s.Plugin); err != nil || again.Digest != s.Digest {
+		t.Errorf("from the vendor directory: %+v, %v", again, err)
+	}
+}
+
+// TestDirectoryPinnedBefore: a lock file of an earlier version, whose digest of a directory includes links that lead out, still works.
+func TestDirectoryPinnedBefore(t *testing.T) {
+	t.Parallel()
+	project := t.TempDir()
+	plugin := filepath.Join(project, "plugin")
+	skill := filepath.Join(plugin, "skills", "a", "SKILL.md")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(skill), 0o755), os.WriteFile(skill, []byte("---\nname: a\ndescription: b\n---\n"), 0o600), os.Symlink("/etc", filepath.Join(plugin, "out"))); err != nil {
+		t.Fatal(err)
+	}
+	in := installer(t, nil, "")
+	before, err := in.Vault.Digest(t.Context(), plugin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := install.Target{Path: filepath.Join(project, pins.Name), Project: true}
+	pin := &pins.Plugin{Name: "plugin", Pin: source.Pin{Ref: "./plugin"}, Digest: before}
+	if s, err := in.Stage(t.Context(), target, "./plugin", pin); err != nil || s.Digest != before {
+		t.Errorf("Stage() = %+v, %v, want digest %s", s, err, before)
+	}
+	if s, err := in.Stage(t.Context(), target, "./plugin", nil); err != nil || s.Digest == before {
+		t.Errorf("Stage() without a pin = %+v, %v, want another digest", s, err)
+	}
+}
+
+// TestAbandoned: an installation deletes what killed ones left behind, and nothing of one that may still run.
+func TestAbandoned(t *testing.T) {
+	t.Parallel()
+	in := installer(t, nil, "")
+	old, fresh, other := filepath.Join(in.Temp, ".install-1"), filepath.Join(in.Temp, ".install-2"), filepath.Join(in.Temp, "other")
+	before := time.Now().Add(-25 * time.Hour)
+	for _, dir := range []string{old, fresh, other} {
+		if err := os.MkdirAll(filepath.Join(dir, "plugin"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Chtimes(old, before, before), os.Chtimes(other, before, before)); err != nil {
+		t.Fatal(err)
+	}
+	module := filepath.Join(t.TempDir(), "bare.wasm")
+	if err := os.WriteFile(module, []byte("\x00asm\x01\x00\x00\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Stage(t.Context(), install.Target{Path: filepath.Join(t.TempDir(), pins.Name)}, module, nil); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(in.Temp)
+	if err != nil || len(left) != 2 || left[0].Name() != filepath.Base(fresh) || left[1].Name() != filepath.Base(other) {
+		t.Errorf("left %v, %v", left, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -81,18 +82,19 @@ func (r *reader) foreign(name string) error {
 		return fmt.Errorf("%w: %s: invalid plugin name %s", sdk.ErrManifest, manifest, quoted(r.p.Manifest.Name))
 	}
 	r.p.Description = sdk.Description{Name: r.p.Manifest.Name, Version: r.p.Manifest.Version, Summary: r.p.Manifest.Description}
-	r.foreignSkills(r.places(n, "skills", skillsDir, n.Get(OnlyListed) == nil))
-	for _, file := range r.markdown(r.places(n, "commands", "commands", false)) {
+	r.foreignSkills(r.places(manifest, n, "skills", skillsDir, n.Get(OnlyListed) == nil))
+	for _, file := range r.markdown(r.places(manifest, n, "commands", "commands", false)) {
 		r.foreignCommand(file)
 	}
-	for _, file := range r.markdown(r.places(n, "agents", "agents", false)) {
+	for _, file := range r.markdown(r.places(manifest, n, "agents", "agents", false)) {
 		r.foreignAgent(file)
 	}
 	r.foreignServers(n, manifest)
 	r.foreignHooks(n, manifest)
 	r.leftOut(n, manifest)
 	if len(r.p.Skills)+len(r.p.Description.Commands)+len(r.p.Description.Agents)+len(r.p.Servers) == 0 && r.p.HookFile == "" {
-		return fmt.Errorf("%w: %s: no part of it has an equivalent in tenon: %s", sdk.ErrManifest, r.p.Manifest.Name, strings.Join(r.p.Warnings, "; "))
+		return fmt.Errorf("%w: %s: no part of it has an equivalent in tenon: %s", sdk.ErrManifest, r.p.Manifest.Name,
+			cmp.Or(strings.Join(r.p.Warnings, "; "), "expected skills, commands, agents, MCP servers or hooks"))
 	}
 	return nil
 }
@@ -151,7 +153,7 @@ func (r *reader) identity(n *checked.Node) {
 }
 
 // places returns the files and directories of a component: those of the field, which replace the usual one, or with adds are added to it.
-func (r *reader) places(n *checked.Node, field, usual string, adds bool) []string {
+func (r *reader) places(manifest string, n *checked.Node, field, usual string, adds bool) []string {
 	var out []string
 	v := n.Get(field)
 	if v == nil || adds {
@@ -170,7 +172,7 @@ func (r *reader) places(n *checked.Node, field, usual string, adds bool) []strin
 			rel = "."
 		}
 		if e.Kind != checked.String || !filepath.IsLocal(filepath.FromSlash(rel)) {
-			r.warn(r.folder.root, field, "write a path inside of the package", "is left out: %s", quoted(string(e.Raw)))
+			r.warn(manifest, field, "write a path inside of the package", "%s is left out", visible.Cut(string(e.Raw), 100, "…"))
 			continue
 		}
 		if !slices.Contains(out, rel) {

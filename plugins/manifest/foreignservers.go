@@ -35,7 +35,7 @@ func (r *reader) foreignServers(n *checked.Node, manifest string) {
 	case v != nil && v.Kind == checked.Object:
 		r.serversIn(v.Raw, manifest)
 	case v != nil:
-		for _, file := range r.places(n, "mcpServers", "", false) {
+		for _, file := range r.places(manifest, n, "mcpServers", "", false) {
 			r.serverFile(file)
 		}
 	default:

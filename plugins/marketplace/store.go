@@ -7,25 +7,23 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
 // FileName is the name of the user's list of marketplaces, in the configuration directory.
 const FileName = "marketplaces.json"
 
-const (
-	lockTimeout = 30 * time.Second
-	lockRetry   = 50 * time.Millisecond
-)
+// lockTimeout is the maximum wait for another process that changes the list.
+const lockTimeout = 30 * time.Second
 
 // Errors of the list.
 var (
@@ -54,8 +52,15 @@ type Store struct {
 	Dir     string // fetched catalogues; made when needed
 	Home    string // for ~ in addresses
 	Fetcher *source.Fetcher
-	// Allows returns an error for an address that the user's policy does not permit. If nil, all are permitted.
-	Allows func(r source.Ref) error
+	Policy  Policy // of the user; if nil, all addresses are permitted
+}
+
+// Policy decides about addresses.
+type Policy interface {
+	// Allows returns an error for an address that is not permitted.
+	Allows(r source.Ref) error
+	// Judge returns the function that judges the addresses to which the server leads; nil if all are permitted.
+	Judge(r source.Ref) func(to *url.URL) error
 }
 
 // Market is a marketplace of the user.
@@ -217,12 +222,14 @@ func unknown(name string) error { return fmt.Errorf("%w: marketplace %q", ErrNot
 
 // fetch reads the catalogue at an address.
 func (s *Store) fetch(ctx context.Context, r source.Ref) (*state, *Market, error) {
-	if s.Allows != nil {
-		if err := s.Allows(r); err != nil {
+	fetcher := *s.Fetcher
+	if s.Policy != nil {
+		if err := s.Policy.Allows(r); err != nil {
 			return nil, nil, err
 		}
+		fetcher.Judge = s.Policy.Judge(r)
 	}
-	file, err := s.Fetcher.File(ctx, r, maxBytes, places...)
+	file, err := fetcher.File(ctx, r, maxBytes, places...)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: %w", ErrCatalogue, err)
 	}
@@ -261,16 +268,10 @@ func (s *Store) read() (*addresses, error) {
 
 // change changes the list while no other process does. If f returns an error, nothing is written.
 func (s *Store) change(ctx context.Context, f func(*addresses) error) error {
-	if err := errors.Join(os.MkdirAll(s.Dir, 0o700), os.MkdirAll(filepath.Dir(s.File), 0o700)); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(filepath.Join(s.Dir, ".lock"))
-	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
-	defer cancel()
-	if ok, err := lock.TryLockContext(ctx, lockRetry); err != nil || !ok {
-		return fmt.Errorf("another tenon changes the marketplaces: %w", err)
-	}
-	return errors.Join(s.changeLocked(f), lock.Unlock())
+	return filelock.Do(ctx, filepath.Join(s.Dir, ".lock"), lockTimeout, func() error { return s.changeLocked(f) })
 }
 
 func (s *Store) changeLocked(f func(*addresses) error) error {

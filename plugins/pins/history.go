@@ -15,9 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
@@ -25,9 +24,9 @@ import (
 const kept = 10
 
 const (
-	historyDir  = "generations"
+	historyDir = "generations"
+	// lockTimeout is the maximum wait for another process that changes a lock file.
 	lockTimeout = 30 * time.Second
-	lockRetry   = 50 * time.Millisecond
 )
 
 // ErrNoHistory is returned by Rollback without an earlier state.
@@ -172,14 +171,5 @@ func (h History) file(path string, n int) string {
 
 // locked runs f while no other process changes lock files.
 func (h History) locked(ctx context.Context, f func() error) error {
-	if err := os.MkdirAll(h.Dir, 0o700); err != nil {
-		return err
-	}
-	lock := flock.New(filepath.Join(h.Dir, "install.lock"))
-	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
-	defer cancel()
-	if ok, err := lock.TryLockContext(ctx, lockRetry); err != nil || !ok {
-		return fmt.Errorf("another tenon changes the installed plugins: %w", err)
-	}
-	return errors.Join(f(), lock.Unlock())
+	return filelock.Do(ctx, filepath.Join(h.Dir, "install.lock"), lockTimeout, f)
 }

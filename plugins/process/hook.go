@@ -93,9 +93,10 @@ func timeLeft(ctx context.Context) uint32 {
 // that speaks lines gets them without gRPC, which would take longer than the process itself.
 type hookStream struct {
 	in   *instance
-	next func() uint64                   // returns the ID of a request
-	try  func(*tenonv1.HookRequest) bool // sends a request if that needs no waiting
-	send chan *tenonv1.HookRequest       // to the goroutine that writes
+	next func() uint64 // returns the ID of a request
+	// try sends a request if that needs no waiting. It may then wait for the answer, or the end of ctx.
+	try  func(ctx context.Context, req *tenonv1.HookRequest) bool
+	send chan *tenonv1.HookRequest // to the goroutine that writes
 
 	mu      sync.Mutex
 	waiting map[uint64]chan *tenonv1.HookResponse // calls whose answer is wanted
@@ -116,7 +117,7 @@ func openHooks(ctx context.Context, in *instance) (*hookStream, error) {
 	}
 	var last atomic.Uint64
 	h.next = func() uint64 { return last.Add(1) }
-	h.try = func(*tenonv1.HookRequest) bool { return false }
+	h.try = func(context.Context, *tenonv1.HookRequest) bool { return false }
 	stream, err := in.api.Hooks(ctx)
 	if err != nil {
 		return nil, in.explain(err)
@@ -134,7 +135,7 @@ func (h *hookStream) call(ctx context.Context, req *tenonv1.HookRequest) (*tenon
 	h.waiting[req.Id] = answer
 	h.mu.Unlock()
 
-	sent := ctx.Err() == nil && h.try(req)
+	sent := ctx.Err() == nil && h.try(ctx, req)
 	if !sent {
 		select {
 		case h.send <- req:

@@ -123,21 +123,24 @@ func (s *lineServer) untilEnd(receive func() error) error {
 	}
 }
 
-// lineHooks sends hooks to a process. deliver gets the answers in the goroutine that reads from the process, and must not block.
+// lineHooks sends hooks to a process. deliver gets the answers in a goroutine that reads from the process, and must not block.
 type lineHooks struct {
 	conn    *jsonline.Conn
 	deliver func(*tenonv1.HookResponse)
 	queue   chan<- *tenonv1.HookRequest // to the goroutine that calls send
 }
 
-// try sends a request if that needs no waiting.
-func (l *lineHooks) try(req *tenonv1.HookRequest) bool {
+// try sends a request if that needs no waiting. Then it waits for the answer, unless another goroutine reads from the process.
+func (l *lineHooks) try(ctx context.Context, req *tenonv1.HookRequest) bool {
 	sent, whole := l.conn.TryBegin(req.Id, "hook", hookParams(req), l.take(req.Id))
 	if sent && !whole {
 		select {
 		case l.queue <- &tenonv1.HookRequest{}:
 		default: // what waits there is written behind the rest
 		}
+	}
+	if sent {
+		l.conn.Await(ctx, req.Id)
 	}
 	return sent
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
@@ -40,6 +41,7 @@ func patterns(texts []string) ([]pattern, error) {
 		flags := "(?i)" // hosts, packages and GitHub do not distinguish letters
 		if strings.HasPrefix(text, "/") {
 			flags = ""
+			other = realPath(form)
 		}
 		re, err := regexp.Compile(flags + "^(?:" + expression(form) + "|" + expression(other) + ")(?:/.*)?$")
 		if err != nil {
@@ -48,6 +50,15 @@ func patterns(texts []string) ([]pattern, error) {
 		out = append(out, pattern{text, re})
 	}
 	return out, nil
+}
+
+// realPath follows the links in a pattern for paths, up to the first wildcard.
+func realPath(form string) string {
+	fixed, _, wild := strings.Cut(form, "*")
+	if wild {
+		fixed = fixed[:strings.LastIndexByte(fixed, '/')]
+	}
+	return strings.TrimSuffix(projectfs.Real(fixed+"/"), "/") + form[len(fixed):]
 }
 
 // expression returns the regular expression of a text with "*" for any characters.

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"regexp"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -95,6 +97,22 @@ func (p *Policy) Allows(r source.Ref) error {
 		return fmt.Errorf("%w: %s is not in its list of allowed sources", ErrDenied, visible.Clean(location, maxText))
 	}
 	return nil
+}
+
+// Judge returns the function that judges the addresses to which the servers of a source lead; nil if the policy permits all sources. Both lists
+// apply to those of an archive. Registries pin the content that other servers send for them, so only denied addresses are refused there.
+func (p *Policy) Judge(r source.Ref) func(to *url.URL) error {
+	if !p.restricted && p.deny == nil {
+		return nil
+	}
+	lists := *p
+	lists.restricted = p.restricted && r.Kind == source.Archive
+	return func(to *url.URL) error {
+		if err := manifest.CheckSpelling(to); err != nil {
+			return fmt.Errorf("%w: %s %w", ErrDenied, visible.Clean(to.Redacted(), maxText), err)
+		}
+		return lists.Allows(source.Ref{Kind: source.Archive, URL: to.String()})
+	}
 }
 
 // Accepts returns an error if the policy does not permit a source, or requires another signer than the one that was recorded when the

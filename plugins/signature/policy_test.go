@@ -2,6 +2,8 @@ package signature_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/tenonhq/tenon/plugins/signature"
@@ -73,6 +75,34 @@ func TestAllows(t *testing.T) {
 				t.Errorf("%s: Allows(%s) = %v, want ErrDenied", name, text, err)
 			}
 		}
+	}
+}
+
+// TestAllowsLinks: a link is not another spelling of a directory, neither in a policy nor in a reference.
+func TestAllowsLinks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	link := filepath.Join(dir, "link")
+	if err := errors.Join(os.MkdirAll(filepath.Join(dir, "real", "p"), 0o700), os.Symlink("real", link), os.Symlink(filepath.Join(link, "p"), filepath.Join(dir, "short"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, denied := range []string{"/real", "/real/p", "/link", "/link/*", "/re*", "/short"} {
+		p := policy(t, sdk.PluginPolicy{Deny: []string{dir + denied}})
+		for _, name := range []string{"/real/p", "/link/p", "/short", "/link/p/none"} {
+			if err := p.Allows(source.Ref{Kind: source.Path, URL: dir + name}); !errors.Is(err, signature.ErrDenied) {
+				t.Errorf("%s denied: Allows(%s) = %v", denied, name, err)
+			}
+		}
+		if err := p.Allows(source.Ref{Kind: source.Path, URL: dir + "/other"}); err != nil {
+			t.Errorf("%s denied: %v", denied, err)
+		}
+	}
+	p := policy(t, sdk.PluginPolicy{Allow: []string{link + "/*"}})
+	if err := p.Allows(source.Ref{Kind: source.Path, URL: filepath.Join(dir, "real", "p")}); err != nil {
+		t.Error(err)
+	}
+	if err := policy(t, sdk.PluginPolicy{Deny: []string{"/"}}).Allows(source.Ref{Kind: source.Path, URL: dir}); !errors.Is(err, signature.ErrDenied) {
+		t.Errorf("/ denied: %v", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,7 +130,7 @@ func (p Pin) made() bool { return p.Packages != nil || p.Platforms != nil || p.B
 // Fetched is a plugin on disk.
 type Fetched struct {
 	Pin
-	// Path is the directory or file of the plugin: the one passed to Fetch, or that of a local source.
+	// Path is the directory or file of the plugin: the one passed to Fetch, a file in it, or a local module.
 	Path    string
 	LeftOut []string // parts that were not unpacked, with the reason
 
@@ -165,6 +166,9 @@ type Fetcher struct {
 	// Verify checks the signatures of an artifact that was fetched and not unpacked yet, and returns its signer; empty if none is required.
 	// It decides about unsigned content too, and about the package behind an MCP server before that is fetched. If nil, no signature is looked for.
 	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
+	// Judge returns an error for an address that a server names: of a redirect, or of the tarball of an npm package. Git follows no redirect
+	// then. If nil, all are permitted.
+	Judge func(to *url.URL) error
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
 }
@@ -193,7 +197,8 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 	return out, nil
 }
 
-// path takes a directory, a module or an archive of this machine. Directories and modules are used where they are: sealing copies them.
+// path takes a directory, a module or an archive of this machine. A directory is copied, without links that lead out of it, as an archive of
+// it would be unpacked: both have the same digest. A module is used where it is: sealing copies it.
 func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	info, err := os.Stat(r.URL)
 	if err != nil {
@@ -203,8 +208,11 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	case info.IsDir() && oci.IsLayout(r.URL):
 		return f.artifact(ctx, oci.Layout(r.URL), r, out, dir)
 	case info.IsDir():
-		out.Path = r.URL
-		return nil
+		content, err := archive.Directory{Path: r.URL, Limits: f.Limits}.Extract(ctx, dir)
+		if err == nil {
+			out.LeftOut = content.LeftOut
+		}
+		return err
 	case !info.Mode().IsRegular():
 		return errors.New("neither a directory nor a file")
 	case format == "":

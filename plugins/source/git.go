@@ -125,8 +125,8 @@ func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, 
 	if tooLarge := done(); tooLarge != nil {
 		return tooLarge
 	}
-	if err != nil && f.Guarded && strings.Contains(err.Error(), "returned error: 30") { // git's words for a redirect that it does not follow
-		return fmt.Errorf("%w; the server redirects, which is not followed for references of a project or marketplace: write the final address", err)
+	if err != nil && f.staysPut() && strings.Contains(err.Error(), "returned error: 30") { // git's words for a redirect that it does not follow
+		return fmt.Errorf("%w; the server redirects, which is not followed for references of a project or marketplace, or with plugin_policy: write the final address", err)
 	}
 	return err
 }
@@ -205,12 +205,18 @@ func (f *Fetcher) mayAsk(ctx context.Context, address string) error {
 	return checkHost(ctx, address)
 }
 
+// staysPut reports whether git must not follow redirects, whose addresses nothing would judge.
+func (f *Fetcher) staysPut() bool { return f.Guarded || f.Judge != nil }
+
 // gitCommand returns the user's git, which has the user's credentials, and runs nothing of the repository.
 func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *exec.Cmd {
 	settings := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "submodule.recurse=false",
 		"-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=30"}
+	if f.staysPut() {
+		settings = append(settings, "-c", "http.followRedirects=false")
+	}
 	if f.Guarded {
-		settings = append(settings, "-c", "http.followRedirects=false", "-c", "protocol.file.allow=never")
+		settings = append(settings, "-c", "protocol.file.allow=never")
 	}
 	cmd := exec.CommandContext(ctx, "git", append(settings, args...)...)
 	child.Prepare(cmd)

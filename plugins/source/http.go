@@ -71,8 +71,16 @@ func (f *Fetcher) client() *http.Client {
 		if !httpx.SameOrigin(via[0].URL, req.URL) {
 			req.Header.Del("Authorization")
 		}
-		return nil
+		return f.judge(req.URL)
 	}}
+}
+
+// judge returns the error of Judge.
+func (f *Fetcher) judge(to *url.URL) error {
+	if f.Judge == nil {
+		return nil
+	}
+	return f.Judge(to)
 }
 
 // control refuses what the socket is about to connect to.

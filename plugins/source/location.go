@@ -6,14 +6,16 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Location returns where the content of a reference comes from, without version or digest: the form of policies. Spellings that lead to the
-// same place have the same location as far as that can be known without asking: letters of hosts, users, default ports, a suffix .git.
+// same place have the same location as far as that can be known without asking: letters of hosts, users, default ports, a suffix .git, links.
 func (r Ref) Location() string {
 	switch r.Kind {
 	case Path:
-		return r.URL
+		return projectfs.Real(r.URL)
 	case Git:
 		return gitLocation(r)
 	case Archive:

@@ -182,7 +182,11 @@ func (f *Fetcher) variant(ctx context.Context, repo *oci.Repository, r Ref, inde
 	if err != nil {
 		return nil, err
 	}
-	return f.manifest(ctx, repo, r, b)
+	m, err := f.manifest(ctx, repo, r, b)
+	if err == nil && m.Platforms != nil {
+		err = fmt.Errorf("%w: an index in an index", oci.ErrArtifact)
+	}
+	return m, err
 }
 
 // blob returns a file of the cache with a blob. A transfer that broke off continues.

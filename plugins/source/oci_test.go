@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -13,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -239,43 +241,161 @@ func TestOCIWrong(t *testing.T) {
 	})
 }
 
+// layoutDir is an OCI layout.
+type layoutDir struct {
+	testing.TB
+	path string
+}
+
+func (l layoutDir) write(name string, data []byte) {
+	l.Helper()
+	path := filepath.Join(l.path, filepath.FromSlash(name))
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o600)); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// add stores a blob and returns its descriptor.
+func (l layoutDir) add(kind string, v any) object {
+	l.Helper()
+	data, ok := v.([]byte)
+	if !ok {
+		data, _ = json.Marshal(v)
+	}
+	l.write("blobs/sha256/"+strings.TrimPrefix(digestOf(data), "sha256:"), data)
+	return object{"mediaType": kind, "digest": digestOf(data), "size": len(data)}
+}
+
+// index writes index.json.
+func (l layoutDir) index(manifests ...object) {
+	l.Helper()
+	data, err := json.Marshal(object{"schemaVersion": 2, "manifests": manifests})
+	if err != nil {
+		l.Fatal(err)
+	}
+	l.write("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
+	l.write("index.json", data)
+}
+
+const manifestType = "application/vnd.oci.image.manifest.v1+json"
+
+// with returns a descriptor with one more field.
+func with(d object, key string, value any) object {
+	out := maps.Clone(d)
+	out[key] = value
+	return out
+}
+
 // TestOCILayout reads a directory as "oras copy --to-oci-layout" writes it.
 func TestOCILayout(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	write := func(name string, data []byte) {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, data, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add := func(kind string, v any) object {
-		data, ok := v.([]byte)
-		if !ok {
-			data, _ = json.Marshal(v)
-		}
-		write("blobs/sha256/"+strings.TrimPrefix(digestOf(data), "sha256:"), data)
-		return object{"mediaType": kind, "digest": digestOf(data), "size": len(data)}
-	}
+	l := layoutDir{t, t.TempDir()}
 	files := map[string]string{"plugin.json": "{}"}
-	manifest := add("application/vnd.oci.image.manifest.v1+json", object{"schemaVersion": 2, "config": add("application/x", object{}), "layers": []object{add(oci.ContentType, tarball(t, files))}})
-	index, err := json.Marshal(object{"schemaVersion": 2, "manifests": []object{manifest}})
-	if err != nil {
-		t.Fatal(err)
+	artifact := func(files map[string]string) object {
+		return l.add(manifestType, object{"schemaVersion": 2, "config": l.add("application/x", object{}), "layers": []object{l.add(oci.ContentType, tarball(t, files))}})
 	}
-	write("oci-layout", []byte(`{"imageLayoutVersion":"1.0.0"}`))
-	write("index.json", index)
+	manifest, other := artifact(files), artifact(map[string]string{"other.json": "{}"})
+	tag := object{"org.opencontainers.image.ref.name": "v1"}
+	l.index(manifest)
 	f := fetcher(t)
-	out, have, err := fetch(t, f, dir, nil)
+	out, have, err := fetch(t, f, l.path, nil)
 	if err != nil || !maps.Equal(have, files) || out.Manifest != manifest["digest"] {
 		t.Errorf("%+v, %v, %v", out, have, err)
 	}
-	if _, have, err := fetch(t, f, dir, &out.Pin); err != nil || !maps.Equal(have, files) {
+	if _, have, err := fetch(t, f, l.path, &out.Pin); err != nil || !maps.Equal(have, files) {
 		t.Errorf("pinned: %v, %v", have, err)
 	}
-	write("index.json", []byte(`{"manifests":[]}`))
-	if _, _, err := fetch(t, fetcher(t), dir, nil); !errors.Is(err, oci.ErrArtifact) {
-		t.Errorf("an empty layout: %v", err)
+	l.index(with(manifest, "annotations", tag), with(manifest, "annotations", object{"org.opencontainers.image.ref.name": "latest"}), other)
+	if out, have, err := fetch(t, fetcher(t), l.path, nil); err != nil || !maps.Equal(have, files) {
+		t.Errorf("tagged twice: %+v, %v, %v", out, have, err)
+	}
+	for name, list := range map[string][]object{"empty": nil, "two": {manifest, other}, "two tagged": {with(manifest, "annotations", tag), with(other, "annotations", tag)}} {
+		l.index(list...)
+		if _, _, err := fetch(t, fetcher(t), l.path, nil); !errors.Is(err, oci.ErrArtifact) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestOCILayoutBundles: the signatures of a layout are those that refer to its artifact.
+func TestOCILayoutBundles(t *testing.T) {
+	t.Parallel()
+	l := layoutDir{t, t.TempDir()}
+	manifest := l.add(manifestType, object{"schemaVersion": 2, "config": l.add("application/x", object{}), "layers": []object{l.add(oci.ContentType, tarball(t, map[string]string{"plugin.json": "{}"}))}})
+	const bundle = "application/vnd.dev.sigstore.bundle.v0.3+json"
+	signs := func(of object, text string) object {
+		return l.add(manifestType, object{"schemaVersion": 2, "artifactType": bundle, "config": l.add("application/vnd.oci.empty.v1+json", object{}), "layers": []object{l.add(bundle, []byte(text))}, "subject": of})
+	}
+	one, two, foreign := signs(manifest, "one"), signs(manifest, "two"), signs(l.add(manifestType, object{"x": 1}), "foreign")
+	l.index(with(one, "artifactType", bundle), manifest, two, foreign, with(manifest, "annotations", object{"org.opencontainers.image.ref.name": "v1"}))
+	f := fetcher(t)
+	var got []string
+	f.Verify = func(ctx context.Context, a *source.Artifact) (string, error) {
+		list, err := a.Sigstore(ctx)
+		for _, data := range list {
+			got = append(got, string(data))
+		}
+		return "", err
+	}
+	if _, _, err := fetch(t, f, l.path, nil); err != nil || !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("bundles %q, %v", got, err)
+	}
+}
+
+// TestOCILayoutHostile: a layout whose descriptors lie is refused.
+func TestOCILayoutHostile(t *testing.T) {
+	t.Parallel()
+	const indexType = "application/vnd.oci.image.index.v1+json"
+	content := tarball(t, map[string]string{"plugin.json": "{}"})
+	platform := object{"os": runtime.GOOS, "architecture": runtime.GOARCH}
+	manifest := func(l layoutDir, layer object) object {
+		return l.add(manifestType, object{"schemaVersion": 2, "config": l.add("application/x", object{}), "layers": []object{layer}})
+	}
+	blob := func(l layoutDir, d object) string {
+		return filepath.Join(l.path, "blobs", "sha256", strings.TrimPrefix(d["digest"].(string), "sha256:"))
+	}
+	for name, make := range map[string]func(l layoutDir) object{
+		"an index in an index": func(l layoutDir) object {
+			inner := l.add(indexType, object{"schemaVersion": 2, "manifests": []object{with(manifest(l, l.add(oci.ContentType, content)), "platform", platform)}})
+			return l.add(indexType, object{"schemaVersion": 2, "manifests": []object{with(inner, "platform", platform)}})
+		},
+		"a layer that is too short": func(l layoutDir) object {
+			return manifest(l, with(l.add(oci.ContentType, content), "size", len(content)+1))
+		},
+		"a layer that is too long": func(l layoutDir) object {
+			return manifest(l, with(l.add(oci.ContentType, content), "size", len(content)-1))
+		},
+		"a negative size": func(l layoutDir) object { return manifest(l, with(l.add(oci.ContentType, content), "size", -1)) },
+		"a huge size":     func(l layoutDir) object { return manifest(l, with(l.add(oci.ContentType, content), "size", 1<<62)) },
+		"other bytes": func(l layoutDir) object {
+			layer := l.add(oci.ContentType, content)
+			l.write("blobs/sha256/"+filepath.Base(blob(l, layer)), append([]byte{content[0] ^ 1}, content[1:]...))
+			return manifest(l, layer)
+		},
+		"a digest that is a path": func(l layoutDir) object {
+			return manifest(l, with(l.add(oci.ContentType, content), "digest", "sha256:../../../../etc/passwd"))
+		},
+		"a short digest": func(l layoutDir) object {
+			return with(manifest(l, l.add(oci.ContentType, content)), "digest", "sha256:00")
+		},
+		"another algorithm": func(l layoutDir) object {
+			return with(manifest(l, l.add(oci.ContentType, content)), "digest", "sha512:"+strings.Repeat("0", 128))
+		},
+		"a missing manifest":        func(l layoutDir) object { return with(l.add(manifestType, content), "digest", digestOf(nil)) },
+		"a manifest of other bytes": func(l layoutDir) object { return l.add(manifestType, content) },
+		"a directory as a blob": func(l layoutDir) object {
+			layer := l.add(oci.ContentType, content)
+			if err := errors.Join(os.Remove(blob(l, layer)), os.Mkdir(blob(l, layer), 0o755)); err != nil {
+				t.Fatal(err)
+			}
+			return manifest(l, layer)
+		},
+	} {
+		l := layoutDir{t, t.TempDir()}
+		l.index(make(l))
+		if out, have, err := fetch(t, fetcher(t), l.path, nil); err == nil || len(have) > 0 {
+			t.Errorf("%s: %+v, %v", name, out, have)
+		}
 	}
 }
 

@@ -7,17 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -262,29 +259,21 @@ func (s *Store) amend(ctx context.Context, i Item, enable bool, f func(*Entry)) 
 
 // change replaces the content of the file by the result of f. A file that cannot be read is not changed.
 func (s *Store) change(ctx context.Context, f func(Entries) (Entries, error)) error {
-	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
-	defer cancel()
-	lock := flock.New(s.path + ".flock")
-	if ok, err := lock.TryLockContext(ctx, 10*time.Millisecond); !ok || err != nil {
-		return fmt.Errorf("%s: another tenon is writing it: %w", s.path, errors.Join(err, ctx.Err()))
-	}
-	defer func() { _ = lock.Unlock() }() // it ends with the process at the latest
-	list, err := s.Read()
-	if err != nil {
-		return err
-	}
-	if list, err = f(list); err != nil {
-		return err
-	}
-	if list == nil {
-		list = Entries{}
-	}
-	data, err := json.MarshalIndent(lockContent{lockVersion, list}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(s.path, append(data, '\n'), atomicfile.Options{Sync: true})
+	return filelock.Do(ctx, s.path+".flock", lockTimeout, func() error {
+		list, err := s.Read()
+		if err != nil {
+			return err
+		}
+		if list, err = f(list); err != nil {
+			return err
+		}
+		if list == nil {
+			list = Entries{}
+		}
+		data, err := json.MarshalIndent(lockContent{lockVersion, list}, "", "  ")
+		if err != nil {
+			return err
+		}
+		return atomicfile.Write(s.path, append(data, '\n'), atomicfile.Options{Sync: true})
+	})
 }

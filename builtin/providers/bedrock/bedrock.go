@@ -9,15 +9,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/sigv4"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // Protocol is the name of the format in the configuration of a provider.
 const Protocol = "bedrock-converse"
-
-// defaultRegion is opencode's.
-const defaultRegion = "us-east-1"
 
 // New returns the plugin that contributes the wire format.
 func New() *wire.Plugin {
@@ -32,25 +30,19 @@ type client struct {
 
 // Open returns a client of the provider. It does not use the network.
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
-	c := &client{region: defaultRegion}
-	profile := ""
+	c := &client{}
 	r := wire.NewOptions(&info)
-	wire.Read(r, "region", wire.Label(), &c.region)
-	wire.Read(r, "profile", wire.String(), &profile)
+	region, authorize, err := sigv4.Setup(&info, r, "bedrock")
+	if err != nil {
+		return nil, err
+	}
+	c.region = region
 	wire.Read(r, "endpoint", wire.String(), &info.BaseURL)
 	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats
 	if info.BaseURL == "" {
 		info.BaseURL = "https://bedrock-runtime." + c.region + ".amazonaws.com"
 	}
-	setup := wire.Setup{Info: info, Options: r, Transport: transport, Log: log, Frames: newFrames}
-	if info.Key == "" {
-		if info.KeyOnly {
-			return nil, wire.KeyRequired(&info, "AWS credentials")
-		}
-		s := &signer{region: c.region, profile: profile}
-		setup.Authorize = s.authorize
-	}
-	var err error
+	setup := wire.Setup{Info: info, Options: r, Transport: transport, Log: log, Frames: newFrames, Authorize: authorize}
 	if c.Conn, err = wire.Open(setup); err != nil {
 		return nil, err
 	}

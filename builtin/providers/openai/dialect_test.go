@@ -84,6 +84,7 @@ func TestAzure(t *testing.T) {
 	}{
 		"resource":   {"", sdk.Object{"resourceName": "r"}, "https://r.openai.azure.com/openai/v1/responses?api-version=v1"},
 		"version":    {"https://r.openai.azure.com/openai/v1", sdk.Object{"apiVersion": "2026-01-01"}, "https://r.openai.azure.com/openai/v1/responses?api-version=2026-01-01"},
+		"cognitive":  {"https://${AZURE_COGNITIVE_SERVICES_RESOURCE_NAME}.cognitiveservices.azure.com/openai", sdk.Object{"resourceName": "r"}, "https://r.cognitiveservices.azure.com/openai/v1/responses?api-version=v1"},
 		"deployment": {"", sdk.Object{"resourceName": "r", "useDeploymentBasedUrls": true}, "https://r.openai.azure.com/openai/deployments/a%2Fb/responses?api-version=v1"},
 		"gateway":    {"https://gateway.example/x", nil, "https://gateway.example/x/responses"},
 	} {
@@ -125,13 +126,32 @@ func TestModelsOfOtherClouds(t *testing.T) {
 	if sent, _ := wiretest.Sent(t, chat.Open, info, hello()); sent.Header.Get("x-goog-api-key") != "" {
 		t.Errorf("headers elsewhere %v", sent.Header)
 	}
-	info = sdk.ProviderInfo{ID: "amazon-bedrock", NPM: "@ai-sdk/amazon-bedrock/mantle", BaseURL: "https://bedrock-mantle.us-east-1.api.aws/v1"}
-	if _, err := responses.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "AWS_BEARER_TOKEN_BEDROCK") {
-		t.Errorf("without a key: %v", err)
+}
+
+// TestMantle: requests to OpenAI's models at Bedrock have the key, or are signed with the credentials of the environment.
+func TestMantle(t *testing.T) {
+	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	info := sdk.ProviderInfo{
+		ID: "amazon-bedrock", NPM: "@ai-sdk/amazon-bedrock/mantle", BaseURL: "https://bedrock-mantle.us-west-2.api.aws/v1", Options: sdk.Object{"region": "us-west-2"},
+	}
+	sent, _ := wiretest.Sent(t, responses.Open, info, hello())
+	if got := sent.Header.Get("Authorization"); !strings.HasPrefix(got, "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/") || !strings.Contains(got, "/us-west-2/bedrock-mantle/aws4_request") {
+		t.Errorf("Authorization %q", got)
+	}
+	info.KeyOnly = true
+	if _, err := responses.Open(info, wire.NewTransport(), slog.New(slog.DiscardHandler)); err == nil || !strings.Contains(err.Error(), "your AWS credentials are not used there") {
+		t.Errorf("an address of the project: %v", err)
 	}
 	info.Key = "k"
 	if sent, _ := wiretest.Sent(t, responses.Open, info, hello()); sent.Header.Get("Authorization") != "Bearer k" || sent.URL.Path != "/v1/responses" {
 		t.Errorf("sent to %s, headers %v", sent.URL, sent.Header)
+	}
+	info.Key, info.Headers = "", map[string]string{"Authorization": "Bearer own"}
+	if sent, _ := wiretest.Sent(t, responses.Open, info, hello()); sent.Header.Get("Authorization") != "Bearer own" {
+		t.Errorf("headers %v, want the user's own", sent.Header)
 	}
 }
 

@@ -78,6 +78,51 @@ func TestAnswersBeyondAllBounds(t *testing.T) {
 	}
 }
 
+// TestRepeatedTexts: servers repeat arguments and texts at their end, as long as the answer may be. The texts that arrived in pieces are left out of these events.
+func TestRepeatedTexts(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 5<<20)
+	pieces := func(kind string) string {
+		return strings.Repeat(event("response."+kind+".delta", `"output_index":0,"delta":"`+long[:1<<20]+`"`), 5)
+	}
+	call := `"type":"function_call","call_id":"c","name":"read"`
+	added, args := item("added", 0, call), pieces("function_call_arguments")
+	argsDone := event("response.function_call_arguments.done", `"output_index":0,"arguments":"`+long+`"`)
+	callDone := item("done", 0, `"arguments":"`+long+`",`+call)
+	textDone := event("response.output_text.done", `"text":"`+long+`"`) + item("done", 0, `"type":"message","content":[{"type":"output_text","text":"`+long+`"}],"phase":"final"`)
+	end := event("response.completed", `"response":{"output":[{"text":"`+long+`"}],"status":"completed","usage":{"input_tokens":3,"output_tokens":4}}`)
+	for name, c := range map[string]struct {
+		stream string
+		bytes  int // of the answer; 0: it is refused
+		reason string
+	}{
+		"arguments":               {added + args + argsDone + callDone + end, len(long), sdk.FinishToolCalls},
+		"text":                    {pieces("output_text") + textDone + end, len(long), sdk.FinishStop},
+		"reasoning":               {pieces("reasoning_summary_text") + item("done", 0, `"type":"reasoning","summary":[{"text":"`+long+`"}]`) + end, len(long), sdk.FinishStop},
+		"arguments at the end":    {added + argsDone + end, 0, ""},
+		"a call at the end":       {callDone + end, 0, ""},
+		"a text at the end":       {textDone + end, 0, ""},
+		"a seal":                  {pieces("reasoning_summary_text") + item("done", 0, `"type":"reasoning","encrypted_content":"`+long+`"`) + end, 0, ""},
+		"a delta":                 {event("response.output_text.delta", `"output_index":0,"delta":"`+long+`"`) + end, 0, ""},
+		"a broken event":          {"data: {\"type\":\"response.completed\",\"x\":\"" + long + "\"\n\n", 0, ""},
+		"an event of another use": {event("response.in_progress", `"response":{"instructions":"`+long+`"}`) + pieces("output_text") + end, len(long), sdk.FinishStop},
+	} {
+		events, err := openai.Decode(openai.ProtocolResponses, []byte(c.stream))
+		size := 0
+		for _, e := range events {
+			size += len(e.Text)
+		}
+		switch {
+		case c.bytes == 0:
+			if !errors.Is(err, sdk.ErrAnswerLimit) {
+				t.Errorf("%s: %d bytes, %.200v, want %v", name, size, err, sdk.ErrAnswerLimit)
+			}
+		case err != nil || size != c.bytes || events[len(events)-1].Reason != c.reason || events[len(events)-1].Tokens.Total != 7:
+			t.Errorf("%s: %d bytes, error %.200v", name, size, err)
+		}
+	}
+}
+
 // smallExtras are 10 calls whose extra_content has 16,384 small values each.
 func smallExtras() string {
 	var out strings.Builder

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,6 +80,25 @@ func azureToken(answer []byte) (*sdk.Token, error) {
 		return nil, errors.New("az: the answer has no accessToken; update the Azure CLI")
 	}
 	return &sdk.Token{Access: t.Access, Expires: t.Expires * 1000}, nil
+}
+
+// azureServes reports whether an address is another service of the provider's resource, such as that of Claude. They accept the same tokens.
+func azureServes(info *sdk.ProviderInfo, address string) bool {
+	resource := azureResource(address)
+	return resource != "" && (strings.EqualFold(resource, text(info.Options, "resourceName", "")) || resource == azureResource(info.BaseURL))
+}
+
+// azureResource returns the resource at an address of Azure, in lower case, or "".
+func azureResource(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "https" {
+		return ""
+	}
+	resource, service, _ := strings.Cut(strings.ToLower(u.Host), ".")
+	if !slices.Contains([]string{"openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"}, service) {
+		return ""
+	}
+	return resource
 }
 
 // azureScope returns the scope of tokens for an address. Foundry's addresses outside of /models have their own.

@@ -66,6 +66,28 @@ func TestAzure(t *testing.T) {
 	}
 }
 
+// TestAzureServes: the token goes to the other services of the resource, and to no other server.
+func TestAzureServes(t *testing.T) {
+	t.Parallel()
+	named := sdk.ProviderInfo{Options: sdk.Object{"resourceName": "Mine"}}
+	addressed := sdk.ProviderInfo{BaseURL: "https://mine.openai.azure.com/openai"}
+	for address, want := range map[string]bool{
+		"https://mine.services.ai.azure.com/anthropic/v1": true, "https://MINE.cognitiveservices.azure.com/openai": true,
+		"https://other.services.ai.azure.com/anthropic/v1": false, "http://mine.services.ai.azure.com/anthropic/v1": false,
+		"https://mine.services.ai.azure.com.evil.example": false, "https://mine.services.ai.azure.com:8443/x": false, "https://mine.evil.example": false,
+		"https://${AZURE_RESOURCE_NAME}.services.ai.azure.com": false, "": false, "https://services.ai.azure.com": false,
+	} {
+		for _, info := range []*sdk.ProviderInfo{&named, &addressed} {
+			if got := azureServes(info, address); got != want {
+				t.Errorf("azureServes(%+v, %q) = %v, want %v", info, address, got, want)
+			}
+		}
+		if azureServes(&sdk.ProviderInfo{}, address) {
+			t.Errorf("a provider without a resource sends its token to %q", address)
+		}
+	}
+}
+
 func FuzzAzureToken(f *testing.F) {
 	f.Add([]byte(`{"accessToken": "a", "expires_on": 1}`))
 	f.Fuzz(func(t *testing.T, answer []byte) {

@@ -58,11 +58,16 @@ func (p *Plugin) AuthMethods() []sdk.AuthMethod {
 			Provider: "openai", ID: id, Name: name, Login: login, Refresh: p.chatgpt.refresh, Apply: p.chatgpt.apply, Headers: p.chatgpt.headers,
 		}
 	}
+	entra := func(provider string) sdk.AuthMethod {
+		return sdk.AuthMethod{
+			Provider: provider, ID: "entra", Name: "Microsoft Entra ID, with the Azure CLI", Login: p.azure.login, Refresh: p.azure.refresh, Serves: azureServes,
+		}
+	}
 	return []sdk.AuthMethod{
 		{Provider: "github-copilot", ID: "device", Name: "GitHub account", Login: p.copilot.login, Apply: applyCopilot},
 		{Provider: "xai", ID: "device", Name: "SuperGrok account, with a code", Login: p.xai.login, Refresh: p.xai.refresh, Apply: p.xai.apply},
-		{Provider: "azure", ID: "entra", Name: "Microsoft Entra ID, with the Azure CLI", Login: p.azure.login, Refresh: p.azure.refresh},
-		{Provider: "azure-cognitive-services", ID: "entra", Name: "Microsoft Entra ID, with the Azure CLI", Login: p.azure.login, Refresh: p.azure.refresh},
+		entra("azure"),
+		entra("azure-cognitive-services"),
 		chatgpt("browser", "ChatGPT account, in a browser on this machine", p.chatgpt.browser),
 		chatgpt("device", "ChatGPT account, with a code", p.chatgpt.device),
 	}

@@ -1,4 +1,4 @@
-//! The plugin of the conformance suite (plugins/plugintest/conformance) in Rust.
+//! The plugin of the conformance suite (plugins/plugintest/conformance) in Rust, as a process and as a WASM module.
 #[path = "../../../sdk/rust/tenon.rs"]
 mod tenon;
 
@@ -242,7 +242,7 @@ fn browse() -> Auth {
     Auth::new(PROVIDER, "browse", "Conformance account", login).refresh(refresh).headers(headers)
 }
 
-fn main() {
+fn plugin() -> Plugin {
     let mut plugin = Plugin::new(NAME, "1.2.3", "");
     for point in POINTS.split_whitespace() {
         plugin = plugin.hook(Hook::at(point), move |input, value, call| run(point, input, value, call));
@@ -299,5 +299,12 @@ fn main() {
                 None => Ok(()),
             }
         })
-        .run()
+}
+
+#[cfg(target_arch = "wasm32")]
+tenon::module!(plugin);
+
+#[cfg(not(target_arch = "wasm32"))]
+fn main() {
+    plugin().run()
 }

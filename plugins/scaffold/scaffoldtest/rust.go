@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// wasmTarget is the target of Rust plugins that are WASM modules.
-const wasmTarget = "wasm32-unknown-unknown"
+// WASMTarget is the target of Rust plugins that are WASM modules.
+const WASMTarget = "wasm32-unknown-unknown"
 
 // RustDir returns the directory of PATH with a rustc that compiles WASM modules. The rustc of a version manager often hides that of the
 // system, which has the target.
@@ -26,10 +26,10 @@ func RustDir(t testing.TB) string {
 		if err != nil {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(strings.TrimSpace(string(sysroot)), "lib", "rustlib", wasmTarget)); err == nil {
+		if _, err := os.Stat(filepath.Join(strings.TrimSpace(string(sysroot)), "lib", "rustlib", WASMTarget)); err == nil {
 			return dir
 		}
 	}
-	t.Fatalf("no rustc in PATH has the target %s; install libstd-rust-dev-wasm32 (Debian), or run: rustup target add %[1]s", wasmTarget)
+	t.Fatalf("no rustc in PATH has the target %s; install libstd-rust-dev-wasm32 (Debian), or run: rustup target add %[1]s", WASMTarget)
 	return ""
 }

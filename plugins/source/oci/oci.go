@@ -11,8 +11,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -50,8 +48,9 @@ type fetcher interface {
 // Repository is a repository of a registry, or a layout directory.
 type Repository struct {
 	fetcher
-	resolve func(ctx context.Context, reference string) (specs.Descriptor, error)
-	remote  *remote.Repository // nil of a layout
+	resolve   func(ctx context.Context, reference string) (specs.Descriptor, error)
+	referrers func(ctx context.Context, of specs.Descriptor) ([]specs.Descriptor, error)
+	remote    *remote.Repository // nil of a layout
 }
 
 // Open returns the repository with a name such as ghcr.io/owner/plugin. Nothing is requested. The credentials are those that the user's
@@ -71,7 +70,7 @@ func Open(name string, client *http.Client) (*Repository, error) {
 		c.BlockedRealmPrefixes = []netip.Prefix{}
 	}
 	repo.Client = c
-	return &Repository{fetcher: repo, resolve: repo.Resolve, remote: repo}, nil
+	return &Repository{fetcher: repo, resolve: repo.Resolve, referrers: referrersOf(repo), remote: repo}, nil
 }
 
 // Valid reports whether a text names a repository of a registry: host/path.
@@ -88,49 +87,6 @@ func Loopback(name string) bool {
 	}
 	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return host == "localhost" || err == nil && addr.IsLoopback()
-}
-
-// IsLayout reports whether a directory is an OCI layout.
-func IsLayout(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, specs.ImageLayoutFile))
-	return err == nil
-}
-
-// Layout returns the layout in a directory. It has one artifact, or one for each platform.
-func Layout(dir string) *Repository {
-	return &Repository{fetcher: layout(dir), resolve: func(ctx context.Context, reference string) (specs.Descriptor, error) {
-		return layout(dir).resolve(reference)
-	}}
-}
-
-type layout string
-
-// Fetch opens a blob.
-func (l layout) Fetch(_ context.Context, d specs.Descriptor) (io.ReadCloser, error) {
-	if err := d.Digest.Validate(); err != nil {
-		return nil, err
-	}
-	return os.Open(filepath.Join(string(l), specs.ImageBlobsDir, d.Digest.Algorithm().String(), d.Digest.Encoded()))
-}
-
-func (l layout) resolve(reference string) (specs.Descriptor, error) {
-	data, err := os.ReadFile(filepath.Join(string(l), specs.ImageIndexFile))
-	if err != nil {
-		return specs.Descriptor{}, err
-	}
-	var index specs.Index
-	if err := json.Unmarshal(data, &index); err != nil {
-		return specs.Descriptor{}, fmt.Errorf("%s: %w", specs.ImageIndexFile, err)
-	}
-	for _, d := range index.Manifests {
-		if reference != "" && d.Digest.String() == reference {
-			return d, nil
-		}
-	}
-	if len(index.Manifests) != 1 || reference != "" {
-		return specs.Descriptor{}, fmt.Errorf("%w: the layout has %d artifacts; expected the one to install", ErrArtifact, len(index.Manifests))
-	}
-	return index.Manifests[0], nil
 }
 
 // Resolve returns the digest of a tag; of a digest, the same.
@@ -268,65 +224,4 @@ func (r *Repository) Push(ctx context.Context, tag string, config, archive []byt
 	}
 	d := content.NewDescriptorFromBytes(m.MediaType, data)
 	return d.Digest.String(), r.remote.PushReference(ctx, d, strings.NewReader(string(data)), tag)
-}
-
-// bundleType is the start of the media types of Sigstore bundles, which are the artifact types of their manifests too, see
-// https://github.com/sigstore/cosign/blob/main/specs/BUNDLE_SPEC.md.
-const bundleType = "application/vnd.dev.sigstore.bundle"
-
-// maxBundles limits the bundles that are read for one manifest.
-const maxBundles = 20
-
-// Bundles returns the Sigstore bundles that refer to a manifest, each of at most maxBytes. A layout has none.
-func (r *Repository) Bundles(ctx context.Context, of Blob, maxBytes int64) ([][]byte, error) {
-	if r.remote == nil {
-		return nil, nil
-	}
-	var referrers []specs.Descriptor
-	err := r.remote.Referrers(ctx, of.descriptor(), "", func(list []specs.Descriptor) error {
-		for _, d := range list {
-			// Some registries list the type of the empty configuration instead of the artifact's.
-			may := strings.HasPrefix(d.ArtifactType, bundleType) || d.ArtifactType == specs.MediaTypeEmptyJSON
-			if may && len(referrers) < maxBundles {
-				referrers = append(referrers, d)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	var out [][]byte
-	for _, d := range referrers {
-		data, err := r.bundle(ctx, d, maxBytes)
-		if err != nil {
-			return nil, err
-		}
-		if data != nil {
-			out = append(out, data)
-		}
-	}
-	return out, nil
-}
-
-// bundle returns the only layer of a manifest; nil if it is not a bundle.
-func (r *Repository) bundle(ctx context.Context, d specs.Descriptor, maxBytes int64) ([]byte, error) {
-	if d.Size > maxManifest {
-		return nil, fmt.Errorf("signature manifest of %d bytes; at most %d", d.Size, maxManifest)
-	}
-	data, err := content.FetchAll(ctx, r.remote, d)
-	var m specs.Manifest
-	if err == nil {
-		err = json.Unmarshal(data, &m)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if len(m.Layers) != 1 || !strings.HasPrefix(m.Layers[0].MediaType, bundleType) {
-		return nil, nil
-	}
-	if m.Layers[0].Size > maxBytes {
-		return nil, fmt.Errorf("signature manifest %s: bundle of %d bytes; at most %d", d.Digest, m.Layers[0].Size, maxBytes)
-	}
-	return content.FetchAll(ctx, r.remote.Blobs(), m.Layers[0])
 }

@@ -67,7 +67,11 @@ func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	case first == '{' || first == '[':
 		return document(in, dec)
 	}
-	if err := stream(ex, frames(in), dec); err != nil {
+	var body io.Reader = in
+	if _, ok := dec.(Repeater); ok {
+		body, ex.maxOpen = newShortener(in, maxEvent), maxAnswer
+	}
+	if err := stream(ex, frames(body), dec); err != nil {
 		return err
 	}
 	if err := dec.Finish(); err != nil {
@@ -158,6 +162,9 @@ func stream(ex *exchange, frames Frames, dec Decoder) error {
 		}
 		if tooMany(data, maxElements) {
 			return errElements
+		}
+		if r, ok := dec.(Repeater); ok && kind == shortened && !r.Repeats(data) {
+			return errEventTooBig
 		}
 		done, err := dec.Event(kind, data)
 		if done || err != nil {

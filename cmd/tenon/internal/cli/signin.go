@@ -89,6 +89,9 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 		}
 		if c.Type == credentials.TypeKey {
 			info.Key = c.Key
+			if resource := c.Metadata[credentials.MetadataResource]; resource != "" && info.Options[credentials.MetadataResource] == nil {
+				info.Options = model.Merged(info.Options, sdk.Object{credentials.MetadataResource: resource})
+			}
 			return source
 		}
 		method, ok := methodOf(r.Methods, info.ID, c)
@@ -98,7 +101,7 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 		if method.Apply != nil {
 			method.Apply(info, token(c))
 		}
-		info.Authorize, info.SignedInBy = w.authorize(info.ID, method, c), method.Owner
+		info.Authorize, info.SignedInBy, info.Serves = w.authorize(info.ID, method, c), method.Owner, method.Serves
 		return source
 	}
 }

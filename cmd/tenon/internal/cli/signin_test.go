@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
@@ -83,6 +84,24 @@ func TestTokenOfNamesake(t *testing.T) {
 	}
 	if got, ok := methodOf([]sdk.AuthMethod{other, issuer}, "p", c); !ok || got.Owner != issuer.Owner {
 		t.Errorf("methodOf() = %+v, %v, want the issuer", got, ok)
+	}
+}
+
+// TestKeyWithResource: a key of opencode for Azure has the name of its resource, which the configuration replaces.
+func TestKeyWithResource(t *testing.T) {
+	t.Parallel()
+	w := workspace(t)
+	w.stored.Store(&map[string]*credentials.Credential{"azure": {
+		Type: credentials.TypeKey, Key: "k", Metadata: map[string]string{"resourceName": "stored", "other": "x"}, Source: credentials.OpencodeSource,
+	}})
+	for configured, want := range map[string]string{"": "stored", "mine": "mine"} {
+		info := sdk.ProviderInfo{ID: "azure"}
+		if configured != "" {
+			info.Options = sdk.Object{"resourceName": configured}
+		}
+		if w.SignIn()(&model.SignInRequest{Info: &info}) == "" || info.Key != "k" || info.Options["resourceName"] != want || len(info.Options) != 1 {
+			t.Errorf("resource %q configured: options %v, key %q, want the resource %q", configured, info.Options, info.Key, want)
+		}
 	}
 }
 

@@ -224,10 +224,10 @@ type HostOptions struct {
 	Auto        bool     // allow everything that no rule denies
 	Plugins     []string // absolute paths of the plugins on the command line
 	Watch       bool     // they are being developed
-	// Wait is the longest wait for MCP servers that were never started before; zero does not wait. Waiting is called with their names when
-	// it takes a while.
+	// Wait is the longest wait for MCP servers that were never started before; zero does not wait. Waiting is called with their names and
+	// how long it waits at most when it takes a while.
 	Wait    time.Duration
-	Waiting func(servers []string)
+	Waiting func(servers []string, limit time.Duration)
 }
 
 // Open opens the store and starts the host with the approved plugins. The caller closes the machine.

@@ -18,17 +18,17 @@ const (
 )
 
 // Meet starts the servers of the user of which nothing is approved yet, and stores what they offer as approved,
-// so that the first run has their tools. It waits for them at most for limit, and calls waiting once with the names of those it still waits
-// for. A server that does not work is not waited for again: LastCheck has the reason, and the run reports it.
-func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names []string)) {
+// so that the first run has their tools. It waits for each until its timeout, and for all at most for limit. It calls waiting once with the
+// names of those it still waits for, and for how long at most. A server that does not work is not waited for again: LastCheck has the reason,
+// and the run reports it.
+func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names []string, limit time.Duration)) {
 	strangers := slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool {
 		return !c.mayStart() || !c.Server.Own || s.broken(c) || s.pinned(c)
 	})
 	if limit <= 0 || len(strangers) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
+	start := time.Now()
 	var mu sync.Mutex
 	missing := map[*Candidate]bool{}
 	for _, c := range strangers {
@@ -38,17 +38,20 @@ func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names 
 		mu.Lock()
 		defer mu.Unlock()
 		var names []string
+		var longest time.Duration
 		for _, c := range strangers {
 			if missing[c] {
-				names = append(names, c.Name)
+				names, longest = append(names, c.Name), max(longest, min(limit, c.Server.Limit()))
 			}
 		}
 		if len(names) > 0 {
-			waiting(names)
+			waiting(names, longest)
 		}
 	})
 	defer notice.Stop()
 	each(strangers, func(c *Candidate) {
+		ctx, cancel := context.WithDeadline(ctx, start.Add(min(limit, c.Server.Limit())))
+		defer cancel()
 		_ = s.Pin(ctx, c) // the error is in the record
 		mu.Lock()
 		defer mu.Unlock()

@@ -125,9 +125,9 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 		s.Candidates = append(s.Candidates, c)
 		return nil
 	}
-	line := serverLine(&server)
-	if !project { // of a project's server the user has to see what would run
-		line = server.Mask(line)
+	line := server.Mask(serverLine(&server))
+	if project { // the user has to see what would run, and which variables it gets, but their values are secrets
+		line = serverLine(server.Written())
 	}
 	c.Lines = []string{s.opts.Config.Mask(line)}
 	if project {

@@ -1,7 +1,10 @@
 package extensions
 
 import (
+	"errors"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -58,6 +61,50 @@ func TestPackagedServerRemedy(t *testing.T) {
 	err := newSet(t).packagedServer(packaged(t, t.TempDir(), ""))
 	if err == nil || !strings.Contains(err.Error(), "variable TOKEN is not set; set it") || !strings.HasSuffix(err.Error(), "if you did not grant it: tenon plugin untrust x, then tenon plugin trust x") {
 		t.Errorf("packagedServer() = %v", err)
+	}
+}
+
+// TestProjectServerShowsNames: the question about a project's server names the variables it gets. Their values are secrets of the user.
+func TestProjectServerShowsNames(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.opts.Environ = []string{"TOKEN=abc-secret-xyz"}
+	path := filepath.Join(s.opts.Project.Directory, ProjectServerFile)
+	if err := os.WriteFile(path, []byte(`{"mcpServers": {"far": {"url": "https://far.example/${TOKEN}"}, "near": {"command": "sh", "args": ["-c", "echo ${TOKEN}"]}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.serverFile(t.Context(), path, true); err != nil || len(s.Candidates) != 2 {
+		t.Fatalf("%+v, %v, %v", s.Candidates, err, s.Warnings)
+	}
+	for _, c := range s.Candidates {
+		if text := strings.Join(c.Lines, "\n"); strings.Contains(text, "secret") || !strings.Contains(text, "${TOKEN}") {
+			t.Errorf("%s: %s", c.Name, text)
+		}
+	}
+}
+
+// TestSignInOfOnePackage: a package does not use the sign-in of another one with its name and server.
+func TestSignInOfOnePackage(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	for _, lock := range []string{"/one/tenon.plugins.lock", "/other/tenon.plugins.lock"} {
+		data, _ := s.loader.Stored(&plugins.Installed{Plugin: pins.Plugin{Name: "x"}, Lock: lock})
+		if err := s.packagedServer(packaged(t, data, "a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	one, other := s.Candidates[0], s.Candidates[1]
+	token := &credentials.Credential{Type: credentials.TypeOAuth, Access: "a", Client: &credentials.Client{
+		ID: "c", Issuer: "https://far.example", TokenURL: "https://far.example/t", Resource: one.Server.URL, Definition: one.Server.TokenScope(),
+	}}
+	if err := s.credentials().Put(t.Context(), token.Client.Name(), token); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := s.SignIn(one); err != nil || c.Access != "a" {
+		t.Errorf("SignIn() of the package = %+v, %v", c, err)
+	}
+	if c, err := s.SignIn(other); !errors.Is(err, credentials.ErrNotFound) {
+		t.Errorf("SignIn() of the other package = %+v, %v, want ErrNotFound", c, err)
 	}
 }
 

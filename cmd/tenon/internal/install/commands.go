@@ -71,7 +71,7 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		}
 		j.installer.Markets = &marketplace.Store{
 			File: filepath.Join(w.Project.ConfigDir, marketplace.FileName), Dir: filepath.Join(data, "marketplaces"), Home: w.Project.Home, Fetcher: j.installer.Fetcher,
-			Allows: j.installer.Policy.Allows,
+			Policy: j.installer.Policy,
 		}
 		err = f(j)
 		a.Screen.BottomLines(nil)

@@ -35,7 +35,7 @@ func pluginTestCommand(a *cli.App) *cobra.Command {
 
 The plugin is first built with the command in its plugin.json, whose contributions must match the code. It runs with
 everything it requests granted, so test only plugins you wrote yourself. --update saves the actual results of the turns
-as the expected ones.
+as the expected ones. Each hook in a turn has 20 s, so that results do not depend on how busy the machine is.
 
 --record SESSION first writes the turns of a session as tests, with the model's answers as their scripts, and their results
 here as the expected ones. A test runs in an empty project: add the files that its tools need to its field files.`,

@@ -25,8 +25,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// trialTimeout limits a scripted turn.
-const trialTimeout = 2 * time.Minute
+const (
+	// trialTimeout limits a scripted turn.
+	trialTimeout = 2 * time.Minute
+	// trialHookTimeout limits each hook in it, whatever limit the plugin sets: the result must not depend on how busy the machine is.
+	trialHookTimeout = 20 * time.Second
+)
 
 // trial is a scripted turn of a plugin's tests: a file tests/*.turn.json.
 type trial struct {
@@ -133,8 +137,11 @@ func (t *trial) run(ctx context.Context, a *cli.App, under []sdk.Plugin) (_ *tri
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
+	cfg.HookConfig = map[string]sdk.HookOverride{}
 	for _, p := range under {
-		if m := p.Manifest(); len(t.Options) > 0 {
+		m := p.Manifest()
+		cfg.HookConfig[m.Name] = sdk.HookOverride{Timeout: trialHookTimeout.Milliseconds()}
+		if len(t.Options) > 0 {
 			cfg.Plugins = append(cfg.Plugins, sdk.PluginConfig{Path: m.Name, Options: t.Options})
 		}
 	}

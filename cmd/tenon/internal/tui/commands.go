@@ -95,14 +95,31 @@ func find(name string) *command {
 	return nil
 }
 
-// mayHoldKey reports whether a line is a sign-in with arguments, where users write their key.
-func mayHoldKey(line string) bool {
+// mayHoldKey reports whether a line is a sign-in with arguments, where users write their key, or an unknown command, which may be a
+// misspelled sign-in.
+func (m *model) mayHoldKey(line string) bool {
 	words := strings.Fields(line)
 	if len(words) < 2 || words[0][0] != '/' {
 		return false
 	}
-	c := find(words[0][1:])
-	return c != nil && c.name == "connect"
+	name := words[0][1:]
+	if c := find(name); c != nil {
+		return c.name == "connect"
+	}
+	return m.custom(name) == nil && !isPath(name)
+}
+
+// isPath reports whether the word after a "/" at the beginning of a prompt is the rest of a path rather than a command.
+func isPath(name string) bool { return strings.Contains(name, "/") }
+
+// custom returns a command of the configuration or of a plugin; nil if there is none of this name.
+func (m *model) custom(name string) *host.CommandInfo {
+	for i := range m.inventory.commands {
+		if c := &m.inventory.commands[i]; c.Name == name {
+			return c
+		}
+	}
+	return nil
 }
 
 // runCommand runs a command. ok is false if there is none of this name.
@@ -114,14 +131,12 @@ func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
 		}
 		return c.run(m, args), true
 	}
-	for i := range m.inventory.commands {
-		if m.inventory.commands[i].Name == name {
-			in := m.promptInput(args, nil)
-			in.Command = name
-			return m.send(in), true
-		}
+	if m.custom(name) == nil {
+		return nil, false
 	}
-	return nil, false
+	in := m.promptInput(args, nil)
+	in.Command = name
+	return m.send(in), true
 }
 
 // leaderKey runs the command of a key after ctrl+x.

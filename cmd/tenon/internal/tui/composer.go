@@ -19,7 +19,7 @@ import (
 // remember stores a prompt in the history, unless it may hold a key.
 func (m *model) remember(text string) tea.Cmd {
 	m.history.Sent()
-	if mayHoldKey(text) {
+	if m.mayHoldKey(text) {
 		return nil
 	}
 	return func() tea.Msg {
@@ -42,7 +42,7 @@ func (m *model) run(text string, files []string) tea.Cmd {
 		if cmd, ok := m.runCommand(strings.TrimSpace(name), strings.TrimSpace(args)); ok {
 			return cmd
 		}
-		if !strings.Contains(name, "/") { // else it is a path
+		if !isPath(name) {
 			m.input.Set(text)
 			fix := "/help lists the commands"
 			if near := nearest.Name(name, m.commandNames()); near != "" {

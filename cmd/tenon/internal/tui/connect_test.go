@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -39,6 +40,8 @@ func TestConnectChecksItsArgument(t *testing.T) {
 		"/connect mine s3cret":  {toast: "takes one provider"},
 		"/login mine  s3cret":   {toast: "takes one provider"},
 		"/connect\tmine s3cret": {toast: "unknown command"},
+		"/conect mine s3cret":   {toast: "did you mean /connect?"},
+		"/key s3cret":           {toast: "unknown command"},
 	} {
 		m, _ := testModel(t, 80, 24)
 		m.o.explain = func(err error) string { return err.Error() }
@@ -67,7 +70,7 @@ func TestEndOfASignIn(t *testing.T) {
 		reload   error
 		want     string
 	}{
-		"tested":             {want: "mine: tested"},
+		"tested":             {want: "mine: tested · /model chooses a model"},
 		"canceled":           {cancelIn: "store", store: context.Canceled, want: "mine: canceled"},
 		"stored late":        {cancelIn: "store", want: "mine: stored, not tested"},
 		"canceled in reload": {cancelIn: "reload", want: "mine: stored, not tested"},
@@ -107,5 +110,20 @@ func TestEndOfASignIn(t *testing.T) {
 				t.Errorf("toast %q, want %q", m.toast.text, c.want)
 			}
 		})
+	}
+}
+
+// Only lines that may hold a key are left out of the history.
+func TestOtherCommandsAreKept(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.inventory.commands = []host.CommandInfo{{Command: sdk.Command{Name: "deploy"}}, {Command: sdk.Command{Name: "git/tag"}}}
+	for line, want := range map[string]bool{
+		"explain /connect": false, "/tmp/main.go has a bug": false, "/rename New title": false, "/deploy prod": false, "/git/tag v1": false, "/nope": false,
+		"/connect mine": true, "/login mine key": true, "/conect mine key": true, "/delpoy prod": true,
+	} {
+		if have := m.mayHoldKey(line); have != want {
+			t.Errorf("mayHoldKey(%q) = %v", line, have)
+		}
 	}
 }

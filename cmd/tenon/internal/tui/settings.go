@@ -1,18 +1,23 @@
 package tui
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"sync"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/filelock"
 )
 
 // settingsFile is the name of the file in the data directory that keeps what the user chose on the screen.
 const settingsFile = "tui.json"
+
+// settingsTimeout is the maximum wait for another process that changes the settings.
+const settingsTimeout = 10 * time.Second
 
 // settings are what the user chose on the screen.
 type settings struct {
@@ -37,23 +42,16 @@ func readSettings(path string) (s settings, err error) {
 	return s, nil
 }
 
-// settingsKeeper changes the settings in a file. It is safe for concurrent use.
-type settingsKeeper struct {
-	path string
-	mu   sync.Mutex
-}
-
-// change changes what the file holds now: other processes change it too. A file that cannot be read stays as it is. Of two processes that
-// change it in the same moment, the last one counts.
-func (k *settingsKeeper) change(f func(*settings)) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	s, err := readSettings(k.path)
-	if err != nil {
-		return fmt.Errorf("the settings are not stored: %w; correct the file or delete it", err)
-	}
-	f(&s)
-	return s.write(k.path)
+// changeSettings changes the settings in a file while no other process does. A file that cannot be read stays as it is.
+func changeSettings(ctx context.Context, path string, f func(*settings)) error {
+	return filelock.Do(ctx, path+".lock", settingsTimeout, func() error {
+		s, err := readSettings(path)
+		if err != nil {
+			return fmt.Errorf("the settings are not stored: %w; correct the file or delete it", err)
+		}
+		f(&s)
+		return s.write(path)
+	})
 }
 
 func (s settings) write(path string) error {

@@ -1,13 +1,17 @@
 package tui
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 )
@@ -18,7 +22,7 @@ func TestOtherSettingsAreKept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), settingsFile)
 	m, _ := testModel(t, 80, 24)
 	m.o.explain = func(err error) string { return err.Error() }
-	m.o.keep = (&settingsKeeper{path: path}).change
+	m.o.settingsFile = path
 	store := func(content string) {
 		t.Helper()
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -46,6 +50,32 @@ func TestOtherSettingsAreKept(t *testing.T) {
 	store(`{"theme`)
 	if change(m.pin("mine", true), `{"theme`); !strings.Contains(m.toast.text, "not stored") {
 		t.Errorf("toast %q", m.toast.text)
+	}
+}
+
+// Two processes that change the settings at the same moment both count.
+func TestParallelChangesAreKept(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), settingsFile)
+	var want []string
+	var changes sync.WaitGroup
+	for i := range 50 {
+		id := fmt.Sprintf("ses_%02d", i)
+		want = append(want, id)
+		changes.Go(func() {
+			if err := changeSettings(t.Context(), path, func(s *settings) { s.Pinned = append(s.Pinned, id) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	changes.Wait()
+	s, err := readSettings(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(s.Pinned)
+	if diff := cmp.Diff(want, s.Pinned); diff != "" {
+		t.Errorf("pinned (-want +have):\n%s", diff)
 	}
 }
 

@@ -40,11 +40,11 @@ type options struct {
 	editor                        string // command line of the user's editor; empty: none is set
 	session, prompt, title        string
 	agent, model, effort          string
-	settings                      settings
+	settings                      settings // as they were at the start
+	settingsFile                  string
 	past                          *past.File
 	explain                       func(error) string                            // with its remedy
 	clean                         func(string) string                           // masks secrets
-	keep                          func(change func(*settings)) error            // stores a change of the settings
 	browse                        func(address string) (opened bool, err error) // opens the user's browser, if there is one
 }
 
@@ -187,8 +187,7 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
 		temporary: temporary, editor: env.Lookup("VISUAL"), prompt: s.in.Text, title: s.f.Title,
 		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: earlier,
-		keep:  (&settingsKeeper{path: file}).change,
-		clean: s.a.Mask.Clean, browse: s.a.Browse,
+		settingsFile: file, clean: s.a.Mask.Clean, browse: s.a.Browse,
 		explain: func(err error) string {
 			f := cli.InChat().Remedy(err)
 			text := s.a.Mask.Clean(f.Err.Error())

@@ -90,9 +90,9 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, signals <
 	}
 	m, err := w.Open(ctx, cli.HostOptions{
 		Interactive: interactive, Auto: f.auto, Plugins: paths, Watch: f.Watch, Wait: f.Wait,
-		Waiting: func(servers []string) {
+		Waiting: func(servers []string, limit time.Duration) {
 			if !f.Quiet {
-				a.Screen.Line(fmt.Sprintf("waiting up to %s for MCP servers that are new: %s (--no-wait runs without them)", f.Wait, terminal.OneLine(strings.Join(servers, ", "))))
+				a.Screen.Line(fmt.Sprintf("waiting up to %s for MCP servers that are new: %s (--no-wait runs without them)", limit, terminal.OneLine(strings.Join(servers, ", "))))
 			}
 		},
 	})

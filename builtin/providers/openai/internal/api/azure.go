@@ -32,6 +32,9 @@ func (a *azure) setup(info *sdk.ProviderInfo, r *wire.Options) error {
 	if err := r.Err(); err != nil {
 		return err
 	}
+	if resource != "" {
+		info.BaseURL = strings.Replace(info.BaseURL, "${AZURE_COGNITIVE_SERVICES_RESOURCE_NAME}", resource, 1)
+	}
 	if info.BaseURL == "" {
 		if resource == "" {
 			return fmt.Errorf("provider %s has no resource: set provider.%s.options.resourceName or AZURE_RESOURCE_NAME", info.ID, info.ID)

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/sigv4"
 	"github.com/tenonhq/tenon/builtin/providers/internal/vertex"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
@@ -62,6 +63,10 @@ const (
 	Azure      = "@ai-sdk/azure"
 	mantle     = "@ai-sdk/amazon-bedrock/mantle" // OpenAI's models at Bedrock
 )
+
+// mantleService is the name of mantle's servers in signatures, which is that of their permissions, see
+// https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html.
+const mantleService = "bedrock-mantle"
 
 // MistralCallID is the length of the call IDs that Mistral's models accept; they are alphanumeric.
 const MistralCallID = 9
@@ -115,8 +120,11 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 	if s.azure.used {
 		setup.Authorize = s.azure.authorize(info.Key)
 	}
-	if info.NPM == mantle && info.Key == "" && info.Authorize == nil && info.Headers["Authorization"] == "" {
-		return nil, fmt.Errorf("provider %s: models of OpenAI need a key of Amazon Bedrock: set AWS_BEARER_TOKEN_BEDROCK; other credentials of AWS are for other models", info.ID)
+	if info.NPM == mantle && info.Headers["Authorization"] == "" {
+		var err error
+		if _, setup.Authorize, err = sigv4.Setup(&info, r, mantleService); err != nil {
+			return nil, err
+		}
 	}
 	setup.Info = info
 	conn, err := wire.Open(setup)

@@ -1,4 +1,4 @@
-package bedrock
+package sigv4
 
 import (
 	"bufio"

@@ -1,4 +1,5 @@
-package bedrock
+// Package sigv4 signs requests to Amazon Bedrock with AWS credentials (Signature Version 4).
+package sigv4
 
 import (
 	"context"
@@ -12,14 +13,32 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/aws-sdk-go-v2/config"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
 )
 
-// service is the name of Bedrock in signatures.
-const service = "bedrock"
+// DefaultRegion is opencode's.
+const DefaultRegion = "us-east-1"
+
+// Setup reads the options region and profile. It returns the region and the function that signs requests to an AWS service, which is nil if the
+// provider has a key or a sign-in.
+func Setup(info *sdk.ProviderInfo, r *wire.Options, service string) (region string, authorize func(*http.Request, []byte) error, err error) {
+	s := &signer{service: service, region: DefaultRegion}
+	wire.Read(r, "region", wire.Label(), &s.region)
+	wire.Read(r, "profile", wire.String(), &s.profile)
+	switch {
+	case info.Key != "" || info.Authorize != nil:
+		return s.region, nil, nil
+	case info.KeyOnly:
+		return "", nil, wire.KeyRequired(info, "AWS credentials")
+	}
+	return s.region, s.authorize, nil
+}
 
 // signer signs requests with the credentials of the AWS chain: environment, shared files, SSO, web identity, container, instance.
 type signer struct {
-	region, profile string
+	service, region, profile string
 
 	mu          sync.Mutex
 	credentials aws.CredentialsProvider // nil until the first request: opening the chain takes longer than a start
@@ -35,7 +54,7 @@ func (s *signer) authorize(req *http.Request, body []byte) error {
 	if err != nil {
 		return fmt.Errorf("no AWS credentials: %w; set AWS_PROFILE, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK", err)
 	}
-	return sign(ctx, req, body, credentials, service, s.region, time.Now())
+	return sign(ctx, req, body, credentials, s.service, s.region, time.Now())
 }
 
 func sign(ctx context.Context, req *http.Request, body []byte, credentials aws.Credentials, service, region string, at time.Time) error {

@@ -1,0 +1,62 @@
+package model
+
+import (
+	"context"
+	"maps"
+
+	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Small returns the model for titles: the configured one, the one that the hooks choose, the small model of the provider, or the
+// given model itself.
+func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
+	if name := m.config.SmallModel; name != "" {
+		model, err := m.Resolve(ctx, name)
+		if err == nil && m.o.Own != nil {
+			err = m.receivers.check(ctx, m, model.ProviderID, true)
+		}
+		return model, err
+	}
+	p := m.providers[of.ProviderID]
+	if p == nil {
+		return of, nil
+	}
+	v := &sdk.SmallModelValue{}
+	if id := m.smallID(p, &of); id != "" {
+		v.Model = &sdk.ModelRef{ProviderID: p.info.ID, ModelID: id}
+	}
+	if m.o.Engine.Has(sdk.PointSmallModel) {
+		in := &sdk.SmallModelInput{Provider: ProviderRef(&p.info)}
+		if _, err := m.o.Engine.Transform(ctx, sdk.PointSmallModel, hooks.Scope{}, in, v); err != nil {
+			return of, err
+		}
+	}
+	if v.Model == nil {
+		return of, nil
+	}
+	return m.Resolve(ctx, v.Model.String())
+}
+
+// smallID returns the ID of the small model that goes with another model of its provider: the provider's own, else that of the rules; empty
+// without one.
+func (m *Models) smallID(p *provider, of *sdk.Model) string {
+	c := m.config.Provider[p.info.ID]
+	if id := p.info.Small; id != "" && listed(&c, id) {
+		return id
+	}
+	models := p.models()
+	if offered := p.account.known(); offered != nil {
+		models = offered
+	}
+	if p.keyFrom == "" && p.info.PublicKey != "" {
+		models = maps.Clone(models)
+		maps.DeleteFunc(models, func(id string, _ sdk.Model) bool { return !p.free(id) })
+	}
+	for _, r := range m.o.Rules {
+		if id := r.SmallModel(&p.info, of, models); id != "" {
+			return id
+		}
+	}
+	return ""
+}

@@ -1,0 +1,36 @@
+// Package filelock runs functions that only one process at a time may run.
+package filelock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrLocked is wrapped if another process holds the lock for too long, or if the context ends first.
+var ErrLocked = errors.New("locked by another tenon")
+
+// retry is the time between attempts to get a lock. No system wakes a process that waits for a lock and for a context.
+const retry = 10 * time.Millisecond
+
+// Do runs f while this process holds the lock with the file at path, and returns the error of f. It creates the file (mode 0600) and its
+// directory (mode 0700); the file stays. Do waits for the lock no longer than limit. The lock ends with the process at the latest. It also
+// excludes other calls of the same process.
+func Do(ctx context.Context, path string, limit time.Duration, f func() error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+	defer lock.Close() // which unlocks it
+	if ok, err := lock.TryLockContext(ctx, retry); !ok || err != nil {
+		return fmt.Errorf("%s: %w: %w", path, ErrLocked, errors.Join(err, ctx.Err()))
+	}
+	return f()
+}

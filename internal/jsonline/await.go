@@ -1,0 +1,109 @@
+package jsonline
+
+import (
+	"context"
+	"errors"
+	"os"
+	"time"
+)
+
+// patience is the time without calls after which Serve reads again. The hooks of a step follow each other faster.
+const patience = time.Millisecond
+
+// deadliner is a stream whose reads can be interrupted.
+type deadliner interface{ SetReadDeadline(time.Time) error }
+
+// interruptible returns stream if its reads can be interrupted, otherwise nil.
+func interruptible(stream any) deadliner {
+	if d, ok := stream.(deadliner); ok && d.SetReadDeadline(time.Time{}) == nil {
+		return d
+	}
+	return nil
+}
+
+// Await reads in the goroutine of the caller until the response to its request of TryBegin has come, or ctx ends. That saves waking the
+// caller, and the threads that the scheduler wakes with it. Await returns early if another goroutine reads, or if something else comes than
+// responses to such requests; then Serve reads.
+func (c *Conn) Await(ctx context.Context, id uint64) {
+	if c.reads == nil || !c.reading.TryLock() {
+		return
+	}
+	c.await(ctx, id)
+	left := c.left != nil
+	c.reading.Unlock()
+	if left || c.busy() {
+		c.wake()
+	}
+}
+
+// await is Await for a goroutine that holds reading.
+func (c *Conn) await(ctx context.Context, id uint64) {
+	stop := context.AfterFunc(ctx, func() { _ = c.reads.SetReadDeadline(time.Unix(1, 0)) }) // fails if the stream is closed
+	defer stop()
+	for c.left == nil && ctx.Err() == nil {
+		if _, ok := c.call(id); !ok {
+			return
+		}
+		m, err := c.receive()
+		if errors.Is(err, os.ErrDeadlineExceeded) { // of this call, or of one before
+			continue
+		}
+		if err != nil || m.Method != "" || !c.own(m.ID) {
+			c.left = &received{m, err}
+			return
+		}
+		c.Update(m.ID, m)
+	}
+}
+
+// received is a message, or the error that ended the connection.
+type received struct {
+	m   *Message
+	err error
+}
+
+// receive returns the next message. The caller holds reading. After os.ErrDeadlineExceeded it may be called again.
+func (c *Conn) receive() (*Message, error) {
+	if left := c.left; left != nil {
+		c.left = nil
+		return left.m, left.err
+	}
+	for {
+		line, err := c.lines.next()
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			_ = c.reads.SetReadDeadline(time.Time{}) // fails if the stream is closed
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(line) > 0 {
+			return Decode(line)
+		}
+	}
+}
+
+// pause waits until Serve is needed: callers read for themselves while one call follows the other.
+func (c *Conn) pause() {
+	for last := uint64(0); ; {
+		select {
+		case <-c.wanted:
+			return
+		case <-time.After(patience):
+		}
+		c.mu.Lock()
+		idle := c.last == last
+		last = c.last
+		c.mu.Unlock()
+		if idle {
+			return
+		}
+	}
+}
+
+// wake ends pause, or the next one.
+func (c *Conn) wake() {
+	select {
+	case c.wanted <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,111 @@
+package archive
+
+import (
+	"context"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
+)
+
+// Directory is a directory of this machine. A .git in it does not belong to its content, and a link to an absolute path in it counts as a
+// relative one.
+type Directory struct {
+	Path   string
+	Limits Limits
+}
+
+// Extract checks the directory and copies it to the directory dir, which must be empty: the copy is what Pack and File.Extract would make.
+// Errors: ErrUnsafe, and those of the file system.
+func (d Directory) Extract(ctx context.Context, dir string) (*Content, error) {
+	return extract(ctx, d, d.Limits, dir, false)
+}
+
+// each visits the entries by name, each directory before its content.
+func (d Directory) each(ctx context.Context, visit visitor) error {
+	real, err := filepath.EvalSymlinks(d.Path)
+	if err != nil {
+		return err
+	}
+	root, err := projectfs.OpenDir([]string{real}, real)
+	if err != nil {
+		return err
+	}
+	defer root.Close() // only read
+	return walk(ctx, root, "", func(in *projectfs.Dir, e entry) error {
+		switch e.kind {
+		case kindLink:
+			target, err := in.Readlink(path.Base(e.name))
+			if err != nil {
+				return err
+			}
+			e.target = relative(real, e.name, target)
+		case kindFile:
+			file, info, err := in.Open(path.Base(e.name))
+			if err != nil {
+				return err
+			}
+			defer file.Close() // only read
+			e.exec, e.size = info.Mode()&0o111 != 0, info.Size()
+			return visit(e, file)
+		}
+		return visit(e, strings.NewReader(""))
+	})
+}
+
+// walk calls f for each entry below a directory, whose path in the tree is name.
+func walk(ctx context.Context, dir *projectfs.Dir, name string, f func(in *projectfs.Dir, e entry) error) error {
+	list, err := dir.ReadDir()
+	if err != nil {
+		return err
+	}
+	for _, found := range list {
+		if strings.EqualFold(found.Name(), ".git") {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		e := entry{name: path.Join(name, found.Name())}
+		switch {
+		case found.IsDir():
+			e.kind = kindDir
+		case found.Type()&fs.ModeSymlink != 0:
+			e.kind = kindLink
+		case !found.Type().IsRegular():
+			return unsafe(e.name, "a plugin consists of files, directories and links")
+		}
+		if err := f(dir, e); err != nil {
+			return err
+		}
+		if e.kind != kindDir {
+			continue
+		}
+		below, err := dir.Dir(found.Name())
+		if err != nil {
+			return err
+		}
+		err = walk(ctx, below, e.name, f)
+		_ = below.Close() // only read
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// relative returns the target of a link in the directory root. An absolute path in the directory becomes relative, so that it is valid in a
+// copy.
+func relative(root, name, target string) string {
+	if filepath.IsAbs(target) {
+		from := filepath.Join(root, filepath.FromSlash(path.Dir(name)))
+		in, err := filepath.Rel(root, target)
+		rel, relErr := filepath.Rel(from, target)
+		if err == nil && relErr == nil && filepath.IsLocal(in) {
+			target = rel
+		}
+	}
+	return filepath.ToSlash(target)
+}
