@@ -39,9 +39,7 @@ func bindHook(m *member, hook sdk.Hook, override sdk.HookOverride) (*bound, erro
 		return nil, fmt.Errorf("unknown point %q", hook.Point)
 	}
 	hook.Point = info.Point
-	if hook.Name == "" {
-		hook.Name = string(info.Point)
-	}
+	hook.Name = cmp.Or(hook.Name, string(info.Point))
 	h := &bound{Hook: hook, info: info, member: m}
 	if err := errors.Join(h.checkHandlers(), h.checkFields(), h.checkOnError(), h.checkTimeout()); err != nil {
 		return nil, fmt.Errorf("%s: %w", h.label(), err)

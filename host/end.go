@@ -112,8 +112,7 @@ func (t *turn) answer(err error) {
 
 // turnError wraps the cause of a failed turn.
 func (t *turn) turnError(err error) *TurnError {
-	var te *TurnError
-	if errors.As(err, &te) {
+	if te, ok := errors.AsType[*TurnError](err); ok {
 		return te
 	}
 	if errors.Is(err, errAborted) {

@@ -38,8 +38,7 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 	}
 	m, err := t.promptChild(ctx, in)
 	if err != nil {
-		var refusal *sdk.Refusal
-		if errors.As(err, &refusal) && refusal.Halt {
+		if refusal, ok := errors.AsType[*sdk.Refusal](err); ok && refusal.Halt {
 			return nil, refusal // the user stopped the subagent, and with it the turn
 		}
 		return nil, fmt.Errorf("subagent %s (task_id %s): %w", agent.Name, child.ID, err)

@@ -100,8 +100,7 @@ func (t *turn) watchDoom(ctx context.Context, c *call, args []byte) error {
 
 // hookFailed ends the turn when the error is of a hook that must not fail.
 func (t *turn) hookFailed(err error) error {
-	var failed *tools.HookError
-	if errors.As(err, &failed) {
+	if _, ok := errors.AsType[*tools.HookError](err); ok {
 		return t.stopBy(err)
 	}
 	return err
@@ -344,9 +343,7 @@ func (t *turn) conclude(c *call, o tools.Outcome) {
 	c.outcome = o
 	t.c.Locked(func() {
 		s := &c.part.State
-		if s.Time.Start == 0 {
-			s.Time.Start = live.Now()
-		}
+		s.Time.Start = cmp.Or(s.Time.Start, live.Now())
 		cfg := &t.g.Config.ToolOutput
 		if c.byPlugin != nil { // the result is the plugin's, not the conversation's
 			cfg = nil

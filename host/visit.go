@@ -117,8 +117,7 @@ func (r *runner) endVisit(v *view) {
 
 // refusedByUser notes that a refusal ends the turn, when it does.
 func (t *turn) refusedByUser(err error) error {
-	var refusal *sdk.Refusal
-	if errors.As(err, &refusal) && refusal.Halt {
+	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok && refusal.Halt {
 		return t.stopBy(err)
 	}
 	return err

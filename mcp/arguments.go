@@ -3,6 +3,7 @@ package mcp
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -86,12 +87,7 @@ func (p *Prompt) open(text string) (argument, value, prefix string, given map[st
 }
 
 func (p *Prompt) has(argument string) bool {
-	for _, a := range p.Arguments {
-		if a.Name == argument {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.Arguments, func(a PromptArgument) bool { return a.Name == argument })
 }
 
 // splitWords splits at white space outside single or double quotes, which open at the start of a word or of a value. In double

@@ -141,8 +141,7 @@ func readEntry(name string, raw json.RawMessage, path string, lookup func(string
 	}
 	var e entry
 	if err := json.Unmarshal(raw, &e); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) && wrong.Field != "" {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 			return bad(fmt.Errorf("%s: is a %s, want %s", wrong.Field, wrong.Value, wrong.Type))
 		}
 		return bad(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,9 +54,7 @@ func (s *Server) Mask(text string) string { return secret.Hide(text, s.secrets()
 // longest first.
 func (s *Server) secrets() []string {
 	all := append(secret.InArgs(s.Args), secret.InURL(s.URL)...)
-	for _, value := range s.Env {
-		all = append(all, value)
-	}
+	all = slices.AppendSeq(all, maps.Values(s.Env))
 	for _, value := range s.Headers {
 		_, credential, _ := strings.Cut(value, " ")
 		all = append(all, value, credential)

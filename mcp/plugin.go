@@ -52,9 +52,7 @@ func (o *Options) version() string {
 
 // withDefaults sets the defaults.
 func (o Options) withDefaults(project sdk.Project) Options {
-	if o.Dir == "" {
-		o.Dir = filepath.Join(project.DataDir, "mcp")
-	}
+	o.Dir = cmp.Or(o.Dir, filepath.Join(project.DataDir, "mcp"))
 	if o.Pins == nil {
 		o.Pins = FilePins(o.Dir)
 	}
@@ -347,8 +345,7 @@ func (p *Plugin) connection(ctx context.Context) (*connection, error) {
 
 // explain adds the server's name to an error.
 func (p *Plugin) explain(ctx context.Context, err error) error {
-	var refusal *sdk.Refusal
-	if errors.As(err, &refusal) {
+	if _, ok := errors.AsType[*sdk.Refusal](err); ok {
 		return err
 	}
 	if ctx.Err() != nil {

@@ -96,10 +96,7 @@ func (l *listed) line() string {
 			parts = append(parts, s)
 		}
 	}
-	uri := l.URI
-	if uri == "" {
-		uri = l.Template + " (template)"
-	}
+	uri := cmp.Or(l.URI, l.Template+" (template)")
 	return uri + " - " + strings.Join(parts, ", ")
 }
 
@@ -197,8 +194,7 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 	defer p.mu.Unlock()
 	var out []sdk.Command
 	for _, prompt := range p.offer.prompts {
-		description := prompt.Description
-		description = cmp.Or(description, prompt.Title)
+		description := cmp.Or(prompt.Description, prompt.Title)
 		out = append(out, sdk.Command{
 			Name: p.commandName(prompt.Name), Description: bound(description, 1<<10), Template: usage(&prompt), Source: "mcp",
 			Origin: "MCP server " + p.server.Name,

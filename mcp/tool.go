@@ -48,9 +48,7 @@ func (t *tool) Execute(ctx context.Context, c *sdk.ToolCall) (*sdk.ToolResult, e
 		return nil, t.plugin.explain(ctx, err)
 	}
 	result.Metadata = sdk.Object{"server": t.plugin.server.Name, "tool": t.tool.Name}
-	if result.Title == "" {
-		result.Title = t.title()
-	}
+	result.Title = cmp.Or(result.Title, t.title())
 	return result, nil
 }
 

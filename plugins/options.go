@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -90,9 +91,7 @@ type Loader struct {
 // New returns a loader without accessing files.
 func New(o Options) *Loader {
 	l := &Loader{opts: o, store: o.Store, log: o.Logger, shipped: sync.OnceValues(o.Shipped)}
-	if l.log == nil {
-		l.log = slog.New(slog.DiscardHandler)
-	}
+	l.log = cmp.Or(l.log, slog.New(slog.DiscardHandler))
 	if l.store == nil {
 		l.store = trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))
 	}

@@ -100,8 +100,7 @@ type transform[I, V any] func(ctx context.Context, in *I, v *V) error
 // Handle calls the function with the types of its point.
 func (f transform[I, V]) Handle(ctx context.Context, call *HookCall) (Answer, error) {
 	err := f(ctx, call.Input.(*I), call.Value.(*V))
-	var refusal *Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		verdict := VerdictDeny
 		if refusal.Halt {
 			verdict = VerdictHalt

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -237,12 +238,7 @@ func (a *Answer) beginCall(e sdk.StreamEvent) *block {
 }
 
 func (a *Answer) knows(callID string) bool {
-	for _, c := range a.Calls {
-		if c.Part.CallID == callID {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Calls, func(c *toolCall) bool { return c.Part.CallID == callID })
 }
 
 // keep puts what came of the open blocks into their parts, when err broke the answer off. Of one without end it keeps the beginning:

@@ -1,6 +1,8 @@
 package compact
 
 import (
+	"cmp"
+
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -16,15 +18,9 @@ const (
 // usableTokens returns how much of a model's context a request may take; 0 means no check.
 func usableTokens(m *sdk.Model, cfg sdk.CompactionConfig) int64 {
 	l := m.Limit
-	output := model.OutputLimit(m)
-	if output == 0 {
-		output = min(model.MaxOutputTokens, l.Context/4)
-	}
+	output := cmp.Or(model.OutputLimit(m), min(model.MaxOutputTokens, l.Context/4))
 	if l.Input > 0 {
-		reserved := cfg.Reserved
-		if reserved == 0 {
-			reserved = min(reservedTokens, output)
-		}
+		reserved := cmp.Or(cfg.Reserved, min(reservedTokens, output))
 		return max(0, l.Input-reserved)
 	}
 	return max(0, l.Context-max(output, cfg.Reserved))

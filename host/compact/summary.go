@@ -3,6 +3,7 @@
 package compact
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,10 +40,7 @@ type Plan struct {
 // NewPlan splits the conversation at the start of a turn: as many of the newest turns as fit the
 // budget stay verbatim. manual means that the user asked for it, try counts the summaries in a row, from 1. A prompt without an answer always stays.
 func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.Model, manual bool, try int) Plan {
-	budget := cfg.PreserveRecentTokens
-	if budget == 0 {
-		budget = min(max(usableTokens(m, cfg)/tailShare, tailMinTokens), tailMaxTokens)
-	}
+	budget := cmp.Or(cfg.PreserveRecentTokens, min(max(usableTokens(m, cfg)/tailShare, tailMinTokens), tailMaxTokens))
 	turns := -1
 	if cfg.TailTurns != nil {
 		turns = *cfg.TailTurns

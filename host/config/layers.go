@@ -153,8 +153,7 @@ func (l *loader) display(path string) string {
 
 // reason returns why a file could not be read without the path, which the reader knows already.
 func reason(err error) string {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err.Error()
 	}
 	return err.Error()

@@ -16,12 +16,7 @@ import (
 
 // holdsSecrets reports whether values at this place may be secret because of where they stand.
 func holdsSecrets(schema string) bool {
-	for _, top := range []string{"provider", "mcp", "plugins", "hooks"} {
-		if under(schema, top) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"provider", "mcp", "plugins", "hooks"}, func(top string) bool { return under(schema, top) })
 }
 
 // secretKey reports whether the value of this key is a secret whatever it looks like: all headers, all variables for

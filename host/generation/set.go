@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,9 +38,7 @@ type Set struct {
 
 func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set) (*Set, error) {
 	g := &Set{r: r, made: o, Config: o.Config, own: o.Own, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{})}
-	if g.made.PublicConfig == nil {
-		g.made.PublicConfig = &sdk.Config{}
-	}
+	g.made.PublicConfig = cmp.Or(g.made.PublicConfig, &sdk.Config{})
 	err := g.start(ctx, old)
 	if err == nil {
 		err = g.contributions(ctx, old)

@@ -3,6 +3,7 @@ package input
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -225,10 +226,7 @@ func (r *Resolver) part(p sdk.Part) sdk.Parts {
 			r.fail(err)
 			return nil
 		}
-		source := p.Source
-		if source == nil {
-			source = &sdk.FileSource{Type: "file", Path: path}
-		}
+		source := cmp.Or(p.Source, &sdk.FileSource{Type: "file", Path: path})
 		return r.file(attached{path: path}, source)
 	}
 	return sdk.Parts{p}
@@ -259,9 +257,7 @@ func (r *Resolver) agent(p *sdk.AgentPart) sdk.Parts {
 }
 
 func (r *Resolver) fail(err error) {
-	if r.err == nil {
-		r.err = err
-	}
+	r.err = cmp.Or(r.err, err)
 }
 
 // file reads an attached file: text goes into the prompt, images and documents become data, of a
@@ -294,8 +290,7 @@ func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 // inlined returns the part and its content as text for the model.
 func (r *Resolver) inlined(part *sdk.FilePart, path, element, text string, err error) sdk.Parts {
 	if err != nil {
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
+		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err // the message names the path already
 		}
 		r.fail(fmt.Errorf("attach %q: %w", path, err))

@@ -1,6 +1,9 @@
 package live
 
 import (
+	"cmp"
+	"maps"
+
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -87,10 +90,7 @@ func ClosePart(p sdk.Part, why Interruption) bool {
 			metadata = sdk.Object{}
 		}
 		metadata["interrupted"] = true
-		start := p.State.Time.Start
-		if start == 0 {
-			start = Now()
-		}
+		start := cmp.Or(p.State.Time.Start, Now())
 		p.State = sdk.ToolState{
 			Status: sdk.ToolError, Input: p.State.Input, Error: text, Metadata: metadata,
 			Time: sdk.ToolTime{Start: start, End: Now()},
@@ -133,9 +133,7 @@ const IgnoredKey = "ignored"
 // WithKey returns a copy of o with one more field: parts that were recorded must not change.
 func WithKey(o sdk.Object, key string, value any) sdk.Object {
 	c := make(sdk.Object, len(o)+1)
-	for k, v := range o {
-		c[k] = v
-	}
+	maps.Copy(c, o)
 	c[key] = value
 	return c
 }

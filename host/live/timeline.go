@@ -10,11 +10,9 @@ func LastSummary(messages []sdk.MessageWithParts) (summary, question int, tail s
 		if !ok || !a.Summary || a.Error != nil || a.Time.Completed == 0 {
 			continue
 		}
-		for k := i - 1; k >= 0; k-- {
-			if messages[k].Info.Head().ID == a.ParentID {
-				if c := CompactionPart(messages[k].Parts); c != nil {
-					return i, k, c.TailStartID
-				}
+		if k := IndexOf(messages[:i], a.ParentID); k >= 0 {
+			if c := CompactionPart(messages[k].Parts); c != nil {
+				return i, k, c.TailStartID
 			}
 		}
 		return i, -1, ""

@@ -84,8 +84,7 @@ func (m *Models) Doubt(ctx context.Context, name string) error {
 // Unreachable reports whether a request failed because its host is unknown or refuses connections.
 func Unreachable(err error) bool {
 	const windowsRefused = syscall.Errno(10061) // WSAECONNREFUSED
-	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dns.IsNotFound
 	}
 	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, windowsRefused)

@@ -45,12 +45,10 @@ func storedHeaders(headers map[string]string, hide func(string) string) map[stri
 
 // namedError turns an error into its form on the wire.
 func namedError(err error) *sdk.NamedError {
-	var named *sdk.NamedError
-	if errors.As(err, &named) {
+	if named, ok := errors.AsType[*sdk.NamedError](err); ok {
 		return named
 	}
-	var pe *sdk.ProviderError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*sdk.ProviderError](err); ok {
 		return providerNamed(pe)
 	}
 	return &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: fmt.Sprint(err)}}

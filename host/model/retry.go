@@ -169,8 +169,7 @@ func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, err
 	if retries >= limit {
 		return 0, err
 	}
-	var pe *sdk.ProviderError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*sdk.ProviderError](err); ok {
 		d, ok := retryAfter(pe.Headers, time.Now())
 		if !ok {
 			d, ok = retryInfo(pe.Body)

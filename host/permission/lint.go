@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -42,10 +43,5 @@ func covers(w *wildcard, pattern string) bool {
 	if short, ok := strings.CutSuffix(pattern, " *"); ok {
 		examples = append(examples, strings.ReplaceAll(short, "*", "a"))
 	}
-	for _, e := range examples {
-		if !w.match(normal(e)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(examples, func(e string) bool { return !w.match(normal(e)) })
 }

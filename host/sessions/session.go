@@ -169,8 +169,7 @@ func (h *Keeper) Recover(ctx context.Context) error {
 	}
 	for _, id := range left {
 		if err := h.recoverSession(ctx, id); err != nil {
-			var owned *store.OwnedError
-			if errors.As(err, &owned) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReadOnly) {
+			if errors.As(err, new(*store.OwnedError)) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReadOnly) {
 				continue // another process was quicker, or nothing can be written
 			}
 			// It is taken up again with its next prompt; the others must not wait for that.

@@ -20,8 +20,7 @@ type Outcome struct {
 }
 
 func Failed(err error) Outcome {
-	var refusal *sdk.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok {
 		return Outcome{Kind: sdk.OutcomeDenied, Err: err, refusal: refusal}
 	}
 	return Outcome{Kind: sdk.OutcomeError, Err: err}

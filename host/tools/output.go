@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -68,10 +69,7 @@ func CutOutput(s string, lines, size int, tail bool) string {
 	}
 	end := 0
 	for n := 0; n < lines && end < len(s); n++ {
-		line := strings.IndexByte(s[end:], '\n') + 1
-		if line == 0 {
-			line = len(s) - end
-		}
+		line := cmp.Or(strings.IndexByte(s[end:], '\n')+1, len(s)-end)
 		if end+line > size {
 			if n == 0 { // one long line: cut it
 				end = len(visible.Cut(s, size, ""))

@@ -30,7 +30,7 @@ func (f *Files) netChanges(ctx context.Context, session string, list []sdk.Messa
 		return nil, nil
 	}
 	patches := patchesOf(list)
-	more, err := f.childPatches(ctx, session, createdAt(list[0].Info))
+	more, err := f.childPatches(ctx, session, store.CreatedAt(list[0].Info))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (f *Files) childPatches(ctx context.Context, session string, since sdk.Mill
 		if err != nil {
 			return nil, err
 		}
-		i, _ := slices.BinarySearchFunc(list, since, func(m sdk.MessageWithParts, at sdk.Millis) int { return int(createdAt(m.Info) - at) })
+		i, _ := slices.BinarySearchFunc(list, since, func(m sdk.MessageWithParts, at sdk.Millis) int { return int(store.CreatedAt(m.Info) - at) })
 		out = append(out, patchesOf(list[i:])...)
 		deeper, err := f.childPatches(ctx, child.ID, since)
 		if err != nil {
@@ -116,16 +116,6 @@ func (f *Files) childPatches(ctx context.Context, session string, since sdk.Mill
 		out = append(out, deeper...)
 	}
 	return out, nil
-}
-
-func createdAt(m sdk.Message) sdk.Millis {
-	switch m := m.(type) {
-	case *sdk.UserMessage:
-		return m.Time.Created
-	case *sdk.AssistantMessage:
-		return m.Time.Created
-	}
-	return 0
 }
 
 // FileChange is what a session did to one file.

@@ -363,8 +363,7 @@ func (f *Files) FinishReverts(ctx context.Context) {
 		f.Log.Error("a revert that was cut off cannot be read", "err", err)
 	}
 	for _, j := range pending {
-		var owned *store.OwnedError
-		if err := f.finishRevert(ctx, repo, j); err != nil && !errors.As(err, &owned) && !errors.Is(err, store.ErrReadOnly) {
+		if err := f.finishRevert(ctx, repo, j); err != nil && !errors.As(err, new(*store.OwnedError)) && !errors.Is(err, store.ErrReadOnly) {
 			f.Log.Error("a revert that was cut off cannot be finished", "session", j.ID, "err", err)
 		}
 	}

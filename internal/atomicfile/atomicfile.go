@@ -76,9 +76,7 @@ func Stage(root *os.Root, name string, content []byte, o Options) (*Staged, erro
 }
 
 func newStaged(root *os.Root, name string, o Options) *Staged {
-	if o.Temp == "" {
-		o.Temp = ".tenon-" + rand.Text()
-	}
+	o.Temp = cmp.Or(o.Temp, ".tenon-"+rand.Text())
 	return &Staged{root: root, name: name, temp: filepath.Join(filepath.Dir(name), o.Temp), syncDir: o.SyncDir}
 }
 

@@ -3,6 +3,7 @@ package checked
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -335,9 +336,7 @@ func FieldsOf(t reflect.Type) Fields {
 			f.Open = true
 		case field.Anonymous && name == "":
 			inner := FieldsOf(field.Type)
-			for name, t := range inner.Types {
-				f.Types[name] = t
-			}
+			maps.Copy(f.Types, inner.Types)
 			f.Names, f.Open = append(f.Names, inner.Names...), f.Open || inner.Open
 		case name != "":
 			f.Types[name] = field.Type

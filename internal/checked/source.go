@@ -121,8 +121,7 @@ func (s *Source) line(offset int) int {
 func (s *Source) syntax(err error) Problem {
 	var line, column, offset int
 	message := "not valid JSON: " + err.Error()
-	var standard *json.SyntaxError
-	if errors.As(err, &standard) {
+	if standard, ok := errors.AsType[*json.SyntaxError](err); ok {
 		offset = max(0, int(standard.Offset)-1)
 	} else if _, scanErr := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scanErr == nil {
 		offset = s.lines[line-1] + column - 1

@@ -70,8 +70,7 @@ func Parse(data []byte) (*Document, error) {
 // Decode decodes the front matter into v as encoding/json does. The error names the key.
 func (d *Document) Decode(v any) error {
 	err := json.Unmarshal(d.Meta, v)
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return fmt.Errorf("%w: key %q: want %s, have %s", ErrFrontMatter, wrong.Field, kindOf(wrong), wrong.Value)
 	}
 	if err != nil {

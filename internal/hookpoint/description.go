@@ -1,6 +1,7 @@
 package hookpoint
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -23,10 +24,7 @@ func Hook(d *sdk.HookDescription, where string, h sdk.RemoteHandler) (sdk.Hook, 
 	if d.TimeoutMS < 0 || timeout > sdk.MaxHookTimeout {
 		return sdk.Hook{}, fmt.Errorf("%w: %s.timeout: %d; want 0 to %d milliseconds", sdk.ErrManifest, where, d.TimeoutMS, sdk.MaxHookTimeout.Milliseconds())
 	}
-	name := d.Name
-	if name == "" {
-		name = string(info.Point)
-	}
+	name := cmp.Or(d.Name, string(info.Point))
 	return sdk.Hook{
 		Point: info.Point, Name: name, Reads: d.Reads, Writes: d.Writes, Priority: d.Priority,
 		Before: d.Before, After: d.After, OnError: d.OnError, Timeout: timeout, Remote: h,

@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"net/netip"
+	"slices"
 )
 
 // publicIPv6 is the range that registries assign; all else has special uses.
@@ -44,10 +45,5 @@ func Public(addr netip.Addr) bool {
 	if addr.Is6() && !publicIPv6.Contains(addr) {
 		return false
 	}
-	for _, prefix := range reserved {
-		if prefix.Contains(addr) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(reserved[:], func(p netip.Prefix) bool { return p.Contains(addr) })
 }

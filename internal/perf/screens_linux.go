@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -130,10 +131,7 @@ func (b *bench) face(ctx context.Context, f face, home string) (map[string]float
 	}
 	limited, stop := context.WithTimeout(ctx, screenLimit)
 	defer stop()
-	program := f.program
-	if program == "" {
-		program = f.name
-	}
+	program := cmp.Or(f.program, f.name)
 	cmd := exec.CommandContext(limited, program, f.args...)
 	cmd.Dir = filepath.Join(home, project)
 	cmd.Env = append(append(environ(home), "TERM=xterm-256color", "COLORTERM=truecolor"), f.env...)

@@ -217,8 +217,7 @@ func (d *Dir) explain(name string, err error) error {
 	if info, lstatErr := d.Lstat(name); lstatErr == nil && isLink(info) {
 		return d.changed(name)
 	}
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return &fs.PathError{Op: "open", Path: filepath.Join(d.path, name), Err: pathErr.Err}
 	}
 	return err

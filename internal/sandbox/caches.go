@@ -56,10 +56,7 @@ func (f *finder) installed(program string) bool {
 
 // goSettings returns the variables that "go env -w" set.
 func (f *finder) goSettings() map[string]string {
-	file := f.lookup("GOENV")
-	if file == "" {
-		file = filepath.Join(cmp.Or(f.lookup("XDG_CONFIG_HOME"), filepath.Join(f.Project.Home, ".config")), "go", "env")
-	}
+	file := cmp.Or(f.lookup("GOENV"), filepath.Join(cmp.Or(f.lookup("XDG_CONFIG_HOME"), filepath.Join(f.Project.Home, ".config")), "go", "env"))
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil // most have none

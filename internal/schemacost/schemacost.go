@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,9 +155,7 @@ func (c *counter) inPlace(n *node) []*node {
 		case "not", "if", "then", "else":
 			out = append(out, member)
 		case "dependentSchemas", "dependencies":
-			for _, dependent := range member.fields {
-				out = append(out, dependent)
-			}
+			out = slices.AppendSeq(out, maps.Values(member.fields))
 		case "$ref":
 			if target := c.target(member.text); member.isText && target != nil {
 				out = append(out, target)

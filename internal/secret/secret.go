@@ -4,6 +4,7 @@ package secret
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -22,12 +23,7 @@ var more = map[string]bool{"key": true, "auth": true, "pass": true, "pwd": true,
 // Named reports whether a value with this name is a secret: apiKey, GITHUB_TOKEN, client-secret.
 func Named(name string) bool {
 	name = plain(name)
-	for _, end := range names {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(names, func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 func plain(name string) string {

@@ -147,8 +147,7 @@ func (a *Authorizer) refresh(ctx context.Context, old *credentials.Credential) (
 	e := oauth.Endpoint{HTTP: a.client, URL: old.Client.TokenURL, ClientID: old.Client.ID, Secret: old.Client.Secret, InHeader: old.Client.InHeader}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}, "resource": {old.Client.Audience}}
 	t, err := e.Request(ctx, form)
-	var refused *oauth.Error
-	if errors.As(err, &refused) && refused.Code == oauth.CodeInvalidClient && e.Secret != "" {
+	if refused, ok := errors.AsType[*oauth.Error](err); ok && refused.Code == oauth.CodeInvalidClient && e.Secret != "" {
 		e.InHeader = !e.InHeader // the server did not say which form it accepts
 		t, err = e.Request(ctx, form)
 	}

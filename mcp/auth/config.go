@@ -40,8 +40,7 @@ func ParseConfig(raw json.RawMessage) (Config, error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&c); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) && wrong.Field != "" {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok && wrong.Field != "" {
 			return Config{}, fmt.Errorf("oauth.%s: want %s", wrong.Field, wrong.Type)
 		}
 		return Config{}, fmt.Errorf("oauth: %s; want false, or an object with clientId, clientSecret, scope, callbackPort, redirectUri", strings.TrimPrefix(err.Error(), "json: "))

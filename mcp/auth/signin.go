@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +29,7 @@ func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
 	a.mu.Lock()
 	challenge := a.challenge
 	a.mu.Unlock()
-	if challenge == nil {
-		challenge = &http.Response{StatusCode: http.StatusUnauthorized, Body: http.NoBody}
-	}
+	challenge = cmp.Or(challenge, &http.Response{StatusCode: http.StatusUnauthorized, Body: http.NoBody})
 	name, old, err := a.Stored()
 	if err != nil && !errors.Is(err, credentials.ErrNotFound) {
 		return err

@@ -117,11 +117,10 @@ func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitatio
 		return r.question(ctx, on, questions)
 	}, message)
 	result := &mcp.ElicitationResult{}
-	var refusal *sdk.Refusal
 	switch {
 	case err == nil && content == nil, errors.Is(err, sdk.ErrHeadless), errors.Is(err, errors.ErrUnsupported):
 		result.Action = mcp.ElicitationResponseActionDecline
-	case errors.As(err, &refusal):
+	case errors.As(err, new(*sdk.Refusal)):
 		result.Action = mcp.ElicitationResponseActionCancel
 	case err != nil:
 		return nil, err

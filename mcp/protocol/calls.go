@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -119,10 +120,7 @@ func (l *calls) progress(params map[string]any) {
 		}
 	}
 	title, _ := params["message"].(string)
-	title = Bound(title, maxTitle)
-	if title == "" {
-		title = progressTitle(meta)
-	}
+	title = cmp.Or(Bound(title, maxTitle), progressTitle(meta))
 	c.Host.Progress(title, meta)
 }
 

@@ -261,7 +261,5 @@ func (b *boundedBody) Close() error {
 
 // refusedAsSuch reports whether the server answered, even with a refusal: the connection works.
 func refusedAsSuch(err error) bool {
-	var status *statusError
-	var auth *AuthError
-	return errors.As(err, &status) || errors.As(err, &auth) || errors.Is(err, errOldServer)
+	return errors.As(err, new(*statusError)) || errors.As(err, new(*AuthError)) || errors.Is(err, errOldServer)
 }

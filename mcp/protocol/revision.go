@@ -49,8 +49,7 @@ func (c *Conn) introduce(ctx context.Context, legacy bool, probe time.Duration) 
 func (c *Conn) discover(ctx context.Context) error {
 	c.setVersion(mcp.LATEST_PROTOCOL_VERSION)
 	raw, err := c.Request(ctx, string(mcp.MethodServerDiscover), nil)
-	var other mcp.UnsupportedProtocolVersionError
-	if errors.As(err, &other) {
+	if other, ok := errors.AsType[mcp.UnsupportedProtocolVersionError](err); ok {
 		if v := mcp.NegotiateMutuallySupportedVersion(other.Supported); mcp.IsModernProtocol(v) {
 			c.setVersion(v)
 			raw, err = c.Request(ctx, string(mcp.MethodServerDiscover), nil)

@@ -225,8 +225,7 @@ func (t *stdio) wait(pipes *child.Pipes) {
 		}
 	}
 	state := "it ended"
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		state = "it ended with " + exit.Error()
 	}
 	t.fail(fmt.Errorf("%s%s", state, t.log.LastWords()))

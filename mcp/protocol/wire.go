@@ -108,6 +108,5 @@ func Unsent(err error) bool {
 
 // Broken reports whether a request failed because of the connection, not because of the request.
 func Broken(err error) bool {
-	var failure *carrierError
-	return errors.As(err, &failure) && !refusedAsSuch(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, new(*carrierError)) && !refusedAsSuch(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }

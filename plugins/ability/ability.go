@@ -6,6 +6,7 @@
 package ability
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,10 +86,7 @@ type Broker struct {
 
 // New returns a broker. Invalid entries of the grants, such as a malformed address, are logged and grant nothing; see CheckGrant.
 func New(o Options) *Broker {
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	limits := o.Limits.withDefaults()
 	b := &Broker{
 		plugin: o.Plugin, limits: limits, log: log, secret: o.Secret,
@@ -192,12 +190,10 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 
 // explain adds the operation to an error, except to a refusal or a missing grant, which are complete.
 func (*Broker) explain(op string, err error) error {
-	var refusal *sdk.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok {
 		return refusal
 	}
-	var p *problem
-	if errors.As(err, &p) && p.status == Denied {
+	if p, ok := errors.AsType[*problem](err); ok && p.status == Denied {
 		return p
 	}
 	return fmt.Errorf("%s: %w", op, err)

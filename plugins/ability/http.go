@@ -188,17 +188,14 @@ func isOneOrigin(asked origin, via []*http.Request) bool {
 
 // explainHTTP turns an error of the client into one for the plugin's author.
 func (b *Broker) explainHTTP(err error, timeout time.Duration) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // its URL may hold a secret, and errors are logged
 	}
-	var private *privateError
-	if errors.As(err, &private) {
+	if private, ok := errors.AsType[*privateError](err); ok {
 		b.log.Warn("plugin kept from an address that is not public", "host", private.host, "addr", private.addr)
 		return &problem{Denied, fmt.Sprintf("plugin %q: %s", b.plugin, private)}
 	}
-	var p *problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*problem](err); ok {
 		return p
 	}
 	if errors.Is(err, context.DeadlineExceeded) {

@@ -35,8 +35,7 @@ func missing(what string) error {
 
 // statusOf returns the status that belongs to an error.
 func statusOf(err error) Status {
-	var p *problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[*problem](err); ok {
 		return p.status
 	}
 	return Failed

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -24,15 +25,9 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.Entries == 0 {
-		l.Entries = 20_000
-	}
-	if l.Bytes == 0 {
-		l.Bytes = 512 << 20
-	}
-	if l.Depth == 0 {
-		l.Depth = 64
-	}
+	l.Entries = cmp.Or(l.Entries, 20_000)
+	l.Bytes = cmp.Or(l.Bytes, 512<<20)
+	l.Depth = cmp.Or(l.Depth, 64)
 	return l
 }
 

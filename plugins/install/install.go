@@ -3,6 +3,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,10 +157,7 @@ func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error)
 
 // guard applies the policy: before anything is fetched to the address, after it to the signature.
 func (in *Installer) guard(p *plan) error {
-	policy := in.Policy
-	if policy == nil {
-		policy = &signature.Policy{}
-	}
+	policy := cmp.Or(in.Policy, &signature.Policy{})
 	if err := policy.Allows(p.from); err != nil {
 		return err
 	}
@@ -260,10 +258,7 @@ func (p *plan) nameFor(path string) string {
 
 // parse reads the reference of a pin as it is written, or the one that is fetched. A project's paths stay in the project.
 func (in *Installer) parse(t Target, p source.Pin, written bool) (source.Ref, error) {
-	base := t.Base
-	if base == "" {
-		base = t.dir()
-	}
+	base := cmp.Or(t.Base, t.dir())
 	var r source.Ref
 	var err error
 	if written {

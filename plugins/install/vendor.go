@@ -1,6 +1,7 @@
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,9 +60,7 @@ func (in *Installer) Write(ctx context.Context, t Target, f *pins.File, dir stri
 func (in *Installer) vendor(ctx context.Context, t Target, p *pins.Plugin, dir string) error {
 	if p.Local {
 		inner, fetcher := *in, *in.Fetcher
-		if fetcher.Builds == "" {
-			fetcher.Builds = filepath.Join(fetcher.Cache, "go", "build")
-		}
+		fetcher.Builds = cmp.Or(fetcher.Builds, filepath.Join(fetcher.Cache, "go", "build"))
 		fetcher.Cache, fetcher.Seed = dir, fetcher.Cache
 		inner.Fetcher = &fetcher
 		_, err := inner.Stage(ctx, t, p.Ref, p)

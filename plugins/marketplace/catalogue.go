@@ -1,6 +1,7 @@
 package marketplace
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -72,9 +73,7 @@ func Decode(data []byte) (*Catalogue, error) {
 		return nil, fmt.Errorf("%w: %d plugins; the limit is %d", ErrCatalogue, len(h.Plugins), maxEntries)
 	}
 	c := &Catalogue{Name: h.Name, Description: h.Description, root: h.Metadata.PluginRoot, renames: map[string]string{}}
-	if c.Description == "" {
-		c.Description = h.Metadata.Description
-	}
+	c.Description = cmp.Or(c.Description, h.Metadata.Description)
 	for from, to := range h.Renames {
 		c.renames[from] = ""
 		if to != nil {

@@ -15,6 +15,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -103,9 +104,7 @@ const closeTimeout = time.Minute
 // Run runs the suite. Cases run in parallel.
 func Run(t *testing.T, c Carrier) {
 	t.Helper()
-	if c.Hang == "" {
-		c.Hang = conformance.FaultHang
-	}
+	c.Hang = cmp.Or(c.Hang, conformance.FaultHang)
 	if c.ToolID == nil {
 		c.ToolID = func(id string) string { return id }
 	}
@@ -192,9 +191,7 @@ func newCase(t *testing.T, o conformance.Options, list ...sdk.HookDescription) C
 		t.Fatal(err)
 	}
 	for i := range list {
-		if list[i].TimeoutMS == 0 {
-			list[i].TimeoutMS = sdk.MaxHookTimeout.Milliseconds()
-		}
+		list[i].TimeoutMS = cmp.Or(list[i].TimeoutMS, sdk.MaxHookTimeout.Milliseconds())
 	}
 	d := sdk.Description{
 		Name: conformance.Name, Version: conformance.Version, Hooks: list, Capabilities: conformance.Capabilities(),

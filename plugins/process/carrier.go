@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,9 +69,7 @@ func New(o Options) *Opener {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
-	if o.Host == "" {
-		o.Host = "tenon"
-	}
+	o.Host = cmp.Or(o.Host, "tenon")
 	o.StartTimeout = orDefault(o.StartTimeout, DefaultStartTimeout)
 	o.StopTimeout = orDefault(o.StopTimeout, DefaultStopTimeout)
 	o.Restarts = orDefault(o.Restarts, DefaultRestarts)
@@ -135,11 +134,7 @@ func complete(u *remote.Unit) error {
 	if sum, err := hex.DecodeString(u.Checksum); err != nil || len(sum) != 0 && len(sum) != sha256.Size {
 		return bad("digest", "want a SHA-256 in hexadecimal digits, not %q", u.Checksum)
 	}
-	if u.Root == "" {
-		u.Root = filepath.Dir(u.Program)
-	}
-	if u.Logger == nil {
-		u.Logger = slog.New(slog.DiscardHandler)
-	}
+	u.Root = cmp.Or(u.Root, filepath.Dir(u.Program))
+	u.Logger = cmp.Or(u.Logger, slog.New(slog.DiscardHandler))
 	return nil
 }

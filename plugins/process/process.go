@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"os/exec"
 	"sync"
@@ -81,9 +82,7 @@ func startFailed(name string, err error) error {
 // environ returns the environment of the process, and makes the directory of its data.
 func environ(o Options, u *remote.Unit) ([]string, error) {
 	env := map[string]string{}
-	for name, value := range u.Env {
-		env[name] = value
-	}
+	maps.Copy(env, u.Env)
 	env["PLUGIN_ROOT"] = u.Root
 	delete(env, "PLUGIN_DATA")
 	if u.DataDir != "" {

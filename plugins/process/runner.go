@@ -2,6 +2,7 @@ package process
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,8 +193,7 @@ func startError(cmd *exec.Cmd, err error) error {
 	if errors.Is(err, child.ErrConfine) {
 		return err
 	}
-	var path *os.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*os.PathError](err); ok {
 		err = path.Err
 	}
 	remedy := ""
@@ -250,9 +250,7 @@ func (r *childRunner) describeEnd(err error) error {
 func (r *childRunner) fail(reason error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.reason == nil {
-		r.reason = reason
-	}
+	r.reason = cmp.Or(r.reason, reason)
 	r.kill()
 }
 

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -175,9 +176,7 @@ type Fetcher struct {
 // Fetch fetches what a reference names and unpacks it in the directory dir, which is empty. With a pin, it is exactly that content, or
 // ErrMismatch. Errors: archive.ErrUnsafe, those of the network, of git and of the file system.
 func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetched, error) {
-	if pin == nil {
-		pin = &Pin{}
-	}
+	pin = cmp.Or(pin, &Pin{})
 	if err := pin.Check(r); err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)
 	}
@@ -239,10 +238,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 
 // archive downloads a file.
 func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	want := out.SHA256
-	if want == "" {
-		want = r.SHA256
-	}
+	want := cmp.Or(out.SHA256, r.SHA256)
 	file, sum, err := f.download(ctx, r.URL, want, "")
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -30,10 +31,7 @@ var ErrTooLarge = errors.New("the transfer is too large")
 
 // git fetches a commit into a bare repository of the cache and reads its tree.
 func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	commit := out.Commit
-	if commit == "" {
-		commit = r.Commit
-	}
+	commit := cmp.Or(out.Commit, r.Commit)
 	repo, commit, err := f.commit(ctx, r, commit)
 	if err != nil {
 		return err
@@ -94,13 +92,7 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 	if err := f.mayAsk(ctx, r.URL); err != nil {
 		return "", err
 	}
-	wanted := commit
-	if wanted == "" {
-		wanted = r.Version
-	}
-	if wanted == "" {
-		wanted = "HEAD"
-	}
+	wanted := cmp.Or(commit, r.Version, "HEAD")
 	ref := "refs/tenon/" + rand.Text() // another process may fetch into the same repository
 	defer func() { _, _ = f.runGit(context.WithoutCancel(ctx), repo, "update-ref", "-d", ref) }()
 	err := f.transferCommit(ctx, repo, r, wanted, ref)
@@ -146,10 +138,7 @@ const watchEvery = 200 * time.Millisecond
 // neither. The caller calls done when the transfer has ended; its error is ErrTooLarge.
 func (f *Fetcher) watchTransfer(ctx context.Context, repo string, r Ref) (_ context.Context, done func() error) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	limit := f.MaxTransfer
-	if limit == 0 {
-		limit = maxTransfer
-	}
+	limit := cmp.Or(f.MaxTransfer, maxTransfer)
 	before := size(repo)
 	check := func() (int64, error) {
 		have := size(repo) - before

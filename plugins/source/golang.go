@@ -1,11 +1,13 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -180,13 +182,11 @@ func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 		proxies = append([]string{"file://" + filepath.ToSlash(seed)}, proxies...)
 	}
 	g.env["GOPROXY"] = strings.Join(proxies, ",")
-	for name, value := range map[string]string{
+	maps.Copy(g.env, map[string]string{
 		"GOENV": "off", "GOFLAGS": "-modcacherw", "GO111MODULE": "on", "GOWORK": "off", "CGO_ENABLED": "0", "GOTELEMETRY": "off",
 		"GOMODCACHE": filepath.Join(g.cache, "mod"), "GOCACHE": g.builds, "GOPATH": filepath.Join(g.cache, "path"),
 		"GOTMPDIR": work, "GOTOOLCHAIN": "local",
-	} {
-		g.env[name] = value
-	}
+	})
 	return g, nil
 }
 
@@ -211,10 +211,7 @@ func (g *goTool) resolve(ctx context.Context, r Ref) error {
 	if err := os.WriteFile(g.file("go.mod"), []byte("module tenon.invalid/build\n\ngo "+goOldest+"\n"), 0o600); err != nil {
 		return err
 	}
-	version := r.Version
-	if version == "" {
-		version = "latest"
-	}
+	version := cmp.Or(r.Version, "latest")
 	g.f.note("go: modules of " + r.URL)
 	_, err := g.run(ctx, nil, "get", "--", r.URL+"@"+version)
 	return err

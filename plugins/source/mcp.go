@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -171,14 +172,8 @@ func (p *serverPackage) command() string {
 }
 
 func (f *Fetcher) resolveMCP(ctx context.Context, r Ref, out *Fetched) error {
-	base := strings.TrimRight(f.MCPRegistry, "/")
-	if base == "" {
-		base = MCPRegistry
-	}
-	version := r.Version
-	if version == "" {
-		version = "latest"
-	}
+	base := cmp.Or(strings.TrimRight(f.MCPRegistry, "/"), MCPRegistry)
+	version := cmp.Or(r.Version, "latest")
 	data, err := f.get(ctx, base+"/v0.1/servers/"+url.PathEscape(r.URL)+"/versions/"+url.PathEscape(version), map[string]string{"Accept": "application/json"}, maxServer)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha512"
 	"encoding/base64"
@@ -138,9 +139,7 @@ func decodePackument(data []byte) (*packument, error) {
 
 // choose returns the version for a tag, an exact version or a range; the highest without one that is tagged latest and matches.
 func (p *packument) choose(text string) (string, error) {
-	if text == "" {
-		text = "latest"
-	}
+	text = cmp.Or(text, "latest")
 	if v, ok := p.Tags[text]; ok {
 		text = v
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -89,9 +90,7 @@ func (g *npmGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g.mu.Lock()
-	if g.first == nil {
-		g.first = err
-	}
+	g.first = cmp.Or(g.first, err)
 	g.mu.Unlock()
 	http.Error(w, err.Error(), http.StatusForbidden)
 }

@@ -171,8 +171,7 @@ func clean(text []byte) string {
 
 // trap returns the error for how wazero says a guest ended. The stack goes to the log.
 func (p *plugin) trap(err error) error {
-	var exit *sys.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*sys.ExitError](err); ok {
 		return fmt.Errorf("%w: it ended itself with exit code %d", ErrTrap, exit.ExitCode())
 	}
 	text, stack, _ := strings.Cut(err.Error(), "\n")

@@ -55,8 +55,6 @@ func (o Options) withDefaults() (Options, error) {
 	o.CacheMB = cmp.Or(o.CacheMB, defaultCacheMB)
 	o.CompileTimeout = cmp.Or(o.CompileTimeout, defaultCompileTimeout)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdleTimeout)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o, nil
 }

@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,10 +54,7 @@ func (g *Guest) Auth(ctx context.Context, req *AuthRequest, host Caller) (*AuthA
 	if err != nil {
 		return nil, err
 	}
-	token := req.Token
-	if token == nil {
-		token = &sdk.Token{}
-	}
+	token := cmp.Or(req.Token, &sdk.Token{})
 	answer := &AuthAnswer{}
 	switch {
 	case req.Action == AuthLogin && m.Login != nil:

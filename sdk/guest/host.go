@@ -196,8 +196,7 @@ func question(ctx context.Context, call Caller, sessionID string, questions []sd
 // askPermission turns a failure into a refusal: whatever the reason, permission is not granted.
 func askPermission(ctx context.Context, call Caller, req sdk.PermissionRequest) error {
 	err := call.do(ctx, "ask", req, nil)
-	var failed *failure
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*failure](err); ok {
 		return &sdk.Refusal{Reason: failed.text}
 	}
 	return err

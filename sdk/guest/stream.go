@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -65,9 +66,7 @@ func (e *ProviderError) Err(provider string) *sdk.ProviderError {
 	out := &sdk.ProviderError{
 		ProviderID: e.Provider, StatusCode: e.StatusCode, Headers: e.Headers, Body: e.Body, Code: e.Code, Message: e.Message, Cut: e.Cut,
 	}
-	if out.ProviderID == "" {
-		out.ProviderID = provider
-	}
+	out.ProviderID = cmp.Or(out.ProviderID, provider)
 	if e.Cause != "" {
 		out.Err = errors.New(e.Cause)
 	}

@@ -192,8 +192,7 @@ func guarded[T any](s *server, run func() (T, error)) (result T, err error) {
 }
 
 func failure(err error) *tenonv1.Failure {
-	var refusal *sdk.Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok {
 		return &tenonv1.Failure{Message: text(refusal.Reason), Refused: true, Halt: refusal.Halt}
 	}
 	return &tenonv1.Failure{Message: text(err.Error())}

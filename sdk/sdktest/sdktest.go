@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -81,9 +82,7 @@ func New(p sdk.Plugin, o Options) *Host {
 			ConfigDir: "/home/user/.config/tenon", DataDir: "/home/user/.local/share/tenon",
 		}
 	}
-	if o.Config == nil {
-		o.Config = &sdk.Config{}
-	}
+	o.Config = cmp.Or(o.Config, &sdk.Config{})
 	h := &Host{plugin: p, options: o, values: map[string][]byte{}, listeners: map[chan sdk.Event]struct{}{}}
 	for key, value := range o.Values {
 		h.values[key] = slices.Clone(value)

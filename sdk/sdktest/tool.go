@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,9 +92,7 @@ func (h *Host) fill(call *sdk.ToolCall) *sdk.ToolCall {
 		{&filled.SessionID, SessionID}, {&filled.MessageID, MessageID}, {&filled.CallID, CallID}, {&filled.Agent, sdk.AgentBuild},
 		{&filled.Directory, h.options.Project.Directory}, {&filled.Worktree, h.options.Project.Worktree},
 	} {
-		if *field.at == "" {
-			*field.at = field.value
-		}
+		*field.at = cmp.Or(*field.at, field.value)
 	}
 	if len(filled.Args) == 0 {
 		filled.Args = json.RawMessage("{}")

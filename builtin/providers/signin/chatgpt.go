@@ -90,8 +90,7 @@ func (c *chatgpt) device(ctx context.Context, options sdk.Object, user sdk.AuthU
 	user.Code(c.issuer+"/codex/device", code)
 	t, err := poll(ctx, answer, c.wait, func(ctx context.Context) (*oauth.Token, error) {
 		confirmed, err := c.post(ctx, "/api/accounts/deviceauth/token", map[string]string{"device_auth_id": id, "user_code": code})
-		var refused *oauth.Error
-		if errors.As(err, &refused) && (refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound) {
+		if refused, ok := errors.AsType[*oauth.Error](err); ok && (refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound) {
 			return nil, &oauth.Error{Status: refused.Status, Code: oauth.CodePending}
 		}
 		if err != nil {

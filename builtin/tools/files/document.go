@@ -81,13 +81,12 @@ func withEnding(s, ending string) string {
 
 // textLines is a text split into lines.
 type textLines struct {
-	text   string
 	lines  []string // without line breaks
 	starts []int    // offset of each line, and len(text)
 }
 
 func splitLines(text string) textLines {
-	t := textLines{text: text, starts: []int{0}}
+	t := textLines{starts: []int{0}}
 	for line := range strings.Lines(text) {
 		t.lines = append(t.lines, strings.TrimSuffix(line, "\n"))
 		t.starts = append(t.starts, t.starts[len(t.starts)-1]+len(line))

@@ -1,6 +1,7 @@
 package interact
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -33,9 +34,7 @@ func storeTodos(ctx context.Context, call *sdk.ToolCall, args todoArgs) (*sdk.To
 	}
 	open := 0
 	for i := range args.Todos {
-		if args.Todos[i].Priority == "" {
-			args.Todos[i].Priority = "medium"
-		}
+		args.Todos[i].Priority = cmp.Or(args.Todos[i].Priority, "medium")
 		if status := args.Todos[i].Status; status != "completed" && status != "cancelled" {
 			open++
 		}

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -33,7 +34,6 @@ var parameters string
 // bash is the tool that runs a command in a shell.
 type bash struct {
 	log    *slog.Logger
-	home   string
 	wanted string // the shell of the configuration
 	guard  guard
 	box    box
@@ -106,10 +106,7 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 		return nil, fmt.Errorf("environment of the command: %w", err)
 	}
 	timeout := args.timeout()
-	title := args.Description
-	if title == "" {
-		title = firstLine(args.Command)
-	}
+	title := cmp.Or(args.Description, firstLine(args.Command))
 	out := &output{}
 	progress := func() {
 		call.Host.Progress(title, sdk.Object{"output": out.last(liveBytes), "description": args.Description})

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -177,10 +178,7 @@ func (b *box) close() error {
 // that other processes made since the last command.
 func (b *box) endTurn(ctx context.Context) []string {
 	b.mu.Lock()
-	rooms := make([]*room, 0, len(b.rooms))
-	for _, r := range b.rooms {
-		rooms = append(rooms, r)
-	}
+	rooms := slices.Collect(maps.Values(b.rooms))
 	b.mu.Unlock()
 	var notes []string
 	for _, r := range rooms {
@@ -191,7 +189,6 @@ func (b *box) endTurn(ctx context.Context) []string {
 
 // visit is one command in its room. Without a room it runs unconfined.
 type visit struct {
-	box  *box
 	room *room
 	tmp  string // of the session
 	// start starts the command; nil: unconfined.
@@ -200,7 +197,7 @@ type visit struct {
 
 // enter prepares a command. Whether it may run unconfined was decided before, by what Prepare asked for.
 func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*visit, error) {
-	v := &visit{box: b}
+	v := &visit{}
 	if args.Unconfined {
 		return v, nil
 	}
@@ -230,8 +227,7 @@ func plain(r rune) rune {
 
 // free reports whether commands run unconfined for a reason other than a failure.
 func free(err error) bool {
-	var conflict *confine.ConflictError
-	return errors.Is(err, errSwitchedOff) || errors.Is(err, confine.ErrUnsupported) || errors.As(err, &conflict)
+	return errors.Is(err, errSwitchedOff) || errors.Is(err, confine.ErrUnsupported) || errors.As(err, new(*confine.ConflictError))
 }
 
 func worktreeOf(call *sdk.ToolCall) string {

@@ -36,8 +36,7 @@ var newGit = lazyregexp.New(`^git version (?:2\.(?:3[89]|[4-9]\d|\d{3})|[3-9]|\d
 // It returns an error unless git runs nothing that these name. Where git finds no repository, it runs nothing.
 func checkGit(ctx context.Context, dir string) error {
 	where, err := askGit(ctx, dir, "rev-parse", "--git-path", "hooks", "--show-toplevel")
-	var refused *exec.ExitError
-	if errors.As(err, &refused) && strings.HasPrefix(string(refused.Stderr), "fatal: not a git repository (or any") {
+	if refused, ok := errors.AsType[*exec.ExitError](err); ok && strings.HasPrefix(string(refused.Stderr), "fatal: not a git repository (or any") {
 		return nil
 	}
 	paths := strings.Split(strings.TrimSuffix(where, "\n"), "\n")

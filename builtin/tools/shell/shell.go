@@ -45,7 +45,6 @@ func (*Plugin) Manifest() sdk.Manifest {
 // Start records the configuration. It starts no process.
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.bash.log = h.Logger()
-	p.bash.home = h.Project().Home
 	p.bash.box.project, p.bash.box.log = h.Project(), h.Logger()
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
 		p.bash.wanted = c.Config().Shell

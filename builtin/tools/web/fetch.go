@@ -133,21 +133,18 @@ func statusError(resp *http.Response) error {
 
 // explain returns a readable error for a missing answer.
 func explain(err error) error {
-	var outer *url.Error
-	if errors.As(err, &outer) {
+	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // its method and URL are part of the caller's error
 	}
 	var dns *net.DNSError
-	var cert *tls.CertificateVerificationError
-	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &dns) && dns.IsNotFound:
 		return fmt.Errorf("host %q not found: %w", dns.Name, err)
 	case errors.As(err, &dns):
 		return fmt.Errorf("the name %q could not be looked up: %w", dns.Name, err)
-	case errors.As(err, &cert):
+	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return fmt.Errorf("the certificate of the server is not trusted: %w", err)
-	case errors.As(err, &record):
+	case errors.As(err, new(tls.RecordHeaderError)):
 		return fmt.Errorf("the server does not speak TLS; is it http:// instead of https://? %w", err)
 	}
 	return err

@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -81,9 +82,7 @@ func translateRule(text string) (rules []rule, reason string) {
 		}
 		pattern = inner
 	}
-	if pattern == "" {
-		pattern = "*"
-	}
+	pattern = cmp.Or(pattern, "*")
 	if strings.ContainsAny(pattern, "?[") {
 		return nil, "? and [ have another meaning in patterns of tenon"
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -106,9 +107,7 @@ func (g *idle) look(ctx context.Context, c *database.Conn) error {
 		}
 		return nil
 	}, parts.low, parts.high)
-	for _, key := range blobs {
-		g.unused = append(g.unused, key)
-	}
+	g.unused = slices.AppendSeq(g.unused, maps.Values(blobs))
 	return err
 }
 

@@ -21,8 +21,7 @@ func refuse(err error) error { return refusal{err} }
 
 // explain adds the sentinel, the place and the remedy to an error of the disk or the database.
 func (s *Store) explain(err error) error {
-	var r refusal
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[refusal](err); ok {
 		return r.error
 	}
 	code := database.Code(err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
@@ -138,9 +139,7 @@ func (t *table) salvage(ctx context.Context, c *database.Conn, in span) (out []s
 			return nil, false, err
 		}
 	}
-	for _, r := range found {
-		out = append(out, r)
-	}
+	out = slices.AppendSeq(out, maps.Values(found))
 	slices.SortFunc(out, func(a, b stored) int { return cmp.Compare(a.key, b.key) })
 	return out, whole, nil
 }

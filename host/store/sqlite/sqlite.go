@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,9 +78,7 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 		queue:   make(chan *job, queueSize),
 		done:    make(chan struct{}),
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	c, err := s.openCurrent(ctx)
 	if errors.Is(err, store.ErrReadOnly) {
 		if err := s.openReadOnly(ctx, err); err != nil {

@@ -143,8 +143,7 @@ func (s *Store) runAll(ctx context.Context, c *database.Conn, batch []*job) erro
 		x := &database.Tx{Ctx: ctx, Conn: c}
 		j.run(x)
 		j.err = x.Err()
-		var r refusal
-		if j.err != nil && !errors.As(j.err, &r) {
+		if j.err != nil && !errors.As(j.err, new(refusal)) {
 			return j.err
 		}
 	}

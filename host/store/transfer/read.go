@@ -58,8 +58,7 @@ func decode(data []byte, at string, depth int) (*File, error) {
 		Children []json.RawMessage `json:"children"`
 	}
 	if err := json.Unmarshal(data, &raw); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
+		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return nil, fmt.Errorf("%s: unexpected %s", cmp.Or(strings.TrimSuffix(at+wrong.Field, "."), "the file"), wrong.Value)
 		}
 		return nil, fmt.Errorf("%s%w", at, err)

@@ -39,8 +39,7 @@ func launch(program string, args []string) (*usage, error) {
 	cmd := exec.Command(program, args...)
 	began := time.Now()
 	err := cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
 		return nil, err
 	}
 	state := cmd.ProcessState

@@ -129,8 +129,7 @@ type Manifest struct {
 	Platforms map[string]Blob
 	// Content is the layer with the plugin; zero of an index.
 	Content Blob
-	Module  bool   // the content is a WASM module, not a .tar.gz
-	Title   string // of the plugin; may be empty
+	Module  bool // the content is a WASM module, not a .tar.gz
 }
 
 // Choose returns the manifest for a platform.
@@ -155,7 +154,7 @@ func Decode(data []byte) (*Manifest, error) {
 	if m.Manifests != nil {
 		return decodeIndex(m.Manifests)
 	}
-	out := &Manifest{Title: m.Annotations[specs.AnnotationTitle]}
+	out := &Manifest{}
 	isImage := slices.Contains([]string{specs.MediaTypeImageConfig, "application/vnd.docker.container.image.v1+json"}, m.Config.MediaType)
 	if m.ArtifactType == "" && isImage {
 		return nil, fmt.Errorf("%w: a container image; an MCP server in it starts with: tenon mcp add NAME -- docker run -i --rm IMAGE", ErrArtifact)

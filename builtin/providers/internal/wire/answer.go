@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"strconv"
@@ -165,9 +166,7 @@ func (a *Answer) Finish() error {
 		if c.started {
 			continue
 		}
-		if c.Tool == "" {
-			c.Tool = "unknown"
-		}
+		c.Tool = cmp.Or(c.Tool, "unknown")
 		if err := a.start(c); err != nil {
 			return err
 		}

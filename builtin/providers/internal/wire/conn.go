@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,10 +231,7 @@ func (c *Conn) request(ctx context.Context, method string, r *Request) (*http.Re
 	if err != nil {
 		return nil, err
 	}
-	accept := r.Accept
-	if accept == "" {
-		accept = "text/event-stream"
-	}
+	accept := cmp.Or(r.Accept, "text/event-stream")
 	req.Header.Set("Accept", accept)
 	if r.Body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -276,6 +274,5 @@ func (e *authError) Unwrap() error { return e.err }
 
 // isAuth reports whether an error is about credentials.
 func isAuth(err error) bool {
-	var auth *authError
-	return errors.As(err, &auth)
+	return errors.As(err, new(*authError))
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -102,9 +103,7 @@ func (c *Conn) refused(ex *exchange, r *Refusal) error {
 	if said.status != 0 && r.Status/100 == 2 {
 		out.StatusCode = said.status
 	}
-	if out.Message == "" {
-		out.Message = strings.ToLower(http.StatusText(r.Status))
-	}
+	out.Message = cmp.Or(out.Message, strings.ToLower(http.StatusText(r.Status)))
 	return out
 }
 
@@ -179,8 +178,7 @@ func redactURL(raw string) string {
 
 // withoutURL removes the wrapper of net/http, whose text contains the whole URL.
 func withoutURL(err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, ok := errors.AsType[*url.Error](err); ok {
 		return wrapped.Err
 	}
 	return err
@@ -194,14 +192,13 @@ func connectionTrouble(err error, baseURL string) string {
 	}
 	var dns *net.DNSError
 	var dial *net.OpError
-	var record tls.RecordHeaderError
 	var cert *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &dns):
 		return fmt.Sprintf("host %q not found: check options.baseURL and the network (%s)", dns.Name, dns.Err)
 	case errors.As(err, &cert):
 		return fmt.Sprintf("the certificate of %s is not trusted: %s", host, cert.Err)
-	case errors.As(err, &record):
+	case errors.As(err, new(tls.RecordHeaderError)):
 		return fmt.Sprintf("%s does not support TLS: does options.baseURL need http:// instead of https://?", host)
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fmt.Sprintf("cannot connect to %s: %s: is the server running, and options.baseURL right?", host, dial.Err)

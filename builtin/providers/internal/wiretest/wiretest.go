@@ -115,11 +115,10 @@ func CheckRules(t testing.TB, events []sdk.StreamEvent, err error) {
 			t.Errorf("event %d of block %s: call ID %q, tool %q, first %v", i, ev.ID, ev.CallID, ev.Tool, first)
 		}
 	}
-	var provider *sdk.ProviderError
 	if err == nil && len(events) == 0 {
 		t.Error("no error and no finish")
 	}
-	if err != nil && !errors.As(err, &provider) {
+	if err != nil && !errors.As(err, new(*sdk.ProviderError)) {
 		t.Errorf("error %v (%T) is not a *sdk.ProviderError", err, err)
 	}
 }

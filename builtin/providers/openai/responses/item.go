@@ -75,9 +75,7 @@ func (d *decoder) say(item *openItem, kind, text string, metadata sdk.Object) er
 
 // reasoning passes on a delta of reasoning, with a blank line between its parts.
 func (d *decoder) reasoning(item *openItem, ev *event, part int) error {
-	if item.source == "" {
-		item.source = ev.Type
-	}
+	item.source = cmp.Or(item.source, ev.Type)
 	if item.source != ev.Type || ev.Delta == "" {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -73,9 +74,7 @@ func findChatCommand(name string) (chatCommand, bool) {
 
 // command runs a command of the chat, or one from configuration or a plugin, and shows errors.
 func (c *conversation) command(ctx context.Context, name, args string) {
-	if name == "" {
-		name = "help"
-	}
+	name = cmp.Or(name, "help")
 	if command, ok := findChatCommand(name); ok {
 		if args != "" && command.args == "" {
 			c.problem(cli.UsageError("omit it, or write it on its own line as a prompt", "/%s takes no argument, but got %q", name, args))

@@ -127,9 +127,7 @@ func (c *conversation) notify(text string) {
 
 // problem shows an error, and keeps the first one.
 func (c *conversation) problem(err error) {
-	if c.failed == nil {
-		c.failed = err
-	}
+	c.failed = cmp.Or(c.failed, err)
 	words := cli.OnCommandLine()
 	if c.commands {
 		words = cli.InChat()

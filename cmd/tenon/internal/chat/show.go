@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,10 +170,7 @@ func (c *conversation) chooseAgent(ctx context.Context, args string) error {
 		c.notify("using " + args + " from now on")
 		return nil
 	}
-	now := c.agentName()
-	if now == "" {
-		now = sdk.AgentBuild
-	}
+	now := cmp.Or(c.agentName(), sdk.AgentBuild)
 	t := &view.Table{}
 	for _, agent := range c.m.Agents() {
 		if !answers(&agent) {

@@ -89,8 +89,7 @@ func (a *App) Directory() (string, error) {
 
 // Cause strips the operation and the path from an error of package os, for messages that name them themselves.
 func Cause(err error) error {
-	var pe *os.PathError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
 		return pe.Err
 	}
 	return err

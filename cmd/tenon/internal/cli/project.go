@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -153,9 +154,7 @@ func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 			d.ConfigDir = filepath.Join(base, "tenon")
 		}
 	}
-	if d.DataDir == "" {
-		d.DataDir = env.Lookup("TENON_DATA_DIR")
-	}
+	d.DataDir = cmp.Or(d.DataDir, env.Lookup("TENON_DATA_DIR"))
 	if d.DataDir != "" {
 		d.DataDir, err = filepath.Abs(d.DataDir)
 		d.CacheDir = filepath.Join(d.DataDir, "cache") // a chosen data directory holds all data

@@ -45,8 +45,7 @@ func InChat() *wording {
 func Remedy(err error) *Failure { return OnCommandLine().Remedy(err) }
 
 func (w *wording) Remedy(err error) *Failure {
-	var f *Failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Failure](err); ok {
 		return f
 	}
 	for _, find := range []func(error) *Failure{w.storeRemedy, configRemedy, w.turnRemedy, w.hostRemedy} {

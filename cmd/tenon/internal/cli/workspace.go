@@ -315,8 +315,7 @@ func (w *Workspace) Confinement(list []sandbox.Path) string {
 		return "not confined: " + err.Error()
 	}
 	rules, err := confine.New(sandbox.Policy(list, w.Project.Worktree))
-	var conflict *confine.ConflictError
-	if errors.As(err, &conflict) {
+	if conflict, ok := errors.AsType[*confine.ConflictError](err); ok {
 		return fmt.Sprintf("not confined, so each command asks: the project contains %s, which confined commands must not read", conflict.Hidden)
 	}
 	if err != nil {

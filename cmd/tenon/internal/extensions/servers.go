@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,9 +40,7 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 		}
 		for i := range list {
 			list[i].Origin = origin.Source
-			if list[i].Timeout == 0 {
-				list[i].Timeout = time.Duration(s.opts.Config.Config.Experimental.MCPTimeout) * time.Millisecond
-			}
+			list[i].Timeout = cmp.Or(list[i].Timeout, time.Duration(s.opts.Config.Config.Experimental.MCPTimeout)*time.Millisecond)
 			if err := s.server(ctx, list[i], project); err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -176,10 +177,7 @@ func fieldDocs() (map[string]string, error) {
 
 func structDocs(docs map[string]string, name string, s *ast.StructType) {
 	for _, field := range s.Fields.List {
-		text := field.Doc.Text()
-		if text == "" {
-			text = field.Comment.Text()
-		}
+		text := cmp.Or(field.Doc.Text(), field.Comment.Text())
 		for _, ident := range field.Names {
 			docs[name+"."+ident.Name] = strings.Join(strings.Fields(text), " ")
 		}

@@ -88,8 +88,7 @@ func (b *bisection) fails(ctx context.Context, enabled []string) (bool, error) {
 	}
 	cmd.Dir = dir
 	err = cmd.Run()
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || ctx.Err() != nil) {
+	if err != nil && (!errors.As(err, new(*exec.ExitError)) || ctx.Err() != nil) {
 		return false, cli.UsageError("name a program and its arguments behind --", "run %s: %w", b.command[0], errors.Join(err, ctx.Err()))
 	}
 	result := "succeeds"

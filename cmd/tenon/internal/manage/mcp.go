@@ -267,8 +267,7 @@ func mcpCallCommand(a *cli.App) *cobra.Command {
 
 func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate, tool string, args json.RawMessage) error {
 	result, err := s.Call(ctx, c, tool, args)
-	var refusal *sdk.Refusal
-	if errors.As(err, &refusal) {
+	if _, ok := errors.AsType[*sdk.Refusal](err); ok {
 		return cli.Fail(cli.ExitRefused, err, "an administrator's file takes precedence; see docs/permissions.md")
 	}
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -77,7 +77,7 @@ func turnsOf(messages []sdk.MessageWithParts) ([]*trial, error) {
 			if err := finish(); err != nil {
 				return nil, err
 			}
-			if prompt := textOf(m); prompt != "" {
+			if prompt := view.TypedText(m.Parts); prompt != "" {
 				turns = append(turns, &trial{Prompt: prompt})
 			}
 		case *sdk.AssistantMessage:
@@ -89,20 +89,9 @@ func turnsOf(messages []sdk.MessageWithParts) ([]*trial, error) {
 	return turns, finish()
 }
 
-// textOf returns the text that the user wrote.
-func textOf(m *sdk.MessageWithParts) string {
-	var lines []string
-	for _, part := range m.Parts {
-		if text, ok := part.(*sdk.TextPart); ok && !text.Synthetic {
-			lines = append(lines, text.Text)
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
 // stepOf returns an answer of the model.
 func stepOf(m *sdk.MessageWithParts) scriptStep {
-	step := scriptStep{Text: textOf(m)}
+	step := scriptStep{Text: view.TypedText(m.Parts)}
 	for _, part := range m.Parts {
 		if call, ok := part.(*sdk.ToolPart); ok {
 			args := call.State.Input

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -58,10 +59,6 @@ func hyperlinks(env func(string) string) bool {
 	if vte, err := strconv.Atoi(env("VTE_VERSION")); err == nil && vte > 5000 { // 0.50.0 crashes
 		return true
 	}
-	for _, name := range []string{"iTerm.app", "WezTerm", "vscode", "ghostty", "rio", "Hyper", "mintty", "kitty", "alacritty", "foot", "contour"} {
-		if env("TERM_PROGRAM") == name || strings.Contains(env("TERM"), name) {
-			return true
-		}
-	}
-	return false
+	known := []string{"iTerm.app", "WezTerm", "vscode", "ghostty", "rio", "Hyper", "mintty", "kitty", "alacritty", "foot", "contour"}
+	return slices.ContainsFunc(known, func(name string) bool { return env("TERM_PROGRAM") == name || strings.Contains(env("TERM"), name) })
 }

@@ -181,8 +181,7 @@ func (m *model) undo(message string, force bool) tea.Cmd {
 	session, prompts := m.root, m.main().Prompts()
 	return m.do(func(ctx context.Context) (tea.Msg, error) {
 		r, err := m.host.Revert(ctx, host.RevertOptions{SessionID: session, MessageID: message, Force: force})
-		var conflict *host.ConflictError
-		if errors.As(err, &conflict) && !conflict.Forced {
+		if conflict, ok := errors.AsType[*host.ConflictError](err); ok && !conflict.Forced {
 			return openMsg{conflictQuestion(err, func() tea.Cmd { return m.undo(message, true) })}, nil
 		}
 		if err != nil {
@@ -204,8 +203,7 @@ func (m *model) redo(force bool) tea.Cmd {
 	session := m.root
 	return m.do(func(ctx context.Context) (tea.Msg, error) {
 		r, err := m.host.Unrevert(ctx, session, force)
-		var conflict *host.ConflictError
-		if errors.As(err, &conflict) && !conflict.Forced {
+		if conflict, ok := errors.AsType[*host.ConflictError](err); ok && !conflict.Forced {
 			return openMsg{conflictQuestion(err, func() tea.Cmd { return m.redo(true) })}, nil
 		}
 		if err != nil {

@@ -29,7 +29,6 @@ type model struct {
 	width, height int
 	look          transcript.Look
 	dark, blurred bool
-	color         bool // the terminal has colors
 	mouse         bool
 
 	threads map[string]*transcript.Thread // by session
@@ -184,8 +183,6 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
-	case tea.ColorProfileMsg:
-		m.color = msg.Profile > 1
 	case tea.BackgroundColorMsg:
 		if m.dark = msg.IsDark(); m.look.Theme.Name == "auto" {
 			m.setTheme("auto")

@@ -5,6 +5,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -196,9 +197,7 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 			return text
 		},
 	}
-	if o.editor == "" {
-		o.editor = env.Lookup("EDITOR")
-	}
+	o.editor = cmp.Or(o.editor, env.Lookup("EDITOR"))
 	if s.f.Session != "" || s.f.Resume {
 		found, err := turn.Address(ctx, s.m, s.f, s.in)
 		if err != nil {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -97,9 +98,7 @@ func (m *model) listTop() int {
 func (m *model) welcome(height int) []string {
 	k := m.look.Theme
 	name, _ := m.modelOf()
-	if name == "" {
-		name = "looking for a model"
-	}
+	name = cmp.Or(name, "looking for a model")
 	text := []string{
 		draw.Paint(k.Accent, draw.Paint("1", "tenon")) + " " + draw.Paint(k.Faint, m.o.version), "",
 		draw.Paint(k.Faint, "model      ") + terminal.OneLine(name),

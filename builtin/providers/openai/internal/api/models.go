@@ -67,8 +67,7 @@ func readModels(data []byte) ([]listedModel, error) {
 		into = wrapped.Data
 	}
 	// A field of an unexpected type leaves the others readable.
-	var mistyped *json.UnmarshalTypeError
-	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, &mistyped) {
+	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
 		return nil, err
 	}
 	if wrapped.Data == nil {

@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -154,9 +155,6 @@ func turnItem(k *Look, agent, model string, took time.Duration, tokens sdk.Token
 
 // ProblemText returns an error of a turn.
 func ProblemText(e *sdk.NamedError) string {
-	text := terminal.OneLine(e.Error())
-	if text == "" {
-		text = e.Name
-	}
+	text := cmp.Or(terminal.OneLine(e.Error()), e.Name)
 	return "error: " + text
 }

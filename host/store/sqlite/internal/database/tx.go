@@ -1,6 +1,7 @@
 package database
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 )
@@ -21,9 +22,7 @@ func (x *Tx) Err() error { return x.err }
 
 // Fail notes an error, if it is the first.
 func (x *Tx) Fail(err error) {
-	if x.err == nil {
-		x.err = err
-	}
+	x.err = cmp.Or(x.err, err)
 }
 
 // Annotate adds the place to the error, if there is one.
