@@ -39,6 +39,10 @@ func TestTUIConnectsWithKey(t *testing.T) {
 	if key := s.last(); key != "good-secret" {
 		t.Errorf("sent %q, want the new key", key)
 	}
+	x.enter("/model\r")
+	x.shows("from the server") // it is asked when the picker opens
+	x.enter("\x1b")
+	x.hides("from the server")
 	x.leave()
 	stored, err := credentials.Open(p.dataDir() + "/" + credentials.File).Get(credentials.ForProvider("mine"))
 	if err != nil || stored.Key != "good-secret" {

@@ -166,6 +166,16 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// Terminals differ in the width of joined emoji; no line is too long for either kind.
+func TestJoinedEmoji(t *testing.T) {
+	t.Parallel()
+	for _, line := range markdown.Render(strings.Repeat("words 👩‍💻 and 👍🏽 ", 20), 40, markdown.Style{}) {
+		if joined, apart := ansi.StringWidth(line), ansi.StringWidthWc(line); max(joined, apart) > 40 {
+			t.Errorf("%d or %d columns: %s", joined, apart, line)
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
 	t.Parallel()
 	style := markdown.Style{Added: "32", Removed: "31", Hunk: "36", File: "1"}

@@ -65,12 +65,12 @@ func (w *wrapper) span(s span) {
 			start = i + 1
 		default:
 			// Lines may break before and after wide characters.
-			if columns == 2 || w.letters+columns > w.width && !w.overflow {
+			if columns >= 2 || w.letters+columns > w.width && !w.overflow {
 				flush(i)
 				w.endWord()
 			}
 			w.letters += columns
-			if columns == 2 {
+			if columns >= 2 {
 				flush(i + len(c))
 				w.endWord()
 			}
@@ -124,12 +124,14 @@ func chop(spans []span, width int, overflow bool) []row {
 	return append(rows, row{line.take(), columns})
 }
 
-// cluster returns the first character of text, as a reader counts, and its width in columns.
+// cluster returns the first character of text, as a reader counts, and its width in columns. Many terminals show the parts of a joined emoji
+// one after the other; the width is that on the terminal that needs more columns, else the end of the line would be lost there.
 func cluster(text string) (string, int) {
 	if text[0] < 0x80 && (len(text) == 1 || text[1] < 0x80) {
 		return text[:1], 1
 	}
-	return ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+	c, columns := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+	return c, max(columns, ansi.StringWidthWc(c))
 }
 
 // painter writes spans as a line. Neighbours with the same look are painted together.

@@ -106,6 +106,15 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
+// An exception outside of calls ends a process in JavaScript, and its message is the reason.
+func TestUncaughtException(t *testing.T) {
+	t.Parallel()
+	p := speak(t, "node", process.Options{})
+	if _, err := callTool(t, p, "crash", `{}`, nil); err == nil || !strings.Contains(err.Error(), "exit status 1: fatal error: too late") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func speaksHooks(t *testing.T, p sdk.Plugin) {
 	for name, want := range map[string]string{
 		"warm":    `[{"pointer":"/temperature","value":1.5}]`,

@@ -48,3 +48,8 @@ test("the description has no functions and no empty lists", () => {
     tools: [{ id: "t", description: "T.", parameters: { type: "object" }, prepares: true }],
   });
 });
+
+test("hooks and tools are functions", () => {
+  assert.throws(() => describe({ name: "p", hooks: { "chat.params": () => {} } }), /hook at chat.params: run is not a function/);
+  assert.throws(() => describe({ name: "p", tools: { t: { description: "T." } } }), /tool t: run is not a function/);
+});

@@ -385,6 +385,8 @@ class _Server:
                 raise ValueError("the answer has %d characters, at most %d MiB are passed on" % (len(line), MAX_MESSAGE >> 20))
             self.write_line(line)
         except BaseException as e:
+            if not isinstance(e, (Refusal, HostError, ProviderError, _MethodNotFound)):
+                call.log("error in the code", level=-4, type=type(e).__name__, at=_place(e))
             self.write({"jsonrpc": "2.0", "id": id, "error": _problem(e)})
         finally:
             self.running.pop(id, None)
@@ -479,8 +481,16 @@ class _Server:
         self.stop()
 
 
+def _place(e):
+    """Returns the file and line that raised an exception."""
+    at = e.__traceback__
+    while at.tb_next:
+        at = at.tb_next
+    return "%s:%d" % (at.tb_frame.f_code.co_filename, at.tb_lineno)
+
+
 def _problem(e):
-    text = str(e) or type(e).__name__
+    text = "%s: %s" % (type(e).__name__, e) if isinstance(e, KeyError) else str(e) or type(e).__name__
     if len(text) > MAX_ERROR:
         text = text[:MAX_ERROR] + "…"
     problem = {"code": METHOD_NOT_FOUND if isinstance(e, _MethodNotFound) else 1, "message": text}

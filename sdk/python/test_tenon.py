@@ -71,6 +71,10 @@ class Declarations(unittest.TestCase):
             },
         )
 
+    def test_problems(self):
+        for error, text in [(KeyError("city"), "KeyError: 'city'"), (ValueError("no city"), "no city"), (ValueError(), "ValueError")]:
+            self.assertEqual(tenon._problem(error), {"code": 1, "message": text})
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -27,6 +27,7 @@ plugin({
     echo: { description: "", run: (args) => ({ title: "echo", output: JSON.stringify(args) }) },
     throw: { description: "", run() { throw new Error("boom"); } },
     refuse: { description: "", run: () => halt("not on a Sunday") },
+    crash: { description: "", run: () => new Promise(() => setTimeout(() => { throw new Error("too late"); })) },
     steps: { description: "", run(args, call) { for (let n = 0; n < 3; n++) call.progress(`step ${n}`, { n }); return "done"; } },
     ask: { description: "", async run(args, call) { await call.ask({ permission: "deploy", patterns: ["prod"] }); return "granted"; } },
     kv: { description: "", async run(args, call) { await call.kv.set("k", "v"); return await call.kv.get("k"); } },

@@ -122,7 +122,7 @@ func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name s
 // chooseModel lists the models, or chooses one by its name or a unique part of it.
 func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	if args == "" {
-		if err := inspect.ListModels(ctx, c.a, c.m, "", host.ModelListOptions{}); err != nil {
+		if err := inspect.ListModels(ctx, c.a, c.m, "", host.ModelListOptions{Configured: true}); err != nil {
 			return err
 		}
 		if name := c.modelName(); name != "" {

@@ -35,7 +35,7 @@ func OnCommandLine() *wording {
 // InChat returns the wording for a chat.
 func InChat() *wording {
 	return &wording{
-		goOn: `"go on" continues`, again: `"go on" tries again`, fresh: "start a new session with /new",
+		goOn: `send "continue" to continue`, again: `send "continue" to try again`, fresh: "start a new session with /new",
 		model: "choose another model (/model)", usable: "/model lists the available models, /model NAME chooses one",
 	}
 }

@@ -25,20 +25,20 @@ func TestRemedyWording(t *testing.T) {
 		err           error
 		line, talking string
 	}{
-		"interrupted":     {turn(sdk.ErrorAborted, 0), "tenon run -c continues where this stopped", `"go on" continues where this stopped`},
+		"interrupted":     {turn(sdk.ErrorAborted, 0), "tenon run -c continues where this stopped", `send "continue" to continue where this stopped`},
 		"too long":        {turn(sdk.ErrorContextOverflow, 0), "use another model (-m) with a larger context", "choose another model (/model) with a larger context"},
 		"filtered":        {turn(sdk.ErrorContentFilter, 0), "or use another model (-m)", "or choose another model (/model)"},
 		"no schema":       {turn(sdk.ErrorStructuredOutput, 0), "or use another model (-m)", "or choose another model (/model)"},
-		"limit":           {turn(sdk.ErrorAPI, 429), "(-m); tenon run -c continues", `(/model); "go on" continues`},
-		"server":          {turn(sdk.ErrorAPI, 500), "tenon run -c tries again from", `"go on" tries again from`},
+		"limit":           {turn(sdk.ErrorAPI, 429), "(-m); tenon run -c continues", `(/model); send "continue" to continue`},
+		"server":          {turn(sdk.ErrorAPI, 500), "tenon run -c tries again from", `send "continue" to try again from`},
 		"answer too long": {answer(&sdk.ProviderError{Err: sdk.ErrAnswerLimit}), "ask for less at a time, or use another model (-m)", "or choose another model (/model)"},
-		"answer broken":   {answer(&sdk.ProviderError{Cut: true}), "tenon run -c tries again; if it happens again", `"go on" tries again; if it happens again`},
+		"answer broken":   {answer(&sdk.ProviderError{Cut: true}), "tenon run -c tries again; if it happens again", `send "continue" to try again; if it happens again`},
 		"no answer":       {answer(&sdk.ProviderError{}), "check that the server runs", "check that the server runs"},
-		"unknown":         {turn(sdk.ErrorUnknown, 0), "stored: tenon run -c continues", `stored: "go on" continues`},
+		"unknown":         {turn(sdk.ErrorUnknown, 0), "stored: tenon run -c continues", `stored: send "continue" to continue`},
 		"no model":        {fmt.Errorf("x: %w", host.ErrModel), "choose one with -m", "/model lists the available models"},
 		"owned":           {&store.OwnedError{PID: 7}, "leave out -c and -s", "start a new session with /new"},
 		"fenced":          {fmt.Errorf("x: %w", store.ErrFenced), "leave out -c and -s", "start a new session with /new"},
-		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, "tenon run -c continues; answer [m]", `"go on" continues; answer [m]`},
+		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, "tenon run -c continues; answer [m]", `send "continue" to continue; answer [m]`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -59,6 +59,7 @@ type Host interface {
 	Config() *sdk.Config
 	Agents() []sdk.Agent
 	Models(ctx context.Context) []host.ModelInfo
+	ListModels(ctx context.Context, o host.ModelListOptions) ([]host.ModelInfo, error)
 	DefaultModel(ctx context.Context) (host.ModelChoice, error)
 	CommandInfos(ctx context.Context) []host.CommandInfo
 	CompleteCommand(ctx context.Context, name, arguments string) []string

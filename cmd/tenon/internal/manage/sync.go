@@ -211,6 +211,11 @@ func mergeDescription(old, said []byte) ([]byte, error) {
 			outer[field] = v
 		}
 	}
+	description["name"] = outer["name"]
+	// A manifest that is not valid cannot be read, so neither a build nor this command could replace it.
+	if _, err := manifest.Describe(inOrder(description, nil)); err != nil {
+		return nil, cli.UsageError("fix the code of the plugin", "%w", err)
+	}
 	if description["hooks"], err = shortHooks(description["hooks"]); err != nil {
 		return nil, err
 	}

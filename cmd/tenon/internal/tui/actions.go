@@ -48,6 +48,14 @@ func (m *model) loadInventory() tea.Cmd {
 	})
 }
 
+// loadModels lists the models, with those of the servers that the configuration names.
+func (m *model) loadModels() tea.Cmd {
+	return m.do(func(ctx context.Context) (tea.Msg, error) {
+		list, err := m.host.ListModels(ctx, host.ModelListOptions{Configured: true})
+		return modelsMsg{list, err}, nil
+	})
+}
+
 // loadCommands reads the commands again: those of an MCP server are known when it has started.
 func (m *model) loadCommands() tea.Cmd {
 	return m.do(func(ctx context.Context) (tea.Msg, error) { return commandsMsg(m.host.CommandInfos(ctx)), nil })
@@ -273,12 +281,15 @@ func (e *edits) send(h frontend.Host) {
 // prompted takes the end of a turn: errors that no event told of.
 func (m *model) prompted(msg promptedMsg) tea.Cmd {
 	var turn *host.TurnError
+	var refusal *sdk.Refusal
 	switch {
 	case msg.err == nil, m.ctx.Err() != nil:
 	case errors.As(msg.err, &turn) && turn.Named != nil && turn.Named.Name == sdk.ErrorAborted:
 		if t := m.threads[msg.session]; t != nil {
 			t.Notice(transcript.Faint, "interrupted; everything so far is stored, and the next prompt continues from there")
 		}
+	case errors.As(msg.err, &refusal) && refusal.By == "user":
+		m.say("stopped, because you said no; write what to do instead")
 	default:
 		m.problem(m.o.explain(msg.err))
 	}

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/hooks"
@@ -136,6 +137,38 @@ func longHead(t *testing.T) string {
 		t.Fatal(err)
 	}
 	return dir
+}
+
+func (a *answers) ListModels(context.Context, host.ModelListOptions) ([]host.ModelInfo, error) {
+	return []host.ModelInfo{{Model: sdk.Model{ProviderID: "mine", ID: "m1"}, Served: true}}, errors.New("refused s3cret")
+}
+
+// A server that does not answer hides no other model.
+func TestPickerOfModelsAsksServers(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.o.clean = func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }
+	for _, msg := range messages(m.chooseModel("")) {
+		m.Update(msg)
+	}
+	if screen := m.plain(); !strings.Contains(screen, "mine/m1") || !strings.Contains(screen, "from the server") {
+		t.Errorf("screen:\n%s", screen)
+	}
+	if want := "not listed by the server: refused ***"; m.toast.text != want {
+		t.Errorf("toast %q, want %q", m.toast.text, want)
+	}
+}
+
+// A turn that the user interrupted is not shown as an error when the session is opened again.
+func TestInterruptedTurnInHistory(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.Update(historyMsg{&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
+		{Info: &sdk.AssistantMessage{Error: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}}},
+	}}})
+	if screen := m.plain(); !strings.Contains(screen, "interrupted") || strings.Contains(screen, "error:") {
+		t.Errorf("screen:\n%s", screen)
+	}
 }
 
 func (a *answers) Ledger(context.Context, string) ([]inspect.Explained, error) {

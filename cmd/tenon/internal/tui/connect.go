@@ -93,7 +93,7 @@ func (m *model) tryStored(ctx context.Context, provider string) (string, error) 
 	if err != nil && ctx.Err() != nil {
 		return "stored, not tested", nil
 	}
-	return result, err
+	return result + " · /model chooses a model", err
 }
 
 // connectedMsg is the end of a sign-in.

@@ -70,7 +70,7 @@ func TestEndOfASignIn(t *testing.T) {
 		reload   error
 		want     string
 	}{
-		"tested":             {want: "mine: tested"},
+		"tested":             {want: "mine: tested · /model chooses a model"},
 		"canceled":           {cancelIn: "store", store: context.Canceled, want: "mine: canceled"},
 		"stored late":        {cancelIn: "store", want: "mine: stored, not tested"},
 		"canceled in reload": {cancelIn: "reload", want: "mine: stored, not tested"},

@@ -52,7 +52,7 @@ type model struct {
 	creating bool            // the session of the first prompt
 
 	agent, modelName, effort string // chosen by the user; empty: those of the session
-	fallback                 string // the model if neither session nor user chose one
+	fallback, reason         string // the model if neither session nor user chose one, and why it is that one
 	mode                     mode
 	edits                    edits
 	files                    []string // of the project
@@ -232,9 +232,9 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 	case filesMsg:
 		m.files = msg
 	case invMsg:
-		if m.inventory = inventory(msg); m.models != nil {
-			m.listModels()
-		}
+		m.inventory = inventory(msg)
+	case modelsMsg:
+		m.listed(msg)
 	case commandsMsg:
 		if m.inventory.commands = msg; strings.HasPrefix(m.input.Before(), "/") && !strings.Contains(m.input.Before(), " ") {
 			m.menu.update(m)
@@ -273,7 +273,7 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		m.say("continuing in a copy; the original session and all files are unchanged")
 		return m.switchTo(msg.session)
 	case fallbackMsg:
-		m.fallback = msg.model
+		m.fallback, m.reason = msg.model, msg.reason
 	case tickMsg:
 		return m.tick()
 	case leaveOverMsg:

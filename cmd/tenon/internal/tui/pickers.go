@@ -65,7 +65,21 @@ func (m *model) chooseModel(args string) tea.Cmd {
 		return nil
 	}}
 	m.listModels()
-	return tea.Batch(m.loadInventory(), m.open(m.models))
+	return tea.Batch(m.loadModels(), m.open(m.models))
+}
+
+// modelsMsg lists models. err is that of servers that were asked.
+type modelsMsg struct {
+	list []host.ModelInfo
+	err  error
+}
+
+func (m *model) listed(msg modelsMsg) {
+	m.inventory.models = msg.list
+	m.listModels()
+	if msg.err != nil && m.ctx.Err() == nil {
+		m.problem("not listed by the server: " + m.o.clean(msg.err.Error()))
+	}
 }
 
 // listModels fills the picker of models.
@@ -75,7 +89,10 @@ func (m *model) listModels() {
 	for i := range m.inventory.models {
 		info := &m.inventory.models[i].Model
 		name := info.Ref().String()
-		note := view.Limit(info.Limit.Context) + " context"
+		note := "from the server"
+		if !m.inventory.models[i].Served {
+			note = view.Limit(info.Limit.Context) + " context"
+		}
 		rows = append(rows, dialog.Row{ID: name, Label: terminal.OneLine(name), Note: note, Current: name == current})
 	}
 	m.models.Fill(rows)

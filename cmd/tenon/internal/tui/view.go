@@ -103,10 +103,16 @@ func (m *model) welcome(height int) []string {
 	text := []string{
 		draw.Paint(k.Accent, draw.Paint("1", "tenon")) + " " + draw.Paint(k.Faint, m.o.version), "",
 		draw.Paint(k.Faint, "model      ") + terminal.OneLine(name),
-		draw.Paint(k.Faint, "directory  ") + terminal.OneLine(m.o.shortDir), "",
+	}
+	if name == m.fallback && m.reason != "" {
+		text = append(text, draw.Paint(k.Faint, "           "+terminal.OneLine(m.reason)))
+	}
+	text = append(text,
+		draw.Paint(k.Faint, "directory  ")+terminal.OneLine(m.o.shortDir), "",
 		"Ask for a change, a review or an explanation.",
 		draw.Paint(k.Faint, "@ files   / commands   ! shell   ? help"),
-	}
+		draw.Paint(k.Faint, "/connect signs in to a provider   /model chooses a model"),
+	)
 	if height < len(text)+1 {
 		text = text[:min(1, height)]
 	}

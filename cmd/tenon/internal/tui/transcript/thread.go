@@ -68,7 +68,12 @@ func (t *Thread) Fill(h *frontend.History) {
 		for _, p := range message.Parts {
 			t.Part(p)
 		}
-		if a, ok := message.Info.(*sdk.AssistantMessage); ok && a.Error != nil {
+		a, ok := message.Info.(*sdk.AssistantMessage)
+		switch {
+		case !ok || a.Error == nil:
+		case a.Error.Name == sdk.ErrorAborted:
+			t.add("", noticeItem(t.look, Faint, "interrupted"))
+		default:
 			t.add("", noticeItem(t.look, Fail, ProblemText(a.Error)))
 		}
 	}
