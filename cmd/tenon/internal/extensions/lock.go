@@ -128,12 +128,19 @@ func (s *Set) definitionSum(ctx context.Context, c *Candidate) (string, error) {
 	return "sha256:" + hex.EncodeToString(sum[:]), nil
 }
 
-// WriteLock pins the approved servers of the project as they are now, and returns their names. It starts each of them.
+// WriteLock pins the approved servers of the project as they are now, and returns their names. It starts each of them. The other servers of
+// the project keep their pins.
 func (s *Set) WriteLock(ctx context.Context) ([]string, error) {
 	l := serverLock{Version: 1, Servers: map[string]serverPin{}}
 	var names []string
 	for _, c := range s.Candidates {
-		if !c.Project || !c.mayStart() {
+		if !c.mayStart() {
+			if pinned, err := s.pin(c); err == nil && pinned != nil { // a damaged lock has no pins
+				l.Servers[c.Name] = *pinned
+			}
+			continue
+		}
+		if !c.Project {
 			continue
 		}
 		definition, err := s.definitionSum(ctx, c)

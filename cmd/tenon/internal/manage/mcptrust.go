@@ -85,6 +85,10 @@ belongs into the repository. The file approves nothing: it makes tenon mcp trust
 				if err != nil {
 					return cli.Fail(cli.ExitTurn, err, "a server must work to be pinned; tenon mcp list --check shows which do")
 				}
+				if len(names) == 0 {
+					a.Screen.Line("no approved MCP server of the project; earlier pins are kept; approve servers with tenon mcp trust")
+					return nil
+				}
 				a.Screen.Line(fmt.Sprintf("pinned in %s: %s", extensions.ServerLock, terminal.OneLine(strings.Join(names, ", "))))
 				return nil
 			})
