@@ -201,8 +201,8 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 // it would be unpacked: both have the same digest. A module is used where it is: sealing copies it.
 func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	info, err := os.Stat(r.URL)
-	if err != nil {
-		return err
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err // the caller names the path
 	}
 	switch format := formatOf(r.URL); {
 	case info.IsDir() && oci.IsLayout(r.URL):

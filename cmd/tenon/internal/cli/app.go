@@ -136,13 +136,29 @@ func Group(cmd *cobra.Command) {
 // UnknownCommand returns the error for a missing subcommand of cmd, with a suggestion.
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	fix := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+	near := within(cmd, name)
+	if len(near) == 0 {
+		near = cmd.SuggestionsFor(name)
+	}
+	if len(near) > 0 {
 		fix = fmt.Sprintf("did you mean %s? %s", strings.Join(near, " or "), fix)
 	}
 	if cmd.Parent() == nil {
 		fix += fmt.Sprintf("; to run it as a prompt: tenon run %q", name)
 	}
 	return UsageError(fix, "unknown command %q for %s", name, cmd.CommandPath())
+}
+
+// within returns the commands of this name in the groups of cmd.
+func within(cmd *cobra.Command, name string) (paths []string) {
+	for _, group := range cmd.Commands() {
+		for _, c := range group.Commands() {
+			if c.Name() == name {
+				paths = append(paths, c.CommandPath())
+			}
+		}
+	}
+	return paths
 }
 
 // Args checks the number of arguments of a command; a negative max means no limit. what describes the missing ones.

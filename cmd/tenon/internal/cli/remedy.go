@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/tenonhq/tenon/host"
@@ -52,6 +53,9 @@ func (w *wording) Remedy(err error) *Failure {
 		if f := find(err); f != nil {
 			return f
 		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return Fail(ExitTurn, err, "check the path; without a leading / it is relative to the current directory")
 	}
 	return Fail(ExitTurn, err, "run it again with --log-level debug for details")
 }
