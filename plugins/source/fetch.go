@@ -166,8 +166,8 @@ type Fetcher struct {
 	// Verify checks the signatures of an artifact that was fetched and not unpacked yet, and returns its signer; empty if none is required.
 	// It decides about unsigned content too, and about the package behind an MCP server before that is fetched. If nil, no signature is looked for.
 	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
-	// Judge returns an error for an address that a server names: of a redirect, or of the tarball of an npm package. Git follows no redirect
-	// then. If nil, all are permitted.
+	// Judge returns an error for an address that a server names: of a redirect, of a registry's token server, or of the tarball of an npm
+	// package. Git follows no redirect then. If nil, all are permitted.
 	Judge func(to *url.URL) error
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
@@ -239,7 +239,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 // archive downloads a file.
 func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	want := cmp.Or(out.SHA256, r.SHA256)
-	file, sum, err := f.download(ctx, r.URL, want, "")
+	file, sum, err := f.download(ctx, r.URL, r.URL, want, "")
 	if err != nil {
 		return err
 	}
