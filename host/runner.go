@@ -305,22 +305,26 @@ func (r *runner) rest(orPrompt bool) {
 	}
 }
 
-// leave takes the runner off the host when no prompt waits and nothing runs beside the turn. With an error it answers all that wait.
+// leave takes the runner off the host when no prompt waits and nothing runs beside the turn. With an error it first answers all that wait.
 func (r *runner) leave(err error) bool {
 	r.host.mu.Lock()
 	defer r.host.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.coming > 0 || r.beside > 0 || err == nil && len(r.queue) > 0 && !r.host.closed {
-		return false
-	}
+	busy := r.coming > 0 || r.beside > 0
 	if err == nil {
+		if busy || len(r.queue) > 0 && !r.host.closed {
+			return false
+		}
 		err = ErrClosed // prompts that came while the host was closing stay in the store's queue
 	}
 	for _, q := range r.queue {
 		q.result <- promptResult{err: err}
 	}
 	r.queue = nil
+	if busy {
+		return false
+	}
 	delete(r.host.runners, r.session)
 	return true
 }

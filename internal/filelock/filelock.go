@@ -29,8 +29,11 @@ func Do(ctx context.Context, path string, limit time.Duration, f func() error) e
 	defer cancel()
 	lock := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	defer lock.Close() // which unlocks it
-	if ok, err := lock.TryLockContext(ctx, retry); !ok || err != nil {
-		return fmt.Errorf("%s: %w: %w", path, ErrLocked, errors.Join(err, ctx.Err()))
+	switch _, err := lock.TryLockContext(ctx, retry); {
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%s: %w: %w", path, ErrLocked, err)
+	case err != nil:
+		return err // names the file
 	}
 	return f()
 }

@@ -73,3 +73,12 @@ func TestLockIsHeldTooLong(t *testing.T) {
 		t.Errorf("after an error: %v", err)
 	}
 }
+
+func TestLockFileCannotBeOpened(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	err := filelock.Do(t.Context(), dir, time.Minute, func() error { return nil })
+	if err == nil || errors.Is(err, filelock.ErrLocked) || !strings.Contains(err.Error(), dir) {
+		t.Errorf("error %v, want one that names the path and is not ErrLocked", err)
+	}
+}

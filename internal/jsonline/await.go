@@ -70,7 +70,7 @@ func (c *Conn) receive() (*Message, error) {
 	}
 	for {
 		line, err := c.lines.next()
-		if errors.Is(err, os.ErrDeadlineExceeded) {
+		if c.reads != nil && errors.Is(err, os.ErrDeadlineExceeded) {
 			_ = c.reads.SetReadDeadline(time.Time{}) // fails if the stream is closed
 		}
 		if err != nil {

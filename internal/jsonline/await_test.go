@@ -212,3 +212,28 @@ func TestAwaitThenServe(t *testing.T) {
 		t.Errorf("Serve ended with %v", err)
 	}
 }
+
+// A call does not read after Serve ended with a bad message.
+func TestAwaitAfterServe(t *testing.T) {
+	t.Parallel()
+	c := newCaller(t)
+	id := c.NextID()
+	if sent, _ := c.TryBegin(id, "ask", nil, func(*jsonline.Message) {}); !sent {
+		t.Fatal("the request was not sent")
+	}
+	_, _ = fmt.Fprintln(c.other, "garbage")
+	<-c.Done()
+	c.Await(t.Context(), id)
+}
+
+// drained is a stream whose reads end at a deadline that its owner has set.
+type drained struct{ io.ReadWriteCloser }
+
+func (drained) Read([]byte) (int, error) { return 0, os.ErrDeadlineExceeded }
+
+func TestServeEndsAtForeignDeadline(t *testing.T) {
+	t.Parallel()
+	if err := jsonline.New(drained{ends(t)[0]}).Serve(func(*jsonline.Message) {}); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Serve ended with %v", err)
+	}
+}

@@ -76,8 +76,9 @@ func (c *Conn) serve(handle func(*Message)) error {
 	for {
 		m, err := c.receive()
 		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded): // of a call that has ended
+		case c.reads != nil && errors.Is(err, os.ErrDeadlineExceeded): // of a call that has ended
 		case err != nil:
+			c.left = &received{nil, err} // no caller reads after it
 			return err
 		case m.Method != "":
 			handle(m)

@@ -96,15 +96,15 @@ func find(name string) *command {
 }
 
 // mayHoldKey reports whether a line is a sign-in with arguments, where users write their key, or an unknown command, which may be a
-// misspelled sign-in.
+// misspelled sign-in, such as /connect=KEY.
 func (m *model) mayHoldKey(line string) bool {
 	words := strings.Fields(line)
-	if len(words) < 2 || words[0][0] != '/' {
+	if len(words) == 0 || words[0][0] != '/' {
 		return false
 	}
 	name := words[0][1:]
 	if c := find(name); c != nil {
-		return c.name == "connect"
+		return c.name == "connect" && len(words) > 1
 	}
 	return m.custom(name) == nil && !isPath(name)
 }
