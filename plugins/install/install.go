@@ -89,9 +89,7 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 	if err := os.MkdirAll(in.Temp, 0o700); err != nil {
 		return nil, err
 	}
-	if err := in.sweep(); err != nil {
-		return nil, err
-	}
+	in.sweep()
 	temp, err := os.MkdirTemp(in.Temp, tempStart)
 	if err != nil {
 		return nil, err
@@ -106,15 +104,14 @@ const tempStart = ".install-"
 // abandonedAfter is the time after which a directory in Temp belongs to an installation that was killed.
 const abandonedAfter = 24 * time.Hour
 
-// sweep deletes what killed installations left in Temp.
-func (in *Installer) sweep() error {
-	list, err := os.ReadDir(in.Temp)
+// sweep deletes what killed installations left in Temp. What cannot be deleted, such as files of another user, stays.
+func (in *Installer) sweep() {
+	list, _ := os.ReadDir(in.Temp)
 	for _, e := range list {
-		if info, infoErr := e.Info(); infoErr == nil && strings.HasPrefix(e.Name(), tempStart) && time.Since(info.ModTime()) > abandonedAfter {
-			err = errors.Join(err, child.RemoveAll(filepath.Join(in.Temp, e.Name())))
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), tempStart) && time.Since(info.ModTime()) > abandonedAfter {
+			_ = child.RemoveAll(filepath.Join(in.Temp, e.Name()))
 		}
 	}
-	return err
 }
 
 // plan is how one plugin is fetched.
