@@ -139,7 +139,7 @@ func TestVendorDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, works := range map[string]bool{"near": true, "chain": true, "folder": true, "absolute": true, "skills/b": true, "far": false, "up": false, "loop": false} {
+	for name, works := range map[string]bool{"near": true, "chain": true, "folder": true, "absolute": true, "behind": true, "skills/b": true, "far": false, "up": false, "loop": false} {
 		if _, err := os.Stat(filepath.Join(s.Sealed.Root, name)); (err == nil) != works {
 			t.Errorf("link %s: %v", name, err)
 		}
