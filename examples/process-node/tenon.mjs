@@ -5,6 +5,7 @@ import { Socket } from "node:net";
 const version = 1; // of the protocol
 const maxMessage = 16 * 1024 * 1024; // bytes of an answer
 const maxError = 256 * 1024; // characters of an error
+const maxLogged = 4096; // characters of a stack in the log
 const methodNotFound = -32601;
 const statuses = { 1: "failed", 2: "denied", 3: "unknown", 4: "limited" };
 
@@ -60,13 +61,14 @@ export function plugin(definition) {
 
 /** Returns the description of a plugin, the part of its plugin.json that follows from the code. */
 export function describe(p) {
-  const hooks = hooksOf(p).map(({ run, ...declared }) => declared);
-  const tools = Object.entries(p.tools ?? {}).map(([id, { run, prepare, ...declared }]) => ({
-    id,
-    ...declared,
-    parameters: declared.parameters ?? { type: "object" },
-    ...(prepare && { prepares: true }),
-  }));
+  const hooks = hooksOf(p).map(({ run, ...declared }) => {
+    if (typeof run !== "function") throw new TypeError(`hook at ${declared.point}: run is not a function; write { run(input, value, call) { … } }`);
+    return declared;
+  });
+  const tools = Object.entries(p.tools ?? {}).map(([id, { run, prepare, ...declared }]) => {
+    if (typeof run !== "function") throw new TypeError(`tool ${id}: run is not a function; write { run(args, call) { … } }`);
+    return { id, ...declared, parameters: declared.parameters ?? { type: "object" }, ...(prepare && { prepares: true }) };
+  });
   const { name, version, description, capabilities, options, providers, agents, commands } = p;
   const protocols = Object.keys(p.protocols ?? {});
   const auth = (p.auth ?? []).map(({ provider, id, name, refresh, headers }) => ({
@@ -110,6 +112,11 @@ class Server {
   }
 
   serve() {
+    process.on("uncaughtException", (error) => {
+      console.error(`fatal error: ${error?.message ?? error}`); // the host shows this line
+      console.error(error?.stack);
+      process.exit(1);
+    });
     this.connect();
     const stdout = this.stdout ?? process.stdout;
     stdout.write(`1|${version}|stdio||jsonrpc|\n`);
@@ -211,6 +218,9 @@ class Server {
     let message = String(error?.message ?? error);
     if (message.length > maxError) message = message.slice(0, maxError) + "…";
     let data;
+    if (error instanceof TypeError || error instanceof ReferenceError) {
+      this.send({ method: "log", params: { level: -4, message: "error in the code", attributes: { stack: error.stack.slice(0, maxLogged) } } });
+    }
     if (error instanceof Refusal) data = { refused: true, halt: error.halt };
     if (error instanceof ProviderError) data = error.fields;
     this.send({ id, error: { code: error?.rpc ?? 1, message, data } });

@@ -71,11 +71,15 @@ func (m *Models) offered(ctx context.Context, p *provider, model sdk.Model) (sdk
 		ErrModel, p.info.ID, model.ID, nearest.Remedy(model.ID, slices.Collect(maps.Keys(a.models))))
 }
 
-// known returns the models of the account; nil if they are not known.
+// known returns the models of the account; nil if they are not known, or being requested.
 func (a *account) known() map[string]sdk.Model {
-	a.asking <- struct{}{}
-	defer func() { <-a.asking }()
-	return a.models
+	select {
+	case a.asking <- struct{}{}:
+		defer func() { <-a.asking }()
+		return a.models
+	default:
+		return nil
+	}
 }
 
 // account returns the models of a list, by ID, with what is known of them and the configuration. It includes the modes of listed models, and the

@@ -45,9 +45,13 @@ func (m *Models) smallID(p *provider, of *sdk.Model) string {
 	if id := p.info.Small; id != "" && listed(&c, id) {
 		return id
 	}
-	models := p.models()
-	if offered := p.account.known(); offered != nil {
-		models = offered
+	models := p.account.known()
+	switch {
+	case models != nil:
+	case p.addressed: // a server of the user need not have the models of the provider
+		return ""
+	default:
+		models = p.models()
 	}
 	if p.keyFrom == "" && p.info.PublicKey != "" {
 		models = maps.Clone(models)

@@ -35,12 +35,13 @@ func TestSmall(t *testing.T) {
 		of     string
 		want   string
 	}{
-		"the provider's":         {small: "tiny", of: "big", want: "tiny"},
-		"by the rules":           {of: "big", want: "big-1"},
-		"none":                   {of: "other", want: "other"},
-		"switched off":           {small: "tiny", config: sdk.ProviderConfig{Blacklist: []string{"tiny", "big-1"}}, of: "big", want: "big-2"},
-		"all of them":            {small: "tiny", config: sdk.ProviderConfig{Whitelist: []string{"big"}}, of: "big", want: "big"},
-		"from the configuration": {config: sdk.ProviderConfig{Models: map[string]sdk.ModelConfig{"big-0": {}}}, of: "big", want: "big-0"},
+		"the provider's":          {small: "tiny", of: "big", want: "tiny"},
+		"by the rules":            {of: "big", want: "big-1"},
+		"none":                    {of: "other", want: "other"},
+		"switched off":            {small: "tiny", config: sdk.ProviderConfig{Blacklist: []string{"tiny", "big-1"}}, of: "big", want: "big-2"},
+		"all of them":             {small: "tiny", config: sdk.ProviderConfig{Whitelist: []string{"big"}}, of: "big", want: "big"},
+		"at a server of the user": {config: sdk.ProviderConfig{Options: sdk.ProviderOptions{BaseURL: "http://127.0.0.1:1"}}, of: "big", want: "big"},
+		"from the configuration":  {config: sdk.ProviderConfig{Models: map[string]sdk.ModelConfig{"big-0": {}}}, of: "big", want: "big-0"},
 	} {
 		models := model.New(model.Options{
 			Config: &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": c.config}}, Engine: &hooks.Engine{}, Rules: []sdk.ModelRules{smallest{}},

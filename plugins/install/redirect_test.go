@@ -72,6 +72,17 @@ func TestPolicyJudgesRedirects(t *testing.T) {
 	if _, err := k.Fetcher.Push(t.Context(), pushed, []byte("{}"), content, nil); err != nil {
 		t.Fatal(err)
 	}
+	var guarded *fronted // its token server is another server
+	issue := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"token": "t"}`) })
+	guarded = lead(t, issue, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer t" {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="`+guarded.back+`/token",service="s"`)
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		blobs.ServeHTTP(w, r)
+	}), func(*http.Request) bool { return false })
+	guardedName := strings.TrimPrefix(guarded.front, "http://") + "/o/p"
 	tarball := func(r *http.Request) bool { return strings.HasSuffix(r.URL.Path, ".tgz") }
 	var packages [2]*fronted
 	for i := range packages {
@@ -89,6 +100,7 @@ func TestPolicyJudgesRedirects(t *testing.T) {
 		"archive":         {web, web.front + "/a.zip", web.front, false},
 		"git":             {web, "git+" + web.front + "/tools/.git", "git+" + web.front, false},
 		"oci":             {images, pushed.String(), "oci://" + name, true},
+		"oci, token":      {guarded, "oci://" + guardedName + ":v1", "oci://" + guardedName, true},
 		"npm, redirected": {packages[0], "npm:c", "npm:c", true},
 		"npm, named":      {packages[1], "npm:c", "npm:c", true},
 	} {
@@ -137,5 +149,25 @@ func TestPolicyJudgesMarketplaceRedirects(t *testing.T) {
 	k.Markets.Policy = nil
 	if _, err := k.Markets.Add(t.Context(), web.front+"/market.json", "/"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestPolicyJudgesRedirectWithin: a redirect to a denied path of the same server is not followed.
+func TestPolicyJudgesRedirectWithin(t *testing.T) {
+	t.Parallel()
+	var requests atomic.Int64
+	mux := http.NewServeMux()
+	mux.Handle("/a.zip", http.RedirectHandler("/denied/a.zip", http.StatusFound))
+	mux.HandleFunc("/denied/", func(http.ResponseWriter, *http.Request) { requests.Add(1) })
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	in := installer(t, nil, "")
+	var err error
+	if in.Policy, err = signature.New(sdk.PluginPolicy{Deny: []string{server.URL + "/denied"}}, signature.Sigstore{}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = in.Stage(t.Context(), install.Target{Path: filepath.Join(t.TempDir(), pins.Name)}, server.URL+"/a.zip", nil)
+	if !errors.Is(err, signature.ErrDenied) || requests.Load() > 0 {
+		t.Errorf("%v after %d requests", err, requests.Load())
 	}
 }

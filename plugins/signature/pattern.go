@@ -3,7 +3,10 @@ package signature
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -29,7 +32,7 @@ func patterns(texts []string) ([]pattern, error) {
 				return nil, fmt.Errorf("%q matches nothing: addresses have hosts in ASCII; write it as xn--…", text)
 			}
 		}
-		form := strings.TrimSuffix(text, "/")
+		form := strings.TrimSuffix(filepath.ToSlash(text), "/")
 		other := form
 		if name, ok := strings.CutPrefix(strings.ToLower(form), "oci://"); ok {
 			form = "oci://" + source.OCILocation(name)
@@ -38,10 +41,12 @@ func patterns(texts []string) ([]pattern, error) {
 				other = "oci://docker.io/library/" + rest // an owner, or an official repository
 			}
 		}
-		flags := "(?i)" // hosts, packages and GitHub do not distinguish letters
-		if strings.HasPrefix(text, "/") {
-			flags = ""
+		flags := "(?i)" // hosts, packages, GitHub and Windows do not distinguish letters
+		if filepath.IsAbs(text) {
 			other = realPath(form)
+			if runtime.GOOS != "windows" {
+				flags = ""
+			}
 		}
 		re, err := regexp.Compile(flags + "^(?:" + expression(form) + "|" + expression(other) + ")(?:/.*)?$")
 		if err != nil {
@@ -58,7 +63,7 @@ func realPath(form string) string {
 	if wild {
 		fixed = fixed[:strings.LastIndexByte(fixed, '/')]
 	}
-	return strings.TrimSuffix(projectfs.Real(fixed+"/"), "/") + form[len(fixed):]
+	return strings.TrimSuffix(filepath.ToSlash(projectfs.Real(fixed+"/")), "/") + form[len(fixed):]
 }
 
 // expression returns the regular expression of a text with "*" for any characters.
@@ -66,9 +71,18 @@ func expression(text string) string {
 	return "(?s:" + strings.ReplaceAll(regexp.QuoteMeta(text), `\*`, ".*") + ")"
 }
 
-func match(list []pattern, location string) *pattern {
+// forms returns the texts that deny and signers match: a path as the user wrote it and where it leads, or the location of another source.
+func forms(r source.Ref) []string {
+	if r.Kind == source.Path {
+		return []string{filepath.ToSlash(r.URL), r.Location()}
+	}
+	return []string{r.Location()}
+}
+
+// match returns the first pattern that matches one of the forms; nil without one.
+func match(list []pattern, forms ...string) *pattern {
 	for i := range list {
-		if list[i].MatchString(location) {
+		if slices.ContainsFunc(forms, list[i].MatchString) {
 			return &list[i]
 		}
 	}

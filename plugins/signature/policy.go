@@ -89,11 +89,11 @@ func newSigner(c sdk.PluginSigner) (*signer, error) {
 
 // Allows returns an error that wraps ErrDenied if the policy does not permit a source.
 func (p *Policy) Allows(r source.Ref) error {
-	location := r.Location()
-	if d := match(p.deny, location); d != nil {
-		return fmt.Errorf("%w: %s is denied by %q", ErrDenied, visible.Clean(location, maxText), d.text)
+	written := forms(r)
+	if d := match(p.deny, written...); d != nil {
+		return fmt.Errorf("%w: %s is denied by %q", ErrDenied, visible.Clean(written[0], maxText), d.text)
 	}
-	if p.restricted && match(p.allow, location) == nil {
+	if location := r.Location(); p.restricted && match(p.allow, location) == nil {
 		return fmt.Errorf("%w: %s is not in its list of allowed sources", ErrDenied, visible.Clean(location, maxText))
 	}
 	return nil
@@ -175,9 +175,9 @@ func (p *Policy) Verify(ctx context.Context, a *source.Artifact) (string, error)
 
 // required returns the signers of which one must have signed the content of a source.
 func (p *Policy) required(r source.Ref) (out []signer) {
-	location := r.Location()
+	written := forms(r)
 	for _, s := range p.signers {
-		if match(s.sources, location) != nil {
+		if match(s.sources, written...) != nil {
 			out = append(out, s)
 		}
 	}

@@ -106,6 +106,30 @@ func TestAllowsLinks(t *testing.T) {
 	}
 }
 
+// TestDeniesWritten: deny and signers also match a path as written, with a link behind a wildcard; allow matches only where the path leads.
+func TestDeniesWritten(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	home := filepath.Join(dir, "home", "ann")
+	if err := errors.Join(os.MkdirAll(home, 0o700), os.MkdirAll(filepath.Join(dir, "data", "p"), 0o700), os.Symlink(filepath.Join(dir, "data"), filepath.Join(home, "Downloads"))); err != nil {
+		t.Fatal(err)
+	}
+	r := source.Ref{Kind: source.Path, URL: filepath.Join(home, "Downloads", "p")}
+	for _, pattern := range []string{filepath.Join(dir, "home", "*", "Downloads"), "*/Downloads", "*/Downloads/*", "*/data", filepath.Join(dir, "d*")} {
+		if err := policy(t, sdk.PluginPolicy{Deny: []string{pattern}}).Allows(r); !errors.Is(err, signature.ErrDenied) {
+			t.Errorf("%s denied: %v", pattern, err)
+		}
+		if !policy(t, sdk.PluginPolicy{Signers: []sdk.PluginSigner{{Sources: []string{pattern}, Key: key}}}).Requires(r) {
+			t.Errorf("no signer for %s", pattern)
+		}
+	}
+	for pattern, want := range map[string]bool{"*/Downloads": false, filepath.Join(dir, "home", "*"): false, filepath.Join(home, "Downloads"): true, "*/data": true} {
+		if err := policy(t, sdk.PluginPolicy{Allow: []string{pattern}}).Allows(r); (err == nil) != want {
+			t.Errorf("%s allowed: %v", pattern, err)
+		}
+	}
+}
+
 // TestAllowsServer: a pattern for what is below a path also matches a server at the path with a slash; IP addresses have one form.
 func TestAllowsServer(t *testing.T) {
 	t.Parallel()
@@ -179,8 +203,9 @@ func FuzzPolicy(f *testing.F) {
 			return
 		}
 		deny := policy(t, sdk.PluginPolicy{Deny: []string{pattern}})
-		if (allow.Allows(r) == nil) == (deny.Allows(r) == nil) {
-			t.Errorf("%q both allows and denies %s, or neither", pattern, r.Location())
+		allowed, denied := allow.Allows(r) == nil, deny.Allows(r) != nil
+		if allowed && !denied || denied && !allowed && r.Kind != source.Path { // deny also matches a path as written
+			t.Errorf("%q: %s is allowed: %t, denied: %t", pattern, r.Location(), allowed, denied)
 		}
 		if k, err := signature.ParseKey(key); err == nil && signature.KeyOf(k.String()).String() != k.String() {
 			t.Errorf("%q is not read as it is written", k)

@@ -169,8 +169,8 @@ type Fetcher struct {
 	// InPlace reports whether a local directory is used where it is, and not copied: an earlier version pinned its digest, which includes links
 	// that lead out. If nil, directories are copied.
 	InPlace func(ctx context.Context, dir string) bool
-	// Judge returns an error for an address that a server names: of a redirect, or of the tarball of an npm package. Git follows no redirect
-	// then. If nil, all are permitted.
+	// Judge returns an error for an address that a server names: of a redirect, of a registry's token server, or of the tarball of an npm
+	// package. Git follows no redirect then. If nil, all are permitted.
 	Judge func(to *url.URL) error
 	// Transport sends requests. Default: http.DefaultTransport with the rules of Guarded.
 	Transport http.RoundTripper
@@ -245,7 +245,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 // archive downloads a file.
 func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	want := cmp.Or(out.SHA256, r.SHA256)
-	file, sum, err := f.download(ctx, r.URL, want, "")
+	file, sum, err := f.download(ctx, r.URL, r.URL, want, "")
 	if err != nil {
 		return err
 	}

@@ -56,12 +56,21 @@ func (f *Fetcher) transport() *http.Transport {
 	return t
 }
 
-func (f *Fetcher) client() *http.Client {
-	transport := f.Transport
+// client returns a client for a source whose server has the origin of an URL. The caller calls release after the last request.
+func (f *Fetcher) client(origin string) (c *http.Client, release func(), err error) {
+	transport, release := f.Transport, func() {}
 	if transport == nil {
-		transport = f.transport()
+		own := f.transport()
+		transport, release = own, own.CloseIdleConnections
 	}
-	return &http.Client{Transport: transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+	if f.Judge != nil {
+		u, err := url.Parse(origin)
+		if err != nil {
+			return nil, nil, err
+		}
+		transport = judging{transport, f.Judge, u}
+	}
+	c = &http.Client{Transport: transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
 			return fmt.Errorf("the server redirected %d times", maxRedirects)
 		}
@@ -71,16 +80,31 @@ func (f *Fetcher) client() *http.Client {
 		if !httpx.SameOrigin(via[0].URL, req.URL) {
 			req.Header.Del("Authorization")
 		}
-		return f.judge(req.URL)
+		return nil
 	}}
+	return c, release, nil
 }
 
-// judge returns the error of Judge.
-func (f *Fetcher) judge(to *url.URL) error {
-	if f.Judge == nil {
-		return nil
+// judging sends requests to the origin of a source, and those that judge permits: servers name other addresses by redirects, as token servers
+// and as addresses of files.
+type judging struct {
+	http.RoundTripper
+	judge  func(to *url.URL) error
+	origin *url.URL
+}
+
+// RoundTrip sends a request. Redirects are judged within the origin, too.
+func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
+	if redirected := req.Response != nil; !redirected && httpx.SameOrigin(req.URL, j.origin) {
+		return j.RoundTripper.RoundTrip(req)
 	}
-	return f.Judge(to)
+	if err := j.judge(req.URL); err != nil {
+		if req.Body != nil {
+			err = errors.Join(err, req.Body.Close())
+		}
+		return nil, err
+	}
+	return j.RoundTripper.RoundTrip(req)
 }
 
 // control refuses what the socket is about to connect to.
@@ -95,24 +119,21 @@ func control(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Release ends the connections that a fetch left open.
-func (f *Fetcher) release(c *http.Client) {
-	if t, ok := c.Transport.(*http.Transport); ok && f.Transport == nil {
-		t.CloseIdleConnections()
-	}
-}
-
 // download returns a file of the cache with the content of an URL, and its SHA-256. With want, the content is exactly that, and what is
-// cached is not requested. authorization is a header for the first origin; empty: none.
-func (f *Fetcher) download(ctx context.Context, address, want, authorization string) (path, sum string, err error) {
+// cached is not requested. origin is an address of the source's server, which Judge does not judge. authorization is a header for the
+// origin of address; empty: none.
+func (f *Fetcher) download(ctx context.Context, origin, address, want, authorization string) (path, sum string, err error) {
 	if path, err := f.kept(want); err != nil || path != "" {
 		return path, want, err
 	}
 	if f.Offline {
 		return "", "", fmt.Errorf("%w: %s", ErrOffline, address)
 	}
-	client := f.client()
-	defer f.release(client)
+	client, release, err := f.client(origin)
+	if err != nil {
+		return "", "", err
+	}
+	defer release()
 	return f.receive(ctx, address, want, func(part string) error { return f.transfer(ctx, client, address, authorization, part) })
 }
 
@@ -273,8 +294,11 @@ func (f *Fetcher) get(ctx context.Context, address string, header map[string]str
 	for name, value := range header {
 		req.Header.Set(name, value)
 	}
-	client := f.client()
-	defer f.release(client)
+	client, release, err := f.client(address)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	resp, err := client.Do(req)
 	if err != nil {
 		return nil, err

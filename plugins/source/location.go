@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,7 +16,7 @@ import (
 func (r Ref) Location() string {
 	switch r.Kind {
 	case Path:
-		return projectfs.Real(r.URL)
+		return filepath.ToSlash(projectfs.Real(r.URL))
 	case Git:
 		return gitLocation(r)
 	case Archive:

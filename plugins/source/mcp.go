@@ -294,7 +294,7 @@ func (f *Fetcher) bundleServer(ctx context.Context, p serverPackage, r Ref, pinn
 	case !pinned && f.Guarded && r.Host("") != f.BundleHost:
 		return fmt.Errorf("%w: the bundle is at %s, expected the host %q; if you know the other host, install this URL with --project", ErrAddress, r.URL, f.BundleHost)
 	}
-	file, sum, err := f.download(ctx, r.URL, p.SHA256, "")
+	file, sum, err := f.download(ctx, r.URL, r.URL, p.SHA256, "")
 	if err != nil {
 		return err
 	}

@@ -68,10 +68,8 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	authorization := ""
 	if httpx.SameOrigin(registry, tarball) {
 		authorization = f.npmHeader("")["Authorization"]
-	} else if err := f.judge(tarball); err != nil {
-		return err
 	}
-	file, sum, err := f.download(ctx, tarball.String(), out.SHA256, authorization)
+	file, sum, err := f.download(ctx, registry.String(), tarball.String(), out.SHA256, authorization)
 	if err != nil {
 		return err
 	}

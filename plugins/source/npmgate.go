@@ -150,7 +150,7 @@ func (f *Fetcher) npmHeader(accept string) map[string]string {
 func (f *Fetcher) npmTarball(ctx context.Context, name string, digest []byte) (string, error) {
 	address := f.RegistryURL() + "/" + name
 	if digest == nil {
-		file, _, err := f.download(ctx, address, "", f.npmHeader("")["Authorization"])
+		file, _, err := f.download(ctx, address, address, "", f.npmHeader("")["Authorization"])
 		return file, err
 	}
 	kept, ok, err := f.cached(npmKind, hex.EncodeToString(digest))
@@ -160,7 +160,7 @@ func (f *Fetcher) npmTarball(ctx context.Context, name string, digest []byte) (s
 	if ok && checkSHA512(kept, digest) == nil {
 		return kept, nil
 	}
-	file, _, err := f.download(ctx, address, "", f.npmHeader("")["Authorization"])
+	file, _, err := f.download(ctx, address, address, "", f.npmHeader("")["Authorization"])
 	if err != nil {
 		return "", err
 	}

@@ -68,8 +68,11 @@ func isDigest(s string) bool {
 }
 
 func (f *Fetcher) oci(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	client := f.client()
-	defer f.release(client)
+	client, release, err := f.client(oci.Address(r.URL))
+	if err != nil {
+		return err
+	}
+	defer release()
 	repo, err := oci.Open(r.URL, client)
 	if err != nil {
 		return err
@@ -238,8 +241,11 @@ func (f *Fetcher) Push(ctx context.Context, r Ref, config, content []byte, annot
 	if r.Kind != OCI || r.Version == "" || isDigest(r.Version) {
 		return "", fmt.Errorf("%w %q: expected oci://registry/repository:tag", ErrRef, r)
 	}
-	client := f.client()
-	defer f.release(client)
+	client, release, err := f.client(oci.Address(r.URL))
+	if err != nil {
+		return "", err
+	}
+	defer release()
 	repo, err := oci.Open(r.URL, client)
 	if err != nil {
 		return "", err

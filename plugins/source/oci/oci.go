@@ -73,6 +73,16 @@ func Open(name string, client *http.Client) (*Repository, error) {
 	return &Repository{fetcher: repo, resolve: repo.Resolve, referrers: referrersOf(repo), remote: repo}, nil
 }
 
+// Address returns the address of the registry that Open uses for a name.
+func Address(name string) string {
+	host, _, _ := strings.Cut(name, "/")
+	scheme := "https://"
+	if Loopback(name) {
+		scheme = "http://"
+	}
+	return scheme + registry.Reference{Registry: host}.Host()
+}
+
 // Valid reports whether a text names a repository of a registry: host/path.
 func Valid(name string) bool {
 	r, err := registry.ParseReference(name)

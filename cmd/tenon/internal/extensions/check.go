@@ -28,7 +28,8 @@ func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names 
 	if limit <= 0 || len(strangers) == 0 {
 		return
 	}
-	start := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
 	var mu sync.Mutex
 	missing := map[*Candidate]bool{}
 	for _, c := range strangers {
@@ -50,7 +51,10 @@ func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names 
 	})
 	defer notice.Stop()
 	each(strangers, func(c *Candidate) {
-		ctx, cancel := context.WithDeadline(ctx, start.Add(min(limit, c.Server.Limit())))
+		if ctx.Err() != nil {
+			return // not tried, so it is not broken
+		}
+		ctx, cancel := context.WithTimeout(ctx, c.Server.Limit())
 		defer cancel()
 		_ = s.Pin(ctx, c) // the error is in the record
 		mu.Lock()

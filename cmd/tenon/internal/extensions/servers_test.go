@@ -2,14 +2,22 @@ package extensions
 
 import (
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/pins"
@@ -131,6 +139,32 @@ func TestStored(t *testing.T) {
 	}{{in, "mcp:far"}, {other, ""}} {
 		if stored, err := s.Stored(which.in); err != nil || strings.Join(stored.Tokens, " ") != which.tokens {
 			t.Errorf("Stored(%s) = %+v, %v, want the sign-ins %q", which.in.Source(), stored, err, which.tokens)
+		}
+	}
+}
+
+// TestMeetGivesEachItsTime: a server that is started after others that hang is asked too.
+func TestMeetGivesEachItsTime(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	var asked sync.Map
+	far := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked.Store(r.URL.Path, true)
+		_, _ = io.Copy(io.Discard, r.Body) // so that the end of the connection is seen
+		<-r.Context().Done()
+	}))
+	t.Cleanup(far.Close)
+	const servers = 2*maxProbes + 1
+	for i := range servers {
+		s.Candidates = append(s.Candidates, &Candidate{
+			Name: strconv.Itoa(i), State: plugins.StateReady,
+			Server: &mcp.Server{Name: strconv.Itoa(i), Transport: mcp.TransportHTTP, URL: fmt.Sprint(far.URL, "/", i), Timeout: 300 * time.Millisecond, Own: true},
+		})
+	}
+	s.Meet(t.Context(), time.Minute, func([]string, time.Duration) {})
+	for i := range servers {
+		if _, ok := asked.Load(fmt.Sprint("/", i)); !ok {
+			t.Errorf("server %d was not asked", i)
 		}
 	}
 }
