@@ -124,7 +124,7 @@ func (c *checker) add(e entry) error {
 	}
 	key := c.key(name)
 	if at, ok := c.seen[key]; ok {
-		return unsafe(name, "the same file as %s", shown(c.found[at].name))
+		return unsafe(name, "the same file as %s on some systems; rename one of them", shown(c.found[at].name))
 	}
 	c.seen[key] = len(c.found)
 	c.found = append(c.found, e)
@@ -140,11 +140,11 @@ func (c *checker) key(name string) string {
 func clean(name string, depth int) (string, error) {
 	switch {
 	case !utf8.ValidString(name):
-		return "", unsafe(name, "the name is not UTF-8")
+		return "", unsafe(name, "the name is not UTF-8; rename it")
 	case visible.Text(name) != name || strings.ContainsAny(name, "\n\t"):
-		return "", unsafe(name, "the name has characters that cannot be shown")
+		return "", unsafe(name, "the name has characters that cannot be shown; rename it")
 	case strings.ContainsAny(name, `\:`):
-		return "", unsafe(name, `the name has a \ or a :`)
+		return "", unsafe(name, `the name has a backslash or a colon; rename it`)
 	case strings.HasPrefix(name, "/"):
 		return "", unsafe(name, "the path is absolute")
 	}
@@ -164,7 +164,7 @@ func clean(name string, depth int) (string, error) {
 		case len(s) > maxName:
 			return "", unsafe(name, "a segment of the path has more than %d bytes", maxName)
 		case strings.HasSuffix(s, ".") || strings.HasSuffix(s, " "):
-			return "", unsafe(name, "a segment of the path ends in %q, which Windows drops", s[len(s)-1:])
+			return "", unsafe(name, "a segment of the path ends in %q, which Windows drops; rename it", s[len(s)-1:])
 		}
 	}
 	return name, nil
@@ -191,7 +191,7 @@ func (c *checker) content(cut bool) (*Content, error) {
 			switch {
 			case !listed:
 			case c.found[at].name != dir:
-				return nil, unsafe(e.name, "its directory is also written %s", shown(c.found[at].name))
+				return nil, unsafe(e.name, "its directory is also written %s; use one spelling", shown(c.found[at].name))
 			case c.found[at].kind != kindDir:
 				return nil, unsafe(e.name, "%s is not a directory", shown(dir))
 			}
@@ -219,7 +219,7 @@ func (c *checker) directories() error {
 		for dir := path.Dir(e.name); dir != "."; dir = path.Dir(dir) {
 			key := c.key(dir)
 			if other, ok := spelled[key]; ok && other != dir {
-				return unsafe(e.name, "its directory is also written %s", shown(other))
+				return unsafe(e.name, "its directory is also written %s; use one spelling", shown(other))
 			} else if ok {
 				break // and so are those above it
 			}

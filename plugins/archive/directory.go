@@ -96,16 +96,24 @@ func walk(ctx context.Context, dir *projectfs.Dir, name string, f func(in *proje
 	return nil
 }
 
-// relative returns the target of a link in the directory root. An absolute path in the directory becomes relative, so that it is valid in a
-// copy.
+// relative returns the target of a link in the directory root, whose path has no links. Links on the way to the target are followed: behind a
+// link, what .. means depends on the file system. An absolute path in the directory becomes relative, so that it is valid in a copy.
 func relative(root, name, target string) string {
-	if filepath.IsAbs(target) {
-		from := filepath.Join(root, filepath.FromSlash(path.Dir(name)))
-		in, err := filepath.Rel(root, target)
-		rel, relErr := filepath.Rel(from, target)
-		if err == nil && relErr == nil && filepath.IsLocal(in) {
-			target = rel
-		}
+	from := filepath.Join(root, filepath.FromSlash(path.Dir(name)))
+	full := target
+	if !filepath.IsAbs(target) {
+		full = from + string(filepath.Separator) + target // not cleaned: that drops .. behind a link
+	}
+	real := filepath.Clean(full)
+	dir, base := filepath.Split(full)
+	if found, err := filepath.EvalSymlinks(dir); err == nil { // else the link leads nowhere
+		real = filepath.Join(found, base)
+	}
+	if full != target && real == filepath.Clean(full) {
+		return filepath.ToSlash(target) // as it is written
+	}
+	if rel, err := filepath.Rel(from, real); err == nil && projectfs.Inside(root, real) {
+		target = rel
 	}
 	return filepath.ToSlash(target)
 }

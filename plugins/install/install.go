@@ -89,9 +89,7 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 	if err := os.MkdirAll(in.Temp, 0o700); err != nil {
 		return nil, err
 	}
-	if err := in.sweep(); err != nil {
-		return nil, err
-	}
+	in.sweep()
 	temp, err := os.MkdirTemp(in.Temp, tempStart)
 	if err != nil {
 		return nil, err
@@ -106,15 +104,14 @@ const tempStart = ".install-"
 // abandonedAfter is the time after which a directory in Temp belongs to an installation that was killed.
 const abandonedAfter = 24 * time.Hour
 
-// sweep deletes what killed installations left in Temp.
-func (in *Installer) sweep() error {
-	list, err := os.ReadDir(in.Temp)
+// sweep deletes what killed installations left in Temp, except files that it cannot delete, such as those of another user.
+func (in *Installer) sweep() {
+	list, _ := os.ReadDir(in.Temp)
 	for _, e := range list {
-		if info, infoErr := e.Info(); infoErr == nil && strings.HasPrefix(e.Name(), tempStart) && time.Since(info.ModTime()) > abandonedAfter {
-			err = errors.Join(err, child.RemoveAll(filepath.Join(in.Temp, e.Name())))
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), tempStart) && time.Since(info.ModTime()) > abandonedAfter {
+			_ = child.RemoveAll(filepath.Join(in.Temp, e.Name()))
 		}
 	}
-	return err
 }
 
 // plan is how one plugin is fetched.
@@ -148,6 +145,12 @@ func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error)
 		p.from = p.found.Ref
 		p.fetcher.Guarded = in.Fetcher.Guarded || p.found.Guarded
 		err = t.allows(p.from)
+	}
+	if pin != nil && pin.Definition == "" {
+		p.fetcher.InPlace = func(ctx context.Context, dir string) bool {
+			d, err := in.Vault.Digest(ctx, dir)
+			return err == nil && d == pin.Digest // otherwise, the copy has the pinned digest or the reason why it cannot
+		}
 	}
 	if err == nil {
 		err = in.guard(p)
@@ -188,9 +191,7 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 		fetched, err = in.vendored(ctx, pin, dir)
 	}
 	if fetched == nil && err == nil {
-		if fetched, err = p.fetcher.Fetch(ctx, r, want, dir); err == nil {
-			err = in.asPinned(ctx, p, fetched)
-		}
+		fetched, err = p.fetcher.Fetch(ctx, r, want, dir)
 	}
 	if err != nil {
 		return nil, err
@@ -224,18 +225,6 @@ func (in *Installer) stage(ctx context.Context, t Target, p *plan, temp string) 
 	}
 	s.Installed = plugins.Installed{Plugin: pins.Plugin{Name: name, Pin: fetched.Pin, Digest: digest}, Lock: t.Path, Project: t.Project}
 	return s, in.History.Made(s.Plugin)
-}
-
-// asPinned selects a local directory in place of its copy if that is what an earlier version pinned: its digest included links that lead out.
-func (in *Installer) asPinned(ctx context.Context, p *plan, fetched *source.Fetched) error {
-	if p.pin == nil || p.from.Kind != source.Path || p.pin.Definition != "" {
-		return nil
-	}
-	d, err := in.Vault.Digest(ctx, p.from.URL)
-	if err == nil && d == p.pin.Digest {
-		fetched.Path = p.from.URL
-	}
-	return err
 }
 
 // nameFor returns the file or directory that names a plugin which does not name itself.

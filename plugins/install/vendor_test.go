@@ -139,7 +139,7 @@ func TestVendorDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, works := range map[string]bool{"near": true, "chain": true, "folder": true, "absolute": true, "skills/b": true, "far": false, "up": false, "loop": false} {
+	for name, works := range map[string]bool{"near": true, "chain": true, "folder": true, "absolute": true, "behind": true, "skills/b": true, "far": false, "up": false, "loop": false} {
 		if _, err := os.Stat(filepath.Join(s.Sealed.Root, name)); (err == nil) != works {
 			t.Errorf("link %s: %v", name, err)
 		}
@@ -173,10 +173,8 @@ func TestVendorDirectory(t *testing.T) {
 // TestDirectoryPinnedBefore: a lock file of an earlier version, whose digest of a directory includes links that lead out, still works.
 func TestDirectoryPinnedBefore(t *testing.T) {
 	t.Parallel()
-	project := t.TempDir()
-	plugin := filepath.Join(project, "plugin")
-	skill := filepath.Join(plugin, "skills", "a", "SKILL.md")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(skill), 0o755), os.WriteFile(skill, []byte("---\nname: a\ndescription: b\n---\n"), 0o600), os.Symlink("/etc", filepath.Join(plugin, "out"))); err != nil {
+	target, plugin := skillIn(t)
+	if err := os.Symlink("/etc", filepath.Join(plugin, "out")); err != nil {
 		t.Fatal(err)
 	}
 	in := installer(t, nil, "")
@@ -184,7 +182,6 @@ func TestDirectoryPinnedBefore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := install.Target{Path: filepath.Join(project, pins.Name), Project: true}
 	pin := &pins.Plugin{Name: "plugin", Pin: source.Pin{Ref: "./plugin"}, Digest: before}
 	if s, err := in.Stage(t.Context(), target, "./plugin", pin); err != nil || s.Digest != before {
 		t.Errorf("Stage() = %+v, %v, want digest %s", s, err, before)
@@ -192,6 +189,18 @@ func TestDirectoryPinnedBefore(t *testing.T) {
 	if s, err := in.Stage(t.Context(), target, "./plugin", nil); err != nil || s.Digest == before {
 		t.Errorf("Stage() without a pin = %+v, %v, want another digest", s, err)
 	}
+}
+
+// skillIn makes a project with a plugin that has one skill.
+func skillIn(t *testing.T) (lock install.Target, plugin string) {
+	t.Helper()
+	project := t.TempDir()
+	plugin = filepath.Join(project, "plugin")
+	skill := filepath.Join(plugin, "skills", "a", "SKILL.md")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(skill), 0o755), os.WriteFile(skill, []byte("---\nname: a\ndescription: b\n---\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	return install.Target{Path: filepath.Join(project, pins.Name), Project: true}, plugin
 }
 
 // TestAbandoned: an installation deletes what killed ones left behind, and nothing of one that may still run.

@@ -166,6 +166,9 @@ type Fetcher struct {
 	// Verify checks the signatures of an artifact that was fetched and not unpacked yet, and returns its signer; empty if none is required.
 	// It decides about unsigned content too, and about the package behind an MCP server before that is fetched. If nil, no signature is looked for.
 	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
+	// InPlace reports whether a local directory is used where it is, and not copied: an earlier version pinned its digest, which includes links
+	// that lead out. If nil, directories are copied.
+	InPlace func(ctx context.Context, dir string) bool
 	// Judge returns an error for an address that a server names: of a redirect, of a registry's token server, or of the tarball of an npm
 	// package. Git follows no redirect then. If nil, all are permitted.
 	Judge func(to *url.URL) error
@@ -207,6 +210,9 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 	switch format := formatOf(r.URL); {
 	case info.IsDir() && oci.IsLayout(r.URL):
 		return f.artifact(ctx, oci.Layout(r.URL), r, out, dir)
+	case info.IsDir() && f.InPlace != nil && f.InPlace(ctx, r.URL):
+		out.Path = r.URL
+		return nil
 	case info.IsDir():
 		content, err := archive.Directory{Path: r.URL, Limits: f.Limits}.Extract(ctx, dir)
 		if err == nil {
