@@ -2,6 +2,7 @@ package permission
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -23,11 +24,14 @@ func NewAnswers(ctx context.Context, asks *Asks, approvals *Approvals) Answers {
 // message a rejection goes to the model, without one it ends the turn. Errors: ErrNotFound when the request does not wait,
 // and those of the store, which cannot keep an "always": it counts once then.
 func (a Answers) ReplyPermission(id string, reply sdk.Reply, message string) error {
-	r, err := a.asks.reply(id, reply, message)
-	if err != nil || reply != sdk.ReplyAlways {
-		return err
+	r := a.asks.waiting(id)
+	if r == nil || reply != sdk.ReplyAlways {
+		return a.asks.reply(id, reply, message)
 	}
-	rules, err := a.approvals.Keep(a.ctx, r)
+	rules, err := a.approvals.Keep(a.ctx, r) // before the call continues: the next one may ask the same
+	if replyErr := a.asks.reply(id, reply, message); replyErr != nil {
+		return replyErr
+	}
 	if rules != nil {
 		a.asks.grant(rules.Approve)
 	}
@@ -37,15 +41,17 @@ func (a Answers) ReplyPermission(id string, reply sdk.Reply, message string) err
 // AllowInSession answers a permission request with yes, and allows its Always patterns in the session and its subagents until the
 // process ends. Requests of the session that wait and pass now are granted. Errors: ErrNotFound when the request does not wait.
 func (a Answers) AllowInSession(id string) error {
-	r, err := a.asks.reply(id, sdk.ReplyOnce, "")
-	if err != nil {
-		return err
+	r := a.asks.waiting(id)
+	if r == nil {
+		return a.asks.reply(id, sdk.ReplyOnce, "")
 	}
 	root, err := a.approvals.Root(a.ctx, r.SessionID)
-	if err != nil {
-		return err
+	if err == nil {
+		a.approvals.allow(root, r.Permission, r.Always...) // before the call continues: the next one may ask the same
 	}
-	a.approvals.allow(root, r.Permission, r.Always...)
+	if replyErr := a.asks.reply(id, sdk.ReplyOnce, ""); replyErr != nil || err != nil {
+		return errors.Join(replyErr, err)
+	}
 	a.grantWaiting(root)
 	return nil
 }

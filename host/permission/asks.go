@@ -65,18 +65,27 @@ func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, asked, h
 	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: halt}
 }
 
-// reply answers a request and returns it; ReplyReject rejects all that wait in the same session. Errors: ErrNotFound.
-func (a *Asks) reply(id string, reply sdk.Reply, message string) (*sdk.PermissionRequest, error) {
+// reply answers a request; ReplyReject rejects all that wait in the same session. Errors: ErrNotFound.
+func (a *Asks) reply(id string, reply sdk.Reply, message string) error {
 	switch reply {
 	case sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject:
 	default:
-		return nil, fmt.Errorf("reply %q: want once, always or reject", reply)
+		return fmt.Errorf("reply %q: want once, always or reject", reply)
 	}
-	p := a.answer(id, permissionReply{reply, message})
-	if p == nil {
-		return nil, fmt.Errorf("permission request %q: %w", id, live.ErrNotFound)
+	if p := a.answer(id, permissionReply{reply, message}); p == nil {
+		return fmt.Errorf("permission request %q: %w", id, live.ErrNotFound)
 	}
-	return &p.request, nil
+	return nil
+}
+
+// waiting returns a request that waits; nil if it does not.
+func (a *Asks) waiting(id string) *sdk.PermissionRequest {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if p := a.permissions[id]; p != nil {
+		return &p.request
+	}
+	return nil
 }
 
 // grant grants the requests that wait and for which passes reports true; not those that must be asked.
