@@ -24,33 +24,36 @@ func NewAnswers(ctx context.Context, asks *Asks, approvals *Approvals) Answers {
 // message a rejection goes to the model, without one it ends the turn. Errors: ErrNotFound when the request does not wait,
 // and those of the store, which cannot keep an "always": it counts once then.
 func (a Answers) ReplyPermission(id string, reply sdk.Reply, message string) error {
-	r := a.asks.waiting(id)
-	if r == nil || reply != sdk.ReplyAlways {
+	if reply != sdk.ReplyAlways {
 		return a.asks.reply(id, reply, message)
 	}
-	rules, err := a.approvals.Keep(a.ctx, r) // before the call continues: the next one may ask the same
-	if replyErr := a.asks.reply(id, reply, message); replyErr != nil {
-		return replyErr
+	r, err := a.asks.waiting(id)
+	if err != nil {
+		return err
+	}
+	rules, kept := a.approvals.Keep(a.ctx, r) // before the call continues: the next one may ask the same
+	if err := a.asks.reply(id, reply, message); err != nil {
+		return err
 	}
 	if rules != nil {
 		a.asks.grant(rules.Approve)
 	}
-	return err
+	return kept
 }
 
 // AllowInSession answers a permission request with yes, and allows its Always patterns in the session and its subagents until the
 // process ends. Requests of the session that wait and pass now are granted. Errors: ErrNotFound when the request does not wait.
 func (a Answers) AllowInSession(id string) error {
-	r := a.asks.waiting(id)
-	if r == nil {
-		return a.asks.reply(id, sdk.ReplyOnce, "")
+	r, err := a.asks.waiting(id)
+	if err != nil {
+		return err
 	}
-	root, err := a.approvals.Root(a.ctx, r.SessionID)
-	if err == nil {
-		a.approvals.allow(root, r.Permission, r.Always...) // before the call continues: the next one may ask the same
+	root, rootErr := a.approvals.Root(a.ctx, r.SessionID)
+	if rootErr == nil {
+		a.approvals.allow(root, r.Permission, r.Always...) // before the call continues, too
 	}
-	if replyErr := a.asks.reply(id, sdk.ReplyOnce, ""); replyErr != nil || err != nil {
-		return errors.Join(replyErr, err)
+	if err := errors.Join(a.asks.reply(id, sdk.ReplyOnce, ""), rootErr); err != nil {
+		return err
 	}
 	a.grantWaiting(root)
 	return nil

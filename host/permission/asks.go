@@ -72,20 +72,26 @@ func (a *Asks) reply(id string, reply sdk.Reply, message string) error {
 	default:
 		return fmt.Errorf("reply %q: want once, always or reject", reply)
 	}
-	if p := a.answer(id, permissionReply{reply, message}); p == nil {
-		return fmt.Errorf("permission request %q: %w", id, live.ErrNotFound)
-	}
-	return nil
+	return a.answer(id, permissionReply{reply, message})
 }
 
-// waiting returns a request that waits; nil if it does not.
-func (a *Asks) waiting(id string) *sdk.PermissionRequest {
+// waiting returns a request that waits. Errors: ErrNotFound.
+func (a *Asks) waiting(id string) (*sdk.PermissionRequest, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if p := a.permissions[id]; p != nil {
-		return &p.request
+	p, err := a.find(id)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return &p.request, nil
+}
+
+// find returns a request that waits. The caller holds mu.
+func (a *Asks) find(id string) (*pendingPermission, error) {
+	if p := a.permissions[id]; p != nil {
+		return p, nil
+	}
+	return nil, fmt.Errorf("permission request %q: %w", id, live.ErrNotFound)
 }
 
 // grant grants the requests that wait and for which passes reports true; not those that must be asked.
@@ -99,24 +105,24 @@ func (a *Asks) grant(passes func(*sdk.PermissionRequest) bool) {
 	}
 }
 
-// answer settles a request, and with a rejection those of its session; nil when it does not wait.
-func (a *Asks) answer(id string, r permissionReply) *pendingPermission {
+// answer settles a request, and with a rejection those of its session. Errors: ErrNotFound.
+func (a *Asks) answer(id string, r permissionReply) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p := a.permissions[id]
-	if p == nil {
-		return nil
+	p, err := a.find(id)
+	if err != nil {
+		return err
 	}
 	a.settle(p, r)
 	if r.reply != sdk.ReplyReject {
-		return p
+		return nil
 	}
 	for _, other := range a.permissions {
 		if other.request.SessionID == p.request.SessionID {
 			a.settle(other, permissionReply{reply: sdk.ReplyReject})
 		}
 	}
-	return p
+	return nil
 }
 
 // Permissions lists the requests that wait.

@@ -204,8 +204,11 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 // it would be unpacked: both have the same digest. A module is used where it is: sealing copies it.
 func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	info, err := os.Stat(r.URL)
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return e.Err // the caller names the path
+	if err != nil {
+		if e, ok := errors.AsType[*fs.PathError](err); ok {
+			err = e.Err // the caller names the path
+		}
+		return err
 	}
 	switch format := formatOf(r.URL); {
 	case info.IsDir() && oci.IsLayout(r.URL):

@@ -170,13 +170,7 @@ func TestKeyOnly(t *testing.T) {
 
 // TestSignedRequest: without a key, the request is signed with the credentials of the environment.
 func TestSignedRequest(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	for _, name := range []string{"AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"} {
-		t.Setenv(name, "")
-	}
-	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
-	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	wiretest.AWSCredentials(t)
 	i := wiretest.Info()
 	i.Options = sdk.Object{"region": "eu-west-1"}
 	sent, _ := wiretest.Sent(t, bedrock.Open, i, wiretest.Hello())

@@ -130,13 +130,7 @@ func TestModelsOfOtherClouds(t *testing.T) {
 
 // TestMantle: requests to OpenAI's models at Bedrock have the key, or are signed with the credentials of the environment.
 func TestMantle(t *testing.T) {
-	t.Setenv("AWS_ACCESS_KEY_ID", "AKIDEXAMPLE")
-	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	for _, name := range []string{"AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_DEFAULT_PROFILE"} {
-		t.Setenv(name, "")
-	}
-	t.Setenv("AWS_CONFIG_FILE", t.TempDir()+"/none")
-	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", t.TempDir()+"/none")
+	wiretest.AWSCredentials(t)
 	info := sdk.ProviderInfo{
 		ID: "amazon-bedrock", NPM: "@ai-sdk/amazon-bedrock/mantle", BaseURL: "https://bedrock-mantle.us-west-2.api.aws/v1", Options: sdk.Object{"region": "us-west-2"},
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"path/filepath"
 	"testing"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -43,6 +44,18 @@ func Transport(status int, body []byte, seen func(*http.Request)) *http.Transpor
 // Info returns a provider at an address that no request reaches.
 func Info() sdk.ProviderInfo {
 	return sdk.ProviderInfo{ID: "test", BaseURL: "http://127.0.0.1:1/v1"}
+}
+
+// AWSCredentials sets the credentials of a test in the environment, where no other ones count.
+func AWSCredentials(t *testing.T) {
+	t.Helper()
+	none := filepath.Join(t.TempDir(), "none")
+	for name, value := range map[string]string{
+		"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "", "AWS_DEFAULT_PROFILE": "",
+		"AWS_CONFIG_FILE": none, "AWS_SHARED_CREDENTIALS_FILE": none,
+	} {
+		t.Setenv(name, value)
+	}
 }
 
 // Decode returns the events of an answer with these bytes, and the error of Stream.

@@ -226,20 +226,6 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		return m.submitted(msg)
 	case promptedMsg:
 		return m.prompted(msg)
-	case filesMsg:
-		m.files = msg
-	case invMsg:
-		m.inventory = inventory(msg)
-	case modelsMsg:
-		m.listed(msg)
-	case commandsMsg:
-		if m.inventory.commands = msg; strings.HasPrefix(m.input.Before(), "/") && !strings.Contains(m.input.Before(), " ") {
-			m.menu.update(m)
-		}
-	case waitingMsg:
-		m.waiting = msg
-	case branchMsg:
-		m.branch = string(msg)
 	case logMsg:
 		m.logged(string(msg))
 	case problemMsg:
@@ -254,8 +240,6 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		return m.restore((*host.Waiting)(&msg))
 	case imageMsg:
 		m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(string(msg)) + "]", File: string(msg)})
-	case argumentsMsg:
-		m.menu.offer(m, msg)
 	case sessionsMsg, renamedMsg, deletedMsg:
 		return m.sessionChanged(msg)
 	case methodsMsg:
@@ -269,14 +253,38 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 	case forkedMsg:
 		m.say("continuing in a copy; the original session and all files are unchanged")
 		return m.switchTo(msg.session)
-	case fallbackMsg:
-		m.fallback, m.reason = msg.model, msg.reason
 	case tickMsg:
 		return m.tick()
 	case leaveOverMsg:
 		m.leaving = false
+	default:
+		m.read(msg)
 	}
 	return nil
+}
+
+// read takes what commands read from the host and the project.
+func (m *model) read(msg tea.Msg) {
+	switch msg := msg.(type) {
+	case filesMsg:
+		m.files = msg
+	case invMsg:
+		m.inventory = inventory(msg)
+	case modelsMsg:
+		m.listed(msg)
+	case commandsMsg:
+		if m.inventory.commands = msg; strings.HasPrefix(m.input.Before(), "/") && !strings.Contains(m.input.Before(), " ") {
+			m.menu.update(m)
+		}
+	case waitingMsg:
+		m.waiting = msg
+	case branchMsg:
+		m.branch = string(msg)
+	case fallbackMsg:
+		m.fallback, m.reason = msg.model, msg.reason
+	case argumentsMsg:
+		m.menu.offer(m, msg)
+	}
 }
 
 // maxLog is the number of log lines that are kept for /log.
