@@ -99,7 +99,7 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 	case status/100 == 2:
 	default:
 		var m message
-		if json.NewDecoder(io.LimitReader(resp.Body, maxMessageBytes)).Decode(&m) == nil && m.Error != nil {
+		if json.Unmarshal(httpx.Excerpt(resp.Body, maxMessageBytes), &m) == nil && m.Error != nil {
 			return &m, nil
 		}
 		return nil, unexpected(resp)
