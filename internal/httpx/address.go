@@ -47,3 +47,9 @@ func Public(addr netip.Addr) bool {
 	}
 	return !slices.ContainsFunc(reserved[:], func(p netip.Prefix) bool { return p.Contains(addr) })
 }
+
+// Loopback reports whether a host of a URL, without its port, is this machine.
+func Loopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback() && addr.Zone() == ""
+}

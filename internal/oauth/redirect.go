@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -33,7 +34,7 @@ type Redirect struct {
 // result.
 func Listen(ctx context.Context, address string) (*Redirect, error) {
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "http" || !Loopback(u.Hostname()) || u.Port() == "" {
+	if err != nil || u.Scheme != "http" || !httpx.Loopback(u.Hostname()) || u.Port() == "" {
 		return nil, fmt.Errorf("redirect address %q: want http://127.0.0.1:PORT/PATH", address)
 	}
 	var lc net.ListenConfig
@@ -52,12 +53,6 @@ func Listen(ctx context.Context, address string) (*Redirect, error) {
 		_ = r.server.Serve(l)
 	}()
 	return r, nil
-}
-
-// Loopback reports whether a host is this machine.
-func Loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func (r *Redirect) serve(w http.ResponseWriter, req *http.Request) {

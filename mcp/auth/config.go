@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/tenonhq/tenon/internal/oauth"
+	"github.com/tenonhq/tenon/internal/httpx"
 )
 
 // Config is the value of mcp.NAME.oauth, as in opencode. The zero value registers tenon with the server dynamically.
@@ -62,7 +62,7 @@ func (c *Config) Check() error {
 	if err != nil || u.Scheme == "" || u.Host == "" || u.Fragment != "" {
 		return fmt.Errorf("oauth.redirectUri: %q: want an absolute URL without a fragment", c.RedirectURI)
 	}
-	if c.CallbackPort != 0 && oauth.Loopback(u.Hostname()) && u.Port() != "" && u.Port() != fmt.Sprint(c.CallbackPort) {
+	if c.CallbackPort != 0 && httpx.Loopback(u.Hostname()) && u.Port() != "" && u.Port() != fmt.Sprint(c.CallbackPort) {
 		return errors.New("oauth.callbackPort: differs from the port in oauth.redirectUri; remove one of them")
 	}
 	return nil
@@ -74,7 +74,7 @@ func (c *Config) listenAt() string {
 		return fmt.Sprintf("http://127.0.0.1:%d/callback", c.CallbackPort)
 	}
 	u, err := url.Parse(c.RedirectURI)
-	if err != nil || u.Scheme != "http" || !oauth.Loopback(u.Hostname()) {
+	if err != nil || u.Scheme != "http" || !httpx.Loopback(u.Hostname()) {
 		return ""
 	}
 	if u.Port() == "" {

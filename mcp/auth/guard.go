@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/httpx"
-	"github.com/tenonhq/tenon/internal/oauth"
 )
 
 const (
@@ -138,7 +137,7 @@ func (g *guard) check(u *url.URL) error {
 
 // local reports whether a host and the server are both on this machine.
 func (g *guard) local(host string) bool {
-	return oauth.Loopback(host) && oauth.Loopback(g.home.Hostname())
+	return httpx.Loopback(host) && httpx.Loopback(g.home.Hostname())
 }
 
 // dial connects to a host whose address is allowed.

@@ -49,13 +49,13 @@ type store struct {
 
 	writer chan struct{} // holds one value, taken while this process changes the store
 
-	mu     sync.RWMutex
+	mu     sync.Mutex
 	header string            // of the file that values were read from; empty without a file
 	values map[string][]byte // must not be changed: replaced
 }
 
 func newStore(dir string, l Limits) *store {
-	return &store{dir: dir, limits: l, values: map[string][]byte{}, writer: make(chan struct{}, 1)}
+	return &store{dir: dir, limits: l, writer: make(chan struct{}, 1)}
 }
 
 func (s *store) get(key string) (value []byte, found bool, err error) {
@@ -136,83 +136,51 @@ func (s *store) current() (map[string][]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
-	if values, ok := s.known(root); ok {
-		return values, nil
-	}
 	return s.load(root)
 }
 
-// known returns the values read before if the file is unchanged.
-func (s *store) known(root *os.Root) (map[string][]byte, bool) {
-	header, err := readHeader(root)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.values, err == nil && header == s.header
-}
-
-// readHeader returns the first line of the file, "" without a file.
-func readHeader(root *os.Root) (string, error) {
+// load returns the values of the file. If it is still the one that was read last, only its first line is read.
+func (s *store) load(root *os.Root) (map[string][]byte, error) {
 	f, err := openStored(root)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
+		return nil, nil
 	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	line := make([]byte, storeHeader)
-	_, err = io.ReadFull(f, line)
-	return string(line), err
-}
-
-// load reads the file.
-func (s *store) load(root *os.Root) (map[string][]byte, error) {
-	header, values, err := s.read(root)
 	if err != nil {
 		return nil, err
 	}
+	defer f.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.header, s.values = header, values
-	return values, nil
-}
-
-func (s *store) read(root *os.Root) (header string, values map[string][]byte, err error) {
-	f, err := openStored(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", map[string][]byte{}, nil
+	header := make([]byte, storeHeader)
+	if _, err := f.ReadAt(header, 0); err == nil && string(header) == s.header {
+		return s.values, nil
 	}
-	if err != nil {
-		return "", nil, err
-	}
-	defer f.Close()
 	// Base64 and escaped keys take more room than the quota; a file far above it was not written by us.
 	data, err := io.ReadAll(io.LimitReader(f, 16*int64(s.limits.KVBytes)+1<<20))
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
-	if header, values, err = parseStore(data); err != nil {
-		return "", nil, fmt.Errorf("the stored values in %s are %w; move the file away to start over", filepath.Join(s.dir, storeFile), err)
+	values, err := parseStore(data)
+	if err != nil {
+		return nil, fmt.Errorf("the stored values in %s are %w; move the file away to start over", filepath.Join(s.dir, storeFile), err)
 	}
-	return header, values, nil
+	s.header, s.values = string(data[:storeHeader]), values
+	return values, nil
 }
 
 // parseStore reads the content of a store's file. Errors wrap errDamaged.
-func parseStore(data []byte) (header string, values map[string][]byte, err error) {
+func parseStore(data []byte) (values map[string][]byte, err error) {
 	if len(data) < storeHeader {
-		return "", nil, fmt.Errorf("%w: %d bytes are too few", errDamaged, len(data))
+		return nil, fmt.Errorf("%w: %d bytes are too few", errDamaged, len(data))
 	}
-	header, body := string(data[:storeHeader]), data[storeHeader:]
-	if header != headerOf(body) {
-		return "", nil, fmt.Errorf("%w: the checksum does not match", errDamaged)
+	body := data[storeHeader:]
+	if string(data[:storeHeader]) != headerOf(body) {
+		return nil, fmt.Errorf("%w: the checksum does not match", errDamaged)
 	}
 	if err := json.Unmarshal(body, &values); err != nil {
-		return "", nil, fmt.Errorf("%w: %w", errDamaged, err)
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	if values == nil {
-		values = map[string][]byte{}
-	}
-	return header, values, nil
+	return values, nil
 }
 
 func headerOf(body []byte) string {
@@ -232,11 +200,14 @@ func (s *store) change(ctx context.Context, edit func(values map[string][]byte) 
 		return err
 	}
 	defer unlock()
-	values, err := s.load(root)
+	known, err := s.load(root)
 	if err != nil {
 		return err
 	}
-	values = maps.Clone(values)
+	values := maps.Clone(known)
+	if values == nil {
+		values = map[string][]byte{}
+	}
 	if err := edit(values); err != nil {
 		return err
 	}

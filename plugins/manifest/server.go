@@ -12,6 +12,7 @@ import (
 	"unicode"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
@@ -242,7 +243,7 @@ func urlProblem(text string) string {
 		return "holds a user name or password; remove them"
 	case u.Fragment != "" || strings.Contains(text, "#"):
 		return "holds a fragment; remove it"
-	case u.Scheme == "http" && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !httpx.Loopback(u.Hostname()):
 		return "is not encrypted; write https://…, http is for this machine alone"
 	}
 	if err := CheckSpelling(u); err != nil {
@@ -270,11 +271,6 @@ func CheckSpelling(u *url.URL) error {
 		}
 	}
 	return nil
-}
-
-func loopback(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && addr.Unmap().IsLoopback() && addr.Zone() == ""
 }
 
 func headerName(s string) bool {

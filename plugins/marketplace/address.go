@@ -2,12 +2,12 @@ package marketplace
 
 import (
 	"fmt"
-	"net/netip"
 	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
 )
@@ -82,9 +82,5 @@ func rootOf(file string) string {
 // local reports whether an address is on this machine.
 func local(r source.Ref) bool {
 	u, err := url.Parse(r.URL)
-	if err != nil || r.Kind == source.Path || u.Scheme == "file" || u.Hostname() == "localhost" {
-		return err == nil
-	}
-	addr, err := netip.ParseAddr(u.Hostname())
-	return err == nil && addr.IsLoopback()
+	return err == nil && (r.Kind == source.Path || u.Scheme == "file" || httpx.Loopback(u.Hostname()))
 }

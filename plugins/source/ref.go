@@ -4,13 +4,13 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/plugins/manifest"
 )
 
@@ -225,13 +225,10 @@ func GitRef(address, subdir, version, commit string) (Ref, error) {
 
 // secure refuses plain http except on this machine.
 func secure(u *url.URL) error {
-	if u.Scheme != "http" || u.Hostname() == "localhost" {
-		return nil
+	if u.Scheme == "http" && !httpx.Loopback(u.Hostname()) {
+		return errors.New("http is not encrypted; use https")
 	}
-	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && addr.IsLoopback() {
-		return nil
-	}
-	return errors.New("http is not encrypted; use https")
+	return nil
 }
 
 func archiveRef(scheme, rest string) (Ref, error) {

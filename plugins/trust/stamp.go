@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"hash"
 	"io/fs"
 	"os"
@@ -129,9 +128,24 @@ func stampTree(path string) (stamp string, newest time.Time, err error) {
 	}
 	s.note("", info)
 	if info.IsDir() {
-		err = stampDir(path, "", s.note, 0)
+		err = fs.WalkDir(os.DirFS(path), ".", s.visit)
 	}
 	return s.sum(), s.newest, err
+}
+
+// visit adds what is below the root of a tree, without its .git.
+func (s *stamper) visit(name string, e fs.DirEntry, err error) error {
+	if err != nil || name == "." {
+		return err
+	}
+	if name == ".git" && e.IsDir() {
+		return fs.SkipDir
+	}
+	info, err := e.Info()
+	if err == nil && name != ".git" {
+		s.note(name, info)
+	}
+	return err
 }
 
 // stampCopy returns the stamp of a sealed copy, whose files are known: a file that is added changes its directory. That is three times
@@ -153,33 +167,4 @@ func stampCopy(root string, entries []entry) (string, error) {
 		s.note(e.path, info)
 	}
 	return s.sum(), nil
-}
-
-var errTooMuch = errors.New("too deep to be stamped")
-
-func stampDir(dir, prefix string, note func(string, fs.FileInfo), depth int) error {
-	if depth > 128 {
-		return errTooMuch
-	}
-	list, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range list {
-		if prefix == "" && e.Name() == ".git" {
-			continue
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		name := prefix + e.Name()
-		note(name, info)
-		if e.IsDir() {
-			if err := stampDir(filepath.Join(dir, e.Name()), name+"/", note, depth+1); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }

@@ -141,7 +141,7 @@ func (p *plugin) do(ctx context.Context, j job) ([]byte, error) {
 	if !p.active.enter() {
 		return nil, fmt.Errorf("plugin %q: %w", p.Description.Name, ErrClosed)
 	}
-	defer p.active.done()
+	defer p.active.running.Done()
 	n := nestOf(ctx)
 	if n != nil && n.depth >= maxDepth {
 		return nil, fmt.Errorf("%w (%d)", ErrDepth, maxDepth)

@@ -13,9 +13,4 @@ func TrimNow(p sdk.Plugin) {
 }
 
 // Running returns how many calls of a plugin run.
-func Running(p sdk.Plugin) int {
-	t := &p.(*plugin).active
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.running
-}
+func Running(p sdk.Plugin) int { return len(p.(*plugin).pool.slots) }

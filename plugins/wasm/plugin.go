@@ -141,7 +141,7 @@ func (p *plugin) Precompile(ctx context.Context) error {
 	if !p.active.enter() {
 		return ErrClosed
 	}
-	defer p.active.done()
+	defer p.active.running.Done()
 	_, err := p.program.code(ctx)
 	return err
 }

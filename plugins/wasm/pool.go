@@ -127,7 +127,7 @@ func (p *pool) sweep() {
 	if !p.active.enter() {
 		return
 	}
-	defer p.active.done()
+	defer p.active.running.Done()
 	expired, untrimmed := p.due(time.Now())
 	for _, i := range expired {
 		i.close()

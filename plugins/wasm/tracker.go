@@ -5,33 +5,21 @@ import (
 	"sync"
 )
 
-// tracker counts the operations that must end before a plugin is closed.
+// tracker knows the operations that must end before a plugin is closed.
 type tracker struct {
 	mu      sync.Mutex
-	running int
 	closed  bool
-	idle    chan struct{} // closed when nothing runs; made by the first waiter
+	running sync.WaitGroup
 }
 
-// enter begins an operation; false after close.
+// enter begins an operation, which ends with running.Done; false after close.
 func (t *tracker) enter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
-		return false
+	if !t.closed {
+		t.running.Add(1)
 	}
-	t.running++
-	return true
-}
-
-func (t *tracker) done() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.running--
-	if t.running == 0 && t.idle != nil {
-		close(t.idle)
-		t.idle = nil
-	}
+	return !t.closed
 }
 
 // close makes enter fail.
@@ -41,18 +29,13 @@ func (t *tracker) close() {
 	t.closed = true
 }
 
-// wait returns once nothing runs, or with the error of ctx.
+// wait returns once nothing runs, or with the error of ctx. It is called after close.
 func (t *tracker) wait(ctx context.Context) error {
-	t.mu.Lock()
-	if t.running == 0 {
-		t.mu.Unlock()
-		return nil
-	}
-	if t.idle == nil {
-		t.idle = make(chan struct{})
-	}
-	idle := t.idle
-	t.mu.Unlock()
+	idle := make(chan struct{})
+	go func() {
+		t.running.Wait()
+		close(idle)
+	}()
 	select {
 	case <-idle:
 		return nil

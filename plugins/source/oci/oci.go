@@ -22,6 +22,7 @@ import (
 	"oras.land/oras-go/v2/registry/remote/auth"
 	"oras.land/oras-go/v2/registry/remote/credentials"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -95,8 +96,7 @@ func Loopback(name string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}
-	addr, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return host == "localhost" || err == nil && addr.IsLoopback()
+	return httpx.Loopback(strings.Trim(host, "[]"))
 }
 
 // Resolve returns the digest of a tag; of a digest, the same.
