@@ -9,7 +9,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -189,12 +188,8 @@ func (s *hostSession) subscribe(ctx context.Context, id uint64, wanted *tenonv1.
 
 // print writes a line of the plugin to the log.
 func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
-	ok, dropped := s.budget.Take(time.Now())
-	if !ok {
+	if !s.budget.Take(s.log) {
 		return
-	}
-	if dropped > 0 {
-		s.log.Warn("lines of log dropped", "lines", dropped)
 	}
 	var attrs map[string]json.RawMessage
 	if json.Unmarshal(line.GetAttributes(), &attrs) != nil || len(line.GetAttributes()) > maxLogMessage {

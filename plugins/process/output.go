@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -59,14 +58,9 @@ func (p *printed) flush() {
 	if p.cause == "" && (strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")) {
 		p.cause = text // a trace of goroutines follows
 	}
-	ok, dropped := p.budget.Take(time.Now())
-	if !ok {
-		return
+	if p.budget.Take(p.log) {
+		p.log.Debug("output", "stream", p.stream, "line", text)
 	}
-	if dropped > 0 {
-		p.log.Warn("lines of output dropped", "lines", dropped)
-	}
-	p.log.Debug("output", "stream", p.stream, "line", text)
 }
 
 // why returns the line that most likely says why the process ended; empty without one.

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"log/slog"
 	"sync"
 	"time"
 )
@@ -19,18 +20,21 @@ type LineLimit struct {
 	dropped int
 }
 
-// Take reports whether a line may be written at now, and the number of lines dropped since the last one.
-func (l *LineLimit) Take(now time.Time) (ok bool, dropped int) {
+// Take reports whether a line may be written to log now. It first writes how many were dropped since the last one.
+func (l *LineLimit) Take(log *slog.Logger) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Sub(l.start) >= time.Second {
+	if now := time.Now(); now.Sub(l.start) >= time.Second {
 		l.start, l.lines = now, 0
 	}
 	if l.lines >= linesPerSecond {
 		l.dropped++
-		return false, 0
+		return false
+	}
+	if l.dropped > 0 {
+		log.Warn("lines of the log were dropped", "count", l.dropped)
 	}
 	l.lines++
-	dropped, l.dropped = l.dropped, 0
-	return true, dropped
+	l.dropped = 0
+	return true
 }

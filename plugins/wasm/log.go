@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -13,27 +12,18 @@ import (
 
 // Limits of the log lines of one plugin.
 const (
-	maxWrite      = 64 << 10 // bytes of one write that are looked at
-	minLevel      = slog.LevelDebug
-	maxLevel      = slog.LevelError
-	droppedNotice = "lines of the log were dropped"
+	maxWrite = 64 << 10 // bytes of one write that are looked at
+	minLevel = slog.LevelDebug
+	maxLevel = slog.LevelError
 )
 
 // writeLog writes a line of the guest.
 func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 	log := p.log.Load()
 	l := min(max(slog.Level(level), minLevel), maxLevel)
-	if !log.Enabled(ctx, l) {
-		return
+	if log.Enabled(ctx, l) && p.lines.Take(log) {
+		log.Log(ctx, l, visible.Clean(string(text), remote.MaxLine))
 	}
-	ok, dropped := p.lines.Take(time.Now())
-	if !ok {
-		return
-	}
-	if dropped > 0 {
-		log.Warn(droppedNotice, "count", dropped)
-	}
-	log.Log(ctx, l, visible.Clean(string(text), remote.MaxLine))
 }
 
 // outputLog is where stdout and stderr of a guest go: each line becomes one of the log. One goroutine at a time uses it.

@@ -28,7 +28,8 @@ type server struct {
 
 	mu      sync.Mutex
 	grpc    *grpc.Server  // nil until listen
-	started bool          // the plugin was started and not closed
+	started bool          // the plugin was started
+	closing bool          // its close was called
 	closed  chan struct{} // closed when the plugin is, whether it was started or not
 }
 
@@ -149,16 +150,10 @@ func (s *server) Stop(ctx context.Context, _ *tenonv1.StopRequest) (*tenonv1.Sto
 // close closes the plugin, once.
 func (s *server) close(ctx context.Context) error {
 	s.mu.Lock()
-	select {
-	case <-s.closed:
-		s.mu.Unlock()
-		return nil
-	default:
-	}
-	started := s.started
-	s.started = false
+	first := s.started && !s.closing
+	s.closing = s.closing || first
 	s.mu.Unlock()
-	if !started {
+	if !first {
 		return nil
 	}
 	defer close(s.closed)

@@ -1,6 +1,7 @@
 package rewrite
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -130,11 +131,7 @@ func (r *reader) done(what string) {
 }
 
 func appendU32(b []byte, v uint32) []byte {
-	for v >= 0x80 {
-		b = append(b, byte(v)|0x80)
-		v >>= 7
-	}
-	return append(b, byte(v))
+	return binary.AppendUvarint(b, uint64(v))
 }
 
 // appendS64 appends a signed number in its shortest form.
