@@ -14,33 +14,12 @@ func promptArguments(p *Prompt, text string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := map[string]string{}
-	var positional []string
-	for _, w := range words {
-		name, value, named := strings.Cut(w, "=")
-		if named && p.has(name) {
-			args[name] = value
-			continue
-		}
-		positional = append(positional, w)
-	}
-	var open []PromptArgument // not given by name
-	for _, a := range p.Arguments {
-		if _, set := args[a.Name]; !set {
-			open = append(open, a)
-		}
-	}
-	for i, a := range open {
-		switch {
-		case len(positional) == 0:
-		case i == len(open)-1:
-			args[a.Name], positional = strings.Join(positional, " "), nil
-		default:
-			args[a.Name], positional = positional[0], positional[1:]
-		}
-	}
-	if len(positional) > 0 {
-		return nil, fmt.Errorf("too many arguments: %q", strings.Join(positional, " "))
+	args, last, rest := p.assign(words)
+	switch {
+	case len(rest) > 0 && last == "":
+		return nil, fmt.Errorf("too many arguments: %q", strings.Join(rest, " "))
+	case len(rest) > 0:
+		args[last] += " " + strings.Join(rest, " ")
 	}
 	for _, a := range p.Arguments {
 		if _, set := args[a.Name]; a.Required && !set {
@@ -48,6 +27,25 @@ func promptArguments(p *Prompt, text string) (map[string]string, error) {
 		}
 	}
 	return args, nil
+}
+
+// assign sets the arguments that words give by name, and then the others in their order. It returns the last of those, and the words that
+// are left.
+func (p *Prompt) assign(words []string) (given map[string]string, last string, rest []string) {
+	given = map[string]string{}
+	for _, w := range words {
+		if name, value, named := strings.Cut(w, "="); named && p.has(name) {
+			given[name] = value
+			continue
+		}
+		rest = append(rest, w)
+	}
+	for _, a := range p.Arguments {
+		if _, set := given[a.Name]; !set && len(rest) > 0 {
+			given[a.Name], last, rest = rest[0], a.Name, rest[1:]
+		}
+	}
+	return given, last, rest
 }
 
 // open returns the argument of a prompt that the last word of a text is for, what was written of it, and the arguments before it. prefix is
@@ -61,20 +59,7 @@ func (p *Prompt) open(text string) (argument, value, prefix string, given map[st
 	if len(words) > 0 && !strings.HasSuffix(text, " ") {
 		words, last = words[:len(words)-1], words[len(words)-1]
 	}
-	given = map[string]string{}
-	var positional []string
-	for _, w := range words {
-		if name, value, named := strings.Cut(w, "="); named && p.has(name) {
-			given[name] = value
-			continue
-		}
-		positional = append(positional, w)
-	}
-	for _, a := range p.Arguments {
-		if _, named := given[a.Name]; !named && len(positional) > 0 {
-			given[a.Name], positional = positional[0], positional[1:]
-		}
-	}
+	given, _, _ = p.assign(words)
 	if name, value, named := strings.Cut(last, "="); named && p.has(name) {
 		return name, value, name + "=", given, true
 	}
