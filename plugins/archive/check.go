@@ -185,18 +185,6 @@ func (c *checker) content(cut bool) (*Content, error) {
 	if cut {
 		out.prefix = c.folder()
 	}
-	for _, e := range c.found {
-		for dir := path.Dir(e.name); dir != "."; dir = path.Dir(dir) {
-			at, listed := c.seen[c.key(dir)]
-			switch {
-			case !listed:
-			case c.found[at].name != dir:
-				return nil, unsafe(e.name, "its directory is also written %s; use one spelling", shown(c.found[at].name))
-			case c.found[at].kind != kindDir:
-				return nil, unsafe(e.name, "%s is not a directory", shown(dir))
-			}
-		}
-	}
 	if err := c.directories(); err != nil {
 		return nil, err
 	}
@@ -212,18 +200,27 @@ func (c *checker) content(cut bool) (*Content, error) {
 	return out, nil
 }
 
-// directories refuses directories that are not listed and written in two ways: a/x and A/y.
+// directories refuses entries below something that is not a directory, and directories that are written in two ways: a/x and A/y.
 func (c *checker) directories() error {
 	spelled := map[string]string{}
 	for _, e := range c.found {
 		for dir := path.Dir(e.name); dir != "."; dir = path.Dir(dir) {
 			key := c.key(dir)
-			if other, ok := spelled[key]; ok && other != dir {
+			at, listed := c.seen[key]
+			other, again := spelled[key]
+			if listed {
+				other = c.found[at].name
+			}
+			switch {
+			case (listed || again) && other != dir:
 				return unsafe(e.name, "its directory is also written %s; use one spelling", shown(other))
-			} else if ok {
-				break // and so are those above it
+			case listed && c.found[at].kind != kindDir:
+				return unsafe(e.name, "%s is not a directory", shown(dir))
 			}
 			spelled[key] = dir
+			if again {
+				break // and so are those above it
+			}
 		}
 	}
 	return nil
