@@ -71,9 +71,7 @@ func Decline(dir string, s Server) {
 
 // write stores the record. One that cannot be stored is only missed by lists.
 func (c *Check) write(dir string, s *Server) {
-	content, err := json.Marshal(c)
-	if err != nil || os.MkdirAll(dir, 0o700) != nil {
-		return
+	if content, err := json.Marshal(c); err == nil {
+		_ = atomicfile.Write(checkPath(dir, s), content, atomicfile.Options{MakeDirs: 0o700})
 	}
-	_ = atomicfile.Write(checkPath(dir, s), content, atomicfile.Options{})
 }

@@ -61,10 +61,7 @@ func (dir filePins) Save(s Server, p *Pin) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(string(dir), 0o700); err != nil {
-		return fmt.Errorf("store the approval of MCP server %q: %w", s.Name, err)
-	}
-	if err := atomicfile.Write(dir.path(s), content, atomicfile.Options{}); err != nil {
+	if err := atomicfile.Write(dir.path(s), content, atomicfile.Options{MakeDirs: 0o700}); err != nil {
 		return fmt.Errorf("keep what was approved of MCP server %q: %w", s.Name, err)
 	}
 	return nil

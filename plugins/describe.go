@@ -69,7 +69,7 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 		return err
 	}
 	if path := l.descriptionFile(i.Digest); path != "" {
-		if err := keep(path, data); err != nil {
+		if err := atomicfile.Write(path, data, atomicfile.Options{MakeDirs: 0o700}); err != nil {
 			l.log.Debug("description is not remembered", "plugin", i.Name, "err", err)
 		}
 	}
@@ -140,14 +140,6 @@ func (l *Loader) forgetDescription(d trust.Digest) error {
 		}
 	}
 	return nil
-}
-
-// keep writes a file of the cache; a reader never finds half of it.
-func keep(path string, data []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return atomicfile.Write(path, data, atomicfile.Options{})
 }
 
 func isDirectory(path string) bool {

@@ -17,6 +17,8 @@ import (
 type Options struct {
 	// Mode holds the permissions of the new file, less the umask. Zero means 0600.
 	Mode fs.FileMode
+	// MakeDirs holds the permissions of directories that Write makes if they are missing. Zero means that the directory must exist.
+	MakeDirs fs.FileMode
 	// Sync stores the content on the disk before the file gets its name: after a crash of the system it is the old file or the new one.
 	Sync bool
 	// SyncDir also stores the name on the disk: once written, the file survives a crash. Windows always does so.
@@ -27,9 +29,14 @@ type Options struct {
 	Prepare func(*os.File) error
 }
 
-// Write replaces the file at path, whose directory must exist. A symbolic link is replaced, not followed. After an error the old file
+// Write replaces the file at path. A symbolic link is replaced, not followed. After an error the old file
 // is there, unless only SyncDir failed.
 func Write(path string, content []byte, o Options) error {
+	if o.MakeDirs != 0 {
+		if err := os.MkdirAll(filepath.Dir(path), o.MakeDirs); err != nil {
+			return err
+		}
+	}
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
 		return err

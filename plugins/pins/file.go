@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -171,8 +170,5 @@ func (f *File) Without(name string) *File {
 
 // write replaces the file at path.
 func (f *File) write(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return atomicfile.Write(path, f.Encode(), atomicfile.Options{Mode: 0o644, Sync: true, SyncDir: true})
+	return atomicfile.Write(path, f.Encode(), atomicfile.Options{Mode: 0o644, MakeDirs: 0o755, Sync: true, SyncDir: true})
 }

@@ -125,10 +125,7 @@ func (h History) keep(path string, f *File) error {
 			return nil
 		}
 	}
-	if err := os.MkdirAll(h.dir(path), 0o700); err != nil {
-		return err
-	}
-	return atomicfile.Write(h.file(path, next), f.Encode(), atomicfile.Options{Sync: true})
+	return atomicfile.Write(h.file(path, next), f.Encode(), atomicfile.Options{MakeDirs: 0o700, Sync: true})
 }
 
 // prune deletes the oldest generations.

@@ -47,11 +47,7 @@ func (h History) Made(p Plugin) error {
 	if !p.Local {
 		return nil
 	}
-	path := h.madeFile(&p)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return atomicfile.Write(path, []byte(string(p.Digest)+"\n"), atomicfile.Options{Sync: true})
+	return atomicfile.Write(h.madeFile(&p), []byte(string(p.Digest)+"\n"), atomicfile.Options{MakeDirs: 0o700, Sync: true})
 }
 
 // madeFile returns the file for a pin on this platform.

@@ -84,11 +84,8 @@ func (s *stamps) save() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
-		return err
-	}
 	s.dirty = false
-	return atomicfile.Write(s.file, data, atomicfile.Options{})
+	return atomicfile.Write(s.file, data, atomicfile.Options{MakeDirs: 0o700})
 }
 
 // stamper makes the stamp of files.
