@@ -115,10 +115,7 @@ func TestScriptRoutesAndTitles(t *testing.T) {
 
 func TestBeyondTheScriptIsRefused(t *testing.T) {
 	t.Parallel()
-	srv, err := fakellm.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	srv := fakellm.Start()
 	t.Cleanup(srv.Close)
 	if status, body, _ := post(t, srv, "/chat/completions", chatBody); status != 400 || !strings.Contains(body, "script") {
 		t.Errorf("status %d, body %s; want a refusal", status, body)
@@ -187,10 +184,7 @@ func TestStallNeverAndEndlessEndWithTheClientOrTheServer(t *testing.T) {
 		"wait": fakellm.Text("x").Wait(make(chan struct{})),
 	} {
 		for _, byServer := range []bool{true, false} {
-			srv, err := fakellm.Start(reply)
-			if err != nil {
-				t.Fatal(err)
-			}
+			srv := fakellm.Start(reply)
 			ctx := t.Context()
 			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL()+"/chat/completions", strings.NewReader(chatBody))
 			c := client(t)
@@ -265,10 +259,7 @@ func TestModels(t *testing.T) {
 
 // BenchmarkServe20000 shows what of a client benchmark is the server's part.
 func BenchmarkServe20000(b *testing.B) {
-	srv, err := fakellm.Start()
-	if err != nil {
-		b.Fatal(err)
-	}
+	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Repeat("word ", 20_000))
 	tr := &http.Transport{}
