@@ -146,7 +146,7 @@ func TestFaults(t *testing.T) {
 		"cut after":   {reply: fakellm.Text("x", "y", "never").CutAfter(2), status: 200, body: `"y"`, fails: true},
 		"fragments":   {reply: fakellm.Text("x").Fragment(7), status: 200, body: "[DONE]"},
 		"no finish":   {reply: fakellm.Text("x").Finish(fakellm.NoFinish), status: 200, body: `"x"`},
-		"overflow":    {reply: fakellm.Overflow("llama.cpp"), status: 400, body: "context"},
+		"overflow":    {reply: fakellm.Overflows()["llama.cpp"], status: 400, body: "context"},
 		"error event": {reply: fakellm.Text("x").StreamError("server_error", "boom"), status: 200, body: "boom"},
 		"usage":       {reply: fakellm.Text("x").Usage(fakellm.Usage{Input: 9, Cached: 4}, fakellm.UsageDeepSeek), status: 200, body: `"prompt_cache_miss_tokens":5`},
 		"only a call": {reply: fakellm.Call("a", "{}").JSON(), status: 200, body: `"arguments":"{}"`},
@@ -169,8 +169,8 @@ func TestFaults(t *testing.T) {
 
 func TestOverflowsAreJSON(t *testing.T) {
 	t.Parallel()
-	for _, name := range fakellm.OverflowServers() {
-		_, body, _ := post(t, fakellm.New(t, fakellm.Overflow(name)), "/chat/completions", chatBody)
+	for name, reply := range fakellm.Overflows() {
+		_, body, _ := post(t, fakellm.New(t, reply), "/chat/completions", chatBody)
 		if !json.Valid([]byte(body)) {
 			t.Errorf("%s: not JSON: %s", name, body)
 		}
