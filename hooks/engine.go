@@ -113,7 +113,6 @@ func New(o Options) (*Engine, error) {
 		guard:      o.Guard,
 	}
 	e.life, e.end = context.WithCancel(context.Background())
-	e.pool.jobs, e.pool.done = make(chan job), e.life.Done()
 	if e.notice == nil {
 		e.notice = func(sdk.PluginNotice) {}
 	}
@@ -220,6 +219,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		problems = append(problems, o.wait(ctx))
 	}
 	e.end()
+	e.pool.close()
 	return errors.Join(problems...)
 }
 
