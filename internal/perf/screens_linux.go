@@ -119,10 +119,7 @@ func (b *bench) screens(ctx context.Context) error {
 
 // face runs a terminal UI once. With an error, it returns the figures before it.
 func (b *bench) face(ctx context.Context, f face, home string) (map[string]float64, error) {
-	srv, err := fakellm.Start()
-	if err != nil {
-		return nil, err
-	}
+	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Text("A title"))
 	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, answer())

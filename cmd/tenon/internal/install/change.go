@@ -48,7 +48,6 @@ func syncCommand(a *cli.App) *cobra.Command {
 that were not approved. A changed byte is an error. New hosts that the project's file names need your confirmation.
 
 With --frozen, nothing is asked and nothing is approved: the command fails unless every plugin has its pinned content.`,
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return both(cmd.Context(), a, func(j *job) error {
 				j.installer.Fetcher.Offline = offline
@@ -254,7 +253,7 @@ func (j *job) showChanges(ctx context.Context, u update) error {
 
 func outdatedCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
-		Use: "outdated", Short: "List installed plugins with newer content", Args: cli.Args(0, 0, ""),
+		Use: "outdated", Short: "List installed plugins with newer content",
 		Long: "Resolve the references of installed plugins again and list those with newer content. For a project's plugins, you confirm the\nhosts; without a terminal, use tenon plugin update --dry-run --yes.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type row struct {
@@ -284,7 +283,7 @@ func outdatedCommand(a *cli.App) *cobra.Command {
 func rollbackCommand(a *cli.App) *cobra.Command {
 	var project bool
 	cmd := &cobra.Command{
-		Use: "rollback", Short: "Return to the state before the last install, update or remove", Args: cli.Args(0, 0, ""),
+		Use: "rollback", Short: "Return to the state before the last install, update or remove",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return with(cmd.Context(), a, project, func(j *job) error {
 				from, to, err := j.loader.History().Rollback(cmd.Context(), j.target.Path)
@@ -416,7 +415,7 @@ func (j *job) forget(ctx context.Context, name string, purge bool) error {
 
 func verifyCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify", Short: "Read all installed plugins again and compare them with their pins", Args: cli.Args(0, 0, ""),
+		Use: "verify", Short: "Read all installed plugins again and compare them with their pins",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			count := 0
 			err := both(cmd.Context(), a, func(j *job) error {

@@ -63,7 +63,7 @@ func (j *job) showProblems(m *marketplace.Market) {
 
 func marketListCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List your marketplaces", Args: cli.Args(0, 0, ""),
+		Use: "list", Aliases: []string{"ls"}, Short: "List your marketplaces",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return with(cmd.Context(), a, false, func(j *job) error {
 				markets, err := j.installer.Markets.List()

@@ -75,7 +75,7 @@ func (j *job) lock(ctx context.Context, platforms []string, yes bool) error {
 func vendorCommand(a *cli.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "vendor", Short: "Copy the pinned plugins of the project into it", Args: cli.Args(0, 0, ""),
+		Use: "vendor", Short: "Copy the pinned plugins of the project into it",
 		Long: "Copy the content of all plugins of the project's " + pins.Name + " to " + install.VendorDir + `.
 tenon plugin sync then takes it from there: with --offline it needs no network.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -145,7 +145,7 @@ func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
 func packCommand(a *cli.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use: "pack [DIRECTORY]", Short: "Pack a plugin into an archive to publish", Args: cli.Args(0, 1, "a directory"),
+		Use: "pack [DIRECTORY]", Short: "Pack a plugin into an archive to publish",
 		Long: "Check a plugin and write it as NAME-VERSION.tar.gz. The same files have the same bytes.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := pack(cmd.Context(), a, args)

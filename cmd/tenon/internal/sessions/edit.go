@@ -90,7 +90,6 @@ func forkCommand(a *cli.App) *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
 		Use: "fork [session]", Short: "Copy a session, or its messages up to a point, into a new one",
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 				id, err := cli.FindMessage(ctx, m.Store, s.ID, at)
@@ -117,7 +116,6 @@ func compactCommand(a *cli.App) *cobra.Command {
 	var model string
 	cmd := &cobra.Command{
 		Use: "compact [session]", Short: "Summarize a session to free up context; the original messages are kept",
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return compactSession(cmd.Context(), a, args, model)
 		},
@@ -154,7 +152,6 @@ func compactSession(ctx context.Context, a *cli.App, args []string, model string
 func uncompactCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "uncompact [session]", Short: "Remove the latest summary, so that the model sees the original messages again",
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 				err := m.Uncompact(ctx, s.ID)

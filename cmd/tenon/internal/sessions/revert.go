@@ -34,7 +34,6 @@ everything.`,
 		Example: `  tenon session revert
   tenon session revert --list
   tenon session revert --to msg_1fcbe32a8002DJipDyifsBpiex`,
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
@@ -65,7 +64,6 @@ func unrevertCommand(a *cli.App) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "unrevert [session]", Short: "Redo: restore reverted files and messages",
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 				r, err := m.Unrevert(ctx, s.ID, force)
@@ -177,7 +175,6 @@ func diffCommand(a *cli.App) *cobra.Command {
 	var names bool
 	cmd := &cobra.Command{
 		Use: "diff [session]", Short: "Print the file changes of a session and its subagents",
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 				id, err := cli.FindMessage(ctx, m.Store, s.ID, from)
