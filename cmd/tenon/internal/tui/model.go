@@ -63,6 +63,7 @@ type model struct {
 	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
 	log                      []string // what the process logged
+	forgets                  bool     // the history is not stored
 }
 
 // inventory is what the host offers. It is read again when a picker opens.
@@ -102,8 +103,8 @@ type (
 	problemMsg  struct{ err error }
 	toastMsg    toast
 	promptedMsg struct {
-		session string
-		err     error
+		in  host.PromptInput
+		err error
 	}
 	openMsg      struct{ dialog dialog.Dialog }
 	editedMsg    struct{ text string }
@@ -234,6 +235,8 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		return m.prompted(msg)
 	case logMsg:
 		m.logged(string(msg))
+	case forgottenMsg:
+		m.forgot(msg)
 	case problemMsg:
 		m.problem(m.o.explain(msg.err))
 	case toastMsg:
