@@ -198,12 +198,12 @@ type createFailedMsg struct {
 // createFailed gives the prompt back. It is in the history too.
 func (m *model) createFailed(msg createFailedMsg) tea.Cmd {
 	m.creating = false
-	return m.refused(msg.in, msg.err)
+	m.problem(m.o.explain(msg.err))
+	return m.giveBack(msg.in)
 }
 
-// refused gives a prompt that is not part of its session back, unless the user writes another one.
-func (m *model) refused(in host.PromptInput, err error) tea.Cmd {
-	m.problem(m.o.explain(err))
+// giveBack puts a prompt that is not part of its session into the input, unless the user writes another one.
+func (m *model) giveBack(in host.PromptInput) tea.Cmd {
 	if !m.input.Empty() {
 		return nil
 	}
@@ -215,7 +215,7 @@ func (m *model) prompt(in host.PromptInput) tea.Cmd {
 	return func() tea.Msg {
 		wait, err := m.host.Submit(m.ctx, in)
 		if err != nil {
-			return promptedMsg{in, err}
+			return promptedMsg{in, false, err}
 		}
 		return submittedMsg{in, wait}
 	}
@@ -230,8 +230,8 @@ type submittedMsg struct {
 // submitted waits for the answer of a prompt.
 func (m *model) submitted(msg submittedMsg) tea.Cmd {
 	return tea.Batch(m.loadWaiting(), func() tea.Msg {
-		_, err := msg.wait(m.ctx)
-		return promptedMsg{msg.in, err}
+		message, err := msg.wait(m.ctx)
+		return promptedMsg{msg.in, message != nil, err}
 	})
 }
 
@@ -289,8 +289,9 @@ func (m *model) prompted(msg promptedMsg) tea.Cmd {
 	var refusal *sdk.Refusal
 	switch {
 	case msg.err == nil, m.ctx.Err() != nil:
+		return m.loadWaiting()
 	case !errors.As(msg.err, &turn):
-		return tea.Batch(m.refused(msg.in, msg.err), m.loadWaiting())
+		m.problem(m.o.explain(msg.err))
 	case turn.Named.Name == sdk.ErrorAborted:
 		if t := m.threads[msg.in.SessionID]; t != nil {
 			t.Notice(transcript.Faint, "interrupted; everything so far is stored, and the next prompt continues from there")
@@ -300,7 +301,10 @@ func (m *model) prompted(msg promptedMsg) tea.Cmd {
 	default:
 		m.say(m.o.remedy(msg.err))
 	}
-	return m.loadWaiting()
+	if msg.stored {
+		return m.loadWaiting()
+	}
+	return tea.Batch(m.giveBack(msg.in), m.loadWaiting())
 }
 
 // switchTo continues another session.

@@ -103,8 +103,9 @@ type (
 	problemMsg  struct{ err error }
 	toastMsg    toast
 	promptedMsg struct {
-		in  host.PromptInput
-		err error
+		in     host.PromptInput
+		stored bool // it is part of the session
+		err    error
 	}
 	openMsg      struct{ dialog dialog.Dialog }
 	editedMsg    struct{ text string }
