@@ -40,6 +40,7 @@ type model struct {
 
 	input    edit.Editor
 	stash    edit.Editor // a draft that is put aside
+	undone   string      // the prompt that undo put into the input
 	history  past.Recall
 	menu     menu
 	waiting  []host.Waiting  // prompts that wait
