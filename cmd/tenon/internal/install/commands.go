@@ -18,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/install"
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
@@ -106,6 +107,8 @@ func remedied(err error) error {
 		return cli.Fail(cli.ExitTurn, err, "remove the other marketplace first: tenon plugin marketplace remove NAME")
 	case errors.Is(err, marketplace.ErrReserved):
 		return cli.Fail(cli.ExitRefused, err, "do not use it; if the catalogue is yours, rename it: the field name of its marketplace.json")
+	case errors.Is(err, manifest.ErrNotBuilt):
+		return cli.Fail(cli.ExitTurn, err, "nothing was installed; if this is source, run tenon plugin build DIRECTORY in a copy that you trust, and install the directory")
 	case errors.Is(err, marketplace.ErrConflict), errors.Is(err, sdk.ErrManifest), errors.Is(err, archive.ErrUnsafe):
 		return cli.Fail(cli.ExitTurn, err, "nothing was installed; report it to its publisher")
 	case errors.Is(err, source.ErrOffline):
