@@ -26,7 +26,12 @@ type workshop struct {
 	mu    sync.Mutex
 	built map[string]func() (string, error) // by package
 
+	once struct {
+		sync.Once
+		turn turn
+	}
 	runtime func() (*wasm.Runtime, error)
+	python  func() (string, error) // the path of the interpreter
 }
 
 var shop = &workshop{built: map[string]func() (string, error){}} // made once, before any test runs
@@ -39,6 +44,11 @@ func (w *workshop) open() error {
 	w.dir = dir
 	w.runtime = sync.OnceValues(func() (*wasm.Runtime, error) {
 		return wasm.New(wasm.Options{CacheDir: filepath.Join(dir, "cache")})
+	})
+	w.python = sync.OnceValues(func() (string, error) {
+		// Not the shim of a version manager: it takes longer to start than the plugin.
+		path, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+		return strings.TrimSpace(string(path)), err
 	})
 	return nil
 }
@@ -88,6 +98,13 @@ func (w *workshop) compile(t testing.TB, folder string, env []string, command fu
 		t.Fatal(err)
 	}
 	return path
+}
+
+// healthy returns a turn without a plugin that goes wrong, always the same.
+func (w *workshop) healthy(t *testing.T) turn {
+	t.Helper()
+	w.once.Do(func() { w.once.turn = healthyTurn(t) })
+	return w.once.turn
 }
 
 func wasmCarrier() plugintest.Carrier {
@@ -154,12 +171,11 @@ func pythonCarrier() plugintest.Carrier {
 			"models":           "the plugin in Python has no models",
 		},
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
-			// Not the shim of a version manager: it takes longer to start than the plugin.
-			path, err := exec.CommandContext(t.Context(), "python3", "-c", "import sys; print(sys.executable)").Output()
+			path, err := shop.python()
 			if err != nil {
 				t.Fatal(err)
 			}
-			return openCase(t, c, script(t, strings.TrimSpace(string(path)), "python/main.py")...)
+			return openCase(t, c, script(t, path, "python/main.py")...)
 		},
 	}
 }
@@ -171,7 +187,7 @@ func rustCarrier() plugintest.Carrier {
 		Skips: map[string]string{"models": "the plugin in Rust has no models"},
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
 			return openCase(t, c, shop.compile(t, "rust", nil, func(out string) []string {
-				return []string{"rustc", "--edition", "2021", "-O", "-o", out, "rust/main.rs"}
+				return []string{"rustc", "--edition", "2021", "-o", out, "rust/main.rs"}
 			}))
 		},
 	}
@@ -189,7 +205,7 @@ func rustModuleCarrier() plugintest.Carrier {
 			return openWASM(t, c, shop.compile(t, "rust-module", nil, func(out string) []string {
 				rustc := filepath.Join(scaffoldtest.RustDir(t), "rustc")
 				return []string{
-					rustc, "--edition", "2021", "-O", "--target", scaffoldtest.WASMTarget, "--crate-type", "cdylib",
+					rustc, "--edition", "2021", "--target", scaffoldtest.WASMTarget, "--crate-type", "cdylib",
 					"-C", "strip=symbols", "-C", "link-arg=-zstack-size=262144", "-o", out, "rust/main.rs",
 				}
 			}))

@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/internal/pause"
 
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/tenonhq/tenon/internal/httpx"
 )
 
 var (
@@ -100,7 +101,7 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 	case status/100 == 2:
 	default:
 		var m message
-		if json.NewDecoder(resp.Body).Decode(&m) == nil && m.Error != nil {
+		if json.Unmarshal(httpx.Excerpt(resp.Body, maxMessageBytes), &m) == nil && m.Error != nil {
 			return &m, nil
 		}
 		return nil, unexpected(resp)
@@ -119,8 +120,11 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 
 // whole reads an answer that is not a stream.
 func (s *streamable) whole(ctx context.Context, body io.Reader) (*message, error) {
-	raw, err := io.ReadAll(body)
-	if err != nil {
+	raw, err := httpx.ReadAll(body, maxMessageBytes)
+	switch {
+	case errors.Is(err, httpx.ErrTooLarge):
+		return nil, errTooLong
+	case err != nil:
 		return nil, err
 	}
 	answer, err := s.take(ctx, raw)

@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 // command is a command after / and in the palette. Its aliases are the names in other agents.
@@ -109,8 +110,12 @@ func (m *model) mayHoldKey(line string) bool {
 	return m.custom(name) == nil && !isPath(name)
 }
 
-// isPath reports whether the word after a "/" at the beginning of a prompt is the rest of a path rather than a command.
-func isPath(name string) bool { return strings.Contains(name, "/") }
+// isPath reports whether the word after a "/" at the beginning of a prompt is the rest of a path rather than a command: not if it begins
+// like a sign-in, such as /connect/openai, whose arguments may be a key.
+func isPath(name string) bool {
+	first, _, found := strings.Cut(name, "/")
+	return found && nearest.Name(first, []string{"connect", "login"}) == ""
+}
 
 // custom returns a command of the configuration or of a plugin; nil if there is none of this name.
 func (m *model) custom(name string) *host.CommandInfo {

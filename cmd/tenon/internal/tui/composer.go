@@ -45,7 +45,8 @@ func (m *model) run(text string, files []string) tea.Cmd {
 		if !isPath(name) {
 			m.input.Set(text)
 			fix := "/help lists the commands"
-			if near := nearest.Name(name, m.commandNames()); near != "" {
+			first, _, _ := strings.Cut(name, "/")
+			if near := nearest.Name(first, m.commandNames()); near != "" {
 				fix = "did you mean /" + near + "?"
 			}
 			m.problem("unknown command /" + terminal.OneLine(name) + "; " + fix + ` To send it as a prompt, put a space before the "/"`)

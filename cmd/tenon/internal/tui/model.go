@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
@@ -27,6 +28,7 @@ type model struct {
 	changed func(typed bool)
 
 	width, height int
+	method        ansi.Method // how the terminal counts columns
 	look          transcript.Look
 	dark, blurred bool
 	mouse         bool
@@ -186,6 +188,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.BackgroundColorMsg:
 		if m.dark = msg.IsDark(); m.look.Theme.Name == "auto" {
 			m.setTheme("auto")
+		}
+	case tea.ModeReportMsg:
+		if msg.Mode == ansi.ModeUnicodeCore && !msg.Value.IsNotRecognized() && !msg.Value.IsPermanentlyReset() {
+			m.method = ansi.GraphemeWidth // as bubbletea's renderer does
 		}
 	case tea.FocusMsg:
 		m.blurred = false
