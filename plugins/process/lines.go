@@ -130,8 +130,8 @@ type lineHooks struct {
 	queue   chan<- *tenonv1.HookRequest // to the goroutine that calls send
 }
 
-// try sends a request if that needs no waiting. Then it waits for the answer, unless another goroutine reads from the process.
-func (l *lineHooks) try(ctx context.Context, req *tenonv1.HookRequest) bool {
+// try sends a request if that needs no waiting. Then it waits some milliseconds for the answer, unless another goroutine reads from the process.
+func (l *lineHooks) try(req *tenonv1.HookRequest) bool {
 	sent, whole := l.conn.TryBegin(req.Id, "hook", hookParams(req), l.take(req.Id))
 	if sent && !whole {
 		select {
@@ -140,7 +140,7 @@ func (l *lineHooks) try(ctx context.Context, req *tenonv1.HookRequest) bool {
 		}
 	}
 	if sent {
-		l.conn.Await(ctx, req.Id)
+		l.conn.Await(req.Id)
 	}
 	return sent
 }
