@@ -19,8 +19,10 @@ import (
 )
 
 const (
-	// hookTimeout is the deadline of the hooks that go wrong.
+	// hookTimeout is the longest deadline of the hooks that go wrong: a process has time to start.
 	hookTimeout = 200 * time.Millisecond
+	// sureTimeout is the deadline of those that are sure to hit it.
+	sureTimeout = hookTimeout / 2
 	// grace is what hitting it may cost beside it.
 	grace = 200 * time.Millisecond
 	// slowness is how much slower than the measured turn one may be on a machine that has other things to do.
@@ -43,16 +45,26 @@ func places(f conformance.Fault) []place {
 	return list
 }
 
+// timeoutOf returns the deadline of a hook with the fault.
+func timeoutOf(f conformance.Fault) time.Duration {
+	switch f {
+	case conformance.FaultHang, conformance.FaultDeaf, conformance.FaultLoop, conformance.FaultChatter:
+		return sureTimeout
+	}
+	return hookTimeout
+}
+
 // allFaults tries every fault at every place. Otherwise each is tried at two, which change from fault to fault: a turn that waits for
 // deadlines takes a second, and there are hundreds.
 const allFaults = "TENON_ALL_FAULTS"
 
-// some returns two of the places, in turns, or all of them.
-func some(list []place, turn int) []place {
-	if os.Getenv(allFaults) != "" || len(list) < 3 {
+// some returns n of the places, in turns, or all of them.
+func some(list []place, n, turn int) []place {
+	if os.Getenv(allFaults) != "" || len(list) < n {
 		return list
 	}
-	return []place{list[turn%len(list)], list[(turn+1)%len(list)]}
+	at := turn % len(list)
+	return slices.Concat(list[at:], list[:at])[:n]
 }
 
 // configured gives a plugin its options, which the host would take from the configuration, and the name that the tests look for.
@@ -111,32 +123,34 @@ func TestFaults(t *testing.T) {
 	faults := map[string]struct {
 		carrier plugintest.Carrier
 		faults  []conformance.Fault
+		places  int // where each fault is tried, beside the start
 	}{
 		// Faults of a handler that hit the whole process cannot be contained in this process.
-		"builtin":     {plugintest.Builtin(), []conformance.Fault{conformance.FaultPanic, conformance.FaultHang}},
-		"wasm":        {wasmCarrier(), inModule},
-		"rust module": {rustModuleCarrier(), inModule},
-		"process":     {processCarrier(), all},
-		"lines":       {linesCarrier(), all},
-		"node":        {nodeCarrier(), all},
-		"python":      {pythonCarrier(), all},
-		"rust":        {rustCarrier(), all},
-		"mcp":         {mcpCarrierThatWaits(0), all},
+		"builtin":     {plugintest.Builtin(), []conformance.Fault{conformance.FaultPanic, conformance.FaultHang}, 2},
+		"wasm":        {wasmCarrier(), inModule, 2},
+		"rust module": {rustModuleCarrier(), inModule, 2},
+		"process":     {processCarrier(), all, 2},
+		"lines":       {linesCarrier(), all, 2},
+		"node":        {nodeCarrier(), all, 2},
+		// Their libraries do the same at each point, and the rest is that of lines.
+		"python": {pythonCarrier(), all, 1},
+		"rust":   {rustCarrier(), all, 1},
+		"mcp":    {mcpCarrierThatWaits(0), all, 2},
 	}
 	for carrier, list := range faults {
 		t.Run(carrier, func(t *testing.T) {
 			t.Parallel()
 			for i, f := range list.faults {
-				for _, at := range some(places(f), i) {
+				for _, at := range some(places(f), list.places, i) {
 					t.Run(string(f)+" "+string(at.point), func(t *testing.T) {
-						o, hook := faultyHook(at.point, hookTimeout, f)
+						o, hook := faultyHook(at.point, timeoutOf(f), f)
 						contained(t, at, func(t *testing.T) sdk.Plugin { return faulty(t, list.carrier, o, hook) })
 					})
 				}
 				t.Run(string(f)+" at start", func(t *testing.T) {
 					at := place{sdk.PointToolBefore, 1}
 					open := func(t *testing.T) sdk.Plugin {
-						return faulty(t, list.carrier, conformance.Options{Start: conformance.Script{Fault: f}}, hookAt(at.point, hookTimeout))
+						return faulty(t, list.carrier, conformance.Options{Start: conformance.Script{Fault: f}}, hookAt(at.point, timeoutOf(f)))
 					}
 					if carrier == "builtin" {
 						leftOut(t, open(t))

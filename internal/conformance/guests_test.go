@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,6 +26,7 @@ type workshop struct {
 	dir   string
 	mu    sync.Mutex
 	built map[string]func() (string, error) // by package
+	sums  sync.Map                          // from path to checksum
 
 	once struct {
 		sync.Once
@@ -107,6 +109,21 @@ func (w *workshop) healthy(t *testing.T) turn {
 	return w.once.turn
 }
 
+// checksum returns the SHA-256 of a built file. A module whose checksum is known loads from the cache without being read.
+func (w *workshop) checksum(t *testing.T, path string) string {
+	t.Helper()
+	if sum, ok := w.sums.Load(path); ok {
+		return sum.(string)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(data))
+	w.sums.Store(path, sum)
+	return sum
+}
+
 func wasmCarrier() plugintest.Carrier {
 	return plugintest.Carrier{
 		Name: "wasm", Isolated: true, Grants: true, Hang: conformance.FaultLoop,
@@ -124,7 +141,7 @@ func openWASM(t *testing.T, c plugintest.Case, path string) sdk.Plugin {
 		t.Fatal(err)
 	}
 	p, err := r.Open(remote.Unit{
-		Description: c.Description, Program: path, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+		Description: c.Description, Program: path, Checksum: shop.checksum(t, path), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
 	})
 	if err != nil {
 		t.Fatal(err)
