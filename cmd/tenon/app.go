@@ -80,6 +80,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	root.AddCommand(inspect.Commands(a)...)
 	root.AddCommand(manage.Commands(a, func(ctx context.Context, o manage.ApproveOptions) error { return approveRules(ctx, a, o) }, install.Commands(a))...)
 	root.AddCommand(topics()...)
+	cli.UsualArgs(root)
 	group(root)
 	return root
 }

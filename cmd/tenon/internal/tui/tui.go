@@ -123,7 +123,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	defer sub.Close()
 	m := newModel(ctx, frontend.Local{Machine: s.m}, o)
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.a.In), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
-	p := &pace.Pace{Program: program}
+	p := &pace.Pace{Program: program, Rested: releasePages}
 	defer p.Stop()
 	m.changed = p.Changed
 	pumped := make(chan struct{})
