@@ -26,7 +26,7 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 	if err != nil {
 		return nil, err
 	}
-	host.Progress(s.Description, sdk.Object{"sessionID": child.ID, "agent": agent.Name})
+	host.Progress(s.Description, sdk.Object{"sessionId": child.ID, "agent": agent.Name})
 	in := PromptInput{SessionID: child.ID, Agent: agent.Name, Tools: t.user.Tools}
 	if host.c.byUser && !t.rendered {
 		in.Text = s.Prompt

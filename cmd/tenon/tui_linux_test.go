@@ -283,13 +283,20 @@ func TestTUISessions(t *testing.T) {
 // The session of a subagent can be entered.
 func TestTUISubagent(t *testing.T) {
 	t.Parallel()
+	hold := make(chan struct{})
 	s := fakellm.New(t,
 		fakellm.Call("task", `{"description": "look", "prompt": "look around", "subagent_type": "general"}`),
-		fakellm.Text("Deep answer."), fakellm.Text("Top answer."))
+		fakellm.Text("Deep answer.").Wait(hold), fakellm.Text("Top answer."))
 	p := newProcess(t, s.URL())
 	x := p.onScreen(t, 80, 24, "--title", "x")
 	x.shows("Ask anything")
 	x.enter("go\r")
+	x.shows("ctrl+x ↓ opens its session") // also while it works
+	x.enter("\x18\x1b[B")
+	x.shows("esc returns")
+	x.enter("\x1b")
+	x.shows("esc interrupts")
+	close(hold)
 	x.shows("Top answer.")
 	x.idle()
 	x.enter("\x18\x1b[B") // ctrl+x down

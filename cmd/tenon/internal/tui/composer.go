@@ -60,18 +60,30 @@ func (m *model) run(text string, files []string) tea.Cmd {
 		}
 		if !isPath(name) {
 			m.input.Set(text)
-			fix := "/help lists the commands"
-			first, _, _ := strings.Cut(name, "/")
-			if near := nearest.Name(first, m.commandNames()); near != "" {
-				fix = "did you mean /" + near + "?"
-			}
-			m.problem("unknown command /" + terminal.OneLine(name) + "; " + fix + ` To send it as a prompt, put a space before the "/"`)
+			m.problem("unknown command /" + terminal.OneLine(name) + "; " + m.meant(name) + ` To send it as a prompt, put a space before the "/"`)
 			return nil
 		}
 	case line == "exit" || line == "quit" || line == ":q":
 		return tea.Quit
 	}
 	return m.submit(text, files)
+}
+
+// elsewhere has the commands of the shell for names of commands in other agents.
+var elsewhere = map[string]string{
+	"config": "config", "doctor": "doctor", "export": "session export", "mcp": "mcp", "permissions": "permission", "plugin": "plugin", "plugins": "plugin",
+}
+
+// meant returns a sentence about what an unknown command may have been meant to be.
+func (m *model) meant(name string) string {
+	first, _, _ := strings.Cut(name, "/")
+	if shell := elsewhere[first]; shell != "" {
+		return "in a shell, it is: tenon " + shell + "."
+	}
+	if near := nearest.Name(first, m.commandNames()); near != "" {
+		return "did you mean /" + near + "?"
+	}
+	return "/help lists the commands."
 }
 
 // pasteLabel describes a long paste.

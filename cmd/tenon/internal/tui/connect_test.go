@@ -41,7 +41,8 @@ func TestConnectChecksItsArgument(t *testing.T) {
 		"/login mine  s3cret":   {toast: "takes one provider"},
 		"/connect\tmine s3cret": {toast: "unknown command"},
 		"/conect mine s3cret":   {toast: "did you mean /connect?"},
-		"/key s3cret":           {toast: "unknown command"},
+		"/key s3cret":           {toast: "unknown command /key; /help lists the commands. To send"},
+		"/permissions":          {toast: "in a shell, it is: tenon permission. To send"},
 		"/connect/mine s3cret":  {toast: "did you mean /connect?"},
 		"/conect/mine s3cret":   {toast: "did you mean /connect?"},
 	} {

@@ -220,7 +220,11 @@ func (m *model) workLine() []string {
 	case t.Busy() && len(m.asks) > 0:
 		left = draw.Paint(k.Warn, "● waiting for your answer")
 	case t.Busy():
-		left = draw.Paint(k.Accent, "● ") + draw.Paint(k.Faint, "working · "+view.Duration(m.now().Sub(t.Begun).Truncate(time.Second))+" · esc interrupts")
+		hint := "esc interrupts"
+		if t.Info.ParentID != "" {
+			hint = "esc returns"
+		}
+		left = draw.Paint(k.Accent, "● ") + draw.Paint(k.Faint, "working · "+view.Duration(m.now().Sub(t.Begun).Truncate(time.Second))+" · "+hint)
 	}
 	right := ""
 	if !t.List.Following() {
