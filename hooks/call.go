@@ -15,8 +15,10 @@ import (
 // task is one call of a hook as its handler receives it. It belongs to the handler: the engine fills it before the call and shares only
 // the input of a transform.
 type task struct {
-	local  sdk.HookCall
-	remote *remoteTask // instead of local
+	guarded guarded[sdk.Answer]
+	hook    *bound
+	local   sdk.HookCall
+	remote  *remoteTask // instead of local
 }
 
 // remoteTask is a call of a hook outside of the process.
@@ -28,7 +30,7 @@ type remoteTask struct {
 // newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one.
 // v is nil where the kind has none. The encoded input is kept for the next remote hook.
 func (h *bound) newTask(in, v any, inputJSON *[]byte) (*task, error) {
-	t := &task{}
+	t := &task{hook: h}
 	if h.Handler != nil {
 		t.local = sdk.HookCall{Point: h.Point, Input: in}
 		if v != nil {
@@ -61,16 +63,8 @@ func (h *bound) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 // call runs the handler, which is abandoned at its deadline. The error is that of the handler or about its answer.
 func (h *bound) call(ctx context.Context, t *task, e *Engine) (answer sdk.Answer, took time.Duration, err error) {
 	start := time.Now()
-	answer, err = guard(ctx, e.log, start.Add(h.Timeout), e.pool.start, func(ctx context.Context) (sdk.Answer, error) {
-		if h.Handler != nil {
-			return h.Handler.Handle(ctx, &t.local)
-		}
-		answer, err := h.Remote.HandleRemote(ctx, &t.remote.RemoteCall)
-		if err == nil {
-			err = h.restrict(&answer, t.remote)
-		}
-		return answer, err
-	})
+	t.guarded = guarded[sdk.Answer]{callContext: callContext{Context: ctx, deadline: start.Add(h.Timeout)}, log: e.log, f: t}
+	answer, err = t.guarded.wait(&e.pool)
 	switch took = time.Since(start); {
 	case timedOut(err, took, h.Timeout):
 		err = h.timeoutError(err)
@@ -78,6 +72,18 @@ func (h *bound) call(ctx context.Context, t *task, e *Engine) (answer sdk.Answer
 		err = h.judge(&answer)
 	}
 	return answer, took, err
+}
+
+// call calls the handler.
+func (t *task) call(ctx context.Context) (sdk.Answer, error) {
+	if t.hook.Handler != nil {
+		return t.hook.Handler.Handle(ctx, &t.local)
+	}
+	answer, err := t.hook.Remote.HandleRemote(ctx, &t.remote.RemoteCall)
+	if err == nil {
+		err = t.hook.restrict(&answer, t.remote)
+	}
+	return answer, err
 }
 
 // restrict refuses an answer that is too large, whatever carrier it came over, and leaves of its changes those of declared fields.
@@ -94,7 +100,7 @@ func (h *bound) restrict(answer *sdk.Answer, t *remoteTask) error {
 
 // judge returns an error for an answer that has no meaning at the point.
 func (h *bound) judge(answer *sdk.Answer) error {
-	if !h.mayAnswer(answer.Verdict) {
+	if !h.info.Allows(answer.Verdict) {
 		return fmt.Errorf("%w: verdict %q has no meaning at this point", ErrAnswer, answer.Verdict)
 	}
 	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
@@ -104,22 +110,6 @@ func (h *bound) judge(answer *sdk.Answer) error {
 		return fmt.Errorf("%w: changes where none are expected", ErrAnswer)
 	}
 	return nil
-}
-
-func (h *bound) mayAnswer(v sdk.Verdict) bool {
-	switch v {
-	case sdk.VerdictAbstain:
-		return true
-	case sdk.VerdictDeny, sdk.VerdictHalt:
-		return h.info.Kind == hookpoint.KindGate || h.info.MayDeny
-	case sdk.VerdictAllow:
-		return h.info.Kind == hookpoint.KindGate
-	case sdk.VerdictAsk:
-		return h.info.Kind == hookpoint.KindGate && h.Point != sdk.PointTurnStop
-	case sdk.VerdictContinue:
-		return h.Point == sdk.PointTurnStop
-	}
-	return false
 }
 
 // timeoutError says that the deadline passed; err is what the handler returned, if it did. A hook that was not ready yet says so.

@@ -113,7 +113,6 @@ func New(o Options) (*Engine, error) {
 		guard:      o.Guard,
 	}
 	e.life, e.end = context.WithCancel(context.Background())
-	e.pool.jobs, e.pool.done = make(chan job), e.life.Done()
 	if e.notice == nil {
 		e.notice = func(sdk.PluginNotice) {}
 	}
@@ -220,6 +219,7 @@ func (e *Engine) Close(ctx context.Context) error {
 		problems = append(problems, o.wait(ctx))
 	}
 	e.end()
+	e.pool.close()
 	return errors.Join(problems...)
 }
 
@@ -239,12 +239,7 @@ func (s *station) check(kind hookpoint.Kind, in, value any) error {
 }
 
 // label is how errors and notices name the hook.
-func (h *bound) label() string {
-	if h.Name == string(h.Point) {
-		return h.Name
-	}
-	return string(h.Point) + " (" + h.Name + ")"
-}
+func (h *bound) label() string { return hookpoint.Label(h.Point, h.Name) }
 
 func (h *bound) error(err error) *Error {
 	return &Error{Plugin: h.member.name, Hook: h.label(), Err: err}

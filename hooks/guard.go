@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -28,51 +27,54 @@ var errExited = fmt.Errorf("%w: it ended its goroutine", ErrPanic)
 //
 // Errors: that of f; ErrPanic if it panicked or ended its goroutine; ErrAbandoned after the limit; the error of ctx.
 func Guard[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	return guard(ctx, log, time.Now().Add(limit), func(j job) { go j.run() }, f) // the goroutine ends with f
+	return guard(ctx, log, time.Now().Add(limit), &pool{closed: true}, f)
 }
 
-// guard is Guard with the function that starts the goroutine.
-func guard[T any](ctx context.Context, log *slog.Logger, deadline time.Time, start func(job), f func(context.Context) (T, error)) (none T, _ error) {
-	c := &guarded[T]{callContext: callContext{Context: ctx, deadline: deadline}, log: log, f: f, err: errExited, returned: make(chan struct{})}
-	defer c.end()
-	start(c)
-	runtime.Gosched() // most calls return before waiting pays
-	select {
-	case <-c.returned:
-		return c.value, c.err
-	default:
-	}
-	timer := time.NewTimer(time.Until(deadline))
-	defer timer.Stop()
-	err := ErrAbandoned
-	select {
-	case <-c.returned:
-	case <-timer.C:
-	case <-ctx.Done():
-		err = ctx.Err()
-	}
-	select {
-	case <-c.returned: // perhaps at the last moment
-		return c.value, c.err
-	default:
-		return none, err
-	}
+// guard is Guard with the goroutines that it may use.
+func guard[T any](ctx context.Context, log *slog.Logger, deadline time.Time, workers *pool, f code[T]) (T, error) {
+	c := &guarded[T]{callContext: callContext{Context: ctx, deadline: deadline}, log: log, f: f}
+	return c.wait(workers)
 }
 
-// guarded is a call of guard. Value and error belong to its goroutine until it returned.
+// guarded is code of a plugin that runs on a goroutine that may be abandoned, to which value and error belong until it returned.
 type guarded[T any] struct {
 	callContext
-	log      *slog.Logger
-	f        func(context.Context) (T, error)
-	value    T
-	err      error
-	returned chan struct{}
+	log   *slog.Logger
+	f     caller[T]
+	value T
+	err   error
 }
 
-func (c *guarded[T]) run() {
-	defer close(c.returned)
-	c.value, c.err = Contain(&c.callContext, c.log, c.f)
+// caller calls code of a plugin.
+type caller[T any] interface {
+	call(context.Context) (T, error)
 }
+
+// code is the simplest caller.
+type code[T any] func(context.Context) (T, error)
+
+func (f code[T]) call(ctx context.Context) (T, error) { return f(ctx) }
+
+// wait has a worker run the code, and waits as Guard does.
+func (c *guarded[T]) wait(workers *pool) (none T, _ error) {
+	c.err = errExited
+	w := workers.take()
+	w.jobs <- c
+	err := w.wait(c.Context, c.deadline)
+	c.end()
+	if err != nil {
+		close(w.jobs)
+		return none, err
+	}
+	if c.err == errExited {
+		close(w.jobs)
+	} else {
+		workers.give(w)
+	}
+	return c.value, c.err
+}
+
+func (c *guarded[T]) run() { c.value, c.err = Contain(&c.callContext, c.log, c.f.call) }
 
 // Contain runs code of a plugin. A panic becomes an error that wraps ErrPanic; its stack is logged.
 func Contain[T any](ctx context.Context, log *slog.Logger, f func(context.Context) (T, error)) (v T, err error) {
@@ -140,44 +142,96 @@ func (c *callContext) end() {
 	}
 }
 
-// maxIdle bounds the goroutines that wait for the next call. Their stacks have grown already, which is worth more than starting new ones.
+// maxIdle bounds the workers that wait for the next call. Their stacks have grown already, which is worth more than starting new ones.
 const maxIdle = 8
 
 // job is work for a goroutine.
 type job interface{ run() }
 
-// pool keeps goroutines for the next call. Those that are idle end when done is closed.
-type pool struct {
+// worker is a goroutine that runs one job after the other, until jobs is closed or a job ends the goroutine.
+type worker struct {
 	jobs chan job
-	idle atomic.Int32
-	done <-chan struct{}
+	done chan struct{} // has an element after each job; closed with the goroutine
 }
 
-// start runs a job on an idle goroutine or a new one.
-func (p *pool) start(j job) {
-	select {
-	case p.jobs <- j:
-	default:
-		go p.work(j) // ends with the job, or once done is closed
-	}
+func newWorker() *worker {
+	w := &worker{make(chan job, 1), make(chan struct{}, 1)}
+	go w.work() // ends when its user closes jobs
+	return w
 }
 
-func (p *pool) work(j job) {
-	for j != nil {
+func (w *worker) work() {
+	defer close(w.done)
+	for j := range w.jobs {
 		j.run()
-		j = p.next()
+		w.done <- struct{}{}
 	}
 }
 
-func (p *pool) next() job {
-	defer p.idle.Add(-1)
-	if p.idle.Add(1) > maxIdle {
+// wait waits until a job is done. Errors: ErrAbandoned at the deadline, the error of ctx.
+func (w *worker) wait(ctx context.Context, deadline time.Time) error {
+	runtime.Gosched() // most jobs are done before waiting pays
+	select {
+	case <-w.done:
 		return nil
+	default:
+	}
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	err := ErrAbandoned
+	select {
+	case <-w.done:
+		return nil
+	case <-timer.C:
+	case <-ctx.Done():
+		err = ctx.Err()
 	}
 	select {
-	case j := <-p.jobs:
-		return j
-	case <-p.done:
+	case <-w.done: // perhaps at the last moment
 		return nil
+	default:
+		return err
 	}
+}
+
+// pool keeps idle workers for the next call, until it is closed. The zero value is empty.
+type pool struct {
+	mu     sync.Mutex
+	idle   []*worker
+	closed bool
+}
+
+// take returns an idle worker or a new one.
+func (p *pool) take() *worker {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.idle) - 1
+	if last < 0 {
+		return newWorker()
+	}
+	w := p.idle[last]
+	p.idle = p.idle[:last]
+	return w
+}
+
+// give takes a worker back that has nothing to do.
+func (p *pool) give(w *worker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || len(p.idle) == maxIdle {
+		close(w.jobs)
+		return
+	}
+	p.idle = append(p.idle, w)
+}
+
+// close ends the idle workers, and the others when they are given back.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, w := range p.idle {
+		close(w.jobs)
+	}
+	p.idle = nil
 }

@@ -96,7 +96,7 @@ func (r *run) applyRemote(ctx context.Context, h *bound, changes []sdk.Change, e
 	}
 	changed, ledger := value.Clone(r.value), r.scope.Ledger != nil
 	var err error
-	entry.Changes, err = guard(ctx, r.engine.log, deadline, r.engine.pool.start, func(context.Context) ([]EntryChange, error) {
+	entry.Changes, err = guard(ctx, r.engine.log, deadline, &r.engine.pool, func(context.Context) ([]EntryChange, error) {
 		return apply(changed, changes, ledger)
 	})
 	if errors.Is(err, ErrAbandoned) {

@@ -3,6 +3,7 @@ package value
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"reflect"
 )
 
@@ -12,14 +13,22 @@ func Clone(v any) any { return cloneAny(v) }
 
 // CloneObject returns a deep copy of the object.
 func CloneObject(o map[string]any) map[string]any {
-	if o == nil {
-		return nil
-	}
-	c := make(map[string]any, len(o))
+	c := maps.Clone(o)
 	for k, v := range o {
-		c[k] = cloneAny(v)
+		if !scalar(v) {
+			c[k] = cloneAny(v)
+		}
 	}
 	return c
+}
+
+// scalar reports whether v is JSON that is not changed in place.
+func scalar(v any) bool {
+	switch v.(type) {
+	case nil, string, bool, float64, json.Number, int, int64:
+		return true
+	}
+	return false
 }
 
 func cloneExtra(e Extra) Extra {
@@ -35,9 +44,10 @@ func cloneExtra(e Extra) Extra {
 
 // cloneAny copies JSON in the form of encoding/json without reflection, and types of the contract and containers of them by plan.
 func cloneAny(v any) any {
-	switch v := v.(type) {
-	case nil, string, bool, float64, json.Number, int, int64:
+	if scalar(v) {
 		return v
+	}
+	switch v := v.(type) {
 	case map[string]any:
 		return CloneObject(v)
 	case []any:
