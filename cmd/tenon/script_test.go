@@ -71,9 +71,9 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			e.Setenv("TENON_DATA_DIR", filepath.Join(own, "data"))
 			e.Setenv("GIT_CONFIG_GLOBAL", filepath.Join(home, "gitconfig"))
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "config"))
-			// Scripts that build plugins do so with the module cache alone.
-			for _, name := range []string{"GOCACHE", "GOMODCACHE", "GOROOT"} {
-				e.Setenv(name, goEnv[name])
+			// Scripts that build plugins do so with the module cache alone, and in the way of this test, so that they compile no package again.
+			for name, value := range goEnv {
+				e.Setenv(name, value)
 			}
 			e.Setenv("GOPROXY", "off")
 			if rustup, err := os.UserHomeDir(); err == nil { // where rustup keeps its compilers; Debian's needs no such directory
@@ -104,10 +104,11 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 	}
 }
 
-// toolchain returns the environment of the Go toolchain, whose caches lie in a home that scripts do not have.
+// toolchain returns the environment of the Go toolchain, whose caches lie in a home that scripts do not have. Packages are compiled once for all
+// builds with the same flags and with or without cgo.
 func toolchain(t *testing.T) map[string]string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOROOT").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "env", "-json", "GOCACHE", "GOMODCACHE", "GOROOT", "GOFLAGS", "CGO_ENABLED").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

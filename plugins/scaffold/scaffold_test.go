@@ -197,7 +197,7 @@ func runIn(t *testing.T, dir string, env map[string]string, name string, args ..
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), name, args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "GOFLAGS=-mod=readonly", "GOPROXY=off", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1", "GOFLAGS="+os.Getenv("GOFLAGS")+" -mod=readonly", "GOPROXY=off", "GOWORK=off")
 	for k, v := range env {
 		cmd.Env = append(cmd.Env, k+"="+v)
 	}
