@@ -50,7 +50,7 @@ func (c *checker) restrictProject(layer tree) {
 		left(key, "left out: a file of the project may only set how an answer is generated, such as reasoningEffort or temperature", remedy)
 	})
 	// Where these paths start: the plugins that read them look in every directory of the project, or where tenon was started.
-	c.restrictPaths(layer, "instructions", "instructions", Upward(c.opts.Directory, c.opts.Worktree), remedy)
+	c.restrictPaths(layer, "instructions", "instructions", projectfs.Upward(c.opts.Directory, c.opts.Worktree), remedy)
 	if skills, ok := layer["skills"].(map[string]any); ok {
 		c.restrictPaths(skills, "paths", "skills.paths", []string{c.opts.Directory}, remedy)
 	}

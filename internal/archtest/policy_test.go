@@ -14,10 +14,10 @@ func trees() map[string][]string {
 	return map[string][]string{
 		"sdk":      {"sdk", "internal/jsontext", "internal/value", "internal/hookpoint", "internal/jsonline"},
 		"hooks":    {"hooks", "sdk", "internal/value", "internal/hookpoint", "internal/visible"},
-		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm", "internal/requestfield", "internal/lazyregexp"},
-		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm", "internal/oauth", "internal/requestfield", "internal/lazyregexp"},
+		"host":     {"host", "hooks", "sdk", "internal/schemacost", "internal/checked", "internal/nearest", "internal/secret", "internal/projectfs", "internal/value", "internal/envname", "internal/atomicfile", "internal/visible", "internal/toolschema", "internal/npm", "internal/requestfield", "internal/lazyregexp", "internal/pause"},
+		"builtin":  {"builtin", "sdk", "internal/checked", "internal/value", "internal/child", "internal/projectfs", "internal/confine", "internal/sandbox", "internal/atomicfile", "internal/visible", "internal/httpx", "internal/frontmatter", "internal/npm", "internal/oauth", "internal/requestfield", "internal/lazyregexp", "internal/pause"},
 		"plugins":  {"plugins", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/nearest", "internal/projectfs", "internal/visible", "internal/value", "internal/envname", "internal/atomicfile", "internal/hookpoint", "internal/httpx", "internal/frontmatter", "internal/jsontext", "internal/jsonline", "internal/filelock"},
-		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema", "internal/jsontext", "internal/credentials", "internal/oauth"},
+		"mcp":      {"mcp", "hooks", "sdk", "internal/checked", "internal/child", "internal/confine", "internal/schemacost", "internal/secret", "internal/value", "internal/atomicfile", "internal/hookpoint", "internal/visible", "internal/httpx", "internal/toolschema", "internal/jsontext", "internal/credentials", "internal/oauth", "internal/pause"},
 		"examples": {"examples", "sdk"},
 		".":        {}, // sources to write out, no code
 		"cmd":      {anywhere},

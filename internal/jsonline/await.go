@@ -1,7 +1,6 @@
 package jsonline
 
 import (
-	"context"
 	"errors"
 	"os"
 	"time"
@@ -10,25 +9,30 @@ import (
 // patience is the time without calls after which Serve reads again. The hooks of a step follow each other faster.
 const patience = time.Millisecond
 
-// deadliner is a stream whose reads can be interrupted.
+// awaitTime is the maximum time for which a caller reads. The context of its call does not interrupt that.
+const awaitTime = 5 * time.Millisecond
+
+// deadliner is a stream whose reads end at a deadline.
 type deadliner interface{ SetReadDeadline(time.Time) error }
 
-// interruptible returns stream if its reads can be interrupted, otherwise nil.
-func interruptible(stream any) deadliner {
+// limited returns stream if its reads can have a deadline, otherwise nil.
+func limited(stream any) deadliner {
 	if d, ok := stream.(deadliner); ok && d.SetReadDeadline(time.Time{}) == nil {
 		return d
 	}
 	return nil
 }
 
-// Await reads in the goroutine of the caller until the response to its request of TryBegin has come, or ctx ends. That saves waking the
-// caller, and the threads that the scheduler wakes with it. Await returns early if another goroutine reads, or if something else comes than
-// responses to such requests; then Serve reads.
-func (c *Conn) Await(ctx context.Context, id uint64) {
+// Await reads in the goroutine of the caller until the response to its request of TryBegin has come, but at most for some milliseconds. That
+// saves waking the caller, and the threads that the scheduler wakes with it. Await returns early if another goroutine reads, or if something
+// else comes than responses to such requests; then Serve reads.
+func (c *Conn) Await(id uint64) {
 	if c.reads == nil || !c.reading.TryLock() {
 		return
 	}
-	c.await(ctx, id)
+	_ = c.reads.SetReadDeadline(time.Now().Add(awaitTime)) // fails if the stream is closed
+	c.await(id)
+	_ = c.reads.SetReadDeadline(time.Time{})
 	left := c.left != nil
 	c.reading.Unlock()
 	if left || c.busy() {
@@ -37,16 +41,14 @@ func (c *Conn) Await(ctx context.Context, id uint64) {
 }
 
 // await is Await for a goroutine that holds reading.
-func (c *Conn) await(ctx context.Context, id uint64) {
-	stop := context.AfterFunc(ctx, func() { _ = c.reads.SetReadDeadline(time.Unix(1, 0)) }) // fails if the stream is closed
-	defer stop()
-	for c.left == nil && ctx.Err() == nil {
+func (c *Conn) await(id uint64) {
+	for c.left == nil {
 		if _, ok := c.call(id); !ok {
 			return
 		}
 		m, err := c.receive()
-		if errors.Is(err, os.ErrDeadlineExceeded) { // of this call, or of one before
-			continue
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return
 		}
 		if err != nil || m.Method != "" || !c.own(m.ID) {
 			c.left = &received{m, err}
@@ -70,9 +72,6 @@ func (c *Conn) receive() (*Message, error) {
 	}
 	for {
 		line, err := c.lines.next()
-		if c.reads != nil && errors.Is(err, os.ErrDeadlineExceeded) {
-			_ = c.reads.SetReadDeadline(time.Time{}) // fails if the stream is closed
-		}
 		if err != nil {
 			return nil, err
 		}

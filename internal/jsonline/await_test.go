@@ -69,7 +69,7 @@ func (c *caller) ask(ctx context.Context) (string, error) {
 			return "", err
 		}
 	} else {
-		c.Await(ctx, id)
+		c.Await(id)
 	}
 	select {
 	case m := <-answer:
@@ -223,7 +223,7 @@ func TestAwaitAfterServe(t *testing.T) {
 	}
 	_, _ = fmt.Fprintln(c.other, "garbage")
 	<-c.Done()
-	c.Await(t.Context(), id)
+	c.Await(id)
 }
 
 // drained is a stream whose reads end at a deadline that its owner has set.

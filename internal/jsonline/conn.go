@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"os"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -48,7 +47,7 @@ type call struct {
 // New returns a connection over stream, which Close closes.
 func New(stream io.ReadWriteCloser) *Conn {
 	return &Conn{
-		stream: stream, done: make(chan struct{}), now: writerNow(stream), reads: interruptible(stream),
+		stream: stream, done: make(chan struct{}), now: writerNow(stream), reads: limited(stream),
 		lines: &reader{buffer: bufio.NewReaderSize(stream, bufferBytes)}, wanted: make(chan struct{}, 1), waiting: map[uint64]call{},
 	}
 }
@@ -76,7 +75,6 @@ func (c *Conn) serve(handle func(*Message)) error {
 	for {
 		m, err := c.receive()
 		switch {
-		case c.reads != nil && errors.Is(err, os.ErrDeadlineExceeded): // of a call that has ended
 		case err != nil:
 			c.left = &received{nil, err} // no caller reads after it
 			return err

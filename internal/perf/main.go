@@ -202,12 +202,9 @@ func (b *bench) growth(ctx context.Context) error {
 // turn runs one turn of n tool steps and returns the times from the server's having answered to its being
 // asked again.
 func (b *bench) turn(ctx context.Context, n int) (sample, []float64, error) {
-	srv, err := serve(n, func(i int) []fakellm.ToolCall {
+	srv := serve(n, func(i int) []fakellm.ToolCall {
 		return []fakellm.ToolCall{{Name: "todowrite", Args: fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending","priority":"low"}]}`, i)}}
 	})
-	if err != nil {
-		return sample{}, nil, err
-	}
 	defer srv.Close()
 	s, err := b.run(ctx, srv, "go")
 	if err != nil {
@@ -218,7 +215,7 @@ func (b *bench) turn(ctx context.Context, n int) (sample, []float64, error) {
 }
 
 // serve starts a server whose model makes n steps with these calls and then ends the turn.
-func serve(n int, calls func(i int) []fakellm.ToolCall) (*fakellm.Server, error) {
+func serve(n int, calls func(i int) []fakellm.ToolCall) *fakellm.Server {
 	srv := fakellm.Start()
 	srv.Always(fakellm.Text("A title"))
 	replies := make([]fakellm.Reply, n, n+1)
@@ -226,7 +223,7 @@ func serve(n int, calls func(i int) []fakellm.ToolCall) (*fakellm.Server, error)
 		replies[i] = fakellm.Calls(calls(i)...)
 	}
 	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, append(replies, fakellm.Text("done"))...)
-	return srv, nil
+	return srv
 }
 
 // turnRequests returns the requests of the turn, without that of its title.

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/pause"
+
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/tenonhq/tenon/internal/httpx"
 )
@@ -152,7 +154,7 @@ func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, erro
 		if events.lastID == "" || mcp.IsModernProtocol(s.revision()) {
 			return nil, errCutShort
 		}
-		if !pause(ctx, events.delay) {
+		if pause.For(ctx, events.delay) != nil {
 			return nil, ctx.Err()
 		}
 		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{headerLastEvent: {events.lastID}})
@@ -255,7 +257,7 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 			}
 			_ = resp.Body.Close()
 		}
-		if refusedAsSuch(err) || !pause(ctx, events.delay) {
+		if refusedAsSuch(err) || pause.For(ctx, events.delay) != nil {
 			return
 		}
 	}

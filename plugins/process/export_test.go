@@ -13,6 +13,7 @@ var (
 	CheckHandshake = checkHandshake
 	Backoff        = backoff
 	ClientTLS      = clientTLS
+	LineSocket     = lineSocket
 )
 
 // NewPrinted returns what logs the output of a process, and what it says of its end.

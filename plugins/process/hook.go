@@ -94,8 +94,8 @@ func timeLeft(ctx context.Context) uint32 {
 type hookStream struct {
 	in   *instance
 	next func() uint64 // returns the ID of a request
-	// try sends a request if that needs no waiting. It may then wait for the answer, or the end of ctx.
-	try  func(ctx context.Context, req *tenonv1.HookRequest) bool
+	// try sends a request if that needs no waiting. It may then wait some milliseconds for the answer.
+	try  func(*tenonv1.HookRequest) bool
 	send chan *tenonv1.HookRequest // to the goroutine that writes
 
 	mu      sync.Mutex
@@ -117,7 +117,7 @@ func openHooks(ctx context.Context, in *instance) (*hookStream, error) {
 	}
 	var last atomic.Uint64
 	h.next = func() uint64 { return last.Add(1) }
-	h.try = func(context.Context, *tenonv1.HookRequest) bool { return false }
+	h.try = func(*tenonv1.HookRequest) bool { return false }
 	stream, err := in.api.Hooks(ctx)
 	if err != nil {
 		return nil, in.explain(err)
@@ -135,7 +135,7 @@ func (h *hookStream) call(ctx context.Context, req *tenonv1.HookRequest) (*tenon
 	h.waiting[req.Id] = answer
 	h.mu.Unlock()
 
-	sent := ctx.Err() == nil && h.try(ctx, req)
+	sent := ctx.Err() == nil && h.try(req)
 	if !sent {
 		select {
 		case h.send <- req:

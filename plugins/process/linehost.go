@@ -12,6 +12,9 @@ import (
 // Host passes the requests of the process to the host, and its answers back, until one of them ends.
 func (s *lineServer) Host(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
 	s.mu.Lock()
+	if s.host == nil {
+		close(s.opened)
+	}
 	s.host = stream
 	s.mu.Unlock()
 	return s.untilEnd(func() error {

@@ -29,8 +29,9 @@ type lineServer struct {
 	grpc     *grpc.Server
 	ended    sync.WaitGroup
 
-	mu   sync.Mutex
-	host grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest] // nil until it is opened
+	mu     sync.Mutex
+	host   grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest] // nil until it is opened
+	opened chan struct{}                                                       // closed then
 }
 
 // connBytes is the size of the buffer between the client and the server in this process.
@@ -39,7 +40,7 @@ const connBytes = 256 << 10
 // serveLines starts the server. broken is called if the connection ends first, with its error. The caller closes the server.
 func serveLines(conn *jsonline.Conn, broken func(error)) *lineServer {
 	s := &lineServer{
-		conn: conn, listener: bufconn.Listen(connBytes),
+		conn: conn, listener: bufconn.Listen(connBytes), opened: make(chan struct{}),
 		grpc: grpc.NewServer(grpc.MaxRecvMsgSize(jsonline.MaxLine), grpc.MaxSendMsgSize(jsonline.MaxLine)),
 	}
 	tenonv1.RegisterPluginServer(s.grpc, s)
@@ -94,8 +95,13 @@ func (s *lineServer) Describe(ctx context.Context, _ *tenonv1.DescribeRequest) (
 	return &tenonv1.DescribeResponse{Description: result}, statusOf("describe", err)
 }
 
-// Start starts the plugin.
+// Start starts the plugin, which may ask the host from then on. gRPC runs the stream for that, opened before, in another goroutine.
 func (s *lineServer) Start(ctx context.Context, req *tenonv1.StartRequest) (*tenonv1.StartResponse, error) {
+	select {
+	case <-s.opened:
+	case <-ctx.Done():
+		return nil, statusOf("start", context.Cause(ctx))
+	}
 	_, err := s.call(ctx, "start", struct {
 		Request json.RawMessage `json:"request"`
 		Grants  json.RawMessage `json:"grants"`
@@ -130,8 +136,8 @@ type lineHooks struct {
 	queue   chan<- *tenonv1.HookRequest // to the goroutine that calls send
 }
 
-// try sends a request if that needs no waiting. Then it waits for the answer, unless another goroutine reads from the process.
-func (l *lineHooks) try(ctx context.Context, req *tenonv1.HookRequest) bool {
+// try sends a request if that needs no waiting. Then it waits some milliseconds for the answer, unless another goroutine reads from the process.
+func (l *lineHooks) try(req *tenonv1.HookRequest) bool {
 	sent, whole := l.conn.TryBegin(req.Id, "hook", hookParams(req), l.take(req.Id))
 	if sent && !whole {
 		select {
@@ -140,7 +146,7 @@ func (l *lineHooks) try(ctx context.Context, req *tenonv1.HookRequest) bool {
 		}
 	}
 	if sent {
-		l.conn.Await(ctx, req.Id)
+		l.conn.Await(req.Id)
 	}
 	return sent
 }

@@ -4,13 +4,17 @@ package process
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // lineSocket returns the two ends of a connection for lines. The process gets theirs as file descriptor 3. Nothing else can reach it, not
 // even by way of /proc: a socket cannot be opened there.
-func lineSocket() (ours, theirs *os.File, err error) {
+func lineSocket() (ours io.ReadWriteCloser, theirs *os.File, err error) {
 	syscall.ForkLock.RLock() // no other child inherits the ends
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
 	if err == nil {
@@ -18,11 +22,51 @@ func lineSocket() (ours, theirs *os.File, err error) {
 		syscall.CloseOnExec(pair[1])
 	}
 	syscall.ForkLock.RUnlock()
-	if err == nil {
-		err = syscall.SetNonblock(pair[0], true)
-	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("socket for lines: %w", err)
 	}
-	return os.NewFile(uintptr(pair[0]), "lines"), os.NewFile(uintptr(pair[1]), "lines"), nil
+	return &blockingSocket{File: os.NewFile(uintptr(pair[0]), "lines")}, os.NewFile(uintptr(pair[1]), "lines"), nil
+}
+
+// blockingSocket is a socket in blocking mode, whose reads keep a thread. With the runtime's poller, an answer wakes several threads, which then
+// look for work on the processor that the other process needs: that costs a call as much time as everything else.
+type blockingSocket struct {
+	*os.File
+	until time.Time // the deadline of reads; zero: none
+}
+
+// SetReadDeadline sets the deadline of the following reads, in full milliseconds. It belongs to the goroutine that reads.
+func (s *blockingSocket) SetReadDeadline(t time.Time) error {
+	s.until = t
+	return nil
+}
+
+// Read reads. After the deadline the error is os.ErrDeadlineExceeded.
+func (s *blockingSocket) Read(p []byte) (int, error) {
+	if !s.until.IsZero() && !s.readable(time.Until(s.until)) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return s.File.Read(p)
+}
+
+// readable waits until a read would not wait. It reports false after the limit.
+func (s *blockingSocket) readable(limit time.Duration) bool {
+	ready := 0
+	s.control(func(fd int) {
+		ready, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, max(0, int(limit.Milliseconds()))) // the read gets errors
+	})
+	return ready > 0
+}
+
+// Close ends the connection, and the reads and writes that wait.
+func (s *blockingSocket) Close() error {
+	s.control(func(fd int) { _ = syscall.Shutdown(fd, syscall.SHUT_RDWR) }) // fails if the other end has closed it
+	return s.File.Close()
+}
+
+// control calls f with the file descriptor, unless the socket is closed.
+func (s *blockingSocket) control(f func(fd int)) {
+	if conn, err := s.SyscallConn(); err == nil {
+		_ = conn.Control(func(fd uintptr) { f(int(fd)) })
+	}
 }

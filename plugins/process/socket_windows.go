@@ -1,6 +1,9 @@
 package process
 
-import "os"
+import (
+	"io"
+	"os"
+)
 
 // lineSocket returns nothing: a process on Windows gets no file besides its standard streams, so lines use these.
-func lineSocket() (ours, theirs *os.File, err error) { return nil, nil, nil }
+func lineSocket() (ours io.ReadWriteCloser, theirs *os.File, err error) { return nil, nil, nil }

@@ -21,8 +21,9 @@ type hello struct {
 
 // wire is the connection that is offered to a process before it is known whether it speaks lines.
 type wire struct {
-	onStdio      bool
-	ours, theirs *os.File // nil: the standard streams
+	onStdio bool
+	ours    io.ReadWriteCloser // nil: the standard streams
+	theirs  *os.File           // nil: likewise
 }
 
 // offer gives the process its end.
@@ -53,7 +54,11 @@ func (w *wire) stream(h hello, stdin io.WriteCloser) io.ReadWriteCloser {
 }
 
 // close closes the end of this process, if the process does not speak lines.
-func (w *wire) close() { _ = w.ours.Close() } // a nil file is fine
+func (w *wire) close() {
+	if w.ours != nil {
+		_ = w.ours.Close()
+	}
+}
 
 // stdio is a connection over the standard streams.
 type stdio struct {

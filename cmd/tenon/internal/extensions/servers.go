@@ -49,7 +49,7 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 	if err := s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false); err != nil {
 		return err
 	}
-	for _, dir := range slices.Backward(config.Upward(s.opts.Project.Directory, s.opts.Project.Worktree)) {
+	for _, dir := range slices.Backward(projectfs.Upward(s.opts.Project.Directory, s.opts.Project.Worktree)) {
 		if err := s.serverFile(ctx, filepath.Join(dir, ProjectServerFile), true); err != nil {
 			return err
 		}

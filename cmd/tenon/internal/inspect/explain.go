@@ -39,9 +39,9 @@ stop, replaced. With --format json or --hashes, values are hashes.`,
 					return explainSession(cmd.Context(), a, s, info, step, nil)
 				})
 			}
-			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
+			return a.WithHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
 				return explainSession(ctx, a, m.Store, info, step, m.Hooks())
-			})
+			})(cmd, args)
 		},
 	}
 	a.FormatFlag(cmd)

@@ -69,7 +69,7 @@ func configFile(w *cli.Workspace, project bool) string {
 	candidates, fallback := config.UserFiles(w.Project.ConfigDir), filepath.Join(w.Project.ConfigDir, "tenon.json")
 	if project {
 		candidates, fallback = nil, filepath.Join(w.Project.Worktree, "tenon.json")
-		for _, dir := range slices.Backward(config.Upward(w.Project.Directory, w.Project.Worktree)) {
+		for _, dir := range slices.Backward(projectfs.Upward(w.Project.Directory, w.Project.Worktree)) {
 			candidates = append(candidates, config.ProjectFiles(dir)...)
 		}
 	}

@@ -180,7 +180,7 @@ func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
 
 // approve approves the plugin for the test, with everything it requests.
 func (t *pluginTest) approve(ctx context.Context) error {
-	for range maxRounds {
+	for range MaxRounds {
 		set, err := t.open(ctx)
 		if err != nil {
 			return err

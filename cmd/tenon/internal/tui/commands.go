@@ -214,7 +214,7 @@ func (m *model) redo(force bool) tea.Cmd {
 		if err != nil {
 			return nil, err
 		}
-		return revertedMsg{session, r, "restored", ""}, nil
+		return revertedMsg{session, r, "and the messages restored", ""}, nil
 	})
 }
 
@@ -226,10 +226,15 @@ type revertedMsg struct {
 	prompt  string // that was undone
 }
 
-// reverted reads the session again, and gives the undone prompt back.
+// reverted reads the session again, and gives the undone prompt back, or takes it away again.
 func (m *model) reverted(msg revertedMsg) tea.Cmd {
-	m.say(fmt.Sprintf("%s and %s %s", view.Plural(msg.done.Messages, "message"), view.Plural(len(msg.done.Files), "file"), msg.what))
-	if m.input.Empty() {
+	done := view.Plural(len(msg.done.Files), "file") + " " + msg.what
+	if n := msg.done.Messages; n > 0 {
+		done = view.Plural(n, "message") + " and " + done
+	}
+	m.say(done)
+	if text, files := m.input.Text(); m.input.Empty() || text == m.undone && len(files) == 0 {
+		m.undone = msg.prompt
 		m.input.Set(msg.prompt)
 	}
 	return m.load(msg.session)

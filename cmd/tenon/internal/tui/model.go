@@ -40,6 +40,7 @@ type model struct {
 
 	input    edit.Editor
 	stash    edit.Editor // a draft that is put aside
+	undone   string      // the prompt that undo put into the input
 	history  past.Recall
 	menu     menu
 	waiting  []host.Waiting  // prompts that wait
@@ -63,6 +64,7 @@ type model struct {
 	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
 	log                      []string // what the process logged
+	forgets                  bool     // the history is not stored
 }
 
 // inventory is what the host offers. It is read again when a picker opens.
@@ -102,8 +104,9 @@ type (
 	problemMsg  struct{ err error }
 	toastMsg    toast
 	promptedMsg struct {
-		session string
-		err     error
+		in     host.PromptInput
+		stored bool // it is part of the session
+		err    error
 	}
 	openMsg      struct{ dialog dialog.Dialog }
 	editedMsg    struct{ text string }
@@ -234,6 +237,8 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		return m.prompted(msg)
 	case logMsg:
 		m.logged(string(msg))
+	case forgottenMsg:
+		m.forgot(msg)
 	case problemMsg:
 		m.problem(m.o.explain(msg.err))
 	case toastMsg:

@@ -44,6 +44,7 @@ type options struct {
 	settingsFile                  string
 	past                          *past.File
 	explain                       func(error) string                            // with its remedy
+	remedy                        func(error) string                            // without the error
 	clean                         func(string) string                           // masks secrets
 	browse                        func(address string) (opened bool, err error) // opens the user's browser, if there is one
 }
@@ -196,6 +197,7 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 			}
 			return text
 		},
+		remedy: func(err error) string { return cli.InChat().Remedy(err).Fix },
 	}
 	o.editor = cmp.Or(o.editor, env.Lookup("EDITOR"))
 	if s.f.Session != "" || s.f.Resume {

@@ -200,7 +200,7 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 	from := max(0, min(row-room/2, len(rows)-room))
 	mark := draw.Paint(k.User, "›")
 	if text := m.input.Before(); strings.HasPrefix(text, "!") {
-		mark = draw.Paint(k.Warn, "!")
+		mark = draw.Paint(k.Warn, "›")
 	}
 	for i := from; i < min(len(rows), from+room); i++ {
 		out = append(out, draw.Fit(mark+" "+rows[i], m.width))
