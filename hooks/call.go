@@ -100,7 +100,7 @@ func (h *bound) restrict(answer *sdk.Answer, t *remoteTask) error {
 
 // judge returns an error for an answer that has no meaning at the point.
 func (h *bound) judge(answer *sdk.Answer) error {
-	if !h.mayAnswer(answer.Verdict) {
+	if !h.info.Allows(answer.Verdict) {
 		return fmt.Errorf("%w: verdict %q has no meaning at this point", ErrAnswer, answer.Verdict)
 	}
 	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
@@ -110,22 +110,6 @@ func (h *bound) judge(answer *sdk.Answer) error {
 		return fmt.Errorf("%w: changes where none are expected", ErrAnswer)
 	}
 	return nil
-}
-
-func (h *bound) mayAnswer(v sdk.Verdict) bool {
-	switch v {
-	case sdk.VerdictAbstain:
-		return true
-	case sdk.VerdictDeny, sdk.VerdictHalt:
-		return h.info.Kind == hookpoint.KindGate || h.info.MayDeny
-	case sdk.VerdictAllow:
-		return h.info.Kind == hookpoint.KindGate
-	case sdk.VerdictAsk:
-		return h.info.Kind == hookpoint.KindGate && h.Point != sdk.PointTurnStop
-	case sdk.VerdictContinue:
-		return h.Point == sdk.PointTurnStop
-	}
-	return false
 }
 
 // timeoutError says that the deadline passed; err is what the handler returned, if it did. A hook that was not ready yet says so.

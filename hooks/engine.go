@@ -239,12 +239,7 @@ func (s *station) check(kind hookpoint.Kind, in, value any) error {
 }
 
 // label is how errors and notices name the hook.
-func (h *bound) label() string {
-	if h.Name == string(h.Point) {
-		return h.Name
-	}
-	return string(h.Point) + " (" + h.Name + ")"
-}
+func (h *bound) label() string { return hookpoint.Label(h.Point, h.Name) }
 
 func (h *bound) error(err error) *Error {
 	return &Error{Plugin: h.member.name, Hook: h.label(), Err: err}

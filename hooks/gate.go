@@ -69,7 +69,7 @@ type votes struct {
 }
 
 func (v *votes) add(verdict sdk.Verdict, reason, message, plugin string) {
-	if strictness(verdict) < strictness(v.verdict) || verdict == sdk.VerdictAbstain {
+	if hookpoint.Strictness(verdict) < hookpoint.Strictness(v.verdict) || verdict == sdk.VerdictAbstain {
 		return
 	}
 	if verdict != v.verdict {
@@ -93,20 +93,4 @@ func (v *votes) result() GateResult {
 		Message: strings.Join(v.messages, "\n\n"),
 		Plugin:  strings.Join(v.plugins, ", "),
 	}
-}
-
-func strictness(v sdk.Verdict) int {
-	switch v {
-	case sdk.VerdictHalt:
-		return 5
-	case sdk.VerdictDeny:
-		return 4
-	case sdk.VerdictContinue:
-		return 3
-	case sdk.VerdictAsk:
-		return 2
-	case sdk.VerdictAllow:
-		return 1
-	}
-	return 0
 }

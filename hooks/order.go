@@ -81,22 +81,10 @@ func (h *bound) checkOnError() error {
 	default:
 		return fmt.Errorf("unknown onError %q: want skip, deny or stop", h.OnError)
 	}
-	if !h.fits(h.OnError) {
+	if !h.info.Fits(h.OnError) {
 		return fmt.Errorf("onError %q does not fit a hook of kind %s", h.OnError, h.info.Kind)
 	}
 	return nil
-}
-
-// fits reports whether a failure of the hook can have this consequence: only who may deny can deny, and
-// the turn does not wait for observers, so they cannot stop it.
-func (h *bound) fits(policy sdk.OnError) bool {
-	switch policy {
-	case sdk.OnErrorDeny:
-		return h.info.Kind == hookpoint.KindGate || h.info.MayDeny
-	case sdk.OnErrorStop:
-		return h.info.Kind != hookpoint.KindObserve
-	}
-	return true
 }
 
 // override settles priority, failure policy and timeout. A policy of the user that does not fit the hook
@@ -105,15 +93,10 @@ func (h *bound) override(o sdk.HookOverride) {
 	if o.Priority != nil {
 		h.Priority = *o.Priority
 	}
-	if o.OnError != sdk.OnErrorDefault && h.fits(o.OnError) {
+	if o.OnError != sdk.OnErrorDefault && h.info.Fits(o.OnError) {
 		h.OnError = o.OnError
 	}
-	if h.OnError == sdk.OnErrorDefault {
-		h.OnError = sdk.OnErrorSkip
-		if h.info.Kind == hookpoint.KindGate {
-			h.OnError = sdk.OnErrorDeny
-		}
-	}
+	h.OnError = h.info.OnError(h.OnError)
 	if o.Timeout > 0 {
 		h.Timeout = time.Duration(o.Timeout) * time.Millisecond
 	}
@@ -138,7 +121,7 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) []error {
 	}
 	for _, hook := range list {
 		info, ok := hookpoint.Of(string(hook.Point))
-		if !ok || (&bound{info: info}).fits(o.OnError) {
+		if !ok || info.Fits(o.OnError) {
 			return problems
 		}
 	}

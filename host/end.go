@@ -52,14 +52,13 @@ func (t *turn) finish(ctx context.Context, err error) {
 	t.k.Settle() // changes from now on are not the session's
 	t.c.Journal.Put([]store.Op{store.SetTurn{Open: false}})
 	t.c.Journal.Put(nil, t.ending()...)
-	err = t.c.Journal.Flush(ctx)
-	if err != nil { // nothing comes through the journal any more, and clients must not wait for ever
+	if err := t.c.Journal.Flush(ctx); err != nil { // nothing comes through the journal any more, and clients must not wait for ever
 		t.failure = t.turnError(err)
 		for _, e := range t.ending() {
 			t.h.publish(e)
 		}
 	}
-	t.answer(err)
+	t.answer()
 }
 
 // ending returns the events that end a turn.
@@ -90,7 +89,7 @@ func (t *turn) stepOf(m *sdk.AssistantMessage) *ask.Step {
 }
 
 // answer hands the outcome to those who wait for it.
-func (t *turn) answer(err error) {
+func (t *turn) answer() {
 	var result promptResult
 	if t.last != nil {
 		m := &sdk.MessageWithParts{Info: live.CopyMessage(t.last), Parts: t.c.Parts(t.last.ID)}
@@ -100,9 +99,6 @@ func (t *turn) answer(err error) {
 	}
 	if t.failure != nil {
 		result.err = t.failure
-	}
-	if err != nil {
-		result.err = err
 	}
 	for _, q := range t.answering {
 		q.result <- result

@@ -226,8 +226,8 @@ func (r *runner) run(ctx context.Context) {
 		}
 		goOn = r.answer(ctx, c)
 		_ = c.Journal.Close() // answer told of its error
-		if err := r.host.opts.Store.Release(ctx, token); err != nil {
-			r.host.log.Error("session was not given up cleanly", "session", r.session, "err", err)
+		if err := r.host.opts.Store.Release(ctx, token); err != nil && c.Journal.Failed() == nil {
+			r.host.log.Error("the session could not be released", "session", r.session, "err", err)
 		}
 	}
 }

@@ -2,9 +2,6 @@ package mcp_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,32 +120,5 @@ func TestPluginName(t *testing.T) {
 			t.Errorf("server %q: name %q: %v", server, m.Name, err)
 		}
 		seen[m.Name] = true
-	}
-}
-
-// A server of a package runs in its folder and knows it.
-func TestPackage(t *testing.T) {
-	t.Parallel()
-	root, data := t.TempDir(), t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(self, filepath.Join(root, "escape")); err != nil {
-		t.Fatal(err)
-	}
-	s := fake(t, "plain", "WHERE=${PLUGIN_DATA}/x", "PLUGIN_ROOT=stolen")
-	s.Root, s.Data = root, data
-	got := strings.Split(mustRun(t, ready(t, newTestHost(t), s), "fake_env", "{}").Output, "\n")
-	for _, want := range []string{"PLUGIN_ROOT=" + root, "PLUGIN_DATA=" + data, "WHERE=" + data + "/x"} {
-		if !slices.Contains(got, want) {
-			t.Errorf("the environment lacks %s: %q", want, got)
-		}
-	}
-	s.Command = "./escape"
-	p := start(t, newTestHost(t), s, mcp.Options{})
-	eventually(t, "failed", func() bool { return p.Status().State == mcp.StateFailed })
-	if reason := p.Status().Reason; !strings.Contains(reason, "not inside the plugin") {
-		t.Errorf("reason = %q", reason)
 	}
 }

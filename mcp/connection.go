@@ -66,11 +66,7 @@ func (d *dialer) connect(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	responder := &input.Responder{Server: d.server.Name, Host: d.host}
-	p, err := d.protocol(responder)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := p.Dial(ctx)
+	conn, err := d.protocol(responder).Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +108,7 @@ func (c *connection) takeRoots(ctx context.Context) error {
 }
 
 // protocol returns the way to the server.
-func (d *dialer) protocol(responder *input.Responder) (*protocol.Dialer, error) {
+func (d *dialer) protocol(responder *input.Responder) *protocol.Dialer {
 	capabilities := input.Capabilities()
 	capabilities.Extensions = map[string]any{interceptorExtension: map[string]any{}}
 	p := &protocol.Dialer{
@@ -123,16 +119,13 @@ func (d *dialer) protocol(responder *input.Responder) (*protocol.Dialer, error) 
 		p.Remote = &protocol.Remote{
 			URL: d.server.URL, SSE: d.server.Transport == TransportSSE, Headers: d.server.Headers, Authorizer: d.options.Authorizer,
 		}
-		return p, nil
+		return p
 	}
-	s := d.server.placed()
-	if s.Root != "" && s.Command != d.server.Command && !inside(s.Root, s.Command) {
-		return nil, fmt.Errorf("command: %s is not inside the plugin", d.server.Command)
-	}
+	s := &d.server
 	p.Command = &protocol.Command{
 		Name: s.Command, Args: s.Args, Environ: d.options.Environ, Env: s.Env, Dir: s.Directory(d.project.Directory), Confine: d.options.Confine,
 	}
-	return p, nil
+	return p
 }
 
 // offersInterceptors reports whether the server's first answer contains the extension, at the position of any of its drafts.

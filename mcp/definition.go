@@ -11,6 +11,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/toolschema"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/interceptor"
@@ -128,22 +129,10 @@ func (t *Tool) parameters() (json.RawMessage, error) {
 	}
 }
 
-// canonical returns the JSON of a value with sorted keys and exact numbers, so that equal values have equal texts.
+// canonical returns a text that is equal for equal values.
 func canonical(v any) []byte {
-	raw, err := json.Marshal(v)
-	if err != nil {
-		return nil
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var plain any
-	if dec.Decode(&plain) != nil {
-		return raw
-	}
-	if raw, err = json.Marshal(plain); err != nil {
-		return nil
-	}
-	return raw
+	text, _ := jsontext.Canonical(v) // strings, numbers and JSON that was valid before
+	return text
 }
 
 func same(a, b any) bool { return bytes.Equal(canonical(a), canonical(b)) }

@@ -35,7 +35,7 @@ const (
 	TransportSSE   Transport = "sse"  // the predecessor of streamable HTTP
 )
 
-// Server is the configuration of one server, with all variables replaced except those of Root and Data.
+// Server is the configuration of one server, with all variables replaced.
 type Server struct {
 	Name      string
 	Transport Transport
@@ -44,7 +44,7 @@ type Server struct {
 	Command string
 	Args    []string
 	Env     map[string]string
-	Cwd     string // default: Root, else the folder of Origin, else (Own) the directory where tenon was started
+	Cwd     string // default: the folder of Origin, else (Own) the directory where tenon was started
 
 	// For a remote server. Headers are sent only to the origin of URL.
 	URL     string
@@ -62,8 +62,8 @@ type Server struct {
 	Own bool
 	// Disabled reports whether the configuration switches the server off.
 	Disabled bool
-	// Root and Data are set for a server of a plugin package: they replace ${PLUGIN_ROOT} and ${PLUGIN_DATA} in Args, Env and Cwd, the
-	// server gets both in its environment, and Command and Cwd must be inside Root.
+	// Root and Data are the directories of the plugin package that the server is part of, PLUGIN_ROOT and PLUGIN_DATA in its environment. See
+	// Place.
 	Root, Data string
 
 	written *Server // before variables were replaced; nil if there were none
@@ -197,16 +197,13 @@ func (s *Server) Grant(env map[string]string, expand bool) error {
 	if len(env) == 0 && !expand {
 		return nil
 	}
-	if s.written == nil {
-		written := *s
-		s.written = &written
-	}
+	s.keepWritten()
 	if expand {
 		values := *s
 		values.Command, values.Cwd, values.URL = "", "", ""
 		expanded, err := values.expand(func(name string) (string, bool) {
 			if name == "PLUGIN_ROOT" || name == "PLUGIN_DATA" {
-				return "${" + name + "}", true // placed replaces them
+				return "${" + name + "}", true // replaced before Place
 			}
 			value, ok := env[name]
 			return value, ok
@@ -275,46 +272,18 @@ func (s *Server) Directory(project string) string {
 	return filepath.Join(base, s.Cwd)
 }
 
-// placed returns the server with its package's variables replaced.
-func (s *Server) placed() Server {
-	if s.Root == "" {
-		return *s
-	}
-	replace := strings.NewReplacer("${PLUGIN_ROOT}", s.Root, "${PLUGIN_DATA}", s.Data).Replace
-	out := *s
-	out.Args = make([]string, len(s.Args))
-	for i, a := range s.Args {
-		out.Args[i] = replace(a)
-	}
-	out.Env = make(map[string]string, len(s.Env)+2)
-	for name, value := range s.Env {
-		out.Env[name] = replace(value)
-	}
-	out.Env["PLUGIN_ROOT"], out.Env["PLUGIN_DATA"] = s.Root, s.Data
-	if out.Cwd = replace(s.Cwd); out.Cwd == "" {
-		out.Cwd = s.Root
-	}
-	if !filepath.IsAbs(out.Cwd) {
-		out.Cwd = filepath.Join(s.Root, out.Cwd)
-	}
-	if strings.HasPrefix(s.Command, "./") {
-		out.Command = filepath.Join(s.Root, s.Command)
-	}
-	return out
+// Place sets what is started in place of the text of a package's entry, after Grant: variables are replaced, and paths are absolute and
+// checked. The definition of the server stays the text.
+func (s *Server) Place(command string, args []string, env map[string]string, cwd string) {
+	s.keepWritten()
+	s.Command, s.Args, s.Env, s.Cwd = command, args, env, cwd
 }
 
-// inside reports whether path is below base after resolving links.
-func inside(base, path string) bool {
-	resolvedBase, err := filepath.EvalSymlinks(base)
-	if err != nil {
-		return false
+func (s *Server) keepWritten() {
+	if s.written == nil {
+		written := *s
+		s.written = &written
 	}
-	resolved, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return false
-	}
-	rel, err := filepath.Rel(resolvedBase, resolved)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 // Limit returns the timeout of the server's start and of each request.

@@ -265,15 +265,11 @@ func rightText(h trust.Hook) string {
 
 // failureText describes the effect of a failure of a hook, and its time limit.
 func failureText(h trust.Hook, info hookpoint.Info) string {
-	policy := h.OnError
-	if policy == sdk.OnErrorDefault && info.Kind == hookpoint.KindGate {
-		policy = sdk.OnErrorDeny
-	}
 	limit := sdk.DefaultHookTimeout
 	if h.TimeoutMS > 0 {
 		limit = time.Duration(h.TimeoutMS) * time.Millisecond
 	}
-	switch policy {
+	switch info.OnError(h.OnError) {
 	case sdk.OnErrorStop:
 		return fmt.Sprintf("if it fails or takes longer than %s, YOUR TURN ENDS", limit)
 	case sdk.OnErrorDeny:

@@ -14,6 +14,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/tenonhq/tenon/builtin/internal/sources"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -112,7 +113,7 @@ func (p *Plugin) files(w *sources.Watch) []string {
 			break
 		}
 	}
-	dirs := sources.Upward(p.Project.Directory, p.Project.Worktree)
+	dirs := projectfs.Upward(p.Project.Directory, p.Project.Worktree)
 	for _, name := range names {
 		var found []string
 		for _, dir := range dirs {

@@ -146,7 +146,7 @@ func (p *Plugin) folders() (folders, project []string) {
 		}
 	}
 	before := len(folders)
-	for _, dir := range sources.Upward(p.Project.Directory, p.Project.Worktree) {
+	for _, dir := range projectfs.Upward(p.Project.Directory, p.Project.Worktree) {
 		add(dir, inside...)
 	}
 	return folders[:before], folders[before:]

@@ -46,22 +46,28 @@ func rootCommand(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tenon [prompt]",
 		Short: "A coding agent you can extend with plugins",
-		Example: `  tenon "explain what this project does"
-  tenon run -c "and now add a test"
+		Example: `  tenon -c                                   continue in the terminal UI
+  tenon "explain what this project does"
+  tenon -c "and now add a test"
   git diff | tenon run "review this change"`,
 		SilenceErrors: true, SilenceUsage: true,
 	}
 	cli.Group(root)
 	command := root.RunE
+	var f turn.Flags
+	f.Register(root)
 	showVersion := root.Flags().BoolP("version", "v", false, "print the version")
 	root.RunE = func(cmd *cobra.Command, args []string) error {
+		continues := f.Resume || f.Session != "" || f.Fork
 		switch {
 		case *showVersion:
 			return inspect.PrintVersion(a)
-		case len(args) > 0 && strings.ContainsAny(args[0], " \t\n"): // a command is one word
-			return runTurn(cmd.Context(), a, &turn.Flags{Wait: serverWait}, args)
 		case len(args) == 0 && a.Screen.Answers && a.Screen.Streams && a.Screen.Live:
-			return tui.Run(cmd.Context(), a, &turn.Flags{Chat: true}, nil)
+			f.Chat = true
+			return tui.Run(cmd.Context(), a, &f, nil)
+		case continues, len(args) > 0 && strings.ContainsAny(args[0], " \t\n"): // a command is one word
+			f.Wait = serverWait
+			return runTurn(cmd.Context(), a, &f, args)
 		}
 		return command(cmd, args)
 	}
@@ -74,6 +80,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	root.AddCommand(inspect.Commands(a)...)
 	root.AddCommand(manage.Commands(a, func(ctx context.Context, o manage.ApproveOptions) error { return approveRules(ctx, a, o) }, install.Commands(a))...)
 	root.AddCommand(topics()...)
+	cli.UsualArgs(root)
 	group(root)
 	return root
 }

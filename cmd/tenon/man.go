@@ -15,7 +15,7 @@ import (
 func manCommand(a *cli.App) *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
-		Use: "man [command]", Short: "Print the manual page of tenon or of a command",
+		Use: "man [command]", Short: "Print the manual page of tenon or of a command", Args: cobra.ArbitraryArgs,
 		Example:           "  tenon man | man -l -\n  tenon man session list | man -l -\n  tenon man --output ~/.local/share/man/man1",
 		ValidArgsFunction: completeCommands,
 		RunE: func(cmd *cobra.Command, args []string) error {

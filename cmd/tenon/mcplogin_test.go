@@ -1,15 +1,13 @@
 package main_test
 
 import (
-	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/mark3labs/mcp-go/mcp"
-	mcpserver "github.com/mark3labs/mcp-go/server"
 
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/mcp/auth/authtest"
@@ -18,12 +16,8 @@ import (
 // docsServer starts an MCP server with one tool that requires sign-in, and returns a process that has it in its configuration.
 func docsServer(t *testing.T) (*authtest.Service, *process) {
 	t.Helper()
-	docs := mcpserver.NewMCPServer("docs", "1.0")
-	docs.AddTool(mcp.NewTool("greet"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		return mcp.NewToolResultText("hello from the docs"), nil
-	})
 	s := authtest.New(t)
-	s.MCP = mcpserver.NewStreamableHTTPServer(docs, mcpserver.WithStateful(true))
+	s.MCP = http.HandlerFunc(greetings)
 	p := newProcess(t, "")
 	browser := filepath.Join(t.TempDir(), "browser")
 	self, err := os.Executable()
@@ -32,6 +26,36 @@ func docsServer(t *testing.T) (*authtest.Service, *process) {
 	p.env = append(p.env, "BROWSER="+browser, "TENON_CONFIG_CONTENT="+fmt.Sprintf(
 		`{"enabled_providers": ["offline"], "mcp": {"docs": {"type": "remote", "url": %q}}}`, s.Address()))
 	return s, p
+}
+
+// greetings serves MCP with one tool. The server of a library would initialize the library in each start of the command, which is this binary.
+func greetings(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPost {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	var request struct {
+		ID     json.RawMessage
+		Method string
+	}
+	result, known := "", false
+	if err := json.NewDecoder(r.Body).Decode(&request); err == nil {
+		result, known = map[string]string{
+			"initialize": `{"protocolVersion": "2025-11-25", "serverInfo": {"name": "docs", "version": "1.0"}, "capabilities": {"tools": {}}}`,
+			"tools/list": `{"tools": [{"name": "greet", "inputSchema": {"type": "object"}}]}`,
+			"tools/call": `{"content": [{"type": "text", "text": "hello from the docs"}]}`,
+		}[request.Method]
+	}
+	switch {
+	case known:
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc": "2.0", "id": %s, "result": %s}`, request.ID, result)
+	case request.ID == nil: // a notification
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"jsonrpc": "2.0", "id": %s, "error": {"code": -32601, "message": "unknown"}}`, request.ID)
+	}
 }
 
 // The user signs in once; runs use and refresh the token. Without a user, a run names the command and continues.

@@ -19,10 +19,7 @@ import (
 // BenchmarkRun measures whole processes: from start to the arrival of the first request, the end, and the
 // most memory they had.
 func BenchmarkRun(b *testing.B) {
-	s, err := fakellm.Start()
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := fakellm.Start()
 	defer s.Close()
 	s.Always(fakellm.Text("fine"))
 	p := newProcess(b, s.URL())
@@ -69,10 +66,7 @@ func built(b *testing.B) string {
 // BenchmarkRunBesideBrokenServers measures runs with 14 broken MCP servers and without, in turns. The first run, which waits for servers never
 // seen before, does not count.
 func BenchmarkRunBesideBrokenServers(b *testing.B) {
-	s, err := fakellm.Start()
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := fakellm.Start()
 	defer s.Close()
 	s.Always(fakellm.Text("fine"))
 	servers := map[string]any{}

@@ -135,8 +135,7 @@ func cmdLLM(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: llm FILE")
 	}
-	s, err := fakellm.Start(readReplies(ts, args[0])...)
-	ts.Check(err)
+	s := fakellm.Start(readReplies(ts, args[0])...)
 	ts.Defer(s.Close)
 	ts.Value(serverKey{}).(*served).Server = s
 	ts.Setenv("LLM", s.URL())

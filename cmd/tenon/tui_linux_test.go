@@ -248,8 +248,10 @@ func TestTUISessions(t *testing.T) {
 	if _, err := os.Stat(file); err == nil {
 		t.Error("undo left the file")
 	}
-	x.enter("\x15\x18r")
+	x.enter("\x18r")
+	x.shows("1 file and the messages restored")
 	x.shows("First answer.")
+	x.hides("› first prompt")
 	if _, err := os.Stat(file); err != nil {
 		t.Error("redo did not bring the file back")
 	}

@@ -42,7 +42,11 @@ func TestTUIImages(t *testing.T) {
 	x.shows("[Image my cat.png] and")
 	x.enter("\x16") // ctrl+v
 	x.shows("and [Image image-")
-	x.enter("\r")
+	missing := "\x1b[200~" + filepath.Join(dir, "dog.png") + "\x1b[201~"
+	x.enter(missing + "\r")
+	x.shows("error: attach")
+	x.shows("[Image dog.png]") // the prompt returns with its images
+	x.enter("\x7f\r")
 	x.shows("Two cats.")
 	x.shows("my cat.png")
 	x.leave()

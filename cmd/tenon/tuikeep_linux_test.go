@@ -64,3 +64,32 @@ func TestTUIPinnedSession(t *testing.T) {
 	x.hides("2 of 2")
 	x.leave()
 }
+
+// Without mode 2027, terminals disagree about the width of joined emoji: their parts are shown. The caret is behind the last character, and
+// long lines are not cut.
+func TestTUIJoinedEmoji(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text("Seen."))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 50, 24, "--title", "x") // the emulator does not know the mode
+	x.shows("Ask anything")
+	x.enter(strings.Repeat("\U0001F468\u200d\U0001F469\u200d\U0001F467 ", 12) + "end")
+	const parts = "\U0001F468\U0001F469\U0001F467 "
+	x.shows("› " + strings.Repeat(parts, 6)[:6*len(parts)-1] + "\n  " + strings.Repeat(parts, 6) + "end\n")
+	x.until("the caret behind the end", func(string) bool {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		at := x.emulator.CursorPosition()
+		before := x.emulator.CellAt(at.X-1, at.Y)
+		return at.X == 2+6*7+3 && before.Content == "d"
+	})
+	x.enter("\r")
+	x.shows("Seen.")
+	if screen := x.idle(); strings.Count(screen, parts[:len(parts)-1]) != 12 || !strings.Contains(screen, "end\n") {
+		t.Errorf("the sent prompt is cut:\n%s", screen)
+	}
+	x.leave()
+	if prompt := s.Turns()[0].LastUser(); strings.Count(prompt, "\u200d") != 24 {
+		t.Errorf("the model got %q", prompt)
+	}
+}

@@ -173,7 +173,7 @@ func TestTUIContinues(t *testing.T) {
 	x.shows("First answer.")
 	x.idle()
 	x.leave()
-	x = p.onScreen(t, 80, 24, "-c")
+	x = p.onEmulator(t, 80, 24, "-c")
 	screen := x.shows("First answer.")
 	if !strings.Contains(screen, "┃ first") {
 		t.Errorf("the prompt is not shown:\n%s", screen)

@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -64,7 +65,7 @@ func (s *Setup) ask(ctx context.Context, q question) error {
 		if q.retrying != nil {
 			q.retrying(try, wait, err)
 		}
-		if err := model.Sleep(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
 		if q.retry != nil {

@@ -15,8 +15,8 @@ import (
 // is too long.
 func TestClassifyKnowsHowServersSayTooLong(t *testing.T) {
 	t.Parallel()
-	for _, name := range fakellm.OverflowServers() {
-		srv := fakellm.New(t, fakellm.Overflow(name))
+	for name, reply := range fakellm.Overflows() {
+		srv := fakellm.New(t, reply)
 		resp, err := http.Post(srv.URL()+"/chat/completions", "application/json", strings.NewReader(`{"model":"m","messages":[]}`))
 		if err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -63,9 +62,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		return nil, err
 	}
 	m, own := newMerger(), newOwnMerger(sources)
-	if err := m.defaults(); err != nil {
-		return nil, err
-	}
+	m.defaults()
 	var managed sdk.PermissionRules
 	for _, s := range sources {
 		c := newChecker(l, s)
@@ -73,9 +70,8 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		if s.layer == LayerManaged {
 			managed, _ = layer["permission"].(sdk.PermissionRules)
 		}
-		if err := errors.Join(own.add(layer, s.layer), m.add(layer, c.origins)); err != nil {
-			return nil, err
-		}
+		own.add(layer, s.layer) // before the layer is the merger's
+		m.add(layer, c.origins)
 	}
 	cfg, err := m.config()
 	var foreign map[string]string

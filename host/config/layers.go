@@ -50,7 +50,7 @@ func (l *loader) sources(ctx context.Context) ([]*source, error) {
 	for _, path := range UserFiles(l.opts.ConfigDir) {
 		file(LayerUser, path, false)
 	}
-	for _, dir := range Upward(l.opts.Directory, l.opts.Worktree) {
+	for _, dir := range projectfs.Upward(l.opts.Directory, l.opts.Worktree) {
 		for _, path := range ProjectFiles(dir) {
 			file(LayerProject, path, false)
 		}
@@ -80,26 +80,6 @@ func UserFiles(dir string) []string {
 // ProjectFiles returns the paths of configuration files in a directory of a project.
 func ProjectFiles(dir string) []string {
 	return append(UserFiles(dir), UserFiles(filepath.Join(dir, ".tenon"))...)
-}
-
-// Upward returns the directories from top down to dir, or dir alone when top is not above it.
-func Upward(dir, top string) []string {
-	if dir == "" {
-		return nil
-	}
-	dirs := []string{filepath.Clean(dir)}
-	if top == "" {
-		return dirs
-	}
-	rel, err := filepath.Rel(top, dir)
-	if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-		return dirs
-	}
-	for top = filepath.Clean(top); dirs[len(dirs)-1] != top; {
-		dirs = append(dirs, filepath.Dir(dirs[len(dirs)-1]))
-	}
-	slices.Reverse(dirs)
-	return dirs
 }
 
 // file reads one file. It returns nil when there is none, or after it reported why it cannot be read.

@@ -145,11 +145,8 @@ func (c *Conversation) Add(m sdk.Message, parts ...sdk.Part) {
 // AddPart appends a part to its message and records it.
 func (c *Conversation) AddPart(p sdk.Part) {
 	c.mu.Lock()
-	for i := len(c.messages) - 1; i >= 0; i-- {
-		if m := &c.messages[i]; m.Info.Head().ID == p.Head().MessageID {
-			m.Parts = append(m.Parts, p)
-			break
-		}
+	if i := IndexOf(c.messages, p.Head().MessageID); i >= 0 {
+		c.messages[i].Parts = append(c.messages[i].Parts, p)
 	}
 	c.mu.Unlock()
 	c.PutPart(p)
@@ -160,11 +157,8 @@ func (c *Conversation) AddPart(p sdk.Part) {
 func (c *Conversation) ReplacePart(messageID string, change func(sdk.Part) sdk.Part) {
 	var changed sdk.Part
 	c.mu.Lock()
-	for i := len(c.messages) - 1; i >= 0 && changed == nil; i-- {
+	if i := IndexOf(c.messages, messageID); i >= 0 {
 		m := &c.messages[i]
-		if m.Info.Head().ID != messageID {
-			continue
-		}
 		for j, p := range m.Parts {
 			if changed = change(p); changed != nil {
 				m.Parts = slices.Clone(m.Parts)
@@ -240,10 +234,8 @@ func (c *Conversation) NewPart(m sdk.Message) sdk.PartHead {
 func (c *Conversation) Parts(messageID string) sdk.Parts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := len(c.messages) - 1; i >= 0; i-- {
-		if c.messages[i].Info.Head().ID == messageID {
-			return slices.Clone(c.messages[i].Parts)
-		}
+	if i := IndexOf(c.messages, messageID); i >= 0 {
+		return slices.Clone(c.messages[i].Parts)
 	}
 	return nil
 }

@@ -39,8 +39,9 @@ func reachesSummary(messages []sdk.MessageWithParts) bool {
 	return tail == "" || IndexOf(messages, tail) >= 0
 }
 
+// IndexOf returns the index of a message, or -1. Recent ones are found first.
 func IndexOf(messages []sdk.MessageWithParts, id string) int {
-	for i := range messages {
+	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Info.Head().ID == id {
 			return i
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -413,7 +414,7 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 		if err != nil {
 			return nil, err
 		}
-		if err := Sleep(ctx, wait); err != nil {
+		if err := pause.For(ctx, wait); err != nil {
 			return nil, err
 		}
 	}

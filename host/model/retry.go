@@ -2,7 +2,6 @@ package model
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -182,16 +181,6 @@ func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, err
 		}
 	}
 	return Backoff(base, retries+1), nil
-}
-
-// Sleep waits for d, or until ctx ends.
-func Sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // providerNamed turns a provider's error into its form on the wire.

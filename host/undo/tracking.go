@@ -17,9 +17,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Permission keys of built-in tools that write files. Other built-in tools change none; what other plugins' tools do is not known.
-const ()
-
 // patchChanges is the field of a patch part that says what each file was before and after.
 const patchChanges = "changes"
 

@@ -86,7 +86,7 @@ func openModule(t *testing.T, r *wasm.Runtime, point sdk.Point, module []byte) s
 		t.Fatal(err)
 	}
 	p, err := r.Open(remote.Unit{
-		Description: sdk.Description{Name: conformance.Name, Hooks: []sdk.HookDescription{hookAt(point, hookTimeout)}},
+		Description: sdk.Description{Name: conformance.Name, Hooks: []sdk.HookDescription{hookAt(point, sureTimeout)}},
 		Program:     path,
 	})
 	if err != nil {
@@ -121,9 +121,9 @@ func TestBadProcesses(t *testing.T) {
 	}
 	for name, c := range carriers {
 		for i, fault := range c.faults {
-			for _, at := range some([]place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}, {sdk.PointEvent, 0}}, i) {
+			for _, at := range some([]place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}, {sdk.PointEvent, 0}}, 2, i) {
 				t.Run(name+" "+fault+" "+string(at.point), func(t *testing.T) {
-					contained(t, at, func(t *testing.T) sdk.Plugin { return c.open(t, fault, hookAt(at.point, hookTimeout)) })
+					contained(t, at, func(t *testing.T) sdk.Plugin { return c.open(t, fault, hookAt(at.point, sureTimeout)) })
 				})
 			}
 		}

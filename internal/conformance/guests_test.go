@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,8 +26,14 @@ type workshop struct {
 	dir   string
 	mu    sync.Mutex
 	built map[string]func() (string, error) // by package
+	sums  sync.Map                          // from path to checksum
 
+	once struct {
+		sync.Once
+		turn turn
+	}
 	runtime func() (*wasm.Runtime, error)
+	python  func() (string, error) // the path of the interpreter
 }
 
 var shop = &workshop{built: map[string]func() (string, error){}} // made once, before any test runs
@@ -39,6 +46,11 @@ func (w *workshop) open() error {
 	w.dir = dir
 	w.runtime = sync.OnceValues(func() (*wasm.Runtime, error) {
 		return wasm.New(wasm.Options{CacheDir: filepath.Join(dir, "cache")})
+	})
+	w.python = sync.OnceValues(func() (string, error) {
+		// Not the shim of a version manager: it takes longer to start than the plugin.
+		path, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
+		return strings.TrimSpace(string(path)), err
 	})
 	return nil
 }
@@ -90,6 +102,28 @@ func (w *workshop) compile(t testing.TB, folder string, env []string, command fu
 	return path
 }
 
+// healthy returns a turn without a plugin that goes wrong, always the same.
+func (w *workshop) healthy(t *testing.T) turn {
+	t.Helper()
+	w.once.Do(func() { w.once.turn = healthyTurn(t) })
+	return w.once.turn
+}
+
+// checksum returns the SHA-256 of a built file. A module whose checksum is known loads from the cache without being read.
+func (w *workshop) checksum(t *testing.T, path string) string {
+	t.Helper()
+	if sum, ok := w.sums.Load(path); ok {
+		return sum.(string)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := fmt.Sprintf("%x", sha256.Sum256(data))
+	w.sums.Store(path, sum)
+	return sum
+}
+
 func wasmCarrier() plugintest.Carrier {
 	return plugintest.Carrier{
 		Name: "wasm", Isolated: true, Grants: true, Hang: conformance.FaultLoop,
@@ -107,7 +141,7 @@ func openWASM(t *testing.T, c plugintest.Case, path string) sdk.Plugin {
 		t.Fatal(err)
 	}
 	p, err := r.Open(remote.Unit{
-		Description: c.Description, Program: path, Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+		Description: c.Description, Program: path, Checksum: shop.checksum(t, path), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -154,12 +188,11 @@ func pythonCarrier() plugintest.Carrier {
 			"models":           "the plugin in Python has no models",
 		},
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
-			// Not the shim of a version manager: it takes longer to start than the plugin.
-			path, err := exec.CommandContext(t.Context(), "python3", "-c", "import sys; print(sys.executable)").Output()
+			path, err := shop.python()
 			if err != nil {
 				t.Fatal(err)
 			}
-			return openCase(t, c, script(t, strings.TrimSpace(string(path)), "python/main.py")...)
+			return openCase(t, c, script(t, path, "python/main.py")...)
 		},
 	}
 }
@@ -171,7 +204,7 @@ func rustCarrier() plugintest.Carrier {
 		Skips: map[string]string{"models": "the plugin in Rust has no models"},
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
 			return openCase(t, c, shop.compile(t, "rust", nil, func(out string) []string {
-				return []string{"rustc", "--edition", "2021", "-O", "-o", out, "rust/main.rs"}
+				return []string{"rustc", "--edition", "2021", "-o", out, "rust/main.rs"}
 			}))
 		},
 	}
@@ -189,7 +222,7 @@ func rustModuleCarrier() plugintest.Carrier {
 			return openWASM(t, c, shop.compile(t, "rust-module", nil, func(out string) []string {
 				rustc := filepath.Join(scaffoldtest.RustDir(t), "rustc")
 				return []string{
-					rustc, "--edition", "2021", "-O", "--target", scaffoldtest.WASMTarget, "--crate-type", "cdylib",
+					rustc, "--edition", "2021", "--target", scaffoldtest.WASMTarget, "--crate-type", "cdylib",
 					"-C", "strip=symbols", "-C", "link-arg=-zstack-size=262144", "-o", out, "rust/main.rs",
 				}
 			}))

@@ -1,9 +1,7 @@
 package fakellm
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 )
 
@@ -47,47 +45,28 @@ func (r Reply) StreamError(kind, message string) Reply {
 	return r.Raw("data: " + string(errorBody(kind, message)) + "\n\n")
 }
 
-// Overflow answers as the named server does when the prompt is longer than the model's context. See
-// OverflowServers.
-func Overflow(server string) Reply {
-	o, ok := overflows()[server]
-	if !ok {
-		panic("fakellm: no overflow answer of " + server)
-	}
-	return Status(o.status, o.body)
-}
-
-// OverflowServers lists the servers that Overflow knows, sorted.
-func OverflowServers() []string {
-	return slices.Sorted(maps.Keys(overflows()))
-}
-
-type overflow struct {
-	status int
-	body   string
-}
-
-// overflows holds what servers say, as their documentation and public bug reports quote them.
-func overflows() map[string]overflow {
-	return map[string]overflow{
-		"openai":           {400, `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130512 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`},
-		"openai-responses": {400, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`},
-		"anthropic":        {400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`},
-		"bedrock":          {400, `{"message":"Input is too long for requested model."}`},
-		"gemini":           {400, `[{"error":{"code":400,"message":"The input token count (1200042) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`},
-		"openrouter":       {400, `{"error":{"message":"This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens (140000 of text input). Please reduce the length of either one, or use the \"middle-out\" transform to compress your prompt automatically.","code":400,"metadata":{"provider_name":null}}}`},
-		"groq":             {400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`},
-		"deepseek":         {400, `{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 70000 tokens (62000 in the messages, 8000 in the completion). Please reduce the length of the messages or completion.","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`},
-		"mistral":          {400, `{"object":"error","message":"Prompt contains 140000 tokens and 0 draft tokens, too large for model with 131072 maximum context length","type":"invalid_request_message_error","param":null,"code":"3051"}`},
-		"xai":              {400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 140000 tokens."}`},
-		"vllm":             {400, `{"object":"error","message":"This model's maximum context length is 32768 tokens. However, you requested 40000 tokens (39000 in the messages, 1000 in the completion). Please reduce the length of the messages or completion.","type":"BadRequestError","param":null,"code":400}`},
-		"llama.cpp":        {400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":40000,"n_ctx":8192}}`},
-		"lmstudio":         {400, `{"error":"Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input"}`},
-		"ollama":           {400, `{"error":{"message":"prompt too long; exceeded max context length by 1200 tokens","type":"invalid_request_error","param":null,"code":null}}`},
-		"together":         {422, "{\"error\":{\"message\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 32769. Given: 40000 `inputs` tokens and 512 `max_new_tokens`\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}"},
-		"cerebras":         {400, `{"message":"Please reduce the length of the messages or completion. Current length is 70000 while limit is 65536","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}`},
-		"copilot":          {400, `{"error":{"message":"prompt token count of 140000 exceeds the limit of 128000","code":"model_max_prompt_tokens_exceeded"}}`},
-		"too-large":        {413, `{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`},
+// Overflows returns how servers answer, by their names, when the prompt is longer than the model's context: what their documentation and
+// public bug reports quote.
+func Overflows() map[string]Reply {
+	return map[string]Reply{
+		"openai":           Status(400, `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130512 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`),
+		"openai-responses": Status(400, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`),
+		"anthropic":        Status(400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`),
+		"bedrock":          Status(400, `{"message":"Input is too long for requested model."}`),
+		"gemini":           Status(400, `[{"error":{"code":400,"message":"The input token count (1200042) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}]`),
+		"openrouter":       Status(400, `{"error":{"message":"This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens (140000 of text input). Please reduce the length of either one, or use the \"middle-out\" transform to compress your prompt automatically.","code":400,"metadata":{"provider_name":null}}}`),
+		"groq":             Status(400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`),
+		"deepseek":         Status(400, `{"error":{"message":"This model's maximum context length is 65536 tokens. However, you requested 70000 tokens (62000 in the messages, 8000 in the completion). Please reduce the length of the messages or completion.","type":"invalid_request_error","param":null,"code":"invalid_request_error"}}`),
+		"mistral":          Status(400, `{"object":"error","message":"Prompt contains 140000 tokens and 0 draft tokens, too large for model with 131072 maximum context length","type":"invalid_request_message_error","param":null,"code":"3051"}`),
+		"xai":              Status(400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 140000 tokens."}`),
+		"vllm":             Status(400, `{"object":"error","message":"This model's maximum context length is 32768 tokens. However, you requested 40000 tokens (39000 in the messages, 1000 in the completion). Please reduce the length of the messages or completion.","type":"BadRequestError","param":null,"code":400}`),
+		"llama.cpp":        Status(400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":40000,"n_ctx":8192}}`),
+		"lmstudio":         Status(400, `{"error":"Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input"}`),
+		"ollama":           Status(400, `{"error":{"message":"prompt too long; exceeded max context length by 1200 tokens","type":"invalid_request_error","param":null,"code":null}}`),
+		"together":         Status(422, "{\"error\":{\"message\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 32769. Given: 40000 `inputs` tokens and 512 `max_new_tokens`\",\"type\":\"invalid_request_error\",\"param\":null,\"code\":null}}"),
+		"cerebras":         Status(400, `{"message":"Please reduce the length of the messages or completion. Current length is 70000 while limit is 65536","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}`),
+		"copilot":          Status(400, `{"error":{"message":"prompt token count of 140000 exceeds the limit of 128000","code":"model_max_prompt_tokens_exceeded"}}`),
+		"too-large":        Status(413, `{"error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`),
 	}
 }
 

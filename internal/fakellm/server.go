@@ -1,10 +1,9 @@
 package fakellm
 
 import (
-	"fmt"
 	"io"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"time"
@@ -12,11 +11,8 @@ import (
 
 // Server is a running model server. Safe for use from many goroutines.
 type Server struct {
-	http     *http.Server
-	url      string
-	done     chan struct{} // closed by Close: stalled answers end
-	handlers sync.WaitGroup
-	serving  chan struct{} // closed when the accept loop ended
+	http *httptest.Server
+	done chan struct{} // closed by Close: stalled answers end
 
 	mu       sync.Mutex
 	script   []*rendered
@@ -52,10 +48,7 @@ type TB interface {
 // New starts a server that the test's end closes. A request beyond the script fails the test.
 func New(t TB, replies ...Reply) *Server {
 	t.Helper()
-	s, err := Start(replies...)
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
+	s := Start(replies...)
 	s.failed = t.Errorf
 	t.Cleanup(s.Close)
 	return s
@@ -63,30 +56,15 @@ func New(t TB, replies ...Reply) *Server {
 
 // Start starts a server on a free loopback port; the caller closes it. A request beyond the script is
 // answered with status 400.
-func Start(replies ...Reply) (*Server, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return nil, fmt.Errorf("fakellm: listen: %w", err)
-	}
-	s := &Server{
-		url:     "http://" + listener.Addr().String() + "/v1",
-		done:    make(chan struct{}),
-		serving: make(chan struct{}),
-		arrived: make(chan struct{}),
-		models:  []string{"fake-model"},
-	}
-	s.http = &http.Server{Handler: http.HandlerFunc(s.serve), ReadHeaderTimeout: time.Minute}
+func Start(replies ...Reply) *Server {
+	s := &Server{done: make(chan struct{}), arrived: make(chan struct{}), models: []string{"fake-model"}}
 	s.Add(replies...)
-	// Ends when Close closes the listener; Close waits for it.
-	go func() {
-		defer close(s.serving)
-		_ = s.http.Serve(listener) // always http.ErrServerClosed after Close
-	}()
-	return s, nil
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	return s
 }
 
 // URL returns the base URL, ending in /v1.
-func (s *Server) URL() string { return s.url }
+func (s *Server) URL() string { return s.http.URL + "/v1" }
 
 // Close ends all answers and waits for them. It may be called twice.
 func (s *Server) Close() {
@@ -97,9 +75,8 @@ func (s *Server) Close() {
 		close(s.done)
 	}
 	s.mu.Unlock()
-	_ = s.http.Close()
-	<-s.serving
-	s.handlers.Wait()
+	s.http.CloseClientConnections()
+	s.http.Close()
 }
 
 // Add appends replies to the script.
@@ -178,10 +155,11 @@ func (s *Server) Left() int {
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
-	if !s.enter() {
+	select {
+	case <-s.done:
 		return
+	default:
 	}
-	defer s.handlers.Done()
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the client went away
@@ -205,19 +183,6 @@ func (s *Server) numbered(reply *rendered) *rendered {
 	s.calls += n
 	s.mu.Unlock()
 	return newRendered(reply.withIDs(first))
-}
-
-// enter counts a handler in, so that Close waits for it; false once the server is closed.
-func (s *Server) enter() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	select {
-	case <-s.done:
-		return false
-	default:
-	}
-	s.handlers.Add(1)
-	return true
 }
 
 // pick records the request and chooses the reply.

@@ -115,10 +115,7 @@ func TestScriptRoutesAndTitles(t *testing.T) {
 
 func TestBeyondTheScriptIsRefused(t *testing.T) {
 	t.Parallel()
-	srv, err := fakellm.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	srv := fakellm.Start()
 	t.Cleanup(srv.Close)
 	if status, body, _ := post(t, srv, "/chat/completions", chatBody); status != 400 || !strings.Contains(body, "script") {
 		t.Errorf("status %d, body %s; want a refusal", status, body)
@@ -149,7 +146,7 @@ func TestFaults(t *testing.T) {
 		"cut after":   {reply: fakellm.Text("x", "y", "never").CutAfter(2), status: 200, body: `"y"`, fails: true},
 		"fragments":   {reply: fakellm.Text("x").Fragment(7), status: 200, body: "[DONE]"},
 		"no finish":   {reply: fakellm.Text("x").Finish(fakellm.NoFinish), status: 200, body: `"x"`},
-		"overflow":    {reply: fakellm.Overflow("llama.cpp"), status: 400, body: "context"},
+		"overflow":    {reply: fakellm.Overflows()["llama.cpp"], status: 400, body: "context"},
 		"error event": {reply: fakellm.Text("x").StreamError("server_error", "boom"), status: 200, body: "boom"},
 		"usage":       {reply: fakellm.Text("x").Usage(fakellm.Usage{Input: 9, Cached: 4}, fakellm.UsageDeepSeek), status: 200, body: `"prompt_cache_miss_tokens":5`},
 		"only a call": {reply: fakellm.Call("a", "{}").JSON(), status: 200, body: `"arguments":"{}"`},
@@ -172,8 +169,8 @@ func TestFaults(t *testing.T) {
 
 func TestOverflowsAreJSON(t *testing.T) {
 	t.Parallel()
-	for _, name := range fakellm.OverflowServers() {
-		_, body, _ := post(t, fakellm.New(t, fakellm.Overflow(name)), "/chat/completions", chatBody)
+	for name, reply := range fakellm.Overflows() {
+		_, body, _ := post(t, fakellm.New(t, reply), "/chat/completions", chatBody)
 		if !json.Valid([]byte(body)) {
 			t.Errorf("%s: not JSON: %s", name, body)
 		}
@@ -187,10 +184,7 @@ func TestStallNeverAndEndlessEndWithTheClientOrTheServer(t *testing.T) {
 		"wait": fakellm.Text("x").Wait(make(chan struct{})),
 	} {
 		for _, byServer := range []bool{true, false} {
-			srv, err := fakellm.Start(reply)
-			if err != nil {
-				t.Fatal(err)
-			}
+			srv := fakellm.Start(reply)
 			ctx := t.Context()
 			req, _ := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL()+"/chat/completions", strings.NewReader(chatBody))
 			c := client(t)
@@ -265,10 +259,7 @@ func TestModels(t *testing.T) {
 
 // BenchmarkServe20000 shows what of a client benchmark is the server's part.
 func BenchmarkServe20000(b *testing.B) {
-	srv, err := fakellm.Start()
-	if err != nil {
-		b.Fatal(err)
-	}
+	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Repeat("word ", 20_000))
 	tr := &http.Transport{}

@@ -35,6 +35,20 @@ func DecodeExact(data []byte, v any) error {
 	return dec.Decode(v)
 }
 
+// Canonical returns the JSON of v with sorted names, without white space and with its numbers as they are written: values with equal JSON
+// have equal texts.
+func Canonical(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	var tree any
+	if err := DecodeExact(data, &tree); err != nil {
+		return nil, err
+	}
+	return json.Marshal(tree)
+}
+
 func exactNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

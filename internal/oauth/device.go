@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/pause"
 )
 
 // ErrExpired is returned if the user did not confirm the code in time.
@@ -27,7 +29,7 @@ type Device struct {
 func (d *Device) Poll(ctx context.Context) (*Token, error) {
 	wait := d.Wait
 	if wait == nil {
-		wait = sleep
+		wait = pause.For
 	}
 	interval := d.Interval
 	for left := d.Lifetime - interval; left >= 0; left -= interval {
@@ -52,13 +54,4 @@ func (d *Device) Poll(ctx context.Context) (*Token, error) {
 		}
 	}
 	return nil, ErrExpired
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -87,11 +87,8 @@ func (b *bench) compare(ctx context.Context, w *work) (ours, bare []float64, err
 			return err
 		},
 	} {
-		srv, err := serve(againstSteps, w.calls)
-		if err != nil {
-			return nil, nil, err
-		}
-		err = run(srv)
+		srv := serve(againstSteps, w.calls)
+		err := run(srv)
 		gaps, timesErr := stepTimes(turnRequests(srv), againstSteps)
 		srv.Close()
 		if err != nil || timesErr != nil {

@@ -81,10 +81,7 @@ func report(name, value, goal string) { fmt.Printf("%-46s %14s   goal %s\n", nam
 
 // start compares tenon's way from its start to its first request with that of a bare client, run by run.
 func (b *bench) start(ctx context.Context) error {
-	srv, err := fakellm.Start()
-	if err != nil {
-		return err
-	}
+	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Text("done"))
 	var ours, fresh, bare []sample
@@ -152,10 +149,7 @@ func (b *bench) deltas(ctx context.Context) error {
 
 // repeat runs tenon as often as is asked for, each on a server that always gives the reply.
 func (b *bench) repeat(ctx context.Context, reply fakellm.Reply) ([]sample, error) {
-	srv, err := fakellm.Start()
-	if err != nil {
-		return nil, err
-	}
+	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Text("A title"))
 	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, slices.Repeat([]fakellm.Reply{reply}, b.runs)...)
@@ -208,12 +202,9 @@ func (b *bench) growth(ctx context.Context) error {
 // turn runs one turn of n tool steps and returns the times from the server's having answered to its being
 // asked again.
 func (b *bench) turn(ctx context.Context, n int) (sample, []float64, error) {
-	srv, err := serve(n, func(i int) []fakellm.ToolCall {
+	srv := serve(n, func(i int) []fakellm.ToolCall {
 		return []fakellm.ToolCall{{Name: "todowrite", Args: fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending","priority":"low"}]}`, i)}}
 	})
-	if err != nil {
-		return sample{}, nil, err
-	}
 	defer srv.Close()
 	s, err := b.run(ctx, srv, "go")
 	if err != nil {
@@ -224,18 +215,15 @@ func (b *bench) turn(ctx context.Context, n int) (sample, []float64, error) {
 }
 
 // serve starts a server whose model makes n steps with these calls and then ends the turn.
-func serve(n int, calls func(i int) []fakellm.ToolCall) (*fakellm.Server, error) {
-	srv, err := fakellm.Start()
-	if err != nil {
-		return nil, err
-	}
+func serve(n int, calls func(i int) []fakellm.ToolCall) *fakellm.Server {
+	srv := fakellm.Start()
 	srv.Always(fakellm.Text("A title"))
 	replies := make([]fakellm.Reply, n, n+1)
 	for i := range replies {
 		replies[i] = fakellm.Calls(calls(i)...)
 	}
 	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, append(replies, fakellm.Text("done"))...)
-	return srv, nil
+	return srv
 }
 
 // turnRequests returns the requests of the turn, without that of its title.

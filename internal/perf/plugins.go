@@ -28,10 +28,7 @@ const manifest = `{
 
 // plugins compares the start with ten idle plugins, half of them modules and half processes, with that without any, run by run.
 func (b *bench) plugins(ctx context.Context) error {
-	srv, err := fakellm.Start()
-	if err != nil {
-		return err
-	}
+	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Text("done"))
 	with, err := b.home()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/internal/ptytest"
 )
 
@@ -119,10 +120,7 @@ func (b *bench) screens(ctx context.Context) error {
 
 // face runs a terminal UI once. With an error, it returns the figures before it.
 func (b *bench) face(ctx context.Context, f face, home string) (map[string]float64, error) {
-	srv, err := fakellm.Start()
-	if err != nil {
-		return nil, err
-	}
+	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Text("A title"))
 	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, answer())
@@ -152,7 +150,7 @@ func (b *bench) face(ctx context.Context, f face, home string) (map[string]float
 	}
 	have["memory (RSS), MB"] = float64(used(home).rssKB) / 1024
 	written, ticks := p.Written(), used(home).ticks
-	if err := pause(limited, screenIdle); err != nil {
+	if err := pause.For(limited, screenIdle); err != nil {
 		return have, err
 	}
 	have["idle 5 s, bytes written"] = float64(p.Written() - written)
@@ -190,7 +188,7 @@ func echo(ctx context.Context, p *ptytest.Program) (float64, error) {
 	var times []float64
 	prompt := ""
 	for i := range screenKeys {
-		if err := pause(ctx, time.Duration(60+rand.IntN(60))*time.Millisecond); err != nil {
+		if err := pause.For(ctx, time.Duration(60+rand.IntN(60))*time.Millisecond); err != nil {
 			return 0, err
 		}
 		key := string(rune('a' + i%26))
@@ -204,7 +202,7 @@ func echo(ctx context.Context, p *ptytest.Program) (float64, error) {
 		}
 		times = append(times, millis(time.Since(began)))
 	}
-	return medianOf(times), pause(ctx, screenRest) // some programs take quick input for a paste
+	return medianOf(times), pause.For(ctx, screenRest) // some programs take quick input for a paste
 }
 
 func contains(text string) func(string) bool {
@@ -215,20 +213,11 @@ func contains(text string) func(string) bool {
 func quiet(ctx context.Context, p *ptytest.Program) error {
 	for range 12 {
 		before := p.Written()
-		if err := pause(ctx, screenRest); err != nil || p.Written() == before {
+		if err := pause.For(ctx, screenRest); err != nil || p.Written() == before {
 			return err
 		}
 	}
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // usage is what processes use.

@@ -141,8 +141,14 @@ func (d *Dir) open(name string, flags int) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, d.explain(name, err)
 	}
-	if info, err = f.Stat(); err == nil {
-		err = errors.Join(regular(info), d.isNamed(name, info))
+	return opened(f, func(info fs.FileInfo) error { return errors.Join(regular(info), d.isNamed(name, info)) })
+}
+
+// opened returns an open file that passes check, and closes any other.
+func opened(f *os.File, check func(fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
+	info, err := f.Stat()
+	if err == nil {
+		err = check(info)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())
@@ -157,14 +163,7 @@ func (d *Dir) OpenBelow(rel string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := f.Stat()
-	if err == nil {
-		err = regular(info)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
+	return opened(f, regular)
 }
 
 // ReadDirBelow lists the directory at a relative path, sorted by name. Links are followed as long as they stay below the directory.
@@ -241,13 +240,7 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if info, err = f.Stat(); err == nil {
-		err = regular(info)
-	}
-	if err != nil {
-		return nil, nil, errors.Join(err, f.Close())
-	}
-	return f, info, nil
+	return opened(f, regular)
 }
 
 // regular returns an error that says what info describes, unless that is a regular file.

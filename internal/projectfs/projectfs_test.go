@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
@@ -134,5 +135,26 @@ func TestFSLinks(t *testing.T) {
 	}
 	if info, err := fsys.Stat(filepath.Join(project, "leak")); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("Stat of a link out = %v, %v, want the link itself", info, err)
+	}
+}
+
+func TestUpward(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		from, root string
+		want       []string
+	}{
+		"same":      {"/a/b", "/a/b", []string{"/a/b"}},
+		"below":     {"/a/b/c", "/a", []string{"/a", "/a/b", "/a/b/c"}},
+		"elsewhere": {"/a/b", "/x", []string{"/a/b"}},
+		"root":      {"/a", "/", []string{"/", "/a"}},
+	} {
+		want := make([]string, len(c.want))
+		for i := range c.want {
+			want[i] = filepath.FromSlash(c.want[i])
+		}
+		if diff := cmp.Diff(want, projectfs.Upward(filepath.FromSlash(c.from), filepath.FromSlash(c.root))); diff != "" {
+			t.Errorf("%s: Upward(%q, %q) (-want +got):\n%s", name, c.from, c.root, diff)
+		}
 	}
 }

@@ -3,6 +3,7 @@ package projectfs
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -64,6 +65,25 @@ func Overlap(a, b string) bool {
 func Inside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
+}
+
+// Upward returns the directories from top down to dir, or dir alone when top is not above it. Both are absolute; without dir there are none.
+func Upward(dir, top string) []string {
+	if dir == "" {
+		return nil
+	}
+	dir, top = filepath.Clean(dir), filepath.Clean(top)
+	dirs := []string{dir}
+	for at := dir; at != top; {
+		parent := filepath.Dir(at)
+		if parent == at {
+			return []string{dir}
+		}
+		at = parent
+		dirs = append(dirs, at)
+	}
+	slices.Reverse(dirs)
+	return dirs
 }
 
 // Within reports whether the real path is root or below it. Where names are not case-sensitive the text

@@ -60,7 +60,7 @@ func character(s string, i int, r rune, shows bool) string {
 	case !shows:
 		return fmt.Sprintf(`\u{%x}`, r)
 	}
-	return string(r)
+	return s[i : i+utf8.RuneLen(r)]
 }
 
 // Clean returns s as one line of at most limit characters. White space becomes one space; what does not show as itself is written out as
@@ -83,6 +83,11 @@ func Clean(s string, limit int) string {
 			space = false
 		}
 		n++
+		if ' ' < r && r < 0x7f { // most characters
+			b.WriteByte(byte(r))
+			marks = 0
+			continue
+		}
 		if unicode.Is(unicode.M, r) {
 			if marks++; marks > maxMarks {
 				continue

@@ -81,7 +81,7 @@ func (i *interception) block(reason string) (sdk.Answer, error) {
 	switch {
 	case info.Kind == hookpoint.KindObserve:
 		return sdk.Answer{}, nil
-	case info.Kind == hookpoint.KindGate, info.MayDeny:
+	case info.Fits(sdk.OnErrorDeny):
 		return sdk.Answer{Verdict: sdk.VerdictDeny, Reason: reason}, nil
 	case i.withheldOutput == "":
 		return sdk.Answer{}, &refused{"refused: " + reason}
@@ -103,7 +103,7 @@ func (i *interception) onError(mustNotFail bool) sdk.OnError {
 	switch {
 	case !mustNotFail || info.Kind == hookpoint.KindObserve:
 		return sdk.OnErrorSkip
-	case info.Kind == hookpoint.KindGate || info.MayDeny:
+	case info.Fits(sdk.OnErrorDeny):
 		return sdk.OnErrorDeny
 	}
 	return sdk.OnErrorStop

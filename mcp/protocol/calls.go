@@ -272,13 +272,7 @@ func (c *Conn) visited(ctx context.Context, on *Call, list []mcp.ElicitationPara
 
 // Extension sends a request of an extension for a call.
 func (c *Conn) Extension(ctx context.Context, on *Call, limit time.Duration, method string, params map[string]any) (json.RawMessage, error) {
-	ctx, done := c.calls.begin(ctx, on, limit)
-	defer done()
-	ended := c.watch(ctx)
-	result, err := c.Request(ctx, method, params)
-	ended(err)
-	if err != nil && errors.Is(context.Cause(ctx), errNoAnswer) {
-		return nil, fmt.Errorf("it did not answer in %s: %w", limit, errNoAnswer)
-	}
-	return result, err
+	return c.do(ctx, on, limit, func(ctx context.Context, _ map[string]any) (json.RawMessage, error) {
+		return c.Request(ctx, method, params)
+	})
 }

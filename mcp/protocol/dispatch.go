@@ -20,7 +20,9 @@ func (t *stdio) receive(line []byte) {
 	for _, m := range messages {
 		switch {
 		case m.isAnswer():
-			t.respond(m, line)
+			if !t.waiting.pass(m) {
+				t.log.Print("unexpected answer", line)
+			}
 		case m.isNotification():
 			if !t.peer.notify(m) {
 				t.log.Print("a notification that cannot be read", line)
@@ -29,19 +31,6 @@ func (t *stdio) receive(line []byte) {
 			t.requested(m)
 		}
 	}
-}
-
-// respond passes an answer to the waiting request. It drops late, duplicate and unexpected answers.
-func (t *stdio) respond(m *message, raw []byte) {
-	t.mu.Lock()
-	waiting, ok := t.pending[string(m.ID)]
-	delete(t.pending, string(m.ID))
-	t.mu.Unlock()
-	if !ok {
-		t.log.Print("unexpected answer", raw)
-		return
-	}
-	waiting <- m
 }
 
 // requested answers a request of the server on its own goroutine.

@@ -1,11 +1,9 @@
 package protocol
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
@@ -17,7 +15,7 @@ import (
 )
 
 const (
-	// goodbyeTimeout limits the request that ends a session, which runs in the background.
+	// goodbyeTimeout limits the request that ends a session, and others that run in the background.
 	goodbyeTimeout = time.Second
 	// maxErrorBody is the maximum part of a server's error page in an error, in bytes.
 	maxErrorBody = 512
@@ -83,8 +81,7 @@ func (e *AuthError) Error() string {
 // Unwrap returns the error of the Authorizer.
 func (e *AuthError) Unwrap() error { return e.Err }
 
-// guard sends all HTTP requests to a server. It sends the configured headers and credentials only to the server's origin, and limits
-// the answers.
+// guard sends all HTTP requests to a server. It sends the configured headers and credentials only to the server's origin.
 type guard struct {
 	base   *url.URL
 	remote *Remote
@@ -108,17 +105,10 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := httpx.Stay(g.base, req.URL, "the url"); err != nil {
 		return nil, err
 	}
-	cancel := context.CancelFunc(func() {})
-	ctx := req.Context()
-	if req.Method == http.MethodDelete {
-		ctx, cancel = context.WithTimeout(ctx, goodbyeTimeout)
-	}
-	resp, err := g.authorized(req.Clone(ctx))
+	resp, err := g.authorized(req.Clone(req.Context()))
 	if err != nil {
-		cancel()
 		return nil, err
 	}
-	resp.Body = &boundedBody{body: resp.Body, cancel: cancel, stream: mediaType(resp) == mediaEvents}
 	if err := g.judge(resp); err != nil {
 		_ = resp.Body.Close()
 		return nil, err
@@ -210,53 +200,6 @@ func resourceMetadata(challenges []string) string {
 		return visible.Strip(strings.TrimSpace(value))
 	}
 	return ""
-}
-
-// boundedBody limits the size of a body, or of each event of an event stream.
-type boundedBody struct {
-	body   io.ReadCloser
-	cancel context.CancelFunc
-	stream bool
-	size   int // of the body, or since the last empty line
-	blank  bool
-}
-
-// Read returns an error once the limit is exceeded.
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.body.Read(p)
-	if b.stream {
-		b.count(p[:n])
-	} else {
-		b.size += n
-	}
-	if b.size > maxMessageBytes {
-		return 0, errTooLong
-	}
-	return n, err
-}
-
-// count counts the bytes since the last empty line, which ends an event.
-func (b *boundedBody) count(p []byte) {
-	for len(p) > 0 {
-		line, rest, ended := bytes.Cut(p, []byte("\n"))
-		if len(bytes.TrimRight(line, "\r")) > 0 {
-			b.blank = false
-		}
-		b.size += len(line)
-		if ended {
-			if b.blank {
-				b.size = 0
-			}
-			b.blank = true
-		}
-		p = rest
-	}
-}
-
-// Close closes the body.
-func (b *boundedBody) Close() error {
-	defer b.cancel()
-	return b.body.Close()
 }
 
 // refusedAsSuch reports whether the server answered, even with a refusal: the connection works.

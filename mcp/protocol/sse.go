@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
-	"sync"
 
 	"github.com/tenonhq/tenon/internal/visible"
 )
@@ -16,13 +14,11 @@ import (
 type sse struct {
 	*web
 	endpoint string // set before start returns
-
-	waiting sync.Mutex
-	pending map[string]chan *message
+	waiting  waiting
 }
 
 func newSSE(url string, client *http.Client, log Log) *sse {
-	return &sse{web: newWeb(url, client, log), pending: map[string]chan *message{}}
+	return &sse{web: newWeb(url, client, log)}
 }
 
 // start opens the stream and waits for the URL.
@@ -98,7 +94,7 @@ func (s *sse) read(events *eventReader) error {
 		}
 		for _, m := range messages {
 			if m.isAnswer() {
-				s.respond(m)
+				s.waiting.pass(m) // an unexpected one is dropped
 				continue
 			}
 			s.receive(s.life, m, s.reply)
@@ -106,29 +102,12 @@ func (s *sse) read(events *eventReader) error {
 	}
 }
 
-// respond passes an answer to the waiting request. It drops unexpected answers.
-func (s *sse) respond(m *message) {
-	s.waiting.Lock()
-	defer s.waiting.Unlock()
-	if answer, ok := s.pending[string(m.ID)]; ok {
-		delete(s.pending, string(m.ID))
-		answer <- m
-	}
-}
-
 // request sends a request and waits for its answer on the stream.
 func (s *sse) request(ctx context.Context, r *request) (*message, error) {
 	bound, cancel := s.bound(ctx)
 	defer cancel()
-	id, answer := strconv.FormatInt(r.ID, 10), make(chan *message, 1)
-	s.waiting.Lock()
-	s.pending[id] = answer
-	s.waiting.Unlock()
-	defer func() {
-		s.waiting.Lock()
-		delete(s.pending, id)
-		s.waiting.Unlock()
-	}()
+	answer, forget := s.waiting.add(r.ID)
+	defer forget()
 	if err := s.post(bound, r); err != nil {
 		return nil, s.failed(ctx, err)
 	}

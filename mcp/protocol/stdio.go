@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,7 +50,7 @@ type stdio struct {
 	out chan *outgoing
 
 	mu        sync.Mutex
-	pending   map[string]chan *message
+	waiting   waiting
 	received  atomic.Int64 // number of the server's messages
 	peer      peer
 	cause     error // cause of the lost connection
@@ -105,9 +104,8 @@ func newStdio(c *Command, log Log) (*stdio, error) {
 	child.Prepare(cmd)
 	return &stdio{
 		cmd: cmd, log: log, path: path, confine: c.Confine,
-		out:     make(chan *outgoing, maxWaiting),
-		pending: map[string]chan *message{},
-		lost:    make(chan struct{}), exited: make(chan struct{}), drained: make(chan struct{}), logged: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
+		out:  make(chan *outgoing, maxWaiting),
+		lost: make(chan struct{}), exited: make(chan struct{}), drained: make(chan struct{}), logged: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
 	}, nil
 }
 
@@ -247,7 +245,6 @@ func (t *stdio) fail(cause error) {
 		return
 	}
 	t.cause = fmt.Errorf("%w: %w", errLost, cause)
-	t.pending = map[string]chan *message{}
 	close(t.lost)
 	if t.end != nil {
 		t.end()
@@ -267,19 +264,11 @@ func (t *stdio) request(ctx context.Context, r *request) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	id, answer := strconv.FormatInt(r.ID, 10), make(chan *message, 1)
-	t.mu.Lock()
-	if t.cause != nil {
-		defer t.mu.Unlock()
-		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
+	if cause := t.err(); cause != nil {
+		return nil, fmt.Errorf("%w: %w", errUnsent, cause)
 	}
-	t.pending[id] = answer
-	t.mu.Unlock()
-	defer func() {
-		t.mu.Lock()
-		delete(t.pending, id)
-		t.mu.Unlock()
-	}()
+	answer, forget := t.waiting.add(r.ID)
+	defer forget()
 	o := &outgoing{line: append(line, '\n')}
 	if err := t.send(ctx, o); err != nil {
 		return nil, err

@@ -10,7 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/pause"
+
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/tenonhq/tenon/internal/httpx"
 )
 
 var (
@@ -98,7 +101,7 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 	case status/100 == 2:
 	default:
 		var m message
-		if json.NewDecoder(resp.Body).Decode(&m) == nil && m.Error != nil {
+		if json.Unmarshal(httpx.Excerpt(resp.Body, maxMessageBytes), &m) == nil && m.Error != nil {
 			return &m, nil
 		}
 		return nil, unexpected(resp)
@@ -117,8 +120,11 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 
 // whole reads an answer that is not a stream.
 func (s *streamable) whole(ctx context.Context, body io.Reader) (*message, error) {
-	raw, err := io.ReadAll(body)
-	if err != nil {
+	raw, err := httpx.ReadAll(body, maxMessageBytes)
+	switch {
+	case errors.Is(err, httpx.ErrTooLarge):
+		return nil, errTooLong
+	case err != nil:
 		return nil, err
 	}
 	answer, err := s.take(ctx, raw)
@@ -148,7 +154,7 @@ func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, erro
 		if events.lastID == "" || mcp.IsModernProtocol(s.revision()) {
 			return nil, errCutShort
 		}
-		if !pause(ctx, events.delay) {
+		if pause.For(ctx, events.delay) != nil {
 			return nil, ctx.Err()
 		}
 		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{headerLastEvent: {events.lastID}})
@@ -251,7 +257,7 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 			}
 			_ = resp.Body.Close()
 		}
-		if refusedAsSuch(err) || !pause(ctx, events.delay) {
+		if refusedAsSuch(err) || pause.For(ctx, events.delay) != nil {
 			return
 		}
 	}

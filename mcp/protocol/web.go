@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -158,16 +157,6 @@ func (w *web) shut() {
 	}
 	w.running.Wait()
 	w.client.CloseIdleConnections()
-}
-
-// pause waits. It returns false if ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // discard reads the short rest of an answer, so that its connection can be reused.

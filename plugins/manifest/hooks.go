@@ -26,10 +26,10 @@ func (v *validator) hooks(hooks []sdk.HookDescription) {
 		if most := sdk.MaxHookTimeout.Milliseconds(); h.TimeoutMS < 0 || h.TimeoutMS > most {
 			v.add(checked.Join(where, "timeout"), "", "%d is not between 0 and %d milliseconds", h.TimeoutMS, most)
 		}
-		if h.Name == "" || h.Name == h.Point || h.Name == string(info.Point) {
-			return string(info.Point)
+		if h.Name == h.Point {
+			h.Name = ""
 		}
-		return string(info.Point) + " (" + h.Name + ")"
+		return hookpoint.Label(info.Point, h.Name)
 	})
 }
 
@@ -49,17 +49,12 @@ func (v *validator) hookName(where, name string) {
 
 // onError refuses policies that make no sense at the point, as the hook engine does.
 func (v *validator) onError(where string, policy sdk.OnError, info hookpoint.Info) {
-	fits := true
 	switch policy {
-	case sdk.OnErrorDefault, sdk.OnErrorSkip:
-	case sdk.OnErrorDeny:
-		fits = info.Kind == hookpoint.KindGate || info.MayDeny
-	case sdk.OnErrorStop:
-		fits = info.Kind != hookpoint.KindObserve
+	case sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop:
 	default:
 		v.add(where, "write skip, deny or stop", "unknown policy %s", quoted(string(policy)))
 	}
-	if !fits {
+	if !info.Fits(policy) {
 		v.add(where, "choose another policy", "%s does not fit %s, where hooks are of kind %s", policy, info.Point, info.Kind)
 	}
 }

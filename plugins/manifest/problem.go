@@ -8,13 +8,17 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// ErrNotBuilt is returned for a package without the files of its runtime: it may be source. It wraps sdk.ErrManifest.
+var ErrNotBuilt = fmt.Errorf("%w: not built", sdk.ErrManifest)
+
 // report collects the problems of one text.
 type report struct {
 	checked.Report
-	src checked.Source
+	src  checked.Source
+	kind error // what the problems wrap
 }
 
-func newReport(file string) *report { return &report{src: checked.Source{Name: file}} }
+func newReport(file string) *report { return &report{src: checked.Source{Name: file}, kind: sdk.ErrManifest} }
 
 // object parses the text of an object. It returns nil after it reported why it could not.
 func (r *report) object(data []byte) *checked.Node {
@@ -35,7 +39,7 @@ func (r *report) add(key, remedy, format string, args ...any) {
 }
 
 // err returns the problems; they wrap sdk.ErrManifest.
-func (r *report) err() error { return r.Err(sdk.ErrManifest) }
+func (r *report) err() error { return r.Err(r.kind) }
 
 // quoted shortens and quotes text from outside for a message.
 func quoted(s string) string {

@@ -103,6 +103,7 @@ func (c checker) File(where, p string, executable bool) {
 	if errors.Is(err, fs.ErrNotExist) {
 		if r.built {
 			v.add(where, "build the plugin, or correct the path", "file not found: %s", quoted(p))
+			v.kind = ErrNotBuilt
 		}
 		return
 	}

@@ -75,7 +75,7 @@ func (r *reader) servers() {
 	r.p.Servers = map[string]Server{}
 	for i := range list.Members {
 		m := &list.Members[i]
-		own := &report{src: rep.src}
+		own := &report{src: rep.src, kind: rep.kind}
 		if s := r.server(own, checked.Join("mcpServers", m.Name), m); len(own.Problems) == 0 {
 			r.p.Servers[m.Name] = s
 		}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -74,13 +75,12 @@ func Read(path string) (*File, error) {
 }
 
 func readFile(path string) ([]byte, error) {
-	file, err := os.Open(path)
+	file, _, err := projectfs.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxBytes+1))
-	if err == nil && len(data) > maxBytes {
+	data, cut, err := projectfs.ReadLimited(file, maxBytes)
+	if err == nil && cut {
 		err = fmt.Errorf("larger than %d MiB", maxBytes>>20)
 	}
 	return data, err

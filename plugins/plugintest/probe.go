@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
@@ -267,10 +267,8 @@ func (s *suite) valueJSON(t *testing.T, v any) string {
 	if !s.carrier.Foreign {
 		return text
 	}
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
 	var loose any
-	if err := dec.Decode(&loose); err != nil {
+	if err := jsontext.DecodeExact([]byte(text), &loose); err != nil {
 		t.Fatal(err)
 	}
 	return toJSON(t, loose)

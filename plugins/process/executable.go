@@ -5,10 +5,9 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"os"
 	"strings"
-	"syscall"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/remote"
 )
 
@@ -18,9 +17,9 @@ func checkProgram(u *remote.Unit) error {
 	if u.Checksum == "" {
 		return nil
 	}
-	f, err := openRegular(u.Program)
+	f, _, err := projectfs.OpenRegular(u.Program)
 	if err != nil {
-		return err
+		return fmt.Errorf("program %s: %w", u.Program, err)
 	}
 	defer func() { _ = f.Close() }()
 	sum := sha256.New()
@@ -32,20 +31,4 @@ func checkProgram(u *remote.Unit) error {
 			ErrDigest, u.Program, got, u.Checksum)
 	}
 	return nil
-}
-
-func openRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO must not block
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a regular file", path)
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, err
-	}
-	return f, nil
 }

@@ -225,6 +225,13 @@ func (h *hookStream) deliver(response *tenonv1.HookResponse) {
 	}
 }
 
+// overdue reports whether a call was given up and has no answer yet.
+func (h *hookStream) overdue() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.late) > 0
+}
+
 func (h *hookStream) stopTimers() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/process"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -101,6 +102,33 @@ func TestDeafLines(t *testing.T) {
 		}
 		cancel()
 	}
+}
+
+// A process that still works on a hook whose time is over has less time to stop.
+func TestLinesCloseOverdue(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("lines use the standard streams there")
+	}
+	const stop = 3 * time.Second
+	spec := guestSpec(t, "linedeaf")
+	spec.Description = description("plain")
+	plugintest.InTime(t, stop/4, stop/2, func() time.Duration {
+		p := started(t, process.Options{StopTimeout: stop}, spec, nil)
+		if _, err := callHook(t, p, "warm"); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if _, err := callHookIn(ctx, t, p, "warm"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("error %v", err)
+		}
+		begin := time.Now()
+		if err := p.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		return time.Since(begin)
+	})
 }
 
 // The process ends with its connection to the host, and a crash is an error that says how it ended.

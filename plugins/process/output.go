@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,8 +21,8 @@ type printed struct {
 	mu    sync.Mutex
 	line  []byte
 	over  bool   // the rest of the line is left out
+	last  []byte // the last line with text
 	cause string // the line that says why the process ended, as far as one can tell
-	last  string
 }
 
 // Write takes a piece of output.
@@ -45,20 +44,26 @@ func (p *printed) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// flush logs the line that was collected. The caller holds mu.
+// cut marks the end of a line of which the rest is left out.
+const cut = " […]"
+
+// shown returns a line as users see it.
+func shown(line []byte) string { return visible.Clean(string(line), remote.MaxLine+len(cut)) }
+
+// flush logs the line that was collected. A line that is dropped costs next to nothing: a process may print gigabytes. The caller holds mu.
 func (p *printed) flush() {
-	text := visible.Clean(string(p.line), remote.MaxLine)
 	if p.over {
-		text += " […]"
+		p.line, p.over = append(p.line, cut...), false
 	}
-	p.line, p.over = p.line[:0], false
-	if text == "" {
+	line := bytes.Trim(p.line, " \t\r")
+	if len(line) == 0 {
+		p.line = p.line[:0]
 		return
 	}
-	p.last = text
-	if p.cause == "" && (strings.HasPrefix(text, "panic: ") || strings.HasPrefix(text, "fatal error: ")) {
-		p.cause = text // a trace of goroutines follows
+	if p.cause == "" && (bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: "))) {
+		p.cause = shown(line) // a trace of goroutines follows
 	}
+	p.line, p.last = p.last[:0], p.line
 	ok, dropped := p.budget.Take(time.Now())
 	if !ok {
 		return
@@ -66,7 +71,7 @@ func (p *printed) flush() {
 	if dropped > 0 {
 		p.log.Warn("lines of output dropped", "lines", dropped)
 	}
-	p.log.Debug("output", "stream", p.stream, "line", text)
+	p.log.Debug("output", "stream", p.stream, "line", shown(line))
 }
 
 // why returns the line that most likely says why the process ended; empty without one.
@@ -76,5 +81,5 @@ func (p *printed) why() string {
 	if len(p.line) > 0 {
 		p.flush()
 	}
-	return cmp.Or(p.cause, p.last)
+	return cmp.Or(p.cause, shown(p.last))
 }

@@ -77,7 +77,7 @@ func directory(u *remote.Unit, entry string, project sdk.Project) (string, error
 // programs returns the programs that start the plugin: its command and, for a script, the interpreter in its first line.
 func programs(u *remote.Unit) []string {
 	out := []string{u.Command[0]}
-	f, err := openRegular(u.Command[0])
+	f, _, err := projectfs.OpenRegular(u.Command[0])
 	if err != nil {
 		return out // the start fails, and says why
 	}

@@ -3,10 +3,10 @@ package trust
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -47,7 +47,7 @@ type Definition struct {
 
 // NewItem takes the digest of a definition.
 func NewItem(ctx context.Context, d Definition) (Item, error) {
-	content, err := canonical(d.Content)
+	content, err := jsontext.Canonical(d.Content)
 	if err != nil {
 		return Item{}, fmt.Errorf("%s %q of %s: %w", d.Kind, d.Name, d.Source, err)
 	}
@@ -62,21 +62,6 @@ func NewItem(ctx context.Context, d Definition) (Item, error) {
 	}
 	d.Digest = sum(b.Bytes())
 	return d.Item, nil
-}
-
-// canonical writes JSON with sorted names and without white space.
-func canonical(v any) ([]byte, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // 1e400 and 12345678901234567890 stay unchanged
-	var tree any
-	if err := dec.Decode(&tree); err != nil {
-		return nil, err
-	}
-	return json.Marshal(tree)
 }
 
 // Granted reports whether every grant was requested, and names the first that was not.

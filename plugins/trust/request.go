@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -147,12 +148,7 @@ func (r *Request) asks() []Change {
 }
 
 // Label names the hook: its point, with its name where it has another.
-func (h Hook) Label() string {
-	if h.Name == "" || h.Name == string(h.Point) {
-		return string(h.Point)
-	}
-	return string(h.Point) + " (" + h.Name + ")"
-}
+func (h Hook) Label() string { return hookpoint.Label(h.Point, h.Name) }
 
 func field(pointer string) string {
 	return cmp.Or(pointer, "everything")

@@ -81,7 +81,7 @@ func (h *Host) fire(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, i
 		err = value.Apply(v, answer.Changes)
 	}
 	if err != nil {
-		return sdk.Answer{}, fmt.Errorf("plugin %s: hook %s: %w", h.plugin.Manifest().Name, label(hook), err)
+		return sdk.Answer{}, fmt.Errorf("plugin %s: hook %s: %w", h.plugin.Manifest().Name, hookpoint.Label(hook.Point, hook.Name), err)
 	}
 	return answer, nil
 }
@@ -132,16 +132,7 @@ func judge(info *hookpoint.Info, answer *sdk.Answer) error {
 	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
 		return err
 	}
-	allowed := []sdk.Verdict{sdk.VerdictAbstain}
-	switch {
-	case info.Point == sdk.PointTurnStop:
-		allowed = append(allowed, sdk.VerdictAllow, sdk.VerdictDeny, sdk.VerdictHalt, sdk.VerdictContinue)
-	case info.Kind == hookpoint.KindGate:
-		allowed = append(allowed, sdk.VerdictAllow, sdk.VerdictAsk, sdk.VerdictDeny, sdk.VerdictHalt)
-	case info.MayDeny:
-		allowed = append(allowed, sdk.VerdictDeny, sdk.VerdictHalt)
-	}
-	if !slices.Contains(allowed, answer.Verdict) {
+	if !info.Allows(answer.Verdict) {
 		return fmt.Errorf("verdict %q has no meaning at this point", answer.Verdict)
 	}
 	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
@@ -156,8 +147,7 @@ func judge(info *hookpoint.Info, answer *sdk.Answer) error {
 // combine adds the answer of a hook to that of those before it, as the host does.
 func combine(all, answer *sdk.Answer) {
 	all.Changes = append(all.Changes, answer.Changes...)
-	order := []sdk.Verdict{sdk.VerdictAbstain, sdk.VerdictAllow, sdk.VerdictAsk, sdk.VerdictContinue, sdk.VerdictDeny, sdk.VerdictHalt}
-	switch is, was := slices.Index(order, answer.Verdict), slices.Index(order, all.Verdict); {
+	switch is, was := hookpoint.Strictness(answer.Verdict), hookpoint.Strictness(all.Verdict); {
 	case answer.Verdict == sdk.VerdictAbstain || is < was:
 	case is > was:
 		all.Verdict, all.Reason, all.Message = answer.Verdict, answer.Reason, answer.Message
@@ -192,13 +182,6 @@ func hooksAt(p sdk.Plugin, at sdk.Point) []sdk.Hook {
 	}
 	slices.SortStableFunc(out, func(a, b sdk.Hook) int { return cmp.Compare(a.Priority, b.Priority) })
 	return out
-}
-
-func label(hook *sdk.Hook) string {
-	if hook.Name == string(hook.Point) {
-		return hook.Name
-	}
-	return string(hook.Point) + " (" + hook.Name + ")"
 }
 
 func checkTypes(info *hookpoint.Info, input, value any) error {

@@ -10,36 +10,20 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// Upward returns from and the directories above it up to and including root, the outermost first. If from is not
-// below root, it returns from alone.
-func Upward(from, root string) []string {
-	dirs := []string{from}
-	for dir := from; dir != root; {
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return []string{from}
-		}
-		dir = parent
-		dirs = append(dirs, dir)
-	}
-	slices.Reverse(dirs)
-	return dirs
-}
 
 // ConfigFolders returns the folders that can contain configuration in Markdown, the most general first: the
 // user's, then .opencode and .tenon of every directory from the root of the project to the working directory. A later
 // definition replaces an earlier one of the same name.
 func ConfigFolders(project sdk.Project) []string {
 	folders := []string{project.ConfigDir}
-	for _, dir := range Upward(project.Directory, project.Worktree) {
+	for _, dir := range projectfs.Upward(project.Directory, project.Worktree) {
 		folders = append(folders, filepath.Join(dir, ".opencode"), filepath.Join(dir, ".tenon"))
 	}
 	return folders

@@ -26,27 +26,6 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-func TestUpward(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		from, root string
-		want       []string
-	}{
-		"same":      {"/a/b", "/a/b", []string{"/a/b"}},
-		"below":     {"/a/b/c", "/a", []string{"/a", "/a/b", "/a/b/c"}},
-		"elsewhere": {"/a/b", "/x", []string{"/a/b"}},
-		"root":      {"/a", "/", []string{"/", "/a"}},
-	} {
-		want := make([]string, len(c.want))
-		for i := range c.want {
-			want[i] = filepath.FromSlash(c.want[i])
-		}
-		if diff := cmp.Diff(want, sources.Upward(filepath.FromSlash(c.from), filepath.FromSlash(c.root))); diff != "" {
-			t.Errorf("%s: Upward(%q, %q) (-want +got):\n%s", name, c.from, c.root, diff)
-		}
-	}
-}
-
 func TestConfigFoldersNearestLast(t *testing.T) {
 	t.Parallel()
 	got := sources.ConfigFolders(sdk.Project{Directory: "/p/sub", Worktree: "/p", ConfigDir: "/conf"})

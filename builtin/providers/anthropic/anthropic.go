@@ -4,7 +4,6 @@ package anthropic
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -82,10 +81,6 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 
 // Stream sends the request and passes on the answer.
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
-	body, err := c.Body(req)
-	if err != nil {
-		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
-	}
 	path := "messages"
 	switch {
 	case c.Info.NPM == wire.Copilot:
@@ -93,8 +88,8 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	case c.vertex:
 		path = wire.Segment(wire.APIName(&req.Model)) + ":streamRawPredict"
 	}
-	return c.Conn.Stream(ctx, &wire.Request{
-		Path: path, Body: body, Headers: c.headers(req),
+	return c.Ask(ctx, req, c.Body, &wire.Request{
+		Path: path, Headers: c.headers(req),
 		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
 	}, sink)
 }

@@ -43,12 +43,6 @@ type cacheControl struct {
 	Type string `json:"type"`
 }
 
-// message is a message of the conversation.
-type message struct {
-	Role    string  `json:"role"`
-	Content []block `json:"content"`
-}
-
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`

@@ -56,12 +56,5 @@ func (c *counts) add(u *usage) {
 }
 
 func (c *counts) tokens() sdk.Tokens {
-	t := sdk.Tokens{
-		Input:     wire.Count(c.input),
-		Output:    wire.Count(c.output - c.thinking),
-		Reasoning: wire.Count(c.thinking),
-		Cache:     sdk.CacheCount{Read: wire.Count(c.read), Write: wire.Count(c.write)},
-	}
-	t.Total = t.Sum()
-	return t
+	return wire.Tokens(c.input, c.output-c.thinking, c.thinking, c.read, c.write)
 }

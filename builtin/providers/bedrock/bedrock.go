@@ -3,7 +3,6 @@ package bedrock
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -51,14 +50,10 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 
 // Stream sends the request and passes on the answer.
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
-	body, err := c.Body(req)
-	if err != nil {
-		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
-	}
 	model := inferenceID(wire.APIName(&req.Model), c.region)
-	return c.Conn.Stream(ctx, &wire.Request{
+	return c.Ask(ctx, req, c.Body, &wire.Request{
 		Path: "model/" + wire.Segment(model) + "/converse-stream", Accept: "application/vnd.amazon.eventstream",
-		Body: body, Headers: []map[string]string{req.Model.Headers, req.Headers},
+		Headers: []map[string]string{req.Model.Headers, req.Headers},
 		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
 	}, sink)
 }

@@ -56,11 +56,6 @@ type cachePoint struct {
 	Type string `json:"type"`
 }
 
-type message struct {
-	Role    string    `json:"role"`
-	Content []content `json:"content"`
-}
-
 // marked is the number of system texts at the beginning, and of messages at the end, that are marked for the cache, as by opencode.
 const marked = 2
 
@@ -114,47 +109,25 @@ func (e *encoder) system() []content {
 }
 
 // messages returns the conversation. User and assistant take turns: consecutive messages of one role become one.
-func (e *encoder) messages() []message {
-	var out []message
-	for i := range e.req.Messages {
-		m := &e.req.Messages[i]
-		role := sdk.RoleUser
-		var blocks []content
+func (e *encoder) messages() []wire.Message[content] {
+	return wire.Turns(e.req.Messages, func(i int, m *sdk.ModelMessage) (blocks []content) {
 		switch m.Role {
 		case sdk.RoleAssistant:
-			role, blocks = sdk.RoleAssistant, e.assistant(m, i == len(e.req.Messages)-1)
+			blocks = e.assistant(m, i == len(e.req.Messages)-1)
 		case sdk.RoleTool:
 			blocks = e.results(m)
 		default:
 			blocks = e.user(m.Content)
 		}
-		if len(blocks) == 0 {
-			continue
-		}
-		if i >= len(e.req.Messages)-marked && e.mark() {
+		if len(blocks) > 0 && i >= len(e.req.Messages)-marked && e.mark() {
 			blocks = append(blocks, point())
 		}
-		if n := len(out); n > 0 && out[n-1].Role == role {
-			out[n-1].Content = append(out[n-1].Content, blocks...)
-			continue
-		}
-		out = append(out, message{role, blocks})
-	}
-	return out
+		return blocks
+	})
 }
 
 func (e *encoder) user(contents []sdk.ModelContent) []content {
-	var out []content
-	for i := range contents {
-		piece := &contents[i]
-		switch {
-		case piece.Type == sdk.ContentText && piece.Text != "":
-			out = append(out, text(piece.Text))
-		case piece.Type == sdk.ContentFile:
-			out = append(out, e.file(wire.NewAttachment(&e.req.Model, piece.Mime, piece.Filename, piece.URL), len(out)))
-		}
-	}
-	return out
+	return wire.Said(&e.req.Model, contents, text, e.file)
 }
 
 // file returns an image or a document. The server takes no addresses, and only simple names.
@@ -204,10 +177,7 @@ func (e *encoder) assistant(m *sdk.ModelMessage, last bool) []content {
 
 // call returns a call. Without tools in the request the server refuses calls, so they become text.
 func (e *encoder) call(piece *sdk.ModelContent) content {
-	args := piece.Args
-	if len(args) == 0 || args[0] != '{' || !json.Valid(args) {
-		args = json.RawMessage("{}")
-	}
+	args := wire.Object(piece.Args)
 	if len(e.req.Tools) == 0 {
 		return text(fmt.Sprintf("[called %s %s]", piece.Tool, args))
 	}

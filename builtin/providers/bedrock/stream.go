@@ -199,13 +199,9 @@ func (d *decoder) stop(index int) error {
 }
 
 func (d *decoder) count(u *usage) {
-	if u == nil {
-		return
+	if u != nil {
+		d.Tokens = wire.Tokens(u.Input, u.Output, 0, u.Read, u.Write)
 	}
-	d.Tokens = sdk.Tokens{
-		Input: wire.Count(u.Input), Output: wire.Count(u.Output), Cache: sdk.CacheCount{Read: wire.Count(u.Read), Write: wire.Count(u.Write)},
-	}
-	d.Tokens.Total = d.Tokens.Sum()
 }
 
 // finishReason translates the reasons of the format.

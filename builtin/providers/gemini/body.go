@@ -159,7 +159,7 @@ func (c *client) contents(req *sdk.ModelRequest, three bool) []content {
 		case sdk.RoleTool:
 			next.Parts = resultParts(&req.Model, m, ids, three)
 		default:
-			next.Parts = userParts(&req.Model, m.Content)
+			next.Parts = wire.Said(&req.Model, m.Content, text, filePart)
 		}
 		if len(next.Parts) > 0 {
 			out = append(out, next)
@@ -181,21 +181,7 @@ func (c *client) serverIDs(req *sdk.ModelRequest) map[string]string {
 	return ids
 }
 
-func userParts(m *sdk.Model, contents []sdk.ModelContent) []part {
-	var out []part
-	for i := range contents {
-		piece := &contents[i]
-		switch {
-		case piece.Type == sdk.ContentText && piece.Text != "":
-			out = append(out, text(piece.Text))
-		case piece.Type == sdk.ContentFile:
-			out = append(out, filePart(wire.NewAttachment(m, piece.Mime, piece.Filename, piece.URL)))
-		}
-	}
-	return out
-}
-
-func filePart(a wire.Attachment) part {
+func filePart(a wire.Attachment, _ int) part {
 	if a.Kind == wire.KindText {
 		return text(a.Text)
 	}
@@ -218,15 +204,11 @@ func answerParts(m *sdk.ModelMessage, ids map[string]string, three bool) []part 
 				out = append(out, part{Text: &piece.Text, Thought: piece.Type == sdk.ContentReasoning, Signature: signature})
 			}
 		case sdk.ContentToolCall:
-			args := piece.Args
-			if len(args) == 0 || args[0] != '{' || !json.Valid(args) {
-				args = json.RawMessage("{}")
-			}
 			if signature == "" && three && !called {
 				signature = anySignature // Gemini 3 refuses a step whose first call has none
 			}
 			called = true
-			out = append(out, part{Call: &functionCall{ids[piece.CallID], geminiName(piece.Tool), args}, Signature: signature})
+			out = append(out, part{Call: &functionCall{ids[piece.CallID], geminiName(piece.Tool), wire.Object(piece.Args)}, Signature: signature})
 		}
 	}
 	return out
@@ -260,8 +242,8 @@ func resultParts(model *sdk.Model, m *sdk.ModelMessage, ids map[string]string, t
 			continue
 		}
 		var files []part
-		for _, f := range result.Files {
-			files = append(files, filePart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
+		for i, f := range result.Files {
+			files = append(files, filePart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL), i))
 		}
 		response := &functionResponse{
 			ID: ids[result.CallID], Name: geminiName(result.Tool),

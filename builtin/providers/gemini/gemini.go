@@ -3,7 +3,6 @@ package gemini
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 
@@ -38,13 +37,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 			return nil, err
 		}
 	} else {
-		key := info.Key
-		setup.Authorize = func(req *http.Request, _ []byte) error {
-			if key != "" {
-				req.Header.Set("x-goog-api-key", key)
-			}
-			return nil
-		}
+		setup.Authorize = wire.KeyHeader("x-goog-api-key", info.Key)
 	}
 	setup.Info = info
 	if c.Conn, err = wire.Open(setup); err != nil {
@@ -55,13 +48,9 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 
 // Stream sends the request and passes on the answer.
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
-	body, err := c.Body(req)
-	if err != nil {
-		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
-	}
-	return c.Conn.Stream(ctx, &wire.Request{
-		Path: "models/" + wire.Segment(wire.APIName(&req.Model)) + ":streamGenerateContent?alt=sse",
-		Body: body, Headers: []map[string]string{req.Model.Headers, req.Headers},
+	return c.Ask(ctx, req, c.Body, &wire.Request{
+		Path:    "models/" + wire.Segment(wire.APIName(&req.Model)) + ":streamGenerateContent?alt=sse",
+		Headers: []map[string]string{req.Model.Headers, req.Headers},
 		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
 	}, sink)
 }

@@ -133,11 +133,7 @@ func (d *decoder) count() error {
 	if err := wire.Unmarshal(d.usage, &u); err != nil {
 		return err
 	}
-	d.Tokens = sdk.Tokens{
-		Input: wire.Count(u.Prompt - u.Cached), Output: wire.Count(u.Candidates), Reasoning: wire.Count(u.Thoughts),
-		Cache: sdk.CacheCount{Read: wire.Count(u.Cached)},
-	}
-	d.Tokens.Total = d.Tokens.Sum()
+	d.Tokens = wire.Tokens(u.Prompt-u.Cached, u.Candidates, u.Thoughts, u.Cached, 0)
 	return nil
 }
 

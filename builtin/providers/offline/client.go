@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -61,10 +62,8 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	if err != nil {
 		return err
 	}
-	select {
-	case <-time.After(time.Duration(r.DelayMS) * time.Millisecond):
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := pause.For(ctx, time.Duration(r.DelayMS)*time.Millisecond); err != nil {
+		return err
 	}
 	sent := 0
 	for _, ev := range r.events(req) {

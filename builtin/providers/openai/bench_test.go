@@ -17,10 +17,7 @@ import (
 func BenchmarkStreamText20000(b *testing.B) {
 	for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {
 		b.Run(protocol, func(b *testing.B) {
-			srv, err := fakellm.Start()
-			if err != nil {
-				b.Fatal(err)
-			}
+			srv := fakellm.Start()
 			defer srv.Close()
 			srv.Always(fakellm.Repeat("word ", 20_000))
 			client := open(b, protocol, sdk.ProviderInfo{BaseURL: srv.URL()})

@@ -81,8 +81,8 @@ func TestMisbehavingServers(t *testing.T) {
 
 func TestErrorsKeepHeadersBodyAndCode(t *testing.T) {
 	t.Parallel()
-	for _, name := range fakellm.OverflowServers() {
-		srv := fakellm.New(t, fakellm.Overflow(name).Header("X-Request-Id", "r1"))
+	for name, reply := range fakellm.Overflows() {
+		srv := fakellm.New(t, reply.Header("X-Request-Id", "r1"))
 		_, err := ask(t, open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL()}), nil)
 		var got *sdk.ProviderError
 		if !errors.As(err, &got) {

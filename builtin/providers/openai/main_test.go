@@ -80,10 +80,7 @@ func (h host) Logger() *slog.Logger { return h.log }
 // rawAnswer returns the bytes a server answers with.
 func rawAnswer(t testing.TB, protocol string, reply fakellm.Reply) string {
 	t.Helper()
-	srv, err := fakellm.Start(reply)
-	if err != nil {
-		t.Fatal(err)
-	}
+	srv := fakellm.Start(reply)
 	defer srv.Close()
 	path := "/chat/completions"
 	if protocol == openai.ProtocolResponses {

@@ -15,41 +15,36 @@ import (
 // Tool outputs repeat themselves within far less.
 const window = 256 << 10
 
-// codec compresses blobs. Its two halves are made when first used and take less than a megabyte each.
-type codec struct {
-	once  sync.Once
-	coder *zstd.Encoder
-	err   error
-
-	decodeOnce sync.Once
-	decoder    *zstd.Decoder
-	decodeErr  error
-}
-
-func (z *codec) pack(content []byte) ([]byte, error) {
-	z.once.Do(func() {
-		z.coder, z.err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+// The two halves of the codec of blobs are made when first used and take less than a megabyte each.
+var (
+	encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
+		return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
 			zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true), zstd.WithZeroFrames(true))
 	})
-	if z.err != nil {
-		return nil, z.err
+	decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
+		return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+	})
+)
+
+func pack(content []byte) ([]byte, error) {
+	z, err := encoder()
+	if err != nil {
+		return nil, err
 	}
-	return z.coder.EncodeAll(content, nil), nil
+	return z.EncodeAll(content, nil), nil
 }
 
-func (z *codec) unpack(data []byte) ([]byte, error) {
-	z.decodeOnce.Do(func() {
-		z.decoder, z.decodeErr = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-	})
-	if z.decodeErr != nil {
-		return nil, z.decodeErr
+func unpack(data []byte) ([]byte, error) {
+	z, err := decoder()
+	if err != nil {
+		return nil, err
 	}
-	return z.decoder.DecodeAll(data, nil)
+	return z.DecodeAll(data, nil)
 }
 
 func (s *Store) encodeBlob(content []byte) (change, error) {
 	hash := store.Hash(content)
-	data, err := s.zstd.pack(content)
+	data, err := pack(content)
 	if err != nil {
 		return nil, fmt.Errorf("blob %s: %w", hash, err)
 	}
@@ -88,7 +83,7 @@ func (s *Store) readBlob(ctx context.Context, c *database.Conn, hash string) (co
 	case !found:
 		return nil, nil, errMissing, nil
 	}
-	if content, err = s.zstd.unpack(row); err != nil || store.Hash(content) != hash {
+	if content, err = unpack(row); err != nil || store.Hash(content) != hash {
 		return nil, row, errContent, nil
 	}
 	return content, nil, nil, nil

@@ -19,7 +19,7 @@ func (r refusal) Unwrap() error { return r.error }
 
 func refuse(err error) error { return refusal{err} }
 
-// explain adds the sentinel, the place and the remedy to an error of the disk or the database.
+// explain adds the sentinel and the place to an error of the disk or the database.
 func (s *Store) explain(err error) error {
 	if r, ok := errors.AsType[refusal](err); ok {
 		return r.error
@@ -31,12 +31,12 @@ func (s *Store) explain(err error) error {
 	switch {
 	// Growing the shared index of the log fails this way when the disk is full.
 	case code&0xff == lib.SQLITE_FULL, code == lib.SQLITE_IOERR_SHMSIZE:
-		return fmt.Errorf("%w: %s: free some space and try again: %w", store.ErrFull, s.path, err)
+		return fmt.Errorf("%w: %s: %w", store.ErrFull, s.path, err)
 	// A quota, or a limit of the size of files, fails this way.
 	case code == lib.SQLITE_IOERR_WRITE:
-		return fmt.Errorf("%w: %s: free some space, or raise the quota or the limit of the size of files, and try again: %w", store.ErrFull, s.path, err)
+		return fmt.Errorf("%w: %s, or a quota or the limit of the size of files is reached: %w", store.ErrFull, s.path, err)
 	case code&0xff == lib.SQLITE_READONLY, code&0xff == lib.SQLITE_CANTOPEN, code&0xff == lib.SQLITE_PERM:
-		return fmt.Errorf("%w: %s: make it writable or choose another data directory: %w", store.ErrReadOnly, s.path, err)
+		return fmt.Errorf("%w: %s: %w", store.ErrReadOnly, s.path, err)
 	case code&0xff == lib.SQLITE_CORRUPT, code&0xff == lib.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %s: move the file away to start with an empty store, or restore a copy: %w", store.ErrCorrupt, s.path, err)
 	case database.Busy(err):
@@ -55,9 +55,9 @@ func (s *Store) errReplaced() error {
 // explainFile does the same for files beside the database.
 func (s *Store) explainFile(err error) error {
 	if node.IsFull(err) {
-		return fmt.Errorf("%w: free some space and try again: %w", store.ErrFull, err)
+		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
-	return fmt.Errorf("%w: make it writable or choose another data directory: %w", store.ErrReadOnly, err)
+	return fmt.Errorf("%w: %w", store.ErrReadOnly, err)
 }
 
 // damageError returns the error that accompanies a result without the rows, or nil if there are none.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
+	"github.com/tenonhq/tenon/internal/pause"
 )
 
 // hiddenPrefix begins the identifier of a head without a session: the rows below it are an unfinished import or the remains of a
@@ -74,12 +75,7 @@ func (s *Store) portion(ctx context.Context, run func(*database.Tx) (done bool))
 	if done {
 		return true, nil
 	}
-	select {
-	case <-time.After(portionPause):
-		return false, nil
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
+	return false, pause.For(ctx, portionPause)
 }
 
 // removal removes rows of a session a portion at a time.

@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
+	"github.com/tenonhq/tenon/internal/pause"
 )
 
 // application marks our files: "tnon" in ASCII. See https://www.sqlite.org/pragma.html#pragma_application_id
@@ -75,10 +76,8 @@ func (s *Store) ready(ctx context.Context, c *database.Conn) error {
 			told = true
 			s.log.Warn("waiting for another process, which may be migrating the session store", "path", s.path)
 		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(2 * time.Millisecond):
+		if err := pause.For(ctx, 2*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

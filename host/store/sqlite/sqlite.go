@@ -44,7 +44,6 @@ type Store struct {
 	log     *slog.Logger
 	steps   []step
 	node    *node.Node
-	zstd    codec
 	readers *database.Pool
 
 	closing sync.RWMutex // held for reading while a job is put into the queue

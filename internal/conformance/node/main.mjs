@@ -30,12 +30,12 @@ async function commit(fault, call) {
         return deeper(n + 1) + 1;
       })(1);
     case "memory":
-      for (let i = 0, kept = []; i < 256; i++) kept.push(Buffer.alloc(1 << 20, i));
+      for (let i = 0, kept = []; i < 96; i++) kept.push(Buffer.alloc(1 << 20, i));
       process.exit(137);
     case "exit":
       process.exit(3);
     case "flood":
-      throw new Error("flood ".repeat((64 << 20) / 6));
+      throw new Error("flood ".repeat((20 << 20) / 6));
     case "chatter":
       for (;;) {
         console.log("stdout ".repeat(1000));

@@ -35,12 +35,12 @@ def commit(fault, call):
     if fault == "recursion":
         return deeper(1)
     if fault == "memory":
-        kept = [bytes([i]) * (1 << 20) for i in range(256)]
+        kept = [bytes([i]) * (1 << 20) for i in range(96)]
         os._exit(137 if kept else 0)
     if fault == "exit":
         os._exit(3)
     if fault == "flood":
-        raise ValueError("flood " * ((64 << 20) // 6))
+        raise ValueError("flood " * ((20 << 20) // 6))
     while fault == "chatter":
         print("stdout " * 1000)
         print("stderr " * 1000, file=sys.stderr)

@@ -40,11 +40,11 @@ fn commit(fault: &str, call: &Call) -> Result<(), Error> {
         },
         "recursion" => return Err(deeper(1).to_string().into()),
         "memory" => {
-            let kept: Vec<Vec<u8>> = (0..=255).map(|i| vec![i; 1 << 20]).collect();
-            std::process::exit(if kept.len() > 255 { 137 } else { 0 });
+            let kept: Vec<Vec<u8>> = (0..96).map(|i| vec![i; 1 << 20]).collect();
+            std::process::exit(if kept.len() == 96 { 137 } else { 0 });
         }
         "exit" => std::process::exit(3),
-        "flood" => return Err("flood ".repeat((64 << 20) / 6).into()),
+        "flood" => return Err("flood ".repeat((20 << 20) / 6).into()),
         "chatter" => loop {
             println!("{}", "stdout ".repeat(1000));
             eprintln!("{}", "stderr ".repeat(1000));

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"strings"
 )
 
@@ -20,19 +21,22 @@ const (
 	FaultRecursion Fault = "recursion" // calls itself until the stack is full
 	FaultMemory    Fault = "memory"    // allocates memory until none is left
 	FaultExit      Fault = "exit"      // ends the process with status 3, by Plugin.Exit
-	FaultFlood     Fault = "flood"     // fails with a text of 64 MiB
+	FaultFlood     Fault = "flood"     // fails with a text of 20 MiB
 	FaultChatter   Fault = "chatter"   // writes to stdout and stderr without end
 )
 
 // PanicText is the text of the panic.
 const PanicText = "strings: negative Repeat count"
 
-// floodBytes is the size of an oversized answer.
-const floodBytes = 64 << 20
+// maxStack bounds the stack of a recursion, in bytes. Go's own bound of 1 GiB makes it last for seconds.
+const maxStack = 64 << 20
+
+// floodBytes is the size of an oversized answer: more than the 16 MiB that carriers pass on.
+const floodBytes = 20 << 20
 
 // The memory that the memory bomb allocates, and in which pieces. The default limit of a WASM plugin is 64 MiB.
 const (
-	hoardBytes = 256 << 20
+	hoardBytes = 96 << 20
 	hoardBlock = 1 << 20
 )
 
@@ -51,6 +55,7 @@ func (p *Plugin) commit(ctx context.Context, f Fault) error {
 	case FaultLoop:
 		return loop()
 	case FaultRecursion:
+		debug.SetMaxStack(maxStack)
 		return fmt.Errorf("recursion ended at %d", deeper(1))
 	case FaultMemory:
 		return p.hoard()

@@ -60,13 +60,13 @@ func TestAuthorize(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = conn.Get(t.Context(), "models", 1<<10, 10, func([]byte) error { return nil })
+			_, err = conn.List(t.Context(), "models", func(string, []byte) ([]sdk.Model, error) { return nil, nil })
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
-				t.Errorf("Get() = %v, want %q", err, c.want)
+				t.Errorf("List() = %v, want %q", err, c.want)
 			}
 			var refused *sdk.ProviderError
 			if err != nil && (!errors.As(err, &refused) || refused.StatusCode != http.StatusUnauthorized) {
-				t.Errorf("Get() = %v, want status 401", err)
+				t.Errorf("List() = %v, want status 401", err)
 			}
 			if requests != c.requests {
 				t.Errorf("%d requests, want %d", requests, c.requests)
@@ -104,10 +104,10 @@ func TestSignedSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = conn.Get(t.Context(), "models", 1<<10, 10, func([]byte) error { return nil })
+		_, err = conn.List(t.Context(), "models", func(string, []byte) ([]sdk.Model, error) { return nil, nil })
 		var refused *sdk.ProviderError
 		if !errors.As(err, &refused) || !strings.Contains(refused.Message, "not valid: ") || refused.Headers["x-echo"] != "***" {
-			t.Fatalf("%s: Get = %v, want a refusal with headers", name, err)
+			t.Fatalf("%s: List = %v, want a refusal with headers", name, err)
 		}
 		if text := fmt.Sprintf("%s %+v", err, *refused); strings.Contains(text, "of-one-") {
 			t.Errorf("%s: the error contains a secret: %s", name, text)

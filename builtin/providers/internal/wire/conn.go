@@ -134,41 +134,40 @@ func (c *Conn) Stream(ctx context.Context, r *Request, sink func(sdk.StreamEvent
 	return c.failure(ctx, ex, consume(ex, c.Frames, r.Decoder(NewAnswer(sink))))
 }
 
-// Get requests a JSON document of at most maxBytes and maxValues values and calls read with it.
-func (c *Conn) Get(ctx context.Context, path string, maxBytes int64, maxValues int, read func([]byte) error) error {
+// Ask encodes the body of a request, sends it and passes on the answer.
+func (c *Conn) Ask(ctx context.Context, req *sdk.ModelRequest, encode func(*sdk.ModelRequest) ([]byte, error), r *Request, sink func(sdk.StreamEvent) error) (err error) {
+	if r.Body, err = encode(req); err != nil {
+		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
+	}
+	return c.Stream(ctx, r, sink)
+}
+
+// Bounds of a list of models; the longest known is 3 MiB and lists 500 models of 60 values each.
+const (
+	maxModelList   = 8 << 20 // bytes
+	maxModelValues = 1 << 18
+)
+
+// List requests a list of models, which read reads for the provider.
+func (c *Conn) List(ctx context.Context, path string, read func(provider string, data []byte) ([]sdk.Model, error)) (models []sdk.Model, err error) {
 	ex, err := c.send(ctx, http.MethodGet, &Request{Path: path, Accept: "application/json"})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer ex.close()
-	ex.maxOpen = maxBytes
+	ex.maxOpen = maxModelList
 	data, err := io.ReadAll(ex)
 	switch {
-	case err == nil && tooMany(data, maxValues):
+	case err == nil && tooMany(data, maxModelValues):
 		err = errElements
 	case err != nil:
 		err = fmt.Errorf("%w: %w", ErrCut, err)
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
 		err = errHTML
 	default:
-		err = read(data)
-	}
-	return c.failure(ctx, ex, err)
-}
-
-// Bounds of a list of models: providers have some dozens, gateways some hundreds.
-const (
-	maxModelList   = 4 << 20 // bytes
-	maxModelValues = 1 << 17
-)
-
-// List requests a list of models, which read reads for the provider.
-func (c *Conn) List(ctx context.Context, path string, read func(provider string, data []byte) ([]sdk.Model, error)) (models []sdk.Model, err error) {
-	err = c.Get(ctx, path, maxModelList, maxModelValues, func(data []byte) (err error) {
 		models, err = read(c.Info.ID, data)
-		return err
-	})
-	return models, err
+	}
+	return models, c.failure(ctx, ex, err)
 }
 
 // send sends one request. The caller closes the exchange. The host does the retries.
@@ -271,6 +270,16 @@ type authError struct{ err error }
 
 func (e *authError) Error() string { return "credentials: " + e.err.Error() }
 func (e *authError) Unwrap() error { return e.err }
+
+// KeyHeader returns a Setup.Authorize that sends a key, unless it is empty, in a header.
+func KeyHeader(name, key string) func(*http.Request, []byte) error {
+	return func(req *http.Request, _ []byte) error {
+		if key != "" {
+			req.Header.Set(name, key)
+		}
+		return nil
+	}
+}
 
 // isAuth reports whether an error is about credentials.
 func isAuth(err error) bool {

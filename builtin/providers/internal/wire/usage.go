@@ -10,8 +10,13 @@ func CountTokens(prompt, output, total, read, write, reasoning float64) sdk.Toke
 	} else {
 		output -= reasoning
 	}
+	return Tokens(prompt-read-write, output, reasoning, read, write)
+}
+
+// Tokens returns counts that do not include each other, with their total.
+func Tokens(input, output, reasoning, read, write float64) sdk.Tokens {
 	t := sdk.Tokens{
-		Input:     Count(prompt - read - write),
+		Input:     Count(input),
 		Output:    Count(output),
 		Reasoning: Count(reasoning),
 		Cache:     sdk.CacheCount{Read: Count(read), Write: Count(write)},

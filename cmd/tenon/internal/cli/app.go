@@ -174,6 +174,17 @@ func Args(min, max int, what string) cobra.PositionalArgs {
 	}
 }
 
+// UsualArgs checks the arguments of the commands below cmd that have no other check: at most as many as the usage line shows in brackets. A
+// line with an ellipsis has no limit.
+func UsualArgs(cmd *cobra.Command) {
+	for _, c := range cmd.Commands() {
+		UsualArgs(c)
+		if c.Args == nil && c.RunE != nil && !strings.Contains(c.Use, "…") && !strings.Contains(c.Use, "...") {
+			c.Args = Args(0, strings.Count(c.Use, "["), "")
+		}
+	}
+}
+
 // FormatFlag adds the flag that selects the output format, and returns the command.
 func (a *App) FormatFlag(cmd *cobra.Command) *cobra.Command {
 	format := cmd.Flags().String("format", "text", "output `format`: text or json")

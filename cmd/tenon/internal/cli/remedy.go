@@ -18,11 +18,12 @@ import (
 
 // wording is how remedies name actions, which differ between the command line and a chat.
 type wording struct {
-	goOn   string // continues the session: "… where it stopped"
-	again  string // tries again
-	fresh  string // starts a new session
-	model  string // chooses another model
-	usable string // finds a model that can be used, and chooses it
+	goOn    string // continues the session: "… where it stopped"
+	again   string // tries again
+	fresh   string // starts a new session
+	model   string // chooses another model
+	usable  string // finds a model that can be used, and chooses it
+	details string // shows more about an error that has no other remedy; empty: nothing does
 }
 
 // OnCommandLine returns the wording for the command line.
@@ -30,6 +31,7 @@ func OnCommandLine() *wording {
 	return &wording{
 		goOn: "tenon run -c continues", again: "tenon run -c tries again", fresh: "start a new session (leave out -c and -s)",
 		model: "use another model (-m)", usable: "tenon models lists the available models; choose one with -m or under model in tenon.json",
+		details: "run it again with --log-level debug for details",
 	}
 }
 
@@ -57,7 +59,7 @@ func (w *wording) Remedy(err error) *Failure {
 	if errors.Is(err, fs.ErrNotExist) {
 		return Fail(ExitTurn, err, "check the path; without a leading / it is relative to the current directory")
 	}
-	return Fail(ExitTurn, err, "run it again with --log-level debug for details")
+	return Fail(ExitTurn, err, w.details)
 }
 
 func (w *wording) storeRemedy(err error) *Failure {
@@ -73,7 +75,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 			fix = fmt.Sprintf("wait for process %d or stop it, or %s", owned.PID, w.fresh)
 		}
 	case errors.Is(err, store.ErrFull):
-		fix = "free disk space, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"
+		fix = "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"
 	case errors.Is(err, store.ErrReadOnly):
 		fix = "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"
 	case errors.As(err, &damage):

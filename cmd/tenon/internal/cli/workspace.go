@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
 	"github.com/tenonhq/tenon/builtin"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/host"
@@ -248,15 +249,18 @@ func (a *App) WithMachine(ctx context.Context, f func(*Machine) error) error {
 	return errors.Join(f(m), m.Close(context.WithoutCancel(ctx)))
 }
 
-// WithHost runs f with a host and the session named by the argument, by default the latest.
-func (a *App) WithHost(ctx context.Context, args []string, f func(context.Context, *Machine, *sdk.Session) error) error {
-	return a.WithMachine(ctx, func(m *Machine) error {
-		s, err := ArgumentSession(ctx, m.Workspace, m.Store, args)
-		if err != nil {
-			return err
-		}
-		return f(ctx, m, s)
-	})
+// WithHost returns what a command runs: f, with a host and the session named by the argument, by default the latest.
+func (a *App) WithHost(f func(context.Context, *Machine, *sdk.Session) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		return a.WithMachine(ctx, func(m *Machine) error {
+			s, err := ArgumentSession(ctx, m.Workspace, m.Store, args)
+			if err != nil {
+				return err
+			}
+			return f(ctx, m, s)
+		})
+	}
 }
 
 // WithStore runs f with the session store, without loading configuration or plugins.

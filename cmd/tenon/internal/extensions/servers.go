@@ -49,7 +49,7 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 	if err := s.serverFile(ctx, filepath.Join(s.opts.Project.ConfigDir, ServerFile), false); err != nil {
 		return err
 	}
-	for _, dir := range slices.Backward(config.Upward(s.opts.Project.Directory, s.opts.Project.Worktree)) {
+	for _, dir := range slices.Backward(projectfs.Upward(s.opts.Project.Directory, s.opts.Project.Worktree)) {
 		if err := s.serverFile(ctx, filepath.Join(dir, ProjectServerFile), true); err != nil {
 			return err
 		}
@@ -177,11 +177,6 @@ func (s *Set) serverDir() string { return filepath.Join(s.opts.Project.DataDir, 
 
 // packagedServer adds a server of a package, which was approved with it.
 func (s *Set) packagedServer(p plugins.Server) error {
-	// Resolve makes the plugin's directory and checks what the server is started with; mcp replaces the variables itself, so that
-	// what was approved is known by its text.
-	if _, err := p.Resolve(); err != nil {
-		return err
-	}
 	server := mcp.Server{
 		Name: p.Name, Command: p.Entry.Command, Args: p.Entry.Args, Env: p.Entry.Env, Cwd: p.Entry.Cwd, URL: p.Entry.URL,
 		Headers: p.Entry.Headers, Origin: packageOf(p.Plugin), Own: true, Root: p.Root, Data: p.Data,
@@ -201,6 +196,12 @@ func (s *Set) packagedServer(p plugins.Server) error {
 	if err := server.Grant(p.Granted, len(p.Entry.Variables) > 0); err != nil {
 		return fmt.Errorf("%w; if you did not grant it: tenon plugin untrust %s, then tenon plugin trust %s", err, p.Plugin, p.Plugin)
 	}
+	p.Entry.Args, p.Entry.Env = server.Args, server.Env
+	started, err := p.Resolve()
+	if err != nil {
+		return err
+	}
+	server.Place(started.Command, started.Args, started.Env, started.Cwd)
 	s.addServer(&Candidate{
 		Kind: trust.KindServer, Name: p.Name, Carrier: sdk.CarrierMCP, From: server.Origin, State: plugins.StateReady, Server: &server,
 		Lines: lines, pack: p.Plugin,

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
@@ -60,6 +63,39 @@ func TestPackagedServerKey(t *testing.T) {
 	}
 	if key := func(n int) string { return s.keys[s.Plugins[n]] }; key(0) != key(1) || key(0) == key(2) {
 		t.Errorf("keys %q, %q, %q", key(0), key(1), key(2))
+	}
+}
+
+// TestPackagedServerIsPlaced: a server of a package starts in its folder and has its variables. The approval is for its text.
+func TestPackagedServerIsPlaced(t *testing.T) {
+	t.Parallel()
+	root, data := projectfs.Real(t.TempDir()), t.TempDir()
+	if err := os.WriteFile(filepath.Join(root, "run"), nil, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/bin/sh", filepath.Join(root, "escape")); err != nil {
+		t.Fatal(err)
+	}
+	p := plugins.Server{Plugin: "x", Name: "near", Root: root, Data: data, Granted: map[string]string{"TOKEN": "a"}, Entry: manifest.Server{
+		Type: manifest.ServerStdio, Stdio: manifest.Stdio{
+			Command: "./run", Args: []string{"${PLUGIN_ROOT}/a"}, Env: map[string]string{"WHERE": "${PLUGIN_DATA}/x", "PLUGIN_ROOT": "stolen"},
+		},
+	}}
+	s := newSet(t)
+	if err := s.packagedServer(p); err != nil {
+		t.Fatal(err)
+	}
+	got := s.Candidates[0].Server
+	want := map[string]string{"PLUGIN_ROOT": root, "PLUGIN_DATA": data, "WHERE": data + "/x", "TOKEN": "a"}
+	if got.Command != filepath.Join(root, "run") || got.Cwd != root || !slices.Equal(got.Args, []string{root + "/a"}) || !maps.Equal(got.Env, want) {
+		t.Errorf("started: %s %q in %s with %q", got.Command, got.Args, got.Cwd, got.Env)
+	}
+	if text := string(got.Definition()); !strings.Contains(text, "${PLUGIN_ROOT}/a") || strings.Contains(text, "TOKEN") {
+		t.Errorf("definition: %s", text)
+	}
+	p.Entry.Command = "./escape"
+	if err := s.packagedServer(p); err == nil || !strings.Contains(err.Error(), "leads out of the package") {
+		t.Errorf("a program outside of the package: %v", err)
 	}
 }
 

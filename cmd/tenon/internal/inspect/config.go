@@ -34,14 +34,12 @@ value with its source.`,
 	cli.Group(cmd)
 	show := &cobra.Command{
 		Use: "show", Short: "Print all configuration values and their sources",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return showConfig(cmd.Context(), a) },
 	}
 	check := &cobra.Command{
 		Use: "check", Short: "Check the configuration and report every problem",
 		Long: `Check the configuration and report every problem: wrong keys and values, command hooks, and models and providers that
 cannot be used. Nothing is sent; tenon doctor also tests keys and addresses.`,
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return checkConfig(cmd.Context(), a) },
 	}
 	schema := &cobra.Command{
@@ -51,7 +49,6 @@ cannot be used. Nothing is sent; tenon doctor also tests keys and addresses.`,
   tenon config schema > ~/.config/tenon/schema.json
 
 Then add to tenon.json:  "$schema": "./schema.json"`,
-		Args: cli.Args(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error { return configSchema(a) },
 	}
 	cmd.AddCommand(a.FormatFlag(show), a.FormatFlag(check), schema, configGetCommand(a))

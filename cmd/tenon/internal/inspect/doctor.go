@@ -33,7 +33,6 @@ func doctorCommand(a *cli.App) *cobra.Command {
 	var offline bool
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check the installation: directories, database, git, keys, MCP servers, provider, terminal",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, offline) },
 	}
 	cmd.Flags().BoolVar(&offline, "offline", false, "do not connect to providers, and start no MCP server")

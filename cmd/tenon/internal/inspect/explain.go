@@ -30,7 +30,6 @@ several plugins changed the same value.
 The ledger stores values as the first digits of their SHA-256. A value that is also in a stored message, or is a number or
 a word that parameters often have, is shown itself, but not the values that hooks of tool calls, and hooks with onError
 stop, replaced. With --format json or --hashes, values are hashes.`,
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("step") && step < 1 {
 				return cli.UsageError("steps are numbered from 1", "invalid step %d", step)
@@ -40,9 +39,9 @@ stop, replaced. With --format json or --hashes, values are hashes.`,
 					return explainSession(cmd.Context(), a, s, info, step, nil)
 				})
 			}
-			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
+			return a.WithHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
 				return explainSession(ctx, a, m.Store, info, step, m.Hooks())
-			})
+			})(cmd, args)
 		},
 	}
 	a.FormatFlag(cmd)

@@ -67,7 +67,6 @@ func build(version string) buildInfo {
 func versionCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "version", Short: "Print the version",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error { return PrintVersion(a) },
 	})
 }
@@ -88,7 +87,6 @@ func modelsCommand(a *cli.App) *cobra.Command {
 		Use: "models [filter]", Short: "List the available models and the default one",
 		Long: `List the available models and the default one. The servers whose address is in your configuration are asked for their
 models; --refresh asks all servers. With --all, the last column names the variable that may hold the key.`,
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
 				return ListModels(cmd.Context(), a, m, strings.Join(args, ""), o)
@@ -175,7 +173,6 @@ func hooksCommand(a *cli.App) *cobra.Command {
 	var point string
 	cmd := &cobra.Command{
 		Use: "hooks", Short: "List the hooks of all plugins in the order they are called",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkPoint(&point); err != nil {
 				return err

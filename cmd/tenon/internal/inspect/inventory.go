@@ -38,7 +38,6 @@ func inventoryCommand(a *cli.App, v inventory) *cobra.Command {
 	cli.Group(cmd)
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List " + what + " and their sources",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return v.list(a, v.all(cmd.Context(), m)) })
 		},

@@ -32,7 +32,6 @@ func configFileCommands(a *cli.App) []*cobra.Command {
 	var project bool
 	path := &cobra.Command{
 		Use: "path", Short: "Print the path of your configuration file",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, err := a.Place(cmd.Context())
 			if err != nil {
@@ -43,7 +42,6 @@ func configFileCommands(a *cli.App) []*cobra.Command {
 	}
 	edit := &cobra.Command{
 		Use: "edit", Short: "Open your configuration file in $VISUAL or $EDITOR, and check it afterwards",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return editConfig(cmd.Context(), a, project) },
 	}
 	set := &cobra.Command{
@@ -71,7 +69,7 @@ func configFile(w *cli.Workspace, project bool) string {
 	candidates, fallback := config.UserFiles(w.Project.ConfigDir), filepath.Join(w.Project.ConfigDir, "tenon.json")
 	if project {
 		candidates, fallback = nil, filepath.Join(w.Project.Worktree, "tenon.json")
-		for _, dir := range slices.Backward(config.Upward(w.Project.Directory, w.Project.Worktree)) {
+		for _, dir := range slices.Backward(projectfs.Upward(w.Project.Directory, w.Project.Worktree)) {
 			candidates = append(candidates, config.ProjectFiles(dir)...)
 		}
 	}

@@ -29,7 +29,6 @@ failures. With --format json, each day also lists its models, tools and plugins.
 
 The cost is exact: the sum over all steps, by the prices of their models. The cost of a session's title, and of messages
 that were removed, counts on the day the session was created. Days are in the local time zone.`,
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 || days > maxDays {
 				return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "invalid --days %d", days)

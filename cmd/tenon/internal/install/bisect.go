@@ -80,7 +80,6 @@ func (b *bisection) fails(ctx context.Context, enabled []string) (bool, error) {
 	disabled := slices.DeleteFunc(slices.Clone(b.all), func(name string) bool { return slices.Contains(enabled, name) })
 	cmd := exec.CommandContext(ctx, b.command[0], b.command[1:]...)
 	child.Prepare(cmd)
-	cmd.Cancel = func() error { return child.Kill(cmd) }
 	cmd.Env = append(slices.Clone(b.app.Env), extensions.WithoutVariable+"="+strings.Join(disabled, ","))
 	dir, err := b.app.Directory()
 	if err != nil {

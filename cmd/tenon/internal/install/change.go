@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/pins"
@@ -48,7 +49,6 @@ func syncCommand(a *cli.App) *cobra.Command {
 that were not approved. A changed byte is an error. New hosts that the project's file names need your confirmation.
 
 With --frozen, nothing is asked and nothing is approved: the command fails unless every plugin has its pinned content.`,
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return both(cmd.Context(), a, func(j *job) error {
 				j.installer.Fetcher.Offline = offline
@@ -91,16 +91,9 @@ func (j *job) sync(ctx context.Context, yes, frozen bool) error {
 		}
 	}
 	if len(f.Plugins) > 0 {
-		j.app.Screen.Line(terminal.Visible(j.target.Path) + ": " + number(len(f.Plugins)) + " as pinned")
+		j.app.Screen.Line(terminal.Visible(j.target.Path) + ": " + view.Plural(len(f.Plugins), "plugin") + " as pinned")
 	}
 	return j.loader.Vault().Save()
-}
-
-func number(n int) string {
-	if n == 1 {
-		return "1 plugin"
-	}
-	return fmt.Sprintf("%d plugins", n)
 }
 
 // confirmHosts asks before anything is sent to hosts that a project's file names.
@@ -254,7 +247,7 @@ func (j *job) showChanges(ctx context.Context, u update) error {
 
 func outdatedCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
-		Use: "outdated", Short: "List installed plugins with newer content", Args: cli.Args(0, 0, ""),
+		Use: "outdated", Short: "List installed plugins with newer content",
 		Long: "Resolve the references of installed plugins again and list those with newer content. For a project's plugins, you confirm the\nhosts; without a terminal, use tenon plugin update --dry-run --yes.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type row struct {
@@ -284,34 +277,32 @@ func outdatedCommand(a *cli.App) *cobra.Command {
 func rollbackCommand(a *cli.App) *cobra.Command {
 	var project bool
 	cmd := &cobra.Command{
-		Use: "rollback", Short: "Return to the state before the last install, update or remove", Args: cli.Args(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return with(cmd.Context(), a, project, func(j *job) error {
-				from, to, err := j.loader.History().Rollback(cmd.Context(), j.target.Path)
-				if errors.Is(err, pins.ErrNoHistory) {
-					return cli.UsageError("tenon plugin rollback --project is for the project's file", "%w", err)
+		Use: "rollback", Short: "Return to the state before the last install, update or remove",
+		RunE: body(a, &project, func(ctx context.Context, j *job, _ []string) error {
+			from, to, err := j.loader.History().Rollback(ctx, j.target.Path)
+			if errors.Is(err, pins.ErrNoHistory) {
+				return cli.UsageError("tenon plugin rollback --project is for the project's file", "%w", err)
+			}
+			if err != nil {
+				return err
+			}
+			for _, line := range difference(from, to) {
+				a.Screen.Line(terminal.Visible(line))
+			}
+			for _, p := range to.Plugins {
+				if old := from.Find(p.Name); old != nil && old.Digest == p.Digest {
+					continue
 				}
+				restored, err := j.loader.Restore(ctx, plugins.Installed{Plugin: p, Lock: j.target.Path, Project: j.target.Project})
 				if err != nil {
 					return err
 				}
-				for _, line := range difference(from, to) {
-					a.Screen.Line(terminal.Visible(line))
+				if !restored {
+					a.Screen.Line(terminal.Visible(p.Name) + " is not approved; tenon plugin sync asks about it")
 				}
-				for _, p := range to.Plugins {
-					if old := from.Find(p.Name); old != nil && old.Digest == p.Digest {
-						continue
-					}
-					restored, err := j.loader.Restore(cmd.Context(), plugins.Installed{Plugin: p, Lock: j.target.Path, Project: j.target.Project})
-					if err != nil {
-						return err
-					}
-					if !restored {
-						a.Screen.Line(terminal.Visible(p.Name) + " is not approved; tenon plugin sync asks about it")
-					}
-				}
-				return nil
-			})
-		},
+			}
+			return nil
+		}),
 	}
 	projectFlag(cmd, &project)
 	return cmd
@@ -342,20 +333,18 @@ func removeCommand(a *cli.App) *cobra.Command {
 		Use: "remove NAME...", Aliases: []string{"rm", "uninstall"}, Short: "Remove installed plugins and their approvals", Args: cli.Args(1, -1, "a name"),
 		Long: `Remove installed plugins and their approvals. A plugin's data and sign-ins are kept unless you delete them: a plugin
 that is installed under the same name later has them.`,
-		RunE: func(cmd *cobra.Command, names []string) error {
-			return with(cmd.Context(), a, project, func(j *job) error {
-				f, err := j.loader.History().Read(j.target.Path)
-				if err != nil {
-					return err
+		RunE: body(a, &project, func(ctx context.Context, j *job, names []string) error {
+			f, err := j.loader.History().Read(j.target.Path)
+			if err != nil {
+				return err
+			}
+			for _, name := range names {
+				if f.Find(name) == nil {
+					return cli.UsageError("tenon plugin list shows the installed plugins; the project's need --project", "%q is not in %s", name, j.target.Path)
 				}
-				for _, name := range names {
-					if f.Find(name) == nil {
-						return cli.UsageError("tenon plugin list shows the installed plugins; the project's need --project", "%q is not in %s", name, j.target.Path)
-					}
-				}
-				return j.remove(cmd.Context(), names, purge)
-			})
-		},
+			}
+			return j.remove(ctx, names, purge)
+		}),
 	}
 	cmd.Flags().BoolVar(&purge, "purge", false, "also delete their data and sign-ins; on a terminal you are asked")
 	projectFlag(cmd, &project)
@@ -416,7 +405,7 @@ func (j *job) forget(ctx context.Context, name string, purge bool) error {
 
 func verifyCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify", Short: "Read all installed plugins again and compare them with their pins", Args: cli.Args(0, 0, ""),
+		Use: "verify", Short: "Read all installed plugins again and compare them with their pins",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			count := 0
 			err := both(cmd.Context(), a, func(j *job) error {
@@ -437,7 +426,7 @@ func verifyCommand(a *cli.App) *cobra.Command {
 				return nil
 			})
 			if err == nil {
-				a.Screen.Line(number(count) + " as pinned")
+				a.Screen.Line(view.Plural(count, "plugin") + " as pinned")
 			}
 			return err
 		},

@@ -18,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/install"
+	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/marketplace"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
@@ -79,6 +80,13 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 	})
 }
 
+// body returns what a command runs: f, with the lock file of the project where project points to true, else of the user.
+func body(a *cli.App, project *bool, f func(context.Context, *job, []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		return with(cmd.Context(), a, project != nil && *project, func(j *job) error { return f(cmd.Context(), j, args) })
+	}
+}
+
 // remedied adds the remedy to errors of sources.
 func remedied(err error) error {
 	switch {
@@ -106,6 +114,8 @@ func remedied(err error) error {
 		return cli.Fail(cli.ExitTurn, err, "remove the other marketplace first: tenon plugin marketplace remove NAME")
 	case errors.Is(err, marketplace.ErrReserved):
 		return cli.Fail(cli.ExitRefused, err, "do not use it; if the catalogue is yours, rename it: the field name of its marketplace.json")
+	case errors.Is(err, manifest.ErrNotBuilt):
+		return cli.Fail(cli.ExitTurn, err, "nothing was installed; if this is source, run tenon plugin build DIRECTORY in a copy that you trust, and install the directory")
 	case errors.Is(err, marketplace.ErrConflict), errors.Is(err, sdk.ErrManifest), errors.Is(err, archive.ErrUnsafe):
 		return cli.Fail(cli.ExitTurn, err, "nothing was installed; report it to its publisher")
 	case errors.Is(err, source.ErrOffline):
@@ -157,25 +167,23 @@ A REF is one of:
 The exact content is pinned in ` + pins.Name + `: yours in the configuration directory, or with --project the
 project's, which may be committed. It holds no approvals.`,
 		Args: cli.Args(1, -1, "a reference"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return with(cmd.Context(), a, project, func(j *job) error {
-				if key != "" {
-					var err error
-					if j.installer.Key, err = signature.ParseKey(key); err != nil {
-						return cli.UsageError("minisign prints the public key; it is the second line of minisign.pub", "--key: %w", err)
-					}
+		RunE: body(a, &project, func(ctx context.Context, j *job, args []string) error {
+			if key != "" {
+				var err error
+				if j.installer.Key, err = signature.ParseKey(key); err != nil {
+					return cli.UsageError("minisign prints the public key; it is the second line of minisign.pub", "--key: %w", err)
 				}
-				var staged []*install.Staged
-				for _, ref := range args {
-					s, err := j.installer.Stage(cmd.Context(), j.base(ref, a), ref, nil)
-					if err != nil {
-						return err
-					}
-					staged = append(staged, s)
+			}
+			var staged []*install.Staged
+			for _, ref := range args {
+				s, err := j.installer.Stage(ctx, j.base(ref, a), ref, nil)
+				if err != nil {
+					return err
 				}
-				return j.adopt(cmd.Context(), staged, yes, without)
-			})
-		},
+				staged = append(staged, s)
+			}
+			return j.adopt(ctx, staged, yes, without)
+		}),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	cmd.Flags().StringArrayVar(&without, "without", nil, "do not grant this `capability`; may be repeated")
@@ -199,9 +207,6 @@ func (j *job) adopt(ctx context.Context, staged []*install.Staged, yes bool, wit
 	return j.loader.Vault().Save()
 }
 
-// maxRounds limits the questions about one plugin: a program says only after it may run what it contributes.
-const maxRounds = 3
-
 // approve shows a staged plugin and asks the user.
 func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without []string) error {
 	j.app.Screen.Line(fmt.Sprintf("%s\n  source         %s\n  pinned         %s", terminal.Visible(s.Name), terminal.Visible(s.Ref), terminal.Visible(install.Describe(s.Plugin))))
@@ -223,7 +228,7 @@ func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without 
 	if s.URL != "" {
 		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.URL))
 	}
-	for range maxRounds {
+	for range manage.MaxRounds {
 		set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})
 		if err != nil {
 			return err

@@ -35,22 +35,20 @@ func marketAddCommand(a *cli.App) *cobra.Command {
 
 ADDRESS is owner/repo[@ref] on GitHub, the URL of a git repository, a reference such as git+ssh://host/repo@ref, the URL of a
 marketplace.json, or a path.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return with(cmd.Context(), a, false, func(j *job) error {
-				dir, err := a.Directory()
-				if err != nil {
-					return err
-				}
-				m, err := j.installer.Markets.Add(cmd.Context(), args[0], dir)
-				if err != nil {
-					return err
-				}
-				j.showProblems(m)
-				a.Screen.Line(fmt.Sprintf("added %s (%s): %s; install one with tenon plugin install NAME@%s",
-					terminal.Visible(m.Name), terminal.Visible(m.Address), number(len(m.Entries)), terminal.Visible(m.Name)))
-				return nil
-			})
-		},
+		RunE: body(a, nil, func(ctx context.Context, j *job, args []string) error {
+			dir, err := a.Directory()
+			if err != nil {
+				return err
+			}
+			m, err := j.installer.Markets.Add(ctx, args[0], dir)
+			if err != nil {
+				return err
+			}
+			j.showProblems(m)
+			a.Screen.Line(fmt.Sprintf("added %s (%s): %s; install one with tenon plugin install NAME@%s",
+				terminal.Visible(m.Name), terminal.Visible(m.Address), view.Plural(len(m.Entries), "plugin"), terminal.Visible(m.Name)))
+			return nil
+		}),
 	}
 }
 
@@ -63,36 +61,34 @@ func (j *job) showProblems(m *marketplace.Market) {
 
 func marketListCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List your marketplaces", Args: cli.Args(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return with(cmd.Context(), a, false, func(j *job) error {
-				markets, err := j.installer.Markets.List()
-				if err != nil {
-					return err
+		Use: "list", Aliases: []string{"ls"}, Short: "List your marketplaces",
+		RunE: body(a, nil, func(ctx context.Context, j *job, _ []string) error {
+			markets, err := j.installer.Markets.List()
+			if err != nil {
+				return err
+			}
+			type row struct {
+				Name    string `json:"name"`
+				Address string `json:"address"`
+				Commit  string `json:"commit,omitempty"`
+				Fetched string `json:"fetched,omitempty"`
+				Plugins int    `json:"plugins"`
+			}
+			var list []row
+			for _, m := range markets {
+				r := row{Name: m.Name, Address: m.Address, Commit: m.Commit}
+				if m.Catalogue != nil {
+					r.Fetched, r.Plugins = m.Fetched.Format("2006-01-02"), len(m.Entries)
 				}
-				type row struct {
-					Name    string `json:"name"`
-					Address string `json:"address"`
-					Commit  string `json:"commit,omitempty"`
-					Fetched string `json:"fetched,omitempty"`
-					Plugins int    `json:"plugins"`
-				}
-				var list []row
-				for _, m := range markets {
-					r := row{Name: m.Name, Address: m.Address, Commit: m.Commit}
-					if m.Catalogue != nil {
-						r.Fetched, r.Plugins = m.Fetched.Format("2006-01-02"), len(m.Entries)
-					}
-					list = append(list, r)
-				}
-				return cli.List(a, list, cli.Listing[row]{
-					Empty: "no marketplaces; tenon plugin marketplace add owner/repo adds one", Head: []string{"name", "address", "commit", "fetched", "plugins"},
-					Row: func(r *row) []string {
-						return []string{terminal.OneLine(r.Name), terminal.OneLine(r.Address), r.Commit[:min(12, len(r.Commit))], r.Fetched, fmt.Sprint(r.Plugins)}
-					},
-				})
+				list = append(list, r)
+			}
+			return cli.List(a, list, cli.Listing[row]{
+				Empty: "no marketplaces; tenon plugin marketplace add owner/repo adds one", Head: []string{"name", "address", "commit", "fetched", "plugins"},
+				Row: func(r *row) []string {
+					return []string{terminal.OneLine(r.Name), terminal.OneLine(r.Address), r.Commit[:min(12, len(r.Commit))], r.Fetched, fmt.Sprint(r.Plugins)}
+				},
 			})
-		},
+		}),
 	})
 }
 
@@ -100,25 +96,23 @@ func marketUpdateCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "update [NAME...]", Short: "Fetch the catalogues of marketplaces again",
 		Long: "Fetch the catalogues of your marketplaces again and show what changed. Installed plugins stay as they are: tenon plugin update\nupdates them.",
-		RunE: func(cmd *cobra.Command, names []string) error {
-			return with(cmd.Context(), a, false, func(j *job) error {
-				if len(names) == 0 {
-					markets, err := j.installer.Markets.List()
-					if err != nil {
-						return err
-					}
-					for _, m := range markets {
-						names = append(names, m.Name)
-					}
+		RunE: body(a, nil, func(ctx context.Context, j *job, names []string) error {
+			if len(names) == 0 {
+				markets, err := j.installer.Markets.List()
+				if err != nil {
+					return err
 				}
-				for _, name := range names {
-					if err := j.updateMarket(cmd.Context(), name); err != nil {
-						return err
-					}
+				for _, m := range markets {
+					names = append(names, m.Name)
 				}
-				return nil
-			})
-		},
+			}
+			for _, name := range names {
+				if err := j.updateMarket(ctx, name); err != nil {
+					return err
+				}
+			}
+			return nil
+		}),
 	}
 }
 
@@ -128,7 +122,7 @@ func (j *job) updateMarket(ctx context.Context, name string) error {
 		return err
 	}
 	j.showProblems(m)
-	j.app.Screen.Line(terminal.Visible(m.Name) + ": " + number(len(m.Entries)))
+	j.app.Screen.Line(terminal.Visible(m.Name) + ": " + view.Plural(len(m.Entries), "plugin"))
 	if before == nil {
 		return nil
 	}
@@ -148,17 +142,15 @@ func (j *job) updateMarket(ctx context.Context, name string) error {
 func marketRemoveCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME...", Aliases: []string{"rm"}, Short: "Remove marketplaces; installed plugins stay", Args: cli.Args(1, -1, "a name"),
-		RunE: func(cmd *cobra.Command, names []string) error {
-			return with(cmd.Context(), a, false, func(j *job) error {
-				for _, name := range names {
-					if err := j.installer.Markets.Remove(cmd.Context(), name); err != nil {
-						return err
-					}
-					a.Screen.Line("removed " + terminal.Visible(name))
+		RunE: body(a, nil, func(ctx context.Context, j *job, names []string) error {
+			for _, name := range names {
+				if err := j.installer.Markets.Remove(ctx, name); err != nil {
+					return err
 				}
-				return nil
-			})
-		},
+				a.Screen.Line("removed " + terminal.Visible(name))
+			}
+			return nil
+		}),
 	}
 }
 
@@ -173,24 +165,22 @@ func searchCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "search [WORDS…]", Short: "Search your marketplaces for plugins",
 		Long: "Search the names, descriptions and keywords in the catalogues that were fetched last. Nothing is sent anywhere.",
-		RunE: func(cmd *cobra.Command, words []string) error {
-			return with(cmd.Context(), a, false, func(j *job) error {
-				markets, err := j.installer.Markets.List()
-				if err != nil {
-					return err
-				}
-				empty := "nothing found"
-				if len(markets) == 0 {
-					empty = "no marketplaces; tenon plugin marketplace add owner/repo adds one"
-				}
-				return cli.List(a, matching(markets, words), cli.Listing[offer]{
-					Empty: empty, Head: []string{"install with tenon plugin install", "version", ""},
-					Row: func(o *offer) []string {
-						return []string{terminal.OneLine(o.Ref), terminal.OneLine(o.Version), view.Clip(terminal.OneLine(o.Description), maxDescription)}
-					},
-				})
+		RunE: body(a, nil, func(ctx context.Context, j *job, words []string) error {
+			markets, err := j.installer.Markets.List()
+			if err != nil {
+				return err
+			}
+			empty := "nothing found"
+			if len(markets) == 0 {
+				empty = "no marketplaces; tenon plugin marketplace add owner/repo adds one"
+			}
+			return cli.List(a, matching(markets, words), cli.Listing[offer]{
+				Empty: empty, Head: []string{"install with tenon plugin install", "version", ""},
+				Row: func(o *offer) []string {
+					return []string{terminal.OneLine(o.Ref), terminal.OneLine(o.Version), view.Clip(terminal.OneLine(o.Description), maxDescription)}
+				},
 			})
-		},
+		}),
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/plugins/archive"
@@ -68,38 +69,36 @@ func (j *job) lock(ctx context.Context, platforms []string, yes bool) error {
 			return err
 		}
 	}
-	j.app.Screen.Line(number(len(list)) + " with variants, " + number(len(f.Plugins)-len(list)) + " for all platforms")
+	j.app.Screen.Line(view.Plural(len(list), "plugin") + " with variants, " + view.Plural(len(f.Plugins)-len(list), "plugin") + " for all platforms")
 	return j.loader.Vault().Save()
 }
 
 func vendorCommand(a *cli.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "vendor", Short: "Copy the pinned plugins of the project into it", Args: cli.Args(0, 0, ""),
+		Use: "vendor", Short: "Copy the pinned plugins of the project into it",
 		Long: "Copy the content of all plugins of the project's " + pins.Name + " to " + install.VendorDir + `.
 tenon plugin sync then takes it from there: with --offline it needs no network.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return with(cmd.Context(), a, true, func(j *job) error {
-				f, err := j.loader.History().Read(j.target.Path)
-				if err != nil {
-					return err
-				}
-				j.installer.Fetcher.Guarded = true
-				missing, err := j.installer.Missing(cmd.Context(), f)
-				if err == nil {
-					err = j.confirmHosts(missing, yes, false)
-				}
-				if err != nil {
-					return err
-				}
-				dir := filepath.Join(filepath.Dir(j.target.Path), filepath.FromSlash(install.VendorDir))
-				if err := j.installer.Write(cmd.Context(), j.target, f, dir); err != nil {
-					return err
-				}
-				a.Screen.Line(terminal.Visible(dir) + ": " + number(len(f.Plugins)))
-				return nil
-			})
-		},
+		RunE: body(a, new(true), func(ctx context.Context, j *job, _ []string) error {
+			f, err := j.loader.History().Read(j.target.Path)
+			if err != nil {
+				return err
+			}
+			j.installer.Fetcher.Guarded = true
+			missing, err := j.installer.Missing(ctx, f)
+			if err == nil {
+				err = j.confirmHosts(missing, yes, false)
+			}
+			if err != nil {
+				return err
+			}
+			dir := filepath.Join(filepath.Dir(j.target.Path), filepath.FromSlash(install.VendorDir))
+			if err := j.installer.Write(ctx, j.target, f, dir); err != nil {
+				return err
+			}
+			a.Screen.Line(terminal.Visible(dir) + ": " + view.Plural(len(f.Plugins), "plugin"))
+			return nil
+		}),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
@@ -119,11 +118,8 @@ func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
 		return nil, err
 	}
 	if len(args) > 0 {
+		base := dir
 		if dir = args[0]; !filepath.IsAbs(dir) {
-			base, err := a.Directory()
-			if err != nil {
-				return nil, err
-			}
 			dir = filepath.Join(base, dir)
 		}
 	}
@@ -145,7 +141,7 @@ func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
 func packCommand(a *cli.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use: "pack [DIRECTORY]", Short: "Pack a plugin into an archive to publish", Args: cli.Args(0, 1, "a directory"),
+		Use: "pack [DIRECTORY]", Short: "Pack a plugin into an archive to publish",
 		Long: "Check a plugin and write it as NAME-VERSION.tar.gz. The same files have the same bytes.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := pack(cmd.Context(), a, args)

@@ -44,7 +44,6 @@ environment variable or from a file. A request at the end tests it.`,
   tenon auth login github-copilot
   tenon auth login openai --env OPENAI_API_KEY
   pass show groq | tenon auth login groq`,
-		Args: cli.Args(0, 1, "a provider"),
 		RunE: func(cmd *cobra.Command, args []string) error { return login(cmd.Context(), a, &f, args) },
 	}
 	flags := cmd.Flags()
@@ -183,7 +182,6 @@ type listedCredential struct {
 func authListCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the stored credentials of providers",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			w, err := a.Place(cmd.Context())
 			if err != nil {

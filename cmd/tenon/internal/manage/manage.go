@@ -86,7 +86,7 @@ func lines[T fmt.Stringer](notes []T) []string {
 func importCommand(a *cli.App, f *foreign) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
-		Use: f.name + " [file]", Short: f.short, Long: f.long, Args: cli.Args(0, 1, ""),
+		Use: f.name + " [file]", Short: f.short, Long: f.long,
 		RunE: func(_ *cobra.Command, args []string) error { return f.run(a, args, output) },
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "write to this new `file` instead of stdout")

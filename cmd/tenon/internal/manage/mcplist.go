@@ -21,7 +21,6 @@ func mcpListCommand(a *cli.App) *cobra.Command {
 	var check bool
 	cmd := a.FormatFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List MCP servers: which are approved, and which work",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
 				return listServers(cmd.Context(), a, s, check)
@@ -32,10 +31,13 @@ func mcpListCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
+// stateFailed is the state of an approved server whose last start failed.
+const stateFailed plugins.State = "failed"
+
 // listedServer is a server in the list.
 type listedServer struct {
 	Name     string        `json:"name"`
-	State    plugins.State `json:"state"`
+	State    plugins.State `json:"state"` // also stateFailed
 	Approved bool          `json:"approved"`
 	Check    *mcp.Check    `json:"check,omitempty"` // the last start; nil: never started
 	Starts   string        `json:"starts"`          // the command or the address
@@ -56,7 +58,7 @@ func listServers(ctx context.Context, a *cli.App, s *extensions.Set, check bool)
 		}
 		l := listServer(s, c)
 		list = append(list, l)
-		if l.Approved && l.Check != nil && l.Check.Error != "" {
+		if l.State == stateFailed {
 			broken = append(broken, c.Name)
 		}
 	}
@@ -81,15 +83,18 @@ func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
 	if c.Server != nil {
 		l.Check = s.LastCheck(c)
 	}
+	if l.Approved && l.Check != nil && l.Check.Error != "" {
+		l.State = stateFailed
+	}
 	return l
 }
 
 // approved says whether runs may start the server.
 func (l *listedServer) approved() string {
-	switch l.State {
-	case plugins.StateReady:
+	switch {
+	case l.Approved:
 		return "yes"
-	case plugins.StatePending:
+	case l.State == plugins.StatePending:
 		return "no"
 	}
 	return string(l.State)

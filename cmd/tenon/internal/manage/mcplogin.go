@@ -74,7 +74,6 @@ func mcpLogoutCommand(a *cli.App) *cobra.Command {
 func mcpStatusCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "status", Short: "Show the sign-ins to MCP servers",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return showSignIns(a, s) })
 		},

@@ -78,7 +78,6 @@ func mcpLockCommand(a *cli.App) *cobra.Command {
 		Use: "lock", Short: "Pin the project's approved MCP servers in " + extensions.ServerLock,
 		Long: `Start the approved MCP servers of the project and write their configuration and what they offer, as hashes, to ` + extensions.ServerLock + `, which
 belongs into the repository. The file approves nothing: it makes tenon mcp trust and tenon plugin trust refuse a server that differs.`,
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
 				names, err := s.WriteLock(cmd.Context())

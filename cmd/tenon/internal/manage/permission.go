@@ -37,12 +37,12 @@ func permissionCommand(a *cli.App, approve func(context.Context, ApproveOptions)
 	cmd := &cobra.Command{Use: "permission", Short: "Show and test permission rules, and manage approvals"}
 	cli.Group(cmd)
 	list := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the permanent permissions of this project", Args: cli.Args(0, 0, ""),
+		Use: "list", Aliases: []string{"ls"}, Short: "List the permanent permissions of this project",
 		RunE: func(cmd *cobra.Command, _ []string) error { return listApprovals(cmd.Context(), a) },
 	}
 	var all bool
 	forget := &cobra.Command{
-		Use: "forget [ID]", Short: "Revoke permanent permissions", Args: cli.Args(0, 1, ""),
+		Use: "forget [ID]", Short: "Revoke permanent permissions",
 		RunE: func(cmd *cobra.Command, args []string) error { return forgetApprovals(cmd.Context(), a, args, all) },
 	}
 	forget.Flags().BoolVar(&all, "all", false, "revoke all of this project")
@@ -57,7 +57,7 @@ func permissionCommand(a *cli.App, approve func(context.Context, ApproveOptions)
 	}
 	explain.Flags().StringVar(&agent, "agent", "", "use the rules of this `agent` (default build)")
 	lint := &cobra.Command{
-		Use: "lint", Short: "Find rules that never apply", Args: cli.Args(0, 0, ""),
+		Use: "lint", Short: "Find rules that never apply",
 		RunE: func(cmd *cobra.Command, _ []string) error { return lintPermissions(cmd.Context(), a) },
 	}
 	test := &cobra.Command{
@@ -69,7 +69,7 @@ func permissionCommand(a *cli.App, approve func(context.Context, ApproveOptions)
 	}
 	var o ApproveOptions
 	approval := &cobra.Command{
-		Use: "approve", Short: "Show and approve rules, shell commands and addresses in files of this project", Args: cli.Args(0, 0, ""),
+		Use: "approve", Short: "Show and approve rules, shell commands and addresses in files of this project",
 		RunE: func(cmd *cobra.Command, _ []string) error { return approve(cmd.Context(), o) },
 	}
 	approval.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
@@ -403,7 +403,7 @@ func recorded(ctx context.Context, w *cli.Workspace, part *sdk.ToolPart) ([]sdk.
 func sandboxCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: "sandbox", Short: "Show the paths that the model's commands can read and write, and why", Args: cli.Args(0, 0, ""),
+		Use: "sandbox", Short: "Show the paths that the model's commands can read and write, and why",
 		RunE: func(cmd *cobra.Command, _ []string) error { return showSandbox(cmd.Context(), a, all) },
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also show hidden paths that do not exist")

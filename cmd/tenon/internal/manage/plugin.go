@@ -136,8 +136,8 @@ than those you approved, you have to approve it again.`,
 	return cmd
 }
 
-// maxRounds limits the rounds of one approval: a program reports its requests only after it is started.
-const maxRounds = 3
+// MaxRounds limits the rounds of one approval: a program reports its requests only after it is started.
+const MaxRounds = 3
 
 func trustPlugin(ctx context.Context, a *cli.App, name string, yes bool, without []string) error {
 	for round := 1; ; round++ {
@@ -146,7 +146,7 @@ func trustPlugin(ctx context.Context, a *cli.App, name string, yes bool, without
 			again, err = trustFound(ctx, a, s, name, yes, without, round)
 			return err
 		})
-		if err != nil || !again || round == maxRounds {
+		if err != nil || !again || round == MaxRounds {
 			return err
 		}
 	}

@@ -14,7 +14,6 @@ import (
 func pluginListCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listPlugins(a, s) })
 		},

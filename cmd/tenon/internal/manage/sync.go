@@ -42,7 +42,6 @@ declares to its plugin.json. A process is started with the argument --describe; 
 that do not follow from the code, such as runtime and build, stay.
 
 The plugin must be built. It runs without confinement, so use the command only for plugins you wrote yourself.`,
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := packageDirectory(args)
 			if err == nil {
@@ -58,7 +57,6 @@ func pluginBuildCommand(a *cli.App) *cobra.Command {
 		Use: "build [PATH]", Short: "Build a plugin and write its plugin.json",
 		Long: `Run the build command in the plugin.json of the plugin at PATH (default: the current directory), then update plugin.json
 as tenon plugin sync-manifest does.`,
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := packageDirectory(args)
 			if err == nil {

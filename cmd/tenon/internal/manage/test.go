@@ -39,7 +39,6 @@ as the expected ones. Each hook in a turn has 20 s, so that results do not depen
 
 --record SESSION first writes the turns of a session as tests, with the model's answers as their scripts, and their results
 here as the expected ones. A test runs in an empty project: add the files that its tools need to its field files.`,
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path := "."
 			if len(args) == 1 {
@@ -181,7 +180,7 @@ func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
 
 // approve approves the plugin for the test, with everything it requests.
 func (t *pluginTest) approve(ctx context.Context) error {
-	for range maxRounds {
+	for range MaxRounds {
 		set, err := t.open(ctx)
 		if err != nil {
 			return err

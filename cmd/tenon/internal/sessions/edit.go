@@ -90,23 +90,20 @@ func forkCommand(a *cli.App) *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
 		Use: "fork [session]", Short: "Copy a session, or its messages up to a point, into a new one",
-		Args: cli.Args(0, 1, ""),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-				id, err := cli.FindMessage(ctx, m.Store, s.ID, at)
-				if err != nil {
-					return err
-				}
-				fork, err := m.Fork(ctx, s.ID, id)
-				if err = a.WithoutDamage(err); err != nil {
-					return err
-				}
-				return a.Show(fork, func() error {
-					a.Screen.Line(fmt.Sprintf("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID))
-					return a.Print(fork.ID + "\n")
-				})
+		RunE: a.WithHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+			id, err := cli.FindMessage(ctx, m.Store, s.ID, at)
+			if err != nil {
+				return err
+			}
+			fork, err := m.Fork(ctx, s.ID, id)
+			if err = a.WithoutDamage(err); err != nil {
+				return err
+			}
+			return a.Show(fork, func() error {
+				a.Screen.Line(fmt.Sprintf("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID))
+				return a.Print(fork.ID + "\n")
 			})
-		},
+		}),
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().StringVar(&at, "at", "", "copy only the messages before this `message` (ID or unique prefix)")
@@ -117,7 +114,6 @@ func compactCommand(a *cli.App) *cobra.Command {
 	var model string
 	cmd := &cobra.Command{
 		Use: "compact [session]", Short: "Summarize a session to free up context; the original messages are kept",
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return compactSession(cmd.Context(), a, args, model)
 		},
@@ -154,18 +150,15 @@ func compactSession(ctx context.Context, a *cli.App, args []string, model string
 func uncompactCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "uncompact [session]", Short: "Remove the latest summary, so that the model sees the original messages again",
-		Args: cli.Args(0, 1, ""),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-				err := m.Uncompact(ctx, s.ID)
-				if errors.Is(err, host.ErrNothing) {
-					return cli.Fail(cli.ExitUsage, err, "tenon session compact creates one")
-				}
-				if err == nil {
-					a.Screen.Line("removed the latest summary of " + s.ID)
-				}
-				return err
-			})
-		},
+		RunE: a.WithHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+			err := m.Uncompact(ctx, s.ID)
+			if errors.Is(err, host.ErrNothing) {
+				return cli.Fail(cli.ExitUsage, err, "tenon session compact creates one")
+			}
+			if err == nil {
+				a.Screen.Line("removed the latest summary of " + s.ID)
+			}
+			return err
+		}),
 	}
 }

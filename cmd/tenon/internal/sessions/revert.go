@@ -34,14 +34,13 @@ everything.`,
 		Example: `  tenon session revert
   tenon session revert --list
   tenon session revert --to msg_1fcbe32a8002DJipDyifsBpiex`,
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
 				return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
 					return listPrompts(cmd.Context(), a, s, info)
 				})
 			}
-			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+			return a.WithHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 				id, err := cli.FindMessage(ctx, m.Store, s.ID, to)
 				if err != nil {
 					return err
@@ -51,7 +50,7 @@ everything.`,
 					return RevertProblem(err)
 				}
 				return ShowReverted(a, r, "undone", "tenon session unrevert restores it until the next prompt")
-			})
+			})(cmd, args)
 		},
 	}
 	a.FormatFlag(cmd)
@@ -65,16 +64,13 @@ func unrevertCommand(a *cli.App) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "unrevert [session]", Short: "Redo: restore reverted files and messages",
-		Args: cli.Args(0, 1, ""),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-				r, err := m.Unrevert(ctx, s.ID, force)
-				if err != nil {
-					return RevertProblem(err)
-				}
-				return ShowReverted(a, r, "restored", "")
-			})
-		},
+		RunE: a.WithHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+			r, err := m.Unrevert(ctx, s.ID, force)
+			if err != nil {
+				return RevertProblem(err)
+			}
+			return ShowReverted(a, r, "restored", "")
+		}),
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().BoolVar(&force, "force", false, "overwrite files even if they changed since")
@@ -177,20 +173,17 @@ func diffCommand(a *cli.App) *cobra.Command {
 	var names bool
 	cmd := &cobra.Command{
 		Use: "diff [session]", Short: "Print the file changes of a session and its subagents",
-		Args: cli.Args(0, 1, ""),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithHost(cmd.Context(), args, func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-				id, err := cli.FindMessage(ctx, m.Store, s.ID, from)
-				if err != nil {
-					return err
-				}
-				list, err := m.SessionChanges(ctx, s.ID, id)
-				if err != nil {
-					return RevertProblem(err)
-				}
-				return ShowChanges(a, list, names)
-			})
-		},
+		RunE: a.WithHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+			id, err := cli.FindMessage(ctx, m.Store, s.ID, from)
+			if err != nil {
+				return err
+			}
+			list, err := m.SessionChanges(ctx, s.ID, id)
+			if err != nil {
+				return RevertProblem(err)
+			}
+			return ShowChanges(a, list, names)
+		}),
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().StringVar(&from, "from", "", "start at this `message` (ID or unique prefix)")

@@ -36,7 +36,6 @@ func listCommand(a *cli.App) *cobra.Command {
 	var all, archived bool
 	cmd := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List this project's sessions, latest first",
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
 				return listSessions(cmd.Context(), a, w, s, limit, all, archived)
@@ -151,7 +150,6 @@ func showCommand(a *cli.App) *cobra.Command {
 	var all, tools bool
 	cmd := &cobra.Command{
 		Use: "show [session]", Short: "Print the end of a session (default: the latest)",
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithSession(cmd.Context(), args, func(w *cli.Workspace, s store.Store, info *sdk.Session) error {
 				page := store.Page{Limit: limit}

@@ -33,7 +33,6 @@ the conversation as Markdown, for reading.
 Keys in the configuration, stored keys and tokens, and environment variables named …_KEY, …_TOKEN, …_SECRET, …_PASSWORD
 or …_PASSWD are masked. With --redact, the length and a hash replace all texts, paths, and tool inputs and outputs;
 equal hashes mean equal content, within one file only.`,
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.format != "json" && o.format != "md" {
 				return cli.UsageError("use json or md", "unknown format %q", o.format)

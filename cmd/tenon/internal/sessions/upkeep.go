@@ -29,7 +29,6 @@ unchanged, to a file in the directory damaged of the data directory.
 
 Without a session, the structure of the database is checked as well. If it is damaged, everything that can be read is
 copied into a new database, and the damaged one is kept next to it.`,
-		Args: cli.Args(0, 1, ""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
 				if len(args) == 0 {
@@ -162,7 +161,6 @@ func gcCommand(a *cli.App) *cobra.Command {
 		Long: `Delete unused data of all projects from the session store: large outputs that no message refers to, the IDs of prompts
 that were answered long ago, and, with --archived-days N, sessions that were archived at least N days ago. Sessions in
 use are skipped. The freed space is reused; the file does not shrink.`,
-		Args: cli.Args(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			now := time.Now()
 			o := store.GC{DryRun: dry, Untouched: now.Add(-rememberPrompts).UnixMilli()}

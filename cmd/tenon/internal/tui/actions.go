@@ -195,14 +195,19 @@ type createFailedMsg struct {
 	err error
 }
 
-// createFailed gives the prompt back, unless the user writes another one. It is in the history too.
+// createFailed gives the prompt back. It is in the history too.
 func (m *model) createFailed(msg createFailedMsg) tea.Cmd {
 	m.creating = false
 	m.problem(m.o.explain(msg.err))
+	return m.giveBack(msg.in)
+}
+
+// giveBack puts a prompt that is not part of its session into the input, unless the user writes another one.
+func (m *model) giveBack(in host.PromptInput) tea.Cmd {
 	if !m.input.Empty() {
 		return nil
 	}
-	return m.restore(&host.Waiting{Input: msg.in})
+	return m.restore(&host.Waiting{Input: in})
 }
 
 // prompt gives a prompt to its session.
@@ -210,23 +215,23 @@ func (m *model) prompt(in host.PromptInput) tea.Cmd {
 	return func() tea.Msg {
 		wait, err := m.host.Submit(m.ctx, in)
 		if err != nil {
-			return promptedMsg{in.SessionID, err}
+			return promptedMsg{in, false, err}
 		}
-		return submittedMsg{in.SessionID, wait}
+		return submittedMsg{in, wait}
 	}
 }
 
 // submittedMsg is a prompt that the session has.
 type submittedMsg struct {
-	session string
-	wait    func(context.Context) (*sdk.MessageWithParts, error)
+	in   host.PromptInput
+	wait func(context.Context) (*sdk.MessageWithParts, error)
 }
 
 // submitted waits for the answer of a prompt.
 func (m *model) submitted(msg submittedMsg) tea.Cmd {
 	return tea.Batch(m.loadWaiting(), func() tea.Msg {
-		_, err := msg.wait(m.ctx)
-		return promptedMsg{msg.session, err}
+		message, err := msg.wait(m.ctx)
+		return promptedMsg{msg.in, message != nil, err}
 	})
 }
 
@@ -278,22 +283,28 @@ func (e *edits) send(h frontend.Host) {
 	e.sent = session
 }
 
-// prompted takes the end of a turn: errors that no event told of.
+// prompted takes the end of a turn. An event told of the error of a turn: the remedy is shown.
 func (m *model) prompted(msg promptedMsg) tea.Cmd {
 	var turn *host.TurnError
 	var refusal *sdk.Refusal
 	switch {
 	case msg.err == nil, m.ctx.Err() != nil:
-	case errors.As(msg.err, &turn) && turn.Named != nil && turn.Named.Name == sdk.ErrorAborted:
-		if t := m.threads[msg.session]; t != nil {
+		return m.loadWaiting()
+	case !errors.As(msg.err, &turn):
+		m.problem(m.o.explain(msg.err))
+	case turn.Named.Name == sdk.ErrorAborted:
+		if t := m.threads[msg.in.SessionID]; t != nil {
 			t.Notice(transcript.Faint, "interrupted; everything so far is stored, and the next prompt continues from there")
 		}
 	case errors.As(msg.err, &refusal) && refusal.By == "user":
 		m.say("stopped, because you said no; write what to do instead")
 	default:
-		m.problem(m.o.explain(msg.err))
+		m.say(m.o.remedy(msg.err))
 	}
-	return m.loadWaiting()
+	if msg.stored {
+		return m.loadWaiting()
+	}
+	return tea.Batch(m.giveBack(msg.in), m.loadWaiting())
 }
 
 // switchTo continues another session.

@@ -69,12 +69,16 @@ func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
 		return m.startle()
 	}
 	a := m.asks[0]
+	p, permission := a.(*dialog.Permission)
+	if permission && !p.Meant(k) {
+		return m.startle()
+	}
 	switch k.String() {
 	case "ctrl+x":
 		m.leader = true
 		return nil
 	case "shift+tab":
-		if _, ok := a.(*dialog.Permission); ok {
+		if permission {
 			return m.nextMode()
 		}
 	case "ctrl+o":

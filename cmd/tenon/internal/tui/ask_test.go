@@ -169,6 +169,11 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 	m.Update(openMsg{m.helpScreen()})
 	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 	press(time.Millisecond, "per_1 once") // the question was behind a screen
+	m.Update(tea.KeyPressMsg{Code: 'w', Text: "w"})
+	*now = now.Add(startled)
+	m.Update(tea.KeyPressMsg{Code: 'w', Text: "w"}) // a word, such as "why"
+	m.Update(tea.KeyPressMsg{Code: 'h', Text: "h"})
+	press(0, "per_1 once")
 	press(startled, "per_1 once, per_2 once")
 }
 

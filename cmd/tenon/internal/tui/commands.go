@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 // command is a command after / and in the palette. Its aliases are the names in other agents.
@@ -109,8 +110,12 @@ func (m *model) mayHoldKey(line string) bool {
 	return m.custom(name) == nil && !isPath(name)
 }
 
-// isPath reports whether the word after a "/" at the beginning of a prompt is the rest of a path rather than a command.
-func isPath(name string) bool { return strings.Contains(name, "/") }
+// isPath reports whether the word after a "/" at the beginning of a prompt is the rest of a path rather than a command: not if it begins
+// like a sign-in, such as /connect/openai, whose arguments may be a key.
+func isPath(name string) bool {
+	first, _, found := strings.Cut(name, "/")
+	return found && nearest.Name(first, []string{"connect", "login"}) == ""
+}
 
 // custom returns a command of the configuration or of a plugin; nil if there is none of this name.
 func (m *model) custom(name string) *host.CommandInfo {
@@ -209,7 +214,7 @@ func (m *model) redo(force bool) tea.Cmd {
 		if err != nil {
 			return nil, err
 		}
-		return revertedMsg{session, r, "restored", ""}, nil
+		return revertedMsg{session, r, "and the messages restored", ""}, nil
 	})
 }
 
@@ -221,10 +226,15 @@ type revertedMsg struct {
 	prompt  string // that was undone
 }
 
-// reverted reads the session again, and gives the undone prompt back.
+// reverted reads the session again, and gives the undone prompt back, or takes it away again.
 func (m *model) reverted(msg revertedMsg) tea.Cmd {
-	m.say(fmt.Sprintf("%s and %s %s", view.Plural(msg.done.Messages, "message"), view.Plural(len(msg.done.Files), "file"), msg.what))
-	if m.input.Empty() {
+	done := view.Plural(len(msg.done.Files), "file") + " " + msg.what
+	if n := msg.done.Messages; n > 0 {
+		done = view.Plural(n, "message") + " and " + done
+	}
+	m.say(done)
+	if text, files := m.input.Text(); m.input.Empty() || text == m.undone && len(files) == 0 {
+		m.undone = msg.prompt
 		m.input.Set(msg.prompt)
 	}
 	return m.load(msg.session)

@@ -24,9 +24,25 @@ func (m *model) remember(text string) tea.Cmd {
 	}
 	return func() tea.Msg {
 		if err := m.history.File.Add(text); err != nil {
-			return problemMsg{fmt.Errorf("the prompt history cannot be written: %w", err)}
+			return forgottenMsg{err}
 		}
 		return nil
+	}
+}
+
+// forgottenMsg is the error of a prompt that was not stored in the history.
+type forgottenMsg struct{ error }
+
+// forgot reports the first error of the history. The cause often has worse effects too, which are shown instead.
+func (m *model) forgot(err error) {
+	if m.forgets {
+		return
+	}
+	m.forgets = true
+	text := m.o.clean("the prompt history is not stored: " + err.Error())
+	m.log = append(m.log, text)
+	if !m.toast.bad {
+		m.problem(text)
 	}
 }
 
@@ -45,7 +61,8 @@ func (m *model) run(text string, files []string) tea.Cmd {
 		if !isPath(name) {
 			m.input.Set(text)
 			fix := "/help lists the commands"
-			if near := nearest.Name(name, m.commandNames()); near != "" {
+			first, _, _ := strings.Cut(name, "/")
+			if near := nearest.Name(first, m.commandNames()); near != "" {
 				fix = "did you mean /" + near + "?"
 			}
 			m.problem("unknown command /" + terminal.OneLine(name) + "; " + fix + ` To send it as a prompt, put a space before the "/"`)

@@ -42,6 +42,8 @@ func TestConnectChecksItsArgument(t *testing.T) {
 		"/connect\tmine s3cret": {toast: "unknown command"},
 		"/conect mine s3cret":   {toast: "did you mean /connect?"},
 		"/key s3cret":           {toast: "unknown command"},
+		"/connect/mine s3cret":  {toast: "did you mean /connect?"},
+		"/conect/mine s3cret":   {toast: "did you mean /connect?"},
 	} {
 		m, _ := testModel(t, 80, 24)
 		m.o.explain = func(err error) string { return err.Error() }
@@ -120,7 +122,8 @@ func TestOtherCommandsAreKept(t *testing.T) {
 	m.inventory.commands = []host.CommandInfo{{Command: sdk.Command{Name: "deploy"}}, {Command: sdk.Command{Name: "git/tag"}}}
 	for line, want := range map[string]bool{
 		"explain /connect": false, "/tmp/main.go has a bug": false, "/rename New title": false, "/deploy prod": false, "/git/tag v1": false, "/help": false,
-		"/connect mine": true, "/login mine key": true, "/conect mine key": true, "/delpoy prod": true, "/connect=key": true,
+		"/lib/x.so is missing": false, "/home/me/x": false, "/log/x": false,
+		"/connect/mine key": true, "/login/mine": true, "/conect/mine key": true, "/connect mine": true, "/login mine key": true, "/conect mine key": true, "/delpoy prod": true, "/connect=key": true,
 	} {
 		if have := m.mayHoldKey(line); have != want {
 			t.Errorf("mayHoldKey(%q) = %v", line, have)

@@ -110,7 +110,7 @@ func (m *model) status(p *sdk.SessionStatusInfo) tea.Cmd {
 	switch {
 	case !was && t.Busy():
 		t.Begin(m.now())
-		return m.nextTick()
+		return tea.Batch(m.nextTick(), m.loadWaiting()) // a shell line becomes a message when it has run
 	case was && !t.Busy():
 		return m.turnEnded(t)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
@@ -27,6 +28,7 @@ type model struct {
 	changed func(typed bool)
 
 	width, height int
+	method        ansi.Method // how the terminal counts columns
 	look          transcript.Look
 	dark, blurred bool
 	mouse         bool
@@ -38,6 +40,7 @@ type model struct {
 
 	input    edit.Editor
 	stash    edit.Editor // a draft that is put aside
+	undone   string      // the prompt that undo put into the input
 	history  past.Recall
 	menu     menu
 	waiting  []host.Waiting  // prompts that wait
@@ -61,6 +64,7 @@ type model struct {
 	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
 	log                      []string // what the process logged
+	forgets                  bool     // the history is not stored
 }
 
 // inventory is what the host offers. It is read again when a picker opens.
@@ -100,8 +104,9 @@ type (
 	problemMsg  struct{ err error }
 	toastMsg    toast
 	promptedMsg struct {
-		session string
-		err     error
+		in     host.PromptInput
+		stored bool // it is part of the session
+		err    error
 	}
 	openMsg      struct{ dialog dialog.Dialog }
 	editedMsg    struct{ text string }
@@ -187,6 +192,10 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		if m.dark = msg.IsDark(); m.look.Theme.Name == "auto" {
 			m.setTheme("auto")
 		}
+	case tea.ModeReportMsg:
+		if msg.Mode == ansi.ModeUnicodeCore && !msg.Value.IsNotRecognized() && !msg.Value.IsPermanentlyReset() {
+			m.method = ansi.GraphemeWidth // as bubbletea's renderer does
+		}
 	case tea.FocusMsg:
 		m.blurred = false
 	case tea.BlurMsg:
@@ -228,6 +237,8 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		return m.prompted(msg)
 	case logMsg:
 		m.logged(string(msg))
+	case forgottenMsg:
+		m.forgot(msg)
 	case problemMsg:
 		m.problem(m.o.explain(msg.err))
 	case toastMsg:

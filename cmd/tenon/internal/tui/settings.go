@@ -44,14 +44,18 @@ func readSettings(path string) (s settings, err error) {
 
 // changeSettings changes the settings in a file while no other process does. A file that cannot be read stays as it is.
 func changeSettings(ctx context.Context, path string, f func(*settings)) error {
-	return filelock.Do(ctx, path+".lock", settingsTimeout, func() error {
+	err := filelock.Do(ctx, path+".lock", settingsTimeout, func() error {
 		s, err := readSettings(path)
 		if err != nil {
-			return fmt.Errorf("the settings are not stored: %w; correct the file or delete it", err)
+			return fmt.Errorf("%w; correct the file or delete it", err)
 		}
 		f(&s)
 		return s.write(path)
 	})
+	if err != nil {
+		return fmt.Errorf("the settings are not stored: %w", err)
+	}
+	return nil
 }
 
 func (s settings) write(path string) error {

@@ -44,6 +44,7 @@ type options struct {
 	settingsFile                  string
 	past                          *past.File
 	explain                       func(error) string                            // with its remedy
+	remedy                        func(error) string                            // without the error
 	clean                         func(string) string                           // masks secrets
 	browse                        func(address string) (opened bool, err error) // opens the user's browser, if there is one
 }
@@ -122,7 +123,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	defer sub.Close()
 	m := newModel(ctx, frontend.Local{Machine: s.m}, o)
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.a.In), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
-	p := &pace.Pace{Program: program}
+	p := &pace.Pace{Program: program, Rested: releasePages}
 	defer p.Stop()
 	m.changed = p.Changed
 	pumped := make(chan struct{})
@@ -196,6 +197,7 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 			}
 			return text
 		},
+		remedy: func(err error) string { return cli.InChat().Remedy(err).Fix },
 	}
 	o.editor = cmp.Or(o.editor, env.Lookup("EDITOR"))
 	if s.f.Session != "" || s.f.Resume {

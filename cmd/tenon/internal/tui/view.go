@@ -33,6 +33,9 @@ func (m *model) View() tea.View {
 	}
 	lines, at := m.screen()
 	v.Content = strings.Join(lines, "\n")
+	if m.method == ansi.WcWidth {
+		v.Content = draw.Separate(v.Content)
+	}
 	if at != nil {
 		v.Cursor = tea.NewCursor(at.X, at.Y)
 		v.Cursor.Blink = false
@@ -127,7 +130,7 @@ func (m *model) welcome(height int) []string {
 
 // canvas is the place for a dialog of a height.
 func (m *model) canvas(height int) dialog.Canvas {
-	return dialog.Canvas{Theme: m.look.Theme, Width: m.width, Height: height, Ready: m.calm()}
+	return dialog.Canvas{Theme: m.look.Theme, Width: m.width, Height: height, Method: m.method, Ready: m.calm()}
 }
 
 // rule is the line above the input.
@@ -182,7 +185,7 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 		return append(out, " "+draw.Paint(k.Faint, "read only")), nil
 	}
 	chip := func(label string) string { return draw.Paint(k.Accent, label) }
-	rows, row, column := m.input.View(m.width-3, chip)
+	rows, row, column := m.input.View(m.width-3, m.method, chip)
 	if m.input.Empty() {
 		hint := "Ask anything"
 		if m.main().Busy() {
@@ -197,7 +200,7 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 	from := max(0, min(row-room/2, len(rows)-room))
 	mark := draw.Paint(k.User, "›")
 	if text := m.input.Before(); strings.HasPrefix(text, "!") {
-		mark = draw.Paint(k.Warn, "!")
+		mark = draw.Paint(k.Warn, "›")
 	}
 	for i := from; i < min(len(rows), from+room); i++ {
 		out = append(out, draw.Fit(mark+" "+rows[i], m.width))

@@ -2,7 +2,6 @@ package api
 
 import (
 	"fmt"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -49,15 +48,6 @@ func (a *azure) setup(info *sdk.ProviderInfo, r *wire.Options) error {
 // Completions reports whether the provider wants Chat Completions in place of Responses.
 func Completions(info *sdk.ProviderInfo) bool {
 	return info.NPM == Azure && info.Options["useCompletionUrls"] == true
-}
-
-func (a *azure) authorize(key string) func(*http.Request, []byte) error {
-	return func(req *http.Request, _ []byte) error {
-		if key != "" {
-			req.Header.Set("api-key", key)
-		}
-		return nil
-	}
 }
 
 // Path returns the path of a request below the base URL.

@@ -4,7 +4,6 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -118,7 +117,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 		wire.SetCopilot(&info, r)
 	}
 	if s.azure.used {
-		setup.Authorize = s.azure.authorize(info.Key)
+		setup.Authorize = wire.KeyHeader("api-key", info.Key)
 	}
 	if info.NPM == mantle && info.Headers["Authorization"] == "" {
 		var err error
@@ -136,11 +135,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 
 // Ask sends a request to the path of a format and passes on the answer.
 func (c *Client) Ask(ctx context.Context, path string, req *sdk.ModelRequest, encode func(*sdk.ModelRequest) ([]byte, error), decoder func(*wire.Answer) wire.Decoder, sink func(sdk.StreamEvent) error) error {
-	body, err := encode(req)
-	if err != nil {
-		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
-	}
-	return c.Conn.Stream(ctx, &wire.Request{Path: c.Path(path, &req.Model), Body: body, Headers: c.Headers(req), Decoder: decoder}, sink)
+	return c.Conn.Ask(ctx, req, encode, &wire.Request{Path: c.Path(path, &req.Model), Headers: c.Headers(req), Decoder: decoder}, sink)
 }
 
 // introduction returns the headers by which gateways list the programs that use them.

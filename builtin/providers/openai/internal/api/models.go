@@ -13,12 +13,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds of the listing of models; the longest known is 3 MiB and lists 500 models of 60 values each.
-const (
-	maxModelList   = 8 << 20
-	maxModelValues = 1 << 18
-)
-
 // listedModel is an entry of GET /models with the limits that some servers add.
 type listedModel struct {
 	ID            string  `json:"id"`
@@ -39,21 +33,21 @@ type listedModel struct {
 // ListModels requests the server's models and keeps their order. It omits models that the listing marks as not
 // for chat. Limits are zero if the listing has none.
 func (c *Client) ListModels(ctx context.Context) ([]sdk.Model, error) {
-	var models []sdk.Model
-	err := c.Get(ctx, "models", maxModelList, maxModelValues, func(data []byte) error {
-		listed, err := readModels(data)
-		if err != nil {
-			return fmt.Errorf("%w: list of models: %w", wire.ErrMalformed, err)
+	return c.List(ctx, "models", chatModels)
+}
+
+func chatModels(provider string, data []byte) ([]sdk.Model, error) {
+	listed, err := readModels(data)
+	if err != nil {
+		return nil, fmt.Errorf("%w: list of models: %w", wire.ErrMalformed, err)
+	}
+	models := make([]sdk.Model, 0, len(listed))
+	for i := range listed {
+		if m := &listed[i]; m.chats() {
+			models = append(models, m.model(provider))
 		}
-		models = make([]sdk.Model, 0, len(listed))
-		for i := range listed {
-			if m := &listed[i]; m.chats() {
-				models = append(models, m.model(c.Info.ID))
-			}
-		}
-		return nil
-	})
-	return models, err
+	}
+	return models, nil
 }
 
 // readModels reads the list, which most servers wrap in an object.

@@ -4,6 +4,7 @@ package dialog
 
 import (
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 )
@@ -29,8 +30,9 @@ type Ask interface {
 // Canvas describes the place that a dialog draws into.
 type Canvas struct {
 	Theme  *draw.Theme
-	Width  int // of each line, in columns
-	Height int // maximum number of lines
+	Width  int         // of each line, in columns
+	Height int         // maximum number of lines
+	Method ansi.Method // how the terminal counts columns
 	// Ready reports whether keys answer an Ask: not in the first moment, in which they were meant for the prompt.
 	Ready bool
 }

@@ -255,7 +255,7 @@ func (f *Form) field(c Canvas, index int) (lines []string, caret *tea.Position) 
 	value := terminal.OneLine(strings.Join(one.answer(), ", "))
 	switch {
 	case current && len(one.Options) == 0:
-		rows, row, column := one.text.View(max(8, c.Width-8), plain)
+		rows, row, column := one.text.View(max(8, c.Width-8), c.Method, plain)
 		lines = append(lines, draw.Fit(" "+mark+label, c.Width))
 		caret = &tea.Position{X: 5 + column, Y: 1 + row}
 		lines = append(lines, draw.Indent("     ", rows)...)

@@ -91,6 +91,11 @@ func (p *Permission) explain() tea.Cmd {
 	return nil
 }
 
+// Meant reports whether a key may be an answer. Any other letter is the beginning of a text that was meant for the prompt.
+func (p *Permission) Meant(k tea.KeyPressMsg) bool {
+	return p.reason != nil || k.Text == "" || slices.ContainsFunc(p.options, func(o Option) bool { return o.Key == k.String() })
+}
+
 // Key implements Dialog.
 func (p *Permission) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	if p.reason != nil {

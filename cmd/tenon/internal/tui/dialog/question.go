@@ -155,7 +155,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	}
 	var at *tea.Position
 	if q.free() {
-		rows, row, column := q.text.View(max(4, width-8), plain)
+		rows, row, column := q.text.View(max(4, width-8), c.Method, plain)
 		for i, r := range rows {
 			mark := "  "
 			if i == 0 && q.writing() && c.Ready {

@@ -18,23 +18,28 @@ func Paint(look, text string) string {
 	return "\x1b[" + look + "m" + text + "\x1b[m"
 }
 
+// columns returns the width of a line. Terminals disagree about joined emoji: this is the width on the terminal that needs more columns,
+// else the end of the line would be lost there.
+func columns(line string) int { return max(ansi.StringWidth(line), ansi.StringWidthWc(line)) }
+
 // Fit cuts a line to a width; a cut line ends in "…".
 func Fit(line string, width int) string {
-	if ansi.StringWidth(line) <= width {
+	if columns(line) <= width {
 		return line
 	}
-	return ansi.Truncate(line, max(width, 0), "…")
+	width = max(width, 0)
+	return ansi.TruncateWc(ansi.Truncate(line, width, "…"), width, "…")
 }
 
 // Pad cuts or fills a line to a width.
 func Pad(line string, width int) string {
 	line = Fit(line, width)
-	return line + strings.Repeat(" ", max(0, width-ansi.StringWidth(line)))
+	return line + strings.Repeat(" ", max(0, width-columns(line)))
 }
 
 // Sides returns a line of this width with text at its left and right end. The right text gives way.
 func Sides(left, right string, width int) string {
-	gap := width - ansi.StringWidth(left) - ansi.StringWidth(right)
+	gap := width - columns(left) - columns(right)
 	if gap < 1 {
 		return Fit(left, width)
 	}
@@ -43,7 +48,9 @@ func Sides(left, right string, width int) string {
 
 // Wrap breaks safe text into lines between words.
 func Wrap(text string, width int) []string {
-	return strings.Split(ansi.Wrap(strings.ReplaceAll(text, "\t", "    "), max(width, 4), ""), "\n")
+	width = max(width, 4)
+	text = ansi.Wrap(strings.ReplaceAll(text, "\t", "    "), width, "")
+	return strings.Split(ansi.WrapWc(text, width, ""), "\n")
 }
 
 // Indent puts text before each line.
@@ -61,6 +68,25 @@ func PaintAll(look string, lines []string) []string {
 		lines[i] = Paint(look, lines[i])
 	}
 	return lines
+}
+
+// joiner is the character between the parts of a joined emoji.
+const joiner = '\u200d'
+
+// Separate takes joined emoji apart. Terminals without mode 2027 disagree about their width, but not about that of their parts.
+func Separate(text string) string {
+	if !strings.ContainsRune(text, joiner) {
+		return text
+	}
+	last := rune(0)
+	return strings.Map(func(r rune) rune {
+		before := last
+		last = r
+		if r == joiner && before >= '\u2190' { // the first symbol that may be an emoji; scripts with joiners are before it
+			return -1
+		}
+		return r
+	}, text)
 }
 
 var sgr = lazyregexp.New(`\x1b\[[0-9;:?]*[A-Za-z]`)

@@ -28,7 +28,8 @@ type Editor struct {
 	killed string // text that ctrl+k, ctrl+u and ctrl+w removed last
 	column int    // wanted by up and down; -1: that of the caret
 	width  int    // of the last layout
-	rows   []row  // of the last layout; nil: the text has changed
+	method ansi.Method
+	rows   []row // of the last layout; nil: the text has changed
 }
 
 // Empty reports whether the text is empty.

@@ -12,7 +12,7 @@ import (
 
 // show returns the rows of an editor with | at the caret.
 func show(e *edit.Editor, width int) string {
-	rows, at, column := e.View(width, func(label string) string { return label })
+	rows, at, column := e.View(width, ansi.GraphemeWidth, func(label string) string { return label })
 	before := ansi.Truncate(rows[at], column, "")
 	rows[at] = before + "|" + strings.TrimPrefix(rows[at], before)
 	return strings.Join(rows, "\n")
@@ -40,7 +40,7 @@ func TestKeys(t *testing.T) {
 			t.Parallel()
 			e := &edit.Editor{}
 			e.Insert(c.text)
-			e.View(40, nil)
+			e.View(40, ansi.GraphemeWidth, nil)
 			for _, key := range strings.Fields(c.keys) {
 				if !e.Key(key) {
 					t.Errorf("key %s is unknown", key)
@@ -103,7 +103,7 @@ func FuzzEditor(f *testing.F) {
 				e.Insert("x日")
 			}
 			e.Key(keys[int(k)%len(keys)])
-			rows, row, column := e.View(width%200, func(label string) string { return label })
+			rows, row, column := e.View(width%200, ansi.Method(width%2), func(label string) string { return label })
 			if row < 0 || row >= len(rows) || column < 0 || !utf8.ValidString(e.Before()) {
 				t.Fatalf("caret at %d, %d of %q", row, column, rows)
 			}

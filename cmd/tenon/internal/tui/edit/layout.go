@@ -19,9 +19,12 @@ type row struct {
 // cell is a character of a row.
 type cell struct{ offset, column, width int }
 
-// View returns the text in rows of at most width columns, and where the caret is. chip paints the label of a chip.
-func (e *Editor) View(width int, chip func(label string) string) (rows []string, caretRow, caretColumn int) {
-	e.setWidth(width)
+// View returns the text in rows of at most width columns, and where the caret is. method is how the terminal counts columns: without its
+// mode 2027, the parts of a joined emoji take columns each. chip paints the label of a chip.
+func (e *Editor) View(width int, method ansi.Method, chip func(label string) string) (rows []string, caretRow, caretColumn int) {
+	if width = max(width, 2); width != e.width || method != e.method {
+		e.width, e.method, e.rows = width, method, nil
+	}
 	for _, r := range e.layout() {
 		var b strings.Builder
 		for _, c := range r.text(e.text) {
@@ -41,12 +44,6 @@ func (e *Editor) View(width int, chip func(label string) string) (rows []string,
 }
 
 func (r *row) text(all string) string { return all[r.start:r.end] }
-
-func (e *Editor) setWidth(width int) {
-	if width = max(width, 2); width != e.width {
-		e.width, e.rows = width, nil
-	}
-}
 
 // layout breaks the text into rows: at line breaks, and where the width ends, if possible after a space. The caret fits behind the last
 // character of a row.
@@ -68,7 +65,7 @@ func (e *Editor) layout() []row {
 			r, column, space = row{start: at}, 0, -1
 			continue
 		}
-		cluster, w := ansi.FirstGraphemeCluster(e.text[at:], ansi.GraphemeWidth)
+		cluster, w := ansi.FirstGraphemeCluster(e.text[at:], e.method)
 		w = e.cellWidth(cluster, w)
 		if column+w > width-1 && len(r.cells) > 0 {
 			rest := []cell(nil)
@@ -101,7 +98,7 @@ func (e *Editor) layout() []row {
 func (e *Editor) cellWidth(cluster string, width int) int {
 	first, _ := utf8.DecodeRuneInString(cluster)
 	if chip := e.chip(first); chip != nil {
-		return min(ansi.StringWidth(chip.Label), max(e.width-1, 1))
+		return min(e.method.StringWidth(chip.Label), max(e.width-1, 1))
 	}
 	if cluster == "\t" {
 		return tabWidth

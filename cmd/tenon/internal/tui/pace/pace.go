@@ -25,6 +25,7 @@ const (
 // all day long, which takes about 1% of a core; its ticker is not exported. TestTUIRests fails if a new version has another one.
 type Pace struct {
 	Program *tea.Program
+	Rested  func() // called when nothing has changed for a while, each time
 
 	mu     sync.Mutex
 	ticker *time.Ticker
@@ -81,6 +82,7 @@ func (p *Pace) step() {
 		p.next(linger - since)
 	default:
 		p.state = rests
+		p.Rested()
 		p.ticker.Reset(rest)
 	}
 }

@@ -3,6 +3,7 @@ package pace
 import (
 	"io"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 )
@@ -22,7 +23,7 @@ func (c counting) View() tea.View { return tea.NewView("") }
 // TestTUIRests: the ticker of this version of bubbletea is found, so that an idle screen takes no time.
 func TestTUIRests(t *testing.T) {
 	t.Parallel()
-	p := &Pace{}
+	p := &Pace{Rested: func() {}}
 	p.Program = tea.NewProgram(counting{p.Changed}, tea.WithInput(nil), tea.WithOutput(io.Discard), tea.WithoutSignalHandler(), tea.WithContext(t.Context()))
 	if _, err := p.Program.Run(); err != nil {
 		t.Fatal(err)
@@ -30,5 +31,22 @@ func TestTUIRests(t *testing.T) {
 	p.Stop()
 	if p.ticker == nil || p.state == rests {
 		t.Errorf("ticker %v, state %v", p.ticker, p.state)
+	}
+}
+
+// A screen that nothing changes any more comes to rest.
+func TestRested(t *testing.T) {
+	t.Parallel()
+	rested := make(chan struct{}, 1)
+	p := &Pace{Rested: func() { rested <- struct{}{} }, ticker: time.NewTicker(time.Hour)}
+	defer p.ticker.Stop()
+	defer p.Stop()
+	for range 2 {
+		p.Changed(true)
+		select {
+		case <-rested:
+		case <-time.After(time.Minute):
+			t.Fatal("the screen did not come to rest")
+		}
 	}
 }

@@ -1,0 +1,33 @@
+package tui
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The test is not parallel: others would use pages meanwhile.
+func TestReleasePages(t *testing.T) {
+	before := filePages(t)
+	releasePages()
+	if after := filePages(t); after > before/2 {
+		t.Errorf("the process holds %d KiB of its file, before %d", after, before)
+	}
+}
+
+// filePages returns the resident memory that is pages of files, in KiB.
+func filePages(t *testing.T) int {
+	t.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), "RssFile:")
+	value, _, _ := strings.Cut(rest, " kB")
+	pages, err := strconv.Atoi(strings.TrimSpace(value))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages
+}
