@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -62,7 +63,9 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		return nil, err
 	}
 	m, own := newMerger(), newOwnMerger(sources)
-	m.defaults()
+	if err := m.defaults(); err != nil {
+		return nil, err
+	}
 	var managed sdk.PermissionRules
 	for _, s := range sources {
 		c := newChecker(l, s)
@@ -70,8 +73,9 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		if s.layer == LayerManaged {
 			managed, _ = layer["permission"].(sdk.PermissionRules)
 		}
-		own.add(layer, s.layer) // before the layer is the merger's
-		m.add(layer, c.origins)
+		if err := errors.Join(own.add(layer, s.layer), m.add(layer, c.origins)); err != nil {
+			return nil, err
+		}
 	}
 	cfg, err := m.config()
 	var foreign map[string]string

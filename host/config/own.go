@@ -22,9 +22,9 @@ func newOwnMerger(sources []*source) *ownMerger {
 }
 
 // add merges one layer, unless it is of the project. The layer stays the caller's.
-func (o *ownMerger) add(layer tree, from Layer) {
+func (o *ownMerger) add(layer tree, from Layer) error {
 	if o.merger == nil {
-		return
+		return nil
 	}
 	own := tree{}
 	for key, value := range layer {
@@ -34,12 +34,12 @@ func (o *ownMerger) add(layer tree, from Layer) {
 	}
 	if from == LayerProject {
 		o.differs = o.differs || len(own) > 0
-		return
+		return nil
 	}
-	o.merger.add(own, nil)
+	return o.merger.add(own, nil)
 }
 
-// copied returns a copy of the objects in v: a merger changes those it was given.
+// copied returns a copy of the objects in v: koanf merges into those it was given.
 func copied(v any) any {
 	m, ok := v.(map[string]any)
 	if !ok {

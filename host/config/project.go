@@ -21,7 +21,11 @@ const projectHooks = "hooks.project"
 // approval elsewhere.
 func (c *checker) restrictProject(layer tree) {
 	left := func(key, why, remedy string) {
-		c.Report.Warn(c.problem(key, firstUnder(c.origins, key), why, remedy))
+		at := c.origins[key]
+		if at.Source == "" {
+			at = firstUnder(c.origins, key)
+		}
+		c.Report.Warn(c.problem(key, at, why, remedy))
 		maps.DeleteFunc(c.origins, func(k string, _ Origin) bool { return under(k, key) })
 	}
 	remedy := "put it into your own configuration"
@@ -32,15 +36,17 @@ func (c *checker) restrictProject(layer tree) {
 		delete(layer, "shell")
 		left("shell", "left out: a file of the project may only choose a shell by its name, such as bash", remedy)
 	}
-	for _, no := range [][2]string{
-		{"sandbox", "change what confined commands reach"},
-		{"mcp_registry", "choose where you search for servers"},
-		{"catalog", "choose where prices and limits come from"},
-	} {
-		if _, ok := layer[no[0]]; ok {
-			delete(layer, no[0])
-			left(no[0], "left out: a file of the project may not "+no[1], remedy)
-		}
+	if _, ok := layer["sandbox"]; ok {
+		delete(layer, "sandbox")
+		left("sandbox", "left out: a file of the project may not change what confined commands reach", remedy)
+	}
+	if _, ok := layer["mcp_registry"]; ok {
+		delete(layer, "mcp_registry")
+		left("mcp_registry", "left out: a file of the project may not choose where you search for servers", remedy)
+	}
+	if _, ok := layer["catalog"]; ok {
+		delete(layer, "catalog")
+		left("catalog", "left out: a file of the project may not choose where prices and limits come from", remedy)
 	}
 	if _, ok := layer["plugin_policy"]; ok {
 		delete(layer, "plugin_policy")

@@ -39,7 +39,7 @@ func (w *schemaWriter) object(t reflect.Type, key string) schema {
 		if name == "" {
 			continue
 		}
-		s := w.value(field.Type, checked.Join(key, name))
+		s := w.value(field.Type, join(key, name))
 		if text := w.describe(t.Name(), field.Name); text != "" {
 			if _, ref := s["$ref"]; ref {
 				s = schema{"allOf": []any{s}} // beside a reference nothing counts
@@ -49,6 +49,13 @@ func (w *schemaWriter) object(t reflect.Type, key string) schema {
 		properties[name] = s
 	}
 	return schema{"type": "object", "properties": properties, "additionalProperties": checked.FieldsOf(t).Open}
+}
+
+func join(key, name string) string {
+	if key == "" {
+		return name
+	}
+	return key + "." + name
 }
 
 // value describes any value; key has * for names the user chooses, as for constrain.
@@ -74,7 +81,7 @@ func (w *schemaWriter) value(t reflect.Type, key string) schema {
 	case reflect.Struct:
 		return w.object(t, key)
 	case reflect.Map:
-		return schema{"type": "object", "additionalProperties": w.value(t.Elem(), checked.Join(key, checked.AnyName))}
+		return schema{"type": "object", "additionalProperties": w.value(t.Elem(), join(key, checked.AnyName))}
 	case reflect.Slice:
 		return schema{"type": "array", "items": w.value(t.Elem(), key+"[]")}
 	case reflect.String:
