@@ -18,7 +18,9 @@ type report struct {
 	kind error // what the problems wrap
 }
 
-func newReport(file string) *report { return &report{src: checked.Source{Name: file}, kind: sdk.ErrManifest} }
+func newReport(file string) *report {
+	return &report{src: checked.Source{Name: file}, kind: sdk.ErrManifest}
+}
 
 // object parses the text of an object. It returns nil after it reported why it could not.
 func (r *report) object(data []byte) *checked.Node {
