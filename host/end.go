@@ -90,18 +90,18 @@ func (t *turn) stepOf(m *sdk.AssistantMessage) *ask.Step {
 
 // answer hands the outcome to those who wait for it.
 func (t *turn) answer() {
-	var result promptResult
+	var message *sdk.MessageWithParts
 	if t.last != nil {
-		m := &sdk.MessageWithParts{Info: live.CopyMessage(t.last), Parts: t.c.Parts(t.last.ID)}
-		result.message = m
+		message = &sdk.MessageWithParts{Info: live.CopyMessage(t.last), Parts: t.c.Parts(t.last.ID)}
 	} else if t.user != nil {
-		result.message = &sdk.MessageWithParts{Info: live.CopyMessage(t.user), Parts: t.c.Parts(t.user.ID)}
+		message = &sdk.MessageWithParts{Info: live.CopyMessage(t.user), Parts: t.c.Parts(t.user.ID)}
 	}
+	var err error
 	if t.failure != nil {
-		result.err = t.failure
+		err = t.failure
 	}
 	for _, q := range t.answering {
-		q.result <- result
+		q.reply(message, err)
 	}
 	t.answering = nil
 }

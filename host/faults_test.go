@@ -123,7 +123,7 @@ func TestStoreIsFull(t *testing.T) {
 		k := faultyKit(t, f, b)
 		id := k.titled()
 		sub := k.Subscribe(4096, false)
-		_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+		got, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
 		if !f.room() {
 			if err != nil {
 				t.Fatalf("without a fault: %v", err)
@@ -136,6 +136,9 @@ func TestStoreIsFull(t *testing.T) {
 		if !errors.Is(err, store.ErrFull) {
 			t.Fatalf("write %d: Prompt = %v, want %v", n, err, store.ErrFull)
 		}
+		if stored := len(k.messages(id)) > 0; stored != (got != nil) {
+			t.Errorf("write %d: the prompt is stored: %v; Prompt = %v", n, stored, got)
+		}
 		toldIsStored(t, k, id, untilIdle(t, sub))
 		m.mu.Lock()
 		m.script[sdk.PurposeTurn] = []answer{say("again")}
@@ -144,6 +147,72 @@ func TestStoreIsFull(t *testing.T) {
 		noOpenParts(t, k, id)
 		everyCallHasAResult(t, m.last(sdk.PurposeTurn))
 		k.close()
+	}
+}
+
+// TestWaitingPromptsOutlastAFullStore has prompts wait for a turn that cannot be stored: each is answered once, with the next one.
+func TestWaitingPromptsOutlastAFullStore(t *testing.T) {
+	t.Parallel()
+	begun, hold := make(chan struct{}), make(chan struct{})
+	f := &faulty{}
+	m := newModel(t, answer{text: "one", begun: begun, hold: hold}, say("a"), say("b"), say("c"))
+	k := faultyKit(t, f, base(m))
+	id := k.titled()
+	var waits []func(context.Context) (*sdk.MessageWithParts, error)
+	send := func(text string) {
+		wait, err := k.Submit(t.Context(), host.PromptInput{SessionID: id, Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits = append(waits, wait)
+	}
+	send("first")
+	<-begun
+	send("waiting one")
+	send("waiting two")
+	f.mu.Lock()
+	f.fullAt = 1
+	f.mu.Unlock()
+	close(hold)
+	for i, wait := range waits {
+		got, err := wait(t.Context())
+		if !errors.Is(err, store.ErrFull) || errors.Is(err, host.ErrWaits) != (i > 0) || (got == nil) != (i > 0) {
+			t.Errorf("prompt %d: %v, %v", i, got, err)
+		}
+	}
+	f.room()
+	k.again(id, "third")
+	var prompts []string
+	for _, line := range lines(m.last(sdk.PurposeTurn)) {
+		if strings.HasPrefix(line, "user: ") {
+			prompts = append(prompts, line)
+		}
+	}
+	want(t, "the prompts", []string{"user: first", "user: waiting one", "user: waiting two", "user: third"}, prompts)
+}
+
+// TestRefusedPromptLeavesTheTurn sends a prompt that cannot be used into a running turn: only this prompt fails, with the refusal itself.
+func TestRefusedPromptLeavesTheTurn(t *testing.T) {
+	t.Parallel()
+	begun, hold := make(chan struct{}), make(chan struct{})
+	k := start(t, nil, base(newModel(t, answer{text: "one", begun: begun, hold: hold})))
+	id := k.titled()
+	first, err := k.Submit(t.Context(), host.PromptInput{SessionID: id, Text: "first"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	second, err := k.Submit(t.Context(), host.PromptInput{SessionID: id, Text: "second", Model: "nosuch/model"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	var te *host.TurnError
+	if got, err := second(t.Context()); got != nil || !errors.Is(err, host.ErrModel) || errors.As(err, &te) || errors.Is(err, host.ErrWaits) {
+		t.Errorf("the refused prompt: %v, %v", got, err)
+	}
+	if got, err := first(t.Context()); err != nil || textOf(got) != "one" {
+		t.Errorf("the turn: %v, %v", got, err)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/live"
-	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/host/undo"
 	"github.com/tenonhq/tenon/sdk"
@@ -118,7 +117,7 @@ func (t *turn) run(ctx context.Context) {
 		turnCtx, cancel := t.begin(ctx)
 		err := t.loop(turnCtx)
 		if turnCtx.Err() != nil && t.user == nil {
-			t.drop()
+			t.drop(ctx)
 		}
 		cancel(nil)
 		t.finish(ctx, err)
@@ -145,17 +144,14 @@ func (t *turn) begin(ctx context.Context) (context.Context, context.CancelCauseF
 
 // drop answers the prompt of a turn that was aborted before it began. When the host closes, a stored
 // prompt stays stored.
-func (t *turn) drop() {
-	if len(t.answering) > 0 {
+func (t *turn) drop(ctx context.Context) {
+	if len(t.answering) > 0 || !t.r.waiting() {
 		return
 	}
 	q := t.r.take()
-	if q == nil {
-		return
-	}
 	t.answering = append(t.answering, q)
-	if q.stored && !t.h.closing() {
-		t.c.Journal.Put([]store.Op{store.TakePrompt{PromptID: q.id}})
+	if !t.h.closing() {
+		_ = t.settle(ctx, q) // finish tells of its error
 	}
 }
 

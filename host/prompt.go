@@ -57,22 +57,36 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 		accept = func(ctx context.Context, _ *queued) (state, error) { return q.job(ctx, t) }
 	}
 	next, err := accept(ctx, q)
-	if q.stored {
-		t.c.Journal.Put([]store.Op{store.TakePrompt{PromptID: q.id}})
-	}
+	failed := t.settle(ctx, q)
 	switch {
 	case !running:
-		return next, err
-	case err != nil:
+		return next, cmp.Or(err, failed)
+	case err != nil || failed != nil:
 		*t = was
 		t.show(t.user)
-		q.result <- promptResult{err: t.turnError(err)}
 		next = stateDone
+		if failed != nil || ctx.Err() != nil { // it ends with the turn
+			t.answering = append(t.answering, q)
+			break
+		}
+		q.reply(nil, err)
 	}
 	if next == stateDone && !answered { // nothing to answer, but the turn has more to do
 		return stateAsk, nil
 	}
 	return next, nil
+}
+
+// settle makes durable what became of a prompt.
+func (t *turn) settle(ctx context.Context, q *queued) error {
+	if q.stored {
+		t.c.Journal.Put([]store.Op{store.TakePrompt{PromptID: q.id}})
+	}
+	err := t.c.Journal.Flush(context.WithoutCancel(ctx))
+	if err == nil {
+		q.stored, q.kept = false, q.job != nil || t.user != nil && t.user.ID == q.id
+	}
+	return err
 }
 
 // answered reports whether the model has nothing more to do for the latest prompt.

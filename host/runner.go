@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/tenonhq/tenon/host/generation"
@@ -41,6 +42,7 @@ type queued struct {
 	input  PromptInput
 	job    func(context.Context, *turn) (state, error) // in place of a prompt: what to do between steps or turns
 	stored bool                                        // it is in the store's queue too
+	kept   bool                                        // its message is stored, or its job is done
 	result chan promptResult
 	gen    *generation.Set // of the turn that prompts a subagent; nil: the one in force
 }
@@ -53,12 +55,16 @@ type promptResult struct {
 // errAborted is the cause of a turn that the user ended.
 var errAborted = errors.New("aborted")
 
+// ErrWaits is part of the error of a prompt that is still in the store's queue.
+var ErrWaits = errors.New("the prompt is stored and is answered before the next one")
+
 // Prompt gives the session a prompt and waits for its answer: the last assistant message of the turn. A
 // prompt for a busy session is stored and answered when the model is next asked. When ctx ends, Prompt
 // returns but the turn goes on; Abort ends it.
 //
-// A turn that failed returns the message with its error and a *TurnError. Errors: ErrNotFound,
-// ErrClosed, *store.OwnedError, those of the store.
+// A turn that failed returns the message with its error and a *TurnError, and no message if the prompt did not become part of the session.
+// A prompt that a running turn refuses returns the refusal alone. Errors: ErrNotFound, ErrClosed, *store.OwnedError, those of the store;
+// with ErrWaits if the prompt is answered later and must not be given again.
 func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithParts, error) {
 	q, err := h.submit(ctx, in, nil)
 	if err != nil {
@@ -80,6 +86,17 @@ func (h *Host) do(ctx context.Context, session string, job func(context.Context,
 	}
 	_, err = q.wait(ctx)
 	return err
+}
+
+// reply gives the outcome to who waits for the prompt.
+func (q *queued) reply(message *sdk.MessageWithParts, err error) {
+	if err != nil && !q.kept {
+		message = nil
+	}
+	if err != nil && q.stored {
+		err = fmt.Errorf("%w; %w", err, ErrWaits)
+	}
+	q.result <- promptResult{message, err}
 }
 
 func (q *queued) wait(ctx context.Context) (*sdk.MessageWithParts, error) {
@@ -112,10 +129,7 @@ func (h *Host) submit(ctx context.Context, in PromptInput, g *generation.Set) (*
 // the answer.
 func (h *Host) Submit(ctx context.Context, in PromptInput) (wait func(context.Context) (*sdk.MessageWithParts, error), err error) {
 	q, err := h.submit(ctx, in, nil)
-	if err != nil {
-		return nil, err
-	}
-	return q.wait, nil
+	return q.wait, err
 }
 
 // Waiting is a prompt that waits for the session to be free.
@@ -213,33 +227,29 @@ func (r *runner) abort() bool {
 	return true
 }
 
-// run owns the session from claim to release. After a turn that could not be stored it takes the session
-// up again: memory holds more than the store.
+// run owns the session from claim to release. After a turn that could not be stored the prompts that wait fail too.
 func (r *runner) run(ctx context.Context) {
-	for goOn := true; goOn; {
-		c, token, err := r.open(ctx)
-		if err != nil {
-			for !r.leave(err) {
-				r.rest(false)
-			}
-			return
-		}
-		goOn = r.answer(ctx, c)
+	c, token, err := r.open(ctx)
+	if err == nil {
+		err = r.answer(ctx, c)
 		_ = c.Journal.Close() // answer told of its error
 		if err := r.host.opts.Store.Release(ctx, token); err != nil && c.Journal.Failed() == nil {
 			r.host.log.Error("the session could not be released", "session", r.session, "err", err)
 		}
 	}
+	for err != nil && !r.leave(err) {
+		r.rest(false)
+	}
 }
 
 // answer runs turns until no prompt waits and the host knows the runner no more. By then everything is stored, because the
-// next runner claims the session. It reports true when prompts wait but nothing can be stored any more.
-func (r *runner) answer(ctx context.Context, c *live.Conversation) bool {
+// next runner claims the session. With an error prompts wait, but nothing can be stored any more.
+func (r *runner) answer(ctx context.Context, c *live.Conversation) error {
 	k := &undo.Session{Files: &r.host.files, Conversation: c, Background: r.goBeside}
 	for {
 		if r.waiting() && !r.host.closing() {
-			if c.Journal.Failed() != nil {
-				return true
+			if err := c.Journal.Failed(); err != nil {
+				return err
 			}
 			newTurn(r, c, k).run(ctx)
 		}
@@ -249,7 +259,7 @@ func (r *runner) answer(ctx context.Context, c *live.Conversation) bool {
 			r.host.log.Error("what ran beside the turn was not stored", "session", r.session, "err", err)
 		}
 		if r.leave(nil) {
-			return false
+			return nil
 		}
 	}
 }
@@ -319,7 +329,7 @@ func (r *runner) leave(err error) bool {
 		err = ErrClosed // prompts that came while the host was closing stay in the store's queue
 	}
 	for _, q := range r.queue {
-		q.result <- promptResult{err: err}
+		q.reply(nil, err)
 	}
 	r.queue = nil
 	if busy {
@@ -387,13 +397,9 @@ func (r *runner) open(ctx context.Context) (*live.Conversation, store.Token, err
 func (r *runner) adopt(left []store.Prompt) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	known := map[string]bool{}
-	for _, q := range r.queue {
-		known[q.id] = true
-	}
 	var adopted []*queued
 	for _, p := range left {
-		if known[p.ID] {
+		if slices.ContainsFunc(r.queue, func(q *queued) bool { return q.id == p.ID }) {
 			continue
 		}
 		q := &queued{id: p.ID, stored: true, result: make(chan promptResult, 1)}

@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -196,18 +197,28 @@ type createFailedMsg struct {
 }
 
 // createFailed gives the prompt back. It is in the history too.
-func (m *model) createFailed(msg createFailedMsg) tea.Cmd {
+func (m *model) createFailed(msg createFailedMsg) {
 	m.creating = false
 	m.problem(m.o.explain(msg.err))
-	return m.giveBack(msg.in)
+	m.giveBack(msg.in)
 }
 
-// giveBack puts a prompt that is not part of its session into the input, unless the user writes another one.
-func (m *model) giveBack(in host.PromptInput) tea.Cmd {
-	if !m.input.Empty() {
-		return nil
+// giveBack puts a prompt that is not part of its session into the input. If the user writes another one or left the session, it puts it aside, and
+// says so in the session. If there is a draft too, the text stays in the history.
+func (m *model) giveBack(in host.PromptInput) {
+	e, place := &m.input, ""
+	if !m.input.Empty() || in.SessionID != m.root {
+		e, place = &m.stash, "; ctrl+s shows it"
 	}
-	return m.restore(&host.Waiting{Input: in})
+	if !e.Empty() {
+		e, place = nil, "; ctrl+r finds it"
+	}
+	if e != nil {
+		fill(e, &in)
+	}
+	if t := m.threads[in.SessionID]; t != nil && place != "" {
+		t.Notice(transcript.Warn, "not sent: "+view.Clip(terminal.OneLine(in.Text), 60)+place)
+	}
 }
 
 // prompt gives a prompt to its session.
@@ -290,21 +301,27 @@ func (m *model) prompted(msg promptedMsg) tea.Cmd {
 	switch {
 	case msg.err == nil, m.ctx.Err() != nil:
 		return m.loadWaiting()
+	case errors.As(msg.err, &refusal) && refusal.By == "user":
+		m.say("stopped, because you said no; write what to do instead")
 	case !errors.As(msg.err, &turn):
 		m.problem(m.o.explain(msg.err))
 	case turn.Named.Name == sdk.ErrorAborted:
 		if t := m.threads[msg.in.SessionID]; t != nil {
 			t.Notice(transcript.Faint, "interrupted; everything so far is stored, and the next prompt continues from there")
 		}
-	case errors.As(msg.err, &refusal) && refusal.By == "user":
-		m.say("stopped, because you said no; write what to do instead")
-	default:
+	case msg.stored:
 		m.say(m.o.remedy(msg.err))
+	default: // there is nothing to continue
+		m.say(m.o.remedy(turn.Err))
 	}
-	if msg.stored {
-		return m.loadWaiting()
+	if errors.Is(msg.err, host.ErrWaits) {
+		if t := m.threads[msg.in.SessionID]; t != nil {
+			t.Notice(transcript.Warn, "waits for your next prompt: "+view.Clip(terminal.OneLine(msg.in.Text), 60))
+		}
+	} else if !msg.stored {
+		m.giveBack(msg.in)
 	}
-	return tea.Batch(m.giveBack(msg.in), m.loadWaiting())
+	return m.loadWaiting()
 }
 
 // switchTo continues another session.
@@ -354,17 +371,22 @@ func (m *model) restore(w *host.Waiting) tea.Cmd {
 	if draft, _ := m.input.Text(); strings.TrimSpace(draft) != "" {
 		save = m.remember(draft)
 	}
-	m.input.Set(waitingText(w))
-	for _, part := range w.Input.Parts {
+	fill(&m.input, &w.Input)
+	return save
+}
+
+// fill writes a prompt as the user entered it.
+func fill(e *edit.Editor, in *host.PromptInput) {
+	e.Set(waitingText(&host.Waiting{Input: *in}))
+	for _, part := range in.Parts {
 		f, ok := part.(*sdk.FilePart)
 		if !ok || !strings.HasPrefix(f.URL, "file:") {
 			continue
 		}
 		if path, err := input.FilePath(f.URL); err == nil {
-			m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
+			e.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
 		}
 	}
-	return save
 }
 
 // nextMode changes what is asked: ask, accept edits, plan.

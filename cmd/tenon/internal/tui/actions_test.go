@@ -81,6 +81,41 @@ func TestPromptComesBackIfItsSessionIsNotCreated(t *testing.T) {
 	}
 }
 
+func TestNoPromptThatFailedIsLost(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.o.explain = func(err error) string { return err.Error() }
+	fail := func(session, text string) {
+		m.Update(promptedMsg{in: host.PromptInput{SessionID: session, Text: text}, err: errors.New("refused")})
+	}
+	have := func() []string {
+		text, _ := m.input.Text()
+		aside, _ := m.stash.Text()
+		return []string{text, aside}
+	}
+	fail("ses_1", "one")
+	fail("ses_1", "two")
+	fail("ses_1", "three")
+	if diff := cmp.Diff([]string{"one", "two"}, have()); diff != "" {
+		t.Errorf("-want +have:\n%s", diff)
+	}
+	if screen := m.plain(); !strings.Contains(screen, "not sent: two; ctrl+s") || !strings.Contains(screen, "not sent: three; ctrl+r") {
+		t.Errorf("the places are not shown:\n%s", screen)
+	}
+	m.input.Set("")
+	m.stash.Set("")
+	m.switchTo("")
+	fail("ses_1", "of the other session")
+	if diff := cmp.Diff([]string{"", "of the other session"}, have()); diff != "" {
+		t.Errorf("after /new (-want +have):\n%s", diff)
+	}
+	m.stash.Set("")
+	m.Update(promptedMsg{in: host.PromptInput{SessionID: "ses_1", Text: "waiting"}, err: host.ErrWaits})
+	if diff := cmp.Diff([]string{"", ""}, have()); diff != "" {
+		t.Errorf("a prompt that waits (-want +have):\n%s", diff)
+	}
+}
+
 func TestEditsAreAcceptedInOneSession(t *testing.T) {
 	t.Parallel()
 	m, h := testModel(t, 80, 24)

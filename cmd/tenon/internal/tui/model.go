@@ -230,7 +230,7 @@ func (m *model) answer(msg tea.Msg) tea.Cmd {
 		msg.in.SessionID = msg.session.ID
 		return tea.Sequence(m.acceptEdits(), m.prompt(msg.in))
 	case createFailedMsg:
-		return m.createFailed(msg)
+		m.createFailed(msg)
 	case submittedMsg:
 		return m.submitted(msg)
 	case promptedMsg:
