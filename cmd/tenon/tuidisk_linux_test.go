@@ -21,6 +21,37 @@ func (x *tui) full(full bool) {
 	}
 }
 
+// Prompts that wait for a turn that cannot be stored are not given back: they reach the model once, with the next prompt.
+func TestTUIFullDiskWhilePromptsWait(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	s := fakellm.New(t, fakellm.Text("First.").Wait(hold).Text("The end."), fakellm.Text("Two."), fakellm.Text("Three."), fakellm.Text("Four."))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 100, 30, "--title", "x")
+	x.shows("Ask anything")
+	x.enter("first\r")
+	x.shows("First.")
+	x.enter("waiting one\r")
+	x.shows("waits waiting one")
+	x.enter("waiting two\r")
+	x.shows("waits waiting two")
+	x.full(true)
+	close(hold)
+	x.shows("waits for your next prompt: waiting one")
+	x.shows("waits for your next prompt: waiting two")
+	x.full(false)
+	x.enter("third\r")
+	x.shows("Four.")
+	x.idle()
+	x.leave()
+	raw := string(s.Turns()[3].Raw)
+	for _, prompt := range []string{"waiting one", "waiting two", "third"} {
+		if strings.Count(raw, prompt) != 1 {
+			t.Errorf("%q is not in the request once: %s", prompt, raw)
+		}
+	}
+}
+
 // A full disk: each failure is shown once, a prompt that could not be stored returns to the input, and work continues when there is space.
 func TestTUIFullDisk(t *testing.T) {
 	t.Parallel()
