@@ -163,9 +163,9 @@ func TestOpenUnwritable(t *testing.T) {
 	if os.Getuid() > 0 { // root may write anywhere; the cases above are for it too
 		dir := t.TempDir()
 		must(t, os.Chmod(dir, 0o500))
-		path := filepath.Join(dir, "tenon.db")
-		if _, err := Open(t.Context(), Options{Path: path}); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), path) {
-			t.Errorf("Open in a read-only folder = %v, want ErrReadOnly with the place", err)
+		s := openAt(t, dir) // an empty store that can be read
+		if _, err := s.Create(t.Context(), aSession("ses_a")); !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), s.path+": ") {
+			t.Errorf("Create in a read-only folder = %v, want ErrReadOnly with the place", err)
 		}
 	}
 }
