@@ -65,7 +65,8 @@ func rootCommand(a *cli.App) *cobra.Command {
 		case len(args) == 0 && a.Screen.Answers && a.Screen.Streams && a.Screen.Live:
 			f.Chat = true
 			return tui.Run(cmd.Context(), a, &f, nil)
-		case continues, len(args) > 0 && strings.ContainsAny(args[0], " \t\n"): // a command is one word
+		case continues, len(args) == 0 && cmd.Flags().NFlag() > 0, // the prompt is in stdin
+			len(args) > 0 && strings.ContainsAny(args[0], " \t\n"): // a command is one word
 			f.Wait = serverWait
 			return runTurn(cmd.Context(), a, &f, args)
 		}

@@ -1,6 +1,7 @@
 package main_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,41 @@ func TestTUIJoinedEmoji(t *testing.T) {
 	}
 	x.leave()
 	if prompt := s.Turns()[0].LastUser(); strings.Count(prompt, "\u200d") != 24 {
+		t.Errorf("the model got %q", prompt)
+	}
+}
+
+// A row with emoji that terminals without mode 2027 show wider is cut as any other: its end is marked.
+func TestTUIWideEmojiCut(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text("One."))
+	p := newProcess(t, s.URL())
+	p.inProject(t)
+	p.output(t, 0, "run", "--title", strings.Repeat("\U0001F44D\U0001F3FD", 20), "first")
+	x := p.onScreen(t, 50, 24)
+	x.shows("Ask anything")
+	x.enter("\x18l")
+	x.until("the cut title", func(screen string) bool {
+		return slices.ContainsFunc(strings.Split(screen, "\n"), func(line string) bool {
+			return strings.Contains(line, "\U0001F44D") && strings.HasSuffix(strings.TrimSpace(line), "…")
+		})
+	})
+	x.enter("\x1b")
+	x.hides("\U0001F44D")
+	x.leave()
+}
+
+// A prompt may begin with a path, even with one that resembles a command.
+func TestTUIPathPrompt(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text("Seen."))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 80, 24, "--title", "x")
+	x.shows("Ask anything")
+	x.enter("/content/sample_data is empty\r")
+	x.shows("Seen.")
+	x.leave()
+	if prompt := s.Turns()[0].LastUser(); prompt != "/content/sample_data is empty" {
 		t.Errorf("the model got %q", prompt)
 	}
 }

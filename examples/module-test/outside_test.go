@@ -32,7 +32,7 @@ func TestOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	downloads := filepath.Join(strings.TrimSpace(string(cache)), "cache", "download") // is laid out as a proxy too
-	env := append(os.Environ(), "GOENV=off", "GOWORK=off", "GOFLAGS=-trimpath -modcacherw", "GONOSUMDB=*", "GOMODCACHE="+t.TempDir(),
+	env := append(os.Environ(), "GOENV=off", "GOWORK=off", "GOFLAGS="+os.Getenv("GOFLAGS")+" -trimpath -modcacherw", "GONOSUMDB=*", "GOMODCACHE="+t.TempDir(),
 		"GOPROXY="+address(proxy(t, required(t, modules)))+","+address(downloads))
 	for _, mod := range modules {
 		source := filepath.Dir(mod)

@@ -106,6 +106,9 @@ func (w *workshop) compile(t testing.TB, folder string, env []string, command fu
 func (w *workshop) healthy(t *testing.T) turn {
 	t.Helper()
 	w.once.Do(func() { w.once.turn = healthyTurn(t) })
+	if w.once.turn.answer == "" {
+		t.Fatal("the turn without the plugin failed in another test")
+	}
 	return w.once.turn
 }
 

@@ -35,6 +35,11 @@ func Name(name string, known []string) string {
 	return best
 }
 
+// Slip reports whether a name is the known one with at most one mistake: a letter wrong, left out, added, or swapped with its neighbour.
+func Slip(name, known string) bool {
+	return len(name) <= len(known)+1 && distance(strings.ToLower(name), strings.ToLower(known)) <= 1
+}
+
 // distance is the Levenshtein distance of a and b in bytes, in which swapping two neighbours counts as one.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)

@@ -23,3 +23,15 @@ func TestRemedy(t *testing.T) {
 		}
 	}
 }
+
+func TestSlip(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]bool{
+		"login": true, "LOGIN": true, "lgoin": true, "logni": true, "logn": true, "loginn": true, "lugin": true,
+		"plugin": false, "log": false, "logging": false, "": false,
+	} {
+		if have := nearest.Slip(name, "login"); have != want {
+			t.Errorf("Slip(%q, login) = %v", name, have)
+		}
+	}
+}

@@ -43,7 +43,7 @@ type Options struct {
 	Host string
 	// StartTimeout bounds a start, from executing the file to the answer of the plugin's Start. Default DefaultStartTimeout.
 	StartTimeout time.Duration
-	// StopTimeout is how long a plugin may take to stop. Default DefaultStopTimeout.
+	// StopTimeout is how long a plugin may take to stop, a quarter of it while an abandoned hook has no answer. Default DefaultStopTimeout.
 	StopTimeout time.Duration
 	// Restarts is how often within ten minutes a process that ended by itself is started again. Default DefaultRestarts; negative:
 	// never.

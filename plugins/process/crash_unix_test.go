@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,6 +91,31 @@ func TestKilledDuringCalls(t *testing.T) {
 		}
 	}
 	t.Logf("calls failed after %s at most", longest) // one that waited for its own deadline would say so
+}
+
+// A cancelled hook that has returned leaves the process its whole time to stop.
+func TestCloseAfterCancel(t *testing.T) {
+	t.Parallel()
+	begun := make(chan string, 1)
+	spec := guestSpec(t, "longclose")
+	p := started(t, process.Options{StopTimeout: 4 * longClose * 9 / 10}, spec, &testHost{log: slog.New(announce{slog.DiscardHandler, "patience", begun})})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := callHookIn(ctx, t, p, "patient")
+		ended <- err
+	}()
+	<-begun
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if err := p.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Join(spec.DataDir, "closed")); err != nil {
+		t.Errorf("the process did not stop properly: %v", err)
+	}
 }
 
 // How a process ends by itself is in the errors of the calls it was busy with, and the next call finds a new one.

@@ -62,6 +62,9 @@ func beGuest(kind string) {
 	}
 }
 
+// longClose is how long the guest "longclose" takes to stop.
+const longClose = 1200 * time.Millisecond
+
 // wait blocks until the host ends the process.
 func wait() {
 	for {
@@ -94,9 +97,12 @@ func ordinary(kind string) *sdk.Bundle {
 			return nil
 		},
 		OnClose: func(ctx context.Context) error {
-			if kind == "slowclose" {
+			switch kind {
+			case "slowclose":
 				ignoreTerminate()
 				wait()
+			case "longclose":
+				<-time.After(longClose)
 			}
 			if dir := os.Getenv("PLUGIN_DATA"); dir != "" {
 				return os.WriteFile(dir+"/closed", nil, 0o600)

@@ -225,7 +225,7 @@ func (h *hookStream) deliver(response *tenonv1.HookResponse) {
 	}
 }
 
-// overdue reports whether a call was given up and has no answer yet.
+// overdue reports whether an abandoned call has no answer yet.
 func (h *hookStream) overdue() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

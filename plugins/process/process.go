@@ -182,15 +182,19 @@ func (in *instance) start(ctx context.Context, host *hostService, request []byte
 	return err
 }
 
-// close ends the process: it sends a stop request, then a signal, then kills it. A process with a hook whose time is over most likely
-// reads no request; it gets a quarter of the time to answer.
+// close ends the process: it sends a stop request, then a signal, then kills it. A process that still has no answer for an abandoned hook
+// after a quarter of its time most likely reads no request, and gets no more.
 func (in *instance) close(ctx context.Context) {
-	patience := in.stop
-	if in.hooks != nil && in.hooks.overdue() {
-		patience /= 4
-	}
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, in.stop)
 	defer cancel()
+	if in.hooks != nil {
+		early := time.AfterFunc(in.stop/4, func() {
+			if in.hooks.overdue() {
+				cancel()
+			}
+		})
+		defer early.Stop()
+	}
 	_, err := in.api.Stop(ctx, &tenonv1.StopRequest{})
 	if err != nil && status.Code(err) != codes.Unimplemented && !in.isOver() {
 		in.log.Warn("plugin shutdown failed", "err", in.explain(err))

@@ -3,6 +3,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -41,21 +42,29 @@ func (s *blockingSocket) SetReadDeadline(t time.Time) error {
 	return nil
 }
 
-// Read reads. After the deadline the error is os.ErrDeadlineExceeded.
+// Read reads. After the deadline the error is os.ErrDeadlineExceeded, whatever has come.
 func (s *blockingSocket) Read(p []byte) (int, error) {
-	if !s.until.IsZero() && !s.readable(time.Until(s.until)) {
+	if !s.until.IsZero() && !s.readable() {
 		return 0, os.ErrDeadlineExceeded
 	}
 	return s.File.Read(p)
 }
 
-// readable waits until a read would not wait. It reports false after the limit.
-func (s *blockingSocket) readable(limit time.Duration) bool {
-	ready := 0
-	s.control(func(fd int) {
-		ready, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, max(0, int(limit.Milliseconds()))) // the read gets errors
-	})
-	return ready > 0
+// readable waits until a read would not wait. It reports false after the deadline.
+func (s *blockingSocket) readable() bool {
+	for left := time.Until(s.until); left > 0; left = time.Until(s.until) {
+		ready, err := 0, os.ErrClosed
+		s.control(func(fd int) {
+			ready, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(left.Milliseconds()))
+		})
+		if err == nil {
+			return ready > 0
+		}
+		if !errors.Is(err, unix.EINTR) {
+			return true // the read gets the error
+		}
+	}
+	return false
 }
 
 // Close ends the connection, and the reads and writes that wait.

@@ -34,6 +34,10 @@ func TestLineSocketDeadline(t *testing.T) {
 	if _, err := theirs.WriteString("text"); err != nil {
 		t.Fatal(err)
 	}
+	_ = limited.SetReadDeadline(time.Now().Add(-time.Hour))
+	if n, err := ours.Read(buffer); n != 0 || !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a read of what has come, after its deadline: %d bytes, %v", n, err)
+	}
 	for _, deadline := range []time.Time{time.Now().Add(time.Hour), {}} {
 		_ = limited.SetReadDeadline(deadline)
 		if n, err := ours.Read(buffer[:2]); n != 2 || err != nil {

@@ -38,6 +38,12 @@ func TestRemedyWording(t *testing.T) {
 		"no model":        {fmt.Errorf("x: %w", host.ErrModel), "choose one with -m", "/model lists the available models"},
 		"owned":           {&store.OwnedError{PID: 7}, "leave out -c and -s", "start a new session with /new"},
 		"fenced":          {fmt.Errorf("x: %w", store.ErrFenced), "leave out -c and -s", "start a new session with /new"},
+		"full":            {fmt.Errorf("x: %w", store.ErrFull), "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR", "free disk space"},
+		"read-only":       {fmt.Errorf("x: %w", store.ErrReadOnly), "make the data directory writable, or choose another with --data-dir DIR", "make the data directory writable"},
+		"damaged":         {fmt.Errorf("x: %w", store.ErrCorrupt), "run tenon doctor; move the database away", "run tenon doctor"},
+		"newer":           {fmt.Errorf("x: %w", store.ErrNewer), "update tenon", "update tenon"},
+		"older":           {fmt.Errorf("x: %w", store.ErrOlder), "wait for that process or stop it", "wait for that process or stop it"},
+		"locked":          {fmt.Errorf("x: %w", store.ErrUnavailable), "stop the process that holds the lock", "stop the process that holds the lock"},
 		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, "tenon run -c continues; answer [m]", `send "continue" to continue; answer [m]`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -111,10 +111,13 @@ func (m *model) mayHoldKey(line string) bool {
 }
 
 // isPath reports whether the word after a "/" at the beginning of a prompt is the rest of a path rather than a command: not if it begins
-// like a sign-in, such as /connect/openai, whose arguments may be a key.
+// like a sign-in, such as /connect/openai, /conect/openai or /connect=KEY, whose arguments may be a key with a "/".
 func isPath(name string) bool {
-	first, _, found := strings.Cut(name, "/")
-	return found && nearest.Name(first, []string{"connect", "login"}) == ""
+	if !strings.Contains(name, "/") {
+		return false
+	}
+	first := name[:strings.IndexAny(name, "/=:\t\n")]
+	return !nearest.Slip(first, "connect") && !nearest.Slip(first, "login")
 }
 
 // custom returns a command of the configuration or of a plugin; nil if there is none of this name.

@@ -45,6 +45,8 @@ func TestConnectChecksItsArgument(t *testing.T) {
 		"/permissions":          {toast: "in a shell, it is: tenon permission. To send"},
 		"/connect/mine s3cret":  {toast: "did you mean /connect?"},
 		"/conect/mine s3cret":   {toast: "did you mean /connect?"},
+		"/connect=s3/cret":      {toast: "unknown command"},
+		"/connect\ts3/cret":     {toast: "unknown command"},
 	} {
 		m, _ := testModel(t, 80, 24)
 		m.o.explain = func(err error) string { return err.Error() }
@@ -124,7 +126,8 @@ func TestOtherCommandsAreKept(t *testing.T) {
 	for line, want := range map[string]bool{
 		"explain /connect": false, "/tmp/main.go has a bug": false, "/rename New title": false, "/deploy prod": false, "/git/tag v1": false, "/help": false,
 		"/lib/x.so is missing": false, "/home/me/x": false, "/log/x": false,
-		"/connect/mine key": true, "/login/mine": true, "/conect/mine key": true, "/connect mine": true, "/login mine key": true, "/conect mine key": true, "/delpoy prod": true, "/connect=key": true,
+		"/content/sample_data is empty": false, "/context/x": false, "/contact/x": false, "/plugin/main.go has a bug": false,
+		"/connect/mine key": true, "/login/mine": true, "/conect/mine key": true, "/logni/mine key": true, "/connect=a/b": true, "/connect mine": true, "/login mine key": true, "/conect mine key": true, "/delpoy prod": true, "/connect=key": true,
 	} {
 		if have := m.mayHoldKey(line); have != want {
 			t.Errorf("mayHoldKey(%q) = %v", line, have)

@@ -16,18 +16,22 @@ func TestReleasePages(t *testing.T) {
 	}
 }
 
-// filePages returns the resident memory that is pages of files, in KiB.
+// filePages returns the resident memory that is pages of files, in KiB. The system counts those of files on tmpfs as shared memory.
 func filePages(t *testing.T) int {
 	t.Helper()
-	status, err := os.ReadFile("/proc/self/status")
+	status, err := os.ReadFile("/proc/self/status") // format: proc_pid_status(5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, rest, _ := strings.Cut(string(status), "RssFile:")
-	value, _, _ := strings.Cut(rest, " kB")
-	pages, err := strconv.Atoi(strings.TrimSpace(value))
-	if err != nil {
-		t.Fatal(err)
+	pages := 0
+	for _, field := range []string{"RssFile:", "RssShmem:"} {
+		_, rest, _ := strings.Cut(string(status), field)
+		value, _, _ := strings.Cut(rest, " kB")
+		n, err := strconv.Atoi(strings.TrimSpace(value))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages += n
 	}
 	return pages
 }

@@ -1,10 +1,6 @@
 package draw
 
-import (
-	"strings"
-
-	"github.com/charmbracelet/x/ansi"
-)
+import "strings"
 
 // WrapDiff breaks painted lines of a diff, of which each has one look. No character is dropped: spaces must not hide what follows them.
 func WrapDiff(lines []string, width int) []string {
@@ -12,7 +8,7 @@ func WrapDiff(lines []string, width int) []string {
 	for _, line := range lines {
 		plain := StripSGR(line)
 		before, after, _ := strings.Cut(line, plain)
-		for i, part := range strings.Split(ansi.Hardwrap(plain, max(width-2, 4), true), "\n") {
+		for i, part := range breakLines(plain, max(width-2, 4)) {
 			if i > 0 {
 				part = "  " + part
 			}

@@ -24,11 +24,11 @@ func columns(line string) int { return max(ansi.StringWidth(line), ansi.StringWi
 
 // Fit cuts a line to a width; a cut line ends in "…".
 func Fit(line string, width int) string {
-	if columns(line) <= width {
-		return line
-	}
 	width = max(width, 0)
-	return ansi.TruncateWc(ansi.Truncate(line, width, "…"), width, "…")
+	for most := width; columns(line) > width; most-- { // Truncate counts a joined emoji as one character
+		line = ansi.Truncate(line, most, "…")
+	}
+	return line
 }
 
 // Pad cuts or fills a line to a width.
@@ -50,7 +50,12 @@ func Sides(left, right string, width int) string {
 func Wrap(text string, width int) []string {
 	width = max(width, 4)
 	text = ansi.Wrap(strings.ReplaceAll(text, "\t", "    "), width, "")
-	return strings.Split(ansi.WrapWc(text, width, ""), "\n")
+	return breakLines(ansi.WrapWc(text, width, ""), width) // both leave a dash that follows a space at the end of a full line
+}
+
+// breakLines breaks text into lines anywhere, and keeps all characters.
+func breakLines(text string, width int) []string {
+	return strings.Split(ansi.HardwrapWc(ansi.Hardwrap(text, width, true), width, true), "\n")
 }
 
 // Indent puts text before each line.
