@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"reflect"
+	"slices"
 )
 
 // Clone returns a deep copy of v, a pointer to a type of the contract. Strings are shared, and so are values that are neither JSON nor of a
@@ -32,10 +33,7 @@ func scalar(v any) bool {
 }
 
 func cloneExtra(e Extra) Extra {
-	if e == nil {
-		return nil
-	}
-	c := make(Extra, len(e))
+	c := maps.Clone(e)
 	for k, raw := range e {
 		c[k] = bytes.Clone(raw)
 	}
@@ -51,11 +49,8 @@ func cloneAny(v any) any {
 	case map[string]any:
 		return CloneObject(v)
 	case []any:
-		if v == nil {
-			return v
-		}
-		c := make([]any, len(v))
-		for i, e := range v {
+		c := slices.Clone(v)
+		for i, e := range c {
 			c[i] = cloneAny(e)
 		}
 		return c
