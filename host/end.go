@@ -57,6 +57,9 @@ func (t *turn) finish(ctx context.Context, err error) {
 		for _, e := range t.ending() {
 			t.h.publish(e)
 		}
+		for t.r.waiting() { // they fail with the turn; those that come after its answer may find room
+			t.answering = append(t.answering, t.r.take())
+		}
 	}
 	t.answer()
 }

@@ -3,7 +3,6 @@ package host
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -43,9 +42,6 @@ type PromptInput struct {
 // used is refused by itself; the turn continues.
 func (t *turn) prepare(ctx context.Context) (state, error) {
 	q := t.r.take()
-	if q == nil {
-		return stateDone, errors.New("turn: no prompt to prepare")
-	}
 	running, answered, was := t.user != nil, t.answered(), *t
 	t.answering = append(t.answering, q)
 	if !running {

@@ -227,29 +227,33 @@ func (r *runner) abort() bool {
 	return true
 }
 
-// run owns the session from claim to release. After a turn that could not be stored the prompts that wait fail too.
+// run owns the session from claim to release. After a turn that could not be stored it takes the session
+// up again for prompts that came since: memory holds more than the store.
 func (r *runner) run(ctx context.Context) {
-	c, token, err := r.open(ctx)
-	if err == nil {
-		err = r.answer(ctx, c)
+	for goOn := true; goOn; {
+		c, token, err := r.open(ctx)
+		if err != nil {
+			for !r.leave(err) {
+				r.rest(false)
+			}
+			return
+		}
+		goOn = r.answer(ctx, c)
 		_ = c.Journal.Close() // answer told of its error
 		if err := r.host.opts.Store.Release(ctx, token); err != nil && c.Journal.Failed() == nil {
 			r.host.log.Error("the session could not be released", "session", r.session, "err", err)
 		}
 	}
-	for err != nil && !r.leave(err) {
-		r.rest(false)
-	}
 }
 
 // answer runs turns until no prompt waits and the host knows the runner no more. By then everything is stored, because the
-// next runner claims the session. With an error prompts wait, but nothing can be stored any more.
-func (r *runner) answer(ctx context.Context, c *live.Conversation) error {
+// next runner claims the session. It reports true when prompts wait but nothing can be stored any more.
+func (r *runner) answer(ctx context.Context, c *live.Conversation) bool {
 	k := &undo.Session{Files: &r.host.files, Conversation: c, Background: r.goBeside}
 	for {
 		if r.waiting() && !r.host.closing() {
-			if err := c.Journal.Failed(); err != nil {
-				return err
+			if c.Journal.Failed() != nil {
+				return true
 			}
 			newTurn(r, c, k).run(ctx)
 		}
@@ -259,7 +263,7 @@ func (r *runner) answer(ctx context.Context, c *live.Conversation) error {
 			r.host.log.Error("what ran beside the turn was not stored", "session", r.session, "err", err)
 		}
 		if r.leave(nil) {
-			return nil
+			return false
 		}
 	}
 }
@@ -353,13 +357,10 @@ func (r *runner) generation() *generation.Set {
 	return r.host.plugins.Acquire()
 }
 
-// take returns the next prompt that waits, or nil.
+// take returns the next prompt that waits; there is one.
 func (r *runner) take() *queued {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.queue) == 0 {
-		return nil
-	}
 	q := r.queue[0]
 	r.queue = r.queue[1:]
 	return q
