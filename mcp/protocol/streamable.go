@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tenonhq/tenon/internal/pause"
-
 	"github.com/mark3labs/mcp-go/mcp"
+
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/pause"
 )
 
 var (

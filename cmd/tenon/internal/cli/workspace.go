@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/tenonhq/tenon/builtin"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/host"

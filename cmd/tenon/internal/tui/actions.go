@@ -206,18 +206,17 @@ func (m *model) createFailed(msg createFailedMsg) {
 // giveBack puts a prompt that is not part of its session into the input. If the user writes another one or left the session, it puts it aside, and
 // says so in the session. If there is a draft too, the text stays in the history.
 func (m *model) giveBack(in host.PromptInput) {
-	e, place := &m.input, ""
-	if !m.input.Empty() || in.SessionID != m.root {
-		e, place = &m.stash, "; ctrl+s shows it"
+	place := "ctrl+r finds it"
+	switch {
+	case m.input.Empty() && in.SessionID == m.root:
+		fill(&m.input, &in)
+		return
+	case m.stash.Empty():
+		fill(&m.stash, &in)
+		place = "ctrl+s shows it"
 	}
-	if !e.Empty() {
-		e, place = nil, "; ctrl+r finds it"
-	}
-	if e != nil {
-		fill(e, &in)
-	}
-	if t := m.threads[in.SessionID]; t != nil && place != "" {
-		t.Notice(transcript.Warn, "not sent: "+view.Clip(terminal.OneLine(in.Text), 60)+place)
+	if t := m.threads[in.SessionID]; t != nil {
+		t.Notice(transcript.Warn, "not sent: "+view.Clip(terminal.OneLine(in.Text), 60)+"; "+place)
 	}
 }
 

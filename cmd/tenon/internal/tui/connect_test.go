@@ -124,7 +124,7 @@ func TestOtherCommandsAreKept(t *testing.T) {
 	m, _ := testModel(t, 80, 24)
 	m.inventory.commands = []host.CommandInfo{{Command: sdk.Command{Name: "deploy"}}, {Command: sdk.Command{Name: "git/tag"}}}
 	for line, want := range map[string]bool{
-		"explain /connect": false, "/tmp/main.go has a bug": false, "/rename New title": false, "/deploy prod": false, "/git/tag v1": false, "/help": false,
+		"explain /connect": false, "/tmp/main.go has a bug": false, "/rename New title": false, "/deploy prod": false, "/git/tag v1": false, "/help": false, "/nope": true,
 		"/lib/x.so is missing": false, "/home/me/x": false, "/log/x": false,
 		"/content/sample_data is empty": false, "/context/x": false, "/contact/x": false, "/plugin/main.go has a bug": false,
 		"/connect/mine key": true, "/login/mine": true, "/conect/mine key": true, "/logni/mine key": true, "/connect=a/b": true, "/connect mine": true, "/login mine key": true, "/conect mine key": true, "/delpoy prod": true, "/connect=key": true,
