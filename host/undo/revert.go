@@ -75,8 +75,26 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := k.plan(ctx, net, done, o.Force)
-	if err != nil {
+	p := &restoring{files: k.Files, force: o.Force, touched: map[snapshot.Path]snapshot.Step{}}
+	for path, n := range net {
+		expected, original := n.After, n.After
+		if d, ok := done[path]; ok {
+			expected, original = d.To, d.From
+			n.between = false // which was looked at then
+		}
+		if err := p.add(ctx, path, expected, n.Before, original, n.between); err != nil {
+			return nil, err
+		}
+	}
+	for path, d := range done {
+		if _, also := net[path]; also {
+			continue
+		}
+		if err := p.add(ctx, path, d.To, d.From, d.From, false); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.makeRoom(); err != nil {
 		return nil, err
 	}
 	out := &Reverted{SessionID: k.Conversation.ID(), MessageID: list[from].Info.Head().ID, Messages: len(list) - from}
@@ -100,37 +118,18 @@ func (k *Session) Unrevert(ctx context.Context, force bool) (*Reverted, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := k.plan(ctx, nil, done, force)
-	if err != nil {
+	p := &restoring{files: k.Files, force: force, touched: map[snapshot.Path]snapshot.Step{}}
+	for path, d := range done {
+		if err := p.add(ctx, path, d.To, d.From, d.From, false); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.makeRoom(); err != nil {
 		return nil, err
 	}
 	out := &Reverted{SessionID: k.Conversation.ID()}
 	out.Files, err = k.restore(ctx, p, nil)
 	return out, err
-}
-
-// plan returns what is to become of files: those in net are undone, and what an earlier revert did to others is taken back.
-func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, done map[snapshot.Path]snapshot.Step, force bool) (*restoring, error) {
-	p := &restoring{files: k.Files, force: force, touched: map[snapshot.Path]snapshot.Step{}}
-	for path, n := range net {
-		expected, original := n.After, n.After
-		if d, ok := done[path]; ok {
-			expected, original = d.To, d.From
-			n.between = false // which was looked at then
-		}
-		if err := p.add(ctx, path, expected, n.Before, original, n.between); err != nil {
-			return nil, err
-		}
-	}
-	for path, d := range done {
-		if net[path] != nil {
-			continue
-		}
-		if err := p.add(ctx, path, d.To, d.From, d.From, false); err != nil {
-			return nil, err
-		}
-	}
-	return p, p.makeRoom()
 }
 
 // revertPoint returns the index of the first message to undo.
@@ -281,15 +280,6 @@ type note struct {
 	Revert *sdk.Revert `json:"revert"`
 }
 
-// markOf returns the mark of the session after a revert that was cut off.
-func markOf(j *snapshot.Journal) (*sdk.Revert, error) {
-	var n note
-	if err := json.Unmarshal(j.Note, &n); err != nil {
-		return nil, fmt.Errorf("a revert of session %s that was cut off: %w", j.ID, err)
-	}
-	return n.Revert, nil
-}
-
 // restore changes the files and the session, both or none, and returns the names of the files.
 func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]string, error) {
 	if len(p.conflicts) > 0 {
@@ -380,8 +370,8 @@ func (f *Files) FinishReverts(ctx context.Context) {
 }
 
 func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
-	mark, err := markOf(j)
-	if err != nil {
+	var n note
+	if err := json.Unmarshal(j.Note, &n); err != nil {
 		return err
 	}
 	token, err := f.Sessions.Claim(ctx, j.ID)
@@ -391,7 +381,7 @@ func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapsh
 	if err != nil {
 		return err
 	}
-	err = f.finishClaimed(ctx, repo, j, token, mark)
+	err = f.finishClaimed(ctx, repo, j, token, n.Revert)
 	return errors.Join(err, f.Sessions.Release(ctx, token))
 }
 
@@ -429,14 +419,14 @@ func (k *Session) finishOwn(ctx context.Context) error {
 	if err != nil || j == nil {
 		return err
 	}
-	mark, err := markOf(j)
-	if err == nil {
-		err = k.Files.resume(ctx, repo, j)
+	var n note
+	if err := json.Unmarshal(j.Note, &n); err != nil {
+		return fmt.Errorf("a revert of session %s that was cut off: %w", j.ID, err)
 	}
-	if err != nil {
+	if err := k.Files.resume(ctx, repo, j); err != nil {
 		return err
 	}
-	k.setRevert(mark)
+	k.setRevert(n.Revert)
 	if err := k.Conversation.Journal.Flush(ctx); err != nil {
 		return err
 	}
