@@ -141,13 +141,7 @@ func (p *Plugin) Hooks() []sdk.Hook {
 
 // entries returns the commands at an event, in order.
 func (p *Plugin) entries(event string) []*entry {
-	var found []*entry
-	for _, e := range p.file.entries {
-		if e.event == event {
-			found = append(found, e)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(p.file.entries), func(e *entry) bool { return e.event != event })
 }
 
 // has reports whether there is a command at one of the events.
