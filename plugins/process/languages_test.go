@@ -166,7 +166,7 @@ func speaksTools(t *testing.T, p sdk.Plugin) {
 	long := fmt.Sprintf(`{"a":%q}`, strings.Repeat("東", 1<<20)) // comes in several reads, some of which end inside a character
 	result, err := callTool(t, p, "echo", long, host)
 	var back, want map[string]string
-	if _ = json.Unmarshal([]byte(long), &want); err != nil || json.Unmarshal([]byte(result.Output), &back) != nil || !maps.Equal(back, want) {
+	if json.Unmarshal([]byte(long), &want) != nil || err != nil || json.Unmarshal([]byte(result.Output), &back) != nil || !maps.Equal(back, want) {
 		t.Errorf("echo of a long text: %.80s, %v", result.Output, err)
 	}
 	if want := []string{"step 0 0", "step 1 1", "step 2 2"}; !slices.Equal(shown, want) || !slices.Equal(asked, []string{"deploy"}) {
