@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -205,7 +206,9 @@ func pythonCarrier() plugintest.Carrier {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return openCase(t, c, script(t, path, "python/main.py")...)
+			command := script(t, path, "python/main.py")
+			// Without the site packages of the machine, which may take longer to load than the plugin.
+			return openCase(t, c, slices.Insert(command, 1, "-S")...)
 		},
 	}
 }
