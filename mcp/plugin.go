@@ -236,7 +236,7 @@ func (p *Plugin) follow(ctx context.Context) {
 		if c == nil {
 			continue
 		}
-		ask, cancel := context.WithTimeout(ctx, p.server.timeout())
+		ask, cancel := context.WithTimeout(ctx, p.server.Limit())
 		def, err := c.refresh(ask)
 		cancel()
 		if err != nil {
@@ -338,7 +338,7 @@ func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*connection) err
 
 // connection waits for the server, at most for its timeout.
 func (p *Plugin) connection(ctx context.Context) (*connection, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.server.timeout(), fmt.Errorf("waited %s for the server", p.server.timeout()))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.server.Limit(), fmt.Errorf("waited %s for the server", p.server.Limit()))
 	defer cancel()
 	return p.link.get(ctx)
 }
