@@ -245,11 +245,8 @@ func (g *goTool) read(ctx context.Context) (*Build, error) {
 	return b, b.check()
 }
 
-// write writes the go.mod and go.sum of a pin.
+// write writes the go.mod and go.sum of a pin, which Fetch has checked.
 func (g *goTool) write(b *Build) error {
-	if err := b.check(); err != nil {
-		return err
-	}
 	mod := "module tenon.invalid/build\n\ngo " + b.Go + "\n"
 	for _, line := range b.Require {
 		mod += "\nrequire " + line + "\n"

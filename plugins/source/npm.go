@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"slices"
@@ -183,17 +182,9 @@ func sha512Of(integrity string) ([]byte, error) {
 }
 
 func checkSHA512(path string, want []byte) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
+	sum, err := digest(path, sha512.New())
+	if err == nil && !slices.Equal(sum, want) {
+		err = fmt.Errorf("%w: the tarball has another SHA-512 than the registry says", ErrMismatch)
 	}
-	defer file.Close()
-	h := sha512.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return err
-	}
-	if !slices.Equal(h.Sum(nil), want) {
-		return fmt.Errorf("%w: the tarball has another SHA-512 than the registry says", ErrMismatch)
-	}
-	return nil
+	return err
 }
