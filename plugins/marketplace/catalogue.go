@@ -72,8 +72,7 @@ func Decode(data []byte) (*Catalogue, error) {
 	case len(h.Plugins) > maxEntries:
 		return nil, fmt.Errorf("%w: %d plugins; the limit is %d", ErrCatalogue, len(h.Plugins), maxEntries)
 	}
-	c := &Catalogue{Name: h.Name, Description: h.Description, root: h.Metadata.PluginRoot, renames: map[string]string{}}
-	c.Description = cmp.Or(c.Description, h.Metadata.Description)
+	c := &Catalogue{Name: h.Name, Description: cmp.Or(h.Description, h.Metadata.Description), root: h.Metadata.PluginRoot, renames: map[string]string{}}
 	for from, to := range h.Renames {
 		c.renames[from] = ""
 		if to != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
@@ -102,7 +103,7 @@ func (s *suite) echoes(t *testing.T, h *sdktest.Host) {
 		if _, err = s.call(t, h, conformance.ToolEcho, map[string]string{}); err == nil {
 			return
 		}
-		pause(t, 100*time.Millisecond)
+		_ = pause.For(t.Context(), returnPause)
 	}
 	t.Errorf("the plugin does not come back: %v", err)
 }
