@@ -159,7 +159,7 @@ func (s *suite) group(t *testing.T, group string, cases map[string]func(t *testi
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
-		if reason := s.skipped(group, name); reason != "" {
+		if reason := s.carrier.Skips[group+"/"+name]; reason != "" {
 			t.Logf("%s/%s does not apply to %s: %s", group, name, s.carrier.Name, reason)
 			continue
 		}
@@ -168,13 +168,6 @@ func (s *suite) group(t *testing.T, group string, cases map[string]func(t *testi
 			cases[name](t)
 		})
 	}
-}
-
-func (s *suite) skipped(group, name string) string {
-	if reason := s.carrier.Skips[group]; reason != "" {
-		return reason
-	}
-	return s.carrier.Skips[group+"/"+name]
 }
 
 // has reports whether the carrier has hooks at the point.

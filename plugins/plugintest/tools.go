@@ -59,7 +59,7 @@ func (s *suite) tools() map[string]func(t *testing.T) {
 			h := s.toolHost(t, s.carrier, sdktest.Options{})
 			result, err := s.call(t, h, conformance.ToolBig, map[string]int{"bytes": bigOutput})
 			if err != nil || len(result.Output) != bigOutput {
-				t.Errorf("output of %d bytes, %v, want %d", length(result), err, bigOutput)
+				t.Errorf("output: %.100v, %v, want %d bytes", result, err, bigOutput)
 			}
 		},
 		"deadline":     func(t *testing.T) { s.toolEnds(t, context.DeadlineExceeded) },
@@ -86,13 +86,6 @@ func (s *suite) echo(t *testing.T) {
 	if diff := cmp.Diff(call(Builtin(), conformance.ToolEcho), call(s.carrier, s.carrier.ToolID(conformance.ToolEcho))); diff != "" {
 		t.Errorf("result (-in this process +over %s):\n%s", s.carrier.Name, diff)
 	}
-}
-
-func length(r *sdk.ToolResult) int {
-	if r == nil {
-		return 0
-	}
-	return len(r.Output)
 }
 
 // echoes checks that the plugin is usable. A carrier may need a while to bring it back.

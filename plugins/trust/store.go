@@ -79,8 +79,6 @@ type Store struct {
 // OpenStore returns the store in the file at path, which must not be inside of a repository. It touches no file.
 func OpenStore(path string) *Store { return &Store{path: path, now: time.Now} }
 
-
-
 // Read returns the decisions; none without a file. Errors wrap ErrLockFile.
 func (s *Store) Read() (Entries, error) {
 	f, info, err := projectfs.OpenRegular(s.path)
@@ -145,8 +143,6 @@ func migrated(list Entries) Entries {
 	}
 	return append(out, names...)
 }
-
-
 
 // Approve notes that the user approved exactly this item and gave it grants, which must be among what it asks for. In its place it is
 // enabled and in no quarantine then. Errors wrap ErrGrant or ErrLockFile.
