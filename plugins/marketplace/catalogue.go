@@ -121,7 +121,7 @@ func decodeEntry(raw json.RawMessage) (*Entry, error) {
 		}
 	}
 	for name, value := range fields {
-		if !slices.Contains(notInManifest, name) {
+		if !slices.Contains(notInManifest, name) && string(value) != "null" {
 			e.definition[name] = value
 		}
 	}
