@@ -135,7 +135,7 @@ func TestFaults(t *testing.T) {
 		// Their libraries do the same at each point, and the rest is that of lines.
 		"python": {pythonCarrier(), all, 1},
 		"rust":   {rustCarrier(), all, 1},
-		"mcp":    {mcpCarrierThatWaits(0), all, 2},
+		"mcp":    {mcpCarrier(false), all, 2},
 	}
 	for carrier, list := range faults {
 		t.Run(carrier, func(t *testing.T) {
