@@ -118,7 +118,7 @@ func (l *Loader) entryPath(e *Entry) (string, bool) {
 	case filepath.IsAbs(p):
 		return filepath.Clean(p), true
 	case p == "." || p == ".." || hasAnyPrefix(p, "./", "../", `.\`, `..\`) || e.Flag:
-		return filepath.Join(cmp.Or(e.Base, l.opts.Project.Directory), p), true
+		return filepath.Join(l.opts.Project.Directory, p), true
 	}
 	return "", false
 }
