@@ -110,29 +110,20 @@ func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
 	if err != nil {
 		return err
 	}
-	p, err := decodePackument(data)
-	if err != nil {
-		return err
+	var p packument
+	if err := json.Unmarshal(data, &p); err != nil {
+		return fmt.Errorf("unexpected answer of the npm registry: %w", err)
 	}
 	version, err := p.choose(r.Version)
 	if err != nil {
 		return err
 	}
 	dist := p.Versions[version].Dist
-	if _, err := sha512Of(dist.Integrity); err != nil {
-		return err
-	}
 	out.Version, out.URL, out.Integrity = version, dist.Tarball, dist.Integrity
 	return nil
 }
 
-func decodePackument(data []byte) (*packument, error) {
-	var p packument
-	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, fmt.Errorf("unexpected answer of the npm registry: %w", err)
-	}
-	return &p, nil
-}
+
 
 // choose returns the version for a tag, an exact version or a range; the highest without one that is tagged latest and matches.
 func (p *packument) choose(text string) (string, error) {
