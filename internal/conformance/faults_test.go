@@ -35,14 +35,30 @@ type place struct {
 	calls int // that are waited for
 }
 
-// places are where a fault is tried: one of each kind of hook, and for what fails at once or never comes back all that a turn passes.
+// atStart is the place of what goes wrong when the plugin starts.
+var atStart = place{"start", 1}
+
+// places are where a fault is tried, besides the start: one of each kind of hook, and for what is decisive all that a turn passes.
 func places(f conformance.Fault) []place {
 	list := []place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}, {sdk.PointEvent, 0}}
-	switch f {
-	case conformance.FaultPanic, conformance.FaultHang, conformance.FaultLoop, conformance.FaultExit:
+	if decisive(f) {
 		list = append(list, place{sdk.PointChatSystem, 2}, place{sdk.PointToolAfter, 1})
 	}
 	return list
+}
+
+// tried returns the places of a fault, at a start and at two hooks if it is decisive.
+func tried(f conformance.Fault, turn int) []place {
+	if decisive(f) {
+		return append(some(places(f), 2, turn), atStart)
+	}
+	return some(append(places(f), atStart), 1, turn)
+}
+
+// decisive reports whether a fault is one of those that the others come to for the host: an error, a call without an answer, the end of the
+// plugin.
+func decisive(f conformance.Fault) bool {
+	return f == conformance.FaultPanic || f == conformance.FaultHang || f == conformance.FaultExit
 }
 
 // timeoutOf returns the deadline of a hook with the fault.
@@ -54,8 +70,8 @@ func timeoutOf(f conformance.Fault) time.Duration {
 	return hookTimeout
 }
 
-// allFaults tries every fault at every place. Otherwise each is tried at two, which change from fault to fault: a turn that waits for
-// deadlines takes a second, and there are hundreds.
+// allFaults tries every fault at every place. Otherwise each is tried at a few, which change from fault to fault and from carrier to carrier:
+// a turn that waits for deadlines takes a second, and there are hundreds.
 const allFaults = "TENON_ALL_FAULTS"
 
 // some returns n of the places, in turns, or all of them.
@@ -120,47 +136,47 @@ func TestFaults(t *testing.T) {
 		conformance.FaultMemory, conformance.FaultExit, conformance.FaultFlood, conformance.FaultChatter,
 	}
 	inModule := slices.DeleteFunc(slices.Clone(all), func(f conformance.Fault) bool { return f == conformance.FaultDeaf })
-	faults := map[string]struct {
+	faults := []struct {
+		name    string
 		carrier plugintest.Carrier
 		faults  []conformance.Fault
-		places  int // where each fault is tried, beside the start
 	}{
 		// Faults of a handler that hit the whole process cannot be contained in this process.
-		"builtin":     {plugintest.Builtin(), []conformance.Fault{conformance.FaultPanic, conformance.FaultHang}, 2},
-		"wasm":        {wasmCarrier(), inModule, 2},
-		"rust module": {rustModuleCarrier(), inModule, 2},
-		"process":     {processCarrier(), all, 2},
-		"lines":       {linesCarrier(), all, 2},
-		"node":        {nodeCarrier(), all, 2},
-		// Their libraries do the same at each point, and the rest is that of lines.
-		"python": {pythonCarrier(), all, 1},
-		"rust":   {rustCarrier(), all, 1},
-		"mcp":    {mcpCarrier(false), all, 2},
+		{"builtin", plugintest.Builtin(), []conformance.Fault{conformance.FaultPanic, conformance.FaultHang}},
+		{"wasm", wasmCarrier(), inModule},
+		{"rust module", rustModuleCarrier(), inModule},
+		{"process", processCarrier(), all},
+		{"lines", linesCarrier(), all},
+		{"node", nodeCarrier(), all},
+		{"python", pythonCarrier(), all},
+		{"rust", rustCarrier(), all},
+		{"mcp", mcpCarrier(false), all},
 	}
-	for carrier, list := range faults {
-		t.Run(carrier, func(t *testing.T) {
+	for n, c := range faults {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for i, f := range list.faults {
-				for _, at := range some(places(f), list.places, i) {
+			for i, f := range c.faults {
+				for _, at := range tried(f, n+i) {
 					t.Run(string(f)+" "+string(at.point), func(t *testing.T) {
-						o, hook := faultyHook(at.point, timeoutOf(f), f)
-						contained(t, at, func(t *testing.T) sdk.Plugin { return faulty(t, list.carrier, o, hook) })
+						switch {
+						case at != atStart:
+							o, hook := faultyHook(at.point, timeoutOf(f), f)
+							contained(t, at, func(t *testing.T) sdk.Plugin { return faulty(t, c.carrier, o, hook) })
+						case c.name == "builtin":
+							leftOut(t, faultyStart(t, c.carrier, f))
+						default: // its first call fails
+							contained(t, place{sdk.PointToolBefore, 1}, func(t *testing.T) sdk.Plugin { return faultyStart(t, c.carrier, f) })
+						}
 					})
 				}
-				t.Run(string(f)+" at start", func(t *testing.T) {
-					at := place{sdk.PointToolBefore, 1}
-					open := func(t *testing.T) sdk.Plugin {
-						return faulty(t, list.carrier, conformance.Options{Start: conformance.Script{Fault: f}}, hookAt(at.point, timeoutOf(f)))
-					}
-					if carrier == "builtin" {
-						leftOut(t, open(t))
-						return
-					}
-					contained(t, at, open)
-				})
 			}
 		})
 	}
+}
+
+// faultyStart opens a plugin that goes wrong when it starts.
+func faultyStart(t *testing.T, c plugintest.Carrier, f conformance.Fault) sdk.Plugin {
+	return faulty(t, c, conformance.Options{Start: conformance.Script{Fault: f}}, hookAt(sdk.PointToolBefore, timeoutOf(f)))
 }
 
 // tries is how often turns that took too long are run again: the machine may have been busy.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -26,7 +27,7 @@ type workshop struct {
 	dir   string
 	mu    sync.Mutex
 	built map[string]func() (string, error) // by package
-	sums  sync.Map                          // from path to checksum
+	sums  map[string]string                 // of modules, by path
 
 	once struct {
 		sync.Once
@@ -36,7 +37,7 @@ type workshop struct {
 	python  func() (string, error) // the path of the interpreter
 }
 
-var shop = &workshop{built: map[string]func() (string, error){}} // made once, before any test runs
+var shop = &workshop{built: map[string]func() (string, error){}, sums: map[string]string{}} // made once, before any test runs
 
 func (w *workshop) open() error {
 	dir, err := os.MkdirTemp("", "tenon-conformance-")
@@ -112,18 +113,28 @@ func (w *workshop) healthy(t *testing.T) turn {
 	return w.once.turn
 }
 
-// checksum returns the SHA-256 of a built file. A module whose checksum is known loads from the cache without being read.
-func (w *workshop) checksum(t *testing.T, path string) string {
+// module returns the SHA-256 of a built module, and opens a plugin that keeps its code loaded for those of the cases until the runtime is
+// closed.
+func (w *workshop) module(t *testing.T, r *wasm.Runtime, path string) string {
 	t.Helper()
-	if sum, ok := w.sums.Load(path); ok {
-		return sum.(string)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if sum, ok := w.sums[path]; ok {
+		return sum
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := fmt.Sprintf("%x", sha256.Sum256(data))
-	w.sums.Store(path, sum)
+	p, err := r.Open(remote.Unit{Description: sdk.Description{Name: "keeper"}, Program: path, Checksum: sum})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.(remote.Precompiler).Precompile(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.sums[path] = sum
 	return sum
 }
 
@@ -144,7 +155,7 @@ func openWASM(t *testing.T, c plugintest.Case, path string) sdk.Plugin {
 		t.Fatal(err)
 	}
 	p, err := r.Open(remote.Unit{
-		Description: c.Description, Program: path, Checksum: shop.checksum(t, path), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
+		Description: c.Description, Program: path, Checksum: shop.module(t, r, path), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -195,7 +206,9 @@ func pythonCarrier() plugintest.Carrier {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return openCase(t, c, script(t, path, "python/main.py")...)
+			command := script(t, path, "python/main.py")
+			// Without the site packages of the machine, which may take longer to load than the plugin.
+			return openCase(t, c, slices.Insert(command, 1, "-S")...)
 		},
 	}
 }

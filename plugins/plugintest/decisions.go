@@ -10,7 +10,7 @@ import (
 )
 
 // gates: every verdict of a gate, and the refusals of a transform that may deny.
-func (s *suite) gates() map[string]func(t *testing.T) {
+func (s *suite) gates() map[string]probe {
 	list := map[string]probe{}
 	gate := func(p sdk.Point, name string, want sdk.Verdict, script conformance.Script) {
 		list[name] = probe{point: p, script: script, check: func(t *testing.T, o *outcome) {
@@ -43,7 +43,7 @@ func (s *suite) gates() map[string]func(t *testing.T) {
 		point: sdk.PointTurnStop, script: conformance.Script{Verdict: sdk.VerdictContinue},
 		check: func(t *testing.T, o *outcome) { fails(t, o, hooks.OutcomeError) },
 	}
-	return s.probes(list)
+	return list
 }
 
 // fails checks that the first call failed as described and that the user got one notice.
@@ -58,7 +58,7 @@ func fails(t *testing.T, o *outcome, want hooks.Outcome) {
 }
 
 // failures: what an error of each kind of hook leads to under each policy.
-func (s *suite) failures() map[string]func(t *testing.T) {
+func (s *suite) failures() map[string]probe {
 	list := map[string]probe{}
 	kinds := []struct {
 		name     string
@@ -94,7 +94,7 @@ func (s *suite) failures() map[string]func(t *testing.T) {
 		point: sdk.PointChatMessages, script: conformance.Script{Set: []sdk.Change{set("/messages/0/parts/0/type", `"file"`)}},
 		check: func(t *testing.T, o *outcome) { fails(t, o, hooks.OutcomeError) },
 	}
-	return s.probes(list)
+	return list
 }
 
 func (s *suite) failed(t *testing.T, o *outcome, p sdk.Point, policy sdk.OnError) {

@@ -109,14 +109,16 @@ func Run(t *testing.T, c Carrier) {
 		c.ToolID = func(id string) string { return id }
 	}
 	s := &suite{c}
+	probes := map[string]map[string]probe{
+		"points":   s.points(),
+		"changes":  s.changes(),
+		"fields":   s.fields(),
+		"answers":  s.answers(),
+		"gates":    s.gates(),
+		"failures": s.failures(),
+	}
 	groups := map[string]map[string]func(t *testing.T){
-		"points":      s.points(),
-		"changes":     s.changes(),
-		"fields":      s.fields(),
-		"answers":     s.answers(),
 		"order":       s.order(),
-		"gates":       s.gates(),
-		"failures":    s.failures(),
 		"deadlines":   s.deadlines(),
 		"quarantine":  s.quarantine(),
 		"state":       s.state(),
@@ -127,7 +129,19 @@ func Run(t *testing.T, c Carrier) {
 		"auth":        s.auth(),
 		"models":      s.models(),
 	}
-	s.checkSkips(t, groups)
+	known := map[string]bool{}
+	for group, list := range probes {
+		know(known, group, list)
+		groups[group] = s.bundles(group, list)
+	}
+	for group, cases := range groups {
+		know(known, group, cases)
+	}
+	for name := range s.carrier.Skips {
+		if !known[name] { // the reason may have gone with the case
+			t.Errorf("%s skips %q, which is not a case", s.carrier.Name, name)
+		}
+	}
 	for _, group := range slices.Sorted(maps.Keys(groups)) {
 		t.Run(group, func(t *testing.T) {
 			t.Parallel()
@@ -136,20 +150,11 @@ func Run(t *testing.T, c Carrier) {
 	}
 }
 
-// checkSkips refuses to skip what is not there: the reason may have gone with the case.
-func (s *suite) checkSkips(t *testing.T, groups map[string]map[string]func(t *testing.T)) {
-	t.Helper()
-	known := map[string]bool{}
-	for group, cases := range groups {
-		known[group] = true
-		for name := range cases {
-			known[group+"/"+name] = true
-		}
-	}
-	for name := range s.carrier.Skips {
-		if !known[name] {
-			t.Errorf("%s skips %q, which is not a case", s.carrier.Name, name)
-		}
+// know adds the names of a group and its cases.
+func know[T any](known map[string]bool, group string, cases map[string]T) {
+	known[group] = true
+	for name := range cases {
+		known[group+"/"+name] = true
 	}
 }
 
@@ -159,15 +164,29 @@ func (s *suite) group(t *testing.T, group string, cases map[string]func(t *testi
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(cases)) {
-		if reason := s.carrier.Skips[group+"/"+name]; reason != "" {
-			t.Logf("%s/%s does not apply to %s: %s", group, name, s.carrier.Name, reason)
-			continue
+		if s.applies(t, group, name) {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				cases[name](t)
+			})
 		}
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			cases[name](t)
-		})
 	}
+}
+
+// applies reports whether a case is not skipped, and logs the reason otherwise.
+func (s *suite) applies(t *testing.T, group, name string) bool {
+	reason := s.skipped(group, name)
+	if reason != "" {
+		t.Logf("%s/%s does not apply to %s: %s", group, name, s.carrier.Name, reason)
+	}
+	return reason == ""
+}
+
+func (s *suite) skipped(group, name string) string {
+	if reason := s.carrier.Skips[group]; reason != "" {
+		return reason
+	}
+	return s.carrier.Skips[group+"/"+name]
 }
 
 // has reports whether the carrier has hooks at the point.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -23,10 +24,11 @@ import (
 type probe struct {
 	point  sdk.Point
 	hook   sdk.HookDescription // its Point is set by point; without fields it reads and writes everything
-	none   bool                // with no fields it reads and writes nothing
 	script conformance.Script
 	input  func() any // default: the point's sample
 	value  func() any
+	// partial means that the hook reads a part of the value: one of this process sees all of it.
+	partial bool
 	// abnormal means that the handler does not come back; then the text of the error is the carrier's.
 	abnormal bool
 	// check inspects the result, in addition to the comparison with the yardstick. It may be nil.
@@ -44,25 +46,72 @@ type outcome struct {
 	Call    string // as the plugin recorded it
 }
 
-// recordKey is where probes with script.Record keep their call.
-const recordKey = "call"
-
-// probes makes cases of probes.
-func (s *suite) probes(list map[string]probe) map[string]func(t *testing.T) {
-	cases := map[string]func(t *testing.T){}
-	for name, p := range list {
-		if s.has(p.point) {
-			cases[name] = func(t *testing.T) { s.probe(t, p) }
+// bundles makes cases of probes that share a plugin, because a process takes longer to start than to answer. Those of one plugin run one
+// after the other, at different hooks. What ends the plugin has one for itself.
+func (s *suite) bundles(group string, list map[string]probe) map[string]func(t *testing.T) {
+	var bundles []map[string]probe
+	for _, name := range slices.Sorted(maps.Keys(list)) {
+		p := list[name]
+		if !s.has(p.point) {
+			continue
 		}
+		n := slices.IndexFunc(bundles, func(b map[string]probe) bool {
+			for _, other := range b {
+				if p.abnormal || other.abnormal || other.point == p.point {
+					return false
+				}
+			}
+			return true
+		})
+		if n < 0 {
+			n, bundles = len(bundles), append(bundles, map[string]probe{})
+		}
+		bundles[n][name] = p
+	}
+	cases := map[string]func(t *testing.T){}
+	for n, b := range bundles {
+		cases[fmt.Sprint("plugin ", n)] = func(t *testing.T) { s.bundle(t, group, b) }
 	}
 	return cases
 }
 
-// probe runs a probe over the carrier and in this process.
-func (s *suite) probe(t *testing.T, p probe) {
-	want, got := p.run(t, Builtin()), p.run(t, s.carrier)
+// bundle runs probes over the carrier, with one plugin.
+func (s *suite) bundle(t *testing.T, group string, list map[string]probe) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(list)), func(name string) bool { return !s.applies(t, group, name) })
+	if len(names) == 0 {
+		return
+	}
+	var probes []probe
+	for _, name := range names {
+		probes = append(probes, list[name])
+	}
+	h := openProbes(t, s.carrier, probes...)
+	for i, name := range names {
+		t.Run(name, func(t *testing.T) { s.probe(t, h, probes[i]) })
+	}
+}
+
+// openProbes opens and starts a plugin with the hooks of probes.
+func openProbes(t *testing.T, c Carrier, list ...probe) *sdktest.Host {
+	t.Helper()
+	scripts := map[string]conformance.Script{}
+	var hooks []sdk.HookDescription
+	for _, p := range list {
+		d := p.description()
+		scripts[name(d)] = p.script
+		hooks = append(hooks, d)
+	}
+	return open(t, c, newCase(t, conformance.Options{Hooks: scripts}, hooks...), sdktest.Options{})
+}
+
+// probe compares what comes of a probe over the carrier with what comes of it in this process.
+func (s *suite) probe(t *testing.T, h *sdktest.Host, p probe) {
+	want, got := p.run(t, Builtin(), openProbes(t, Builtin(), p)), p.run(t, s.carrier, h)
 	if p.check != nil {
 		p.check(t, got)
+	}
+	if p.partial {
+		want.Call = got.Call
 	}
 	for _, o := range []*outcome{want, got} {
 		if p.abnormal || s.carrier.Foreign {
@@ -90,11 +139,9 @@ func (s *suite) probe(t *testing.T, p probe) {
 	}
 }
 
-// run fires the point once with a new plugin.
-func (p *probe) run(t *testing.T, c Carrier) *outcome {
+// run fires the point once.
+func (p *probe) run(t *testing.T, c Carrier, h *sdktest.Host) *outcome {
 	t.Helper()
-	hook := p.description()
-	h := open(t, c, newCase(t, conformance.Options{Hooks: map[string]conformance.Script{name(hook): p.script}}, hook), sdktest.Options{})
 	f := newFiring(t, member{c.Name, h.Plugin()})
 	sample := sampleOf(p.point)
 	in, value := p.input, p.value
@@ -115,7 +162,7 @@ func (p *probe) run(t *testing.T, c Carrier) *outcome {
 func (p *probe) description() sdk.HookDescription {
 	d := p.hook
 	d.Point = string(p.point)
-	if d.Reads == nil && d.Writes == nil && !p.none {
+	if d.Reads == nil && d.Writes == nil {
 		d.Reads, d.Writes = []string{""}, []string{""}
 	}
 	return d

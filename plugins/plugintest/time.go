@@ -66,7 +66,7 @@ func (s *suite) deadline(t *testing.T, p sdk.Point, timeout time.Duration) {
 // warm makes what a carrier makes when a session first calls the plugin.
 func (s *suite) warm(t *testing.T, h *sdktest.Host, session string) {
 	t.Helper()
-	if s.carrier.Skips["tools"]+s.carrier.Skips["tools/"+conformance.ToolEcho] != "" {
+	if s.skipped("tools", conformance.ToolEcho) != "" {
 		return
 	}
 	if _, err := h.CallWith(within(t), &sdk.ToolCall{Tool: s.carrier.ToolID(conformance.ToolEcho), SessionID: session}); err != nil {

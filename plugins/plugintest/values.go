@@ -15,11 +15,11 @@ import (
 )
 
 // points: at every point input and value arrive complete, and a change has effect.
-func (s *suite) points() map[string]func(t *testing.T) {
+func (s *suite) points() map[string]probe {
 	list := map[string]probe{}
 	for _, info := range hookpoint.All() {
 		sample := sampleOf(info.Point)
-		script := conformance.Script{Record: recordKey, Input: sample.text}
+		script := conformance.Script{Record: string(info.Point), Input: sample.text}
 		if info.Kind == hookpoint.KindTransform {
 			script.Set = []sdk.Change{sample.change}
 		}
@@ -39,7 +39,7 @@ func (s *suite) points() map[string]func(t *testing.T) {
 			}
 		}}
 	}
-	return s.probes(list)
+	return list
 }
 
 func indented(t *testing.T, text string) string {
@@ -48,7 +48,7 @@ func indented(t *testing.T, text string) string {
 }
 
 // changes: each way of changing a value comes out as in this process.
-func (s *suite) changes() map[string]func(t *testing.T) {
+func (s *suite) changes() map[string]probe {
 	list := map[string]probe{}
 	at := func(p sdk.Point, name string, changes ...sdk.Change) {
 		list[name] = probe{point: p, script: conformance.Script{Set: changes}}
@@ -90,19 +90,20 @@ func (s *suite) changes() map[string]func(t *testing.T) {
 	at(sdk.PointToolAfter, "attachments", set("/attachments/1", `{"id":"prt_8","sessionID":"s","messageID":"m","type":"file","mime":"text/plain","url":"data:,hi"}`))
 	at(sdk.PointToolAfter, "no attachments", remove("/attachments"))
 	at(sdk.PointSmallModel, "no model", remove("/model"))
-	return s.probes(list)
+	return list
 }
 
 // fields: a hook is sent what it declared, and changes what it declared.
-func (s *suite) fields() map[string]func(t *testing.T) {
+func (s *suite) fields() map[string]probe {
 	list := map[string]probe{}
-	// A hook of this process sees the whole value. So what a carrier sends is compared with the selection itself.
+	// A hook of this process sees the whole value. So what a carrier sends is compared with the selection itself, and only that.
 	reads := func(name string, p sdk.Point, fields ...string) {
 		if s.carrier.Name == Builtin().Name {
 			return
 		}
-		list["reads "+name] = probe{point: p, hook: sdk.HookDescription{Reads: fields, Writes: []string{}}, script: conformance.Script{}, check: func(t *testing.T, _ *outcome) {
-			s.sends(t, p, fields)
+		script := conformance.Script{Record: string(p)}
+		list["reads "+name] = probe{point: p, hook: sdk.HookDescription{Reads: fields, Writes: []string{}}, script: script, partial: true, check: func(t *testing.T, o *outcome) {
+			s.sent(t, p, fields, o.Call)
 		}}
 	}
 	reads("one text", sdk.PointChatMessages, "/messages/0/parts/0/text")
@@ -129,11 +130,11 @@ func (s *suite) fields() map[string]func(t *testing.T) {
 	writes("append", sdk.PointChatSystem, nil, []string{"/system/*"}, set("/system/3", `"x"`))
 	writes("the end of a list", sdk.PointChatSystem, nil, []string{"/system/-"}, set("/system/-", `"x"`), set("/system/-", `"y"`))
 	writes("an element, where the end may be written", sdk.PointChatSystem, []string{"/system/0"}, []string{"/system/-"}, set("/system/0", `"x"`))
-	return s.probes(list)
+	return list
 }
 
 // answers: an answer that exceeds a bound is a failure of the hook, and changes nothing.
-func (s *suite) answers() map[string]func(t *testing.T) {
+func (s *suite) answers() map[string]probe {
 	list := map[string]probe{}
 	for _, excess := range conformance.Excesses() {
 		list[string(excess)] = probe{
@@ -147,11 +148,11 @@ func (s *suite) answers() map[string]func(t *testing.T) {
 			},
 		}
 	}
-	return s.probes(list)
+	return list
 }
 
-// sends checks what a hook over the carrier is sent.
-func (s *suite) sends(t *testing.T, p sdk.Point, fields []string) {
+// sent checks a call as it arrived at a hook that reads some fields.
+func (s *suite) sent(t *testing.T, p sdk.Point, fields []string, call string) {
 	t.Helper()
 	sample := sampleOf(p)
 	selected, err := value.Select(sample.value(), fields)
@@ -167,9 +168,7 @@ func (s *suite) sends(t *testing.T, p sdk.Point, fields []string) {
 	if s.carrier.Untyped {
 		want.Value = selected
 	}
-	one := probe{point: p, hook: sdk.HookDescription{Reads: fields, Writes: []string{}}, none: true, script: conformance.Script{Record: recordKey}}
-	got := one.run(t, s.carrier)
-	if diff := cmp.Diff(s.rounded(indented(t, toJSON(t, want))), s.rounded(indented(t, got.Call))); diff != "" {
+	if diff := cmp.Diff(s.rounded(indented(t, toJSON(t, want))), s.rounded(indented(t, call))); diff != "" {
 		t.Errorf("the call as it arrived (-want +got):\n%s", diff)
 	}
 }

@@ -34,9 +34,13 @@ func newProgram(r *Runtime, f moduleFile, memoryMB int, log *slog.Logger) *progr
 	return &program{runtime: r, file: f, pages: uint32(memoryMB) << 4, log: log}
 }
 
+// key is under which plugins share the code of an approved module.
+func (p *program) key() codeKey { return codeKey{p.file.digest, p.pages} }
+
 // lost reports whether an approved module must be compiled again: the cache was deleted, or is from another version.
 func (p *program) lost() bool {
-	return p.file.approved() && p.runtime.cache != nil && !p.runtime.cache.holds(p.file.digest, p.pages)
+	r := p.runtime
+	return p.file.approved() && r.cache != nil && !r.codes.holds(p.key()) && !r.cache.holds(p.file.digest, p.pages)
 }
 
 // code returns the compiled module. The first call begins to load it. When ctx ends before that is done the error wraps
@@ -104,11 +108,11 @@ func (p *program) load(ctx context.Context) {
 	}
 	p.log.Debug("module ready", "dur", time.Since(start), "cached", cached)
 	if !p.finish(c, nil) {
-		c.close(ctx, p.log)
+		p.runtime.codes.release(ctx, p.key(), c, p.log)
 	}
 }
 
-// compile returns the code of the module, from the cache if possible.
+// compile returns the code of the module, from another plugin or the cache if possible. It is given back with codes.release.
 func (p *program) compile(ctx context.Context) (c *code, cached bool, err error) {
 	defer func() {
 		// A module that makes the compiler panic must not end the host.
@@ -116,24 +120,36 @@ func (p *program) compile(ctx context.Context) (c *code, cached bool, err error)
 			c, err = nil, fmt.Errorf("%w: the compiler gave up: %v", ErrModule, r)
 		}
 	}()
-	cache := p.runtime.cache
-	if cache != nil {
-		// The code of the module that was approved is as good as that module, which need not be read then.
-		if p.file.approved() {
-			if c := cache.lookup(ctx, p.file.digest, p.pages); c != nil {
-				return c, true, nil
-			}
+	if !p.file.approved() {
+		return p.compileFile(ctx)
+	}
+	r := p.runtime
+	if c := r.codes.take(p.key()); c != nil {
+		return c, true, nil
+	}
+	// The code of the module that was approved is as good as that module, which need not be read then.
+	if r.cache != nil {
+		c = r.cache.lookup(ctx, p.file.digest, p.pages)
+	}
+	if cached = c != nil; !cached {
+		if c, cached, err = p.compileFile(ctx); err != nil {
+			return nil, false, err
 		}
 	}
+	return r.codes.add(ctx, p.key(), c, p.log), cached, nil
+}
+
+// compileFile reads the module and returns its code, from the cache if possible.
+func (p *program) compileFile(ctx context.Context) (c *code, cached bool, err error) {
 	wasm, digest, err := p.file.read()
 	if err != nil {
 		return nil, false, err
 	}
-	if cache == nil {
+	if p.runtime.cache == nil {
 		c, err = compile(ctx, wasm, p.pages)
 		return c, false, err
 	}
-	return cache.compile(ctx, wasm, digest, p.pages)
+	return p.runtime.cache.compile(ctx, wasm, digest, p.pages)
 }
 
 // moduleFile is the file of a module.
@@ -193,7 +209,7 @@ func (p *program) close(ctx context.Context) error {
 	p.loaded, p.err = nil, ErrClosed
 	p.mu.Unlock()
 	if loaded != nil {
-		loaded.close(ctx, p.log)
+		p.runtime.codes.release(ctx, p.key(), loaded, p.log)
 	}
 	if ended == nil {
 		return nil

@@ -18,6 +18,7 @@ import (
 type Runtime struct {
 	options Options
 	cache   *cache // nil without Options.CacheDir
+	codes   codes
 
 	mu      sync.Mutex
 	closed  bool
@@ -30,7 +31,7 @@ func New(o Options) (*Runtime, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runtime{options: o, plugins: map[*plugin]struct{}{}}
+	r := &Runtime{options: o, plugins: map[*plugin]struct{}{}, codes: codes{inUse: map[codeKey]*usedCode{}}}
 	if o.CacheDir != "" {
 		r.cache = newCache(o.CacheDir, int64(o.CacheMB)<<20, o.Logger)
 	}

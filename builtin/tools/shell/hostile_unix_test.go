@@ -167,7 +167,7 @@ func TestHostile(t *testing.T) {
 			t.Parallel()
 			sets := map[string][]string{}
 			var setups []string
-			judging := places{t: t, bySetup: map[string]*place{}}
+			judging := places{t: t, fixture: newFixture(t, "bash"), bySetup: map[string]*place{}}
 			cases := 0
 			for _, c := range corpus(t, file) {
 				switch c[0][0] {
@@ -186,14 +186,14 @@ func TestHostile(t *testing.T) {
 				}
 				t.Run(c[0], func(t *testing.T) {
 					t.Parallel()
-					if c[2] != "*" && asksByItsWords(t, c[5]) {
+					if c[2] != "*" && judging.fixture.asksByItsWords(t, c[5]) {
 						return
 					}
 					setup := strings.NewReplacer(setups...).Replace(c[4] + ";; ")
 					setup = strings.TrimSuffix(setup, ";; ")
 					rules := hostileRules(sets, c[2], c[3])
-					if judging.of(setup).judge(t, rules, c[5]).action == sdk.ActionAllow {
-						checkHostile(t, rules, c[1], setup, c[5])
+					if judging.judge(t, judging.of(setup), rules, c[5]).action == sdk.ActionAllow {
+						judging.checkHostile(t, rules, c[1], setup, c[5])
 					}
 				})
 			}
@@ -205,17 +205,19 @@ func TestHostile(t *testing.T) {
 }
 
 // asksByItsWords reports whether a command asks under every rule but *, whatever files are there.
-func asksByItsWords(t *testing.T, command string) bool {
+func (f *fixture) asksByItsWords(t *testing.T, command string) bool {
 	if _, err := shell.Words(command); err != nil {
 		return true
 	}
-	_, verbatim, _ := newFixture(t, "bash").decide(t, permission.Compile("", nil), command)
+	_, verbatim, _ := f.decide(t, permission.Compile("", nil), command)
 	return strings.Contains(verbatim, "can run or change more") || strings.HasPrefix(verbatim, "the shell's own command")
 }
 
-// places are where commands are only judged: one for each setup, which the cases share.
+// places are where commands are only judged: one for each setup, which the cases share. So do they share the plugin that judges, because it
+// builds the rules of the sandbox once for each place.
 type places struct {
 	t       *testing.T // of the corpus, because a place outlives the case that needs it first
+	fixture *fixture
 	mu      sync.Mutex
 	bySetup map[string]*place
 }
@@ -238,18 +240,17 @@ type judgement struct {
 	judged  []string
 }
 
-func (p *place) judge(t *testing.T, rules *permission.Rules, command string) judgement {
-	f := newFixture(t, "bash")
-	f.dir = filepath.Join(p.root, "proj")
+func (ps *places) judge(t *testing.T, p *place, rules *permission.Rules, command string) judgement {
+	f := &fixture{tool: ps.fixture.tool, host: ps.fixture.host, dir: filepath.Join(p.root, "proj")}
 	command = strings.ReplaceAll(command, "@R@", p.root)
 	action, _, judged := f.decide(t, rules, command)
 	return judgement{command, action, judged}
 }
 
 // checkHostile runs an allowed command in a new place, and compares the place before and after.
-func checkHostile(t *testing.T, rules *permission.Rules, harm, setup, text string) {
+func (ps *places) checkHostile(t *testing.T, rules *permission.Rules, harm, setup, text string) {
 	p := newPlace(t, setup)
-	j := p.judge(t, rules, text)
+	j := ps.judge(t, p, rules, text)
 	command, judged := j.command, j.judged
 	if j.action != sdk.ActionAllow {
 		t.Fatalf("%q is allowed in one place and not in another: %q", command, judged)

@@ -332,10 +332,8 @@ func FuzzPrepare(f *testing.F) {
 	} {
 		f.Add(text)
 	}
-	dir := f.TempDir()
+	fx := newFixture(f, "")
 	f.Fuzz(func(t *testing.T, text string) {
-		fx := newFixture(t, "")
-		fx.dir = dir
 		data, err := json.Marshal(map[string]any{"command": text})
 		if err != nil {
 			t.Fatal(err)
