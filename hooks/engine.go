@@ -56,6 +56,7 @@ type Engine struct {
 	life      context.Context // of observers
 	end       context.CancelFunc
 	pool      pool
+	began     time.Time // the zero of now
 
 	quarantine func(plugin, reason string) // may be nil
 	guard      func(hook *sdk.Hook, before, after any) error
@@ -105,6 +106,7 @@ func New(o Options) (*Engine, error) {
 		return nil, errors.New("hook engine: no logger")
 	}
 	e := &Engine{
+		began:      time.Now(),
 		points:     map[sdk.Point]*station{},
 		members:    map[string]*member{},
 		notice:     o.Notice,

@@ -36,7 +36,7 @@ func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (GateRe
 	if err := at.check(hookpoint.KindGate, in, nil); err != nil {
 		return GateResult{}, err
 	}
-	r := run{engine: e, kind: hookpoint.KindGate, scope: s, in: in}
+	r := run{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindGate, scope: s, in: in}
 	r.walk(ctx, at.hooks)
 	if r.err != nil {
 		return GateResult{}, r.err

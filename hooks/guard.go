@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -27,13 +28,15 @@ var errExited = fmt.Errorf("%w: it ended its goroutine", ErrPanic)
 //
 // Errors: that of f; ErrPanic if it panicked or ended its goroutine; ErrAbandoned after the limit; the error of ctx.
 func Guard[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	return guard(ctx, log, time.Now().Add(limit), &pool{closed: true}, f)
+	l := loan{pool: &pool{closed: true}}
+	defer l.end()
+	return guard(ctx, log, time.Now().Add(limit), &l, f)
 }
 
-// guard is Guard with the goroutines that it may use.
-func guard[T any](ctx context.Context, log *slog.Logger, deadline time.Time, workers *pool, f code[T]) (T, error) {
+// guard is Guard with the goroutine that it may use.
+func guard[T any](ctx context.Context, log *slog.Logger, deadline time.Time, l *loan, f code[T]) (T, error) {
 	c := &guarded[T]{callContext: callContext{Context: ctx, deadline: deadline}, log: log, f: f}
-	return c.wait(workers)
+	return c.wait(l)
 }
 
 // guarded is code of a plugin that runs on a goroutine that may be abandoned, to which value and error belong until it returned.
@@ -56,20 +59,16 @@ type code[T any] func(context.Context) (T, error)
 func (f code[T]) call(ctx context.Context) (T, error) { return f(ctx) }
 
 // wait has a worker run the code, and waits as Guard does.
-func (c *guarded[T]) wait(workers *pool) (none T, _ error) {
+func (c *guarded[T]) wait(l *loan) (none T, _ error) {
 	c.err = errExited
-	w := workers.take()
-	w.jobs <- c
-	err := w.wait(c.Context, c.deadline)
+	err := l.take().do(c.Context, c, c.deadline)
 	c.end()
 	if err != nil {
-		close(w.jobs)
+		l.drop()
 		return none, err
 	}
 	if c.err == errExited {
-		close(w.jobs)
-	} else {
-		workers.give(w)
+		l.drop()
 	}
 	return c.value, c.err
 }
@@ -151,11 +150,12 @@ type job interface{ run() }
 // worker is a goroutine that runs one job after the other, until jobs is closed or a job ends the goroutine.
 type worker struct {
 	jobs chan job
-	done chan struct{} // has an element after each job; closed with the goroutine
+	met  atomic.Bool   // the job is done, or its user waits
+	done chan struct{} // has an element after a job whose user waits; closed with the goroutine
 }
 
 func newWorker() *worker {
-	w := &worker{make(chan job, 1), make(chan struct{}, 1)}
+	w := &worker{jobs: make(chan job, 1), done: make(chan struct{}, 1)}
 	go w.work() // ends when its user closes jobs
 	return w
 }
@@ -164,17 +164,19 @@ func (w *worker) work() {
 	defer close(w.done)
 	for j := range w.jobs {
 		j.run()
-		w.done <- struct{}{}
+		if w.met.Swap(true) {
+			w.done <- struct{}{}
+		}
 	}
 }
 
-// wait waits until a job is done. Errors: ErrAbandoned at the deadline, the error of ctx.
-func (w *worker) wait(ctx context.Context, deadline time.Time) error {
+// do has the worker do a job and waits until it is done. Errors: ErrAbandoned at the deadline, the error of ctx.
+func (w *worker) do(ctx context.Context, j job, deadline time.Time) error {
+	w.met.Store(false)
+	w.jobs <- j
 	runtime.Gosched() // most jobs are done before waiting pays
-	select {
-	case <-w.done:
+	if w.met.Swap(true) {
 		return nil
-	default:
 	}
 	timer := time.NewTimer(time.Until(deadline))
 	defer timer.Stop()
@@ -223,6 +225,33 @@ func (p *pool) give(w *worker) {
 		return
 	}
 	p.idle = append(p.idle, w)
+}
+
+// loan is a worker of a pool that one caller uses for one job after the other, such as the hooks of a point, until end.
+type loan struct {
+	pool   *pool
+	worker *worker // nil: none is needed yet, or the last one was dropped
+}
+
+func (l *loan) take() *worker {
+	if l.worker == nil {
+		l.worker = l.pool.take()
+	}
+	return l.worker
+}
+
+// drop gives the worker up, which ends when its job does.
+func (l *loan) drop() {
+	close(l.worker.jobs)
+	l.worker = nil
+}
+
+// end gives the worker back.
+func (l *loan) end() {
+	if l.worker != nil {
+		l.pool.give(l.worker)
+		l.worker = nil
+	}
 }
 
 // close ends the idle workers, and the others when they are given back.

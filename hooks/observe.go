@@ -115,7 +115,9 @@ func (o *observer) handle(in any) {
 		o.engine.log.Error("event not observed", "err", err)
 		return
 	}
-	switch _, _, err := o.call(o.engine.life, t, o.engine); {
+	l := loan{pool: &o.engine.pool}
+	defer l.end()
+	switch _, _, err := o.call(o.engine.life, t, o.engine, &l); {
 	case err == nil:
 		o.succeeded()
 	case o.engine.life.Err() == nil:

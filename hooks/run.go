@@ -18,6 +18,7 @@ type Scope struct {
 // run is one walk along the hooks of a point.
 type run struct {
 	engine *Engine
+	loan   loan // the goroutine for the hooks
 	kind   hookpoint.Kind
 	scope  Scope
 	firing int // in the ledger
@@ -32,6 +33,7 @@ type run struct {
 
 // walk calls the hooks of a point in order, until one ends the walk or ctx ends. r is the caller's, so that it need not be allocated.
 func (r *run) walk(ctx context.Context, hooks []*bound) {
+	defer r.loan.end()
 	r.firing = r.scope.Ledger.firing()
 	for _, h := range hooks {
 		if !r.step(ctx, h) {
@@ -53,7 +55,7 @@ func (r *run) step(ctx context.Context, h *bound) bool {
 		r.err = err
 		return false
 	}
-	answer, took, err := h.call(ctx, t, r.engine)
+	answer, took, err := h.call(ctx, t, r.engine, &r.loan)
 	if err == nil && r.kind == hookpoint.KindTransform && answer.Verdict == sdk.VerdictAbstain {
 		return r.transform(ctx, h, t, &answer, took)
 	}

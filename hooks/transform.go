@@ -40,7 +40,7 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 	if err := at.check(hookpoint.KindTransform, in, value); err != nil {
 		return Result{}, err
 	}
-	r := run{engine: e, kind: hookpoint.KindTransform, scope: s, in: in, value: value}
+	r := run{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindTransform, scope: s, in: in, value: value}
 	r.walk(ctx, at.hooks)
 	if r.err != nil {
 		return Result{}, r.err
@@ -96,7 +96,7 @@ func (r *run) applyRemote(ctx context.Context, h *bound, changes []sdk.Change, e
 	}
 	changed, ledger := value.Clone(r.value), r.scope.Ledger != nil
 	var err error
-	entry.Changes, err = guard(ctx, r.engine.log, deadline, &r.engine.pool, func(context.Context) ([]EntryChange, error) {
+	entry.Changes, err = guard(ctx, r.engine.log, deadline, &r.loan, func(context.Context) ([]EntryChange, error) {
 		return apply(changed, changes, ledger)
 	})
 	if errors.Is(err, ErrAbandoned) {

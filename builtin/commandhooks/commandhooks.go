@@ -141,13 +141,7 @@ func (p *Plugin) Hooks() []sdk.Hook {
 
 // entries returns the commands at an event, in order.
 func (p *Plugin) entries(event string) []*entry {
-	var found []*entry
-	for _, e := range p.file.entries {
-		if e.event == event {
-			found = append(found, e)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(p.file.entries), func(e *entry) bool { return e.event != event })
 }
 
 // has reports whether there is a command at one of the events.
@@ -161,21 +155,13 @@ func (p *Plugin) call(ctx context.Context, e *entry, session string, input map[s
 	input["cwd"] = p.project.Directory
 	input["hook_event_name"] = e.event
 	input["permission_mode"] = "default"
-	r, err := p.ask(ctx, e, input)
+	var r *reply
+	out, err := p.run(ctx, e, input)
+	if err == nil {
+		r, err = out.reply(e)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", p.source.Where, e.where, err)
-	}
-	return r, nil
-}
-
-func (p *Plugin) ask(ctx context.Context, e *entry, input map[string]any) (*reply, error) {
-	out, err := p.run(ctx, e, input)
-	if err != nil {
-		return nil, err
-	}
-	r, err := out.reply(e)
-	if err != nil {
-		return nil, err
 	}
 	p.notify(e, r)
 	return r, nil

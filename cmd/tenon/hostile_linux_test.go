@@ -27,7 +27,7 @@ func TestAnswersWithoutEndTakeLittleMemory(t *testing.T) {
 		"reasoning": fakellm.Text("a").EndlessReasoning("reasoning_content", chunk),
 		"arguments": fakellm.Text("a").EndlessArgs("read", chunk),
 		"escapes":   fakellm.Text("a").Endless(strings.Repeat("\x01", 4000)),
-		"words":     fakellm.Text("a").Endless("words "),
+		"words":     fakellm.Text("a").Endless("these are a few words "), // 700,000 of them
 	} {
 		if more := peak(t, 1, "text", reply) - usual; more > limit {
 			t.Errorf("%s: %d MiB more than usual, want at most %d", name, more>>10, limit>>10)
@@ -44,17 +44,20 @@ func TestLongAnswersTakeLittleMemory(t *testing.T) {
 	line := strings.Repeat("The quick brown fox jumps over the lazy dog.\n", 100)
 	cjk := strings.Repeat("天地玄黄宇宙洪荒。", 200)
 	const size = 15 << 20
-	for name, reply := range map[string]fakellm.Reply{
-		"text":      fakellm.Repeat(line, size/len(line)),
-		"cjk":       fakellm.Repeat(cjk, size/len(cjk)),
-		"reasoning": fakellm.Reply{}.Reasoning("reasoning_content", slices.Repeat([]string{line}, size/len(line))...).Text("hi"),
+	inCJK := fakellm.Repeat(cjk, size/len(cjk))
+	for name, c := range map[string]struct {
+		format string
+		reply  fakellm.Reply
+	}{
+		"text":        {"text", fakellm.Repeat(line, size/len(line))},
+		"cjk":         {"text", inCJK},
+		"cjk as JSON": {"json", inCJK},
+		"reasoning":   {"json", fakellm.Reply{}.Reasoning("reasoning_content", slices.Repeat([]string{line}, size/len(line))...).Text("hi")},
 	} {
-		for _, format := range []string{"text", "json"} {
-			more := peak(t, 0, format, reply) - usual
-			t.Logf("%s as %s: %d MiB more than usual", name, format, more>>10)
-			if more > memoryLimit() {
-				t.Errorf("%s as %s: %d MiB more than usual, want at most %d", name, format, more>>10, memoryLimit()>>10)
-			}
+		more := peak(t, 0, c.format, c.reply) - usual
+		t.Logf("%s: %d MiB more than usual", name, more>>10)
+		if more > memoryLimit() {
+			t.Errorf("%s: %d MiB more than usual, want at most %d", name, more>>10, memoryLimit()>>10)
 		}
 	}
 }
@@ -69,18 +72,17 @@ func TestLongArgumentsTakeLittleMemory(t *testing.T) {
 	const line = `The quick brown fox jumps over the lazy dog.\n`
 	long := strings.Repeat(line, longArguments/len(line))
 	limit := argumentsLimit()
-	for tool, args := range map[string]string{
-		"unknown": `{"x":"` + long + `"}`,
-		"write":   `{"filePath":"long.txt","content":"` + long + `"}`,
-		"bash":    `{"command":"` + long + `"}`,
-		"list":    `{"path":"` + long, // not complete
+	for name, c := range map[string]struct{ format, tool, args string }{
+		"unknown":       {"text", "unknown", `{"x":"` + long + `"}`},
+		"write":         {"text", "write", `{"filePath":"long.txt","content":"` + long + `"}`},
+		"write as JSON": {"json", "write", `{"filePath":"long.txt","content":"` + long + `"}`},
+		"bash":          {"text", "bash", `{"command":"` + long + `"}`},
+		"not complete":  {"text", "list", `{"path":"` + long},
 	} {
-		for _, format := range []string{"text", "json"} {
-			more := peak(t, 0, format, fakellm.Calls(fakellm.ToolCall{Name: tool, Args: args, Chunks: 4000}), fakellm.Text("hi")) - usual
-			t.Logf("%s as %s: %d MiB more than usual", tool, format, more>>10)
-			if more > limit {
-				t.Errorf("%s as %s: %d MiB more than usual, want at most %d", tool, format, more>>10, limit>>10)
-			}
+		more := peak(t, 0, c.format, fakellm.Calls(fakellm.ToolCall{Name: c.tool, Args: c.args, Chunks: 4000}), fakellm.Text("hi")) - usual
+		t.Logf("%s: %d MiB more than usual", name, more>>10)
+		if more > limit {
+			t.Errorf("%s: %d MiB more than usual, want at most %d", name, more>>10, limit>>10)
 		}
 	}
 }

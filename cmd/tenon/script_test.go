@@ -44,6 +44,10 @@ func TestScript(t *testing.T) {
 func scriptParams(t *testing.T, dir string) testscript.Params {
 	t.Helper()
 	goEnv := toolchain(t)
+	path := os.Getenv("PATH")
+	if rustc, err := exec.LookPath("rustc"); err == nil {
+		path = hastyRust(t, rustc) + string(os.PathListSeparator) + path
+	}
 	var once sync.Once
 	return testscript.Params{
 		Dir: dir,
@@ -76,6 +80,7 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 				e.Setenv(name, value)
 			}
 			e.Setenv("GOPROXY", "off")
+			e.Setenv("PATH", path)
 			if rustup, err := os.UserHomeDir(); err == nil { // where rustup keeps its compilers; Debian's needs no such directory
 				e.Setenv("RUSTUP_HOME", filepath.Join(rustup, ".rustup"))
 			}
@@ -96,12 +101,25 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"rust-wasm": func(ts *testscript.TestScript, _ bool, _ []string) { // puts the rustc with the target first
-				ts.Setenv("PATH", scaffoldtest.RustDir(t)+string(os.PathListSeparator)+ts.Getenv("PATH"))
+				wasm := hastyRust(t, filepath.Join(scaffoldtest.RustDir(t), "rustc"))
+				ts.Setenv("PATH", wasm+string(os.PathListSeparator)+ts.Getenv("PATH"))
 			},
 			"llm": cmdLLM, "code": cmdCode, "serves": cmdServes, "asked": cmdAsked, "last": cmdLast, "damage": cmdDamage,
 		},
 		RequireExplicitExec: true,
 	}
+}
+
+// hastyRust returns a directory with a rustc that does not optimize, which takes three quarters of the time of the compiler. The tests of
+// plugins/scaffold build with the flags of the plugins.
+func hastyRust(t *testing.T, compiler string) string {
+	t.Helper()
+	dir := t.TempDir()
+	script := fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\" -C opt-level=0\n", compiler)
+	if err := os.WriteFile(filepath.Join(dir, "rustc"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }
 
 // toolchain returns the environment of the Go toolchain, whose caches lie in a home that scripts do not have. Packages are compiled once for all

@@ -3,6 +3,7 @@
 import { Socket } from "node:net";
 
 const version = 1; // of the protocol
+const readBytes = 64 * 1024; // of a read
 const maxMessage = 16 * 1024 * 1024; // bytes of an answer
 const maxError = 256 * 1024; // characters of an error
 const maxLogged = 4096; // characters of a stack in the log
@@ -109,6 +110,7 @@ class Server {
     this.running = new Map(); // calls of the host by id
     this.waiting = new Map(); // requests to the host by id
     this.last = 0;
+    this.rest = []; // the beginning of a line whose end is not read yet
   }
 
   serve() {
@@ -120,23 +122,6 @@ class Server {
     this.connect();
     const stdout = this.stdout ?? process.stdout;
     stdout.write(`1|${version}|stdio||jsonrpc|\n`);
-    let rest = [];
-    this.input.on("data", (chunk) => {
-      for (let from = 0; from < chunk.length; ) {
-        const end = chunk.indexOf(10, from);
-        if (end < 0) {
-          rest.push(chunk.subarray(from));
-          return;
-        }
-        let line = chunk.subarray(from, end);
-        if (rest.length > 0) {
-          line = Buffer.concat([...rest, line]);
-          rest = [];
-        }
-        from = end + 1;
-        if (line.length > 0) this.receive(JSON.parse(line.toString()));
-      }
-    });
     this.input.on("close", () => this.end());
     this.input.on("error", () => this.end());
   }
@@ -147,11 +132,32 @@ class Server {
       const write = process.stdout.write.bind(process.stdout);
       process.stdout.write = process.stderr.write.bind(process.stderr);
       this.stdout = this.output = { write };
-      this.input = process.stdin;
+      this.input = process.stdin.on("data", (chunk) => this.read(chunk, chunk.length));
       return;
     }
-    this.input = this.output = new Socket({ fd: 3, readable: true, writable: true });
+    const onread = { buffer: Buffer.allocUnsafe(readBytes), callback: (size, buffer) => this.read(buffer, size) }; // costs less than events
+    this.input = this.output = new Socket({ fd: 3, readable: true, writable: true, onread });
     process.stdin.on("close", () => this.end()).on("error", () => this.end()).resume(); // ends with the host
+  }
+
+  /** Handles the messages in the first bytes of a buffer. It keeps no part of the buffer. */
+  read(buffer, size) {
+    for (let from = 0, end; from < size; from = end + 1) {
+      end = buffer.indexOf(10, from);
+      if (end < 0 || end >= size) {
+        this.rest.push(Buffer.from(buffer.subarray(from, size)));
+        return;
+      }
+      const line = this.rest.length > 0 ? this.joined(buffer.subarray(from, end)) : buffer.toString("utf8", from, end);
+      if (line.length > 0) this.receive(JSON.parse(line));
+    }
+  }
+
+  /** Returns a line of which the rest has the beginning. */
+  joined(end) {
+    const line = Buffer.concat([...this.rest, end]).toString();
+    this.rest = [];
+    return line;
   }
 
   async end() {
@@ -185,36 +191,39 @@ class Server {
     }
   }
 
-  /** Answers a call of the host. A hook that is not asynchronous is answered immediately. */
+  /** Answers a call of the host. A hook that is not asynchronous is answered immediately: nothing can cancel it. */
   call(m) {
     const call = new Call(this, m);
-    this.running.set(m.id, call);
     try {
       const result = this.run(m.method, m.params ?? {}, call);
-      if (typeof result?.then === "function") {
-        result.then((r) => this.succeed(m.id, r), (e) => this.fail(m.id, e));
+      if (isPromise(result)) {
+        this.running.set(m.id, call);
+        Promise.resolve(result).then((r) => this.succeed(call, r)).catch((e) => this.fail(call, e));
       } else {
-        this.succeed(m.id, result);
+        this.succeed(call, result);
       }
     } catch (error) {
-      this.fail(m.id, error);
+      this.fail(call, error);
     }
   }
 
-  succeed(id, result) {
-    this.running.get(id)?.done();
-    this.running.delete(id);
-    const line = `{"jsonrpc":"2.0","id":${id},"result":${JSON.stringify(result) ?? "null"}}\n`;
+  succeed(call, result) {
+    const line = `{"jsonrpc":"2.0","id":${call.id},"result":${JSON.stringify(result) ?? "null"}}\n`;
     if (line.length > maxMessage / 3 && Buffer.byteLength(line) > maxMessage) {
-      this.fail(id, new Error(`the answer has ${Buffer.byteLength(line)} bytes, at most ${maxMessage >> 20} MiB are passed on`));
+      this.fail(call, new Error(`the answer has ${Buffer.byteLength(line)} bytes, at most ${maxMessage >> 20} MiB are passed on`));
       return;
     }
+    this.done(call);
     this.output.write(line);
   }
 
-  fail(id, error) {
-    this.running.get(id)?.done();
-    this.running.delete(id);
+  done(call) {
+    call.done();
+    this.running.delete(call.id);
+  }
+
+  fail(call, error) {
+    this.done(call);
     let message = String(error?.message ?? error);
     if (message.length > maxError) message = message.slice(0, maxError) + "…";
     let data;
@@ -223,7 +232,7 @@ class Server {
     }
     if (error instanceof Refusal) data = { refused: true, halt: error.halt };
     if (error instanceof ProviderError) data = error.fields;
-    this.send({ id, error: { code: error?.rpc ?? 1, message, data } });
+    this.send({ id: call.id, error: { code: error?.rpc ?? 1, message, data } });
   }
 
   run(method, params, call) {
@@ -271,28 +280,12 @@ class Server {
   hook({ hook: n, request }, call) {
     const hook = this.hooks[n];
     if (!hook) throw new Error(`hook number ${n} not found`);
-    const { input } = request;
-    const value = request.value;
-    let answer = verdictOf;
-    if (value !== undefined) {
-      for (const list of hook.appends) addList(value, list);
-      const before = clone(value);
-      answer = (result) => {
-        if (result === value) result = undefined; // no verdict, although it may have a field of a verdict's name
-        if (result?.changes !== undefined) return result; // the hook found them itself
-        const changes = [];
-        diff(before, value, "", changes);
-        const verdict = verdictOf(result);
-        if (changes.length > 0) return { changes, ...verdict };
-        if (!verdict && isObject(result) && Object.keys(result).length > 0) {
-          throw new Error(`a hook changes its value in place and returns nothing or a verdict; it returned ${JSON.stringify(result).slice(0, 80)}`);
-        }
-        return verdict;
-      };
-    }
+    const { input, value } = request;
+    for (const list of hook.appends) addList(value, list);
+    const before = clone(value);
     try {
-      const result = this.settle(hook.run(input, value, call), answer);
-      return typeof result?.then === "function" ? result.catch(refused) : result;
+      const result = hook.run(input, value, call);
+      return isPromise(result) ? result.then((r) => answerOf(r, before, value)).catch(refused) : answerOf(result, before, value);
     } catch (error) {
       return refused(error);
     }
@@ -300,7 +293,7 @@ class Server {
 
   /** Turns what a handler returns, or promises, into an answer. */
   settle(result, answer) {
-    return typeof result?.then === "function" ? result.then(answer) : answer(result);
+    return isPromise(result) ? result.then(answer) : answer(result);
   }
 
   prepare({ tool: n, call: tool }, call) {
@@ -348,6 +341,21 @@ function refused(error) {
   return { verdict: error.halt ? "halt" : "deny", reason: error.message };
 }
 
+/** Returns the answer of a hook: what it changed in its value, and what it returned. */
+function answerOf(result, before, value) {
+  if (value === undefined) return verdictOf(result);
+  if (result === value) result = undefined; // no verdict, although it may have a field of a verdict's name
+  if (result?.changes !== undefined) return result; // the hook found them itself
+  const changes = [];
+  diff(before, value, "", changes);
+  const verdict = verdictOf(result);
+  if (changes.length > 0) return verdict ? { changes, ...verdict } : { changes };
+  if (!verdict && isObject(result) && Object.keys(result).length > 0) {
+    throw new Error(`a hook changes its value in place and returns nothing or a verdict; it returned ${JSON.stringify(result).slice(0, 80)}`);
+  }
+  return verdict;
+}
+
 function verdictOf(result) {
   if (result === undefined || result === null || typeof result !== "object") return null;
   const { verdict, reason, message } = result;
@@ -357,15 +365,13 @@ function verdictOf(result) {
 /** One call of the host, with the way back to it. In start() it belongs to no call. */
 class Call {
   #server;
-  #token;
-  #timeout;
+  #params;
   #controller;
   #timer;
 
   constructor(server, { id, params }) {
     this.#server = server;
-    this.#token = params?.token;
-    this.#timeout = params?.timeout_ms;
+    this.#params = params;
     this.id = id;
   }
 
@@ -382,7 +388,9 @@ class Call {
   get signal() {
     if (!this.#controller) {
       this.#controller = new AbortController();
-      if (this.#timeout > 0) this.#timer = setTimeout(() => this.cancel(), this.#timeout);
+      const timeout = this.#params?.timeout_ms;
+      if (timeout > 0) this.#timer = setTimeout(() => this.cancel(), timeout);
+      if (this.canceled) this.cancel();
     }
     return this.#controller.signal;
   }
@@ -393,7 +401,7 @@ class Call {
   }
 
   done() {
-    clearTimeout(this.#timer);
+    if (this.#timer) clearTimeout(this.#timer);
   }
 
   /** Shows the user how far a tool call is. */
@@ -413,7 +421,7 @@ class Call {
     return new Promise((resolve, reject) => {
       const refused = (e) => reject(new HostError(statuses[e.code] ?? "unknown", name, e.message));
       server.waiting.set(id, { resolve, reject: refused });
-      server.send({ id, method: "operation", params: { name, request, token: this.#token } });
+      server.send({ id, method: "operation", params: { name, request, token: this.#params?.token } });
     });
   }
 
@@ -426,23 +434,47 @@ class Call {
     return () => server.send({ method: "cancel", params: { id } });
   }
 
-  kv = {
-    get: async (key) => (await this.operation("kv.get", { key })).value,
-    set: (key, value) => this.operation("kv.set", { key, value }),
-    delete: (key) => this.operation("kv.delete", { key }),
-    keys: async (prefix) => (await this.operation("kv.keys", { prefix })).keys,
-  };
+  // Functions are made when they are used: most calls need none.
+  get kv() {
+    return {
+      get: async (key) => (await this.operation("kv.get", { key })).value,
+      set: (key, value) => this.operation("kv.set", { key, value }),
+      delete: (key) => this.operation("kv.delete", { key }),
+      keys: async (prefix) => (await this.operation("kv.keys", { prefix })).keys,
+    };
+  }
 
-  secret = async (name) => (await this.operation("secret", { name })).value;
-  fetch = (request) => this.operation("http", request);
-  callTool = (tool, args) => this.operation("tool", { tool, args });
-  messages = async () => (await this.operation("session")).messages;
-  ask = (request) => this.operation("ask", request).catch((e) => (e.code === "failed" ? deny(e.message) : Promise.reject(e)));
-  question = async (questions) => (await this.operation("question", { questions })).answers;
-  sample = (request) => this.operation("sample", request);
+  get secret() {
+    return async (name) => (await this.operation("secret", { name })).value;
+  }
+
+  get fetch() {
+    return (request) => this.operation("http", request);
+  }
+
+  get callTool() {
+    return (tool, args) => this.operation("tool", { tool, args });
+  }
+
+  get messages() {
+    return async () => (await this.operation("session")).messages;
+  }
+
+  get ask() {
+    return (request) => this.operation("ask", request).catch((e) => (e.code === "failed" ? deny(e.message) : Promise.reject(e)));
+  }
+
+  get question() {
+    return async (questions) => (await this.operation("question", { questions })).answers;
+  }
+
+  get sample() {
+    return (request) => this.operation("sample", request);
+  }
 }
 
-const escape = (segment) => String(segment).replaceAll("~", "~0").replaceAll("/", "~1");
+const isPromise = (v) => typeof v?.then === "function";
+const escape = (segment) => (/[~/]/.test(segment) ? segment.replaceAll("~", "~0").replaceAll("/", "~1") : segment);
 const unescape = (segment) => segment.replaceAll("~1", "/").replaceAll("~0", "~");
 const isObject = (v) => typeof v === "object" && v !== null && !Array.isArray(v);
 
@@ -463,7 +495,9 @@ function clone(v) {
   if (Array.isArray(v)) return v.map(clone);
   if (!isObject(v)) return v;
   const out = { ...v };
-  for (const key of Object.keys(out)) out[key] = clone(out[key]);
+  for (const key of Object.keys(out)) {
+    if (typeof out[key] === "object") out[key] = clone(out[key]);
+  }
   return out;
 }
 
@@ -474,8 +508,9 @@ export function diff(before, after, pointer, changes) {
     for (const key of Object.keys(before)) {
       if (after[key] === undefined) changes.push({ pointer: `${pointer}/${escape(key)}`, remove: true });
     }
-    for (const [key, value] of Object.entries(after)) {
-      if (value === undefined) continue;
+    for (const key of Object.keys(after)) {
+      const value = after[key];
+      if (value === undefined || value === before[key]) continue;
       const at = `${pointer}/${escape(key)}`;
       if (Object.hasOwn(before, key)) diff(before[key], value, at, changes);
       else changes.push({ pointer: at, value });
@@ -488,8 +523,10 @@ export function diff(before, after, pointer, changes) {
 
 /** Reports whether an object is still the same part or message: their types and ids cannot be changed. */
 function sameThing(before, after) {
-  return ["id", "type", "role"].every((key) => !(key in before) || before[key] === after[key]);
+  return same("id", before, after) && same("type", before, after) && same("role", before, after);
 }
+
+const same = (key, before, after) => !(key in before) || before[key] === after[key];
 
 function diffList(before, after, pointer, changes) {
   const common = Math.min(before.length, after.length);

@@ -69,26 +69,11 @@ func lowerModes(layer tree) {
 		}
 		rules, _ := mode.(map[string]any)["permission"].(sdk.PermissionRules)
 		newer, _ := agent["permission"].(sdk.PermissionRules)
-		mergeUnder(mode.(map[string]any), agent)
+		both := merged(mode.(map[string]any), agent)
 		if rules != nil {
-			agent["permission"] = slices.Concat(rules, newer)
+			both["permission"] = slices.Concat(rules, newer)
 		}
-	}
-}
-
-// mergeUnder adds to object what only the older one says.
-func mergeUnder(older, object map[string]any) {
-	for name, value := range older {
-		before, ok := object[name]
-		if !ok {
-			object[name] = value
-			continue
-		}
-		a, okA := value.(map[string]any)
-		b, okB := before.(map[string]any)
-		if okA && okB {
-			mergeUnder(a, b)
-		}
+		agents[name] = both
 	}
 }
 

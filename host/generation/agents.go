@@ -90,10 +90,8 @@ func (g *Set) DefaultPrompt(m *sdk.Model) string {
 	if a, err := g.Agent(sdk.AgentBuild); err == nil && a.Prompt != "" {
 		return a.Prompt
 	}
-	for _, l := range g.Plugins {
-		if source, ok := l.Value.(sdk.PromptSource); ok && l.Builtin() {
-			return source.SystemPrompt(m)
-		}
+	if sources := compiledIn[sdk.PromptSource](g); len(sources) > 0 {
+		return sources[0].SystemPrompt(m)
 	}
 	return ""
 }

@@ -24,12 +24,10 @@ func (r *Registry) fromProject(origin string) bool {
 // take long, and their commands are their own.
 func (g *Set) builtinCommands(ctx context.Context) []sdk.Command {
 	var out []sdk.Command
-	for _, l := range g.Plugins {
-		if source, ok := l.Value.(sdk.CommandSource); ok && l.Builtin() {
-			list, err := source.Commands(ctx)
-			if err == nil { // else it is reported where commands are used
-				out = append(out, list...)
-			}
+	for _, source := range compiledIn[sdk.CommandSource](g) {
+		list, err := source.Commands(ctx)
+		if err == nil { // else it is reported where commands are used
+			out = append(out, list...)
 		}
 	}
 	return out

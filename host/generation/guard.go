@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -28,7 +29,7 @@ func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Cont
 		v, err = Guarded(ctx, l, what, contributeTimeout, f)
 	}
 	if err == nil {
-		l.questions.settle(what)
+		l.told.Delete(what)
 		return v, true
 	}
 	if ctx.Err() == nil && !errors.Is(err, errHangs) { // else the caller gave up, or users know
@@ -54,24 +55,24 @@ func each[S, T any](ctx context.Context, g *Set, what string, list func(S, conte
 
 // Guarded runs code of a plugin within a time. A call is not made while an earlier one of its kind, which was abandoned, still hangs.
 func Guarded[T any](ctx context.Context, l *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	q := l.questions.begin(what)
-	if q == nil {
+	if l.abandoned.hangs(what) {
 		var none T
 		return none, errHangs
 	}
+	over, end := context.WithCancel(context.WithoutCancel(ctx))
 	v, err := Bounded(ctx, l.r.o.Log, limit, func(ctx context.Context) (T, error) {
-		defer q.end()
+		defer end()
 		return f(ctx)
 	})
 	if errors.Is(err, ErrNoAnswer) {
-		q.giveUp()
+		l.abandoned.add(what, over)
 	}
 	return v, err
 }
 
 // LeaveOut tells users, once, what of a plugin is not used and why.
 func (l *Plugin) LeaveOut(what string, err error) {
-	if l.questions.tell(what, err.Error()) {
+	if before, _ := l.told.Swap(what, err.Error()); before != err.Error() {
 		l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: %s left out: %v", l.Manifest.Name, what, err)})
 	}
 }
@@ -97,70 +98,28 @@ func Bounded[T any](ctx context.Context, log *slog.Logger, limit time.Duration, 
 	return v, err
 }
 
-// questions are what a plugin was asked and did not answer, or not well. Safe for use from many goroutines.
-type questions struct {
-	mu      sync.Mutex
-	hanging map[string]int    // how many of one kind were given up and are not over
-	told    map[string]string // the last failure of each kind that users were told of
+// abandoned are the calls of a plugin's code that were given up. Safe for use from many goroutines.
+type abandoned struct {
+	mu    sync.Mutex
+	calls []abandonedCall
 }
 
-// question is one call of a plugin's code.
-type question struct {
-	of      *questions
-	what    string
-	over    bool // under of.mu, as given up
-	givenUp bool
+// abandonedCall is a call of one kind. Its context ends with it.
+type abandonedCall struct {
+	what string
+	over context.Context
 }
 
-// begin returns nil when an earlier question of the same kind hangs.
-func (a *questions) begin(what string) *question {
+// hangs reports whether a call of a kind is not over yet.
+func (a *abandoned) hangs(what string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.hanging[what] > 0 {
-		return nil
-	}
-	return &question{of: a, what: what}
+	a.calls = slices.DeleteFunc(a.calls, func(c abandonedCall) bool { return c.over.Err() != nil })
+	return slices.ContainsFunc(a.calls, func(c abandonedCall) bool { return c.what == what })
 }
 
-func (q *question) end() {
-	q.of.mu.Lock()
-	defer q.of.mu.Unlock()
-	q.over = true
-	if q.givenUp {
-		q.of.hanging[q.what]--
-	}
-}
-
-func (q *question) giveUp() {
-	q.of.mu.Lock()
-	defer q.of.mu.Unlock()
-	if q.over {
-		return
-	}
-	q.givenUp = true
-	if q.of.hanging == nil {
-		q.of.hanging = map[string]int{}
-	}
-	q.of.hanging[q.what]++
-}
-
-// settle forgets a failure that is over.
-func (a *questions) settle(what string) {
+func (a *abandoned) add(what string, over context.Context) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	delete(a.told, what)
-}
-
-// tell reports whether the failure is news.
-func (a *questions) tell(what, failure string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.told[what] == failure {
-		return false
-	}
-	if a.told == nil {
-		a.told = map[string]string{}
-	}
-	a.told[what] = failure
-	return true
+	a.calls = append(a.calls, abandonedCall{what, over})
 }

@@ -2,6 +2,7 @@ package generation
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -45,30 +46,19 @@ func guardConfig(before, after any) error {
 }
 
 func guardEnv(listed []string, before, after map[string]string) error {
-	for _, name := range changedEnv(before, after) {
-		if envname.RunsCode(name) {
+	all := map[string]string{}
+	maps.Copy(all, before)
+	maps.Copy(all, after)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		old, had := before[name]
+		now, has := after[name]
+		switch {
+		case had == has && old == now:
+		case envname.RunsCode(name):
 			return fmt.Errorf("a plugin must not set the variable %q: programs run code that it names", name)
-		}
-		if !slices.Contains(listed, name) {
+		case !slices.Contains(listed, name):
 			return fmt.Errorf("the plugin sets the variable %q, which its manifest does not list: add %q to writes", name, "/env/"+name)
 		}
 	}
 	return nil
-}
-
-// changedEnv returns the names of the variables that differ, sorted.
-func changedEnv(before, after map[string]string) []string {
-	var out []string
-	for name, value := range after {
-		if old, ok := before[name]; !ok || old != value {
-			out = append(out, name)
-		}
-	}
-	for name := range before {
-		if _, ok := after[name]; !ok {
-			out = append(out, name)
-		}
-	}
-	slices.Sort(out)
-	return out
 }

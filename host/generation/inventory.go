@@ -14,32 +14,31 @@ import (
 // Inventory lists what the generation in force consists of.
 type Inventory struct{ r *Registry }
 
-// Hooks lists the hooks in the order they are called, point by point.
-func (n Inventory) Hooks() []hooks.HookInfo {
+// use returns what f returns of the generation in force, which stays open meanwhile.
+func use[T any](n Inventory, f func(*Set) T) T {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
-	return g.Engine.Order()
+	return f(g)
+}
+
+// Hooks lists the hooks in the order they are called, point by point.
+func (n Inventory) Hooks() []hooks.HookInfo {
+	return use(n, func(g *Set) []hooks.HookInfo { return g.Engine.Order() })
 }
 
 // Failures returns how often hooks failed in a row up to now, by plugin and hook; of plugins that are not in quarantine.
 func (n Inventory) Failures() map[string]map[string]int {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	return g.Engine.Failures()
+	return use(n, func(g *Set) map[string]map[string]int { return g.Engine.Failures() })
 }
 
 // Config returns the configuration in force, after the hooks at config. It must not be changed.
 func (n Inventory) Config() *sdk.Config {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	return g.Config
+	return use(n, func(g *Set) *sdk.Config { return g.Config })
 }
 
 // Agents lists the agents.
 func (n Inventory) Agents() []sdk.Agent {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	return g.Agents()
+	return use(n, func(g *Set) []sdk.Agent { return g.Agents() })
 }
 
 // Enable ends the quarantine of a plugin. One that is not quarantined, or not there, is left alone.
@@ -125,9 +124,7 @@ const completeTimeout = 2 * time.Second
 
 // SkillInfos lists the skills that the model can load, unless rules deny it.
 func (n Inventory) SkillInfos(ctx context.Context) []SkillInfo {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	return g.Skills(ctx)
+	return use(n, func(g *Set) []SkillInfo { return g.Skills(ctx) })
 }
 
 // Skills lists the skills of all plugins; a later plugin's replaces an earlier one of the same name.
@@ -186,9 +183,7 @@ func (n Inventory) AuthMethods(id string) []sdk.AuthMethod {
 
 // ProviderInfos returns the providers, without models and keys.
 func (n Inventory) ProviderInfos() []sdk.ProviderInfo {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	return g.Models.Providers()
+	return use(n, func(g *Set) []sdk.ProviderInfo { return g.Models.Providers() })
 }
 
 // TestProvider tests the user's credentials for a provider, as model.Models.Test does.
@@ -200,16 +195,12 @@ func (n Inventory) TestProvider(ctx context.Context, id string) (models int, err
 
 // CheckModels returns the problems of the configured models and providers. It sends nothing.
 func (n Inventory) CheckModels(ctx context.Context) []model.Problem {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	return g.Models.Check(ctx)
+	return use(n, func(g *Set) []model.Problem { return g.Models.Check(ctx) })
 }
 
 // DoubtModel returns an error if a model is none of the known models of its provider; see model.Models.Doubt.
 func (n Inventory) DoubtModel(ctx context.Context, name string) error {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	return g.Models.Doubt(ctx, name)
+	return use(n, func(g *Set) error { return g.Models.Doubt(ctx, name) })
 }
 
 // DefaultModel returns the model of sessions that name none, and why it is that one.

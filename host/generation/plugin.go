@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -31,7 +32,8 @@ type Plugin struct {
 	asked   bool
 	contribution
 
-	questions questions
+	abandoned abandoned
+	told      sync.Map // by kind, the last failure that users were told of
 }
 
 // contribution is what a plugin contributes once and for all.

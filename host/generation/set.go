@@ -52,40 +52,32 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 		return nil, errors.Join(err, r.closeGeneration(closing, g))
 	}
 	var providers []sdk.ProviderInfo
-	var catalogs []sdk.ModelCatalog
-	var refreshers []sdk.CatalogRefresher
-	var rules []sdk.ModelRules
 	for _, l := range g.Plugins {
 		providers = append(providers, l.providers...)
 		g.auth = append(g.auth, l.auth...)
-		if !l.Builtin() {
-			continue // others are not asked while a prompt waits
-		}
-		if c, ok := l.Value.(sdk.ModelCatalog); ok {
-			catalogs = append(catalogs, c)
-		}
-		if c, ok := l.Value.(sdk.CatalogRefresher); ok {
-			refreshers = append(refreshers, c)
-		}
-		if r, ok := l.Value.(sdk.ModelRules); ok {
-			rules = append(rules, r)
-		}
 	}
 	g.Models = model.New(model.Options{
-		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers, Catalogs: catalogs, Refresh: refreshAll(refreshers), Rules: rules, Protocols: g.protocols, Engine: g.Engine,
-		Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign, Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn, AuthMethods: g.auth,
-		CacheDir: r.o.Project.CacheDir,
+		Config: g.Config, Own: g.own, ByRepository: r.o.FromProject != nil, Providers: providers,
+		Catalogs: compiledIn[sdk.ModelCatalog](g), Rules: compiledIn[sdk.ModelRules](g),
+		Refresh: func() {
+			for _, c := range compiledIn[sdk.CatalogRefresher](g) {
+				c.RefreshCatalog()
+			}
+		},
+		Protocols: g.protocols, Engine: g.Engine, Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign,
+		Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn, AuthMethods: g.auth, CacheDir: r.o.Project.CacheDir,
 	})
 	return g, nil
 }
 
-// refreshAll returns a function that refreshes the catalogs.
-func refreshAll(catalogs []sdk.CatalogRefresher) func() {
-	return func() {
-		for _, c := range catalogs {
-			c.RefreshCatalog()
+// compiledIn returns the compiled-in plugins that are a T, for what others are not asked while a prompt waits.
+func compiledIn[T any](g *Set) (out []T) {
+	for _, l := range g.Plugins {
+		if v, ok := l.Value.(T); ok && l.Builtin() {
+			out = append(out, v)
 		}
 	}
+	return out
 }
 
 // start starts the plugins, side by side, and keeps those that did in their order. A plugin of the old generation that is still

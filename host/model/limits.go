@@ -95,11 +95,15 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 		count.limit = maxTitleAnswer
 	}
 	if limits.whole > 0 {
-		whole := time.AfterFunc(limits.whole, func() { cancel(count.wholeError(limits.whole)) })
+		whole := time.AfterFunc(limits.whole, func() {
+			cancel(count.exceeded(sdk.ErrAnswerLimit, "the answer took longer than %s and was cut off; options.totalTimeout of the provider (milliseconds) sets the limit", limits.whole))
+		})
 		defer whole.Stop()
 	}
 	if limits.answer > 0 {
-		count.answer, count.timer = limits.answer, time.AfterFunc(limits.answer, func() { cancel(count.silentError(limits.answer)) })
+		count.answer, count.timer = limits.answer, time.AfterFunc(limits.answer, func() {
+			cancel(count.exceeded(os.ErrDeadlineExceeded, "the server sent nothing of an answer for %s, although the connection is alive; options.answerTimeout of the provider (milliseconds) sets the limit", limits.answer))
+		})
 		defer count.timer.Stop()
 	}
 	err = m.client.Stream(limited, req, count.take)
@@ -177,7 +181,7 @@ func (m *meter) take(e sdk.StreamEvent) error {
 		cost += blockCost
 	}
 	if m.taken += cost; m.taken > m.limit {
-		return m.tooLong()
+		return m.exceeded(sdk.ErrAnswerLimit, "the answer is longer than %d MiB and was cut off; the model or its server repeats itself", m.limit>>20)
 	}
 	e.Tool = visible.Cut(e.Tool, maxToolName, "…")
 	return m.sink(e)
@@ -197,23 +201,7 @@ func storedSize(text string) int {
 	return n
 }
 
-func (m *meter) tooLong() error {
-	return &sdk.ProviderError{
-		ProviderID: m.provider, Err: sdk.ErrAnswerLimit,
-		Message: fmt.Sprintf("the answer is longer than %d MiB and was cut off; the model or its server repeats itself", m.limit>>20),
-	}
-}
-
-func (m *meter) wholeError(limit time.Duration) error {
-	return &sdk.ProviderError{
-		ProviderID: m.provider, Err: sdk.ErrAnswerLimit,
-		Message: fmt.Sprintf("the answer took longer than %s and was cut off; options.totalTimeout of the provider (milliseconds) sets the limit", limit),
-	}
-}
-
-func (m *meter) silentError(limit time.Duration) error {
-	return &sdk.ProviderError{
-		ProviderID: m.provider, Cut: true, Err: os.ErrDeadlineExceeded,
-		Message: fmt.Sprintf("the server sent nothing of an answer for %s, although the connection is alive; options.answerTimeout of the provider (milliseconds) sets the limit", limit),
-	}
+// exceeded returns the error for an answer beyond a limit. An answer that fell silent broke off.
+func (m *meter) exceeded(err error, format string, limit any) error {
+	return &sdk.ProviderError{ProviderID: m.provider, Cut: err == os.ErrDeadlineExceeded, Err: err, Message: fmt.Sprintf(format, limit)}
 }

@@ -212,13 +212,7 @@ func (r *Rules) Removed(tool string) bool {
 
 // RemovedTools returns those of the tools that are hidden from the model.
 func (r *Rules) RemovedTools(tools []string) []string {
-	var removed []string
-	for _, tool := range tools {
-		if r.Removed(tool) {
-			removed = append(removed, tool)
-		}
-	}
-	return removed
+	return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool { return !r.Removed(tool) })
 }
 
 // Rules returns the list as it was written, without a parent's. It is the caller's.

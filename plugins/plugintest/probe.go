@@ -47,7 +47,7 @@ type outcome struct {
 }
 
 // bundles makes cases of probes that share a plugin, because a process takes longer to start than to answer. Those of one plugin run one
-// after the other, at different hooks. What ends the plugin has one for itself.
+// after the other, at different hooks. A case that ends its plugin shares none.
 func (s *suite) bundles(group string, list map[string]probe) map[string]func(t *testing.T) {
 	var bundles []map[string]probe
 	for _, name := range slices.Sorted(maps.Keys(list)) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -165,6 +166,12 @@ func speaksTools(t *testing.T, p sdk.Plugin) {
 		if err != nil || result.Output != want {
 			t.Errorf("%s: %+v, %v, want %s", id, result, err, want)
 		}
+	}
+	long := fmt.Sprintf(`{"a":%q}`, strings.Repeat("東", 1<<20)) // comes in several reads, some of which end inside a character
+	result, err := callTool(t, p, "echo", long, host)
+	var back, want map[string]string
+	if json.Unmarshal([]byte(long), &want) != nil || err != nil || json.Unmarshal([]byte(result.Output), &back) != nil || !maps.Equal(back, want) {
+		t.Errorf("echo of a long text: %.80s, %v", result.Output, err)
 	}
 	if want := []string{"step 0 0", "step 1 1", "step 2 2"}; !slices.Equal(shown, want) || !slices.Equal(asked, []string{"deploy"}) {
 		t.Errorf("progress %q, asked %q", shown, asked)

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { describe, diff } from "./tenon.mjs";
 
@@ -52,4 +55,35 @@ test("the description has no functions and no empty lists", () => {
 test("hooks and tools are functions", () => {
   assert.throws(() => describe({ name: "p", hooks: { "chat.params": () => {} } }), /hook at chat.params: run is not a function/);
   assert.throws(() => describe({ name: "p", tools: { t: { description: "T." } } }), /tool t: run is not a function/);
+});
+
+test("asynchronous calls: a late signal has ended, and an answer that is not JSON is an error", async (t) => {
+  const code = `
+    import { plugin } from ${JSON.stringify(new URL("./tenon.mjs", import.meta.url).href)};
+    async function wait(args, call) {
+      call.progress("started");
+      while (!call.canceled) await new Promise(setImmediate);
+      return String(call.signal.aborted);
+    }
+    const bad = async () => ({ output: 1n });
+    plugin({ name: "p", tools: { wait: { description: "", run: wait }, bad: { description: "", run: bad } } });`;
+  const env = { ...process.env, TENON_PLUGIN: "tenon.v1.Plugin", TENON_LINES: "" };
+  const child = spawn(process.execPath, ["--input-type=module", "-e", code], { env, stdio: ["pipe", "ignore", "inherit", "pipe"] });
+  t.after(() => child.kill());
+  const [, , , connection] = child.stdio;
+  const send = (message) => connection.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
+  send({ id: 1, method: "start", params: { request: { tools: ["wait", "bad"] } } });
+  send({ id: 2, method: "tool", params: { tool: 0, call: { args: {} } } });
+  send({ id: 3, method: "tool", params: { tool: 1, call: { args: {} } } });
+  const answers = {};
+  for await (const line of createInterface(connection)) {
+    const message = JSON.parse(line);
+    if (message.method === "progress") send({ method: "cancel", params: { id: 2 } });
+    if (message.id) answers[message.id] = message.result ?? message.error;
+    if (Object.keys(answers).length === 3) break;
+  }
+  assert.deepEqual(answers[2], { output: "true" });
+  assert.match(answers[3].message, /BigInt/);
+  child.stdin.end(); // ends the plugin
+  assert.deepEqual(await once(child, "exit"), [0, null]);
 });

@@ -27,6 +27,7 @@ MAX_MESSAGE = 16 << 20  # bytes of an answer
 MAX_ERROR = 256 << 10  # characters of an error
 METHOD_NOT_FOUND = -32601
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
+_decode = json.JSONDecoder().raw_decode  # json.loads would find out the encoding first
 STATUSES = {1: "failed", 2: "denied", 3: "unknown", 4: "limited"}
 
 
@@ -312,7 +313,7 @@ class _Server:
                 self.end()
             if len(line) == 1:
                 continue
-            m = json.loads(line)
+            m, _ = _decode(line.decode())
             method = m.get("method")
             if method == "hook":
                 self.call(m)
@@ -380,7 +381,7 @@ class _Server:
         self.running[id] = call
         try:
             result = getattr(self, "do_" + m["method"], self.unknown)(m.get("params") or {}, call)
-            line = '{"jsonrpc":"2.0","id":%d,"result":%s}' % (id, _encode(result))
+            line = '{"jsonrpc":"2.0","id":%d,"result":%s}' % (id, "null" if result is None else _encode(result))
             if len(line) > MAX_MESSAGE // 4 and len(line.encode("utf-8", "replace")) > MAX_MESSAGE:
                 raise ValueError("the answer has %d characters, at most %d MiB are passed on" % (len(line), MAX_MESSAGE >> 20))
             self.write_line(line)
@@ -515,9 +516,9 @@ def _verdict(answer):
 
 def _clone(v):
     if type(v) is dict:
-        return {k: _clone(x) for k, x in v.items()}
+        return {k: _clone(x) if type(x) in (dict, list) else x for k, x in v.items()}
     if type(v) is list:
-        return [_clone(x) for x in v]
+        return [_clone(x) if type(x) in (dict, list) else x for x in v]
     return v
 
 
@@ -534,20 +535,27 @@ def _add_list(value, pointer):
 
 def diff(before, after, pointer, changes):
     """Adds the changes that turn before into after. Elements after the last are appended with "-"."""
-    if type(before) is dict and type(after) is dict and all(k not in before or before[k] == after.get(k) for k in ("id", "type", "role")):
+    if type(before) is dict and type(after) is dict and _same_thing(before, after):
         for key in before:
             if key not in after:
                 changes.append({"pointer": pointer + "/" + _escape(key), "remove": True})
         for key, value in after.items():
-            at = pointer + "/" + _escape(key)
-            if key in before:
-                diff(before[key], value, at, changes)
-            else:
-                changes.append({"pointer": at, "value": value})
+            if key not in before:
+                changes.append({"pointer": pointer + "/" + _escape(key), "value": value})
+            elif before[key] is not value:
+                diff(before[key], value, pointer + "/" + _escape(key), changes)
     elif type(before) is list and type(after) is list and _diff_list(before, after, pointer, changes):
         pass
     elif type(before) is not type(after) or before != after:
         changes.append({"pointer": pointer, "value": after})
+
+
+def _same_thing(before, after):
+    """Reports whether a dict is still the same part or message: their types and ids cannot be changed."""
+    for key in ("id", "type", "role"):
+        if key in before and before[key] != after.get(key):
+            return False
+    return True
 
 
 def _escape(key):
@@ -557,7 +565,8 @@ def _escape(key):
 def _diff_list(before, after, pointer, changes):
     common, own = min(len(before), len(after)), []
     for i in range(common):
-        diff(before[i], after[i], "%s/%d" % (pointer, i), own)
+        if before[i] is not after[i]:
+            diff(before[i], after[i], "%s/%d" % (pointer, i), own)
     if own and len(before) != len(after):
         return False
     changes.extend(own)

@@ -25,6 +25,7 @@ class Changes(unittest.TestCase):
         )
         self.assertEqual(changes({"a": 1}, {"a": True}), [{"pointer": "/a", "value": True}])
         self.assertEqual(changes({"a": 1}, {"a": None}), [{"pointer": "/a", "value": None}])
+        self.assertEqual(changes({}, {"a": None}), [{"pointer": "/a", "value": None}])
 
     def test_lists(self):
         self.assertEqual(changes({"l": [1]}, {"l": [1, 2]}), [{"pointer": "/l/-", "value": 2}])

@@ -90,7 +90,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	}
 	return c.Ask(ctx, req, c.Body, &wire.Request{
 		Path: path, Headers: c.headers(req),
-		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
+		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out, open: map[int]*openBlock{}} },
 	}, sink)
 }
 

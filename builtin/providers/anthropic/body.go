@@ -1,7 +1,9 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -79,16 +81,8 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 			b.Set("tool_choice", sdk.Object{"type": choice})
 		}
 	}
-	if p := &req.Params; !thinks && !refusesSampling(name) {
-		if p.Temperature != nil {
-			b.Set("temperature", *p.Temperature)
-		}
-		if p.TopP != nil {
-			b.Set("top_p", *p.TopP)
-		}
-		if p.TopK != nil {
-			b.Set("top_k", *p.TopK)
-		}
+	if !thinks && !refusesSampling(name) {
+		b.Merge(wire.Sampling(&req.Params, "temperature", "top_p", "top_k"))
 	}
 	b.Set("stream", true)
 	b.Merge(options)
@@ -170,19 +164,13 @@ func refusesSampling(name string) bool {
 
 // maxTokens returns the output limit. The budget of reasoning is added, up to what the model can write.
 func maxTokens(req *sdk.ModelRequest, options sdk.Object) int64 {
-	limit := req.Params.MaxOutputTokens
-	if limit <= 0 {
-		limit = defaultMaxTokens
-		if most := req.Model.Limit.Output; most > 0 {
-			limit = min(limit, most)
-		}
+	limit, most := max(req.Params.MaxOutputTokens, 0), cmp.Or(max(req.Model.Limit.Output, 0), math.MaxInt64)
+	if limit == 0 {
+		limit = min(defaultMaxTokens, most)
 	}
 	thinking, _ := wire.AsObject(options["thinking"])
 	if budget, ok := wire.NumberOf(thinking["budget_tokens"]); ok && budget > 0 && budget < 1e9 {
-		limit += int64(budget)
-		if most := req.Model.Limit.Output; most > 0 {
-			limit = min(limit, most)
-		}
+		limit = min(limit+int64(budget), most)
 	}
 	return limit
 }

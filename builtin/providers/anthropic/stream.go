@@ -92,7 +92,7 @@ func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
 	case "message_delta":
 		d.count.add(ev.Usage)
 		if ev.Delta != nil && ev.Delta.StopReason != "" {
-			d.Reason = finishReason(ev.Delta.StopReason)
+			d.Reason = wire.FinishReason(ev.Delta.StopReason)
 		}
 	case "message_stop":
 		return true, nil
@@ -124,7 +124,7 @@ func (d *decoder) Whole(data []byte) error {
 		}
 	}
 	d.count.add(m.Usage)
-	d.Reason = finishReason(m.StopReason)
+	d.Reason = wire.FinishReason(m.StopReason)
 	return nil
 }
 
@@ -151,9 +151,6 @@ func (d *decoder) begin(index int, b *contentBlock) (err error) {
 	}
 	open := &openBlock{number: d.blocks}
 	d.blocks++
-	if d.open == nil {
-		d.open = map[int]*openBlock{}
-	}
 	d.open[index] = open
 	switch b.Type {
 	case "text":
@@ -230,19 +227,4 @@ func (d *decoder) end(index int) error {
 		return d.Arguments(open.call, string(open.input))
 	}
 	return nil
-}
-
-// finishReason translates the reasons of the format. An unknown one is FinishOther.
-func finishReason(reason string) string {
-	switch reason {
-	case "end_turn", "stop_sequence", "pause_turn":
-		return sdk.FinishStop
-	case "tool_use":
-		return sdk.FinishToolCalls
-	case "max_tokens", "model_context_window_exceeded":
-		return sdk.FinishLength
-	case "refusal":
-		return sdk.FinishContentFilter
-	}
-	return sdk.FinishOther
 }

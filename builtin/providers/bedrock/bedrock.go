@@ -54,7 +54,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	return c.Ask(ctx, req, c.Body, &wire.Request{
 		Path: "model/" + wire.Segment(model) + "/converse-stream", Accept: "application/vnd.amazon.eventstream",
 		Headers: []map[string]string{req.Model.Headers, req.Headers},
-		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
+		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out, blocks: map[int]*block{}} },
 	}, sink)
 }
 

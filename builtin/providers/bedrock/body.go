@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -262,12 +263,7 @@ func (e *encoder) inference() sdk.Object {
 	if thinking, _ := wire.AsObject(e.additional["thinking"]); slices.Contains([]string{"enabled", "adaptive"}, wire.Scalar(thinking["type"])) {
 		return out // sampling parameters are refused
 	}
-	if p.Temperature != nil {
-		out["temperature"] = *p.Temperature
-	}
-	if p.TopP != nil {
-		out["topP"] = *p.TopP
-	}
+	maps.Copy(out, wire.Sampling(p, "temperature", "topP", ""))
 	if p.TopK != nil && e.claude {
 		e.additional["top_k"] = *p.TopK
 	}

@@ -83,7 +83,7 @@ func (d *decoder) Event(kind string, data []byte) (done bool, err error) {
 	case "contentBlockStop":
 		return false, d.stop(p.Index)
 	case "messageStop":
-		d.Reason = finishReason(p.StopReason)
+		d.Reason = wire.FinishReason(p.StopReason)
 	case "metadata":
 		d.count(p.Usage)
 		return d.Complete(), nil
@@ -135,9 +135,6 @@ func (d *decoder) block(index int) (*block, error) {
 	}
 	if len(d.blocks) == wire.MaxItems {
 		return nil, fmt.Errorf("%w: more than %d content blocks", sdk.ErrAnswerLimit, wire.MaxItems)
-	}
-	if d.blocks == nil {
-		d.blocks = map[int]*block{}
 	}
 	b := &block{}
 	d.blocks[index] = b
@@ -202,21 +199,4 @@ func (d *decoder) count(u *usage) {
 	if u != nil {
 		d.Tokens = wire.Tokens(u.Input, u.Output, 0, u.Read, u.Write)
 	}
-}
-
-// finishReason translates the reasons of the format.
-func finishReason(reason string) string {
-	switch reason {
-	case "end_turn", "stop_sequence":
-		return sdk.FinishStop
-	case "tool_use":
-		return sdk.FinishToolCalls
-	case "max_tokens", "model_context_window_exceeded":
-		return sdk.FinishLength
-	case "content_filtered", "guardrail_intervened":
-		return sdk.FinishContentFilter
-	case "malformed_model_output", "malformed_tool_use":
-		return sdk.FinishError
-	}
-	return sdk.FinishOther
 }

@@ -95,29 +95,15 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 			b.Set("toolConfig", sdk.Object{"functionCallingConfig": sdk.Object{"mode": mode}})
 		}
 	}
-	config := generationConfig(&req.Params)
+	config := wire.Sampling(&req.Params, "temperature", "topP", "topK")
+	if limit := req.Params.MaxOutputTokens; limit > 0 {
+		config["maxOutputTokens"] = limit
+	}
 	if len(config) > 0 {
 		b.Set("generationConfig", config)
 	}
 	b.Merge(wireOptions(req.Params.Options))
 	return b.Encode(wire.SizeOf(req))
-}
-
-func generationConfig(p *sdk.ChatParams) sdk.Object {
-	out := sdk.Object{}
-	if p.MaxOutputTokens > 0 {
-		out["maxOutputTokens"] = p.MaxOutputTokens
-	}
-	if p.Temperature != nil {
-		out["temperature"] = *p.Temperature
-	}
-	if p.TopP != nil {
-		out["topP"] = *p.TopP
-	}
-	if p.TopK != nil {
-		out["topK"] = *p.TopK
-	}
-	return out
 }
 
 // wireOptions returns the options in their places. Configurations for the AI SDK have those of generationConfig beside the others.

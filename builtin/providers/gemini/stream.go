@@ -118,7 +118,7 @@ func (d *decoder) response(data []byte, r *response) error {
 			}
 		}
 		if c.FinishReason != "" {
-			d.Reason = finishReason(c.FinishReason)
+			d.Reason = wire.FinishReason(c.FinishReason)
 		}
 	}
 	return nil
@@ -211,19 +211,4 @@ func (d *decoder) Finish() error {
 		return err
 	}
 	return d.Answer.Finish()
-}
-
-// finishReason translates the reasons of the format, see https://ai.google.dev/api/generate-content#FinishReason.
-func finishReason(reason string) string {
-	switch reason {
-	case "STOP":
-		return sdk.FinishStop
-	case "MAX_TOKENS":
-		return sdk.FinishLength
-	case "SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY":
-		return sdk.FinishContentFilter
-	case "MALFORMED_FUNCTION_CALL":
-		return sdk.FinishError
-	}
-	return sdk.FinishOther
 }

@@ -95,26 +95,16 @@ func (p *location) close() error {
 	return errors.Join(errs...)
 }
 
-// write writes content to a new file in the same directory and renames it, so that
-// the file always has the complete old or new content. An existing file, described by old, keeps
-// its mode and, if the system allows it, its owner; its other names (hard links) keep the old
-// content. For a new file, old is nil. After an error the old content is unchanged and no temporary file is left.
-func (p *location) write(content []byte, old fs.FileInfo) error {
-	staged, err := p.stage(content, old, nil)
-	if err != nil {
-		return err
-	}
-	return staged.commit()
-}
-
 // staged is a written file without its final name.
 type staged struct {
 	*location
 	file *atomicfile.Staged
 }
 
-// stage writes content to a temporary file in the directory. A new file gets the mode of like, unless that is nil. The caller calls
-// commit or discard.
+// stage writes content to a temporary file in the directory. commit renames it, so that the file always has the complete old or new
+// content. An existing file, described by old, keeps its mode and, if the system allows it, its owner; its other names (hard links) keep
+// the old content. For a new file, old is nil; it gets the mode of like, unless that is nil. After an error the old content is unchanged and
+// no temporary file is left. The caller calls commit or discard.
 func (p *location) stage(content []byte, old, like fs.FileInfo) (*staged, error) {
 	o := atomicfile.Options{Mode: 0o666, Sync: true} // less the umask
 	if old != nil {

@@ -88,19 +88,19 @@ func (c *change) permissions(call *sdk.ToolCall) []sdk.PermissionRequest {
 	})
 }
 
-// store writes the change and records that the model knows the new content.
-func (p *plugin) store(call *sdk.ToolCall, c *change) error {
-	at, err := c.make()
-	if err != nil {
+// store writes the changes, all or none, and records that the model knows the new contents.
+func (p *plugin) store(call *sdk.ToolCall, changes ...*change) error {
+	if err := commit(changes); err != nil {
 		return err
 	}
-	if err := at.write(c.after, c.old); err != nil {
-		at.undo()
-		return errors.Join(err, at.close())
+	for _, c := range changes {
+		if c.remove {
+			p.history.drop(call.SessionID, c.real)
+		} else {
+			p.history.note(call.SessionID, c.real, c.hash())
+		}
 	}
-	c.written = at.info
-	p.history.note(call.SessionID, c.real, c.hash())
-	return at.close()
+	return nil
 }
 
 // hash identifies the content of the file after the change.

@@ -57,7 +57,11 @@ func (t *transaction) apply(changes []*change) error {
 			if c.old == nil {
 				return written[i].dir().Remove(written[i].name)
 			}
-			return written[i].write(c.before, c.old)
+			before, err := written[i].stage(c.before, c.old, nil)
+			if err == nil {
+				err = before.commit()
+			}
+			return err
 		})
 	}
 	return nil

@@ -68,15 +68,8 @@ func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []resolve
 	if err != nil {
 		return nil, err
 	}
-	if err := commit(changes); err != nil {
+	if err := p.store(call, changes...); err != nil {
 		return nil, err
-	}
-	for _, c := range changes {
-		if c.remove {
-			p.history.drop(call.SessionID, c.real)
-			continue
-		}
-		p.history.note(call.SessionID, c.real, c.hash())
 	}
 	return patchResult(call, changes), nil
 }

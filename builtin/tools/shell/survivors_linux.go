@@ -3,8 +3,10 @@ package shell
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -88,12 +90,7 @@ func (f *family) endSome(g *group) bool {
 
 // shell reports whether a process is the shell of a call, which the call itself waits for.
 func (f *family) shell(pid int) bool {
-	for _, shell := range f.running {
-		if pid == shell {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(slices.Collect(maps.Values(f.running)), pid)
 }
 
 // survives reports whether the call left a child of this process behind. Every descendant of a command is in another session than this

@@ -10,28 +10,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // ErrSyntax is wrapped by errors about a text that is not a settings file.
 var ErrSyntax = errors.New("not a settings file of Claude Code")
-
-// Note is a setting that was left out or changed, and why.
-type Note struct {
-	Line   int // in the text, from 1
-	Key    string
-	Reason string
-}
-
-// String returns the note as one line.
-func (n Note) String() string { return fmt.Sprintf("line %d: %s: %s", n.Line, n.Key, n.Reason) }
-
-// Result is a translation.
-type Result struct {
-	Config []byte // the text of a tenon.json
-	Notes  []Note // in the order of the lines
-}
 
 // output is the configuration that a translation can have, in the order in which it is written.
 type output struct {
@@ -52,11 +37,11 @@ type rule struct {
 type translator struct {
 	source checked.Source
 	out    output
-	notes  []Note
+	notes  []config.Note
 }
 
 // Translate translates the text of a settings.json, or the MCP servers in the text of a .claude.json. Errors wrap ErrSyntax.
-func Translate(text []byte) (*Result, error) {
+func Translate(text []byte) (*config.Translation, error) {
 	t := &translator{source: checked.Source{Name: "settings", Comments: true}}
 	var report checked.Report
 	root := t.source.Parse(text, &report)
@@ -72,17 +57,17 @@ func Translate(text []byte) (*Result, error) {
 			t.setting(m)
 		}
 	}
-	config, err := json.MarshalIndent(t.out, "", "  ")
+	translated, err := json.MarshalIndent(t.out, "", "  ")
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(t.notes, func(a, b Note) int { return cmp.Compare(a.Line, b.Line) })
-	return &Result{Config: append(config, '\n'), Notes: t.notes}, nil
+	slices.SortStableFunc(t.notes, func(a, b config.Note) int { return cmp.Compare(a.Line, b.Line) })
+	return &config.Translation{Config: append(translated, '\n'), Notes: t.notes}, nil
 }
 
 func (t *translator) note(offset int, key, format string, args ...any) {
 	line, _ := t.source.Position(offset)
-	t.notes = append(t.notes, Note{line, key, fmt.Sprintf(format, args...)})
+	t.notes = append(t.notes, config.Note{Line: line, Key: key, Reason: fmt.Sprintf(format, args...)})
 }
 
 // setting translates one setting.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -20,33 +21,8 @@ import (
 // ErrSyntax means that the text is not a configuration.
 var ErrSyntax = errors.New("not a configuration of opencode")
 
-// Note says what was not carried over as it was, and why.
-type Note struct {
-	Line   int    // in the text, from 1; 0 for what is in no line
-	Key    string // agent.build.mode; empty for what is of no key
-	Reason string
-}
-
-// String returns the note as one line.
-func (n Note) String() string {
-	text := n.Reason
-	if n.Key != "" {
-		text = n.Key + ": " + text
-	}
-	if n.Line > 0 {
-		text = fmt.Sprintf("line %d: %s", n.Line, text)
-	}
-	return text
-}
-
-// Result is a translation.
-type Result struct {
-	Config []byte // the text of a tenon.json
-	Notes  []Note // in the order of the lines
-}
-
 // Translate translates the text of an opencode.json. Errors wrap ErrSyntax.
-func Translate(text []byte) (*Result, error) {
+func Translate(text []byte) (*config.Translation, error) {
 	var report checked.Report
 	source := checked.Source{Name: "text", Comments: true}
 	if source.Parse(text, &report) == nil {
@@ -64,7 +40,7 @@ func Translate(text []byte) (*Result, error) {
 	t.take("", &root)
 	t.afterwards()
 	root.Format()
-	return &Result{Config: root.Pack(), Notes: t.notes}, nil
+	return &config.Translation{Config: root.Pack(), Notes: t.notes}, nil
 }
 
 // check returns by their keys which values of a text cannot stay, and why.
@@ -86,7 +62,7 @@ func check(text []byte) map[string]string {
 type translator struct {
 	text  string
 	left  map[string]string
-	notes []Note
+	notes []config.Note
 }
 
 func (t *translator) note(offset int, key, reason string) {
@@ -94,7 +70,7 @@ func (t *translator) note(offset int, key, reason string) {
 	if offset > 0 && offset <= len(t.text) {
 		line = 1 + strings.Count(t.text[:offset], "\n")
 	}
-	t.notes = append(t.notes, Note{Line: line, Key: key, Reason: reason})
+	t.notes = append(t.notes, config.Note{Line: line, Key: key, Reason: reason})
 }
 
 // stays reports whether the value with the key stays, after it took out what does not stay of it.

@@ -33,7 +33,7 @@ const file = `{
   "lsp": false
 }`
 
-func translate(t *testing.T, text string) *opencode.Result {
+func translate(t *testing.T, text string) *config.Translation {
 	t.Helper()
 	r, err := opencode.Translate([]byte(text))
 	if err != nil {
@@ -43,7 +43,7 @@ func translate(t *testing.T, text string) *opencode.Result {
 }
 
 // load reads the translation as tenon does.
-func load(t *testing.T, r *opencode.Result) *config.Loaded {
+func load(t *testing.T, r *config.Translation) *config.Loaded {
 	t.Helper()
 	l, err := config.Load(t.Context(), config.Options{
 		Directory: t.TempDir(), Home: t.TempDir(), Environ: []string{"KEY=secret-key", "TENON_CONFIG_CONTENT=" + string(r.Config)},

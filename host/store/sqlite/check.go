@@ -131,21 +131,18 @@ func (s *Store) examine(ctx context.Context, c *database.Conn, key int64, id str
 	if err := p.read(ctx, c, messagesOf(key), 0); err != nil {
 		return nil, err
 	}
-	messages := p.decode()
-	for _, look := range []func() error{
-		func() error { return p.values(ctx, c, store.DamagedTodos, todoRows, key, key) },
-		func() error {
-			in := stampsOf(key)
-			return p.values(ctx, c, store.DamagedLedger, ledgerRows, in.low, in.high)
-		},
-		func() error { return p.values(ctx, c, store.DamagedPrompt, promptRows, key, key) },
-		func() error { return s.examineOutputs(ctx, c, &p, messages) },
-	} {
-		if err := look(); err != nil {
-			return nil, err
-		}
+	messages, in := p.decode(), stampsOf(key)
+	err := p.values(ctx, c, store.DamagedTodos, todoRows, key, key)
+	if err == nil {
+		err = p.values(ctx, c, store.DamagedLedger, ledgerRows, in.low, in.high)
 	}
-	return p.broken, nil
+	if err == nil {
+		err = p.values(ctx, c, store.DamagedPrompt, promptRows, key, key)
+	}
+	if err == nil {
+		err = s.examineOutputs(ctx, c, &p, messages)
+	}
+	return p.broken, err
 }
 
 func (s *Store) examineSession(ctx context.Context, c *database.Conn, p *page, key int64) error {

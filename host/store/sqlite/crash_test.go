@@ -78,6 +78,7 @@ func crash(t *testing.T, dir string, round, reports int) (acked map[string]int, 
 			must(t, cmd.Process.Kill())
 		}
 	}
+	must(t, lines.Err())
 	_, _ = io.Copy(io.Discard, out)
 	if err := cmd.Wait(); err == nil {
 		t.Error("the child ended by itself")

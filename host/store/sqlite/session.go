@@ -85,16 +85,9 @@ const openTurns = "SELECT id, node FROM head WHERE turn = 1 ORDER BY id"
 
 // Interrupted lists the sessions with an open turn that no live node owns.
 func (s *Store) Interrupted(ctx context.Context) (out []string, err error) {
-	lives := map[string]bool{}
 	err = s.read(ctx, func(c *database.Conn) error {
 		return c.Query(ctx, openTurns, func(r database.Row) error {
-			node := r.Text(1)
-			alive, known := lives[node]
-			if !known {
-				alive = s.node.Lives(node)
-				lives[node] = alive
-			}
-			if !alive {
+			if !s.node.Lives(r.Text(1)) {
 				out = append(out, r.Text(0))
 			}
 			return nil

@@ -80,12 +80,8 @@ func fresh(id, prefix string, seen map[string]bool) error {
 
 // plain reports whether a text can be used in file names, on terminals and in other texts.
 func plain(s string) bool {
-	for _, r := range s {
-		if r != '_' && r != '-' && !letter(r) && (r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != ""
+	odd := func(r rune) bool { return r != '_' && r != '-' && !letter(r) && (r < '0' || r > '9') }
+	return s != "" && !strings.ContainsFunc(s, odd)
 }
 
 func letter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }

@@ -44,15 +44,13 @@ func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location
 		}
 		info.BaseURL = fmt.Sprintf("https://%s/%s/projects/%s/locations/%s/publishers/%s", Host(location), version, wire.Segment(project), wire.Segment(location), publisher)
 	}
-	key := info.Key
-	if key != "" {
-		return func(req *http.Request, _ []byte) error { req.Header.Set("x-goog-api-key", key); return nil }, nil
-	}
-	if info.KeyOnly {
+	switch {
+	case info.Key != "":
+		return wire.KeyHeader("x-goog-api-key", info.Key), nil
+	case info.KeyOnly:
 		return nil, wire.KeyRequired(info, "Application Default Credentials")
 	}
-	s := &source{}
-	return s.authorize, nil
+	return (&source{}).authorize, nil
 }
 
 // Serves reports whether an address is one of Vertex AI's own servers. Models of other companies are there, in the format of OpenAI.

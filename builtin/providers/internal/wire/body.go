@@ -32,6 +32,22 @@ func (b *Body) Set(name string, value any) {
 	*b = append(*b, field{name, value})
 }
 
+// Sampling returns the sampling parameters that are set, under the format's names; an empty name leaves its parameter out.
+func Sampling(p *sdk.ChatParams, temperature, topP, topK string) sdk.Object {
+	out := sdk.Object{}
+	if p.Temperature != nil {
+		out[temperature] = *p.Temperature
+	}
+	if p.TopP != nil {
+		out[topP] = *p.TopP
+	}
+	if p.TopK != nil {
+		out[topK] = *p.TopK
+	}
+	delete(out, "")
+	return out
+}
+
 // Merge applies options to the body: an object is merged with an existing object, null removes a field, any other
 // value replaces it.
 func (b *Body) Merge(options sdk.Object) {

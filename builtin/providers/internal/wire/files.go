@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -91,23 +92,15 @@ func Base64(rawURL string) (string, bool) {
 	return base64.StdEncoding.EncodeToString([]byte(plain)), err == nil
 }
 
-// dataOf returns the bytes in a data: URL.
+// dataOf returns the text in a data: URL.
 func dataOf(rawURL string) (string, error) {
-	rest, ok := strings.CutPrefix(rawURL, "data:")
-	head, payload, found := strings.Cut(rest, ",")
-	if !ok || !found {
-		return "", fmt.Errorf("its content is not part of the request")
-	}
-	if !strings.HasSuffix(head, ";base64") {
-		s, err := url.PathUnescape(payload)
-		if err != nil {
-			return "", fmt.Errorf("its content is damaged")
-		}
-		return s, nil
-	}
-	b, err := base64.StdEncoding.DecodeString(payload)
-	if err != nil {
-		return "", fmt.Errorf("its content is damaged")
+	encoded, ok := Base64(rawURL)
+	b, err := base64.StdEncoding.DecodeString(encoded)
+	switch {
+	case !strings.HasPrefix(rawURL, "data:"), !strings.Contains(rawURL, ","):
+		return "", errors.New("its content is not part of the request")
+	case !ok || err != nil:
+		return "", errors.New("its content is damaged")
 	}
 	return strings.ToValidUTF8(string(b), "\uFFFD"), nil
 }

@@ -18,7 +18,7 @@ func Text(raw json.RawMessage) string {
 		return string(text) // nearly all deltas: a second decoder would double their cost
 	}
 	var s string
-	if json.Unmarshal(raw, &s) != nil {
+	if Unmarshal(raw, &s) != nil {
 		return ""
 	}
 	return s

@@ -1,6 +1,29 @@
 package wire
 
-import "github.com/tenonhq/tenon/sdk"
+import (
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// FinishReason translates the reason for which a model ended its answer. Servers behind gateways keep their own names, so those of all formats
+// are known at each; an unknown one is FinishOther. See https://ai.google.dev/api/generate-content#FinishReason for Google's.
+func FinishReason(reason string) string {
+	switch strings.ToLower(reason) {
+	case "stop", "end_turn", "eos", "stop_sequence", "pause_turn":
+		return sdk.FinishStop
+	case "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded":
+		return sdk.FinishLength
+	case "tool_calls", "function_call", "tool_use":
+		return sdk.FinishToolCalls
+	case "content_filter", "content_filtered", "guardrail_intervened", "refusal",
+		"safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety":
+		return sdk.FinishContentFilter
+	case "error", "malformed_function_call", "malformed_model_output", "malformed_tool_use":
+		return sdk.FinishError
+	}
+	return sdk.FinishOther
+}
 
 // CountTokens separates the counts: servers include cached tokens in the prompt and reasoning
 // tokens in the output. Some (xAI, Google) do not include reasoning in the output, which the total shows.

@@ -32,4 +32,6 @@ func (c client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 }
 
 // NewDecoder returns a decoder of one answer.
-func NewDecoder(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} }
+func NewDecoder(out *wire.Answer) wire.Decoder {
+	return &decoder{Answer: out, byIndex: map[int]*wire.Call{}}
+}

@@ -141,7 +141,7 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) error {
 			}
 		}
 		if choice.FinishReason != "" {
-			d.Reason = finishReason(choice.FinishReason)
+			d.Reason = wire.FinishReason(choice.FinishReason)
 		}
 	}
 	if wire.Present(chunk.Citations) {
@@ -305,27 +305,7 @@ func (d *decoder) find(delta *callDelta) (c *wire.Call, err error) {
 	}
 	d.last = c
 	if delta.Index != nil {
-		if d.byIndex == nil {
-			d.byIndex = map[int]*wire.Call{}
-		}
 		d.byIndex[*delta.Index] = c
 	}
 	return c, nil
-}
-
-// finishReason translates the reasons of Chat Completions.
-func finishReason(reason string) string {
-	switch reason {
-	case "stop", "end_turn", "eos", "stop_sequence":
-		return sdk.FinishStop
-	case "length", "max_tokens", "model_length":
-		return sdk.FinishLength
-	case "tool_calls", "function_call", "tool_use":
-		return sdk.FinishToolCalls
-	case "content_filter", "safety", "SAFETY":
-		return sdk.FinishContentFilter
-	case "error":
-		return sdk.FinishError
-	}
-	return sdk.FinishOther
 }

@@ -37,9 +37,6 @@ func (d *decoder) output(ev *event) error {
 }
 
 func (d *decoder) item(index int) (*openItem, error) {
-	if d.items == nil {
-		d.items = map[int]*openItem{}
-	}
 	item := d.items[index]
 	if item == nil {
 		if len(d.items) == wire.MaxItems {

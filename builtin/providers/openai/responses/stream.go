@@ -1,11 +1,11 @@
 package responses
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // event is one event of a Responses stream. Which fields count depends on Type.
@@ -152,15 +152,6 @@ func (d *decoder) end(r *response) error {
 		return &wire.Refusal{Body: r.Error}
 	}
 	d.Tokens = tokensOf(r.Usage)
-	switch r.Incomplete.Reason {
-	case "":
-		d.Reason = sdk.FinishStop
-	case "max_output_tokens":
-		d.Reason = sdk.FinishLength
-	case "content_filter":
-		d.Reason = sdk.FinishContentFilter
-	default:
-		d.Reason = sdk.FinishOther
-	}
+	d.Reason = wire.FinishReason(cmp.Or(r.Incomplete.Reason, "stop"))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -133,22 +134,16 @@ func (c *conversation) needSession(ctx context.Context) error {
 	return c.open(ctx, nil)
 }
 
-// forced parses the argument of undo and redo.
-func forced(args string) (bool, error) {
-	switch args {
-	case "":
-		return false, nil
-	case "force":
-		return true, nil
+// forced parses the argument of undo and redo, which need a session.
+func (c *conversation) forced(ctx context.Context, args string) (bool, error) {
+	if args != "" && args != "force" {
+		return false, cli.UsageError(`the only argument is "force", which overwrites files even if they changed since`, "unknown argument %q", args)
 	}
-	return false, cli.UsageError(`the only argument is "force", which overwrites files even if they changed since`, "unknown argument %q", args)
+	return args == "force", c.needSession(ctx)
 }
 
 func (c *conversation) undo(ctx context.Context, args string) error {
-	force, err := forced(args)
-	if err == nil {
-		err = c.needSession(ctx)
-	}
+	force, err := c.forced(ctx, args)
 	if err != nil {
 		return err
 	}
@@ -167,7 +162,7 @@ func (c *conversation) showUndone(ctx context.Context, id string) error {
 	if err := c.open(ctx, nil); err != nil {
 		return err
 	}
-	messages, err := c.m.Store.Messages(ctx, c.session.ID, storeFrom(id))
+	messages, err := c.m.Store.Messages(ctx, c.session.ID, store.Page{From: id})
 	if err = c.a.WithoutDamage(err); err != nil || len(messages) == 0 {
 		return err
 	}
@@ -178,10 +173,7 @@ func (c *conversation) showUndone(ctx context.Context, id string) error {
 }
 
 func (c *conversation) redo(ctx context.Context, args string) error {
-	force, err := forced(args)
-	if err == nil {
-		err = c.needSession(ctx)
-	}
+	force, err := c.forced(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,6 @@ import (
 // listedSessions is how many sessions /sessions lists.
 const listedSessions = 20
 
-func storeFrom(message string) store.Page { return store.Page{From: message} }
-
 func (c *conversation) help(ctx context.Context, args string) error {
 	configured := c.configuredCommands(ctx)
 	if name := strings.TrimPrefix(args, "/"); name != "" {

@@ -95,13 +95,10 @@ func (m *Machine) SignInWith(ctx context.Context, provider, method string, keyri
 		return UsageError("tenon auth login "+provider+" lists them", "provider %s has no sign-in method %q", provider, method)
 	}
 	err := m.Workspace.login(ctx, &methods[i], keyring, user)
-	switch {
-	case errors.Is(err, oauth.ErrDenied):
-		return Fail(ExitRefused, err, "run tenon auth login "+provider+" again and allow the access")
-	case errors.Is(err, oauth.ErrExpired):
-		return Fail(ExitTurn, err, "run tenon auth login "+provider+" again")
-	}
-	return err
+	return Remedies{
+		{oauth.ErrDenied, ExitRefused, "run tenon auth login " + provider + " again and allow the access"},
+		{oauth.ErrExpired, ExitTurn, "run tenon auth login " + provider + " again"},
+	}.Remedied(err)
 }
 
 // StoreKey stores the key of a provider.

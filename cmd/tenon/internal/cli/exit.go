@@ -52,6 +52,31 @@ type Failure struct {
 // Fail returns an error with an exit code and a remedy.
 func Fail(code int, err error, fix string) *Failure { return &Failure{code, err, fix} }
 
+// Remedies are the exit codes and remedies of errors. Of those that an error wraps, the first counts.
+type Remedies []struct {
+	Err  error
+	Code int
+	Fix  string
+}
+
+// Failure returns the error with its exit code and remedy, or nil if it is none of them.
+func (r Remedies) Failure(err error) *Failure {
+	for _, one := range r {
+		if errors.Is(err, one.Err) {
+			return Fail(one.Code, err, one.Fix)
+		}
+	}
+	return nil
+}
+
+// Remedied returns the error with its exit code and remedy, or unchanged if it is none of them.
+func (r Remedies) Remedied(err error) error {
+	if f := r.Failure(err); f != nil {
+		return f
+	}
+	return err
+}
+
 // Error returns the cause.
 func (f *Failure) Error() string { return f.Err.Error() }
 

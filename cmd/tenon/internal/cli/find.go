@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -38,12 +39,9 @@ func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 	if _, err = store.Readable(err); err != nil { // the list includes damaged ones
 		return nil, err
 	}
-	var matches []store.Listed
-	for _, candidate := range all {
-		if strings.HasPrefix(candidate.ID, id) || strings.HasPrefix(candidate.ID, sdk.PrefixSession+"_"+id) {
-			matches = append(matches, candidate)
-		}
-	}
+	matches := slices.DeleteFunc(all, func(s store.Listed) bool {
+		return !strings.HasPrefix(s.ID, id) && !strings.HasPrefix(s.ID, sdk.PrefixSession+"_"+id)
+	})
 	switch len(matches) {
 	case 1:
 		found, _, err := s.Session(ctx, matches[0].ID)

@@ -65,50 +65,34 @@ func (w *wording) Remedy(err error) *Failure {
 func (w *wording) storeRemedy(err error) *Failure {
 	var owned *store.OwnedError
 	var damage *store.DamageError
-	fix := ""
 	switch {
-	case errors.Is(err, store.ErrOlder):
-		fix = "wait for that process or stop it, then run this again: tenon then copies and migrates the database"
-	case errors.As(err, &owned):
-		fix = "wait for that process, or " + w.fresh
-		if owned.PID != 0 {
-			fix = fmt.Sprintf("wait for process %d or stop it, or %s", owned.PID, w.fresh)
-		}
-	case errors.Is(err, store.ErrFull):
-		fix = "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"
-	case errors.Is(err, store.ErrReadOnly):
-		fix = "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"
+	case errors.As(err, &owned) && owned.PID != 0:
+		return Fail(ExitStore, err, fmt.Sprintf("wait for process %d or stop it, or %s", owned.PID, w.fresh))
+	case owned != nil:
+		return Fail(ExitStore, err, "wait for that process, or "+w.fresh)
 	case errors.As(err, &damage):
-		fix = RepairFix(damage.Rows) + "; undamaged data is kept"
-	case errors.Is(err, store.ErrCorrupt):
-		fix = "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
-	case errors.Is(err, store.ErrUnavailable):
-		fix = "stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"
-	case errors.Is(err, store.ErrNewer):
-		fix = "update tenon, or choose another data directory with --data-dir DIR"
-	case errors.Is(err, trust.ErrLockFile):
-		fix = "fix tenon.lock, or move it away; you will then be asked to approve everything again"
-	case errors.Is(err, store.ErrFenced):
-		fix = "another process has continued this session: work there, or " + w.fresh
-	default:
-		return nil
+		return Fail(ExitStore, err, RepairFix(damage.Rows)+"; undamaged data is kept")
 	}
-	return Fail(ExitStore, err, fix)
+	return Remedies{
+		{store.ErrOlder, ExitStore, "wait for that process or stop it, then run this again: tenon then copies and migrates the database"},
+		{store.ErrFull, ExitStore, "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"},
+		{store.ErrReadOnly, ExitStore, "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"},
+		{store.ErrCorrupt, ExitStore, "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"},
+		{store.ErrUnavailable, ExitStore, "stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"},
+		{store.ErrNewer, ExitStore, "update tenon, or choose another data directory with --data-dir DIR"},
+		{trust.ErrLockFile, ExitStore, "fix tenon.lock, or move it away; you will then be asked to approve everything again"},
+		{store.ErrFenced, ExitStore, "another process has continued this session: work there, or " + w.fresh},
+	}.Failure(err)
 }
 
 func configRemedy(err error) *Failure {
-	if errors.Is(err, pins.ErrFile) {
-		return Fail(ExitConfig, err, "restore it from version control, or delete it and install the plugins again")
-	}
-	if errors.Is(err, signature.ErrPolicy) {
-		return Fail(ExitConfig, err, "fix plugin_policy in your own or the administrator's configuration")
-	}
-	if !errors.Is(err, config.ErrConfig) {
-		return nil
-	}
 	var ce *config.Error
 	if !errors.As(err, &ce) {
-		return Fail(ExitConfig, err, "tenon config check lists every problem")
+		return Remedies{
+			{pins.ErrFile, ExitConfig, "restore it from version control, or delete it and install the plugins again"},
+			{signature.ErrPolicy, ExitConfig, "fix plugin_policy in your own or the administrator's configuration"},
+			{config.ErrConfig, ExitConfig, "tenon config check lists every problem"},
+		}.Failure(err)
 	}
 	lines := make([]string, 0, len(ce.Problems)+1)
 	var fixes []string
@@ -196,17 +180,14 @@ func (w *wording) apiFix(te *host.TurnError) string {
 
 // hostRemedy returns the remedy for errors of the host outside turns, or nil for other errors.
 func (w *wording) hostRemedy(err error) *Failure {
-	switch {
-	case errors.Is(err, host.ErrReceiver):
-		return Fail(ExitRefused, err, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m")
-	case errors.Is(err, host.ErrModel):
-		return Fail(ExitModel, err, w.usable)
-	case errors.Is(err, host.ErrSubagent):
-		return Fail(ExitUsage, err, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them")
-	case errors.Is(err, host.ErrNotFound):
-		return Fail(ExitUsage, err, "check the name; tenon session list, tenon agent list and tenon command list show the valid ones")
-	case errors.Is(err, context.Canceled):
+	f := Remedies{
+		{host.ErrReceiver, ExitRefused, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m"},
+		{host.ErrModel, ExitModel, w.usable},
+		{host.ErrSubagent, ExitUsage, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them"},
+		{host.ErrNotFound, ExitUsage, "check the name; tenon session list, tenon agent list and tenon command list show the valid ones"},
+	}.Failure(err)
+	if f == nil && errors.Is(err, context.Canceled) {
 		return Fail(ExitInterrupted, errors.New("interrupted"), "run it again")
 	}
-	return nil
+	return f
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -206,12 +207,7 @@ func checkPoint(point *string) error {
 
 // ListHooks prints hooks, those of all points if point is empty.
 func ListHooks(a *cli.App, all []hooks.HookInfo, point string) error {
-	var list []hooks.HookInfo
-	for _, h := range all {
-		if point == "" || string(h.Point) == point {
-			list = append(list, h)
-		}
-	}
+	list := slices.DeleteFunc(slices.Clone(all), func(h hooks.HookInfo) bool { return point != "" && string(h.Point) != point })
 	return cli.List(a, list, cli.Listing[hooks.HookInfo]{
 		Empty: "no plugin has a hook at " + cmp.Or(point, "any point"),
 		Head:  []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"},

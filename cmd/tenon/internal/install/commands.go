@@ -89,39 +89,27 @@ func body(a *cli.App, project *bool, f func(context.Context, *job, []string) err
 
 // remedied adds the remedy to errors of sources.
 func remedied(err error) error {
-	switch {
-	case errors.Is(err, source.ErrRef):
-		return cli.Fail(cli.ExitUsage, err, "write one of: "+source.Forms)
-	case errors.Is(err, install.ErrRenamed):
-		return cli.Fail(cli.ExitTurn, err, "remove it and install it again if that is right")
-	case errors.Is(err, source.ErrServer):
-		return cli.Fail(cli.ExitTurn, err, "tenon mcp add adds servers with other settings")
-	case errors.Is(err, source.ErrDependencies):
-		return cli.Fail(cli.ExitTurn, err, "its publisher can bundle them into one file, or list them in bundleDependencies")
-	case errors.Is(err, source.ErrMismatch):
-		return cli.Fail(cli.ExitTurn, err, "do not use it; if its publisher replaced the content on purpose: tenon plugin update")
-	case errors.Is(err, signature.ErrNoVerifier):
-		return cli.Fail(cli.ExitRefused, err, "install "+signature.Program+" of the same release next to tenon, or into a directory of PATH")
-	case errors.Is(err, signature.ErrDenied), errors.Is(err, signature.ErrSignature):
-		return cli.Fail(cli.ExitRefused, err, "nothing was installed; tenon config show prints plugin_policy")
-	case errors.Is(err, marketplace.ErrNotFound):
-		return cli.Fail(cli.ExitUsage, err, "tenon plugin search and tenon plugin marketplace list show the known ones; tenon plugin marketplace add ADDRESS adds a marketplace")
-	case errors.Is(err, marketplace.ErrCatalogue):
-		return cli.Fail(cli.ExitTurn, err, "check the address: a marketplace has a marketplace.json in .claude-plugin, .agents/plugins, or at its root")
-	case errors.Is(err, marketplace.ErrStale):
-		return cli.Fail(cli.ExitTurn, err, "run: tenon plugin marketplace update")
-	case errors.Is(err, marketplace.ErrTaken):
-		return cli.Fail(cli.ExitTurn, err, "remove the other marketplace first: tenon plugin marketplace remove NAME")
-	case errors.Is(err, marketplace.ErrReserved):
-		return cli.Fail(cli.ExitRefused, err, "do not use it; if the catalogue is yours, rename it: the field name of its marketplace.json")
-	case errors.Is(err, manifest.ErrNotBuilt):
-		return cli.Fail(cli.ExitTurn, err, "nothing was installed; if this is source, run tenon plugin build DIRECTORY in a copy that you trust, and install the directory")
-	case errors.Is(err, marketplace.ErrConflict), errors.Is(err, sdk.ErrManifest), errors.Is(err, archive.ErrUnsafe):
-		return cli.Fail(cli.ExitTurn, err, "nothing was installed; report it to its publisher")
-	case errors.Is(err, source.ErrOffline):
-		return cli.Fail(cli.ExitTurn, err, "run it again without --offline")
-	}
-	return err
+	const denied, unsafe = "nothing was installed; tenon config show prints plugin_policy", "nothing was installed; report it to its publisher"
+	return cli.Remedies{
+		{source.ErrRef, cli.ExitUsage, "write one of: " + source.Forms},
+		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},
+		{source.ErrServer, cli.ExitTurn, "tenon mcp add adds servers with other settings"},
+		{source.ErrDependencies, cli.ExitTurn, "its publisher can bundle them into one file, or list them in bundleDependencies"},
+		{source.ErrMismatch, cli.ExitTurn, "do not use it; if its publisher replaced the content on purpose: tenon plugin update"},
+		{signature.ErrNoVerifier, cli.ExitRefused, "install " + signature.Program + " of the same release next to tenon, or into a directory of PATH"},
+		{signature.ErrDenied, cli.ExitRefused, denied},
+		{signature.ErrSignature, cli.ExitRefused, denied},
+		{marketplace.ErrNotFound, cli.ExitUsage, "tenon plugin search and tenon plugin marketplace list show the known ones; tenon plugin marketplace add ADDRESS adds a marketplace"},
+		{marketplace.ErrCatalogue, cli.ExitTurn, "check the address: a marketplace has a marketplace.json in .claude-plugin, .agents/plugins, or at its root"},
+		{marketplace.ErrStale, cli.ExitTurn, "run: tenon plugin marketplace update"},
+		{marketplace.ErrTaken, cli.ExitTurn, "remove the other marketplace first: tenon plugin marketplace remove NAME"},
+		{marketplace.ErrReserved, cli.ExitRefused, "do not use it; if the catalogue is yours, rename it: the field name of its marketplace.json"},
+		{manifest.ErrNotBuilt, cli.ExitTurn, "nothing was installed; if this is source, run tenon plugin build DIRECTORY in a copy that you trust, and install the directory"},
+		{marketplace.ErrConflict, cli.ExitTurn, unsafe},
+		{sdk.ErrManifest, cli.ExitTurn, unsafe},
+		{archive.ErrUnsafe, cli.ExitTurn, unsafe},
+		{source.ErrOffline, cli.ExitTurn, "run it again without --offline"},
+	}.Remedied(err)
 }
 
 // progress returns a function that shows the progress of downloads on a terminal.

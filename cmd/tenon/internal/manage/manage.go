@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/config/claude"
 	"github.com/tenonhq/tenon/host/config/opencode"
 	"github.com/tenonhq/tenon/sdk"
@@ -40,13 +41,7 @@ file is changed; -o creates a new one. Agents, commands and skills in .opencode 
 			}
 			return out
 		},
-		translate: func(text []byte) ([]byte, []string, error) {
-			r, err := opencode.Translate(text)
-			if err != nil {
-				return nil, nil, err
-			}
-			return r.Config, lines(r.Notes), nil
-		},
+		translate: opencode.Translate,
 	}), importCommand(a, &foreign{
 		name: "claude", short: "Translate settings of Claude Code into a tenon.json",
 		long: `Translate settings of Claude Code into a tenon.json and print it: permission rules, command hooks, the model and MCP
@@ -57,13 +52,7 @@ them there.`,
 		files: func(dir string, p sdk.Project) []string {
 			return []string{filepath.Join(dir, ".claude", "settings.json"), filepath.Join(p.Home, ".claude", "settings.json")}
 		},
-		translate: func(text []byte) ([]byte, []string, error) {
-			r, err := claude.Translate(text)
-			if err != nil {
-				return nil, nil, err
-			}
-			return r.Config, lines(r.Notes), nil
-		},
+		translate: claude.Translate,
 	}))
 	return cmd
 }
@@ -72,15 +61,7 @@ them there.`,
 type foreign struct {
 	name, short, long string
 	files             func(directory string, p sdk.Project) []string // where its configuration may be, in order
-	translate         func(text []byte) (config []byte, notes []string, err error)
-}
-
-func lines[T fmt.Stringer](notes []T) []string {
-	out := make([]string, len(notes))
-	for i, n := range notes {
-		out[i] = n.String()
-	}
-	return out
+	translate         func(text []byte) (*config.Translation, error)
 }
 
 func importCommand(a *cli.App, f *foreign) *cobra.Command {
@@ -98,20 +79,20 @@ func (f *foreign) run(a *cli.App, args []string, output string) error {
 	if err != nil {
 		return err
 	}
-	config, notes, err := f.translate(data)
+	translated, err := f.translate(data)
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "fix the file; it must be JSON, comments are allowed; nothing was written")
 	}
-	for _, n := range notes {
-		a.Screen.Line("note: " + terminal.Visible(n))
+	for _, n := range translated.Notes {
+		a.Screen.Line("note: " + terminal.Visible(n.String()))
 	}
 	if output == "" {
-		if _, err := (view.Escaper{Writer: a.Out}).Write(config); err != nil {
+		if _, err := (view.Escaper{Writer: a.Out}).Write(translated.Config); err != nil {
 			return cli.OutputError(err)
 		}
 		return nil
 	}
-	if err := writeNew(output, config); err != nil {
+	if err := writeNew(output, translated.Config); err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("write %q: %w", output, cli.Cause(err)), "choose a new file, or omit -o and redirect stdout")
 	}
 	a.Screen.Line(terminal.Visible(output) + " was written; check it with tenon config check")

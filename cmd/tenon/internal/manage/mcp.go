@@ -204,16 +204,23 @@ func approvedServer(ctx context.Context, a *cli.App, name string, f func(*extens
 	})
 }
 
-func mcpToolsCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "tools NAME", Short: "List the tools of an MCP server",
-		Args: cli.Args(1, 1, "the name of a server"),
+// finder is withServer or approvedServer.
+type finder func(ctx context.Context, a *cli.App, name string, f func(*extensions.Set, *extensions.Candidate) error) error
+
+// serverCommand returns a command that runs f with the server that its argument names.
+func serverCommand(a *cli.App, name, short string, with finder, f func(context.Context, *extensions.Set, *extensions.Candidate) error) *cobra.Command {
+	return &cobra.Command{
+		Use: name + " NAME", Short: short, Args: cli.Args(1, 1, "the name of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return approvedServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
-				return printTools(cmd.Context(), a, s, c)
-			})
+			return with(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error { return f(cmd.Context(), s, c) })
 		},
-	})
+	}
+}
+
+func mcpToolsCommand(a *cli.App) *cobra.Command {
+	return a.FormatFlag(serverCommand(a, "tools", "List the tools of an MCP server", approvedServer, func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
+		return printTools(ctx, a, s, c)
+	}))
 }
 
 func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate) error {
@@ -277,15 +284,9 @@ func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 }
 
 func mcpLogsCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "logs NAME", Short: "Print the log of an MCP server",
-		Args: cli.Args(1, 1, "the name of a server"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
-				return printLog(a, s.LogPath(c), c.Name)
-			})
-		},
-	}
+	return serverCommand(a, "logs", "Print the log of an MCP server", withServer, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
+		return printLog(a, s.LogPath(c), c.Name)
+	})
 }
 
 // printLog prints a server's log, the older file first.

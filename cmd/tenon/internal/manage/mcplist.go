@@ -126,25 +126,20 @@ func age(at time.Time) string {
 }
 
 func mcpGetCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(&cobra.Command{
-		Use: "get NAME", Short: "Show an MCP server: its configuration, approval and last start",
-		Args: cli.Args(1, 1, "the name of a server"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
-				l := listServer(s, c)
-				return a.Show(l, func() error {
-					text := strings.TrimRight(s.Text(c), "\n") + "\n"
-					for _, line := range [][2]string{{"approved", l.approved()}, {"works", l.works()}, {"why", l.Why}} {
-						if line[1] != "" {
-							text += fmt.Sprintf("  %-14s %s\n", line[0], terminal.Visible(line[1]))
-						}
-					}
-					if l.Check != nil && l.Check.Error != "" {
-						text += fmt.Sprintf("  %-14s %s\n", "error", terminal.Visible(l.Check.Error))
-					}
-					return a.Print(text)
-				})
-			})
-		},
-	})
+	return a.FormatFlag(serverCommand(a, "get", "Show an MCP server: its configuration, approval and last start", withServer, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
+		l := listServer(s, c)
+		return a.Show(l, func() error {
+			lines := [][2]string{{"approved", l.approved()}, {"works", l.works()}, {"why", l.Why}}
+			if l.Check != nil {
+				lines = append(lines, [2]string{"error", l.Check.Error})
+			}
+			text := strings.TrimRight(s.Text(c), "\n") + "\n"
+			for _, line := range lines {
+				if line[1] != "" {
+					text += fmt.Sprintf("  %-14s %s\n", line[0], terminal.Visible(line[1]))
+				}
+			}
+			return a.Print(text)
+		})
+	}))
 }

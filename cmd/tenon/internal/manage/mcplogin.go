@@ -17,17 +17,12 @@ import (
 )
 
 func mcpLoginCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "login NAME", Short: "Sign in to an MCP server",
-		Long: `Sign in to a remote MCP server with OAuth. A browser opens, or the address to open is printed. The token is stored in
-credentials.json in your data directory, readable only by you, and refreshed when it expires.`,
-		Args: cli.Args(1, 1, "the name of a server"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return approvedServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
-				return Login(cmd.Context(), a, s, c, a.Visit)
-			})
-		},
-	}
+	cmd := serverCommand(a, "login", "Sign in to an MCP server", approvedServer, func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
+		return Login(ctx, a, s, c, a.Visit)
+	})
+	cmd.Long = `Sign in to a remote MCP server with OAuth. A browser opens, or the address to open is printed. The token is stored in
+credentials.json in your data directory, readable only by you, and refreshed when it expires.`
+	return cmd
 }
 
 // Login signs the user in to an approved server. It then approves the offer of the user's own server, as mcp add does.
@@ -53,22 +48,16 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 }
 
 func mcpLogoutCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "logout NAME", Short: "Remove the stored token of an MCP server",
-		Args: cli.Args(1, 1, "the name of a server"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
-				err := s.Logout(cmd.Context(), c)
-				if errors.Is(err, credentials.ErrNotFound) {
-					return cli.UsageError("tenon mcp status shows where you are signed in", "not signed in to server %q", c.Name)
-				}
-				if err == nil {
-					a.Screen.Line("signed out of " + terminal.Visible(c.Name))
-				}
-				return err
-			})
-		},
-	}
+	return serverCommand(a, "logout", "Remove the stored token of an MCP server", withServer, func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
+		err := s.Logout(ctx, c)
+		if errors.Is(err, credentials.ErrNotFound) {
+			return cli.UsageError("tenon mcp status shows where you are signed in", "not signed in to server %q", c.Name)
+		}
+		if err == nil {
+			a.Screen.Line("signed out of " + terminal.Visible(c.Name))
+		}
+		return err
+	})
 }
 
 func mcpStatusCommand(a *cli.App) *cobra.Command {

@@ -99,31 +99,26 @@ func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
 
 // RevertProblem adds remedies to errors of reverting.
 func RevertProblem(err error) error {
-	var conflict *host.ConflictError
-	switch {
-	case errors.As(err, &conflict):
-		lines := make([]string, len(conflict.Files))
-		for i, file := range conflict.Files {
-			lines[i] = terminal.Visible(file)
-		}
-		if conflict.Forced {
-			return cli.Fail(cli.ExitTurn, fmt.Errorf("cannot restore: these directories contain files the session did not create:\n%s", strings.Join(lines, "\n")),
-				"move them away first")
-		}
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("nothing was changed: these files were modified since the session wrote them:\n%s", strings.Join(lines, "\n")),
-			"save your changes first, or pass --force to overwrite these files")
-	case errors.Is(err, host.ErrBusy):
-		return cli.Fail(cli.ExitStore, err, "wait for its turn to end, or interrupt it")
-	case errors.Is(err, host.ErrNothing):
-		return cli.Fail(cli.ExitUsage, err, "tenon session revert --list shows the prompts that can be undone")
-	case errors.Is(err, host.ErrElsewhere):
-		return cli.Fail(cli.ExitTurn, err, "run it there, or pass --dir with the directory of that project")
-	case errors.Is(err, snapshot.ErrGone):
-		return cli.Fail(cli.ExitTurn, err, "file states are kept for a week; restore the files from version control or a backup")
-	case errors.Is(err, snapshot.ErrOff):
-		return cli.Fail(cli.ExitTurn, err, "work in a git repository (not a home directory), with git in PATH")
+	conflict, ok := errors.AsType[*host.ConflictError](err)
+	if !ok {
+		return cli.Remedies{
+			{host.ErrBusy, cli.ExitStore, "wait for its turn to end, or interrupt it"},
+			{host.ErrNothing, cli.ExitUsage, "tenon session revert --list shows the prompts that can be undone"},
+			{host.ErrElsewhere, cli.ExitTurn, "run it there, or pass --dir with the directory of that project"},
+			{snapshot.ErrGone, cli.ExitTurn, "file states are kept for a week; restore the files from version control or a backup"},
+			{snapshot.ErrOff, cli.ExitTurn, "work in a git repository (not a home directory), with git in PATH"},
+		}.Remedied(err)
 	}
-	return err
+	lines := make([]string, len(conflict.Files))
+	for i, file := range conflict.Files {
+		lines[i] = terminal.Visible(file)
+	}
+	if conflict.Forced {
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("cannot restore: these directories contain files the session did not create:\n%s", strings.Join(lines, "\n")),
+			"move them away first")
+	}
+	return cli.Fail(cli.ExitTurn, fmt.Errorf("nothing was changed: these files were modified since the session wrote them:\n%s", strings.Join(lines, "\n")),
+		"save your changes first, or pass --force to overwrite these files")
 }
 
 // listedPrompt is one line of a list of prompts.

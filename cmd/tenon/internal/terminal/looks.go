@@ -51,10 +51,8 @@ func hyperlinks(env func(string) string) bool {
 	if force := env("FORCE_HYPERLINK"); force != "" {
 		return force != "0"
 	}
-	for _, name := range []string{"WT_SESSION", "KONSOLE_VERSION", "DOMTERM", "TMUX"} {
-		if env(name) != "" {
-			return true
-		}
+	if env("WT_SESSION")+env("KONSOLE_VERSION")+env("DOMTERM")+env("TMUX") != "" {
+		return true
 	}
 	if vte, err := strconv.Atoi(env("VTE_VERSION")); err == nil && vte > 5000 { // 0.50.0 crashes
 		return true

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -24,68 +25,105 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// do runs f as a command. An error is shown.
-func (m *model) do(f func(ctx context.Context) (tea.Msg, error)) tea.Cmd {
+// then is what a command does with the model when it has run. It is a message, so that the program's goroutine does it.
+type then func() tea.Cmd
+
+// set returns a message that only changes the model.
+func set(change func()) then {
+	return func() tea.Cmd {
+		change()
+		return nil
+	}
+}
+
+// note returns a message that shows a text.
+func (m *model) note(text string) then { return set(func() { m.say(text) }) }
+
+// failed returns a message that shows an error.
+func (m *model) failed(err error) then { return set(func() { m.problem(m.o.explain(err)) }) }
+
+// opens returns a message that opens a dialog.
+func (m *model) opens(d dialog.Dialog) then { return func() tea.Cmd { return m.open(d) } }
+
+// do runs f as a command, which must not use what the model changes, and then what it returns; nil: nothing. An error is shown instead.
+func (m *model) do(f func(ctx context.Context) (then, error)) tea.Cmd {
 	ctx := m.ctx
 	return func() tea.Msg {
-		msg, err := f(ctx)
-		if err != nil && ctx.Err() == nil {
-			return problemMsg{err}
+		next, err := f(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return m.failed(err)
+		case err != nil || next == nil:
+			return nil
 		}
-		return msg
+		return next
 	}
 }
 
 func (m *model) load(session string) tea.Cmd {
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		h, err := m.host.History(ctx, session)
-		return historyMsg{h}, err
+		return func() tea.Cmd { return m.filled(h) }, err
 	})
 }
 
 func (m *model) loadInventory() tea.Cmd {
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
-		return invMsg{m.host.Agents(), m.host.Models(ctx), m.host.CommandInfos(ctx)}, nil
+	return m.do(func(ctx context.Context) (then, error) {
+		found := inventory{m.host.Agents(), m.host.Models(ctx), m.host.CommandInfos(ctx)}
+		return set(func() { m.inventory = found }), nil
 	})
 }
 
 // loadModels lists the models, with those of the servers that the configuration names.
 func (m *model) loadModels() tea.Cmd {
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		list, err := m.host.ListModels(ctx, host.ModelListOptions{Configured: true})
-		return modelsMsg{list, err}, nil
+		return set(func() { m.listed(list, err) }), nil
 	})
 }
 
 // loadCommands reads the commands again: those of an MCP server are known when it has started.
 func (m *model) loadCommands() tea.Cmd {
-	return m.do(func(ctx context.Context) (tea.Msg, error) { return commandsMsg(m.host.CommandInfos(ctx)), nil })
+	return m.do(func(ctx context.Context) (then, error) {
+		list := m.host.CommandInfos(ctx)
+		return set(func() {
+			if m.inventory.commands = list; strings.HasPrefix(m.input.Before(), "/") && !strings.Contains(m.input.Before(), " ") {
+				m.menu.update(m)
+			}
+		}), nil
+	})
 }
 
 func (m *model) loadFiles() tea.Cmd {
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		list, err := m.host.Files(ctx)
-		return filesMsg(list), err
+		return set(func() { m.files = list }), err
 	})
 }
 
 func (m *model) loadWaiting() tea.Cmd {
 	session := m.root
-	return m.do(func(context.Context) (tea.Msg, error) { return waitingMsg(m.host.Waiting(session)), nil })
+	return m.do(func(context.Context) (then, error) {
+		list := m.host.Waiting(session)
+		return set(func() { m.waiting = list }), nil
+	})
 }
 
 func (m *model) loadFallback() tea.Cmd {
 	agent := m.agentName()
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		name, reason, err := frontend.Model(ctx, m.host, agent)
-		return fallbackMsg{name, reason}, err
+		return set(func() { m.fallback, m.reason = name, reason }), err
 	})
 }
 
 // loadBranch reads the branch of the working tree.
 func (m *model) loadBranch() tea.Cmd {
 	worktree := m.o.worktree
-	return func() tea.Msg { return branchMsg(branchOf(worktree)) }
+	return func() tea.Msg {
+		branch := branchOf(worktree)
+		return set(func() { m.branch = branch })
+	}
 }
 
 // branchOf returns the branch or commit that is checked out; empty outside of a repository.
@@ -175,32 +213,24 @@ func (m *model) send(in host.PromptInput) tea.Cmd {
 		return m.prompt(in)
 	}
 	m.creating = true
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		s, err := m.host.CreateSession(ctx, host.NewSession{Title: m.o.title})
 		if err != nil {
-			return createFailedMsg{in, err}, nil
+			return set(func() { m.createFailed(in, err) }), nil
 		}
-		return createdMsg{s, in}, nil
+		return func() tea.Cmd {
+			m.begin(s)
+			in.SessionID = s.ID
+			return tea.Sequence(m.acceptEdits(), m.prompt(in))
+		}, nil
 	})
 }
 
-// createdMsg is a new session for a prompt.
-type createdMsg struct {
-	session *sdk.Session
-	in      host.PromptInput
-}
-
-// createFailedMsg is a prompt whose session could not be created.
-type createFailedMsg struct {
-	in  host.PromptInput
-	err error
-}
-
-// createFailed gives the prompt back. It is in the history too.
-func (m *model) createFailed(msg createFailedMsg) {
+// createFailed gives a prompt back whose session could not be created. It is in the history too.
+func (m *model) createFailed(in host.PromptInput, err error) {
 	m.creating = false
-	m.problem(m.o.explain(msg.err))
-	m.giveBack(msg.in)
+	m.problem(m.o.explain(err))
+	m.giveBack(in)
 }
 
 // giveBack puts a prompt that is not part of its session into the input. If the user writes another one or left the session, it puts it aside, and
@@ -225,23 +255,17 @@ func (m *model) prompt(in host.PromptInput) tea.Cmd {
 	return func() tea.Msg {
 		wait, err := m.host.Submit(m.ctx, in)
 		if err != nil {
-			return promptedMsg{in, false, err}
+			return then(func() tea.Cmd { return m.prompted(in, false, err) })
 		}
-		return submittedMsg{in, wait}
+		return then(func() tea.Cmd { return m.submitted(in, wait) })
 	}
 }
 
-// submittedMsg is a prompt that the session has.
-type submittedMsg struct {
-	in   host.PromptInput
-	wait func(context.Context) (*sdk.MessageWithParts, error)
-}
-
-// submitted waits for the answer of a prompt.
-func (m *model) submitted(msg submittedMsg) tea.Cmd {
+// submitted waits for the answer of a prompt that the session has.
+func (m *model) submitted(in host.PromptInput, wait func(context.Context) (*sdk.MessageWithParts, error)) tea.Cmd {
 	return tea.Batch(m.loadWaiting(), func() tea.Msg {
-		message, err := msg.wait(m.ctx)
-		return promptedMsg{msg.in, message != nil, err}
+		message, err := wait(m.ctx)
+		return then(func() tea.Cmd { return m.prompted(in, message != nil, err) })
 	})
 }
 
@@ -264,7 +288,7 @@ func (m *model) acceptEdits() tea.Cmd {
 		session = m.root
 	}
 	m.edits.wanted.Store(&session)
-	return m.do(func(context.Context) (tea.Msg, error) {
+	return m.do(func(context.Context) (then, error) {
 		m.edits.send(m.host)
 		return nil, nil
 	})
@@ -293,32 +317,33 @@ func (e *edits) send(h frontend.Host) {
 	e.sent = session
 }
 
-// prompted takes the end of a turn. An event told of the error of a turn: the remedy is shown.
-func (m *model) prompted(msg promptedMsg) tea.Cmd {
+// prompted takes the end of a turn; stored says that the prompt is part of the session. An event told of the error of a turn: the remedy is
+// shown.
+func (m *model) prompted(in host.PromptInput, stored bool, problem error) tea.Cmd {
 	var turn *host.TurnError
 	var refusal *sdk.Refusal
 	switch {
-	case msg.err == nil, m.ctx.Err() != nil:
+	case problem == nil, m.ctx.Err() != nil:
 		return m.loadWaiting()
-	case errors.As(msg.err, &refusal) && refusal.By == "user":
+	case errors.As(problem, &refusal) && refusal.By == "user":
 		m.say("stopped, because you said no; write what to do instead")
-	case !errors.As(msg.err, &turn):
-		m.problem(m.o.explain(msg.err))
+	case !errors.As(problem, &turn):
+		m.problem(m.o.explain(problem))
 	case turn.Named.Name == sdk.ErrorAborted:
-		if t := m.threads[msg.in.SessionID]; t != nil {
+		if t := m.threads[in.SessionID]; t != nil {
 			t.Notice(transcript.Faint, "interrupted; everything so far is stored, and the next prompt continues from there")
 		}
-	case msg.stored:
-		m.say(m.o.remedy(msg.err))
+	case stored:
+		m.say(m.o.remedy(problem))
 	default: // there is nothing to continue
 		m.say(m.o.remedy(turn.Err))
 	}
-	if errors.Is(msg.err, host.ErrWaits) {
-		if t := m.threads[msg.in.SessionID]; t != nil {
-			t.Notice(transcript.Warn, "waits for your next prompt: "+view.Clip(terminal.OneLine(msg.in.Text), 60))
+	if errors.Is(problem, host.ErrWaits) {
+		if t := m.threads[in.SessionID]; t != nil {
+			t.Notice(transcript.Warn, "waits for your next prompt: "+view.Clip(terminal.OneLine(in.Text), 60))
 		}
-	} else if !msg.stored {
-		m.giveBack(msg.in)
+	} else if !stored {
+		m.giveBack(in)
 	}
 	return m.loadWaiting()
 }
@@ -341,11 +366,11 @@ func (m *model) switchTo(session string) tea.Cmd {
 // interrupt ends the turn.
 func (m *model) interrupt() tea.Cmd {
 	session := m.root
-	return m.do(func(context.Context) (tea.Msg, error) {
+	return m.do(func(context.Context) (then, error) {
 		if !m.host.Abort(session) {
 			return nil, nil
 		}
-		return toastMsg{text: "interrupting"}, nil
+		return m.note("interrupting"), nil
 	})
 }
 
@@ -353,16 +378,13 @@ func (m *model) interrupt() tea.Cmd {
 func (m *model) editWaiting(w host.Waiting) tea.Cmd {
 	session := m.root
 	m.waiting = slices.DeleteFunc(slices.Clone(m.waiting), func(o host.Waiting) bool { return o.ID == w.ID })
-	return m.do(func(context.Context) (tea.Msg, error) {
+	return m.do(func(context.Context) (then, error) {
 		if err := m.host.Withdraw(session, w.ID); err != nil {
-			return toastMsg{text: "this prompt was sent already"}, nil
+			return m.note("this prompt was sent already"), nil
 		}
-		return restoredMsg(w), nil
+		return func() tea.Cmd { return m.restore(&w) }, nil
 	})
 }
-
-// restoredMsg is a prompt that no longer waits.
-type restoredMsg host.Waiting
 
 // restore puts a prompt that waited into the input as the user entered it. A draft is kept in the history.
 func (m *model) restore(w *host.Waiting) tea.Cmd {

@@ -86,7 +86,7 @@ func TestNoPromptThatFailedIsLost(t *testing.T) {
 	m, _ := testModel(t, 80, 24)
 	m.o.explain = func(err error) string { return err.Error() }
 	fail := func(session, text string) {
-		m.Update(promptedMsg{in: host.PromptInput{SessionID: session, Text: text}, err: errors.New("refused")})
+		m.prompted(host.PromptInput{SessionID: session, Text: text}, false, errors.New("refused"))
 	}
 	have := func() []string {
 		text, _ := m.input.Text()
@@ -110,7 +110,7 @@ func TestNoPromptThatFailedIsLost(t *testing.T) {
 		t.Errorf("after /new (-want +have):\n%s", diff)
 	}
 	m.stash.Set("")
-	m.Update(promptedMsg{in: host.PromptInput{SessionID: "ses_1", Text: "waiting"}, err: host.ErrWaits})
+	m.prompted(host.PromptInput{SessionID: "ses_1", Text: "waiting"}, false, host.ErrWaits)
 	if diff := cmp.Diff([]string{"", ""}, have()); diff != "" {
 		t.Errorf("a prompt that waits (-want +have):\n%s", diff)
 	}
@@ -198,9 +198,9 @@ func TestPickerOfModelsAsksServers(t *testing.T) {
 func TestInterruptedTurnInHistory(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
-	m.Update(historyMsg{&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
+	m.filled(&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
 		{Info: &sdk.AssistantMessage{Error: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}}},
-	}}})
+	}})
 	if screen := m.plain(); !strings.Contains(screen, "interrupted") || strings.Contains(screen, "error:") {
 		t.Errorf("screen:\n%s", screen)
 	}

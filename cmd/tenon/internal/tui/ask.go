@@ -98,7 +98,7 @@ func (m *model) permission(r *sdk.PermissionRequest) dialog.Ask {
 		asked.Notes = append([]string{"requested in the subagent's session " + terminal.OneLine(t.Info.Title)}, asked.Notes...)
 	}
 	send := func(d dialog.Decision) tea.Cmd {
-		return m.do(func(context.Context) (tea.Msg, error) {
+		return m.do(func(context.Context) (then, error) {
 			if d.Session {
 				return nil, m.host.AllowInSession(r.ID)
 			}
@@ -111,7 +111,7 @@ func (m *model) permission(r *sdk.PermissionRequest) dialog.Ask {
 // questions shows questions of the model, or the form of an MCP server.
 func (m *model) questions(r *sdk.QuestionRequest) dialog.Ask {
 	send := func(answers [][]string) tea.Cmd {
-		return m.do(func(context.Context) (tea.Msg, error) { return nil, m.host.ReplyQuestion(r.ID, answers) })
+		return m.do(func(context.Context) (then, error) { return nil, m.host.ReplyQuestion(r.ID, answers) })
 	}
 	if len(r.Questions) == 0 || slices.ContainsFunc(r.Questions, func(q sdk.Question) bool { return q.Form == nil }) {
 		return dialog.NewQuestions(r, send)
@@ -124,10 +124,10 @@ func (m *model) questions(r *sdk.QuestionRequest) dialog.Ask {
 
 // browse opens an address in the user's browser.
 func (m *model) browse(address string) tea.Cmd {
-	return m.do(func(context.Context) (tea.Msg, error) {
+	return m.do(func(context.Context) (then, error) {
 		opened, err := m.o.browse(address)
 		if err == nil && !opened {
-			return toastMsg{text: "no browser on this machine; open the address on another one: " + terminal.OneLine(address)}, nil
+			return m.note("no browser on this machine; open the address on another one: " + terminal.OneLine(address)), nil
 		}
 		return nil, err
 	})

@@ -166,7 +166,7 @@ func TestKeysBeforeAQuestionWasReadDoNotAnswerIt(t *testing.T) {
 	press(0, "per_1 once")
 	press(time.Millisecond, "per_1 once") // a double key
 	*now = now.Add(startled)
-	m.Update(openMsg{m.helpScreen()})
+	m.Update(m.opens(m.helpScreen()))
 	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 	press(time.Millisecond, "per_1 once") // the question was behind a screen
 	m.Update(tea.KeyPressMsg{Code: 'w', Text: "w"})
@@ -209,7 +209,7 @@ func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
 	}
 	press(0, "revert false")
 	press(startled-1, "revert false")
-	m.Update(openMsg{m.helpScreen()})
+	m.Update(m.opens(m.helpScreen()))
 	*now = now.Add(startled)
 	m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 	press(1, "revert false")

@@ -187,10 +187,10 @@ func (m *model) undo(message string, force bool) tea.Cmd {
 		return nil
 	}
 	session, prompts := m.root, m.main().Prompts()
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		r, err := m.host.Revert(ctx, host.RevertOptions{SessionID: session, MessageID: message, Force: force})
 		if conflict, ok := errors.AsType[*host.ConflictError](err); ok && !conflict.Forced {
-			return openMsg{conflictQuestion(err, func() tea.Cmd { return m.undo(message, true) })}, nil
+			return m.opens(conflictQuestion(err, func() tea.Cmd { return m.undo(message, true) })), nil
 		}
 		if err != nil {
 			return nil, err
@@ -200,7 +200,9 @@ func (m *model) undo(message string, force bool) tea.Cmd {
 		if i >= 0 {
 			prompt = prompts[i].Text
 		}
-		return revertedMsg{session, r, "undone; ctrl+x r restores it until the next prompt", prompt}, nil
+		return func() tea.Cmd {
+			return m.reverted(session, r, "undone; ctrl+x r restores it until the next prompt", prompt)
+		}, nil
 	})
 }
 
@@ -209,68 +211,61 @@ func (m *model) redo(force bool) tea.Cmd {
 		return nil
 	}
 	session := m.root
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		r, err := m.host.Unrevert(ctx, session, force)
 		if conflict, ok := errors.AsType[*host.ConflictError](err); ok && !conflict.Forced {
-			return openMsg{conflictQuestion(err, func() tea.Cmd { return m.redo(true) })}, nil
+			return m.opens(conflictQuestion(err, func() tea.Cmd { return m.redo(true) })), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		return revertedMsg{session, r, "and the messages restored", ""}, nil
+		return func() tea.Cmd { return m.reverted(session, r, "and the messages restored", "") }, nil
 	})
 }
 
-// revertedMsg says what undo or redo did.
-type revertedMsg struct {
-	session string
-	done    *host.Reverted
-	what    string
-	prompt  string // that was undone
-}
-
-// reverted reads the session again, and gives the undone prompt back, or takes it away again.
-func (m *model) reverted(msg revertedMsg) tea.Cmd {
-	done := view.Plural(len(msg.done.Files), "file") + " " + msg.what
-	if n := msg.done.Messages; n > 0 {
-		done = view.Plural(n, "message") + " and " + done
+// reverted says what undo or redo did, reads the session again, and gives the undone prompt back, or takes it away again.
+func (m *model) reverted(session string, r *host.Reverted, what, prompt string) tea.Cmd {
+	done := view.Plural(len(r.Files), "file") + " " + what
+	if r.Messages > 0 {
+		done = view.Plural(r.Messages, "message") + " and " + done
 	}
 	m.say(done)
 	if text, files := m.input.Text(); m.input.Empty() || text == m.undone && len(files) == 0 {
-		m.undone = msg.prompt
-		m.input.Set(msg.prompt)
+		m.undone = prompt
+		m.input.Set(prompt)
 	}
-	return m.load(msg.session)
+	return m.load(session)
 }
 
 func (m *model) fork(message string) tea.Cmd {
 	if !m.needSession() {
 		return nil
 	}
-	session := m.root
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
-		s, err := m.host.Fork(ctx, session, message)
-		if err != nil {
-			return nil, err
-		}
-		return forkedMsg{s.ID}, nil
-	})
+	return m.forkOf(m.root, message)
 }
 
-// forkedMsg is the identifier of a copy of the session.
-type forkedMsg struct{ session string }
+// forkOf continues in a copy of a session up to a message; empty: all of it.
+func (m *model) forkOf(session, message string) tea.Cmd {
+	return m.do(func(ctx context.Context) (then, error) {
+		s, err := m.host.Fork(ctx, session, message)
+		return func() tea.Cmd {
+			m.say("continuing in a copy; the original session and all files are unchanged")
+			return m.switchTo(s.ID)
+		}, err
+	})
+}
 
 func (m *model) compact() tea.Cmd {
 	if !m.needSession() {
 		return nil
 	}
 	session, name := m.root, m.modelName
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		if err := m.host.Compact(ctx, session, name); err != nil {
 			return nil, err
 		}
 		h, err := m.host.History(ctx, session)
-		return historyMsg{h}, err
+		return func() tea.Cmd { return m.filled(h) }, err
 	})
 }
 
@@ -283,8 +278,8 @@ func (m *model) rename(title string) tea.Cmd {
 		return nil
 	}
 	session := m.root
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
-		return toastMsg{text: "renamed"}, m.host.SetTitle(ctx, session, title)
+	return m.do(func(ctx context.Context) (then, error) {
+		return m.note("renamed"), m.host.SetTitle(ctx, session, title)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/nearest"
 )
@@ -24,16 +25,13 @@ func (m *model) remember(text string) tea.Cmd {
 	}
 	return func() tea.Msg {
 		if err := m.history.File.Add(text); err != nil {
-			return forgottenMsg{err}
+			return set(func() { m.forgot(err) })
 		}
 		return nil
 	}
 }
 
-// forgottenMsg is the error of a prompt that was not stored in the history.
-type forgottenMsg struct{ error }
-
-// forgot reports the first error of the history. The cause often has worse effects too, which are shown instead.
+// forgot reports the first error of a prompt that was not stored in the history. The cause often has worse effects too, which are shown instead.
 func (m *model) forgot(err error) {
 	if m.forgets {
 		return
@@ -129,7 +127,7 @@ var clipboardTools = [][]string{
 
 // pasteImage attaches the image in the clipboard.
 func (m *model) pasteImage() tea.Cmd {
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		for _, tool := range clipboardTools {
 			path, err := exec.LookPath(tool[0])
 			if err != nil {
@@ -137,21 +135,23 @@ func (m *model) pasteImage() tea.Cmd {
 			}
 			data, err := exec.CommandContext(ctx, path, tool[1:]...).Output()
 			if err != nil || len(data) == 0 {
-				return toastMsg{text: "the clipboard has no image"}, nil
+				return m.note("the clipboard has no image"), nil
 			}
 			f, err := m.o.temporary.create("image-*.png")
 			if err != nil {
 				return nil, err
 			}
 			_, err = f.Write(data)
-			return imageMsg(f.Name()), errors.Join(err, f.Close())
+			return set(func() { m.attach(f.Name()) }), errors.Join(err, f.Close())
 		}
-		return toastMsg{text: "no tool to read an image from the clipboard: install wl-paste, xclip or pngpaste, or paste the path of a file"}, nil
+		return m.note("no tool to read an image from the clipboard: install wl-paste, xclip or pngpaste, or paste the path of a file"), nil
 	})
 }
 
-// imageMsg is the path of an image from the clipboard.
-type imageMsg string
+// attach adds a file to the prompt.
+func (m *model) attach(path string) {
+	m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
+}
 
 // editExternally opens the prompt in the user's editor.
 func (m *model) editExternally() tea.Cmd {
@@ -165,7 +165,7 @@ func (m *model) editExternally() tea.Cmd {
 		m.problem("no editor is set; set VISUAL or EDITOR")
 		return nil
 	}
-	return m.do(func(context.Context) (tea.Msg, error) {
+	return m.do(func(context.Context) (then, error) {
 		f, err := m.o.temporary.create("prompt-*.md")
 		if err != nil {
 			return nil, err
@@ -174,12 +174,13 @@ func (m *model) editExternally() tea.Cmd {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
-		return tea.ExecProcess(exec.Command(words[0], append(words[1:], f.Name())...), func(err error) tea.Msg { // the user's choice
+		edited := tea.ExecProcess(exec.Command(words[0], append(words[1:], f.Name())...), func(err error) tea.Msg { // the user's choice
 			data, readErr := os.ReadFile(f.Name())
 			if err = errors.Join(err, readErr, os.Remove(f.Name())); err != nil {
-				return problemMsg{fmt.Errorf("edit the prompt: %w", err)}
+				return m.failed(fmt.Errorf("edit the prompt: %w", err))
 			}
-			return editedMsg{strings.TrimRight(string(data), "\n")}
-		})(), nil
+			return set(func() { m.input.Set(strings.TrimRight(string(data), "\n")) })
+		})
+		return func() tea.Cmd { return edited }, nil
 	})
 }

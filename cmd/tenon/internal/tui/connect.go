@@ -21,33 +21,28 @@ func (m *model) connect(args string) tea.Cmd {
 		return nil
 	}
 	if provider := strings.TrimRight(args, "/"); provider != "" {
-		return m.do(func(context.Context) (tea.Msg, error) {
-			return methodsMsg{provider, m.host.SignInMethods(provider)}, m.host.KnownProvider(provider)
+		return m.do(func(context.Context) (then, error) {
+			methods := m.host.SignInMethods(provider)
+			return func() tea.Cmd { return m.chooseMethod(provider, methods) }, m.host.KnownProvider(provider)
 		})
 	}
-	return m.do(func(context.Context) (tea.Msg, error) {
+	return m.do(func(context.Context) (then, error) {
 		p := &dialog.Picker{Title: "Provider", Empty: "no providers", Choose: func(r dialog.Row) tea.Cmd { return m.connect(r.ID) }}
 		usual, others := m.host.SignInProviders()
 		for _, c := range append(usual, others...) {
 			p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: terminal.OneLine(c.Name), Note: view.Clip(terminal.OneLine(c.Text), 40)})
 		}
-		return openMsg{p}, nil
+		return m.opens(p), nil
 	})
 }
 
-// methodsMsg lists the ways to sign in to a provider.
-type methodsMsg struct {
-	provider string
-	methods  []cli.Choice
-}
-
 // chooseMethod opens the picker of sign-in methods if there are several.
-func (m *model) chooseMethod(msg methodsMsg) tea.Cmd {
-	if len(msg.methods) == 1 {
-		return m.signIn(msg.provider, msg.methods[0].Name)
+func (m *model) chooseMethod(provider string, methods []cli.Choice) tea.Cmd {
+	if len(methods) == 1 {
+		return m.signIn(provider, methods[0].Name)
 	}
-	p := &dialog.Picker{Title: "Sign in to " + terminal.OneLine(msg.provider), Choose: func(r dialog.Row) tea.Cmd { return m.signIn(msg.provider, r.ID) }}
-	for _, c := range msg.methods {
+	p := &dialog.Picker{Title: "Sign in to " + terminal.OneLine(provider), Choose: func(r dialog.Row) tea.Cmd { return m.signIn(provider, r.ID) }}
+	for _, c := range methods {
 		p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: terminal.OneLine(c.Text), Note: terminal.OneLine(c.Name)})
 	}
 	return m.open(p)
@@ -79,7 +74,7 @@ func (m *model) store(provider string, store func(context.Context, sdk.AuthUser)
 		case ctx.Err() != nil:
 			err = nil
 		}
-		return connectedMsg{u.dialog, provider, result, err}
+		return then(func() tea.Cmd { return m.connected(u.dialog, provider, result, err) })
 	}
 	return tea.Batch(run, u.next)
 }
@@ -96,19 +91,13 @@ func (m *model) tryStored(ctx context.Context, provider string) (string, error) 
 	return result + " · /model chooses a model", err
 }
 
-// connectedMsg is the end of a sign-in.
-type connectedMsg struct {
-	dialog           *dialog.Wait
-	provider, result string
-	err              error
-}
-
-func (m *model) connected(msg connectedMsg) tea.Cmd {
-	m.close(msg.dialog)
-	if msg.err != nil {
-		m.problem(m.o.explain(msg.err))
+// connected shows the end of a sign-in.
+func (m *model) connected(shown *dialog.Wait, provider, result string, err error) tea.Cmd {
+	m.close(shown)
+	if err != nil {
+		m.problem(m.o.explain(err))
 	} else {
-		m.say(fmt.Sprintf("%s: %s", terminal.OneLine(msg.provider), terminal.OneLine(msg.result)))
+		m.say(fmt.Sprintf("%s: %s", terminal.OneLine(provider), terminal.OneLine(result)))
 	}
 	return tea.Batch(m.loadInventory(), m.loadFallback())
 }
@@ -136,7 +125,7 @@ var _ sdk.AuthUser = (*signingIn)(nil)
 func (u *signingIn) next() tea.Msg {
 	select {
 	case s := <-u.steps:
-		return s
+		return then(s.show)
 	case <-u.ctx.Done():
 		return nil
 	}

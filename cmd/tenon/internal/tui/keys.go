@@ -148,7 +148,7 @@ func (m *model) ctrlC() tea.Cmd {
 	default:
 		m.leaving = true
 		m.say("press ctrl+c again to exit")
-		return tea.Tick(leaveWindow, func(time.Time) tea.Msg { return leaveOverMsg{} })
+		return tea.Tick(leaveWindow, func(time.Time) tea.Msg { return set(func() { m.leaving = false }) })
 	}
 	return nil
 }
@@ -292,7 +292,7 @@ func (m *model) paste(text string) tea.Cmd {
 		return nil
 	}
 	if path := imagePath(text); path != "" {
-		m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
+		m.attach(path)
 		return nil
 	}
 	lines := strings.Count(strings.TrimRight(text, "\r\n"), "\n") + 1

@@ -57,12 +57,6 @@ func (m *model) commandRows(pattern string) []menuRow {
 	return out
 }
 
-// argumentsMsg has the suggestions of a command's plugin for the last word before the caret.
-type argumentsMsg struct {
-	before string // the text before the caret they are for
-	words  []string
-}
-
 // completeArguments asks the plugin of a command for suggestions; nil unless the prompt is a command with arguments.
 func (m *model) completeArguments() tea.Cmd {
 	before := m.input.Before()
@@ -70,18 +64,20 @@ func (m *model) completeArguments() tea.Cmd {
 	if !ok || !strings.HasPrefix(before, "/") || !slices.ContainsFunc(m.inventory.commands, func(c host.CommandInfo) bool { return c.Name == name }) {
 		return nil
 	}
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
-		return argumentsMsg{before, m.host.CompleteCommand(ctx, name, arguments)}, nil
+	return m.do(func(ctx context.Context) (then, error) {
+		words := m.host.CompleteCommand(ctx, name, arguments)
+		return set(func() { m.menu.offer(m, before, words) }), nil
 	})
 }
 
-// offer shows suggestions unless the user typed on. A single one is inserted.
-func (n *menu) offer(m *model, found argumentsMsg) {
-	if m.input.Before() != found.before {
+// offer shows the suggestions of a command's plugin for the last word of the text before the caret, unless the user typed on. A single one
+// is inserted.
+func (n *menu) offer(m *model, before string, words []string) {
+	if m.input.Before() != before {
 		return
 	}
-	*n = menu{length: len(found.before) - strings.LastIndexAny(found.before, " \t\n") - 1}
-	for _, word := range found.words {
+	*n = menu{length: len(before) - strings.LastIndexAny(before, " \t\n") - 1}
+	for _, word := range words {
 		n.rows = append(n.rows, menuRow{insert: word + " ", label: terminal.OneLine(word)})
 	}
 	switch len(n.rows) {

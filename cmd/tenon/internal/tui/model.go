@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -91,29 +90,11 @@ const (
 
 func (m mode) String() string { return [...]string{"ask", "accept edits", "plan"}[m] }
 
-// Messages to the model.
+// Messages to the model beside then.
 type (
-	eventsMsg   []sdk.Event
-	historyMsg  struct{ history *frontend.History }
-	filesMsg    []string
-	invMsg      inventory
-	commandsMsg []host.CommandInfo
-	waitingMsg  []host.Waiting
-	branchMsg   string
-	logMsg      string
-	problemMsg  struct{ err error }
-	toastMsg    toast
-	promptedMsg struct {
-		in     host.PromptInput
-		stored bool // it is part of the session
-		err    error
-	}
-	openMsg      struct{ dialog dialog.Dialog }
-	editedMsg    struct{ text string }
-	fallbackMsg  struct{ model, reason string }
-	tickMsg      time.Time
-	calmMsg      struct{}
-	leaveOverMsg struct{}
+	eventsMsg []sdk.Event
+	logMsg    string
+	calmMsg   struct{} // keys answer the question on the screen
 )
 
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
@@ -214,88 +195,12 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 			cmds = append(cmds, m.event(&msg[i]))
 		}
 		return tea.Batch(cmds...)
-	default:
-		return m.answer(msg)
-	}
-	return nil
-}
-
-// answer takes what commands return.
-func (m *model) answer(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case historyMsg:
-		return m.filled(msg.history)
-	case createdMsg:
-		m.begin(msg.session)
-		msg.in.SessionID = msg.session.ID
-		return tea.Sequence(m.acceptEdits(), m.prompt(msg.in))
-	case createFailedMsg:
-		m.createFailed(msg)
-	case submittedMsg:
-		return m.submitted(msg)
-	case promptedMsg:
-		return m.prompted(msg)
 	case logMsg:
 		m.logged(string(msg))
-	case forgottenMsg:
-		m.forgot(msg)
-	case problemMsg:
-		m.problem(m.o.explain(msg.err))
-	case toastMsg:
-		m.toast = toast(msg)
-	case openMsg:
-		m.dialogs = append(m.dialogs, msg.dialog)
-	case editedMsg:
-		m.input.Set(msg.text)
-	case restoredMsg:
-		return m.restore((*host.Waiting)(&msg))
-	case imageMsg:
-		m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(string(msg)) + "]", File: string(msg)})
-	case sessionsMsg, renamedMsg, deletedMsg:
-		return m.sessionChanged(msg)
-	case methodsMsg:
-		return m.chooseMethod(msg)
-	case step:
-		return msg.show()
-	case connectedMsg:
-		return m.connected(msg)
-	case revertedMsg:
-		return m.reverted(msg)
-	case forkedMsg:
-		m.say("continuing in a copy; the original session and all files are unchanged")
-		return m.switchTo(msg.session)
-	case tickMsg:
-		return m.tick()
-	case leaveOverMsg:
-		m.leaving = false
-	default:
-		m.read(msg)
+	case then:
+		return msg()
 	}
 	return nil
-}
-
-// read takes what commands read from the host and the project.
-func (m *model) read(msg tea.Msg) {
-	switch msg := msg.(type) {
-	case filesMsg:
-		m.files = msg
-	case invMsg:
-		m.inventory = inventory(msg)
-	case modelsMsg:
-		m.listed(msg)
-	case commandsMsg:
-		if m.inventory.commands = msg; strings.HasPrefix(m.input.Before(), "/") && !strings.Contains(m.input.Before(), " ") {
-			m.menu.update(m)
-		}
-	case waitingMsg:
-		m.waiting = msg
-	case branchMsg:
-		m.branch = string(msg)
-	case fallbackMsg:
-		m.fallback, m.reason = msg.model, msg.reason
-	case argumentsMsg:
-		m.menu.offer(m, msg)
-	}
 }
 
 // maxLog is the number of log lines that are kept for /log.
@@ -319,5 +224,5 @@ func (m *model) tick() tea.Cmd {
 }
 
 func (m *model) nextTick() tea.Cmd {
-	return tea.Tick(time.Second, func(now time.Time) tea.Msg { return tickMsg(now) })
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return then(m.tick) })
 }

@@ -68,17 +68,12 @@ func (m *model) chooseModel(args string) tea.Cmd {
 	return tea.Batch(m.loadModels(), m.open(m.models))
 }
 
-// modelsMsg lists models. err is that of servers that were asked.
-type modelsMsg struct {
-	list []host.ModelInfo
-	err  error
-}
-
-func (m *model) listed(msg modelsMsg) {
-	m.inventory.models = msg.list
+// listed takes the list of models. err is that of servers that were asked.
+func (m *model) listed(list []host.ModelInfo, err error) {
+	m.inventory.models = list
 	m.listModels()
-	if msg.err != nil && m.ctx.Err() == nil {
-		m.problem("not listed by the server: " + m.o.clean(msg.err.Error()))
+	if err != nil && m.ctx.Err() == nil {
+		m.problem("not listed by the server: " + m.o.clean(err.Error()))
 	}
 }
 
@@ -183,22 +178,16 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 
 // keep stores what the user chose on the screen.
 func (m *model) keep(change func(*settings)) tea.Cmd {
-	return m.do(func(ctx context.Context) (tea.Msg, error) { return nil, changeSettings(ctx, m.o.settingsFile, change) })
+	return m.do(func(ctx context.Context) (then, error) { return nil, changeSettings(ctx, m.o.settingsFile, change) })
 }
 
 // openSessions lists the sessions of the project.
 func (m *model) openSessions() tea.Cmd {
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		all, err := m.host.Sessions(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return sessionsMsg(all), nil
+		return func() tea.Cmd { return m.open(m.sessionPicker(all)) }, err
 	})
 }
-
-// sessionsMsg lists the sessions of the project.
-type sessionsMsg []store.Listed
 
 func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 	p := &dialog.Picker{
@@ -213,8 +202,8 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 	p.Keys = map[string]func(dialog.Row) (bool, tea.Cmd){
 		"ctrl+r": func(r dialog.Row) (bool, tea.Cmd) {
 			ask := &dialog.Line{Title: "Rename the session", Done: func(title string) tea.Cmd {
-				return m.do(func(ctx context.Context) (tea.Msg, error) {
-					return renamedMsg{p, r.ID, title}, m.host.SetTitle(ctx, r.ID, title)
+				return m.do(func(ctx context.Context) (then, error) {
+					return set(func() { p.Relabel(r.ID, terminal.OneLine(title)) }), m.host.SetTitle(ctx, r.ID, title)
 				})
 			}}
 			ask.Input.Set(r.Label)
@@ -224,8 +213,8 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 			if !p.Confirm(r) {
 				return false, nil
 			}
-			return false, m.do(func(ctx context.Context) (tea.Msg, error) {
-				return deletedMsg{p, r.ID}, m.host.DeleteSession(ctx, r.ID)
+			return false, m.do(func(ctx context.Context) (then, error) {
+				return func() tea.Cmd { return m.deleted(p, r.ID) }, m.host.DeleteSession(ctx, r.ID)
 			})
 		},
 		"ctrl+t": func(r dialog.Row) (bool, tea.Cmd) {
@@ -234,13 +223,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 			return false, keep
 		},
 		"ctrl+f": func(r dialog.Row) (bool, tea.Cmd) {
-			return true, m.do(func(ctx context.Context) (tea.Msg, error) {
-				s, err := m.host.Fork(ctx, r.ID, "")
-				if err != nil {
-					return nil, err
-				}
-				return forkedMsg{s.ID}, nil
-			})
+			return true, m.forkOf(r.ID, "")
 		},
 	}
 	return p
@@ -277,37 +260,18 @@ func (m *model) pin(session string, on bool) tea.Cmd {
 	return m.keep(func(s *settings) { s.Pinned = change(s.Pinned) })
 }
 
-// Changes that a picker of sessions shows.
-type (
-	renamedMsg struct {
-		picker      *dialog.Picker
-		id, newName string
+// deleted removes a session that was deleted from the screen.
+func (m *model) deleted(p *dialog.Picker, session string) tea.Cmd {
+	p.Remove(session)
+	delete(m.threads, session)
+	var forget tea.Cmd
+	if slices.Contains(m.pinned, session) {
+		forget = m.pin(session, false)
 	}
-	deletedMsg struct {
-		picker *dialog.Picker
-		id     string
+	if session == m.root {
+		return tea.Batch(forget, m.switchTo(""))
 	}
-)
-
-func (m *model) sessionChanged(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case sessionsMsg:
-		return m.open(m.sessionPicker(msg))
-	case renamedMsg:
-		msg.picker.Relabel(msg.id, terminal.OneLine(msg.newName))
-	case deletedMsg:
-		msg.picker.Remove(msg.id)
-		delete(m.threads, msg.id)
-		var forget tea.Cmd
-		if slices.Contains(m.pinned, msg.id) {
-			forget = m.pin(msg.id, false)
-		}
-		if msg.id == m.root {
-			return tea.Batch(forget, m.switchTo(""))
-		}
-		return forget
-	}
-	return nil
+	return forget
 }
 
 // openTimeline lists the prompts of the session.
@@ -359,7 +323,7 @@ func (m *model) openQueue() tea.Cmd {
 		"ctrl+d": func(r dialog.Row) (bool, tea.Cmd) {
 			session := m.root
 			p.Remove(r.ID)
-			return false, tea.Sequence(m.do(func(context.Context) (tea.Msg, error) {
+			return false, tea.Sequence(m.do(func(context.Context) (then, error) {
 				return nil, m.host.Withdraw(session, r.ID)
 			}), m.loadWaiting())
 		},

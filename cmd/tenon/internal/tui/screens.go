@@ -176,7 +176,7 @@ func (m *model) openLedger() tea.Cmd {
 		return nil
 	}
 	session := m.shown
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		all, err := m.host.Ledger(ctx, session)
 		if err != nil {
 			return nil, err
@@ -186,14 +186,14 @@ func (m *model) openLedger() tea.Cmd {
 			inspect.ExplainRequest(&terminal.Screen{Color: true}, &b, &all[i])
 		}
 		if b.Len() == 0 {
-			return toastMsg{text: "no hook was called in this session"}, nil
+			return m.note("no hook was called in this session"), nil
 		}
 		lines := strings.Split(strings.TrimRight(m.o.clean(b.String()), "\n"), "\n")
-		return openMsg{&dialog.Pager{
+		return m.opens(&dialog.Pager{
 			Title:   "Changes by plugins",
 			Section: func(line string) bool { return strings.HasPrefix(line, "step ") || strings.HasPrefix(line, "outside ") },
 			Draw:    func(*draw.Theme, int) []string { return draw.Indent(" ", lines) },
-		}}, nil
+		}), nil
 	})
 }
 
@@ -203,15 +203,15 @@ func (m *model) openDiff() tea.Cmd {
 		return nil
 	}
 	session := m.root
-	return m.do(func(ctx context.Context) (tea.Msg, error) {
+	return m.do(func(ctx context.Context) (then, error) {
 		diff, list, err := changes(ctx, m, session)
 		if err != nil {
 			return nil, err
 		}
 		if len(list) == 0 {
-			return toastMsg{text: "the session changed no files"}, nil
+			return m.note("the session changed no files"), nil
 		}
-		return openMsg{&dialog.Pager{Title: "Changes in " + view.Plural(len(list), "file"), Diff: diff}}, nil
+		return m.opens(&dialog.Pager{Title: "Changes in " + view.Plural(len(list), "file"), Diff: diff}), nil
 	})
 }
 

@@ -42,11 +42,10 @@ func TestOtherSettingsAreKept(t *testing.T) {
 	change(m.pin("mine", true), `{"theme":"dark","pinned":["other","mine"]}`)
 	change(m.chooseTheme("light"), `{"theme":"light","pinned":["other","mine"]}`)
 	change(m.toggleMouse(), `{"theme":"light","noMouse":true,"pinned":["other","mine"]}`)
-	m.Update(sessionsMsg{})
-	deleted := deletedMsg{m.top().(*dialog.Picker), "other"}
-	change(m.sessionChanged(deleted), `{"theme":"light","noMouse":true,"pinned":["other","mine"]}`)
-	deleted.id = "mine"
-	change(m.sessionChanged(deleted), `{"theme":"light","noMouse":true,"pinned":["other"]}`)
+	m.open(m.sessionPicker(nil))
+	picker := m.top().(*dialog.Picker)
+	change(m.deleted(picker, "other"), `{"theme":"light","noMouse":true,"pinned":["other","mine"]}`)
+	change(m.deleted(picker, "mine"), `{"theme":"light","noMouse":true,"pinned":["other"]}`)
 	store(`{"theme`)
 	if change(m.pin("mine", true), `{"theme`); !strings.Contains(m.toast.text, "not stored") {
 		t.Errorf("toast %q", m.toast.text)

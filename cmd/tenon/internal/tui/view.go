@@ -47,8 +47,8 @@ func (m *model) View() tea.View {
 // screen returns the lines of the screen and the place of the caret.
 func (m *model) screen() ([]string, *tea.Position) {
 	top := m.top()
-	if top != nil && top.Full() {
-		return top.View(m.canvas(m.height))
+	if pager, ok := top.(*dialog.Pager); ok {
+		return pager.View(m.canvas(m.height))
 	}
 	bottom, at := m.bottom(top)
 	room := max(0, m.height-len(bottom))

@@ -2,6 +2,7 @@ package turn
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -71,13 +72,7 @@ func (a *asker) drop(id string) {
 		a.current = nil
 		a.s.Line(a.s.Paint(terminal.Dim, "(answer no longer needed)"))
 	}
-	kept := a.queue[:0]
-	for _, q := range a.queue {
-		if q.id() != id {
-			kept = append(kept, q)
-		}
-	}
-	a.queue = kept
+	a.queue = slices.DeleteFunc(a.queue, func(q ask) bool { return q.id() == id })
 }
 
 // line writes a line that breaks at spaces.

@@ -11,7 +11,6 @@ import (
 
 // azure is the address form of Azure OpenAI.
 type azure struct {
-	used        bool
 	deployments bool   // the older addresses: a path for each deployment
 	own         bool   // an address of Azure itself, not of a gateway
 	version     string // of the API
@@ -22,7 +21,7 @@ func (a *azure) setup(info *sdk.ProviderInfo, r *wire.Options) error {
 	if info.NPM != Azure {
 		return nil
 	}
-	a.used, a.version = true, "v1"
+	a.version = "v1"
 	resource := ""
 	wire.Read(r, "resourceName", wire.AnyCaseLabel(), &resource)
 	wire.Read(r, "apiVersion", wire.String(), &a.version)

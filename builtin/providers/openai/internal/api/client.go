@@ -116,7 +116,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 		headers["X-GitHub-Api-Version"] = wire.CopilotVersion
 		wire.SetCopilot(&info, r)
 	}
-	if s.azure.used {
+	if info.NPM == Azure {
 		setup.Authorize = wire.KeyHeader("api-key", info.Key)
 	}
 	if info.NPM == mantle && info.Headers["Authorization"] == "" {
@@ -166,12 +166,7 @@ func (c *Client) SetParams(b *wire.Body, req *sdk.ModelRequest, maxTokens string
 		b.Set("tool_choice", req.ToolChoice)
 	}
 	if !c.OpenAI || !Reasons(&req.Model) || p.Options["reasoningEffort"] == "none" { // OpenAI's models that reason refuse both
-		if p.Temperature != nil {
-			b.Set("temperature", *p.Temperature)
-		}
-		if p.TopP != nil {
-			b.Set("top_p", *p.TopP)
-		}
+		b.Merge(wire.Sampling(p, "temperature", "top_p", ""))
 	}
 	if p.TopK != nil && !c.OpenAI && c.NPM != "" && !slices.Contains(noTopK(), c.NPM) {
 		b.Set("top_k", *p.TopK)

@@ -23,9 +23,6 @@ type Option struct {
 	Run        func() tea.Cmd
 }
 
-// Full implements Dialog.
-func (q *Choice) Full() bool { return false }
-
 // Key implements Dialog.
 func (q *Choice) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	name := k.String()

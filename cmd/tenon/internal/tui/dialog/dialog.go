@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 )
 
-// Dialog is a whole screen, or its lower part, that gets all keys while it is open.
+// Dialog is the lower part of the screen, or of a *Pager all of it, that gets all keys while it is open.
 type Dialog interface {
 	// Key handles a key; done closes the dialog.
 	Key(k tea.KeyPressMsg) (done bool, cmd tea.Cmd)
@@ -17,8 +17,6 @@ type Dialog interface {
 	Paste(text string)
 	// View draws the dialog. The caret is shown if it has a position, counted from the first line.
 	View(c Canvas) (lines []string, caret *tea.Position)
-	// Full reports whether it takes the whole screen.
-	Full() bool
 }
 
 // Ask is a question of the host. It stays open until it is answered, here or elsewhere.

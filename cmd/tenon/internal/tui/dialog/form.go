@@ -80,9 +80,6 @@ func (f *Form) rows() int {
 // ID implements Ask.
 func (f *Form) ID() string { return f.id }
 
-// Full implements Dialog.
-func (f *Form) Full() bool { return false }
-
 // Key implements Dialog.
 func (f *Form) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	name := k.String()

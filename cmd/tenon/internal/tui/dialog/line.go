@@ -18,9 +18,6 @@ type Line struct {
 	Done   func(text string) tea.Cmd
 }
 
-// Full implements Dialog.
-func (l *Line) Full() bool { return false }
-
 // Key implements Dialog.
 func (l *Line) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	switch name := k.String(); name {
@@ -73,9 +70,6 @@ type Wait struct {
 
 	input edit.Editor
 }
-
-// Full implements Dialog.
-func (w *Wait) Full() bool { return false }
 
 // Key implements Dialog.
 func (w *Wait) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {

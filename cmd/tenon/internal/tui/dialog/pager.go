@@ -27,9 +27,6 @@ type Pager struct {
 	theme       *draw.Theme
 }
 
-// Full implements Dialog.
-func (p *Pager) Full() bool { return true }
-
 // Scroll moves the text by lines, up if negative.
 func (p *Pager) Scroll(by int) { p.top = max(0, min(p.top+by, len(p.lines)-p.height)) }
 

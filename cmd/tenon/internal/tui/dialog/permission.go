@@ -82,9 +82,6 @@ func NewLink(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd, brow
 // ID implements Ask.
 func (p *Permission) ID() string { return p.id }
 
-// Full implements Dialog.
-func (p *Permission) Full() bool { return false }
-
 // explain opens the input for the reason of a rejection.
 func (p *Permission) explain() tea.Cmd {
 	p.reason = &edit.Editor{}

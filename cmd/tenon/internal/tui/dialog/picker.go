@@ -36,9 +36,6 @@ type Row struct {
 	Current         bool
 }
 
-// Full implements Dialog.
-func (p *Picker) Full() bool { return false }
-
 func (p *Picker) search() []int {
 	if !p.ready {
 		text, _ := p.filter.Text()

@@ -33,9 +33,6 @@ func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd)
 // ID implements Ask.
 func (q *Questions) ID() string { return q.request.ID }
 
-// Full implements Dialog.
-func (q *Questions) Full() bool { return false }
-
 func (q *Questions) question() *sdk.Question { return &q.request.Questions[len(q.answers)] }
 
 // free reports whether the question takes text.
