@@ -4,7 +4,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/sdk"
@@ -27,8 +26,8 @@ func TestApprovalInSession(t *testing.T) {
 		return [][]string{{answer}}, nil
 	}
 	s := fake(t, "plain", "TOOLS="+tools)
-	o := mcp.Options{Dir: t.TempDir(), Wait: 20 * time.Second, Eager: true}
-	p := start(t, h, s, o)
+	o := mcp.Options{Dir: t.TempDir(), Eager: true}
+	p := begin(t, h, s, o)
 	offers := func(id string) bool {
 		for _, one := range p.Tools() {
 			if one.Definition().ID == id {
@@ -85,8 +84,8 @@ func TestNoApprovalAgainstLock(t *testing.T) {
 		t.Error("the user was asked")
 		return nil, sdk.ErrHeadless
 	}
-	p := start(t, h, fake(t, "plain", "TOOLS="+tools), mcp.Options{
-		Wait: 20 * time.Second, Eager: true, MayApprove: func(*mcp.Definition) error { return mcp.ErrConfig },
+	p := begin(t, h, fake(t, "plain", "TOOLS="+tools), mcp.Options{
+		Eager: true, MayApprove: func(*mcp.Definition) error { return mcp.ErrConfig },
 	})
 	write(t, tools, strings.Replace(list, "first", "other", 1))
 	mustRun(t, p, "fake_change", "{}")

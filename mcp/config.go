@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/mcp/auth"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -220,42 +222,26 @@ func (s Server) expand(lookup func(string) (string, bool)) (Server, error) {
 
 // expandText replaces ${VAR} and ${VAR:-default} once. It keeps any other text.
 func expandText(text string, lookup func(string) (string, bool)) (string, error) {
-	var out strings.Builder
-	for {
-		before, rest, found := strings.Cut(text, "${")
-		out.WriteString(before)
-		if !found {
-			return out.String(), nil
-		}
-		inner, after, closed := strings.Cut(rest, "}")
-		name, fallback, hasFallback := strings.Cut(inner, ":-")
-		if !closed || !isVariable(name) {
-			out.WriteString("${")
-			text = rest
-			continue
-		}
+	var missing error
+	out := variable().ReplaceAllStringFunc(text, func(reference string) string {
+		name, fallback, hasFallback := strings.Cut(reference[2:len(reference)-1], ":-")
 		value, ok := lookup(name)
 		switch {
 		case ok && (value != "" || !hasFallback):
-			out.WriteString(value)
-		case hasFallback:
-			out.WriteString(fallback)
-		default:
-			return "", fmt.Errorf("variable %s is not set; set it, or add a default with ${%s:-…}", name, name)
+			return value
+		case !hasFallback:
+			missing = cmp.Or(missing, fmt.Errorf("variable %s is not set; set it, or add a default with ${%s:-…}", name, name))
 		}
-		text = after
+		return fallback
+	})
+	if missing != nil {
+		return "", missing
 	}
+	return out, nil
 }
 
-func isVariable(name string) bool {
-	for i, r := range name {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return name != ""
-}
+// variable matches ${VAR} and ${VAR:-default}.
+var variable = lazyregexp.New(`\$\{[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}`)
 
 // lineOf returns the line of a syntax error as ":N".
 func lineOf(data []byte, err error) string {

@@ -71,7 +71,7 @@ func (d *dialer) connect(ctx context.Context) (*connection, error) {
 		return nil, err
 	}
 	c := &connection{Conn: conn, interceptors: offersInterceptors(conn.Hello().Raw)}
-	ctx, cancel := context.WithTimeout(ctx, d.server.timeout())
+	ctx, cancel := context.WithTimeout(ctx, d.server.Limit())
 	defer cancel()
 	level := "info"
 	if d.logger.Enabled(ctx, slog.LevelDebug) {
@@ -84,7 +84,7 @@ func (d *dialer) connect(ctx context.Context) (*connection, error) {
 	if err != nil {
 		c.Close()
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			err = fmt.Errorf("its tools were not listed within %s; raise its timeout if it needs longer: %w", d.server.timeout(), context.DeadlineExceeded)
+			err = fmt.Errorf("its tools were not listed within %s; raise its timeout if it needs longer: %w", d.server.Limit(), context.DeadlineExceeded)
 		}
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func (d *dialer) protocol(responder *input.Responder) *protocol.Dialer {
 	capabilities := input.Capabilities()
 	capabilities.Extensions = map[string]any{interceptorExtension: map[string]any{}}
 	p := &protocol.Dialer{
-		Timeout: d.server.timeout(), Info: mcp.Implementation{Name: "tenon", Version: d.options.version()},
+		Timeout: d.server.Limit(), Info: mcp.Implementation{Name: "tenon", Version: d.options.version()},
 		Capabilities: capabilities, Log: d.log, Answer: responder.Answer, Notified: d.notified,
 	}
 	if d.server.Transport != TransportStdio {

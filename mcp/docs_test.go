@@ -47,7 +47,7 @@ func TestHookOfTheGuide(t *testing.T) {
 		t.Fatalf("the tests need node: %v", err)
 	}
 	s.Own, s.Cwd, s.Timeout = true, dir, time.Minute
-	p := start(t, newTestHost(t), s, mcp.Options{Wait: time.Minute})
+	p := ready(t, newTestHost(t), s)
 	for _, h := range p.Hooks() {
 		if h.Point != sdk.PointToolAfter {
 			continue

@@ -52,7 +52,7 @@ func (p *Plugin) interceptors() *interceptor.Server {
 
 // invoke calls one interceptor. Interceptors have no side effects, so a call whose connection broke is repeated.
 func (p *Plugin) invoke(ctx context.Context, on *sdk.RemoteCall, in interceptor.Invocation) (json.RawMessage, error) {
-	limit, request := p.server.timeout(), hookCall(on)
+	limit, request := p.server.Limit(), hookCall(on)
 	left := limit
 	if end, ok := ctx.Deadline(); ok {
 		left = min(limit, time.Until(end))
@@ -122,9 +122,8 @@ func (h *toolHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.
 	p.mu.Lock()
 	t := Tool{Name: h.name}
 	if p.pin != nil {
-		if known, ok := p.pin.Definition.tool(h.name); ok {
-			t = known
-		}
+		t, _ = p.pin.Definition.tool(h.name)
+		t.Name = h.name
 	}
 	p.mu.Unlock()
 	raw, err := p.callTool(ctx, t, args, hookCall(call))

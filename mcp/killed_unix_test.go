@@ -91,10 +91,7 @@ func TestKilledServer(t *testing.T) {
 // Nothing is left of a server, whatever it started and however it behaves.
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	p := mcp.New(fake(t, "orphans"), mcp.Options{Wait: 20 * time.Second})
-	if err := p.Start(t.Context(), newTestHost(t)); err != nil {
-		t.Fatal(err)
-	}
+	p := begin(t, newTestHost(t), fake(t, "orphans"), mcp.Options{})
 	pids := []int{pidOf(t, p, "pid"), pidOf(t, p, "child")}
 	closePlugin(t, p)
 	for _, pid := range pids {

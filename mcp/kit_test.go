@@ -110,10 +110,18 @@ func closePlugin(t testing.TB, p *mcp.Plugin) {
 	}
 }
 
+// begin starts a plugin and waits until its server is there or cannot be started.
+func begin(t testing.TB, h *testHost, s mcp.Server, o mcp.Options) *mcp.Plugin {
+	t.Helper()
+	p := start(t, h, s, o)
+	eventually(t, "start", func() bool { return p.Status().State == mcp.StateReady || p.Status().State == mcp.StateFailed })
+	return p
+}
+
 // ready starts a plugin and waits until its server is there.
 func ready(t testing.TB, h *testHost, s mcp.Server) *mcp.Plugin {
 	t.Helper()
-	p := start(t, h, s, mcp.Options{Wait: 20 * time.Second, Eager: true})
+	p := begin(t, h, s, mcp.Options{Eager: true})
 	eventually(t, "ready", func() bool { return p.Status().State == mcp.StateReady })
 	return p
 }

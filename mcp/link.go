@@ -216,20 +216,3 @@ func (l *link) worked() {
 	defer l.mu.Unlock()
 	l.used = true
 }
-
-// settled waits until the server is ready or its start has failed, at most until ctx ends.
-func (l *link) settled(ctx context.Context) {
-	for {
-		l.mu.Lock()
-		state, changed := l.state, l.changed
-		l.mu.Unlock()
-		if state == StateReady || state == StateFailed || state == StateClosed {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
-}

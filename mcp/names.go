@@ -1,6 +1,6 @@
 package mcp
 
-import "strings"
+import "github.com/tenonhq/tenon/internal/lazyregexp"
 
 // maxToolID is the maximum length of a tool's identifier.
 const maxToolID = 64
@@ -33,12 +33,7 @@ func toolIDs(server string, names []string) []string {
 // if two tools of the server would have the same.
 func ToolID(server, tool string) string { return toolIDs(server, []string{tool})[0] }
 
-func identifier(name string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, name)
-}
+// notInIdentifier matches a character that tool identifiers cannot have.
+var notInIdentifier = lazyregexp.New(`[^A-Za-z0-9_-]`)
+
+func identifier(name string) string { return notInIdentifier().ReplaceAllString(name, "_") }

@@ -145,7 +145,7 @@ func TestReferenceServers(t *testing.T) {
 			h.sample = func(sdk.SampleRequest) (*sdk.SampleResult, error) {
 				return &sdk.SampleResult{Text: "sampled", Model: "a/b", FinishReason: "stop"}, nil
 			}
-			p := start(t, h, r.server, mcp.Options{Wait: 60 * time.Second})
+			p := begin(t, h, r.server, mcp.Options{})
 			var called []string
 			for _, c := range r.calls {
 				id := toolID(r.server.Name, c.tool)

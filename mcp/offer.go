@@ -98,15 +98,12 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 func (p *Plugin) mayCall(c *connection, kind, name string) error {
 	now := c.definition()
 	p.reload()
-	p.mu.Lock()
-	known, pinned, ok := p.offer.current == now, p.pin != nil, p.offer.approved[kind+" "+name]
-	p.mu.Unlock()
-	if !known {
+	if p.Current() != now {
 		p.update(now)
-		p.mu.Lock()
-		ok = p.offer.approved[kind+" "+name]
-		p.mu.Unlock()
 	}
+	p.mu.Lock()
+	pinned, ok := p.pin != nil, p.offer.approved[kind+" "+name]
+	p.mu.Unlock()
 	switch {
 	case ok:
 		return nil

@@ -41,9 +41,6 @@ type Options struct {
 	// Eager starts every server immediately, in the background. Otherwise a server without hooks that was checked within a day is started
 	// when it is first needed.
 	Eager bool
-	// Wait is the maximum time Start waits for an unknown server. By default Start does not wait; the tools appear in a later step. A host
-	// may abandon a Start that takes long; Probe and Approve before it are the way to wait longer.
-	Wait time.Duration
 }
 
 func (o *Options) version() string {
@@ -112,8 +109,8 @@ func (p *Plugin) Manifest() sdk.Manifest {
 	}
 }
 
-// Start loads the approval of the server and starts it in the background. It waits at most for Options.Wait. It returns an
-// error for an invalid configuration, but not if the server cannot be started.
+// Start loads the approval of the server and starts it in the background, without waiting for it: the tools of an unknown server appear
+// in a later step. It returns an error for an invalid configuration, but not if the server cannot be started.
 func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	if err := p.server.Validate(); err != nil {
 		return err
@@ -134,11 +131,6 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.stop = stop
 	p.running.Go(func() { p.link.run(life, p.startsIn()) }) // both end when Close cancels life
 	p.running.Go(func() { p.follow(life) })
-	if pin == nil && p.options.Wait > 0 {
-		wait, cancel := context.WithTimeout(ctx, p.options.Wait)
-		defer cancel()
-		p.link.settled(wait)
-	}
 	p.hooks = p.makeHooks()
 	return nil
 }
@@ -236,7 +228,7 @@ func (p *Plugin) follow(ctx context.Context) {
 		if c == nil {
 			continue
 		}
-		ask, cancel := context.WithTimeout(ctx, p.server.timeout())
+		ask, cancel := context.WithTimeout(ctx, p.server.Limit())
 		def, err := c.refresh(ask)
 		cancel()
 		if err != nil {
@@ -338,7 +330,7 @@ func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*connection) err
 
 // connection waits for the server, at most for its timeout.
 func (p *Plugin) connection(ctx context.Context) (*connection, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, p.server.timeout(), fmt.Errorf("waited %s for the server", p.server.timeout()))
+	ctx, cancel := context.WithTimeoutCause(ctx, p.server.Limit(), fmt.Errorf("waited %s for the server", p.server.Limit()))
 	defer cancel()
 	return p.link.get(ctx)
 }

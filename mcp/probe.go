@@ -35,7 +35,7 @@ func Call(ctx context.Context, s Server, project sdk.Project, o Options, name st
 	if !ok {
 		return nil, &serverError{s.Name, fmt.Errorf("tool %q not found", name)}
 	}
-	raw, err := c.CallTool(ctx, &protocol.Call{}, s.timeout(), t.Name, t.asTask(), args)
+	raw, err := c.CallTool(ctx, &protocol.Call{}, s.Limit(), t.Name, t.asTask(), args)
 	if err != nil {
 		return nil, &serverError{s.Name, err}
 	}

@@ -56,7 +56,7 @@ func decodeListed(raw json.RawMessage) (listed, error) {
 func (p *Plugin) listResources(ctx context.Context, _ *sdk.ToolCall) (*sdk.ToolResult, error) {
 	var resources, templates []listed
 	err := p.ask(ctx, true, func(c *connection) (err error) {
-		ctx, cancel := context.WithTimeout(ctx, p.server.timeout())
+		ctx, cancel := context.WithTimeout(ctx, p.server.Limit())
 		defer cancel()
 		if resources, err = readList(ctx, c, "resources", decodeListed); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (p *Plugin) readResourceTool(ctx context.Context, c *sdk.ToolCall) (*sdk.To
 func (p *Plugin) resource(ctx context.Context, uri string, on *protocol.Call) (*builder, error) {
 	var raw json.RawMessage
 	err := p.ask(ctx, true, func(c *connection) (err error) {
-		if raw, err = c.ReadResource(ctx, on, p.server.timeout(), uri); err == nil {
+		if raw, err = c.ReadResource(ctx, on, p.server.Limit(), uri); err == nil {
 			p.subscribe(ctx, c, uri)
 		}
 		return err
@@ -235,7 +235,7 @@ func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk
 	}
 	var raw json.RawMessage
 	err = p.ask(ctx, true, func(c *connection) (err error) {
-		raw, err = c.GetPrompt(ctx, &protocol.Call{}, p.server.timeout(), prompt.Name, args)
+		raw, err = c.GetPrompt(ctx, &protocol.Call{}, p.server.Limit(), prompt.Name, args)
 		return err
 	})
 	if err != nil {

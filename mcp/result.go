@@ -161,9 +161,7 @@ func (b *builder) add(raw json.RawMessage) {
 
 // linkText describes a resource that can be read.
 func linkText(c *content) string {
-	name := c.Title
-	name = cmp.Or(name, c.Name)
-	text := fmt.Sprintf("[resource %s: %s", c.URI, name)
+	text := fmt.Sprintf("[resource %s: %s", c.URI, cmp.Or(c.Title, c.Name))
 	if c.MimeType != "" {
 		text += ", " + c.MimeType
 	}
@@ -174,15 +172,15 @@ func linkText(c *content) string {
 }
 
 func (b *builder) resource(r *resourceText) {
+	text, ok := decodeText(r)
 	if r.Text != nil {
-		b.text(fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, *r.Text))
+		text, ok = *r.Text, true
+	}
+	if !ok {
+		b.file(r.Blob, r.MimeType, path.Base(r.URI), "resource "+r.URI)
 		return
 	}
-	if text, ok := decodeText(r); ok {
-		b.text(fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, text))
-		return
-	}
-	b.file(r.Blob, r.MimeType, path.Base(r.URI), "resource "+r.URI)
+	b.text(fmt.Sprintf("<resource uri=%q>\n%s\n</resource>", r.URI, text))
 }
 
 // decodeText returns the text of a resource that the server sent as base64.

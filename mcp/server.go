@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/mcp/auth"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -154,27 +155,19 @@ func (s *Server) httpProblem() error {
 // that are not allowed.
 func (s *Server) PluginName() string {
 	const prefix, maxName = "mcp.", 64
-	var b strings.Builder
-	for _, r := range strings.ToLower(s.Name) {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '.' {
-			b.WriteRune(r)
-			continue
-		}
-		b.WriteByte('-')
-	}
-	name := b.String()
-	for _, pair := range []struct{ from, to string }{{"--", "-"}, {"..", "."}} {
-		for strings.Contains(name, pair.from) {
-			name = strings.ReplaceAll(name, pair.from, pair.to)
-		}
-	}
-	name = strings.Trim(name, "-.")
+	name := notInPluginName().ReplaceAllString(strings.ToLower(s.Name), "-")
+	name = strings.Trim(dots().ReplaceAllString(name, "."), "-.")
 	if name == "" || len(prefix+name) > maxName {
 		sum := shortHash([]byte(s.Name))
 		name = strings.Trim(strings.TrimRight(name[:min(len(name), maxName-len(prefix)-len(sum)-1)], "-.")+"-"+sum, "-")
 	}
 	return prefix + name
 }
+
+var (
+	notInPluginName = lazyregexp.New(`[^a-z0-9.]+`)
+	dots            = lazyregexp.New(`\.{2,}`)
+)
 
 // definition contains everything that determines which program runs or where data is sent.
 type definition struct {
@@ -287,11 +280,7 @@ func (s *Server) keepWritten() {
 }
 
 // Limit returns the timeout of the server's start and of each request.
-func (s *Server) Limit() time.Duration { return s.timeout() }
-
-func (s *Server) timeout() time.Duration {
-	return cmp.Or(s.Timeout, DefaultTimeout)
-}
+func (s *Server) Limit() time.Duration { return cmp.Or(s.Timeout, DefaultTimeout) }
 
 // shortHash returns a short hash for names.
 func shortHash(text []byte) string {

@@ -25,16 +25,14 @@ var (
 
 // Definition returns the tool's description for the model.
 func (t *tool) Definition() sdk.ToolDefinition {
-	description := t.tool.Description
-	description = cmp.Or(description, t.tool.Title)
-	return sdk.ToolDefinition{ID: t.id, Description: description, Parameters: t.tool.InputSchema}
+	return sdk.ToolDefinition{ID: t.id, Description: cmp.Or(t.tool.Description, t.tool.Title), Parameters: t.tool.InputSchema}
 }
 
 // Deadline returns the maximum duration of a call. A call without progress ends much earlier.
 func (t *tool) Deadline() time.Duration { return t.plugin.longest() }
 
 func (p *Plugin) longest() time.Duration {
-	return p.server.timeout() + max(protocol.MaxCallTime, p.server.timeout())
+	return p.server.Limit() + max(protocol.MaxCallTime, p.server.Limit())
 }
 
 // Execute calls the tool. It waits for a starting server.
@@ -48,17 +46,8 @@ func (t *tool) Execute(ctx context.Context, c *sdk.ToolCall) (*sdk.ToolResult, e
 		return nil, t.plugin.explain(ctx, err)
 	}
 	result.Metadata = sdk.Object{"server": t.plugin.server.Name, "tool": t.tool.Name}
-	result.Title = cmp.Or(result.Title, t.title())
+	result.Title = bound(cmp.Or(t.tool.Title, t.tool.Annotations.Title, t.tool.Name), 200)
 	return result, nil
-}
-
-func (t *tool) title() string {
-	for _, title := range []string{t.tool.Title, t.tool.Annotations.Title, t.tool.Name} {
-		if title != "" {
-			return bound(title, 200)
-		}
-	}
-	return t.id
 }
 
 // callTool calls a tool if its definition is still the approved one.
@@ -71,7 +60,7 @@ func (p *Plugin) callTool(ctx context.Context, t Tool, args json.RawMessage, on 
 		if err := p.mayCall(c, "tool", t.Name); err != nil {
 			return err
 		}
-		raw, err = c.CallTool(ctx, on, p.server.timeout(), t.Name, t.asTask(), t.arguments(args))
+		raw, err = c.CallTool(ctx, on, p.server.Limit(), t.Name, t.asTask(), t.arguments(args))
 		return err
 	})
 	return raw, err

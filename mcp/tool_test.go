@@ -153,8 +153,8 @@ func TestEnvironment(t *testing.T) {
 	t.Parallel()
 	s := fake(t, "plain", "GIVEN=yes")
 	h := newTestHost(t)
-	p := start(t, h, s, mcp.Options{
-		Wait: 20 * time.Second, Environ: []string{"PATH=/bin", "HOME=/home/x", "OPENAI_API_KEY=sk-1", "AWS_SECRET_ACCESS_KEY=2", "LANG=C"},
+	p := begin(t, h, s, mcp.Options{
+		Environ: []string{"PATH=/bin", "HOME=/home/x", "OPENAI_API_KEY=sk-1", "AWS_SECRET_ACCESS_KEY=2", "LANG=C"},
 	})
 	got := strings.Split(mustRun(t, p, "fake_env", "{}").Output, "\n")
 	slices.Sort(got)

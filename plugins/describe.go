@@ -79,9 +79,6 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 // cachedDescription uses the description from an earlier run of the item.
 func (l *Loader) cachedDescription(i *Item) error {
 	path := l.descriptionFile(i.Digest)
-	if path == "" {
-		return nil
-	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil // the item is asked again
@@ -134,10 +131,8 @@ func (l *Loader) descriptionFile(d trust.Digest) string {
 }
 
 func (l *Loader) forgetDescription(d trust.Digest) error {
-	if path := l.descriptionFile(d); path != "" {
-		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	if err := os.Remove(l.descriptionFile(d)); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
@@ -117,9 +118,7 @@ func (l *Loader) entryPath(e *Entry) (string, bool) {
 	case filepath.IsAbs(p):
 		return filepath.Clean(p), true
 	case p == "." || p == ".." || hasAnyPrefix(p, "./", "../", `.\`, `..\`) || e.Flag:
-		base := e.Base
-		base = cmp.Or(base, l.opts.Project.Directory)
-		return filepath.Join(base, p), true
+		return filepath.Join(l.opts.Project.Directory, p), true
 	}
 	return "", false
 }
@@ -237,9 +236,7 @@ func isProgram(path string, info fs.FileInfo) bool {
 
 // inProject reports whether a path, links resolved, is in the project.
 func (l *Loader) inProject(source string) bool {
-	top := l.opts.Project.Worktree
-	top = cmp.Or(top, l.opts.Project.Directory)
-	top, err := filepath.EvalSymlinks(top)
+	top, err := filepath.EvalSymlinks(cmp.Or(l.opts.Project.Worktree, l.opts.Project.Directory))
 	return err == nil && projectfs.Inside(top, source)
 }
 
@@ -249,18 +246,12 @@ func nameOfFile(path string) string {
 	if ext := filepath.Ext(base); ext == ".wasm" || ext == ".exe" {
 		base = strings.TrimSuffix(base, ext)
 	}
-	name := strings.Map(func(r rune) rune {
-		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
-			return r
-		}
-		return ' '
-	}, base)
-	name = strings.Join(strings.Fields(name), "-")
-	if name = strings.TrimRight(name[:min(64, len(name))], "-"); name == "" {
-		return "plugin"
-	}
-	return name
+	name := strings.TrimLeft(notInName().ReplaceAllString(base, "-"), "-")
+	return cmp.Or(strings.TrimRight(name[:min(64, len(name))], "-"), "plugin")
 }
+
+// notInName matches what names of plugins cannot have.
+var notInName = lazyregexp.New(`[^a-z0-9]+`)
 
 func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))

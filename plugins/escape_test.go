@@ -182,7 +182,7 @@ func TestEscapes(t *testing.T) {
 		}, check: rejected("exe", "outside of the project")},
 		"project climbs out of itself": {unapproved: true, prepare: func(p *place) {
 			p.write("home/tool", wasmPackage("tool", ""))
-			p.options.Entries = []plugins.Entry{{Path: "./../home/tool", Base: p.path("project"), From: "project", Project: true}}
+			p.options.Entries = []plugins.Entry{{Path: "./../../home/tool", From: "project", Project: true}}
 		}, check: rejected("tool", "outside of the project")},
 		"sealed copy written to": {prepare: given(wasmPackage("x", "")), attack: func(p *place) {
 			module := p.wasm.opened[0].Program

@@ -119,7 +119,7 @@ func newPlace(t testing.TB) *place {
 		mkdir(t, p.path(dir))
 	}
 	t.Cleanup(func() {
-		if err := trust.NewVault(trust.VaultOptions{Dir: p.path("data/plugins/store")}).Clear(); err != nil {
+		if err := trust.RemoveSealed(p.path("data/plugins/store")); err != nil {
 			t.Error(err)
 		}
 	})

@@ -243,7 +243,7 @@ func TestOneBadPluginKeepsNoneFromLoading(t *testing.T) {
 	p.write("config/plugins/good", wasmPackage("good", ""))
 	p.write("config/plugins/bad", files{"plugin.json": "{"})
 	p.options.Entries = []plugins.Entry{
-		{Path: "./none.wasm", Base: p.path("home"), From: "tenon.json:7"}, {Path: "missing", From: "tenon.json:8"},
+		{Path: "../../home/none.wasm", From: "tenon.json:7"}, {Path: "missing", From: "tenon.json:8"},
 		{Path: "dir/p.wasm", From: "tenon.json:9"}, {Path: "builtin-one", Options: json.RawMessage(`{}`)},
 	}
 	p.options.Reserved = []string{"builtin-one"}

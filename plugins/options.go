@@ -28,10 +28,9 @@ var (
 
 // Entry is a plugin that the configuration or a flag names.
 type Entry struct {
-	// Path is a path or a name, as written. A text that is absolute or begins with ./, ../ or ~ is a path.
-	Path string
-	// Base is the base of a relative path: the directory of the configuration file. Default: Options.Project.Directory.
-	Base    string
+	// Path is a path or a name, as written. A text that is absolute or begins with ./, ../ or ~ is a path. A relative one starts at
+	// Options.Project.Directory.
+	Path    string
 	Options json.RawMessage // the plugin's options; empty: none
 	From    string          // human-readable origin of the entry: "/home/a/tenon.json:3"
 	// Project marks an entry from a file of the project. It may name only plugins of the project and plugins the user has installed, and

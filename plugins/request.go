@@ -142,15 +142,9 @@ func CommandHookLines(data []byte) ([]string, error) {
 			Command string `json:"command"`
 		} `json:"hooks"`
 	}
-	var file map[string]json.RawMessage
-	if err := json.Unmarshal(data, &file); err != nil {
+	file, err := manifest.Members(data, "hooks")
+	if err != nil {
 		return nil, fmt.Errorf("%w: command hooks: %w", sdk.ErrManifest, err)
-	}
-	if inner, ok := file["hooks"]; ok {
-		file = nil
-		if err := json.Unmarshal(inner, &file); err != nil {
-			return nil, fmt.Errorf("%w: command hooks: hooks: %w", sdk.ErrManifest, err)
-		}
 	}
 	var out []string
 	for _, event := range sortedKeys(file) {

@@ -1,6 +1,7 @@
 package plugins
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -296,9 +297,7 @@ func orderText(h trust.Hook) string {
 func fields(pointers []string) string {
 	out := make([]string, len(pointers))
 	for i, p := range pointers {
-		if out[i] = p; p == "" {
-			out[i] = "everything"
-		}
+		out[i] = cmp.Or(p, "everything")
 	}
 	return strings.Join(out, ", ")
 }

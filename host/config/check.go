@@ -43,7 +43,7 @@ func (c *checker) layer() tree {
 	if !ok {
 		return tree{}
 	}
-	layer := out.(tree)
+	layer := tree(out.(map[string]any))
 	c.lower(layer)
 	if c.src.layer == LayerProject {
 		c.restrictProject(layer)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -61,8 +62,10 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, own := newMerger(), &ownMerger{merger: newMerger()}
-	m.defaults()
+	m, own := newMerger(), newOwnMerger(sources)
+	if err := m.defaults(); err != nil {
+		return nil, err
+	}
 	var managed sdk.PermissionRules
 	for _, s := range sources {
 		c := newChecker(l, s)
@@ -70,8 +73,9 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		if s.layer == LayerManaged {
 			managed, _ = layer["permission"].(sdk.PermissionRules)
 		}
-		own.add(layer, s.layer) // first: the other adds to lists of the layer
-		m.add(layer, c.origins)
+		if err := errors.Join(own.add(layer, s.layer), m.add(layer, c.origins)); err != nil {
+			return nil, err
+		}
 	}
 	cfg, err := m.config()
 	var foreign map[string]string
@@ -98,7 +102,12 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 
 // Origin returns where the value of key was set ("/home/a/tenon.json:12", "env TENON_MODEL",
 // "default"), or "" if no layer did.
-func (l *Loaded) Origin(key string) string { return l.Origins[key].String() }
+func (l *Loaded) Origin(key string) string {
+	if o, ok := l.Origins[key]; ok {
+		return o.String()
+	}
+	return ""
+}
 
 // Mask returns text with every secret of the configuration replaced.
 func (l *Loaded) Mask(text string) string {

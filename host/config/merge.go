@@ -2,21 +2,33 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/knadh/koanf/v2"
+
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// tree is one layer's values. Leaves are strings, booleans, json.Number, nil, []any and sdk.PermissionRules, whose order a map would lose.
-type tree = map[string]any
+// tree is one layer's values as koanf holds them. Leaves are strings, booleans, json.Number, nil, []any and
+// sdk.PermissionRules, whose order a map would lose.
+type tree map[string]any
+
+var errNoBytes = errors.New("layer is parsed already")
+
+// Read returns the tree to koanf.
+func (t tree) Read() (map[string]any, error) { return t, nil }
+
+// ReadBytes is the other half of koanf.Provider; koanf calls it only with a parser.
+func (t tree) ReadBytes() ([]byte, error) { return nil, errNoBytes }
 
 // merger adds up the layers.
 type merger struct {
-	root    tree
+	ko      *koanf.Koanf
 	origins map[string]Origin
 	sums    map[string]any // by key, the lists that add up
 	plugins []Code
@@ -24,11 +36,12 @@ type merger struct {
 }
 
 func newMerger() *merger {
-	return &merger{origins: map[string]Origin{}, sums: map[string]any{}}
+	// Names of models hold dots, so the delimiter is a character that no key has.
+	return &merger{ko: koanf.New("\x00"), origins: map[string]Origin{}, sums: map[string]any{}}
 }
 
 // defaults adds the default values.
-func (m *merger) defaults() {
+func (m *merger) defaults() error {
 	layer := tree{
 		"logLevel":       "warn",
 		"snapshot":       true,
@@ -39,11 +52,12 @@ func (m *merger) defaults() {
 	}
 	origins := map[string]Origin{}
 	eachLeaf("", layer, func(key string) { origins[key] = Origin{Layer: LayerDefault, Source: string(LayerDefault)} })
-	m.add(layer, origins)
+	return m.add(layer, origins)
 }
 
-// add merges one layer over those before. Of the lists that add up the layer gets the sum so far.
-func (m *merger) add(layer tree, origins map[string]Origin) {
+// add merges one layer over those before. koanf's own merge does all but the lists that add up; of those the
+// layer gets the sum so far.
+func (m *merger) add(layer tree, origins map[string]Origin) error {
 	m.code(layer, origins)
 	m.sumUp(layer, "instructions", "instructions")
 	m.sumUp(layer, "plugins", "plugins")
@@ -51,24 +65,11 @@ func (m *merger) add(layer tree, origins map[string]Origin) {
 	eachObject(layer["agent"], func(name string, agent map[string]any) {
 		m.sumUp(agent, "permission", checked.Join(checked.Join("agent", name), "permission"))
 	})
-	m.root = merged(m.root, layer)
+	if err := m.ko.Load(layer, nil); err != nil {
+		return err
+	}
 	maps.Copy(m.origins, origins)
-}
-
-// merged returns the members of two objects; over's win, but objects under one name are merged too. The result shares no object with over.
-func merged(under, over tree) tree {
-	out := maps.Clone(under)
-	if out == nil {
-		out = tree{}
-	}
-	for name, value := range over {
-		if object, ok := value.(tree); ok {
-			before, _ := out[name].(tree)
-			value = merged(before, object)
-		}
-		out[name] = value
-	}
-	return out
+	return nil
 }
 
 // sumUp replaces the list under name, the value of key, by the sum of it and those before.
@@ -108,10 +109,11 @@ func mergeEntries(before, more []any) []any {
 
 // config decodes the sum of all layers. Origins of values that are gone are forgotten.
 func (m *merger) config() (*sdk.Config, error) {
+	root := m.ko.Raw()
 	keys := make(map[string]bool, len(m.origins))
-	eachLeaf("", m.root, func(key string) { keys[key] = true })
+	eachLeaf("", root, func(key string) { keys[key] = true })
 	maps.DeleteFunc(m.origins, func(key string, _ Origin) bool { return !keys[key] })
-	data, err := json.Marshal(m.root)
+	data, err := json.Marshal(root)
 	if err != nil {
 		return nil, fmt.Errorf("merged configuration: %w", err)
 	}

@@ -69,11 +69,26 @@ func lowerModes(layer tree) {
 		}
 		rules, _ := mode.(map[string]any)["permission"].(sdk.PermissionRules)
 		newer, _ := agent["permission"].(sdk.PermissionRules)
-		both := merged(mode.(map[string]any), agent)
+		mergeUnder(mode.(map[string]any), agent)
 		if rules != nil {
-			both["permission"] = slices.Concat(rules, newer)
+			agent["permission"] = slices.Concat(rules, newer)
 		}
-		agents[name] = both
+	}
+}
+
+// mergeUnder adds to object what only the older one says.
+func mergeUnder(older, object map[string]any) {
+	for name, value := range older {
+		before, ok := object[name]
+		if !ok {
+			object[name] = value
+			continue
+		}
+		a, okA := value.(map[string]any)
+		b, okB := before.(map[string]any)
+		if okA && okB {
+			mergeUnder(a, b)
+		}
 	}
 }
 

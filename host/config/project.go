@@ -36,15 +36,17 @@ func (c *checker) restrictProject(layer tree) {
 		delete(layer, "shell")
 		left("shell", "left out: a file of the project may only choose a shell by its name, such as bash", remedy)
 	}
-	for _, users := range [][2]string{
-		{"sandbox", "change what confined commands reach"}, {"mcp_registry", "choose where you search for servers"},
-		{"catalog", "choose where prices and limits come from"},
-	} {
-		key := users[0]
-		if _, ok := layer[key]; ok {
-			delete(layer, key)
-			left(key, "left out: a file of the project may not "+users[1], remedy)
-		}
+	if _, ok := layer["sandbox"]; ok {
+		delete(layer, "sandbox")
+		left("sandbox", "left out: a file of the project may not change what confined commands reach", remedy)
+	}
+	if _, ok := layer["mcp_registry"]; ok {
+		delete(layer, "mcp_registry")
+		left("mcp_registry", "left out: a file of the project may not choose where you search for servers", remedy)
+	}
+	if _, ok := layer["catalog"]; ok {
+		delete(layer, "catalog")
+		left("catalog", "left out: a file of the project may not choose where prices and limits come from", remedy)
 	}
 	if _, ok := layer["plugin_policy"]; ok {
 		delete(layer, "plugin_policy")

@@ -107,10 +107,20 @@ func stringSchema(key string) schema {
 	s := schema{"type": "string"}
 	if known := choices(key); known != nil {
 		s["enum"] = known
-	} else if _, message, _ := constrain(key, "x"); message != "" {
+	}
+	if message, _ := constrainText(key, "x"); message != "" {
 		s["pattern"] = "^(.+/.+|\\{(env|file):.+\\})$"
 	}
 	return s
+}
+
+// constrainText asks the rules of a key for what they say to a text; keys with a list of choices are asked elsewhere.
+func constrainText(key, text string) (message, remedy string) {
+	if choices(key) != nil {
+		return "", ""
+	}
+	_, message, remedy = constrain(key, text)
+	return message, remedy
 }
 
 func numberSchema(t reflect.Type, key string) schema {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/live"
+	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -79,20 +80,15 @@ func (one *Tool) tokens() int64 {
 // forgotten them, and searches again.
 func knownTools(messages []sdk.MessageWithParts) map[string]bool {
 	known := map[string]bool{}
-	for i := range messages {
-		for _, p := range messages[i].Parts {
-			call, ok := p.(*sdk.ToolPart)
-			if !ok || call.Metadata[live.IgnoredKey] == true {
-				continue
+	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
+		switch state := &call.State; {
+		case call.Metadata[live.IgnoredKey] == true:
+		case state.Status == sdk.ToolCompleted && call.Tool == searchTool:
+			for _, id := range StringsOf(state.Metadata[foundKey]) {
+				known[id] = true
 			}
-			switch state := &call.State; {
-			case state.Status == sdk.ToolCompleted && call.Tool == searchTool:
-				for _, id := range StringsOf(state.Metadata[foundKey]) {
-					known[id] = true
-				}
-			case state.Status == sdk.ToolError && state.Metadata[hiddenKey] == true:
-				known[call.Tool] = true
-			}
+		case state.Status == sdk.ToolError && state.Metadata[hiddenKey] == true:
+			known[call.Tool] = true
 		}
 	}
 	return known

@@ -29,7 +29,7 @@ func (f *Files) netChanges(ctx context.Context, session string, list []sdk.Messa
 	if len(list) == 0 {
 		return nil, nil
 	}
-	patches := patchesOf(list)
+	patches := slices.Collect(store.PartsOf[*sdk.PatchPart](list...))
 	more, err := f.childPatches(ctx, session, store.CreatedAt(list[0].Info))
 	if err != nil {
 		return nil, err
@@ -80,18 +80,6 @@ func (n *netChange) take(c snapshot.Change) {
 	n.After = c.After
 }
 
-func patchesOf(list []sdk.MessageWithParts) []*sdk.PatchPart {
-	var out []*sdk.PatchPart
-	for _, m := range list {
-		for _, p := range m.Parts {
-			if patch, ok := p.(*sdk.PatchPart); ok {
-				out = append(out, patch)
-			}
-		}
-	}
-	return out
-}
-
 // childPatches returns the patches of subagents since a time.
 func (f *Files) childPatches(ctx context.Context, session string, since sdk.Millis) ([]*sdk.PatchPart, error) {
 	children, err := f.Sessions.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
@@ -108,7 +96,7 @@ func (f *Files) childPatches(ctx context.Context, session string, since sdk.Mill
 			return nil, err
 		}
 		i, _ := slices.BinarySearchFunc(list, since, func(m sdk.MessageWithParts, at sdk.Millis) int { return int(store.CreatedAt(m.Info) - at) })
-		out = append(out, patchesOf(list[i:])...)
+		out = slices.AppendSeq(out, store.PartsOf[*sdk.PatchPart](list[i:]...))
 		deeper, err := f.childPatches(ctx, child.ID, since)
 		if err != nil {
 			return nil, err

@@ -150,7 +150,7 @@ func TestFaults(t *testing.T) {
 		{"node", nodeCarrier(), all},
 		{"python", pythonCarrier(), all},
 		{"rust", rustCarrier(), all},
-		{"mcp", mcpCarrierThatWaits(0), all},
+		{"mcp", mcpCarrier(false), all},
 	}
 	for n, c := range faults {
 		t.Run(c.name, func(t *testing.T) {

@@ -150,5 +150,5 @@ func openServer(t *testing.T, path, fault string, hook sdk.HookDescription) sdk.
 			Tool: "hook", Point: hook.Point, Name: hook.Point, Reads: hook.Reads, Writes: hook.Writes, TimeoutMS: hook.TimeoutMS,
 		}},
 	}
-	return &configured{Plugin: mcpPlugin(t, s, 0)}
+	return &configured{Plugin: mcpPlugin(t, s, false)}
 }

@@ -81,5 +81,5 @@ func TestRustModule(t *testing.T) {
 // TestMixed runs plugins of all carriers in one engine.
 func TestMixed(t *testing.T) {
 	t.Parallel()
-	plugintest.RunMixed(t, plugintest.Builtin(), pipeCarrier(), wasmCarrier(), processCarrier(), linesCarrier(), mcpCarrier(), interceptorCarrier())
+	plugintest.RunMixed(t, plugintest.Builtin(), pipeCarrier(), wasmCarrier(), processCarrier(), linesCarrier(), mcpCarrier(true), interceptorCarrier())
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/mcp"
@@ -45,16 +44,24 @@ func mcpServer(t *testing.T, c plugintest.Case, interceptors bool) mcp.Server {
 	return server
 }
 
-func mcpPlugin(t *testing.T, s mcp.Server, wait time.Duration) *mcp.Plugin {
+// mcpPlugin returns a server as a plugin. The plugin of a known server has its tools and interceptors from the start.
+func mcpPlugin(t *testing.T, s mcp.Server, known bool) *mcp.Plugin {
 	t.Helper()
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return mcp.New(s, mcp.Options{Dir: t.TempDir(), Eager: true, Wait: wait})
+	o := mcp.Options{Dir: t.TempDir(), Eager: true}
+	if known {
+		definition, err := mcp.Probe(t.Context(), s, sdk.Project{Directory: o.Dir, Worktree: o.Dir}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := mcp.Approve(mcp.FilePins(o.Dir), s, definition); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return mcp.New(s, o)
 }
-
-// startWait is how long the suite waits for a server, so that its tools are there at once.
-const startWait = time.Minute
 
 // Features that MCP lacks.
 var mcpSkips = map[string]string{
@@ -71,14 +78,11 @@ var mcpSkips = map[string]string{
 }
 
 // mcpCarrier is an MCP server of which tools are configured as hooks.
-func mcpCarrier() plugintest.Carrier { return mcpCarrierThatWaits(startWait) }
-
-// mcpCarrierThatWaits waits so long for the server when the plugin is started.
-func mcpCarrierThatWaits(wait time.Duration) plugintest.Carrier {
+func mcpCarrier(known bool) plugintest.Carrier {
 	return plugintest.Carrier{
 		Name: "mcp", Foreign: true, ToolID: func(id string) string { return conformance.Name + "_" + id }, Skips: mcpSkips,
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
-			return mcpPlugin(t, mcpServer(t, c, false), wait)
+			return mcpPlugin(t, mcpServer(t, c, false), known)
 		},
 	}
 }
@@ -97,7 +101,7 @@ func interceptorCarrier() plugintest.Carrier {
 	return plugintest.Carrier{
 		Name: "mcp interceptors", Foreign: true, ToolID: func(id string) string { return conformance.Name + "_" + id }, Skips: skips,
 		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
-			p := mcpPlugin(t, mcpServer(t, c, true), startWait)
+			p := mcpPlugin(t, mcpServer(t, c, true), true)
 			return &described{p, c.Description.Hooks, func(h *sdk.Hook) bool { return h.Name == "interceptors tenon/"+string(h.Point) }}
 		},
 	}
@@ -141,7 +145,7 @@ func (d *described) Tools() []sdk.Tool {
 
 func TestMCP(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, mcpCarrier())
+	plugintest.Run(t, mcpCarrier(true))
 }
 
 func TestInterceptors(t *testing.T) {

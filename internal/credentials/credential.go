@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -82,13 +83,7 @@ func (c *Credential) Secrets() []string {
 	if c.Client != nil {
 		all = append(all, c.Client.Secret)
 	}
-	var out []string
-	for _, s := range all {
-		if s != "" {
-			out = append(out, s)
-		}
-	}
-	return out
+	return slices.DeleteFunc(all, func(s string) bool { return s == "" })
 }
 
 // check returns an error for a credential that cannot be used. The error does not contain secrets.

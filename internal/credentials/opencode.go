@@ -28,34 +28,29 @@ const opencodeDummy = "opencode-oauth-dummy-key"
 //
 // A missing file is not an error. Errors wrap ErrFile.
 func Opencode(home string, lookup func(name string) string, now time.Time) (map[string]*Credential, error) {
-	if text := lookup(opencodeContent); text != "" {
-		out, err := decodeOpencode([]byte(text), now)
-		if err != nil {
-			return nil, fmt.Errorf("%w: variable %s: %w", ErrFile, opencodeContent, err)
+	where, text := "variable "+opencodeContent, []byte(lookup(opencodeContent))
+	if len(text) == 0 {
+		data := lookup(opencodeData)
+		if !filepath.IsAbs(data) {
+			data = filepath.Join(home, ".local", "share")
 		}
-		return out, nil
-	}
-	data := lookup(opencodeData)
-	if !filepath.IsAbs(data) {
-		data = filepath.Join(home, ".local", "share")
-	}
-	path := filepath.Join(data, "opencode", "auth.json")
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
-	case !info.Mode().IsRegular() || info.Size() > maxFile:
-		return nil, fmt.Errorf("%w: %s: not a regular file of at most %d bytes", ErrFile, path, maxFile)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFile, err)
+		where = filepath.Join(data, "opencode", "auth.json")
+		info, err := os.Stat(where)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil, nil
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", ErrFile, err)
+		case !info.Mode().IsRegular() || info.Size() > maxFile:
+			return nil, fmt.Errorf("%w: %s: not a regular file of at most %d bytes", ErrFile, where, maxFile)
+		}
+		if text, err = os.ReadFile(where); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrFile, err)
+		}
 	}
 	out, err := decodeOpencode(text, now)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
+		return nil, fmt.Errorf("%w: %s: %w", ErrFile, where, err)
 	}
 	return out, nil
 }

@@ -35,7 +35,7 @@ func render(r Reply, responses bool) []segment {
 		buf = nil
 	}
 	buf = d.open(buf)
-	events := 0
+
 	for _, o := range r.ops {
 		switch o.kind {
 		case opPause, opWait, opStall, opCut:
@@ -43,22 +43,13 @@ func render(r Reply, responses bool) []segment {
 			continue
 		case opEndless:
 			seal(op{}, false)
-			if o.repeat.kind == opRaw {
-				buf = append(buf, o.repeat.text...)
-			} else {
-				buf = d.event(buf, *o.repeat)
-			}
+			buf = d.event(buf, *o.repeat)
 			seal(o, true)
 			continue
 		case opRaw:
 			buf = append(buf, o.text...)
 		default:
 			buf = d.event(buf, o)
-		}
-		events++
-		if events == r.cutAfter {
-			seal(op{kind: opCut}, true)
-			return segs
 		}
 		if r.perEvent {
 			seal(op{}, false)

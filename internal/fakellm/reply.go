@@ -12,18 +12,18 @@ import (
 // Reply is one scripted answer. Its methods return a changed copy, so that a Reply can be shared and
 // extended; the order of calls is the order on the wire.
 type Reply struct {
-	ops      []op
-	finish   string // a Chat Completions finish_reason; "" picks stop or tool_calls, NoFinish none
-	usage    *Usage
-	status   int
-	header   map[string]string
-	body     []byte // replaces the answer
-	delay    time.Duration
+	ops    []op
+	finish string // a Chat Completions finish_reason; "" picks stop or tool_calls, NoFinish none
+	usage  *Usage
+	status int
+	header map[string]string
+	body   []byte // replaces the answer
+
 	never    bool
 	whole    bool // a JSON answer instead of a stream
 	noDone   bool
 	fragment int
-	cutAfter int // 0: never
+
 	perEvent bool
 	usageAt  UsagePlace
 }
@@ -81,7 +81,7 @@ type op struct {
 	index int // of the call within the reply
 	dur   time.Duration
 	wait  <-chan struct{}
-	// repeat is what opEndless sends over and over, dur apart.
+	// repeat is what opEndless sends over and over.
 	repeat *op
 }
 
@@ -166,34 +166,21 @@ func (r Reply) Stall() Reply { return r.add(op{kind: opStall}) }
 func (r Reply) Cut() Reply { return r.add(op{kind: opCut}) }
 
 // Endless repeats a text delta until the client goes away.
-func (r Reply) Endless(chunk string) Reply { return r.endless(op{kind: opText, text: chunk}, 0) }
+func (r Reply) Endless(chunk string) Reply { return r.endless(op{kind: opText, text: chunk}) }
 
 // EndlessReasoning repeats a delta of reasoning until the client goes away.
 func (r Reply) EndlessReasoning(field, chunk string) Reply {
-	return r.endless(op{kind: opReasoning, field: field, text: chunk}, 0)
+	return r.endless(op{kind: opReasoning, field: field, text: chunk})
 }
 
 // EndlessArgs calls a tool with arguments that do not end: the chunk repeats until the client goes away.
 func (r Reply) EndlessArgs(name, chunk string) Reply {
 	call, index := &ToolCall{Name: name}, r.countCalls()
 	r = r.add(op{kind: opCallStart, call: call, index: index})
-	return r.endless(op{kind: opCallArgs, call: call, index: index, text: chunk}, 0)
+	return r.endless(op{kind: opCallArgs, call: call, index: index, text: chunk})
 }
 
-// Drip repeats bytes, with a pause before each repetition, until the client goes away.
-func (r Reply) Drip(data string, pause time.Duration) Reply {
-	return r.endless(op{kind: opRaw, text: data}, pause)
-}
-
-func (r Reply) endless(o op, pause time.Duration) Reply {
-	return r.add(op{kind: opEndless, repeat: &o, dur: pause})
-}
-
-// CutAfter closes the connection after n events, the opening one of the Responses protocol not counted.
-func (r Reply) CutAfter(n int) Reply {
-	r.cutAfter = n
-	return r
-}
+func (r Reply) endless(o op) Reply { return r.add(op{kind: opEndless, repeat: &o}) }
 
 // Finish sets the finish reason, in the words of Chat Completions (stop, length, tool_calls,
 // content_filter), or NoFinish.
@@ -223,12 +210,6 @@ func (r Reply) Header(name, value string) Reply {
 	maps.Copy(header, r.header)
 	header[name] = value
 	r.header = header
-	return r
-}
-
-// Delay waits before the response's headers.
-func (r Reply) Delay(d time.Duration) Reply {
-	r.delay = d
 	return r
 }
 

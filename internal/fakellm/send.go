@@ -11,9 +11,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply
 		s.wait(r, nil, 0)
 		return
 	}
-	if reply.delay > 0 && !s.wait(r, nil, reply.delay) {
-		return
-	}
+
 	head := w.Header()
 	head.Set("Content-Type", "text/event-stream")
 	for name, value := range reply.header {
@@ -73,14 +71,8 @@ func (s *Server) sendSegment(w http.ResponseWriter, r *http.Request, seg segment
 		}
 	case opEndless:
 		for r.Context().Err() == nil {
-			if pause := seg.then.dur; pause > 0 && !s.wait(r, nil, pause) {
-				return false
-			}
 			if _, err := w.Write(data); err != nil {
 				return false
-			}
-			if seg.then.dur > 0 {
-				_ = control.Flush()
 			}
 		}
 	}

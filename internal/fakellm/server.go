@@ -147,13 +147,6 @@ func (s *Server) WaitRequests(n int, timeout time.Duration) bool {
 	}
 }
 
-// Left returns how many replies of the script are still to be given.
-func (s *Server) Left() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.script)
-}
-
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	select {
 	case <-s.done:

@@ -108,8 +108,8 @@ func TestScriptRoutesAndTitles(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	if len(srv.Requests()) != 4 || len(srv.Turns()) != 3 || srv.Left() != 0 {
-		t.Errorf("%d requests, %d turns, %d left; want 4, 3, 0", len(srv.Requests()), len(srv.Turns()), srv.Left())
+	if len(srv.Requests()) != 4 || len(srv.Turns()) != 3 {
+		t.Errorf("%d requests, %d turns; want 4, 3", len(srv.Requests()), len(srv.Turns()))
 	}
 }
 
@@ -143,7 +143,6 @@ func TestFaults(t *testing.T) {
 		"bad json":    {reply: fakellm.GarbageJSON(), status: 200, body: "}}}"},
 		"json":        {reply: fakellm.Text("x", "y").JSON(), status: 200, body: `"content":"xy"`},
 		"cut":         {reply: fakellm.Text("x").Cut().Text("never"), status: 200, body: `"x"`, fails: true},
-		"cut after":   {reply: fakellm.Text("x", "y", "never").CutAfter(2), status: 200, body: `"y"`, fails: true},
 		"fragments":   {reply: fakellm.Text("x").Fragment(7), status: 200, body: "[DONE]"},
 		"no finish":   {reply: fakellm.Text("x").Finish(fakellm.NoFinish), status: 200, body: `"x"`},
 		"overflow":    {reply: fakellm.Overflows()["llama.cpp"], status: 400, body: "context"},
@@ -151,7 +150,7 @@ func TestFaults(t *testing.T) {
 		"usage":       {reply: fakellm.Text("x").Usage(fakellm.Usage{Input: 9, Cached: 4}, fakellm.UsageDeepSeek), status: 200, body: `"prompt_cache_miss_tokens":5`},
 		"only a call": {reply: fakellm.Call("a", "{}").JSON(), status: 200, body: `"arguments":"{}"`},
 		"header":      {reply: fakellm.Error(500, "server_error", "down").Header("X-Y", "z"), status: 500, body: "down"},
-		"delay":       {reply: fakellm.Text("x").Delay(time.Millisecond).Pause(time.Millisecond), status: 200, body: "x"},
+		"pause":       {reply: fakellm.Text("x").Pause(time.Millisecond), status: 200, body: "x"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

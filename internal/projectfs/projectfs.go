@@ -243,6 +243,19 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	return opened(f, regular)
 }
 
+// ReadRegular returns the content of a file as OpenRegular opens it. One of more than limit bytes is an error.
+func ReadRegular(path string, limit int64) ([]byte, error) {
+	f, _, err := OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	data, cut, err := ReadLimited(f, limit)
+	if cut {
+		return nil, fmt.Errorf("%s has more than %d bytes, which is the most that is read", filepath.Base(path), limit)
+	}
+	return data, err
+}
+
 // regular returns an error that says what info describes, unless that is a regular file.
 func regular(info fs.FileInfo) error {
 	kind := "special file"

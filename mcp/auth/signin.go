@@ -57,14 +57,16 @@ func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, req *http
 		defer redirect.Close(ctx)
 	}
 	var issued *credentials.Credential
-	var audience string
+	var audience string // the resource that a token is requested for
 	config := a.flow(address, old)
 	config.AuthorizationCodeFetcher = func(ctx context.Context, args *auth.AuthorizationArgs) (*auth.AuthorizationResult, error) {
 		answer, err := redirect.Answer(ctx, args.URL, visit)
 		if err != nil {
 			return nil, err
 		}
-		audience = resourceOf(args.URL)
+		if u, err := url.Parse(args.URL); err == nil {
+			audience = u.Query().Get("resource")
+		}
 		return &auth.AuthorizationResult{Code: answer.Get("code"), State: answer.Get("state"), Iss: answer.Get("iss")}, nil
 	}
 	config.NewTokenSource = func(_ context.Context, c *oauth2.Config, t *oauth2.Token) (oauth2.TokenSource, error) {
@@ -133,15 +135,6 @@ func (a *Authorizer) scopes(named []string, old *credentials.Credential) []strin
 		out = union(union(old.Client.Scopes, old.Client.Wanted), out)
 	}
 	return out
-}
-
-// resourceOf returns the resource that an authorization address requests a token for.
-func resourceOf(authorization string) string {
-	u, err := url.Parse(authorization)
-	if err != nil {
-		return ""
-	}
-	return u.Query().Get("resource")
 }
 
 // credential returns an issued token in the form of the store.

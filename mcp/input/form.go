@@ -73,61 +73,39 @@ func readForm(schema json.RawMessage) (*form, error) {
 	if err := json.Unmarshal(schema, &s); err != nil {
 		return nil, fmt.Errorf("invalid form: %w", err)
 	}
-	order, err := names(s.Properties)
-	if err != nil {
-		return nil, fmt.Errorf("invalid form: %w", err)
-	}
-	if len(order) > maxFields {
-		return nil, fmt.Errorf("the form has %d fields, want at most %d", len(order), maxFields)
-	}
-	var properties map[string]json.RawMessage
-	if len(order) > 0 {
-		if err := json.Unmarshal(s.Properties, &properties); err != nil {
-			return nil, fmt.Errorf("invalid form: %w", err)
-		}
+	if len(s.Properties) > 0 && !jsontext.IsObject(s.Properties) {
+		return nil, errors.New("invalid form: properties: want an object")
 	}
 	f := &form{}
-	for _, name := range order {
-		one, raw := field{name: name, required: slices.Contains(s.Required, name)}, properties[name]
-		if err := json.Unmarshal(raw, &one); err != nil {
-			return nil, fmt.Errorf("field %q of the form: %w", name, err)
+	var problem error
+	jsontext.EachField(s.Properties, func(key, schema []byte) bool {
+		one := field{name: jsontext.Name(key)}
+		one.required = slices.Contains(s.Required, one.name)
+		if problem = f.add(one, schema); problem != nil {
+			problem = fmt.Errorf("field %q of the form: %w", one.name, problem)
 		}
-		switch one.Type {
-		case "string", "number", "integer", "boolean":
-		case "array":
-			if one.Items == nil {
-				return nil, fmt.Errorf("field %q of the form: missing choices", name)
-			}
-		default:
-			return nil, fmt.Errorf("field %q of the form: unsupported type %q", name, one.Type)
-		}
-		f.fields = append(f.fields, one)
-	}
-	return f, nil
+		return problem == nil
+	})
+	return f, problem
 }
 
-// names returns the names of an object's members in their order.
-func names(object json.RawMessage) ([]string, error) {
-	if len(object) == 0 {
-		return nil, nil
+// add adds a field with a schema.
+func (f *form) add(one field, schema []byte) error {
+	err := json.Unmarshal(schema, &one)
+	switch {
+	case err != nil:
+		return err
+	case slices.ContainsFunc(f.fields, func(o field) bool { return o.name == one.name }):
+		return errors.New("duplicate name")
+	case len(f.fields) == maxFields:
+		return fmt.Errorf("want at most %d fields", maxFields)
+	case one.Type == "array" && one.Items == nil:
+		return errors.New("missing choices")
+	case !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, one.Type):
+		return fmt.Errorf("unsupported type %q", one.Type)
 	}
-	if !jsontext.IsObject(object) {
-		return nil, errors.New("properties: want an object")
-	}
-	var out []string
-	twice := ""
-	jsontext.EachField(object, func(key, _ []byte) bool {
-		name := jsontext.Name(key)
-		if slices.Contains(out, name) {
-			twice = name
-		}
-		out = append(out, name)
-		return twice == ""
-	})
-	if twice != "" {
-		return nil, fmt.Errorf("properties: duplicate field %q", twice)
-	}
-	return out, nil
+	f.fields = append(f.fields, one)
+	return nil
 }
 
 // fill asks until the answers are valid. A nil map means that the user declined.

@@ -68,17 +68,11 @@ func (c *chain) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Ans
 func (c *chain) mutate(ctx context.Context, call *sdk.RemoteCall, payload json.RawMessage) (json.RawMessage, error) {
 	for n := range c.mutations {
 		i := &c.mutations[n]
-		raw, err := c.invoke(ctx, call, i, payload)
-		var changed json.RawMessage
-		if err == nil {
-			changed, err = decodeMutation(raw)
+		changed, err := invoke(ctx, c, call, i, payload, decodeMutation)
+		if err != nil {
+			return nil, err
 		}
-		switch {
-		case err != nil && (i.FailOpen || i.Audit):
-			c.server.Logger.Warn("failed interceptor skipped", "server", c.server.Name, "interceptor", i.Name, "err", err)
-		case err != nil:
-			return nil, fmt.Errorf("interceptor %q: %w", i.Name, err)
-		case changed != nil && !i.Audit:
+		if changed != nil && !i.Audit {
 			payload = changed
 		}
 	}
@@ -112,24 +106,15 @@ func (c *chain) validate(ctx context.Context, call *sdk.RemoteCall, payload json
 }
 
 func (c *chain) judge(ctx context.Context, call *sdk.RemoteCall, i *Spec, payload json.RawMessage) (verdict, error) {
-	raw, err := c.invoke(ctx, call, i, payload)
-	var v verdict
-	if err == nil {
-		v, err = decodeValidation(raw)
-	}
+	v, err := invoke(ctx, c, call, i, payload, decodeValidation)
 	switch {
-	case err != nil && (i.FailOpen || i.Audit):
-		c.server.Logger.Warn("failed interceptor skipped", "server", c.server.Name, "interceptor", i.Name, "err", err)
-		return verdict{}, nil
-	case err != nil:
-		return verdict{}, fmt.Errorf("interceptor %q: %w", i.Name, err)
 	case v.blocks && i.Audit:
 		c.server.Logger.Info("an interceptor would have refused", "server", c.server.Name, "interceptor", i.Name, "reason", v.reason)
 		return verdict{}, nil
 	case !v.blocks && v.reason != "":
 		c.server.Logger.Info("an interceptor remarks", "server", c.server.Name, "interceptor", i.Name, "remark", v.reason)
 	}
-	return v, nil
+	return v, err
 }
 
 // all returns the interceptors of the chain.
@@ -140,6 +125,18 @@ func (c *chain) mustNotFail() bool {
 	return slices.ContainsFunc(c.all(), func(i Spec) bool { return !i.FailOpen && !i.Audit })
 }
 
-func (c *chain) invoke(ctx context.Context, call *sdk.RemoteCall, i *Spec, payload json.RawMessage) (json.RawMessage, error) {
-	return c.server.Invoke(ctx, call, Invocation{i.Name, c.point.event, c.point.phase, payload})
+// invoke calls an interceptor and decodes its answer, the zero value after a failure. Failures that count for nothing are not returned.
+func invoke[T any](ctx context.Context, c *chain, call *sdk.RemoteCall, i *Spec, payload json.RawMessage, decode func(json.RawMessage) (T, error)) (out T, err error) {
+	raw, err := c.server.Invoke(ctx, call, Invocation{i.Name, c.point.event, c.point.phase, payload})
+	if err == nil {
+		out, err = decode(raw)
+	}
+	switch {
+	case err != nil && (i.FailOpen || i.Audit):
+		c.server.Logger.Warn("failed interceptor skipped", "server", c.server.Name, "interceptor", i.Name, "err", err)
+		return out, nil
+	case err != nil:
+		return out, fmt.Errorf("interceptor %q: %w", i.Name, err)
+	}
+	return out, nil
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -113,19 +112,13 @@ func (r *refusal) Unwrap() error { return r.err }
 func (d *Dialer) stdio() (carrier, error) { return newStdio(d.Command, d.Log) }
 
 func (d *Dialer) streamable() (carrier, error) {
-	base, err := url.Parse(d.Remote.URL)
-	if err != nil {
-		return nil, err
-	}
-	return newStreamable(d.Remote.URL, newGuard(base, d.Remote).client(), d.Log), nil
+	web, err := newWeb(d.Remote, d.Log)
+	return &streamable{web: web}, err
 }
 
 func (d *Dialer) sse() (carrier, error) {
-	base, err := url.Parse(d.Remote.URL)
-	if err != nil {
-		return nil, err
-	}
-	return newSSE(d.Remote.URL, newGuard(base, d.Remote).client(), d.Log), nil
+	web, err := newWeb(d.Remote, d.Log)
+	return &sse{web: web}, err
 }
 
 // open connects over a new carrier. legacy means the handshake of the older revisions.
@@ -149,7 +142,7 @@ func (d *Dialer) handshake(ctx context.Context, c *Conn, legacy bool) error {
 	us := peer{
 		notified: func(method string, params map[string]any) { d.Notified(c, method, params) },
 		answer:   c.respond,
-		lost:     c.wire.fail,
+		lost:     func(cause error) { c.wire.fail(cause) },
 	}
 	if err := c.wire.carrier.start(ctx, us); err != nil {
 		return inTime(ctx, "connect", d.Timeout, err)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -188,19 +189,15 @@ func mediaType(resp *http.Response) string {
 // resourceMetadata returns the URL of the server's authorization metadata, see RFC 9728, section 5.1.
 func resourceMetadata(challenges []string) string {
 	for _, c := range challenges {
-		_, rest, found := strings.Cut(c, "resource_metadata=")
-		if !found {
-			continue
+		if found := metadataParameter().FindStringSubmatch(c); found != nil {
+			return visible.Strip(found[1] + strings.TrimSpace(found[2]))
 		}
-		if quoted, ok := strings.CutPrefix(rest, `"`); ok {
-			value, _, _ := strings.Cut(quoted, `"`)
-			return visible.Strip(value)
-		}
-		value, _, _ := strings.Cut(rest, ",")
-		return visible.Strip(strings.TrimSpace(value))
 	}
 	return ""
 }
+
+// metadataParameter matches the parameter of a challenge, quoted or up to the next comma.
+var metadataParameter = lazyregexp.New(`resource_metadata=(?:"([^"]*)|([^,]*))`)
 
 // refusedAsSuch reports whether the server answered, even with a refusal: the connection works.
 func refusedAsSuch(err error) bool {

@@ -34,16 +34,9 @@ func (r *lineReader) next() ([]byte, error) {
 		if len(r.line)+len(chunk) > r.limit {
 			return nil, errTooLong
 		}
-		full := errors.Is(err, bufio.ErrBufferFull)
-		if len(r.line) == 0 && !full {
-			if err == nil || len(chunk) > 0 {
-				return bytes.TrimSpace(chunk), nil
-			}
-			return nil, err
-		}
 		r.line = append(r.line, chunk...)
 		switch {
-		case full:
+		case errors.Is(err, bufio.ErrBufferFull):
 		case err == nil || len(r.line) > 0:
 			return bytes.TrimSpace(r.line), nil
 		default:

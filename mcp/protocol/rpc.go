@@ -12,10 +12,10 @@ import (
 // maxIncoming is the maximum number of a server's requests answered concurrently.
 const maxIncoming = 16
 
-// request is a request to the server.
+// request is a request to the server, or, without an ID, a notification.
 type request struct {
 	JSONRPC string      `json:"jsonrpc"`
-	ID      int64       `json:"id"`
+	ID      int64       `json:"id,omitempty"`
 	Method  string      `json:"method"`
 	Params  any         `json:"params,omitempty"`
 	header  http.Header // of the HTTP request
@@ -27,13 +27,6 @@ type response struct {
 	ID      json.RawMessage          `json:"id"`
 	Result  any                      `json:"result,omitempty"`
 	Error   *mcp.JSONRPCErrorDetails `json:"error,omitempty"`
-}
-
-// notification is a notification to the server.
-type notification struct {
-	JSONRPC string         `json:"jsonrpc"`
-	Method  string         `json:"method"`
-	Params  map[string]any `json:"params,omitempty"`
 }
 
 // message is any message of the server: an answer has no method, a notification no ID.
@@ -78,7 +71,7 @@ type carrier interface {
 	start(ctx context.Context, p peer) error
 	// request sends a request and waits for its answer, at most until ctx ends.
 	request(ctx context.Context, r *request) (*message, error)
-	notify(ctx context.Context, n *notification) error
+	notify(ctx context.Context, n *request) error
 	// close ends the connection and waits for its goroutines. It may be called without start, and twice.
 	close()
 }

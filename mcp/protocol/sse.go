@@ -17,10 +17,6 @@ type sse struct {
 	waiting  waiting
 }
 
-func newSSE(url string, client *http.Client, log Log) *sse {
-	return &sse{web: newWeb(url, client, log)}
-}
-
 // start opens the stream and waits for the URL.
 func (s *sse) start(ctx context.Context, p peer) error {
 	s.begin(ctx, p)
@@ -141,7 +137,7 @@ func (s *sse) post(ctx context.Context, body any) error {
 func (s *sse) reply(ctx context.Context, r *response) { _ = s.post(ctx, r) }
 
 // notify sends a notification.
-func (s *sse) notify(ctx context.Context, n *notification) error {
+func (s *sse) notify(ctx context.Context, n *request) error {
 	bound, cancel := s.bound(ctx)
 	defer cancel()
 	return s.failed(ctx, s.post(bound, n))

@@ -49,12 +49,10 @@ type stdio struct {
 	in  io.WriteCloser
 	out chan *outgoing
 
-	mu        sync.Mutex
-	waiting   waiting
-	received  atomic.Int64 // number of the server's messages
-	peer      peer
-	cause     error // cause of the lost connection
-	lost      chan struct{}
+	waiting  waiting
+	received atomic.Int64 // number of the server's messages
+	peer     peer
+	loss
 	exited    chan struct{} // the process is gone
 	drained   chan struct{} // closed at the end of its standard output
 	logged    chan struct{} // closed at the end of its standard error
@@ -105,7 +103,7 @@ func newStdio(c *Command, log Log) (*stdio, error) {
 	return &stdio{
 		cmd: cmd, log: log, path: path, confine: c.Confine,
 		out:  make(chan *outgoing, maxWaiting),
-		lost: make(chan struct{}), exited: make(chan struct{}), drained: make(chan struct{}), logged: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
+		loss: loss{lost: make(chan struct{})}, exited: make(chan struct{}), drained: make(chan struct{}), logged: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
 	}, nil
 }
 
@@ -239,23 +237,10 @@ func (t *stdio) wait(pipes *child.Pipes) {
 
 // fail marks the connection as lost and ends waiting requests. It keeps the first cause.
 func (t *stdio) fail(cause error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.cause != nil {
-		return
-	}
-	t.cause = fmt.Errorf("%w: %w", errLost, cause)
-	close(t.lost)
-	if t.end != nil {
+	if t.loss.fail(fmt.Errorf("%w: %w", errLost, cause)) && t.end != nil {
 		t.end()
 		t.peer.lost(t.cause)
 	}
-}
-
-func (t *stdio) err() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.cause
 }
 
 // request sends a request and waits for its answer, or until the connection is lost.
@@ -264,8 +249,8 @@ func (t *stdio) request(ctx context.Context, r *request) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cause := t.err(); cause != nil {
-		return nil, fmt.Errorf("%w: %w", errUnsent, cause)
+	if t.isLost() {
+		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
 	}
 	answer, forget := t.waiting.add(r.ID)
 	defer forget()
@@ -286,9 +271,9 @@ func (t *stdio) request(ctx context.Context, r *request) (*message, error) {
 	default:
 	}
 	if o.state.Load() != lineTaken {
-		return nil, fmt.Errorf("%w: %w", errUnsent, t.err())
+		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
 	}
-	return nil, t.err()
+	return nil, t.cause
 }
 
 func (t *stdio) send(ctx context.Context, o *outgoing) error {
@@ -298,7 +283,7 @@ func (t *stdio) send(ctx context.Context, o *outgoing) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-t.lost:
-		return fmt.Errorf("%w: %w", errUnsent, t.err())
+		return fmt.Errorf("%w: %w", errUnsent, t.cause)
 	}
 }
 
@@ -306,7 +291,7 @@ func (t *stdio) send(ctx context.Context, o *outgoing) error {
 func (t *stdio) heard() int64 { return t.received.Load() }
 
 // notify sends a notification.
-func (t *stdio) notify(ctx context.Context, n *notification) error {
+func (t *stdio) notify(ctx context.Context, n *request) error {
 	line, err := json.Marshal(n)
 	if err != nil {
 		return err

@@ -35,10 +35,6 @@ type streamable struct {
 	session atomic.Value // string
 }
 
-func newStreamable(url string, client *http.Client, log Log) *streamable {
-	return &streamable{web: newWeb(url, client, log)}
-}
-
 // start does nothing: the first message connects.
 func (s *streamable) start(ctx context.Context, p peer) error {
 	s.begin(ctx, p)
@@ -211,7 +207,7 @@ func (s *streamable) reply(ctx context.Context, r *response) {
 }
 
 // notify sends a notification.
-func (s *streamable) notify(ctx context.Context, n *notification) error {
+func (s *streamable) notify(ctx context.Context, n *request) error {
 	bound, cancel := s.bound(ctx)
 	defer cancel()
 	resp, err := s.post(bound, n.Method, n, nil)

@@ -10,10 +10,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-const (
-	// taskPoll is the default and the minimum interval between requests of a task's status.
-	taskPoll = time.Second
-)
+// taskPoll is the default and the minimum interval between requests of a task's status.
+const taskPoll = time.Second
 
 // callTask calls a tool as a task: the server immediately returns the task's name and keeps the result until it is requested. For the
 // host it is a normal call.

@@ -50,8 +50,12 @@ type web struct {
 	running sync.WaitGroup
 }
 
-func newWeb(url string, client *http.Client, log Log) *web {
-	return &web{url: url, client: client, log: log, incoming: make(chan struct{}, maxIncoming)}
+func newWeb(remote *Remote, log Log) (*web, error) {
+	base, err := url.Parse(remote.URL)
+	if err != nil {
+		return nil, err
+	}
+	return &web{url: remote.URL, client: newGuard(base, remote).client(), log: log, incoming: make(chan struct{}, maxIncoming)}, nil
 }
 
 // begin creates the carrier's context, which does not end with ctx.

@@ -17,13 +17,10 @@ import (
 type wire struct {
 	carrier carrier
 	next    atomic.Int64 // number of the last request
-
-	once  sync.Once
-	lost  chan struct{}
-	cause error // set before lost is closed
+	loss
 }
 
-func newWire(c carrier) *wire { return &wire{carrier: c, lost: make(chan struct{})} }
+func newWire(c carrier) *wire { return &wire{carrier: c, loss: loss{lost: make(chan struct{})}} }
 
 // request sends a request and returns its raw result. Errors: a *carrierError without an answer, else the server's
 // error.
@@ -49,8 +46,8 @@ func (w *wire) request(ctx context.Context, method string, params any, header ht
 }
 
 // notify sends a notification.
-func (w *wire) notify(ctx context.Context, method string, params map[string]any) error {
-	return w.carrier.notify(ctx, &notification{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+func (w *wire) notify(ctx context.Context, method string, params any) error {
+	return w.carrier.notify(ctx, &request{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
 }
 
 // cancelled notifies the server of a canceled request in the background. The first message must not be canceled. Without a session over
@@ -69,17 +66,25 @@ func (w *wire) cancelled(ctx context.Context, r *request) {
 	}()
 }
 
-// fail marks the connection as lost. It keeps the first cause.
-func (w *wire) fail(cause error) {
-	w.once.Do(func() {
-		w.cause = cause
-		close(w.lost)
-	})
+// loss is the end of a connection.
+type loss struct {
+	once  sync.Once
+	lost  chan struct{}
+	cause error // set before lost is closed
 }
 
-func (w *wire) isLost() bool {
+// fail marks the connection as lost, and reports whether it was not before. It keeps the first cause.
+func (l *loss) fail(cause error) (first bool) {
+	l.once.Do(func() {
+		l.cause, first = cause, true
+		close(l.lost)
+	})
+	return first
+}
+
+func (l *loss) isLost() bool {
 	select {
-	case <-w.lost:
+	case <-l.lost:
 		return true
 	default:
 		return false

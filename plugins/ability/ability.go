@@ -84,7 +84,7 @@ type Broker struct {
 	idle    sync.WaitGroup             // counts running
 }
 
-// New returns a broker. Invalid entries of the grants, such as a malformed address, are logged and grant nothing; see CheckGrant.
+// New returns a broker. Invalid entries of the grants, such as a malformed address, are logged and grant nothing; see CheckAddress.
 func New(o Options) *Broker {
 	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	limits := o.Limits.withDefaults()
@@ -158,8 +158,11 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	if len(request) > b.limits.RequestBytes {
 		return nil, limited("%s: the request has %d bytes, at most %d are accepted", op, len(request), b.limits.RequestBytes)
 	}
-	if o.capability != "" && !b.grants.has(o.capability) {
+	switch {
+	case o.capability != "" && !b.grants.has(o.capability):
 		return nil, b.denied(op, o.capability, "")
+	case o.capability == sdk.CapabilityAuth && c.User == nil:
+		return nil, b.explain(op, errNoSignIn)
 	}
 	if !utf8.Valid(request) {
 		return nil, fmt.Errorf("%s: the request is not valid UTF-8; send other bytes as {\"base64\": …}", op)

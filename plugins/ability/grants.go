@@ -1,7 +1,6 @@
 package ability
 
 import (
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -35,28 +34,10 @@ func newGrants(given []sdk.Capability, log *slog.Logger) grants {
 	return g
 }
 
-// CheckGrant checks the scope of a requested or granted capability: http addresses that are malformed or too wide, and secrets and
-// tools without a name. The error names the entry and the remedy.
-func CheckGrant(c sdk.Capability) error {
-	for i, entry := range c.Scope {
-		var err error
-		switch c.Name {
-		case sdk.CapabilityHTTP:
-			_, err = parseGrant(entry)
-		case sdk.CapabilitySecret:
-			if entry == "" || strings.ContainsAny(entry, "*?= ") {
-				err = fmt.Errorf("invalid variable name %q; patterns are not supported, name each secret", entry)
-			}
-		case sdk.CapabilityTool:
-			if entry == "" {
-				err = fmt.Errorf("empty name; write the id of a tool; * matches any characters")
-			}
-		}
-		if err != nil {
-			return fmt.Errorf("scope[%d]: %w", i, err)
-		}
-	}
-	return nil
+// CheckAddress checks an entry in the scope of http, which may be malformed or too wide. The error names it and the remedy.
+func CheckAddress(entry string) error {
+	_, err := parseGrant(entry)
+	return err
 }
 
 func (g *grants) has(capability string) bool {

@@ -63,8 +63,7 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 
 // newRequest checks everything of the request that is not its address.
 func newRequest(ctx context.Context, req *sdk.FetchRequest, u *url.URL) (*http.Request, error) {
-	method := req.Method
-	method = cmp.Or(method, http.MethodGet)
+	method := cmp.Or(req.Method, http.MethodGet)
 	if !isToken(method) || method == http.MethodConnect || method == http.MethodTrace {
 		return nil, fmt.Errorf("method %q is not supported", method)
 	}

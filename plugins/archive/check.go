@@ -170,12 +170,12 @@ func clean(name string, depth int) (string, error) {
 	return name, nil
 }
 
-// count adds the bytes of a file as they are read.
-func (c *checker) count(n int) error {
-	if c.bytes += int64(n); c.bytes > c.limits.Bytes {
-		return fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, c.limits.Bytes>>20)
+// Write counts the bytes of a file as they are read.
+func (c *checker) Write(content []byte) (int, error) {
+	if c.bytes += int64(len(content)); c.bytes > c.limits.Bytes {
+		return 0, fmt.Errorf("%w: more than %d MiB of files", ErrUnsafe, c.limits.Bytes>>20)
 	}
-	return nil
+	return len(content), nil
 }
 
 // content judges the entries together: what is below what, and where links lead.

@@ -54,7 +54,7 @@ func extract(ctx context.Context, s source, l Limits, dir string, cut bool) (*Co
 		if err := c.add(e); err != nil || e.kind != kindFile {
 			return err
 		}
-		n, err := c.drain(content, buffer)
+		n, err := io.CopyBuffer(c, content, buffer)
 		if err == nil && n != e.size {
 			err = unsafe(e.name, "%d bytes, its header says %d", n, e.size)
 		}
@@ -68,23 +68,6 @@ func extract(ctx context.Context, s source, l Limits, dir string, cut bool) (*Co
 		return nil, err
 	}
 	return checked, checked.write(ctx, s, dir, c.limits.Depth)
-}
-
-// drain reads and counts the content of a file.
-func (c *checker) drain(content io.Reader, buffer []byte) (total int64, err error) {
-	for {
-		n, err := content.Read(buffer)
-		total += int64(n)
-		if err := c.count(n); err != nil {
-			return total, err
-		}
-		if errors.Is(err, io.EOF) {
-			return total, nil
-		}
-		if err != nil {
-			return total, err
-		}
-	}
 }
 
 // write writes the checked entries, links last: nothing is written through a link.

@@ -38,11 +38,7 @@ func (v *validator) capabilities(list []sdk.Capability) {
 func (v *validator) capability(where string, c sdk.Capability) {
 	needs, known := scoped()[c.Name]
 	if !known {
-		var names []string
-		for name := range scoped() {
-			names = append(names, name)
-		}
-		v.add(checked.Join(where, "name"), nearest.Remedy(c.Name, names), "unknown capability %s", quoted(c.Name))
+		v.add(checked.Join(where, "name"), nearest.Remedy(c.Name, sortedKeys(scoped())), "unknown capability %s", quoted(c.Name))
 		return
 	}
 	if len(c.Reason) > maxReason {
@@ -62,7 +58,7 @@ func (v *validator) capability(where string, c sdk.Capability) {
 			v.add(checked.Index(scope, i), "", "%s: %s", quoted(entry), text)
 			continue
 		}
-		if err := ability.CheckGrant(sdk.Capability{Name: c.Name, Scope: []string{entry}}); err != nil {
+		if err := ability.CheckAddress(entry); c.Name == sdk.CapabilityHTTP && err != nil {
 			v.add(checked.Index(scope, i), "", "%v", err)
 		}
 	}

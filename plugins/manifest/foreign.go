@@ -167,10 +167,7 @@ func (r *reader) places(manifest string, n *checked.Node, field, usual string, a
 		list = v.Items
 	}
 	for _, e := range list {
-		rel := strings.TrimSuffix(strings.TrimPrefix(e.Text, "./"), "/")
-		if rel == "" || rel == "." {
-			rel = "."
-		}
+		rel := cmp.Or(strings.TrimSuffix(strings.TrimPrefix(e.Text, "./"), "/"), ".")
 		if e.Kind != checked.String || !filepath.IsLocal(filepath.FromSlash(rel)) {
 			r.warn(manifest, field, "write a path inside of the package", "%s is left out", visible.Cut(string(e.Raw), 100, "…"))
 			continue

@@ -57,12 +57,7 @@ func (r *reader) serverFile(file string) {
 }
 
 func (r *reader) serversIn(data []byte, where string) {
-	var list map[string]json.RawMessage
-	err := json.Unmarshal(data, &list)
-	if inner, ok := list["mcpServers"]; ok && err == nil {
-		list = nil
-		err = json.Unmarshal(inner, &list)
-	}
+	list, err := Members(data, "mcpServers")
 	if err != nil {
 		r.warn(where, "", "", "no MCP servers are loaded: %v", err)
 		return

@@ -91,14 +91,19 @@ func (r *reader) foreignHooks(n *checked.Node, manifest string) {
 // usualHooks is the usual place of command hooks.
 const usualHooks = "hooks/hooks.json"
 
+// Members returns the members of the object in data, or, if it has one with the name around, those of that object.
+func Members(data []byte, around string) (members map[string]json.RawMessage, err error) {
+	err = json.Unmarshal(data, &members)
+	if inner, ok := members[around]; ok && err == nil {
+		members = nil
+		err = json.Unmarshal(inner, &members)
+	}
+	return members, err
+}
+
 // addHooks adds a block of command hooks to others, event by event.
 func addHooks(all map[string][]json.RawMessage, data []byte) error {
-	var block map[string]json.RawMessage
-	err := json.Unmarshal(data, &block)
-	if inner, ok := block["hooks"]; ok && err == nil {
-		block = nil
-		err = json.Unmarshal(inner, &block)
-	}
+	block, err := Members(data, "hooks")
 	for event, text := range block {
 		var groups []json.RawMessage
 		if json.Unmarshal(text, &groups) == nil && len(groups) > 0 { // else not an event: a description

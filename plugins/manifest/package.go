@@ -209,13 +209,5 @@ func (f folder) read(rel string, most int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, _, err := projectfs.OpenRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	data, cut, err := projectfs.ReadLimited(file, most)
-	if err == nil && cut {
-		err = fmt.Errorf("has more than %d bytes, which is the most that is read", most)
-	}
-	return data, err
+	return projectfs.ReadRegular(path, most)
 }

@@ -29,8 +29,8 @@ type Catalogue struct {
 	Entries     []Entry // in the order of the file
 	// Problems are the entries that were left out, with the reason.
 	Problems []string
-	renames  map[string]string // by old name; empty: the plugin was removed
-	root     string            // directory of sources without "./"
+	renames  map[string]*string // by old name; nil: the plugin was removed
+	root     string             // directory of sources without "./"
 }
 
 // Entry is a plugin in a catalogue.
@@ -72,14 +72,7 @@ func Decode(data []byte) (*Catalogue, error) {
 	case len(h.Plugins) > maxEntries:
 		return nil, fmt.Errorf("%w: %d plugins; the limit is %d", ErrCatalogue, len(h.Plugins), maxEntries)
 	}
-	c := &Catalogue{Name: h.Name, Description: h.Description, root: h.Metadata.PluginRoot, renames: map[string]string{}}
-	c.Description = cmp.Or(c.Description, h.Metadata.Description)
-	for from, to := range h.Renames {
-		c.renames[from] = ""
-		if to != nil {
-			c.renames[from] = *to
-		}
-	}
+	c := &Catalogue{Name: h.Name, Description: cmp.Or(h.Description, h.Metadata.Description), root: h.Metadata.PluginRoot, renames: h.Renames}
 	for i, raw := range h.Plugins {
 		e, err := decodeEntry(raw)
 		if err == nil && c.find(e.Name) != nil {
@@ -122,7 +115,7 @@ func decodeEntry(raw json.RawMessage) (*Entry, error) {
 		}
 	}
 	for name, value := range fields {
-		if !slices.Contains(notInManifest, name) {
+		if !slices.Contains(notInManifest, name) && string(value) != "null" {
 			e.definition[name] = value
 		}
 	}
@@ -132,9 +125,7 @@ func decodeEntry(raw json.RawMessage) (*Entry, error) {
 // text returns a JSON string; empty for other values.
 func text(raw json.RawMessage) string {
 	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
+	_ = json.Unmarshal(raw, &s)
 	return s
 }
 
@@ -153,13 +144,13 @@ func (c *Catalogue) Find(name string) (*Entry, error) {
 			return e, nil
 		}
 		to, renamed := c.renames[name]
-		if renamed && to == "" {
+		if renamed && (to == nil || *to == "") {
 			return nil, fmt.Errorf("%w: marketplace %s has removed %q", ErrNotFound, c.Name, asked)
 		}
 		if !renamed {
 			break
 		}
-		name = to
+		name = *to
 	}
 	return nil, fmt.Errorf("%w: %q in marketplace %s", ErrNotFound, asked, c.Name)
 }

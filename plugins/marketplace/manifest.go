@@ -59,21 +59,18 @@ func join(own, added json.RawMessage) json.RawMessage {
 	var left, right map[string]json.RawMessage
 	if json.Unmarshal(own, &left) == nil && json.Unmarshal(added, &right) == nil {
 		maps.Copy(right, left)
-		return encode(right, own)
+		return encode(right)
 	}
 	first, ok := list(own)
 	second, also := list(added)
 	if !ok || !also {
 		return own
 	}
-	return encode(append(first, second...), own)
+	return encode(append(first, second...))
 }
 
-func encode(v any, otherwise json.RawMessage) json.RawMessage {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return otherwise
-	}
+func encode(v any) json.RawMessage {
+	data, _ := json.Marshal(v) // JSON that was valid before
 	return data
 }
 

@@ -133,15 +133,7 @@ func (s *Store) List() ([]Market, error) {
 
 // Update fetches the catalogue of a marketplace again, and returns the one before; nil without one.
 func (s *Store) Update(ctx context.Context, name string) (before *Catalogue, m *Market, err error) {
-	l, err := s.read()
-	if err != nil {
-		return nil, nil, err
-	}
-	address, ok := l.Marketplaces[name]
-	if !ok {
-		return nil, nil, unknown(name)
-	}
-	r, err := s.address(address, "/")
+	address, r, err := s.known(name)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -182,13 +174,9 @@ type Found struct {
 
 // Find returns a plugin of a marketplace, from its fetched catalogue. Errors: ErrNotFound, ErrStale, ErrSource.
 func (s *Store) Find(name, market string) (*Found, error) {
-	l, err := s.read()
+	address, r, err := s.known(market)
 	if err != nil {
 		return nil, err
-	}
-	address, ok := l.Marketplaces[market]
-	if !ok {
-		return nil, unknown(market)
 	}
 	st, err := s.state(market, address)
 	if err != nil {
@@ -202,20 +190,31 @@ func (s *Store) Find(name, market string) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := base{registry: s.Fetcher.RegistryURL()}
-	if b.ref, err = s.address(address, "/"); err != nil {
-		return nil, err
-	}
+	b := base{r, s.Fetcher.RegistryURL()}
 	b.ref.Commit = st.Commit
 	if b.ref.Kind == source.Path && st.Name == "" {
 		b.ref.URL = rootOf(b.ref.URL)
 	}
 	guarded := !local(b.ref)
-	r, err := c.locate(e, b)
+	r, err = c.locate(e, b)
 	if err == nil && guarded && (r.Kind == source.Path || strings.HasPrefix(r.URL, "file:")) {
 		err = fmt.Errorf("%w: %s names a path of this machine", source.ErrAddress, name)
 	}
 	return &Found{e, r, guarded}, err
+}
+
+// known returns the address of a marketplace of the list, and what it refers to.
+func (s *Store) known(name string) (string, source.Ref, error) {
+	l, err := s.read()
+	if err != nil {
+		return "", source.Ref{}, err
+	}
+	address, ok := l.Marketplaces[name]
+	if !ok {
+		return "", source.Ref{}, unknown(name)
+	}
+	r, err := s.address(address, "/")
+	return address, r, err
 }
 
 func unknown(name string) error { return fmt.Errorf("%w: marketplace %q", ErrNotFound, name) }
@@ -271,23 +270,21 @@ func (s *Store) change(ctx context.Context, f func(*addresses) error) error {
 	if err := os.MkdirAll(filepath.Dir(s.File), 0o700); err != nil {
 		return err
 	}
-	return filelock.Do(ctx, filepath.Join(s.Dir, ".lock"), lockTimeout, func() error { return s.changeLocked(f) })
-}
-
-func (s *Store) changeLocked(f func(*addresses) error) error {
-	l, err := s.read()
-	if err != nil {
-		return err
-	}
-	before := maps.Clone(l.Marketplaces)
-	if err := f(l); err != nil || maps.Equal(before, l.Marketplaces) {
-		return err
-	}
-	data, err := json.MarshalIndent(l, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(s.File, append(data, '\n'), atomicfile.Options{Sync: true})
+	return filelock.Do(ctx, filepath.Join(s.Dir, ".lock"), lockTimeout, func() error {
+		l, err := s.read()
+		if err != nil {
+			return err
+		}
+		before := maps.Clone(l.Marketplaces)
+		if err := f(l); err != nil || maps.Equal(before, l.Marketplaces) {
+			return err
+		}
+		data, err := json.MarshalIndent(l, "", "  ")
+		if err != nil {
+			return err
+		}
+		return atomicfile.Write(s.File, append(data, '\n'), atomicfile.Options{Sync: true})
+	})
 }
 
 func (s *Store) stateFile(name string) string { return filepath.Join(s.Dir, name+".json") }

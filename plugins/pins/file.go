@@ -61,7 +61,7 @@ func Read(path string) (*File, error) {
 	}
 	var data []byte
 	if err == nil {
-		data, err = readFile(path)
+		data, err = projectfs.ReadRegular(path, maxBytes)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
@@ -71,18 +71,6 @@ func Read(path string) (*File, error) {
 		return nil, fmt.Errorf("%w: %s: %w", ErrFile, path, err)
 	}
 	return f, nil
-}
-
-func readFile(path string) ([]byte, error) {
-	file, _, err := projectfs.OpenRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	data, cut, err := projectfs.ReadLimited(file, maxBytes)
-	if err == nil && cut {
-		err = fmt.Errorf("larger than %d MiB", maxBytes>>20)
-	}
-	return data, err
 }
 
 // Decode reads the content of a lock file.

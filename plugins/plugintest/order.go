@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
@@ -79,7 +80,7 @@ func (c contestant) open(t *testing.T, carrier Carrier) member {
 	d := sdk.HookDescription{
 		Point: string(sdk.PointChatSystem), Reads: []string{""}, Writes: []string{""}, Priority: c.priority, Before: c.before, After: c.after,
 	}
-	script := conformance.Script{Value: "/system/0", Set: []sdk.Change{set("/system/1", toJSONString(c.letter))}}
+	script := conformance.Script{Value: "/system/0", Set: []sdk.Change{set("/system/1", string(jsontext.Quote(c.letter)))}}
 	k := newCase(t, conformance.Options{Hooks: map[string]conformance.Script{string(sdk.PointChatSystem): script}}, d)
 	return member{"p", open(t, carrier, k, sdktest.Options{}).Plugin()}
 }

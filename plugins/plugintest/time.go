@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
@@ -16,8 +17,10 @@ import (
 const (
 	// grace is the time that hitting a deadline may cost in addition to the deadline.
 	grace = 200 * time.Millisecond
-	// returns is how often a plugin that a carrier brings back is called before it counts as gone: for ten seconds and more.
-	returns = 100
+	// returns is how often a plugin that a carrier brings back is called before it counts as gone: for ten seconds and more. The backoff of a
+	// carrier has no signal to wait for.
+	returns     = 100
+	returnPause = 100 * time.Millisecond
 )
 
 // deadlines: a call that hangs ends at its deadline, and the plugin is usable afterwards.
@@ -82,18 +85,9 @@ func (s *suite) works(t *testing.T, h *sdktest.Host, p sdk.Point) {
 		if last.Error == "" {
 			return
 		}
-		pause(t, 100*time.Millisecond)
+		_ = pause.For(t.Context(), returnPause)
 	}
 	t.Errorf("the plugin does not come back: %+v", last)
-}
-
-// pause waits for what has no signal to wait for: the backoff of a carrier.
-func pause(t *testing.T, d time.Duration) {
-	t.Helper()
-	select {
-	case <-time.After(d):
-	case <-t.Context().Done():
-	}
 }
 
 // forSession returns the sample input of a point for another session.

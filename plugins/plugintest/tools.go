@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
@@ -58,7 +59,7 @@ func (s *suite) tools() map[string]func(t *testing.T) {
 			h := s.toolHost(t, s.carrier, sdktest.Options{})
 			result, err := s.call(t, h, conformance.ToolBig, map[string]int{"bytes": bigOutput})
 			if err != nil || len(result.Output) != bigOutput {
-				t.Errorf("output of %d bytes, %v, want %d", length(result), err, bigOutput)
+				t.Errorf("output: %.100v, %v, want %d bytes", result, err, bigOutput)
 			}
 		},
 		"deadline":     func(t *testing.T) { s.toolEnds(t, context.DeadlineExceeded) },
@@ -87,13 +88,6 @@ func (s *suite) echo(t *testing.T) {
 	}
 }
 
-func length(r *sdk.ToolResult) int {
-	if r == nil {
-		return 0
-	}
-	return len(r.Output)
-}
-
 // echoes checks that the plugin is usable. A carrier may need a while to bring it back.
 func (s *suite) echoes(t *testing.T, h *sdktest.Host) {
 	t.Helper()
@@ -102,7 +96,7 @@ func (s *suite) echoes(t *testing.T, h *sdktest.Host) {
 		if _, err = s.call(t, h, conformance.ToolEcho, map[string]string{}); err == nil {
 			return
 		}
-		pause(t, 100*time.Millisecond)
+		_ = pause.For(t.Context(), returnPause)
 	}
 	t.Errorf("the plugin does not come back: %v", err)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
@@ -56,7 +57,7 @@ func (s *suite) changes() map[string]probe {
 	at(sdk.PointChatMessages, "nothing")
 	at(sdk.PointChatMessages, "text", set(text, `"<bye> 東京 & \u2028"`))
 	at(sdk.PointChatMessages, "empty text", set(text, `""`))
-	at(sdk.PointChatMessages, "same text", set(text, toJSONString("hello "+unicode)))
+	at(sdk.PointChatMessages, "same text", set(text, string(jsontext.Quote("hello "+unicode))))
 	at(sdk.PointChatMessages, "tool output", set("/messages/0/parts/1/state/output", `"***"`))
 	at(sdk.PointChatMessages, "tool input", set("/messages/0/parts/1/state/input", `{"n":98765432109876543210}`))
 	at(sdk.PointChatMessages, "metadata", set("/messages/0/parts/0/metadata/deep/list/1", `{"é":1e400}`))
@@ -90,14 +91,6 @@ func (s *suite) changes() map[string]probe {
 	at(sdk.PointToolAfter, "no attachments", remove("/attachments"))
 	at(sdk.PointSmallModel, "no model", remove("/model"))
 	return list
-}
-
-func toJSONString(text string) string {
-	raw, err := json.Marshal(text)
-	if err != nil {
-		return ""
-	}
-	return string(raw)
 }
 
 // fields: a hook is sent what it declared, and changes what it declared.

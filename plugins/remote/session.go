@@ -22,9 +22,7 @@ func SessionOf(input []byte) string {
 }
 
 func sessionID(object []byte) (id string) {
-	if json.Unmarshal(member(object, "sessionID"), &id) != nil {
-		return ""
-	}
+	_ = json.Unmarshal(member(object, "sessionID"), &id)
 	return id
 }
 

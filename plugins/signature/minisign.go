@@ -47,10 +47,7 @@ func KeyOf(recorded string) *PublicKey {
 	if !ok {
 		return nil
 	}
-	key, err := ParseKey(text)
-	if err != nil {
-		return nil
-	}
+	key, _ := ParseKey(text)
 	return key
 }
 

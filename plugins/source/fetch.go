@@ -217,11 +217,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 		out.Path = r.URL
 		return nil
 	case info.IsDir():
-		content, err := archive.Directory{Path: r.URL, Limits: f.Limits}.Extract(ctx, dir)
-		if err == nil {
-			out.LeftOut = content.LeftOut
-		}
-		return err
+		return out.unpacked(archive.Directory{Path: r.URL, Limits: f.Limits}.Extract(ctx, dir))
 	case !info.Mode().IsRegular():
 		return errors.New("neither a directory nor a file")
 	case format == "":
@@ -291,12 +287,15 @@ func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched,
 		return f.unpackBundle(ctx, file, info.Size(), out, dir)
 	}
 	a := archive.File{Format: archive.Format(format), Data: file, Size: info.Size(), Limits: f.Limits}
-	content, err := a.Extract(ctx, dir)
-	if err != nil {
-		return err
+	return out.unpacked(a.Extract(ctx, dir))
+}
+
+// unpacked takes note of what was left out.
+func (out *Fetched) unpacked(content *archive.Content, err error) error {
+	if err == nil {
+		out.LeftOut = content.LeftOut
 	}
-	out.LeftOut = content.LeftOut
-	return nil
+	return err
 }
 
 // cached returns the path of something in the cache, and whether it exists.

@@ -53,16 +53,9 @@ func localFile(root string, maxBytes int, names []string) (*File, error) {
 		names = []string{""}
 	}
 	for _, name := range names {
-		file, _, err := projectfs.OpenRegular(filepath.Join(root, filepath.FromSlash(name)))
+		data, err := projectfs.ReadRegular(filepath.Join(root, filepath.FromSlash(name)), int64(maxBytes))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		data, cut, err := projectfs.ReadLimited(file, int64(maxBytes))
-		if err == nil && cut {
-			err = tooLong(name, maxBytes)
 		}
 		return &File{Name: name, Data: data}, err
 	}
@@ -84,16 +77,12 @@ func (f *Fetcher) gitFile(ctx context.Context, r Ref, maxBytes int, names []stri
 			continue // git does not say whether it is missing
 		}
 		if n, err := strconv.Atoi(strings.TrimSpace(string(size))); err != nil || n > maxBytes {
-			return nil, tooLong(name, maxBytes)
+			return nil, fmt.Errorf("%s has more than %d KiB", name, maxBytes>>10)
 		}
 		data, err := f.runGit(ctx, repo, "cat-file", "blob", object)
 		return &File{Name: name, Data: data, Commit: commit}, err
 	}
 	return nil, notFound(names)
-}
-
-func tooLong(name string, maxBytes int) error {
-	return fmt.Errorf("%s has more than %d KiB", name, maxBytes>>10)
 }
 
 func notFound(names []string) error {

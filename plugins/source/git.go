@@ -31,20 +31,14 @@ var ErrTooLarge = errors.New("the transfer is too large")
 
 // git fetches a commit into a bare repository of the cache and reads its tree.
 func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) error {
-	commit := cmp.Or(out.Commit, r.Commit)
-	repo, commit, err := f.commit(ctx, r, commit)
+	repo, commit, err := f.commit(ctx, r, cmp.Or(out.Commit, r.Commit))
 	if err != nil {
 		return err
 	}
 	out.Commit, out.Version = commit, r.Version
 	tree := commit + ":" + r.Subdir
 	g := archive.Git{Tree: tree, Limits: f.Limits, Command: func(ctx context.Context, args ...string) *exec.Cmd { return f.gitCommand(ctx, repo, args...) }}
-	content, err := g.Extract(ctx, dir)
-	if err != nil {
-		return err
-	}
-	out.LeftOut = content.LeftOut
-	return nil
+	return out.unpacked(g.Extract(ctx, dir))
 }
 
 // commit returns the repository of the cache, and the commit in it; without one, that of the reference's branch or tag.
@@ -58,7 +52,7 @@ func (f *Fetcher) commit(ctx context.Context, r Ref, commit string) (repo, found
 
 // repository returns the bare repository of the cache for an address.
 func (f *Fetcher) repository(ctx context.Context, address string) (string, error) {
-	repo, ok, err := f.cached("git", hash(address))
+	repo, ok, err := f.cached("git", shortSum(address))
 	if err != nil || ok {
 		return repo, err
 	}

@@ -15,9 +15,9 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -40,10 +40,8 @@ var (
 	goLanguage = regexp.MustCompile(`^1\.[0-9]+(?:\.[0-9]+|rc[0-9]+)?$`)
 	goMajor    = regexp.MustCompile(`^v[0-9]+$`)
 	// Lines of builds. Compiled with the first build: a start reads none.
-	goLines = sync.OnceValues(func() (require, sum *regexp.Regexp) {
-		return regexp.MustCompile(`^` + goModule + ` ` + goVersion + `$`),
-			regexp.MustCompile(`^` + goModule + ` ` + goVersion + `(?:/go\.mod)? h1:[A-Za-z0-9+/]{43}=$`)
-	})
+	goRequire = lazyregexp.New(`^` + goModule + ` ` + goVersion + `$`)
+	goSum     = lazyregexp.New(`^` + goModule + ` ` + goVersion + `(?:/go\.mod)? h1:[A-Za-z0-9+/]{43}=$`)
 )
 
 // goRef reads what follows "go:". The version is one of the module, a branch or a commit.
@@ -63,15 +61,13 @@ func (b *Build) check() error {
 	if !goLanguage.MatchString(b.Go) {
 		return fmt.Errorf("%w: build: %q is not a version of Go", ErrRef, visible.Cut(b.Go, 40, "…"))
 	}
-	require, sum := goLines()
-	for _, list := range []struct {
-		form  *regexp.Regexp
-		lines []string
-	}{{require, b.Require}, {sum, b.Sum}} {
-		for _, line := range list.lines {
-			if !list.form.MatchString(line) || strings.Contains(line, "..") {
-				return fmt.Errorf("%w: build: %q", ErrRef, visible.Cut(line, 200, "…"))
-			}
+	for i, line := range slices.Concat(b.Require, b.Sum) {
+		form := goRequire
+		if i >= len(b.Require) {
+			form = goSum
+		}
+		if !form().MatchString(line) || strings.Contains(line, "..") {
+			return fmt.Errorf("%w: build: %q", ErrRef, visible.Cut(line, 200, "…"))
 		}
 	}
 	return nil
@@ -245,11 +241,8 @@ func (g *goTool) read(ctx context.Context) (*Build, error) {
 	return b, b.check()
 }
 
-// write writes the go.mod and go.sum of a pin.
+// write writes the go.mod and go.sum of a pin, which Fetch has checked.
 func (g *goTool) write(b *Build) error {
-	if err := b.check(); err != nil {
-		return err
-	}
 	mod := "module tenon.invalid/build\n\ngo " + b.Go + "\n"
 	for _, line := range b.Require {
 		mod += "\nrequire " + line + "\n"

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"io/fs"
 	"net"
@@ -155,7 +156,7 @@ func (f *Fetcher) kept(sum string) (string, error) {
 // receive fills a file of the cache by transfer, which continues what the file has, and gives it its SHA-256 as its name. address
 // identifies the transfer. With want, the file has that SHA-256.
 func (f *Fetcher) receive(ctx context.Context, address, want string, transfer func(part string) error) (path, sum string, err error) {
-	part, _, err := f.cached(filesKind, "part-"+hash(address))
+	part, _, err := f.cached(filesKind, "part-"+shortSum(address))
 	if err != nil {
 		return "", "", err
 	}
@@ -332,22 +333,25 @@ func checkHost(ctx context.Context, address string) error {
 	return nil
 }
 
-func hash(s string) string {
+func shortSum(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:16])
 }
 
+// sumFile returns the SHA-256 of a file, as hexadecimal digits.
 func sumFile(path string) (string, error) {
+	sum, err := digest(path, sha256.New())
+	return hex.EncodeToString(sum), err
+}
+
+func digest(path string, h hash.Hash) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	defer file.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	_, err = io.Copy(h, file)
+	return h.Sum(nil), err
 }
 
 func removeTag(part string) error {

@@ -106,11 +106,9 @@ func (f *Fetcher) unpackBundle(ctx context.Context, file *os.File, size int64, o
 		return err
 	}
 	a := archive.File{Format: archive.Zip, Data: data, Size: size, Limits: f.Limits}
-	content, err := a.Extract(ctx, dir)
-	if err != nil {
+	if err := out.unpacked(a.Extract(ctx, dir)); err != nil {
 		return err
 	}
-	out.LeftOut = content.LeftOut
 	if _, err := os.Lstat(filepath.Join(dir, manifest.File)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"slices"
@@ -111,29 +110,20 @@ func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
 	if err != nil {
 		return err
 	}
-	p, err := decodePackument(data)
-	if err != nil {
-		return err
+	var p packument
+	if err := json.Unmarshal(data, &p); err != nil {
+		return fmt.Errorf("unexpected answer of the npm registry: %w", err)
 	}
 	version, err := p.choose(r.Version)
 	if err != nil {
 		return err
 	}
 	dist := p.Versions[version].Dist
-	if _, err := sha512Of(dist.Integrity); err != nil {
-		return err
-	}
 	out.Version, out.URL, out.Integrity = version, dist.Tarball, dist.Integrity
 	return nil
 }
 
-func decodePackument(data []byte) (*packument, error) {
-	var p packument
-	if err := json.Unmarshal(data, &p); err != nil {
-		return nil, fmt.Errorf("unexpected answer of the npm registry: %w", err)
-	}
-	return &p, nil
-}
+
 
 // choose returns the version for a tag, an exact version or a range; the highest without one that is tagged latest and matches.
 func (p *packument) choose(text string) (string, error) {
@@ -183,17 +173,9 @@ func sha512Of(integrity string) ([]byte, error) {
 }
 
 func checkSHA512(path string, want []byte) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
+	sum, err := digest(path, sha512.New())
+	if err == nil && !slices.Equal(sum, want) {
+		err = fmt.Errorf("%w: the tarball has another SHA-512 than the registry says", ErrMismatch)
 	}
-	defer file.Close()
-	h := sha512.New()
-	if _, err := io.Copy(h, file); err != nil {
-		return err
-	}
-	if !slices.Equal(h.Sum(nil), want) {
-		return fmt.Errorf("%w: the tarball has another SHA-512 than the registry says", ErrMismatch)
-	}
-	return nil
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -179,22 +180,19 @@ func redirectTarballs(packument []byte, from, to string) ([]byte, error) {
 		err = json.Unmarshal(doc["versions"], &versions)
 	}
 	for number, text := range versions {
-		var version, dist map[string]json.RawMessage
-		var address string
+		var version map[string]json.RawMessage
+		var dist map[string]any
 		if err == nil {
 			err = json.Unmarshal(text, &version)
 		}
 		if err == nil && version["dist"] != nil {
-			err = json.Unmarshal(version["dist"], &dist)
-		}
-		if err == nil && dist["tarball"] != nil {
-			err = json.Unmarshal(dist["tarball"], &address)
+			err = jsontext.DecodeExact(version["dist"], &dist)
 		}
 		if err != nil {
 			break
 		}
-		if rest, ok := strings.CutPrefix(address, from); ok {
-			dist["tarball"] = quote(to + rest)
+		if address, ok := dist["tarball"].(string); ok && strings.HasPrefix(address, from) {
+			dist["tarball"] = to + address[len(from):]
 			version["dist"] = encode(dist)
 			versions[number] = encode(version)
 		}
@@ -207,8 +205,6 @@ func redirectTarballs(packument []byte, from, to string) ([]byte, error) {
 	}
 	return encode(doc), nil
 }
-
-func quote(s string) json.RawMessage { return encode(s) }
 
 // encode writes text and JSON that was valid before.
 func encode(v any) json.RawMessage {

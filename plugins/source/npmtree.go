@@ -8,12 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -253,9 +252,7 @@ type lockedPackage struct {
 }
 
 // lockedPlace matches the places of packages in a lock. Compiled with the first lock: a start reads none.
-var lockedPlace = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modules/(@[\w.~-]+/)?[\w.~-]+)*$`)
-})
+var lockedPlace = lazyregexp.New(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modules/(@[\w.~-]+/)?[\w.~-]+)*$`)
 
 // maxPackages limits the dependencies of one package.
 const maxPackages = 2000

@@ -22,3 +22,12 @@ func (t *Tree) Outside() []string {
 	}
 	return out
 }
+
+// Path returns where the store is.
+func (s *Store) Path() string { return s.path }
+
+// Check returns whether an item may run.
+func (s *Store) Check(i Item) (Decision, error) {
+	entries, err := s.Read()
+	return entries.Check(i), err
+}

@@ -76,7 +76,7 @@ func newVault(t testing.TB) *trust.Vault {
 	v := trust.NewVault(trust.VaultOptions{Dir: filepath.Join(dir, "store"), CacheDir: filepath.Join(dir, "cache")})
 	v.SetClock(func() time.Time { return time.Now().Add(time.Hour) })
 	t.Cleanup(func() {
-		if err := v.Clear(); err != nil {
+		if err := trust.RemoveSealed(filepath.Join(dir, "store")); err != nil {
 			t.Error(err)
 		}
 	})

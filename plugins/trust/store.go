@@ -79,9 +79,6 @@ type Store struct {
 // OpenStore returns the store in the file at path, which must not be inside of a repository. It touches no file.
 func OpenStore(path string) *Store { return &Store{path: path, now: time.Now} }
 
-// Path returns where the store is.
-func (s *Store) Path() string { return s.path }
-
 // Read returns the decisions; none without a file. Errors wrap ErrLockFile.
 func (s *Store) Read() (Entries, error) {
 	f, info, err := projectfs.OpenRegular(s.path)
@@ -145,15 +142,6 @@ func migrated(list Entries) Entries {
 		out = append(out, e)
 	}
 	return append(out, names...)
-}
-
-// Check says whether an item may run.
-func (s *Store) Check(i Item) (Decision, error) {
-	entries, err := s.Read()
-	if err != nil {
-		return Decision{}, err
-	}
-	return entries.Check(i), nil
 }
 
 // Approve notes that the user approved exactly this item and gave it grants, which must be among what it asks for. In its place it is

@@ -339,13 +339,6 @@ func (v *Vault) Remove(d Digest) error {
 
 // Collect deletes the copies for which keep returns false and that are older than a day: another tenon may still run younger ones.
 func (v *Vault) Collect(keep func(Digest) bool) error {
-	return v.collect(func(d Digest, age time.Duration) bool { return d != "" && keep(d) || age < collectAfter })
-}
-
-// Clear deletes all copies.
-func (v *Vault) Clear() error { return v.collect(func(Digest, time.Duration) bool { return false }) }
-
-func (v *Vault) collect(keep func(d Digest, age time.Duration) bool) error {
 	list, err := os.ReadDir(v.dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -356,11 +349,8 @@ func (v *Vault) collect(keep func(d Digest, age time.Duration) bool) error {
 		if err != nil {
 			continue // it is gone already
 		}
-		d := Digest("sha256:" + e.Name())
-		if !d.Valid() {
-			d = "" // a copy that was not finished
-		}
-		if !keep(d, v.stamps.now().Sub(info.ModTime())) {
+		d := Digest("sha256:" + e.Name()) // not valid of a copy that was not finished
+		if (!d.Valid() || !keep(d)) && v.stamps.now().Sub(info.ModTime()) >= collectAfter {
 			problems = append(problems, RemoveSealed(filepath.Join(v.dir, e.Name())))
 		}
 	}

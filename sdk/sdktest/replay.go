@@ -1,14 +1,13 @@
 package sdktest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -131,19 +130,11 @@ func compareValues(info *hookpoint.Info, r *Record, changes []sdk.Change) ([]Dif
 			if err != nil {
 				return nil, err
 			}
-			*side.text = compact(raw)
+			*side.text = string(jsontext.Compact(raw))
 		}
 		out = append(out, d)
 	}
 	return out, nil
-}
-
-func compact(raw json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
-	return b.String()
 }
 
 func quote(text string) string {

@@ -188,30 +188,24 @@ func (p *page) values(ctx context.Context, c *database.Conn, kind, query string,
 func (s *Store) examineOutputs(ctx context.Context, c *database.Conn, p *page, messages []sdk.MessageWithParts) error {
 	seen := map[string]*broken{} // nil: it is sound
 	var order []*broken
-	for _, m := range messages {
-		for _, part := range m.Parts {
-			call, ok := part.(*sdk.ToolPart)
-			if !ok || store.Output(call) == "" {
-				continue
+	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
+		hash := store.Output(call)
+		b, known := seen[hash]
+		if !known && hash != "" {
+			var err error
+			if b, err = s.examineBlob(ctx, c, hash); err != nil {
+				return err
 			}
-			hash := store.Output(call)
-			b, known := seen[hash]
-			if !known {
-				var err error
-				if b, err = s.examineBlob(ctx, c, hash); err != nil {
-					return err
-				}
-				seen[hash] = b
-			}
-			if b == nil {
-				continue
-			}
-			if len(b.calls) == 0 {
-				b.Session, b.Message = p.session, call.MessageID
-				order = append(order, b)
-			}
-			b.calls = append(b.calls, call)
+			seen[hash] = b
 		}
+		if b == nil {
+			continue
+		}
+		if len(b.calls) == 0 {
+			b.Session, b.Message = p.session, call.MessageID
+			order = append(order, b)
+		}
+		b.calls = append(b.calls, call)
 	}
 	for _, b := range order {
 		p.broken = append(p.broken, *b)

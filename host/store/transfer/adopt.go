@@ -105,7 +105,7 @@ func (f *File) rename() {
 		}
 		delete(f.Outputs, hash)
 		f.Outputs[real] = content
-		for t := range f.tools() {
+		for t := range store.PartsOf[*sdk.ToolPart](f.Messages...) {
 			if store.Output(t) == hash {
 				t.State.Metadata["outputPath"] = store.OutputPrefix + real
 				t.State.Output = strings.ReplaceAll(t.State.Output, hash, real)

@@ -82,7 +82,7 @@ func export(ctx context.Context, s store.Store, info *sdk.Session, full bool, de
 }
 
 func (f *File) addOutputs(ctx context.Context, s store.Store, damage *store.Damages) error {
-	for t := range f.tools() {
+	for t := range store.PartsOf[*sdk.ToolPart](f.Messages...) {
 		hash := store.Output(t)
 		if _, known := f.Outputs[hash]; known || hash == "" {
 			continue
@@ -100,17 +100,4 @@ func (f *File) addOutputs(ctx context.Context, s store.Store, damage *store.Dama
 		f.Outputs[hash] = string(content)
 	}
 	return nil
-}
-
-// tools yields the tool calls of the session itself.
-func (f *File) tools() func(yield func(*sdk.ToolPart) bool) {
-	return func(yield func(*sdk.ToolPart) bool) {
-		for _, m := range f.Messages {
-			for _, p := range m.Parts {
-				if t, ok := p.(*sdk.ToolPart); ok && !yield(t) {
-					return
-				}
-			}
-		}
-	}
 }

@@ -40,17 +40,9 @@ func (l layout) Fetch(_ context.Context, d specs.Descriptor) (io.ReadCloser, err
 
 // index returns the manifests that index.json lists: tagged ones, what they consist of, and what refers to them.
 func (l layout) index() ([]specs.Descriptor, error) {
-	file, _, err := projectfs.OpenRegular(filepath.Join(string(l), specs.ImageIndexFile))
-	if err != nil {
-		return nil, err
-	}
-	data, cut, err := projectfs.ReadLimited(file, maxManifest)
 	var index specs.Index
-	switch {
-	case err != nil:
-	case cut:
-		err = fmt.Errorf("more than %d bytes", maxManifest)
-	default:
+	data, err := projectfs.ReadRegular(filepath.Join(string(l), specs.ImageIndexFile), maxManifest)
+	if err == nil {
 		err = json.Unmarshal(data, &index)
 	}
 	if err != nil {

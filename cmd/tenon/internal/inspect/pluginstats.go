@@ -13,7 +13,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/sdk"
@@ -74,30 +73,6 @@ func (o *owners) of(call *sdk.ToolPart) string {
 		}
 	}
 	return ""
-}
-
-// pluginCalls counts the tool calls of plugins.
-func (t *tally) pluginCalls(parts sdk.Parts, o *owners) {
-	for _, p := range parts {
-		call, ok := p.(*sdk.ToolPart)
-		if !ok {
-			continue
-		}
-		name := o.of(call)
-		if name == "" {
-			continue
-		}
-		row := entry(t.plugins, name)
-		row.Plugin = name
-		row.ToolCalls++
-		if call.State.Status == sdk.ToolError {
-			row.ToolFailed++
-		}
-		if end := call.State.Time.End; end > call.State.Time.Start {
-			row.ToolMS += int64(end - call.State.Time.Start)
-		}
-		row.Tokens += int64(len(call.State.Input)+len(call.State.Output)+len(call.State.Error)) / convert.BytesPerToken
-	}
 }
 
 // thirdParty returns the rows of plugins that tenon does not ship, those that took the longest first.

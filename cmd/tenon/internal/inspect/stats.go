@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -246,27 +247,34 @@ func (c *census) message(m *sdk.MessageWithParts) (cost sdk.USD, at sdk.Millis, 
 			model := entry(t.models, info.ProviderID+"/"+info.ModelID)
 			model.Model = info.ProviderID + "/" + info.ModelID
 			model.Add(1, info.Tokens, info.Cost)
-			t.calls(m.Parts)
-			t.pluginCalls(m.Parts, c.owners)
+			for call := range store.PartsOf[*sdk.ToolPart](*m) {
+				t.call(call, c.owners.of(call))
+			}
 		}
 		return info.Cost, info.Time.Created, true
 	}
 	return 0, 0, true
 }
 
-func (t *tally) calls(parts sdk.Parts) {
-	for _, p := range parts {
-		call, ok := p.(*sdk.ToolPart)
-		if !ok {
-			continue
-		}
-		row := entry(t.tools, call.Tool)
-		row.Tool = call.Tool
-		row.Calls++
-		if call.State.Status == sdk.ToolError {
-			row.Failed++
-		}
+// call counts a tool call, also for the plugin that it cost, if any.
+func (t *tally) call(call *sdk.ToolPart, plugin string) {
+	failed := 0
+	if call.State.Status == sdk.ToolError {
+		failed = 1
 	}
+	row := entry(t.tools, call.Tool)
+	row.Tool = call.Tool
+	row.Calls++
+	row.Failed += failed
+	if plugin == "" {
+		return
+	}
+	own := entry(t.plugins, plugin)
+	own.Plugin = plugin
+	own.ToolCalls++
+	own.ToolFailed += failed
+	own.ToolMS += max(0, int64(call.State.Time.End-call.State.Time.Start))
+	own.Tokens += int64(len(call.State.Input)+len(call.State.Output)+len(call.State.Error)) / convert.BytesPerToken
 }
 
 func (c *census) ledger(ctx context.Context, s store.Store, session string, seen map[string]sdk.Millis) error {

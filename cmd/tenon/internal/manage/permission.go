@@ -334,9 +334,9 @@ func testRule(ctx context.Context, a *cli.App, text string) error {
 			if err = a.WithoutDamage(err); err != nil {
 				return err
 			}
-			for _, part := range toolCalls(messages) {
+			for part := range store.PartsOf[*sdk.ToolPart](messages...) {
 				requests, ok := recorded(ctx, w, part)
-				if !ok {
+				if !ok || part.State.Status == sdk.ToolPending {
 					continue
 				}
 				calls++
@@ -371,17 +371,6 @@ func patternsOf(requests []sdk.PermissionRequest) string {
 		patterns = append(patterns, r.Patterns...)
 	}
 	return strings.Join(patterns, ", ")
-}
-
-func toolCalls(messages []sdk.MessageWithParts) (out []*sdk.ToolPart) {
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if call, ok := p.(*sdk.ToolPart); ok && call.State.Status != sdk.ToolPending {
-				out = append(out, call)
-			}
-		}
-	}
-	return out
 }
 
 // recorded returns the permission requests of a recorded call, as far as its arguments show them.

@@ -92,14 +92,12 @@ func turnsOf(messages []sdk.MessageWithParts) ([]*trial, error) {
 // stepOf returns an answer of the model.
 func stepOf(m *sdk.MessageWithParts) scriptStep {
 	step := scriptStep{Text: view.TypedText(m.Parts)}
-	for _, part := range m.Parts {
-		if call, ok := part.(*sdk.ToolPart); ok {
-			args := call.State.Input
-			if len(args) == 0 {
-				args = json.RawMessage("{}")
-			}
-			step.ToolCalls = append(step.ToolCalls, scriptCall{call.Tool, args})
+	for call := range store.PartsOf[*sdk.ToolPart](*m) {
+		args := call.State.Input
+		if len(args) == 0 {
+			args = json.RawMessage("{}")
 		}
+		step.ToolCalls = append(step.ToolCalls, scriptCall{call.Tool, args})
 	}
 	return step
 }

@@ -193,8 +193,12 @@ func (t *trial) turn(ctx context.Context, h *host.Host, s store.Store, under []s
 	if err != nil {
 		return nil, err
 	}
-	for i := range messages {
-		result.tools(&messages[i])
+	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
+		tool := trialTool{Tool: call.Tool, Input: call.State.Input, Status: call.State.Status, Output: call.State.Output}
+		if tool.Status == sdk.ToolError {
+			tool.Output = call.State.Error
+		}
+		result.Tools = append(result.Tools, tool)
 	}
 	ledger, _, err := inspect.ReadLedger(ctx, s, session.ID, func(err error) error { return err })
 	if err != nil {
@@ -204,20 +208,6 @@ func (t *trial) turn(ctx context.Context, h *host.Host, s store.Store, under []s
 		result.hooks(&ledger[i], under)
 	}
 	return result, nil
-}
-
-func (r *trialResult) tools(m *sdk.MessageWithParts) {
-	for _, part := range m.Parts {
-		p, ok := part.(*sdk.ToolPart)
-		if !ok {
-			continue
-		}
-		tool := trialTool{Tool: p.Tool, Input: p.State.Input, Status: p.State.Status, Output: p.State.Output}
-		if p.State.Status == sdk.ToolError {
-			tool.Output = p.State.Error
-		}
-		r.Tools = append(r.Tools, tool)
-	}
 }
 
 func (r *trialResult) hooks(e *inspect.Explained, under []sdk.Plugin) {

@@ -213,16 +213,13 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 
 // checkOutputs reports damaged or missing outputs of the shown calls.
 func checkOutputs(ctx context.Context, a *cli.App, s store.Store, messages []sdk.MessageWithParts) error {
-	for i := range messages {
-		for _, p := range messages[i].Parts {
-			t, ok := p.(*sdk.ToolPart)
-			if !ok || store.Output(t) == "" {
-				continue
-			}
-			_, err := s.Blob(ctx, store.Output(t))
-			if err = a.WithoutDamage(store.OutputDamage(t, err)); err != nil {
-				return err
-			}
+	for t := range store.PartsOf[*sdk.ToolPart](messages...) {
+		if store.Output(t) == "" {
+			continue
+		}
+		_, err := s.Blob(ctx, store.Output(t))
+		if err = a.WithoutDamage(store.OutputDamage(t, err)); err != nil {
+			return err
 		}
 	}
 	return nil
