@@ -32,7 +32,7 @@ func guests() map[string]func(b *testing.B) func() sdk.Plugin {
 	}
 	for language := range languages {
 		out[language] = func(b *testing.B) func() sdk.Plugin {
-			unit := unitOf(b, language)
+			unit := unitOf(b, languages[language](b))
 			return func() sdk.Plugin { return started(b, process.Options{}, unit, nil) }
 		}
 	}

@@ -31,7 +31,11 @@ var languages = map[string]func(tb testing.TB) []string{
 	},
 	"rust": func(tb testing.TB) []string {
 		out := filepath.Join(tb.TempDir(), "guest")
-		cmd := exec.Command(program(tb, "rustc"), "--edition", "2021", "-O", "-o", out, source(tb, "guest.rs"))
+		args := []string{"--edition", "2021", "-o", out, source(tb, "guest.rs")}
+		if _, ok := tb.(*testing.B); ok {
+			args = append(args, "-O") // takes four times as long to compile
+		}
+		cmd := exec.Command(program(tb, "rustc"), args...)
 		if text, err := cmd.CombinedOutput(); err != nil {
 			tb.Fatalf("%s: %v\n%s", cmd, err, text)
 		}
@@ -57,17 +61,16 @@ func source(tb testing.TB, name string) string {
 	return path
 }
 
-// speak starts the guest of a language.
-func speak(tb testing.TB, language string, o process.Options) sdk.Plugin {
+// speak starts the guest with a command.
+func speak(tb testing.TB, command []string, o process.Options) sdk.Plugin {
 	tb.Helper()
-	return started(tb, o, unitOf(tb, language), nil)
+	return started(tb, o, unitOf(tb, command), nil)
 }
 
-// unitOf builds the guest of a language and has it describe itself.
-func unitOf(tb testing.TB, language string) remote.Unit {
+// unitOf has the guest with a command describe itself.
+func unitOf(tb testing.TB, command []string) remote.Unit {
 	tb.Helper()
-	command := languages[language](tb)
-	cmd := exec.Command(command[0], append(command[1:], "--describe")...)
+	cmd := exec.Command(command[0], append(command[1:len(command):len(command)], "--describe")...)
 	cmd.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1")
 	text, err := cmd.Output()
 	if err != nil {
@@ -94,11 +97,12 @@ func TestLanguages(t *testing.T) {
 	for language := range languages {
 		t.Run(language, func(t *testing.T) {
 			t.Parallel()
-			p := speak(t, language, process.Options{})
+			command := languages[language](t)
+			p := speak(t, command, process.Options{})
 			t.Run("hooks", func(t *testing.T) { speaksHooks(t, p) })
 			t.Run("tools", func(t *testing.T) { speaksTools(t, p) })
 			t.Run("stdio", func(t *testing.T) {
-				p := speak(t, language, process.LinesOnStdio(process.Options{}))
+				p := speak(t, command, process.LinesOnStdio(process.Options{}))
 				if _, err := callTool(t, p, "kv", `{}`, nil); err != nil {
 					t.Error(err)
 				}
@@ -110,7 +114,7 @@ func TestLanguages(t *testing.T) {
 // An exception outside of calls ends a process in JavaScript, and its message is the reason.
 func TestUncaughtException(t *testing.T) {
 	t.Parallel()
-	p := speak(t, "node", process.Options{})
+	p := speak(t, languages["node"](t), process.Options{})
 	if _, err := callTool(t, p, "crash", `{}`, nil); err == nil || !strings.Contains(err.Error(), "exit status 1: fatal error: too late") {
 		t.Errorf("error %v", err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -74,7 +73,7 @@ func BenchmarkHook(b *testing.B) {
 		v.Args["marked"] = true
 		return nil
 	})})
-	r := newRuntime(b, wasm.Options{CacheDir: filepath.Join(scratchDir(b), "cache")})
+	r := newRuntime(b, wasm.Options{CacheDir: guestCache(b)})
 	for name, m := range benchGuests(b) {
 		p := started(b, r, remote.Unit{Program: m, Description: argument()}, host{})
 		if err := p.(remote.Precompiler).Precompile(b.Context()); err != nil {
@@ -86,7 +85,7 @@ func BenchmarkHook(b *testing.B) {
 
 // BenchmarkWhole sends the guest the whole value.
 func BenchmarkWhole(b *testing.B) {
-	r := newRuntime(b, wasm.Options{CacheDir: filepath.Join(scratchDir(b), "cache")})
+	r := newRuntime(b, wasm.Options{CacheDir: guestCache(b)})
 	for name, m := range benchGuests(b) {
 		for _, kb := range []int{1, 64} {
 			b.Run(name+"/"+strconv.Itoa(kb)+"K", func(b *testing.B) {
@@ -119,7 +118,7 @@ func benchRemote(b *testing.B, p sdk.Plugin, size int) {
 
 // BenchmarkFirstCall is the first call of a plugin whose module is in the cache, with a runtime of its own.
 func BenchmarkFirstCall(b *testing.B) {
-	dir := filepath.Join(scratchDir(b), "cache")
+	dir := guestCache(b)
 	for name, m := range benchGuests(b) {
 		unit := remote.Unit{Program: m, Checksum: digest(b, m), Description: argument()} // as the loader makes it
 		b.Run(name, func(b *testing.B) {
@@ -146,7 +145,7 @@ func BenchmarkFirstCall(b *testing.B) {
 // BenchmarkIdleMemory reports how much memory an idle instance keeps, in KB, after it was called with 1 KB: what the process has
 // more of with three more of them.
 func BenchmarkIdleMemory(b *testing.B) {
-	dir := filepath.Join(scratchDir(b), "cache")
+	dir := guestCache(b)
 	for name, m := range benchGuests(b) {
 		b.Run(name, func(b *testing.B) {
 			idleMemory(b, dir, m) // fills the cache

@@ -38,7 +38,7 @@ func attempt(t *testing.T, p sdk.Plugin, what string, args ...string) string {
 // escapist returns the guest in Go with grants.
 func escapist(t *testing.T, s remote.Unit, h host) sdk.Plugin {
 	t.Helper()
-	r := newRuntime(t, wasm.Options{CacheDir: filepath.Join(scratchDir(t), "cache")})
+	r := newRuntime(t, wasm.Options{CacheDir: guestCache(t)})
 	s.Program = goGuest(t, "escape")
 	s.Description.Hooks = gates(1)
 	return started(t, r, s, h)

@@ -1,7 +1,6 @@
 package wasm_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,10 +14,10 @@ func toolBefore() sdk.Description {
 	return sdk.Description{Hooks: []sdk.HookDescription{{Point: "tool.execute.before", Reads: []string{"/args"}, Writes: []string{"/args"}}}}
 }
 
-// A guest in Go, compiled and from the cache.
+// A guest in Go, from the cache. TestGuestInGo runs one that was just compiled.
 func TestGoGuest(t *testing.T) {
 	t.Parallel()
-	cache := filepath.Join(scratchDir(t), "cache")
+	cache := guestCache(t)
 	guest := goGuest(t, "plain")
 	for range 2 {
 		p := started(t, newRuntime(t, wasm.Options{CacheDir: cache}), remote.Unit{Program: guest, Description: toolBefore()}, host{})

@@ -3,6 +3,7 @@ package wasm_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"os/exec"
@@ -48,6 +49,9 @@ func scratchDir(t testing.TB) string {
 	return scratch.dir
 }
 
+// guestCache is the cache with the code of the guests written in Go.
+func guestCache(t testing.TB) string { return filepath.Join(scratchDir(t), "cache") }
+
 // builds holds a function per guest in Go that builds it once.
 var builds sync.Map
 
@@ -65,8 +69,18 @@ func goGuest(t testing.TB, name string) string {
 		text, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Logf("%s", text)
+			return err
 		}
-		return err
+		// Tests that run at the same time would each compile it.
+		r, err := wasm.New(wasm.Options{CacheDir: guestCache(t), CompileTimeout: 10 * time.Minute})
+		if err != nil {
+			return err
+		}
+		p, err := r.Open(remote.Unit{Description: sdk.Description{Name: name}, Program: out})
+		if err == nil {
+			err = p.(remote.Precompiler).Precompile(t.Context())
+		}
+		return errors.Join(err, r.Close(context.WithoutCancel(t.Context())))
 	}))
 	if err := build.(func() error)(); err != nil {
 		t.Fatalf("build guest %s: %v", name, err)
