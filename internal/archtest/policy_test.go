@@ -84,7 +84,8 @@ func libraries() map[string][]string {
 		"github.com/opencontainers/go-digest":               {"plugins/source/oci"},
 		"github.com/opencontainers/image-spec":              {"plugins/source/oci"},
 		"github.com/fsnotify/fsnotify":                      {"cmd/tenon"},
-		"golang.org/x/tools":                                {"internal/crossvet"},
+		"golang.org/x/tools":                                {"internal/lint"},
+		"honnef.co/go/tools":                                {"internal/lint"},
 	}
 }
 

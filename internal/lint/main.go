@@ -1,0 +1,221 @@
+// Command lint finds mistakes in packages and their tests, for one or more operating systems and processors:
+//
+//	go run ./internal/lint -targets linux/amd64,darwin/arm64 ./...
+//
+// It has the analyzers of go vet and staticcheck. These commands compile all dependencies for each system, or analyze what is in their
+// functions; this one reads only what dependencies declare, which takes a fraction of the time. It ends with status 1 if a package does not
+// compile or an analyzer reports something.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+
+	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/checker"
+	"golang.org/x/tools/go/analysis/suite/vet"
+	"golang.org/x/tools/go/packages"
+	"honnef.co/go/tools/analysis/lint"
+	"honnef.co/go/tools/simple"
+	"honnef.co/go/tools/staticcheck"
+	"honnef.co/go/tools/staticcheck/sa1019"
+	"honnef.co/go/tools/stylecheck"
+	"honnef.co/go/tools/unused"
+)
+
+func main() {
+	targets := flag.String("targets", runtime.GOOS+"/"+runtime.GOARCH, "operating systems and processors, separated by commas")
+	flag.Parse()
+	failed := false
+	for target := range strings.SplitSeq(*targets, ",") {
+		if err := look(".", target, flag.Args()...); err != nil {
+			fmt.Fprintf(os.Stderr, "%s:\n%v\n", target, err)
+			failed = true
+		}
+	}
+	if failed {
+		os.Exit(1)
+	}
+}
+
+// look analyzes the packages that patterns match in dir, for a target such as linux/amd64. Its error has all that it found. The analyzers of
+// staticcheck run for the system that lint runs on: functions that only tests use, which differ between systems, would count as unused.
+func look(dir, target string, patterns ...string) error {
+	system, arch, ok := strings.Cut(target, "/")
+	if !ok {
+		return fmt.Errorf("%q is not a target; expected one such as linux/amd64", target)
+	}
+	config := &packages.Config{
+		Dir: dir, Fset: token.NewFileSet(), Tests: true,
+		Mode: packages.NeedName | packages.NeedFiles | packages.NeedImports | packages.NeedDeps | packages.NeedTypesSizes | packages.NeedModule,
+		Env:  append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0"),
+	}
+	listed, err := packages.Load(config, patterns...)
+	if err != nil {
+		return err
+	}
+	// The generated package that runs the tests of another has nothing to look at.
+	listed = slices.DeleteFunc(listed, func(p *packages.Package) bool { return strings.HasSuffix(p.PkgPath, ".test") })
+	r := &report{config.Fset, map[string]bool{}, map[token.Position]unused.Object{}, map[token.Position]bool{}}
+	packages.Visit(listed, nil, func(p *packages.Package) {
+		for _, e := range p.Errors {
+			r.add(token.NoPos, e.Error())
+		}
+		r.check(p, exits(p) || slices.Contains(listed, p))
+	})
+	if len(r.problems) == 0 {
+		// What is deprecated, prints or does not return is said of dependencies, too.
+		r.analyze(append([]*analysis.Analyzer{sa1019.Analyzer}, vet.Suite...), listed)
+		if system == runtime.GOOS {
+			r.staticcheck(listed)
+		}
+	}
+	return r.err()
+}
+
+// exits reports whether calls of a package's functions end a test or the program, which many analyzers have to know.
+func exits(p *packages.Package) bool {
+	return slices.Contains([]string{"testing", "log", "os"}, p.PkgPath)
+}
+
+// report collects what is wrong. A package and the same with its tests are two packages, which have the same problems.
+type report struct {
+	fset     *token.FileSet
+	problems map[string]bool
+	unused   map[token.Position]unused.Object
+	used     map[token.Position]bool // in a package with its tests, for example
+}
+
+func (r *report) add(at token.Pos, text string) {
+	if at.IsValid() {
+		text = fmt.Sprintf("%v: %s", r.fset.Position(at), text)
+	}
+	r.problems[text] = true
+}
+
+func (r *report) err() error {
+	for at, o := range r.unused {
+		if !r.used[at] {
+			r.add(token.NoPos, fmt.Sprintf("%v: %s %s is unused (U1000)", o.DisplayPosition, o.Kind, o.Name))
+		}
+	}
+	if len(r.problems) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(slices.Sorted(maps.Keys(r.problems)), "\n"))
+}
+
+// analyze adds what analyzers report of packages, except where a comment says //lint:ignore.
+func (r *report) analyze(analyzers []*analysis.Analyzer, listed []*packages.Package) {
+	graph, err := checker.Analyze(analyzers, listed, nil)
+	if err != nil {
+		r.add(token.NoPos, err.Error())
+		return
+	}
+	for _, a := range graph.Roots {
+		if a.Err != nil {
+			r.add(token.NoPos, fmt.Sprintf("%v: %v", a, a.Err))
+		}
+		if objects, ok := a.Result.(unused.Result); ok {
+			for _, o := range objects.Unused {
+				r.unused[o.Position] = o
+			}
+			for _, o := range objects.Used {
+				r.used[o.Position] = true
+			}
+		}
+		for _, d := range a.Diagnostics {
+			if !r.ignored(a, d.Pos) {
+				r.add(d.Pos, fmt.Sprintf("%s (%s)", d.Message, a.Analyzer.Name))
+			}
+		}
+	}
+}
+
+// staticcheck runs what staticcheck runs by default, except sa1019, without facts about imports that do not exit.
+func (r *report) staticcheck(listed []*packages.Package) {
+	analyzers := []*analysis.Analyzer{unused.Analyzer.Analyzer}
+	for _, a := range slices.Concat(staticcheck.Analyzers, simple.Analyzers, stylecheck.Analyzers) {
+		if !a.Doc.NonDefault && a.Analyzer != sa1019.Analyzer {
+			analyzers = append(analyzers, a.Analyzer)
+		}
+	}
+	packages.Visit(listed, nil, func(p *packages.Package) {
+		maps.DeleteFunc(p.Imports, func(_ string, i *packages.Package) bool { return !exits(i) })
+	})
+	for some := range slices.Chunk(listed, 32) { // because the code of a package in the form that analyzers read takes megabytes
+		r.analyze(analyzers, some)
+	}
+}
+
+// ignored reports whether the line before pos says //lint:ignore CHECK REASON.
+func (r *report) ignored(a *checker.Action, pos token.Pos) bool {
+	at := r.fset.Position(pos)
+	return slices.ContainsFunc(lint.ParseDirectives(a.Package.Syntax, r.fset), func(d lint.Directive) bool {
+		before := r.fset.Position(d.Node.Pos())
+		return d.Command == "ignore" && d.Arguments[0] == a.Analyzer.Name && before.Filename == at.Filename && before.Line == at.Line
+	})
+}
+
+// check sets the syntax and types of p, whose imports are checked already, with or without what is in functions.
+func (r *report) check(p *packages.Package, bodies bool) {
+	p.Fset = r.fset
+	p.TypesInfo = &types.Info{
+		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{}, Defs: map[*ast.Ident]types.Object{},
+		Uses: map[*ast.Ident]types.Object{}, Implicits: map[ast.Node]types.Object{}, Selections: map[*ast.SelectorExpr]*types.Selection{},
+		Scopes: map[ast.Node]*types.Scope{}, FileVersions: map[*ast.File]string{},
+	}
+	if p.PkgPath == "unsafe" {
+		p.Types = types.Unsafe
+		return
+	}
+	for _, name := range p.GoFiles {
+		file, err := parser.ParseFile(r.fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			r.add(token.NoPos, err.Error())
+			continue
+		}
+		if !bodies {
+			ast.Inspect(file, empty)
+		}
+		p.Syntax = append(p.Syntax, file)
+	}
+	config := types.Config{Importer: imports(p.Imports), Sizes: p.TypesSizes, IgnoreFuncBodies: !bodies, Error: func(err error) { r.add(token.NoPos, err.Error()) }}
+	if p.Module != nil && p.Module.GoVersion != "" {
+		config.GoVersion = "go" + p.Module.GoVersion
+	}
+	p.Types, _ = config.Check(p.PkgPath, r.fset, p.Syntax, p.TypesInfo)
+}
+
+// empty takes the statements out of a function. Functions in assembly have no body and keep none.
+func empty(n ast.Node) bool {
+	switch n := n.(type) {
+	case *ast.FuncDecl:
+		if n.Body != nil {
+			n.Body.List = nil
+		}
+	case *ast.FuncLit:
+		n.Body.List = nil
+	}
+	return true
+}
+
+// imports finds a package by the path in an import declaration.
+type imports map[string]*packages.Package
+
+func (i imports) Import(path string) (*types.Package, error) {
+	if p := i[path]; p != nil {
+		return p.Types, nil
+	}
+	return nil, fmt.Errorf("package %s is not listed", path)
+}
