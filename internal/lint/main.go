@@ -74,7 +74,7 @@ func look(dir, target string, patterns ...string) error {
 		r.check(p, exits(p) || slices.Contains(listed, p))
 	})
 	if len(r.problems) == 0 {
-		// What is deprecated, prints or does not return is said of dependencies, too.
+		// These ask about dependencies: which functions are deprecated, format text or do not return.
 		r.analyze(append([]*analysis.Analyzer{sa1019.Analyzer}, vet.Suite...), listed)
 		if system == runtime.GOOS {
 			r.staticcheck(listed)
