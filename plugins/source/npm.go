@@ -123,8 +123,6 @@ func (f *Fetcher) resolveNPM(ctx context.Context, r Ref, out *Fetched) error {
 	return nil
 }
 
-
-
 // choose returns the version for a tag, an exact version or a range; the highest without one that is tagged latest and matches.
 func (p *packument) choose(text string) (string, error) {
 	text = cmp.Or(text, "latest")
