@@ -47,10 +47,13 @@ func places(f conformance.Fault) []place {
 	return list
 }
 
-// tried returns the places of a fault, at a start and at two hooks if it is decisive.
+// tried returns the places of a fault: two hooks and the start if it is decisive, one hook and the start if a limit ends it, else one of them.
 func tried(f conformance.Fault, turn int) []place {
-	if decisive(f) {
+	switch {
+	case decisive(f):
 		return append(some(places(f), 2, turn), atStart)
+	case f == conformance.FaultMemory || f == conformance.FaultFlood:
+		return append(some(places(f), 1, turn), atStart)
 	}
 	return some(append(places(f), atStart), 1, turn)
 }

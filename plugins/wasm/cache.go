@@ -44,13 +44,11 @@ type cache struct {
 	dir   string
 	limit int64 // bytes of all entries
 	log   *slog.Logger
-	open  func() error // makes the directory, once
+	stale sync.Once // removes what processes that were killed left behind
 }
 
 func newCache(dir string, limit int64, log *slog.Logger) *cache {
-	c := &cache{dir: dir, limit: limit, log: log}
-	c.open = sync.OnceValue(c.prepare)
-	return c
+	return &cache{dir: dir, limit: limit, log: log}
 }
 
 const (
@@ -116,15 +114,15 @@ func entryName(digest [sha256.Size]byte, pages uint32) string {
 	return hex.EncodeToString(h.Sum(nil)) + entrySuffix
 }
 
-// prepare makes the directory.
-func (c *cache) prepare() error {
+// open makes the directory, also when it was removed since.
+func (c *cache) open() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
 	}
 	if err := os.Chmod(c.dir, 0o700); err != nil { // fails for the directory of another user
 		return err
 	}
-	c.removeStale()
+	c.stale.Do(c.removeStale)
 	return nil
 }
 

@@ -56,6 +56,25 @@ func write(t *testing.T, path string, data []byte) {
 	}
 }
 
+// A directory that is removed while tenon runs is made again.
+func TestCacheIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "cache")
+	r := newRuntime(t, wasm.Options{CacheDir: dir})
+	for _, name := range []string{"nested.wasm", "counter.wasm"} {
+		p := started(t, r, remote.Unit{Program: module(name), Description: sdk.Description{Hooks: gates(1)}}, host{})
+		if _, err := ask(t.Context(), p, 0, ""); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(entries(t, dir)) != 1 {
+			t.Errorf("%s: entries = %v, want one", name, entries(t, dir))
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A damaged entry, or the entry of another module, is not used but written again.
 func TestCacheIsVerified(t *testing.T) {
 	t.Parallel()

@@ -63,6 +63,14 @@ func (w *wording) Remedy(err error) *Failure {
 }
 
 func (w *wording) storeRemedy(err error) *Failure {
+	first := Remedies{ // also if they name the process that uses the database, or what is damaged in it
+		{store.ErrOlder, ExitStore, "wait for that process or stop it, then run this again: tenon then copies and migrates the database"},
+		{store.ErrFull, ExitStore, "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"},
+		{store.ErrReadOnly, ExitStore, "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"},
+	}
+	if f := first.Failure(err); f != nil {
+		return f
+	}
 	var owned *store.OwnedError
 	var damage *store.DamageError
 	switch {
@@ -74,9 +82,6 @@ func (w *wording) storeRemedy(err error) *Failure {
 		return Fail(ExitStore, err, RepairFix(damage.Rows)+"; undamaged data is kept")
 	}
 	return Remedies{
-		{store.ErrOlder, ExitStore, "wait for that process or stop it, then run this again: tenon then copies and migrates the database"},
-		{store.ErrFull, ExitStore, "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"},
-		{store.ErrReadOnly, ExitStore, "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"},
 		{store.ErrCorrupt, ExitStore, "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"},
 		{store.ErrUnavailable, ExitStore, "stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"},
 		{store.ErrNewer, ExitStore, "update tenon, or choose another data directory with --data-dir DIR"},
@@ -87,7 +92,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 
 func configRemedy(err error) *Failure {
 	var ce *config.Error
-	if !errors.As(err, &ce) {
+	if !errors.Is(err, config.ErrConfig) || !errors.As(err, &ce) { // descriptions of plugins have errors of this type, too
 		return Remedies{
 			{pins.ErrFile, ExitConfig, "restore it from version control, or delete it and install the plugins again"},
 			{signature.ErrPolicy, ExitConfig, "fix plugin_policy in your own or the administrator's configuration"},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -42,7 +43,7 @@ func TestRemedyWording(t *testing.T) {
 		"read-only":       {fmt.Errorf("x: %w", store.ErrReadOnly), "make the data directory writable, or choose another with --data-dir DIR", "make the data directory writable"},
 		"damaged":         {fmt.Errorf("x: %w", store.ErrCorrupt), "run tenon doctor; move the database away", "run tenon doctor"},
 		"newer":           {fmt.Errorf("x: %w", store.ErrNewer), "update tenon", "update tenon"},
-		"older":           {fmt.Errorf("x: %w", store.ErrOlder), "wait for that process or stop it", "wait for that process or stop it"},
+		"older":           {fmt.Errorf("%w: x: %w", store.ErrOlder, &store.OwnedError{PID: 7}), "wait for that process or stop it", "wait for that process or stop it"},
 		"locked":          {fmt.Errorf("x: %w", store.ErrUnavailable), "stop the process that holds the lock", "stop the process that holds the lock"},
 		"refused by user": {&host.TurnError{Named: &sdk.NamedError{}, Err: &sdk.Refusal{By: "user"}}, "tenon run -c continues; answer [m]", `send "continue" to continue; answer [m]`},
 	} {
@@ -59,5 +60,14 @@ func TestRemedyWording(t *testing.T) {
 				t.Errorf("exit codes %d and %d", line.Code, talking.Code)
 			}
 		})
+	}
+}
+
+// What describes a plugin is checked like the configuration, but is none.
+func TestRemedyOfDescription(t *testing.T) {
+	t.Parallel()
+	invalid := fmt.Errorf("bad.wasm: %w", &checked.Error{Kind: sdk.ErrManifest, Problems: []checked.Problem{{Message: "invalid tool id"}}})
+	if f := Remedy(invalid); f.Code != ExitTurn || !strings.Contains(f.Error(), "bad.wasm") {
+		t.Errorf("exit code %d, %v, want %d and the name of the file", f.Code, f, ExitTurn)
 	}
 }
