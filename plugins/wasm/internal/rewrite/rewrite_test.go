@@ -116,8 +116,8 @@ func TestSameBehaviour(t *testing.T) {
 			}
 			for name := range probe.module.ExportedFunctionDefinitions() {
 				for _, arg := range []uint64{0, 1, 3, 20, math.MaxUint32} {
-					if arg == math.MaxUint32 && (name == "count" || name == "fib" || name == "reference") {
-						continue // takes for ever
+					if arg == math.MaxUint32 && (name == "fib" || name == "reference") || name == "count" && (arg == 0 || arg == math.MaxUint32) {
+						continue // takes for ever: count ends when it is back at 0
 					}
 					a, errA := newMachineOf(t, cache, before, 0)
 					b, errB := newMachineOf(t, cache, after, 0)
