@@ -63,7 +63,7 @@ func TestRemedyWording(t *testing.T) {
 	}
 }
 
-// What describes a plugin is checked like the configuration, but is none.
+// A description of a plugin is checked like the configuration; its errors are not about the configuration.
 func TestRemedyOfDescription(t *testing.T) {
 	t.Parallel()
 	invalid := fmt.Errorf("bad.wasm: %w", &checked.Error{Kind: sdk.ErrManifest, Problems: []checked.Problem{{Message: "invalid tool id"}}})
