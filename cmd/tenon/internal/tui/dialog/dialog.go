@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 )
 
-// Dialog is the lower part of the screen, or of a *Pager all of it, that gets all keys while it is open.
+// Dialog is the lower part of the screen, for a *Pager all of it. It gets all keys while it is open.
 type Dialog interface {
 	// Key handles a key; done closes the dialog.
 	Key(k tea.KeyPressMsg) (done bool, cmd tea.Cmd)
