@@ -35,7 +35,6 @@ func render(r Reply, responses bool) []segment {
 		buf = nil
 	}
 	buf = d.open(buf)
-
 	for _, o := range r.ops {
 		switch o.kind {
 		case opPause, opWait, opStall, opCut:

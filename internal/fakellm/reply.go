@@ -12,18 +12,16 @@ import (
 // Reply is one scripted answer. Its methods return a changed copy, so that a Reply can be shared and
 // extended; the order of calls is the order on the wire.
 type Reply struct {
-	ops    []op
-	finish string // a Chat Completions finish_reason; "" picks stop or tool_calls, NoFinish none
-	usage  *Usage
-	status int
-	header map[string]string
-	body   []byte // replaces the answer
-
+	ops      []op
+	finish   string // a Chat Completions finish_reason; "" picks stop or tool_calls, NoFinish none
+	usage    *Usage
+	status   int
+	header   map[string]string
+	body     []byte // replaces the answer
 	never    bool
 	whole    bool // a JSON answer instead of a stream
 	noDone   bool
 	fragment int
-
 	perEvent bool
 	usageAt  UsagePlace
 }

@@ -11,7 +11,6 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply
 		s.wait(r, nil, 0)
 		return
 	}
-
 	head := w.Header()
 	head.Set("Content-Type", "text/event-stream")
 	for name, value := range reply.header {

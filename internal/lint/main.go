@@ -69,7 +69,7 @@ func look(dir, target string, patterns ...string) error {
 	r := &report{config.Fset, map[string]bool{}, map[token.Position]unused.Object{}, map[token.Position]bool{}}
 	packages.Visit(listed, nil, func(p *packages.Package) {
 		for _, e := range p.Errors {
-			r.add(token.NoPos, e.Error())
+			r.add(e.Error())
 		}
 		r.check(p, exits(p) || slices.Contains(listed, p))
 	})
@@ -96,17 +96,12 @@ type report struct {
 	used     map[token.Position]bool // in a package with its tests, for example
 }
 
-func (r *report) add(at token.Pos, text string) {
-	if at.IsValid() {
-		text = fmt.Sprintf("%v: %s", r.fset.Position(at), text)
-	}
-	r.problems[text] = true
-}
+func (r *report) add(problem string) { r.problems[problem] = true }
 
 func (r *report) err() error {
 	for at, o := range r.unused {
 		if !r.used[at] {
-			r.add(token.NoPos, fmt.Sprintf("%v: %s %s is unused (U1000)", o.DisplayPosition, o.Kind, o.Name))
+			r.add(fmt.Sprintf("%v: %s %s is unused (U1000)", o.DisplayPosition, o.Kind, o.Name))
 		}
 	}
 	if len(r.problems) == 0 {
@@ -119,12 +114,12 @@ func (r *report) err() error {
 func (r *report) analyze(analyzers []*analysis.Analyzer, listed []*packages.Package) {
 	graph, err := checker.Analyze(analyzers, listed, nil)
 	if err != nil {
-		r.add(token.NoPos, err.Error())
+		r.add(err.Error())
 		return
 	}
 	for _, a := range graph.Roots {
 		if a.Err != nil {
-			r.add(token.NoPos, fmt.Sprintf("%v: %v", a, a.Err))
+			r.add(fmt.Sprintf("%v: %v", a, a.Err))
 		}
 		if objects, ok := a.Result.(unused.Result); ok {
 			for _, o := range objects.Unused {
@@ -136,13 +131,14 @@ func (r *report) analyze(analyzers []*analysis.Analyzer, listed []*packages.Pack
 		}
 		for _, d := range a.Diagnostics {
 			if !r.ignored(a, d.Pos) {
-				r.add(d.Pos, fmt.Sprintf("%s (%s)", d.Message, a.Analyzer.Name))
+				r.add(fmt.Sprintf("%v: %s (%s)", r.fset.Position(d.Pos), d.Message, a.Analyzer.Name))
 			}
 		}
 	}
 }
 
-// staticcheck runs what staticcheck runs by default, except sa1019, without facts about imports that do not exit.
+// staticcheck runs the default analyzers of staticcheck except sa1019, which ran with those of go vet. Of imports they know only the types, and
+// which functions end a test or the program.
 func (r *report) staticcheck(listed []*packages.Package) {
 	analyzers := []*analysis.Analyzer{unused.Analyzer.Analyzer}
 	for _, a := range slices.Concat(staticcheck.Analyzers, simple.Analyzers, stylecheck.Analyzers) {
@@ -182,7 +178,7 @@ func (r *report) check(p *packages.Package, bodies bool) {
 	for _, name := range p.GoFiles {
 		file, err := parser.ParseFile(r.fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
-			r.add(token.NoPos, err.Error())
+			r.add(err.Error())
 			continue
 		}
 		if !bodies {
@@ -190,7 +186,7 @@ func (r *report) check(p *packages.Package, bodies bool) {
 		}
 		p.Syntax = append(p.Syntax, file)
 	}
-	config := types.Config{Importer: imports(p.Imports), Sizes: p.TypesSizes, IgnoreFuncBodies: !bodies, Error: func(err error) { r.add(token.NoPos, err.Error()) }}
+	config := types.Config{Importer: imports(p.Imports), Sizes: p.TypesSizes, IgnoreFuncBodies: !bodies, Error: func(err error) { r.add(err.Error()) }}
 	if p.Module != nil && p.Module.GoVersion != "" {
 		config.GoVersion = "go" + p.Module.GoVersion
 	}

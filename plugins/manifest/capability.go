@@ -58,8 +58,10 @@ func (v *validator) capability(where string, c sdk.Capability) {
 			v.add(checked.Index(scope, i), "", "%s: %s", quoted(entry), text)
 			continue
 		}
-		if err := ability.CheckAddress(entry); c.Name == sdk.CapabilityHTTP && err != nil {
-			v.add(checked.Index(scope, i), "", "%v", err)
+		if c.Name == sdk.CapabilityHTTP {
+			if err := ability.CheckAddress(entry); err != nil {
+				v.add(checked.Index(scope, i), "", "%v", err)
+			}
 		}
 	}
 }

@@ -3,10 +3,8 @@ package shell
 import (
 	"bytes"
 	"fmt"
-	"maps"
 	"math"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -90,7 +88,12 @@ func (f *family) endSome(g *group) bool {
 
 // shell reports whether a process is the shell of a call, which the call itself waits for.
 func (f *family) shell(pid int) bool {
-	return slices.Contains(slices.Collect(maps.Values(f.running)), pid)
+	for _, shell := range f.running {
+		if pid == shell {
+			return true
+		}
+	}
+	return false
 }
 
 // survives reports whether the call left a child of this process behind. Every descendant of a command is in another session than this

@@ -63,31 +63,37 @@ func (w *wording) Remedy(err error) *Failure {
 }
 
 func (w *wording) storeRemedy(err error) *Failure {
-	first := Remedies{ // also if they name the process that uses the database, or what is damaged in it
-		{store.ErrOlder, ExitStore, "wait for that process or stop it, then run this again: tenon then copies and migrates the database"},
-		{store.ErrFull, ExitStore, "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"},
-		{store.ErrReadOnly, ExitStore, "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"},
-	}
-	if f := first.Failure(err); f != nil {
-		return f
-	}
 	var owned *store.OwnedError
 	var damage *store.DamageError
+	fix := ""
 	switch {
-	case errors.As(err, &owned) && owned.PID != 0:
-		return Fail(ExitStore, err, fmt.Sprintf("wait for process %d or stop it, or %s", owned.PID, w.fresh))
-	case owned != nil:
-		return Fail(ExitStore, err, "wait for that process, or "+w.fresh)
+	case errors.Is(err, store.ErrOlder):
+		fix = "wait for that process or stop it, then run this again: tenon then copies and migrates the database"
+	case errors.As(err, &owned):
+		fix = "wait for that process, or " + w.fresh
+		if owned.PID != 0 {
+			fix = fmt.Sprintf("wait for process %d or stop it, or %s", owned.PID, w.fresh)
+		}
+	case errors.Is(err, store.ErrFull):
+		fix = "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"
+	case errors.Is(err, store.ErrReadOnly):
+		fix = "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"
 	case errors.As(err, &damage):
-		return Fail(ExitStore, err, RepairFix(damage.Rows)+"; undamaged data is kept")
+		fix = RepairFix(damage.Rows) + "; undamaged data is kept"
+	case errors.Is(err, store.ErrCorrupt):
+		fix = "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
+	case errors.Is(err, store.ErrUnavailable):
+		fix = "stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"
+	case errors.Is(err, store.ErrNewer):
+		fix = "update tenon, or choose another data directory with --data-dir DIR"
+	case errors.Is(err, trust.ErrLockFile):
+		fix = "fix tenon.lock, or move it away; you will then be asked to approve everything again"
+	case errors.Is(err, store.ErrFenced):
+		fix = "another process has continued this session: work there, or " + w.fresh
+	default:
+		return nil
 	}
-	return Remedies{
-		{store.ErrCorrupt, ExitStore, "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"},
-		{store.ErrUnavailable, ExitStore, "stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"},
-		{store.ErrNewer, ExitStore, "update tenon, or choose another data directory with --data-dir DIR"},
-		{trust.ErrLockFile, ExitStore, "fix tenon.lock, or move it away; you will then be asked to approve everything again"},
-		{store.ErrFenced, ExitStore, "another process has continued this session: work there, or " + w.fresh},
-	}.Failure(err)
+	return Fail(ExitStore, err, fix)
 }
 
 func configRemedy(err error) *Failure {
