@@ -179,9 +179,11 @@ func (w *wording) apiFix(te *host.TurnError) string {
 		return "ask for less at a time, or " + w.model + "; the beginning of the answer is stored"
 	case status == 404 || status == 400 && strings.Contains(strings.ToLower(te.Named.Data.Message), "model"):
 		return "check the model's name and the provider's baseURL; tenon models lists the available models"
+	case status == 402 || pe.Code == "insufficient_quota":
+		return "add credit to your account with the provider, or " + w.model + "; " + w.goOn
 	case status == 429:
 		return "wait for the provider's rate limit, or " + w.model + "; " + w.goOn
-	case status == 0 && !cut:
+	case status == 0 && !cut, status/100 == 3:
 		return fmt.Sprintf("check that the server runs and that provider.%s.options.baseURL is correct; tenon doctor tests the connection", pe.ProviderID)
 	case cut:
 		return w.again + "; if it happens again, check the server's log, or " + w.model
