@@ -10,6 +10,7 @@ import (
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -191,11 +192,13 @@ func (w *wording) apiFix(te *host.TurnError) string {
 	return w.again + " from where it stopped"
 }
 
-// hostRemedy returns the remedy for errors of the host outside turns, or nil for other errors.
+// hostRemedy returns the remedy for errors of the host and the stored credentials outside turns, or nil for other errors.
 func (w *wording) hostRemedy(err error) *Failure {
 	f := Remedies{
 		{host.ErrReceiver, ExitRefused, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m"},
 		{host.ErrModel, ExitModel, w.usable},
+		{credentials.ErrFile, ExitTurn, "do what the error says, or move the file away and sign in again with tenon auth login"},
+		{credentials.ErrKeyring, ExitTurn, "unlock the keyring, or sign in again without --keyring"},
 		{host.ErrSubagent, ExitUsage, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them"},
 		{host.ErrNotFound, ExitUsage, "check the name; tenon session list, tenon agent list and tenon command list show the valid ones"},
 	}.Failure(err)
