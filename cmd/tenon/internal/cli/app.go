@@ -101,7 +101,7 @@ type globalFlags struct {
 
 // GlobalFlags adds the flags of all commands.
 func (a *App) GlobalFlags(root *cobra.Command) {
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkFlags() }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkFlags(cmd) }
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.Flags.logLevel, "log-level", "", "minimum `level` of log messages on stderr: debug, info, warn or error (default warn)")
 	flags.StringVar(&a.Flags.dir, "dir", "", "work in this `directory` (default: the current one)")
@@ -109,7 +109,14 @@ func (a *App) GlobalFlags(root *cobra.Command) {
 	flags.StringVar(&a.Flags.config, "config", "", "also read this configuration `file`; it overrides the project's")
 }
 
-func (a *App) checkFlags() error {
+// checkFlags returns an error for an unknown log level, and for a session or message that is named but empty: in a script, this is a
+// variable that is not set, and must not mean all of them or the latest one.
+func (a *App) checkFlags(cmd *cobra.Command) error {
+	for _, name := range []string{"session", "at", "from", "to"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return UsageError("name one, or leave out the flag", "--%s is empty", name)
+		}
+	}
 	if a.Flags.logLevel != "" {
 		level, err := parseLevel(a.Flags.logLevel)
 		if err != nil {
