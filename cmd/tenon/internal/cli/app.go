@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Streams are the streams of the process.
@@ -64,14 +65,15 @@ func (a *App) Exit(err error) int {
 	return report(a.Mask, err)
 }
 
-// Directory returns the absolute working directory.
+// Directory returns the real path of the working directory: a shell that followed a link to it names another one, in which neither its sessions nor
+// its repository would be found.
 func (a *App) Directory() (string, error) {
 	if a.Flags.dir == "" {
 		dir, err := os.Getwd()
 		if err != nil {
 			return "", UsageError("change to a directory that exists, or pass --dir DIR", "working directory: %w", err)
 		}
-		return dir, nil
+		return projectfs.Real(dir), nil
 	}
 	dir, err := filepath.Abs(a.Flags.dir)
 	if err != nil {
@@ -84,7 +86,7 @@ func (a *App) Directory() (string, error) {
 	if err != nil {
 		return "", UsageError("pass a directory that exists", "--dir %q: %w", a.Flags.dir, Cause(err))
 	}
-	return dir, nil
+	return projectfs.Real(dir), nil
 }
 
 // Cause strips the operation and the path from an error of package os, for messages that name them themselves.

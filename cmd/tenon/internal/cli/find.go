@@ -79,7 +79,7 @@ func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Sessi
 			return nil, err
 		}
 		for i := range all {
-			if projectfs.Inside(w.Project.Worktree, all[i].Directory) {
+			if projectfs.Inside(w.Project.Worktree, projectfs.Real(all[i].Directory)) {
 				found, _, err := s.Session(ctx, all[i].ID)
 				return found, err
 			}
