@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -105,8 +103,8 @@ func (m *Machine) SignInWith(ctx context.Context, provider, method string, keyri
 
 // StoreKey stores the key of a provider.
 func (w *Workspace) StoreKey(ctx context.Context, provider, key string, keyring bool) error {
-	if strings.ContainsFunc(key, unicode.IsControl) {
-		return UsageError("copy the key again, as one line", "the key of %s contains a line end or another control character", provider)
+	if terminal.OneLine(key) != key {
+		return UsageError("copy the key again, as one line", "the key of %s contains a line end or another character that is not shown", provider)
 	}
 	return w.put(ctx, provider, &credentials.Credential{Type: credentials.TypeKey, Key: key, Keyring: keyring})
 }
