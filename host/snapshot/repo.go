@@ -114,7 +114,7 @@ func Open(o Options) (*Repo, error) {
 		r.exclude = append(r.exclude, projectfs.Real(name))
 	}
 	if info, err := os.Stat(filepath.Join(r.dir, slowMark)); err == nil {
-		r.slow.Store(time.Since(info.ModTime()) < 24*time.Hour)
+		r.slow.Store(time.Since(info.ModTime()).Abs() < 24*time.Hour) // the clock may have been ahead
 	}
 	return r, nil
 }

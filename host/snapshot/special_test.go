@@ -367,12 +367,14 @@ func TestCollectEmptyReference(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	past := time.Now().Add(-48 * time.Hour)
-	if err := os.Chtimes(filepath.Join(p.store(), "collected"), past, past); err != nil {
-		t.Fatal(err)
-	}
-	if due, err := p.Collect(t.Context()); !due || err != nil {
-		t.Fatalf("Collect() = %t, %v, want that it was due", due, err)
+	for _, age := range []time.Duration{48 * time.Hour, -48 * time.Hour} { // the latter of a clock that was ahead
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(filepath.Join(p.store(), "collected"), at, at); err != nil {
+			t.Fatal(err)
+		}
+		if due, err := p.Collect(t.Context()); !due || err != nil {
+			t.Fatalf("Collect() after %s = %t, %v, want that it was due", age, due, err)
+		}
 	}
 	if list := p.during(func() { p.write("a.txt", "two") }); len(list) != 1 {
 		t.Errorf("changed = %q, want a.txt", names(list))
@@ -435,10 +437,12 @@ func TestSlowProject(t *testing.T) {
 	if _, err := p.Record(t.Context(), "a.txt"); err != nil {
 		t.Errorf("Record() = %v", err)
 	}
-	past := time.Now().Add(-25 * time.Hour)
-	if err := os.Chtimes(mark, past, past); err != nil {
-		t.Fatal(err)
+	for _, age := range []time.Duration{25 * time.Hour, -25 * time.Hour} { // the latter of a clock that was ahead
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(mark, at, at); err != nil {
+			t.Fatal(err)
+		}
+		p.open()
+		p.take()
 	}
-	p.open()
-	p.take()
 }
