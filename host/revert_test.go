@@ -140,7 +140,7 @@ func TestRevertSubagent(t *testing.T) {
 	k.is("after unrevert", map[string]string{"a.txt": "two"})
 }
 
-// What a process did whose clock was ahead comes before what a later one did.
+// The changes of a process whose clock was ahead come before those of a later process.
 func TestRevertWhenTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	k := newWork(t, nil)
