@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
@@ -58,8 +59,12 @@ func (w *wording) Remedy(err error) *Failure {
 			return f
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return Fail(ExitTurn, err, "check the path; without a leading / it is relative to the current directory")
+	if f := (Remedies{
+		{fs.ErrNotExist, ExitTurn, "check the path; without a leading / it is relative to the current directory"},
+		{syscall.ENOSPC, ExitTurn, "free disk space, then run it again"},
+		{syscall.EDQUOT, ExitTurn, "free disk space or raise the quota, then run it again"},
+	}).Failure(err); f != nil {
+		return f
 	}
 	return Fail(ExitTurn, err, w.details)
 }

@@ -3,7 +3,9 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
@@ -48,6 +50,7 @@ func TestRemedyWording(t *testing.T) {
 		"owned":           {&store.OwnedError{PID: 7}, "leave out -c and -s", "start a new session with /new"},
 		"fenced":          {fmt.Errorf("x: %w", store.ErrFenced), "leave out -c and -s", "start a new session with /new"},
 		"full":            {fmt.Errorf("x: %w", store.ErrFull), "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR", "free disk space"},
+		"file, full":      {&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, "free disk space, then run it again", "free disk space, then run it again"},
 		"read-only":       {fmt.Errorf("x: %w", store.ErrReadOnly), "make the data directory writable, or choose another with --data-dir DIR", "make the data directory writable"},
 		"damaged":         {fmt.Errorf("x: %w", store.ErrCorrupt), "run tenon doctor; move the database away", "run tenon doctor"},
 		"newer":           {fmt.Errorf("x: %w", store.ErrNewer), "update tenon", "update tenon"},
