@@ -122,7 +122,7 @@ func Open(o Options) (*Repo, error) {
 // slowMark is the file that tells that a snapshot took too long.
 const slowMark = "slow"
 
-// prepare makes the git directory. The caller holds mu.
+// prepare makes the git directory. The caller holds mu and the lock.
 func (r *Repo) prepare(ctx context.Context) error {
 	if r.ready {
 		return nil
