@@ -84,7 +84,7 @@ func (in *Installer) vendor(ctx context.Context, t Target, p *pins.Plugin, dir s
 	if err != nil {
 		return err
 	}
-	return errors.Join(archive.Pack(ctx, file, s.Root, "plugin"), file.Close())
+	return errors.Join(archive.Pack(ctx, file, archive.Directory{Path: s.Root}, "plugin"), file.Close())
 }
 
 func tree(dir string, d trust.Digest) string {

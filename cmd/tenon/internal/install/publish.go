@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -128,7 +130,8 @@ func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
 		return nil, cli.Fail(cli.ExitUsage, err, "pack the directory of a plugin")
 	}
 	var content bytes.Buffer
-	if err := archive.Pack(ctx, &content, p.Root, p.Manifest.Name); err != nil {
+	d := archive.Directory{Path: p.Root, Without: func(name string) bool { return publishes(p.Manifest.Name, name) }}
+	if err := archive.Pack(ctx, &content, d, p.Manifest.Name); err != nil {
 		return nil, err
 	}
 	out := &packed{p, []byte("{}"), content.Bytes()}
@@ -138,11 +141,18 @@ func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
 	return out, nil
 }
 
+// publishes reports whether a file in the directory of a plugin is an archive that pack wrote there, or its signature.
+func publishes(plugin, file string) bool {
+	rest, ok := strings.CutPrefix(file, plugin)
+	versioned, _ := path.Match("-[0-9]*.tar.gz*", rest)
+	return ok && (versioned || strings.HasPrefix(rest, ".tar.gz"))
+}
+
 func packCommand(a *cli.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "pack [DIRECTORY]", Short: "Pack a plugin into an archive to publish",
-		Long: "Check a plugin and write it as NAME-VERSION.tar.gz. The same files have the same bytes.",
+		Long: "Check a plugin and write it as NAME-VERSION.tar.gz. The same files have the same bytes. Such archives in its directory are left out.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := pack(cmd.Context(), a, args)
 			if err != nil {
