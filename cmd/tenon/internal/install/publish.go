@@ -115,15 +115,9 @@ type packed struct {
 
 // pack packs the plugin in a directory, by default the working directory.
 func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
-	dir, err := a.Directory()
+	dir, err := a.Path(strings.Join(args, ""))
 	if err != nil {
 		return nil, err
-	}
-	if len(args) > 0 {
-		base := dir
-		if dir = args[0]; !filepath.IsAbs(dir) {
-			dir = filepath.Join(base, dir)
-		}
 	}
 	p, err := manifest.Read(dir)
 	if err != nil {
@@ -165,12 +159,8 @@ func packCommand(a *cli.App) *cobra.Command {
 				}
 				output += ".tar.gz"
 			}
-			if !filepath.IsAbs(output) {
-				dir, err := a.Directory()
-				if err != nil {
-					return err
-				}
-				output = filepath.Join(dir, output)
+			if output, err = a.Path(output); err != nil {
+				return err
 			}
 			if err := atomicfile.Write(output, p.content, atomicfile.Options{Mode: 0o644}); err != nil {
 				return err
