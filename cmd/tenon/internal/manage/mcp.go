@@ -286,7 +286,13 @@ func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Name+" lists its tools, tenon mcp logs "+c.Name+" shows its output")
 	}
-	return a.Show(result, func() error { return a.Print(strings.TrimRight(result.Output, "\n") + "\n") })
+	return a.Show(result, func() error {
+		text := strings.TrimRight(result.Output, "\n") + "\n"
+		if a.Screen.Streams { // elsewhere it is what the server sent
+			text = terminal.Visible(text)
+		}
+		return a.Print(text)
+	})
 }
 
 func mcpLogsCommand(a *cli.App) *cobra.Command {
