@@ -17,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/filelock"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
@@ -158,12 +159,12 @@ type mcpFile struct {
 // readMCPFile reads the file. A missing file is empty.
 func readMCPFile(path string) (*mcpFile, error) {
 	f := &mcpFile{path: path}
-	content, err := os.ReadFile(path)
+	content, err := projectfs.ReadRegular(path, extensions.MaxServerFile) // a project may contain a link to a device
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		content = []byte("{}")
 	case err != nil:
-		return nil, err
+		return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", path, cli.Cause(err)), "correct the file or delete it")
 	}
 	if err := json.Unmarshal(content, &f.other); err != nil {
 		return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: not valid JSON: %w", path, err), "fix the file by hand; tenon did not change it")
