@@ -97,7 +97,7 @@ func TestDeliberateDenialWithNoise(t *testing.T) {
 	}
 }
 
-// What a command refuses cannot make the refusal look like an error of the command, which would let the call through.
+// A refused call cannot make the refusal look like an error of the command, which would let the call through.
 func TestQuotedComplaint(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{"Blocked: ", "blocked: ", "sh: 1: ", ""} {

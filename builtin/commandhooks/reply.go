@@ -114,8 +114,8 @@ func isBroken(stderr string) bool {
 // complaints are the words that brokenLine and crashed look for, in the form of letters.
 var complaints = []string{"notfound", "cantopen", "cannotopen", "nosuchfileordirectory", "permissiondenied", "syntaxerror", "goroutine"}
 
-// quotes reports whether the complaint in stderr may be a quotation of the input: a command that blocks often says what it refuses, and what it
-// refuses must not be able to pass for an error of the command.
+// quotes reports whether the complaint in stderr may be a quotation of the input: a command that blocks often quotes the call, and the words
+// of a call must not pass for an error of the command.
 func quotes(stderr string, input []byte) bool {
 	var decoded map[string]any
 	if json.Unmarshal(input, &decoded) != nil {

@@ -204,7 +204,7 @@ func (f *Fetcher) staysPut() bool { return f.Guarded || f.Judge != nil }
 
 // gitCommand returns the user's git, which has the user's credentials, and runs nothing of the repository.
 func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *exec.Cmd {
-	// What is fetched stays a pack, which appears complete or not at all. If git unpacked it, a transfer that breaks would leave a commit
+	// A fetched commit stays a pack, which appears complete or not at all. If git unpacked it, a transfer that breaks would leave a commit
 	// without its files, which looks fetched.
 	settings := []string{"-c", "fetch.unpackLimit=1", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "submodule.recurse=false",
 		"-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=30"}
