@@ -194,8 +194,9 @@ func TestCompactionIsCapped(t *testing.T) {
 	k := start(t, nil, base(m))
 	id, _ := k.prompt("one")
 	_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "two"})
-	if err == nil || !strings.Contains(err.Error(), "after 3 summaries") {
-		t.Errorf("Prompt = %v, want the error after 3 summaries", err)
+	var te *host.TurnError
+	if !errors.As(err, &te) || te.Named.Name != sdk.ErrorContextOverflow || !strings.Contains(err.Error(), "after 3 summaries") {
+		t.Errorf("Prompt = %v, want the error after 3 summaries, as an overflow", err)
 	}
 	if n := len(m.of(sdk.PurposeCompaction)); n != 3 {
 		t.Errorf("%d summaries were asked for, want 3", n)
@@ -214,8 +215,9 @@ func TestPromptAloneIsTooLong(t *testing.T) {
 	m := newModel(t, tooLong())
 	k := start(t, nil, base(m))
 	_, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: "one"})
-	if err == nil || !strings.Contains(err.Error(), "prompt alone is too long") {
-		t.Errorf("Prompt = %v, want that the prompt alone is too long", err)
+	var te *host.TurnError
+	if !errors.As(err, &te) || te.Named.Name != sdk.ErrorContextOverflow || !strings.Contains(err.Error(), "prompt alone is too long") {
+		t.Errorf("Prompt = %v, want that the prompt alone is too long, as an overflow", err)
 	}
 }
 

@@ -23,14 +23,14 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 		t.closeStep(live.InterruptedByAbort)
 	}
 	if t.compacted++; t.compacted > compact.MaxTries {
-		return stateDone, fmt.Errorf("the conversation still does not fit %s after %d summaries: start a new session, or use a model with a larger context", t.Model.Ref(), compact.MaxTries)
+		return stateDone, tooLong("the conversation still does not fit %s after %d summaries", t.Model.Ref(), compact.MaxTries)
 	}
 	plan := compact.NewPlan(live.Active(t.c.Snapshot()), t.g.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
 	if len(plan.Covered) == 0 && t.manual {
 		return stateDone, errors.New("there is nothing to summarise yet")
 	}
 	if len(plan.Covered) == 0 {
-		return stateDone, fmt.Errorf("nothing can be summarised: the prompt alone is too long for %s", t.Model.Ref())
+		return stateDone, tooLong("nothing can be summarised: the prompt alone is too long for %s", t.Model.Ref())
 	}
 	answered, last := t.answered(), t.last
 	if err := t.summarise(ctx, plan); err != nil {
@@ -42,6 +42,12 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 		return stateStop, nil
 	}
 	return t.afterCompaction(ctx, plan)
+}
+
+// tooLong returns the error for a conversation that no summary makes short enough. Its name tells clients the remedy.
+func tooLong(format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	return &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: err.Error()}}, Err: err}
 }
 
 // summarise asks the compaction agent for the summary and stores question and answer.

@@ -553,6 +553,23 @@ func TestCloseEndsTheTurn(t *testing.T) {
 	want(t, "the conversation", []string{"user: go", "assistant: never ends", "user: go", "assistant: late", "user: hello"}, lines(m.last(sdk.PurposeTurn)))
 }
 
+// TestTitleOfDeletedSession has a title arrive after its session was deleted, as a front end does when the server cannot be reached.
+func TestTitleOfDeletedSession(t *testing.T) {
+	t.Parallel()
+	var log records
+	hold := make(chan struct{})
+	k := start(t, func(o *host.Options) { o.Logger = log.logger() }, base(newModel(t, say("one")).on(sdk.PurposeTitle, answer{text: "Late", hold: hold})))
+	id, _ := k.prompt("first")
+	if err := k.store.Delete(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	k.close()
+	if log.has("not stored") {
+		t.Errorf("log = %q, want no error about a session that was deleted", log.all())
+	}
+}
+
 // TestTitleOutlastsItsTurn has a title that takes longer than its turn and the next one: neither waits for
 // it, and it is kept.
 func TestTitleOutlastsItsTurn(t *testing.T) {

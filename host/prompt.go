@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
@@ -137,6 +140,10 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 func (t *turn) open(ctx context.Context, id string, in *PromptInput, command *input.Command) (*sdk.UserMessage, error) {
 	if err := t.address(ctx, in, command); err != nil {
 		return nil, err
+	}
+	if _, ok := t.Model.Variants[in.Variant]; !ok && in.Variant != "" {
+		t.h.log.Warn("the model does not have this variant, and answers without it", "model", t.Model.Ref(), "variant", in.Variant,
+			"variants", strings.Join(slices.Sorted(maps.Keys(t.Model.Variants)), " "))
 	}
 	damaged, err := t.k.Drop(ctx)
 	t.h.sessions.LeftOut(damaged)

@@ -3,6 +3,7 @@ package host_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/snapshot"
@@ -136,6 +138,37 @@ func TestRevertSubagent(t *testing.T) {
 	k.is("after the revert", map[string]string{"a.txt": "one"})
 	k.unrevert(id)
 	k.is("after unrevert", map[string]string{"a.txt": "two"})
+}
+
+// The changes of a process whose clock was ahead come before those of a later process.
+func TestRevertWhenTheClockStepsBack(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	k.write("a.txt", "one")
+	id := k.session()
+	k.turn(id, k.bash, func() { k.write("a.txt", "two") })
+	if err := k.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	token, err := k.store.Claim(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for p := range store.PartsOf[*sdk.PatchPart](k.messages(id)...) {
+		ahead := *p
+		ahead.ID = fmt.Sprintf("prt_%012xAAAAAAAAAAAAAA", uint64(time.Now().Add(48*time.Hour).UnixMilli())*4096%(1<<48))
+		ops := []store.Op{store.RemovePart{PartID: p.ID}, store.PutPart{Part: &ahead}}
+		if _, err := k.store.Append(t.Context(), token, ops); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.store.Release(t.Context(), token); err != nil {
+		t.Fatal(err)
+	}
+	next := startWork(t, k.worktree, k.kit.dir, nil)
+	next.turn(id, next.bash, func() { next.write("a.txt", "three") })
+	next.revert(host.RevertOptions{SessionID: id, MessageID: next.messages(id)[0].Info.Head().ID})
+	next.is("after the revert", map[string]string{"a.txt": "one"})
 }
 
 // Without snapshots messages go back alone, and a reading tool takes none.

@@ -26,7 +26,7 @@ func TestApprovalInSession(t *testing.T) {
 		return [][]string{{answer}}, nil
 	}
 	s := fake(t, "plain", "TOOLS="+tools)
-	o := mcp.Options{Dir: t.TempDir(), Eager: true}
+	o := mcp.Options{Dir: t.TempDir()}
 	p := begin(t, h, s, o)
 	offers := func(id string) bool {
 		for _, one := range p.Tools() {
@@ -85,7 +85,7 @@ func TestNoApprovalAgainstLock(t *testing.T) {
 		return nil, sdk.ErrHeadless
 	}
 	p := begin(t, h, fake(t, "plain", "TOOLS="+tools), mcp.Options{
-		Eager: true, MayApprove: func(*mcp.Definition) error { return mcp.ErrConfig },
+		MayApprove: func(*mcp.Definition) error { return mcp.ErrConfig },
 	})
 	write(t, tools, strings.Replace(list, "first", "other", 1))
 	mustRun(t, p, "fake_change", "{}")

@@ -121,7 +121,7 @@ func begin(t testing.TB, h *testHost, s mcp.Server, o mcp.Options) *mcp.Plugin {
 // ready starts a plugin and waits until its server is there.
 func ready(t testing.TB, h *testHost, s mcp.Server) *mcp.Plugin {
 	t.Helper()
-	p := begin(t, h, s, mcp.Options{Eager: true})
+	p := begin(t, h, s, mcp.Options{})
 	eventually(t, "ready", func() bool { return p.Status().State == mcp.StateReady })
 	return p
 }

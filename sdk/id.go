@@ -3,6 +3,8 @@ package sdk
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -50,6 +52,23 @@ func (g *IDs) New(prefix string) string {
 		out = append(out, base62[b%62])
 	}
 	return string(out)
+}
+
+// Follow makes later identifiers sort after id, which may come from a process whose clock was ahead. It ignores texts of another form.
+// Times wrap around every 795 days: those in the half of that behind now are past.
+func (g *IDs) Follow(id string) {
+	const digits, bits = 12, 48
+	_, text, _ := strings.Cut(id, "_")
+	stamp, err := strconv.ParseUint(text[:min(digits, len(text))], 16, bits)
+	if err != nil || len(text) < digits {
+		return
+	}
+	now := uint64(time.Now().UnixMilli()) * 4096
+	if ahead := (stamp - now) % (1 << bits); ahead < 1<<(bits-1) {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.last = max(g.last, now+ahead)
+	}
 }
 
 func (g *IDs) next(millis uint64) uint64 {

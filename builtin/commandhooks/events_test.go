@@ -90,6 +90,7 @@ func TestPreToolUse(t *testing.T) {
 		"exit code 2":            {command: "echo not that >&2; exit 2", verdict: sdk.VerdictDeny, reason: "not that"},
 		"exit code 2, no reason": {command: "exit 2", verdict: sdk.VerdictDeny, reason: "refused by the command hook PreToolUse[0].hooks[0] without a reason"},
 		"older block":            {command: answer(`{"decision": "block", "reason": "no"}`), verdict: sdk.VerdictDeny, reason: "no"},
+		"byte order mark":        {command: `printf '\357\273\277 {"decision": "block", "reason": "no"}'`, verdict: sdk.VerdictDeny, reason: "no"},
 		"older approve":          {command: answer(`{"decision": "approve", "reason": "yes"}`), leave: sdk.VerdictAllow, reason: "yes"},
 		"halt":                   {command: answer(`{"continue": false, "stopReason": "enough"}`), verdict: sdk.VerdictHalt, reason: "enough"},
 		"deny beats allow":       {command: answer(`{"decision": "approve", "hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "no"}}`), verdict: sdk.VerdictDeny, reason: "no"},

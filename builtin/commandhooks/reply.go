@@ -138,7 +138,7 @@ func letters(text string) string {
 
 // parseReply parses the standard output of a command that exited with code 0: an object, or plain text.
 func parseReply(event string, stdout []byte) (*reply, error) {
-	stdout = bytes.TrimSpace(stdout)
+	stdout = bytes.TrimSpace(bytes.TrimPrefix(stdout, []byte("\uFEFF"))) // PowerShell begins with a byte order mark
 	if len(stdout) == 0 {
 		return &reply{}, nil
 	}

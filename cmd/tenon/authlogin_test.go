@@ -80,6 +80,7 @@ func TestAuthLogin(t *testing.T) {
 		{2, "", []string{"auth", "login"}, "github-copilot"},
 		{2, "secret-key", []string{"auth", "login", "mien"}, `unknown provider "mien"`},
 		{2, " \n", []string{"auth", "login", "mine"}, "is empty"},
+		{2, "two\nlines", []string{"auth", "login", "mine"}, "copy the key again, as one line"},
 		{2, "", []string{"auth", "login", "mine", "--env", "NONE"}, "NONE is not set"},
 		{2, "", []string{"auth", "logout", "mine"}, "no stored credentials"},
 		{6, "wrong-secret-key\n", []string{"auth", "login", "mine"}, "refused them"},
@@ -108,6 +109,10 @@ func TestAuthLogin(t *testing.T) {
 	p.output(t, 0, "doctor")
 	if key := s.last(); key != "good-config" {
 		t.Errorf("sent %q, want the key of the configuration", key)
+	}
+	must(t, os.WriteFile(file, []byte("[]"), 0o600))
+	if out := p.typed(t, 1, "", "auth", "list"); strings.Contains(out, "no stored credentials") || !strings.Contains(out, "sign in again with tenon auth login") {
+		t.Errorf("list of a damaged file: %s, want the remedy", out)
 	}
 }
 

@@ -36,6 +36,9 @@ const (
 	attachEntries = 200
 )
 
+// ErrAttach is wrapped by the errors of files that cannot be attached; they name the file and the reason.
+var ErrAttach = errors.New("attach")
+
 var (
 	// mention is @ and a path or an agent's name, at the start of a word.
 	mention = lazyregexp.New("(^|[\\s(\\[\"'])@([^\\s`,;\"')\\]]+)")
@@ -293,7 +296,7 @@ func (r *Resolver) inlined(part *sdk.FilePart, path, element, text string, err e
 		if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pathErr.Err // the message names the path already
 		}
-		r.fail(fmt.Errorf("attach %q: %w", path, err))
+		r.fail(fmt.Errorf("%w %q: %w", ErrAttach, path, err))
 		return nil
 	}
 	return sdk.Parts{part, &sdk.TextPart{
@@ -412,7 +415,7 @@ func FileURL(path string) string {
 func FilePath(raw string) (string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host != "" && u.Host != "localhost" {
-		return "", fmt.Errorf("attach %q: not the URL of a file on this machine", raw)
+		return "", fmt.Errorf("%w %q: not the URL of a file on this machine", ErrAttach, raw)
 	}
 	path := filepath.FromSlash(u.Path)
 	if len(path) > 2 && path[2] == ':' {

@@ -40,6 +40,12 @@ func Open(ctx context.Context, s store.Store, token store.Token, ids *sdk.IDs, p
 	if err != nil {
 		return nil, damaged, err
 	}
+	for _, m := range messages {
+		for _, part := range m.Parts {
+			ids.Follow(part.Head().ID)
+		}
+		ids.Follow(m.Info.Head().ID)
+	}
 	c := &Conversation{IDs: ids, session: session, messages: messages, Journal: newJournal(ctx, s, token, publish)}
 	if ops := CloseInterrupted(messages); len(ops) > 1 {
 		c.Journal.Put(ops)

@@ -2,6 +2,7 @@ package model
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -81,11 +82,14 @@ func (m *Models) Doubt(ctx context.Context, name string) error {
 	return fmt.Errorf("model %s is unknown; tenon models %s lists the known ones", name, model.ProviderID)
 }
 
-// Unreachable reports whether a request failed because its host is unknown or refuses connections.
+// Unreachable reports whether a request failed because its host is unknown, refuses connections, or does not prove that it is the host.
 func Unreachable(err error) bool {
 	const windowsRefused = syscall.Errno(10061) // WSAECONNREFUSED
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return dns.IsNotFound
+	}
+	if errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) {
+		return true
 	}
 	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, windowsRefused)
 }

@@ -120,15 +120,19 @@ func Unanswered(r *sdk.PermissionRequest, d Decision, a *sdk.Agent) error {
 		r.Permission, strings.Join(r.Patterns, ", "), origin(d.Rule), remedy)}
 }
 
-// guardedPattern returns the pattern of a request that a decision about a guarded file is about.
+// guardedPattern returns the file that a decision about a guarded file is about, as a rule for edit names it.
 func guardedPattern(r *sdk.PermissionRequest, d Decision) string {
-	patterns := slices.Clone(r.Patterns)
-	for _, i := range r.Implied {
-		patterns = append(patterns, i.Pattern)
+	var files []string
+	if r.Permission == editKey {
+		files = slices.Clone(r.Patterns)
 	}
-	name := strings.ToLower(strings.Trim(d.Guarded, "*"))
-	if i := slices.IndexFunc(patterns, func(p string) bool { return strings.Contains(strings.ToLower(p), name) }); i >= 0 {
-		return patterns[i]
+	for _, i := range r.Implied {
+		if i.Permission == editKey {
+			files = append(files, i.Pattern)
+		}
+	}
+	if i := slices.IndexFunc(files, func(file string) bool { return guarded(file) == d.Guarded }); i >= 0 {
+		return files[i]
 	}
 	return d.Guarded
 }

@@ -21,7 +21,7 @@ func (r *Repo) Collect(ctx context.Context) (bool, error) {
 	mark := filepath.Join(r.dir, collectMark)
 	info, err := os.Stat(mark)
 	switch {
-	case err == nil && time.Since(info.ModTime()) < collectEvery:
+	case err == nil && time.Since(info.ModTime()).Abs() < collectEvery: // the clock may have been ahead
 		return false, nil
 	case errors.Is(err, os.ErrNotExist): // of a store that is new there is nothing to remove
 		return false, ignoreMissing(os.WriteFile(mark, nil, 0o600))
@@ -55,7 +55,8 @@ func (r *Repo) collect(ctx context.Context, mark string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// prune removes states that were last seen before a time, except the one that the next Take begins with.
+// prune removes states that were last seen before a time, except the one that the next Take begins with. git fails at an empty reference,
+// which earlier versions left when there was no space.
 func (r *Repo) prune(ctx context.Context, before time.Time) error {
 	keep := ""
 	if n := r.load(); n != nil {
@@ -67,7 +68,7 @@ func (r *Repo) prune(ctx context.Context, before time.Time) error {
 		return err
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && e.Name() != keep && info.ModTime().Before(before) {
+		if info, err := e.Info(); err == nil && (info.Size() == 0 || e.Name() != keep && info.ModTime().Before(before)) {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}

@@ -114,7 +114,7 @@ func Open(o Options) (*Repo, error) {
 		r.exclude = append(r.exclude, projectfs.Real(name))
 	}
 	if info, err := os.Stat(filepath.Join(r.dir, slowMark)); err == nil {
-		r.slow.Store(time.Since(info.ModTime()) < 24*time.Hour)
+		r.slow.Store(time.Since(info.ModTime()).Abs() < 24*time.Hour) // the clock may have been ahead
 	}
 	return r, nil
 }
@@ -127,18 +127,25 @@ func (r *Repo) prepare(ctx context.Context) error {
 	if r.ready {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(r.dir, "HEAD")); err != nil {
-		if err := os.MkdirAll(r.dir, 0o700); err != nil {
+	description := filepath.Join(r.dir, "description") // tells users which project it is; written last
+	if _, err := os.Stat(description); err == nil {
+		r.ready = true
+		return nil
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return err
+	}
+	for _, name := range []string{"HEAD", "HEAD.lock", "config", "config.lock"} { // of a git that was killed, or found no space
+		if err := ignoreMissing(os.Remove(filepath.Join(r.dir, name))); err != nil {
 			return err
 		}
-		cmd := exec.CommandContext(ctx, r.git, "init", "-q", "--bare", "--template=", r.dir)
-		cmd.Env = cleanEnv()
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("make %s: %w: %s", r.dir, errors.Join(ctx.Err(), err), bytes.TrimSpace(out))
-		}
 	}
-	// Human-readable: which project it is.
-	err := os.WriteFile(filepath.Join(r.dir, "description"), []byte(r.worktree+"\n"), 0o600)
+	cmd := exec.CommandContext(ctx, r.git, "init", "-q", "--bare", "--template=", r.dir)
+	cmd.Env = cleanEnv()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("make %s: %w: %s", r.dir, errors.Join(ctx.Err(), err), bytes.TrimSpace(out))
+	}
+	err := os.WriteFile(description, []byte(r.worktree+"\n"), 0o600)
 	r.ready = err == nil
 	return err
 }

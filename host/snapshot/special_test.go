@@ -357,6 +357,53 @@ func TestCollect(t *testing.T) {
 	}
 }
 
+// A reference that is empty for want of space does not keep old states forever.
+func TestCollectEmptyReference(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	tree := p.take()
+	for name, content := range map[string]string{"collected": "", "refs/tenon/" + tree.Hash: ""} {
+		if err := os.WriteFile(filepath.Join(p.store(), name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, age := range []time.Duration{48 * time.Hour, -48 * time.Hour} { // the latter of a clock that was ahead
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(filepath.Join(p.store(), "collected"), at, at); err != nil {
+			t.Fatal(err)
+		}
+		if due, err := p.Collect(t.Context()); !due || err != nil {
+			t.Fatalf("Collect() after %s = %t, %v, want that it was due", age, due, err)
+		}
+	}
+	if list := p.during(func() { p.write("a.txt", "two") }); len(list) != 1 {
+		t.Errorf("changed = %q, want a.txt", names(list))
+	}
+}
+
+// A store that git left half made, because it was killed or found no space, is made again.
+func TestHalfMadeStore(t *testing.T) {
+	t.Parallel()
+	for _, left := range []string{"HEAD", "HEAD.lock", "config", "config.lock"} {
+		t.Run(left, func(t *testing.T) {
+			t.Parallel()
+			p := newProject(t)
+			p.take()
+			store := p.store()
+			err := errors.Join(os.RemoveAll(store), os.MkdirAll(store, 0o700), os.WriteFile(filepath.Join(store, left), nil, 0o600))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.open()
+			list := p.during(func() { p.write("a.txt", "two"); p.write("b.txt", "new") })
+			p.revert(list)
+			if got := p.read("a.txt"); got != "one\n" {
+				t.Errorf("a.txt = %q, want one", got)
+			}
+		})
+	}
+}
+
 func FuzzPath(f *testing.F) {
 	for _, s := range []string{"a/b", `a\b`, "\xff", "\xef", "\ufffd", "ü\\x41", `\\`, `\x4`} {
 		f.Add(s)
@@ -390,10 +437,12 @@ func TestSlowProject(t *testing.T) {
 	if _, err := p.Record(t.Context(), "a.txt"); err != nil {
 		t.Errorf("Record() = %v", err)
 	}
-	past := time.Now().Add(-25 * time.Hour)
-	if err := os.Chtimes(mark, past, past); err != nil {
-		t.Fatal(err)
+	for _, age := range []time.Duration{25 * time.Hour, -25 * time.Hour} { // the latter of a clock that was ahead
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(mark, at, at); err != nil {
+			t.Fatal(err)
+		}
+		p.open()
+		p.take()
 	}
-	p.open()
-	p.take()
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 const (
@@ -154,7 +156,7 @@ func (r *Repo) pin(tree string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, tree), []byte(tree+"\n"), 0o600)
+	return atomicfile.Write(filepath.Join(dir, tree), []byte(tree+"\n"), atomicfile.Options{}) // an empty one, for want of space, would stop git gc
 }
 
 // pinned reports whether a tree is kept, and makes it young again.

@@ -30,7 +30,7 @@ func (f *Files) netChanges(ctx context.Context, session string, list []sdk.Messa
 		return nil, nil
 	}
 	patches := slices.Collect(store.PartsOf[*sdk.PatchPart](list...))
-	more, err := f.childPatches(ctx, session, store.CreatedAt(list[0].Info))
+	more, err := f.childPatches(ctx, session, list[0].Info.Head().ID)
 	if err != nil {
 		return nil, err
 	}
@@ -80,23 +80,20 @@ func (n *netChange) take(c snapshot.Change) {
 	n.After = c.After
 }
 
-// childPatches returns the patches of subagents since a time.
-func (f *Files) childPatches(ctx context.Context, session string, since sdk.Millis) ([]*sdk.PatchPart, error) {
+// childPatches returns the patches of subagents since a message. Identifiers tell, as the clock may have been set meanwhile.
+func (f *Files) childPatches(ctx context.Context, session, since string) ([]*sdk.PatchPart, error) {
 	children, err := f.Sessions.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
 	if err != nil {
 		return nil, err
 	}
 	var out []*sdk.PatchPart
 	for _, child := range children {
-		if child.Time.Updated < since {
-			continue
-		}
 		list, err := f.Sessions.Messages(ctx, child.ID, store.Page{})
 		if err != nil {
 			return nil, err
 		}
-		i, _ := slices.BinarySearchFunc(list, since, func(m sdk.MessageWithParts, at sdk.Millis) int { return int(store.CreatedAt(m.Info) - at) })
-		out = slices.AppendSeq(out, store.PartsOf[*sdk.PatchPart](list[i:]...))
+		list = slices.DeleteFunc(list, func(m sdk.MessageWithParts) bool { return m.Info.Head().ID < since })
+		out = slices.AppendSeq(out, store.PartsOf[*sdk.PatchPart](list...))
 		deeper, err := f.childPatches(ctx, child.ID, since)
 		if err != nil {
 			return nil, err

@@ -50,7 +50,7 @@ func mcpPlugin(t *testing.T, s mcp.Server, known bool) *mcp.Plugin {
 	if err := s.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	o := mcp.Options{Dir: t.TempDir(), Eager: true}
+	o := mcp.Options{Dir: t.TempDir()}
 	if known {
 		definition, err := mcp.Probe(t.Context(), s, sdk.Project{Directory: o.Dir, Worktree: o.Dir}, o)
 		if err != nil {

@@ -2,6 +2,7 @@ package credentials
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,7 +104,7 @@ func plain(err error) error {
 	case errors.As(err, &syntax):
 		return fmt.Errorf("invalid JSON at byte %d", syntax.Offset)
 	case errors.As(err, &wrong):
-		return fmt.Errorf("%s: want %s", wrong.Field, wrong.Type)
+		return fmt.Errorf("%s: wrong type of value", cmp.Or(wrong.Field, "the file"))
 	}
 	return errors.New("invalid JSON")
 }

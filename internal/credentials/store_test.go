@@ -105,7 +105,8 @@ func TestBadFile(t *testing.T) {
 	}{
 		"empty":         {"", 0o600, "empty"},
 		"no JSON":       {`{"version": 1, "credentials": ` + secret, 0o600, "invalid JSON at byte"},
-		"wrong type":    {`{"version": 1, "credentials": "` + secret + `"}`, 0o600, "credentials: want"},
+		"wrong type":    {`{"version": 1, "credentials": "` + secret + `"}`, 0o600, "wrong type of value"},
+		"no object":     {`[]`, 0o600, "the file: wrong type of value"},
 		"no version":    {`{}`, 0o600, "version 0: want 1"},
 		"newer":         {`{"version": 2}`, 0o600, "update tenon"},
 		"readable":      {`{"version": 1}`, 0o644, "chmod 600"},
@@ -113,7 +114,7 @@ func TestBadFile(t *testing.T) {
 		"no secret":     {`{"version": 1, "credentials": {"provider/a": {"type": "api"}}}`, 0o600, "provider/a: no key"},
 		"line end":      {`{"version": 1, "credentials": {"provider/a": {"type": "api", "key": "` + secret + `\n"}}}`, 0o600, "control character"},
 		"negative":      {`{"version": 1, "credentials": {"provider/a": {"type": "oauth", "access": "a", "expires": -1}}}`, 0o600, "expires"},
-		"wrong in one":  {`{"version": 1, "credentials": {"provider/a": {"type": "api", "key": 5}}}`, 0o600, "key: want string"},
+		"wrong in one":  {`{"version": 1, "credentials": {"provider/a": {"type": "api", "key": 5}}}`, 0o600, "key: wrong type of value"},
 		"one not known": {`{"version": 1, "credentials": {"provider/a": 5}}`, 0o600, "provider/a"},
 	} {
 		t.Run(name, func(t *testing.T) {

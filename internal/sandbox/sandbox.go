@@ -42,6 +42,7 @@ const Own = "files of tenon"
 const (
 	deeper    = "secret by its name" // one level down in the home directory: copies and dotfiles
 	temporary = "temporary files of other programs"
+	account   = "secret of your account's home directory" // where HOME is another one
 )
 
 // Options describe the project and the user.
@@ -80,7 +81,7 @@ func Find(o Options) ([]Path, error) {
 }
 
 // Policy returns the policy for a command that writes these directories, such as the project and a temporary one. Hidden paths that the
-// configuration makes readable are not hidden. Neither are paths in writable directories that are hidden by name or as temporary files.
+// configuration makes readable are not hidden. Neither are paths in writable directories that are hidden by name, as temporary files or in another home directory than that of HOME.
 func Policy(list []Path, writable ...string) confine.Policy {
 	p := confine.Policy{Write: slices.Clone(writable)}
 	read := map[string]bool{}
@@ -96,7 +97,7 @@ func Policy(list []Path, writable ...string) confine.Policy {
 		}
 	}
 	for _, path := range list {
-		mild := path.Origin == deeper || path.Origin == temporary
+		mild := path.Origin == deeper || path.Origin == temporary || path.Origin == account
 		if path.Access == Hide && !read[path.Path] && !(mild && slices.ContainsFunc(p.Write, func(w string) bool { return projectfs.Inside(w, path.Path) })) {
 			p.Hide = append(p.Hide, path.Path)
 		}

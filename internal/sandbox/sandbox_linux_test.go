@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"os"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,6 +50,30 @@ func TestSecrets(t *testing.T) {
 	for _, path := range []string{"notes", "src", ".config", ".config/old", "src/project/.npmrc"} {
 		if has(list, sandbox.Hide, filepath.Join(home, path)) {
 			t.Errorf("%s is hidden", path)
+		}
+	}
+}
+
+// Another HOME, or none, does not make the secrets of the account readable; only a project with them is readable as a whole.
+func TestSecretsOfTheAccount(t *testing.T) {
+	t.Parallel()
+	u, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, home := range []string{"", t.TempDir()} {
+		list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range []string{".ssh", ".config/gh", ".local/share/tenon"} {
+			path = filepath.Join(u.HomeDir, path)
+			if !slices.Contains(sandbox.Policy(list).Hide, path) {
+				t.Errorf("HOME=%s: %s is not hidden", home, path)
+			}
+			if slices.Contains(sandbox.Policy(list, u.HomeDir).Hide, path) {
+				t.Errorf("HOME=%s: %s is hidden in the project", home, path)
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"os"
+	"os/user"
 	"path/filepath"
 )
 
@@ -35,7 +36,7 @@ func configSecrets() []string {
 		"configstore", "sops", "age", "containers", "helm", "kube", "hcloud", "linode-cli", "scw", "oci", "supabase", "neonctl", "turso", "railway", "cdk", "netlify",
 		"vercel", "wrangler", ".wrangler", "google-chrome", "google-chrome-beta", "chromium", "BraveSoftware", "microsoft-edge", "vivaldi", "opera", "mozilla", "firefox",
 		"Signal", "Slack", "discord", "Element", "keybase", "lastpass", "pass", "gopass", "keepassxc", "KeePass", "remmina", "evolution", "filezilla", "github-copilot",
-		"opencode", "codex", "claude", "gemini", "goose", "crush", "pypoetry/auth.toml", "composer/auth.json", "NuGet", "gspread", "gcloud-sdk", "aws-sso", "snowflake", "rstudio",
+		"tenon", "opencode", "codex", "claude", "gemini", "goose", "crush", "pypoetry/auth.toml", "composer/auth.json", "NuGet", "gspread", "gcloud-sdk", "aws-sso", "snowflake", "rstudio",
 		"Code/User/globalStorage", "Cursor/User/globalStorage", "VSCodium/User/globalStorage", "JetBrains", "dconf", "pulse/cookie", "spotify", "teams-for-linux", "Microsoft",
 	}
 }
@@ -43,20 +44,26 @@ func configSecrets() []string {
 // shareSecrets are directories and files of .local/share.
 func shareSecrets() []string {
 	return []string{
-		"keyrings", "kwalletd", "gopass", "pass", "password-store", "gnupg", "TelegramDesktop", "opencode", "evolution", "fish/fish_history", "com.vercel.cli", "containers",
+		"keyrings", "kwalletd", "gopass", "pass", "password-store", "gnupg", "TelegramDesktop", "tenon", "opencode", "evolution", "fish/fish_history", "com.vercel.cli", "containers",
 		"crush", "goose", "Trash", "nvim/shada", "JetBrains", "keyring", "flatpak/db", "sops", "python_keyring", "virtualenv/auth", "mc/history", "nushell",
 	}
 }
 
-// secrets hides the secrets of the home directory, and files with the names of secrets in its directories.
+// secrets hides the secrets of the home directory, and files with the names of secrets in its directories. HOME may name another directory
+// than the list of users does, or none: then the secrets of both are hidden.
 func (f *finder) secrets() {
-	home := f.Project.Home
-	if home == "" {
-		return
+	if home := f.Project.Home; home != "" {
+		f.secretsOf(home, "secret of the home directory")
 	}
+	if u, err := user.Current(); err == nil && u.HomeDir != f.Project.Home && filepath.Dir(u.HomeDir) != u.HomeDir {
+		f.secretsOf(u.HomeDir, account)
+	}
+}
+
+func (f *finder) secretsOf(home, origin string) {
 	under := func(dir string, names []string) {
 		for _, name := range names {
-			f.add(Hide, "secret of the home directory", filepath.Join(dir, name))
+			f.add(Hide, origin, filepath.Join(dir, name))
 		}
 	}
 	under(home, secretNames())

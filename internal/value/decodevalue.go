@@ -250,7 +250,7 @@ func (p *plan) complete(at unsafe.Pointer) bool {
 	return true
 }
 
-// mapOf decodes an object into a map of one of the types in the contract.
+// mapOf decodes an object into a map.
 func (d *ordinary) mapOf(p *plan, at unsafe.Pointer) bool {
 	switch m := reflect.NewAt(p.typ, at).Interface().(type) {
 	case *map[string]string:
@@ -267,13 +267,12 @@ func (d *ordinary) mapOf(p *plan, at unsafe.Pointer) bool {
 			return yes && d.Literal("true") || d.Literal("false")
 		})
 	}
-	if p.elem.reader != readObject {
-		return false
-	}
-	m := map[string]map[string]any{} // as all maps of objects are in memory
-	*(*map[string]map[string]any)(at) = m
-	return d.Entries(func(key string) (ok bool) {
-		m[key], ok = d.Object()
+	m := reflect.MakeMap(p.typ)
+	reflect.NewAt(p.typ, at).Elem().Set(m)
+	return d.Entries(func(key string) bool {
+		elem := reflect.New(p.elem.typ)
+		ok := d.value(p.elem, elem.UnsafePointer())
+		m.SetMapIndex(reflect.ValueOf(key).Convert(p.typ.Key()), elem.Elem())
 		return ok
 	})
 }

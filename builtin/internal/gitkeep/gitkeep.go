@@ -1,5 +1,5 @@
-// Package gitkeep keeps what git runs by itself in a repository and in its submodules (settings that name programs, hooks) as it was
-// before a command.
+// Package gitkeep keeps what git runs by itself in a repository, in its submodules and in repositories below it (settings that name programs,
+// hooks) as it was before a command.
 //
 //	Enter ──► state: a few stats while nothing changed, else git is asked ──► the command runs
 //	Leave ──► the same; changes that could make git run something are put back and named
@@ -29,6 +29,7 @@ type Keeper struct {
 	environ  []string // of git
 
 	mu     sync.Mutex
+	below  []string  // git directories of repositories below the working tree; nil before the first command
 	active int       // commands that run
 	since  time.Time // when the first of those began
 	alive  bool      // a process of a command that has ended still runs

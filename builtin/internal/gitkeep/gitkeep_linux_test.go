@@ -50,6 +50,7 @@ func TestPutBack(t *testing.T) {
 		"from nothing":           {"git -c core.repositoryformatversion=0 config core.pager x", []string{"core.pager in .git/config was put back"}},
 		"a commit":               {"git -c user.email=a@b.c commit -q --allow-empty -m next", nil},
 		"a branch and a remote":  {"git checkout -q -B other && git config remote.origin.url https://example.com/x && git config branch.other.remote origin", nil},
+		"a sparse checkout":      {"git sparse-checkout init --cone --sparse-index && git sparse-checkout disable", nil},
 		"a program":              {"git config core.fsmonitor ./evil", []string{"core.fsmonitor in .git/config was put back"}},
 		"several":                {"git config core.pager x && git config filter.f.clean y && git config user.email a@b.c", []string{"core.pager, filter.f.clean in .git/config was put back"}},
 		"the user's changed":     {"git config alias.mine '!evil'", []string{"alias.mine in .git/config was put back"}},

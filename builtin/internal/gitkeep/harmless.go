@@ -53,7 +53,7 @@ var harmlessKeys = map[string]string{
 	"gc":          "auto autopacklimit pruneexpire reflogexpire reflogexpireunreachable worktreepruneexpire autodetach",
 	"maintenance": "auto strategy",
 	"pack":        "compression depth window threads windowmemory",
-	"index":       "version threads skiphash",
+	"index":       "version threads skiphash sparse",
 	"feature":     "manyfiles experimental",
 	"extensions":  "objectformat worktreeconfig partialclone refstorage noop preciousobjects compatobjectformat relativeworktrees",
 	"submodule":   "active recurse fetchjobs",

@@ -73,6 +73,37 @@ func TestNested(t *testing.T) {
 	}
 }
 
+// Settings and hooks of repositories below the project are put back, whether or not the project is a repository itself.
+func TestBelow(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before, script string
+		notes          []string
+	}{
+		"a setting":       {"true", "git -C a/in config core.fsmonitor ./evil", []string{"core.fsmonitor in a/in/.git/config was put back"}},
+		"a hook":          {"true", "echo evil > a/in/.git/hooks/pre-commit", []string{"a/in/.git/hooks/pre-commit was put back"}},
+		"its hooks path":  {"mkdir a/in/h && git -C a/in config core.hooksPath h", "echo evil > a/in/h/pre-commit", []string{"a/in/h/pre-commit was put back"}},
+		"beside a broken": {"git init -q broken && echo '[' > broken/.git/config && git init -q", "git config core.pager x", []string{"core.pager in .git/config was put back"}},
+		"in a repository": {"git init -q", "git config core.pager x && git -C a/in config core.pager y", []string{"core.pager in .git/config was put back", "core.pager in a/in/.git/config was put back"}},
+		"a new one":       {"true", "git clone -q a/in new && git -C new config core.pager x", nil},
+		"a removed one":   {"true", "rm -r a/in", nil},
+		"everyday":        {"true", "git -C a/in config user.name x && git -C a/in -c user.email=a@b commit -q --allow-empty -m x", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			run(t, dir, "mkdir a && cp -a "+repository(t)+" a/in && "+c.before)
+			k := gitkeep.New(dir, os.Environ())
+			k.Enter(t.Context())
+			run(t, dir, c.script)
+			notes := k.Leave(t.Context(), true)
+			if slices.Sort(notes); !slices.Equal(notes, c.notes) {
+				t.Errorf("notes %q, want %q", notes, c.notes)
+			}
+		})
+	}
+}
+
 // Hooks in a directory of the project that core.hooksPath names are put back; other files there are left to the command.
 func TestHooksPath(t *testing.T) {
 	t.Parallel()

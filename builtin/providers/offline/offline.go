@@ -6,7 +6,7 @@
 // Each answer depends only on the request: the same conversation gets the same answer in every
 // process. The exception are errors in a script, which are returned once per process; see script.go.
 //
-//	Stream ── purpose ──► summary.go     a title; a summary of the conversation
+//	Stream ── purpose ──► summary.go     a title; the text that replaces a conversation
 //	                 ├──► script.go      the reply for this position of the conversation
 //	                 └──► literal.go     the calls in the prompt, then their results
 package offline

@@ -262,14 +262,15 @@ func TestTitles(t *testing.T) {
 func TestSummaries(t *testing.T) {
 	t.Parallel()
 	written := request("<conversation>\nuser: Fix the test\nin a/b\n\nassistant: On it.\n[called read {\"a\":1}]\nuser-like output\n\nassistant: [called bash {}]\nok\n\nuser: And now?\n</conversation>\n\nSummarise.")
-	want := "The user asked for:\n- Fix the test in a/b\n- And now?\nTools used: bash (1), read (1).\n(replies given: 2)"
+	const text = "The offline model does not summarize: what was said so far is left out.\n"
+	want := text + "(replies given: 2)"
 	again := request("<conversation>\nassistant: " + want + "\n\nuser: More\n\nassistant: ok\n</conversation>\n\nSummarise.")
 	for name, c := range map[string]struct {
 		req  *sdk.ModelRequest
 		want string
 	}{
 		"conversation": {written, want},
-		"of a summary": {again, "The user asked for:\n- More\nTools used: none.\n(replies given: 3)"},
+		"of a summary": {again, text + "(replies given: 3)"},
 	} {
 		c.req.Purpose = sdk.PurposeCompaction
 		got, err := ask(t, open(t, nil), c.req)

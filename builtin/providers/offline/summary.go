@@ -3,8 +3,6 @@ package offline
 import (
 	"cmp"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -13,12 +11,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds of titles and summaries.
+// Bounds of titles.
 const (
-	titleWords  = 8
-	titleBytes  = 60
-	askedBytes  = 400 // per user message
-	askedLatest = 40  // user messages
+	titleWords = 8
+	titleBytes = 60
 )
 
 // title returns the first words of the prompt.
@@ -36,62 +32,22 @@ func lastWords(req *sdk.ModelRequest) string {
 	return strings.Join(userTexts(&req.Messages[last]), "\n")
 }
 
-// The lines of a conversation in a request for a summary, see host/compact.go.
-var (
-	speaker = lazyregexp.New(`^(user|assistant): ?(.*)`)
-	called  = lazyregexp.New(`^(?:assistant: )?\[called ([A-Za-z0-9_-]+) `)
-	given   = lazyregexp.New(`\(replies given: (\d+)\)`) // the line of a summary that preserves the position in a script
-)
+// given is the line of a summary that preserves the position in a script.
+var given = lazyregexp.New(`\(replies given: (\d+)\)`)
 
-// summary lists the user's messages and the tools called in the conversation that the request contains as text.
+// summary says how many answers it replaces. They are in the request, as the text of a conversation, see host/compact.
 func summary(req *sdk.ModelRequest) string {
 	_, text, _ := strings.Cut(lastWords(req), "<conversation>")
 	text, _, _ = strings.Cut(text, "</conversation>")
-	var asked []string
-	tools := map[string]int{}
-	replies, user := answers(req.Messages), false
+	replies := answers(req.Messages)
 	for line := range strings.Lines(text) {
 		if n, ok := repliesGiven(line); ok {
 			replies = n
-			continue
-		}
-		if m := called().FindStringSubmatch(line); m != nil {
-			tools[m[1]]++
-		}
-		m := speaker().FindStringSubmatch(line)
-		switch {
-		case m == nil && user:
-			asked[len(asked)-1] += " " + line
-		case m == nil:
-		case m[1] == "user":
-			user = true
-			asked = append(asked, m[2])
-		default:
-			user = false
+		} else if strings.HasPrefix(line, "assistant:") {
 			replies++
 		}
 	}
-	return writeSummary(asked, tools, replies)
-}
-
-func writeSummary(asked []string, tools map[string]int, replies int) string {
-	var out strings.Builder
-	out.WriteString("The user asked for:\n")
-	if older := len(asked) - askedLatest; older > 0 {
-		fmt.Fprintf(&out, "- (%d older messages)\n", older)
-		asked = asked[older:]
-	}
-	for _, text := range asked {
-		if text = strings.Join(strings.Fields(text), " "); text != "" {
-			fmt.Fprintf(&out, "- %s\n", visible.Cut(text, askedBytes, "…"))
-		}
-	}
-	var used []string
-	for _, tool := range slices.Sorted(maps.Keys(tools)) {
-		used = append(used, fmt.Sprintf("%s (%d)", tool, tools[tool]))
-	}
-	fmt.Fprintf(&out, "Tools used: %s.\n(replies given: %d)", cmp.Or(strings.Join(used, ", "), "none"), replies)
-	return out.String()
+	return fmt.Sprintf("The offline model does not summarize: what was said so far is left out.\n(replies given: %d)", replies)
 }
 
 // repliesGiven returns the number in the last line of a summary.

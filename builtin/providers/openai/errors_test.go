@@ -35,6 +35,7 @@ func TestMisbehavingServers(t *testing.T) {
 		"429":                  {reply: fakellm.RetryAfter(3), status: 429, message: "Rate limit reached"},
 		"500 plain":            {reply: fakellm.Status(500, "upstream fell over"), status: 500, message: "upstream fell over"},
 		"502 page":             {reply: fakellm.Status(502, "<html>Bad Gateway</html>"), status: 502, message: "bad gateway"},
+		"529 page":             {reply: fakellm.Status(529, "<html>Overloaded</html>"), status: 529, message: "the server gave no reason"},
 		"401 empty":            {reply: fakellm.Status(401, ""), status: 401, message: "unauthorized"},
 		"404":                  {reply: fakellm.Error(404, "model_not_found", "no such model"), status: 404, message: "no such model"},
 		"redirect to nowhere":  {reply: fakellm.Status(304, ""), status: 304, message: "not modified"},
@@ -340,8 +341,11 @@ func TestRedirect(t *testing.T) {
 		switch {
 		case want == "" && (err != nil || len(list) != 1 || list[0].ID != "one"):
 			t.Errorf("%s: %v, %v; want one model", path, list, err)
-		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-			t.Errorf("%s: error %v, want %q in it", path, err, want)
+		case want != "":
+			var got *sdk.ProviderError
+			if !errors.As(err, &got) || !strings.Contains(got.Message, want) || got.StatusCode/100 != 3 {
+				t.Errorf("%s: error %v, want %q and the status of the redirect in it", path, err, want)
+			}
 		}
 	}
 }

@@ -242,6 +242,23 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestNotUTF8: read shows an unknown byte as U+FFFD, and no tool writes that over the byte.
+func TestNotUTF8(t *testing.T) {
+	t.Parallel()
+	const content = "first // caf\xe9\nx = 1\nlast // na\xefve\n"
+	b := newBench(t)
+	b.put("f", content)
+	b.read("f")
+	const text, says = "first // caf\ufffd\nx = 2\nlast // na\ufffdve\n", `"f" is not UTF-8`
+	b.fails("write", sdk.Object{"filePath": "f", "content": text}, says)
+	b.fails("edit", edit("f", "caf\ufffd", "caf\ufffd au lait"), says)
+	b.fails("apply_patch", patch("*** Update File: f", "@@", "-x = 1", "+x = 2 // \ufffd"), says)
+	b.want("f", content)
+	b.edit("f", "x = 1", "x = 2")
+	b.must("apply_patch", patch("*** Update File: f", " x = 2", "+y = 3"))
+	b.want("f", "first // caf\xe9\nx = 2\ny = 3\nlast // na\xefve\n")
+}
+
 func TestChangedOnDisk(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

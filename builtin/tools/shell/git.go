@@ -7,10 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // gitWords returns a git command without its harmless global options -C, --no-pager and --no-optional-locks, and moves the base.
@@ -33,8 +35,8 @@ func (j *judge) gitWords(words []word) []word {
 var newGit = lazyregexp.New(`^git version (?:2\.(?:3[89]|[4-9]\d|\d{3})|[3-9]|\d\d)`)
 
 // checkGit asks git for the settings of the repository that it finds from dir, for its hooks, and for its submodules, which git status enters.
-// It returns an error unless git runs nothing that these name. Where git finds no repository, it runs nothing.
-func checkGit(ctx context.Context, dir string) error {
+// It returns an error unless git runs nothing that these or the words of the command name. Where git finds no repository, it runs nothing.
+func checkGit(ctx context.Context, dir string, words []word) error {
 	where, err := askGit(ctx, dir, "rev-parse", "--git-path", "hooks", "--show-toplevel")
 	if refused, ok := errors.AsType[*exec.ExitError](err); ok && strings.HasPrefix(string(refused.Stderr), "fatal: not a git repository (or any") {
 		return nil
@@ -52,6 +54,12 @@ func checkGit(ctx context.Context, dir string) error {
 		if !ours && (!gitkeep.Harmless(key) || strings.Contains(value, "::")) {
 			return fmt.Errorf("git with the setting %s = %.200s of the repository", key, value)
 		}
+		if strings.HasPrefix(key, "remote.") && nested(dir, paths[1], value) {
+			return fmt.Errorf("git with the remote repository %.200s, whose hooks are files of the project", value)
+		}
+	}
+	if len(words) > 1 && words[1].text == "push" && slices.ContainsFunc(words[2:], func(w word) bool { return nested(dir, paths[1], w.text) }) {
+		return fmt.Errorf("git push to a repository whose hooks are files of the project")
 	}
 	hooks := paths[0]
 	if !filepath.IsAbs(hooks) {
@@ -72,6 +80,13 @@ func checkGit(ctx context.Context, dir string) error {
 		}
 	}
 	return nil
+}
+
+// nested reports whether a remote repository is below the working tree top: git push runs the hooks of such a repository.
+func nested(dir, top, remote string) bool {
+	at := projectfs.Real(from(dir, strings.TrimPrefix(remote, "file://")))
+	return at != top && projectfs.Inside(top, at) &&
+		(exists(at+"/HEAD") || exists(at+"/.git") || exists(at+".git/HEAD"))
 }
 
 // askGit returns the output of git as a command would run it.

@@ -171,6 +171,7 @@ func (j *judge) written(p program, operands []word, place bool) error {
 		if last := i == len(operands)-1; err != nil || o.glob != "" && (p["out"] != "" || last && p.has("links")) {
 			return fmt.Errorf("a pattern among files of which one is written")
 		}
+		last := operands[len(operands)-1].text
 		for _, text := range expanded {
 			switch {
 			case place, p.has("out") && (p["out"] == "" || p["out"] == strconv.Itoa(i+1)):
@@ -179,7 +180,9 @@ func (j *judge) written(p program, operands []word, place bool) error {
 				}
 			case p.has("writes"):
 				j.implyFile("edit", text, false)
-				j.implyFile("edit", operands[len(operands)-1].text+"/"+path.Base(text), false)
+				if text != last {
+					j.implyFile("edit", last+"/"+path.Base(text), false)
+				}
 			}
 		}
 	}

@@ -203,19 +203,20 @@ func (p *page) result(ctx context.Context, u *url.URL, format string) (*sdk.Tool
 		}, nil
 	}
 	if !p.isText() {
-		return nil, fmt.Errorf("fetch %s: the answer is %s (%d bytes), not text", u, p.kind(), len(p.body))
+		return nil, fmt.Errorf("the answer is %s (%d bytes), not text", p.kind(), len(p.body))
 	}
 	text, err := p.text(ctx, format)
 	if err != nil {
-		return nil, fmt.Errorf("fetch %s: %w", u, err)
+		return nil, err
 	}
 	return &sdk.ToolResult{Title: title, Output: text, Metadata: metadata}, nil
 }
 
-// kind returns the media type without parameters. It detects the type from the content if the header has no useful one.
+// kind returns the media type without parameters. It detects the type from the content if the header has no useful one, and that of an image:
+// providers refuse a conversation that contains another file as an image.
 func (p *page) kind() string {
 	kind, _, err := mime.ParseMediaType(p.contentType)
-	if err != nil || kind == "application/octet-stream" || kind == "binary/octet-stream" {
+	if err != nil || kind == "application/octet-stream" || kind == "binary/octet-stream" || isImage(kind) {
 		kind, _, _ = mime.ParseMediaType(http.DetectContentType(p.body))
 	}
 	return kind

@@ -91,6 +91,7 @@ func TestFetch(t *testing.T) {
 		"unknown charset":   {serve("text/plain; charset=x-none", "abc"), "", "abc"},
 		"gzip":              {gzipped("text/plain", "packed"), "", "packed"},
 		"embedded picture":  {serve("text/html", `<p>a <img src="data:image/png;base64,AAAA"> b`), "", "a b"},
+		"no picture":        {serve("image/png", "<html><p>no such picture"), "", "no such picture"},
 		"relative link":     {redirectTo("/a/b/", "text/html", `<a href="c">x</a>`), "", "[x](URL/a/b/c)"},
 		"many brackets":     {serve("text/html", strings.Repeat("[", 1<<20)), "", strings.Repeat("[", 1<<20)},
 		"redirect":          {redirectOnce, "", "arrived"},

@@ -129,6 +129,13 @@ func (s *Store) openFile(ctx context.Context) (*database.Conn, error) {
 	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // to open a pipe would wait for whoever is at its other end
 		return nil, fmt.Errorf("%w: %s is not a regular file: move it away", store.ErrCorrupt, s.path)
 	}
+	if err == nil {
+		for _, part := range []string{"-wal", "-shm"} { // SQLite made them with the mode of a database that could not be written, and leaves them
+			if of, err := os.Stat(s.path + part); err == nil && of.Mode().Perm() != info.Mode().Perm() {
+				_ = os.Chmod(s.path+part, info.Mode().Perm()) // if it matters, opening fails
+			}
+		}
+	}
 	c, err := database.Connect(ctx, database.URI(s.path))
 	if err != nil {
 		return nil, s.explain(err)

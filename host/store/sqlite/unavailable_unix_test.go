@@ -24,6 +24,21 @@ func TestUnavailable(t *testing.T) {
 			t.Errorf("Open of a pipe = %v, want ErrCorrupt", err)
 		}
 	})
+	t.Run("was read-only", func(t *testing.T) { // root may write all of it, so the modes tell
+		t.Parallel()
+		dir := t.TempDir()
+		openAt(t, dir)
+		parts := []string{filepath.Join(dir, "tenon.db-wal"), filepath.Join(dir, "tenon.db-shm")}
+		for _, part := range parts {
+			must(t, os.Chmod(part, 0o444))
+		}
+		createIn(t, openAt(t, dir), "ses_a")
+		for _, part := range parts {
+			if info, err := os.Stat(part); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: %v, %v, want the mode of the database", part, info, err)
+			}
+		}
+	})
 	t.Run("table is missing", func(t *testing.T) {
 		t.Parallel()
 		s := openAt(t, t.TempDir())

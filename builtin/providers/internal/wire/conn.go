@@ -190,7 +190,10 @@ func (c *Conn) do(ex *exchange, method string, r *Request) (*http.Response, erro
 		_ = res.Body.Close()
 		res, _, err = c.attempt(ex, method, r, signed)
 	}
-	if err != nil {
+	switch {
+	case err != nil && res != nil: // a redirect that is not followed; the body is closed
+		return nil, &Refusal{Status: res.StatusCode, Header: res.Header, Body: []byte(withoutURL(err).Error())}
+	case err != nil:
 		return nil, err
 	}
 	return succeeded(res)

@@ -10,13 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"go.uber.org/goleak"
 
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func makeTree(t *testing.T, tree map[string]string) string {
 	t.Helper()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Streams are the streams of the process.
@@ -64,14 +65,15 @@ func (a *App) Exit(err error) int {
 	return report(a.Mask, err)
 }
 
-// Directory returns the absolute working directory.
+// Directory returns the real path of the working directory: a shell that followed a link to it names another one, in which neither its sessions nor
+// its repository would be found.
 func (a *App) Directory() (string, error) {
 	if a.Flags.dir == "" {
 		dir, err := os.Getwd()
 		if err != nil {
 			return "", UsageError("change to a directory that exists, or pass --dir DIR", "working directory: %w", err)
 		}
-		return dir, nil
+		return projectfs.Real(dir), nil
 	}
 	dir, err := filepath.Abs(a.Flags.dir)
 	if err != nil {
@@ -84,7 +86,7 @@ func (a *App) Directory() (string, error) {
 	if err != nil {
 		return "", UsageError("pass a directory that exists", "--dir %q: %w", a.Flags.dir, Cause(err))
 	}
-	return dir, nil
+	return projectfs.Real(dir), nil
 }
 
 // Path returns the absolute form of a path, which starts at the working directory if it is relative.
@@ -110,7 +112,7 @@ type globalFlags struct {
 
 // GlobalFlags adds the flags of all commands.
 func (a *App) GlobalFlags(root *cobra.Command) {
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.checkFlags() }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkFlags(cmd) }
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.Flags.logLevel, "log-level", "", "minimum `level` of log messages on stderr: debug, info, warn or error (default warn)")
 	flags.StringVar(&a.Flags.dir, "dir", "", "work in this `directory` (default: the current one)")
@@ -118,7 +120,14 @@ func (a *App) GlobalFlags(root *cobra.Command) {
 	flags.StringVar(&a.Flags.config, "config", "", "also read this configuration `file`; it overrides the project's")
 }
 
-func (a *App) checkFlags() error {
+// checkFlags returns an error for an unknown log level, and for a session or message that is named but empty: in a script, this is a
+// variable that is not set, and must not mean all of them or the latest one.
+func (a *App) checkFlags(cmd *cobra.Command) error {
+	for _, name := range []string{"session", "at", "from", "to"} {
+		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
+			return UsageError("name one, or leave out the flag", "--%s is empty", name)
+		}
+	}
 	if a.Flags.logLevel != "" {
 		level, err := parseLevel(a.Flags.logLevel)
 		if err != nil {

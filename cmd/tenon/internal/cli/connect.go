@@ -103,6 +103,9 @@ func (m *Machine) SignInWith(ctx context.Context, provider, method string, keyri
 
 // StoreKey stores the key of a provider.
 func (w *Workspace) StoreKey(ctx context.Context, provider, key string, keyring bool) error {
+	if terminal.OneLine(key) != key {
+		return UsageError("copy the key again, as one line", "the key of %s contains a line end or another character that is not shown", provider)
+	}
 	return w.put(ctx, provider, &credentials.Credential{Type: credentials.TypeKey, Key: key, Keyring: keyring})
 }
 

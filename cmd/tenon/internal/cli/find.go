@@ -31,6 +31,9 @@ func ArgumentSession(ctx context.Context, w *Workspace, s store.Store, args []st
 
 // FindSession finds a session by its ID or a unique prefix. With a *store.DamageError, it also returns the undamaged data.
 func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, error) {
+	if id == "" { // a prefix of every session
+		return nil, UsageError("tenon session list shows the sessions", "the ID of the session is empty")
+	}
 	found, _, err := s.Session(ctx, id)
 	if err == nil || !errors.Is(err, store.ErrNotFound) {
 		return found, err
@@ -76,7 +79,7 @@ func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Sessi
 			return nil, err
 		}
 		for i := range all {
-			if projectfs.Inside(w.Project.Worktree, all[i].Directory) {
+			if projectfs.Inside(w.Project.Worktree, projectfs.Real(all[i].Directory)) {
 				found, _, err := s.Session(ctx, all[i].ID)
 				return found, err
 			}

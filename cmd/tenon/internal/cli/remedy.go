@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -56,8 +59,12 @@ func (w *wording) Remedy(err error) *Failure {
 			return f
 		}
 	}
-	if errors.Is(err, fs.ErrNotExist) {
-		return Fail(ExitTurn, err, "check the path; without a leading / it is relative to the current directory")
+	if f := (Remedies{
+		{fs.ErrNotExist, ExitTurn, "check the path; without a leading / it is relative to the current directory"},
+		{syscall.ENOSPC, ExitTurn, "free disk space, then run it again"},
+		{syscall.EDQUOT, ExitTurn, "free disk space or raise the quota, then run it again"},
+	}).Failure(err); f != nil {
+		return f
 	}
 	return Fail(ExitTurn, err, w.details)
 }
@@ -179,9 +186,11 @@ func (w *wording) apiFix(te *host.TurnError) string {
 		return "ask for less at a time, or " + w.model + "; the beginning of the answer is stored"
 	case status == 404 || status == 400 && strings.Contains(strings.ToLower(te.Named.Data.Message), "model"):
 		return "check the model's name and the provider's baseURL; tenon models lists the available models"
+	case status == 402 || pe.Code == "insufficient_quota":
+		return "add credit to your account with the provider, or " + w.model + "; " + w.goOn
 	case status == 429:
 		return "wait for the provider's rate limit, or " + w.model + "; " + w.goOn
-	case status == 0 && !cut:
+	case status == 0 && !cut, status/100 == 3:
 		return fmt.Sprintf("check that the server runs and that provider.%s.options.baseURL is correct; tenon doctor tests the connection", pe.ProviderID)
 	case cut:
 		return w.again + "; if it happens again, check the server's log, or " + w.model
@@ -189,11 +198,14 @@ func (w *wording) apiFix(te *host.TurnError) string {
 	return w.again + " from where it stopped"
 }
 
-// hostRemedy returns the remedy for errors of the host outside turns, or nil for other errors.
+// hostRemedy returns the remedy for errors of the host and the stored credentials outside turns, or nil for other errors.
 func (w *wording) hostRemedy(err error) *Failure {
 	f := Remedies{
 		{host.ErrReceiver, ExitRefused, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m"},
 		{host.ErrModel, ExitModel, w.usable},
+		{input.ErrAttach, ExitUsage, "attach another file, or name it in the prompt without @: the model then reads it with its tools"},
+		{credentials.ErrFile, ExitTurn, "do what the error says, or move the file away and sign in again with tenon auth login"},
+		{credentials.ErrKeyring, ExitTurn, "unlock the keyring, or sign in again without --keyring"},
 		{host.ErrSubagent, ExitUsage, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them"},
 		{host.ErrNotFound, ExitUsage, "check the name; tenon session list, tenon agent list and tenon command list show the valid ones"},
 	}.Failure(err)

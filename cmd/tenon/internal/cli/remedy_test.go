@@ -3,12 +3,16 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -31,15 +35,22 @@ func TestRemedyWording(t *testing.T) {
 		"filtered":        {turn(sdk.ErrorContentFilter, 0), "or use another model (-m)", "or choose another model (/model)"},
 		"no schema":       {turn(sdk.ErrorStructuredOutput, 0), "or use another model (-m)", "or choose another model (/model)"},
 		"limit":           {turn(sdk.ErrorAPI, 429), "(-m); tenon run -c continues", `(/model); send "continue" to continue`},
+		"no credit":       {turn(sdk.ErrorAPI, 402), "add credit to your account with the provider, or use another model (-m); tenon run -c", "or choose another model (/model)"},
+		"quota used up":   {answer(&sdk.ProviderError{StatusCode: 429, Code: "insufficient_quota"}), "add credit", "add credit"},
+		"redirect":        {turn(sdk.ErrorAPI, 307), "options.baseURL is correct", "options.baseURL is correct"},
 		"server":          {turn(sdk.ErrorAPI, 500), "tenon run -c tries again from", `send "continue" to try again from`},
 		"answer too long": {answer(&sdk.ProviderError{Err: sdk.ErrAnswerLimit}), "ask for less at a time, or use another model (-m)", "or choose another model (/model)"},
 		"answer broken":   {answer(&sdk.ProviderError{Cut: true}), "tenon run -c tries again; if it happens again", `send "continue" to try again; if it happens again`},
 		"no answer":       {answer(&sdk.ProviderError{}), "check that the server runs", "check that the server runs"},
 		"unknown":         {turn(sdk.ErrorUnknown, 0), "stored: tenon run -c continues", `stored: send "continue" to continue`},
 		"no model":        {fmt.Errorf("x: %w", host.ErrModel), "choose one with -m", "/model lists the available models"},
+		"attachment":      {fmt.Errorf("%w x: too large", input.ErrAttach), "attach another file", "attach another file"},
+		"bad credentials": {fmt.Errorf("%w: x", credentials.ErrFile), "sign in again with tenon auth login", "sign in again"},
+		"keyring":         {fmt.Errorf("%w: x", credentials.ErrKeyring), "sign in again without --keyring", "sign in again"},
 		"owned":           {&store.OwnedError{PID: 7}, "leave out -c and -s", "start a new session with /new"},
 		"fenced":          {fmt.Errorf("x: %w", store.ErrFenced), "leave out -c and -s", "start a new session with /new"},
 		"full":            {fmt.Errorf("x: %w", store.ErrFull), "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR", "free disk space"},
+		"file, full":      {&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, "free disk space, then run it again", "free disk space, then run it again"},
 		"read-only":       {fmt.Errorf("x: %w", store.ErrReadOnly), "make the data directory writable, or choose another with --data-dir DIR", "make the data directory writable"},
 		"damaged":         {fmt.Errorf("x: %w", store.ErrCorrupt), "run tenon doctor; move the database away", "run tenon doctor"},
 		"newer":           {fmt.Errorf("x: %w", store.ErrNewer), "update tenon", "update tenon"},

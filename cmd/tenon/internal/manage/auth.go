@@ -188,6 +188,9 @@ func authListCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			stored, err := w.StoredKeys()
+			if err != nil && len(stored) == 0 {
+				return err
+			}
 			var list []listedCredential
 			for _, id := range slices.Sorted(maps.Keys(stored)) {
 				c := stored[id]

@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -276,7 +277,7 @@ func (t *Turn) finish(ctx context.Context, o *view.Outcome) *view.Outcome {
 		o.Err = cli.OutputError(t.broken)
 		return o
 	}
-	if t.Fresh && (model.Unreachable(o.Err) || errors.Is(o.Err, host.ErrModel)) {
+	if t.Fresh && (model.Unreachable(o.Err) || errors.Is(o.Err, host.ErrModel) || errors.Is(o.Err, input.ErrAttach)) {
 		t.discard(ctx, o)
 	}
 	refused := t.allRefused(o)
