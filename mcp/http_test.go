@@ -461,3 +461,24 @@ func TestAnswerInParts(t *testing.T) {
 		t.Errorf("count = %q", got)
 	}
 }
+
+// A notification has no answer, but some servers open a stream for it. Nothing waits for its end.
+func TestStreamForNotification(t *testing.T) {
+	t.Parallel()
+	s := &sessions{}
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var m fakeMessage
+		if json.Unmarshal(body, &m) == nil && m.Method != "" && m.ID == nil {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.ServeHTTP(w, r)
+	})).URL))
+	if got := mustRun(t, p, "far_count", "{}").Output; got != "counted" {
+		t.Errorf("count = %q", got)
+	}
+}

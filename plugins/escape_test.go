@@ -151,7 +151,10 @@ func TestEscapes(t *testing.T) {
 			p.write(theirs, files{"large": strings.Repeat("x", 2000)})
 		}, check: rejected("x", "more than 1000 bytes")},
 
-		"name of a plugin that tenon ships": {unapproved: true, prepare: func(p *place) { p.options.Reserved = []string{"shell"}; p.write(theirs, wasmPackage("shell", "")) }, check: rejected("shell", "built-in plugin")},
+		"name of a plugin that tenon ships":  {unapproved: true, prepare: func(p *place) { p.options.Reserved = []string{"shell"}; p.write(theirs, wasmPackage("shell", "")) }, check: rejected("shell", "built-in plugin")},
+		"name of command hooks":              {unapproved: true, prepare: func(p *place) { p.write(theirs, wasmPackage("hooks.user", "")) }, check: rejected("hooks.user", "belong to command hooks")},
+		"name of command hooks of a package": {unapproved: true, prepare: func(p *place) { p.write(theirs, wasmPackage("lint.hooks", "")) }, check: rejected("lint.hooks", "belong to command hooks")},
+		"name of an MCP server":              {unapproved: true, prepare: func(p *place) { p.write(theirs, wasmPackage("mcp.docs", "")) }, check: rejected("mcp.docs", "belong to command hooks")},
 		"name of a plugin of the user": {prepare: func(p *place) { p.write("config/plugins/redact", wasmPackage("redact", "")) }, attack: func(p *place) {
 			p.write(theirs, files{"plugin.json": manifestOf("redact", `{`+wasmRuntime+`, "hooks": [{"point": "event"}]}`), "p.wasm": "evil"})
 		}, check: func(p *place, l *plugins.Loaded) {

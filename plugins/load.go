@@ -317,8 +317,12 @@ func (l *Loader) unknownName(items []*Item, e *Entry) error {
 // over the project's.
 func (l *Loader) rejectDuplicates(items []*Item) {
 	for _, i := range items {
-		if i.usable() && slices.Contains(l.opts.Reserved, i.Name) {
+		switch {
+		case !i.usable():
+		case slices.Contains(l.opts.Reserved, i.Name):
 			i.reject(fmt.Errorf("%w: %q is a built-in plugin; rename the one in %s", ErrTwice, i.Name, i.Path))
+		case ownForm(i.Name):
+			i.reject(fmt.Errorf("%w: name %q: such names belong to command hooks and MCP servers; rename the plugin in %s", sdk.ErrManifest, i.Name, i.Path))
 		}
 	}
 	best := map[string]*Item{}
@@ -332,6 +336,12 @@ func (l *Loader) rejectDuplicates(items []*Item) {
 			i.reject(fmt.Errorf("%w: %q is %s and %s; the former is used; rename or remove one of them", ErrTwice, i.Name, b.Path, i.Path))
 		}
 	}
+}
+
+// ownForm reports whether a name has the form of those that tenon gives to command hooks and MCP servers. A plugin of such a name would take
+// their place: the user's command hooks would not run.
+func ownForm(name string) bool {
+	return strings.HasPrefix(name, "hooks.") || strings.HasSuffix(name, ".hooks") || strings.HasPrefix(name, "mcp.")
 }
 
 // precedes reports whether i, which comes later, wins over another item of its name. A pending plugin does not replace an approved one.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/value"
@@ -59,7 +60,7 @@ type wireReply struct {
 func (o *output) reply(e *entry) (*reply, error) {
 	stderr := clip(strings.TrimSpace(string(o.stderr)))
 	switch {
-	case o.code == exitBlock && isBroken(stderr):
+	case o.code == exitBlock && isBroken(stderr) && !quotes(stderr, o.input):
 		return nil, fmt.Errorf("the command could not run: %s", stderr)
 	case o.code == exitBlock && !blockable(e.event):
 		return nil, fmt.Errorf("exit code 2, but %s cannot be blocked: %s", e.event, stderr)
@@ -82,11 +83,13 @@ func blockable(event string) bool {
 // "block" here.
 var brokenLine = lazyregexp.New(`^(` +
 	`(\S*/)?(sh|dash|ash|bash|ksh|zsh): ((line )?[0-9]+: |-c: )*([Cc]an't open .*|[Cc]annot open .*|.*not found.*)|` +
-	`\S+: .*(No such file or directory|Permission denied)\)?|` +
+	`(\S*/)?[a-z][a-z0-9._+-]*: .*(No such file or directory|Permission denied)\)?|` + // the name of a program, and not "Blocked:"
 	`.+: (line )?[0-9]+: [Ss]yntax error.*|` +
-	"(.+: )?(-c: )?line [0-9]+: `.*'|" + // the line with the error, from bash
 	`Can't open perl script .*` +
 	`)$`)
+
+// sourceLine matches what bash writes behind a syntax error: the line of the script.
+var sourceLine = lazyregexp.New("^(.+: )?(-c: )?line [0-9]+: `.*'$")
 
 // crashed matches the output of a Go program that crashed, which exits with code 2.
 var crashed = lazyregexp.New(`(?m)^(panic: |fatal error: |runtime: goroutine stack exceeds )[^\n]*\n(?s:.*)^goroutine \d+ \[`)
@@ -96,12 +99,41 @@ func isBroken(stderr string) bool {
 	if crashed().MatchString(stderr) {
 		return true
 	}
+	broken := false
 	for line := range strings.Lines(stderr) {
-		if line = strings.TrimSpace(line); line != "" && !brokenLine().MatchString(line) {
+		switch line = strings.TrimSpace(line); {
+		case brokenLine().MatchString(line):
+			broken = true
+		case line != "" && !sourceLine().MatchString(line):
 			return false
 		}
 	}
-	return stderr != ""
+	return broken
+}
+
+// complaints are the words that brokenLine and crashed look for, in the form of letters.
+var complaints = []string{"notfound", "cantopen", "cannotopen", "nosuchfileordirectory", "permissiondenied", "syntaxerror", "goroutine"}
+
+// quotes reports whether the complaint in stderr may be a quotation of the input: a command that blocks often quotes the call, and the words
+// of a call must not pass for an error of the command.
+func quotes(stderr string, input []byte) bool {
+	var decoded map[string]any
+	if json.Unmarshal(input, &decoded) != nil {
+		return false
+	}
+	delete(decoded, "cwd") // the user's
+	said, asked := letters(stderr), letters(fmt.Sprint(decoded))
+	return slices.ContainsFunc(complaints, func(c string) bool { return strings.Contains(said, c) && strings.Contains(asked, c) })
+}
+
+// letters returns the letters of a text, in lower case: what a shell does to space and quotes does not change them.
+func letters(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsLetter(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, text)
 }
 
 // parseReply parses the standard output of a command that exited with code 0: an object, or plain text.

@@ -33,6 +33,7 @@ type command struct {
 
 // output is the result of a command that ended by itself.
 type output struct {
+	input          []byte
 	stdout, stderr []byte
 	code           int
 }
@@ -56,7 +57,7 @@ func (c *command) run(ctx context.Context) (*output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the shell: %w", err)
 	}
-	o := &output{}
+	o := &output{input: input}
 	flooded := make(chan string, 2)
 	var streams sync.WaitGroup // the goroutines end when the group has ended or the pipes are closed
 	streams.Go(func() {

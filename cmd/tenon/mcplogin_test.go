@@ -43,7 +43,7 @@ func greetings(w http.ResponseWriter, r *http.Request) {
 		result, known = map[string]string{
 			"initialize": `{"protocolVersion": "2025-11-25", "serverInfo": {"name": "docs", "version": "1.0"}, "capabilities": {"tools": {}}}`,
 			"tools/list": `{"tools": [{"name": "greet", "inputSchema": {"type": "object"}}]}`,
-			"tools/call": `{"content": [{"type": "text", "text": "hello from the docs"}]}`,
+			"tools/call": `{"content": [{"type": "text", "text": "hello from the docs\u001b]0;a title\u0007"}]}`,
 		}[request.Method]
 	}
 	switch {

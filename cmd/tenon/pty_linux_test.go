@@ -1,6 +1,8 @@
 package main_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"regexp"
@@ -285,5 +287,22 @@ func TestAloneOpensUI(t *testing.T) {
 	x.enter("\x04") // Ctrl-D
 	if code := x.code(); code != 0 {
 		t.Errorf("exit code %d", code)
+	}
+}
+
+// TestTerminalShowsResult shows the result of a server's tool. The terminal does not obey it; a pipe gets what the server sent.
+func TestTerminalShowsResult(t *testing.T) {
+	t.Parallel()
+	web := httptest.NewServer(http.HandlerFunc(greetings))
+	t.Cleanup(web.Close)
+	p := newProcess(t, "")
+	p.output(t, 0, "mcp", "add", "docs", web.URL)
+	x := p.onTerminal(t, "mcp", "call", "docs", "greet")
+	x.expect("hello from the docs")
+	if code := x.code(); code != 0 || strings.Contains(x.text.String(), "\x1b]0") {
+		t.Errorf("exit code %d, %q", code, x.text.String())
+	}
+	if out, _ := p.output(t, 0, "mcp", "call", "docs", "greet"); out != "hello from the docs\x1b]0;a title\a\n" {
+		t.Errorf("piped: %q", out)
 	}
 }

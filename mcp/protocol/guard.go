@@ -143,7 +143,7 @@ func (g *guard) authorized(req *http.Request) (*http.Response, error) {
 			}
 			return resp, nil
 		}
-		discard(resp.Body)
+		discard(resp)
 		if req.GetBody != nil {
 			if req.Body, err = req.GetBody(); err != nil {
 				return nil, err

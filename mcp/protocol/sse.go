@@ -27,7 +27,7 @@ func (s *sse) start(ctx context.Context, p peer) error {
 		return startFailed(ctx, err)
 	}
 	if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
-		defer discard(resp.Body)
+		defer discard(resp)
 		return unexpected(resp)
 	}
 	events := newEventReader(resp.Body)
@@ -126,7 +126,7 @@ func (s *sse) post(ctx context.Context, body any) error {
 	if err != nil {
 		return err
 	}
-	defer discard(resp.Body)
+	defer discard(resp)
 	if resp.StatusCode/100 != 2 {
 		return unexpected(resp)
 	}

@@ -202,7 +202,7 @@ func (s *streamable) take(ctx context.Context, raw []byte) (answer *message, err
 // reply sends an answer to the server. If it is lost, the server's own timeout applies.
 func (s *streamable) reply(ctx context.Context, r *response) {
 	if resp, err := s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r, nil); err == nil {
-		discard(resp.Body)
+		discard(resp)
 	}
 }
 
@@ -214,7 +214,7 @@ func (s *streamable) notify(ctx context.Context, n *request) error {
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	defer discard(resp.Body)
+	defer discard(resp)
 	if resp.StatusCode/100 != 2 {
 		return unexpected(resp)
 	}
@@ -243,7 +243,7 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, header)
 		if err == nil {
 			if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
-				discard(resp.Body)
+				discard(resp)
 				return
 			}
 			opened()
@@ -269,7 +269,7 @@ func (s *streamable) close() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.life), goodbyeTimeout)
 		defer cancel()
 		if resp, err := s.send(ctx, http.MethodDelete, s.url, mediaJSON, nil, http.Header{headerSession: {id}}); err == nil {
-			discard(resp.Body)
+			discard(resp)
 		}
 	}
 	s.shut()

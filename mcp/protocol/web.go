@@ -163,10 +163,12 @@ func (w *web) shut() {
 	w.client.CloseIdleConnections()
 }
 
-// discard reads the short rest of an answer, so that its connection can be reused.
-func discard(body io.ReadCloser) {
-	_, _ = io.CopyN(io.Discard, body, maxErrorBody)
-	_ = body.Close()
+// discard reads the short rest of an answer, so that its connection can be reused. A stream of events may never end: it is only closed.
+func discard(resp *http.Response) {
+	if mediaType(resp) != mediaEvents {
+		_, _ = io.CopyN(io.Discard, resp.Body, maxErrorBody)
+	}
+	_ = resp.Body.Close()
 }
 
 // unexpected returns the error for an answer outside the protocol.

@@ -15,6 +15,8 @@ import (
 type Directory struct {
 	Path   string
 	Limits Limits
+	// Without reports whether a file, by its path in the directory, does not belong to the content. If nil, all files do.
+	Without func(name string) bool
 }
 
 // Extract checks the directory and copies it to the directory dir, which must be empty: the copy is what Pack and File.Extract would make.
@@ -43,6 +45,9 @@ func (d Directory) each(ctx context.Context, visit visitor) error {
 			}
 			e.target = relative(real, e.name, target)
 		case kindFile:
+			if d.Without != nil && d.Without(e.name) {
+				return nil
+			}
 			file, info, err := in.Open(path.Base(e.name))
 			if err != nil {
 				return err

@@ -66,7 +66,7 @@ func TestDirectoryLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := archive.Pack(t.Context(), &b, dir, "p"); err != nil {
+	if err := archive.Pack(t.Context(), &b, archive.Directory{Path: dir}, "p"); err != nil {
 		t.Fatal(err)
 	}
 	f := archive.File{Format: archive.TarGzip, Data: bytes.NewReader(b.Bytes()), Size: int64(b.Len())}

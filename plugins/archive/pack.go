@@ -8,15 +8,15 @@ import (
 	"io"
 )
 
-// Pack writes the files below dir as a .tar.gz, in a folder of this name. The same files have the same bytes: the archive has no times, owners
+// Pack writes the files of d as a .tar.gz, in a folder of this name. The same files have the same bytes: the archive has no times, owners
 // or other modes than 0644 and 0755. A .git directory is left out. Extract reads the result.
-func Pack(ctx context.Context, w io.Writer, dir, folder string) error {
+func Pack(ctx context.Context, w io.Writer, d Directory, folder string) error {
 	z, err := gzip.NewWriterLevel(w, gzip.BestCompression)
 	if err != nil {
 		return err
 	}
 	t := tar.NewWriter(z)
-	err = Directory{Path: dir}.each(ctx, func(e entry, content io.Reader) error {
+	err = d.each(ctx, func(e entry, content io.Reader) error {
 		h := &tar.Header{Typeflag: tar.TypeReg, Name: folder + "/" + e.name, Mode: 0o644, Size: e.size}
 		switch {
 		case e.kind == kindDir:

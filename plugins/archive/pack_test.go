@@ -34,7 +34,7 @@ func TestPack(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := archive.Pack(t.Context(), &b, dir, "p"); err != nil {
+		if err := archive.Pack(t.Context(), &b, archive.Directory{Path: dir}, "p"); err != nil {
 			t.Fatal(err)
 		}
 		return b.Bytes()

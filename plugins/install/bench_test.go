@@ -40,7 +40,7 @@ func BenchmarkInstall(b *testing.B) {
 		b.Fatal(err)
 	}
 	var content bytes.Buffer
-	if err := archive.Pack(b.Context(), &content, dir, "big"); err != nil {
+	if err := archive.Pack(b.Context(), &content, archive.Directory{Path: dir}, "big"); err != nil {
 		b.Fatal(err)
 	}
 	server := httptest.NewServer(registry.New(registry.Logger(log.New(io.Discard, "", 0))))

@@ -89,7 +89,7 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 	if err := os.MkdirAll(in.Temp, 0o700); err != nil {
 		return nil, err
 	}
-	in.sweep()
+	sweep(in.Temp, tempStart)
 	temp, err := os.MkdirTemp(in.Temp, tempStart)
 	if err != nil {
 		return nil, err
@@ -101,15 +101,16 @@ func (in *Installer) Stage(ctx context.Context, t Target, ref string, pin *pins.
 // tempStart begins the names of the directories in Temp.
 const tempStart = ".install-"
 
-// abandonedAfter is the time after which a directory in Temp belongs to an installation that was killed.
+// abandonedAfter is the time after which a temporary directory belongs to a process that was killed.
 const abandonedAfter = 24 * time.Hour
 
-// sweep deletes what killed installations left in Temp, except files that it cannot delete, such as those of another user.
-func (in *Installer) sweep() {
-	list, _ := os.ReadDir(in.Temp)
+// sweep deletes the directories in dir whose names have this start and which killed processes left, except files that it cannot delete, such
+// as those of another user.
+func sweep(dir, start string) {
+	list, _ := os.ReadDir(dir)
 	for _, e := range list {
-		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), tempStart) && time.Since(info.ModTime()) > abandonedAfter {
-			_ = child.RemoveAll(filepath.Join(in.Temp, e.Name()))
+		if info, err := e.Info(); err == nil && strings.HasPrefix(e.Name(), start) && time.Since(info.ModTime()) > abandonedAfter {
+			_ = child.RemoveAll(filepath.Join(dir, e.Name()))
 		}
 	}
 }

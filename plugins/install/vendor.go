@@ -21,6 +21,9 @@ import (
 // VendorDir is the directory of a project with what its lock file pins, so that a sync needs no network.
 const VendorDir = ".tenon/vendor"
 
+// vendorStart begins the names of the directories, next to the vendor directory, that become it.
+const vendorStart = ".vendor-"
+
 // treesDir has the contents of plugins, each as a .tar.gz named by its digest. Next to it are the sources of contents that each machine
 // makes, as in the cache of downloads.
 const treesDir = "trees"
@@ -36,7 +39,8 @@ func (in *Installer) Write(ctx context.Context, t Target, f *pins.File, dir stri
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	temp, err := os.MkdirTemp(filepath.Dir(dir), ".vendor-")
+	sweep(filepath.Dir(dir), vendorStart)
+	temp, err := os.MkdirTemp(filepath.Dir(dir), vendorStart)
 	if err != nil {
 		return err
 	}
@@ -84,7 +88,7 @@ func (in *Installer) vendor(ctx context.Context, t Target, p *pins.Plugin, dir s
 	if err != nil {
 		return err
 	}
-	return errors.Join(archive.Pack(ctx, file, s.Root, "plugin"), file.Close())
+	return errors.Join(archive.Pack(ctx, file, archive.Directory{Path: s.Root}, "plugin"), file.Close())
 }
 
 func tree(dir string, d trust.Digest) string {

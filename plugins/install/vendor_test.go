@@ -228,4 +228,15 @@ func TestAbandoned(t *testing.T) {
 	if err != nil || len(left) != 2 || left[0].Name() != filepath.Base(fresh) || left[1].Name() != filepath.Base(other) {
 		t.Errorf("left %v, %v", left, err)
 	}
+	project := t.TempDir()
+	half := filepath.Join(project, ".tenon", ".vendor-1")
+	if err := errors.Join(os.MkdirAll(half, 0o700), os.Chtimes(half, before, before)); err != nil {
+		t.Fatal(err)
+	}
+	if err := in.Write(t.Context(), install.Target{Path: filepath.Join(project, pins.Name), Project: true}, &pins.File{}, filepath.Join(project, filepath.FromSlash(install.VendorDir))); err != nil {
+		t.Fatal(err)
+	}
+	if left, err = os.ReadDir(filepath.Dir(half)); err != nil || len(left) != 1 || left[0].Name() != "vendor" {
+		t.Errorf("left %v, %v", left, err)
+	}
 }

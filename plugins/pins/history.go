@@ -92,7 +92,8 @@ func (h History) Rollback(ctx context.Context, path string) (from, to *File, err
 	return from, to, err
 }
 
-// Digests returns the contents that any generation of any lock file names. They must not be deleted.
+// Digests returns the contents that any generation of any lock file names. They must not be deleted. A generation that is damaged, or was
+// written by a newer version, names none: Rollback does not return to it.
 func (h History) Digests() (map[trust.Digest]bool, error) {
 	out := map[trust.Digest]bool{}
 	files, err := filepath.Glob(filepath.Join(h.Dir, historyDir, "*", "*.json"))
@@ -101,6 +102,9 @@ func (h History) Digests() (map[trust.Digest]bool, error) {
 	}
 	for _, path := range files {
 		f, err := h.Read(path)
+		if errors.Is(err, ErrFile) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -138,6 +138,29 @@ func TestHistory(t *testing.T) {
 }
 
 // TestLocal: the digest of content that each machine makes is kept on the machine, never in the file.
+// TestDamagedHistory: a state that cannot be read does not keep plugins from being changed.
+func TestDamagedHistory(t *testing.T) {
+	t.Parallel()
+	h := pins.History{Dir: t.TempDir()}
+	path := filepath.Join(t.TempDir(), pins.Name)
+	for _, name := range []string{"1", "2"} {
+		err := h.Change(t.Context(), path, func(old *pins.File) (*pins.File, error) { return old.With(plugin("a", name)), nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	states, err := filepath.Glob(filepath.Join(h.Dir, "generations", "*", "2.json"))
+	if err != nil || len(states) != 1 {
+		t.Fatal(states, err)
+	}
+	if err := os.WriteFile(states[0], []byte(`{"version": 2}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if known, err := h.Digests(); err != nil || !known[digest("2")] {
+		t.Errorf("Digests() = %v, %v", known, err)
+	}
+}
+
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -204,7 +204,9 @@ func (f *Fetcher) staysPut() bool { return f.Guarded || f.Judge != nil }
 
 // gitCommand returns the user's git, which has the user's credentials, and runs nothing of the repository.
 func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *exec.Cmd {
-	settings := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "submodule.recurse=false",
+	// A fetched commit stays a pack, which appears complete or not at all. If git unpacked it, a transfer that breaks would leave a commit
+	// without its files, which looks fetched.
+	settings := []string{"-c", "fetch.unpackLimit=1", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never", "-c", "gc.auto=0", "-c", "submodule.recurse=false",
 		"-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=30"}
 	if f.staysPut() {
 		settings = append(settings, "-c", "http.followRedirects=false")
@@ -214,7 +216,6 @@ func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *
 	}
 	cmd := exec.CommandContext(ctx, "git", append(settings, args...)...)
 	child.Prepare(cmd)
-	cmd.Cancel = func() error { return child.Kill(cmd) }
 	cmd.Dir = repo
 	for _, e := range f.Environ {
 		if name, _, _ := strings.Cut(e, "="); !strings.HasPrefix(name, "GIT_") || name == "GIT_SSH_COMMAND" || name == "GIT_SSL_CAINFO" {

@@ -183,7 +183,7 @@ func TestBundle(t *testing.T) {
 	t.Parallel()
 	text := `{"manifest_version":"0.3","name":"My Server!","version":"2.0.0","server":{"type":"binary","entry_point":"bin/s","mcp_config":{
 		"command":"${__dirname}/bin/s","args":["--dir","${user_config.dir}","${user_config.maybe}","-v"],"env":{"KEY":"${user_config.key}","LEVEL":"${user_config.level}","NOT":"${user_config.maybe}x"}}},
-		"user_config":{"key":{"type":"string","sensitive":true,"required":true},"level":{"type":"number","default":3},"dir":{"default":"/data","required":true},"maybe":{}}}`
+		"user_config":{"key":{"type":"string","sensitive":true,"required":true},"level":{"type":"number","default":10485760},"dir":{"default":"/data","required":true},"maybe":{}}}`
 	data := zipped(t, map[string]string{"manifest.json": text, "bin/s": "#!/bin/sh\n"})
 	block := "MCPB_SIG_V1\x03\x00\x00\x00abcMCPB_SIG_END"
 	declared := bytes.Clone(data)
@@ -198,7 +198,7 @@ func TestBundle(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		s := p.Servers["my-server"]
-		want := manifest.Stdio{Command: "./bin/s", Args: []string{"--dir", "/data", "-v"}, Env: map[string]string{"LEVEL": "3"}}
+		want := manifest.Stdio{Command: "./bin/s", Args: []string{"--dir", "/data", "-v"}, Env: map[string]string{"LEVEL": "10485760"}}
 		if diff := cmp.Diff(want, s.Stdio); diff != "" || out.Local || !maps.Equal(map[string]bool{p.Manifest.Capabilities[0].Scope[0]: true}, map[string]bool{"KEY": true}) {
 			t.Errorf("%s: %+v\n%s", name, p, diff)
 		}

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/archive"
 	"github.com/tenonhq/tenon/plugins/manifest"
@@ -128,7 +129,7 @@ func (f *Fetcher) unpackBundle(ctx context.Context, file *os.File, size int64, o
 // ErrServer.
 func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err error) {
 	var m bundleManifest
-	if err := json.Unmarshal(data, &m); err != nil {
+	if err := jsontext.DecodeExact(data, &m); err != nil { // else a default of a million would be 1e+06
 		return nil, false, fmt.Errorf("%w: manifest.json: %w", ErrServer, err)
 	}
 	c := m.Server.Config.bundleCommand

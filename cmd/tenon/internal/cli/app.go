@@ -89,6 +89,15 @@ func (a *App) Directory() (string, error) {
 	return projectfs.Real(dir), nil
 }
 
+// Path returns the absolute form of a path, which starts at the working directory if it is relative.
+func (a *App) Path(path string) (string, error) {
+	if filepath.IsAbs(path) {
+		return path, nil
+	}
+	dir, err := a.Directory()
+	return filepath.Join(dir, path), err
+}
+
 // Cause strips the operation and the path from an error of package os, for messages that name them themselves.
 func Cause(err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {

@@ -50,9 +50,9 @@ func (s *Set) readLock() (*serverLock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.lockPath(), err)
 	}
-	data, cut, err := projectfs.ReadLimited(f, maxServerFile)
+	data, cut, err := projectfs.ReadLimited(f, MaxServerFile)
 	if cut {
-		err = fmt.Errorf("larger than %d bytes", maxServerFile)
+		err = fmt.Errorf("larger than %d bytes", MaxServerFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.lockPath(), err)

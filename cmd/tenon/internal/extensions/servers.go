@@ -62,8 +62,8 @@ func (s *Set) servers(ctx context.Context, packaged []plugins.Server) error {
 	return nil
 }
 
-// maxServerFile bounds a file of servers, in bytes; those in use have a few kilobytes.
-const maxServerFile = 1 << 20
+// MaxServerFile bounds a file of servers, in bytes; those in use have a few kilobytes.
+const MaxServerFile = 1 << 20
 
 // serverFile adds the servers of a file. One that is not there has none.
 func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
@@ -75,8 +75,8 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 	var data []byte
 	if err == nil {
 		var cut bool
-		if data, cut, err = projectfs.ReadLimited(f, maxServerFile); cut {
-			err = fmt.Errorf("larger than %d bytes", maxServerFile)
+		if data, cut, err = projectfs.ReadLimited(f, MaxServerFile); cut {
+			err = fmt.Errorf("larger than %d bytes", MaxServerFile)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -20,10 +20,11 @@ import (
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
-// both runs f for the lock file of the user and, if there is one, that of the project.
+// both runs f for the lock file of the user and, if there is one, that of the project. An error in one does not keep f from the other.
 func both(ctx context.Context, a *cli.App, f func(j *job) error) error {
 	return with(ctx, a, false, func(j *job) error {
 		user, project := plugins.LockFiles(j.workspace.Project)
+		var problems []error
 		for _, t := range []install.Target{{Path: user}, {Path: project, Project: true}} {
 			if t.Path == "" {
 				continue
@@ -33,11 +34,9 @@ func both(ctx context.Context, a *cli.App, f func(j *job) error) error {
 			if dir := filepath.Join(filepath.Dir(t.Path), filepath.FromSlash(install.VendorDir)); t.Project {
 				j.installer.Vendor, j.installer.Fetcher.Seed = dir, dir
 			}
-			if err := f(j); err != nil {
-				return err
-			}
+			problems = append(problems, f(j))
 		}
-		return nil
+		return errors.Join(problems...)
 	})
 }
 
@@ -147,31 +146,33 @@ type update struct {
 	new *install.Staged
 }
 
-// updates resolves the references of installed plugins again and returns those whose content changed. names selects plugins.
+// updates resolves the references of installed plugins again and returns those whose content changed. names selects plugins. The error is
+// about those that cannot be fetched; the others are returned with it.
 func (j *job) updates(ctx context.Context, names []string, found map[string]bool, yes bool) ([]update, error) {
 	j.installer.Vendor, j.installer.Fetcher.Seed = "", "" // they have what is pinned, not what is newer: all hosts are asked
 	f, err := j.loader.History().Read(j.target.Path)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.confirmHosts(f.Plugins, yes, false); err != nil {
+	list := slices.DeleteFunc(f.Plugins, func(p pins.Plugin) bool { return len(names) > 0 && !slices.Contains(names, p.Name) })
+	if err := j.confirmHosts(list, yes, false); err != nil {
 		return nil, err
 	}
 	var out []update
-	for _, p := range f.Plugins {
-		if len(names) > 0 && !slices.Contains(names, p.Name) {
-			continue
-		}
+	var problems []error
+	for _, p := range list {
 		found[p.Name] = true
 		s, err := j.installer.Renew(ctx, j.target, p)
-		if err != nil {
-			return nil, err
-		}
-		if !s.Same(&p) {
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil:
+			problems = append(problems, fmt.Errorf("plugin %s: %w", p.Name, err))
+		case !s.Same(&p):
 			out = append(out, update{p, s})
 		}
 	}
-	return out, nil
+	return out, errors.Join(problems...)
 }
 
 func (u update) line() string {
@@ -200,10 +201,7 @@ Running turns keep the content they started with.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			found, changed := map[string]bool{}, false
 			err := both(cmd.Context(), a, func(j *job) error {
-				list, err := j.updates(cmd.Context(), names, found, yes)
-				if err != nil {
-					return err
-				}
+				list, failed := j.updates(cmd.Context(), names, found, yes)
 				for _, u := range list {
 					changed = true
 					a.Screen.Line(terminal.Visible(u.line()))
@@ -214,10 +212,10 @@ Running turns keep the content they started with.`,
 						continue
 					}
 					if err := j.adopt(cmd.Context(), []*install.Staged{u.new}, yes, nil); err != nil {
-						return err
+						return errors.Join(failed, err)
 					}
 				}
-				return nil
+				return failed
 			})
 			if err == nil {
 				err = unknown(names, found)
@@ -261,15 +259,15 @@ func outdatedCommand(a *cli.App) *cobra.Command {
 				}
 				return err
 			})
-			if err != nil {
+			if err != nil && len(list) == 0 {
 				return err
 			}
-			return cli.List(a, list, cli.Listing[row]{
+			return errors.Join(err, cli.List(a, list, cli.Listing[row]{
 				Empty: "everything is up to date", Head: []string{"name", "installed", "available", "lock file"},
 				Row: func(r *row) []string {
 					return []string{terminal.OneLine(r.Name), terminal.OneLine(r.Installed), terminal.OneLine(r.Available), terminal.OneLine(r.Lock)}
 				},
-			})
+			}))
 		},
 	})
 }

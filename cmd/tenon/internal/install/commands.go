@@ -183,10 +183,17 @@ project's, which may be committed. It holds no approvals.`,
 // adopt shows staged plugins, asks about each, and pins those that were approved.
 func (j *job) adopt(ctx context.Context, staged []*install.Staged, yes bool, without []string) error {
 	for _, s := range staged {
+		f, err := j.loader.History().Read(j.target.Path)
+		if err != nil {
+			return err
+		}
+		if old := f.Find(s.Name); old != nil && old.Ref != s.Ref {
+			j.app.Screen.Line(fmt.Sprintf("this replaces the installed plugin %s from %s (%s)", terminal.Visible(old.Name), terminal.Visible(old.Ref), terminal.Visible(install.Describe(*old))))
+		}
 		if err := j.approve(ctx, s, yes, without); err != nil {
 			return err
 		}
-		err := j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) { return f.With(s.Plugin), nil })
+		err = j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) { return f.With(s.Plugin), nil })
 		if err != nil {
 			return err
 		}

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -113,22 +115,17 @@ type packed struct {
 
 // pack packs the plugin in a directory, by default the working directory.
 func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
-	dir, err := a.Directory()
+	dir, err := a.Path(strings.Join(args, ""))
 	if err != nil {
 		return nil, err
-	}
-	if len(args) > 0 {
-		base := dir
-		if dir = args[0]; !filepath.IsAbs(dir) {
-			dir = filepath.Join(base, dir)
-		}
 	}
 	p, err := manifest.Read(dir)
 	if err != nil {
 		return nil, cli.Fail(cli.ExitUsage, err, "pack the directory of a plugin")
 	}
 	var content bytes.Buffer
-	if err := archive.Pack(ctx, &content, p.Root, p.Manifest.Name); err != nil {
+	d := archive.Directory{Path: p.Root, Without: func(name string) bool { return publishes(p.Manifest.Name, name) }}
+	if err := archive.Pack(ctx, &content, d, p.Manifest.Name); err != nil {
 		return nil, err
 	}
 	out := &packed{p, []byte("{}"), content.Bytes()}
@@ -138,11 +135,18 @@ func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
 	return out, nil
 }
 
+// publishes reports whether a file in the directory of a plugin is an archive that pack wrote there, or its signature.
+func publishes(plugin, file string) bool {
+	rest, ok := strings.CutPrefix(file, plugin)
+	versioned, _ := path.Match("-[0-9]*.tar.gz*", rest)
+	return ok && (versioned || strings.HasPrefix(rest, ".tar.gz"))
+}
+
 func packCommand(a *cli.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "pack [DIRECTORY]", Short: "Pack a plugin into an archive to publish",
-		Long: "Check a plugin and write it as NAME-VERSION.tar.gz. The same files have the same bytes.",
+		Long: "Check a plugin and write it as NAME-VERSION.tar.gz. The same files have the same bytes. Such archives in its directory are left out.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := pack(cmd.Context(), a, args)
 			if err != nil {
@@ -155,12 +159,8 @@ func packCommand(a *cli.App) *cobra.Command {
 				}
 				output += ".tar.gz"
 			}
-			if !filepath.IsAbs(output) {
-				dir, err := a.Directory()
-				if err != nil {
-					return err
-				}
-				output = filepath.Join(dir, output)
+			if output, err = a.Path(output); err != nil {
+				return err
 			}
 			if err := atomicfile.Write(output, p.content, atomicfile.Options{Mode: 0o644}); err != nil {
 				return err

@@ -38,6 +38,10 @@ tenon plugin install --key. minisign -G makes a key; its password is read from t
 func signFiles(a *cli.App, files []string, secret string) error {
 	password := ""
 	for i, file := range files {
+		file, err := a.Path(file)
+		if err != nil {
+			return err
+		}
 		path, key, err := signature.Sign(file, secret, password)
 		if i == 0 && errors.Is(err, signature.ErrPassword) {
 			if password, err = a.AskSecret("password of the key"); err != nil {

@@ -72,7 +72,7 @@ The tools it offers at that time are approved.`,
 func (f *mcpAdd) entry(args []string) (*mcpEntry, error) {
 	e := &mcpEntry{Timeout: f.timeout.Milliseconds()}
 	var err error
-	if strings.HasPrefix(args[0], "http://") || strings.HasPrefix(args[0], "https://") {
+	if strings.Contains(args[0], "://") {
 		e.Type, e.URL = cmp.Or(f.transport, "http"), args[0]
 		if len(args) > 1 || len(f.env) > 0 {
 			return nil, cli.UsageError("omit them", "a server with a URL takes no arguments and no --env")
@@ -112,28 +112,15 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 	if err != nil {
 		return err
 	}
-	file, err := readMCPFile(serverFile(w, f.project))
-	if err != nil {
-		return err
-	}
-	if _, taken := file.servers[name]; taken {
-		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s already has a server %q", file.path, name)
-	}
-	if err := unique(ctx, a, name); err != nil {
-		return err
-	}
 	raw, err := json.Marshal(entry)
 	if err != nil {
 		return err
 	}
-	file.servers[name] = raw
-	if err := checkServer(w, name, raw); err != nil {
+	path := serverFile(w, f.project)
+	if err := lockServers(ctx, w, func() error { return writeServer(ctx, a, w, path, name, raw) }); err != nil {
 		return err
 	}
-	if err := file.write(); err != nil {
-		return err
-	}
-	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), file.path))
+	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), path))
 	if f.noProbe {
 		return nil
 	}
@@ -148,6 +135,25 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 		}
 		return printTools(ctx, a, s, c)
 	})
+}
+
+// writeServer adds a server to a file.
+func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, path, name string, entry json.RawMessage) error {
+	file, err := readMCPFile(path)
+	if err != nil {
+		return err
+	}
+	if _, taken := file.servers[name]; taken {
+		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s already has a server %q", file.path, name)
+	}
+	if err := unique(ctx, a, name); err != nil {
+		return err
+	}
+	if err := checkServer(w, name, entry); err != nil {
+		return err
+	}
+	file.servers[name] = entry
+	return file.write()
 }
 
 // unique returns an error if a server of any scope has the name, or one whose tools would have the same names.
@@ -280,7 +286,13 @@ func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, err, "tenon mcp tools "+c.Name+" lists its tools, tenon mcp logs "+c.Name+" shows its output")
 	}
-	return a.Show(result, func() error { return a.Print(strings.TrimRight(result.Output, "\n") + "\n") })
+	return a.Show(result, func() error {
+		text := strings.TrimRight(result.Output, "\n") + "\n"
+		if a.Screen.Streams { // elsewhere it is what the server sent
+			text = terminal.Visible(text)
+		}
+		return a.Print(text)
+	})
 }
 
 func mcpLogsCommand(a *cli.App) *cobra.Command {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,8 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/filelock"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
@@ -31,12 +34,30 @@ func mcpRemoveCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// findServer returns the file with a server that tenon mcp add wrote: the user's, else the project's. project selects the latter.
-func findServer(ctx context.Context, a *cli.App, name string, project bool) (f *mcpFile, own bool, err error) {
+// lockTimeout is the maximum wait for another process that changes files of servers.
+const lockTimeout = 30 * time.Second
+
+// lockServers runs f while no other process changes files of servers.
+func lockServers(ctx context.Context, w *cli.Workspace, f func() error) error {
+	return filelock.Do(ctx, filepath.Join(w.Project.DataDir, "mcp", "files.lock"), lockTimeout, f)
+}
+
+// changeServer runs f with the file with a server that tenon mcp add wrote: the user's, else the project's. project selects the latter.
+func changeServer(ctx context.Context, a *cli.App, name string, project bool, f func(file *mcpFile, own bool) error) error {
 	w, err := a.Configured(ctx)
 	if err != nil {
-		return nil, false, err
+		return err
 	}
+	return lockServers(ctx, w, func() error {
+		file, own, err := findServer(w, name, project)
+		if err != nil {
+			return err
+		}
+		return f(file, own)
+	})
+}
+
+func findServer(w *cli.Workspace, name string, project bool) (f *mcpFile, own bool, err error) {
 	for _, own := range []bool{true, false} {
 		if own && project {
 			continue
@@ -57,16 +78,14 @@ func findServer(ctx context.Context, a *cli.App, name string, project bool) (f *
 }
 
 func removeServer(ctx context.Context, a *cli.App, name string, project bool) error {
-	file, _, err := findServer(ctx, a, name, project)
-	if err != nil {
-		return err
-	}
-	delete(file.servers, name)
-	if err := file.write(); err != nil {
-		return err
-	}
-	a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), file.path))
-	return nil
+	return changeServer(ctx, a, name, project, func(file *mcpFile, _ bool) error {
+		delete(file.servers, name)
+		if err := file.write(); err != nil {
+			return err
+		}
+		a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), file.path))
+		return nil
+	})
 }
 
 func mcpSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {
@@ -89,13 +108,19 @@ approval; the project's file does not change.`,
 
 func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bool) error {
 	done := verb + "d"
-	file, own, err := findServer(ctx, a, name, false)
-	if err == nil && own {
+	inOwn := false
+	err := changeServer(ctx, a, name, false, func(file *mcpFile, own bool) error {
+		if inOwn = own; !own {
+			return nil
+		}
 		if err := file.disable(name, !enabled); err != nil {
 			return err
 		}
 		a.Screen.Line(fmt.Sprintf("%s %s in %s", done, terminal.Visible(name), file.path))
 		return nil
+	})
+	if inOwn {
+		return err
 	}
 	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
 		if !c.Project {
@@ -133,13 +158,13 @@ type mcpFile struct {
 
 // readMCPFile reads the file. A missing file is empty.
 func readMCPFile(path string) (*mcpFile, error) {
-	f := &mcpFile{path: path, other: map[string]json.RawMessage{}, servers: map[string]json.RawMessage{}}
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return f, nil
-	}
-	if err != nil {
-		return nil, err
+	f := &mcpFile{path: path}
+	content, err := projectfs.ReadRegular(path, extensions.MaxServerFile) // a project may contain a link to a device
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		content = []byte("{}")
+	case err != nil:
+		return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", path, cli.Cause(err)), "correct the file or delete it")
 	}
 	if err := json.Unmarshal(content, &f.other); err != nil {
 		return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: not valid JSON: %w", path, err), "fix the file by hand; tenon did not change it")
@@ -148,6 +173,12 @@ func readMCPFile(path string) (*mcpFile, error) {
 		if err := json.Unmarshal(servers, &f.servers); err != nil {
 			return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: mcpServers: %w", path, err), "mcpServers must hold one object per server")
 		}
+	}
+	if f.other == nil { // null
+		f.other = map[string]json.RawMessage{}
+	}
+	if f.servers == nil {
+		f.servers = map[string]json.RawMessage{}
 	}
 	return f, nil
 }

@@ -43,7 +43,7 @@ that do not follow from the code, such as runtime and build, stay.
 
 The plugin must be built. It runs without confinement, so use the command only for plugins you wrote yourself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := packageDirectory(args)
+			dir, err := packageDirectory(a, args)
 			if err == nil {
 				err = syncManifest(cmd.Context(), a, dir)
 			}
@@ -58,7 +58,7 @@ func pluginBuildCommand(a *cli.App) *cobra.Command {
 		Long: `Run the build command in the plugin.json of the plugin at PATH (default: the current directory), then update plugin.json
 as tenon plugin sync-manifest does.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := packageDirectory(args)
+			dir, err := packageDirectory(a, args)
 			if err == nil {
 				err = buildPlugin(cmd.Context(), a, dir)
 			}
@@ -71,8 +71,8 @@ as tenon plugin sync-manifest does.`,
 }
 
 // packageDirectory returns the directory that a command's arguments name.
-func packageDirectory(args []string) (string, error) {
-	dir, err := filepath.Abs(strings.Join(args, ""))
+func packageDirectory(a *cli.App, args []string) (string, error) {
+	dir, err := a.Path(strings.Join(args, ""))
 	if err != nil {
 		return "", err
 	}

@@ -40,11 +40,7 @@ as the expected ones. Each hook in a turn has 20 s, so that results do not depen
 --record SESSION first writes the turns of a session as tests, with the model's answers as their scripts, and their results
 here as the expected ones. A test runs in an empty project: add the files that its tools need to its field files.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := "."
-			if len(args) == 1 {
-				path = args[0]
-			}
-			path, err := filepath.Abs(path)
+			path, err := a.Path(strings.Join(args, ""))
 			if err != nil {
 				return err
 			}

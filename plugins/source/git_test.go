@@ -1,0 +1,81 @@
+package source_test
+
+import (
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tenonhq/tenon/plugins/source"
+)
+
+// cut passes on only the first bytes of an answer.
+type cut struct {
+	http.ResponseWriter
+	left int
+}
+
+func (c *cut) Write(p []byte) (int, error) {
+	if c.left -= len(p); c.left < 0 {
+		_ = http.NewResponseController(c.ResponseWriter).Flush()
+		panic(http.ErrAbortHandler)
+	}
+	return c.ResponseWriter.Write(p)
+}
+
+// TestGitCut breaks the connection in the middle of a commit's files: the next fetch of the commit has them all.
+func TestGitCut(t *testing.T) {
+	t.Parallel()
+	top := t.TempDir()
+	repo := filepath.Join(top, "r")
+	mkdir(t, repo)
+	git := func(args ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+		cmd.Dir, cmd.Env = repo, append(os.Environ(), "HOME="+top, "GIT_CONFIG_NOSYSTEM=1")
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("git %v: %v", args, err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	random := rand.NewChaCha8([32]byte{})
+	for _, name := range []string{"a", "b", "c", "d"} {
+		data := make([]byte, 100<<10)
+		_, _ = random.Read(data)
+		if err := os.WriteFile(filepath.Join(repo, name), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git("init", "-q")
+	git("config", "uploadpack.allowAnySHA1InWant", "true")
+	git("add", ".")
+	git("commit", "-qm", "one")
+	pin := &source.Pin{Commit: git("rev-parse", "HEAD")}
+	backend := &cgi.Handler{
+		Path: filepath.Join(git("--exec-path"), "git-http-backend"), Env: []string{"GIT_PROJECT_ROOT=" + top, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + top}, Stderr: io.Discard,
+	}
+	var whole atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !whole.Load() {
+			w = &cut{w, 250 << 10}
+		}
+		backend.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	f := fetcher(t)
+	if _, _, err := fetch(t, f, "git+"+server.URL+"/r/.git", pin); err == nil {
+		t.Error("no error although the connection broke")
+	}
+	whole.Store(true)
+	if _, files, err := fetch(t, f, "git+"+server.URL+"/r/.git", pin); err != nil || len(files) != 4 {
+		t.Errorf("after the connection broke: %d files, %v", len(files), err)
+	}
+}
