@@ -96,7 +96,7 @@ func (p *place) command(t *testing.T, text string) *exec.Cmd {
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "bash", "-c", text)
 	cmd.Dir, cmd.WaitDelay = filepath.Join(p.root, "proj"), time.Second
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.root + "/home", "TMPDIR=" + p.root + "/tmp", "GOCACHE=" + goCache(), "GOPROXY=off", "GIT_CONFIG_PARAMETERS='safe.bareRepository=explicit' 'core.fsmonitor=false'"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.root + "/home", "TMPDIR=" + p.root + "/tmp", "GOCACHE=" + goCache(), "GOFLAGS=" + os.Getenv("GOFLAGS"), "CGO_ENABLED=" + os.Getenv("CGO_ENABLED"), "GOPROXY=off", "GIT_CONFIG_PARAMETERS='safe.bareRepository=explicit' 'core.fsmonitor=false'"}
 	return cmd
 }
 
