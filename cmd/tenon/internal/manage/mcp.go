@@ -55,6 +55,9 @@ The tools it offers at that time are approved.`,
   tenon mcp add docs https://example.com/mcp --header "Authorization=Bearer $TOKEN"`,
 		Args: cli.Args(2, -1, "a name, and a command or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("timeout") && f.timeout < time.Millisecond {
+				return cli.UsageError("write a time such as 30s", "--timeout %s: want at least 1ms", f.timeout)
+			}
 			return addServer(cmd.Context(), a, &f, args[0], args[1:])
 		},
 	}
