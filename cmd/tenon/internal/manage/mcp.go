@@ -119,11 +119,10 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 	if err != nil {
 		return err
 	}
-	path := serverFile(w, f.project)
-	if err := lockServers(ctx, w, func() error { return writeServer(ctx, a, w, path, name, raw) }); err != nil {
+	if err := lockServers(ctx, w, func() error { return writeServer(ctx, a, w, f.project, name, raw) }); err != nil {
 		return err
 	}
-	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), path))
+	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), serverFile(w, f.project)))
 	if f.noProbe {
 		return nil
 	}
@@ -141,8 +140,8 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 }
 
 // writeServer adds a server to a file.
-func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, path, name string, entry json.RawMessage) error {
-	file, err := readMCPFile(path)
+func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, project bool, name string, entry json.RawMessage) error {
+	file, err := readMCPFile(w, project)
 	if err != nil {
 		return err
 	}
