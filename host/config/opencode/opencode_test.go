@@ -103,7 +103,7 @@ func TestNotes(t *testing.T) {
 	}
 }
 
-// What tenon would refuse to read is left out and named.
+// The translation leaves out and names the values that tenon would refuse to read.
 func TestInvalidValues(t *testing.T) {
 	t.Parallel()
 	r := translate(t, `{
