@@ -24,7 +24,7 @@ import (
 // which neither users nor projects can change.
 func run(ctx context.Context, args []string, env []string, s cli.Streams, managed string) int {
 	a := cli.New(s, env, version, managed)
-	a.Start = openMachine
+	a.Start, a.Interrupted = openMachine, ctx.Done()
 	root := rootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(s.In)
@@ -40,6 +40,9 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	}
 	err := root.ExecuteContext(ctx)
 	a.Screen.Close()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
+	}
 	if help.err != nil && (err == nil || errors.Is(err, help.err)) {
 		err = cli.OutputError(help.err)
 	}
