@@ -31,6 +31,7 @@ const (
 type call struct {
 	part  *sdk.ToolPart // stored when the model, or the user, asked for the call
 	raw   []byte        // the arguments as the model wrote them
+	cut   bool          // the answer reached the output limit, perhaps in the arguments
 	tool  *tools.Tool
 	args  json.RawMessage // as they run
 	host  *callHost
@@ -124,7 +125,11 @@ func (t *turn) find(c *call) error {
 		return fmt.Errorf("tool %q not found; the tools are: %s", c.part.Tool, t.tools.Names())
 	}
 	t.c.Locked(func() { c.part.Tool = c.tool.Def.ID })
-	if err != nil {
+	switch {
+	case err != nil && c.cut:
+		return fmt.Errorf("the arguments of %s were cut off by the output limit, so the call was not made; write less in one call, such as a file in several pieces; they begin with %q",
+			c.part.Tool, visible.Cut(string(c.raw), 200, "…"))
+	case err != nil:
 		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q",
 			c.part.Tool, err, visible.Cut(string(c.raw), 200, "…"))
 	}

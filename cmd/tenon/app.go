@@ -31,6 +31,10 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	help := &checkedWriter{w: s.Out}
 	root.SetOut(help)
 	root.SetErr(s.Err)
+	root.InitDefaultCompletionCmd(args...) // after SetOut: it keeps the writer
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		cli.Group(completion)
+	}
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // also without descriptions
 		addCompletions(a, root)
 	}
