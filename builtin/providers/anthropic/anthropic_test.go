@@ -56,6 +56,15 @@ func TestSmallValuesOfCitations(t *testing.T) {
 	}
 }
 
+func TestAnswerWithoutMessageStop(t *testing.T) {
+	t.Parallel()
+	stream := event(start) + event(textOpen) + textDelta("hi") + event(end)
+	events, err := wiretest.Decode(t.Context(), anthropic.Open, wiretest.Info(), wiretest.Hello(), []byte(stream))
+	if err != nil || len(events) != 2 || events[0].Text != "hi" || events[1].Reason != sdk.FinishStop {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(event(start) + event(textOpen) + textDelta("hi") + event(end) + event(stop)))
 	f.Add([]byte(event(`{"type":"content_block_start","content_block":{"type":"redacted_thinking","data":"x"}}`) + event(stop)))

@@ -69,8 +69,8 @@ type openBlock struct {
 	citations []any
 }
 
-// Complete is always false: message_stop is the last event.
-func (*decoder) Complete() bool { return false }
+// Complete reports whether the stop reason arrived. Only message_stop follows, which some servers leave out.
+func (d *decoder) Complete() bool { return d.Reason != "" }
 
 // Event handles one event.
 func (d *decoder) Event(_ string, data []byte) (done bool, err error) {

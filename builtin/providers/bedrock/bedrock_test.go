@@ -89,6 +89,15 @@ func TestExceptions(t *testing.T) {
 	}
 }
 
+func TestUnknownEvent(t *testing.T) {
+	t.Parallel()
+	answer := frame("news", `{"contentBlockIndex":"first"}`) + text("a") + frame("messageStop", `{"stopReason":"end_turn"}`)
+	events, err := wiretest.Decode(t.Context(), bedrock.Open, info(), wiretest.Hello(), []byte(answer))
+	if err != nil || len(events) != 2 || events[0].Text != "a" {
+		t.Errorf("%+v, %v", events, err)
+	}
+}
+
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	req := wiretest.Hello()

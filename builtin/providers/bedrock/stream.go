@@ -68,8 +68,12 @@ func (d *decoder) Complete() bool { return d.Reason != "" }
 
 // Event handles one event.
 func (d *decoder) Event(kind string, data []byte) (done bool, err error) {
-	if kind == exception {
+	switch kind {
+	case exception:
 		return true, &wire.Refusal{Body: bytes.Clone(data)}
+	case "contentBlockDelta", "contentBlockStart", "contentBlockStop", "messageStop", "metadata":
+	default: // their payload can have any form
+		return false, nil
 	}
 	var p payload
 	if err := wire.Unmarshal(data, &p); err != nil {

@@ -233,6 +233,12 @@ func TestAnswers(t *testing.T) {
 	}
 	events, err = decode(t, parts(`{"text":"a"}`)+parts(`{"text":"","thoughtSignature":"s"}`)+event(end))
 	want := sdk.Tokens{Total: 15, Input: 6, Output: 3, Reasoning: 2, Cache: sdk.CacheCount{Read: 4}}
+	for _, reason := range []string{"MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"} {
+		var failed *sdk.ProviderError
+		if _, err := decode(t, parts(`{"text":""}`)+event(`{"candidates":[{"finishReason":"`+reason+`"}]}`)); !errors.As(err, &failed) || !failed.Cut {
+			t.Errorf("%s: error %v, want one that another try can cure", reason, err)
+		}
+	}
 	if err != nil || len(events) != 3 || events[1].ID != events[0].ID || events[1].Metadata["thoughtSignature"] != "s" || events[2].Tokens != want {
 		t.Errorf("signed text: %+v, %v", events, err)
 	}

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -77,6 +78,46 @@ func TestMisbehavingServers(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A server may compress, because a request that names no coding accepts all.
+func TestCompressedAnswers(t *testing.T) {
+	t.Parallel()
+	pack := func(text string) string {
+		var b strings.Builder
+		z := gzip.NewWriter(&b)
+		_, _ = io.WriteString(z, text) // to memory
+		_ = z.Close()
+		return b.String()
+	}
+	answer := pack(`data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}` + "\n\n")
+	for name, c := range map[string]struct {
+		status          int
+		body, want, err string
+	}{
+		"stream":  {200, answer, "x", ""},
+		"cut":     {200, answer[:20], "", "broke off"},
+		"no gzip": {200, "data: {}\n\n", "", "gzip"},
+		"bomb":    {200, pack("data: " + strings.Repeat("x", 8<<20)), "", "too large"},
+		"error":   {400, pack(`{"error":{"message":"no such thing"}}`), "", "no such thing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Encoding", "gzip")
+				w.WriteHeader(c.status)
+				_, _ = io.WriteString(w, c.body)
+			}))
+			defer srv.Close()
+			events, err := ask(t, open(t, openai.ProtocolChat, sdk.ProviderInfo{BaseURL: srv.URL}), nil)
+			switch {
+			case c.err == "" && (err != nil || len(events) == 0 || events[0].Text != c.want):
+				t.Errorf("%+v, %v", events, err)
+			case c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)):
+				t.Errorf("error %v, want one with %q", err, c.err)
+			}
+		})
 	}
 }
 

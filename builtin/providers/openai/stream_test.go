@@ -289,9 +289,15 @@ func TestResponsesDialects(t *testing.T) {
 	cases := map[string]dialect{
 		"items without deltas": {item("done", 0, `"type":"reasoning","summary":[{"text":"a"},{"text":"b"}]`) + item("done", 1, `"type":"message","content":[{"type":"output_text","text":"x"},{"type":"refusal","refusal":"no"}]`) +
 			item("done", 2, `"type":"function_call","call_id":"c","name":"read","arguments":"{}"`) + completed, []string{"reasoning:a\n\nb", "text:xno", "read:{}", "finish:tool-calls"}},
-		"arguments done alone":    {item("added", 0, `"type":"function_call","call_id":"c","name":"read"`) + event("response.function_call_arguments.done", `"output_index":0,"arguments":"{}"`) + completed, []string{"read:{}", "finish:tool-calls"}},
-		"arguments before item":   {args(0, "{") + args(0, "}") + item("added", 0, `"type":"function_call","call_id":"c","name":"read"`) + completed, []string{"read:{}", "finish:tool-calls"}},
-		"item done, never added":  {args(0, "{}") + item("done", 0, `"type":"function_call","call_id":"c","name":"read","arguments":"{}"`) + completed, []string{"read:{}", "finish:tool-calls"}},
+		"arguments done alone":   {item("added", 0, `"type":"function_call","call_id":"c","name":"read"`) + event("response.function_call_arguments.done", `"output_index":0,"arguments":"{}"`) + completed, []string{"read:{}", "finish:tool-calls"}},
+		"arguments before item":  {args(0, "{") + args(0, "}") + item("added", 0, `"type":"function_call","call_id":"c","name":"read"`) + completed, []string{"read:{}", "finish:tool-calls"}},
+		"item done, never added": {args(0, "{}") + item("done", 0, `"type":"function_call","call_id":"c","name":"read","arguments":"{}"`) + completed, []string{"read:{}", "finish:tool-calls"}},
+		"every item has index 0": {item("added", 0, `"type":"message"`) + event("response.output_text.delta", `"output_index":0,"delta":"x"`) + item("done", 0, `"type":"message","content":[{"text":"x"}]`) +
+			item("added", 0, `"type":"function_call","call_id":"c","name":"read"`) + args(0, "{}") + item("done", 0, `"type":"function_call","call_id":"c","name":"read","arguments":"{}"`) +
+			item("added", 0, `"type":"function_call","call_id":"d","name":"grep"`) + args(0, "[]") + item("done", 0, `"type":"function_call","call_id":"d","name":"grep","arguments":"[]"`) + completed,
+			[]string{"text:x", "read:{}", "grep:[]", "finish:tool-calls"}},
+		"output at the end alone": {event("response.created", `"response":{}`) + event("response.completed", `"response":{"status":"completed","output":[{"type":"message","content":[{"text":"x"}]},{"type":"function_call","call_id":"c","name":"read","arguments":"{}"}]}`),
+			[]string{"text:x", "read:{}", "finish:tool-calls"}},
 		"done twice":              {item("done", 0, `"type":"message","content":[{"text":"x"}]`) + item("done", 0, `"type":"message","content":[{"text":"x"}]`) + completed, []string{"text:x", "finish:stop"}},
 		"parts of reasoning":      {event("response.reasoning_summary_text.delta", `"output_index":0,"summary_index":0,"delta":"a"`) + event("response.reasoning_summary_text.delta", `"output_index":0,"summary_index":1,"delta":"b"`) + completed, []string{"reasoning:a\n\nb", "finish:stop"}},
 		"raw and summed up":       {event("response.reasoning_text.delta", `"output_index":0,"delta":"a"`) + event("response.reasoning_summary_text.delta", `"output_index":0,"delta":"A"`) + completed, []string{"reasoning:a", "finish:stop"}},

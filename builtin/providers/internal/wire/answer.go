@@ -160,8 +160,11 @@ func (a *Answer) start(c *Call) error {
 
 // Finish ends the answer. It passes on a call without a name as a call of the tool "unknown", so
 // that the model learns of its mistake. Because servers disagree on the reason of an answer with tool calls,
-// the calls decide.
+// the calls decide. Without calls, an answer that the model ended with an error is one: another try can succeed.
 func (a *Answer) Finish() error {
+	if len(a.Calls) == 0 && a.Reason == sdk.FinishError {
+		return errModel
+	}
 	for _, c := range a.Calls {
 		if c.started {
 			continue

@@ -3,6 +3,7 @@ package wire
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -196,7 +197,25 @@ func (c *Conn) do(ex *exchange, method string, r *Request) (*http.Response, erro
 	case err != nil:
 		return nil, err
 	}
+	if strings.EqualFold(res.Header.Get("Content-Encoding"), "gzip") {
+		res.Body = &gzipBody{ReadCloser: res.Body}
+	}
 	return succeeded(res)
+}
+
+// gzipBody decodes the body of a server that compresses although the request does not ask for it.
+type gzipBody struct {
+	io.ReadCloser
+	decoder *gzip.Reader // nil before the first Read
+}
+
+func (b *gzipBody) Read(p []byte) (n int, err error) {
+	if b.decoder == nil {
+		if b.decoder, err = gzip.NewReader(b.ReadCloser); err != nil {
+			return 0, err
+		}
+	}
+	return b.decoder.Read(p)
 }
 
 // attempt sends a request once. It returns the headers that signed it in; nil without a sign-in. refused are those of the attempt before.

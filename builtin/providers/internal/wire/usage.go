@@ -19,7 +19,8 @@ func FinishReason(reason string) string {
 	case "content_filter", "content_filtered", "guardrail_intervened", "refusal",
 		"safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety":
 		return sdk.FinishContentFilter
-	case "error", "malformed_function_call", "malformed_model_output", "malformed_tool_use":
+	case "error", "malformed_function_call", "malformed_response", "unexpected_tool_call", "too_many_tool_calls",
+		"missing_thought_signature", "malformed_model_output", "malformed_tool_use":
 		return sdk.FinishError
 	}
 	return sdk.FinishOther

@@ -11,6 +11,9 @@ import (
 
 // output handles an event about an output item. Events of other types add nothing.
 func (d *decoder) output(ev *event) error {
+	if open := d.items[ev.OutputIndex]; open != nil && open.closed && ev.Type == "response.output_item.added" {
+		delete(d.items, ev.OutputIndex) // a server that numbers every item 0
+	}
 	item, err := d.item(ev.OutputIndex)
 	if err != nil {
 		return err
@@ -39,11 +42,12 @@ func (d *decoder) output(ev *event) error {
 func (d *decoder) item(index int) (*openItem, error) {
 	item := d.items[index]
 	if item == nil {
-		if len(d.items) == wire.MaxItems {
+		if d.count == wire.MaxItems {
 			return nil, fmt.Errorf("%w: more than %d output items", sdk.ErrAnswerLimit, wire.MaxItems)
 		}
-		item = &openItem{index: index}
+		item = &openItem{index: d.count}
 		d.items[index] = item
+		d.count++
 	}
 	return item, nil
 }

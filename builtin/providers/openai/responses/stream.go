@@ -56,7 +56,8 @@ var _ wire.Repeater = (*decoder)(nil)
 // decoder decodes an answer of the Responses protocol.
 type decoder struct {
 	*wire.Answer
-	items map[int]*openItem
+	items map[int]*openItem // by the server's index
+	count int               // of items so far; the number of the next
 }
 
 // openItem is the state of an output item.
@@ -110,6 +111,8 @@ func (d *decoder) Repeats(data []byte) bool {
 	}
 	called := item.call != nil && item.call.Args
 	switch ev.Type {
+	case "response.completed", "response.incomplete", "response.done":
+		return d.Began()
 	case "response.function_call_arguments.done":
 		return called
 	case "response.output_item.done":
@@ -135,6 +138,17 @@ func (d *decoder) Whole(data []byte) error {
 	if wire.Present(r.Error) || r.Status == "" {
 		return &wire.Refusal{Body: data}
 	}
+	return d.end(&r)
+}
+
+// end ends the answer. Its output counts if none arrived before.
+func (d *decoder) end(r *response) error {
+	if wire.Present(r.Error) {
+		return &wire.Refusal{Body: r.Error}
+	}
+	if d.Began() {
+		r.Output = nil
+	}
 	for i := range r.Output {
 		item, err := d.item(i)
 		if err != nil {
@@ -143,13 +157,6 @@ func (d *decoder) Whole(data []byte) error {
 		if err := d.itemDone(item, &r.Output[i]); err != nil {
 			return err
 		}
-	}
-	return d.end(&r)
-}
-
-func (d *decoder) end(r *response) error {
-	if wire.Present(r.Error) {
-		return &wire.Refusal{Body: r.Error}
 	}
 	d.Tokens = tokensOf(r.Usage)
 	d.Reason = wire.FinishReason(cmp.Or(r.Incomplete.Reason, "stop"))

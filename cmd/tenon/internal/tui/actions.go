@@ -255,7 +255,7 @@ func (m *model) prompt(in host.PromptInput) tea.Cmd {
 	return func() tea.Msg {
 		wait, err := m.host.Submit(m.ctx, in)
 		if err != nil {
-			return then(func() tea.Cmd { return m.prompted(in, false, err) })
+			return then(func() tea.Cmd { return m.prompted(in, nil, err) })
 		}
 		return then(func() tea.Cmd { return m.submitted(in, wait) })
 	}
@@ -265,7 +265,7 @@ func (m *model) prompt(in host.PromptInput) tea.Cmd {
 func (m *model) submitted(in host.PromptInput, wait func(context.Context) (*sdk.MessageWithParts, error)) tea.Cmd {
 	return tea.Batch(m.loadWaiting(), func() tea.Msg {
 		message, err := wait(m.ctx)
-		return then(func() tea.Cmd { return m.prompted(in, message != nil, err) })
+		return then(func() tea.Cmd { return m.prompted(in, message, err) })
 	})
 }
 
@@ -317,19 +317,28 @@ func (e *edits) send(h frontend.Host) {
 	e.sent = session
 }
 
-// prompted takes the end of a turn; stored says that the prompt is part of the session. An event told of the error of a turn: the remedy is
-// shown.
-func (m *model) prompted(in host.PromptInput, stored bool, problem error) tea.Cmd {
+// prompted takes the end of a turn with its last message; without one, the prompt is not part of the session. An event told of the error of a
+// turn: the remedy is shown.
+func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, problem error) tea.Cmd {
 	var turn *host.TurnError
 	var refusal *sdk.Refusal
+	stored := last != nil
 	switch {
-	case problem == nil, m.ctx.Err() != nil:
+	case m.ctx.Err() != nil:
+		return m.loadWaiting()
+	case problem == nil:
+		if t := m.threads[in.SessionID]; t != nil && stored {
+			if note := view.Shortfall(last); note != "" {
+				t.Notice(transcript.Warn, note+`; get the rest with "continue"`)
+			}
+		}
 		return m.loadWaiting()
 	case errors.As(problem, &refusal) && refusal.By == "user":
 		m.say("stopped, because you said no; write what to do instead")
 	case !errors.As(problem, &turn):
 		m.problem(m.o.explain(problem))
 	case turn.Named.Name == sdk.ErrorAborted:
+		m.toast = toast{} // it was interrupting
 		if t := m.threads[in.SessionID]; t != nil {
 			t.Notice(transcript.Faint, "interrupted; everything so far is stored, and the next prompt continues from there")
 		}

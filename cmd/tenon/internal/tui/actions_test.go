@@ -86,7 +86,7 @@ func TestNoPromptThatFailedIsLost(t *testing.T) {
 	m, _ := testModel(t, 80, 24)
 	m.o.explain = func(err error) string { return err.Error() }
 	fail := func(session, text string) {
-		m.prompted(host.PromptInput{SessionID: session, Text: text}, false, errors.New("refused"))
+		m.prompted(host.PromptInput{SessionID: session, Text: text}, nil, errors.New("refused"))
 	}
 	have := func() []string {
 		text, _ := m.input.Text()
@@ -110,7 +110,7 @@ func TestNoPromptThatFailedIsLost(t *testing.T) {
 		t.Errorf("after /new (-want +have):\n%s", diff)
 	}
 	m.stash.Set("")
-	m.prompted(host.PromptInput{SessionID: "ses_1", Text: "waiting"}, false, host.ErrWaits)
+	m.prompted(host.PromptInput{SessionID: "ses_1", Text: "waiting"}, nil, host.ErrWaits)
 	if diff := cmp.Diff([]string{"", ""}, have()); diff != "" {
 		t.Errorf("a prompt that waits (-want +have):\n%s", diff)
 	}
@@ -217,5 +217,20 @@ func TestLedgerIsMasked(t *testing.T) {
 	m.Update(m.openLedger()())
 	if screen := m.plain(); strings.Contains(screen, "s3cret") || !strings.Contains(screen, "the key is ***") {
 		t.Errorf("the ledger shows a secret:\n%s", screen)
+	}
+}
+
+func TestAnswerThatLacksSomething(t *testing.T) {
+	t.Parallel()
+	for want, a := range map[string]*sdk.MessageWithParts{
+		"cut at the model's output limit": {Info: &sdk.AssistantMessage{Finish: sdk.FinishLength}, Parts: sdk.Parts{&sdk.TextPart{Text: "half"}}},
+		"without an answer":               {Info: &sdk.AssistantMessage{Finish: sdk.FinishOther}, Parts: sdk.Parts{&sdk.TextPart{}}},
+		"":                                {Info: &sdk.AssistantMessage{Finish: sdk.FinishStop}, Parts: sdk.Parts{&sdk.TextPart{Text: "all"}}},
+	} {
+		m, _ := testModel(t, 80, 24)
+		m.prompted(host.PromptInput{SessionID: "ses_1"}, a, nil)
+		if screen := m.plain(); !strings.Contains(screen, want) || want == "" && strings.Contains(screen, "get the rest") {
+			t.Errorf("no %q on the screen:\n%s", want, screen)
+		}
 	}
 }

@@ -28,6 +28,9 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	if name != "ctrl+c" {
 		m.leaving = false
 	}
+	if name == "ctrl+z" {
+		return tea.Suspend
+	}
 	if m.leader {
 		m.leader = false
 		return m.leaderKey(name)
@@ -94,8 +97,6 @@ func (m *model) screenKey(name string) (tea.Cmd, bool) {
 		return m.ctrlC(), true
 	case "esc":
 		return m.escape(), true
-	case "ctrl+z":
-		return tea.Suspend, true
 	case "ctrl+p":
 		return m.open(m.palette()), true
 	case "f1":
@@ -262,11 +263,11 @@ func (m *model) recall(by int) tea.Cmd {
 
 // enterPrompt sends the prompt, or runs what it says.
 func (m *model) enterPrompt() tea.Cmd {
-	text, files := m.input.Text()
-	if before, ok := strings.CutSuffix(text, `\`); ok && len(files) == 0 {
-		m.input.Set(before + "\n")
+	if strings.HasSuffix(m.input.Before(), `\`) {
+		m.input.Complete(1, "\n")
 		return nil
 	}
+	text, files := m.input.Text()
 	if strings.TrimSpace(text) == "" && len(files) == 0 {
 		return nil
 	}

@@ -59,8 +59,11 @@ func (m *model) screen() ([]string, *tea.Position) {
 	if at != nil {
 		at.Y += room
 	}
-	if len(bottom) > m.height {
-		bottom = bottom[len(bottom)-m.height:]
+	if over := len(bottom) - m.height; over > 0 {
+		bottom = bottom[over:]
+		if at != nil {
+			at.Y = max(0, at.Y-over)
+		}
 	}
 	return append(lines, bottom...), at
 }
@@ -185,7 +188,7 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 		return append(out, " "+draw.Paint(k.Faint, "read only")), nil
 	}
 	chip := func(label string) string { return draw.Paint(k.Accent, label) }
-	rows, row, column := m.input.View(m.width-3, m.method, chip)
+	rows, row, column := m.input.View(m.width-3, min(m.height/3, 12), m.method, chip)
 	if m.input.Empty() {
 		hint := "Ask anything"
 		if m.main().Busy() {
@@ -196,17 +199,15 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 		}
 		rows[0] = draw.Paint(k.Faint, hint)
 	}
-	room := max(1, min(m.height/3, 12))
-	from := max(0, min(row-room/2, len(rows)-room))
 	mark := draw.Paint(k.User, "›")
 	if text := m.input.Before(); strings.HasPrefix(text, "!") {
 		mark = draw.Paint(k.Warn, "›")
 	}
-	for i := from; i < min(len(rows), from+room); i++ {
-		out = append(out, draw.Fit(mark+" "+rows[i], m.width))
+	for _, r := range rows {
+		out = append(out, draw.Fit(mark+" "+r, m.width))
 		mark = " "
 	}
-	return out, &tea.Position{X: 2 + column, Y: 1 + row - from}
+	return out, &tea.Position{X: 2 + column, Y: 1 + row}
 }
 
 // workLine says what is under way.

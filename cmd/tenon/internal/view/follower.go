@@ -94,6 +94,23 @@ func AnswerText(m *sdk.MessageWithParts) string {
 	return strings.Join(texts, "\n\n")
 }
 
+// Shortfall says what the answer of a turn that ended without an error lacks; empty: nothing.
+func Shortfall(m *sdk.MessageWithParts) string {
+	a, ok := m.Info.(*sdk.AssistantMessage)
+	if !ok || a.Error != nil {
+		return ""
+	}
+	switch a.Finish {
+	case sdk.FinishLength:
+		return "the answer was cut at the model's output limit"
+	case sdk.FinishStop, sdk.FinishOther:
+		if AnswerText(m) == "" && structured(m) == nil {
+			return "the model ended its turn without an answer"
+		}
+	}
+	return ""
+}
+
 // structured returns the answer that matches the prompt's schema, or nil.
 func structured(m *sdk.MessageWithParts) []byte {
 	if m == nil {

@@ -197,6 +197,9 @@ func (v *Text) reasoningPart(p *sdk.ReasoningPart) {
 	}
 	v.thinking = nil
 	v.draw()
+	if p.Text == "" { // the provider keeps it to itself
+		return
+	}
 	took := Duration(time.Duration(p.Time.End-p.Time.Start) * time.Millisecond)
 	v.line(v.s.Paint(terminal.Dim, "thought for "+took+": "+Clip(terminal.OneLine(Clip(p.Text, maxTail)), reasoningLength)))
 }
@@ -297,12 +300,12 @@ func (v *Text) Finish(o *Outcome) error {
 	if v.refused > 0 {
 		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows the rule that would allow it\n", was(v.refused, "tool call"))
 	}
-	if a, ok := o.Message.Info.(*sdk.AssistantMessage); ok && a.Finish == sdk.FinishLength && o.Err == nil {
+	if note := Shortfall(o.Message); note != "" && o.Err == nil {
 		remedy := `tenon run -c "continue"`
 		if v.turn.InChat {
 			remedy = `"continue"`
 		}
-		fmt.Fprintln(v.footer, "note: the answer was cut at the model's output limit; get the rest with "+remedy)
+		fmt.Fprintln(v.footer, "note: "+note+"; get the rest with "+remedy)
 	}
 	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.wrap(v.figures(o))))
 	return v.s.Failed()

@@ -206,10 +206,10 @@ func (f *Form) View(c Canvas) ([]string, *tea.Position) {
 	head = head[:min(len(head), max(1, c.Height/3))]
 	var body []string
 	var caret *tea.Position
-	from, to := 0, 0 // lines of the current field
+	from, to := 0, 0 // lines of the current field, from about its current choice on
 	for i := range f.fields {
 		if i == f.at {
-			from = len(body)
+			from = len(body) + max(0, f.row-c.Height/3)
 		}
 		lines, at := f.field(c, i)
 		if at != nil {
@@ -252,7 +252,7 @@ func (f *Form) field(c Canvas, index int) (lines []string, caret *tea.Position) 
 	value := terminal.OneLine(strings.Join(one.answer(), ", "))
 	switch {
 	case current && len(one.Options) == 0:
-		rows, row, column := one.text.View(max(8, c.Width-8), c.Method, plain)
+		rows, row, column := one.text.View(max(8, c.Width-8), c.Height/3, c.Method, plain)
 		lines = append(lines, draw.Fit(" "+mark+label, c.Width))
 		caret = &tea.Position{X: 5 + column, Y: 1 + row}
 		lines = append(lines, draw.Indent("     ", rows)...)

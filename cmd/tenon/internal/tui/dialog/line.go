@@ -51,7 +51,7 @@ func (l *Line) View(c Canvas) ([]string, *tea.Position) {
 
 // inputLines draws an input below its title.
 func inputLines(c Canvas, title string, input *edit.Editor, hint string) ([]string, *tea.Position) {
-	rows, row, column := input.View(max(4, c.Width-6), c.Method, plain)
+	rows, row, column := input.View(max(4, c.Width-6), c.Height/3, c.Method, plain)
 	out := []string{draw.Fit(" "+title, c.Width)}
 	for _, r := range rows {
 		out = append(out, "  "+draw.Paint(c.Theme.Accent, "›")+" "+r)

@@ -105,7 +105,7 @@ func (p *Picker) Paste(text string) {
 // View implements Dialog.
 func (p *Picker) View(c Canvas) ([]string, *tea.Position) {
 	k, width, found := c.Theme, c.Width, p.search()
-	rows, _, column := p.filter.View(max(4, width-8), c.Method, plain)
+	rows, _, column := p.filter.View(max(4, width-8), 1, c.Method, plain)
 	head := " " + draw.Paint(k.Accent, draw.Paint("1", p.Title)) + "  " + draw.Paint(k.Faint, fmt.Sprintf("%d of %d", len(found), len(p.Rows)))
 	out := []string{draw.Fit(head, width), "  " + draw.Paint(k.Accent, "›") + " " + rows[0]}
 	at := &tea.Position{X: 4 + column, Y: 1}

@@ -22,6 +22,7 @@ type Questions struct {
 	at      int // row: an option, or behind them the text
 	chosen  map[int]bool
 	text    edit.Editor
+	top     int    // of the question
 	problem string // with the last enter
 }
 
@@ -61,6 +62,10 @@ func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	case "down", "tab":
 		q.at = (q.at + 1) % rows
 		return false, nil
+	case "pgup":
+		q.top -= 5
+	case "pgdown":
+		q.top += 5
 	case "enter":
 		return q.enter()
 	}
@@ -116,7 +121,7 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 	if len(q.answers) == len(q.request.Questions) {
 		return true, q.send(q.answers)
 	}
-	q.at, q.chosen, q.text = 0, map[int]bool{}, edit.Editor{}
+	q.at, q.chosen, q.text, q.top = 0, map[int]bool{}, edit.Editor{}, 0
 	return false, nil
 }
 
@@ -134,14 +139,12 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	if n := len(q.request.Questions); n > 1 {
 		head = fmt.Sprintf("%d of %d · ", len(q.answers)+1, n)
 	}
-	var out []string
-	for _, l := range draw.Wrap(head+visible.Prose(one.Question), width-2) {
-		out = append(out, " "+draw.Paint("1", l))
-	}
+	out := q.ask(c, head+visible.Prose(one.Question))
 	if len(one.Default) > 0 {
 		out = append(out, draw.Fit(" "+draw.Paint(k.Faint, "empty means "+terminal.OneLine(strings.Join(one.Default, ", "))), width))
 	}
-	room := max(1, c.Height-len(out)-2)
+	rows, row, column := q.text.View(max(4, width-8), c.Height/3, c.Method, plain)
+	room := max(1, c.Height-len(out)-len(rows)-1)
 	from := max(0, min(q.at-room/2, len(one.Options)-room))
 	for i := from; i < min(len(one.Options), from+room); i++ {
 		out = append(out, q.option(c, i))
@@ -152,7 +155,6 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	}
 	var at *tea.Position
 	if q.free() {
-		rows, row, column := q.text.View(max(4, width-8), c.Method, plain)
 		for i, r := range rows {
 			mark := "  "
 			if i == 0 && q.writing() && c.Ready {
@@ -172,6 +174,25 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 		look, hint = k.Fail, q.problem
 	}
 	return append(out, draw.Fit(" "+draw.Paint(look, hint), width)), at
+}
+
+// ask draws the text of the question in at most half of the height.
+func (q *Questions) ask(c Canvas, text string) []string {
+	lines, room := draw.Wrap(text, c.Width-2), max(2, c.Height/2)
+	all := len(lines)
+	if all > room {
+		room--
+		q.top = max(0, min(q.top, all-room))
+		lines = lines[q.top : q.top+room]
+	}
+	var out []string
+	for _, l := range lines {
+		out = append(out, " "+draw.Paint("1", l))
+	}
+	if all > room {
+		out = append(out, " "+draw.Paint(c.Theme.Faint, fmt.Sprintf("lines %d-%d of %d · pgup pgdn", q.top+1, q.top+room, all)))
+	}
+	return out
 }
 
 func (q *Questions) option(c Canvas, i int) string {

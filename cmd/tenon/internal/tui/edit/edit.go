@@ -2,6 +2,7 @@
 package edit
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 
@@ -55,9 +56,11 @@ func (e *Editor) Text() (text string, files []string) {
 // Before returns the text before the caret, for completion. Chips are single characters in it.
 func (e *Editor) Before() string { return e.text[:e.caret] }
 
-// Set replaces everything and puts the caret at the end.
+// Set replaces everything and puts the caret at the end. Chips that ctrl+y inserts again stay.
 func (e *Editor) Set(text string) {
-	e.chips = nil
+	if !strings.ContainsFunc(e.killed, func(r rune) bool { return r >= firstChip }) {
+		e.chips = nil
+	}
 	e.change(Clean(text), 0)
 	e.caret = len(e.text)
 }
@@ -67,7 +70,7 @@ func (e *Editor) Insert(text string) { e.replace(e.caret, e.caret, Clean(text)) 
 
 // InsertChip inserts a chip at the caret.
 func (e *Editor) InsertChip(c Chip) {
-	e.chips = append(e.chips, c)
+	e.chips = append(slices.Clip(e.chips), c) // copies of an editor share them
 	e.replace(e.caret, e.caret, string(firstChip+rune(len(e.chips)-1)))
 }
 

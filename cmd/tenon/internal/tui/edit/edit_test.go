@@ -12,7 +12,7 @@ import (
 
 // show returns the rows of an editor with | at the caret.
 func show(e *edit.Editor, width int) string {
-	rows, at, column := e.View(width, ansi.GraphemeWidth, func(label string) string { return label })
+	rows, at, column := e.View(width, 1000, ansi.GraphemeWidth, func(label string) string { return label })
 	before := ansi.Truncate(rows[at], column, "")
 	rows[at] = before + "|" + strings.TrimPrefix(rows[at], before)
 	return strings.Join(rows, "\n")
@@ -40,7 +40,7 @@ func TestKeys(t *testing.T) {
 			t.Parallel()
 			e := &edit.Editor{}
 			e.Insert(c.text)
-			e.View(40, ansi.GraphemeWidth, nil)
+			e.View(40, 12, ansi.GraphemeWidth, nil)
 			for _, key := range strings.Fields(c.keys) {
 				if !e.Key(key) {
 					t.Errorf("key %s is unknown", key)
@@ -103,10 +103,40 @@ func FuzzEditor(f *testing.F) {
 				e.Insert("x日")
 			}
 			e.Key(keys[int(k)%len(keys)])
-			rows, row, column := e.View(width%200, ansi.Method(width%2), func(label string) string { return label })
+			rows, row, column := e.View(width%200, width%7, ansi.Method(width%2), func(label string) string { return label })
 			if row < 0 || row >= len(rows) || column < 0 || !utf8.ValidString(e.Before()) {
 				t.Fatalf("caret at %d, %d of %q", row, column, rows)
 			}
 		}
 	})
+}
+
+func TestKilledChipIsInsertedAgain(t *testing.T) {
+	t.Parallel()
+	e := &edit.Editor{}
+	e.InsertChip(edit.Chip{Label: "[Pasted 9 lines]", Text: "first"})
+	e.Key("ctrl+u")
+	e.Set("another prompt")
+	e.Set("")
+	e.InsertChip(edit.Chip{Label: "[Pasted 8 lines]", Text: "second"})
+	e.Key("ctrl+y")
+	if text, _ := e.Text(); text != "secondfirst" {
+		t.Errorf("Text = %q, want both pastes", text)
+	}
+}
+
+func TestLongTextIsShownAroundTheCaret(t *testing.T) {
+	t.Parallel()
+	e := &edit.Editor{}
+	e.Insert(strings.Repeat("x\n", 50) + "end")
+	rows, row, _ := e.View(40, 5, ansi.GraphemeWidth, nil)
+	if len(rows) != 5 || row != 4 || rows[row] != "end" {
+		t.Errorf("row %d of %q, want the last of 5", row, rows)
+	}
+	for range 50 {
+		e.Key("up")
+	}
+	if rows, row, _ := e.View(40, 5, ansi.GraphemeWidth, nil); len(rows) != 5 || row != 0 {
+		t.Errorf("row %d of %q, want the first of 5", row, rows)
+	}
 }

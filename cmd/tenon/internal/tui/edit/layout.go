@@ -19,13 +19,17 @@ type row struct {
 // cell is a character of a row.
 type cell struct{ offset, column, width int }
 
-// View returns the text in rows of at most width columns, and where the caret is. method is how the terminal counts columns: without its
-// mode 2027, the parts of a joined emoji take columns each. chip paints the label of a chip.
-func (e *Editor) View(width int, method ansi.Method, chip func(label string) string) (rows []string, caretRow, caretColumn int) {
+// View returns the text in rows of at most width columns, and where the caret is. Of a long text, it returns the room rows around the caret,
+// at least one. method is how the terminal counts columns: without its mode 2027, the parts of a joined emoji take columns each. chip paints
+// the label of a chip.
+func (e *Editor) View(width, room int, method ansi.Method, chip func(label string) string) (rows []string, caretRow, caretColumn int) {
 	if width = max(width, 2); width != e.width || method != e.method {
 		e.width, e.method, e.rows = width, method, nil
 	}
-	for _, r := range e.layout() {
+	all, room := e.layout(), max(room, 1)
+	caretRow, caretColumn = e.position()
+	from := max(0, min(caretRow-room/2, len(all)-room))
+	for _, r := range all[from:min(len(all), from+room)] {
 		var b strings.Builder
 		for _, c := range r.text(e.text) {
 			switch found := e.chip(c); {
@@ -39,8 +43,7 @@ func (e *Editor) View(width int, method ansi.Method, chip func(label string) str
 		}
 		rows = append(rows, b.String())
 	}
-	caretRow, caretColumn = e.position()
-	return rows, caretRow, caretColumn
+	return rows, caretRow - from, caretColumn
 }
 
 func (r *row) text(all string) string { return all[r.start:r.end] }

@@ -7,7 +7,7 @@ type Recall struct {
 	File *File
 
 	at    int // from the end; 0: the draft
-	draft string
+	draft edit.Editor
 }
 
 // Edited notes that the text in the editor is a draft now.
@@ -15,12 +15,11 @@ func (r *Recall) Edited() { r.at = 0 }
 
 // Keep keeps a draft that the user discards, until a prompt is sent.
 func (r *Recall) Keep(e *edit.Editor) {
-	text, _ := e.Text()
-	r.draft, r.at = text, 0
+	r.draft, r.at = *e, 0
 }
 
 // Sent forgets the draft.
-func (r *Recall) Sent() { r.at, r.draft = 0, "" }
+func (r *Recall) Sent() { r.at, r.draft = 0, edit.Editor{} }
 
 // Move goes back or forward.
 func (r *Recall) Move(e *edit.Editor, by int) {
@@ -28,22 +27,18 @@ func (r *Recall) Move(e *edit.Editor, by int) {
 	to := r.at - by
 	switch {
 	case to < 0:
-		if r.draft != "" && e.Empty() {
-			e.Set(r.draft)
+		if e.Empty() && !r.draft.Empty() {
+			*e = r.draft
 		}
 		return
 	case to > len(entries):
 		return
 	}
 	if r.at == 0 {
-		text, files := e.Text()
-		if len(files) > 0 {
-			return
-		}
-		r.draft = text
+		r.draft = *e
 	}
 	if r.at = to; to == 0 {
-		e.Set(r.draft)
+		*e = r.draft
 		return
 	}
 	e.Set(entries[len(entries)-to])

@@ -1,0 +1,117 @@
+package tui
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// press presses a key when questions take it.
+func (m *model) press(key rune, text string) tea.Cmd {
+	m.frontAt = time.Time{}
+	return m.key(tea.KeyPressMsg{Code: key, Text: text})
+}
+
+// question asks a question of the model.
+func (m *model) question(q sdk.Question) {
+	m.Update(eventsMsg{{Properties: &sdk.QuestionRequest{ID: "que_1", SessionID: "ses_1", Questions: []sdk.Question{q}}}})
+}
+
+func TestBackslashEnterKeepsAPaste(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.paste(strings.Repeat("line\n", 20) + `ends in \`)
+	m.input.Insert(` and \`)
+	m.press(tea.KeyEnter, "")
+	if screen := m.plain(); !strings.Contains(screen, "[Pasted 21 lines] and") {
+		t.Errorf("a new line unfolded the paste:\n%s", screen)
+	}
+	if text, _ := m.input.Text(); !strings.HasSuffix(text, `ends in \ and `+"\n") {
+		t.Errorf("the prompt ends in %q", text[max(0, len(text)-20):])
+	}
+	m.input.Key("backspace")
+	if strings.HasSuffix(m.input.Before(), `\`) {
+		t.Error("the backslash is still there")
+	}
+}
+
+func TestPasteThatEndsInABackslashIsSent(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.paste(strings.Repeat("line\n", 20) + `C:\`)
+	m.forgets = true
+	if m.press(tea.KeyEnter, ""); !m.input.Empty() {
+		t.Error("enter did not send the prompt")
+	}
+}
+
+func TestSuspendDuringAQuestion(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "bash", Patterns: []string{"ls"}})
+	cmd := m.key(tea.KeyPressMsg{Code: 'z', Mod: tea.ModCtrl})
+	if cmd == nil || runtime.FuncForPC(reflect.ValueOf(cmd).Pointer()).Name() != runtime.FuncForPC(reflect.ValueOf(tea.Suspend).Pointer()).Name() {
+		t.Error("ctrl+z does not return to the shell")
+	}
+}
+
+func TestLongAnswerLeavesRoomForItsQuestion(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.question(sdk.Question{Question: "Which one?", Options: []sdk.QuestionOption{{Label: "One"}, {Label: "Two"}}})
+	m.press(tea.KeyUp, "")
+	m.paste(strings.Repeat("line\n", 60) + "end")
+	lines, caret := m.screen()
+	if screen := m.plain(); !strings.Contains(screen, "Which one?") || !strings.Contains(screen, "Two") {
+		t.Errorf("the answer hides the question:\n%s", screen)
+	}
+	if caret == nil || caret.Y >= len(lines) || !strings.Contains(lines[caret.Y], "end") {
+		t.Errorf("the caret is at %v, not at the end of the answer", caret)
+	}
+}
+
+func TestLongQuestionOfTheModelScrolls(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	text := "the beginning"
+	for i := range 60 {
+		text += fmt.Sprintf("\nparagraph %d.", i)
+	}
+	m.question(sdk.Question{Question: text + "\nthe end", Options: []sdk.QuestionOption{{Label: "One"}, {Label: "Two"}}})
+	if screen := m.plain(); !strings.Contains(screen, "the beginning") || !strings.Contains(screen, "Two") || !strings.Contains(screen, "pgdn") {
+		t.Errorf("not the beginning:\n%s", screen)
+	}
+	for range 20 {
+		m.press(tea.KeyPgDown, "")
+		m.plain()
+	}
+	if screen := m.plain(); !strings.Contains(screen, "the end") || !strings.Contains(screen, "Two") {
+		t.Errorf("not the end:\n%s", screen)
+	}
+}
+
+func TestLongListOfAFormScrolls(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	field := sdk.Question{Form: &sdk.FormField{Label: "Country", Message: "Where?"}}
+	for i := range 60 {
+		field.Options = append(field.Options, sdk.QuestionOption{Label: fmt.Sprintf("option %d.", i)})
+	}
+	m.question(field)
+	for i := range field.Options {
+		if screen := m.plain(); !strings.Contains(screen, fmt.Sprintf("option %d.", i)) {
+			t.Fatalf("option %d is current and not on the screen:\n%s", i, screen)
+		}
+		m.press(tea.KeyDown, "")
+	}
+	if screen := m.plain(); !strings.Contains(screen, "Submit") {
+		t.Errorf("no buttons:\n%s", screen)
+	}
+}
