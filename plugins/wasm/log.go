@@ -12,17 +12,17 @@ import (
 
 // Limits of the log lines of one plugin.
 const (
-	maxWrite = 64 << 10 // bytes of one write that are looked at
+	maxWrite = 64 << 10 // bytes of one text that are looked at
 	minLevel = slog.LevelDebug
 	maxLevel = slog.LevelError
 )
 
-// writeLog writes a line of the guest.
+// writeLog writes a line of the guest. Of a large text, which may be all of the guest's memory, only the beginning is looked at.
 func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 	log := p.log.Load()
 	l := min(max(slog.Level(level), minLevel), maxLevel)
 	if log.Enabled(ctx, l) && p.lines.Take(log) {
-		log.Log(ctx, l, visible.Clean(string(text), remote.MaxLine))
+		log.Log(ctx, l, visible.Clean(string(text[:min(len(text), maxWrite)]), remote.MaxLine))
 	}
 }
 
