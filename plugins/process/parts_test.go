@@ -144,7 +144,7 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// What Node and Rust print last says nothing about the error.
+// Node and Rust end a crash with a line that does not name the error; the error is shown instead.
 func TestPrintedError(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
