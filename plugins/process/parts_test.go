@@ -144,7 +144,7 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// What Node and Rust print last says nothing about the error.
+// The last line that Node and Rust print has no part of the error.
 func TestPrintedError(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
