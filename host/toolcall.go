@@ -15,7 +15,6 @@ import (
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/internal/value"
-	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -125,13 +124,8 @@ func (t *turn) find(c *call) error {
 		return fmt.Errorf("tool %q not found; the tools are: %s", c.part.Tool, t.tools.Names())
 	}
 	t.c.Locked(func() { c.part.Tool = c.tool.Def.ID })
-	switch {
-	case err != nil && c.cut:
-		return fmt.Errorf("the arguments of %s were cut off by the output limit, so the call was not made; write less in one call, such as a file in several pieces; they begin with %q",
-			c.part.Tool, visible.Cut(string(c.raw), 200, "…"))
-	case err != nil:
-		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q",
-			c.part.Tool, err, visible.Cut(string(c.raw), 200, "…"))
+	if err != nil {
+		return tools.Unreadable(c.part.Tool, c.raw, c.cut, err)
 	}
 	return nil
 }

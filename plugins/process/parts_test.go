@@ -144,7 +144,7 @@ func TestPrinted(t *testing.T) {
 	}
 }
 
-// Node and Rust end a crash with a line that does not name the error; the error is shown instead.
+// The last line that Node and Rust print has no part of the error.
 func TestPrintedError(t *testing.T) {
 	t.Parallel()
 	for want, text := range map[string]string{
