@@ -37,10 +37,10 @@ func (m *model) asker() string {
 		return ""
 	}
 	t := m.threads[m.asks[0].session]
-	for t.Info.ParentID != "" && m.threads[t.Info.ParentID] != nil {
+	for t != nil && t.Info.ParentID != "" {
 		t = m.threads[t.Info.ParentID]
 	}
-	if t.Info.ID == m.root {
+	if t == nil || t.Info.ID == m.root {
 		return ""
 	}
 	return terminal.OneLine(t.Info.Title)
