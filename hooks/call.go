@@ -117,10 +117,13 @@ func (h *bound) judge(answer *sdk.Answer) error {
 
 // timeoutError says that the deadline passed; err is what the handler returned, if it did. A hook that was not ready yet says so.
 func (h *bound) timeoutError(err error) error {
-	if r, ok := h.Remote.(RemoteReadier); ok && !errors.Is(err, ErrNotReady) {
-		err = r.Ready()
+	if !errors.Is(err, ErrNotReady) {
+		err = nil
+		if r, ok := h.Remote.(RemoteReadier); ok {
+			err = r.Ready()
+		}
 	}
-	if errors.Is(err, ErrNotReady) {
+	if err != nil {
 		return fmt.Errorf("%w after %s: %w", ErrTimeout, h.Timeout, err)
 	}
 	return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)

@@ -103,6 +103,27 @@ func (w *warming) Ready() error {
 	return nil
 }
 
+// starting is a remote hook whose process does not start.
+type starting struct{ warming }
+
+func (*starting) Ready() error { return errors.New("no handshake") }
+
+// A hook whose process does not start says so, and each such timeout counts.
+func TestTimeoutDuringStart(t *testing.T) {
+	t.Parallel()
+	hangs := sdk.Hook{Point: sdk.PointChatSystem, Name: "hangs", Reads: []string{""}, Writes: []string{""}, Timeout: time.Millisecond, Remote: &starting{}}
+	e, told := engine(t, plugin("slow", hangs))
+	for range 3 {
+		if _, err := fire(t, e, &hooks.Ledger{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := told.all()
+	if len(all) == 0 || !strings.Contains(all[0].Message, "timed out after 1ms: no handshake") || !all[len(all)-1].Quarantined {
+		t.Errorf("told %+v", all)
+	}
+}
+
 // A hook that is not ready yet fails as its policy says, and is called again for as long as that takes; a failure that counts counts.
 func TestNotReadyIsNoFailure(t *testing.T) {
 	t.Parallel()

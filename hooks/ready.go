@@ -8,7 +8,7 @@ var ErrNotReady = errors.New("not ready yet")
 
 // RemoteReadier is implemented by remote handlers that need time before the first call. The deadline of a hook does not wait for them.
 type RemoteReadier interface {
-	// Ready returns an error that wraps ErrNotReady while calls cannot be answered yet, else nil. It is called when a call ran out of
-	// time, from any goroutine, and must return immediately.
+	// Ready returns an error while calls cannot be answered yet, else nil. The error wraps ErrNotReady if that is not the plugin's fault.
+	// It is called when a call ran out of time, from any goroutine, and must return immediately.
 	Ready() error
 }

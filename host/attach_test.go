@@ -22,7 +22,7 @@ func project(t *testing.T) string {
 		"main.go": "package main\n", "notes.txt": "a note", "sub/inner.txt": "inner", "sub/deeper/x": "x", "empty": "",
 		"image.png": pngHeader, "doc.pdf": "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "program": "\x7fELF\x02\x01\x01\x00\x00\x00\x00",
 		"with space.txt": "spaced", "long.txt": strings.Repeat("a line of text\n", 5000), "page.html": "<html><body>hello</body></html>",
-		"latin1.txt": "caf\xe9 au lait, s'il vous pla\xeet\n", "v1.2": "versioned",
+		"latin1.txt": "caf\xe9 au lait, s'il vous pla\xeet\n", "v1.2": "versioned", "zeros.png": strings.Repeat("\x00", 100), "words.jpg": "no image",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -82,6 +82,7 @@ func TestMentions(t *testing.T) {
 		"an empty file":              {"@empty", file("empty", "")},
 		"html is text":               {"@page.html", file("page.html", "<html><body>hello</body></html>")},
 		"an image":                   {"@image.png", []string{"file image.png image/png data"}},
+		"text with an image's name":  {"@words.jpg", file("words.jpg", "no image")},
 		"a document":                 {"@doc.pdf", []string{"file doc.pdf application/pdf data"}},
 		"missing":                    {"@nothing.go is not there", nil},
 		"an address":                 {"write to me@main.go", nil},
@@ -132,6 +133,7 @@ func TestAttachmentsThatCannotBeUsed(t *testing.T) {
 		want []string
 	}{
 		"binary":            {host.PromptInput{Text: "@program"}, []string{"program", "binary"}},
+		"no image":          {host.PromptInput{Text: "@zeros.png"}, []string{"zeros.png", "binary"}},
 		"too large":         {host.PromptInput{Text: "@huge.png"}, []string{"huge.png", "more than"}},
 		"no such file":      {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{URL: "file:///no/such/file"}}}, []string{"/no/such/file", "no such file"}},
 		"on another host":   {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{URL: "file://server/x"}}}, []string{"not the URL of a file on this machine"}},

@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
@@ -23,14 +22,14 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 		t.closeStep(live.InterruptedByAbort)
 	}
 	if t.compacted++; t.compacted > compact.MaxTries {
-		return stateDone, tooLong("the conversation still does not fit %s after %d summaries", t.Model.Ref(), compact.MaxTries)
+		return stateDone, compact.TooLong("the conversation still does not fit %s after %d summaries", t.Model.Ref(), compact.MaxTries)
 	}
 	plan := compact.NewPlan(live.Active(t.c.Snapshot()), t.g.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
 	if len(plan.Covered) == 0 && t.manual {
 		return stateDone, errors.New("there is nothing to summarise yet")
 	}
 	if len(plan.Covered) == 0 {
-		return stateDone, tooLong("nothing can be summarised: the prompt alone is too long for %s", t.Model.Ref())
+		return stateDone, compact.TooLong("nothing can be summarised: the prompt alone is too long for %s", t.Model.Ref())
 	}
 	answered, last := t.answered(), t.last
 	if err := t.summarise(ctx, plan); err != nil {
@@ -42,12 +41,6 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 		return stateStop, nil
 	}
 	return t.afterCompaction(ctx, plan)
-}
-
-// tooLong returns the error for a conversation that no summary makes short enough. Its name tells clients the remedy.
-func tooLong(format string, args ...any) error {
-	err := fmt.Errorf(format, args...)
-	return &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: err.Error()}}, Err: err}
 }
 
 // summarise asks the compaction agent for the summary and stores question and answer.

@@ -4,9 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/ask"
@@ -141,10 +138,7 @@ func (t *turn) open(ctx context.Context, id string, in *PromptInput, command *in
 	if err := t.address(ctx, in, command); err != nil {
 		return nil, err
 	}
-	if _, ok := t.Model.Variants[in.Variant]; !ok && in.Variant != "" {
-		t.h.log.Warn("the model does not have this variant, and answers without it", "model", t.Model.Ref(), "variant", in.Variant,
-			"variants", strings.Join(slices.Sorted(maps.Keys(t.Model.Variants)), " "))
-	}
+	t.CheckVariant(in.Variant, t.h.log)
 	damaged, err := t.k.Drop(ctx)
 	t.h.sessions.LeftOut(damaged)
 	if err != nil {

@@ -38,7 +38,7 @@ func (t *turn) ask(ctx context.Context) (state, error) {
 		return stateDone, err
 	}
 	for _, c := range a.Calls {
-		t.calls = append(t.calls, &call{part: c.Part, raw: c.Raw})
+		t.calls = append(t.calls, &call{part: c.Part, raw: c.Raw, cut: a.Reason == sdk.FinishLength})
 	}
 	t.stepOf(t.msg).Finish(a)
 	switch {

@@ -15,7 +15,6 @@ import (
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/internal/value"
-	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -31,6 +30,7 @@ const (
 type call struct {
 	part  *sdk.ToolPart // stored when the model, or the user, asked for the call
 	raw   []byte        // the arguments as the model wrote them
+	cut   bool          // the answer reached the output limit, perhaps in the arguments
 	tool  *tools.Tool
 	args  json.RawMessage // as they run
 	host  *callHost
@@ -125,8 +125,7 @@ func (t *turn) find(c *call) error {
 	}
 	t.c.Locked(func() { c.part.Tool = c.tool.Def.ID })
 	if err != nil {
-		return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q",
-			c.part.Tool, err, visible.Cut(string(c.raw), 200, "…"))
+		return tools.Unreadable(c.part.Tool, c.raw, c.cut, err)
 	}
 	return nil
 }

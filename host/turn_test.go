@@ -48,6 +48,21 @@ func TestToolCallsRunInParallelAndKeepTheirOrder(t *testing.T) {
 	}
 }
 
+// TestCallCutByTheLimit tells the model why its arguments have no end: it would repeat the call.
+func TestCallCutByTheLimit(t *testing.T) {
+	t.Parallel()
+	cut := call("pick", `{"n": `)
+	cut.finish = sdk.FinishLength
+	m := newModel(t, cut, say("done"))
+	b := base(m)
+	b.tools = []sdk.Tool{&tool{id: "pick"}}
+	k := start(t, nil, b)
+	k.prompt("go")
+	if result := m.of(sdk.PurposeTurn)[1].Messages[2].Content[0].Text; !strings.Contains(result, "cut off by the output limit") {
+		t.Errorf("the result of the call: %s", result)
+	}
+}
+
 // TestBadCallsGoBackToTheModel has a call for each way to get one wrong; the model hears of each and goes on.
 func TestBadCallsGoBackToTheModel(t *testing.T) {
 	t.Parallel()

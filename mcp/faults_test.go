@@ -89,6 +89,31 @@ func TestPinnedServerStartsWhenNeeded(t *testing.T) {
 	}
 }
 
+// A run that ends before a server has started reports it only if the tools were not there.
+func TestUnstarted(t *testing.T) {
+	t.Parallel()
+	for name, known := range map[string]bool{"new": false, "approved": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, o, h := fake(t, "hang"), mcp.Options{Dir: t.TempDir()}, newTestHost(t)
+			if known {
+				if err := mcp.FilePins(o.Dir).Save(s, &mcp.Pin{Definition: mcp.Definition{Instructions: "x"}}); err != nil { // checked long ago
+					t.Fatal(err)
+				}
+			}
+			p := start(t, h, s, o)
+			p.Tools()
+			eventually(t, "starting", func() bool { return p.Status().State == mcp.StateStarting })
+			if err := p.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if reported := strings.Contains(h.log.String(), "it had not started when the run ended"); reported == known {
+				t.Errorf("reported: %v, log %s", reported, h.log.String())
+			}
+		})
+	}
+}
+
 func linesWith(t testing.TB, path, text string) []string {
 	t.Helper()
 	raw, err := os.ReadFile(path)

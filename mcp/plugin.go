@@ -165,14 +165,18 @@ func (p *Plugin) report(err error) {
 	})
 }
 
-// reportUnstarted reports a server that was never there: its start takes long, or failed before and was not over.
+// reportUnstarted reports a server that was never there: its start takes long, or failed before and was not over. A run that offered the
+// approved tools and called none of them lacked nothing.
 func (p *Plugin) reportUnstarted() {
 	s := p.Status()
+	p.mu.Lock()
+	known := p.pin != nil
+	p.mu.Unlock()
 	switch {
 	case s.Starts > 0 || !p.used.Load():
 	case p.last != nil && p.last.Error != "":
 		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)))
-	case s.State != StateIdle:
+	case s.State != StateIdle && !known:
 		p.report(errors.New("it had not started when the run ended"))
 	}
 }

@@ -321,7 +321,7 @@ func (l *Loader) rejectDuplicates(items []*Item) {
 		case !i.usable():
 		case slices.Contains(l.opts.Reserved, i.Name):
 			i.reject(fmt.Errorf("%w: %q is a built-in plugin; rename the one in %s", ErrTwice, i.Name, i.Path))
-		case ownForm(i.Name):
+		case OwnForm(i.Name):
 			i.reject(fmt.Errorf("%w: name %q: such names belong to command hooks and MCP servers; rename the plugin in %s", sdk.ErrManifest, i.Name, i.Path))
 		}
 	}
@@ -338,9 +338,9 @@ func (l *Loader) rejectDuplicates(items []*Item) {
 	}
 }
 
-// ownForm reports whether a name has the form of those that tenon gives to command hooks and MCP servers. A plugin of such a name would take
+// OwnForm reports whether a name has the form of those that tenon gives to command hooks and MCP servers. A plugin of such a name would take
 // their place: the user's command hooks would not run.
-func ownForm(name string) bool {
+func OwnForm(name string) bool {
 	return strings.HasPrefix(name, "hooks.") || strings.HasSuffix(name, ".hooks") || strings.HasPrefix(name, "mcp.")
 }
 

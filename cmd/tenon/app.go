@@ -24,18 +24,25 @@ import (
 // which neither users nor projects can change.
 func run(ctx context.Context, args []string, env []string, s cli.Streams, managed string) int {
 	a := cli.New(s, env, version, managed)
-	a.Start = openMachine
+	a.Start, a.Interrupted = openMachine, ctx.Done()
 	root := rootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(s.In)
 	help := &checkedWriter{w: s.Out}
 	root.SetOut(help)
 	root.SetErr(s.Err)
+	root.InitDefaultCompletionCmd(args...) // after SetOut: it keeps the writer
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		cli.Group(completion)
+	}
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // also without descriptions
 		addCompletions(a, root)
 	}
 	err := root.ExecuteContext(ctx)
 	a.Screen.Close()
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
+	}
 	if help.err != nil && (err == nil || errors.Is(err, help.err)) {
 		err = cli.OutputError(help.err)
 	}

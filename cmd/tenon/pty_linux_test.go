@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	"golang.org/x/sys/unix"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
 	"github.com/tenonhq/tenon/internal/ptytest"
@@ -131,6 +132,27 @@ func (x *terminal) code() int {
 	_ = x.cmd.Wait() // the code tells
 	<-x.closed
 	return x.cmd.ProcessState.ExitCode()
+}
+
+// At a question, Ctrl-C ends the command. A terminal that hid a secret shows what is typed again.
+func TestInterruptAtAQuestion(t *testing.T) {
+	t.Parallel()
+	for question, args := range map[string][]string{"provider (a number": {"auth", "login"}, "key of groq": {"auth", "login", "groq"}} {
+		t.Run(question, func(t *testing.T) {
+			t.Parallel()
+			x := newProcess(t, "").onTerminal(t, args...)
+			x.expect(question)
+			x.enter("\x03")
+			if code := x.code(); code != 130 {
+				t.Errorf("exit code %d, want 130: %s", code, x.text.String())
+			}
+			x.expect("\nerror: interrupted")
+			mode, err := unix.IoctlGetTermios(int(x.control.Fd()), unix.TCGETS)
+			if err != nil || mode.Lflag&unix.ECHO == 0 {
+				t.Errorf("the terminal does not show what is typed: %v", err)
+			}
+		})
+	}
 }
 
 func TestTerminalStreamsAndAsks(t *testing.T) {

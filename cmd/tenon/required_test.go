@@ -13,12 +13,13 @@ func TestRequired(t *testing.T) {
 	for name, c := range map[string]struct {
 		plugin string
 		want   string // of the error
+		fix    string
 	}{
-		"missing":       {"nowhere", `required plugin "nowhere" is rejected`},
-		"not approved":  {"rewrite", `required plugin "rewrite" is not approved`},
-		"disabled":      {"off", `required plugin "off" is disabled: disabled by you`},
-		"in quarantine": {"gate", `required plugin "gate" is quarantined: 3 failures in a row`},
-		"ready":         {"plain", ""},
+		"missing":       {"nowhere", `required plugin "nowhere" is rejected`, "tenon plugin list"},
+		"not approved":  {"rewrite", `required plugin "rewrite" is not approved`, "tenon plugin trust "},
+		"disabled":      {"off", `required plugin "off" is disabled: disabled by you`, "tenon plugin enable "},
+		"in quarantine": {"gate", `required plugin "gate" is quarantined: 3 failures in a row`, "tenon plugin enable "},
+		"ready":         {"plain", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -32,8 +33,8 @@ func TestRequired(t *testing.T) {
 				if required == "true" && c.want != "" {
 					code = 3
 				}
-				if _, errs := p.output(t, code, "run", "hello"); code != 0 && !strings.Contains(errs, c.want) {
-					t.Errorf("stderr has no %q:\n%s", c.want, errs)
+				if _, errs := p.output(t, code, "run", "hello"); code != 0 && (!strings.Contains(errs, c.want) || !strings.Contains(errs, c.fix)) {
+					t.Errorf("stderr has no %q or no %q:\n%s", c.want, c.fix, errs)
 				}
 			}
 		})

@@ -4,8 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -122,6 +125,14 @@ func (s *Setup) environment() string {
 	}
 	return fmt.Sprintf("<env>\nModel: %s\nWorking directory: %s\nProject root: %s\nGit repository: %s\nPlatform: %s\nToday: %s\n</env>",
 		s.Model.Ref(), p.Directory, p.Worktree, git, runtime.GOOS, time.Now().Format("Mon Jan 2 2006"))
+}
+
+// CheckVariant warns about a variant that the model does not have.
+func (s *Setup) CheckVariant(variant string, log *slog.Logger) {
+	if _, ok := s.Model.Variants[variant]; !ok && variant != "" {
+		log.Warn("the model does not have this variant, and answers without it", "model", s.Model.Ref(), "variant", variant,
+			"variants", strings.Join(slices.Sorted(maps.Keys(s.Model.Variants)), " "))
+	}
 }
 
 // params returns the parameters before the hooks: the model's options, then the variant's, then the

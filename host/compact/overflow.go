@@ -2,6 +2,7 @@ package compact
 
 import (
 	"cmp"
+	"fmt"
 
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/sdk"
@@ -49,4 +50,9 @@ func LastTokens(messages []sdk.MessageWithParts) sdk.Tokens {
 		}
 	}
 	return sdk.Tokens{}
+}
+
+// TooLong returns the error for a conversation that no summary makes short enough. Its name tells clients the remedy.
+func TooLong(format string, args ...any) error {
+	return &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: fmt.Sprintf(format, args...)}}
 }

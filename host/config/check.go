@@ -86,7 +86,7 @@ func (c *checker) Text(p place, text string) string {
 
 // Constrain checks what the type of a value does not say.
 func (c *checker) Constrain(p place, value any) (kept any, message, remedy string) {
-	return constrain(p.Schema, value)
+	return Constrain(p.Schema, value)
 }
 
 // Set remembers that the source set the value at p. Elements of lists share the origin of the list.

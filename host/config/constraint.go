@@ -12,9 +12,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// constrain checks what the type of a value does not say and returns the value in the form it is kept in. An
+// Constrain checks what the type of a value does not say and returns the value in the form it is kept in. An
 // empty message means it is good.
-func constrain(schema string, value any) (kept any, message, remedy string) {
+func Constrain(schema string, value any) (kept any, message, remedy string) {
 	switch schema {
 	case "model", "small_model", "agent.*.model", "command.*.model":
 		message, remedy = checkModel(value.(string))
@@ -93,23 +93,31 @@ func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.MCP)) {
 		server := cfg.MCP[name]
 		key := checked.Join("mcp", name)
-		switch {
-		case server.Type == "" && len(server.Command) == 0 && server.URL == "":
-			if server.Enabled == nil || *server.Enabled {
-				l.bad(key, origins, "has neither command nor url", "say how to start or reach the server")
-			}
-		case server.Type == "":
-			kind := mcpLocal
-			if server.URL != "" {
-				kind = mcpRemote
-			}
-			l.bad(key, origins, "has no type", fmt.Sprintf(`add "type": %q`, kind))
-		case server.Type == mcpLocal && len(server.Command) == 0:
-			l.bad(key, origins, "a local server needs command", `add "command": ["program", "argument"]`)
-		case server.Type == mcpRemote && server.URL == "":
-			l.bad(key, origins, "a remote server needs url", `add "url": "https://…"`)
+		if message, remedy := CheckServer(&server); message != "" {
+			l.bad(key, origins, message, remedy)
 		}
 	}
+}
+
+// CheckServer returns what an MCP server lacks. An empty message means it is complete.
+func CheckServer(server *sdk.MCPConfig) (message, remedy string) {
+	switch {
+	case server.Type == "" && len(server.Command) == 0 && server.URL == "":
+		if server.Enabled == nil || *server.Enabled {
+			return "has neither command nor url", "say how to start or reach the server"
+		}
+	case server.Type == "":
+		kind := mcpLocal
+		if server.URL != "" {
+			kind = mcpRemote
+		}
+		return "has no type", fmt.Sprintf(`add "type": %q`, kind)
+	case server.Type == mcpLocal && len(server.Command) == 0:
+		return "a local server needs command", `add "command": ["program", "argument"]`
+	case server.Type == mcpRemote && server.URL == "":
+		return "a remote server needs url", `add "url": "https://…"`
+	}
+	return "", ""
 }
 
 // bad reports a problem with the merged value of key where the first of its members was set. Where a member has a

@@ -119,7 +119,7 @@ func constrainText(key, text string) (message, remedy string) {
 	if choices(key) != nil {
 		return "", ""
 	}
-	_, message, remedy = constrain(key, text)
+	_, message, remedy = Constrain(key, text)
 	return message, remedy
 }
 

@@ -69,3 +69,13 @@ func (s *Schemas) resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 	s.byText.Store(string(text), resolved)
 	return resolved, nil
 }
+
+// Unreadable returns the error of a call whose arguments are not a JSON object; cut if the answer reached the output limit.
+func Unreadable(tool string, arguments []byte, cut bool, err error) error {
+	begin := visible.Cut(string(arguments), 200, "…")
+	if cut {
+		return fmt.Errorf("the arguments of %s were cut off by the output limit, so the call was not made; write less in one call, such as a file in several pieces; they begin with %q",
+			tool, begin)
+	}
+	return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q", tool, err, begin)
+}

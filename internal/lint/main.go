@@ -20,6 +20,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/tools/go/analysis"
 	"golang.org/x/tools/go/analysis/checker"
@@ -66,13 +67,20 @@ func look(dir, target string, patterns ...string) error {
 	}
 	// The generated package that runs the tests of another has nothing to look at.
 	listed = slices.DeleteFunc(listed, func(p *packages.Package) bool { return strings.HasSuffix(p.PkgPath, ".test") })
-	r := &report{config.Fset, map[string]bool{}, map[token.Position]unused.Object{}, map[token.Position]bool{}}
-	packages.Visit(listed, nil, func(p *packages.Package) {
-		for _, e := range p.Errors {
-			r.add(e.Error())
-		}
-		r.check(p, exits(p) || slices.Contains(listed, p))
-	})
+	r := &report{fset: config.Fset, problems: map[string]bool{}, unused: map[token.Position]unused.Object{}, used: map[token.Position]bool{}}
+	checked := map[*packages.Package]chan struct{}{} // closed when a package is checked
+	packages.Visit(listed, nil, func(p *packages.Package) { checked[p] = make(chan struct{}) })
+	var all sync.WaitGroup
+	for p, done := range checked {
+		all.Go(func() {
+			defer close(done)
+			for _, i := range p.Imports {
+				<-checked[i]
+			}
+			r.check(p, exits(p) || slices.Contains(listed, p))
+		})
+	}
+	all.Wait()
 	if len(r.problems) == 0 {
 		// These ask about dependencies: which functions are deprecated, format text or do not return.
 		r.analyze(append([]*analysis.Analyzer{sa1019.Analyzer}, vet.Suite...), listed)
@@ -91,12 +99,17 @@ func exits(p *packages.Package) bool {
 // report collects what is wrong. A package and the same with its tests are two packages, which have the same problems.
 type report struct {
 	fset     *token.FileSet
+	mu       sync.Mutex // of problems
 	problems map[string]bool
 	unused   map[token.Position]unused.Object
 	used     map[token.Position]bool // in a package with its tests, for example
 }
 
-func (r *report) add(problem string) { r.problems[problem] = true }
+func (r *report) add(problem string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.problems[problem] = true
+}
 
 func (r *report) err() error {
 	for at, o := range r.unused {
@@ -165,6 +178,9 @@ func (r *report) ignored(a *checker.Action, pos token.Pos) bool {
 
 // check sets the syntax and types of p, whose imports are checked already, with or without what is in functions.
 func (r *report) check(p *packages.Package, bodies bool) {
+	for _, e := range p.Errors {
+		r.add(e.Error())
+	}
 	p.Fset = r.fset
 	p.TypesInfo = &types.Info{
 		Types: map[ast.Expr]types.TypeAndValue{}, Instances: map[*ast.Ident]types.Instance{}, Defs: map[*ast.Ident]types.Object{},

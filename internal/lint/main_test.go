@@ -5,7 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The module has a mistake for each system: one that staticcheck finds, one that go vet finds, and one that the compiler finds.
 func TestLook(t *testing.T) {

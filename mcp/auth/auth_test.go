@@ -240,8 +240,12 @@ func TestRevoked(t *testing.T) {
 	s.RevokeAll()
 	_, err = call(t, a, o.URL, nil)
 	var required *auth.SignInError
-	if !errors.As(err, &required) || !strings.Contains(err.Error(), "no longer valid") || !strings.Contains(err.Error(), "tenon mcp login docs") {
+	if !errors.As(err, &required) || !strings.Contains(err.Error(), "could not be refreshed: ") || !strings.Contains(err.Error(), "tenon mcp login docs") {
 		t.Errorf("without a refresh token: %v, want a SignInError", err)
+	}
+	expire(t, o)
+	if _, err = call(t, authorizer(t, o), o.URL, nil); !errors.As(err, &required) || !strings.Contains(err.Error(), "could not be refreshed: the authorization server refused: ") {
+		t.Errorf("with an expired token: %v, want a SignInError with the reason", err)
 	}
 	if text, err := call(t, authorizer(t, o), o.URL, authtest.Browser(t)); text != "welcome" {
 		t.Errorf("after signing in again: %q, %v", text, err)

@@ -30,7 +30,7 @@ func (e *SignInError) Error() string {
 	case len(e.Scopes) > 0:
 		text = "the server requires more rights (" + strings.Join(e.Scopes, " ") + ")"
 	case e.Err != nil:
-		text = "the sign-in is no longer valid: " + e.Err.Error()
+		text = "the token could not be refreshed: " + e.Err.Error()
 	}
 	return text + "; run: tenon mcp login " + e.Server
 }
@@ -62,6 +62,7 @@ type Authorizer struct {
 
 	mu        sync.Mutex
 	fresh     bool           // the stored token is ignored
+	expired   error          // why the last request has no token; nil: it has one
 	challenge *http.Response // the last one that only the user can answer, without its body
 }
 
@@ -111,6 +112,9 @@ func (a *Authorizer) Authorize(req *http.Request) error {
 		return nil // the user's own
 	}
 	c, err := a.token(req.Context(), "")
+	a.mu.Lock()
+	a.expired = err
+	a.mu.Unlock()
 	switch {
 	case c != nil:
 		req.Header.Set("Authorization", "Bearer "+c.Access)
@@ -188,6 +192,9 @@ func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *ht
 		wanted.Err = err
 	}
 	a.mu.Lock()
+	if !bearer && !errors.Is(a.expired, credentials.ErrNotFound) {
+		wanted.Err = a.expired
+	}
 	a.challenge = &http.Response{StatusCode: resp.StatusCode, Header: resp.Header.Clone(), Body: http.NoBody}
 	a.mu.Unlock()
 	if more != nil {

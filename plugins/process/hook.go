@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -26,6 +27,8 @@ type remoteHook struct {
 	super *supervisor
 	n     int
 }
+
+var _ hooks.RemoteReadier = (*remoteHook)(nil)
 
 // Hook returns the handler of hook n.
 func (s *supervisor) Hook(n int, _ sdk.Point) sdk.RemoteHandler { return &remoteHook{s, n} }
@@ -53,6 +56,16 @@ func (h *remoteHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sd
 		return sdk.Answer{}, badAnswer("answer of the hook", response.Answer, err)
 	}
 	return answer, nil
+}
+
+// Ready returns an error while the process is starting.
+func (h *remoteHook) Ready() error {
+	h.super.mu.Lock()
+	defer h.super.mu.Unlock()
+	if h.super.starting == nil {
+		return nil
+	}
+	return errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
 }
 
 // shownBytes is how much of a bad answer its error shows.

@@ -114,7 +114,8 @@ func TestLinesCloseOverdue(t *testing.T) {
 	spec := guestSpec(t, "linedeaf")
 	spec.Description = description("plain")
 	plugintest.InTime(t, stop/4, stop/2, func() time.Duration {
-		p := started(t, process.Options{StopTimeout: stop}, spec, nil)
+		log := &logged{}
+		p := started(t, process.Options{StopTimeout: stop}, spec, &testHost{log: log.logger()})
 		if _, err := callHook(t, p, "warm"); err != nil {
 			t.Fatal(err)
 		}
@@ -126,6 +127,9 @@ func TestLinesCloseOverdue(t *testing.T) {
 		begin := time.Now()
 		if err := p.Close(t.Context()); err != nil {
 			t.Error(err)
+		}
+		if text := log.String(); !strings.Contains(text, `"plugin did not answer stop in time"`) || strings.Contains(text, "canceled") {
+			t.Errorf("log %s", text)
 		}
 		return time.Since(begin)
 	})

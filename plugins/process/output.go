@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"log/slog"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/visible"
@@ -22,6 +24,8 @@ type printed struct {
 	over  bool   // the rest of the line is left out
 	last  []byte // the last line with text
 	cause string // the line that says why the process ended, as far as one can tell
+	next  bool   // the next line with text is an error of Node or a panic of Rust
+	fatal string // that line
 }
 
 // Write takes a piece of output.
@@ -62,11 +66,23 @@ func (p *printed) flush() {
 	if p.cause == "" && (bytes.HasPrefix(line, []byte("panic: ")) || bytes.HasPrefix(line, []byte("fatal error: "))) {
 		p.cause = shown(line) // a trace of goroutines follows
 	}
+	if p.next {
+		p.fatal = shown(line)
+	}
+	p.next = announces(line)
 	p.line, p.last = p.last[:0], p.line
 	if p.budget.Take(p.log) {
 		p.log.Debug("output", "stream", p.stream, "line", shown(line))
 	}
 }
+
+// announces reports whether an error follows this line: Node marks a place in the source with carets first, and Rust names it.
+func announces(line []byte) bool {
+	return len(bytes.Trim(line, "^")) == 0 || bytes.HasPrefix(line, []byte("thread '")) && bytes.HasSuffix(line, []byte(":"))
+}
+
+// endings are the beginnings of what Node and Rust print last, whatever the error is.
+var endings = []string{"Node.js v", "note: run with `RUST_BACKTRACE"}
 
 // why returns the line that most likely says why the process ended; empty without one.
 func (p *printed) why() string {
@@ -75,5 +91,9 @@ func (p *printed) why() string {
 	if len(p.line) > 0 {
 		p.flush()
 	}
-	return cmp.Or(p.cause, shown(p.last))
+	last := shown(p.last)
+	if slices.ContainsFunc(endings, func(ending string) bool { return strings.HasPrefix(last, ending) }) {
+		last = cmp.Or(p.fatal, last)
+	}
+	return cmp.Or(p.cause, last)
 }

@@ -196,7 +196,11 @@ func (in *instance) close(ctx context.Context) {
 		defer early.Stop()
 	}
 	_, err := in.api.Stop(ctx, &tenonv1.StopRequest{})
-	if err != nil && status.Code(err) != codes.Unimplemented && !in.isOver() {
+	switch {
+	case err == nil, status.Code(err) == codes.Unimplemented, in.isOver():
+	case ctx.Err() != nil:
+		in.log.Warn("plugin did not answer stop in time")
+	default:
 		in.log.Warn("plugin shutdown failed", "err", in.explain(err))
 	}
 	in.runner.hangUp()

@@ -66,6 +66,13 @@ func mkdir(t testing.TB, dir string) {
 	}
 }
 
+func move(t testing.TB, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func fetch(t testing.TB, f *source.Fetcher, ref string, pin *source.Pin) (*source.Fetched, map[string]string, error) {
 	t.Helper()
 	r, err := source.Parse(ref, "/", "/")
@@ -163,6 +170,33 @@ func TestArchive(t *testing.T) {
 		_, files, err := fetch(t, fetcher(t), server.URL+"/a.tar.gz", nil)
 		if err == nil && files["plugin.json"] != "{}" {
 			t.Errorf("mixed content: %v", files)
+		}
+	})
+	t.Run("ends before another version is stored", func(t *testing.T) {
+		t.Parallel()
+		tag := `"one"`
+		d := &dropper{data: bytes.Repeat([]byte("old"), len(data)), part: len(data) / 6, tag: func() string { return tag }}
+		server := httptest.NewServer(d)
+		t.Cleanup(server.Close)
+		f := fetcher(t)
+		if _, _, err := fetch(t, f, server.URL+"/a.tar.gz", nil); err == nil {
+			t.Fatal("three parts are not enough")
+		}
+		parts, err := filepath.Glob(filepath.Join(f.Cache, "*", "part-*.tag"))
+		if err != nil || len(parts) != 1 {
+			t.Fatalf("files of the transfer: %v, %v", parts, err)
+		}
+		part := strings.TrimSuffix(parts[0], ".tag")
+		move(t, part, part+".old")
+		mkdir(t, part) // it cannot be written, as if the process ended there
+		d.data, d.part, tag = data, len(data), `"two"`
+		if _, _, err := fetch(t, f, server.URL+"/a.tar.gz", nil); err == nil {
+			t.Fatal("stored in a directory")
+		}
+		move(t, part, part+".directory")
+		move(t, part+".old", part)
+		if out, _, err := fetch(t, f, server.URL+"/a.tar.gz", nil); err != nil || out.SHA256 != hexSum(data) {
+			t.Errorf("the other version: %v", err)
 		}
 	})
 	t.Run("wrong bytes", func(t *testing.T) {

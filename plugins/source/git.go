@@ -73,8 +73,10 @@ func (f *Fetcher) repository(ctx context.Context, address string) (string, error
 	return repo, nil
 }
 
+// hasCommit reports whether a repository of the cache has a commit with all its files. Older versions of tenon kept what a fetch that broke
+// off had stored, which may be without some of them; the next fetch completes it.
 func (f *Fetcher) hasCommit(ctx context.Context, repo, commit string) bool {
-	_, err := f.runGit(ctx, repo, "cat-file", "-e", commit+"^{tree}")
+	_, err := f.runGit(ctx, repo, "rev-list", "--objects", "--quiet", commit+"^{tree}")
 	return err == nil
 }
 

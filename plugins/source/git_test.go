@@ -1,6 +1,7 @@
 package source_test
 
 import (
+	"bytes"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -78,4 +79,43 @@ func TestGitCut(t *testing.T) {
 	if _, files, err := fetch(t, f, "git+"+server.URL+"/r/.git", pin); err != nil || len(files) != 4 {
 		t.Errorf("after the connection broke: %d files, %v", len(files), err)
 	}
+	loseFile(t, f.Cache)
+	if _, files, err := fetch(t, f, "git+"+server.URL+"/r/.git", pin); err != nil || len(files) != 4 {
+		t.Errorf("with a cache that an older version left incomplete: %d files, %v", len(files), err)
+	}
+}
+
+// loseFile leaves a commit without one of its files in the only repository of a cache, as a fetch that broke off did.
+func loseFile(t *testing.T, cache string) {
+	t.Helper()
+	packs, err := filepath.Glob(filepath.Join(cache, "git", "*", "objects", "pack", "*.pack"))
+	if err != nil || len(packs) != 1 {
+		t.Fatalf("packs of the cache: %v, %v", packs, err)
+	}
+	objects := filepath.Dir(filepath.Dir(packs[0]))
+	pack, err := os.ReadFile(packs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Dir(packs[0])); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "git", "unpack-objects", "-q")
+	cmd.Dir, cmd.Stdin = filepath.Dir(objects), bytes.NewReader(pack)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git unpack-objects: %v: %s", err, out)
+	}
+	loose, err := filepath.Glob(filepath.Join(objects, "??", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range loose {
+		if info, err := os.Stat(path); err == nil && info.Size() > 50<<10 {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+	}
+	t.Fatalf("no file among %d objects", len(loose))
 }

@@ -225,12 +225,13 @@ func (f *Fetcher) transfer(ctx context.Context, client *http.Client, address, au
 	default:
 		return fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
 	}
-	if err := os.WriteFile(part+".tag", []byte(strongTag(resp.Header)), 0o600); err != nil {
-		return err
-	}
 	file, err := os.OpenFile(part, flags, 0o600)
 	if err != nil {
 		return err
+	}
+	// After the file of another version is empty: else a crash in between would leave its bytes with the tag of this one.
+	if err := os.WriteFile(part+".tag", []byte(strongTag(resp.Header)), 0o600); err != nil {
+		return errors.Join(err, file.Close())
 	}
 	want := int64(0)
 	if resp.ContentLength >= 0 {

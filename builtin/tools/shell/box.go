@@ -104,7 +104,7 @@ func (b *box) rules(ctx context.Context, worktree string) (*confine.Ruleset, err
 	}
 	if b.tmp == "" {
 		if b.tmp, err = os.MkdirTemp("", "tenon-"); err != nil {
-			return nil, fmt.Errorf("temporary directory of commands: %w", err)
+			return nil, fmt.Errorf("temporary directory of commands: %w; set TMPDIR (TMP on Windows) to a directory that exists and that you can write, or unset it", err)
 		}
 	}
 	return confine.New(sandbox.Policy(list, append(linkedRepository(ctx, worktree), worktree, b.tmp)...))

@@ -48,13 +48,15 @@ func check(text []byte) map[string]string {
 	r := &rules{left: map[string]string{}}
 	report := checked.Report{Most: len(text)}
 	source := checked.Source{Comments: true}
-	c := checked.Checker{Source: &source, Report: &report, Rules: r}
+	r.c = checked.Checker{Source: &source, Report: &report, Rules: r}
+	var kept any
 	if n := source.Parse(text, &report); n != nil {
-		c.Value(n.Place(""), n, reflect.TypeFor[sdk.Config]())
+		kept, _ = r.c.Value(n.Place(""), n, reflect.TypeFor[sdk.Config]())
 	}
 	for _, p := range report.Problems {
 		r.left[p.Key] = "left out: " + p.Message
 	}
+	r.servers(kept)
 	return r.left
 }
 

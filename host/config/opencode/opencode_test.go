@@ -103,6 +103,42 @@ func TestNotes(t *testing.T) {
 	}
 }
 
+// The translation leaves out and names the values that tenon would refuse to read.
+func TestInvalidValues(t *testing.T) {
+	t.Parallel()
+	r := translate(t, `{
+  "permission": {"bash": {"*": "maybe", "git *": "allow"}, "edit": "sometimes", "webfetch": 3, "read": {"*": {"x": "ask"}}},
+  "mcp": {
+    "kind": {"type": "weird", "command": ["x"]},
+    "empty": {"type": "local", "command": []},
+    "nowhere": {"type": "remote", "oauth": {/* none */}},
+    "wait": {"type": "local", "command": ["x"], "timeout": -5},
+    "off": {"enabled": false}
+  },
+  "agent": {"build": {"permission": {"bash": "nope"}}, "plan": {"permission": "never"}}
+}`)
+	c := load(t, r).Config
+	if len(c.Permission) != 1 || c.Permission[0].Pattern != "git *" || len(c.MCP) != 2 || len(c.MCP["wait"].Command) != 1 || len(c.Agent["plan"].Permission) != 0 {
+		t.Errorf("what remains: %+v", c)
+	}
+	var got []string
+	for _, n := range r.Notes[:len(r.Notes)-1] {
+		got = append(got, n.String())
+	}
+	action := `: left out: want one of allow, ask, deny, have `
+	want := []string{
+		`line 2: permission.bash.*` + action + `"maybe"`, `line 2: permission.edit` + action + `"sometimes"`,
+		`line 2: permission.webfetch: left out: want an action (allow, ask or deny), have 3`,
+		`line 2: permission.read.*: left out: want an action (allow, ask or deny), have an object`,
+		`line 4: mcp.kind: left out: want one of local, remote, have "weird"`, `line 5: mcp.empty: left out: a local server needs command`,
+		`line 6: mcp.nowhere: left out: a remote server needs url`, `line 7: mcp.wait.timeout: left out: want 0 or more, have -5`,
+		`line 10: agent.build.permission.bash` + action + `"nope"`, `line 10: agent.plan.permission` + action + `"never"`,
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("notes (-want +got):\n%s", d)
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -118,6 +154,7 @@ func TestRefuses(t *testing.T) {
 func FuzzTranslate(f *testing.F) {
 	f.Add(file)
 	f.Add(`{"agent": [], "mode": {"x": 1}, "provider": {"a": {"npm": 1, "models": null}}}`)
+	f.Add(`{"permission": {"bash": {"*": "x"}, "edit": 1}, "mcp": {"a": {"type": "x", "url": "y"}, "b": {"command": [1]}}}`)
 	f.Add(`{"a": 1, "a": 2, "mode": {}, "agent": {"": {"x": {}}},}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		first, err := opencode.Translate([]byte(text))

@@ -1,11 +1,13 @@
 package opencode
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 
 	"github.com/tailscale/hujson"
 
+	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
@@ -45,12 +47,52 @@ func dropped(schema string) string {
 // rules are what opencode has otherwise than tenon.
 type rules struct {
 	checked.NoRules
+	c    checked.Checker
 	left map[string]string // by key: why it is taken out
 }
 
-// Own leaves permission rules as they are: they are written in the same ways.
-func (*rules) Own(_ checked.Place, _ *checked.Node, t reflect.Type) (value any, ok, own bool) {
-	return nil, true, t == reflect.TypeFor[sdk.PermissionRules]()
+// Own takes out permission rules without an action. Both programs write rules in the same ways.
+func (r *rules) Own(p checked.Place, n *checked.Node, t reflect.Type) (value any, ok, own bool) {
+	if t != reflect.TypeFor[sdk.PermissionRules]() {
+		return nil, false, false
+	}
+	r.actions(p, n, 2) // by permission and pattern
+	return nil, true, true
+}
+
+// actions takes out what is neither an action nor an object with actions, which may be depth objects deep.
+func (r *rules) actions(p checked.Place, n *checked.Node, depth int) {
+	switch {
+	case n.Kind == checked.Object && depth > 0:
+		r.c.Each(p, n, func(at checked.Place, _ string, n *checked.Node) { r.actions(at, n, depth-1) })
+	case n.Kind != checked.String:
+		r.c.Mismatch(p, "an action (allow, ask or deny)", n)
+	default:
+		if message, _ := checked.OneOf(n.Text, string(sdk.ActionAllow), string(sdk.ActionAsk), string(sdk.ActionDeny)); message != "" {
+			r.c.Bad(p, message, "")
+		}
+	}
+}
+
+// servers takes out the MCP servers that are not complete, in a configuration without what is taken out.
+func (r *rules) servers(configuration any) {
+	top, _ := configuration.(map[string]any)
+	servers, _ := top["mcp"].(map[string]any)
+	for name, value := range servers {
+		member, _ := value.(map[string]any)
+		var server sdk.MCPConfig
+		server.Type, _ = member["type"].(string)
+		server.URL, _ = member["url"].(string)
+		command, _ := member["command"].([]any)
+		server.Command = make([]string, len(command)) // their number counts
+		if enabled, ok := member["enabled"].(bool); ok {
+			server.Enabled = &enabled
+		}
+		if message, _ := config.CheckServer(&server); message != "" {
+			key := checked.Join("mcp", name)
+			r.left[key] = cmp.Or(r.left[checked.Join(key, "type")], "left out: "+message)
+		}
+	}
 }
 
 // Member takes out keys that have no meaning here.
@@ -62,39 +104,16 @@ func (r *rules) Member(p checked.Place, _ string, _ bool, _ *checked.Node, _ map
 	return reason != ""
 }
 
-// Constrain says why a text is taken out.
+// Constrain says why a value is taken out.
 func (*rules) Constrain(p checked.Place, value any) (kept any, message, remedy string) {
 	text, _ := value.(string)
-	return value, refused(p.Schema, text), ""
-}
-
-// refused returns why a text is taken out, empty when it can stay.
-func refused(schema, text string) string {
-	switch schema {
-	case "model", "small_model", "agent.*.model", "command.*.model":
-		if provider, name, ok := strings.Cut(text, "/"); !ok || provider == "" || name == "" {
-			return "a model is written provider/model"
-		}
-	case "instructions[]":
-		if strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://") {
-			return "instructions are not fetched from the web; save it to a file and name that"
-		}
-	case "agent.*.mode":
-		if text != sdk.ModePrimary && text != sdk.ModeSubagent && text != sdk.ModeAll {
-			return "a mode is primary, subagent or all"
-		}
-	case "logLevel":
-		switch strings.ToLower(text) {
-		case "debug", "info", "warn", "error":
-		default:
-			return "a level is debug, info, warn or error"
-		}
-	case "provider.*.npm":
-		if npm.Protocol(text) == "" {
-			return "no package is installed here, and no protocol is known for this one; set protocol to one of " + strings.Join(npm.Formats(), ", ")
-		}
+	switch {
+	case p.Schema == "instructions[]" && (strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")):
+		return value, "instructions are not fetched from the web; save it to a file and name that", ""
+	case p.Schema == "provider.*.npm" && npm.Protocol(text) == "":
+		return value, "no package is installed here, and no protocol is known for this one; set protocol to one of " + strings.Join(npm.Formats(), ", "), ""
 	}
-	return ""
+	return config.Constrain(p.Schema, value)
 }
 
 // rewriteModes makes agents of the modes that older files have, and options of what an agent has beside our keys: both is

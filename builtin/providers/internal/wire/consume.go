@@ -155,6 +155,7 @@ func (e events) Event() (kind string, data []byte) {
 
 func stream(ex *exchange, frames Frames, dec Decoder) error {
 	complete := false
+	var cut halves
 	for frames.Next() {
 		ex.event()
 		kind, data := frames.Event()
@@ -167,7 +168,7 @@ func stream(ex *exchange, frames Frames, dec Decoder) error {
 		if r, ok := dec.(Repeater); ok && kind == shortened && !r.Repeats(data) {
 			return errEventTooBig
 		}
-		done, err := dec.Event(kind, data)
+		done, err := dec.Event(kind, cut.join(data))
 		if done || err != nil {
 			return err
 		}

@@ -37,6 +37,8 @@ type App struct {
 	Managed string // path of the administrator's configuration file
 	Version string // of this binary
 
+	// Interrupted is closed when a signal asks the command to end.
+	Interrupted <-chan struct{}
 	// Start starts the host of a workspace.
 	Start func(context.Context, *Workspace, HostOptions) (*Machine, error)
 

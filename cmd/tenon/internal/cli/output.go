@@ -125,8 +125,7 @@ func (a *App) Pick(question string, choices []Choice) (string, error) {
 // ask writes a question and returns the line that the user enters; empty at the end of the input.
 func (a *App) ask(question string) (string, error) {
 	terminal.DropInput(a.In)
-	a.Screen.Ask(question)
-	line, err := readLine(a.In)
+	line, err := a.answer(question, func() (string, error) { return readLine(a.In) })
 	if errors.Is(err, io.EOF) {
 		return line, nil
 	}
@@ -160,10 +159,17 @@ func (a *App) AskSecret(what string) (string, error) {
 	if !a.Screen.Answers {
 		return ReadSecret(a.In)
 	}
-	a.Screen.Ask(what + " (not shown): ")
-	typed, err := term.ReadPassword(int(a.In.Fd()))
-	a.Screen.Answered()
-	return strings.TrimSpace(string(typed)), err
+	terminal := int(a.In.Fd())
+	shows, err := term.GetState(terminal)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = term.Restore(terminal, shows) }() // an interrupted ReadPassword does not
+	typed, err := a.answer(what+" (not shown): ", func() (string, error) {
+		typed, err := term.ReadPassword(terminal)
+		return string(typed), err
+	})
+	return strings.TrimSpace(typed), err
 }
 
 // ReadSecret reads a key or a password, and nothing else.

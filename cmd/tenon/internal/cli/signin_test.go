@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,6 +26,27 @@ func workspace(t *testing.T) *Workspace {
 	home := t.TempDir()
 	return &Workspace{
 		App: &App{Mask: &maskWriter{}}, Project: sdk.Project{Home: home, DataDir: filepath.Join(home, "data")}, Loaded: &config.Loaded{Config: &sdk.Config{}},
+	}
+}
+
+// The warning about stored credentials is about those that cannot be used.
+func TestUnusableCredentials(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		`{"version": 1, "credentials": {"provider/a": {"type": "api", "key": "key-of-a"}, "provider/b": {"type": "x"}}}`: `these stored credentials are neither used nor masked" err="bad credentials file: FILE: provider/b: type`,
+		`{"version": `: `"stored credentials are neither used nor masked" err="bad credentials file: FILE: invalid JSON`,
+	} {
+		w := workspace(t)
+		file := filepath.Join(w.Project.DataDir, credentials.File)
+		if err := errors.Join(os.Mkdir(w.Project.DataDir, 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		w.App.Log = slog.New(slog.NewTextHandler(&out, nil))
+		w.hideStored()
+		if said := strings.ReplaceAll(out.String(), strings.Trim(strconv.Quote(file), `"`), "FILE"); !strings.Contains(said, want) {
+			t.Errorf("%s: the log has %s, want %s", text, said, want)
+		}
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
@@ -146,6 +147,16 @@ func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 		keepProject(w.id.cache, w.Project.ID)
 	}
 	return s, err
+}
+
+// Target returns the file to write for the path of a configuration file. Links are followed, except out of the project for its own file:
+// that is projectfs.ErrOutside.
+func (w *Workspace) Target(path string, project bool) (string, error) {
+	target := projectfs.Real(path)
+	if project && !projectfs.ForProject(w.Project).Holds(target) {
+		return "", projectfs.ErrOutside
+	}
+	return target, nil
 }
 
 // Database returns the path of the session store.

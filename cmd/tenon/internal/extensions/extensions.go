@@ -343,8 +343,11 @@ func (c *Candidate) missing() (fix string, err error) {
 	if c.Item.From == flagOrigin {
 		kind, fix = "plugin", "tenon plugin info "+c.From+" shows its state"
 	}
-	if c.State == plugins.StatePending {
+	switch c.State {
+	case plugins.StatePending:
 		return "approve it: tenon plugin trust " + c.From, fmt.Errorf("%s %q is not approved", kind, c.Name)
+	case plugins.StateDisabled, plugins.StateQuarantined:
+		fix = "enable it: tenon plugin enable " + c.From
 	}
 	if c.Err != nil {
 		return fix, fmt.Errorf("%s %q is %s: %w", kind, c.Name, c.State, c.Err)

@@ -168,14 +168,14 @@ func withValue(ctx context.Context, w *cli.Workspace, path string, old []byte, k
 	return nil, nil, first
 }
 
-// writableFile returns the file to write for a path, and its mode. Links are followed, except out of the project for its own file.
+// writableFile returns the file to write for a path, see Target, and its mode.
 func writableFile(w *cli.Workspace, path string, project bool) (target string, mode fs.FileMode, err error) {
-	target, mode = projectfs.Real(path), 0o600
+	mode = 0o600
 	if project {
 		mode = 0o644
 	}
-	if project && !projectfs.ForProject(w.Project).Holds(target) {
-		return "", 0, projectfs.ErrOutside
+	if target, err = w.Target(path, project); err != nil {
+		return "", 0, err
 	}
 	info, err := os.Stat(target)
 	switch {

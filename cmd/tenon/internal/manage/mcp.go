@@ -55,6 +55,9 @@ The tools it offers at that time are approved.`,
   tenon mcp add docs https://example.com/mcp --header "Authorization=Bearer $TOKEN"`,
 		Args: cli.Args(2, -1, "a name, and a command or a URL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("timeout") && f.timeout < time.Millisecond {
+				return cli.UsageError("write a time such as 30s", "--timeout %s: want at least 1ms", f.timeout)
+			}
 			return addServer(cmd.Context(), a, &f, args[0], args[1:])
 		},
 	}
@@ -116,11 +119,10 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 	if err != nil {
 		return err
 	}
-	path := serverFile(w, f.project)
-	if err := lockServers(ctx, w, func() error { return writeServer(ctx, a, w, path, name, raw) }); err != nil {
+	if err := lockServers(ctx, w, func() error { return writeServer(ctx, a, w, f.project, name, raw) }); err != nil {
 		return err
 	}
-	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), path))
+	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), serverFile(w, f.project)))
 	if f.noProbe {
 		return nil
 	}
@@ -138,8 +140,8 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 }
 
 // writeServer adds a server to a file.
-func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, path, name string, entry json.RawMessage) error {
-	file, err := readMCPFile(path)
+func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, project bool, name string, entry json.RawMessage) error {
+	file, err := readMCPFile(w, project)
 	if err != nil {
 		return err
 	}

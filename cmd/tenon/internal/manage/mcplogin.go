@@ -34,7 +34,7 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 	case errors.Is(err, oauth.ErrDenied):
 		return cli.Fail(cli.ExitRefused, err, "run tenon mcp login "+c.Name+" again and allow the access")
 	case err != nil:
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("server %q: %w", c.Name, err), "tenon mcp logs "+c.Name+" shows its output; if it has no sign-in, put a token into its headers")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("server %q: %w", c.Name, err), "tenon mcp logs "+c.Name+" shows its output; if it registers no clients, set oauth.clientId; if it has no sign-in, put a token into its headers")
 	}
 	if _, pinned, err := s.Differences(c, offered); err != nil {
 		return err

@@ -62,7 +62,7 @@ func findServer(w *cli.Workspace, name string, project bool) (f *mcpFile, own bo
 		if own && project {
 			continue
 		}
-		file, err := readMCPFile(serverFile(w, !own))
+		file, err := readMCPFile(w, !own)
 		if err != nil {
 			return nil, false, err
 		}
@@ -151,14 +151,17 @@ type mcpEntry struct {
 
 // mcpFile is a file of servers. Other content is preserved.
 type mcpFile struct {
+	w       *cli.Workspace
 	path    string
+	project bool // the project's, else the user's
 	other   map[string]json.RawMessage
 	servers map[string]json.RawMessage
 }
 
 // readMCPFile reads the file. A missing file is empty.
-func readMCPFile(path string) (*mcpFile, error) {
-	f := &mcpFile{path: path}
+func readMCPFile(w *cli.Workspace, project bool) (*mcpFile, error) {
+	path := serverFile(w, project)
+	f := &mcpFile{w: w, path: path, project: project}
 	content, err := projectfs.ReadRegular(path, extensions.MaxServerFile) // a project may contain a link to a device
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -201,7 +204,7 @@ func (f *mcpFile) disable(name string, disabled bool) error {
 	return f.write()
 }
 
-// write replaces the file.
+// write replaces the file that the path leads to.
 func (f *mcpFile) write() error {
 	servers, err := json.Marshal(f.servers)
 	if err != nil {
@@ -212,11 +215,15 @@ func (f *mcpFile) write() error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+	target, err := f.w.Target(f.path, f.project)
+	if err != nil {
+		return cli.UsageError("edit it yourself, or replace the link by a file", "%s: %w", f.path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
 		return err
 	}
 	// Headers and environment variables may hold tokens, so only the user may read the file.
-	if err := atomicfile.Write(f.path, []byte(out), atomicfile.Options{Sync: true}); err != nil {
+	if err := atomicfile.Write(target, []byte(out), atomicfile.Options{Sync: true}); err != nil {
 		return fmt.Errorf("write %s: %w", f.path, err)
 	}
 	return nil

@@ -342,6 +342,9 @@ Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
 }
 
 func newPlugin(a *cli.App, name, carrier, lang, dir string) error {
+	if plugins.OwnForm(name) {
+		return cli.UsageError(`write a name such as "my-plugin"`, "name %q: such names belong to command hooks and MCP servers", name)
+	}
 	if dir == "" {
 		base, err := a.Directory()
 		if err != nil {

@@ -94,7 +94,7 @@ func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
 	a.Screen.Line(text)
 	var b strings.Builder
 	for _, file := range r.Files {
-		fmt.Fprintln(&b, terminal.Visible(file))
+		fmt.Fprintln(&b, shownFile(file))
 	}
 	return a.Print(b.String())
 }
@@ -116,7 +116,7 @@ func RevertProblem(err error) error {
 	}
 	lines := make([]string, len(conflict.Files))
 	for i, file := range conflict.Files {
-		lines[i] = terminal.Visible(file)
+		lines[i] = shownFile(file)
 	}
 	if conflict.Forced {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("cannot restore: these directories contain files the session did not create:\n%s", strings.Join(lines, "\n")),
@@ -191,6 +191,9 @@ func diffCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
+// shownFile returns the name of a file on one line, safe to print: a line break in it is written out.
+func shownFile(path string) string { return strings.ReplaceAll(terminal.Visible(path), "\n", `\u{a}`) }
+
 // ShowChanges prints file changes as unified diffs, or only the file names.
 func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 	if a.JSON {
@@ -209,7 +212,7 @@ func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 	var b strings.Builder
 	for _, c := range list {
 		if names {
-			fmt.Fprintln(&b, terminal.Visible(c.Path))
+			fmt.Fprintln(&b, shownFile(c.Path))
 			continue
 		}
 		b.WriteString(Unified(&c))
@@ -227,16 +230,16 @@ func Unified(c *host.FileChange) string {
 		after = "/dev/null"
 	}
 	if binary(c.Before) || binary(c.After) {
-		return fmt.Sprintf("Binary files %s and %s differ\n", terminal.Visible(before), terminal.Visible(after))
+		return fmt.Sprintf("Binary files %s and %s differ\n", shownFile(before), shownFile(after))
 	}
 	if bytes.Equal(c.Before, c.After) {
 		what := "changed only in type or permissions"
 		if c.Status != "modified" {
 			what = "is empty and was " + c.Status
 		}
-		return fmt.Sprintf("%s %s\n", terminal.Visible(c.Path), what)
+		return fmt.Sprintf("%s %s\n", shownFile(c.Path), what)
 	}
-	return udiff.Unified(terminal.Visible(before), terminal.Visible(after), string(c.Before), string(c.After))
+	return udiff.Unified(shownFile(before), shownFile(after), string(c.Before), string(c.After))
 }
 
 // binary reports whether content is not text.

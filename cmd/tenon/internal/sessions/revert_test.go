@@ -3,11 +3,14 @@ package sessions_test
 import (
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/sessions"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/snapshot"
 )
 
@@ -21,5 +24,22 @@ func TestRevertProblem(t *testing.T) {
 		if f := cli.Remedy(sessions.RevertProblem(err)); !strings.Contains(f.Fix, want) {
 			t.Errorf("remedy of %v: %s", err, f.Fix)
 		}
+	}
+}
+
+// The name of a file is one line, whatever is in it.
+func TestChangedNames(t *testing.T) {
+	t.Parallel()
+	out, err := os.Create(filepath.Join(t.TempDir(), "out"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Close()
+	a := cli.New(cli.Streams{Out: out, Err: out}, nil, "", "")
+	if err := sessions.ShowChanges(a, []host.FileChange{{Path: "a\nb", Status: "added"}}, true); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := os.ReadFile(out.Name()); err != nil || string(text) != `a\u{a}b`+"\n" {
+		t.Errorf("names of changed files: %q, %v", text, err)
 	}
 }
