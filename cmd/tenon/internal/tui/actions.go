@@ -339,8 +339,12 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 		m.problem(m.o.explain(problem))
 	case turn.Named.Name == sdk.ErrorAborted:
 		m.toast = toast{} // it was interrupting
+		text := "interrupted"
+		if stored {
+			text += "; everything so far is stored, and the next prompt continues from there"
+		}
 		if t := m.threads[in.SessionID]; t != nil {
-			t.Notice(transcript.Faint, "interrupted; everything so far is stored, and the next prompt continues from there")
+			t.Notice(transcript.Faint, text)
 		}
 	case stored:
 		m.say(m.o.remedy(problem))

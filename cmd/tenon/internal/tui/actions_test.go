@@ -220,6 +220,16 @@ func TestLedgerIsMasked(t *testing.T) {
 	}
 }
 
+func TestInterruptedShellLineIsNotStored(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	aborted := &host.TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAborted}}
+	m.prompted(host.PromptInput{SessionID: "ses_1", Shell: true, Text: "sleep 50"}, nil, aborted)
+	if screen := m.plain(); !strings.Contains(screen, "interrupted") || strings.Contains(screen, "stored") || !strings.Contains(screen, "!sleep 50") {
+		t.Errorf("a line that is not part of the session:\n%s", screen)
+	}
+}
+
 func TestAnswerThatLacksSomething(t *testing.T) {
 	t.Parallel()
 	for want, a := range map[string]*sdk.MessageWithParts{

@@ -18,17 +18,32 @@ func (m *model) askEvent(e *sdk.Event) {
 	switch p := e.Properties.(type) {
 	case *sdk.PermissionRequest:
 		if m.threads[p.SessionID] != nil {
-			m.asks = append(m.asks, m.permission(p))
+			m.asks = append(m.asks, asked{m.permission(p), p.SessionID})
 		}
 	case *sdk.QuestionRequest:
 		if m.threads[p.SessionID] != nil {
-			m.asks = append(m.asks, m.questions(p))
+			m.asks = append(m.asks, asked{m.questions(p), p.SessionID})
 		}
 	case *sdk.PermissionReplied:
 		m.answered(p.RequestID)
 	case *sdk.QuestionReplied:
 		m.answered(p.RequestID)
 	}
+}
+
+// asker names the session that the question on the screen is about, unless it is the user's or of its subagents.
+func (m *model) asker() string {
+	if len(m.dialogs) > 0 || len(m.asks) == 0 {
+		return ""
+	}
+	t := m.threads[m.asks[0].session]
+	for t != nil && t.Info.ParentID != "" {
+		t = m.threads[t.Info.ParentID]
+	}
+	if t == nil || t.Info.ID == m.root {
+		return ""
+	}
+	return terminal.OneLine(t.Info.Title)
 }
 
 func (m *model) answered(id string) {
@@ -68,7 +83,7 @@ func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
 	if !m.calm() {
 		return m.startle()
 	}
-	a := m.asks[0]
+	a := m.asks[0].Ask
 	p, permission := a.(*dialog.Permission)
 	if permission && !p.Meant(k) {
 		return m.startle()

@@ -70,7 +70,7 @@ func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {
 		if screen := m.plain(); !strings.Contains(screen, "https://evil.example/?aaa") || !strings.Contains(screen, "all of it below") {
 			t.Errorf("%v: no beginning of the question:\n%s", size, screen)
 		}
-		text := fullText(m, m.asks[0].(*dialog.Permission).FullScreen(), false)
+		text := fullText(m, m.asks[0].Ask.(*dialog.Permission).FullScreen(), false)
 		if !strings.Contains(strings.Join(strings.Fields(text), ""), "/-https://go.dev/doc") {
 			t.Errorf("%v: no end of the question on the full screen", size)
 		}
@@ -106,7 +106,7 @@ func TestSpacesDoNotHideTheEndOfALine(t *testing.T) {
 		ID: "per_1", Permission: "edit", Patterns: []string{"a.sh"},
 		Metadata: sdk.Object{"diff": "--- a.sh\n+++ a.sh\n@@ -1 +1 @@\n-x\n" + hidden + "\n"},
 	})
-	p := m.asks[0].(*dialog.Permission)
+	p := m.asks[0].Ask.(*dialog.Permission)
 	for name, lines := range map[string]string{
 		"question": m.plain(),
 		"pager":    fullText(m, p.FullScreen(), false),
@@ -234,4 +234,23 @@ func messages(cmd tea.Cmd) []tea.Msg {
 		all = append(all, messages(c)...)
 	}
 	return all
+}
+
+func TestQuestionOfAnotherSessionNamesIt(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.threads["ses_1"].Info.Title = "Deploy it"
+	m.threads["ses_2"] = transcript.New(&sdk.Session{ID: "ses_2", ParentID: "ses_1"}, &m.look)
+	m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "bash", Patterns: []string{"ls"}})
+	const other = "Another session asks"
+	if screen := m.plain(); strings.Contains(screen, other) {
+		t.Errorf("the user's own session:\n%s", screen)
+	}
+	m.switchTo("")
+	for range 2 {
+		if screen := m.plain(); !strings.Contains(screen, other+": Deploy it") {
+			t.Errorf("the question does not name its session:\n%s", screen)
+		}
+		m.asks[0].session = "ses_2"
+	}
 }

@@ -44,7 +44,7 @@ type model struct {
 	menu     menu
 	waiting  []host.Waiting  // prompts that wait
 	dialogs  []dialog.Dialog // the last one sees keys first
-	asks     []dialog.Ask    // questions of the host, the first one is on the screen
+	asks     []asked         // questions of the host, the first one is on the screen
 	leader   bool            // ctrl+x was pressed
 	front    dialog.Dialog   // question on the top; nil: none
 	frontAt  time.Time       // when it came there, or ignored a key last
@@ -64,6 +64,12 @@ type model struct {
 	toast                    toast
 	log                      []string // what the process logged
 	forgets                  bool     // the history is not stored
+}
+
+// asked is a question of the host about a session.
+type asked struct {
+	dialog.Ask
+	session string
 }
 
 // inventory is what the host offers. It is read again when a picker opens.

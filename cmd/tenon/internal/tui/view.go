@@ -74,7 +74,7 @@ func (m *model) top() dialog.Dialog {
 		return m.dialogs[n-1]
 	}
 	if len(m.asks) > 0 {
-		return m.asks[0]
+		return m.asks[0].Ask
 	}
 	return nil
 }
@@ -165,6 +165,9 @@ func (m *model) bottom(top dialog.Dialog) (lines []string, at *tea.Position) {
 	}
 	if top != nil {
 		lines = append(lines, m.rule(m.width))
+		if title := m.asker(); title != "" {
+			lines = append(lines, draw.Fit(draw.Paint(m.look.Theme.Warn, " Another session asks: "+title), m.width))
+		}
 		shown, caret := top.View(m.canvas(max(6, m.height-len(lines)+1-min(6, m.height/4)) - 1))
 		if caret != nil {
 			caret.Y += len(lines)
