@@ -55,7 +55,7 @@ func (g *IDs) New(prefix string) string {
 }
 
 // Follow makes later identifiers sort after id, which may come from a process whose clock was ahead. It ignores texts of another form.
-// Times wrap around every 795 days: those in the half of that behind now are past.
+// Times wrap around every 795 days: a time up to half of that behind now is past.
 func (g *IDs) Follow(id string) {
 	const digits, bits = 12, 48
 	_, text, _ := strings.Cut(id, "_")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestIDsWhenTheClockStepsBack needs to set the clock, which New does not let anybody do.
+// TestIDsWhenTheClockStepsBack needs to set the clock, which New does not allow.
 func TestIDsWhenTheClockStepsBack(t *testing.T) {
 	t.Parallel()
 	var ids IDs

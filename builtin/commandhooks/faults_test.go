@@ -101,7 +101,7 @@ func TestDeliberateDenialWithNoise(t *testing.T) {
 func TestQuotedComplaint(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{"Blocked: ", "blocked: ", "sh: 1: ", ""} {
-		for _, args := range []string{"x: No such file or directory", "x: No\n such file  or directory", "Permission denied", "x: not found", "sh: 1: Syntax error: x", "panic: x\n\ngoroutine 1 [running]", "line 1: `x'"} {
+		for _, args := range []string{"x: No such file or directory", "x: No\n such file  or directory", "Permission denied", "x: not found", "sh: 1: Syntax error: x", "panic: x\n\ngoroutine 1 [running]", "line 1: `x'", `x #: 1: \0123yntax error`, "sh: 1: Syntax"} {
 			r := newRig(t, shell(t, "PreToolUse", "", `c=$(sed 's/.*"command":"\([^"]*\)".*/\1/'); printf '%s%b\n' '`+reason+`' "$c" >&2; exit 2`))
 			if result, _ := r.before(bashCall("1"), sdk.Object{"command": args}); result.Verdict != sdk.VerdictDeny {
 				t.Errorf("%q %q: %q, told %q", reason, args, result.Verdict, r.failures())

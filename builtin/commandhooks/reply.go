@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/value"
@@ -111,29 +110,21 @@ func isBroken(stderr string) bool {
 	return broken
 }
 
-// complaints are the words that brokenLine and crashed look for, in the form of letters.
-var complaints = []string{"notfound", "cantopen", "cannotopen", "nosuchfileordirectory", "permissiondenied", "syntaxerror", "goroutine"}
+// complaints are words of what brokenLine and crashed look for: one of each at least.
+var complaints = []string{"found", "open", "such", "directory", "denied", "syntax", "error", "goroutine"}
 
 // quotes reports whether the complaint in stderr may be a quotation of the input: a command that blocks often quotes the call, and the words
-// of a call must not pass for an error of the command.
+// of a call must not pass for an error of the command. A shell's echo can make any word of an escape sequence.
 func quotes(stderr string, input []byte) bool {
 	var decoded map[string]any
 	if json.Unmarshal(input, &decoded) != nil {
 		return false
 	}
-	delete(decoded, "cwd") // the user's
-	said, asked := letters(stderr), letters(fmt.Sprint(decoded))
-	return slices.ContainsFunc(complaints, func(c string) bool { return strings.Contains(said, c) && strings.Contains(asked, c) })
-}
-
-// letters returns the letters of a text, in lower case: what a shell does to space and quotes does not change them.
-func letters(text string) string {
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsLetter(r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, text)
+	delete(decoded, "cwd") // these two are the user's
+	delete(decoded, "transcript_path")
+	said, asked := strings.ToLower(stderr), strings.ToLower(fmt.Sprint(decoded))
+	return strings.Contains(asked, `\`) ||
+		slices.ContainsFunc(complaints, func(c string) bool { return strings.Contains(said, c) && strings.Contains(asked, c) })
 }
 
 // parseReply parses the standard output of a command that exited with code 0: an object, or plain text.

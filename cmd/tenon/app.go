@@ -24,7 +24,8 @@ import (
 // which neither users nor projects can change.
 func run(ctx context.Context, args []string, env []string, s cli.Streams, managed string) int {
 	a := cli.New(s, env, version, managed)
-	a.Start, a.Interrupted = openMachine, ctx.Done()
+	a.Start = openMachine
+	ctx = a.Interruptible(ctx)
 	root := rootCommand(a)
 	root.SetArgs(args)
 	root.SetIn(s.In)
@@ -40,7 +41,7 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	}
 	err := root.ExecuteContext(ctx)
 	a.Screen.Close()
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+	if ctx.Err() != nil {
 		err = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
 	}
 	if help.err != nil && (err == nil || errors.Is(err, help.err)) {

@@ -17,5 +17,5 @@ func main() {
 
 // command runs tenon with the process's own arguments and streams and returns its exit code. managed is as in run.
 func command(managed string) int {
-	return run(cli.Interruptible(context.Background()), os.Args[1:], os.Environ(), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, managed)
+	return run(context.Background(), os.Args[1:], os.Environ(), cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}, managed)
 }

@@ -1,10 +1,12 @@
 package main_test
 
 import (
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -13,7 +15,6 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
-	"golang.org/x/sys/unix"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
 	"github.com/tenonhq/tenon/internal/ptytest"
@@ -134,22 +135,63 @@ func (x *terminal) code() int {
 	return x.cmd.ProcessState.ExitCode()
 }
 
-// At a question, Ctrl-C ends the command. A terminal that hid a secret shows what is typed again.
+// At a question, Ctrl-C ends the command.
 func TestInterruptAtAQuestion(t *testing.T) {
 	t.Parallel()
-	for question, args := range map[string][]string{"provider (a number": {"auth", "login"}, "key of groq": {"auth", "login", "groq"}} {
-		t.Run(question, func(t *testing.T) {
+	for question, args := range map[string][]string{"provider (a number": {"auth", "login"}, "key of groq": {"auth", "login", "groq"}, "approve it?": {"run", "hello"}} {
+		t.Run(args[0]+" "+question, func(t *testing.T) {
 			t.Parallel()
-			x := newProcess(t, "").onTerminal(t, args...)
+			p := newProcess(t, fakellm.New(t).URL())
+			for _, name := range []string{"a", "b"} {
+				put(t, filepath.Join(p.work, ".tenon", "plugins", name, "plugin.json"), `{"$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json", "name": "`+name+`", "version": "1.0.0", "runtime": {"type": "process", "command": ["./p"]}}`)
+				put(t, filepath.Join(p.work, ".tenon", "plugins", name, "p"), "#!/bin/sh\n")
+			}
+			x := p.onTerminal(t, args...)
 			x.expect(question)
 			x.enter("\x03")
-			if code := x.code(); code != 130 {
-				t.Errorf("exit code %d, want 130: %s", code, x.text.String())
+			x.code()
+			if status, _ := x.cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGINT {
+				t.Errorf("ended with %v, want an interrupt: %s", x.cmd.ProcessState, x.text.String())
 			}
-			x.expect("\nerror: interrupted")
-			mode, err := unix.IoctlGetTermios(int(x.control.Fd()), unix.TCGETS)
-			if err != nil || mode.Lflag&unix.ECHO == 0 {
-				t.Errorf("the terminal does not show what is typed: %v", err)
+		})
+	}
+}
+
+// An interrupted command ends what it started, here a server that never answers and the server's child.
+func TestInterruptEndsServers(t *testing.T) {
+	t.Parallel()
+	for name, sig := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM, "hangup": syscall.SIGHUP} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProcess(t, "")
+			pipe := filepath.Join(t.TempDir(), "pipe") // ends when no process has it open
+			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := &running{Cmd: p.command("mcp", "add", "x", "--", "sh", "-c", "exec 3>"+pipe+"; sleep 600 & echo up >&3; wait"), errs: newLockedBuilder()}
+			r.Stderr = r.errs
+			if err := r.Start(); err != nil {
+				t.Fatal(err)
+			}
+			r.guard(t)
+			server, err := os.Open(pipe)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer server.Close()
+			up := make([]byte, 3)
+			if _, err := io.ReadFull(server, up); err != nil {
+				t.Fatal(err)
+			}
+			_ = r.Process.Signal(sig)
+			if code := r.code(); code != 130 || !strings.Contains(r.errs.String(), "error: interrupted") {
+				t.Errorf("exit code %d, want 130 and that it was interrupted: %s", code, r.errs)
+			}
+			if err := server.SetReadDeadline(time.Now().Add(patience)); err != nil {
+				t.Fatal(err)
+			}
+			if rest, err := io.ReadAll(server); err != nil || len(rest) > 0 {
+				t.Errorf("the server is left running: %q, %v", rest, err)
 			}
 		})
 	}

@@ -54,7 +54,7 @@ need permission are refused unless --auto allows them.`,
 
 // runTurn runs one turn in a new or an existing session.
 func runTurn(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
-	signals, stop := cli.TakeSignals()
+	signals, stop := a.TakeSignals()
 	defer stop()
 	interactive := a.Screen.Answers && !a.JSON
 	m, in, err := turn.Prepare(ctx, a, f, args, signals, interactive)

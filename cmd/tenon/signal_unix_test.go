@@ -6,9 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -218,45 +216,5 @@ func TestClosedStdoutEndsTheTurn(t *testing.T) {
 	}
 	if out, _ := p.output(t, 0, "session", "export"); strings.Contains(out, `"status": "running"`) {
 		t.Errorf("a call was left open: %s", out)
-	}
-}
-
-// A command that does more than answer ends what it started, here a server that never answers and its own child.
-func TestInterruptEndsServers(t *testing.T) {
-	t.Parallel()
-	for name, sig := range map[string]syscall.Signal{"interrupt": syscall.SIGINT, "terminate": syscall.SIGTERM, "hangup": syscall.SIGHUP} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newProcess(t, "")
-			pipe := filepath.Join(t.TempDir(), "pipe") // its end is that of all processes that have it open
-			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			r := &running{Cmd: p.command("mcp", "add", "x", "--", "sh", "-c", "exec 3>"+pipe+"; sleep 600 & echo up >&3; wait"), errs: newLockedBuilder()}
-			r.Stderr = r.errs
-			if err := r.Start(); err != nil {
-				t.Fatal(err)
-			}
-			r.guard(t)
-			server, err := os.Open(pipe)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer server.Close()
-			up := make([]byte, 3)
-			if _, err := io.ReadFull(server, up); err != nil {
-				t.Fatal(err)
-			}
-			_ = r.Process.Signal(sig)
-			if code := r.code(); code != 130 || !strings.Contains(r.errs.String(), "error: interrupted") {
-				t.Errorf("exit code %d, want 130 and that it was interrupted: %s", code, r.errs)
-			}
-			if err := server.SetReadDeadline(time.Now().Add(patience)); err != nil {
-				t.Fatal(err)
-			}
-			if rest, err := io.ReadAll(server); err != nil || len(rest) > 0 {
-				t.Errorf("the server is left running: %q, %v", rest, err)
-			}
-		})
 	}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/manifest"
 )
 
-// TestOutside copies each example to an empty directory, and tests and builds it there. Modules come from a proxy that has this
+// TestOutside copies each example to an empty directory, and tests and builds it there. internal/lint has looked at it with what go vet finds. Modules come from a proxy that has this
 // working tree as the version of tenon that the examples require, and from the modules that are downloaded already.
 func TestOutside(t *testing.T) {
 	t.Parallel()

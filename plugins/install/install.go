@@ -104,7 +104,7 @@ const tempStart = ".install-"
 // abandonedAfter is the time after which a temporary directory belongs to a process that was killed.
 const abandonedAfter = 24 * time.Hour
 
-// sweep deletes the directories in dir whose names have this start and which killed processes left, except files that it cannot delete, such
+// sweep deletes the directories in dir whose names begin with start and which killed processes left, except files that it cannot delete, such
 // as those of another user.
 func sweep(dir, start string) {
 	list, _ := os.ReadDir(dir)

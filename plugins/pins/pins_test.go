@@ -137,7 +137,6 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// TestLocal: the digest of content that each machine makes is kept on the machine, never in the file.
 // TestDamagedHistory: a state that cannot be read does not keep plugins from being changed.
 func TestDamagedHistory(t *testing.T) {
 	t.Parallel()
@@ -161,6 +160,7 @@ func TestDamagedHistory(t *testing.T) {
 	}
 }
 
+// TestLocal: the digest of content that each machine makes is kept on the machine, never in the file.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

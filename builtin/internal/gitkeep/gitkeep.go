@@ -23,13 +23,13 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// Keeper compares the repository of one working tree. Safe for concurrent use.
-type Keeper struct {
+// keeper compares the repository of one working tree. Safe for concurrent use.
+type keeper struct {
 	worktree string
+	project  string   // the directory that the user works in: worktree, or above it
 	environ  []string // of git
 
 	mu     sync.Mutex
-	below  []string  // git directories of repositories below the working tree; nil before the first command
 	active int       // commands that run
 	since  time.Time // when the first of those began
 	alive  bool      // a process of a command that has ended still runs
@@ -47,14 +47,8 @@ func (s span) contains(t time.Time) bool {
 	return !t.Before(s.from) && (s.to.IsZero() || !t.After(s.to))
 }
 
-// New returns the keeper of a working tree. git runs in the environment environ, without the variables that change what git reads.
-func New(worktree string, environ []string) *Keeper {
-	clean := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "GIT_") })
-	return &Keeper{worktree: worktree, environ: clean}
-}
-
-// Enter records the state before a command. The caller calls Leave after the command.
-func (k *Keeper) Enter(ctx context.Context) {
+// Enter is Keeper.Enter for one repository.
+func (k *keeper) Enter(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.active++; k.active > 1 {
@@ -70,10 +64,8 @@ func (k *Keeper) Enter(ctx context.Context) {
 	}
 }
 
-// Leave compares the state after a command with the one before, and puts changes back. If commands overlap, the last Leave does. ended is
-// false if a process of the command still runs: changes until the end of the turn then count as the command's. It returns messages for
-// the user, one a change.
-func (k *Keeper) Leave(ctx context.Context, ended bool) []string {
+// Leave is Keeper.Leave for one repository.
+func (k *keeper) Leave(ctx context.Context, ended bool) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.alive = k.alive || !ended
@@ -92,9 +84,8 @@ func (k *Keeper) Leave(ctx context.Context, ended bool) []string {
 	return k.restore(ctx)
 }
 
-// EndTurn puts back the changes of a turn's commands that could not be put back before. Other changes since the last command are not the
-// command's: they stay. It returns messages for the user about both, and nothing while commands run.
-func (k *Keeper) EndTurn(ctx context.Context) []string {
+// EndTurn is Keeper.EndTurn for one repository.
+func (k *keeper) EndTurn(ctx context.Context) []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.active > 0 || k.last == nil {
@@ -117,7 +108,7 @@ func (k *Keeper) EndTurn(ctx context.Context) []string {
 }
 
 // restore puts back what differs from the last state.
-func (k *Keeper) restore(ctx context.Context) []string {
+func (k *keeper) restore(ctx context.Context) []string {
 	k.locks = map[string]stamp{}
 	r := &restorer{k: k, before: k.last, now: k.read(ctx)}
 	notes := r.restore(ctx)
@@ -132,7 +123,7 @@ func (k *Keeper) restore(ctx context.Context) []string {
 }
 
 // unlock removes lock files that were created while commands ran and still exist.
-func (k *Keeper) unlock() []string {
+func (k *keeper) unlock() []string {
 	var notes []string
 	for lock, was := range k.locks {
 		if now := stampOf(lock); now == was && k.ran(now) {
@@ -147,13 +138,13 @@ func (k *Keeper) unlock() []string {
 }
 
 // ran reports whether commands ran when a file changed last.
-func (k *Keeper) ran(s stamp) bool {
+func (k *keeper) ran(s stamp) bool {
 	return slices.ContainsFunc(k.spans, func(span span) bool { return span.contains(s.changed()) })
 }
 
 // restorer brings a repository back from one state to an earlier one.
 type restorer struct {
-	k           *Keeper
+	k           *keeper
 	before, now *state
 	notes       []string
 	failed      bool // something could not be put back
@@ -197,7 +188,7 @@ func (r *restorer) restore(ctx context.Context) []string {
 func (r *restorer) pointers() bool {
 	notes := len(r.notes)
 	if path := filepath.Join(r.k.worktree, ".git"); r.before.link != "" && r.before.link != r.now.link {
-		r.put(".git", path, func() error { return replace(r.k.worktree, path, []byte(r.before.link), 0o644, r.now.stamps[path]) })
+		r.put(".git", path, func() error { return replace(r.k.project, path, []byte(r.before.link), 0o644, r.now.stamps[path]) })
 	}
 	for dir, is := range r.now.common {
 		path, was := filepath.Join(dir, commonFile), r.before.common[dir]
@@ -342,19 +333,19 @@ func putHookIn(r *os.Root, rel, name string, old hook) error {
 }
 
 // show returns a path as users know it.
-func (k *Keeper) show(path string) string {
-	if projectfs.Inside(k.worktree, path) {
-		path, _ = filepath.Rel(k.worktree, path) // both are absolute
+func (k *keeper) show(path string) string {
+	if projectfs.Inside(k.project, path) {
+		path, _ = filepath.Rel(k.project, path) // both are absolute
 	}
 	return path
 }
 
 // rootOf returns the directory below which a file is written: links cannot lead out of it.
-func (k *Keeper) rootOf(s *state, path string) string {
+func (k *keeper) rootOf(s *state, path string) string {
 	for _, dir := range s.dirs[:s.own] {
-		if projectfs.Inside(dir, path) && !projectfs.Inside(k.worktree, path) {
+		if projectfs.Inside(dir, path) && !projectfs.Inside(k.project, path) {
 			return dir
 		}
 	}
-	return k.worktree
+	return k.project
 }

@@ -16,7 +16,7 @@ var errMeanwhile = errors.New("another process changes it at this moment")
 
 // rewrite resets keys of one file of settings to the values in was. git edits a copy that commands cannot reach, so that no link in the
 // repository redirects it.
-func (k *Keeper) rewrite(ctx context.Context, now *state, path string, keys []string, was map[string][]string) error {
+func (k *keeper) rewrite(ctx context.Context, now *state, path string, keys []string, was map[string][]string) error {
 	dir, err := os.MkdirTemp("", "tenon-git-")
 	if err != nil {
 		return err

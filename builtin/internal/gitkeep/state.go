@@ -22,15 +22,11 @@ const (
 	maxFile  = 4 << 20 // bytes of a file of settings, or of a hook
 	maxFiles = 50_000  // files and directories whose stamps are kept
 	maxDepth = 16      // directories from modules to a submodule, nested submodules included
-
-	maxInner  = 32   // repositories below the working tree
-	maxLevels = 3    // how deep they are
-	maxSearch = 2000 // directories in which they are searched
 )
 
 // state is what git runs by itself in a repository, in its submodules and in its other working trees.
 type state struct {
-	dirs     []string                       // git directories: of the working tree, then the common one if it is linked, then of submodules, other working trees and repositories below
+	dirs     []string                       // git directories: of the working tree, then the common one if it is linked, then of submodules and other working trees
 	own      int                            // number of those that belong to the working tree
 	link     string                         // content of .git if it is a file
 	common   map[string]string              // content of the file commondir by git directory, by which git takes settings and hooks from elsewhere
@@ -62,21 +58,15 @@ func (s *state) fresh() bool {
 func (s *state) same(dir string) bool { return s.stamps[dir].identity() == stampOf(dir).identity() }
 
 // read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
-func (k *Keeper) read(ctx context.Context) *state {
+func (k *keeper) read(ctx context.Context) *state {
 	s := &state{common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{}, hooks: map[string]map[string]hook{}}
-	if s.err = k.find(s); s.err != nil {
+	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
 		return s
 	}
 	s.own = len(s.dirs)
 	for _, dir := range s.dirs[:s.own] {
 		s.worktrees(dir)
 		s.modules(filepath.Join(dir, "modules"), 0)
-	}
-	for _, dir := range k.inner() {
-		s.add(dir)
-	}
-	if len(s.dirs) == 0 {
-		return s
 	}
 	for _, dir := range s.dirs {
 		for _, name := range []string{"config", "config.worktree", commonFile} {
@@ -89,10 +79,6 @@ func (k *Keeper) read(ctx context.Context) *state {
 		s.err = fmt.Errorf("%s: more than %d files that git reads", s.dirs[0], maxFiles)
 	}
 	s.err = errors.Join(s.err, k.ask(ctx, s))
-	if s.err != nil && k.last == nil && len(k.below) > 0 { // what is wrong there must not leave the project's repository unprotected
-		k.below = []string{}
-		return k.read(ctx)
-	}
 	for path := range s.settings {
 		text, err := readFile(path)
 		if err != nil {
@@ -101,34 +87,6 @@ func (k *Keeper) read(ctx context.Context) *state {
 		s.raw[path] = text
 	}
 	return s
-}
-
-// inner returns the git directories of repositories that are below the working tree when the first command runs. The user runs git there,
-// too.
-func (k *Keeper) inner() []string {
-	if k.below != nil {
-		return k.below
-	}
-	k.below = []string{}
-	seen := 0
-	for level, depth := []string{k.worktree}, 0; depth < maxLevels; depth++ {
-		var next []string
-		for _, dir := range level {
-			entries, _ := os.ReadDir(dir) // where nothing can be read, there is none
-			for _, e := range entries {
-				path := filepath.Join(dir, e.Name())
-				if seen++; !e.IsDir() || e.Name() == ".git" || e.Name() == "node_modules" || seen > maxSearch || len(k.below) == maxInner {
-					continue
-				}
-				if stampOf(filepath.Join(path, ".git", "HEAD")) != (stamp{}) {
-					k.below = append(k.below, filepath.Join(path, ".git"))
-				}
-				next = append(next, path)
-			}
-		}
-		level = next
-	}
-	return k.below
 }
 
 // commonFile is the file in a git directory that names the common one.
@@ -207,7 +165,7 @@ func Git(ctx context.Context, dir string, environ []string, args ...string) (str
 }
 
 // git runs git, which runs nothing else here. Without git the output is empty.
-func (k *Keeper) git(ctx context.Context, dir string, args ...string) (string, error) {
+func (k *keeper) git(ctx context.Context, dir string, args ...string) (string, error) {
 	out, err := Git(ctx, dir, k.environ, args...)
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", nil
@@ -216,7 +174,7 @@ func (k *Keeper) git(ctx context.Context, dir string, args ...string) (string, e
 }
 
 // find fills in where the repository is: nowhere, in .git, or where the file .git says.
-func (k *Keeper) find(s *state) error {
+func (k *keeper) find(s *state) error {
 	path := filepath.Join(k.worktree, ".git")
 	info, err := os.Lstat(path)
 	switch {
@@ -302,7 +260,7 @@ func (s *state) readHooks(dir string, counts func(name string) bool) {
 
 // ask asks git for the settings in the files of all git directories and in what those include, and reads the hooks of directories in the
 // project that core.hooksPath names. Settings of the user are not kept: commands cannot write them.
-func (k *Keeper) ask(ctx context.Context, s *state) error {
+func (k *keeper) ask(ctx context.Context, s *state) error {
 	var args []string
 	for _, dir := range s.dirs {
 		args = append(args, "-c", "include.path="+filepath.Join(dir, "config"), "-c", "include.path="+filepath.Join(dir, "config.worktree"))
@@ -334,9 +292,6 @@ func (k *Keeper) ask(ctx context.Context, s *state) error {
 	for _, dir := range s.dirs[s.own:] {
 		settings := s.settings[filepath.Join(dir, "config")]
 		worktree := settings["core.worktree"]
-		if filepath.Base(dir) == ".git" {
-			worktree = []string{".."}
-		}
 		if len(worktree) == 0 {
 			continue
 		}
@@ -350,9 +305,9 @@ func (k *Keeper) ask(ctx context.Context, s *state) error {
 }
 
 // readHooksPath reads the hooks in the directory that core.hooksPath names for a working tree, if it is in the project.
-func (k *Keeper) readHooksPath(s *state, worktree, path string) {
+func (k *keeper) readHooksPath(s *state, worktree, path string) {
 	dir := absolute(worktree, path)
-	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.worktree, dir) || s.hooks[dir] != nil {
+	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.project, dir) || s.hooks[dir] != nil {
 		return
 	}
 	s.readHooks(dir, hookName)

@@ -47,7 +47,7 @@ func summary(req *sdk.ModelRequest) string {
 			replies++
 		}
 	}
-	return fmt.Sprintf("The offline model does not summarize: what was said so far is left out.\n(replies given: %d)", replies)
+	return fmt.Sprintf("The offline model does not summarize: earlier messages are left out.\n(replies given: %d)", replies)
 }
 
 // repliesGiven returns the number in the last line of a summary.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
-	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // gitWords returns a git command without its harmless global options -C, --no-pager and --no-optional-locks, and moves the base.
@@ -35,7 +34,8 @@ func (j *judge) gitWords(words []word) []word {
 var newGit = lazyregexp.New(`^git version (?:2\.(?:3[89]|[4-9]\d|\d{3})|[3-9]|\d\d)`)
 
 // checkGit asks git for the settings of the repository that it finds from dir, for its hooks, and for its submodules, which git status enters.
-// It returns an error unless git runs nothing that these or the words of the command name. Where git finds no repository, it runs nothing.
+// It returns an error if git may run a program that one of these names, or a hook of the repository that the command pushes to. Where git finds no
+// repository, it runs nothing.
 func checkGit(ctx context.Context, dir string, words []word) error {
 	where, err := askGit(ctx, dir, "rev-parse", "--git-path", "hooks", "--show-toplevel")
 	if refused, ok := errors.AsType[*exec.ExitError](err); ok && strings.HasPrefix(string(refused.Stderr), "fatal: not a git repository (or any") {
@@ -47,6 +47,7 @@ func checkGit(ctx context.Context, dir string, words []word) error {
 	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !newGit().MatchString(version) {
 		return fmt.Errorf("git older than 2.38, or a repository that git cannot read")
 	}
+	var remotes []string
 	fields := strings.Split(settings, "\x00")
 	for i := 0; i+1 < len(fields); i += 2 {
 		key, value, _ := strings.Cut(fields[i+1], "\n")
@@ -54,12 +55,18 @@ func checkGit(ctx context.Context, dir string, words []word) error {
 		if !ours && (!gitkeep.Harmless(key) || strings.Contains(value, "::")) {
 			return fmt.Errorf("git with the setting %s = %.200s of the repository", key, value)
 		}
-		if strings.HasPrefix(key, "remote.") && nested(dir, paths[1], value) {
-			return fmt.Errorf("git with the remote repository %.200s, whose hooks are files of the project", value)
+		if remoteKey().MatchString(key) {
+			remotes = append(remotes, value)
 		}
 	}
-	if len(words) > 1 && words[1].text == "push" && slices.ContainsFunc(words[2:], func(w word) bool { return nested(dir, paths[1], w.text) }) {
-		return fmt.Errorf("git push to a repository whose hooks are files of the project")
+	if len(words) > 1 && (words[1].text == "push" || words[1].text == "send-pack") {
+		for _, w := range words[2:] {
+			_, value, _ := strings.Cut(w.text, "=")
+			remotes = append(remotes, w.text, value)
+		}
+		if i := slices.IndexFunc(remotes, func(remote string) bool { return local(remote, dir, paths[1]) }); i >= 0 {
+			return fmt.Errorf("git push to %.200s, a repository on this machine, whose hooks it runs", remotes[i])
+		}
 	}
 	hooks := paths[0]
 	if !filepath.IsAbs(hooks) {
@@ -82,11 +89,27 @@ func checkGit(ctx context.Context, dir string, words []word) error {
 	return nil
 }
 
-// nested reports whether a remote repository is below the working tree top: git push runs the hooks of such a repository.
-func nested(dir, top, remote string) bool {
-	at := projectfs.Real(from(dir, strings.TrimPrefix(remote, "file://")))
-	return at != top && projectfs.Inside(top, at) &&
-		(exists(at+"/HEAD") || exists(at+"/.git") || exists(at+".git/HEAD"))
+// remoteKey matches the settings that say where git push goes.
+var remoteKey = lazyregexp.New(`^(remote\..+\.(url|pushurl)|remote\.pushdefault|branch\..+\.(remote|pushremote))$`)
+
+// network matches addresses of other machines, as git tells them from paths: scheme://… and host:path.
+var network = lazyregexp.New(`^([A-Za-z][A-Za-z0-9+.-]*://|[^/:]+:)`)
+
+// local reports whether git push may take a text for a repository on this machine. git looks from the top of the working tree and from dir; the name
+// of a remote may also be that of a file in its directory. "." is the repository itself, whose own hooks are checked.
+func local(remote, dir, top string) bool {
+	switch {
+	case remote == "" || remote == ".":
+		return false
+	case strings.HasPrefix(remote, "file:") || filepath.IsAbs(remote):
+		return true
+	case network().MatchString(remote):
+		return false
+	}
+	return slices.ContainsFunc([]string{dir, top, filepath.Join(top, ".git", "remotes"), filepath.Join(top, ".git", "branches")}, func(base string) bool {
+		at := from(base, remote)
+		return exists(at) || exists(at+".git")
+	})
 }
 
 // askGit returns the output of git as a command would run it.

@@ -43,7 +43,7 @@ If stdin is not a terminal, each of its lines is a prompt or a command. Actions 
 }
 
 func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
-	signals, stop := cli.TakeSignals()
+	signals, stop := a.TakeSignals()
 	defer stop()
 	m, in, err := turn.Prepare(ctx, a, f, args, signals, a.Screen.Answers)
 	if err != nil {

@@ -37,12 +37,12 @@ type App struct {
 	Managed string // path of the administrator's configuration file
 	Version string // of this binary
 
-	// Interrupted is closed when a signal asks the command to end.
-	Interrupted <-chan struct{}
 	// Start starts the host of a workspace.
 	Start func(context.Context, *Workspace, HostOptions) (*Machine, error)
 
-	damaged map[store.Damage]bool // rows that were reported
+	interrupted <-chan struct{}       // closed when a signal asks the command to end
+	signals     chan os.Signal        // which catches those that ask the process to end
+	damaged     map[store.Damage]bool // rows that were reported
 }
 
 // New returns an app; its flags are set when the command line is parsed.

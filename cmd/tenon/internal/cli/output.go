@@ -125,7 +125,12 @@ func (a *App) Pick(question string, choices []Choice) (string, error) {
 // ask writes a question and returns the line that the user enters; empty at the end of the input.
 func (a *App) ask(question string) (string, error) {
 	terminal.DropInput(a.In)
-	line, err := a.answer(question, func() (string, error) { return readLine(a.In) })
+	var line string
+	err := a.Await(func() (err error) {
+		a.Screen.Ask(question)
+		line, err = readLine(a.In)
+		return err
+	})
 	if errors.Is(err, io.EOF) {
 		return line, nil
 	}
@@ -155,21 +160,21 @@ func readLine(r io.Reader) (string, error) {
 const maxSecret = 16 << 10
 
 // AskSecret reads a key or a password: on a terminal after a question, without showing it, else all of stdin.
-func (a *App) AskSecret(what string) (string, error) {
+func (a *App) AskSecret(what string) (secret string, err error) {
 	if !a.Screen.Answers {
-		return ReadSecret(a.In)
+		err = a.Await(func() error {
+			secret, err = ReadSecret(a.In)
+			return err
+		})
+		return secret, err
 	}
-	terminal := int(a.In.Fd())
-	shows, err := term.GetState(terminal)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = term.Restore(terminal, shows) }() // an interrupted ReadPassword does not
-	typed, err := a.answer(what+" (not shown): ", func() (string, error) {
-		typed, err := term.ReadPassword(terminal)
-		return string(typed), err
+	var typed []byte
+	err = a.Await(func() (err error) {
+		a.Screen.Ask(what + " (not shown): ")
+		typed, err = term.ReadPassword(int(a.In.Fd()))
+		return err
 	})
-	return strings.TrimSpace(typed), err
+	return strings.TrimSpace(string(typed)), err
 }
 
 // ReadSecret reads a key or a password, and nothing else.

@@ -95,9 +95,9 @@ func editConfig(ctx context.Context, a *cli.App, project bool) error {
 		fallback = "notepad"
 	}
 	editor := strings.Fields(cmp.Or(strings.TrimSpace(a.Env.Lookup("VISUAL")), strings.TrimSpace(a.Env.Lookup("EDITOR")), fallback))
-	cmd := exec.CommandContext(ctx, editor[0], append(editor[1:], path)...)
+	cmd := exec.Command(editor[0], append(editor[1:], path)...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = a.In, a.Out, a.Err, a.Env
-	if err := cmd.Run(); err != nil {
+	if err := a.Await(cmd.Run); err != nil {
 		return cli.UsageError("set VISUAL or EDITOR to your editor", "editor %s: %w", editor[0], err)
 	}
 	return checkConfig(ctx, a)

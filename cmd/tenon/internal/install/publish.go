@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -137,10 +136,11 @@ func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
 
 // publishes reports whether a file in the directory of a plugin is an archive that pack wrote there, or its signature.
 func publishes(plugin, file string) bool {
-	rest, ok := strings.CutPrefix(file, plugin)
-	versioned, _ := path.Match("-[0-9]*.tar.gz*", rest)
-	return ok && (versioned || strings.HasPrefix(rest, ".tar.gz"))
+	return archived().MatchString(strings.TrimPrefix(file, plugin)) && strings.HasPrefix(file, plugin)
 }
+
+// archived matches what follows the name of a plugin in the names of its archives and their signatures.
+var archived = lazyregexp.New(`^(-\d+(\.\d+)*([-+][0-9A-Za-z.+-]*)?)?\.tar\.gz(\.[a-z]+)?$`)
 
 func packCommand(a *cli.App) *cobra.Command {
 	var output string

@@ -23,7 +23,11 @@ tenon plugin install --key. minisign -G makes a key; its password is read from t
 			if key == "" {
 				key = filepath.Join(a.Env.Lookup("HOME"), ".minisign", "minisign.key") // the default of minisign
 			}
-			secret, err := os.ReadFile(key)
+			path, err := a.Path(key)
+			if err != nil {
+				return err
+			}
+			secret, err := os.ReadFile(path)
 			if err != nil {
 				return cli.UsageError("minisign -G makes a key; name it with --key", "secret key: %w", err)
 			}

@@ -124,7 +124,7 @@ func compactCommand(a *cli.App) *cobra.Command {
 }
 
 func compactSession(ctx context.Context, a *cli.App, args []string, model string) error {
-	signals, stop := cli.TakeSignals()
+	signals, stop := a.TakeSignals()
 	defer stop()
 	w, err := a.Configured(ctx)
 	if err != nil {

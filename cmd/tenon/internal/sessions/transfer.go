@@ -116,7 +116,11 @@ func readExport(a *cli.App, file string) (*transfer.File, error) {
 		defer f.Close()
 		in = f
 	}
-	f, err := transfer.Read(in)
+	var f *transfer.File
+	err := a.Await(func() (err error) {
+		f, err = transfer.Read(in)
+		return err
+	})
 	if errors.Is(err, transfer.ErrFile) {
 		return nil, cli.UsageError("export the session again; nothing was imported", "import %q: %w", file, err)
 	}

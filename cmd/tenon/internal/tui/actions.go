@@ -329,7 +329,7 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 	case problem == nil:
 		if t := m.threads[in.SessionID]; t != nil && stored {
 			if note := view.Shortfall(last); note != "" {
-				t.Notice(transcript.Warn, note+`; get the rest with "continue"`)
+				t.Notice(transcript.Warn, note+` "continue"`)
 			}
 		}
 		return m.loadWaiting()

@@ -80,7 +80,7 @@ func Run(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
 	if !a.Screen.Answers || !a.Screen.Streams || !a.Screen.Live {
 		return cli.UsageError("use tenon chat or tenon run", "the terminal UI needs a terminal that can move the cursor")
 	}
-	signals, stop := cli.TakeSignals()
+	signals, stop := a.TakeSignals()
 	defer stop()
 	m, in, err := turn.Prepare(ctx, a, f, args, signals, true)
 	if err != nil {

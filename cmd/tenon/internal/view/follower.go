@@ -94,7 +94,7 @@ func AnswerText(m *sdk.MessageWithParts) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Shortfall says what the answer of a turn that ended without an error lacks; empty: nothing.
+// Shortfall says what the answer of a turn that ended without an error lacks, up to the prompt that gets it; empty: nothing.
 func Shortfall(m *sdk.MessageWithParts) string {
 	a, ok := m.Info.(*sdk.AssistantMessage)
 	if !ok || a.Error != nil {
@@ -102,10 +102,10 @@ func Shortfall(m *sdk.MessageWithParts) string {
 	}
 	switch a.Finish {
 	case sdk.FinishLength:
-		return "the answer was cut at the model's output limit"
+		return "the answer was cut at the model's output limit; get the rest with"
 	case sdk.FinishStop, sdk.FinishOther:
 		if AnswerText(m) == "" && structured(m) == nil {
-			return "the model ended its turn without an answer"
+			return "the model ended its turn without an answer; ask for one with"
 		}
 	}
 	return ""

@@ -305,7 +305,7 @@ func (v *Text) Finish(o *Outcome) error {
 		if v.turn.InChat {
 			remedy = `"continue"`
 		}
-		fmt.Fprintln(v.footer, "note: "+note+"; get the rest with "+remedy)
+		fmt.Fprintln(v.footer, "note: "+note+" "+remedy)
 	}
 	fmt.Fprintln(v.footer, v.s.Paint(terminal.Dim, v.wrap(v.figures(o))))
 	return v.s.Failed()

@@ -1,0 +1,87 @@
+package gitkeep
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Limits of the search for repositories below the working tree.
+const (
+	maxInner  = 32   // repositories
+	maxLevels = 3    // how deep they are
+	maxSearch = 2000 // directories
+)
+
+// Keeper keeps the repository of a project and those below it. Safe for concurrent use.
+type Keeper struct {
+	project string
+	environ []string // of git
+	keepers func() []*keeper
+}
+
+// New returns the keeper of a project. git runs in the environment environ, without the variables that change what git reads.
+func New(project string, environ []string) *Keeper {
+	k := &Keeper{project: project}
+	k.environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "GIT_") })
+	k.keepers = sync.OnceValue(k.find)
+	return k
+}
+
+// Enter records the state before a command. The caller calls Leave after the command. The first call searches for repositories.
+func (k *Keeper) Enter(ctx context.Context) {
+	for _, one := range k.keepers() {
+		one.Enter(ctx)
+	}
+}
+
+// Leave compares the state after a command with the one before, and puts changes back. If commands overlap, the last Leave does. ended is
+// false if a process of the command still runs: changes until the end of the turn then count as the command's. It returns messages for
+// the user, one a change.
+func (k *Keeper) Leave(ctx context.Context, ended bool) (notes []string) {
+	for _, one := range k.keepers() {
+		notes = append(notes, one.Leave(ctx, ended)...)
+	}
+	return notes
+}
+
+// EndTurn puts back the changes of a turn's commands that could not be put back before. Other changes since the last command are not the
+// command's: they stay. It returns messages for the user about both, and nothing while commands run.
+func (k *Keeper) EndTurn(ctx context.Context) (notes []string) {
+	for _, one := range k.keepers() {
+		notes = append(notes, one.EndTurn(ctx)...)
+	}
+	return notes
+}
+
+// find returns a keeper for the project's repository and for each below it, so that one that git cannot read does not affect the others.
+func (k *Keeper) find() []*keeper {
+	list := []*keeper{k.of(k.project)}
+	searched := 0
+	for level, depth := []string{k.project}, 0; depth < maxLevels; depth++ {
+		var next []string
+		for _, dir := range level {
+			entries, _ := os.ReadDir(dir) // an unreadable directory has no repository that a command can change
+			for _, e := range entries {
+				if !e.IsDir() || e.Name() == ".git" || e.Name() == "node_modules" || searched == maxSearch || len(list) > maxInner {
+					continue
+				}
+				searched++
+				path := filepath.Join(dir, e.Name())
+				if stampOf(filepath.Join(path, ".git", "HEAD")) != (stamp{}) {
+					list = append(list, k.of(path))
+				}
+				next = append(next, path)
+			}
+		}
+		level = next
+	}
+	return list
+}
+
+func (k *Keeper) of(worktree string) *keeper {
+	return &keeper{worktree: worktree, project: k.project, environ: k.environ}
+}
