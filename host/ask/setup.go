@@ -130,7 +130,7 @@ func (s *Setup) environment() string {
 // CheckVariant warns about a variant that the model does not have.
 func (s *Setup) CheckVariant(variant string, log *slog.Logger) {
 	if _, ok := s.Model.Variants[variant]; !ok && variant != "" {
-		log.Warn("the model does not have this variant, and answers without it", "model", s.Model.Ref(), "variant", variant,
+		log.Warn("unknown variant ignored", "model", s.Model.Ref(), "variant", variant,
 			"variants", strings.Join(slices.Sorted(maps.Keys(s.Model.Variants)), " "))
 	}
 }

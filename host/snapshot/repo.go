@@ -127,7 +127,7 @@ func (r *Repo) prepare(ctx context.Context) error {
 	if r.ready {
 		return nil
 	}
-	description := filepath.Join(r.dir, "description") // tells users which project it is; written last
+	description := filepath.Join(r.dir, "description") // names the project for users; written last
 	if _, err := os.Stat(description); err == nil {
 		r.ready = true
 		return nil
@@ -135,7 +135,7 @@ func (r *Repo) prepare(ctx context.Context) error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return err
 	}
-	for _, name := range []string{"HEAD", "HEAD.lock", "config", "config.lock"} { // of a git that was killed, or found no space
+	for _, name := range []string{"HEAD", "HEAD.lock", "config", "config.lock"} { // left by a git that was killed or ran out of space
 		if err := ignoreMissing(os.Remove(filepath.Join(r.dir, name))); err != nil {
 			return err
 		}

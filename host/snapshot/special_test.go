@@ -381,7 +381,7 @@ func TestCollectEmptyReference(t *testing.T) {
 	}
 }
 
-// A store that git left half made, because it was killed or found no space, is made again.
+// A store that git left half made, because it was killed or ran out of space, is made again.
 func TestHalfMadeStore(t *testing.T) {
 	t.Parallel()
 	for _, left := range []string{"HEAD", "HEAD.lock", "config", "config.lock"} {

@@ -20,7 +20,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
-// both runs f for the lock file of the user and, if there is one, that of the project. An error in one does not keep f from the other.
+// both runs f for the lock file of the user and, if there is one, that of the project. If f fails for one, it still runs for the other.
 func both(ctx context.Context, a *cli.App, f func(j *job) error) error {
 	return with(ctx, a, false, func(j *job) error {
 		user, project := plugins.LockFiles(j.workspace.Project)
