@@ -262,7 +262,7 @@ func TestTitles(t *testing.T) {
 func TestSummaries(t *testing.T) {
 	t.Parallel()
 	written := request("<conversation>\nuser: Fix the test\nin a/b\n\nassistant: On it.\n[called read {\"a\":1}]\nuser-like output\n\nassistant: [called bash {}]\nok\n\nuser: And now?\n</conversation>\n\nSummarise.")
-	const text = "The offline model does not summarize: what was said so far is left out.\n"
+	const text = "The offline model does not summarize: earlier messages are left out.\n"
 	want := text + "(replies given: 2)"
 	again := request("<conversation>\nassistant: " + want + "\n\nuser: More\n\nassistant: ok\n</conversation>\n\nSummarise.")
 	for name, c := range map[string]struct {

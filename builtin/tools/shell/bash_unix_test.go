@@ -121,15 +121,18 @@ func TestAbort(t *testing.T) {
 	wantGone(t, result.Output)
 }
 
+// untilUp ends a command once a process that it started has made the file up.
+const untilUp = "until [ -e up ]; do sleep 0.01; done"
+
 func TestNothingStaysBehind(t *testing.T) {
 	t.Parallel()
 	for name, command := range map[string]string{
 		"background":       `sleep 1000 & echo $!`,
 		"two forks":        `(sleep 1000 & echo $!) & wait`,
 		"nohup":            `nohup sleep 1000 >/dev/null 2>&1 & echo $!`,
-		"stubborn":         `sh -c 'trap "" TERM; echo $$; while :; do sleep 0.05; done' & sleep 0.2`,
-		"holding the pipe": `sh -c 'echo $$; exec sleep 1000' &  sleep 0.1`,
-		"stopped":          `sh -c 'echo $$; kill -STOP $$' & sleep 0.2`,
+		"stubborn":         `sh -c 'trap "" TERM; echo $$; : > up; while :; do sleep 0.05; done' & ` + untilUp,
+		"holding the pipe": `sh -c 'echo $$; : > up; exec sleep 1000' & ` + untilUp,
+		"stopped":          `sh -c 'echo $$; : > up; kill -STOP $$' & ` + untilUp,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -175,7 +178,7 @@ func TestPipeHeldOpen(t *testing.T) {
 	}
 	f := newFixture(t, "")
 	begin := time.Now()
-	result := f.run(t, map[string]any{"command": `setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.2`})
+	result := f.run(t, map[string]any{"command": `setsid sh -c 'echo $$; : > up; exec sleep 1000' & ` + untilUp})
 	if took := time.Since(begin); took > 60*time.Second {
 		t.Errorf("took %v", took)
 	}

@@ -229,18 +229,18 @@ func TestSurvivors(t *testing.T) { // not parallel: a process without a token en
 		command    string
 		unconfined bool
 	}{
-		"setsid":                    {`setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.2`, false},
-		"a daemon":                  {`(setsid sh -c 'echo $$; (sleep 1001 & echo $!); exec sleep 1000' </dev/null 2>/dev/null &); sleep 0.2`, false},
-		"without its environment":   {`(env -i setsid /bin/sh -c 'echo $$; exec sleep 1000' &); sleep 0.2`, false},
+		"setsid":                    {`setsid sh -c 'echo $$; : > up; exec sleep 1000' & ` + untilUp, false},
+		"a daemon":                  {`(setsid sh -c 'echo $$; (sleep 1001 & echo $!); : > up; exec sleep 1000' </dev/null 2>/dev/null &); ` + untilUp, false},
+		"without its environment":   {`(env -i setsid /bin/sh -c 'echo $$; : > up; exec sleep 1000' &); ` + untilUp, false},
 		"in the background":         {`nohup sleep 1000 >/dev/null 2>&1 & echo $!`, false},
-		"a daemon that forks on":    {`(env -i setsid /bin/sh -c 'echo $$; while :; do (sleep 0.01 &) ; sleep 0.01; done' &); sleep 0.2`, false},
-		"unconfined and a session":  {`(setsid sh -c 'echo $$; exec sleep 1000' &); sleep 0.2`, true},
-		"stopped, in a session":     {`(setsid sh -c 'echo $$; kill -STOP $$' &); sleep 0.2`, false},
-		"ignores what it can":       {`(setsid sh -c 'trap "" TERM HUP INT; echo $$; while :; do sleep 0.1; done' &); sleep 0.2`, false},
-		"a daemon of the same kind": {`(env -i setsid -f /bin/sh -c 'echo $$; exec sleep 1000'); sleep 0.2`, false},
+		"a daemon that forks on":    {`(env -i setsid /bin/sh -c 'echo $$; : > up; while :; do (sleep 0.01 &) ; sleep 0.01; done' &); ` + untilUp, false},
+		"unconfined and a session":  {`(setsid sh -c 'echo $$; : > up; exec sleep 1000' &); ` + untilUp, true},
+		"stopped, in a session":     {`(setsid sh -c 'echo $$; : > up; kill -STOP $$' &); ` + untilUp, false},
+		"ignores what it can":       {`(setsid sh -c 'trap "" TERM HUP INT; echo $$; : > up; while :; do sleep 0.1; done' &); ` + untilUp, false},
+		"a daemon of the same kind": {`(env -i setsid -f /bin/sh -c 'echo $$; : > up; exec sleep 1000'); ` + untilUp, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			result := f.run(t, map[string]any{"command": c.command, "unconfined": c.unconfined})
+			result := f.run(t, map[string]any{"command": "rm -f up; " + c.command, "unconfined": c.unconfined})
 			for _, pid := range pids(result.Output) {
 				if alive(pid) {
 					t.Errorf("process %d runs", pid)
