@@ -81,7 +81,8 @@ func Find(o Options) ([]Path, error) {
 }
 
 // Policy returns the policy for a command that writes these directories, such as the project and a temporary one. Hidden paths that the
-// configuration makes readable are not hidden. Neither are paths in writable directories that are hidden by name, as temporary files or in another home directory than that of HOME.
+// configuration makes readable are not hidden. Neither are paths in writable directories that are hidden by name, as temporary files or in
+// another home directory than that of HOME.
 func Policy(list []Path, writable ...string) confine.Policy {
 	p := confine.Policy{Write: slices.Clone(writable)}
 	read := map[string]bool{}

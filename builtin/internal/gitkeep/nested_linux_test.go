@@ -59,17 +59,23 @@ func TestNested(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := newRepository(t)
-			k := gitkeep.New(dir, os.Environ())
-			k.Enter(t.Context())
-			run(t, dir, c.script)
-			notes := k.Leave(t.Context(), true)
-			if slices.Sort(notes); !slices.Equal(notes, c.notes) {
-				t.Errorf("notes %q, want %q", notes, c.notes)
-			}
+			wantNotes(t, dir, c.script, c.notes)
 			if got := run(t, dir, c.check+" || true"); got != c.want {
 				t.Errorf("%s: %q, want %q", c.check, got, c.want)
 			}
 		})
+	}
+}
+
+// wantNotes runs a command's script in a directory and compares what its keeper says.
+func wantNotes(t *testing.T, dir, script string, want []string) {
+	t.Helper()
+	k := gitkeep.New(dir, os.Environ())
+	k.Enter(t.Context())
+	run(t, dir, script)
+	notes := k.Leave(t.Context(), true)
+	if slices.Sort(notes); !slices.Equal(notes, want) {
+		t.Errorf("notes %q, want %q", notes, want)
 	}
 }
 
@@ -96,13 +102,7 @@ func TestBelow(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			run(t, dir, "mkdir a && cp -a "+repository(t)+" a/in && "+c.before)
-			k := gitkeep.New(dir, os.Environ())
-			k.Enter(t.Context())
-			run(t, dir, c.script)
-			notes := k.Leave(t.Context(), true)
-			if slices.Sort(notes); !slices.Equal(notes, c.notes) {
-				t.Errorf("notes %q, want %q", notes, c.notes)
-			}
+			wantNotes(t, dir, c.script, c.notes)
 		})
 	}
 }
@@ -129,13 +129,7 @@ func TestHooksPath(t *testing.T) {
 			t.Parallel()
 			dir := repository(t)
 			run(t, dir, "mkdir .githooks && echo mine > .githooks/pre-push && chmod +x .githooks/pre-push && git config core.hooksPath .githooks")
-			k := gitkeep.New(dir, os.Environ())
-			k.Enter(t.Context())
-			run(t, dir, c.script)
-			notes := k.Leave(t.Context(), true)
-			if slices.Sort(notes); !slices.Equal(notes, c.notes) {
-				t.Errorf("notes %q, want %q", notes, c.notes)
-			}
+			wantNotes(t, dir, c.script, c.notes)
 			if got := run(t, dir, "git config core.hooksPath; ls .githooks | grep -v -e README -e '^d$'; cat .githooks/pre-push; test -x .githooks/pre-push && echo x; test -L .githooks || echo dir"); got != ".githooks\npre-push\nmine\nx\ndir\n" {
 				t.Errorf("afterwards: %q", got)
 			}

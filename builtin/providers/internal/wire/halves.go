@@ -24,9 +24,11 @@ func (h *halves) join(data []byte) []byte {
 	if !bytes.Contains(data, []byte(`\ud`)) && !bytes.Contains(data, []byte(`\uD`)) {
 		return data
 	}
-	if at := secondHalf().FindSubmatchIndex(data); at != nil && h.first != nil {
-		data = bytes.Join([][]byte{data[:at[2]], h.first, data[at[2]:]}, nil)
-		h.first = nil
+	if h.first != nil {
+		if at := secondHalf().FindSubmatchIndex(data); at != nil {
+			data = bytes.Join([][]byte{data[:at[2]], h.first, data[at[2]:]}, nil)
+			h.first = nil
+		}
 	}
 	if at := firstHalf().FindSubmatchIndex(data); at != nil {
 		h.first = bytes.Clone(data[at[2]:at[3]])

@@ -53,11 +53,11 @@ func (a *App) TakeSignals() (signals <-chan os.Signal, stop func()) {
 // one has come before.
 func (a *App) Await(read func() error) error {
 	signal.Reset(endings...)
-	defer a.catch(a.signals)
 	select {
 	case <-a.interrupted:
-		return Fail(ExitInterrupted, errors.New("interrupted"), "")
+		return Fail(ExitInterrupted, errors.New("interrupted"), "") // the next signal ends the process
 	default:
-		return read()
 	}
+	defer a.catch(a.signals)
+	return read()
 }
