@@ -187,3 +187,8 @@ func TestSignedRequest(t *testing.T) {
 		t.Errorf("Authorization %q", got)
 	}
 }
+
+func TestBlankTexts(t *testing.T) {
+	t.Parallel()
+	wiretest.BlankTexts(t, bedrock.Open, info(), "amazon.nova-pro-v1:0")
+}

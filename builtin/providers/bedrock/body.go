@@ -1,7 +1,6 @@
 package bedrock
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -160,7 +159,7 @@ func (e *encoder) assistant(m *sdk.ModelMessage, last bool) []content {
 			if last && i == len(m.Content)-1 {
 				words = strings.TrimRight(words, " \t\r\n")
 			}
-			if words != "" {
+			if strings.TrimSpace(words) != "" { // the server refuses a blank text
 				out = append(out, text(words))
 			}
 		case sdk.ContentReasoning:
@@ -192,7 +191,7 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 		if piece.Type != sdk.ContentToolResult {
 			continue
 		}
-		inner := []content{text(cmp.Or(piece.Text, wire.NoOutput))}
+		inner := []content{text(wire.Output(piece.Text))}
 		if e.filesInResults() || len(e.req.Tools) == 0 {
 			for j, f := range piece.Files {
 				inner = append(inner, e.file(wire.NewAttachment(&e.req.Model, f.Mime, f.Filename, f.URL), j))

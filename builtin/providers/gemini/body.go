@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -233,7 +232,7 @@ func resultParts(model *sdk.Model, m *sdk.ModelMessage, ids map[string]string, t
 		}
 		response := &functionResponse{
 			ID: ids[result.CallID], Name: geminiName(result.Tool),
-			Response: sdk.Object{"name": geminiName(result.Tool), "content": cmp.Or(result.Text, wire.NoOutput)},
+			Response: sdk.Object{"name": geminiName(result.Tool), "content": wire.Output(result.Text)},
 		}
 		if three && !slices.ContainsFunc(files, func(p part) bool { return p.Inline == nil }) {
 			response.Parts = files

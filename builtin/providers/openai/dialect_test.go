@@ -275,3 +275,8 @@ func TestToolSchemas(t *testing.T) {
 		}
 	}
 }
+
+func TestBlankTexts(t *testing.T) {
+	t.Parallel()
+	wiretest.BlankTexts(t, chat.Open, wiretest.Info(), "claude-x")
+}

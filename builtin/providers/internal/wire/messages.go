@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -39,7 +40,7 @@ func Said[B any](m *sdk.Model, contents []sdk.ModelContent, text func(string) B,
 	for i := range contents {
 		c := &contents[i]
 		switch {
-		case c.Type == sdk.ContentText && c.Text != "":
+		case c.Type == sdk.ContentText && strings.TrimSpace(c.Text) != "": // Anthropic and Bedrock refuse blank texts
 			out = append(out, text(c.Text))
 		case c.Type == sdk.ContentFile:
 			out = append(out, file(NewAttachment(m, c.Mime, c.Filename, c.URL), len(out)))

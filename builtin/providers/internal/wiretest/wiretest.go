@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -98,6 +100,26 @@ func Hello() *sdk.ModelRequest {
 		System:    []string{"Be brief."},
 		Messages:  []sdk.ModelMessage{{Role: sdk.RoleUser, Content: []sdk.ModelContent{{Type: sdk.ContentText, Text: "hi"}}}},
 		Tools:     []sdk.ToolDefinition{{ID: "read", Description: "Reads a file.", Parameters: []byte(`{"type":"object"}`)}},
+	}
+}
+
+// BlankTexts tests that a request has no text of white space alone: models write such texts, tools return them, and servers refuse all later
+// requests with them.
+func BlankTexts(t *testing.T, open Open, info sdk.ProviderInfo, model string) {
+	t.Helper()
+	req := Hello()
+	req.Model.ID = model
+	said := func(role string, contents ...sdk.ModelContent) {
+		req.Messages = append(req.Messages, sdk.ModelMessage{Role: role, Content: contents})
+	}
+	blank := sdk.ModelContent{Type: sdk.ContentText, Text: " \n\n"}
+	said(sdk.RoleAssistant, blank)
+	said(sdk.RoleUser, blank, sdk.ModelContent{Type: sdk.ContentText, Text: "go on"})
+	said(sdk.RoleAssistant, blank, sdk.ModelContent{Type: sdk.ContentToolCall, CallID: "call_1", Tool: "read"})
+	said(sdk.RoleTool, sdk.ModelContent{Type: sdk.ContentToolResult, CallID: "call_1", Tool: "read", Text: "\n"})
+	_, body := Sent(t, open, info, req)
+	if found := regexp.MustCompile(`"(\s|\\n)+"`).FindString(body); found != "" || !strings.Contains(body, "(no output)") {
+		t.Errorf("blank text %s in %s", found, body)
 	}
 }
 

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
@@ -228,6 +227,9 @@ func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (m
 		}
 	}
 	text := strings.Join(texts, "\n\n")
+	if strings.TrimSpace(text) == "" {
+		text = "" // Claude refuses blank texts, behind gateways too
+	}
 	if text != "" || len(msg.ToolCalls) == 0 {
 		msg.Content = text
 	}
@@ -270,7 +272,7 @@ func (c client) results(out []message, model *sdk.Model, m *sdk.ModelMessage) []
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		msg := message{Role: sdk.RoleTool, Content: cmp.Or(content.Text, wire.NoOutput), ToolCallID: c.callID(model, content.CallID)}
+		msg := message{Role: sdk.RoleTool, Content: wire.Output(content.Text), ToolCallID: c.callID(model, content.CallID)}
 		if c.NPM == api.Mistral {
 			msg.Name = wire.ToolName(content.Tool)
 		}
