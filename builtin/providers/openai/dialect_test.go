@@ -276,6 +276,26 @@ func TestToolSchemas(t *testing.T) {
 	}
 }
 
+// TestNoArguments: servers demand the properties of a tool without arguments, which MCP servers leave out.
+func TestNoArguments(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]string{
+		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
+		`{}`:                `{"properties":{},"type":"object"}`,
+		`{"type":"object","additionalProperties":false}`: `{"additionalProperties":false,"properties":{},"type":"object"}`,
+	} {
+		for _, npm := range []string{"@ai-sdk/openai-compatible", "@ai-sdk/github-copilot", "@ai-sdk/openai"} {
+			for name, open := range map[string]wiretest.Open{"chat": chat.Open, "responses": responses.Open} {
+				info, req := wiretest.Info(), hello()
+				info.NPM, req.Tools[0].Parameters = npm, json.RawMessage(schema)
+				if _, body := wiretest.Sent(t, open, info, req); !strings.Contains(body, `"parameters":`+want) {
+					t.Errorf("%s, %s: body %s lacks %s", npm, name, body, want)
+				}
+			}
+		}
+	}
+}
+
 func TestBlankTexts(t *testing.T) {
 	t.Parallel()
 	wiretest.BlankTexts(t, chat.Open, wiretest.Info(), "claude-x")
