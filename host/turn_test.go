@@ -497,3 +497,40 @@ func storedText(t *testing.T, k *kit, session, part string) string {
 	}
 	return ""
 }
+
+// TestRepeatedCallIDs: some servers number the calls of each answer from 0. Others refuse a conversation in which an ID repeats.
+func TestRepeatedCallIDs(t *testing.T) {
+	t.Parallel()
+	n := 0
+	same := func() toolCall { n++; return toolCall{"echo:0", "echo", fmt.Sprintf(`{"n":%d}`, n)} }
+	m := newModel(t, calls(same()), calls(same()), say("done"), calls(same()), say("done"))
+	b := base(m)
+	b.tools = []sdk.Tool{echo("echo")}
+	k := start(t, nil, b)
+	id, _ := k.prompt("go")
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "again"}); err != nil {
+		t.Fatal(err)
+	}
+	requests := m.of(sdk.PurposeTurn)
+	seen := map[string]bool{}
+	var called []string
+	for _, message := range requests[len(requests)-1].Messages {
+		for _, c := range message.Content {
+			switch {
+			case c.Type == sdk.ContentToolCall && seen[c.CallID]:
+				t.Errorf("the ID %s repeats", c.CallID)
+			case c.Type == sdk.ContentToolCall:
+				seen[c.CallID] = true
+				called = append(called, c.CallID)
+			case c.Type == sdk.ContentToolResult:
+				if len(called) == 0 || called[0] != c.CallID {
+					t.Fatalf("a result of %s, want those of %v", c.CallID, called)
+				}
+				called = called[1:]
+			}
+		}
+	}
+	if !seen["echo:0"] || len(seen) != 3 {
+		t.Errorf("calls %v, want 3, the first with its own ID", seen)
+	}
+}
