@@ -81,6 +81,39 @@ func TestMisbehavingServers(t *testing.T) {
 	}
 }
 
+// TestErrorsInAStream are errors in forms that are not OpenAI's, behind the beginning of an answer. Each has the server's words.
+func TestErrorsInAStream(t *testing.T) {
+	t.Parallel()
+	begun := map[string]string{
+		openai.ProtocolChat:      delta(`"content":"x"`),
+		openai.ProtocolResponses: `data: {"type":"response.output_text.delta","delta":"x"}` + "\n\n",
+	}
+	both := []string{openai.ProtocolChat, openai.ProtocolResponses}
+	for name, c := range map[string]struct {
+		stream    string
+		protocols []string
+		status    int
+		message   string
+	}{
+		"vllm":            {`data: {"object":"error","message":"it broke","type":"BadRequestError","param":null,"code":400}`, both[:1], 400, "it broke"},
+		"fastapi":         {`data: {"detail":"it broke"}`, both[:1], 200, "it broke"},
+		"text code":       {`data: {"error":{"message":"it broke","type":"None","code":"503"}}`, both, 503, "it broke"},
+		"event":           {"event: error\n" + `data: {"message":"it broke","code":429}`, both, 429, "it broke"},
+		"event of a text": {"event: error\ndata: it broke", both, 200, "it broke"},
+		"no reason":       {`data: {"error":{"code":500}}`, both, 500, "the server gave no reason"},
+		"failed":          {`data: {"type":"response.failed","response":{"status":"failed","error":null}}`, both[1:], 200, "the server gave no reason"},
+		"failed, done":    {`data: {"type":"response.completed","response":{"status":"failed"}}`, both[1:], 200, "the server gave no reason"},
+	} {
+		for _, protocol := range c.protocols {
+			_, err := openai.Decode(protocol, []byte(begun[protocol]+c.stream+"\n\n"+chatDone))
+			var got *sdk.ProviderError
+			if !errors.As(err, &got) || got.StatusCode != c.status || got.Message != c.message || got.Cut {
+				t.Errorf("%s, %s: error %+v, want status %d, %q", name, protocol, got, c.status, c.message)
+			}
+		}
+	}
+}
+
 // A server may compress, because a request that names no coding accepts all.
 func TestCompressedAnswers(t *testing.T) {
 	t.Parallel()

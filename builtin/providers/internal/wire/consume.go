@@ -168,6 +168,9 @@ func stream(ex *exchange, frames Frames, dec Decoder) error {
 		if r, ok := dec.(Repeater); ok && kind == shortened && !r.Repeats(data) {
 			return errEventTooBig
 		}
+		if kind == "error" { // in every format, and its data may be only a text
+			return &Refusal{Body: data}
+		}
 		done, err := dec.Event(kind, cut.join(data))
 		if done || err != nil {
 			return err

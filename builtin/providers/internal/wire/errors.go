@@ -103,7 +103,10 @@ func (c *Conn) refused(ex *exchange, r *Refusal) error {
 	if said.status != 0 && r.Status/100 == 2 {
 		out.StatusCode = said.status
 	}
-	out.Message = cmp.Or(out.Message, strings.ToLower(http.StatusText(r.Status)), "the server gave no reason")
+	if r.Status/100 != 2 {
+		out.Message = cmp.Or(out.Message, strings.ToLower(http.StatusText(r.Status)))
+	}
+	out.Message = cmp.Or(out.Message, "the server gave no reason")
 	return out
 }
 

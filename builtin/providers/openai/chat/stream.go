@@ -124,6 +124,13 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) error {
 			usage = g.Usage
 		}
 	}
+	if chunk.Choices == nil && !failed { // the errors of vLLM, and of servers on FastAPI
+		var other struct {
+			Object string          `json:"object"`
+			Detail json.RawMessage `json:"detail"`
+		}
+		failed = json.Unmarshal(data, &other) == nil && (other.Object == "error" || wire.Present(other.Detail))
+	}
 	for i := range chunk.Choices {
 		choice := &chunk.Choices[i]
 		if choice.Index != 0 {
