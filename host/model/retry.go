@@ -170,11 +170,15 @@ func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, err
 		return 0, err
 	}
 	if pe, ok := errors.AsType[*sdk.ProviderError](err); ok {
-		d, ok := retryAfter(pe.Headers, time.Now())
+		now, err := http.ParseTime(pe.Headers["date"]) // a date is one of the server's clock
+		if err != nil {
+			now = time.Now()
+		}
+		d, ok := retryAfter(pe.Headers, now)
 		if !ok {
 			d, ok = retryInfo(pe.Body)
 		}
-		if ok {
+		if ok && d > 0 { // 0 would use up all retries within a moment
 			if d > maxRetryAfter {
 				return 0, tooLongToWait(pe, d)
 			}
