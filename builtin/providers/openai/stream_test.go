@@ -136,6 +136,7 @@ func TestChatDialects(t *testing.T) {
 		"finish without done":  {delta(`"content":"x"`) + finish("stop"), []string{"text:x", "finish:stop"}},
 		"no last blank line":   {delta(`"content":"x"`) + strings.TrimSuffix(finish("stop"), "\n\n"), []string{"text:x", "finish:stop"}},
 		"unknown reason":       {delta(`"content":"x"`) + finish("moon") + chatDone, []string{"text:x", "finish:other"}},
+		"filtered at Z.AI":     {delta(`"content":"x"`) + finish("sensitive") + chatDone, []string{"text:x", "finish:content-filter"}},
 		"comments and fields":  {": OPENROUTER PROCESSING\n\n" + "event: x\nid: 1\n" + delta(`"content":"x"`) + "retry: 3\n\n: ping\n\n" + finish("stop") + chatDone, []string{"text:x", "finish:stop"}},
 		"crlf":                 {strings.ReplaceAll(delta(`"content":"x"`)+finish("stop")+chatDone, "\n", "\r\n"), []string{"text:x", "finish:stop"}},
 		"byte order mark":      {"\ufeff" + ": hi\n\n" + delta(`"content":"x"`) + finish("stop") + chatDone, []string{"text:x", "finish:stop"}},
