@@ -251,3 +251,9 @@ func TestBlankTexts(t *testing.T) {
 		t.Errorf("signed blocks lost their places: %s", body)
 	}
 }
+
+func TestForced(t *testing.T) {
+	t.Parallel()
+	thinks := sdk.Object{"thinking": sdk.Object{"type": "adaptive"}}
+	wiretest.Forced(t, anthropic.Open, wiretest.Info(), sdk.Model{ID: "claude-sonnet-5"}, thinks, `"tool_choice":{"type":"any"}`)
+}

@@ -69,7 +69,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	b.Set("messages", e.messages())
 	b.Set("inferenceConfig", e.inference())
 	if len(req.Tools) > 0 && req.ToolChoice != sdk.ToolChoiceNone {
-		b.Set("toolConfig", toolConfig(req))
+		b.Set("toolConfig", e.toolConfig())
 	}
 	if len(e.additional) > 0 {
 		b.Set("additionalModelRequestFields", e.additional)
@@ -219,10 +219,10 @@ func (e *encoder) filesInResults() bool {
 	return slices.ContainsFunc([]string{"claude", "nova", "llama4"}, func(family string) bool { return strings.Contains(name, family) })
 }
 
-func toolConfig(req *sdk.ModelRequest) sdk.Object {
-	tools := make([]sdk.Object, len(req.Tools))
-	for i := range req.Tools {
-		t := &req.Tools[i]
+func (e *encoder) toolConfig() sdk.Object {
+	tools := make([]sdk.Object, len(e.req.Tools))
+	for i := range e.req.Tools {
+		t := &e.req.Tools[i]
 		spec := sdk.Object{"name": t.ID, "inputSchema": sdk.Object{"json": wire.ObjectParameters(t)}}
 		if t.Description != "" {
 			spec["description"] = t.Description
@@ -230,7 +230,7 @@ func toolConfig(req *sdk.ModelRequest) sdk.Object {
 		tools[i] = sdk.Object{"toolSpec": spec}
 	}
 	out := sdk.Object{"tools": tools}
-	if req.ToolChoice == sdk.ToolChoiceRequired {
+	if e.req.ToolChoice == sdk.ToolChoiceRequired && !e.thinks() {
 		out["toolChoice"] = sdk.Object{"any": sdk.Object{}}
 	}
 	return out
@@ -259,7 +259,7 @@ func (e *encoder) inference() sdk.Object {
 		}
 		out["maxTokens"] = limit
 	}
-	if thinking, _ := wire.AsObject(e.additional["thinking"]); slices.Contains([]string{"enabled", "adaptive"}, wire.Scalar(thinking["type"])) {
+	if e.thinks() {
 		return out // sampling parameters are refused
 	}
 	maps.Copy(out, wire.Sampling(p, "temperature", "topP", ""))
@@ -267,6 +267,12 @@ func (e *encoder) inference() sdk.Object {
 		e.additional["top_k"] = *p.TopK
 	}
 	return out
+}
+
+// thinks reports whether Claude reasons, by the fields of its own API.
+func (e *encoder) thinks() bool {
+	thinking, _ := wire.AsObject(e.additional["thinking"])
+	return slices.Contains([]string{"enabled", "adaptive"}, wire.Scalar(thinking["type"]))
 }
 
 // setReasoning sets the fields of reasoning and returns its budget in tokens, 0 without one.

@@ -300,3 +300,13 @@ func TestBlankTexts(t *testing.T) {
 	t.Parallel()
 	wiretest.BlankTexts(t, chat.Open, wiretest.Info(), "claude-x")
 }
+
+func TestForced(t *testing.T) {
+	t.Parallel()
+	wiretest.Forced(t, chat.Open, wiretest.Info(), sdk.Model{ID: "deepseek-v4-flash"}, nil, `"tool_choice":"required"`)
+	info, req := wiretest.Info(), hello()
+	info.BaseURL, req.Model.ID, req.Model.Reasoning, req.ToolChoice = "https://api.openai.com/v1", "gpt-5", true, sdk.ToolChoiceRequired
+	if _, body := wiretest.Sent(t, responses.Open, info, req); !strings.Contains(body, `"tool_choice":"required"`) {
+		t.Errorf("OpenAI's models can be forced: %s", body)
+	}
+}

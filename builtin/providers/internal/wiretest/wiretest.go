@@ -157,3 +157,17 @@ func CheckRules(t testing.TB, events []sdk.StreamEvent, err error) {
 		t.Errorf("error %v (%T) is not a *sdk.ProviderError", err, err)
 	}
 }
+
+// Forced tests that a request demands a call of a tool, unless the model reasons: most servers refuse that.
+func Forced(t *testing.T, open Open, info sdk.ProviderInfo, model sdk.Model, reasons sdk.Object, demand string) {
+	t.Helper()
+	req := Hello()
+	req.Model, req.ToolChoice, req.Params.Options = model, sdk.ToolChoiceRequired, sdk.Object{}
+	if _, body := Sent(t, open, info, req); !strings.Contains(body, demand) {
+		t.Errorf("body %s lacks %s", body, demand)
+	}
+	req.Model.Reasoning, req.Params.Options = true, reasons
+	if _, body := Sent(t, open, info, req); strings.Contains(body, demand) {
+		t.Errorf("body %s has %s", body, demand)
+	}
+}
