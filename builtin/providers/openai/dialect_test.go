@@ -301,6 +301,25 @@ func TestBlankTexts(t *testing.T) {
 	wiretest.BlankTexts(t, chat.Open, wiretest.Info(), "claude-x")
 }
 
+// TestInterruptedAnswer: an answer that was interrupted while the model reasoned is left out, and the prompts around it become one.
+func TestInterruptedAnswer(t *testing.T) {
+	t.Parallel()
+	req := hello()
+	req.Model.ReasoningField = "reasoning_content"
+	thought := sdk.ModelContent{Type: sdk.ContentReasoning, Text: "hm", Metadata: sdk.Object{"field": "reasoning_content"}}
+	req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{thought}}, userText("go on"))
+	if _, body := wiretest.Sent(t, chat.Open, wiretest.Info(), req); !strings.Contains(body, `{"role":"user","content":"hi\n\ngo on"}]`) || strings.Contains(body, "assistant") {
+		t.Errorf("body %s", body)
+	}
+	req.Model.Attachment = true
+	image := sdk.ModelContent{Type: sdk.ContentFile, Mime: "image/png", URL: "data:image/png;base64,QQ=="}
+	req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleUser, Content: []sdk.ModelContent{image}})
+	want := `{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"go on"},{"type":"image_url","image_url":{"url":"data:image/png;base64,QQ=="}}]}]`
+	if _, body := wiretest.Sent(t, chat.Open, wiretest.Info(), req); !strings.Contains(body, want) {
+		t.Errorf("body %s, want %s", body, want)
+	}
+}
+
 func TestForced(t *testing.T) {
 	t.Parallel()
 	wiretest.Forced(t, chat.Open, wiretest.Info(), sdk.Model{ID: "deepseek-v4-flash"}, nil, `"tool_choice":"required"`)
