@@ -320,6 +320,22 @@ func TestInterruptedAnswer(t *testing.T) {
 	}
 }
 
+// TestReasoningWithoutItsItem: OpenAI refuses reasoning that led to nothing, such as that of an interrupted answer.
+func TestReasoningWithoutItsItem(t *testing.T) {
+	t.Parallel()
+	sealed := func(id string) sdk.ModelContent {
+		return sdk.ModelContent{Type: sdk.ContentReasoning, Metadata: sdk.Object{"itemID": id, "encrypted": "sealed"}}
+	}
+	req := hello()
+	req.Messages = append(req.Messages,
+		sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{sealed("rs_1"), {Type: sdk.ContentText, Text: "x"}, sealed("rs_2"), sealed("rs_3")}},
+		userText("go on"), sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{sealed("rs_4")}}, userText("go on"))
+	_, body := wiretest.Sent(t, responses.Open, wiretest.Info(), req)
+	if strings.Count(body, `"type":"reasoning"`) != 1 || !strings.Contains(body, "rs_1") {
+		t.Errorf("body %s", body)
+	}
+}
+
 func TestForced(t *testing.T) {
 	t.Parallel()
 	wiretest.Forced(t, chat.Open, wiretest.Info(), sdk.Model{ID: "deepseek-v4-flash"}, nil, `"tool_choice":"required"`)

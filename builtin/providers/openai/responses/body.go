@@ -163,7 +163,12 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 			})
 		}
 	}
-	return out
+	for n := len(out); n > 0; n-- { // an interrupted answer: OpenAI refuses reasoning without the item that it led to
+		if _, ok := out[n-1].(reasoningItem); !ok {
+			return out[:n]
+		}
+	}
+	return out[:0]
 }
 
 // filesInResults reports whether the server takes the files of results within them. xAI takes images only.
