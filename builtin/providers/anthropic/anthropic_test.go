@@ -241,19 +241,12 @@ func (c *prefixCache) request(t *testing.T, body string) {
 	c.read, c.total = c.read+read, c.total+len(prefix)
 }
 
-func TestBlankTexts(t *testing.T) {
+func TestBlankTextBetweenSignedBlocks(t *testing.T) {
 	t.Parallel()
-	wiretest.BlankTexts(t, anthropic.Open, wiretest.Info(), "claude-sonnet-4-5")
 	req := wiretest.Hello()
 	signed := sdk.ModelContent{Type: sdk.ContentReasoning, Text: "hm", Metadata: sdk.Object{"signature": "sig"}}
 	req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{signed, {Type: sdk.ContentText, Text: "\n"}, signed}})
 	if _, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req); !strings.Contains(body, `"text":"\n"`) {
 		t.Errorf("signed blocks lost their places: %s", body)
 	}
-}
-
-func TestForced(t *testing.T) {
-	t.Parallel()
-	thinks := sdk.Object{"thinking": sdk.Object{"type": "adaptive"}}
-	wiretest.Forced(t, anthropic.Open, wiretest.Info(), sdk.Model{ID: "claude-sonnet-5"}, thinks, `"tool_choice":{"type":"any"}`)
 }

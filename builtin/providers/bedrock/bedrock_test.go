@@ -187,14 +187,3 @@ func TestSignedRequest(t *testing.T) {
 		t.Errorf("Authorization %q", got)
 	}
 }
-
-func TestBlankTexts(t *testing.T) {
-	t.Parallel()
-	wiretest.BlankTexts(t, bedrock.Open, info(), "amazon.nova-pro-v1:0")
-}
-
-func TestForced(t *testing.T) {
-	t.Parallel()
-	thinks := sdk.Object{"reasoningConfig": sdk.Object{"type": "enabled", "budgetTokens": 4000.0}}
-	wiretest.Forced(t, bedrock.Open, info(), sdk.Model{ID: "anthropic.claude-sonnet-4"}, thinks, `"toolChoice":{"any":{}}`)
-}

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/builtin/providers/anthropic"
+	"github.com/tenonhq/tenon/builtin/providers/bedrock"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
@@ -298,7 +300,9 @@ func TestNoArguments(t *testing.T) {
 
 func TestBlankTexts(t *testing.T) {
 	t.Parallel()
-	wiretest.BlankTexts(t, chat.Open, wiretest.Info(), "claude-x")
+	blankTexts(t, chat.Open, "claude-x")
+	blankTexts(t, anthropic.Open, "claude-sonnet-4-5")
+	blankTexts(t, bedrock.Open, "amazon.nova-pro-v1:0")
 }
 
 // TestInterruptedAnswer: an answer that was interrupted while the model reasoned is left out, and the prompts around it become one.
@@ -338,10 +342,53 @@ func TestReasoningWithoutItsItem(t *testing.T) {
 
 func TestForced(t *testing.T) {
 	t.Parallel()
-	wiretest.Forced(t, chat.Open, wiretest.Info(), sdk.Model{ID: "deepseek-v4-flash"}, nil, `"tool_choice":"required"`)
+	forced(t, chat.Open, "deepseek-v4-flash", nil, `"tool_choice":"required"`)
+	forced(t, anthropic.Open, "claude-sonnet-5", sdk.Object{"thinking": sdk.Object{"type": "adaptive"}}, `"tool_choice":{"type":"any"}`)
+	budget := sdk.Object{"reasoningConfig": sdk.Object{"type": "enabled", "budgetTokens": 4000.0}}
+	forced(t, bedrock.Open, "anthropic.claude-sonnet-4", budget, `"toolChoice":{"any":{}}`)
 	info, req := wiretest.Info(), hello()
 	info.BaseURL, req.Model.ID, req.Model.Reasoning, req.ToolChoice = "https://api.openai.com/v1", "gpt-5", true, sdk.ToolChoiceRequired
 	if _, body := wiretest.Sent(t, responses.Open, info, req); !strings.Contains(body, `"tool_choice":"required"`) {
 		t.Errorf("OpenAI's models can be forced: %s", body)
 	}
+}
+
+// blankTexts tests that a request has no text of white space alone: models write such texts, tools return them, and servers refuse all later
+// requests with them.
+func blankTexts(t *testing.T, open wiretest.Open, model string) {
+	t.Helper()
+	req := hello()
+	req.Model.ID = model
+	said := func(role string, contents ...sdk.ModelContent) {
+		req.Messages = append(req.Messages, sdk.ModelMessage{Role: role, Content: contents})
+	}
+	blank := sdk.ModelContent{Type: sdk.ContentText, Text: " \n\n"}
+	said(sdk.RoleAssistant, blank)
+	said(sdk.RoleUser, blank, sdk.ModelContent{Type: sdk.ContentText, Text: "go on"})
+	said(sdk.RoleAssistant, blank, sdk.ModelContent{Type: sdk.ContentToolCall, CallID: "call_1", Tool: "read"})
+	said(sdk.RoleTool, sdk.ModelContent{Type: sdk.ContentToolResult, CallID: "call_1", Tool: "read", Text: "\n"})
+	_, body := wiretest.Sent(t, open, keyed(), req)
+	if found := regexp.MustCompile(`"(\s|\\n)+"`).FindString(body); found != "" || !strings.Contains(body, "(no output)") {
+		t.Errorf("blank text %s in %s", found, body)
+	}
+}
+
+// forced tests that a request demands a call of a tool, unless the model reasons: most servers refuse that.
+func forced(t *testing.T, open wiretest.Open, model string, reasons sdk.Object, demand string) {
+	t.Helper()
+	req := hello()
+	req.Model.ID, req.ToolChoice, req.Params.Options = model, sdk.ToolChoiceRequired, sdk.Object{}
+	if _, body := wiretest.Sent(t, open, keyed(), req); !strings.Contains(body, demand) {
+		t.Errorf("body %s lacks %s", body, demand)
+	}
+	req.Model.Reasoning, req.Params.Options = true, reasons
+	if _, body := wiretest.Sent(t, open, keyed(), req); strings.Contains(body, demand) {
+		t.Errorf("body %s has %s", body, demand)
+	}
+}
+
+func keyed() sdk.ProviderInfo {
+	info := wiretest.Info()
+	info.Key = "secret-key"
+	return info
 }

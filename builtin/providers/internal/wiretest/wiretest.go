@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -103,26 +101,6 @@ func Hello() *sdk.ModelRequest {
 	}
 }
 
-// BlankTexts tests that a request has no text of white space alone: models write such texts, tools return them, and servers refuse all later
-// requests with them.
-func BlankTexts(t *testing.T, open Open, info sdk.ProviderInfo, model string) {
-	t.Helper()
-	req := Hello()
-	req.Model.ID = model
-	said := func(role string, contents ...sdk.ModelContent) {
-		req.Messages = append(req.Messages, sdk.ModelMessage{Role: role, Content: contents})
-	}
-	blank := sdk.ModelContent{Type: sdk.ContentText, Text: " \n\n"}
-	said(sdk.RoleAssistant, blank)
-	said(sdk.RoleUser, blank, sdk.ModelContent{Type: sdk.ContentText, Text: "go on"})
-	said(sdk.RoleAssistant, blank, sdk.ModelContent{Type: sdk.ContentToolCall, CallID: "call_1", Tool: "read"})
-	said(sdk.RoleTool, sdk.ModelContent{Type: sdk.ContentToolResult, CallID: "call_1", Tool: "read", Text: "\n"})
-	_, body := Sent(t, open, info, req)
-	if found := regexp.MustCompile(`"(\s|\\n)+"`).FindString(body); found != "" || !strings.Contains(body, "(no output)") {
-		t.Errorf("blank text %s in %s", found, body)
-	}
-}
-
 // CheckRules reports violations of the rules that every answer follows, whatever the server sent.
 func CheckRules(t testing.TB, events []sdk.StreamEvent, err error) {
 	t.Helper()
@@ -155,19 +133,5 @@ func CheckRules(t testing.TB, events []sdk.StreamEvent, err error) {
 	}
 	if err != nil && !errors.As(err, new(*sdk.ProviderError)) {
 		t.Errorf("error %v (%T) is not a *sdk.ProviderError", err, err)
-	}
-}
-
-// Forced tests that a request demands a call of a tool, unless the model reasons: most servers refuse that.
-func Forced(t *testing.T, open Open, info sdk.ProviderInfo, model sdk.Model, reasons sdk.Object, demand string) {
-	t.Helper()
-	req := Hello()
-	req.Model, req.ToolChoice, req.Params.Options = model, sdk.ToolChoiceRequired, sdk.Object{}
-	if _, body := Sent(t, open, info, req); !strings.Contains(body, demand) {
-		t.Errorf("body %s lacks %s", body, demand)
-	}
-	req.Model.Reasoning, req.Params.Options = true, reasons
-	if _, body := Sent(t, open, info, req); strings.Contains(body, demand) {
-		t.Errorf("body %s has %s", body, demand)
 	}
 }
