@@ -48,6 +48,7 @@ func succeeded(res *http.Response) (*http.Response, error) {
 func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 	var sunk *sinkError
 	var refused *Refusal
+	var auth *authError
 	switch {
 	case err == nil:
 		return nil
@@ -67,8 +68,11 @@ func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 	case idle != nil:
 		out.Err, out.Cut = idle, idle.begun
 		out.Message = fmt.Sprintf("%s; options.timeout of the provider (milliseconds) sets how long to wait", idle)
-	case isAuth(err):
-		out.StatusCode, out.Message = http.StatusUnauthorized, ex.scrub(err.Error())
+	case errors.As(err, &auth):
+		out.Message = ex.scrub(err.Error())
+		if !auth.passing {
+			out.StatusCode = http.StatusUnauthorized
+		}
 	case errors.Is(err, errHTML):
 		out.Message = fmt.Sprintf("%s: check options.baseURL, which is %s", err, redactURL(c.Info.BaseURL))
 	case ex.res != nil:
