@@ -49,6 +49,8 @@ var (
 	rateText = lazyregexp.New(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit|throttl|wait before trying`)
 	// passingText is how servers say that a failure may pass, whatever their status.
 	passingText = lazyregexp.New(`(?i)rate.?limit|too many requests|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity|provider returned error|network error|connection (refused|reset)|socket hang up`)
+	// reasoningText is how OpenAI, Anthropic and Google refuse reasoning.
+	reasoningText = lazyregexp.New("(?i)encrypted[_ ]content|signature.{0,9} in .{0,9}thinking|thinking.{0,40} cannot be modified|thought[_ ]signature")
 	// finalCode are codes of refusals that no wait changes.
 	finalCode = lazyregexp.New(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
 )
@@ -85,6 +87,13 @@ func Classify(err error) class {
 		return ClassRetry // an error inside a stream that began well
 	}
 	return classFatal
+}
+
+// RefusesReasoning reports whether the server refuses reasoning of earlier answers that came sealed or signed: after a change of the account, or for
+// reasons of its own.
+func RefusesReasoning(err error) bool {
+	pe, ok := errors.AsType[*sdk.ProviderError](err)
+	return ok && pe.StatusCode < http.StatusInternalServerError && reasoningText().MatchString(pe.Code+" "+visible.Cut(pe.Message, maxErrorText, "…"))
 }
 
 // tooLongToWait returns the error of a server that asks for a longer wait than maxRetryAfter.

@@ -111,6 +111,29 @@ func TestRetryInfo(t *testing.T) {
 	}
 }
 
+func TestRefusesReasoning(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{
+		"The encrypted content gAAA...c90= could not be verified.":                                    true,
+		"reasoning `encrypted_content` was not issued to this caller":                                 true,
+		"messages.5.content.0: Invalid `signature` in `thinking` block":                               true,
+		"messages.1.content.0: Invalid signature in thinking block":                                   true,
+		"`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified": true,
+		"Thought signature is not valid":                                                              true,
+		"prompt is too long: 201000 tokens > 200000 maximum":                                          false,
+		"adaptive thinking is not supported on this model":                                            false,
+		"Signature expired: 20261123T101500Z is now earlier than 20261123T101700Z":                    false,
+		"max_tokens must be greater than thinking.budget_tokens":                                      false,
+	} {
+		if got := RefusesReasoning(&sdk.ProviderError{StatusCode: 400, Message: message}); got != want {
+			t.Errorf("RefusesReasoning(%q) = %v", message, got)
+		}
+	}
+	if RefusesReasoning(errors.New("encrypted content")) || RefusesReasoning(nil) {
+		t.Error("an error of something else")
+	}
+}
+
 // TestWaitOfAServer: a date is one of the server's clock, whatever the clock here says, and no wait at all is not followed.
 func TestWaitOfAServer(t *testing.T) {
 	t.Parallel()
