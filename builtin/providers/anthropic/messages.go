@@ -48,7 +48,7 @@ func markLast(content []block) {
 }
 
 // file returns an image or a document, or a text with the reason why the file cannot be sent.
-func (c *client) file(a wire.Attachment, _ int) block {
+func (c *client) file(a wire.Attachment) block {
 	data, isData := wire.Base64(a.URL)
 	from := &source{Type: "base64", MediaType: a.Mime, Data: data}
 	if !isData {
@@ -110,8 +110,8 @@ func (c *client) results(model *sdk.Model, m *sdk.ModelMessage, claude bool) []b
 			continue
 		}
 		inner := []block{text(wire.Output(content.Text))}
-		for i, f := range content.Files {
-			inner = append(inner, c.file(wire.NewAttachment(model, f.Mime, f.Filename, f.URL), i))
+		for _, f := range content.Files {
+			inner = append(inner, c.file(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
 		}
 		out = append(out, block{Type: "tool_result", ToolUseID: callID(content.CallID, claude), Content: inner, IsError: content.IsError})
 	}

@@ -87,6 +87,7 @@ type encoder struct {
 	claude     bool
 	options    sdk.Object // left for the body
 	additional sdk.Object // fields of the model's own API
+	documents  int        // so far
 }
 
 func (e *encoder) mark() bool { return e.claude && e.req.Params.Options["cacheControl"] == nil }
@@ -130,8 +131,8 @@ func (e *encoder) user(contents []sdk.ModelContent) []content {
 	return wire.Said(&e.req.Model, contents, text, e.file)
 }
 
-// file returns an image or a document. The server takes no addresses, and only simple names.
-func (e *encoder) file(a wire.Attachment, index int) content {
+// file returns an image or a document. The server takes no addresses, and only simple names, each once in a request.
+func (e *encoder) file(a wire.Attachment) content {
 	data, isData := wire.Base64(a.URL)
 	_, format, _ := strings.Cut(a.Mime, "/")
 	m := &media{Format: format}
@@ -142,7 +143,8 @@ func (e *encoder) file(a wire.Attachment, index int) content {
 	case isData && a.Kind == wire.KindImage:
 		return content{Image: m}
 	case isData && a.Mime == "application/pdf":
-		m.Name = fmt.Sprintf("document-%d", index+1)
+		e.documents++
+		m.Name = fmt.Sprintf("document-%d", e.documents)
 		return content{Document: m}
 	}
 	return text(wire.Notice("%s cannot be shown: its type or its address cannot be sent to the model. Tell the user.", a.Name).Text)
@@ -193,8 +195,8 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 		}
 		inner := []content{text(wire.Output(piece.Text))}
 		if e.filesInResults() || len(e.req.Tools) == 0 {
-			for j, f := range piece.Files {
-				inner = append(inner, e.file(wire.NewAttachment(&e.req.Model, f.Mime, f.Filename, f.URL), j))
+			for _, f := range piece.Files {
+				inner = append(inner, e.file(wire.NewAttachment(&e.req.Model, f.Mime, f.Filename, f.URL)))
 			}
 		}
 		if len(e.req.Tools) == 0 {
