@@ -24,7 +24,7 @@ import (
 // TestMisbehavingServers has everything a server can do wrong, over HTTP.
 func TestMisbehavingServers(t *testing.T) {
 	t.Parallel()
-	hasty := sdk.Object{"timeout": 50.0}
+	hasty := sdk.Object{"timeout": 1000.0} // with less, a busy machine also exceeds the time between two events
 	cases := map[string]struct {
 		reply   fakellm.Reply
 		options sdk.Object
@@ -47,10 +47,10 @@ func TestMisbehavingServers(t *testing.T) {
 		"cut":                  {reply: fakellm.Text("a", "b").Cut(), status: 200, cut: true, message: "broke off", events: 2},
 		"cut within an event":  {reply: fakellm.Text("a").Raw("data: {\"cho").Cut(), status: 200, cut: true, message: "broke off", events: 1},
 		"end without finish":   {reply: fakellm.Text("a").Finish(fakellm.NoFinish), status: 200, cut: true, message: "broke off", events: 1},
-		"stall":                {reply: fakellm.Text("a").Stall(), options: hasty, status: 200, cut: true, message: "nothing more for 50ms", events: 1},
-		"never":                {reply: fakellm.Never(), options: hasty, message: "did not answer within 50ms"},
-		"header timeout":       {reply: fakellm.Never(), options: sdk.Object{"timeout": false, "headerTimeout": 50.0}, message: "did not answer"},
-		"chunk timeout":        {reply: fakellm.Text("a").Stall(), options: sdk.Object{"timeout": false, "chunkTimeout": 50.0}, status: 200, cut: true, message: "nothing more", events: 1},
+		"stall":                {reply: fakellm.Text("a").Stall(), options: hasty, status: 200, cut: true, message: "nothing more for 1s", events: 1},
+		"never":                {reply: fakellm.Never(), options: hasty, message: "did not answer within 1s"},
+		"header timeout":       {reply: fakellm.Never(), options: sdk.Object{"timeout": false, "headerTimeout": 1000.0}, message: "did not answer"},
+		"chunk timeout":        {reply: fakellm.Text("a").Stall(), options: sdk.Object{"timeout": false, "chunkTimeout": 1000.0}, status: 200, cut: true, message: "nothing more", events: 1},
 		"error in the stream":  {reply: fakellm.Text("a").StreamError("server_error", "it broke"), status: 200, message: "it broke", events: 1},
 		"error with a status":  {reply: fakellm.Raw(`data: {"error":{"message":"slow down","code":429}}` + "\n\n"), status: 429, message: "slow down"},
 		"error as a document":  {reply: fakellm.Status(200, `{"error":{"message":"no","code":"nope"}}`), status: 200, message: "no"},
