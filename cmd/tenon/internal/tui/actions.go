@@ -60,11 +60,46 @@ func (m *model) do(f func(ctx context.Context) (then, error)) tea.Cmd {
 	}
 }
 
+// load shows a session as it is stored.
 func (m *model) load(session string) tea.Cmd {
-	return m.do(func(ctx context.Context) (then, error) {
+	m.loading++
+	read := m.do(func(ctx context.Context) (then, error) {
 		h, err := m.host.History(ctx, session)
-		return func() tea.Cmd { return m.filled(h) }, err
+		return set(func() { m.filled(h) }), err
 	})
+	return func() tea.Msg {
+		done, _ := read().(then) // nil when the program ends
+		return then(func() tea.Cmd { return m.loaded(done) })
+	}
+}
+
+// refresh shows what another process, such as a second terminal, added to the session since.
+func (m *model) refresh() tea.Cmd {
+	session, shown := m.root, m.main().Info.Time.Updated
+	if session == "" || m.threads[session] == nil || m.main().Busy() {
+		return nil
+	}
+	return m.do(func(ctx context.Context) (then, error) {
+		s, err := m.host.Session(ctx, session)
+		if err != nil || s.Time.Updated == shown {
+			return nil, err
+		}
+		return func() tea.Cmd { return m.load(session) }, nil
+	})
+}
+
+// loaded takes what load read, and the events that came meanwhile.
+func (m *model) loaded(done then) tea.Cmd {
+	m.loading--
+	if done != nil {
+		done()
+	}
+	if m.loading > 0 {
+		return nil
+	}
+	held := m.held
+	m.held = nil
+	return m.events(held)
 }
 
 func (m *model) loadInventory() tea.Cmd {
@@ -210,7 +245,7 @@ func (m *model) send(in host.PromptInput) tea.Cmd {
 	m.show(m.root)
 	m.thread().List.End()
 	if m.root != "" {
-		return m.prompt(in)
+		return tea.Sequence(m.refresh(), m.prompt(in))
 	}
 	m.creating = true
 	return m.do(func(ctx context.Context) (then, error) {

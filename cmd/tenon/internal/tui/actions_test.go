@@ -206,6 +206,41 @@ func TestInterruptedTurnInHistory(t *testing.T) {
 	}
 }
 
+func (a *answers) History(_ context.Context, session string) (*frontend.History, error) {
+	return &frontend.History{Session: &sdk.Session{ID: session}, Messages: []sdk.MessageWithParts{
+		{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_1"}}, Parts: sdk.Parts{&sdk.TextPart{Text: "the old prompt"}}},
+	}}, nil
+}
+
+// What comes while a session is read stays on the screen, such as the prompt that is sent right after undo.
+func TestEventsWhileSessionIsRead(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	read := m.load("ses_1")()
+	m.Update(eventsMsg{
+		{Properties: &sdk.MessageInfo{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_2", SessionID: "ses_1"}}, SessionID: "ses_1"}},
+		{Properties: &sdk.PartInfo{Part: &sdk.TextPart{PartHead: sdk.PartHead{ID: "prt_2", MessageID: "msg_2"}, Text: "the new prompt"}, SessionID: "ses_1"}},
+	})
+	m.Update(read)
+	if screen := m.plain(); !strings.Contains(screen, "the old prompt") || !strings.Contains(screen, "the new prompt") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
+
+// A turn that removes what was undone does not read the session again: the figures of a turn are its own.
+func TestUndoneMessagesLeaveTheStore(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.threads["ses_1"].Info.Revert = &sdk.Revert{MessageID: "msg_9"}
+	m.Update(eventsMsg{
+		{Properties: &sdk.SessionStatusInfo{SessionID: "ses_1", Status: sdk.SessionStatus{Type: sdk.StatusBusy}}},
+		{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: "ses_1", Info: sdk.Session{ID: "ses_1"}}},
+	})
+	if m.loading != 0 {
+		t.Error("the session is read again in the middle of a turn")
+	}
+}
+
 func (a *answers) Ledger(context.Context, string) ([]inspect.Explained, error) {
 	return []inspect.Explained{{Step: 1, Entries: []hooks.Entry{{Plugin: "p", Reason: "the key is s3cret"}}}}, nil
 }

@@ -236,10 +236,14 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 			return m.open(m.helpScreen())
 		}
 	}
+	var refresh tea.Cmd
 	switch {
 	case m.input.Key(name):
 		m.history.Edited()
 	case text != "":
+		if m.input.Empty() { // not all terminals tell of the focus
+			refresh = m.refresh()
+		}
 		m.input.Insert(text)
 		m.history.Edited()
 	default:
@@ -247,9 +251,9 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 	}
 	m.menu.update(m)
 	if m.input.Before() == "/" {
-		return m.loadCommands()
+		return tea.Batch(refresh, m.loadCommands())
 	}
-	return nil
+	return refresh
 }
 
 // recall puts an earlier prompt into the input: one that waits, else one of the history.

@@ -62,8 +62,10 @@ type model struct {
 	pinned                   []string       // sessions
 	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
-	log                      []string // what the process logged
-	forgets                  bool     // the history is not stored
+	loading                  int         // sessions that are read
+	held                     []sdk.Event // that came meanwhile
+	log                      []string    // what the process logged
+	forgets                  bool        // the history is not stored
 }
 
 // asked is a question of the host about a session.
@@ -185,6 +187,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.FocusMsg:
 		m.blurred = false
+		return m.refresh()
 	case tea.BlurMsg:
 		m.blurred = true
 	case tea.KeyPressMsg:
@@ -196,11 +199,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.MouseClickMsg:
 		m.click(msg)
 	case eventsMsg:
-		var cmds []tea.Cmd
-		for i := range msg {
-			cmds = append(cmds, m.event(&msg[i]))
-		}
-		return tea.Batch(cmds...)
+		return m.events(msg)
 	case logMsg:
 		m.logged(string(msg))
 	case then:
