@@ -33,21 +33,26 @@ func TestTUIEditor(t *testing.T) {
 	}
 }
 
-// The end of a turn is announced when the terminal has lost the focus.
+// A question and the end of a turn are announced when the terminal has lost the focus.
 func TestTUINotification(t *testing.T) {
 	t.Parallel()
-	s := fakellm.New(t, fakellm.Text("Done."))
+	s := fakellm.New(t, fakellm.Call("bash", `{"command": "touch a", "description": "make"}`), fakellm.Text("Done."))
 	p := newProcess(t, s.URL())
 	x := p.onScreen(t, 80, 24, "--title", "Deploy")
 	x.shows("Ask anything")
 	x.enter("\x1b[O") // focus lost
 	x.enter("go\r")
-	x.idle()
-	x.until("a notification", func(string) bool {
-		x.terminal.mu.Lock()
-		defer x.terminal.mu.Unlock()
-		return strings.Contains(x.text.String(), "\x1b]9;tenon: Deploy is done after")
-	})
+	notifies := func(text string) {
+		x.until("a notification", func(string) bool {
+			x.terminal.mu.Lock()
+			defer x.terminal.mu.Unlock()
+			return strings.Contains(x.text.String(), "\x1b]9;tenon: Deploy "+text)
+		})
+	}
+	notifies("waits for your answer\a")
+	x.shows("› Yes, once")
+	x.enter("y")
+	notifies("is done after")
 	x.leave()
 }
 

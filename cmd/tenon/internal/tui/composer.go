@@ -14,6 +14,8 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/input"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
@@ -108,14 +110,23 @@ func isImage(path string) bool {
 	return false
 }
 
-// imagePath returns the path of an image if that is all that was pasted: terminals paste paths of dropped files.
-func imagePath(text string) string {
-	text = strings.Trim(strings.TrimSpace(text), `'"`)
-	text = strings.ReplaceAll(strings.TrimPrefix(text, "file://"), `\ `, " ")
-	if strings.Contains(text, "\n") || !filepath.IsAbs(text) || !isImage(text) {
-		return ""
+// betweenImages matches the place between two paths of images.
+var betweenImages = lazyregexp.New(`(?i)(\.(?:png|jpe?g|gif|webp)['"]?)\s+(['"]?(?:/|file://))`)
+
+// imagePaths returns the paths of images if that is all that was pasted: terminals paste paths of dropped files, quoted, escaped or as addresses.
+func imagePaths(text string) []string {
+	var out []string
+	for _, path := range strings.Split(betweenImages().ReplaceAllString(strings.TrimSpace(text), "$1\n$2"), "\n") {
+		path = strings.ReplaceAll(strings.Trim(path, `'"`), `\ `, " ")
+		if strings.HasPrefix(path, "file://") {
+			path, _ = input.FilePath(path) // empty: an address of another machine
+		}
+		if !filepath.IsAbs(path) || !isImage(path) {
+			return nil
+		}
+		out = append(out, path)
 	}
-	return text
+	return out
 }
 
 // clipboardTools read an image from the clipboard: Wayland, X11, macOS.

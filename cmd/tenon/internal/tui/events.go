@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// longTurn is the time from which the end of a turn is announced although the terminal has the focus.
+// longTurn is the time from which the end of a turn is announced although the terminal has the focus, and without a key, a question.
 const longTurn = 30 * time.Second
 
 // events takes events of the host. While a session is read, they wait: they may be about what is read, or newer.
@@ -76,7 +76,7 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 			t.Notice(transcript.Faint, "the conversation was summarized; older messages stay here, the model sees the summary")
 		}
 	default:
-		m.askEvent(e)
+		return m.askEvent(e)
 	}
 	return nil
 }
@@ -139,10 +139,14 @@ func (m *model) turnEnded(t *transcript.Thread) tea.Cmd {
 	t.End(took)
 	cmds := []tea.Cmd{m.loadWaiting(), m.loadBranch(), m.loadFiles()}
 	if m.blurred || took >= longTurn {
-		title := "tenon: " + terminal.OneLine(t.Info.Title)
-		cmds = append(cmds, tea.Raw(ansi.Notify(title+" is done after "+view.Duration(took.Round(time.Second)))+"\a"))
+		cmds = append(cmds, m.notify("is done after "+view.Duration(took.Round(time.Second))))
 	}
 	return tea.Batch(cmds...)
+}
+
+// notify asks the terminal to tell the user about the conversation.
+func (m *model) notify(text string) tea.Cmd {
+	return tea.Raw(ansi.Notify("tenon: "+terminal.OneLine(m.main().Info.Title)+" "+text) + "\a")
 }
 
 // filled shows a session that was loaded.

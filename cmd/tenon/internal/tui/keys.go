@@ -3,6 +3,7 @@ package tui
 import (
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -21,10 +22,27 @@ const (
 	pasteLines, pasteBytes = 8, 1500
 )
 
+// usual returns a key by its usual name: terminals with the Kitty protocol report ctrl+[ and its kind as themselves. Shortcuts are those of the
+// user's layout, if its letters are Latin, else those of a US keyboard.
+func usual(k tea.KeyPressMsg) tea.KeyPressMsg {
+	if k.Code < utf8.RuneSelf {
+		k.BaseCode = 0
+	}
+	switch k.Keystroke() {
+	case "ctrl+[":
+		return tea.KeyPressMsg{Code: tea.KeyEscape}
+	case "ctrl+i":
+		return tea.KeyPressMsg{Code: tea.KeyTab}
+	case "ctrl+m":
+		return tea.KeyPressMsg{Code: tea.KeyEnter}
+	}
+	return k
+}
+
 // key handles a key: the leader, dialogs, the menu, the marked item, the screen, the prompt.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
-	m.toast = toast{}
+	m.toast, m.pressed = toast{}, m.now()
 	if name != "ctrl+c" {
 		m.leaving = false
 	}
@@ -293,11 +311,16 @@ func (m *model) paste(text string) tea.Cmd {
 		return nil
 	}
 	if len(m.asks) > 0 {
+		if !m.forAsk(tea.KeyPressMsg{Text: text}) { // it was for the prompt, and so is the next key
+			return m.startle()
+		}
 		m.asks[0].Paste(text)
 		return nil
 	}
-	if path := imagePath(text); path != "" {
-		m.attach(path)
+	if paths := imagePaths(text); len(paths) > 0 {
+		for _, path := range paths {
+			m.attach(path)
+		}
 		return nil
 	}
 	lines := strings.Count(strings.TrimRight(text, "\r\n"), "\n") + 1

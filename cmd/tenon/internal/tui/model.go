@@ -48,6 +48,7 @@ type model struct {
 	leader   bool            // ctrl+x was pressed
 	front    dialog.Dialog   // question on the top; nil: none
 	frontAt  time.Time       // when it came there, or ignored a key last
+	pressed  time.Time       // when a key was pressed last
 	escaped  time.Time       // when esc did nothing last
 	leaving  bool            // ctrl+c was pressed once
 	creating bool            // the session of the first prompt
@@ -109,7 +110,7 @@ func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
 		ctx: ctx, host: h, o: o, now: time.Now, changed: func(bool) {}, threads: map[string]*transcript.Thread{},
 		mouse: !o.settings.NoMouse, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
-		pinned: o.settings.Pinned,
+		pinned: o.settings.Pinned, pressed: time.Now(),
 	}
 	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: m.childText}
 	m.setTheme(o.settings.Theme)
@@ -191,7 +192,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.BlurMsg:
 		m.blurred = true
 	case tea.KeyPressMsg:
-		return m.key(msg)
+		return m.key(usual(msg))
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
 	case tea.MouseWheelMsg:
