@@ -6,7 +6,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
 )
@@ -216,4 +219,25 @@ func TestTUISecondTerminal(t *testing.T) {
 	})
 	x.idle()
 	x.leave()
+}
+
+// SIGTERM ends the terminal UI on a terminal that takes no output, such as that of a broken connection. An interrupt is meant for the user's
+// editor: Ctrl-C is a key.
+func TestTUISignals(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "http://127.0.0.1:1/v1")
+	x := p.onTerminal(t, "tui")
+	x.expect("Ask anything")
+	must(t, x.cmd.Process.Signal(os.Interrupt))
+	x.enter("still here")
+	x.expect("still here")
+	side, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", x.cmd.Process.Pid), os.O_RDWR|unix.O_NOCTTY, 0)
+	must(t, err)
+	must(t, unix.IoctlSetInt(int(side.Fd()), unix.TCXONC, unix.TCOOFF))
+	must(t, side.Close())
+	x.enter(" and blocked")
+	must(t, x.cmd.Process.Signal(syscall.SIGTERM))
+	if code := x.code(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
 }
