@@ -140,7 +140,11 @@ func (m *model) loadWaiting() tea.Cmd {
 	session := m.root
 	return m.do(func(context.Context) (then, error) {
 		list := m.host.Waiting(session)
-		return set(func() { m.waiting = list }), nil
+		return set(func() {
+			if m.waiting = list; !m.main().Busy() { // the turn of the first one begins
+				m.waiting = nil
+			}
+		}), nil
 	})
 }
 

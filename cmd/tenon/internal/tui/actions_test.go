@@ -279,3 +279,32 @@ func TestAnswerThatLacksSomething(t *testing.T) {
 		}
 	}
 }
+
+func (a *answers) Waiting(string) []host.Waiting {
+	return []host.Waiting{{ID: "one", Input: host.PromptInput{Text: "the next prompt"}}}
+}
+
+// A prompt that begins a turn is in the queue for a moment.
+func TestPromptOfAnIdleSessionDoesNotWait(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	for busy, status := range map[bool]string{false: sdk.StatusIdle, true: sdk.StatusBusy} {
+		m.thread().Status.Type = status
+		m.Update(m.loadWaiting()())
+		if screen := m.plain(); strings.Contains(screen, "waits the next prompt") != busy {
+			t.Errorf("busy %v:\n%s", busy, screen)
+		}
+	}
+}
+
+// Output of a shell line is shown as that of a tool: without colors and what a progress bar has overwritten.
+func TestOutputOfAShellLine(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.filled(&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
+		{Info: &sdk.UserMessage{}, Parts: sdk.Parts{&sdk.TextPart{Text: "$ make\n10 %\r100 %\r\n\x1b[32mok\x1b[0m\x1b]0;title\a"}}},
+	}})
+	if screen := m.plain(); !strings.Contains(screen, "┃ $ make\n┃ 100 %\n┃ ok\\u{1b}]0;title\\u{7}\n") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
