@@ -212,7 +212,7 @@ func (a *answers) History(_ context.Context, session string) (*frontend.History,
 	}}, nil
 }
 
-// What comes while a session is read stays on the screen, such as the prompt that is sent right after undo.
+// Events of a session that is being read stay on the screen, such as the prompt that is sent right after undo.
 func TestEventsWhileSessionIsRead(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)

@@ -14,8 +14,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/host/input"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
@@ -96,37 +94,10 @@ func pasteLabel(lines, size int) string {
 
 func fileLabel(path string) string {
 	name := view.Clip(terminal.OneLine(filepath.Base(path)), 40)
-	if isImage(path) {
+	if edit.IsImage(path) {
 		return "Image " + name
 	}
 	return "File " + name
-}
-
-func isImage(path string) bool {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
-		return true
-	}
-	return false
-}
-
-// betweenImages matches the place between two paths of images.
-var betweenImages = lazyregexp.New(`(?i)(\.(?:png|jpe?g|gif|webp)['"]?)\s+(['"]?(?:/|file://))`)
-
-// imagePaths returns the paths of images if that is all that was pasted: terminals paste paths of dropped files, quoted, escaped or as addresses.
-func imagePaths(text string) []string {
-	var out []string
-	for _, path := range strings.Split(betweenImages().ReplaceAllString(strings.TrimSpace(text), "$1\n$2"), "\n") {
-		path = strings.ReplaceAll(strings.Trim(path, `'"`), `\ `, " ")
-		if strings.HasPrefix(path, "file://") {
-			path, _ = input.FilePath(path) // empty: an address of another machine
-		}
-		if !filepath.IsAbs(path) || !isImage(path) {
-			return nil
-		}
-		out = append(out, path)
-	}
-	return out
 }
 
 // clipboardTools read an image from the clipboard: Wayland, X11, macOS.

@@ -3,7 +3,6 @@ package tui
 import (
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -21,23 +20,6 @@ const (
 	// pasteLines and pasteBytes are the size from which a paste becomes a chip.
 	pasteLines, pasteBytes = 8, 1500
 )
-
-// usual returns a key by its usual name: terminals with the Kitty protocol report ctrl+[ and its kind as themselves. Shortcuts are those of the
-// user's layout, if its letters are Latin, else those of a US keyboard.
-func usual(k tea.KeyPressMsg) tea.KeyPressMsg {
-	if k.Code < utf8.RuneSelf {
-		k.BaseCode = 0
-	}
-	switch k.Keystroke() {
-	case "ctrl+[":
-		return tea.KeyPressMsg{Code: tea.KeyEscape}
-	case "ctrl+i":
-		return tea.KeyPressMsg{Code: tea.KeyTab}
-	case "ctrl+m":
-		return tea.KeyPressMsg{Code: tea.KeyEnter}
-	}
-	return k
-}
 
 // key handles a key: the leader, dialogs, the menu, the marked item, the screen, the prompt.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
@@ -317,7 +299,7 @@ func (m *model) paste(text string) tea.Cmd {
 		m.asks[0].Paste(text)
 		return nil
 	}
-	if paths := imagePaths(text); len(paths) > 0 {
+	if paths := edit.ImagePaths(text); len(paths) > 0 {
 		for _, path := range paths {
 			m.attach(path)
 		}

@@ -11,6 +11,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -169,28 +170,8 @@ func TestUsualKeys(t *testing.T) {
 		"ctrl+e":      {Code: 'e', BaseCode: 'd', Mod: tea.ModCtrl}, // Dvorak
 		"с":           {Code: 'с', BaseCode: 'c', Text: "с"},
 	} {
-		if have := usual(k).String(); have != want {
+		if have := dialog.Usual(k).String(); have != want {
 			t.Errorf("%v is %q, want %q", k.Key(), have, want)
-		}
-	}
-}
-
-func TestPastedImages(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][]string{
-		"/a/b.png":                                 {"/a/b.png"},
-		" '/a/my cat.PNG'\n":                       {"/a/my cat.PNG"},
-		`/a/my\ cat.png `:                          {"/a/my cat.png"},
-		"/a/my cat.png":                            {"/a/my cat.png"},
-		"/a/b.png /a/c.jpg /d/e.gif":               {"/a/b.png", "/a/c.jpg", "/d/e.gif"},
-		"'/a/my cat.png' '/a/c.jpeg'":              {"/a/my cat.png", "/a/c.jpeg"},
-		"file:///a/my%20cat.png\r\nfile:///c.webp": {"/a/my cat.png", "/c.webp"},
-		"/a/b.png /a/c.txt":                        nil,
-		"file://elsewhere/a.png":                   nil,
-		"look at /a/b.png":                         nil,
-	} {
-		if have := imagePaths(text); !slices.Equal(have, want) {
-			t.Errorf("%q: %q, want %q", text, have, want)
 		}
 	}
 }

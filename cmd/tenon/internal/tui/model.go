@@ -192,7 +192,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.BlurMsg:
 		m.blurred = true
 	case tea.KeyPressMsg:
-		return m.key(usual(msg))
+		return m.key(dialog.Usual(msg))
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
 	case tea.MouseWheelMsg:

@@ -3,6 +3,8 @@
 package dialog
 
 import (
+	"unicode/utf8"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -33,6 +35,23 @@ type Canvas struct {
 	Method ansi.Method // how the terminal counts columns
 	// Ready reports whether keys answer an Ask: not in the first moment, in which they were meant for the prompt.
 	Ready bool
+}
+
+// Usual returns a key by its usual name: terminals with the Kitty protocol report ctrl+[ and its kind as themselves. Shortcuts are those of the
+// user's layout, if its letters are Latin, else those of a US keyboard.
+func Usual(k tea.KeyPressMsg) tea.KeyPressMsg {
+	if k.Code < utf8.RuneSelf {
+		k.BaseCode = 0
+	}
+	switch k.Keystroke() {
+	case "ctrl+[":
+		return tea.KeyPressMsg{Code: tea.KeyEscape}
+	case "ctrl+i":
+		return tea.KeyPressMsg{Code: tea.KeyTab}
+	case "ctrl+m":
+		return tea.KeyPressMsg{Code: tea.KeyEnter}
+	}
+	return k
 }
 
 // plain is the label of a chip in an input that paints none.
