@@ -63,13 +63,9 @@ func (m *model) do(f func(ctx context.Context) (then, error)) tea.Cmd {
 // load shows a session as it is stored.
 func (m *model) load(session string) tea.Cmd {
 	m.loading++
-	read := m.do(func(ctx context.Context) (then, error) {
-		h, err := m.host.History(ctx, session)
-		return set(func() { m.filled(h) }), err
-	})
 	return func() tea.Msg {
-		done, _ := read().(then) // nil when the program ends
-		return then(func() tea.Cmd { return m.loaded(done) })
+		h, err := m.host.History(m.ctx, session)
+		return then(func() tea.Cmd { return m.loaded(h, err) })
 	}
 }
 
@@ -89,12 +85,13 @@ func (m *model) refresh() tea.Cmd {
 }
 
 // loaded takes what load read, and the events that came meanwhile.
-func (m *model) loaded(done then) tea.Cmd {
-	m.loading--
-	if done != nil {
-		done()
+func (m *model) loaded(h *frontend.History, err error) tea.Cmd {
+	if err == nil {
+		m.filled(h)
+	} else if m.ctx.Err() == nil {
+		m.problem(m.o.explain(err))
 	}
-	if m.loading > 0 {
+	if m.loading--; m.loading > 0 {
 		return nil
 	}
 	held := m.held
