@@ -43,16 +43,14 @@ func Usual(k tea.KeyPressMsg) tea.KeyPressMsg {
 	if k.Code < utf8.RuneSelf {
 		k.BaseCode = 0
 	}
-	switch k.Keystroke() {
-	case "ctrl+[":
-		return tea.KeyPressMsg{Code: tea.KeyEscape}
-	case "ctrl+i":
-		return tea.KeyPressMsg{Code: tea.KeyTab}
-	case "ctrl+m":
-		return tea.KeyPressMsg{Code: tea.KeyEnter}
+	if code, ok := controls[k.Keystroke()]; ok {
+		return tea.KeyPressMsg{Code: code}
 	}
 	return k
 }
+
+// controls are the keys that are control characters in ASCII.
+var controls = map[string]rune{"ctrl+[": tea.KeyEscape, "ctrl+i": tea.KeyTab, "ctrl+m": tea.KeyEnter}
 
 // plain is the label of a chip in an input that paints none.
 func plain(label string) string { return label }

@@ -1,7 +1,6 @@
 package edit_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -139,26 +138,6 @@ func TestLongTextIsShownAroundTheCaret(t *testing.T) {
 	}
 	if rows, row, _ := e.View(40, 5, ansi.GraphemeWidth, nil); len(rows) != 5 || row != 0 {
 		t.Errorf("row %d of %q, want the first of 5", row, rows)
-	}
-}
-
-func TestPastedImages(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string][]string{
-		"/a/b.png":                                 {"/a/b.png"},
-		" '/a/my cat.PNG'\n":                       {"/a/my cat.PNG"},
-		`/a/my\ cat.png `:                          {"/a/my cat.png"},
-		"/a/my cat.png":                            {"/a/my cat.png"},
-		"/a/b.png /a/c.jpg /d/e.gif":               {"/a/b.png", "/a/c.jpg", "/d/e.gif"},
-		"'/a/my cat.png' '/a/c.jpeg'":              {"/a/my cat.png", "/a/c.jpeg"},
-		"file:///a/my%20cat.png\r\nfile:///c.webp": {"/a/my cat.png", "/c.webp"},
-		"/a/b.png /a/c.txt":                        nil,
-		"file://elsewhere/a.png":                   nil,
-		"look at /a/b.png":                         nil,
-	} {
-		if have := edit.ImagePaths(text); !slices.Equal(have, want) {
-			t.Errorf("%q: %q, want %q", text, have, want)
-		}
 	}
 }
 

@@ -8,14 +8,10 @@ import (
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
+var imageName = lazyregexp.New(`(?i)\.(?:png|jpe?g|gif|webp)$`)
+
 // IsImage reports whether a path is that of an image, by its name.
-func IsImage(path string) bool {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
-		return true
-	}
-	return false
-}
+func IsImage(path string) bool { return imageName().MatchString(path) }
 
 // betweenImages matches the place between two paths of images.
 var betweenImages = lazyregexp.New(`(?i)(\.(?:png|jpe?g|gif|webp)['"]?)\s+(['"]?(?:/|file://))`)
