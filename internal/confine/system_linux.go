@@ -14,10 +14,10 @@ func System() []string {
 	return append(out, libs...)
 }
 
-// Devices returns the device files of this system that programs need to write to, and the directory of shared memory. New terminals are
-// excluded: they share a directory with the user's terminals, whose input could be read.
+// Devices returns the device files of this system that programs need to write to, and the directory of shared memory. Terminals are excluded:
+// new ones share a directory with the user's, whose input could be read, and through /dev/tty a process in tenon's session could type for the user.
 func Devices() []string {
-	all := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/shm"}
+	all := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm"}
 	return slices.DeleteFunc(all, func(path string) bool {
 		_, err := os.Stat(path)
 		return err != nil

@@ -83,6 +83,8 @@ func TestConfined(t *testing.T) {
 		"signal tenon":             {"kill -CONT $PPID", false},
 		"mount":                    {"mount -t tmpfs none .", false},
 		"set the clock":            {"date -s @0", false},
+		"a terminal":               {": < /dev/ptmx", false},
+		"the terminal of tenon":    {"grep -q denied <<< \"$( (: < /dev/tty) 2>&1)\"", true},
 		"devices":                  {"head -c 1 /dev/zero > /dev/null", true},
 		"redirections of bash":     {"cat <<< x > /dev/stderr && diff <(echo a) <(echo a)", true},
 	} {
