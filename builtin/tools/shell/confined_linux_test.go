@@ -85,6 +85,8 @@ func TestConfined(t *testing.T) {
 		"set the clock":            {"date -s @0", false},
 		"a terminal":               {": < /dev/ptmx", false},
 		"the terminal of tenon":    {"grep -q denied <<< \"$( (: < /dev/tty) 2>&1)\"", true},
+		"ends before tenon":        {"until grep -qx 1000 /proc/$$/oom_score_adj; do :; done; grep -qx 1000 /proc/self/oom_score_adj && ! grep -qx 1000 /proc/$PPID/oom_score_adj", true},
+		"and stays so":             {"echo 0 > /proc/self/oom_score_adj", false},
 		"devices":                  {"head -c 1 /dev/zero > /dev/null", true},
 		"redirections of bash":     {"cat <<< x > /dev/stderr && diff <(echo a) <(echo a)", true},
 	} {
