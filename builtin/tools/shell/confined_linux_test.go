@@ -298,7 +298,7 @@ func TestSurvivorsOfOthers(t *testing.T) {
 	}
 }
 
-// What a confined command leaves behind ends with the last of the calls that overlap, also if that one is unconfined.
+// A process that a confined command leaves behind ends with the last of the calls that overlap, even if that call is unconfined.
 func TestSurvivorsBesideAnUnconfinedCommand(t *testing.T) { // not parallel, as TestSurvivors
 	home, project := newHome(t)
 	f := confinedFixture(t, home, project, sdk.Config{})

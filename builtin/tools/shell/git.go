@@ -36,14 +36,14 @@ var newGit = lazyregexp.New(`^git version (?:2\.(?:3[89]|[4-9]\d|\d{3})|[3-9]|\d
 // checkGit asks git for the settings of the repository that it finds from dir, for its hooks, and for its submodules, which git status enters.
 // It returns an error if git may run a program that one of these names, or a hook of the repository that the command pushes to. Where git finds no
 // repository, it runs nothing.
-func checkGit(ctx context.Context, dir string, words []word) error {
-	where, err := askGit(ctx, dir, "rev-parse", "--git-path", "hooks", "--show-toplevel")
+func checkGit(ctx context.Context, project, dir string, words []word) error {
+	where, err := askGit(ctx, project, dir, "rev-parse", "--git-path", "hooks", "--show-toplevel")
 	if refused, ok := errors.AsType[*exec.ExitError](err); ok && strings.HasPrefix(string(refused.Stderr), "fatal: not a git repository (or any") {
 		return nil
 	}
 	paths := strings.Split(strings.TrimSuffix(where, "\n"), "\n")
-	version, versionErr := askGit(ctx, dir, "version")
-	settings, settingsErr := askGit(ctx, dir, "config", "--list", "--includes", "--show-scope", "-z")
+	version, versionErr := askGit(ctx, project, dir, "version")
+	settings, settingsErr := askGit(ctx, project, dir, "config", "--list", "--includes", "--show-scope", "-z")
 	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !newGit().MatchString(version) {
 		return fmt.Errorf("git older than 2.38, or a repository that git cannot read")
 	}
@@ -79,7 +79,7 @@ func checkGit(ctx context.Context, dir string, words []word) error {
 			return fmt.Errorf("git with the hook %s of the repository", e.Name())
 		}
 	}
-	index, err := askGit(ctx, paths[1], "ls-files", "--stage", "-z")
+	index, err := askGit(ctx, project, paths[1], "ls-files", "--stage", "-z")
 	for entry := range strings.SplitSeq(index, "\x00") {
 		_, name, _ := strings.Cut(entry, "\t")
 		if err != nil || strings.HasPrefix(entry, "160000 ") && exists(filepath.Join(paths[1], name, ".git")) {
@@ -107,6 +107,6 @@ func local(remote, dir, top string) bool {
 }
 
 // askGit returns the output of git as a command would run it.
-func askGit(ctx context.Context, dir string, args ...string) (string, error) {
-	return gitkeep.Git(ctx, dir, withGitEnv(os.Environ()), args...)
+func askGit(ctx context.Context, project, dir string, args ...string) (string, error) {
+	return gitkeep.Git(ctx, project, dir, withGitEnv(os.Environ()), args...)
 }
