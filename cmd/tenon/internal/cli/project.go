@@ -105,10 +105,7 @@ func (p *projectID) wait() string {
 func rootCommit(ctx context.Context, worktree string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	git, err := projectfs.LookPath("git", worktree)
-	if err != nil {
-		return ""
-	}
+	git, _ := projectfs.LookPath("git", worktree) // without one, Output fails
 	cmd := exec.CommandContext(ctx, git, "--no-replace-objects", "rev-list", "--max-parents=0", "HEAD")
 	cmd.Dir = worktree
 	cmd.Env = slices.DeleteFunc(os.Environ(), otherRepository)

@@ -157,11 +157,8 @@ func (c *checkup) terminal() {
 }
 
 func (c *checkup) git(ctx context.Context, project string) {
-	git, err := projectfs.LookPath("git", project)
-	var out []byte
-	if err == nil {
-		out, err = exec.CommandContext(ctx, git, "--version").Output()
-	}
+	git, _ := projectfs.LookPath("git", project) // without one, Output fails
+	out, err := exec.CommandContext(ctx, git, "--version").Output()
 	if err != nil {
 		c.note("git", "not found: the sessions of all repositories are kept together")
 		return
