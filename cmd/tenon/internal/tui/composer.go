@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // remember stores a prompt in the history, unless it may hold a key.
@@ -111,7 +112,7 @@ var clipboardTools = [][]string{
 func (m *model) pasteImage() tea.Cmd {
 	return m.do(func(ctx context.Context) (then, error) {
 		for _, tool := range clipboardTools {
-			path, err := exec.LookPath(tool[0])
+			path, err := projectfs.LookPath(tool[0], m.o.worktree)
 			if err != nil {
 				continue
 			}
