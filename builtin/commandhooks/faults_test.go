@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -85,6 +86,38 @@ func TestRealInterpreters(t *testing.T) {
 	}
 	if found < 2 {
 		t.Errorf("only %d interpreters were tried", found)
+	}
+}
+
+// The dialect's shell is bash. A command with a quote that is not closed cannot run, which must not block the call.
+func TestBash(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PreToolUse", "", `if [[ "$(cat)" =~ "rm -rf" ]]; then echo no >&2; exit 2; fi`))
+	if result, _ := r.before(bashCall("1"), sdk.Object{"command": "rm -rf x"}); result.Verdict != sdk.VerdictDeny {
+		t.Errorf("the call was %q, told %q; want denied", result.Verdict, r.failures())
+	}
+	for _, broken := range []string{`echo "x`, `x=$(echo`, `x=${y`} {
+		r := newRig(t, shell(t, "PreToolUse", "", broken))
+		if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != "" || r.failures() == "" {
+			t.Errorf("%s: %q %q, told %q", broken, result.Verdict, result.Reason, r.failures())
+		}
+	}
+}
+
+// A command with "args" is a program: no shell reads its words or the input.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"PreToolUse": [{"hooks": [
+		{"type": "command", "command": "sh", "args": ["${CLAUDE_PROJECT_DIR}/sub/save", "${CLAUDE_PROJECT_DIR}", "$(touch ran)", "${other}"]},
+		{"type": "command", "command": "cat", "args": []}
+	]}]}`)
+	if err := os.WriteFile(filepath.Join(r.dir, "save"), []byte(`printf '%s\n' "$@" > words`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.before(bashCall("1"), sdk.Object{"command": "$(touch ran)"})
+	words, err := os.ReadFile(filepath.Join(r.dir, "words"))
+	if want := filepath.Dir(r.dir) + "\n$(touch ran)\n${other}\n"; err != nil || string(words) != want || r.exists("ran") {
+		t.Errorf("words %q, %v, ran %v, told %q", words, err, r.exists("ran"), r.failures())
 	}
 }
 
