@@ -53,8 +53,14 @@ func Translate(text []byte) (*config.Translation, error) {
 	}
 	state := root.Get("numStartups") != nil || root.Get("projects") != nil // a .claude.json, which also has the state of the program
 	for i := range root.Members {
-		if m := &root.Members[i]; !state || m.Name == "mcpServers" {
+		m := &root.Members[i]
+		if !state || m.Name == "mcpServers" {
 			t.setting(m)
+		}
+		for j := range m.Value.Members {
+			if project := &m.Value.Members[j]; state && m.Name == "projects" {
+				t.ofProject(project)
+			}
 		}
 	}
 	translated, err := json.MarshalIndent(t.out, "", "  ")
@@ -88,6 +94,18 @@ func (t *translator) setting(m *checked.Member) {
 		}
 	default:
 		t.note(m.Offset, m.Name, "left out: %s", cmp.Or(reasons()[m.Name], "tenon has no such setting"))
+	}
+}
+
+// ofProject names the MCP servers that the state has for one project.
+func (t *translator) ofProject(m *checked.Member) {
+	servers := m.Value.Get("mcpServers")
+	if servers == nil {
+		return
+	}
+	for i := range servers.Members {
+		server := &servers.Members[i]
+		t.note(server.Offset, checked.Join(checked.Join("projects", m.Name)+".mcpServers", server.Name), "left out: it is for one project; add it with tenon mcp add, or with --project")
 	}
 }
 
@@ -169,6 +187,8 @@ func (t *translator) hookGroup(key string, n *checked.Node) json.RawMessage {
 				hook[m.Name] = m.Value.Text
 			case "timeout":
 				hook[m.Name] = json.Number(m.Value.Text)
+			case "args":
+				hook[m.Name] = m.Value.Raw
 			default:
 				t.note(m.Offset, key+"."+m.Name, "left out: command hooks of tenon have no such field")
 			}
