@@ -364,6 +364,9 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) {
 	if !offline {
 		s.CheckServers(ctx)
 	}
+	for _, warning := range s.Warnings {
+		c.note("plugins", "%s", warning)
+	}
 	for _, one := range s.Candidates {
 		if one.Server == nil {
 			continue
