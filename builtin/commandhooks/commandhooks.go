@@ -67,7 +67,6 @@ type Plugin struct {
 	log     *slog.Logger
 	project sdk.Project
 	environ []string
-	places  *strings.Replacer // of ${NAME} in the words of programs
 	git     *gitkeep.Keeper
 
 	mu      sync.Mutex
@@ -109,11 +108,6 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 		extra["PLUGIN_ROOT"], extra["CLAUDE_PLUGIN_ROOT"] = p.source.Root, p.source.Root
 	}
 	p.environ = child.Environ(os.Environ(), extra)
-	var places []string
-	for name, value := range extra {
-		places = append(places, "${"+name+"}", value)
-	}
-	p.places = strings.NewReplacer(places...)
 	p.git = gitkeep.New(p.project.Worktree, os.Environ())
 	level := slog.LevelWarn
 	if p.source.Root != "" {
@@ -181,9 +175,15 @@ func (p *Plugin) run(ctx context.Context, e *entry, input map[string]any) (*outp
 	defer cancel()
 	cmd := shell(e.command)
 	if e.args != nil {
-		cmd = exec.Command(p.places.Replace(e.command))
+		var variables []string
+		for _, entry := range p.environ {
+			name, value, _ := strings.Cut(entry, "=")
+			variables = append(variables, "${"+name+"}", value)
+		}
+		expand := strings.NewReplacer(variables...).Replace
+		cmd = exec.Command(expand(e.command))
 		for _, arg := range e.args {
-			cmd.Args = append(cmd.Args, p.places.Replace(arg))
+			cmd.Args = append(cmd.Args, expand(arg))
 		}
 	}
 	cmd.Dir, cmd.Env = p.project.Directory, p.environ

@@ -104,6 +104,38 @@ func TestBash(t *testing.T) {
 	}
 }
 
+// A command with "if" runs for the calls that its rule selects.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rule, tool string
+		args       sdk.Object
+		want       bool
+	}{
+		{"Bash(git push *--force*)", "bash", sdk.Object{"command": "git push origin --force"}, true},
+		{"Bash(git push *--force*)", "bash", sdk.Object{"command": "cd x && GIT_TRACE=1 git push -u x --force-with-lease"}, true},
+		{"Bash(git push *--force*)", "bash", sdk.Object{"command": "git push origin"}, false},
+		{"Bash(git commit:*)", "bash", sdk.Object{"command": "git commit"}, true},
+		{"Bash(git commit:*)", "bash", sdk.Object{"command": "ls"}, false},
+		{"Bash", "bash", sdk.Object{"command": "ls"}, true},
+		{"Bash", "read", sdk.Object{"filePath": "ls"}, false},
+		{"Write(.env*)", "write", sdk.Object{"filePath": "/p/.env.local"}, true},
+		{"Write(.env*)", "write", sdk.Object{"filePath": "/p/env.go"}, false},
+		{"Edit(/src/**)", "edit", sdk.Object{"filePath": "src/a.go"}, true},
+		{"Edit(**/*.go)", "apply_patch", sdk.Object{"patchText": "x"}, true},
+		{"WebFetch(domain:go.dev)", "webfetch", sdk.Object{"url": "https://go.dev/doc"}, true},
+		{"WebFetch(domain:go.dev)", "webfetch", sdk.Object{"url": "https://other.dev/"}, false},
+	} {
+		r := newRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", "command": "touch ran", "if": "`+c.rule+`"}]}]}`)
+		in := bashCall("1")
+		in.Tool = c.tool
+		r.before(in, c.args)
+		if got := r.exists("ran"); got != c.want {
+			t.Errorf("%s, %s %v: ran %v, want %v; told %q", c.rule, c.tool, c.args, got, c.want, r.failures())
+		}
+	}
+}
+
 // A command with "args" is a program: no shell reads its words or the input.
 func TestArguments(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,7 @@ type file struct {
 type entry struct {
 	event   string
 	matcher matcher
+	rule    *rule // nil: none
 	command string
 	args    []string // if not nil, command is a program, which starts without a shell
 	timeout time.Duration
@@ -159,6 +160,11 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		case "type", "statusMessage", "rewakeMessage", "rewakeSummary": // the last three are for a display that tenon does not have
 		case "command":
 			p.Want(at, n, checked.String)
+		case "if":
+			var err error
+			if e.rule, err = newRule(n.Text); p.Want(at, n, checked.String) && err != nil {
+				p.Bad(at, err.Error(), "")
+			}
 		case "args":
 			e.args = []string{}
 			p.list(at, n, func(at checked.Place, n *checked.Node) {

@@ -20,11 +20,11 @@ var ErrSyntax = errors.New("not a settings file of Claude Code")
 
 // output is the configuration that a translation can have, in the order in which it is written.
 type output struct {
-	Model        string                     `json:"model,omitempty"`
-	DefaultAgent string                     `json:"default_agent,omitempty"`
-	Permission   []rule                     `json:"permission,omitempty"`
-	MCP          map[string]sdk.MCPConfig   `json:"mcp,omitempty"`
-	Hooks        map[string]json.RawMessage `json:"hooks,omitempty"`
+	Model        string                       `json:"model,omitempty"`
+	DefaultAgent string                       `json:"default_agent,omitempty"`
+	Permission   []rule                       `json:"permission,omitempty"`
+	MCP          map[string]sdk.MCPConfig     `json:"mcp,omitempty"`
+	Hooks        map[string][]json.RawMessage `json:"hooks,omitempty"`
 }
 
 // rule is a permission rule. The last matching one decides, so the strictest are written last.
@@ -43,6 +43,7 @@ type translator struct {
 // Translate translates the text of a settings.json, or the MCP servers in the text of a .claude.json. Errors wrap ErrSyntax.
 func Translate(text []byte) (*config.Translation, error) {
 	t := &translator{source: checked.Source{Name: "settings", Comments: true}}
+	t.out.MCP, t.out.Hooks = map[string]sdk.MCPConfig{}, map[string][]json.RawMessage{}
 	var report checked.Report
 	root := t.source.Parse(text, &report)
 	if root == nil {
@@ -144,24 +145,11 @@ func (t *translator) hooks(n *checked.Node) {
 			t.note(event.Offset, "hooks."+event.Name, "left out: tenon has no such event")
 			continue
 		}
-		var kept []json.RawMessage
 		for j := range event.Value.Items {
 			if group := t.hookGroup("hooks."+event.Name, &event.Value.Items[j]); group != nil {
-				kept = append(kept, group)
+				t.out.Hooks[event.Name] = append(t.out.Hooks[event.Name], group)
 			}
 		}
-		if len(kept) == 0 {
-			continue
-		}
-		list, err := json.Marshal(kept)
-		if err != nil {
-			t.note(event.Offset, "hooks."+event.Name, "left out: %v", err)
-			continue
-		}
-		if t.out.Hooks == nil {
-			t.out.Hooks = map[string]json.RawMessage{}
-		}
-		t.out.Hooks[event.Name] = list
 	}
 }
 
@@ -182,15 +170,13 @@ func (t *translator) hookGroup(key string, n *checked.Node) json.RawMessage {
 	for i := range hooks.Items {
 		hook := map[string]any{}
 		for _, m := range hooks.Items[i].Members {
-			switch m.Name {
-			case "type", "command":
+			switch {
+			case m.Name == "type", m.Name == "command":
 				hook[m.Name] = m.Value.Text
-			case "timeout":
-				hook[m.Name] = json.Number(m.Value.Text)
-			case "args":
+			case m.Name == "timeout" && m.Value.Kind == checked.Number, m.Name == "args", m.Name == "if":
 				hook[m.Name] = m.Value.Raw
 			default:
-				t.note(m.Offset, key+"."+m.Name, "left out: command hooks of tenon have no such field")
+				t.note(m.Offset, key+"."+m.Name, "left out: command hooks of tenon have no such field or value")
 			}
 		}
 		if hook["type"] != "command" {
@@ -200,7 +186,7 @@ func (t *translator) hookGroup(key string, n *checked.Node) json.RawMessage {
 		group.Hooks = append(group.Hooks, hook)
 	}
 	raw, err := json.Marshal(group)
-	if err != nil || len(group.Hooks) == 0 { // an error is a timeout that is not a number
+	if err != nil || len(group.Hooks) == 0 {
 		return nil
 	}
 	return raw

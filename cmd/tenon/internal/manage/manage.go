@@ -47,17 +47,10 @@ file is changed; -o creates a new one. Agents, commands and skills in .opencode 
 			return out
 		},
 		translate: opencode.Translate,
-		beside: func(dir string, p sdk.Project) map[string]string {
-			script := "left out: tools and plugins of opencode are JavaScript and cannot run here"
-			out := map[string]string{"plugin": script, "plugins": script, "tool": script, "tools": script}
-			if filepath.Base(dir) == "opencode" { // the user's; tenon reads .opencode
-				for _, name := range strings.Fields("AGENTS.md agent agents command commands mode modes skill skills") {
-					out[name] = "not read there: copy it to " + p.ConfigDir
-				}
-			} else if filepath.Base(dir) != ".opencode" {
-				return nil
-			}
-			return out
+		beside: map[string]string{
+			"opencode AGENTS.md agent agents command commands mode modes skill skills": "not read there: copy it next to the file that tenon config path prints",
+			"opencode plugin plugins tool tools":                                       "left out: tools and plugins of opencode are JavaScript and cannot run here",
+			".opencode plugin plugins tool tools":                                      "left out: tools and plugins of opencode are JavaScript and cannot run here",
 		},
 	}), importCommand(a, &foreign{
 		name: "claude", short: "Translate settings of Claude Code into a tenon.json",
@@ -70,15 +63,11 @@ them there.`,
 			return []string{filepath.Join(dir, ".claude", "settings.json"), filepath.Join(p.Home, ".claude", "settings.json")}
 		},
 		translate: claude.Translate,
-		beside: func(dir string, _ sdk.Project) map[string]string {
-			if filepath.Base(dir) != ".claude" {
-				return nil
-			}
-			pack := `not read there: copy it into a new directory with the file .claude-plugin/plugin.json, {"name": "mine"}, and install that with tenon plugin install`
-			return map[string]string{
-				"agents": pack, "commands": pack, "output-styles": "left out: write an agent with the text", "rules": "not read: name its files under instructions",
-				"settings.local.json": "not read: pass it as the file to translate it, too",
-			}
+		beside: map[string]string{
+			".claude agents commands":     `not read there: copy it into a new directory with the file .claude-plugin/plugin.json, {"name": "mine"}, and install that with tenon plugin install`,
+			".claude output-styles":       "left out: write an agent with the text",
+			".claude rules":               "not read: name its files under instructions",
+			".claude settings.local.json": "not read: pass it as the file to translate it, too",
 		},
 	}))
 	return cmd
@@ -89,7 +78,7 @@ type foreign struct {
 	name, short, long string
 	files             func(directory string, p sdk.Project) []string // where its configuration may be, in order
 	translate         func(text []byte) (*config.Translation, error)
-	beside            func(directory string, p sdk.Project) map[string]string // by name: what to do about other files next to the configuration
+	beside            map[string]string // what to do about other files: by the name of the configuration's directory, and theirs
 }
 
 func importCommand(a *cli.App, f *foreign) *cobra.Command {
@@ -111,7 +100,7 @@ func (f *foreign) run(a *cli.App, args []string, output string) error {
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "fix the file; it must be JSON, comments are allowed; nothing was written")
 	}
-	notes, err := f.move(a, translated, filepath.Dir(file), output)
+	notes, err := f.move(translated, filepath.Dir(file), output)
 	if err != nil {
 		return err
 	}
@@ -136,11 +125,7 @@ var fileReference = lazyregexp.New(`\{file:([^}~/][^}]*)\}`)
 
 // move makes references to files in the directory from those of a configuration in the directory of output. It returns notes about them,
 // and about what else lies in from.
-func (f *foreign) move(a *cli.App, translated *config.Translation, from, output string) (notes []config.Note, err error) {
-	p, err := cli.FindDirs(a.Env, a.Flags.DataDir)
-	if err != nil {
-		return nil, err
-	}
+func (f *foreign) move(translated *config.Translation, from, output string) (notes []config.Note, err error) {
 	if from, err = filepath.Abs(from); err != nil {
 		return nil, err
 	}
@@ -161,10 +146,12 @@ func (f *foreign) move(a *cli.App, translated *config.Translation, from, output 
 		translated.Config = fileReference().ReplaceAll(translated.Config, []byte("{file:"+prefix+"/$1}"))
 		notes = append(notes, config.Note{Reason: "{file:…} names files in " + from + ": keep them there"})
 	}
-	others := f.beside(from, p)
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		if _, err := os.Stat(filepath.Join(from, name)); err == nil {
-			notes = append(notes, config.Note{Key: filepath.Join(from, name), Reason: others[name]})
+	for _, names := range slices.Sorted(maps.Keys(f.beside)) {
+		dir, others, _ := strings.Cut(names, " ")
+		for _, name := range strings.Fields(others) {
+			if _, err := os.Stat(filepath.Join(from, name)); err == nil && dir == filepath.Base(from) {
+				notes = append(notes, config.Note{Key: filepath.Join(from, name), Reason: f.beside[names]})
+			}
 		}
 	}
 	return notes, nil
