@@ -204,6 +204,7 @@ func (w *wording) hostRemedy(err error) *Failure {
 		{host.ErrReceiver, ExitRefused, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m"},
 		{host.ErrModel, ExitModel, w.usable},
 		{input.ErrAttach, ExitTurn, "attach another file, or name it in the prompt without @: the model then reads it with its tools"},
+		{input.ErrCommand, ExitTurn, "correct the command; tenon command list shows its arguments"},
 		{credentials.ErrFile, ExitTurn, "do what the error says, or move the file away and sign in again with tenon auth login"},
 		{credentials.ErrKeyring, ExitTurn, "unlock the keyring, or sign in again without --keyring"},
 		{host.ErrSubagent, ExitUsage, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them"},

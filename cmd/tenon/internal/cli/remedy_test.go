@@ -45,6 +45,7 @@ func TestRemedyWording(t *testing.T) {
 		"unknown":         {turn(sdk.ErrorUnknown, 0), "stored: tenon run -c continues", `stored: send "continue" to continue`},
 		"no model":        {fmt.Errorf("x: %w", host.ErrModel), "choose one with -m", "/model lists the available models"},
 		"attachment":      {fmt.Errorf("%w x: too large", input.ErrAttach), "attach another file", "attach another file"},
+		"command":         {fmt.Errorf("%w x: missing argument", input.ErrCommand), "correct the command", "correct the command"},
 		"bad credentials": {fmt.Errorf("%w: x", credentials.ErrFile), "sign in again with tenon auth login", "sign in again"},
 		"keyring":         {fmt.Errorf("%w: x", credentials.ErrKeyring), "sign in again without --keyring", "sign in again"},
 		"owned":           {&store.OwnedError{PID: 7}, "leave out -c and -s", "start a new session with /new"},
