@@ -120,7 +120,7 @@ func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
 	}
 	p, err := manifest.Read(dir)
 	if err != nil {
-		return nil, cli.Fail(cli.ExitUsage, err, "pack the directory of a plugin")
+		return nil, cli.Fail(cli.ExitUsage, err, "fix the plugin, or name the directory of one")
 	}
 	var content bytes.Buffer
 	d := archive.Directory{Path: p.Root, Without: func(name string) bool { return publishes(p.Manifest.Name, name) }}
