@@ -52,6 +52,8 @@ func TestRemedyWording(t *testing.T) {
 		"fenced":          {fmt.Errorf("x: %w", store.ErrFenced), "leave out -c and -s", "start a new session with /new"},
 		"full":            {fmt.Errorf("x: %w", store.ErrFull), "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR", "free disk space"},
 		"file, full":      {&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, "free disk space, then run it again", "free disk space, then run it again"},
+		"file, denied":    {&fs.PathError{Op: "write", Path: "x", Err: syscall.EACCES}, "make the file and its directory readable", "make the file and its directory readable"},
+		"file, read-only": {&fs.PathError{Op: "write", Path: "x", Err: syscall.EROFS}, "make the file and its directory writable", "make the file and its directory writable"},
 		"read-only":       {fmt.Errorf("x: %w", store.ErrReadOnly), "make the data directory writable, or choose another with --data-dir DIR", "make the data directory writable"},
 		"damaged":         {fmt.Errorf("x: %w", store.ErrCorrupt), "run tenon doctor; move the database away", "run tenon doctor"},
 		"newer":           {fmt.Errorf("x: %w", store.ErrNewer), "update tenon", "update tenon"},

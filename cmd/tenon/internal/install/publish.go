@@ -71,7 +71,8 @@ func (j *job) lock(ctx context.Context, platforms []string, yes bool) error {
 		}
 	}
 	j.app.Screen.Line(view.Plural(len(list), "plugin") + " with variants, " + view.Plural(len(f.Plugins)-len(list), "plugin") + " for all platforms")
-	return j.loader.Vault().Save()
+	j.loader.Save()
+	return nil
 }
 
 func vendorCommand(a *cli.App) *cobra.Command {
