@@ -122,7 +122,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 	if err := lockServers(ctx, w, func() error { return writeServer(ctx, a, w, f.project, name, raw) }); err != nil {
 		return err
 	}
-	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), serverFile(w, f.project)))
+	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), terminal.Visible(serverFile(w, f.project))))
 	if f.noProbe {
 		return nil
 	}
