@@ -96,7 +96,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 	case errors.Is(err, store.ErrNewer):
 		fix = "update tenon, or choose another data directory with --data-dir DIR"
 	case errors.Is(err, trust.ErrLockFile):
-		fix = "fix tenon.lock, or move it away; you will then be asked to approve everything again"
+		fix = "do what the error says, or move tenon.lock away; you will then be asked to approve everything again"
 	case errors.Is(err, store.ErrFenced):
 		fix = "another process has continued this session: work there, or " + w.fresh
 	default:
@@ -109,7 +109,7 @@ func configRemedy(err error) *Failure {
 	var ce *config.Error
 	if !errors.Is(err, config.ErrConfig) || !errors.As(err, &ce) { // descriptions of plugins have errors of this type, too
 		return Remedies{
-			{pins.ErrFile, ExitConfig, "restore it from version control, or delete it and install the plugins again"},
+			{pins.ErrFile, ExitConfig, "do what the error says, restore the file from version control, or delete it and install the plugins again"},
 			{signature.ErrPolicy, ExitConfig, "fix plugin_policy in your own or the administrator's configuration"},
 			{config.ErrConfig, ExitConfig, "tenon config check lists every problem"},
 		}.Failure(err)
