@@ -109,7 +109,7 @@ func ReadConfig(data []byte, path string, lookupEnv func(name string) (string, b
 			return nil, nil, fmt.Errorf("%w: %s: mcpServers: want an object of servers", ErrConfig, path)
 		}
 	} else {
-		warnings = append(warnings, path+`: missing key "mcpServers"`)
+		warnings = append(warnings, path+`: missing key "mcpServers"; write the servers below it`)
 	}
 	var problems []error
 	for _, name := range slices.Sorted(maps.Keys(entries)) {

@@ -12,14 +12,46 @@ import (
 func TestCommandHookRights(t *testing.T) {
 	t.Parallel()
 	for event, full := range map[string]bool{"PreToolUse": true, "PermissionRequest": true, "PostToolUse": false, "SessionStart": false} {
-		lines, err := plugins.CommandHookLines([]byte(`{"hooks": {"` + event + `": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "check"}]}, {"hooks": [{"type": "command", "command": "check"}]}]}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		lines := []string{event + " Bash: check", event + ": check"}
 		var b strings.Builder
 		plugins.RequestText(&b, trust.Request{CommandHooks: lines}, nil)
 		if got := strings.Count(b.String(), "FULL RIGHTS"); full && got != len(lines) || !full && got > 0 {
 			t.Errorf("%s:\n%s", event, b.String())
 		}
+	}
+}
+
+// The question shows the commands that run, and names the parts of a hook file that have no effect.
+func TestCommandHooksAsTheyRun(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write(theirs, files{".claude-plugin/plugin.json": `{"name": "x"}`, "hooks/hooks.json": `{"hooks": {
+		"Setup": [{"hooks": [{"type": "command", "command": "setup"}]}],
+		"Stop": [{"hooks": [{"type": "command", "command": "evil", "Command": "harmless"}, {"type": "command", "command": "node", "args": ["check.js"]}]}]
+	}}`})
+	text := p.item(p.load(), "x").Text(nil)
+	for _, want := range []string{"Stop: evil\n", "Stop: node check.js\n", "hooks/hooks.json: Setup is not an event", "hooks/hooks.json: Stop[0].hooks[0].Command is not supported"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text has no %q:\n%s", want, text)
+		}
+	}
+	for _, never := range []string{": harmless", ": setup"} {
+		if strings.Contains(text, never) {
+			t.Errorf("the text has %q, which does not run:\n%s", never, text)
+		}
+	}
+}
+
+// Without its command hooks, which are wrong, a package works.
+func TestBadCommandHooks(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write(theirs, files{
+		".claude-plugin/plugin.json": `{"name": "x"}`, "hooks/hooks.json": `{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}`,
+		"commands/a.md": "do it",
+	})
+	i := p.item(p.load(), "x")
+	if text := i.Text(nil); i.State != plugins.StatePending || !strings.Contains(text, "bad command hooks: hooks/hooks.json:1:") {
+		t.Errorf("%s:\n%s", i.State, text)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tenonhq/tenon/builtin/commandhooks"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -113,7 +114,10 @@ func newPlace(t testing.TB) *place {
 		},
 		CacheDir: p.path("cache"),
 		Openers:  map[sdk.Carrier]remote.Opener{sdk.CarrierWASM: p.wasm, sdk.CarrierProcess: p.process},
-		Environ:  []string{"PATH=/bin", "TOKEN=t0ken", "OTHER=secret"},
+		Hooks: func(file, root string, data []byte) (lines, warnings []string, err error) {
+			return commandhooks.Commands(commandhooks.Source{Where: file, Root: root, Data: data})
+		},
+		Environ: []string{"PATH=/bin", "TOKEN=t0ken", "OTHER=secret"},
 	}
 	for _, dir := range []string{"project/sub", "home", "config", "data"} {
 		mkdir(t, p.path(dir))

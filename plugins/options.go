@@ -66,6 +66,9 @@ type Options struct {
 	// Allows returns an error for a source that the user's policy does not permit, whoever signed it. It judges the addresses of MCP
 	// servers of packages. If nil, all are permitted.
 	Allows func(r source.Ref) error
+	// Hooks returns the commands of a package's command hooks, one line each, as they run, and the parts that have no effect. An error
+	// means that none of them runs.
+	Hooks func(file, root string, data []byte) (lines, warnings []string, err error)
 	// Reserved are names that plugins must not have: the names of built-in plugins.
 	Reserved []string
 	// Shipped returns the ids of the built-in tools and providers. A plugin's tool or provider of the same id replaces it, which the

@@ -1,8 +1,7 @@
 package plugins
 
 import (
-	"encoding/json"
-	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -12,9 +11,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// requestOf returns the request of a package.
-func requestOf(p *manifest.Package) (trust.Request, error) {
-	r := trust.Request{Undescribed: p.Undescribed}
+// requestOf returns the request of a package, and the parts of its command hooks that have no effect.
+func (l *Loader) requestOf(p *manifest.Package) (r trust.Request, warnings []string, err error) {
+	r.Undescribed = p.Undescribed
 	if rt := p.Description.Runtime; rt != nil {
 		r.Carrier = sdk.Carrier(rt.Type)
 		r.Command = rt.Command
@@ -28,17 +27,24 @@ func requestOf(p *manifest.Package) (trust.Request, error) {
 		r.Servers = append(r.Servers, name+": "+serverLine(p.Servers[name]))
 	}
 	if p.HookFile == "" {
-		return r, nil
+		return r, nil, nil
 	}
 	data, err := p.HookData()
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
-	r.CommandHooks, err = CommandHookLines(data)
+	file, err := filepath.Rel(p.Root, p.HookFile)
 	if err != nil {
-		return r, fmt.Errorf("%s: %w", p.HookFile, err)
+		return r, nil, err
 	}
-	return r, nil
+	r.CommandHooks, warnings, err = l.opts.Hooks(file, p.Root, data)
+	for i, w := range warnings {
+		warnings[i] = file + ": " + w
+	}
+	if err != nil { // the file is not loaded
+		warnings = []string{err.Error()}
+	}
+	return r, warnings, nil
 }
 
 // addContributions adds the capabilities and contributions of a description.
@@ -130,37 +136,4 @@ func serverLine(s manifest.Server) string {
 		line += " in " + s.Cwd
 	}
 	return line
-}
-
-// CommandHookLines lists the commands of a block of command hooks, one per line, for the question for approval. data is
-// {"hooks": {Event: [{matcher, hooks: [{command}]}]}} or the value of "hooks".
-func CommandHookLines(data []byte) ([]string, error) {
-	type group struct {
-		Matcher string `json:"matcher"`
-		Hooks   []struct {
-			Type    string `json:"type"`
-			Command string `json:"command"`
-		} `json:"hooks"`
-	}
-	file, err := manifest.Members(data, "hooks")
-	if err != nil {
-		return nil, fmt.Errorf("%w: command hooks: %w", sdk.ErrManifest, err)
-	}
-	var out []string
-	for _, event := range sortedKeys(file) {
-		var groups []group
-		if json.Unmarshal(file[event], &groups) != nil {
-			continue // not an event: a description, a version
-		}
-		for _, g := range groups {
-			for _, h := range g.Hooks {
-				where := event
-				if g.Matcher != "" && g.Matcher != "*" {
-					where += " " + g.Matcher
-				}
-				out = append(out, where+": "+h.Command)
-			}
-		}
-	}
-	return out, nil
 }

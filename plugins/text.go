@@ -86,7 +86,7 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	w.all("runs commands", commandLines(r.CommandHooks))
 }
 
-// commandLines are the lines of CommandHookLines, with the rights that follow from their events.
+// commandLines are the lines of command hooks, with the rights that follow from their events.
 func commandLines(lines []string) []string {
 	var out []string
 	for _, line := range lines {

@@ -12,7 +12,9 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
@@ -38,21 +40,21 @@ type Source struct {
 	Confine func() (confine.Policy, error)
 }
 
-// Commands lists the commands of a source, one line each, to show them before the user approves it. Errors are as in New.
-func Commands(s Source) ([]string, error) {
+// Commands lists the commands of a source, one line each, to show them before the user approves it, and the parts that have no effect.
+// Errors are as in New.
+func Commands(s Source) (lines, warnings []string, err error) {
 	f, err := parse(&s)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var lines []string
 	for _, e := range f.entries {
 		line := e.event
-		if e.matcher.text != "" {
+		if e.matcher.text != "" && (e.matcher.text != "*" || s.Root == "") { // as in the approvals of earlier versions
 			line += " " + e.matcher.text
 		}
-		lines = append(lines, line+": "+e.command)
+		lines = append(lines, line+": "+strings.Join(append([]string{e.command}, e.args...), " "))
 	}
-	return lines, nil
+	return lines, f.warnings, nil
 }
 
 // Plugin runs the command hooks of one source.
@@ -171,7 +173,21 @@ func (p *Plugin) call(ctx context.Context, e *entry, session string, input map[s
 func (p *Plugin) run(ctx context.Context, e *entry, input map[string]any) (*output, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	c := &command{text: e.command, dir: p.project.Directory, env: p.environ, input: input, confine: p.source.Confine}
+	cmd := shell(e.command, p.project.Worktree)
+	if e.args != nil {
+		var variables []string
+		for _, entry := range p.environ {
+			name, value, _ := strings.Cut(entry, "=")
+			variables = append(variables, "${"+name+"}", value)
+		}
+		expand := strings.NewReplacer(variables...).Replace
+		cmd = exec.Command(expand(e.command))
+		for _, arg := range e.args {
+			cmd.Args = append(cmd.Args, expand(arg))
+		}
+	}
+	cmd.Dir, cmd.Env = p.project.Directory, p.environ
+	c := &command{cmd: cmd, input: input, confine: p.source.Confine}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()

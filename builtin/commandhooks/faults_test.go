@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -85,6 +86,70 @@ func TestRealInterpreters(t *testing.T) {
 	}
 	if found < 2 {
 		t.Errorf("only %d interpreters were tried", found)
+	}
+}
+
+// The dialect's shell is bash. A command with a quote that is not closed cannot run, which must not block the call.
+func TestBash(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PreToolUse", "", `if [[ "$(cat)" =~ "rm -rf" ]]; then echo no >&2; exit 2; fi`))
+	if result, _ := r.before(bashCall("1"), sdk.Object{"command": "rm -rf x"}); result.Verdict != sdk.VerdictDeny {
+		t.Errorf("the call was %q, told %q; want denied", result.Verdict, r.failures())
+	}
+	for _, broken := range []string{`echo "x`, `x=$(echo`, `x=${y`} {
+		r := newRig(t, shell(t, "PreToolUse", "", broken))
+		if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != "" || r.failures() == "" {
+			t.Errorf("%s: %q %q, told %q", broken, result.Verdict, result.Reason, r.failures())
+		}
+	}
+}
+
+// A command with "if" runs for the calls that its rule selects.
+func TestRules(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rule, tool string
+		args       sdk.Object
+		want       bool
+	}{
+		{"Bash(git push *--force*)", "bash", sdk.Object{"command": "git push origin --force"}, true},
+		{"Bash(git push *--force*)", "bash", sdk.Object{"command": "cd x && GIT_TRACE=1 git push -u x --force-with-lease"}, true},
+		{"Bash(git push *--force*)", "bash", sdk.Object{"command": "git push origin"}, false},
+		{"Bash(git commit:*)", "bash", sdk.Object{"command": "git commit"}, true},
+		{"Bash(git commit:*)", "bash", sdk.Object{"command": "ls"}, false},
+		{"Bash", "bash", sdk.Object{"command": "ls"}, true},
+		{"Bash", "read", sdk.Object{"filePath": "ls"}, false},
+		{"Write(.env*)", "write", sdk.Object{"filePath": "/p/.env.local"}, true},
+		{"Write(.env*)", "write", sdk.Object{"filePath": "/p/env.go"}, false},
+		{"Edit(/src/**)", "edit", sdk.Object{"filePath": "src/a.go"}, true},
+		{"Edit(**/*.go)", "apply_patch", sdk.Object{"patchText": "x"}, true},
+		{"WebFetch(domain:go.dev)", "webfetch", sdk.Object{"url": "https://go.dev/doc"}, true},
+		{"WebFetch(domain:go.dev)", "webfetch", sdk.Object{"url": "https://other.dev/"}, false},
+	} {
+		r := newRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", "command": "touch ran", "if": "`+c.rule+`"}]}]}`)
+		in := bashCall("1")
+		in.Tool = c.tool
+		r.before(in, c.args)
+		if got := r.exists("ran"); got != c.want {
+			t.Errorf("%s, %s %v: ran %v, want %v; told %q", c.rule, c.tool, c.args, got, c.want, r.failures())
+		}
+	}
+}
+
+// A command with "args" is a program: no shell reads its words or the input.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"PreToolUse": [{"hooks": [
+		{"type": "command", "command": "sh", "args": ["${CLAUDE_PROJECT_DIR}/sub/save", "${CLAUDE_PROJECT_DIR}", "$(touch ran)", "${other}"]},
+		{"type": "command", "command": "cat", "args": []}
+	]}]}`)
+	if err := os.WriteFile(filepath.Join(r.dir, "save"), []byte(`printf '%s\n' "$@" > words`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.before(bashCall("1"), sdk.Object{"command": "$(touch ran)"})
+	words, err := os.ReadFile(filepath.Join(r.dir, "words"))
+	if want := filepath.Dir(r.dir) + "\n$(touch ran)\n${other}\n"; err != nil || string(words) != want || r.exists("ran") {
+		t.Errorf("words %q, %v, ran %v, told %q", words, err, r.exists("ran"), r.failures())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // matcher selects the tools, agents or sources of an event that a command applies to. The zero value matches everything.
@@ -45,4 +46,39 @@ func (m *matcher) everything() bool { return m.re == nil }
 // any reports whether the matcher matches one of the names.
 func (m *matcher) any(names ...string) bool {
 	return m.everything() || slices.ContainsFunc(names, m.re.MatchString)
+}
+
+// rule is the "if" of a command: a tool with a pattern of its command, file or address, such as Bash(git push:*) or Edit(*.go).
+type rule struct {
+	tool string
+	text *regexp.Regexp
+}
+
+func newRule(text string) (*rule, error) {
+	tool, pattern, _ := strings.Cut(strings.TrimSuffix(text, ")"), "(")
+	pattern = strings.TrimSuffix(strings.ReplaceAll(pattern, "**/", ""), ":*")
+	for _, start := range []string{"domain:", "~/", "./", "/", "/"} {
+		pattern = strings.TrimPrefix(pattern, start)
+	}
+	// It may begin at any command of a line, and any directory of a path: a command that runs too often decides by itself.
+	re, err := regexp.Compile("(?s)(^|[\\s;&|(/`])" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*"))
+	return &rule{strings.TrimSuffix(tool, "*"), re}, err
+}
+
+// selects reports whether the command applies to a call of a tool.
+func (e *entry) selects(tool string, origin sdk.Origin, args sdk.Object) bool {
+	names := toolNames(tool, origin)
+	if !e.matcher.any(names...) || e.rule == nil {
+		return e.matcher.any(names...)
+	}
+	if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, e.rule.tool) }) {
+		return false
+	}
+	args = toDialect(tool, origin, args)
+	for _, key := range []string{"command", "file_path", "url"} {
+		if text, ok := args[key].(string); ok {
+			return e.rule.text.MatchString(text)
+		}
+	}
+	return true
 }

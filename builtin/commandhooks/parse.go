@@ -50,7 +50,9 @@ type file struct {
 type entry struct {
 	event   string
 	matcher matcher
+	rule    *rule // nil: none
 	command string
+	args    []string // if not nil, command is a program, which starts without a shell
 	timeout time.Duration
 	where   string // for example PreToolUse[0].hooks[1]
 }
@@ -155,13 +157,26 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 	}
 	p.Each(at, n, func(at checked.Place, name string, n *checked.Node) {
 		switch name {
-		case "type", "statusMessage": // the latter is for a display that tenon does not have
+		case "type", "statusMessage", "rewakeMessage", "rewakeSummary": // the last three are for a display that tenon does not have
 		case "command":
 			p.Want(at, n, checked.String)
+		case "if":
+			var err error
+			if e.rule, err = newRule(n.Text); p.Want(at, n, checked.String) && err != nil {
+				p.Bad(at, err.Error(), "")
+			}
+		case "args":
+			e.args = []string{}
+			p.list(at, n, func(at checked.Place, n *checked.Node) {
+				p.Want(at, n, checked.String)
+				e.args = append(e.args, n.Text)
+			})
 		case "timeout":
 			e.timeout = p.seconds(at, n)
 		default:
-			p.warn(at.Key, "is not supported and has no effect")
+			if !slices.Contains([]string{`"shell" "bash"`, `"async" false`}, strconv.Quote(name)+" "+string(n.Raw)) {
+				p.warn(at.Key, "is not supported and has no effect")
+			}
 		}
 	})
 	if command == nil || command.Kind == checked.String && strings.TrimSpace(command.Text) == "" {

@@ -45,7 +45,7 @@ func TestBadSources(t *testing.T) {
 			if !errors.Is(err, commandhooks.ErrSource) || !strings.Contains(err.Error(), c.text) {
 				t.Errorf("New(%s) = %v, want %q", c.data, err, c.text)
 			}
-			if _, again := commandhooks.Commands(s); again == nil || again.Error() != err.Error() {
+			if _, _, again := commandhooks.Commands(s); again == nil || again.Error() != err.Error() {
 				t.Errorf("Commands(%s) = %v, want the same error", c.data, again)
 			}
 		})
@@ -111,12 +111,18 @@ func TestWarnings(t *testing.T) {
 
 func TestCommands(t *testing.T) {
 	t.Parallel()
-	got, err := commandhooks.Commands(commandhooks.Source{Where: "hooks.json", Data: []byte(`{"hooks": {
-		"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "a"}, {"type": "command", "command": "b"}]}],
-		"Stop": [{"hooks": [{"type": "command", "command": "c"}]}]
-	}}`)})
-	if diff := cmp.Diff([]string{"PreToolUse Bash: a", "PreToolUse Bash: b", "Stop: c"}, got); err != nil || diff != "" {
-		t.Errorf("Commands: %v\n%s", err, diff)
+	for root, star := range map[string]string{"": " *", "/package": ""} {
+		got, warnings, err := commandhooks.Commands(commandhooks.Source{Where: "hooks.json", Root: root, Data: []byte(`{"hooks": {
+			"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "a"}, {"type": "command", "command": "b", "args": ["x", "y z"], "once": true}]}],
+			"PostToolUse": [{"matcher": "*", "hooks": [{"type": "command", "command": "d"}]}],
+			"Stop": [{"hooks": [{"type": "command", "command": "c"}, {"type": "prompt", "command": "never"}]}]
+		}}`)})
+		if diff := cmp.Diff([]string{"PreToolUse Bash: a", "PreToolUse Bash: b x y z", "PostToolUse" + star + ": d", "Stop: c"}, got); err != nil || diff != "" {
+			t.Errorf("Commands: %v\n%s", err, diff)
+		}
+		if len(warnings) != 2 || !strings.Contains(warnings[0], "once is not supported") || !strings.Contains(warnings[1], "is never run") {
+			t.Errorf("warnings %q", warnings)
+		}
 	}
 }
 

@@ -83,7 +83,7 @@ func blockable(event string) bool {
 var brokenLine = lazyregexp.New(`^(` +
 	`(\S*/)?(sh|dash|ash|bash|ksh|zsh): ((line )?[0-9]+: |-c: )*([Cc]an't open .*|[Cc]annot open .*|.*not found.*)|` +
 	`(\S*/)?[a-z][a-z0-9._+-]*: .*(No such file or directory|Permission denied)\)?|` + // the name of a program, and not "Blocked:"
-	`.+: (line )?[0-9]+: [Ss]yntax error.*|` +
+	`.+: (line )?[0-9]+: ([Ss]yntax error|unexpected EOF while looking for ).*|` +
 	`Can't open perl script .*` +
 	`)$`)
 
@@ -111,7 +111,7 @@ func isBroken(stderr string) bool {
 }
 
 // complaints are words of what brokenLine and crashed look for: one of each at least.
-var complaints = []string{"found", "open", "such", "directory", "denied", "syntax", "error", "goroutine"}
+var complaints = []string{"found", "open", "such", "directory", "denied", "syntax", "error", "looking", "goroutine"}
 
 // quotes reports whether the complaint in stderr may be a quotation of the input: a command that blocks often quotes the call, and the words
 // of a call must not pass for an error of the command. A shell's echo can make any word of an escape sequence.

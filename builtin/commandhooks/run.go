@@ -21,11 +21,9 @@ const maxOutput = 1 << 20
 // drainTime is the maximum wait for a pipe held by a process that left the command's group and so outlived it.
 const drainTime = 200 * time.Millisecond
 
-// command is one run of a shell command.
+// command is one run of a command.
 type command struct {
-	text  string
-	dir   string
-	env   []string
+	cmd   *exec.Cmd
 	input any // sent to standard input as JSON
 	// confine returns the files the command may access. If nil, the command is not confined.
 	confine func() (confine.Policy, error)
@@ -44,8 +42,7 @@ func (c *command) run(ctx context.Context) (*output, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode the input: %w", err)
 	}
-	cmd := shell(c.text)
-	cmd.Dir, cmd.Env = c.dir, c.env
+	cmd := c.cmd
 	child.Prepare(cmd)
 	pipes, err := child.Connect(cmd)
 	if err != nil {
@@ -55,7 +52,7 @@ func (c *command) run(ctx context.Context) (*output, error) {
 	leave, err := child.Start(cmd, c.confine)
 	pipes.Started()
 	if err != nil {
-		return nil, fmt.Errorf("start the shell: %w", err)
+		return nil, fmt.Errorf("start the command: %w", err)
 	}
 	o := &output{input: input}
 	flooded := make(chan string, 2)

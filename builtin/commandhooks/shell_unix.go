@@ -2,7 +2,18 @@
 
 package commandhooks
 
-import "os/exec"
+import (
+	"os/exec"
 
-// shell returns a command that the system's shell runs. PATH may have directories of the project, with another sh.
-func shell(text string) *exec.Cmd { return exec.Command("/bin/sh", "-c", text) }
+	"github.com/tenonhq/tenon/internal/projectfs"
+)
+
+// shell returns a command that bash runs, whose dialect the hooks of other programs use, or sh if there is none. A bash in the project, which
+// commands of the model could put there, does not count.
+func shell(text, project string) *exec.Cmd {
+	name, err := projectfs.LookPath("bash", project)
+	if err != nil {
+		name = "/bin/sh"
+	}
+	return exec.Command(name, "-c", text)
+}

@@ -76,7 +76,7 @@ func details(in *sdk.ToolInput) map[string]any {
 
 // before runs a command at PreToolUse.
 func (p *Plugin) before(ctx context.Context, e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue) error {
-	if !e.matcher.any(toolNames(in.Tool, in.Origin)...) {
+	if !e.selects(in.Tool, in.Origin, v.Args) {
 		return nil
 	}
 	input := toolInput(in.Tool, in.Origin, v.Args)
@@ -127,14 +127,14 @@ func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionReq
 	if !known { // a request outside a tool call: only the permission is known
 		call.tool, call.origin = in.Permission, sdk.Origin{Carrier: sdk.CarrierBuiltin}
 	}
-	if !e.matcher.any(toolNames(call.tool, call.origin)...) {
-		return sdk.Decision{}, nil
-	}
 	var args sdk.Object
 	if len(in.Args) > 0 {
 		if err := json.Unmarshal(in.Args, &args); err != nil {
 			return sdk.Decision{}, err
 		}
+	}
+	if !e.selects(call.tool, call.origin, args) {
+		return sdk.Decision{}, nil
 	}
 	input := toolInput(call.tool, call.origin, args)
 	input["tenon"] = map[string]any{"tool": call.tool, "permission": in.Permission, "patterns": in.Patterns, "agent": in.Agent}
@@ -169,11 +169,11 @@ func (p *Plugin) after(ctx context.Context, e *entry, in *sdk.ToolAfterInput, v 
 	case sdk.OutcomeError, sdk.OutcomeAborted:
 		event = postToolUseFailure
 	}
-	if e.event != event || !e.matcher.any(toolNames(in.Tool, in.Origin)...) {
+	if e.event != event {
 		return nil
 	}
 	var args sdk.Object
-	if err := json.Unmarshal(in.Args, &args); err != nil {
+	if err := json.Unmarshal(in.Args, &args); err != nil || !e.selects(in.Tool, in.Origin, args) {
 		return err
 	}
 	input := toolInput(in.Tool, in.Origin, args)

@@ -21,6 +21,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // ErrFrontMatter is wrapped by every error about front matter.
@@ -40,8 +41,8 @@ type Document struct {
 }
 
 // Parse parses a file. A file that does not begin with a line of three dashes has no front matter. Front matter without a closing
-// line is an error. YAML requires quotes around values that contain a colon and a space; because many files omit them, Parse
-// does not. It refuses anchors and aliases.
+// line is an error. YAML requires quotes around values such as those that contain a colon and a space; because many files omit
+// them, Parse does not. It refuses anchors and aliases.
 func Parse(data []byte) (*Document, error) {
 	meta, body, ok := split(data)
 	if !ok && unclosed.MatchString(body) {
@@ -55,7 +56,7 @@ func Parse(data []byte) (*Document, error) {
 	}
 	object, err := decode(meta)
 	if err != nil {
-		quoted := quoteColons(meta)
+		quoted := quoteTexts(meta)
 		if quoted == meta {
 			return nil, err
 		}
@@ -201,19 +202,18 @@ func encode(value any) ([]byte, error) {
 	return scalar, nil
 }
 
-// quoteColons quotes the plain values of top-level keys that contain a colon and a space.
-func quoteColons(meta string) string {
+// notYAML matches values that are meant as text: with a colon and a space, [file] [line], | --all, @handle, "this" or that.
+var notYAML = lazyregexp.New("^(([^\"'[{|>].*)?: .*|\\[[^][]*\\] *[^ #].*|[|>] +[^ #].*|[@`%].*|\"[^\"]*\" *[^ #].*)$")
+
+// quoteTexts quotes the values of top-level keys that are meant as text.
+func quoteTexts(meta string) string {
 	lines := strings.Split(meta, "\n")
 	for i, line := range lines {
 		key, value, ok := strings.Cut(line, ": ")
 		value = strings.TrimSpace(value)
-		if !ok || key == "" || strings.ContainsAny(key[:1], " \t-#\"'") || !strings.Contains(value, ": ") {
-			continue
+		if ok && key != "" && !strings.ContainsAny(key[:1], " \t-#\"'") && notYAML().MatchString(value) {
+			lines[i] = key + ": '" + strings.ReplaceAll(value, "'", "''") + "'"
 		}
-		if strings.ContainsAny(value[:1], "\"'[{|>") {
-			continue
-		}
-		lines[i] = key + ": '" + strings.ReplaceAll(value, "'", "''") + "'"
 	}
 	return strings.Join(lines, "\n")
 }

@@ -20,11 +20,11 @@ var ErrSyntax = errors.New("not a settings file of Claude Code")
 
 // output is the configuration that a translation can have, in the order in which it is written.
 type output struct {
-	Model        string                     `json:"model,omitempty"`
-	DefaultAgent string                     `json:"default_agent,omitempty"`
-	Permission   []rule                     `json:"permission,omitempty"`
-	MCP          map[string]sdk.MCPConfig   `json:"mcp,omitempty"`
-	Hooks        map[string]json.RawMessage `json:"hooks,omitempty"`
+	Model        string                       `json:"model,omitempty"`
+	DefaultAgent string                       `json:"default_agent,omitempty"`
+	Permission   []rule                       `json:"permission,omitempty"`
+	MCP          map[string]sdk.MCPConfig     `json:"mcp,omitempty"`
+	Hooks        map[string][]json.RawMessage `json:"hooks,omitempty"`
 }
 
 // rule is a permission rule. The last matching one decides, so the strictest are written last.
@@ -43,6 +43,7 @@ type translator struct {
 // Translate translates the text of a settings.json, or the MCP servers in the text of a .claude.json. Errors wrap ErrSyntax.
 func Translate(text []byte) (*config.Translation, error) {
 	t := &translator{source: checked.Source{Name: "settings", Comments: true}}
+	t.out.MCP, t.out.Hooks = map[string]sdk.MCPConfig{}, map[string][]json.RawMessage{}
 	var report checked.Report
 	root := t.source.Parse(text, &report)
 	if root == nil {
@@ -53,8 +54,14 @@ func Translate(text []byte) (*config.Translation, error) {
 	}
 	state := root.Get("numStartups") != nil || root.Get("projects") != nil // a .claude.json, which also has the state of the program
 	for i := range root.Members {
-		if m := &root.Members[i]; !state || m.Name == "mcpServers" {
+		m := &root.Members[i]
+		if !state || m.Name == "mcpServers" {
 			t.setting(m)
+		}
+		for j := range m.Value.Members {
+			if project := &m.Value.Members[j]; state && m.Name == "projects" {
+				t.ofProject(project)
+			}
 		}
 	}
 	translated, err := json.MarshalIndent(t.out, "", "  ")
@@ -88,6 +95,18 @@ func (t *translator) setting(m *checked.Member) {
 		}
 	default:
 		t.note(m.Offset, m.Name, "left out: %s", cmp.Or(reasons()[m.Name], "tenon has no such setting"))
+	}
+}
+
+// ofProject names the MCP servers that the state has for one project.
+func (t *translator) ofProject(m *checked.Member) {
+	servers := m.Value.Get("mcpServers")
+	if servers == nil {
+		return
+	}
+	for i := range servers.Members {
+		server := &servers.Members[i]
+		t.note(server.Offset, checked.Join(checked.Join("projects", m.Name)+".mcpServers", server.Name), "left out: it is for one project; add it with tenon mcp add, or with --project")
 	}
 }
 
@@ -126,24 +145,11 @@ func (t *translator) hooks(n *checked.Node) {
 			t.note(event.Offset, "hooks."+event.Name, "left out: tenon has no such event")
 			continue
 		}
-		var kept []json.RawMessage
 		for j := range event.Value.Items {
 			if group := t.hookGroup("hooks."+event.Name, &event.Value.Items[j]); group != nil {
-				kept = append(kept, group)
+				t.out.Hooks[event.Name] = append(t.out.Hooks[event.Name], group)
 			}
 		}
-		if len(kept) == 0 {
-			continue
-		}
-		list, err := json.Marshal(kept)
-		if err != nil {
-			t.note(event.Offset, "hooks."+event.Name, "left out: %v", err)
-			continue
-		}
-		if t.out.Hooks == nil {
-			t.out.Hooks = map[string]json.RawMessage{}
-		}
-		t.out.Hooks[event.Name] = list
 	}
 }
 
@@ -164,13 +170,13 @@ func (t *translator) hookGroup(key string, n *checked.Node) json.RawMessage {
 	for i := range hooks.Items {
 		hook := map[string]any{}
 		for _, m := range hooks.Items[i].Members {
-			switch m.Name {
-			case "type", "command":
+			switch {
+			case m.Name == "type", m.Name == "command":
 				hook[m.Name] = m.Value.Text
-			case "timeout":
-				hook[m.Name] = json.Number(m.Value.Text)
+			case m.Name == "timeout" && m.Value.Kind == checked.Number, m.Name == "args", m.Name == "if":
+				hook[m.Name] = m.Value.Raw
 			default:
-				t.note(m.Offset, key+"."+m.Name, "left out: command hooks of tenon have no such field")
+				t.note(m.Offset, key+"."+m.Name, "left out: command hooks of tenon have no such field or value")
 			}
 		}
 		if hook["type"] != "command" {
@@ -180,7 +186,7 @@ func (t *translator) hookGroup(key string, n *checked.Node) json.RawMessage {
 		group.Hooks = append(group.Hooks, hook)
 	}
 	raw, err := json.Marshal(group)
-	if err != nil || len(group.Hooks) == 0 { // an error is a timeout that is not a number
+	if err != nil || len(group.Hooks) == 0 {
 		return nil
 	}
 	return raw

@@ -26,7 +26,7 @@ const settings = `{
   },
   "env": {"TOKEN": "sk-secret"},
   "hooks": {
-    "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "check", "timeout": 5, "async": true}, {"type": "prompt", "prompt": "x"}]}],
+    "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "check", "args": ["a"], "timeout": 5, "async": true}, {"type": "command", "command": "slow", "timeout": "5s"}, {"type": "prompt", "prompt": "x"}]}],
     "Notification": [{"hooks": [{"type": "command", "command": "bell"}]}]
   },
   "mcpServers": {
@@ -80,7 +80,7 @@ func TestTranslate(t *testing.T) {
 	if s := l.Config.MCP["files"]; len(l.Config.MCP) != 2 || cmp.Diff(s.Command, []string{"npx", "-y", "p"}) != "" || s.Environment["KEY"] != "k" {
 		t.Errorf("servers %+v", l.Config.MCP)
 	}
-	if h := l.HookBlocks(); len(h) != 1 || !strings.Contains(string(h[0].Data), `"timeout":5`) || strings.Contains(string(h[0].Data), "bell") {
+	if h := l.HookBlocks(); len(h) != 1 || !strings.Contains(string(h[0].Data), `"args":["a"],"command":"check","timeout":5`) || !strings.Contains(string(h[0].Data), `"command":"slow"`) || strings.Contains(string(h[0].Data), "bell") {
 		t.Errorf("hooks %s", h)
 	}
 	var notes strings.Builder
@@ -90,7 +90,7 @@ func TestTranslate(t *testing.T) {
 	for _, left := range []string{
 		`line 5: permissions.allow: "WebSearch": left out: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": left out`, `line 5: permissions.allow: "Read(~/notes/**)": left out`, `line 7: permissions.deny: "Bash(a?b)": left out`, `"Bash(x": left out: the parenthesis`,
 		`line 5: permissions.allow: "mcp__github": left out: a rule for github_*`, `line 9: permissions.additionalDirectories: "../docs": left out`, "line 10: permissions.future: left out", "line 12: env.TOKEN: left out",
-		"line 14: hooks.PreToolUse.async: left out", "line 14: hooks.PreToolUse: left out: only hooks of type command", "line 15: hooks.Notification: left out",
+		"line 14: hooks.PreToolUse.async: left out", "line 14: hooks.PreToolUse.timeout: left out", "line 14: hooks.PreToolUse: left out: only hooks of type command", "line 15: hooks.Notification: left out",
 		"mcpServers.files.alwaysAllow: left out", "mcpServers.odd: left out: a variable with a default", "line 22: statusLine: left out", "line 23: unheardOf: left out: tenon has no such setting",
 	} {
 		if !strings.Contains(notes.String(), left) {
@@ -133,8 +133,8 @@ func TestDenials(t *testing.T) {
 
 func TestState(t *testing.T) {
 	t.Parallel()
-	r, err := claude.Translate([]byte(`{"numStartups": 3, "projects": {"/x": {}}, "mcpServers": {"a": {"command": "b"}}}`))
-	if err != nil || len(r.Notes) != 0 || !strings.Contains(string(r.Config), `"local"`) {
+	r, err := claude.Translate([]byte(`{"numStartups": 3, "projects": {"/x": {}, "/y": {"mcpServers": {"own": {"command": "c"}}}}, "mcpServers": {"a": {"command": "b"}}}`))
+	if err != nil || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0].String(), `line 1: projects./y.mcpServers.own: left out`) || !strings.Contains(string(r.Config), `"local"`) {
 		t.Errorf("Translate = %+v, %v", r, err)
 	}
 }

@@ -218,9 +218,6 @@ func (t *translator) servers(n *checked.Node) {
 				out.Command = append(out.Command, variables(arg))
 			}
 		}
-		if t.out.MCP == nil {
-			t.out.MCP = map[string]sdk.MCPConfig{}
-		}
 		t.out.MCP[m.Name] = out
 		for _, field := range m.Value.Members {
 			switch field.Name {

@@ -21,7 +21,7 @@ func dropped(schema string) string {
 	case "plugin":
 		return "left out: plugins of opencode are JavaScript and cannot run here; tenon plugin new starts one for tenon"
 	case "formatter", "lsp":
-		return "left out: tenon runs no formatters and no language servers; a command hook at tool.execute.after can"
+		return "left out: tenon runs no formatters and no language servers; a command hook at PostToolUse can run one"
 	case "share", "autoshare", "enterprise":
 		return "left out: sessions are not published; tenon session export writes one to a file"
 	case "autoupdate":

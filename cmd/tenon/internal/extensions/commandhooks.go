@@ -48,7 +48,7 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) err
 // their commands name.
 func (s *Set) hookBlock(ctx context.Context, source *commandhooks.Source, project bool) error {
 	c := &Candidate{Kind: trust.KindHooks, Name: source.Name, Carrier: sdk.CarrierCommand, From: source.Where, Project: project}
-	lines, err := commandhooks.Commands(*source)
+	lines, _, err := commandhooks.Commands(*source)
 	if err != nil {
 		s.reject(c, err)
 		return nil
@@ -79,4 +79,9 @@ func (s *Set) addHooks(c *Candidate, source *commandhooks.Source) {
 		s.add(p, source.Where+" "+string(source.Data)+" "+fmt.Sprint(s.free(c)))
 	}
 	s.Candidates = append(s.Candidates, c)
+}
+
+// packageHooks lists the command hooks of a package for the question for approval, as the plugin that runs them reads them.
+func packageHooks(file, root string, data []byte) (lines, warnings []string, err error) {
+	return commandhooks.Commands(commandhooks.Source{Where: file, Root: root, Data: data})
 }

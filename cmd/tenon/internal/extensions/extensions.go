@@ -105,6 +105,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	s.loader = plugins.New(plugins.Options{
 		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: s.openers,
 		Accepts: policy.Accepts, Allows: policy.Allows, Without: without(o.Environ), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
+		Hooks: packageHooks,
 	})
 	found, err := s.loader.Load(ctx)
 	if err != nil {

@@ -78,7 +78,10 @@ func checkConfig(ctx context.Context, a *cli.App) error {
 // hooks adds the problems of command hooks. A run ignores the hooks of a file with such a problem.
 func (r *configReport) hooks(w *cli.Workspace) {
 	for _, block := range w.Loaded.HookBlocks() {
-		_, err := commandhooks.Commands(commandhooks.Source{Where: block.Origin.Source, Data: block.Data})
+		_, warnings, err := commandhooks.Commands(commandhooks.Source{Where: block.Origin.Source, Data: block.Data})
+		for _, w := range warnings {
+			r.Problems = append(r.Problems, configProblem{Place: block.Origin.String(), Message: w, Warning: true})
+		}
 		if err != nil {
 			r.Problems = append(r.Problems, configProblem{Message: err.Error(), Fix: "fix the hooks; until then, tenon ignores the hooks in the file"})
 		}

@@ -256,6 +256,11 @@ func (c *checkup) config(w *cli.Workspace) {
 			c.ok("config", "%s is read", dir)
 		}
 	}
+	for _, file := range []string{"opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc", ".claude/settings.json"} {
+		if _, err := os.Stat(filepath.Join(w.Project.Directory, filepath.FromSlash(file))); err == nil {
+			c.note("config", "%s is not read; tenon import translates it", file)
+		}
+	}
 }
 
 func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
@@ -365,6 +370,9 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) {
 	}
 	if !offline {
 		s.CheckServers(ctx)
+	}
+	for _, warning := range s.Warnings {
+		c.note("plugins", "%s", warning)
 	}
 	for _, one := range s.Candidates {
 		if one.Server == nil {

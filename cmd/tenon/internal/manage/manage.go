@@ -3,10 +3,14 @@ package manage
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +20,7 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/config/claude"
 	"github.com/tenonhq/tenon/host/config/opencode"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -42,6 +47,11 @@ file is changed; -o creates a new one. Agents, commands and skills in .opencode 
 			return out
 		},
 		translate: opencode.Translate,
+		beside: map[string]string{
+			"opencode AGENTS.md agent agents command commands mode modes skill skills": "not read there: copy it next to the file that tenon config path prints",
+			"opencode plugin plugins tool tools":                                       "left out: tools and plugins of opencode are JavaScript and cannot run here",
+			".opencode plugin plugins tool tools":                                      "left out: tools and plugins of opencode are JavaScript and cannot run here",
+		},
 	}), importCommand(a, &foreign{
 		name: "claude", short: "Translate settings of Claude Code into a tenon.json",
 		long: `Translate settings of Claude Code into a tenon.json and print it: permission rules, command hooks, the model and MCP
@@ -53,6 +63,12 @@ them there.`,
 			return []string{filepath.Join(dir, ".claude", "settings.json"), filepath.Join(p.Home, ".claude", "settings.json")}
 		},
 		translate: claude.Translate,
+		beside: map[string]string{
+			".claude agents commands":     `not read there: copy it into a new directory with the file .claude-plugin/plugin.json, {"name": "mine"}, and install that with tenon plugin install`,
+			".claude output-styles":       "left out: write an agent with the text",
+			".claude rules":               "not read: name its files under instructions",
+			".claude settings.local.json": "not read: pass it as the file to translate it, too",
+		},
 	}))
 	return cmd
 }
@@ -62,6 +78,7 @@ type foreign struct {
 	name, short, long string
 	files             func(directory string, p sdk.Project) []string // where its configuration may be, in order
 	translate         func(text []byte) (*config.Translation, error)
+	beside            map[string]string // what to do about other files: by the name of the configuration's directory, and theirs
 }
 
 func importCommand(a *cli.App, f *foreign) *cobra.Command {
@@ -83,7 +100,11 @@ func (f *foreign) run(a *cli.App, args []string, output string) error {
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "fix the file; it must be JSON, comments are allowed; nothing was written")
 	}
-	for _, n := range translated.Notes {
+	notes, err := f.move(translated, filepath.Dir(file), output)
+	if err != nil {
+		return err
+	}
+	for _, n := range append(translated.Notes, notes...) {
 		a.Screen.Line("note: " + terminal.Visible(n.String()))
 	}
 	if output == "" {
@@ -97,6 +118,43 @@ func (f *foreign) run(a *cli.App, args []string, output string) error {
 	}
 	a.Screen.Line(terminal.Visible(output) + " was written; check it with tenon config check")
 	return nil
+}
+
+// fileReference matches a reference to a file by a relative path.
+var fileReference = lazyregexp.New(`\{file:([^}~/][^}]*)\}`)
+
+// move makes references to files in the directory from those of a configuration in the directory of output. It returns notes about them,
+// and about what else lies in from.
+func (f *foreign) move(translated *config.Translation, from, output string) (notes []config.Note, err error) {
+	if from, err = filepath.Abs(from); err != nil {
+		return nil, err
+	}
+	to, err := filepath.Abs(filepath.Dir(output))
+	if err != nil {
+		return nil, err
+	}
+	base, err := filepath.Rel(to, from)
+	if err != nil || !filepath.IsLocal(base) {
+		base = from
+	}
+	if base != "." && fileReference().Match(translated.Config) {
+		quoted, err := json.Marshal(filepath.ToSlash(base))
+		if err != nil {
+			return nil, err
+		}
+		prefix := strings.ReplaceAll(strings.Trim(string(quoted), `"`), "$", "$$")
+		translated.Config = fileReference().ReplaceAll(translated.Config, []byte("{file:"+prefix+"/$1}"))
+		notes = append(notes, config.Note{Reason: "{file:…} names files in " + from + ": keep them there"})
+	}
+	for _, names := range slices.Sorted(maps.Keys(f.beside)) {
+		dir, others, _ := strings.Cut(names, " ")
+		for _, name := range strings.Fields(others) {
+			if _, err := os.Stat(filepath.Join(from, name)); err == nil && dir == filepath.Base(from) {
+				notes = append(notes, config.Note{Key: filepath.Join(from, name), Reason: f.beside[names]})
+			}
+		}
+	}
+	return notes, nil
 }
 
 // find reads the given file, else the first that exists.
@@ -125,8 +183,11 @@ func (f *foreign) find(a *cli.App, args []string) (string, []byte, error) {
 	return "", nil, cli.UsageError(fmt.Sprintf("pass the file: tenon import %s FILE", f.name), "no %s found here or in your configuration", filepath.Base(candidates[0]))
 }
 
-// writeNew creates a file, which must not exist.
+// writeNew creates a file, which must not exist, and its directory.
 func writeNew(file string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err

@@ -62,6 +62,7 @@ func listServers(ctx context.Context, a *cli.App, s *extensions.Set, check bool)
 			broken = append(broken, c.Name)
 		}
 	}
+	warn(a, s)
 	err := cli.List(a, list, cli.Listing[listedServer]{
 		Empty: "no MCP servers; tenon mcp add adds one",
 		Head:  []string{"name", "approved", "works", "runs", "from", ""},

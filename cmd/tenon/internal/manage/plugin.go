@@ -49,13 +49,14 @@ func why(c *extensions.Candidate) string {
 
 // Argument returns the argument for a candidate on a command line: its name, or its path if only a path identifies it.
 func Argument(c *extensions.Candidate) string {
-	if c.Item == nil || !c.Item.Flagged() {
-		return c.Name
+	text := c.Name
+	if c.Item != nil && c.Item.Flagged() {
+		text = c.From
 	}
-	if !strings.ContainsFunc(c.From, func(r rune) bool { return strings.ContainsRune(" \t\n'\"$`&|;<>()*?[]#!{}", r) }) {
-		return c.From
+	if !strings.ContainsAny(text, " \t\n'\"$`&|;<>()*?[]#!{}") {
+		return text
 	}
-	return "'" + strings.ReplaceAll(c.From, "'", `'\''`) + "'"
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // pluginInfo is a plugin with its requests.
@@ -342,8 +343,11 @@ Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
 }
 
 func newPlugin(a *cli.App, name, carrier, lang, dir string) error {
-	if plugins.OwnForm(name) {
+	switch {
+	case plugins.OwnForm(name):
 		return cli.UsageError(`write a name such as "my-plugin"`, "name %q: such names belong to command hooks and MCP servers", name)
+	case cli.IsShipped(name):
+		return cli.UsageError(`write a name such as "my-`+name+`"`, "name %q belongs to a built-in plugin", name)
 	}
 	if dir == "" {
 		base, err := a.Directory()

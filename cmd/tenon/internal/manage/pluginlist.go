@@ -70,16 +70,21 @@ func listed(c *extensions.Candidate) listedPlugin {
 	return listedPlugin{c.Kind, c.Name, c.Version, c.Carrier, c.State, c.From, c.Project, why(c), c.Grants, partsOf(c)}
 }
 
-func listPlugins(a *cli.App, s *extensions.Set) error {
-	var rows []listedPlugin
-	for _, c := range s.Candidates {
-		rows = append(rows, listed(c))
-	}
+// warn prints the warnings about plugins, servers and hooks.
+func warn(a *cli.App, s *extensions.Set) {
 	if !a.JSON {
 		for _, warning := range s.Warnings {
 			a.Log.Warn(terminal.Visible(warning))
 		}
 	}
+}
+
+func listPlugins(a *cli.App, s *extensions.Set) error {
+	var rows []listedPlugin
+	for _, c := range s.Candidates {
+		rows = append(rows, listed(c))
+	}
+	warn(a, s)
 	return cli.List(a, rows, cli.Listing[listedPlugin]{
 		Empty: "no plugins, MCP servers or command hooks; tenon plugin new creates a plugin, tenon mcp add adds a server",
 		Head:  []string{"name", "version", "carrier", "state", "from", ""},
