@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -105,7 +106,8 @@ func (p *projectID) wait() string {
 func rootCommit(ctx context.Context, worktree string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "rev-list", "--max-parents=0", "HEAD")
+	git, _ := projectfs.LookPath("git", worktree) // without one, Output fails
+	cmd := exec.CommandContext(ctx, git, "rev-list", "--max-parents=0", "HEAD")
 	cmd.Dir, cmd.Env = worktree, child.GitEnviron(os.Environ())
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
