@@ -5,7 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -90,7 +92,7 @@ func body(a *cli.App, project *bool, f func(context.Context, *job, []string) err
 // remedied adds the remedy to errors of sources.
 func remedied(err error) error {
 	const denied, unsafe = "nothing was installed; tenon config show prints plugin_policy", "nothing was installed; report it to its publisher"
-	return cli.Remedies{
+	err = cli.Remedies{
 		{source.ErrRef, cli.ExitUsage, "write one of: " + source.Forms},
 		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},
 		{source.ErrServer, cli.ExitTurn, "tenon mcp add adds servers with other settings"},
@@ -110,6 +112,13 @@ func remedied(err error) error {
 		{archive.ErrUnsafe, cli.ExitTurn, unsafe},
 		{source.ErrOffline, cli.ExitTurn, "run it again without --offline"},
 	}.Remedied(err)
+	_, fixed := errors.AsType[*cli.Failure](err)
+	_, network := errors.AsType[*url.Error](err)
+	_, program := errors.AsType[*exec.ExitError](err) // git, npm or go
+	if !fixed && (network || program || errors.Is(err, source.ErrNotFound)) {
+		return cli.Fail(cli.ExitTurn, err, "check the reference, your access to it, and the network")
+	}
+	return err
 }
 
 // progress returns a function that shows the progress of downloads on a terminal.

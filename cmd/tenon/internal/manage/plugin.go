@@ -328,7 +328,7 @@ func pluginNewCommand(a *cli.App) *cobra.Command {
 Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
 
   wasm     a sandboxed module without access to files, network, environment or clock unless granted; runs on all platforms
-  process  a separate program with all rights of its user
+  process  a separate program; confined on Linux, elsewhere with all your rights
   mcp      a Model Context Protocol server, which works with other hosts too`,
 		Example: `  tenon plugin new my-plugin
   tenon plugin new my-server --carrier mcp --lang node`,
