@@ -147,8 +147,8 @@ func installCommand(a *cli.App) *cobra.Command {
 	var without []string
 	var key string
 	cmd := &cobra.Command{
-		Use: "install REF...", Short: "Install plugins from where they are published", Aliases: []string{"i"},
-		Long: `Install plugins. Nothing of a plugin runs before you have seen what it asks for and approved it.
+		Use: "install REF...", Short: "Install plugins", Aliases: []string{"i"},
+		Long: `Install plugins. tenon shows what a plugin requests, and runs it only after you approve it.
 
 A REF is one of:
   ./directory, ./file.tar.gz, ./file.zip, ./file.wasm, ./file.mcpb
@@ -158,10 +158,10 @@ A REF is one of:
   npm:package[@version or range]
   oci://registry/repository[:tag|@digest]
   go:module/command[@version]         built here, without cgo
-  mcp:name[@version]                  of the registry of MCP servers
+  mcp:name[@version]                  from the registry of MCP servers
   name@marketplace                    tenon plugin marketplace add adds one, tenon plugin search finds names
 
-The exact content is pinned in ` + pins.Name + `: yours in the configuration directory, or with --project the
+tenon pins the exact content in ` + pins.Name + `: yours in the configuration directory, or with --project the
 project's, which may be committed. It holds no approvals.`,
 		Args: cli.Args(1, -1, "a reference"),
 		RunE: body(a, &project, func(ctx context.Context, j *job, args []string) error {

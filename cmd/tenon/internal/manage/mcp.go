@@ -49,8 +49,8 @@ func mcpAddCommand(a *cli.App) *cobra.Command {
 	var f mcpAdd
 	cmd := &cobra.Command{
 		Use: "add NAME [flags] -- COMMAND [ARG…] | add NAME URL", Short: "Add an MCP server",
-		Long: `Add an MCP server that is started by a command or reached at a URL. The server is started once to check that it works.
-The tools it offers at that time are approved.`,
+		Long: `Add an MCP server: a command that starts it, or its URL. tenon starts the server once to check that it works, and approves
+the tools it then offers.`,
 		Example: `  tenon mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   tenon mcp add docs https://example.com/mcp --header "Authorization=Bearer $TOKEN"`,
 		Args: cli.Args(2, -1, "a name, and a command or a URL"),

@@ -64,8 +64,8 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Open the terminal UI",
 		Long: `Open the terminal UI.
 
-The arguments are sent as the first prompt. F1 lists the keys. tenon chat is the same conversation without a screen of its
-own: for pipes, screen readers and terminals that cannot move the cursor.`,
+The arguments are sent as the first prompt. F1 lists the keys. tenon chat is the plain interface, for pipes,
+screen readers and terminals that cannot move the cursor.`,
 		Example: `  tenon tui
   tenon tui -c
   tenon tui --agent plan "how would we add a cache?"`,
