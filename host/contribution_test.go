@@ -177,7 +177,7 @@ func TestBadHooksOfOthersLeaveThemOut(t *testing.T) {
 	k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, base(newModel(t, say("done"))),
 		&plugin{name: "slow", carrier: sdk.CarrierWASM, hooks: []sdk.Hook{slow}}, twin)
 	k.prompt("go")
-	for _, text := range []string{"plugin slow is left out: ", `plugin twin is left out: plugin twin: protocol "test" is there already`} {
+	for _, text := range []string{"plugin slow is left out: ", `plugin twin is left out: plugin twin: duplicate protocol "test"`} {
 		if !logs.has(text) {
 			t.Errorf("logged %q, want %q", logs.all(), text)
 		}

@@ -186,7 +186,7 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 func (g *Set) addProtocols(l *Plugin) error {
 	for _, proto := range l.protocols {
 		if _, taken := g.protocols[proto.Name]; taken {
-			return fmt.Errorf("plugin %s: protocol %q is there already", l.Manifest.Name, proto.Name)
+			return fmt.Errorf("plugin %s: duplicate protocol %q", l.Manifest.Name, proto.Name)
 		}
 	}
 	for _, proto := range l.protocols {

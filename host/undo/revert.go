@@ -190,11 +190,11 @@ func (k *Session) undone(ctx context.Context, r *sdk.Revert) (map[snapshot.Path]
 	}
 	contents, err := repo.Contents(ctx, []string{r.Snapshot})
 	if err != nil {
-		return nil, fmt.Errorf("what was undone at %s: %w", r.MessageID, err)
+		return nil, fmt.Errorf("undone state of %s: %w", r.MessageID, err)
 	}
 	var steps []snapshot.Step
 	if err := json.Unmarshal(contents[r.Snapshot], &steps); err != nil {
-		return nil, fmt.Errorf("what was undone at %s: %w", r.MessageID, err)
+		return nil, fmt.Errorf("undone state of %s: %w", r.MessageID, err)
 	}
 	for _, s := range steps {
 		out[s.Path] = s

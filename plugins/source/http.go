@@ -253,7 +253,7 @@ func strongTag(h http.Header) string {
 // for stallTimeout, it calls cancel, which ends the body.
 func (f *Fetcher) copy(file io.Writer, body io.Reader, host string, have, want int64, cancel context.CancelCauseFunc) error {
 	if want > maxDownload {
-		return fmt.Errorf("%d MiB are too many, the limit is %d", want>>20, maxDownload>>20)
+		return fmt.Errorf("%d MiB exceed the limit of %d", want>>20, maxDownload>>20)
 	}
 	stall := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("the server sent nothing for %s", stallTimeout)) })
 	defer stall.Stop()

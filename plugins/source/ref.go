@@ -218,7 +218,7 @@ func GitRef(address, subdir, version, commit string) (Ref, error) {
 	case u.Scheme != "ssh" && u.User != nil:
 		return r, errors.New("an address must not contain a password; git asks your credential helper")
 	case u.Fragment != "" || strings.Contains(u.Path, "@") || strings.Contains(u.Path, "//"):
-		return r, errors.New("an address must not contain #, @ or // behind the host")
+		return r, errors.New("an address must not contain #, @ or // after the host")
 	}
 	return r, errors.Join(secure(u), manifest.CheckSpelling(u))
 }

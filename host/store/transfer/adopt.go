@@ -115,7 +115,7 @@ func (f *File) rename() {
 }
 
 func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
-	const snapshots = "the states of its files are left out: what it changed cannot be undone here"
+	const snapshots = "its file states are not imported: its changes cannot be undone here"
 	out := parts[:0]
 	for _, p := range parts {
 		switch p := p.(type) {

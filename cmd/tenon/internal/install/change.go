@@ -106,12 +106,12 @@ func (j *job) confirmHosts(missing []pins.Plugin, yes, frozen bool) error {
 	}
 	text := terminal.Visible(j.target.Path) + " fetches from: " + terminal.Visible(strings.Join(hosts, ", "))
 	if frozen {
-		return cli.Fail(cli.ExitRefused, errors.New(text), "if you know these hosts, pass --yes; it approves nothing with --frozen")
+		return cli.Fail(cli.ExitRefused, errors.New(text), "if you trust these hosts, pass --yes; with --frozen it approves no plugin")
 	}
 	j.app.Screen.Line(text)
 	ok, err := j.app.Confirm("  fetch from there? [y/N] ")
 	if err == nil && !ok {
-		err = cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again when you know these hosts")
+		err = cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again once you trust these hosts")
 	}
 	return err
 }
@@ -279,7 +279,7 @@ func rollbackCommand(a *cli.App) *cobra.Command {
 		RunE: body(a, &project, func(ctx context.Context, j *job, _ []string) error {
 			from, to, err := j.loader.History().Rollback(ctx, j.target.Path)
 			if errors.Is(err, pins.ErrNoHistory) {
-				return cli.UsageError("tenon plugin rollback --project is for the project's file", "%w", err)
+				return cli.UsageError("for the project's plugins, run: tenon plugin rollback --project", "%w", err)
 			}
 			if err != nil {
 				return err
@@ -424,7 +424,7 @@ func verifyCommand(a *cli.App) *cobra.Command {
 				return nil
 			})
 			if err == nil {
-				a.Screen.Line(view.Plural(count, "plugin") + " as pinned")
+				a.Screen.Line("verified " + view.Plural(count, "plugin"))
 			}
 			return err
 		},

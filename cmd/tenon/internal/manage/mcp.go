@@ -127,13 +127,13 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 		return nil
 	}
 	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
-		a.Screen.Line(fmt.Sprintf("%s; waiting up to %s for its answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
+		a.Screen.Line(fmt.Sprintf("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
 		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err
 		}
 		if warning != nil {
-			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work yet: fix the command, or remove it with tenon mcp remove %s; tenon mcp logs %s shows its output", name, name))
+			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work: run tenon mcp logs %s to see its output, then edit %s, or remove it with tenon mcp remove %s", name, serverFile(w, f.project), name))
 		}
 		return printTools(ctx, a, s, c)
 	})

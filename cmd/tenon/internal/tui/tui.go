@@ -139,7 +139,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 		m = last
 	}
 	if errors.Is(err, tea.ErrProgramPanic) {
-		return m, cli.Fail(cli.ExitTurn, errors.New("the terminal UI broke"), "continue with tenon tui -s "+m.root+", and report the text above")
+		return m, cli.Fail(cli.ExitTurn, errors.New("the terminal UI crashed"), "continue with tenon tui -s "+m.root+", and report the text above")
 	}
 	return m, err
 }
