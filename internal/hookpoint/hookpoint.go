@@ -1,5 +1,5 @@
-// Package hookpoint is the table of the hook points: the kind of each and the types of its input and value. The engine of the hooks and the
-// carriers use it.
+// Package hookpoint is the table of hook points, with the kind, input type and value type of each. The hook engine and the carriers use
+// it.
 package hookpoint
 
 import (

@@ -1,4 +1,4 @@
-// Package inspect holds the commands that show something and change nothing: statistics, the doctor, configuration, models,
+// Package inspect holds the read-only commands: statistics, the doctor, configuration, models,
 // hooks, agents, commands and skills.
 package inspect
 
