@@ -140,7 +140,7 @@ func (g *Set) drop(l *Plugin, err error) error {
 	if g.made.Strict || g.made.Required[l.Manifest.Name] {
 		return fmt.Errorf("plugin %q: %w", l.Manifest.Name, err)
 	}
-	g.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is left out: %v", l.Manifest.Name, err)})
+	g.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is skipped: %v", l.Manifest.Name, err)})
 	return nil
 }
 

@@ -157,7 +157,7 @@ func readKey(a *cli.App, f *authLogin, id string) (string, error) {
 	case f.env != "":
 		key := a.Env.Lookup(f.env)
 		if key == "" {
-			return "", cli.UsageError("set it, or leave out --env to enter the key", "variable %s is not set", f.env)
+			return "", cli.UsageError("set it, or omit --env to enter the key", "variable %s is not set", f.env)
 		}
 		return key, nil
 	case f.file != "":

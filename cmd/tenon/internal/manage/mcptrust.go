@@ -46,7 +46,7 @@ func trustServers(ctx context.Context, a *cli.App, names []string, yes bool) err
 			})
 		}
 		if len(list) == 0 {
-			a.Screen.Line("no MCP server waits for approval")
+			a.Screen.Line("no MCP server needs approval")
 			return nil
 		}
 		if err := decidable(list); err != nil {
