@@ -4,5 +4,5 @@ package commandhooks
 
 import "os/exec"
 
-// shell returns a command that the system's shell runs.
-func shell(text string) *exec.Cmd { return exec.Command("sh", "-c", text) }
+// shell returns a command that the system's shell runs. PATH may have directories of the project, with another sh.
+func shell(text string) *exec.Cmd { return exec.Command("/bin/sh", "-c", text) }
