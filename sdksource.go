@@ -1,5 +1,5 @@
-// Package tenon holds the source of the sdk, which "tenon plugin new" writes beside a new plugin: it builds then without a
-// network, and against exactly the contract of the tenon that runs it.
+// Package tenon embeds the source of the sdk. "tenon plugin new" writes it next to a new plugin, which then builds without a
+// network and against the contract of this tenon.
 package tenon
 
 import "embed"

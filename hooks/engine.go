@@ -229,7 +229,7 @@ func (e *Engine) Close(ctx context.Context) error {
 // would be blamed for.
 func (s *station) check(kind hookpoint.Kind, in, value any) error {
 	if s.info.Kind != kind {
-		return fmt.Errorf("hook point %s is no %s point", s.info.Point, kind)
+		return fmt.Errorf("hook point %s is not a %s point", s.info.Point, kind)
 	}
 	if reflect.TypeOf(in) != s.input {
 		return fmt.Errorf("hook point %s: the input is %T, want %s", s.info.Point, in, s.input)

@@ -134,7 +134,7 @@ func TestAttachmentsThatCannotBeUsed(t *testing.T) {
 	}{
 		"binary":            {host.PromptInput{Text: "@program"}, []string{"program", "binary"}},
 		"no image":          {host.PromptInput{Text: "@zeros.png"}, []string{"zeros.png", "binary"}},
-		"too large":         {host.PromptInput{Text: "@huge.png"}, []string{"huge.png", "more than"}},
+		"too large":         {host.PromptInput{Text: "@huge.png"}, []string{"huge.png", "exceed"}},
 		"no such file":      {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{URL: "file:///no/such/file"}}}, []string{"/no/such/file", "no such file"}},
 		"on another host":   {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{URL: "file://server/x"}}}, []string{"not the URL of a file on this machine"}},
 		"broken data":       {host.PromptInput{Parts: sdk.Parts{&sdk.FilePart{Mime: "text/plain", Filename: "x", URL: "data:text/plain;base64,%%%"}}}, []string{`attach "x"`}},

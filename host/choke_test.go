@@ -432,7 +432,7 @@ func TestPluginsThatDoNotStartAreLeftOut(t *testing.T) {
 			if r := k.results(id)[0]; !strings.Contains(r, `tool "theirs" not found`) {
 				t.Errorf("result = %q, want that the plugin's tool is not there", r)
 			}
-			if !logs.has("plugin bad is left out: start: ", "no way") {
+			if !logs.has("plugin bad is skipped: start: ", "no way") {
 				t.Errorf("logged %q, want a warning that names the plugin and the cause", logs.all())
 			}
 		})
@@ -453,7 +453,7 @@ func TestPluginThatHangsInStart(t *testing.T) {
 	}
 	_, got := k.prompt("go")
 	want(t, "answer", "done", textOf(got))
-	if !logs.has("plugin slow is left out", "did not start in 5s") {
-		t.Errorf("logged %q, want that the plugin is left out", logs.all())
+	if !logs.has("plugin slow is skipped", "did not start in 5s") {
+		t.Errorf("logged %q, want that the plugin is skipped", logs.all())
 	}
 }

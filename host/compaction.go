@@ -26,7 +26,7 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 	}
 	plan := compact.NewPlan(live.Active(t.c.Snapshot()), t.g.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
 	if len(plan.Covered) == 0 && t.manual {
-		return stateDone, errors.New("there is nothing to summarise yet")
+		return stateDone, errors.New("nothing to summarise yet")
 	}
 	if len(plan.Covered) == 0 {
 		return stateDone, compact.TooLong("nothing can be summarised: the prompt alone is too long for %s", t.Model.Ref())

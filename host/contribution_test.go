@@ -65,10 +65,10 @@ func TestBadContributionsCostTheirPlugin(t *testing.T) {
 		told  []string // what goes wrong beside skills and references
 		took  time.Duration
 	}{
-		"fails":  {func(chan struct{}) error { return errors.New("broken") }, []string{"commands left out: broken"}, 0},
-		"panics": {func(chan struct{}) error { panic("broken") }, []string{"commands left out: panicked: broken", "tools left out: panicked: broken", "agents left out: panicked: broken"}, 0},
+		"fails":  {func(chan struct{}) error { return errors.New("broken") }, []string{"commands skipped: broken"}, 0},
+		"panics": {func(chan struct{}) error { panic("broken") }, []string{"commands skipped: panicked: broken", "tools skipped: panicked: broken", "agents skipped: panicked: broken"}, 0},
 		"hangs": {func(release chan struct{}) error { <-release; return nil },
-			[]string{"commands left out: no answer in 2s", "tools left out: no answer in 2s", "agents left out: no answer in 2s"},
+			[]string{"commands skipped: no answer in 2s", "tools skipped: no answer in 2s", "agents skipped: no answer in 2s"},
 			4*2*time.Second + 10*time.Second}, // agents, commands, tools and skills, then what is mentioned, once each
 	}
 	for name, c := range faults {
@@ -98,14 +98,14 @@ func TestBadContributionsCostTheirPlugin(t *testing.T) {
 				}
 				want(t, "results", []string{"cook"}, k.results(id))
 				want(t, "prompt", "user: Greet @bob and me@example.org", lines(m.last(sdk.PurposeTurn))[0])
-				for _, text := range append(c.told, "skills left out: ", "@bob stays unchanged: ") {
+				for _, text := range append(c.told, "skills skipped: ", "@bob stays unchanged: ") {
 					if !logs.has("plugin bad: ", text) {
 						t.Errorf("no message %q: %q", text, logs.all())
 					}
 				}
 				n := 0
 				for _, line := range logs.all() {
-					if strings.Contains(line, "commands left out") {
+					if strings.Contains(line, "commands skipped") {
 						n++
 					}
 				}
@@ -159,7 +159,7 @@ func TestBadDefinitionsCostTheTool(t *testing.T) {
 	k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, base(m), theirs)
 	k.prompt("go")
 	want(t, "tools", []string{"good"}, toolNames(m.last(sdk.PurposeTurn)))
-	for _, text := range []string{`tool "bad id" left out`, `tool "no_schema" left out`, `tool "garbage" left out`} {
+	for _, text := range []string{`tool "bad id" skipped`, `tool "no_schema" skipped`, `tool "garbage" skipped`} {
 		if !logs.has("plugin theirs: ", text) {
 			t.Errorf("no message %q: %q", text, logs.all())
 		}
@@ -177,7 +177,7 @@ func TestBadHooksOfOthersLeaveThemOut(t *testing.T) {
 	k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, base(newModel(t, say("done"))),
 		&plugin{name: "slow", carrier: sdk.CarrierWASM, hooks: []sdk.Hook{slow}}, twin)
 	k.prompt("go")
-	for _, text := range []string{"plugin slow is left out: ", `plugin twin is left out: plugin twin: protocol "test" is there already`} {
+	for _, text := range []string{"plugin slow is skipped: ", `plugin twin is skipped: plugin twin: duplicate protocol "test"`} {
 		if !logs.has(text) {
 			t.Errorf("logged %q, want %q", logs.all(), text)
 		}

@@ -146,7 +146,7 @@ func TestReloadLeavesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := next(t, sub, ofType(sdk.EventPluginNotice)).Properties.(*sdk.PluginNotice)
-	want(t, "notice", "plugin watched is left out: start: no way", n.Message)
+	want(t, "notice", "plugin watched is skipped: start: no way", n.Message)
 	id, _ := k.prompt("go")
 	if got := k.results(id)[0]; !strings.Contains(got, `tool "version" not found`) {
 		t.Errorf("result = %q, want that the tool is gone", got)
@@ -210,7 +210,7 @@ func TestReloadChangesConfig(t *testing.T) {
 	want(t, "model", "other", m.last(sdk.PurposeTurn).Model.ID)
 	want(t, "what the plugin sees", "ada", stays.host.(sdk.ConfigReader).Config().Username)
 	n := next(t, sub, ofType(sdk.EventPluginNotice)).Properties.(*sdk.PluginNotice)
-	if !strings.Contains(n.Message, "plugin stays keeps the options it was started with") {
+	if !strings.Contains(n.Message, "plugin stays keeps its old options") {
 		t.Errorf("notice %q, want that new options have no effect", n.Message)
 	}
 	if k.Config().Model != "test/other" {

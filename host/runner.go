@@ -260,7 +260,7 @@ func (r *runner) answer(ctx context.Context, c *live.Conversation) bool {
 		told := c.Journal.Failed() // by the turn
 		r.rest(true)
 		if err := c.Journal.Flush(ctx); told == nil && err != nil && !errors.Is(err, store.ErrNotFound) { // a deleted session keeps nothing
-			r.host.log.Error("what ran beside the turn was not stored", "session", r.session, "err", err)
+			r.host.log.Error("background work of the turn was not stored", "session", r.session, "err", err)
 		}
 		if r.leave(nil) {
 			return false

@@ -112,9 +112,9 @@ func (t *turn) startTitle() {
 		err := tasks.Title(ctx, s, t.c, user)
 		switch {
 		case errors.Is(err, model.ErrReceiver):
-			t.h.log.Warn("no title was made", "err", err)
+			t.h.log.Warn("no title was written", "err", err)
 		case err != nil:
-			t.h.log.Debug("no title was made", "session", s.SessionID, "err", err)
+			t.h.log.Debug("no title was written", "session", s.SessionID, "err", err)
 		}
 	})
 }

@@ -154,7 +154,7 @@ func TestFailedInterceptors(t *testing.T) {
 func TestMutationsThatDoNotFit(t *testing.T) {
 	t.Parallel()
 	e, _ := intercepting(t, `[{"name":"rename","type":"mutation","hook":{"events":["tools/call"],"phase":"request"}}]`)
-	if _, r, err := before(t, e, sdk.Object{"text": "x"}); err != nil || r.Verdict != sdk.VerdictDeny || !strings.Contains(r.Reason, "must not become another") {
+	if _, r, err := before(t, e, sdk.Object{"text": "x"}); err != nil || r.Verdict != sdk.VerdictDeny || !strings.Contains(r.Reason, "cannot be replaced by another") {
 		t.Errorf("result = %+v, %v", r, err)
 	}
 }

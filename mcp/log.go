@@ -140,7 +140,7 @@ func (l *serverLog) LastWords() string {
 	if text == "" {
 		return ""
 	}
-	return "; it said: " + text
+	return "; its output: " + text
 }
 
 // close closes the file; a later line opens it again.

@@ -56,7 +56,7 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 	if p.pin == nil {
 		if current != nil {
 			next.title = current.Title
-			next.withheld = []Withheld{{Kind: "tool", Name: "*", Reason: "nothing of the server is approved yet; approve it with " + p.remedy()}}
+			next.withheld = []Withheld{{Kind: "tool", Name: "*", Reason: "the server is not approved yet; approve it with " + p.remedy()}}
 		}
 		return next
 	}
@@ -108,7 +108,7 @@ func (p *Plugin) mayCall(c *connection, kind, name string) error {
 	case ok:
 		return nil
 	case !pinned:
-		return errors.New("nothing of the server is approved; approve it with " + p.remedy())
+		return errors.New("the server is not approved; approve it with " + p.remedy())
 	}
 	if _, there := now.tool(name); kind == "tool" && !there {
 		return fmt.Errorf("the server no longer has a tool %q", name)

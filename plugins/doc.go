@@ -4,6 +4,6 @@
 // plugin directory. Approved plugins run from a sealed copy of their content (package trust); nothing of another plugin runs, is
 // compiled, or gets into a prompt.
 //
-//	found path ─► digest ─► approved? ─► sealed copy ─► manifest ─► asks for more? ─► carrier ─► plugin
-//	                          └─ no: the manifest is read to show what it asks for, and nothing else
+//	found path ─► digest ─► approved? ─► sealed copy ─► manifest ─► requests more? ─► carrier ─► plugin
+//	                          └─ no: the manifest is read to show its requests, and nothing else
 package plugins

@@ -397,7 +397,7 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 // shown, nothing is recorded and the error wraps trust.ErrChanged; with a grant over tenon's own directories, ErrPrivate.
 func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) error {
 	if i.State != StatePending {
-		return fmt.Errorf("%s does not await approval: it is %s", i.Name, i.State)
+		return fmt.Errorf("%s is not waiting for approval: it is %s", i.Name, i.State)
 	}
 	if err := l.Grantable(grants); err != nil {
 		return err
@@ -412,7 +412,7 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	}
 	again.Request.Replaces = l.replaced(&again.Request)
 	if again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0 {
-		return fmt.Errorf("%s: %w while it was shown; look at it again", i.Path, trust.ErrChanged)
+		return fmt.Errorf("%s: %w while it was shown; review it again", i.Path, trust.ErrChanged)
 	}
 	for _, g := range grants {
 		if err := manifest.CheckCapability(g); err != nil {

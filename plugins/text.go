@@ -52,7 +52,7 @@ func (i *Item) Text(unconfined error) string {
 func origin(i *Item) string {
 	switch {
 	case i.Project:
-		return " (came with this project)"
+		return " (in this project)"
 	case i.From != "":
 		return " (" + Clean(i.From) + ")"
 	}
@@ -67,9 +67,9 @@ func RequestText(b *strings.Builder, r trust.Request, unconfined error) {
 	}
 	if r.Undescribed {
 		if c := manifest.CarrierOf(r.Carrier); c.Name == "" || c.Inert {
-			w.field("asks for", "not known yet")
+			w.field("requests", "not known yet")
 		} else {
-			w.field("asks for", "not known before its first run; you are asked again then")
+			w.field("requests", "not known before its first run; tenon then asks again")
 		}
 	}
 	w.all("may", capabilityLines(r.Capabilities))
@@ -116,7 +116,7 @@ func carrierText(r trust.Request, unconfined error) string {
 		rights = "with your rights, NOT confined (" + unconfined.Error() + ")"
 	}
 	if len(r.Servers) > 0 {
-		parts = append(parts, "MCP servers; those that are started run "+rights)
+		parts = append(parts, "MCP servers; local servers run "+rights)
 	}
 	if len(r.CommandHooks) > 0 {
 		parts = append(parts, "commands of your shell, "+rights)
@@ -129,7 +129,7 @@ func capabilityLines(list []sdk.Capability) []string {
 	for _, c := range list {
 		line := capabilityText(c)
 		if c.Reason != "" {
-			line += `, it says: "` + strings.ReplaceAll(Clean(c.Reason), `"`, "'") + `"`
+			line += `; its reason: "` + strings.ReplaceAll(Clean(c.Reason), `"`, "'") + `"`
 		}
 		out = append(out, line)
 	}
@@ -151,9 +151,9 @@ func capabilityText(c sdk.Capability) string {
 	case sdk.CapabilityTool:
 		return "tool: call the tools " + scope + everything(c.Scope, ", that is, all of them")
 	case sdk.CapabilitySession:
-		return "session: read the whole session it is called for"
+		return "session: read the whole session of each call"
 	case sdk.CapabilityAsk:
-		return "ask: ask you questions and for permission"
+		return "ask: ask you questions and request permission"
 	case sdk.CapabilityEvents:
 		return "events: receive " + scope + everything(c.Scope, ", that is, all events")
 	case sdk.CapabilityModel:
@@ -165,7 +165,7 @@ func capabilityText(c sdk.Capability) string {
 	case sdk.CapabilityWrite:
 		return "fs.write: change files below " + directories(c.Scope) + everything(c.Scope, ", that is, all files")
 	case sdk.CapabilityClock:
-		return "clock: know the time"
+		return "clock: read the time"
 	case sdk.CapabilityAuth:
 		return "auth: FULL RIGHTS over the requests to " + scope + ": it signs you in there, keeps the token, and sets headers of each request"
 	}
@@ -197,7 +197,7 @@ func replacedLines(names []string) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
 		kind, id, _ := strings.Cut(name, " ")
-		out[i] = "tenon's own " + kind + " " + id + ": it receives the calls of that one"
+		out[i] = "tenon's own " + kind + " " + id + ": it receives its calls instead"
 		if kind == kindProvider {
 			out[i] = "tenon's own " + kind + " " + id + ": it receives your conversations and CAN READ YOUR KEY"
 		}

@@ -27,10 +27,10 @@ func TestText(t *testing.T) {
 	i := p.item(p.load(), "x")
 	want := `plugin x 1.0
   says           Deploys.
-  from           ` + p.path(theirs) + ` (came with this project)
+  from           ` + p.path(theirs) + ` (in this project)
   digest         ` + i.Digest.Short() + `
-  runs as        a confined process: of your files it reaches only its package, its data and what is listed here; the network is open to it; starts ./p --all
-  may            http: send requests to https://api.example.com, it says: "to ask"
+  runs as        a confined process: it can access only its package, its data, what is listed here, and the network; starts ./p --all
+  may            http: send requests to https://api.example.com; its reason: "to ask"
                  tool: call the tools *, that is, all of them
                  fs.read: read files below /, that is, all files
   is called      tool.execute.before: a tool call's arguments, before they are checked; it may refuse; sees /args/path; changes everything; if it fails or takes longer than 2s, it is skipped
@@ -101,7 +101,7 @@ func TestTextOfReplacedTools(t *testing.T) {
 		return `{"id": "` + id + `", "description": "d", "parameters": {"type": "object"}}`
 	}
 	p.write(theirs, wasmPackage("x", `"tools": [`+tool("bash")+`, `+tool("bash2")+`]`))
-	want := "  tools          bash\n                 bash2\n  replaces       tenon's own tool bash: it receives the calls of that one\n"
+	want := "  tools          bash\n                 bash2\n  replaces       tenon's own tool bash: it receives its calls instead\n"
 	if text := p.item(p.load(), "x").Text(nil); !strings.HasSuffix(text, want) {
 		t.Errorf("the text does not end in %q:\n%s", want, text)
 	}

@@ -1,5 +1,5 @@
-// Package agents is the plugin that contributes agents: the built-in build, plan, general, explore and the hidden title,
-// compaction and summary, and those that users and repositories define in Markdown.
+// Package agents is the plugin that contributes agents: the built-in ones (build, plan, general, explore, and the hidden title,
+// compaction and summary), and those that users and repositories define in Markdown.
 package agents
 
 import (

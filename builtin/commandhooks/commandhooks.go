@@ -1,4 +1,4 @@
-// Package commandhooks turns shell commands into hooks, in the dialect of Claude Code that other hosts read too: an event starts a
+// Package commandhooks turns shell commands into hooks, in Claude Code's dialect, which other hosts also read: an event starts a
 // command, JSON on its standard input describes the event, and its exit code and standard output are the answer.
 //
 // Each source (a configuration file, a plugin folder) becomes its own plugin, so that a failing one is quarantined alone. The

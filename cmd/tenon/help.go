@@ -85,7 +85,7 @@ func topics() []*cobra.Command {
 	return []*cobra.Command{
 		{Use: "exit-codes", Short: "List the exit codes", Long: codes.String()},
 		{Use: "environment", Short: "List the environment variables", Long: environmentTopic},
-		{Use: "permissions", Short: "How tenon decides what may run", Long: permissionsTopic},
+		{Use: "permissions", Short: "Explain permission rules", Long: permissionsTopic},
 	}
 }
 
@@ -93,13 +93,13 @@ const environmentTopic = `Environment variables that tenon reads. Flags take pre
 
   TENON_MODEL, TENON_SMALL_MODEL   provider/model, as model and small_model in tenon.json
   TENON_PERMISSION                 permission rules as JSON, as permission in tenon.json
-  TENON_CONFIG                     path of a further configuration file; it overrides the project's
-  TENON_CONFIG_CONTENT             a further configuration as JSON; it overrides TENON_CONFIG
-  TENON_WITHOUT_PLUGINS            names of plugins, separated by commas, to disable for one run
+  TENON_CONFIG                     path of another configuration file; it overrides the project's
+  TENON_CONFIG_CONTENT             another configuration, as JSON; it overrides TENON_CONFIG
+  TENON_WITHOUT_PLUGINS            comma-separated names of plugins to disable for one run
   TENON_DATA_DIR                   directory of sessions, credentials and caches
   TENON_LOG_LEVEL                  debug, info, warn or error
   XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
-                                   parents of the directories "tenon"; default ~/.config, ~/.local/share, ~/.cache
+                                   parents of tenon's directories; default ~/.config, ~/.local/share, ~/.cache
 
   OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …
                                    keys of providers; tenon models --all lists each provider with its variable
@@ -109,15 +109,15 @@ const environmentTopic = `Environment variables that tenon reads. Flags take pre
                                    proxies for requests to providers and servers
 
   VISUAL, EDITOR                   editor of tenon config edit
-  NO_COLOR                         any value switches colors off
-  TERM                             dumb, or none, switches colors and moving output off
-  COLORFGBG, COLORTERM             background and colors of the terminal, for the colors of answers
-  FORCE_HYPERLINK                  1: links in answers can be opened; 0: they cannot; default: by the terminal
+  NO_COLOR                         any value turns colors off
+  TERM                             dumb or unset: no colors and no moving output
+  COLORFGBG, COLORTERM             the terminal's background and number of colors
+  FORCE_HYPERLINK                  1 or 0: write links in answers as hyperlinks or as text; default: depends on TERM
 
-{env:NAME} in a configuration file inserts any other variable. Commands of the model do not get variables that hold keys.
+{env:NAME} in a configuration file inserts any other variable. The model's commands do not receive variables that hold keys.
 `
 
-const permissionsTopic = `Before a tool runs, tenon decides whether it may. A rule in tenon.json has a permission, a pattern and an action:
+const permissionsTopic = `Before each tool call, tenon applies permission rules. A rule in tenon.json has a permission, a pattern and an action:
 
   {
     "permission": {
@@ -127,12 +127,12 @@ const permissionsTopic = `Before a tool runs, tenon decides whether it may. A ru
     }
   }
 
-The last matching rule decides. Without one, tenon asks. In a run without a terminal, a question counts as a refusal;
+The last matching rule decides; if no rule matches, tenon asks. Without a terminal, tenon refuses instead of asking.
 --auto allows everything that no rule denies.
 
   tenon permission explain 'bash git push'        show which rule decides
   tenon permission test 'bash "git push *" deny'  show which recorded calls a rule would change
-  tenon permission list                           list what you allowed for ever
+  tenon permission list                           list permanent permissions
   tenon permission approve                        approve the rules in this project's files
-  tenon permission sandbox                        show the files that commands of the model can reach
+  tenon permission sandbox                        show the paths that the model's commands can reach
 `

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,24 +26,32 @@ func manCommand(a *cli.App) *cobra.Command {
 				return a.Print(manPage(about))
 			}
 			if err := writeManPages(dir, about); err != nil {
-				return cli.UsageError("pass a directory that exists and that you can write", "write manual pages: %w", err)
+				return cli.UsageError("pass a directory that you can write", "write manual pages: %w", err)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().StringVarP(&dir, "output", "o", "", "write the pages of the command and of all its subcommands to this `directory`")
+	cmd.Flags().StringVarP(&dir, "output", "o", "", "write the pages of the command and its subcommands to this `directory`, created if missing")
 	return cmd
 }
 
-// writeManPages writes the pages of a command and of those below it.
+// writeManPages writes the pages of a command and its subcommands to a directory, and creates the directory.
 func writeManPages(dir string, cmd *cobra.Command) error {
-	err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd)), 0o644)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, manName(cmd)+".1"), []byte(manPage(cmd)), 0o644); err != nil {
+		return err
+	}
 	for _, sub := range cmd.Commands() {
-		if !sub.Hidden {
-			err = errors.Join(err, writeManPages(dir, sub))
+		if sub.Hidden {
+			continue
+		}
+		if err := writeManPages(dir, sub); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // manName is the name of a command's page, such as tenon-session-list.

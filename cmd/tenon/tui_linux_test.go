@@ -173,11 +173,11 @@ func TestTUIQueue(t *testing.T) {
 	x.hides("waits three")
 	x.enter("\x15") // ctrl+u
 	x.enter("\x18w")
-	x.shows("Prompts that wait")
+	x.shows("Waiting prompts")
 	x.enter("\x04") // ctrl+d
 	x.hides("waits two")
 	x.enter("\x1b")
-	x.hides("Prompts that wait")
+	x.hides("Waiting prompts")
 	x.enter("four\r")
 	x.shows("waits four")
 	close(hold)

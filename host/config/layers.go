@@ -94,14 +94,14 @@ func (l *loader) file(layer Layer, path string, must bool) *source {
 		if _, err := l.inside.Stat(path); err != nil && !must {
 			return nil // behind a link to another directory, and not there
 		}
-		l.report.Warn(Problem{File: s.Name, Message: "left out: " + reason(err), Remedy: "replace the link by the file, or name the file with --config"})
+		l.report.Warn(Problem{File: s.Name, Message: "ignored: " + reason(err), Remedy: "replace the link by the file, or name the file with --config"})
 		return nil
 	}
 	if err != nil {
 		p := Problem{File: s.Name, Message: "cannot be read: " + reason(err)}
 		switch {
 		case layer == LayerFile:
-			p.Remedy = "change or leave out --config or " + envFile
+			p.Remedy = "correct or omit --config or " + envFile
 		case errors.Is(err, fs.ErrPermission):
 			p.Remedy = "make it readable, or move it away"
 		}

@@ -164,7 +164,7 @@ func TestUnreadableSources(t *testing.T) {
 		},
 		"named but missing": {
 			func(p *place) { p.opts.Environ = []string{"TENON_CONFIG=none.json"} },
-			"none.json: cannot be read: no such file or directory; change or leave out --config or TENON_CONFIG",
+			"none.json: cannot be read: no such file or directory; correct or omit --config or TENON_CONFIG",
 		},
 		"no permission": {
 			func(p *place) {

@@ -34,26 +34,26 @@ func (c *checker) restrictProject(layer tree) {
 	}
 	if shell, ok := layer["shell"].(string); ok && !slices.Contains(shells(), shell) {
 		delete(layer, "shell")
-		left("shell", "left out: a file of the project may only choose a shell by its name, such as bash", remedy)
+		left("shell", "ignored: a project's file may choose only the name of a known shell, such as bash", remedy)
 	}
 	if _, ok := layer["sandbox"]; ok {
 		delete(layer, "sandbox")
-		left("sandbox", "left out: a file of the project may not change what confined commands reach", remedy)
+		left("sandbox", "ignored: a project's file must not change the paths that confined commands can reach", remedy)
 	}
 	if _, ok := layer["mcp_registry"]; ok {
 		delete(layer, "mcp_registry")
-		left("mcp_registry", "left out: a file of the project may not choose where you search for servers", remedy)
+		left("mcp_registry", "ignored: a project's file must not choose the registry of MCP servers", remedy)
 	}
 	if _, ok := layer["catalog"]; ok {
 		delete(layer, "catalog")
-		left("catalog", "left out: a file of the project may not choose where prices and limits come from", remedy)
+		left("catalog", "ignored: a project's file must not choose the source of prices and limits", remedy)
 	}
 	if _, ok := layer["plugin_policy"]; ok {
 		delete(layer, "plugin_policy")
 		c.Report.Add(c.problem("plugin_policy", firstUnder(c.origins, "plugin_policy"), "a file of the project must not contain it", remedy))
 	}
 	restrictFields(layer, func(key string) {
-		left(key, "left out: a file of the project may only set how an answer is generated, such as reasoningEffort or temperature", remedy)
+		left(key, "ignored: a project's file may set only fields that control generation, such as reasoningEffort or temperature", remedy)
 	})
 	// Where these paths start: the plugins that read them look in every directory of the project, or where tenon was started.
 	c.restrictPaths(layer, "instructions", "instructions", projectfs.Upward(c.opts.Directory, c.opts.Worktree), remedy)
@@ -69,7 +69,7 @@ func (c *checker) restrictProject(layer tree) {
 				continue // stricter
 			}
 			delete(settings, key)
-			left(checked.Join(checked.Join("hook", name), key), "left out: a file of the project may only make hooks of others stricter, with onError stop", remedy)
+			left(checked.Join(checked.Join("hook", name), key), "ignored: a project's file may only make the hooks of other plugins stricter, with onError stop", remedy)
 		}
 	})
 }
@@ -109,7 +109,7 @@ func (c *checker) restrictPaths(object map[string]any, name, key string, dirs []
 	if len(kept) == len(list) {
 		return
 	}
-	c.Report.Warn(c.problem(key, c.origins[key], "paths outside of the project are left out: a file of the project may name none", remedy))
+	c.Report.Warn(c.problem(key, c.origins[key], "paths outside of the project are ignored: a project's file must not name them", remedy))
 	object[name] = kept
 }
 

@@ -31,7 +31,7 @@ func ForeignParts(parts sdk.Parts) (sdk.Parts, error) {
 				return nil, fmt.Errorf("a file part must hold its data as a data: URL, not %.80q", p.URL)
 			}
 			if len(p.URL) > MaxMediaBytes*4/3 {
-				return nil, fmt.Errorf("a file of %d bytes is more than the %d a model takes", len(p.URL)*3/4, MaxMediaBytes)
+				return nil, fmt.Errorf("a file of %d bytes exceeds the limit of %d for files sent to a model", len(p.URL)*3/4, MaxMediaBytes)
 			}
 			c := *p
 			out = append(out, &c)

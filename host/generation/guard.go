@@ -73,7 +73,7 @@ func Guarded[T any](ctx context.Context, l *Plugin, what string, limit time.Dura
 // LeaveOut tells users, once, what of a plugin is not used and why.
 func (l *Plugin) LeaveOut(what string, err error) {
 	if before, _ := l.told.Swap(what, err.Error()); before != err.Error() {
-		l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: %s left out: %v", l.Manifest.Name, what, err)})
+		l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: %s skipped: %v", l.Manifest.Name, what, err)})
 	}
 }
 

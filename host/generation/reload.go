@@ -72,7 +72,7 @@ func (r *Registry) replace(old, g *Set) bool {
 		}
 		l.host.config.Store(g.made.PublicConfig)
 		if !bytes.Equal(l.host.options, optionsOf(l.Manifest.Name, g.made.Config)) {
-			r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s keeps the options it was started with until tenon is started again", l.Manifest.Name)})
+			r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s keeps its old options until tenon restarts", l.Manifest.Name)})
 		}
 	}
 	r.mu.Lock()

@@ -140,7 +140,7 @@ func (g *Set) drop(l *Plugin, err error) error {
 	if g.made.Strict || g.made.Required[l.Manifest.Name] {
 		return fmt.Errorf("plugin %q: %w", l.Manifest.Name, err)
 	}
-	g.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is left out: %v", l.Manifest.Name, err)})
+	g.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is skipped: %v", l.Manifest.Name, err)})
 	return nil
 }
 
@@ -186,7 +186,7 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 func (g *Set) addProtocols(l *Plugin) error {
 	for _, proto := range l.protocols {
 		if _, taken := g.protocols[proto.Name]; taken {
-			return fmt.Errorf("plugin %s: protocol %q is there already", l.Manifest.Name, proto.Name)
+			return fmt.Errorf("plugin %s: duplicate protocol %q", l.Manifest.Name, proto.Name)
 		}
 	}
 	for _, proto := range l.protocols {

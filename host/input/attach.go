@@ -251,7 +251,7 @@ func (r *Resolver) dataText(p *sdk.FilePart) sdk.Parts {
 		content = []byte(text)
 	}
 	if err == nil && len(content) > generation.AttachBytes {
-		err = fmt.Errorf("%d bytes of text are more than the %d that can be attached", len(content), generation.AttachBytes)
+		err = fmt.Errorf("%d bytes of text exceed the limit of %d for attachments", len(content), generation.AttachBytes)
 	}
 	return r.inlined(p, p.Filename, "file", strings.ToValidUTF8(string(content), "\uFFFD"), err)
 }
@@ -312,7 +312,7 @@ func data(f io.ReadSeeker, typ string, size int64) (string, error) {
 		return "", fmt.Errorf("a binary file of type %s: only text, images and PDF can be attached", typ)
 	}
 	if size > generation.MaxMediaBytes {
-		return "", fmt.Errorf("%d bytes are more than the %d a model takes", size, generation.MaxMediaBytes)
+		return "", fmt.Errorf("%d bytes exceed the limit of %d for files sent to a model", size, generation.MaxMediaBytes)
 	}
 	_, err := f.Seek(0, io.SeekStart)
 	if err != nil {

@@ -102,7 +102,7 @@ func tooLongToWait(pe *sdk.ProviderError, wait time.Duration) error {
 	if wait == longestWait {
 		asked += " or more"
 	}
-	out.Message = fmt.Sprintf("%s; the server asks to wait %s, and tenon waits %s at most", cmp.Or(pe.Message, "no reason given"), asked, maxRetryAfter)
+	out.Message = fmt.Sprintf("%s; the server requests a wait of %s; tenon waits at most %s", cmp.Or(pe.Message, "no reason given"), asked, maxRetryAfter)
 	return &out
 }
 

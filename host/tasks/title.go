@@ -1,4 +1,4 @@
-// Package tasks does work beside the loop: titles of sessions.
+// Package tasks runs background requests: titles of sessions.
 package tasks
 
 import (

@@ -1,5 +1,5 @@
-// Package tools says what a model can call in a step (set.go), hides tools behind a search (search.go, rank.go), checks arguments against schemas
-// (schemas.go), notices calls that repeat (doom.go) and bounds what goes into the conversation (output.go). The loop calls them.
+// Package tools lists the tools that a model can call in a step (set.go), hides tools behind a search (search.go, rank.go), checks arguments against schemas
+// (schemas.go), detects repeating calls (doom.go) and limits tool output in the conversation (output.go). The loop calls them.
 package tools
 
 import (

@@ -1,7 +1,7 @@
-// Package undo notes what the tool calls of a session do to files, and takes it back.
+// Package undo records the file changes of a session's tool calls, and reverts them.
 //
 //	tool call ─► Session.Begin (tracking.go): how files are before and after ─► a patch part of the step's message
 //	Session.Revert, Unrevert (revert.go, room.go): patch parts (changes.go) ─► snapshot ─► files, all or none
 //
-// A revert that was cut off is finished by FinishReverts or by the session's next prompt (Drop).
+// FinishReverts, or the session's next prompt (Drop), completes an interrupted revert.
 package undo

@@ -112,7 +112,7 @@ func (k *Session) Unrevert(ctx context.Context, force bool) (*Reverted, error) {
 	}
 	old := k.Conversation.SessionCopy().Revert
 	if old == nil {
-		return nil, fmt.Errorf("nothing of session %s is undone: %w", k.Conversation.ID(), live.ErrNothing)
+		return nil, fmt.Errorf("%w: session %s has no undone prompt", live.ErrNothing, k.Conversation.ID())
 	}
 	done, err := k.undone(ctx, old)
 	if err != nil {
@@ -151,7 +151,7 @@ func revertPoint(list []sdk.MessageWithParts, id string, old *sdk.Revert) (int, 
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("no prompt to undo: %w", live.ErrNothing)
+	return 0, fmt.Errorf("%w: no prompt to undo", live.ErrNothing)
 }
 
 // damagedSince reports whether rows are damaged that do not belong to the messages before.
@@ -190,11 +190,11 @@ func (k *Session) undone(ctx context.Context, r *sdk.Revert) (map[snapshot.Path]
 	}
 	contents, err := repo.Contents(ctx, []string{r.Snapshot})
 	if err != nil {
-		return nil, fmt.Errorf("what was undone at %s: %w", r.MessageID, err)
+		return nil, fmt.Errorf("undone state of %s: %w", r.MessageID, err)
 	}
 	var steps []snapshot.Step
 	if err := json.Unmarshal(contents[r.Snapshot], &steps); err != nil {
-		return nil, fmt.Errorf("what was undone at %s: %w", r.MessageID, err)
+		return nil, fmt.Errorf("undone state of %s: %w", r.MessageID, err)
 	}
 	for _, s := range steps {
 		out[s.Path] = s

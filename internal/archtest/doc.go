@@ -1,5 +1,4 @@
-// Package archtest checks what the compiler does not: who may import whom, where each library lives, and the rules of
-// style that a program can judge.
+// Package archtest checks rules that the compiler does not: permitted imports, the folder of each library, and rules of style.
 //
 // The files are read with go/parser inside the test process. Asking the go command instead would leave a test
 // that keeps passing from the cache after a rule was broken.

@@ -1,6 +1,6 @@
-// Package checked reads JSON that people, repositories and plugins write. It keeps what encoding/json hides (lines and columns, exact and
-// duplicate names, kinds) and compares values with the Go types they are decoded into. Each problem has its place and, where there is
-// one, a remedy.
+// Package checked reads JSON written by users, repositories and plugins. It keeps details that encoding/json drops (lines and columns,
+// exact and duplicate names, kinds) and compares values with the Go types they are decoded into. Each problem has its place and, if
+// possible, a remedy.
 //
 //	Source ── Parse ──► Node ── Checker (beside a type, with Rules) ──► a tree, or a decoded value
 //	                                      └──► Report: problems and warnings

@@ -9,6 +9,6 @@
 //	// point a provider at srv.URL(), run a turn, look at srv.Requests()
 //
 // A reply is consumed by each request, in order. Requests that match a route (see Route) and requests
-// for a session's title do not touch the script. The same script answers both protocols: which one is
-// told by the path.
+// for a session's title do not touch the script. The same script answers both protocols; the
+// path selects one.
 package fakellm

@@ -1,5 +1,5 @@
-// Package hookpoint is the table of the hook points: the kind of each and the types of its input and value. The engine of the hooks and the
-// carriers use it.
+// Package hookpoint is the table of hook points, with the kind, input type and value type of each. The hook engine and the carriers use
+// it.
 package hookpoint
 
 import (
@@ -48,11 +48,11 @@ func fresh[T any]() any { return new(T) }
 
 var points = [...]Info{
 	{sdk.PointConfig, KindTransform, false, "the merged configuration, once at start", fresh[sdk.ConfigInput], fresh[sdk.Config]},
-	{sdk.PointEvent, KindObserve, false, "every event of the bus", fresh[sdk.Event], nil},
+	{sdk.PointEvent, KindObserve, false, "every event that the host publishes", fresh[sdk.Event], nil},
 	{sdk.PointSessionStart, KindObserve, false, "a session was created or resumed", fresh[sdk.SessionInput], nil},
 	{sdk.PointCommand, KindTransform, false, "a command's template was expanded", fresh[sdk.CommandInput], fresh[sdk.CommandValue]},
 	{sdk.PointChatMessage, KindTransform, false, "a user message, before it is stored", fresh[sdk.ChatMessageInput], fresh[sdk.ChatMessageValue]},
-	{sdk.PointToolDefinition, KindTransform, false, "a tool's description and schema, at every step, for tools of every origin", fresh[sdk.ToolDefinitionInput], fresh[sdk.ToolDefinitionValue]},
+	{sdk.PointToolDefinition, KindTransform, false, "the description and schema of each tool, at every step", fresh[sdk.ToolDefinitionInput], fresh[sdk.ToolDefinitionValue]},
 	{sdk.PointChatMessages, KindTransform, false, "the messages of a model request; changes are not stored", fresh[sdk.ChatInput], fresh[sdk.ChatMessagesValue]},
 	{sdk.PointChatSystem, KindTransform, false, "the system prompt of a model request", fresh[sdk.ChatInput], fresh[sdk.ChatSystemValue]},
 	{sdk.PointChatParams, KindTransform, false, "the parameters of a model request", fresh[sdk.ChatInput], fresh[sdk.ChatParams]},
@@ -60,11 +60,11 @@ var points = [...]Info{
 	{sdk.PointToolBefore, KindTransform, true, "a tool call's arguments, before they are checked", fresh[sdk.ToolInput], fresh[sdk.ToolBeforeValue]},
 	{sdk.PointPermissionAsk, KindGate, false, "permission for a tool call, with the exact bytes that will run", fresh[sdk.PermissionRequest], nil},
 	{sdk.PointShellEnv, KindTransform, false, "the environment of a shell command", fresh[sdk.ShellEnvInput], fresh[sdk.ShellEnvValue]},
-	{sdk.PointToolAfter, KindTransform, false, "a tool call's result, whatever its outcome", fresh[sdk.ToolAfterInput], fresh[sdk.ToolAfterValue]},
+	{sdk.PointToolAfter, KindTransform, false, "the result of a tool call, even if it failed", fresh[sdk.ToolAfterInput], fresh[sdk.ToolAfterValue]},
 	{sdk.PointTextComplete, KindTransform, false, "a finished block of the model's text", fresh[sdk.TextCompleteInput], fresh[sdk.TextCompleteValue]},
 	{sdk.PointCompacting, KindTransform, false, "the prompt of a compaction", fresh[sdk.CompactingInput], fresh[sdk.CompactingValue]},
-	{sdk.PointAutocontinue, KindTransform, false, "whether to continue after an automatic compaction", fresh[sdk.AutocontinueInput], fresh[sdk.AutocontinueValue]},
-	{sdk.PointSmallModel, KindTransform, false, "the model for titles, when none is configured", fresh[sdk.SmallModelInput], fresh[sdk.SmallModelValue]},
+	{sdk.PointAutocontinue, KindTransform, false, "the decision to continue after an automatic compaction", fresh[sdk.AutocontinueInput], fresh[sdk.AutocontinueValue]},
+	{sdk.PointSmallModel, KindTransform, false, "the model for titles, if none is configured", fresh[sdk.SmallModelInput], fresh[sdk.SmallModelValue]},
 	{sdk.PointTurnStop, KindGate, false, "the end of a turn: let it stop, or continue with a message", fresh[sdk.TurnStopInput], nil},
 	{sdk.PointSessionEnd, KindObserve, false, "the host has finished with a session", fresh[sdk.SessionInput], nil},
 }

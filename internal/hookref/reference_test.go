@@ -14,47 +14,45 @@ import (
 
 const intro = `# Hook reference
 
-A hook is a handler that a plugin puts at a *hook point*, a named place in the loop. This page is written from
-the code: run ` + "`go test ./internal/hookref -update`" + ` after changing a point.
+A hook is a plugin's handler at a *hook point*, a named place in the loop. This page is generated from the code: run
+` + "`" + `go test ./internal/hookref -update` + "`" + ` after you change a point.
 
 There are three kinds of points:
 
 - **observe**: the hook receives the event and cannot change anything. It never delays the loop.
-- **transform**: the hook gets a value and may change it. Each hook sees what those before it made of the value.
-- **gate**: the hook allows, denies, asks or abstains, with a reason. Gates come after all transforms, so they
-  see the exact bytes that will run; an answer holds for that one call.
+- **transform**: the hook receives a value and may change it. Each hook sees the changes of the hooks before it.
+- **gate**: the hook allows, denies, asks or abstains, with a reason. Gates run after all transforms, so they see the exact bytes that
+  will run. An answer applies only to that call.
 
 ## Rules for all hooks
 
-- **Order**: lower ` + "`priority`" + ` first (default 0), then ` + "`before`" + `/` + "`after`" + `, then the order of the configuration. It is
-  fixed when tenon starts; ` + "`tenon hooks`" + ` shows it.
-- **Deadline**: 2 seconds for a call unless the plugin asks for another one (at most 60 seconds) or the configuration sets
-  one. The turn goes on when it is over.
-- **Failure**: a hook that fails, panics or runs out of time is skipped and named in a notice; a gate that fails
-  denies. A hook may ask for ` + "`onError: \"stop\"`" + `, which ends the turn instead: a redactor should. After three failures in
-  a row a plugin is quarantined. A WASM module that is still being compiled for the first time when the deadline passes has not failed:
-  only the policy holds.
-- **Fields**: a hook lists the fields it reads and writes as JSON pointers, in which ` + "`*`" + ` stands for any one member. A
-  plugin outside the host is sent those fields alone, and changes elsewhere are dropped and reported.
-- **Order of demands**: ` + "`before`" + ` and ` + "`after`" + ` that contradict each other are named in a notice, and those of the hook that is
-  configured last are ignored.
-- **Size of an answer**: whatever carries it, the answer of a hook outside the host has at most 16 MiB, 4,096 changes (also after an
-  object was divided into its declared members), 64 segments and 4 KiB in a pointer, 256 levels in a value, and
-  256 KiB of reason or message. Where changes make JSON
-  be read again that the host has no type for, that is at most 32 MiB. An answer beyond that is a failure of the hook. Applying an
-  answer is part of the hook's time.
-- **Quarantine**: a plugin in quarantine is never called, and never more permissive than one that fails: its gates deny, its hooks
-  with ` + "`onError: \"stop\"`" + ` end the turn, the others are skipped. Failures in a row count over runs. Each run says how to end it.
-- **No rights**: at ` + "`config`" + `, hooks of plugins outside the host change models, prompts and limits, but neither rules nor what receives
-  keys, files or commands. At ` + "`shell.env`" + ` they set the variables that they list in ` + "`writes`" + ` as ` + "`/env/NAME`" + `, and none by which
-  programs run code (PATH, HOME, BASH_ENV, LD_PRELOAD, GIT_*, NODE_OPTIONS, PYTHON*, …). Anything else is a failure of the hook.
-- **Ledger**: every call is recorded with what it changed. ` + "`tenon explain`" + ` shows it.
+- **Order**: lower ` + "`" + `priority` + "`" + ` first (default 0), then ` + "`" + `before` + "`" + `/` + "`" + `after` + "`" + `, then the order of the configuration. tenon fixes the order at
+  its start; ` + "`" + `tenon hooks` + "`" + ` shows it. If ` + "`" + `before` + "`" + ` and ` + "`" + `after` + "`" + ` contradict each other, a notice names the hooks, and tenon ignores the
+  ` + "`" + `before` + "`" + ` and ` + "`" + `after` + "`" + ` of the hook that is configured last.
+- **Deadline**: 2 seconds per call. The plugin (up to 60 seconds) or the configuration can set another. A call that
+  takes longer fails.
+- **Failure**: if a hook fails, panics or times out, tenon skips it and names it in a notice; a gate that fails denies. With
+  ` + "`onError: \"stop\"`" + ` the turn ends instead: use it for a redactor. A WASM module that is still compiling for the first time at the deadline
+  has not failed; only its ` + "`" + `onError` + "`" + ` policy applies.
+- **Quarantine**: after three failures in a row, also across runs, a plugin is quarantined. tenon no longer calls it: its gates deny, its
+  hooks with ` + "`onError: \"stop\"`" + ` end the turn, and its other hooks are skipped. Each run names the command that ends the quarantine.
+- **Fields**: a hook lists the fields it reads and writes as JSON pointers, in which ` + "`" + `*` + "`" + ` matches any one member. A plugin outside the host
+  receives only these fields. tenon drops and reports changes to other fields.
+- **Size of an answer**: over every carrier, the answer of a hook outside the host has at most 16 MiB, 4,096 changes (also after tenon
+  splits an object into its declared members), 64 segments and 4 KiB per pointer, 256 levels per value, and 256 KiB of reason or message.
+  Changes inside fields without a Go type may make the host parse at most 32 MiB of JSON again. A larger answer is a failure of the hook.
+  The deadline includes the time to apply an answer.
+- **Limited rights**: at ` + "`" + `config` + "`" + `, hooks of plugins outside the host can change models, prompts and limits, but not permission rules, nor
+  the receivers of keys, files and commands. At ` + "`" + `shell.env` + "`" + ` they can set only the variables that they list in ` + "`" + `writes` + "`" + ` as ` + "`" + `/env/NAME` + "`" + `, and
+  none that make programs run code (PATH, HOME, BASH_ENV, LD_PRELOAD, GIT_*, NODE_OPTIONS, PYTHON*, …). Any other change is a failure of
+  the hook.
+- **Ledger**: tenon records every call with its changes; ` + "`" + `tenon explain` + "`" + ` shows them.
 
-The names with the prefix ` + "`experimental.`" + ` that opencode uses are accepted too.
+opencode's names with the prefix ` + "`" + `experimental.` + "`" + ` are also accepted.
 
 ## Changing a plugin's hooks
 
-In ` + "`tenon.json`" + `, by the name of the plugin:
+In ` + "`tenon.json`" + `, under the name of the plugin:
 
 ` + "```json" + `
 {"hook": {"my-plugin": {"timeout": 500, "onError": "skip", "priority": 10, "disable": false}}}
@@ -64,7 +62,7 @@ In ` + "`tenon.json`" + `, by the name of the plugin:
 
 ## Points
 
-In the order a turn passes them.
+In the order of a turn.
 `
 
 // reference returns the text of docs/hooks.md.

@@ -1,4 +1,4 @@
-// Package nearest finds what a misspelt name was meant to be.
+// Package nearest suggests the correct name for a misspelled one.
 package nearest
 
 import (

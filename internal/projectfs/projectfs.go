@@ -251,7 +251,7 @@ func ReadRegular(path string, limit int64) ([]byte, error) {
 	}
 	data, cut, err := ReadLimited(f, limit)
 	if cut {
-		return nil, fmt.Errorf("%s has more than %d bytes, which is the most that is read", filepath.Base(path), limit)
+		return nil, fmt.Errorf("%s has more than %d bytes, the limit", filepath.Base(path), limit)
 	}
 	return data, err
 }

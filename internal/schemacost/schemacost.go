@@ -1,6 +1,6 @@
 // Package schemacost refuses JSON schemas that cannot be used safely. Validators follow references without asking where they lead to:
 // a schema that refers to itself for the same value overflows the stack, which ends the whole program, and one whose references
-// double at every step takes for ever. Schemas of plugins and MCP servers come from strangers.
+// double at every step takes forever. Schemas of plugins and MCP servers come from strangers.
 package schemacost
 
 import (

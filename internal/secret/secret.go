@@ -1,5 +1,5 @@
-// Package secret tells which parts of a configuration are secrets by where they stand: what is called like one, what an
-// address holds beside the host, and what options of a command line are given.
+// Package secret finds the secrets in a configuration by their position: values with names of secrets, the parts of an address other
+// than the host, and values of command-line options.
 package secret
 
 import (

@@ -1,4 +1,4 @@
-// Package toolschema makes a validator of the schema of a tool. The schemas of MCP servers come from generators for other
+// Package toolschema builds a validator from a tool's schema. The schemas of MCP servers come from generators for other
 // validators: they contain regular expressions of JavaScript, and keywords of older drafts. Parts that this validator does not
 // understand are not checked, so no tool is lost because of them.
 package toolschema

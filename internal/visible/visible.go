@@ -1,5 +1,4 @@
-// Package visible prepares text from outside: it makes text safe to show on a terminal and cuts it at the boundary of a character.
-// It is not called text because that is the most used name of a variable.
+// Package visible prepares untrusted text for display: it makes text safe for a terminal and cuts it at character boundaries.
 package visible
 
 import (

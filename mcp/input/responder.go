@@ -1,6 +1,5 @@
-// Package input answers what an MCP server asks during a call: the user's model is asked for an answer (sampling), the user for the
-// values of a form (elicitation), and the host for the project's directory (roots). Every answer belongs to a session, so that a request
-// without one is refused.
+// Package input answers the requests of an MCP server during a call: the user's model answers sampling, the user fills in forms
+// (elicitation), and the host returns the project's directory (roots). Each request belongs to a session; others are refused.
 package input
 
 import (

@@ -169,7 +169,7 @@ func toolCallChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Ch
 		return nil, err
 	}
 	if a.Name != b.Name {
-		return nil, fmt.Errorf("the tool must not become another one (%.100q instead of %q)", b.Name, a.Name)
+		return nil, fmt.Errorf("the tool cannot be replaced by another (%.100q instead of %q)", b.Name, a.Name)
 	}
 	return value.Diff[sdk.Change](&old, &now)
 }

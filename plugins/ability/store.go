@@ -273,7 +273,7 @@ func (s *store) flock(ctx context.Context, root *os.Root) (*flock.Flock, error) 
 	}
 	lock := flock.New(filepath.Join(s.dir, storeLock), flock.SetFlag(os.O_RDWR|noFollow))
 	if _, err := lock.TryLockContext(ctx, 2*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("another process of tenon holds %s: %w", lock.Path(), err)
+		return nil, fmt.Errorf("another tenon process has locked %s: %w", lock.Path(), err)
 	}
 	return lock, nil
 }

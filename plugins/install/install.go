@@ -1,5 +1,4 @@
-// Package install brings plugins from their sources into the sealed store and pins them in lock files. It runs nothing of a plugin, and
-// approves nothing.
+// Package install fetches plugins into the sealed store and pins them in lock files. It neither runs nor approves plugins.
 package install
 
 import (

@@ -1,4 +1,4 @@
-// Package plugintest is the conformance suite of carriers: one plugin, run by whatever carrier, has to behave the same.
+// Package plugintest is the conformance suite of carriers: one plugin must behave the same over every carrier.
 //
 //	func TestConformance(t *testing.T) {
 //		plugintest.Run(t, plugintest.Carrier{

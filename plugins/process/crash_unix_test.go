@@ -195,7 +195,7 @@ func TestHang(t *testing.T) {
 	if _, err := callHook(t, p, "warm"); err != nil {
 		t.Errorf("a call beside it: %v", err)
 	}
-	if _, err := callTool(t, p, "wait", `{}`, nil); !errors.Is(err, process.ErrEnded) || !strings.Contains(err.Error(), "a hook went on for 5s") {
+	if _, err := callTool(t, p, "wait", `{}`, nil); !errors.Is(err, process.ErrEnded) || !strings.Contains(err.Error(), "a hook kept running for 5s") {
 		t.Errorf("a call until the process is ended: %v", err)
 	}
 	if again := pidOf(t, p); again == pid {

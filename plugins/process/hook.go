@@ -179,7 +179,7 @@ func (h *hookStream) giveUp(req *tenonv1.HookRequest, sent bool) {
 	delete(h.waiting, req.Id)
 	if sent && unanswered {
 		h.late[req.Id] = time.AfterFunc(stubbornTime, func() {
-			h.in.runner.fail(fmt.Errorf("a hook went on for %s after its time was over", stubbornTime))
+			h.in.runner.fail(fmt.Errorf("a hook kept running for %s after its deadline", stubbornTime))
 		})
 	}
 	h.mu.Unlock()

@@ -21,7 +21,7 @@ func newOpener(e remote.Environment) (remote.Opener, error) {
 }
 
 func how(rt *sdk.Runtime, unconfined error) string {
-	how := "a confined process: of your files it reaches only its package, its data and what is listed here; the network is open to it"
+	how := "a confined process: it can access only its package, its data, what is listed here, and the network"
 	if unconfined != nil {
 		how = "a process with your rights, NOT confined (" + unconfined.Error() + "): it can read and change everything that you can"
 	}

@@ -207,7 +207,7 @@ func (in *instance) close(ctx context.Context) {
 	select {
 	case <-in.runner.ended:
 	case <-time.After(in.stop / 4):
-		in.runner.fail(errors.New("it did not stop when it was asked to"))
+		in.runner.fail(errors.New("it ignored the request to stop"))
 		<-in.runner.ended
 	}
 	in.discard()

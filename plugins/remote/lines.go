@@ -32,7 +32,7 @@ func (l *LineLimit) Take(log *slog.Logger) bool {
 		return false
 	}
 	if l.dropped > 0 {
-		log.Warn("lines of the log were dropped", "count", l.dropped)
+		log.Warn("log lines were dropped", "count", l.dropped)
 	}
 	l.lines++
 	l.dropped = 0

@@ -269,7 +269,7 @@ func strongTag(h http.Header) string {
 // for stallTimeout, it calls cancel, which ends the body.
 func (f *Fetcher) copy(file io.Writer, body io.Reader, host string, have, want int64, cancel context.CancelCauseFunc) error {
 	if want > maxDownload {
-		return fmt.Errorf("%d MiB are too many, the limit is %d", want>>20, maxDownload>>20)
+		return fmt.Errorf("%d MiB exceed the limit of %d", want>>20, maxDownload>>20)
 	}
 	stall := time.AfterFunc(stallTimeout, func() { cancel(fmt.Errorf("the server sent nothing for %s", stallTimeout)) })
 	defer stall.Stop()
@@ -295,8 +295,8 @@ func (f *Fetcher) copy(file io.Writer, body io.Reader, host string, have, want i
 	}
 }
 
-// errNotFound is returned by get for what the server does not have.
-var errNotFound = errors.New("not found")
+// ErrNotFound is returned when the server does not have a package or file.
+var ErrNotFound = errors.New("not found")
 
 // get returns a short answer, such as the description of a package.
 func (f *Fetcher) get(ctx context.Context, address string, header map[string]string, limit int) ([]byte, error) {
@@ -325,7 +325,7 @@ func (f *Fetcher) get(ctx context.Context, address string, header map[string]str
 	if resp.StatusCode != http.StatusOK {
 		err := fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
 		if resp.StatusCode == http.StatusNotFound {
-			err = fmt.Errorf("%w: %w", errNotFound, err)
+			err = fmt.Errorf("%w: %w", ErrNotFound, err)
 		}
 		return nil, err
 	}

@@ -86,7 +86,7 @@ func (g *npmGate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case err == nil:
 		return
-	case errors.Is(err, errNotFound): // an optional one may be missing
+	case errors.Is(err, ErrNotFound): // an optional one may be missing
 		http.Error(w, err.Error(), http.StatusNotFound)
 		return
 	}

@@ -202,7 +202,7 @@ func (f *Fetcher) blob(ctx context.Context, repo *oci.Repository, r Ref, b oci.B
 		return "", fmt.Errorf("%w: %s", ErrOffline, r)
 	}
 	if b.Size > maxDownload {
-		return "", fmt.Errorf("%d MiB are too many, the limit is %d", b.Size>>20, maxDownload>>20)
+		return "", fmt.Errorf("%d MiB exceed the limit of %d", b.Size>>20, maxDownload>>20)
 	}
 	path, _, err := f.receive(ctx, b.Digest, sum, func(part string) error { return f.transferBlob(ctx, repo, r.Host(""), b, part) })
 	return path, err

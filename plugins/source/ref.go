@@ -115,7 +115,7 @@ func localRef(text, base, home string) Ref {
 func splitVersion(s string) (rest, version, commit string, err error) {
 	rest, commit, hash := strings.Cut(s, "#")
 	if hash && !isCommit(commit) {
-		return "", "", "", errors.New("the part behind # is not a full commit")
+		return "", "", "", errors.New("the part after # is not a full commit")
 	}
 	start := 0
 	if at := strings.Index(rest, "://"); at >= 0 {
@@ -218,7 +218,7 @@ func GitRef(address, subdir, version, commit string) (Ref, error) {
 	case u.Scheme != "ssh" && u.User != nil:
 		return r, errors.New("an address must not contain a password; git asks your credential helper")
 	case u.Fragment != "" || strings.Contains(u.Path, "@") || strings.Contains(u.Path, "//"):
-		return r, errors.New("an address must not contain #, @ or // behind the host")
+		return r, errors.New("an address must not contain #, @ or // after the host")
 	}
 	return r, errors.Join(secure(u), manifest.CheckSpelling(u))
 }
@@ -237,7 +237,7 @@ func archiveRef(scheme, rest string) (Ref, error) {
 	if sum, ok := strings.CutPrefix(fragment, "sha256="); ok && len(sum) == 64 && isCommit(sum) {
 		r.SHA256 = sum
 	} else if hash {
-		return r, errors.New("the part behind # is not sha256= and 64 hexadecimal digits")
+		return r, errors.New("the part after # is not sha256= and 64 hexadecimal digits")
 	}
 	u, err := url.Parse(address)
 	if err != nil {

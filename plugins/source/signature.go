@@ -85,7 +85,7 @@ func (f *Fetcher) besideURL(address, sum string, cached bool) func(context.Conte
 		}
 		u.Path, u.RawPath = u.Path+suffix, ""
 		data, err := f.get(ctx, u.String(), nil, maxSignatureFile)
-		if errors.Is(err, errNotFound) {
+		if errors.Is(err, ErrNotFound) {
 			return nil, errors.Join(fs.ErrNotExist, err)
 		}
 		if err != nil {

@@ -61,7 +61,7 @@ func LocalFiles(root, dir string, words []string) []string {
 }
 
 // NotCovered describes the files that LocalFiles does not find, for the question for approval.
-const NotCovered = "files that they reach in other ways (globs, make, npm, python -m, files that scripts source or import): a change of those is not noticed"
+const NotCovered = "files that they reach in other ways (globs, make, npm, python -m, files that scripts source or import): tenon does not notice changes to them"
 
 // scriptEndings are the extensions that interpreters add to a name: node for modules, the others by convention.
 var scriptEndings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".py", ".rb", ".sh", "/index.js", "/index.mjs", "/package.json", "/__main__.py"}

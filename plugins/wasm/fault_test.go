@@ -53,7 +53,7 @@ func TestFaults(t *testing.T) {
 		"error":                     {faultError, nil, "it went wrong"},
 		"no JSON":                   {7, wasm.ErrAnswer, "invalid character"},
 		"output out of bounds":      {8, wasm.ErrTrap, "1000 bytes at 131000 are outside"},
-		"output of negative length": {9, wasm.ErrAnswer, "an output of 4294967295 bytes, at most 8388608 are taken"},
+		"output of negative length": {9, wasm.ErrAnswer, "an output of 4294967295 bytes; the limit is 8388608"},
 		"output at negative place":  {10, wasm.ErrTrap, "outside of the guest's memory"},
 		"input out of bounds":       {11, wasm.ErrTrap, "does not fit"},
 		"output too large":          {12, wasm.ErrAnswer, "an output of 9000000 bytes"},

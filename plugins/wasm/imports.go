@@ -92,7 +92,7 @@ func input(c *call, m api.Memory, stack []uint64) {
 func output(c *call, m api.Memory, stack []uint64) {
 	size := uint32(stack[1])
 	if int64(size) > int64(maxOutput) {
-		c.fault = fmt.Errorf("%w: an output of %d bytes, at most %d are taken", ErrAnswer, size, maxOutput)
+		c.fault = fmt.Errorf("%w: an output of %d bytes; the limit is %d", ErrAnswer, size, maxOutput)
 		return
 	}
 	if view, ok := c.view(m, "output", stack[0], stack[1]); ok {
@@ -122,7 +122,7 @@ func hostCall(c *call, m api.Memory, stack []uint64) {
 	case len(name) > maxOperation:
 		status, c.response = ability.Unknown, fmt.Appendf(nil, "an operation with a name of %d bytes", len(name))
 	case len(request) > maxRequest:
-		status, c.response = ability.Limited, fmt.Appendf(nil, "%s: a request of %d bytes, at most %d are taken", name, len(request), maxRequest)
+		status, c.response = ability.Limited, fmt.Appendf(nil, "%s: a request of %d bytes; the limit is %d", name, len(request), maxRequest)
 	case string(name) == guest.EventOperation:
 		status, c.response = c.streamEvent(request)
 	case broker == nil:

@@ -25,7 +25,7 @@ func newOpener(e remote.Environment) (remote.Opener, error) {
 
 func how(rt *sdk.Runtime, _ error) string {
 	memory := cmp.Or(rt.MemoryMB, sdk.DefaultWASMMemoryMB)
-	return fmt.Sprintf("a WASM module: it reaches only what is listed here; at most %d MiB of memory per instance", memory)
+	return fmt.Sprintf("a WASM module: it can access only what is listed here; at most %d MiB of memory per instance", memory)
 }
 
 func check(c remote.Checker, where string, rt *sdk.Runtime) {

@@ -196,7 +196,7 @@ func (f *moduleFile) read() ([]byte, [sha256.Size]byte, error) {
 		return nil, sum, fmt.Errorf("%w: %s has more than %d bytes", ErrModule, f.path, maxModuleBytes)
 	}
 	if sum = sha256.Sum256(wasm); f.approved() && f.digest != sum {
-		return nil, sum, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; look at the change and approve it again", ErrDigest, sum, f.digest)
+		return nil, sum, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; review the change, then approve it again", ErrDigest, sum, f.digest)
 	}
 	return wasm, sum, nil
 }

@@ -1,5 +1,5 @@
-// Package guest is what a plugin outside of the host's process runs on its side of the wire, whatever the wire is: it describes
-// the plugin, decodes calls, runs the handlers and encodes what they changed. sdk/wasm and sdk/process are the wires.
+// Package guest is the plugin's side of every wire: it describes the plugin, decodes calls, runs the handlers and encodes their
+// changes. sdk/wasm, sdk/lines and sdk/process are the wires.
 package guest
 
 import (
@@ -47,7 +47,7 @@ type HookRequest struct {
 	Value json.RawMessage `json:"value,omitempty"` // the fields the hook reads
 }
 
-// PrepareResponse is what a tool call needs leave for.
+// PrepareResponse lists the permissions that a tool call requires.
 type PrepareResponse struct {
 	Requests []sdk.PermissionRequest `json:"requests"`
 }
@@ -238,7 +238,7 @@ func handle(ctx context.Context, h sdk.Handler, call *sdk.HookCall) (sdk.Answer,
 	return answer, err
 }
 
-// Prepare asks tool n what a call needs leave for.
+// Prepare returns the permissions that a call of tool n requires.
 func (g *Guest) Prepare(ctx context.Context, n int, call *sdk.ToolCall) (*PrepareResponse, error) {
 	t, err := g.tool(n)
 	if err != nil {

@@ -22,7 +22,7 @@ type logHandler struct {
 
 var _ slog.Handler = (*logHandler)(nil)
 
-// Enabled returns true: the host knows what it shows.
+// Enabled returns true: the host filters by level.
 func (*logHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle sends one line.

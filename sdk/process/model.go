@@ -18,7 +18,7 @@ func connectionOf(c *tenonv1.Connection) guest.Connection {
 	return guest.Connection{Protocol: c.GetProtocol(), Provider: c.GetProvider(), Key: c.GetKey()}
 }
 
-// Auth asks a sign-in method for something.
+// Auth calls a sign-in method.
 func (s *server) Auth(ctx context.Context, req *tenonv1.AuthRequest) (*tenonv1.AuthResponse, error) {
 	var request guest.AuthRequest
 	if err := json.Unmarshal(req.Request, &request); err != nil {

@@ -95,7 +95,7 @@ func (s *server) Start(ctx context.Context, req *tenonv1.StartRequest) (*tenonv1
 	})
 }
 
-// Prepare asks what a tool call needs leave for.
+// Prepare returns the permissions that a tool call requires.
 func (s *server) Prepare(ctx context.Context, req *tenonv1.PrepareRequest) (*tenonv1.PrepareResponse, error) {
 	call, err := toolCall(req.Call)
 	if err != nil {

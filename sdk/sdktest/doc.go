@@ -1,5 +1,4 @@
-// Package sdktest runs a plugin in a test as the host would: it is a host that keeps what a plugin asks of it and answers as the
-// test says.
+// Package sdktest runs a plugin in a test: its host records the plugin's requests and returns the answers that the test sets.
 //
 //	func TestRedacts(t *testing.T) {
 //		h := sdktest.Start(t, plugin(), sdktest.Options{Options: json.RawMessage(`{"words": ["hunter2"]}`)})
@@ -10,8 +9,8 @@
 //		…
 //	}
 //
-// A hook is called as a hook outside of the host's process is: it gets the fields it declared in Reads, and of what it changed only
-// the fields it declared in Writes count. A plugin that works here works over every carrier.
+// Hooks are called as over a carrier: a hook receives the fields in Reads, and only its changes to fields in Writes count. A plugin that
+// works here works over every carrier.
 //
 // Not done here: several plugins at one point, what happens after a failure (Fire returns it), quarantine, and the check of a tool's
 // arguments against its schema. "tenon plugin test" runs whole turns.

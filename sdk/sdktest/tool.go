@@ -60,7 +60,7 @@ func (h *Host) CallWith(ctx context.Context, call *sdk.ToolCall) (result *sdk.To
 	return result, err
 }
 
-// prepare returns what a call needs leave for. A tool that does not say needs it for its permission key.
+// prepare returns the permissions that a call requires; by default, its permission key.
 func prepare(ctx context.Context, t sdk.Tool, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	if p, ok := t.(sdk.ToolPreparer); ok {
 		return p.Prepare(ctx, call)

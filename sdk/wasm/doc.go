@@ -1,4 +1,4 @@
-// Package wasm makes a WASM module of a plugin: it is what a guest written in Go links.
+// Package wasm turns a plugin written in Go into a WASM module.
 //
 //	package main
 //
@@ -17,8 +17,8 @@
 //
 //	GOOS=wasip1 GOARCH=wasm go build -buildmode=c-shared -o plugin.wasm
 //
-// On any other platform Serve does nothing, so that the same package can be vetted and its handlers tested with go test.
+// On other platforms Serve does nothing, so go vet and go test work on the same package.
 //
-// A module is one instance per session, or several: Start runs in each of them. It handles one call after the other. When the
-// host is done with an instance it drops it; OnClose is not called.
+// Each session has one or more instances of the module, and Start runs in each. An instance handles one call after the other. The host
+// drops unused instances without calling OnClose.
 package wasm

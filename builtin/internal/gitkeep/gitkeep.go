@@ -1,12 +1,12 @@
-// Package gitkeep keeps what git runs by itself in a repository, in its submodules and in repositories below it (settings that name programs,
-// hooks) as it was before a command.
+// Package gitkeep restores the hooks and settings through which git runs programs, if a command changed them: in a repository, its
+// submodules and the repositories below it.
 //
 //	Enter ──► state: a few stats while nothing changed, else git is asked ──► the command runs
 //	Leave ──► the same; changes that could make git run something are put back and named
 //	EndTurn ──► again: changes that could not be put back before, and those of a process that outlived its command
 //
-// A change counts as the command's if it happened while commands ran. So a change by another program at that time is put back and named
-// too; one at another time is left alone and only named.
+// A change counts as the command's if it happened while commands ran, even if another program made it. Other changes are kept and only
+// named.
 package gitkeep
 
 import (

@@ -161,7 +161,7 @@ func TestOthers(t *testing.T) {
 	run(t, dir, "git config core.editor nano") // before the next command: the user's
 	k.Enter(t.Context())
 	run(t, dir, "git config core.editor evil; touch .git/config.lock")
-	if notes := k.Leave(t.Context(), true); len(notes) != 1 || !strings.Contains(notes[0], "another process changes it") {
+	if notes := k.Leave(t.Context(), true); len(notes) != 1 || !strings.Contains(notes[0], "another process is changing it") {
 		t.Errorf("under a lock: %q", notes)
 	}
 }
@@ -192,7 +192,7 @@ func TestLeftLock(t *testing.T) {
 		left  string
 	}{
 		"of the command":     {"true", []string{".git/config.lock was removed", "core.fsmonitor in .git/config was put back"}, ""},
-		"of another process": {"rm .git/config.lock && touch .git/config.lock", []string{"core.fsmonitor in .git/config was changed and could not be put back: another process changes it at this moment"}, "evil\n"},
+		"of another process": {"rm .git/config.lock && touch .git/config.lock", []string{"core.fsmonitor in .git/config was changed and could not be put back: another process is changing it"}, "evil\n"},
 		"released":           {"rm .git/config.lock", []string{"core.fsmonitor in .git/config was put back"}, ""},
 		"changed since":      {"rm .git/config.lock && git config core.editor vi", []string{"core.editor, core.fsmonitor in .git/config was changed by another process, and left alone"}, "evil\n"},
 	} {

@@ -12,7 +12,7 @@ import (
 // lockSuffix ends the name of the file by which git locks another one.
 const lockSuffix = ".lock"
 
-var errMeanwhile = errors.New("another process changes it at this moment")
+var errMeanwhile = errors.New("another process is changing it")
 
 // rewrite resets keys of one file of settings to the values in was. git edits a copy that commands cannot reach, so that no link in the
 // repository redirects it.

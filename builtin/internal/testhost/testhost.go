@@ -1,4 +1,4 @@
-// Package testhost is a host for tests of plugins that read files of the project and of the user.
+// Package testhost is a test host for plugins that read files of the project and of the user.
 package testhost
 
 import (

@@ -1,4 +1,4 @@
-// Package tool makes the tools of built-in plugins from functions, and a plugin of such tools.
+// Package tool builds tools from functions, and plugins from such tools, for the built-in plugins.
 package tool
 
 import (

@@ -111,14 +111,14 @@ func toolNames(req *sdk.ModelRequest) string {
 
 // help describes this model and how to use another one.
 func help(req *sdk.ModelRequest) string {
-	return fmt.Sprintf(`This is tenon's offline model. It does not reason: it runs the tool calls you write, one a line, such as
+	return fmt.Sprintf(`This is tenon's offline model. It does not reason: it runs the tool calls in your prompt, one per line, such as
 
     read {"filePath": "go.mod"}
 
 Tools: %s.
 
-For a model that answers, do one of these:
-- store the key of a provider with tenon auth login, or set it in the environment, such as OPENAI_API_KEY
-- start a local model server, such as Ollama, LM Studio or llama.cpp: it is found by itself
+To use a real model, do one of these:
+- store a provider's key with tenon auth login, or set its variable, such as OPENAI_API_KEY
+- start a local model server, such as Ollama, LM Studio or llama.cpp: tenon finds it
 - name a model in tenon.json: {"model": "openai/gpt-6.1-sol"}`, toolNames(req))
 }

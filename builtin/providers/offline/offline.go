@@ -1,10 +1,9 @@
-// Package offline is the model that needs no key, no network and no server. It does not reason: it runs
-// the tool calls written in the prompt, or gives the replies of a script, through the
-// same loop, hooks and permissions as any model. It exists so that plugins and configurations can be
-// written, tried and tested anywhere.
+// Package offline is a model that needs no key, network or server. It does not reason: it runs the tool calls
+// in the prompt, or replays a script, through the same loop, hooks and permissions as any model. With it,
+// authors can try and test plugins and configurations anywhere.
 //
 // Each answer depends only on the request: the same conversation gets the same answer in every
-// process. The exception are errors in a script, which are returned once per process; see script.go.
+// process. The exceptions are errors in a script, which are returned once per process; see script.go.
 //
 //	Stream ── purpose ──► summary.go     a title; the text that replaces a conversation
 //	                 ├──► script.go      the reply for this position of the conversation

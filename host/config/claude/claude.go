@@ -1,4 +1,4 @@
-// Package claude translates settings of Claude Code into a configuration of tenon. Settings without a counterpart are left out, each with
+// Package claude translates settings of Claude Code into a configuration of tenon. Settings without a counterpart are not imported, each with
 // its reason. The settings are described in https://code.claude.com/docs/en/settings.
 package claude
 
@@ -91,10 +91,10 @@ func (t *translator) setting(m *checked.Member) {
 	case "env":
 		for i := range m.Value.Members {
 			v := &m.Value.Members[i]
-			t.note(v.Offset, "env."+v.Name, "left out: commands get the variables of your shell; export %s there", v.Name)
+			t.note(v.Offset, "env."+v.Name, "not imported: commands get the variables of your shell; export %s there", v.Name)
 		}
 	default:
-		t.note(m.Offset, m.Name, "left out: %s", cmp.Or(reasons()[m.Name], "tenon has no such setting"))
+		t.note(m.Offset, m.Name, "not imported: %s", cmp.Or(reasons()[m.Name], "tenon has no such setting"))
 	}
 }
 
@@ -106,11 +106,11 @@ func (t *translator) ofProject(m *checked.Member) {
 	}
 	for i := range servers.Members {
 		server := &servers.Members[i]
-		t.note(server.Offset, checked.Join(checked.Join("projects", m.Name)+".mcpServers", server.Name), "left out: it is for one project; add it with tenon mcp add, or with --project")
+		t.note(server.Offset, checked.Join(checked.Join("projects", m.Name)+".mcpServers", server.Name), "not imported: it is for one project; add it with tenon mcp add, or with --project")
 	}
 }
 
-// reasons returns why known settings are left out.
+// reasons returns why known settings are not imported.
 func reasons() map[string]string {
 	approve := "the servers in .mcp.json are approved with tenon mcp trust NAME"
 	look := "the terminal UI has its own settings"
@@ -133,7 +133,7 @@ func (t *translator) model(m *checked.Member) {
 		t.out.Model = "anthropic/" + name
 		return
 	}
-	t.note(m.Offset, "model", "left out: %q is not the full name of a model; tenon models anthropic --all lists them", m.Value.Text)
+	t.note(m.Offset, "model", "not imported: %q is not the full name of a model; tenon models anthropic --all lists them", m.Value.Text)
 }
 
 // hooks copies command hooks, whose dialect is the same.
@@ -142,7 +142,7 @@ func (t *translator) hooks(n *checked.Node) {
 	for i := range n.Members {
 		event := &n.Members[i]
 		if !slices.Contains(events, event.Name) {
-			t.note(event.Offset, "hooks."+event.Name, "left out: tenon has no such event")
+			t.note(event.Offset, "hooks."+event.Name, "not imported: tenon has no such event")
 			continue
 		}
 		for j := range event.Value.Items {
@@ -164,7 +164,7 @@ func (t *translator) hookGroup(key string, n *checked.Node) json.RawMessage {
 	}
 	hooks := n.Get("hooks")
 	if hooks == nil {
-		t.note(n.Offset, key, "left out: no hooks")
+		t.note(n.Offset, key, "not imported: no hooks")
 		return nil
 	}
 	for i := range hooks.Items {
@@ -176,11 +176,11 @@ func (t *translator) hookGroup(key string, n *checked.Node) json.RawMessage {
 			case m.Name == "timeout" && m.Value.Kind == checked.Number, m.Name == "args", m.Name == "if":
 				hook[m.Name] = m.Value.Raw
 			default:
-				t.note(m.Offset, key+"."+m.Name, "left out: command hooks of tenon have no such field or value")
+				t.note(m.Offset, key+"."+m.Name, "not imported: command hooks of tenon have no such field or value")
 			}
 		}
 		if hook["type"] != "command" {
-			t.note(hooks.Items[i].Offset, key, "left out: only hooks of type command can be translated, not %v", hook["type"])
+			t.note(hooks.Items[i].Offset, key, "not imported: only hooks of type command can be translated, not %v", hook["type"])
 			continue
 		}
 		group.Hooks = append(group.Hooks, hook)

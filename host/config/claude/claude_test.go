@@ -88,10 +88,10 @@ func TestTranslate(t *testing.T) {
 		notes.WriteString(n.String() + "\n")
 	}
 	for _, left := range []string{
-		`line 5: permissions.allow: "WebSearch": left out: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": left out`, `line 5: permissions.allow: "Read(~/notes/**)": left out`, `line 7: permissions.deny: "Bash(a?b)": left out`, `"Bash(x": left out: the parenthesis`,
-		`line 5: permissions.allow: "mcp__github": left out: a rule for github_*`, `line 9: permissions.additionalDirectories: "../docs": left out`, "line 10: permissions.future: left out", "line 12: env.TOKEN: left out",
-		"line 14: hooks.PreToolUse.async: left out", "line 14: hooks.PreToolUse.timeout: left out", "line 14: hooks.PreToolUse: left out: only hooks of type command", "line 15: hooks.Notification: left out",
-		"mcpServers.files.alwaysAllow: left out", "mcpServers.odd: left out: a variable with a default", "line 22: statusLine: left out", "line 23: unheardOf: left out: tenon has no such setting",
+		`line 5: permissions.allow: "WebSearch": not imported: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": not imported`, `line 5: permissions.allow: "Read(~/notes/**)": not imported`, `line 7: permissions.deny: "Bash(a?b)": not imported`, `"Bash(x": not imported: the parenthesis`,
+		`line 5: permissions.allow: "mcp__github": not imported: a rule for github_*`, `line 9: permissions.additionalDirectories: "../docs": not imported`, "line 10: permissions.future: not imported", "line 12: env.TOKEN: not imported",
+		"line 14: hooks.PreToolUse.async: not imported", "line 14: hooks.PreToolUse.timeout: not imported", "line 14: hooks.PreToolUse: not imported: only hooks of type command", "line 15: hooks.Notification: not imported",
+		"mcpServers.files.alwaysAllow: not imported", "mcpServers.odd: not imported: a variable with a default", "line 22: statusLine: not imported", "line 23: unheardOf: not imported: tenon has no such setting",
 	} {
 		if !strings.Contains(notes.String(), left) {
 			t.Errorf("no note %q in\n%s", left, notes.String())
@@ -134,7 +134,7 @@ func TestDenials(t *testing.T) {
 func TestState(t *testing.T) {
 	t.Parallel()
 	r, err := claude.Translate([]byte(`{"numStartups": 3, "projects": {"/x": {}, "/y": {"mcpServers": {"own": {"command": "c"}}}}, "mcpServers": {"a": {"command": "b"}}}`))
-	if err != nil || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0].String(), `line 1: projects./y.mcpServers.own: left out`) || !strings.Contains(string(r.Config), `"local"`) {
+	if err != nil || len(r.Notes) != 1 || !strings.HasPrefix(r.Notes[0].String(), `line 1: projects./y.mcpServers.own: not imported`) || !strings.Contains(string(r.Config), `"local"`) {
 		t.Errorf("Translate = %+v, %v", r, err)
 	}
 }

@@ -24,7 +24,7 @@ func (t *translator) permissions(n *checked.Node) {
 				t.directory(key, &m.Value.Items[j])
 			}
 		default:
-			t.note(m.Offset, key, "left out: tenon has no such setting")
+			t.note(m.Offset, key, "not imported: tenon has no such setting")
 		}
 	}
 	for _, action := range []sdk.Action{sdk.ActionAllow, sdk.ActionAsk, sdk.ActionDeny} {
@@ -41,7 +41,7 @@ func (t *translator) permissions(n *checked.Node) {
 				rules = onAnyPort(rules)
 			}
 			if reason != "" {
-				t.note(item.Offset, "permissions."+string(action), "%q: left out: %s", item.Text, reason)
+				t.note(item.Offset, "permissions."+string(action), "%q: not imported: %s", item.Text, reason)
 			}
 			for _, r := range rules {
 				r.Action = action
@@ -59,14 +59,14 @@ func (t *translator) mode(m *checked.Member) {
 	case "plan":
 		t.out.DefaultAgent = "plan"
 	default:
-		t.note(m.Offset, "permissions.defaultMode", "left out: %q has no counterpart; --auto allows what no rule denies, for one run", m.Value.Text)
+		t.note(m.Offset, "permissions.defaultMode", "not imported: %q has no counterpart; --auto allows what no rule denies, for one run", m.Value.Text)
 	}
 }
 
 func (t *translator) directory(key string, n *checked.Node) {
 	dir := strings.TrimRight(n.Text, "/")
 	if !strings.HasPrefix(dir, "/") && !strings.HasPrefix(dir, "~/") {
-		t.note(n.Offset, key, "%q: left out: write the absolute path, or one that begins with ~/", n.Text)
+		t.note(n.Offset, key, "%q: not imported: write the absolute path, or one that begins with ~/", n.Text)
 		return
 	}
 	t.out.Permission = append(t.out.Permission, rule{sdk.PermissionExternalDirectory, dir + "/*", sdk.ActionAllow})
@@ -200,15 +200,15 @@ func (t *translator) servers(n *checked.Node) {
 			Env, Headers       map[string]string
 		}
 		if err := json.Unmarshal(m.Value.Raw, &server); err != nil {
-			t.note(m.Offset, key, "left out: %v", err)
+			t.note(m.Offset, key, "not imported: %v", err)
 			continue
 		}
 		if strings.Contains(string(m.Value.Raw), "{env:") || strings.Contains(string(m.Value.Raw), "{file:") {
-			t.note(m.Offset, key, "left out: {env: and {file: mean a variable and a file in tenon; add the server with tenon mcp add")
+			t.note(m.Offset, key, "not imported: {env: and {file: mean a variable and a file in tenon; add the server with tenon mcp add")
 			continue
 		}
 		if strings.Contains(string(m.Value.Raw), ":-") && strings.Contains(string(m.Value.Raw), "${") {
-			t.note(m.Offset, key, "left out: a variable with a default has no counterpart; write the value, or put the server into .mcp.json, which tenon reads")
+			t.note(m.Offset, key, "not imported: a variable with a default has no counterpart; write the value, or put the server into .mcp.json, which tenon reads")
 			continue
 		}
 		out := sdk.MCPConfig{Type: "remote", URL: variables(server.URL), Headers: each(server.Headers)}
@@ -223,7 +223,7 @@ func (t *translator) servers(n *checked.Node) {
 			switch field.Name {
 			case "type", "command", "args", "env", "url", "headers":
 			default:
-				t.note(field.Offset, key+"."+field.Name, "left out: no counterpart in mcp of tenon.json")
+				t.note(field.Offset, key+"."+field.Name, "not imported: no counterpart in mcp of tenon.json")
 			}
 		}
 	}

@@ -54,7 +54,7 @@ func check(text []byte) map[string]string {
 		kept, _ = r.c.Value(n.Place(""), n, reflect.TypeFor[sdk.Config]())
 	}
 	for _, p := range report.Problems {
-		r.left[p.Key] = "left out: " + p.Message
+		r.left[p.Key] = "not imported: " + p.Message
 	}
 	r.servers(kept)
 	return r.left

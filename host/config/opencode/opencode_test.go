@@ -87,7 +87,7 @@ func TestNotes(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, n := range translate(t, file).Notes {
-		head, _, _ := strings.Cut(n.String(), ": left out")
+		head, _, _ := strings.Cut(n.String(), ": not imported")
 		got = append(got, head)
 	}
 	want := []string{
@@ -125,13 +125,13 @@ func TestInvalidValues(t *testing.T) {
 	for _, n := range r.Notes[:len(r.Notes)-1] {
 		got = append(got, n.String())
 	}
-	action := `: left out: want one of allow, ask, deny, have `
+	action := `: not imported: want one of allow, ask, deny, have `
 	want := []string{
 		`line 2: permission.bash.*` + action + `"maybe"`, `line 2: permission.edit` + action + `"sometimes"`,
-		`line 2: permission.webfetch: left out: want an action (allow, ask or deny), have 3`,
-		`line 2: permission.read.*: left out: want an action (allow, ask or deny), have an object`,
-		`line 4: mcp.kind: left out: want one of local, remote, have "weird"`, `line 5: mcp.empty: left out: a local server needs command`,
-		`line 6: mcp.nowhere: left out: a remote server needs url`, `line 7: mcp.wait.timeout: left out: want 0 or more, have -5`,
+		`line 2: permission.webfetch: not imported: want an action (allow, ask or deny), have 3`,
+		`line 2: permission.read.*: not imported: want an action (allow, ask or deny), have an object`,
+		`line 4: mcp.kind: not imported: want one of local, remote, have "weird"`, `line 5: mcp.empty: not imported: a local server needs command`,
+		`line 6: mcp.nowhere: not imported: a remote server needs url`, `line 7: mcp.wait.timeout: not imported: want 0 or more, have -5`,
 		`line 10: agent.build.permission.bash` + action + `"nope"`, `line 10: agent.plan.permission` + action + `"never"`,
 	}
 	if d := cmp.Diff(want, got); d != "" {

@@ -17,29 +17,29 @@ import (
 func dropped(schema string) string {
 	switch schema {
 	case "$schema":
-		return "left out: it describes opencode.json; tenon config schema prints the one of tenon.json"
+		return "not imported: it describes opencode.json; tenon config schema prints the one of tenon.json"
 	case "plugin":
-		return "left out: plugins of opencode are JavaScript and cannot run here; tenon plugin new starts one for tenon"
+		return "not imported: plugins of opencode are JavaScript and cannot run here; tenon plugin new starts one for tenon"
 	case "formatter", "lsp":
-		return "left out: tenon runs no formatters and no language servers; a command hook at PostToolUse can run one"
+		return "not imported: tenon runs no formatters and no language servers; a command hook at PostToolUse can run one"
 	case "share", "autoshare", "enterprise":
-		return "left out: sessions are not published; tenon session export writes one to a file"
+		return "not imported: sessions are not published; tenon session export writes one to a file"
 	case "autoupdate":
-		return "left out: tenon does not update itself"
+		return "not imported: tenon does not update itself"
 	case "theme", "keybinds", "tui", "layout":
-		return "left out: the terminal UI has its own settings"
+		return "not imported: the terminal UI has its own settings"
 	case "server":
-		return "left out: tenon does not run as a server"
+		return "not imported: tenon does not run as a server"
 	case "watcher":
-		return "left out: files are not watched"
+		return "not imported: files are not watched"
 	case "references", "reference":
-		return "left out: named references are not supported; list files under instructions"
+		return "not imported: named references are not supported; list files under instructions"
 	case "attachment":
-		return "left out: images are sent as they are"
+		return "not imported: images are sent as they are"
 	case "retry", "tool_search", "plugins", "hooks", "hook", "mcp.*.hooks":
-		return "left out: opencode has no such key, and here it would have an effect"
+		return "not imported: opencode has no such key, and here it would have an effect"
 	case "skills.urls":
-		return "left out: nothing is downloaded at start; put the skill into .tenon/skills"
+		return "not imported: nothing is downloaded at start; put the skill into .tenon/skills"
 	}
 	return ""
 }
@@ -90,7 +90,7 @@ func (r *rules) servers(configuration any) {
 		}
 		if message, _ := config.CheckServer(&server); message != "" {
 			key := checked.Join("mcp", name)
-			r.left[key] = cmp.Or(r.left[checked.Join(key, "type")], "left out: "+message)
+			r.left[key] = cmp.Or(r.left[checked.Join(key, "type")], "not imported: "+message)
 		}
 	}
 }

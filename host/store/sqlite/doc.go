@@ -1,5 +1,5 @@
-// Package sqlite keeps sessions in one SQLite file. It is the store tenon ships. Its internal packages make the statements
-// (database), say which process owns a session (node) and write texts in the language of the full-text index (words).
+// Package sqlite is tenon's session store: one SQLite file. Its internal packages run statements (database), track which process owns
+// a session (node) and translate texts for the full-text index (words).
 //
 // # The picture
 //

@@ -40,7 +40,7 @@ func (s *Store) explain(err error) error {
 	case code&0xff == lib.SQLITE_CORRUPT, code&0xff == lib.SQLITE_NOTADB:
 		return fmt.Errorf("%w: %s: move the file away to start with an empty store, or restore a copy: %w", store.ErrCorrupt, s.path, err)
 	case database.Busy(err):
-		return fmt.Errorf("%w: %s is kept locked by another process: end it and try again: %w", store.ErrUnavailable, s.path, err)
+		return fmt.Errorf("%w: %s is locked by another process: end it and try again: %w", store.ErrUnavailable, s.path, err)
 	case code == lib.SQLITE_ERROR: // a table that is missing, for example: the statements themselves are right
 		return fmt.Errorf("%w: %s: %w", store.ErrCorrupt, s.path, err)
 	}

@@ -156,7 +156,7 @@ func TestBusy(t *testing.T) {
 	})
 	must(t, other.Script(t.Context(), "BEGIN IMMEDIATE"))
 	_, err = s.Append(t.Context(), token, []store.Op{store.PutMessage{Message: aMessage("ses_a", 2)}})
-	if err == nil || !strings.Contains(err.Error(), s.path+" is kept locked by another process") {
+	if err == nil || !strings.Contains(err.Error(), s.path+" is locked by another process") {
 		t.Errorf("Append while another process keeps the lock = %v", err)
 	}
 	must(t, other.Script(t.Context(), "COMMIT"))

@@ -15,7 +15,7 @@ import (
 // repairTries bounds how often Repair looks again at a session that was changed meanwhile.
 const repairTries = 5
 
-var errChanged = errors.New("session is changed by another process: try again")
+var errChanged = errors.New("another process is changing the session: try again")
 
 // Repair removes damaged rows of a session in one transaction. They are looked for before it: a transaction that came upon damage
 // of the file's structure is not one to write in.

@@ -66,10 +66,10 @@ func (a *adoption) drop(what string, there bool) {
 
 func (a *adoption) file(f *File, p Place) {
 	s := f.Info
-	a.drop("its permission rules are left out: permissions do not come from a file", len(s.Permission) > 0)
-	a.drop("its place on the web is left out: share it again to publish it", s.Share != nil)
-	a.drop("an undo that was not finished is left out: the files it knows of are not here", s.Revert != nil)
-	a.drop("its workspace is left out: tenon has no workspaces", s.WorkspaceID != "")
+	a.drop("its permission rules are not imported: permissions never come from a file", len(s.Permission) > 0)
+	a.drop("its address on the web is not imported: share the session again to publish it", s.Share != nil)
+	a.drop("its unfinished undo is not imported: the files are not here", s.Revert != nil)
+	a.drop("its workspace is not imported: tenon has no workspaces", s.WorkspaceID != "")
 	s.Permission, s.Share, s.Revert, s.WorkspaceID, s.Time.Compacting = nil, nil, nil, "", 0
 	s.ProjectID, s.Directory, s.Path = p.ProjectID, p.Directory, ""
 	f.count()
@@ -115,7 +115,7 @@ func (f *File) rename() {
 }
 
 func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
-	const snapshots = "the states of its files are left out: what it changed cannot be undone here"
+	const snapshots = "its file states are not imported: its changes cannot be undone here"
 	out := parts[:0]
 	for _, p := range parts {
 		switch p := p.(type) {
@@ -143,7 +143,7 @@ func (a *adoption) output(f *File, t *sdk.ToolPart) {
 		if _, ok := f.Outputs[store.Output(t)]; ok {
 			return
 		}
-		a.drop("the whole of a large output is left out: the file has only its preview", true)
+		a.drop("the full text of a large output is not imported: the file has only its preview", true)
 		delete(t.State.Metadata, "outputPath")
 	}
 	whole := t.State.Output

@@ -32,9 +32,9 @@ type Status int32
 const (
 	Status_STATUS_OK      Status = 0
 	Status_STATUS_FAILED  Status = 1 // the body is the text of an error
-	Status_STATUS_DENIED  Status = 2 // not granted; the body says what to grant
+	Status_STATUS_DENIED  Status = 2 // not granted; the body names the missing capability
 	Status_STATUS_UNKNOWN Status = 3 // this host has no such operation
-	Status_STATUS_LIMITED Status = 4 // a quota, a rate or a size; the body says which
+	Status_STATUS_LIMITED Status = 4 // a limit was exceeded; the body names it
 )
 
 // Enum value maps for Status.

@@ -51,7 +51,7 @@ type PluginClient interface {
 	Start(ctx context.Context, in *StartRequest, opts ...grpc.CallOption) (*StartResponse, error)
 	// Hooks carries the calls of hooks. The host opens one stream and sends a request for each call; the plugin answers in any order.
 	Hooks(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[HookRequest, HookResponse], error)
-	// Prepare asks what a tool call needs leave for.
+	// Prepare returns the permissions that a tool call requires.
 	Prepare(ctx context.Context, in *PrepareRequest, opts ...grpc.CallOption) (*PrepareResponse, error)
 	// Tool runs a tool call: any number of progress messages, then a result or an error, which ends it.
 	Tool(ctx context.Context, in *ToolRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ToolResponse], error)
@@ -59,7 +59,7 @@ type PluginClient interface {
 	Stream(ctx context.Context, in *StreamRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamResponse], error)
 	// ListModels asks which models a provider has.
 	ListModels(ctx context.Context, in *ListModelsRequest, opts ...grpc.CallOption) (*ListModelsResponse, error)
-	// Auth asks a sign-in method for something.
+	// Auth calls a sign-in method.
 	Auth(ctx context.Context, in *AuthRequest, opts ...grpc.CallOption) (*AuthResponse, error)
 	// Stop ends the plugin. It has two seconds; then the process is ended.
 	Stop(ctx context.Context, in *StopRequest, opts ...grpc.CallOption) (*StopResponse, error)
@@ -212,7 +212,7 @@ type PluginServer interface {
 	Start(context.Context, *StartRequest) (*StartResponse, error)
 	// Hooks carries the calls of hooks. The host opens one stream and sends a request for each call; the plugin answers in any order.
 	Hooks(grpc.BidiStreamingServer[HookRequest, HookResponse]) error
-	// Prepare asks what a tool call needs leave for.
+	// Prepare returns the permissions that a tool call requires.
 	Prepare(context.Context, *PrepareRequest) (*PrepareResponse, error)
 	// Tool runs a tool call: any number of progress messages, then a result or an error, which ends it.
 	Tool(*ToolRequest, grpc.ServerStreamingServer[ToolResponse]) error
@@ -220,7 +220,7 @@ type PluginServer interface {
 	Stream(*StreamRequest, grpc.ServerStreamingServer[StreamResponse]) error
 	// ListModels asks which models a provider has.
 	ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error)
-	// Auth asks a sign-in method for something.
+	// Auth calls a sign-in method.
 	Auth(context.Context, *AuthRequest) (*AuthResponse, error)
 	// Stop ends the plugin. It has two seconds; then the process is ended.
 	Stop(context.Context, *StopRequest) (*StopResponse, error)

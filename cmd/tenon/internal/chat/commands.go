@@ -137,7 +137,7 @@ func (c *conversation) needSession(ctx context.Context) error {
 // forced parses the argument of undo and redo, which need a session.
 func (c *conversation) forced(ctx context.Context, args string) (bool, error) {
 	if args != "" && args != "force" {
-		return false, cli.UsageError(`the only argument is "force", which overwrites files even if they changed since`, "unknown argument %q", args)
+		return false, cli.UsageError(`the only argument is "force", which overwrites files even if they were modified since`, "unknown argument %q", args)
 	}
 	return args == "force", c.needSession(ctx)
 }
@@ -188,11 +188,8 @@ func (c *conversation) redo(ctx context.Context, args string) error {
 func undoProblem(err error, command string) error {
 	var conflict *host.ConflictError
 	f := cli.InChat().Remedy(sessions.RevertProblem(err))
-	switch {
-	case errors.As(err, &conflict) && !conflict.Forced:
+	if errors.As(err, &conflict) && !conflict.Forced {
 		f.Fix = "save your changes first; " + command + " force overwrites these files"
-	case errors.Is(err, host.ErrNothing):
-		f.Fix = "/diff shows the file changes of the session"
 	}
 	return f
 }

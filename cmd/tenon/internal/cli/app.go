@@ -1,4 +1,4 @@
-// Package cli is what all commands share: the streams and flags of the process, directories and configuration, the session
+// Package cli holds the parts that all commands share: the streams and flags of the process, directories and configuration, the session
 // store and the host, output, and errors with their remedies and exit codes.
 package cli
 
@@ -127,7 +127,7 @@ func (a *App) GlobalFlags(root *cobra.Command) {
 func (a *App) checkFlags(cmd *cobra.Command) error {
 	for _, name := range []string{"session", "at", "from", "to"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
-			return UsageError("name one, or leave out the flag", "--%s is empty", name)
+			return UsageError("pass one, or omit the flag", "--%s is empty", name)
 		}
 	}
 	if a.Flags.logLevel != "" {

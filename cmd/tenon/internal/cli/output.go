@@ -18,7 +18,7 @@ var ErrOutput = errors.New("cannot write to stdout")
 
 // OutputError wraps a failed write to stdout.
 func OutputError(err error) error {
-	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "write it elsewhere, or free disk space; a completed turn is stored: tenon session show prints it")
+	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "redirect the output elsewhere, or free disk space; tenon session show prints a completed turn")
 }
 
 // Print writes to stdout.

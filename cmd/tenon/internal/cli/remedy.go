@@ -32,7 +32,7 @@ type wording struct {
 // OnCommandLine returns the wording for the command line.
 func OnCommandLine() *wording {
 	return &wording{
-		goOn: "tenon run -c continues", again: "tenon run -c tries again", fresh: "start a new session (leave out -c and -s)",
+		goOn: "tenon run -c continues", again: "tenon run -c tries again", fresh: "start a new session (omit -c and -s)",
 		model: "use another model (-m)", usable: "tenon models lists the available models; choose one with -m or under model in tenon.json",
 		details: "run it again with --log-level debug for details",
 	}
@@ -203,6 +203,7 @@ func (w *wording) apiFix(te *host.TurnError) string {
 // hostRemedy returns the remedy for errors of the host and the stored credentials outside turns, or nil for other errors.
 func (w *wording) hostRemedy(err error) *Failure {
 	f := Remedies{
+		{host.ErrNothing, ExitUsage, "undo needs a prompt in this session; redo needs an undone one, and works until the next prompt"},
 		{host.ErrReceiver, ExitRefused, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m"},
 		{host.ErrModel, ExitModel, w.usable},
 		{input.ErrAttach, ExitTurn, "attach another file, or name it in the prompt without @: the model then reads it with its tools"},

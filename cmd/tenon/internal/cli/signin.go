@@ -168,7 +168,7 @@ func (w *Workspace) authorize(provider string, method sdk.AuthMethod, c *credent
 	store, name := w.Credentials(), credentials.ForProvider(provider)
 	check := func(c *credentials.Credential) error {
 		if !issued(&method, c) {
-			return fmt.Errorf("you signed in to %s in another way since; start tenon again", provider)
+			return fmt.Errorf("your sign-in to %s has changed; restart tenon", provider)
 		}
 		return nil
 	}

@@ -1,5 +1,5 @@
-// Package extensions gathers what third parties bring to a run: plugins, MCP servers and command hooks, from flags, configuration,
-// directories and packages. It opens what the user approved and says what waits for approval. Nothing else runs.
+// Package extensions gathers third-party code for a run: plugins, MCP servers and command hooks, from flags, configuration,
+// directories and packages. It opens the approved ones and reports the pending ones. Nothing else runs.
 package extensions
 
 import (

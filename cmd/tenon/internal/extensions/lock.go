@@ -104,7 +104,7 @@ func (s *Set) checkDefinition(ctx context.Context, c *Candidate) error {
 func (s *Set) checkOffers(c *Candidate, offered *mcp.Definition) error {
 	p, err := s.pin(c)
 	if err == nil && p != nil && offered.Sum() != p.Offers {
-		err = fmt.Errorf("what MCP server %q offers %w", c.Name, ErrLocked)
+		err = fmt.Errorf("the tools or other items of MCP server %q: %w", c.Name, ErrLocked)
 	}
 	return err
 }

@@ -1,5 +1,5 @@
-// Package frontend is all that user interfaces ask of a host: the terminal UI, the chat, and servers for other programs. An interface
-// shows events and passes on what the user does; it decides nothing about turns itself.
+// Package frontend is the interface between a host and its user interfaces: the terminal UI, the chat, and servers for other programs.
+// A user interface shows events and forwards the user's input; it makes no decisions about turns.
 package frontend
 
 import (

@@ -36,7 +36,7 @@ func doctorCommand(a *cli.App) *cobra.Command {
 		Use: "doctor", Short: "Check the installation: directories, database, git, keys, MCP servers, provider, terminal",
 		RunE: func(cmd *cobra.Command, _ []string) error { return checkAll(cmd.Context(), a, offline) },
 	}
-	cmd.Flags().BoolVar(&offline, "offline", false, "do not connect to providers, and start no MCP server")
+	cmd.Flags().BoolVar(&offline, "offline", false, "do not connect to providers or start MCP servers")
 	return a.FormatFlag(cmd)
 }
 

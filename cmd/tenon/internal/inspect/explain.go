@@ -24,12 +24,12 @@ func explainCommand(a *cli.App) *cobra.Command {
 	var onlyHashes bool
 	cmd := &cobra.Command{
 		Use: "explain [session]", Short: "Show what plugins changed in each model request",
-		Long: `Show for each model request of a session which hooks were called, what each of them changed, how long it took, and where
-several plugins changed the same value.
+		Long: `For each model request of a session, show the hooks that were called, their changes and times, and the values that several
+plugins changed.
 
-The ledger stores values as the first digits of their SHA-256. A value that is also in a stored message, or is a number or
-a word that parameters often have, is shown itself, but not the values that hooks of tool calls, and hooks with onError
-stop, replaced. With --format json or --hashes, values are hashes.`,
+The ledger stores hashes of values: the first digits of their SHA-256. explain shows the value itself if a stored message
+contains it, or if it is a number or a common parameter word. Values replaced by tool call hooks, or by hooks with onError
+stop, stay hashes. With --hashes or --format json, all values are hashes.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("step") && step < 1 {
 				return cli.UsageError("steps are numbered from 1", "invalid step %d", step)
@@ -46,7 +46,7 @@ stop, replaced. With --format json or --hashes, values are hashes.`,
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().IntVar(&step, "step", 0, "show only step `N` of the session; the first is 1")
-	cmd.Flags().BoolVar(&onlyHashes, "hashes", false, "show no values, only their hashes")
+	cmd.Flags().BoolVar(&onlyHashes, "hashes", false, "show only hashes of values")
 	return cmd
 }
 

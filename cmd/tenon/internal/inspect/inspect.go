@@ -1,4 +1,4 @@
-// Package inspect holds the commands that show something and change nothing: statistics, the doctor, configuration, models,
+// Package inspect holds the read-only commands: statistics, the doctor, configuration, models,
 // hooks, agents, commands and skills.
 package inspect
 
@@ -86,15 +86,15 @@ func modelsCommand(a *cli.App) *cobra.Command {
 	o := host.ModelListOptions{Configured: true}
 	cmd := &cobra.Command{
 		Use: "models [filter]", Short: "List the available models and the default one",
-		Long: `List the available models and the default one. The servers whose address is in your configuration are asked for their
-models; --refresh asks all servers. With --all, the last column names the variable that may hold the key.`,
+		Long: `List the available models and the default one. tenon asks the servers whose address is in your configuration for their
+models; with --refresh, all servers. With --all, the last column names the variable that each provider's key belongs in.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
 				return ListModels(cmd.Context(), a, m, strings.Join(args, ""), o)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&o.All, "all", false, "list the models of providers without a key, too")
+	cmd.Flags().BoolVar(&o.All, "all", false, "also list the models of providers without a key")
 	cmd.Flags().BoolVar(&o.Refresh, "refresh", false, "ask all servers for their models")
 	return a.FormatFlag(cmd)
 }
@@ -173,7 +173,7 @@ func price(p sdk.Price) string {
 func hooksCommand(a *cli.App) *cobra.Command {
 	var point string
 	cmd := &cobra.Command{
-		Use: "hooks", Short: "List the hooks of all plugins in the order they are called",
+		Use: "hooks", Short: "List all hooks in the order they are called",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := checkPoint(&point); err != nil {
 				return err

@@ -43,7 +43,7 @@ func inventoryCommand(a *cli.App, v inventory) *cobra.Command {
 		},
 	}
 	show := &cobra.Command{
-		Use: "show NAME", Short: "Show all details of one of the " + what,
+		Use: "show NAME", Short: "Show one of the " + what + " in full",
 		Args: cli.Args(1, 1, "a name from tenon "+v.name+" list"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {

@@ -61,7 +61,7 @@ func (b *bisection) run(ctx context.Context) error {
 		return err
 	}
 	if fails {
-		return cli.Fail(cli.ExitTurn, errors.New("the command fails without these plugins too"), "look for another reason: tenon doctor; required plugins, MCP servers and command hooks stayed on")
+		return cli.Fail(cli.ExitTurn, errors.New("the command fails without these plugins too"), "the cause is elsewhere: run tenon doctor; required plugins, MCP servers and command hooks stayed on")
 	}
 	guilty, err := reduce(b.all, func(enabled []string) (bool, error) { return b.fails(ctx, enabled) })
 	if err != nil {
@@ -88,7 +88,7 @@ func (b *bisection) fails(ctx context.Context, enabled []string) (bool, error) {
 	cmd.Dir = dir
 	err = cmd.Run()
 	if err != nil && (!errors.As(err, new(*exec.ExitError)) || ctx.Err() != nil) {
-		return false, cli.UsageError("name a program and its arguments behind --", "run %s: %w", b.command[0], errors.Join(err, ctx.Err()))
+		return false, cli.UsageError("write a program and its arguments after --", "run %s: %w", b.command[0], errors.Join(err, ctx.Err()))
 	}
 	result := "succeeds"
 	if err != nil {

@@ -43,11 +43,11 @@ func both(ctx context.Context, a *cli.App, f func(j *job) error) error {
 func syncCommand(a *cli.App) *cobra.Command {
 	var yes, frozen, offline bool
 	cmd := &cobra.Command{
-		Use: "sync", Short: "Fetch exactly what the lock files pin",
-		Long: `Fetch the plugins of ` + pins.Name + `, yours and the project's, with exactly the content that is pinned, and ask about those
-that were not approved. A changed byte is an error. New hosts that the project's file names need your confirmation.
+		Use: "sync", Short: "Fetch the exact content pinned in the lock files",
+		Long: `Fetch the plugins in your ` + pins.Name + ` and the project's, exactly as pinned, and ask about those that are not
+approved. Content that differs from its pin is an error. New hosts in the project's file need your confirmation.
 
-With --frozen, nothing is asked and nothing is approved: the command fails unless every plugin has its pinned content.`,
+With --frozen, tenon asks nothing and approves nothing, and fails unless every plugin has its pinned content.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return both(cmd.Context(), a, func(j *job) error {
 				j.installer.Fetcher.Offline = offline
@@ -107,12 +107,12 @@ func (j *job) confirmHosts(missing []pins.Plugin, yes, frozen bool) error {
 	}
 	text := terminal.Visible(j.target.Path) + " fetches from: " + terminal.Visible(strings.Join(hosts, ", "))
 	if frozen {
-		return cli.Fail(cli.ExitRefused, errors.New(text), "if you know these hosts, pass --yes; it approves nothing with --frozen")
+		return cli.Fail(cli.ExitRefused, errors.New(text), "if you trust these hosts, pass --yes; with --frozen it approves no plugin")
 	}
 	j.app.Screen.Line(text)
 	ok, err := j.app.Confirm("  fetch from there? [y/N] ")
 	if err == nil && !ok {
-		err = cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again when you know these hosts")
+		err = cli.Fail(cli.ExitRefused, errors.New("nothing was fetched"), "run it again once you trust these hosts")
 	}
 	return err
 }
@@ -197,8 +197,8 @@ func updateCommand(a *cli.App) *cobra.Command {
 	var yes, dry bool
 	cmd := &cobra.Command{
 		Use: "update [NAME...]", Short: "Update installed plugins",
-		Long: `Resolve the references of installed plugins again, show what changed, ask about each new content, and pin it.
-Running turns keep the content they started with.`,
+		Long: `Look for newer content of installed plugins, show the changes, and pin the content you approve. Running turns keep the
+content they started with.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			found, changed := map[string]bool{}, false
 			err := both(cmd.Context(), a, func(j *job) error {
@@ -247,7 +247,7 @@ func (j *job) showChanges(ctx context.Context, u update) error {
 func outdatedCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "outdated", Short: "List installed plugins with newer content",
-		Long: "Resolve the references of installed plugins again and list those with newer content. For a project's plugins, you confirm the\nhosts; without a terminal, use tenon plugin update --dry-run --yes.",
+		Long: "Look for newer content of installed plugins and list it. The hosts of a project's plugins need your confirmation; without a\nterminal, use tenon plugin update --dry-run --yes.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			type row struct {
 				Name, Installed, Available, Lock string
@@ -276,11 +276,11 @@ func outdatedCommand(a *cli.App) *cobra.Command {
 func rollbackCommand(a *cli.App) *cobra.Command {
 	var project bool
 	cmd := &cobra.Command{
-		Use: "rollback", Short: "Return to the state before the last install, update or remove",
+		Use: "rollback", Short: "Undo the last install, update or remove",
 		RunE: body(a, &project, func(ctx context.Context, j *job, _ []string) error {
 			from, to, err := j.loader.History().Rollback(ctx, j.target.Path)
 			if errors.Is(err, pins.ErrNoHistory) {
-				return cli.UsageError("tenon plugin rollback --project is for the project's file", "%w", err)
+				return cli.UsageError("for the project's plugins, run: tenon plugin rollback --project", "%w", err)
 			}
 			if err != nil {
 				return err
@@ -330,8 +330,8 @@ func removeCommand(a *cli.App) *cobra.Command {
 	var project, purge bool
 	cmd := &cobra.Command{
 		Use: "remove NAME...", Aliases: []string{"rm", "uninstall"}, Short: "Remove installed plugins and their approvals", Args: cli.Args(1, -1, "a name"),
-		Long: `Remove installed plugins and their approvals. A plugin's data and sign-ins are kept unless you delete them: a plugin
-that is installed under the same name later has them.`,
+		Long: `Remove installed plugins and their approvals. tenon keeps a plugin's data and sign-ins for a later plugin of the same name;
+--purge deletes them.`,
 		RunE: body(a, &project, func(ctx context.Context, j *job, names []string) error {
 			f, err := j.loader.History().Read(j.target.Path)
 			if err != nil {
@@ -345,7 +345,7 @@ that is installed under the same name later has them.`,
 			return j.remove(ctx, names, purge)
 		}),
 	}
-	cmd.Flags().BoolVar(&purge, "purge", false, "also delete their data and sign-ins; on a terminal you are asked")
+	cmd.Flags().BoolVar(&purge, "purge", false, "also delete their data and sign-ins; without it, a terminal asks")
 	projectFlag(cmd, &project)
 	return cmd
 }
@@ -404,7 +404,7 @@ func (j *job) forget(ctx context.Context, name string, purge bool) error {
 
 func verifyCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "verify", Short: "Read all installed plugins again and compare them with their pins",
+		Use: "verify", Short: "Check installed plugins against their pins",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			count := 0
 			err := both(cmd.Context(), a, func(j *job) error {
@@ -425,7 +425,7 @@ func verifyCommand(a *cli.App) *cobra.Command {
 				return nil
 			})
 			if err == nil {
-				a.Screen.Line(view.Plural(count, "plugin") + " as pinned")
+				a.Screen.Line("verified " + view.Plural(count, "plugin"))
 			}
 			return err
 		},

@@ -1,11 +1,13 @@
-// Package install has the commands that install, update and remove plugins.
+// Package install holds the commands that install, update and remove plugins.
 package install
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -90,7 +92,7 @@ func body(a *cli.App, project *bool, f func(context.Context, *job, []string) err
 // remedied adds the remedy to errors of sources.
 func remedied(err error) error {
 	const denied, unsafe = "nothing was installed; tenon config show prints plugin_policy", "nothing was installed; report it to its publisher"
-	return cli.Remedies{
+	err = cli.Remedies{
 		{source.ErrRef, cli.ExitUsage, "write one of: " + source.Forms},
 		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},
 		{source.ErrServer, cli.ExitTurn, "tenon mcp add adds servers with other settings"},
@@ -110,6 +112,13 @@ func remedied(err error) error {
 		{archive.ErrUnsafe, cli.ExitTurn, unsafe},
 		{source.ErrOffline, cli.ExitTurn, "run it again without --offline"},
 	}.Remedied(err)
+	_, fixed := errors.AsType[*cli.Failure](err)
+	_, network := errors.AsType[*url.Error](err)
+	_, program := errors.AsType[*exec.ExitError](err) // git, npm or go
+	if !fixed && (network || program || errors.Is(err, source.ErrNotFound)) {
+		return cli.Fail(cli.ExitTurn, err, "check the reference, your access to it, and the network")
+	}
+	return err
 }
 
 // progress returns a function that shows the progress of downloads on a terminal.
@@ -138,8 +147,8 @@ func installCommand(a *cli.App) *cobra.Command {
 	var without []string
 	var key string
 	cmd := &cobra.Command{
-		Use: "install REF...", Short: "Install plugins from where they are published", Aliases: []string{"i"},
-		Long: `Install plugins. Nothing of a plugin runs before you have seen what it asks for and approved it.
+		Use: "install REF...", Short: "Install plugins", Aliases: []string{"i"},
+		Long: `Install plugins. tenon shows what a plugin requests, and runs it only after you approve it.
 
 A REF is one of:
   ./directory, ./file.tar.gz, ./file.zip, ./file.wasm, ./file.mcpb
@@ -149,10 +158,10 @@ A REF is one of:
   npm:package[@version or range]
   oci://registry/repository[:tag|@digest]
   go:module/command[@version]         built here, without cgo
-  mcp:name[@version]                  of the registry of MCP servers
+  mcp:name[@version]                  from the registry of MCP servers
   name@marketplace                    tenon plugin marketplace add adds one, tenon plugin search finds names
 
-The exact content is pinned in ` + pins.Name + `: yours in the configuration directory, or with --project the
+tenon pins the exact content in ` + pins.Name + `: yours in the configuration directory, or with --project the
 project's, which may be committed. It holds no approvals.`,
 		Args: cli.Args(1, -1, "a reference"),
 		RunE: body(a, &project, func(ctx context.Context, j *job, args []string) error {

@@ -20,8 +20,9 @@ const maxDescription = 100
 func marketplaceCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "marketplace", Aliases: []string{"market"}, Short: "Manage the marketplaces that you install plugins from",
-		Long: `A marketplace is a catalogue of plugins: a marketplace.json of Claude Code or Codex in a repository, in a directory or behind a URL.
-Your list of marketplaces is ` + marketplace.FileName + ` in your configuration directory. Catalogues change only when you update them.`,
+		Long: `A marketplace is a catalogue of plugins: a marketplace.json of Claude Code or Codex in a repository, in a directory or at a
+URL. Your marketplaces are listed in ` + marketplace.FileName + ` in your configuration directory. Catalogues change only when you
+update them.`,
 	}
 	cli.Group(cmd)
 	cmd.AddCommand(marketAddCommand(a), marketListCommand(a), marketUpdateCommand(a), marketRemoveCommand(a))
@@ -31,7 +32,7 @@ Your list of marketplaces is ` + marketplace.FileName + ` in your configuration 
 func marketAddCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "add ADDRESS", Short: "Add a marketplace", Args: cli.Args(1, 1, "an address"),
-		Long: `Fetch the catalogue of a marketplace and add it under the name it has there.
+		Long: `Fetch a marketplace's catalogue and add the marketplace under the catalogue's own name.
 
 ADDRESS is owner/repo[@ref] on GitHub, the URL of a git repository, a reference such as git+ssh://host/repo@ref, the URL of a
 marketplace.json, or a path.`,
@@ -95,7 +96,7 @@ func marketListCommand(a *cli.App) *cobra.Command {
 func marketUpdateCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "update [NAME...]", Short: "Fetch the catalogues of marketplaces again",
-		Long: "Fetch the catalogues of your marketplaces again and show what changed. Installed plugins stay as they are: tenon plugin update\nupdates them.",
+		Long: "Fetch the catalogues of your marketplaces again and show what changed. To update installed plugins, run\ntenon plugin update.",
 		RunE: body(a, nil, func(ctx context.Context, j *job, names []string) error {
 			if len(names) == 0 {
 				markets, err := j.installer.Markets.List()
@@ -164,7 +165,7 @@ type offer struct {
 func searchCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "search [WORDS…]", Short: "Search your marketplaces for plugins",
-		Long: "Search the names, descriptions and keywords in the catalogues that were fetched last. Nothing is sent anywhere.",
+		Long: "Search names, descriptions and keywords in the fetched catalogues. The search is local.",
 		RunE: body(a, nil, func(ctx context.Context, j *job, words []string) error {
 			markets, err := j.installer.Markets.List()
 			if err != nil {

@@ -29,8 +29,8 @@ func lockCommand(a *cli.App) *cobra.Command {
 	var project, yes bool
 	cmd := &cobra.Command{
 		Use: "lock --platform OS/ARCH...", Short: "Pin the variants of plugins for other platforms", Args: cli.Args(0, 0, ""),
-		Long: "Add the digests of the variants for these platforms, such as linux/arm64, to " + pins.Name + `.
-Only plugins from OCI indexes have variants; the pins of others are for all platforms.`,
+		Long: "Pin the variants of plugins for these platforms, such as linux/arm64, in " + pins.Name + `.
+Only plugins from OCI indexes have variants; other pins are valid on all platforms.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, p := range platforms {
 				if !platformForm().MatchString(p) {
@@ -78,9 +78,9 @@ func (j *job) lock(ctx context.Context, platforms []string, yes bool) error {
 func vendorCommand(a *cli.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "vendor", Short: "Copy the pinned plugins of the project into it",
+		Use: "vendor", Short: "Copy a project's pinned plugins into the project",
 		Long: "Copy the content of all plugins of the project's " + pins.Name + " to " + install.VendorDir + `.
-tenon plugin sync then takes it from there: with --offline it needs no network.`,
+tenon plugin sync then uses this copy; with --offline it needs no network.`,
 		RunE: body(a, new(true), func(ctx context.Context, j *job, _ []string) error {
 			f, err := j.loader.History().Read(j.target.Path)
 			if err != nil {
@@ -147,7 +147,7 @@ func packCommand(a *cli.App) *cobra.Command {
 	var output string
 	cmd := &cobra.Command{
 		Use: "pack [DIRECTORY]", Short: "Pack a plugin into an archive to publish",
-		Long: "Check a plugin and write it as NAME-VERSION.tar.gz. The same files have the same bytes. Such archives in its directory are left out.",
+		Long: "Check a plugin and pack it as NAME-VERSION.tar.gz. Equal files give identical archives. Earlier archives in the directory are left out.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := pack(cmd.Context(), a, args)
 			if err != nil {
@@ -176,7 +176,7 @@ func packCommand(a *cli.App) *cobra.Command {
 func pushCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "push oci://REGISTRY/REPOSITORY:TAG [DIRECTORY]", Short: "Publish a plugin in an OCI registry", Args: cli.Args(1, 2, "a reference and a directory"),
-		Long: "Check a plugin, pack it and store it in an OCI registry, with the credentials of your docker. Print the reference with its digest.",
+		Long: "Check a plugin, pack it, push it to an OCI registry with your Docker credentials, and print the reference with its digest.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r, err := source.Parse(args[0], "/", "/")
 			if err != nil {

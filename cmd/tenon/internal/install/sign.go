@@ -17,8 +17,8 @@ func signCommand(a *cli.App) *cobra.Command {
 	var key string
 	cmd := &cobra.Command{
 		Use: "sign FILE...", Short: "Sign archives and modules with a minisign key", Args: cli.Args(1, -1, "a file"),
-		Long: `Write FILE` + source.MinisignSuffix + ` next to each file. Publish both: users require the signature with plugin_policy or with
-tenon plugin install --key. minisign -G makes a key; its password is read from the terminal or from stdin.`,
+		Long: `Write FILE` + source.MinisignSuffix + ` next to each file. Publish both: users require the signature with plugin_policy or
+tenon plugin install --key. minisign -G creates a key; tenon reads its password from the terminal or stdin.`,
 		RunE: func(_ *cobra.Command, files []string) error {
 			if key == "" {
 				key = filepath.Join(a.Env.Lookup("HOME"), ".minisign", "minisign.key") // the default of minisign

@@ -18,10 +18,10 @@ import (
 
 func authCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "auth", Short: "Manage keys of and sign-ins to model providers", SuggestFor: []string{"login", "logout", "connect"},
-		Long: `Keys and tokens are stored in credentials.json in your data directory, readable only by you. With --keyring, the secrets
-are in the system's keyring. A key in the configuration takes precedence over one in the environment, and that over a
-stored one. Keys and tokens of opencode are used, too; opencode's file is never changed.`,
+		Use: "auth", Short: "Manage keys and sign-ins for model providers", SuggestFor: []string{"login", "logout", "connect"},
+		Long: `tenon stores keys and tokens in credentials.json in your data directory, readable only by you, or with --keyring in the
+system's keyring. A key in the configuration overrides one in the environment, which overrides a stored key. tenon also
+uses keys and tokens that opencode stored, and never changes opencode's file.`,
 	}
 	cli.Group(cmd)
 	cmd.AddCommand(authLoginCommand(a), authListCommand(a), authLogoutCommand(a))
@@ -38,8 +38,8 @@ func authLoginCommand(a *cli.App) *cobra.Command {
 	var f authLogin
 	cmd := &cobra.Command{
 		Use: "login [PROVIDER]", Short: "Store the key of a provider, or sign in to it",
-		Long: `Store the key of a provider, or sign in to it. The key is read from stdin, without showing it on a terminal, from an
-environment variable or from a file. A request at the end tests it.`,
+		Long: `Store the key of a provider, or sign in to it. tenon reads the key from stdin (hidden on a terminal), an environment
+variable or a file, stores it, and tests it with a request.`,
 		Example: `  tenon auth login anthropic
   tenon auth login github-copilot
   tenon auth login openai --env OPENAI_API_KEY
@@ -157,7 +157,7 @@ func readKey(a *cli.App, f *authLogin, id string) (string, error) {
 	case f.env != "":
 		key := a.Env.Lookup(f.env)
 		if key == "" {
-			return "", cli.UsageError("set it, or leave out --env to enter the key", "variable %s is not set", f.env)
+			return "", cli.UsageError("set it, or omit --env to enter the key", "variable %s is not set", f.env)
 		}
 		return key, nil
 	case f.file != "":

@@ -49,8 +49,8 @@ file is changed; -o creates a new one. Agents, commands and skills in .opencode 
 		translate: opencode.Translate,
 		beside: map[string]string{
 			"opencode AGENTS.md agent agents command commands mode modes skill skills": "not read there: copy it next to the file that tenon config path prints",
-			"opencode plugin plugins tool tools":                                       "left out: tools and plugins of opencode are JavaScript and cannot run here",
-			".opencode plugin plugins tool tools":                                      "left out: tools and plugins of opencode are JavaScript and cannot run here",
+			"opencode plugin plugins tool tools":                                       "not imported: tools and plugins of opencode are JavaScript and cannot run here",
+			".opencode plugin plugins tool tools":                                      "not imported: tools and plugins of opencode are JavaScript and cannot run here",
 		},
 	}), importCommand(a, &foreign{
 		name: "claude", short: "Translate settings of Claude Code into a tenon.json",
@@ -65,7 +65,7 @@ them there.`,
 		translate: claude.Translate,
 		beside: map[string]string{
 			".claude agents commands":     `not read there: copy it into a new directory with the file .claude-plugin/plugin.json, {"name": "mine"}, and install that with tenon plugin install`,
-			".claude output-styles":       "left out: write an agent with the text",
+			".claude output-styles":       "not imported: write an agent with the text",
 			".claude rules":               "not read: name its files under instructions",
 			".claude settings.local.json": "not read: pass it as the file to translate it, too",
 		},

@@ -49,8 +49,8 @@ func mcpAddCommand(a *cli.App) *cobra.Command {
 	var f mcpAdd
 	cmd := &cobra.Command{
 		Use: "add NAME [flags] -- COMMAND [ARG…] | add NAME URL", Short: "Add an MCP server",
-		Long: `Add an MCP server that is started by a command or reached at a URL. The server is started once to check that it works.
-The tools it offers at that time are approved.`,
+		Long: `Add an MCP server: a command that starts it, or its URL. tenon starts the server once to check that it works, and approves
+the tools it then offers.`,
 		Example: `  tenon mcp add files -- npx -y @modelcontextprotocol/server-filesystem .
   tenon mcp add docs https://example.com/mcp --header "Authorization=Bearer $TOKEN"`,
 		Args: cli.Args(2, -1, "a name, and a command or a URL"),
@@ -127,13 +127,13 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 		return nil
 	}
 	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
-		a.Screen.Line(fmt.Sprintf("%s; waiting up to %s for its answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
+		a.Screen.Line(fmt.Sprintf("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
 		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err
 		}
 		if warning != nil {
-			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work yet: fix what the error names, or remove it with tenon mcp remove %s; tenon mcp logs %s shows its output", name, name))
+			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work: run tenon mcp logs %s to see its output, then edit %s, or remove it with tenon mcp remove %s", name, serverFile(w, f.project), name))
 		}
 		return printTools(ctx, a, s, c)
 	})

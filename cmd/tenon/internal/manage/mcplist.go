@@ -20,7 +20,7 @@ import (
 func mcpListCommand(a *cli.App) *cobra.Command {
 	var check bool
 	cmd := a.FormatFlag(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List MCP servers: which are approved, and which work",
+		Use: "list", Aliases: []string{"ls"}, Short: "List MCP servers, their approval and their last start",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
 				return listServers(cmd.Context(), a, s, check)

@@ -20,8 +20,8 @@ func mcpLoginCommand(a *cli.App) *cobra.Command {
 	cmd := serverCommand(a, "login", "Sign in to an MCP server", approvedServer, func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		return Login(ctx, a, s, c, a.Visit)
 	})
-	cmd.Long = `Sign in to a remote MCP server with OAuth. A browser opens, or the address to open is printed. The token is stored in
-credentials.json in your data directory, readable only by you, and refreshed when it expires.`
+	cmd.Long = `Sign in to a remote MCP server with OAuth. tenon opens a browser or prints the address to open. It stores the token in
+credentials.json in your data directory, readable only by you, and refreshes it when it expires.`
 	return cmd
 }
 
@@ -62,7 +62,7 @@ func mcpLogoutCommand(a *cli.App) *cobra.Command {
 
 func mcpStatusCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
-		Use: "status", Short: "Show the sign-ins to MCP servers",
+		Use: "status", Short: "Show where you are signed in",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return showSignIns(a, s) })
 		},

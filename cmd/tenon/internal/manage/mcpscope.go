@@ -89,16 +89,16 @@ func removeServer(ctx context.Context, a *cli.App, name string, project bool) er
 }
 
 func mcpSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {
-	short := "Use an MCP server again that was disabled"
+	short := "Enable a disabled MCP server"
 	if !enabled {
-		short = "Do not use an MCP server, keeping its configuration"
+		short = "Disable an MCP server, keeping its configuration"
 	}
 	return &cobra.Command{
 		Use: verb + " NAME", Short: short,
 		Long: short + `.
 
-A server of your own mcp.json is switched there. For a server of the project, the decision is yours alone and is kept with its
-approval; the project's file does not change.`,
+For a server in your own mcp.json, this changes that file. For a project's server, it changes only your approval; the
+project's file stays the same.`,
 		Args: cli.Args(1, 1, "the name of a server"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return switchServer(cmd.Context(), a, args[0], verb, enabled)

@@ -31,8 +31,10 @@ const (
 func mcpSearchCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "search WORDS…", Short: "Search the registry of MCP servers",
-		Long: `Search the registry of MCP servers by name. Its address is mcp_registry of your own or an administrator's configuration, by default
-` + source.MCPRegistry + `. Anybody can publish there: look at a server before you add it.`,
+		Long: `Search the registry of MCP servers by name. Anyone can publish there: review a server before you add it.
+
+The registry is ` + source.MCPRegistry + `, unless mcp_registry in your own or the
+administrator's configuration names another.`,
 		Args: cli.Args(1, -1, "words of a server's name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return searchRegistry(cmd.Context(), a, strings.Join(args, " "))

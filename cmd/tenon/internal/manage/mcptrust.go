@@ -18,11 +18,11 @@ import (
 func mcpTrustCommand(a *cli.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "trust [NAME…]", Short: "Approve MCP servers of the project and their current tools",
-		Long: `Show MCP servers and approve them with what they offer now. Without a name, all servers of the project that wait for approval.
+		Use: "trust [NAME…]", Short: "Approve the project's MCP servers and their current tools",
+		Long: `Show MCP servers, and approve them with the tools they offer now. Without a name, approve all pending servers of the project.
 
-With --yes, for machines without a user, nothing is asked. If the project has a ` + extensions.ServerLock + `, a server that differs from it is an
-error, also with --yes.`,
+--yes skips the question, for example in CI. If the project has a ` + extensions.ServerLock + `, a server that differs from it is an
+error, even with --yes.`,
 		Example: "  tenon mcp trust --yes && tenon run --auto \"review this change\"",
 		RunE:    func(cmd *cobra.Command, args []string) error { return trustServers(cmd.Context(), a, args, yes) },
 	}
@@ -46,7 +46,7 @@ func trustServers(ctx context.Context, a *cli.App, names []string, yes bool) err
 			})
 		}
 		if len(list) == 0 {
-			a.Screen.Line("no MCP server waits for approval")
+			a.Screen.Line("no MCP server needs approval")
 			return nil
 		}
 		if err := decidable(list); err != nil {
@@ -76,8 +76,8 @@ func locked(err error) error {
 func mcpLockCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "lock", Short: "Pin the project's approved MCP servers in " + extensions.ServerLock,
-		Long: `Start the approved MCP servers of the project and write their configuration and what they offer, as hashes, to ` + extensions.ServerLock + `, which
-belongs into the repository. The file approves nothing: it makes tenon mcp trust and tenon plugin trust refuse a server that differs.`,
+		Long: `Start the project's approved MCP servers, and write hashes of their configuration and of their tools to ` + extensions.ServerLock + `.
+Commit this file. It approves nothing: tenon mcp trust and tenon plugin trust refuse a server that differs from it.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
 				names, err := s.WriteLock(cmd.Context())

@@ -45,7 +45,7 @@ func permissionCommand(a *cli.App, approve func(context.Context, ApproveOptions)
 		Use: "forget [ID]", Short: "Revoke permanent permissions",
 		RunE: func(cmd *cobra.Command, args []string) error { return forgetApprovals(cmd.Context(), a, args, all) },
 	}
-	forget.Flags().BoolVar(&all, "all", false, "revoke all of this project")
+	forget.Flags().BoolVar(&all, "all", false, "revoke all permissions of this project")
 	var agent string
 	explain := &cobra.Command{
 		Use: "explain PERMISSION TEXT", Short: "Show which rule decides, and which rules it overrides",
@@ -69,11 +69,11 @@ func permissionCommand(a *cli.App, approve func(context.Context, ApproveOptions)
 	}
 	var o ApproveOptions
 	approval := &cobra.Command{
-		Use: "approve", Short: "Show and approve rules, shell commands and addresses in files of this project",
+		Use: "approve", Short: "Show and approve rules, shell commands and addresses in this project's files",
 		RunE: func(cmd *cobra.Command, _ []string) error { return approve(cmd.Context(), o) },
 	}
 	approval.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
-	approval.Flags().BoolVar(&o.DryRun, "dry-run", false, "only show them; exit code 5 if any are not approved")
+	approval.Flags().BoolVar(&o.DryRun, "dry-run", false, "only show them; exit with code 5 if any is not approved")
 	cmd.AddCommand(a.FormatFlag(list), forget, explain, lint, test, approval, sandboxCommand(a))
 	return cmd
 }

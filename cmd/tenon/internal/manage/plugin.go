@@ -25,8 +25,8 @@ func pluginCommand(a *cli.App) *cobra.Command {
 		Use: "plugin", Aliases: []string{"plugins"}, Short: "Manage, create and test plugins",
 		Long: `Manage, create and test plugins, MCP servers and command hooks.
 
-They are third-party code. A plugin, and anything in a project, runs only after you approve exactly its current content.
-If the content changes, you have to approve it again.`,
+Plugins are third-party code. tenon runs a plugin, or anything in a project, only after you approve its exact content, and
+asks again when the content changes.`,
 	}
 	cli.Group(cmd)
 	cmd.AddCommand(pluginListCommand(a), pluginInfoCommand(a), pluginTrustCommand(a), pluginUntrustCommand(a),
@@ -123,10 +123,10 @@ func pluginTrustCommand(a *cli.App) *cobra.Command {
 	var without []string
 	cmd := &cobra.Command{
 		Use: "trust NAME|PATH", Short: "Approve a plugin, an MCP server or command hooks",
-		Long: `Show the requests of a plugin, an MCP server or a block of command hooks, and approve it.
+		Long: `Show the requests of a plugin, an MCP server or a block of command hooks, and approve them.
 
-The approval covers the current content and the capabilities shown. If the content changes, or a server offers other tools
-than those you approved, you have to approve it again.`,
+The approval covers the current content and the capabilities shown. If the content or a server's tools change, tenon asks
+again.`,
 		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return trustPlugin(cmd.Context(), a, args[0], yes, without)
@@ -329,7 +329,7 @@ func pluginNewCommand(a *cli.App) *cobra.Command {
 Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
 
   wasm     a sandboxed module without access to files, network, environment or clock unless granted; runs on all platforms
-  process  a separate program with all rights of its user
+  process  a separate program; confined on Linux, elsewhere with all your rights
   mcp      a Model Context Protocol server, which works with other hosts too`,
 		Example: `  tenon plugin new my-plugin
   tenon plugin new my-server --carrier mcp --lang node`,

@@ -36,12 +36,12 @@ var errNoDescription = errors.New("the plugin does not describe itself")
 
 func pluginSyncCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "sync-manifest [PATH]", Short: "Write what a plugin's code declares to its plugin.json",
-		Long: `Write the hooks, tools, options and capabilities that the code of the plugin at PATH (default: the current directory)
-declares to its plugin.json. A process is started with the argument --describe; a WASM module is called. The fields of plugin.json
-that do not follow from the code, such as runtime and build, stay.
+		Use: "sync-manifest [PATH]", Short: "Update plugin.json from a plugin's code",
+		Long: `Update plugin.json of the plugin at PATH (default: the current directory) with the hooks, tools, options and capabilities
+that its code declares. tenon starts a process with the argument --describe, and calls a WASM module. Other fields, such as
+runtime and build, stay the same.
 
-The plugin must be built. It runs without confinement, so use the command only for plugins you wrote yourself.`,
+Build the plugin first. It runs without confinement, so use this command only for plugins you wrote yourself.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := packageDirectory(a, args)
 			if err == nil {
@@ -54,7 +54,7 @@ The plugin must be built. It runs without confinement, so use the command only f
 
 func pluginBuildCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "build [PATH]", Short: "Build a plugin and write its plugin.json",
+		Use: "build [PATH]", Short: "Build a plugin and update its plugin.json",
 		Long: `Run the build command in the plugin.json of the plugin at PATH (default: the current directory), then update plugin.json
 as tenon plugin sync-manifest does.`,
 		RunE: func(cmd *cobra.Command, args []string) error {

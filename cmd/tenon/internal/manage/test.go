@@ -33,12 +33,12 @@ func pluginTestCommand(a *cli.App) *cobra.Command {
   *.turn.json  a turn with the offline model: prompt, script, files, options, and the expected result
   *.jsonl      recorded hook calls with their expected answers, one per line
 
-The plugin is first built with the command in its plugin.json, whose contributions must match the code. It runs with
-everything it requests granted, so test only plugins you wrote yourself. --update saves the actual results of the turns
-as the expected ones. Each hook in a turn has 20 s, so that results do not depend on how busy the machine is.
+tenon first builds the plugin with the command in its plugin.json, and checks that plugin.json matches the code. The plugin
+runs with everything it requests, so test only plugins you wrote yourself. Each hook in a turn has 20 s, so results do not
+depend on the load of the machine. --update saves the actual results as the expected ones.
 
---record SESSION first writes the turns of a session as tests, with the model's answers as their scripts, and their results
-here as the expected ones. A test runs in an empty project: add the files that its tools need to its field files.`,
+--record SESSION first turns each turn of a session into a test: the model's answers become its script, and the results of
+the run the expected ones. A test runs in an empty project: put the files that its tools need into its field "files".`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := a.Path(strings.Join(args, ""))
 			if err != nil {

@@ -55,7 +55,7 @@ everything.`,
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().StringVar(&to, "to", "", "undo everything from this `message` on (ID or unique prefix)")
-	cmd.Flags().BoolVar(&force, "force", false, "revert files even if they changed since")
+	cmd.Flags().BoolVar(&force, "force", false, "revert files even if they were modified since")
 	cmd.Flags().BoolVar(&list, "list", false, "list the prompts that can be undone")
 	return cmd
 }
@@ -73,7 +73,7 @@ func unrevertCommand(a *cli.App) *cobra.Command {
 		}),
 	}
 	a.FormatFlag(cmd)
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite files even if they changed since")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite files even if they were modified since")
 	return cmd
 }
 
@@ -103,7 +103,6 @@ func RevertProblem(err error) error {
 	if !ok {
 		return cli.Remedies{
 			{host.ErrBusy, cli.ExitStore, "wait for its turn to end, or interrupt it"},
-			{host.ErrNothing, cli.ExitUsage, "tenon session revert --list shows the prompts that can be undone"},
 			{host.ErrElsewhere, cli.ExitTurn, "run it there, or pass --dir with the directory of that project"},
 			{snapshot.ErrGone, cli.ExitTurn, "file states are kept for a week; restore the files from version control or a backup"},
 			{snapshot.ErrChanged, cli.ExitTurn, "run it again when no other program changes the file"},

@@ -164,7 +164,7 @@ func showCommand(a *cli.App) *cobra.Command {
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", shownMessages, "print at most `N` messages")
 	cmd.Flags().BoolVar(&all, "all", false, "print the whole conversation")
-	cmd.Flags().BoolVar(&tools, "tools", false, "print the whole outputs of tools")
+	cmd.Flags().BoolVar(&tools, "tools", false, "print complete tool outputs")
 	return cmd
 }
 

@@ -90,7 +90,7 @@ imported completely or not at all. Anything that cannot be imported is reported 
 		Args: cli.Args(1, 1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.force && o.renew {
-				return cli.UsageError("pass one of them", "--force and --new exclude each other")
+				return cli.UsageError("pass one of them", "--force and --new cannot be combined")
 			}
 			f, err := readExport(a, args[0])
 			if err != nil {

@@ -1,3 +1,3 @@
-// Package terminal is the user's terminal as commands use it: a screen with live lines at the bottom, input a piece at a time, and
-// text that cannot control it.
+// Package terminal gives commands access to the user's terminal: a screen with live lines at the bottom, input in pieces, and safe
+// text.
 package terminal

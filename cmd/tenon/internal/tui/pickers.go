@@ -133,7 +133,7 @@ func (m *model) efforts() []string {
 
 func (m *model) effortPicker() dialog.Dialog {
 	_, current := m.modelOf()
-	p := &dialog.Picker{Title: "Reasoning effort", Empty: "this model has one effort only", Choose: func(r dialog.Row) tea.Cmd {
+	p := &dialog.Picker{Title: "Reasoning effort", Empty: "this model has only one reasoning effort", Choose: func(r dialog.Row) tea.Cmd {
 		m.modelName, _ = m.modelOf()
 		m.effort = r.ID
 		return nil
@@ -308,7 +308,7 @@ func (m *model) openQueue() tea.Cmd {
 		return host.Waiting{}, false
 	}
 	p := &dialog.Picker{
-		Title: "Prompts that wait", Empty: "no prompt waits", Hint: "ctrl+d remove",
+		Title: "Waiting prompts", Empty: "no prompts are waiting", Hint: "ctrl+d remove",
 		Choose: func(r dialog.Row) tea.Cmd {
 			if w, ok := find(m, r.ID); ok {
 				return m.editWaiting(w)

@@ -47,7 +47,7 @@ func helpSections() []struct {
 			{"ctrl+t", "reasoning effort"},
 			{"ctrl+p", "all commands"},
 			{"pgup, pgdn, ctrl+alt+u, ctrl+alt+d", "scroll; ctrl+g first, ctrl+alt+g last"},
-			{"ctrl+o", "show or hide details of tools and reasoning; a click does it for one"},
+			{"ctrl+o", "show or hide details of tools and reasoning (a click: of one card)"},
 			{"alt+up, alt+down, enter", "mark a tool call and show its details"},
 			{"ctrl+x ↓, ↑, ←, →", "subagent's session, back, its neighbors"},
 			{"ctrl+z", "return to the shell; fg continues"},

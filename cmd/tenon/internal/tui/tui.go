@@ -64,8 +64,8 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Open the terminal UI",
 		Long: `Open the terminal UI.
 
-The arguments are sent as the first prompt. F1 lists the keys. tenon chat is the same conversation without a screen of its
-own: for pipes, screen readers and terminals that cannot move the cursor.`,
+The arguments are sent as the first prompt. F1 lists the keys. tenon chat is the plain interface, for pipes,
+screen readers and terminals that cannot move the cursor.`,
 		Example: `  tenon tui
   tenon tui -c
   tenon tui --agent plan "how would we add a cache?"`,
@@ -139,7 +139,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	case errors.Is(err, cli.ErrHard):
 		return nil, err
 	case errors.Is(err, tea.ErrProgramPanic):
-		return m, cli.Fail(cli.ExitTurn, errors.New("the terminal UI broke"), "continue with tenon tui -s "+m.root+", and report the text above")
+		return m, cli.Fail(cli.ExitTurn, errors.New("the terminal UI crashed"), "continue with tenon tui -s "+m.root+", and report the text above")
 	}
 	return m, err
 }

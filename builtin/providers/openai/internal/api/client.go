@@ -1,4 +1,4 @@
-// Package api is what both of OpenAI's wire formats share: their options, parameters and the list of models.
+// Package api holds the shared parts of OpenAI's two wire formats: options, parameters and the list of models.
 package api
 
 import (

@@ -1,4 +1,4 @@
-// Package fuzzy finds texts by some of their characters.
+// Package fuzzy matches texts by a subsequence of their characters.
 package fuzzy
 
 import (

@@ -1,5 +1,5 @@
-// Package transcript has sessions as the terminal UI shows them: a thread takes the events of a session and makes items of them, which render
-// lines for a width.
+// Package transcript renders sessions for the terminal UI: a thread turns the events of a session into items, which render lines for a
+// width.
 package transcript
 
 import (

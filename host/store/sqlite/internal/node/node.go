@@ -1,5 +1,5 @@
-// Package node tells which process owns sessions. An open store is a node; while it owns sessions it holds a lock of the operating
-// system on a file of its own, so the death of the process frees them immediately, without a clock.
+// Package node tracks which process owns a session. An open store is a node. While it owns sessions, it holds an operating system lock
+// on its own file, so the death of the process frees them immediately, without a clock.
 package node
 
 import (

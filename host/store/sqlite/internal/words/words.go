@@ -1,4 +1,4 @@
-// Package words turns texts, and the words of a search, into those that the full-text index of SQLite compares.
+// Package words converts texts and search words for SQLite's full-text index.
 package words
 
 import (
