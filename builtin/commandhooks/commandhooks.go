@@ -173,7 +173,7 @@ func (p *Plugin) call(ctx context.Context, e *entry, session string, input map[s
 func (p *Plugin) run(ctx context.Context, e *entry, input map[string]any) (*output, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	cmd := shell(e.command)
+	cmd := shell(e.command, p.project.Worktree)
 	if e.args != nil {
 		var variables []string
 		for _, entry := range p.environ {

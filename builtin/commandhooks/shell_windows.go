@@ -12,7 +12,7 @@ import (
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // shell returns a command that cmd.exe runs. It passes the text verbatim: cmd.exe has other quoting rules than package exec.
-func shell(text string) *exec.Cmd {
+func shell(text, _ string) *exec.Cmd {
 	name := os.Getenv("COMSPEC")
 	name = cmp.Or(name, "cmd.exe")
 	cmd := exec.Command(name)

@@ -6,7 +6,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
 )
@@ -33,21 +36,26 @@ func TestTUIEditor(t *testing.T) {
 	}
 }
 
-// The end of a turn is announced when the terminal has lost the focus.
+// A question and the end of a turn are announced when the terminal has lost the focus.
 func TestTUINotification(t *testing.T) {
 	t.Parallel()
-	s := fakellm.New(t, fakellm.Text("Done."))
+	s := fakellm.New(t, fakellm.Call("bash", `{"command": "touch a", "description": "make"}`), fakellm.Text("Done."))
 	p := newProcess(t, s.URL())
 	x := p.onScreen(t, 80, 24, "--title", "Deploy")
 	x.shows("Ask anything")
 	x.enter("\x1b[O") // focus lost
 	x.enter("go\r")
-	x.idle()
-	x.until("a notification", func(string) bool {
-		x.terminal.mu.Lock()
-		defer x.terminal.mu.Unlock()
-		return strings.Contains(x.text.String(), "\x1b]9;tenon: Deploy is done after")
-	})
+	notifies := func(text string) {
+		x.until("a notification", func(string) bool {
+			x.terminal.mu.Lock()
+			defer x.terminal.mu.Unlock()
+			return strings.Contains(x.text.String(), "\x1b]9;tenon: Deploy "+text)
+		})
+	}
+	notifies("waits for your answer\a")
+	x.shows("› Yes, once")
+	x.enter("y")
+	notifies("is done after")
 	x.leave()
 }
 
@@ -184,4 +192,52 @@ func TestTUIContinues(t *testing.T) {
 	x.shows("› first")
 	x.enter("\x15")
 	x.leave()
+}
+
+// A terminal shows the turns of another one when the user comes back to it.
+func TestTUISecondTerminal(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text("First answer."), fakellm.Text("Second answer."), fakellm.Text("Third answer."), fakellm.Text("Fourth answer."))
+	p := newProcess(t, s.URL())
+	x := p.onScreen(t, 80, 30, "--title", "x", "first")
+	x.shows("First answer.")
+	x.idle()
+	p.output(t, 0, "run", "-c", "second")
+	x.enter("\x1b[I") // the terminal has the focus
+	x.shows("Second answer.")
+	p.output(t, 0, "run", "-c", "third")
+	x.enter("f") // not all terminals tell of the focus
+	x.shows("Third answer.")
+	x.enter("ourth\r")
+	x.until("each turn once", func(screen string) bool {
+		for _, text := range []string{"First answer.", "second", "Second answer.", "third", "Third answer.", "fourth", "Fourth answer."} {
+			if strings.Count(screen, text) != 1 {
+				return false
+			}
+		}
+		return true
+	})
+	x.idle()
+	x.leave()
+}
+
+// SIGTERM ends the terminal UI on a terminal that takes no output, such as that of a broken connection. An interrupt is meant for the user's
+// editor: Ctrl-C is a key.
+func TestTUISignals(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "http://127.0.0.1:1/v1")
+	x := p.onTerminal(t, "tui")
+	x.expect("Ask anything")
+	must(t, x.cmd.Process.Signal(os.Interrupt))
+	x.enter("still here")
+	x.expect("still here")
+	side, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/1", x.cmd.Process.Pid), os.O_RDWR|unix.O_NOCTTY, 0)
+	must(t, err)
+	must(t, unix.IoctlSetInt(int(side.Fd()), unix.TCXONC, unix.TCOOFF))
+	must(t, side.Close())
+	x.enter(" and blocked")
+	must(t, x.cmd.Process.Signal(syscall.SIGTERM))
+	if code := x.code(); code != 130 {
+		t.Errorf("exit code %d, want 130", code)
+	}
 }

@@ -237,8 +237,15 @@ func (a *Answer) beginCall(e sdk.StreamEvent) *block {
 	return b
 }
 
+// knows reports whether the conversation has a call with this ID: some servers number the calls of each answer from 0, and others refuse the
+// conversation then.
 func (a *Answer) knows(callID string) bool {
-	return slices.ContainsFunc(a.Calls, func(c *toolCall) bool { return c.Part.CallID == callID })
+	return slices.ContainsFunc(a.Conversation.Snapshot(), func(m sdk.MessageWithParts) bool {
+		return slices.ContainsFunc(m.Parts, func(p sdk.Part) bool {
+			c, ok := p.(*sdk.ToolPart)
+			return ok && c.CallID == callID
+		})
+	})
 }
 
 // keep puts what came of the open blocks into their parts, when err broke the answer off. Of one without end it keeps the beginning:

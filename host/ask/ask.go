@@ -48,19 +48,26 @@ func (s *Setup) ask(ctx context.Context, q question) error {
 		if err != nil {
 			return err
 		}
+		if s.Bare.Load() {
+			withoutReasoning(req)
+		}
 		out := q.sink()
 		err = out.end(s.Model.Stream(ctx, req, out.take))
+		var wait time.Duration
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case !s.Bare.Load() && model.RefusesReasoning(err):
+			s.Bare.Store(true)
 		case err == nil || model.Classify(err) != model.ClassRetry:
 			return err
 		case model.Unreachable(err) && !s.Model.Answered():
 			return err // a wrong address, rather than a server that restarts
-		}
-		wait, final := model.RetryDelay(cfg, err, try-1)
-		if final != nil {
-			return final
+		default:
+			var final error
+			if wait, final = model.RetryDelay(cfg, err, try-1); final != nil {
+				return final
+			}
 		}
 		if q.retrying != nil {
 			q.retrying(try, wait, err)
@@ -72,6 +79,26 @@ func (s *Setup) ask(ctx context.Context, q question) error {
 			q.retry()
 		}
 	}
+}
+
+// withoutReasoning removes the reasoning of the turns before, and what the provider attached to their answers. Those of the turn under way are the
+// current credentials' own, and some servers demand them.
+func withoutReasoning(req *sdk.ModelRequest) {
+	last := len(req.Messages) - 1
+	for last > 0 && req.Messages[last].Role != sdk.RoleUser {
+		last--
+	}
+	for i := range max(last, 0) {
+		var kept []sdk.ModelContent // the content itself is shared
+		for _, c := range req.Messages[i].Content {
+			c.Metadata = nil
+			if c.Type != sdk.ContentReasoning {
+				kept = append(kept, c)
+			}
+		}
+		req.Messages[i].Content = kept
+	}
+	req.Messages = slices.DeleteFunc(req.Messages, func(m sdk.ModelMessage) bool { return len(m.Content) == 0 })
 }
 
 // asideAnswer is the model's answer to a request beside the turn. Nothing of it is stored.

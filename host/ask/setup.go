@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -31,6 +32,8 @@ type Setup struct {
 	Model     *model.Model
 	Rules     *permission.Rules
 	Purpose   sdk.Purpose
+	// Bare is set once the server refused reasoning of earlier turns: they are sent without.
+	Bare *atomic.Bool
 }
 
 // As returns the setup for another agent, model and purpose.

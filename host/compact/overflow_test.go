@@ -33,3 +33,24 @@ func TestClassifyKnowsHowServersSayTooLong(t *testing.T) {
 		}
 	}
 }
+
+// TestRoomForTheConversation: a model whose output limit is its whole context, as that of many local ones, has room for a conversation.
+func TestRoomForTheConversation(t *testing.T) {
+	t.Parallel()
+	for limit, most := range map[sdk.ModelLimit]int64{
+		{Context: 32_768, Output: 32_768}:   16_384,
+		{Context: 8192, Output: 8192}:       4096,
+		{Context: 32_768, Output: 4096}:     28_672,
+		{Context: 200_000, Output: 64_000}:  168_000,
+		{Context: 131_072, Output: 131_072}: 99_072,
+		{Context: 32_768}:                   24_576,
+	} {
+		m := &sdk.Model{Limit: limit}
+		if Overflows(m, sdk.CompactionConfig{}, sdk.Tokens{Input: most - 1}) || !Overflows(m, sdk.CompactionConfig{}, sdk.Tokens{Input: most}) {
+			t.Errorf("%+v: the conversation can take %d tokens, want %d", limit, usableTokens(m, sdk.CompactionConfig{}), most)
+		}
+		if answer := model.OutputLimit(m); answer+most > limit.Context {
+			t.Errorf("%+v: %d tokens and an answer of %d do not fit", limit, most, answer)
+		}
+	}
+}

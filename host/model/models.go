@@ -470,12 +470,14 @@ func ProviderRef(p *sdk.ProviderInfo) sdk.ProviderRef {
 	return sdk.ProviderRef{ID: p.ID, Name: p.Name, Protocol: p.Protocol}
 }
 
-// OutputLimit returns how many tokens one answer may take; 0 leaves it to the server.
+// OutputLimit returns how many tokens one answer may take; 0 leaves it to the server. The limit of many models is their whole context: of that, half
+// is for the conversation.
 func OutputLimit(m *sdk.Model) int64 {
-	if m.Limit.Output <= 0 {
-		return 0
+	limit := min(max(m.Limit.Output, 0), MaxOutputTokens)
+	if half := m.Limit.Context / 2; half > 0 {
+		limit = min(limit, half)
 	}
-	return min(m.Limit.Output, MaxOutputTokens)
+	return limit
 }
 
 // MaxOutputTokens bounds what one answer may take, whatever the model could; opencode's figure.

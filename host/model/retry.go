@@ -43,11 +43,14 @@ var (
 		`too many (input |prompt )?tokens|token limit exceeded|input token count.* exceeds the maximum|tokens in request more than max tokens allowed|` +
 		`reduce the length of the messages|exceeds? the (maximum|available|model'?s?) (context|number of tokens)|exceeds the limit of \d+|exceeded model token limit|` +
 		`prompt (token count of|has) \d+|max_prompt_tokens_exceeded|exceed_context_size|tokens \+ .max_new_tokens. must be|request (too large for|entity too large)|` +
+		`exceed(s|ed)? (context limit|max_prompt_tokens)|prompt exceeds max|range of input length|must have less than \d+ tokens|` +
 		`too large for model with \d+ maximum|input length.* exceeds|model_context_window_exceeded`)
 	// rateText keeps rate limits that speak of tokens from being read as an overflow.
 	rateText = lazyregexp.New(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit|throttl|wait before trying`)
 	// passingText is how servers say that a failure may pass, whatever their status.
 	passingText = lazyregexp.New(`(?i)rate.?limit|too many requests|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity|provider returned error|network error|connection (refused|reset)|socket hang up`)
+	// reasoningText is how OpenAI, Anthropic and Google refuse reasoning.
+	reasoningText = lazyregexp.New("(?i)encrypted[_ ]content|signature.{0,9} in .{0,9}thinking|thinking.{0,40} cannot be modified|thought[_ ]signature")
 	// finalCode are codes of refusals that no wait changes.
 	finalCode = lazyregexp.New(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
 )
@@ -84,6 +87,13 @@ func Classify(err error) class {
 		return ClassRetry // an error inside a stream that began well
 	}
 	return classFatal
+}
+
+// RefusesReasoning reports whether the server refuses reasoning of earlier answers that came sealed or signed: after a change of the account, or for
+// reasons of its own.
+func RefusesReasoning(err error) bool {
+	pe, ok := errors.AsType[*sdk.ProviderError](err)
+	return ok && pe.StatusCode < http.StatusInternalServerError && reasoningText().MatchString(pe.Code+" "+visible.Cut(pe.Message, maxErrorText, "…"))
 }
 
 // tooLongToWait returns the error of a server that asks for a longer wait than maxRetryAfter.
@@ -169,11 +179,15 @@ func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, err
 		return 0, err
 	}
 	if pe, ok := errors.AsType[*sdk.ProviderError](err); ok {
-		d, ok := retryAfter(pe.Headers, time.Now())
+		now, err := http.ParseTime(pe.Headers["date"]) // a date is one of the server's clock
+		if err != nil {
+			now = time.Now()
+		}
+		d, ok := retryAfter(pe.Headers, now)
 		if !ok {
 			d, ok = retryInfo(pe.Body)
 		}
-		if ok {
+		if ok && d > 0 { // 0 would use up all retries within a moment
 			if d > maxRetryAfter {
 				return 0, tooLongToWait(pe, d)
 			}

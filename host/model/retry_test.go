@@ -111,6 +111,48 @@ func TestRetryInfo(t *testing.T) {
 	}
 }
 
+func TestRefusesReasoning(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{
+		"The encrypted content gAAA...c90= could not be verified.":                                    true,
+		"reasoning `encrypted_content` was not issued to this caller":                                 true,
+		"messages.5.content.0: Invalid `signature` in `thinking` block":                               true,
+		"messages.1.content.0: Invalid signature in thinking block":                                   true,
+		"`thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified": true,
+		"Thought signature is not valid":                                                              true,
+		"prompt is too long: 201000 tokens > 200000 maximum":                                          false,
+		"adaptive thinking is not supported on this model":                                            false,
+		"Signature expired: 20261123T101500Z is now earlier than 20261123T101700Z":                    false,
+		"max_tokens must be greater than thinking.budget_tokens":                                      false,
+	} {
+		if got := RefusesReasoning(&sdk.ProviderError{StatusCode: 400, Message: message}); got != want {
+			t.Errorf("RefusesReasoning(%q) = %v", message, got)
+		}
+	}
+	if RefusesReasoning(errors.New("encrypted content")) || RefusesReasoning(nil) {
+		t.Error("an error of something else")
+	}
+}
+
+// TestWaitOfAServer: a date is one of the server's clock, whatever the clock here says, and no wait at all is not followed.
+func TestWaitOfAServer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		headers     map[string]string
+		least, most time.Duration
+	}{
+		"the clock here is ahead":  {map[string]string{"date": "Sat, 21 Nov 2009 12:00:00 GMT", "retry-after": "Sat, 21 Nov 2009 12:00:40 GMT"}, 40 * time.Second, 40 * time.Second},
+		"the clock here is behind": {map[string]string{"date": "Fri, 21 Nov 2099 12:00:00 GMT", "retry-after": "Fri, 21 Nov 2099 12:00:40 GMT"}, 40 * time.Second, 40 * time.Second},
+		"zero":                     {map[string]string{"retry-after": "0"}, DefaultRetryDelay, maxRetryDelay},
+		"a date in the past":       {map[string]string{"retry-after": "Sat, 21 Nov 2009 12:00:00 GMT"}, DefaultRetryDelay, maxRetryDelay},
+	} {
+		got, err := RetryDelay(sdk.RetryConfig{}, &sdk.ProviderError{StatusCode: 429, Headers: c.headers}, 0)
+		if err != nil || got < c.least || got > c.most {
+			t.Errorf("%s: RetryDelay = %v, %v, want %v to %v", name, got, err, c.least, c.most)
+		}
+	}
+}
+
 func TestPriceTiers(t *testing.T) {
 	t.Parallel()
 	tier := sdk.PriceTier{Input: 2_000_000}

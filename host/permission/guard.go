@@ -15,7 +15,7 @@ const editKey = "edit"
 // folder, a shell or a session, or using git: hooks and configuration of git, tasks and settings of editors, instructions and
 // configuration of agents, the user's own start-up files.
 var guardedDirs = []string{
-	".git", ".husky", ".githooks",
+	".git", ".husky", ".githooks", ".hg", ".jj", ".sl",
 	".vscode", ".idea", ".fleet", ".zed", ".devcontainer", ".nvim",
 	".tenon", ".opencode", ".claude", ".agents", ".cursor", ".windsurf", ".gemini",
 	".ssh", ".direnv", ".config/tenon", ".config/fish", ".config/git", ".config/autostart", ".config/systemd", "Library/LaunchAgents",

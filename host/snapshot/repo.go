@@ -104,7 +104,7 @@ func Open(o Options) (*Repo, error) {
 			return nil, fmt.Errorf("%w: the project is a home directory", ErrOff)
 		}
 	}
-	git, err := exec.LookPath(cmp.Or(o.Git, "git"))
+	git, err := projectfs.LookPath(cmp.Or(o.Git, "git"), worktree)
 	if err != nil {
 		return nil, fmt.Errorf("%w: git not found in PATH", ErrOff)
 	}

@@ -78,7 +78,7 @@ func (c *Cell) Environ(env []string) []string {
 
 // Start starts a command prepared by Prepare. A failed start may be repeated.
 func (c *Cell) Start(cmd *exec.Cmd) error {
-	return c.rules.Do(func() error {
+	err := c.rules.Do(func() error {
 		noParentSignal(cmd)
 		err := cmd.Start()
 		if err == nil {
@@ -86,6 +86,10 @@ func (c *Cell) Start(cmd *exec.Cmd) error {
 		}
 		return err
 	}, nil)
+	if err == nil {
+		confine.Expend(cmd.Process.Pid)
+	}
+	return err
 }
 
 // Close removes the temporary directory and ends the guard. Call it after the process has ended or failed to start. It may be called

@@ -37,6 +37,9 @@ func play(role string) int {
 	return 0
 }
 
+// inherited is a descriptor of the host that ends with no program, as those that a shell leaves open.
+const inherited = 500
+
 // playHost starts a confined attacker, and lets it attack when its thread has ended.
 func playHost() error {
 	listener, err := net.Listen("unix", "@tenon-confine-"+strconv.Itoa(os.Getpid()))
@@ -44,6 +47,9 @@ func playHost() error {
 		return err
 	}
 	defer listener.Close()
+	if err := unix.Dup3(0, inherited, 0); err != nil {
+		return err
+	}
 	r, err := confine.New(confine.Policy{Write: confine.Devices(), Read: []string{"/"}})
 	if err != nil {
 		return err
@@ -130,6 +136,14 @@ func attacks(host int) []attempt {
 			}
 			return unix.PidfdSendSignal(fd, 0, nil, 0)
 		}},
+		{"read and set limits", func() error {
+			var limit unix.Rlimit
+			if err := unix.Prlimit(0, unix.RLIMIT_CORE, nil, &limit); err != nil {
+				return nil // its own, which it may
+			}
+			return unix.Prlimit(host, unix.RLIMIT_CORE, &limit, nil)
+		}},
+		{"use a file that the host inherited", func() error { _, err := unix.FcntlInt(inherited, unix.F_GETFD, 0); return err }},
 		{"take a descriptor", func() error {
 			fd, err := unix.PidfdOpen(host, 0)
 			if err != nil {

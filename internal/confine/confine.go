@@ -7,11 +7,12 @@
 //
 //   - open, create, rename or remove files that its [Policy] does not allow;
 //   - read the memory or the environment of processes outside of its command, or trace them;
-//   - signal them, or connect to their abstract Unix sockets (ABI 6 and newer);
+//   - signal them, or connect to their abstract Unix sockets (ABI 6 and newer), or set their limits (seccomp);
+//   - use files that this process inherited open;
 //   - gain privileges by running a program (no_new_privs); as root it has only the capabilities that building software needs.
 //
 // Landlock does not cover these: the network and Unix sockets that have a name, listing and changing the attributes of files (stat,
-// chmod, chown, times), and what is inherited as an open descriptor. Its rules allow whole trees, so nothing inside a writable
+// chmod, chown, times), and what the command is given as an open descriptor. Its rules allow whole trees, so nothing inside a writable
 // directory can be excluded.
 package confine
 

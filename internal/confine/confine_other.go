@@ -15,6 +15,9 @@ func Supported() (abi int, err error) {
 // System returns nothing.
 func System() []string { return nil }
 
+// Expend does nothing.
+func Expend(int) {}
+
 // Devices returns nothing.
 func Devices() []string { return nil }
 

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,10 +15,16 @@ func System() []string {
 	return append(out, libs...)
 }
 
-// Devices returns the device files of this system that programs need to write to, and the directory of shared memory. New terminals are
-// excluded: they share a directory with the user's terminals, whose input could be read.
+// Expend makes the kernel end a process, and those that it starts, before others when memory runs out: small processes in great number would
+// otherwise end the larger tenon. Confined processes cannot undo it, because /proc is not writable to them; nor can Do's start call Expend.
+func Expend(pid int) {
+	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0) // fails if the process has ended
+}
+
+// Devices returns the device files of this system that programs need to write to, and the directory of shared memory. Terminals are excluded:
+// new ones share a directory with the user's, whose input could be read, and through /dev/tty a process in tenon's session could type for the user.
 func Devices() []string {
-	all := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/shm"}
+	all := []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/shm"}
 	return slices.DeleteFunc(all, func(path string) bool {
 		_, err := os.Stat(path)
 		return err != nil

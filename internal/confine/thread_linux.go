@@ -3,6 +3,7 @@ package confine
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"sync"
 
@@ -21,7 +22,7 @@ var errClosed = errors.New("the ruleset is closed")
 // Processes can never read or trace this process through the thread: Do makes the process undumpable. It then leaves no core dumps, and a
 // debugger without privileges cannot attach to it.
 func (r *Ruleset) Do(start func() error, wait func()) error {
-	if err := undumpable(); err != nil {
+	if err := guarded(); err != nil {
 		return fmt.Errorf("confine: %w", err)
 	}
 	started := make(chan error, 1)
@@ -63,15 +64,18 @@ func childless() bool {
 	return unix.Waitid(unix.P_ALL, 0, nil, look, nil) == unix.ECHILD
 }
 
-// undumpable keeps processes that have no privileges over this one from reading or tracing it.
-var undumpable = sync.OnceValue(func() error { return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) })
+// guarded keeps processes that have no privileges over this one from reading or tracing it, and files that this process inherited from the
+// ones that it starts.
+var guarded = sync.OnceValue(func() error {
+	return errors.Join(unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0), unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC))
+})
 
 // enter confines the thread, which can never be undone.
 func (r *Ruleset) enter() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("confine: no_new_privs: %w", err)
 	}
-	if err := dropCapabilities(); err != nil {
+	if err := errors.Join(dropCapabilities(), limitItself()); err != nil {
 		return fmt.Errorf("confine: %w", err)
 	}
 	r.mu.RLock()

@@ -19,7 +19,8 @@ const slowDown = 5 * time.Second
 type Device struct {
 	Interval time.Duration // minimum time between two requests
 	Lifetime time.Duration // of the code
-	// Ask requests the token once. An *Error with CodePending or CodeSlowDown continues the wait.
+	// Ask requests the token once. An *Error with CodePending or CodeSlowDown, and a failure of the network or the
+	// server, continue the wait.
 	Ask func(ctx context.Context) (*Token, error)
 	// Wait waits, or returns the error of ctx. Nil: for that time.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -37,6 +38,10 @@ func (d *Device) Poll(ctx context.Context) (*Token, error) {
 			return nil, err
 		}
 		token, err := d.Ask(ctx)
+		if Passing(err) { // see RFC 8628, section 3.5
+			interval += slowDown
+			continue
+		}
 		var refused *Error
 		if !errors.As(err, &refused) {
 			return token, err

@@ -3,9 +3,11 @@ package oauth
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"mime"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -45,6 +47,12 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("the authorization server answered with HTTP status %d (%s)", e.Status, http.StatusText(e.Status))
 	}
 	return "the authorization server refused: " + describe(e.Code, e.Description)
+}
+
+// Passing reports whether a request failed because of the network or of the server, which says nothing of the code or token in it.
+func Passing(err error) bool {
+	refused, ok := errors.AsType[*Error](err)
+	return ok && refused.Status >= 500 || errors.As(err, new(net.Error))
 }
 
 // Token is the answer of a token endpoint.

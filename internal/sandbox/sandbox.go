@@ -71,6 +71,7 @@ func Find(o Options) ([]Path, error) {
 			f.add(Read, "home directory", o.Project.Home)
 		}
 	}
+	f.add(Hide, "terminals, disks and other devices", "/dev")
 	f.add(Hide, "secrets of the system", "/run/user", "/run/secrets", "/run/credentials", "/var/run/secrets")
 	f.caches()
 	if err := f.configured(); err != nil {

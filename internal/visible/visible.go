@@ -12,18 +12,23 @@ import (
 // Is reports whether a character shows as itself: no control character, none that is invisible or turns the direction of writing
 // round, no space but the usual one, none that is private or not assigned.
 func Is(r rune) bool {
-	return r == ' ' || r != utf8.RuneError && unicode.IsGraphic(r) && !unicode.Is(unicode.Zs, r)
+	return r == ' ' || r != utf8.RuneError && unicode.IsGraphic(r) && !unicode.Is(unicode.Zs, r) && !blank(r)
 }
+
+// blank reports whether a character has no shape although it counts as a letter or mark, such as the Hangul filler.
+func blank(r rune) bool { return unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) }
 
 // maxMarks is the maximum number of combining marks on one letter: more of them cover the lines around.
 const maxMarks = 3
 
 // Text returns s, of any number of lines, so that it neither controls a terminal nor hides anything: control characters but line feed
-// and tab, characters of format (Unicode's Cf: those without width, that turn the direction of writing round, tags) and separators of
-// lines and paragraphs (Zl, Zp) are written out as \u{202e}, bytes that are not UTF-8 as \x{1b}. It is for names, commands, paths and
+// and tab, characters of format (Unicode's Cf: those without width, that turn the direction of writing round, tags), letters without a shape and
+// separators of lines and paragraphs (Zl, Zp) are written out as \u{202e}, bytes that are not UTF-8 as \x{1b}. It is for names, commands, paths and
 // anything else that a user decides by. Unlike Clean it keeps spaces and marks of any kind and characters that are private or not
 // assigned: they occur in ordinary text.
-func Text(s string) string { return written(s, hidden) }
+func Text(s string) string {
+	return written(s, func(r rune) bool { return hidden(r) || blank(r) })
+}
 
 // Prose is Text for human-readable text of the model or the user. U+200C and U+200D stay as they are: Persian, Indic scripts and
 // families of emoji fall apart without them, and in an answer they hide nothing important.

@@ -25,6 +25,7 @@ func TestClean(t *testing.T) {
 		"backspaces":              {"abc\b\b\b", `abc\u{8}\u{8}\u{8}`},
 		"private use":             {"\ue000", `\u{e000}`},
 		"pile of marks":           {"a" + strings.Repeat("\u0301", 50), "a" + strings.Repeat("\u0301", 3)},
+		"letters without a shape": {"a\u3164b\u115f\u034fc", `a\u{3164}b\u{115f}\u{34f}c`},
 		"wide space":              {"a\u3000b", `a\u{3000}b`},
 		"too long":                {strings.Repeat("x", 200), strings.Repeat("x", 120) + "…"},
 	} {
@@ -51,6 +52,7 @@ func TestText(t *testing.T) {
 		"marks of bidi":    {"\u200e\u200f\u061c", `\u{200e}\u{200f}\u{61c}`, `\u{200e}\u{200f}\u{61c}`},
 		"tags":             {"ok\U000e0041\U000e007f", `ok\u{e0041}\u{e007f}`, `ok\u{e0041}\u{e007f}`},
 		"no width":         {"pay\u200bpal\u2060\ufeff", `pay\u{200b}pal\u{2060}\u{feff}`, `pay\u{200b}pal\u{2060}\u{feff}`},
+		"no shape":         {"rm\u3164-r \uffa0", `rm\u{3164}-r \u{ffa0}`, "rm\u3164-r \uffa0"},
 		"separators":       {"a\u2028b\u2029c", `a\u{2028}b\u{2029}c`, `a\u{2028}b\u{2029}c`},
 		"soft hyphen":      {"a\u00adb", `a\u{ad}b`, `a\u{ad}b`},
 		"family of emoji":  {"👩\u200d👧 ❤\ufe0f", `👩\u{200d}👧 ❤` + "\ufe0f", "👩\u200d👧 ❤\ufe0f"},

@@ -150,12 +150,16 @@ func (s *state) list(dir string) (names []string) {
 	return names
 }
 
-// Git runs a git command, at most 10 seconds long, and returns its output. The error of a command that fails wraps an
-// *exec.ExitError with what it printed.
-func Git(ctx context.Context, dir string, environ []string, args ...string) (string, error) {
+// Git runs a git command, at most 10 seconds long, and returns its output. It is not a git in the project. The error of a command that fails
+// wraps an *exec.ExitError with what it printed.
+func Git(ctx context.Context, project, dir string, environ []string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", args...)
+	git, err := projectfs.LookPath("git", project)
+	if err != nil {
+		return "", err
+	}
+	cmd := exec.CommandContext(ctx, git, args...)
 	cmd.Dir, cmd.Env = dir, append(environ[:len(environ):len(environ)], "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")
 	out, err := cmd.Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
@@ -166,7 +170,7 @@ func Git(ctx context.Context, dir string, environ []string, args ...string) (str
 
 // git runs git, which runs nothing else here. Without git the output is empty.
 func (k *keeper) git(ctx context.Context, dir string, args ...string) (string, error) {
-	out, err := Git(ctx, dir, k.environ, args...)
+	out, err := Git(ctx, k.project, dir, k.environ, args...)
 	if errors.Is(err, exec.ErrNotFound) {
 		return "", nil
 	}

@@ -240,3 +240,13 @@ func (c *prefixCache) request(t *testing.T, body string) {
 	}
 	c.read, c.total = c.read+read, c.total+len(prefix)
 }
+
+func TestBlankTextBetweenSignedBlocks(t *testing.T) {
+	t.Parallel()
+	req := wiretest.Hello()
+	signed := sdk.ModelContent{Type: sdk.ContentReasoning, Text: "hm", Metadata: sdk.Object{"signature": "sig"}}
+	req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{signed, {Type: sdk.ContentText, Text: "\n"}, signed}})
+	if _, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req); !strings.Contains(body, `"text":"\n"`) {
+		t.Errorf("signed blocks lost their places: %s", body)
+	}
+}

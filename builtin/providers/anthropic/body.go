@@ -77,7 +77,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 			tools[i] = tool{t.ID, t.Description, wire.ObjectParameters(t), c.eager && claude}
 		}
 		b.Set("tools", tools)
-		if choice := map[string]string{sdk.ToolChoiceRequired: "any", sdk.ToolChoiceNone: "none"}[req.ToolChoice]; choice != "" {
+		if choice := map[string]string{sdk.ToolChoiceRequired: "any", sdk.ToolChoiceNone: "none"}[req.ToolChoice]; choice == "none" || choice != "" && !thinks { // a model that reasons cannot be forced
 			b.Set("tool_choice", sdk.Object{"type": choice})
 		}
 	}

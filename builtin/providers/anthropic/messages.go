@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"cmp"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -49,7 +48,7 @@ func markLast(content []block) {
 }
 
 // file returns an image or a document, or a text with the reason why the file cannot be sent.
-func (c *client) file(a wire.Attachment, _ int) block {
+func (c *client) file(a wire.Attachment) block {
 	data, isData := wire.Base64(a.URL)
 	from := &source{Type: "base64", MediaType: a.Mime, Data: data}
 	if !isData {
@@ -79,7 +78,8 @@ func (c *client) assistant(m *sdk.ModelMessage, claude, last bool) []block {
 			if last && i == len(m.Content)-1 {
 				words = strings.TrimRight(words, " \t\r\n") // the server refuses white space at the end of the conversation
 			}
-			if words != "" {
+			between := i+1 < len(m.Content) && m.Content[i+1].Type == sdk.ContentReasoning // signed blocks keep their places
+			if strings.TrimSpace(words) != "" || words != "" && between {                  // the server refuses a message of blank texts
 				out = append(out, text(words))
 			}
 		case sdk.ContentReasoning:
@@ -109,9 +109,9 @@ func (c *client) results(model *sdk.Model, m *sdk.ModelMessage, claude bool) []b
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		inner := []block{text(cmp.Or(content.Text, wire.NoOutput))}
-		for i, f := range content.Files {
-			inner = append(inner, c.file(wire.NewAttachment(model, f.Mime, f.Filename, f.URL), i))
+		inner := []block{text(wire.Output(content.Text))}
+		for _, f := range content.Files {
+			inner = append(inner, c.file(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
 		}
 		out = append(out, block{Type: "tool_result", ToolUseID: callID(content.CallID, claude), Content: inner, IsError: content.IsError})
 	}

@@ -187,3 +187,25 @@ func TestSignedRequest(t *testing.T) {
 		t.Errorf("Authorization %q", got)
 	}
 }
+
+// TestDocuments: the server refuses a request in which the name of a document repeats.
+func TestDocuments(t *testing.T) {
+	t.Parallel()
+	req := wiretest.Hello()
+	req.Model.ID, req.Model.Modalities.Input = "anthropic.claude-sonnet-4", []string{"text", "pdf"}
+	pdf := "data:application/pdf;base64,QQ=="
+	attached := sdk.ModelContent{Type: sdk.ContentFile, Mime: "application/pdf", URL: pdf}
+	result := sdk.ModelContent{Type: sdk.ContentToolResult, CallID: "c", Tool: "read", Files: []*sdk.FilePart{{Mime: "application/pdf", URL: pdf}}}
+	req.Messages = append(req.Messages,
+		sdk.ModelMessage{Role: sdk.RoleUser, Content: []sdk.ModelContent{attached, attached}},
+		sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{{Type: sdk.ContentToolCall, CallID: "c", Tool: "read"}}},
+		sdk.ModelMessage{Role: sdk.RoleTool, Content: []sdk.ModelContent{result, result}},
+		sdk.ModelMessage{Role: sdk.RoleUser, Content: []sdk.ModelContent{attached}},
+	)
+	_, body := wiretest.Sent(t, bedrock.Open, info(), req)
+	for i := 1; i <= 5; i++ {
+		if name := fmt.Sprintf(`"name":"document-%d"`, i); strings.Count(body, name) != 1 {
+			t.Errorf("%s is %d times in %s", name, strings.Count(body, name), body)
+		}
+	}
+}

@@ -1,7 +1,6 @@
 package bedrock
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -70,7 +69,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	b.Set("messages", e.messages())
 	b.Set("inferenceConfig", e.inference())
 	if len(req.Tools) > 0 && req.ToolChoice != sdk.ToolChoiceNone {
-		b.Set("toolConfig", toolConfig(req))
+		b.Set("toolConfig", e.toolConfig())
 	}
 	if len(e.additional) > 0 {
 		b.Set("additionalModelRequestFields", e.additional)
@@ -88,6 +87,7 @@ type encoder struct {
 	claude     bool
 	options    sdk.Object // left for the body
 	additional sdk.Object // fields of the model's own API
+	documents  int        // so far
 }
 
 func (e *encoder) mark() bool { return e.claude && e.req.Params.Options["cacheControl"] == nil }
@@ -131,8 +131,8 @@ func (e *encoder) user(contents []sdk.ModelContent) []content {
 	return wire.Said(&e.req.Model, contents, text, e.file)
 }
 
-// file returns an image or a document. The server takes no addresses, and only simple names.
-func (e *encoder) file(a wire.Attachment, index int) content {
+// file returns an image or a document. The server takes no addresses, and only simple names, each once in a request.
+func (e *encoder) file(a wire.Attachment) content {
 	data, isData := wire.Base64(a.URL)
 	_, format, _ := strings.Cut(a.Mime, "/")
 	m := &media{Format: format}
@@ -143,7 +143,8 @@ func (e *encoder) file(a wire.Attachment, index int) content {
 	case isData && a.Kind == wire.KindImage:
 		return content{Image: m}
 	case isData && a.Mime == "application/pdf":
-		m.Name = fmt.Sprintf("document-%d", index+1)
+		e.documents++
+		m.Name = fmt.Sprintf("document-%d", e.documents)
 		return content{Document: m}
 	}
 	return text(wire.Notice("%s cannot be shown: its type or its address cannot be sent to the model. Tell the user.", a.Name).Text)
@@ -160,7 +161,7 @@ func (e *encoder) assistant(m *sdk.ModelMessage, last bool) []content {
 			if last && i == len(m.Content)-1 {
 				words = strings.TrimRight(words, " \t\r\n")
 			}
-			if words != "" {
+			if strings.TrimSpace(words) != "" { // the server refuses a blank text
 				out = append(out, text(words))
 			}
 		case sdk.ContentReasoning:
@@ -192,10 +193,10 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 		if piece.Type != sdk.ContentToolResult {
 			continue
 		}
-		inner := []content{text(cmp.Or(piece.Text, wire.NoOutput))}
+		inner := []content{text(wire.Output(piece.Text))}
 		if e.filesInResults() || len(e.req.Tools) == 0 {
-			for j, f := range piece.Files {
-				inner = append(inner, e.file(wire.NewAttachment(&e.req.Model, f.Mime, f.Filename, f.URL), j))
+			for _, f := range piece.Files {
+				inner = append(inner, e.file(wire.NewAttachment(&e.req.Model, f.Mime, f.Filename, f.URL)))
 			}
 		}
 		if len(e.req.Tools) == 0 {
@@ -220,10 +221,10 @@ func (e *encoder) filesInResults() bool {
 	return slices.ContainsFunc([]string{"claude", "nova", "llama4"}, func(family string) bool { return strings.Contains(name, family) })
 }
 
-func toolConfig(req *sdk.ModelRequest) sdk.Object {
-	tools := make([]sdk.Object, len(req.Tools))
-	for i := range req.Tools {
-		t := &req.Tools[i]
+func (e *encoder) toolConfig() sdk.Object {
+	tools := make([]sdk.Object, len(e.req.Tools))
+	for i := range e.req.Tools {
+		t := &e.req.Tools[i]
 		spec := sdk.Object{"name": t.ID, "inputSchema": sdk.Object{"json": wire.ObjectParameters(t)}}
 		if t.Description != "" {
 			spec["description"] = t.Description
@@ -231,7 +232,7 @@ func toolConfig(req *sdk.ModelRequest) sdk.Object {
 		tools[i] = sdk.Object{"toolSpec": spec}
 	}
 	out := sdk.Object{"tools": tools}
-	if req.ToolChoice == sdk.ToolChoiceRequired {
+	if e.req.ToolChoice == sdk.ToolChoiceRequired && !e.thinks() {
 		out["toolChoice"] = sdk.Object{"any": sdk.Object{}}
 	}
 	return out
@@ -260,7 +261,7 @@ func (e *encoder) inference() sdk.Object {
 		}
 		out["maxTokens"] = limit
 	}
-	if thinking, _ := wire.AsObject(e.additional["thinking"]); slices.Contains([]string{"enabled", "adaptive"}, wire.Scalar(thinking["type"])) {
+	if e.thinks() {
 		return out // sampling parameters are refused
 	}
 	maps.Copy(out, wire.Sampling(p, "temperature", "topP", ""))
@@ -268,6 +269,12 @@ func (e *encoder) inference() sdk.Object {
 		e.additional["top_k"] = *p.TopK
 	}
 	return out
+}
+
+// thinks reports whether Claude reasons, by the fields of its own API.
+func (e *encoder) thinks() bool {
+	thinking, _ := wire.AsObject(e.additional["thinking"])
+	return slices.Contains([]string{"enabled", "adaptive"}, wire.Scalar(thinking["type"]))
 }
 
 // setReasoning sets the fields of reasoning and returns its budget in tokens, 0 without one.

@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -167,7 +166,7 @@ func (c *client) serverIDs(req *sdk.ModelRequest) map[string]string {
 	return ids
 }
 
-func filePart(a wire.Attachment, _ int) part {
+func filePart(a wire.Attachment) part {
 	if a.Kind == wire.KindText {
 		return text(a.Text)
 	}
@@ -228,12 +227,12 @@ func resultParts(model *sdk.Model, m *sdk.ModelMessage, ids map[string]string, t
 			continue
 		}
 		var files []part
-		for i, f := range result.Files {
-			files = append(files, filePart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL), i))
+		for _, f := range result.Files {
+			files = append(files, filePart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
 		}
 		response := &functionResponse{
 			ID: ids[result.CallID], Name: geminiName(result.Tool),
-			Response: sdk.Object{"name": geminiName(result.Tool), "content": cmp.Or(result.Text, wire.NoOutput)},
+			Response: sdk.Object{"name": geminiName(result.Tool), "content": wire.Output(result.Text)},
 		}
 		if three && !slices.ContainsFunc(files, func(p part) bool { return p.Inline == nil }) {
 			response.Parts = files

@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/builtin/providers/anthropic"
+	"github.com/tenonhq/tenon/builtin/providers/bedrock"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/builtin/providers/internal/wiretest"
 	"github.com/tenonhq/tenon/builtin/providers/openai/chat"
@@ -274,4 +276,119 @@ func TestToolSchemas(t *testing.T) {
 			t.Errorf("%s: body %s lacks %s", name, body, c.want)
 		}
 	}
+}
+
+// TestNoArguments: servers demand the properties of a tool without arguments, which MCP servers leave out.
+func TestNoArguments(t *testing.T) {
+	t.Parallel()
+	for schema, want := range map[string]string{
+		`{"type":"object"}`: `{"properties":{},"type":"object"}`,
+		`{}`:                `{"properties":{},"type":"object"}`,
+		`{"type":"object","additionalProperties":false}`: `{"additionalProperties":false,"properties":{},"type":"object"}`,
+	} {
+		for _, npm := range []string{"@ai-sdk/openai-compatible", "@ai-sdk/github-copilot", "@ai-sdk/openai"} {
+			for name, open := range map[string]wiretest.Open{"chat": chat.Open, "responses": responses.Open} {
+				info, req := wiretest.Info(), hello()
+				info.NPM, req.Tools[0].Parameters = npm, json.RawMessage(schema)
+				if _, body := wiretest.Sent(t, open, info, req); !strings.Contains(body, `"parameters":`+want) {
+					t.Errorf("%s, %s: body %s lacks %s", npm, name, body, want)
+				}
+			}
+		}
+	}
+}
+
+func TestBlankTexts(t *testing.T) {
+	t.Parallel()
+	blankTexts(t, chat.Open, "claude-x")
+	blankTexts(t, anthropic.Open, "claude-sonnet-4-5")
+	blankTexts(t, bedrock.Open, "amazon.nova-pro-v1:0")
+}
+
+// TestInterruptedAnswer: an answer that was interrupted while the model reasoned is left out, and the prompts around it become one.
+func TestInterruptedAnswer(t *testing.T) {
+	t.Parallel()
+	req := hello()
+	req.Model.ReasoningField = "reasoning_content"
+	thought := sdk.ModelContent{Type: sdk.ContentReasoning, Text: "hm", Metadata: sdk.Object{"field": "reasoning_content"}}
+	req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{thought}}, userText("go on"))
+	if _, body := wiretest.Sent(t, chat.Open, wiretest.Info(), req); !strings.Contains(body, `{"role":"user","content":"hi\n\ngo on"}]`) || strings.Contains(body, "assistant") {
+		t.Errorf("body %s", body)
+	}
+	req.Model.Attachment = true
+	image := sdk.ModelContent{Type: sdk.ContentFile, Mime: "image/png", URL: "data:image/png;base64,QQ=="}
+	req.Messages = append(req.Messages, sdk.ModelMessage{Role: sdk.RoleUser, Content: []sdk.ModelContent{image}})
+	want := `{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"go on"},{"type":"image_url","image_url":{"url":"data:image/png;base64,QQ=="}}]}]`
+	if _, body := wiretest.Sent(t, chat.Open, wiretest.Info(), req); !strings.Contains(body, want) {
+		t.Errorf("body %s, want %s", body, want)
+	}
+}
+
+// TestReasoningWithoutItsItem: OpenAI refuses reasoning that led to nothing, such as that of an interrupted answer.
+func TestReasoningWithoutItsItem(t *testing.T) {
+	t.Parallel()
+	sealed := func(id string) sdk.ModelContent {
+		return sdk.ModelContent{Type: sdk.ContentReasoning, Metadata: sdk.Object{"itemID": id, "encrypted": "sealed"}}
+	}
+	req := hello()
+	req.Messages = append(req.Messages,
+		sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{sealed("rs_1"), {Type: sdk.ContentText, Text: "x"}, sealed("rs_2"), sealed("rs_3")}},
+		userText("go on"), sdk.ModelMessage{Role: sdk.RoleAssistant, Content: []sdk.ModelContent{sealed("rs_4")}}, userText("go on"))
+	_, body := wiretest.Sent(t, responses.Open, wiretest.Info(), req)
+	if strings.Count(body, `"type":"reasoning"`) != 1 || !strings.Contains(body, "rs_1") {
+		t.Errorf("body %s", body)
+	}
+}
+
+func TestForced(t *testing.T) {
+	t.Parallel()
+	forced(t, chat.Open, "deepseek-v4-flash", nil, `"tool_choice":"required"`)
+	forced(t, anthropic.Open, "claude-sonnet-5", sdk.Object{"thinking": sdk.Object{"type": "adaptive"}}, `"tool_choice":{"type":"any"}`)
+	budget := sdk.Object{"reasoningConfig": sdk.Object{"type": "enabled", "budgetTokens": 4000.0}}
+	forced(t, bedrock.Open, "anthropic.claude-sonnet-4", budget, `"toolChoice":{"any":{}}`)
+	info, req := wiretest.Info(), hello()
+	info.BaseURL, req.Model.ID, req.Model.Reasoning, req.ToolChoice = "https://api.openai.com/v1", "gpt-5", true, sdk.ToolChoiceRequired
+	if _, body := wiretest.Sent(t, responses.Open, info, req); !strings.Contains(body, `"tool_choice":"required"`) {
+		t.Errorf("OpenAI's models can be forced: %s", body)
+	}
+}
+
+// blankTexts tests that a request has no text of white space alone: models write such texts, tools return them, and servers refuse all later
+// requests with them.
+func blankTexts(t *testing.T, open wiretest.Open, model string) {
+	t.Helper()
+	req := hello()
+	req.Model.ID = model
+	said := func(role string, contents ...sdk.ModelContent) {
+		req.Messages = append(req.Messages, sdk.ModelMessage{Role: role, Content: contents})
+	}
+	blank := sdk.ModelContent{Type: sdk.ContentText, Text: " \n\n"}
+	said(sdk.RoleAssistant, blank)
+	said(sdk.RoleUser, blank, sdk.ModelContent{Type: sdk.ContentText, Text: "go on"})
+	said(sdk.RoleAssistant, blank, sdk.ModelContent{Type: sdk.ContentToolCall, CallID: "call_1", Tool: "read"})
+	said(sdk.RoleTool, sdk.ModelContent{Type: sdk.ContentToolResult, CallID: "call_1", Tool: "read", Text: "\n"})
+	_, body := wiretest.Sent(t, open, keyed(), req)
+	if found := regexp.MustCompile(`"(\s|\\n)+"`).FindString(body); found != "" || !strings.Contains(body, "(no output)") {
+		t.Errorf("blank text %s in %s", found, body)
+	}
+}
+
+// forced tests that a request demands a call of a tool, unless the model reasons: most servers refuse that.
+func forced(t *testing.T, open wiretest.Open, model string, reasons sdk.Object, demand string) {
+	t.Helper()
+	req := hello()
+	req.Model.ID, req.ToolChoice, req.Params.Options = model, sdk.ToolChoiceRequired, sdk.Object{}
+	if _, body := wiretest.Sent(t, open, keyed(), req); !strings.Contains(body, demand) {
+		t.Errorf("body %s lacks %s", body, demand)
+	}
+	req.Model.Reasoning, req.Params.Options = true, reasons
+	if _, body := wiretest.Sent(t, open, keyed(), req); strings.Contains(body, demand) {
+		t.Errorf("body %s has %s", body, demand)
+	}
+}
+
+func keyed() sdk.ProviderInfo {
+	info := wiretest.Info()
+	info.Key = "secret-key"
+	return info
 }

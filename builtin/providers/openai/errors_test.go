@@ -24,7 +24,7 @@ import (
 // TestMisbehavingServers has everything a server can do wrong, over HTTP.
 func TestMisbehavingServers(t *testing.T) {
 	t.Parallel()
-	hasty := sdk.Object{"timeout": 50.0}
+	hasty := sdk.Object{"timeout": 1000.0} // with less, a busy machine also exceeds the time between two events
 	cases := map[string]struct {
 		reply   fakellm.Reply
 		options sdk.Object
@@ -47,10 +47,10 @@ func TestMisbehavingServers(t *testing.T) {
 		"cut":                  {reply: fakellm.Text("a", "b").Cut(), status: 200, cut: true, message: "broke off", events: 2},
 		"cut within an event":  {reply: fakellm.Text("a").Raw("data: {\"cho").Cut(), status: 200, cut: true, message: "broke off", events: 1},
 		"end without finish":   {reply: fakellm.Text("a").Finish(fakellm.NoFinish), status: 200, cut: true, message: "broke off", events: 1},
-		"stall":                {reply: fakellm.Text("a").Stall(), options: hasty, status: 200, cut: true, message: "nothing more for 50ms", events: 1},
-		"never":                {reply: fakellm.Never(), options: hasty, message: "did not answer within 50ms"},
-		"header timeout":       {reply: fakellm.Never(), options: sdk.Object{"timeout": false, "headerTimeout": 50.0}, message: "did not answer"},
-		"chunk timeout":        {reply: fakellm.Text("a").Stall(), options: sdk.Object{"timeout": false, "chunkTimeout": 50.0}, status: 200, cut: true, message: "nothing more", events: 1},
+		"stall":                {reply: fakellm.Text("a").Stall(), options: hasty, status: 200, cut: true, message: "nothing more for 1s", events: 1},
+		"never":                {reply: fakellm.Never(), options: hasty, message: "did not answer within 1s"},
+		"header timeout":       {reply: fakellm.Never(), options: sdk.Object{"timeout": false, "headerTimeout": 1000.0}, message: "did not answer"},
+		"chunk timeout":        {reply: fakellm.Text("a").Stall(), options: sdk.Object{"timeout": false, "chunkTimeout": 1000.0}, status: 200, cut: true, message: "nothing more", events: 1},
 		"error in the stream":  {reply: fakellm.Text("a").StreamError("server_error", "it broke"), status: 200, message: "it broke", events: 1},
 		"error with a status":  {reply: fakellm.Raw(`data: {"error":{"message":"slow down","code":429}}` + "\n\n"), status: 429, message: "slow down"},
 		"error as a document":  {reply: fakellm.Status(200, `{"error":{"message":"no","code":"nope"}}`), status: 200, message: "no"},
@@ -77,6 +77,39 @@ func TestMisbehavingServers(t *testing.T) {
 					t.Errorf("%v is not a timeout", err)
 				}
 			})
+		}
+	}
+}
+
+// TestErrorsInAStream are errors in forms that are not OpenAI's, behind the beginning of an answer. Each has the server's words.
+func TestErrorsInAStream(t *testing.T) {
+	t.Parallel()
+	begun := map[string]string{
+		openai.ProtocolChat:      delta(`"content":"x"`),
+		openai.ProtocolResponses: `data: {"type":"response.output_text.delta","delta":"x"}` + "\n\n",
+	}
+	both := []string{openai.ProtocolChat, openai.ProtocolResponses}
+	for name, c := range map[string]struct {
+		stream    string
+		protocols []string
+		status    int
+		message   string
+	}{
+		"vllm":            {`data: {"object":"error","message":"it broke","type":"BadRequestError","param":null,"code":400}`, both[:1], 400, "it broke"},
+		"fastapi":         {`data: {"detail":"it broke"}`, both[:1], 200, "it broke"},
+		"text code":       {`data: {"error":{"message":"it broke","type":"None","code":"503"}}`, both, 503, "it broke"},
+		"event":           {"event: error\n" + `data: {"message":"it broke","code":429}`, both, 429, "it broke"},
+		"event of a text": {"event: error\ndata: it broke", both, 200, "it broke"},
+		"no reason":       {`data: {"error":{"code":500}}`, both, 500, "the server gave no reason"},
+		"failed":          {`data: {"type":"response.failed","response":{"status":"failed","error":null}}`, both[1:], 200, "the server gave no reason"},
+		"failed, done":    {`data: {"type":"response.completed","response":{"status":"failed"}}`, both[1:], 200, "the server gave no reason"},
+	} {
+		for _, protocol := range c.protocols {
+			_, err := openai.Decode(protocol, []byte(begun[protocol]+c.stream+"\n\n"+chatDone))
+			var got *sdk.ProviderError
+			if !errors.As(err, &got) || got.StatusCode != c.status || got.Message != c.message || got.Cut {
+				t.Errorf("%s, %s: error %+v, want status %d, %q", name, protocol, got, c.status, c.message)
+			}
 		}
 	}
 }

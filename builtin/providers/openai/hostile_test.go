@@ -183,6 +183,10 @@ func TestAnswersWithoutAnAnswer(t *testing.T) {
 	for name, stream := range map[string]string{
 		"done alone":           chatDone,
 		"usage and done":       `data: {"choices":[],"usage":{"prompt_tokens":1}}` + "\n\n" + chatDone,
+		"network error":        delta(`"content":"x"`) + finish("network_error") + chatDone,
+		"network-error":        delta(`"content":"x"`) + finish("network-error") + chatDone,
+		"no resources":         delta(`"content":"x"`) + finish("insufficient_system_resource") + chatDone,
+		"aborted":              delta(`"content":"x"`) + finish("abort") + chatDone,
 		"unclosed think":       delta(`"content":"<think>hm"`) + finish("stop") + chatDone,
 		"unclosed, half a tag": delta(`"content":"<think>hm</thi"`) + finish("stop"),
 	} {

@@ -175,7 +175,7 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 	if !info.IsDir() {
 		return args, fmt.Errorf("bash: workdir %q is not a directory", args.dir)
 	}
-	args.shell, err = findShell(t.wanted)
+	args.shell, err = findShell(t.wanted, worktreeOf(call))
 	return args, err
 }
 

@@ -149,7 +149,7 @@ func linkedRepository(ctx context.Context, worktree string) []string {
 	if dir == "" || common == "" || read(dir, filepath.Join(dir, "gitdir")) != own || filepath.Join(common, "worktrees", filepath.Base(dir)) != dir {
 		return nil
 	}
-	found, err := askGit(context.WithoutCancel(ctx), worktree, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	found, err := askGit(context.WithoutCancel(ctx), worktree, worktree, "rev-parse", "--path-format=absolute", "--git-common-dir")
 	if real, linkErr := filepath.EvalSymlinks(strings.TrimSuffix(found, "\n")); err != nil || linkErr != nil || real != common {
 		return nil
 	}

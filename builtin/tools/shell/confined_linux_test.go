@@ -83,6 +83,10 @@ func TestConfined(t *testing.T) {
 		"signal tenon":             {"kill -CONT $PPID", false},
 		"mount":                    {"mount -t tmpfs none .", false},
 		"set the clock":            {"date -s @0", false},
+		"a terminal":               {": < /dev/ptmx", false},
+		"the terminal of tenon":    {"grep -q denied <<< \"$( (: < /dev/tty) 2>&1)\"", true},
+		"ends before tenon":        {"until grep -qx 1000 /proc/$$/oom_score_adj; do :; done; grep -qx 1000 /proc/self/oom_score_adj && ! grep -qx 1000 /proc/$PPID/oom_score_adj", true},
+		"and stays so":             {"echo 0 > /proc/self/oom_score_adj", false},
 		"devices":                  {"head -c 1 /dev/zero > /dev/null", true},
 		"redirections of bash":     {"cat <<< x > /dev/stderr && diff <(echo a) <(echo a)", true},
 	} {
@@ -232,6 +236,7 @@ func TestSurvivors(t *testing.T) { // not parallel: a process without a token en
 		"setsid":                    {`setsid sh -c 'echo $$; : > up; exec sleep 1000' & ` + untilUp, false},
 		"a daemon":                  {`(setsid sh -c 'echo $$; (sleep 1001 & echo $!); : > up; exec sleep 1000' </dev/null 2>/dev/null &); ` + untilUp, false},
 		"without its environment":   {`(env -i setsid /bin/sh -c 'echo $$; : > up; exec sleep 1000' &); ` + untilUp, false},
+		"with another token":        {`(TENON_SHELL_CALL=x setsid sh -c 'echo $$; : > up; exec sleep 1000' &); ` + untilUp, false},
 		"in the background":         {`nohup sleep 1000 >/dev/null 2>&1 & echo $!`, false},
 		"a daemon that forks on":    {`(env -i setsid /bin/sh -c 'echo $$; : > up; while :; do (sleep 0.01 &) ; sleep 0.01; done' &); ` + untilUp, false},
 		"unconfined and a session":  {`(setsid sh -c 'echo $$; : > up; exec sleep 1000' &); ` + untilUp, true},
@@ -290,6 +295,34 @@ func TestSurvivorsOfOthers(t *testing.T) {
 	}
 	if result := <-long; result == nil || result.Output != "there\n" {
 		t.Errorf("result %+v", result)
+	}
+}
+
+// A process that a confined command leaves behind ends with the last of the calls that overlap, even if that call is unconfined.
+func TestSurvivorsBesideAnUnconfinedCommand(t *testing.T) { // not parallel, as TestSurvivors
+	home, project := newHome(t)
+	f := confinedFixture(t, home, project, sdk.Config{})
+	if err := syscall.Mkfifo(filepath.Join(project, "go"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { // ends when the fifo is written below
+		_, err := f.tool.Execute(t.Context(), f.call(t, map[string]any{"command": `: > begun; read x < go`, "unconfined": true}))
+		ended <- err
+	}()
+	eventually(t, "the unconfined command runs", func() bool {
+		_, err := os.Stat(filepath.Join(project, "begun"))
+		return err == nil
+	})
+	left := pids(f.run(t, map[string]any{"command": `(env -i setsid /bin/sh -c 'echo $$; : > up; exec sleep 1000' &); ` + untilUp}).Output)
+	if err := os.WriteFile(filepath.Join(project, "go"), []byte("x\n"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if len(left) != 1 || alive(left[0]) {
+		t.Errorf("process %v runs", left)
 	}
 }
 

@@ -36,14 +36,14 @@ var newGit = lazyregexp.New(`^git version (?:2\.(?:3[89]|[4-9]\d|\d{3})|[3-9]|\d
 // checkGit asks git for the settings of the repository that it finds from dir, for its hooks, and for its submodules, which git status enters.
 // It returns an error if git may run a program that one of these names, or a hook of the repository that the command pushes to. Where git finds no
 // repository, it runs nothing.
-func checkGit(ctx context.Context, dir string, words []word) error {
-	where, err := askGit(ctx, dir, "rev-parse", "--git-path", "hooks", "--show-toplevel")
+func checkGit(ctx context.Context, project, dir string, words []word) error {
+	where, err := askGit(ctx, project, dir, "rev-parse", "--git-path", "hooks", "--show-toplevel")
 	if refused, ok := errors.AsType[*exec.ExitError](err); ok && strings.HasPrefix(string(refused.Stderr), "fatal: not a git repository (or any") {
 		return nil
 	}
 	paths := strings.Split(strings.TrimSuffix(where, "\n"), "\n")
-	version, versionErr := askGit(ctx, dir, "version")
-	settings, settingsErr := askGit(ctx, dir, "config", "--list", "--includes", "--show-scope", "-z")
+	version, versionErr := askGit(ctx, project, dir, "version")
+	settings, settingsErr := askGit(ctx, project, dir, "config", "--list", "--includes", "--show-scope", "-z")
 	if err := errors.Join(err, versionErr, settingsErr); err != nil || len(paths) != 2 || !newGit().MatchString(version) {
 		return fmt.Errorf("git older than 2.38, or a repository that git cannot read")
 	}
@@ -55,7 +55,7 @@ func checkGit(ctx context.Context, dir string, words []word) error {
 		if !ours && (!gitkeep.Harmless(key) || strings.Contains(value, "::")) {
 			return fmt.Errorf("git with the setting %s = %.200s of the repository", key, value)
 		}
-		if remoteKey().MatchString(key) {
+		if gitkeep.Pushes(key) {
 			remotes = append(remotes, value)
 		}
 	}
@@ -79,7 +79,7 @@ func checkGit(ctx context.Context, dir string, words []word) error {
 			return fmt.Errorf("git with the hook %s of the repository", e.Name())
 		}
 	}
-	index, err := askGit(ctx, paths[1], "ls-files", "--stage", "-z")
+	index, err := askGit(ctx, project, paths[1], "ls-files", "--stage", "-z")
 	for entry := range strings.SplitSeq(index, "\x00") {
 		_, name, _ := strings.Cut(entry, "\t")
 		if err != nil || strings.HasPrefix(entry, "160000 ") && exists(filepath.Join(paths[1], name, ".git")) {
@@ -89,12 +89,6 @@ func checkGit(ctx context.Context, dir string, words []word) error {
 	return nil
 }
 
-// remoteKey matches the settings that say where git push goes.
-var remoteKey = lazyregexp.New(`^(remote\..+\.(url|pushurl)|remote\.pushdefault|branch\..+\.(remote|pushremote))$`)
-
-// network matches addresses of other machines, as git tells them from paths: scheme://… and host:path.
-var network = lazyregexp.New(`^([A-Za-z][A-Za-z0-9+.-]*://|[^/:]+:)`)
-
 // local reports whether git push may take a text for a repository on this machine. git looks from the top of the working tree and from dir; the name
 // of a remote may also be that of a file in its directory. "." is the repository itself, whose own hooks are checked.
 func local(remote, dir, top string) bool {
@@ -103,7 +97,7 @@ func local(remote, dir, top string) bool {
 		return false
 	case strings.HasPrefix(remote, "file:") || filepath.IsAbs(remote):
 		return true
-	case network().MatchString(remote):
+	case gitkeep.Network(remote):
 		return false
 	}
 	return slices.ContainsFunc([]string{dir, top, filepath.Join(top, ".git", "remotes"), filepath.Join(top, ".git", "branches")}, func(base string) bool {
@@ -113,6 +107,6 @@ func local(remote, dir, top string) bool {
 }
 
 // askGit returns the output of git as a command would run it.
-func askGit(ctx context.Context, dir string, args ...string) (string, error) {
-	return gitkeep.Git(ctx, dir, withGitEnv(os.Environ()), args...)
+func askGit(ctx context.Context, project, dir string, args ...string) (string, error) {
+	return gitkeep.Git(ctx, project, dir, withGitEnv(os.Environ()), args...)
 }

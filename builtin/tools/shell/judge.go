@@ -110,7 +110,7 @@ func (j *judge) command(words []word, asks bool) error {
 	if p != nil {
 		err := j.program(p, keys, words)
 		if err == nil && base == "git" {
-			err = checkGit(j.ctx, j.base, words)
+			err = checkGit(j.ctx, worktreeOf(j.call), j.base, words)
 		}
 		return err
 	}

@@ -14,15 +14,14 @@ const tokenVariable = "TENON_SHELL_CALL"
 
 // group is the process group of a command, which is also its session: without a terminal, programs fail instead of waiting for input.
 type group struct {
-	pid      int
-	token    string
-	confined bool
-	guard    int // process that guards it; 0: none
+	pid   int
+	token string
+	guard int // process that guards it; 0: none
 }
 
 // newGroup prepares the command to start in its own group.
 func newGroup(cmd *exec.Cmd, confined bool) *group {
-	g := &group{token: rand.Text(), confined: confined}
+	g := &group{token: rand.Text()}
 	cmd.SysProcAttr = processAttributes(confined)
 	return g
 }

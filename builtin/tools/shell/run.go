@@ -10,6 +10,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/confine"
 )
 
 // Waits of the end of a command.
@@ -68,6 +70,7 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 		calls.leave(group)
 		return ending{}, fmt.Errorf("start %s in %s: %w", j.shell.path, j.dir, err)
 	}
+	confine.Expend(group.pid)
 
 	drained := make(chan struct{})
 	go func() { // belongs to this call; ends when the pipe does, at the latest when finish closes it

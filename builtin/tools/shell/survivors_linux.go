@@ -98,8 +98,9 @@ func (f *family) shell(pid int) bool {
 
 // survives reports whether the call left a child of this process behind. Every descendant of a command is in another session than this
 // process, and cannot join its session. Processes of plugins and MCP servers are in its session unless they leave it. If the session is
-// not that of a shell, the token in the environment names the call. A process without a token, in another session, that cannot gain
-// privileges and is not older than the running calls belongs to a confined command that cleared its environment. It ends with the last of them.
+// not that of a shell, the token in the environment names the call. A process without the token of a running call, in another session, that
+// cannot gain privileges and is not older than the running calls belongs to a confined command that changed its environment. It ends with
+// the last of them.
 func (f *family) survives(g *group, p process) bool {
 	for other, shell := range f.running {
 		if p.session == shell {
@@ -107,11 +108,13 @@ func (f *family) survives(g *group, p process) bool {
 		}
 	}
 	token := tokenOf(p.pid)
-	if token != "" {
-		return token == g.token
+	for other := range f.running {
+		if token == other.token {
+			return other == g
+		}
 	}
 	own, _ := unix.Getsid(0)
-	return g.confined && len(f.running) == 1 && p.session != own && p.start >= f.since && noNewPrivileges(p.pid)
+	return len(f.running) == 1 && p.session != own && p.start >= f.since && noNewPrivileges(p.pid)
 }
 
 // process is one line of /proc/PID/stat.

@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // ErrNoShell means that there is nothing to run commands with.
@@ -22,10 +23,10 @@ type shell struct {
 
 // findShell returns the shell to use: wanted (a path or a name) when the user configured one, else bash,
 // else sh; on Windows bash (Git's, not the one of the Linux subsystem, which sees other files), else
-// PowerShell, else cmd.
-func findShell(wanted string) (shell, error) {
+// PowerShell, else cmd. One in the project is not used.
+func findShell(wanted, project string) (shell, error) {
 	if wanted != "" {
-		path, err := exec.LookPath(wanted)
+		path, err := projectfs.LookPath(wanted, project)
 		if err != nil {
 			return shell{}, fmt.Errorf("%w: shell %q of the configuration: %w; correct or remove \"shell\" in tenon.json", ErrNoShell, wanted, err)
 		}
@@ -36,7 +37,7 @@ func findShell(wanted string) (shell, error) {
 		names = []string{"bash", filepath.Join(os.Getenv("ProgramFiles"), "Git", "bin", "bash.exe"), "pwsh", "powershell", "cmd"}
 	}
 	for _, name := range names {
-		path, err := exec.LookPath(name)
+		path, err := projectfs.LookPath(name, project)
 		if err == nil && !strings.Contains(strings.ToLower(path), `\windows\system32\bash`) {
 			return shellAt(path), nil
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -72,6 +73,34 @@ func TestAuthorize(t *testing.T) {
 				t.Errorf("%d requests, want %d", requests, c.requests)
 			}
 		})
+	}
+}
+
+// TestAuthorizeWithoutNetwork: a token that cannot be refreshed because the network or its server is down says nothing of the sign-in, so the
+// host tries again.
+func TestAuthorizeWithoutNetwork(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	_, down := http.Post(server.URL, "", nil)
+	for name, c := range map[string]struct {
+		err    error
+		status int
+	}{
+		"network": {down, 0}, "server": {&oauth.Error{Status: 503}, 0}, "refused": {&oauth.Error{Status: 400, Code: oauth.CodeInvalidGrant}, 401},
+	} {
+		info := sdk.ProviderInfo{ID: "p", BaseURL: server.URL, Authorize: func(context.Context, map[string]string) (map[string]string, error) {
+			return nil, fmt.Errorf("refresh: %w", c.err)
+		}}
+		conn, err := Open(Setup{Info: info, Options: NewOptions(&info), Transport: NewTransport(), Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = conn.List(t.Context(), "models", func(string, []byte) ([]sdk.Model, error) { return nil, nil })
+		var failed *sdk.ProviderError
+		if !errors.As(err, &failed) || failed.StatusCode != c.status || !strings.Contains(failed.Message, "credentials: refresh: ") {
+			t.Errorf("%s: %v, want status %d", name, err, c.status)
+		}
 	}
 }
 

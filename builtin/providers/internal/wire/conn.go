@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"compress/gzip"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -232,7 +232,7 @@ func (c *Conn) attempt(ex *exchange, method string, r *Request, refused map[stri
 		err = c.Authorize(req, r.Body)
 	}
 	if err != nil {
-		return nil, nil, &authError{err}
+		return nil, nil, &authError{err, c.Info.Authorize != nil && oauth.Passing(err)}
 	}
 	for name, value := range signed {
 		req.Header.Set(name, value)
@@ -288,7 +288,10 @@ func Segment(name string) string {
 }
 
 // authError is a failure to get credentials for a request.
-type authError struct{ err error }
+type authError struct {
+	err     error
+	passing bool // the network or the server of a sign-in failed
+}
 
 func (e *authError) Error() string { return "credentials: " + e.err.Error() }
 func (e *authError) Unwrap() error { return e.err }
@@ -301,9 +304,4 @@ func KeyHeader(name, key string) func(*http.Request, []byte) error {
 		}
 		return nil
 	}
-}
-
-// isAuth reports whether an error is about credentials.
-func isAuth(err error) bool {
-	return errors.As(err, new(*authError))
 }

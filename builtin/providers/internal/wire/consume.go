@@ -33,7 +33,7 @@ type Decoder interface {
 var (
 	ErrCut       = errors.New("the answer broke off")
 	ErrMalformed = errors.New("the server sent a malformed answer")
-	errModel     = errors.New("the model ended its answer with an error, such as a malformed tool call")
+	errModel     = errors.New("the server ended the answer with an error, such as a malformed tool call")
 	errHTML      = errors.New("the server sent a web page instead of an answer")
 )
 
@@ -167,6 +167,9 @@ func stream(ex *exchange, frames Frames, dec Decoder) error {
 		}
 		if r, ok := dec.(Repeater); ok && kind == shortened && !r.Repeats(data) {
 			return errEventTooBig
+		}
+		if kind == "error" { // in every format, and its data may be only a text
+			return &Refusal{Body: data}
 		}
 		done, err := dec.Event(kind, cut.join(data))
 		if done || err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/visible"
@@ -56,7 +57,12 @@ func errorObject(m map[string]any) serverError {
 	inner := cmp.Or(m["error"], m["errors"], m["detail"])
 	metadata, _ := m["metadata"].(map[string]any)
 	if inner != nil {
+		outer := said.message
 		said = errorValue(inner)
+		if _, named := inner.(string); named && outer != "" {
+			said.message += ": " + outer // {"error": "Too Many Requests", "message": …}
+		}
+		said.message = cmp.Or(said.message, outer)
 	} else if raw := Scalar(metadata["raw"]); raw != "" {
 		said.message += ": " + readError([]byte(raw)).message
 	}
@@ -67,8 +73,8 @@ func errorObject(m map[string]any) serverError {
 
 // errorCode returns the name of an error and, if its code is a number, the HTTP status.
 func errorCode(m map[string]any) (code string, status int) {
-	if n, ok := m["code"].(float64); ok && n >= 400 && n < 600 {
-		status = int(n)
+	if n, err := strconv.Atoi(Scalar(m["code"])); err == nil && n >= 400 && n < 600 { // LiteLLM sends it as a text
+		status = n
 	}
 	for _, key := range []string{"code", "type", "status"} {
 		s := Scalar(m[key])

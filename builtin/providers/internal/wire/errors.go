@@ -48,6 +48,7 @@ func succeeded(res *http.Response) (*http.Response, error) {
 func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 	var sunk *sinkError
 	var refused *Refusal
+	var auth *authError
 	switch {
 	case err == nil:
 		return nil
@@ -67,8 +68,11 @@ func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 	case idle != nil:
 		out.Err, out.Cut = idle, idle.begun
 		out.Message = fmt.Sprintf("%s; options.timeout of the provider (milliseconds) sets how long to wait", idle)
-	case isAuth(err):
-		out.StatusCode, out.Message = http.StatusUnauthorized, ex.scrub(err.Error())
+	case errors.As(err, &auth):
+		out.Message = ex.scrub(err.Error())
+		if !auth.passing {
+			out.StatusCode = http.StatusUnauthorized
+		}
 	case errors.Is(err, errHTML):
 		out.Message = fmt.Sprintf("%s: check options.baseURL, which is %s", err, redactURL(c.Info.BaseURL))
 	case ex.res != nil:
@@ -103,7 +107,10 @@ func (c *Conn) refused(ex *exchange, r *Refusal) error {
 	if said.status != 0 && r.Status/100 == 2 {
 		out.StatusCode = said.status
 	}
-	out.Message = cmp.Or(out.Message, strings.ToLower(http.StatusText(r.Status)), "the server gave no reason")
+	if r.Status/100 != 2 {
+		out.Message = cmp.Or(out.Message, strings.ToLower(http.StatusText(r.Status)))
+	}
+	out.Message = cmp.Or(out.Message, "the server gave no reason")
 	return out
 }
 

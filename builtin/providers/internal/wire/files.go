@@ -125,5 +125,10 @@ func ResultFiles(contents []sdk.ModelContent) []sdk.ModelContent {
 	return out
 }
 
-// NoOutput replaces an empty tool result, which some servers refuse.
-const NoOutput = "(no output)"
+// Output returns the text of a tool result. Some servers refuse a blank one.
+func Output(text string) string {
+	if strings.TrimSpace(text) == "" {
+		return "(no output)"
+	}
+	return text
+}

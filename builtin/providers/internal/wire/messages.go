@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -33,16 +34,16 @@ func Turns[B any](messages []sdk.ModelMessage, blocks func(i int, m *sdk.ModelMe
 	return out
 }
 
-// Said returns the texts and files of a message of the user. index is the number of blocks before a file.
-func Said[B any](m *sdk.Model, contents []sdk.ModelContent, text func(string) B, file func(a Attachment, index int) B) []B {
+// Said returns the texts and files of a message of the user.
+func Said[B any](m *sdk.Model, contents []sdk.ModelContent, text func(string) B, file func(Attachment) B) []B {
 	var out []B
 	for i := range contents {
 		c := &contents[i]
 		switch {
-		case c.Type == sdk.ContentText && c.Text != "":
+		case c.Type == sdk.ContentText && strings.TrimSpace(c.Text) != "": // Anthropic and Bedrock refuse blank texts
 			out = append(out, text(c.Text))
 		case c.Type == sdk.ContentFile:
-			out = append(out, file(NewAttachment(m, c.Mime, c.Filename, c.URL), len(out)))
+			out = append(out, file(NewAttachment(m, c.Mime, c.Filename, c.URL)))
 		}
 	}
 	return out

@@ -9,7 +9,8 @@ import (
 // FinishReason translates the reason for which a model ended its answer. Servers behind gateways keep their own names, so those of all formats
 // are known at each; an unknown one is FinishOther. See https://ai.google.dev/api/generate-content#FinishReason for Google's.
 func FinishReason(reason string) string {
-	switch strings.ToLower(reason) {
+	reason = strings.ReplaceAll(strings.ToLower(reason), "-", "_")
+	switch reason {
 	case "stop", "end_turn", "eos", "stop_sequence", "pause_turn":
 		return sdk.FinishStop
 	case "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded":
@@ -17,10 +18,13 @@ func FinishReason(reason string) string {
 	case "tool_calls", "function_call", "tool_use":
 		return sdk.FinishToolCalls
 	case "content_filter", "content_filtered", "guardrail_intervened", "refusal",
-		"safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety":
+		"safety", "recitation", "blocklist", "prohibited_content", "spii", "image_safety", "sensitive":
 		return sdk.FinishContentFilter
-	case "error", "malformed_function_call", "malformed_response", "unexpected_tool_call", "too_many_tool_calls",
+	case "abort", "insufficient_system_resource", "malformed_function_call", "malformed_response", "unexpected_tool_call", "too_many_tool_calls",
 		"missing_thought_signature", "malformed_model_output", "malformed_tool_use":
+		return sdk.FinishError
+	}
+	if strings.Contains(reason, "error") { // such as network_error of Z.AI
 		return sdk.FinishError
 	}
 	return sdk.FinishOther

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
@@ -119,6 +118,17 @@ func (c client) messages(req *sdk.ModelRequest) []message {
 		}
 		out = append(out, message{Role: role, Content: strings.Join(req.System, "\n\n")})
 	}
+	var said []sdk.ModelContent // by the user, in the last message
+	say := func(contents []sdk.ModelContent) {
+		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleUser { // an interrupted answer was between; templates of local models refuse two in a row
+			out, contents = out[:n-1], slices.Concat(said, contents)
+		}
+		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleTool && c.callIDLength(&req.Model) > 0 { // Mistral refuses the user's words there
+			out = append(out, message{Role: sdk.RoleAssistant, Content: "Done."})
+		}
+		said = contents
+		out = append(out, message{Role: sdk.RoleUser, Content: contentOf(&req.Model, contents)})
+	}
 	turn := turnStart(req.Messages)
 	for i := range req.Messages {
 		m := &req.Messages[i]
@@ -129,19 +139,14 @@ func (c client) messages(req *sdk.ModelRequest) []message {
 			}
 		case sdk.RoleTool:
 			out = c.results(out, &req.Model, m)
+			if files := wire.ResultFiles(m.Content); files != nil {
+				say(files)
+			}
 		default:
-			out = c.user(out, &req.Model, message{Role: m.Role, Content: contentOf(&req.Model, m.Content)})
+			say(m.Content)
 		}
 	}
 	return out
-}
-
-// user appends a message of the user. Mistral refuses one behind a result of a tool.
-func (c client) user(out []message, model *sdk.Model, m message) []message {
-	if n := len(out); n > 0 && out[n-1].Role == sdk.RoleTool && c.callIDLength(model) > 0 {
-		out = append(out, message{Role: sdk.RoleAssistant, Content: "Done."})
-	}
-	return append(out, m)
 }
 
 // turnStart returns the index of the last user message, or -1. The assistant messages after it belong to the
@@ -200,7 +205,8 @@ func newPart(m *sdk.Model, content *sdk.ModelContent) (part, bool) {
 	return part{Type: "text", Text: a.Text}, true
 }
 
-// assistant returns an earlier answer of the model, or false if it would be empty.
+// assistant returns an earlier answer of the model, or false if it would be empty: Moonshot and DeepSeek refuse one that has only reasoning, such
+// as an interrupted one.
 func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (message, bool) {
 	msg := message{Role: sdk.RoleAssistant}
 	to := c.ReasoningField
@@ -228,10 +234,13 @@ func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (m
 		}
 	}
 	text := strings.Join(texts, "\n\n")
+	if strings.TrimSpace(text) == "" {
+		text = "" // Claude refuses blank texts, behind gateways too
+	}
 	if text != "" || len(msg.ToolCalls) == 0 {
 		msg.Content = text
 	}
-	return msg, text != "" || len(msg.ToolCalls) > 0 || msg.ReasoningContent != nil && *msg.ReasoningContent != "" || msg.ReasoningText+msg.ReasoningOpaque != "" || msg.ReasoningDetails != nil
+	return msg, text != "" || len(msg.ToolCalls) > 0
 }
 
 // reasoningBack sends reasoning back in the field that the server wants. By default, servers that send reasoning_content get it
@@ -263,21 +272,18 @@ func reasoningBack(msg *message, content *sdk.ModelContent, to string, inTurn bo
 	}
 }
 
-// results appends one message per tool result, and one with their attachments.
+// results appends one message per tool result.
 func (c client) results(out []message, model *sdk.Model, m *sdk.ModelMessage) []message {
 	for i := range m.Content {
 		content := &m.Content[i]
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		msg := message{Role: sdk.RoleTool, Content: cmp.Or(content.Text, wire.NoOutput), ToolCallID: c.callID(model, content.CallID)}
+		msg := message{Role: sdk.RoleTool, Content: wire.Output(content.Text), ToolCallID: c.callID(model, content.CallID)}
 		if c.NPM == api.Mistral {
 			msg.Name = wire.ToolName(content.Tool)
 		}
 		out = append(out, msg)
-	}
-	if files := wire.ResultFiles(m.Content); files != nil {
-		out = c.user(out, model, message{Role: sdk.RoleUser, Content: contentOf(model, files)})
 	}
 	return out
 }

@@ -61,6 +61,7 @@ type decoder struct {
 	details reasoningDetails
 	byIndex map[int]*wire.Call
 	last    *wire.Call
+	whole   *wire.Call // the latest whose arguments came in one piece
 	sources json.RawMessage
 	event   chunkEvent // the last one
 }
@@ -122,6 +123,13 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) error {
 		if wire.Present(g.Usage) {
 			usage = g.Usage
 		}
+	}
+	if chunk.Choices == nil && !failed { // the errors of vLLM, and of servers on FastAPI
+		var other struct {
+			Object string          `json:"object"`
+			Detail json.RawMessage `json:"detail"`
+		}
+		failed = json.Unmarshal(data, &other) == nil && (other.Object == "error" || wire.Present(other.Detail))
 	}
 	for i := range chunk.Choices {
 		choice := &chunk.Choices[i]
@@ -284,20 +292,20 @@ func (d *decoder) toolCall(delta *callDelta) error {
 	if args == "" && wire.Present(delta.Function.Arguments) && delta.Function.Arguments[0] == '{' {
 		args = string(delta.Function.Arguments)
 	}
+	if !c.Args && strings.HasPrefix(args, "{") && json.Valid([]byte(args)) {
+		d.whole = c
+	}
 	return d.Arguments(c, args)
 }
 
 // find returns the call of a delta. The index identifies it, but some servers omit the index and others
-// send 0 for every call. A new ID with a name always begins a new call.
+// send 0 for every call. A new ID with a name always begins a new call; a name alone does it if it cannot continue one.
 func (d *decoder) find(delta *callDelta) (c *wire.Call, err error) {
 	c = d.last
 	if delta.Index != nil {
 		c = d.byIndex[*delta.Index]
 	}
-	begins := delta.Function.Name != "" && delta.ID != ""
-	if delta.Index == nil && delta.Function.Name != "" && delta.ID == "" {
-		begins = c == nil || c.Tool != ""
-	}
+	begins := delta.Function.Name != "" && (delta.ID != "" || delta.Index == nil || c == d.whole)
 	if c == nil || (begins && c.Started() && c.ID != delta.ID) {
 		if c, err = d.NewCall(); err != nil {
 			return nil, err

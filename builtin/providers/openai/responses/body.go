@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -164,7 +163,12 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 			})
 		}
 	}
-	return out
+	for n := len(out); n > 0; n-- { // an interrupted answer: OpenAI refuses reasoning without the item that it led to
+		if _, ok := out[n-1].(reasoningItem); !ok {
+			return out[:n]
+		}
+	}
+	return out[:0]
 }
 
 // filesInResults reports whether the server takes the files of results within them. xAI takes images only.
@@ -183,9 +187,9 @@ func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage, within 
 		if content.Type != sdk.ContentToolResult {
 			continue
 		}
-		item := inputItem{Type: "function_call_output", CallID: wire.Shorten(content.CallID), Output: cmp.Or(content.Text, wire.NoOutput)}
+		item := inputItem{Type: "function_call_output", CallID: wire.Shorten(content.CallID), Output: wire.Output(content.Text)}
 		if within && len(content.Files) > 0 {
-			parts := []inputPart{{Type: "input_text", Text: cmp.Or(content.Text, wire.NoOutput)}}
+			parts := []inputPart{{Type: "input_text", Text: wire.Output(content.Text)}}
 			for _, f := range content.Files {
 				parts = append(parts, newInputPart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
 			}

@@ -143,7 +143,7 @@ func (d *decoder) Whole(data []byte) error {
 
 // end ends the answer. Its output counts if none arrived before.
 func (d *decoder) end(r *response) error {
-	if wire.Present(r.Error) {
+	if wire.Present(r.Error) || r.Status == "failed" {
 		return &wire.Refusal{Body: r.Error}
 	}
 	if d.Began() {

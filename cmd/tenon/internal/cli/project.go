@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -104,7 +105,8 @@ func (p *projectID) wait() string {
 func rootCommit(ctx context.Context, worktree string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "git", "--no-replace-objects", "rev-list", "--max-parents=0", "HEAD")
+	git, _ := projectfs.LookPath("git", worktree) // without one, Output fails
+	cmd := exec.CommandContext(ctx, git, "--no-replace-objects", "rev-list", "--max-parents=0", "HEAD")
 	cmd.Dir = worktree
 	cmd.Env = slices.DeleteFunc(os.Environ(), otherRepository)
 	cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")

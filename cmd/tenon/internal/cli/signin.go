@@ -239,8 +239,7 @@ func (w *Workspace) methodOptions(m *sdk.AuthMethod) sdk.Object {
 
 // signInAgain adds the remedy to an error that a new sign-in repairs.
 func signInAgain(provider string, err error) error {
-	var refused *oauth.Error
-	if errors.Is(err, credentials.ErrLocked) || errors.As(err, &refused) && refused.Status >= 500 {
+	if errors.Is(err, credentials.ErrLocked) || oauth.Passing(err) {
 		return err
 	}
 	return fmt.Errorf("%w; run: tenon auth login %s", err, provider)

@@ -22,6 +22,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -110,12 +111,12 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 	b := build(a.Version)
 	c.ok("version", "%s, %s, %s/%s", b.Version, b.Go, b.OS, b.Arch)
 	c.terminal()
-	c.git(ctx)
 	w, err := a.Place(ctx)
 	if err != nil {
 		c.bad("place", err)
 		return
 	}
+	c.git(ctx, w.Project.Worktree)
 	if w.Project.Git {
 		c.ok("project", "%s, a git repository (%s)", w.Project.Worktree, w.ProjectID())
 	} else {
@@ -155,8 +156,9 @@ func (c *checkup) terminal() {
 	c.ok("terminal", "%s, %d columns, colors %v, can ask questions %v", c.a.Env.Lookup("TERM"), s.Width(), s.Color, s.Answers)
 }
 
-func (c *checkup) git(ctx context.Context) {
-	out, err := exec.CommandContext(ctx, "git", "--version").Output()
+func (c *checkup) git(ctx context.Context, project string) {
+	git, _ := projectfs.LookPath("git", project) // without one, Output fails
+	out, err := exec.CommandContext(ctx, git, "--version").Output()
 	if err != nil {
 		c.note("git", "not found: the sessions of all repositories are kept together")
 		return

@@ -60,11 +60,43 @@ func (m *model) do(f func(ctx context.Context) (then, error)) tea.Cmd {
 	}
 }
 
+// load shows a session as it is stored.
 func (m *model) load(session string) tea.Cmd {
+	m.loading++
+	return func() tea.Msg {
+		h, err := m.host.History(m.ctx, session)
+		return then(func() tea.Cmd { return m.loaded(h, err) })
+	}
+}
+
+// refresh shows what another process, such as a second terminal, added to the session since.
+func (m *model) refresh() tea.Cmd {
+	session, shown := m.root, m.main().Info.Time.Updated
+	if session == "" || m.threads[session] == nil || m.main().Busy() {
+		return nil
+	}
 	return m.do(func(ctx context.Context) (then, error) {
-		h, err := m.host.History(ctx, session)
-		return func() tea.Cmd { return m.filled(h) }, err
+		s, err := m.host.Session(ctx, session)
+		if err != nil || s.Time.Updated == shown {
+			return nil, err
+		}
+		return func() tea.Cmd { return m.load(session) }, nil
 	})
+}
+
+// loaded takes what load read, and the events that came meanwhile.
+func (m *model) loaded(h *frontend.History, err error) tea.Cmd {
+	if err == nil {
+		m.filled(h)
+	} else if m.ctx.Err() == nil {
+		m.problem(m.o.explain(err))
+	}
+	if m.loading--; m.loading > 0 {
+		return nil
+	}
+	held := m.held
+	m.held = nil
+	return m.events(held)
 }
 
 func (m *model) loadInventory() tea.Cmd {
@@ -105,7 +137,11 @@ func (m *model) loadWaiting() tea.Cmd {
 	session := m.root
 	return m.do(func(context.Context) (then, error) {
 		list := m.host.Waiting(session)
-		return set(func() { m.waiting = list }), nil
+		return set(func() {
+			if m.waiting = list; !m.main().Busy() { // the turn of the first one begins
+				m.waiting = nil
+			}
+		}), nil
 	})
 }
 
@@ -210,7 +246,7 @@ func (m *model) send(in host.PromptInput) tea.Cmd {
 	m.show(m.root)
 	m.thread().List.End()
 	if m.root != "" {
-		return m.prompt(in)
+		return tea.Sequence(m.refresh(), m.prompt(in))
 	}
 	m.creating = true
 	return m.do(func(ctx context.Context) (then, error) {

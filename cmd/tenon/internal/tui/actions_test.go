@@ -206,6 +206,41 @@ func TestInterruptedTurnInHistory(t *testing.T) {
 	}
 }
 
+func (a *answers) History(_ context.Context, session string) (*frontend.History, error) {
+	return &frontend.History{Session: &sdk.Session{ID: session}, Messages: []sdk.MessageWithParts{
+		{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_1"}}, Parts: sdk.Parts{&sdk.TextPart{Text: "the old prompt"}}},
+	}}, nil
+}
+
+// Events of a session that is being read stay on the screen, such as the prompt that is sent right after undo.
+func TestEventsWhileSessionIsRead(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	read := m.load("ses_1")()
+	m.Update(eventsMsg{
+		{Properties: &sdk.MessageInfo{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_2", SessionID: "ses_1"}}, SessionID: "ses_1"}},
+		{Properties: &sdk.PartInfo{Part: &sdk.TextPart{PartHead: sdk.PartHead{ID: "prt_2", MessageID: "msg_2"}, Text: "the new prompt"}, SessionID: "ses_1"}},
+	})
+	m.Update(read)
+	if screen := m.plain(); !strings.Contains(screen, "the old prompt") || !strings.Contains(screen, "the new prompt") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
+
+// A turn that removes what was undone does not read the session again: the figures of a turn are its own.
+func TestUndoneMessagesLeaveTheStore(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.threads["ses_1"].Info.Revert = &sdk.Revert{MessageID: "msg_9"}
+	m.Update(eventsMsg{
+		{Properties: &sdk.SessionStatusInfo{SessionID: "ses_1", Status: sdk.SessionStatus{Type: sdk.StatusBusy}}},
+		{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: "ses_1", Info: sdk.Session{ID: "ses_1"}}},
+	})
+	if m.loading != 0 {
+		t.Error("the session is read again in the middle of a turn")
+	}
+}
+
 func (a *answers) Ledger(context.Context, string) ([]inspect.Explained, error) {
 	return []inspect.Explained{{Step: 1, Entries: []hooks.Entry{{Plugin: "p", Reason: "the key is s3cret"}}}}, nil
 }
@@ -242,5 +277,34 @@ func TestAnswerThatLacksSomething(t *testing.T) {
 		if screen := m.plain(); !strings.Contains(screen, want) || want == "" && strings.Contains(screen, "get the rest") {
 			t.Errorf("no %q on the screen:\n%s", want, screen)
 		}
+	}
+}
+
+func (a *answers) Waiting(string) []host.Waiting {
+	return []host.Waiting{{ID: "one", Input: host.PromptInput{Text: "the next prompt"}}}
+}
+
+// A prompt that begins a turn is in the queue for a moment.
+func TestPromptOfAnIdleSessionDoesNotWait(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	for busy, status := range map[bool]string{false: sdk.StatusIdle, true: sdk.StatusBusy} {
+		m.thread().Status.Type = status
+		m.Update(m.loadWaiting()())
+		if screen := m.plain(); strings.Contains(screen, "waits the next prompt") != busy {
+			t.Errorf("busy %v:\n%s", busy, screen)
+		}
+	}
+}
+
+// Output of a shell line is shown as that of a tool: without colors and what a progress bar has overwritten.
+func TestOutputOfAShellLine(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.filled(&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
+		{Info: &sdk.UserMessage{}, Parts: sdk.Parts{&sdk.TextPart{Text: "$ make\n10 %\r100 %\r\n\x1b[32mok\x1b[0m\x1b]0;title\a"}}},
+	}})
+	if screen := m.plain(); !strings.Contains(screen, "┃ $ make\n┃ 100 %\n┃ ok\\u{1b}]0;title\\u{7}\n") {
+		t.Errorf("screen:\n%s", screen)
 	}
 }

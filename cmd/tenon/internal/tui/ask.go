@@ -14,21 +14,30 @@ import (
 )
 
 // askEvent queues questions and removes answered ones.
-func (m *model) askEvent(e *sdk.Event) {
+func (m *model) askEvent(e *sdk.Event) tea.Cmd {
 	switch p := e.Properties.(type) {
 	case *sdk.PermissionRequest:
 		if m.threads[p.SessionID] != nil {
-			m.asks = append(m.asks, asked{m.permission(p), p.SessionID})
+			return m.ask(asked{m.permission(p), p.SessionID})
 		}
 	case *sdk.QuestionRequest:
 		if m.threads[p.SessionID] != nil {
-			m.asks = append(m.asks, asked{m.questions(p), p.SessionID})
+			return m.ask(asked{m.questions(p), p.SessionID})
 		}
 	case *sdk.PermissionReplied:
 		m.answered(p.RequestID)
 	case *sdk.QuestionReplied:
 		m.answered(p.RequestID)
 	}
+	return nil
+}
+
+// ask queues a question. The first one is announced to a user who is away.
+func (m *model) ask(a asked) tea.Cmd {
+	if m.asks = append(m.asks, a); len(m.asks) > 1 || !m.blurred && m.now().Sub(m.pressed) < longTurn {
+		return nil
+	}
+	return m.notify("waits for your answer")
 }
 
 // asker names the session that the question on the screen is about, unless it is the user's or of its subagents.
@@ -78,22 +87,24 @@ func (m *model) startle() tea.Cmd {
 // calm reports whether keys answer the question on the screen.
 func (m *model) calm() bool { return m.now().Sub(m.frontAt) >= startled }
 
+// forAsk reports whether a key, or a paste as the text of one, is for the question on the screen.
+func (m *model) forAsk(k tea.KeyPressMsg) bool {
+	p, permission := m.asks[0].Ask.(*dialog.Permission)
+	return m.calm() && (!permission || p.Meant(k))
+}
+
 // askKey gives a key to the question on the screen. Keys that were meant for the prompt or another question do not answer it.
 func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
-	if !m.calm() {
+	if !m.forAsk(k) {
 		return m.startle()
 	}
 	a := m.asks[0].Ask
-	p, permission := a.(*dialog.Permission)
-	if permission && !p.Meant(k) {
-		return m.startle()
-	}
 	switch k.String() {
 	case "ctrl+x":
 		m.leader = true
 		return nil
 	case "shift+tab":
-		if permission {
+		if _, permission := a.(*dialog.Permission); permission {
 			return m.nextMode()
 		}
 	case "ctrl+o":

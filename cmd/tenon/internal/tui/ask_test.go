@@ -33,6 +33,11 @@ func (a *answers) ReplyPermission(id string, reply sdk.Reply, _ string) error {
 	return nil
 }
 
+func (a *answers) ReplyQuestion(id string, list [][]string) error {
+	a.list = append(a.list, fmt.Sprint(id, " ", list))
+	return nil
+}
+
 func (a *answers) AcceptEdits(session string, on bool) {
 	a.list = append(a.list, fmt.Sprint(session, " ", on))
 }

@@ -264,8 +264,7 @@ func (m *model) compact() tea.Cmd {
 		if err := m.host.Compact(ctx, session, name); err != nil {
 			return nil, err
 		}
-		h, err := m.host.History(ctx, session)
-		return func() tea.Cmd { return m.filled(h) }, err
+		return func() tea.Cmd { return m.load(session) }, nil
 	})
 }
 

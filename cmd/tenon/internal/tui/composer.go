@@ -15,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/nearest"
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // remember stores a prompt in the history, unless it may hold a key.
@@ -94,28 +95,10 @@ func pasteLabel(lines, size int) string {
 
 func fileLabel(path string) string {
 	name := view.Clip(terminal.OneLine(filepath.Base(path)), 40)
-	if isImage(path) {
+	if edit.IsImage(path) {
 		return "Image " + name
 	}
 	return "File " + name
-}
-
-func isImage(path string) bool {
-	switch strings.ToLower(filepath.Ext(path)) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".webp":
-		return true
-	}
-	return false
-}
-
-// imagePath returns the path of an image if that is all that was pasted: terminals paste paths of dropped files.
-func imagePath(text string) string {
-	text = strings.Trim(strings.TrimSpace(text), `'"`)
-	text = strings.ReplaceAll(strings.TrimPrefix(text, "file://"), `\ `, " ")
-	if strings.Contains(text, "\n") || !filepath.IsAbs(text) || !isImage(text) {
-		return ""
-	}
-	return text
 }
 
 // clipboardTools read an image from the clipboard: Wayland, X11, macOS.
@@ -129,7 +112,7 @@ var clipboardTools = [][]string{
 func (m *model) pasteImage() tea.Cmd {
 	return m.do(func(ctx context.Context) (then, error) {
 		for _, tool := range clipboardTools {
-			path, err := exec.LookPath(tool[0])
+			path, err := projectfs.LookPath(tool[0], m.o.worktree)
 			if err != nil {
 				continue
 			}

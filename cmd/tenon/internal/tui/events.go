@@ -14,8 +14,21 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// longTurn is the time from which the end of a turn is announced although the terminal has the focus.
+// longTurn is the time from which the end of a turn is announced although the terminal has the focus, and without a key, a question.
 const longTurn = 30 * time.Second
+
+// events takes events of the host. While a session is read, they wait: they may be about what is read, or newer.
+func (m *model) events(list []sdk.Event) tea.Cmd {
+	if m.loading > 0 {
+		m.held = append(m.held, list...)
+		return nil
+	}
+	var cmds []tea.Cmd
+	for i := range list {
+		cmds = append(cmds, m.event(&list[i]))
+	}
+	return tea.Batch(cmds...)
+}
 
 // event takes an event of the host. Events of sessions that are not the user's are dropped.
 func (m *model) event(e *sdk.Event) tea.Cmd {
@@ -63,7 +76,7 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 			t.Notice(transcript.Faint, "the conversation was summarized; older messages stay here, the model sees the summary")
 		}
 	default:
-		m.askEvent(e)
+		return m.askEvent(e)
 	}
 	return nil
 }
@@ -90,7 +103,7 @@ func (m *model) sessionEvent(typ string, p *sdk.SessionInfo) tea.Cmd {
 	case t != nil:
 		undone := (t.Info.Revert == nil) != (p.Info.Revert == nil) || t.Info.Revert != nil && *t.Info.Revert != *p.Info.Revert
 		t.Info = p.Info
-		if undone && typ == sdk.EventSessionUpdated {
+		if undone && typ == sdk.EventSessionUpdated && !t.Busy() { // a turn removes what was undone: that is not on the screen
 			return m.load(p.Info.ID)
 		}
 	case typ == sdk.EventSessionCreated && p.Info.ParentID != "" && m.threads[p.Info.ParentID] != nil:
@@ -126,21 +139,24 @@ func (m *model) turnEnded(t *transcript.Thread) tea.Cmd {
 	t.End(took)
 	cmds := []tea.Cmd{m.loadWaiting(), m.loadBranch(), m.loadFiles()}
 	if m.blurred || took >= longTurn {
-		title := "tenon: " + terminal.OneLine(t.Info.Title)
-		cmds = append(cmds, tea.Raw(ansi.Notify(title+" is done after "+view.Duration(took.Round(time.Second)))+"\a"))
+		cmds = append(cmds, m.notify("is done after "+view.Duration(took.Round(time.Second))))
 	}
 	return tea.Batch(cmds...)
 }
 
+// notify asks the terminal to tell the user about the conversation.
+func (m *model) notify(text string) tea.Cmd {
+	return tea.Raw(ansi.Notify("tenon: "+terminal.OneLine(m.main().Info.Title)+" "+text) + "\a")
+}
+
 // filled shows a session that was loaded.
-func (m *model) filled(h *frontend.History) tea.Cmd {
+func (m *model) filled(h *frontend.History) {
 	t := m.threads[h.Session.ID]
 	if t == nil {
 		t = transcript.New(h.Session, &m.look)
 		m.threads[h.Session.ID] = t
 	}
 	t.Fill(h)
-	return nil
 }
 
 // parentChanged redraws the card of the task that runs a subagent.

@@ -24,7 +24,7 @@ const (
 // key handles a key: the leader, dialogs, the menu, the marked item, the screen, the prompt.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
-	m.toast = toast{}
+	m.toast, m.pressed = toast{}, m.now()
 	if name != "ctrl+c" {
 		m.leaving = false
 	}
@@ -236,10 +236,14 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 			return m.open(m.helpScreen())
 		}
 	}
+	var refresh tea.Cmd
 	switch {
 	case m.input.Key(name):
 		m.history.Edited()
 	case text != "":
+		if m.input.Empty() { // not all terminals tell of the focus
+			refresh = m.refresh()
+		}
 		m.input.Insert(text)
 		m.history.Edited()
 	default:
@@ -247,9 +251,9 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 	}
 	m.menu.update(m)
 	if m.input.Before() == "/" {
-		return m.loadCommands()
+		return tea.Batch(refresh, m.loadCommands())
 	}
-	return nil
+	return refresh
 }
 
 // recall puts an earlier prompt into the input: one that waits, else one of the history.
@@ -289,11 +293,16 @@ func (m *model) paste(text string) tea.Cmd {
 		return nil
 	}
 	if len(m.asks) > 0 {
+		if !m.forAsk(tea.KeyPressMsg{Text: text}) { // it was for the prompt, and so is the next key
+			return m.startle()
+		}
 		m.asks[0].Paste(text)
 		return nil
 	}
-	if path := imagePath(text); path != "" {
-		m.attach(path)
+	if paths := edit.ImagePaths(text); len(paths) > 0 {
+		for _, path := range paths {
+			m.attach(path)
+		}
 		return nil
 	}
 	lines := strings.Count(strings.TrimRight(text, "\r\n"), "\n") + 1

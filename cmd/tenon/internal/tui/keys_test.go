@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -113,5 +115,63 @@ func TestLongListOfAFormScrolls(t *testing.T) {
 	}
 	if screen := m.plain(); !strings.Contains(screen, "Submit") {
 		t.Errorf("no buttons:\n%s", screen)
+	}
+}
+
+func TestPasteDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	m.request(&sdk.PermissionRequest{ID: "per_1", Permission: "bash", Patterns: []string{"ls"}})
+	m.frontAt = time.Time{} // keys answer
+	m.Update(tea.PasteMsg{Content: "a text for the prompt"})
+	m.Update(tea.KeyPressMsg{Code: tea.KeyEnter})
+	if len(m.asks) != 1 || len(h.list) != 0 {
+		t.Errorf("the key after a paste answered: %v", h.list)
+	}
+	m.press('m', "m")
+	m.frontAt = time.Time{}
+	m.Update(tea.PasteMsg{Content: "a reason"})
+	if screen := m.plain(); !strings.Contains(screen, "› a reason") {
+		t.Errorf("the reason cannot be pasted:\n%s", screen)
+	}
+}
+
+func TestTextIsTheOwnAnswer(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(*model){
+		"typed": func(m *model) {
+			for _, r := range "blue 2" {
+				m.press(r, string(r))
+			}
+		},
+		"pasted": func(m *model) {
+			m.frontAt = time.Time{}
+			m.paste("blue 2")
+		},
+	} {
+		m, h := testModel(t, 80, 24)
+		m.question(sdk.Question{Question: "Which color?", Options: []sdk.QuestionOption{{Label: "Red"}, {Label: "Green"}}})
+		write(m)
+		run(m.press(tea.KeyEnter, ""))
+		if want := []string{"que_1 [[blue 2]]"}; !slices.Equal(h.list, want) {
+			t.Errorf("%s: answers %q, want %q", name, h.list, want)
+		}
+	}
+}
+
+func TestUsualKeys(t *testing.T) {
+	t.Parallel()
+	for want, k := range map[string]tea.KeyPressMsg{
+		"esc":         {Code: '[', Mod: tea.ModCtrl},
+		"tab":         {Code: 'i', Mod: tea.ModCtrl},
+		"enter":       {Code: 'm', Mod: tea.ModCtrl},
+		"shift+enter": {Code: tea.KeyEnter, Mod: tea.ModShift},
+		"ctrl+c":      {Code: 'с', BaseCode: 'c', Mod: tea.ModCtrl}, // Cyrillic
+		"ctrl+e":      {Code: 'e', BaseCode: 'd', Mod: tea.ModCtrl}, // Dvorak
+		"с":           {Code: 'с', BaseCode: 'c', Text: "с"},
+	} {
+		if have := dialog.Usual(k).String(); have != want {
+			t.Errorf("%v is %q, want %q", k.Key(), have, want)
+		}
 	}
 }

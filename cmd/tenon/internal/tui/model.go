@@ -48,6 +48,7 @@ type model struct {
 	leader   bool            // ctrl+x was pressed
 	front    dialog.Dialog   // question on the top; nil: none
 	frontAt  time.Time       // when it came there, or ignored a key last
+	pressed  time.Time       // when a key was pressed last
 	escaped  time.Time       // when esc did nothing last
 	leaving  bool            // ctrl+c was pressed once
 	creating bool            // the session of the first prompt
@@ -62,8 +63,10 @@ type model struct {
 	pinned                   []string       // sessions
 	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
-	log                      []string // what the process logged
-	forgets                  bool     // the history is not stored
+	loading                  int         // sessions that are read
+	held                     []sdk.Event // that came meanwhile
+	log                      []string    // what the process logged
+	forgets                  bool        // the history is not stored
 }
 
 // asked is a question of the host about a session.
@@ -107,7 +110,7 @@ func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
 		ctx: ctx, host: h, o: o, now: time.Now, changed: func(bool) {}, threads: map[string]*transcript.Thread{},
 		mouse: !o.settings.NoMouse, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
-		pinned: o.settings.Pinned,
+		pinned: o.settings.Pinned, pressed: time.Now(),
 	}
 	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: m.childText}
 	m.setTheme(o.settings.Theme)
@@ -185,10 +188,11 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.FocusMsg:
 		m.blurred = false
+		return m.refresh()
 	case tea.BlurMsg:
 		m.blurred = true
 	case tea.KeyPressMsg:
-		return m.key(msg)
+		return m.key(dialog.Usual(msg))
 	case tea.PasteMsg:
 		return m.paste(msg.Content)
 	case tea.MouseWheelMsg:
@@ -196,11 +200,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.MouseClickMsg:
 		m.click(msg)
 	case eventsMsg:
-		var cmds []tea.Cmd
-		for i := range msg {
-			cmds = append(cmds, m.event(&msg[i]))
-		}
-		return tea.Batch(cmds...)
+		return m.events(msg)
 	case logMsg:
 		m.logged(string(msg))
 	case then:

@@ -92,8 +92,8 @@ func Run(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
 	if end != nil {
 		farewell = end.farewell(ctx, a)
 	}
-	if !turn.ShutDown(ctx, m, signals) {
-		return cli.ErrHard
+	if !turn.ShutDown(ctx, m, signals) || errors.Is(err, cli.ErrHard) {
+		return cli.ErrHard // without a word, which the terminal may not take
 	}
 	return errors.Join(err, a.Print(farewell))
 }
@@ -131,17 +131,48 @@ func (s *session) run(ctx context.Context) (*model, error) {
 		defer close(pumped)
 		s.pump(ctx, program, sub.Events())
 	}()
-	end, err := program.Run()
+	err = s.untilSignal(program)
 	cancel()
 	sub.Close()
 	<-pumped
-	if last, ok := end.(*model); ok {
-		m = last
-	}
-	if errors.Is(err, tea.ErrProgramPanic) {
+	switch {
+	case errors.Is(err, cli.ErrHard):
+		return nil, err
+	case errors.Is(err, tea.ErrProgramPanic):
 		return m, cli.Fail(cli.ExitTurn, errors.New("the terminal UI broke"), "continue with tenon tui -s "+m.root+", and report the text above")
 	}
 	return m, err
+}
+
+// patience is the time in which a terminal takes the last output after a signal.
+const patience = 3 * time.Second
+
+// untilSignal runs the program until the user leaves or a signal ends it. At the second signal, or if the terminal takes no output, as that of a
+// broken connection, it returns cli.ErrHard and does not wait for the program.
+func (s *session) untilSignal(program *tea.Program) error {
+	ended := make(chan error, 1)
+	go func() { // ends with the program, or with the process
+		_, err := program.Run()
+		ended <- err
+	}()
+	var over <-chan time.Time
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-over:
+			return cli.ErrHard
+		case sig := <-s.signals:
+			switch {
+			case sig == os.Interrupt: // ctrl+c is a key here, and a signal in the user's editor
+			case over != nil:
+				return cli.ErrHard
+			default:
+				go program.Quit() // ends with the program
+				over = time.After(patience)
+			}
+		}
+	}
 }
 
 // scratch is a directory for files that live as long as the program. It is made when it is first needed.
@@ -231,7 +262,7 @@ func (s *session) Write(p []byte) (int, error) {
 
 var _ io.Writer = (*session)(nil)
 
-// pump passes events, log lines and signals to the program until the context or the subscription ends. It always reads, so that the
+// pump passes events and log lines to the program until the context or the subscription ends. It always reads, so that the
 // host never waits for a program that waits for the user's editor; what arrives meanwhile is passed on together.
 func (s *session) pump(ctx context.Context, program *tea.Program, events <-chan sdk.Event) {
 	out := make(chan []sdk.Event)
@@ -261,8 +292,6 @@ func (s *session) pump(ctx context.Context, program *tea.Program, events <-chan 
 			return
 		case line := <-s.logs:
 			go program.Send(logMsg(line)) // ends with the program
-		case <-s.signals:
-			go program.Quit() // ends with the program
 		case ready <- pending:
 			pending = nil
 		case e, open := <-events:

@@ -25,6 +25,7 @@ const (
 // View implements tea.Model.
 func (m *model) View() tea.View {
 	v := tea.View{AltScreen: true, ReportFocus: true, WindowTitle: m.title()}
+	v.KeyboardEnhancements.ReportAlternateKeys = true // see dialog.Usual
 	if m.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}

@@ -162,7 +162,8 @@ func (c *Client) Headers(req *sdk.ModelRequest) []map[string]string {
 // SetParams sets the fields that have the same name in both formats, and the output limit under the name maxTokens.
 func (c *Client) SetParams(b *wire.Body, req *sdk.ModelRequest, maxTokens string) {
 	p := &req.Params
-	if len(req.Tools) > 0 && req.ToolChoice != "" && req.ToolChoice != sdk.ToolChoiceAuto {
+	forced := req.ToolChoice == sdk.ToolChoiceRequired && (c.OpenAI || !req.Model.Reasoning) // DeepSeek, Qwen, Kimi and Claude refuse it while they reason
+	if len(req.Tools) > 0 && (forced || req.ToolChoice == sdk.ToolChoiceNone) {
 		b.Set("tool_choice", req.ToolChoice)
 	}
 	if !c.OpenAI || !Reasons(&req.Model) || p.Options["reasoningEffort"] == "none" { // OpenAI's models that reason refuse both

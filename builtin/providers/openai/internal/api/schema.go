@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -32,8 +33,10 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 		convert = plainReferences
 	case c.NPM == "@ai-sdk/xai":
 		convert = openObjects
-	default:
+	case bytes.Contains(raw, []byte(`"properties"`)):
 		return raw
+	default:
+		convert = maps.Clone[map[string]any]
 	}
 	return c.schemas.get(raw, convert)
 }
@@ -48,7 +51,11 @@ func (s *schemas) get(raw json.RawMessage, convert func(map[string]any) map[stri
 	if json.Unmarshal(raw, &schema) != nil {
 		return raw // the server refuses it with a better message
 	}
-	out, err := json.Marshal(convert(schema))
+	schema = convert(schema)
+	if schema["properties"] == nil && schema["$ref"] == nil { // OpenAI's models at every gateway, and LM Studio, refuse objects without
+		schema["type"], schema["properties"] = "object", map[string]any{}
+	}
+	out, err := json.Marshal(schema)
 	if err != nil {
 		return raw
 	}

@@ -3,6 +3,8 @@
 package dialog
 
 import (
+	"unicode/utf8"
+
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
@@ -34,6 +36,21 @@ type Canvas struct {
 	// Ready reports whether keys answer an Ask: not in the first moment, in which they were meant for the prompt.
 	Ready bool
 }
+
+// Usual returns a key by its usual name: terminals with the Kitty protocol report ctrl+[ and its kind as themselves. Shortcuts are those of the
+// user's layout, if its letters are Latin, else those of a US keyboard.
+func Usual(k tea.KeyPressMsg) tea.KeyPressMsg {
+	if k.Code < utf8.RuneSelf {
+		k.BaseCode = 0
+	}
+	if code, ok := controls[k.Keystroke()]; ok {
+		return tea.KeyPressMsg{Code: code}
+	}
+	return k
+}
+
+// controls are the keys that are control characters in ASCII.
+var controls = map[string]rune{"ctrl+[": tea.KeyEscape, "ctrl+i": tea.KeyTab, "ctrl+m": tea.KeyEnter}
 
 // plain is the label of a chip in an input that paints none.
 func plain(label string) string { return label }

@@ -80,6 +80,8 @@ func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 			return false, nil
 		}
 		return q.enter()
+	case q.free() && strings.TrimSpace(k.Text) != "":
+		q.Paste(k.Text)
 	}
 	return false, nil
 }
@@ -125,9 +127,10 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 	return false, nil
 }
 
-// Paste implements Dialog.
+// Paste implements Dialog. The text is the user's own answer.
 func (q *Questions) Paste(text string) {
-	if q.writing() {
+	if q.free() {
+		q.at = len(q.question().Options)
 		q.text.Insert(text)
 	}
 }

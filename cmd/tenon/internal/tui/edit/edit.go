@@ -31,6 +31,7 @@ type Editor struct {
 	width  int    // of the last layout
 	method ansi.Method
 	rows   []row // of the last layout; nil: the text has changed
+	stale  bool  // text was added behind the last row
 }
 
 // Empty reports whether the text is empty.
@@ -150,7 +151,10 @@ func (e *Editor) replace(from, to int, text string) {
 }
 
 func (e *Editor) change(text string, caret int) {
-	e.text, e.caret, e.column, e.rows = text, caret, -1, nil
+	if e.stale = strings.HasPrefix(text, e.text); !e.stale {
+		e.rows = nil
+	}
+	e.text, e.caret, e.column = text, caret, -1
 }
 
 func (e *Editor) kill(from, to int) {

@@ -140,3 +140,32 @@ func TestLongTextIsShownAroundTheCaret(t *testing.T) {
 		t.Errorf("row %d of %q, want the first of 5", row, rows)
 	}
 }
+
+// Rows are the same whether a text is typed or set, also in a copy that was made on the way.
+func TestTypedTextIsLaidOutAsAWhole(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		strings.Repeat("some words and \u6f22\u5b57 ", 20) + "\n\n\tend", strings.Repeat("x", 100), " \n \n", "e\u0301\U0001F468\u200d\U0001F469\u200d\U0001F467 " + strings.Repeat("a\u0301", 30),
+	} {
+		var typed, early edit.Editor
+		before := ""
+		for i, r := range text {
+			typed.Insert(string(r))
+			if have, want := show(&typed, 12), laidOut(text[:i+utf8.RuneLen(r)]); have != want {
+				t.Fatalf("typed:\n%s\nset:\n%s", have, want)
+			}
+			if i >= len(text)/2 && before == "" {
+				early, before = typed, show(&typed, 12)
+			}
+		}
+		if have := show(&early, 12); have != before {
+			t.Errorf("a copy changed with the text:\n%s\nwas:\n%s", have, before)
+		}
+	}
+}
+
+func laidOut(text string) string {
+	var e edit.Editor
+	e.Set(text)
+	return show(&e, 12)
+}

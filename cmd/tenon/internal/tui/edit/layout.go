@@ -51,17 +51,20 @@ func (r *row) text(all string) string { return all[r.start:r.end] }
 // layout breaks the text into rows: at line breaks, and where the width ends, if possible after a space. The caret fits behind the last
 // character of a row.
 func (e *Editor) layout() []row {
-	if e.rows != nil {
+	if !e.stale && e.rows != nil {
 		return e.rows
 	}
 	width := max(e.width, 2)
-	r := row{}
-	column, space := 0, -1 // index of the cell after the last space of the row
+	r, column, space := row{}, 0, -1 // index of the cell after the last space of the row
+	if last := len(e.rows) - 1; last >= 0 {
+		r.start, e.rows = e.rows[last].start, e.rows[:last:last] // text was added behind it; copies of an editor share rows
+	}
+	e.stale = false
 	flush := func(end int) {
 		r.end = end
 		e.rows = append(e.rows, r)
 	}
-	for at := 0; at < len(e.text); {
+	for at := r.start; at < len(e.text); {
 		if e.text[at] == '\n' {
 			flush(at)
 			at++

@@ -91,7 +91,7 @@ func userItem(k *Look, m *sdk.MessageWithParts) *item {
 				notes = append(notes, terminal.OneLine(p.Filename))
 			}
 		case *sdk.CompactionPart:
-			notes = append(notes, "the conversation is summarized here; the model sees the summary from now on")
+			notes = append(notes, "summarizing the conversation; then the model sees the summary instead of what is above")
 		case *sdk.SubtaskPart:
 			notes = append(notes, "subtask for "+terminal.OneLine(p.Agent)+": "+view.Clip(terminal.OneLine(p.Prompt), 300))
 		}
@@ -103,7 +103,7 @@ func userItem(k *Look, m *sdk.MessageWithParts) *item {
 		bar := draw.Paint(k.Theme.User, "┃") + " "
 		out := []string{""}
 		if text != "" {
-			out = append(out, draw.Indent(bar, draw.Wrap(strings.TrimRight(visible.Prose(text), "\n"), width-2))...)
+			out = append(out, draw.Indent(bar, draw.Wrap(strings.TrimRight(visible.Prose(plain(text)), "\n"), width-2))...)
 		}
 		for _, note := range notes {
 			out = append(out, draw.Indent(bar, draw.Wrap(draw.Paint(k.Theme.Faint, note), width-2))...)

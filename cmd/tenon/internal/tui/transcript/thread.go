@@ -53,9 +53,9 @@ func (t *Thread) Busy() bool {
 
 // Fill shows what is stored of the session.
 func (t *Thread) Fill(h *frontend.History) {
-	status, begun := t.Status, t.Begun
+	was := *t
 	*t = *New(h.Session, t.look)
-	t.Todos, t.Status, t.Begun = h.Todos, status, begun
+	t.Todos, t.Status, t.Begun = h.Todos, was.Status, was.Begun
 	for i := range h.Messages {
 		message := &h.Messages[i]
 		t.Message(message.Info)
@@ -77,6 +77,7 @@ func (t *Thread) Fill(h *frontend.History) {
 			t.add("", noticeItem(t.look, Fail, ProblemText(a.Error)))
 		}
 	}
+	t.spent, t.cost = was.spent, was.cost
 }
 
 func (t *Thread) add(id string, i list.Item) {

@@ -182,10 +182,14 @@ func (t *toolItem) cut(lines []string, head, tail int) []string {
 // carriage matches the text that a carriage return overwrites.
 var carriage = lazyregexp.New(`(?m)^.*\r([^\n])`)
 
+// plain returns the output of a program without colors and without what it has overwritten.
+func plain(output string) string {
+	return carriage().ReplaceAllString(strings.ReplaceAll(draw.StripSGR(output), "\r\n", "\n"), "$1")
+}
+
 // outputLines returns the output of a program as safe lines.
 func outputLines(output string) []string {
-	output = draw.StripSGR(visible.Tail(output, maxOpenBytes))
-	output = carriage().ReplaceAllString(strings.ReplaceAll(output, "\r\n", "\n"), "$1")
+	output = plain(visible.Tail(output, maxOpenBytes))
 	output = strings.TrimRight(strings.ReplaceAll(visible.Text(output), "\t", "    "), "\n ")
 	if output == "" {
 		return nil
