@@ -231,7 +231,7 @@ func (p *Plugin) RenderCommand(ctx context.Context, name, arguments string) (sdk
 	}
 	args, err := promptArguments(&prompt, arguments)
 	if err != nil {
-		return nil, fmt.Errorf("command %q: %w; use: %s", name, err, usage(&prompt))
+		return nil, fmt.Errorf("%w; want %s", err, usage(&prompt))
 	}
 	var raw json.RawMessage
 	err = p.ask(ctx, true, func(c *connection) (err error) {

@@ -60,10 +60,15 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 			l.log.Debug("old copies not deleted", "err", err)
 		}
 	}
+	l.Save()
+	return out, nil
+}
+
+// Save caches the digests of plugins for the next start, which takes longer if they cannot be written.
+func (l *Loader) Save() {
 	if err := l.vault.Save(); err != nil {
 		l.log.Debug("digests not cached", "err", err)
 	}
-	return out, nil
 }
 
 // inspectAll inspects the usable items. It runs as many goroutines as there are processors, since each new one has to grow its stack.
@@ -420,7 +425,8 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	if _, err := l.store.Approve(ctx, i.Trusted(), grants); err != nil {
 		return err
 	}
-	return errors.Join(l.collect(), l.vault.Save())
+	l.Save()
+	return l.collect()
 }
 
 // Untrust revokes the approvals of a plugin, given its name or its absolute path with links resolved, and deletes its sealed copies.
@@ -446,7 +452,8 @@ func (l *Loader) Untrust(ctx context.Context, name string) error {
 			err = errors.Join(err, l.vault.Remove(e.Digest), l.forgetDescription(e.Digest))
 		}
 	}
-	return errors.Join(err, l.collect(), l.vault.Save())
+	l.Save()
+	return errors.Join(err, l.collect())
 }
 
 // collect deletes sealed copies without an approval that no generation of a lock file names.

@@ -8,12 +8,12 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// shell returns a command that bash runs, the dialect's shell, or sh if there is none. PATH may have directories of the project, with another
-// bash.
+// shell returns a command that bash runs, whose dialect the hooks of other programs use, or sh if there is none. A bash in the project, which
+// commands of the model could put there, does not count.
 func shell(text, project string) *exec.Cmd {
-	name := "/bin/sh"
-	if bash, err := projectfs.LookPath("bash", project); err == nil {
-		name = bash
+	name, err := projectfs.LookPath("bash", project)
+	if err != nil {
+		name = "/bin/sh"
 	}
 	return exec.Command(name, "-c", text)
 }

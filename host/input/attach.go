@@ -24,6 +24,7 @@ import (
 	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -307,7 +308,7 @@ func (r *Resolver) inlined(part *sdk.FilePart, path, element, text string, err e
 
 // data returns the content of a file, read from its start, as a data: URL.
 func data(f io.ReadSeeker, typ string, size int64) (string, error) {
-	if !attachable(typ) {
+	if !media.Attachable(typ) {
 		return "", fmt.Errorf("a binary file of type %s: only text, images and PDF can be attached", typ)
 	}
 	if size > generation.MaxMediaBytes {
@@ -324,15 +325,6 @@ func data(f io.ReadSeeker, typ string, size int64) (string, error) {
 	return "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString(content), nil
 }
 
-// attachable reports whether models read files of a type. A provider refuses every later request of a session with another one.
-func attachable(typ string) bool {
-	switch typ {
-	case "image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf":
-		return true
-	}
-	return false
-}
-
 // sniff tells the type of a file by its first bytes and, for what those do not tell, by its name, which makes no file attachable.
 func sniff(f *os.File) (string, error) {
 	head := make([]byte, 4096)
@@ -346,7 +338,7 @@ func sniff(f *os.File) (string, error) {
 		return convert.MimeText, nil
 	}
 	if typ == "application/octet-stream" {
-		if byName, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(f.Name()))); err == nil && !convert.IsTextMime(byName) && !attachable(byName) {
+		if byName, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(f.Name()))); err == nil && !convert.IsTextMime(byName) && !media.Attachable(byName) {
 			typ = byName
 		}
 	}

@@ -100,6 +100,9 @@ func referenceName(text string, start, end int) string {
 	}
 }
 
+// ErrCommand is wrapped by the errors of commands whose plugin writes the prompt; they name the command and the reason.
+var ErrCommand = errors.New("command")
+
 // render makes the prompt of a command whose plugin writes it itself.
 func (c *Command) render(ctx context.Context, log *slog.Logger, arguments string) (sdk.Parts, error) {
 	renderer := c.Owner.Value.(sdk.CommandRenderer)
@@ -113,7 +116,7 @@ func (c *Command) render(ctx context.Context, log *slog.Logger, arguments string
 		err = errors.New("it gave an empty prompt")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("command %q: plugin %s: %w", c.Name, c.Owner.Manifest.Name, err)
+		return nil, fmt.Errorf("%w %q: plugin %s: %w", ErrCommand, c.Name, c.Owner.Manifest.Name, err)
 	}
 	return parts, nil
 }

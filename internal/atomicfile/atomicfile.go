@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -29,8 +30,14 @@ type Options struct {
 	Prepare func(*os.File) error
 }
 
+// tempStart begins the names of temporary files.
+const tempStart = ".tenon-new-"
+
+// leftAfter is the age of a temporary file whose process was killed.
+const leftAfter = 10 * time.Minute
+
 // Write replaces the file at path. A symbolic link is replaced, not followed. After an error the old file
-// is there, unless only SyncDir failed.
+// is there, unless only SyncDir failed. Temporary files that killed processes left in its directory are removed: they can have secrets.
 func Write(path string, content []byte, o Options) error {
 	if o.MakeDirs != 0 {
 		if err := os.MkdirAll(filepath.Dir(path), o.MakeDirs); err != nil {
@@ -42,7 +49,24 @@ func Write(path string, content []byte, o Options) error {
 		return err
 	}
 	defer root.Close() // only its files are written
+	removeLeft(root)
 	return WriteIn(root, filepath.Base(path), content, o)
+}
+
+// removeLeft removes the temporary files of killed processes. If it fails, a later write does.
+func removeLeft(root *os.Root) {
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), tempStart) {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > leftAfter {
+			_ = root.Remove(e.Name())
+		}
+	}
 }
 
 // WriteIn is Write for the file with the name in the directory root.
@@ -83,7 +107,7 @@ func Stage(root *os.Root, name string, content []byte, o Options) (*Staged, erro
 }
 
 func newStaged(root *os.Root, name string, o Options) *Staged {
-	o.Temp = cmp.Or(o.Temp, ".tenon-"+rand.Text())
+	o.Temp = cmp.Or(o.Temp, tempStart+rand.Text())
 	return &Staged{root: root, name: name, temp: filepath.Join(filepath.Dir(name), o.Temp), syncDir: o.SyncDir}
 }
 

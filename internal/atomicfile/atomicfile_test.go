@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -55,6 +56,26 @@ func TestWrite(t *testing.T) {
 				t.Errorf("mode %v, error %v; want 0600", info.Mode(), err)
 			}
 		})
+	}
+}
+
+// What killed processes left is removed; what a running one may still write stays, and so does a file that the file tools set aside.
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	old := time.Now().Add(-time.Hour)
+	for name, age := range map[string]time.Time{".tenon-new-OLD": old, ".tenon-new-YOUNG": time.Now(), ".tenon-ASIDE": old, "old": old} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.WriteFile(path, []byte("x"), 0o600), os.Chtimes(path, age, age)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := atomicfile.Write(filepath.Join(dir, "a"), []byte("new"), atomicfile.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{".tenon-new-YOUNG": "x", ".tenon-ASIDE": "x", "old": "x", "a": "new"}
+	if diff := cmp.Diff(want, files(t, dir)); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
 	}
 }
 

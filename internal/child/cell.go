@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/tenonhq/tenon/internal/confine"
 )
@@ -70,11 +69,8 @@ func (c *Cell) startGuard(dirs []string) error {
 	return nil
 }
 
-// Environ returns the environment with the temporary directory of the cell.
-func (c *Cell) Environ(env []string) []string {
-	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool { return strings.HasPrefix(entry, "TMPDIR=") })
-	return append(env, "TMPDIR="+c.Temp)
-}
+// Environ returns the environment with the temporary directory of the cell, see Temporary.
+func (c *Cell) Environ(env []string) []string { return Temporary(env, c.Temp) }
 
 // Start starts a command prepared by Prepare. A failed start may be repeated.
 func (c *Cell) Start(cmd *exec.Cmd) error {

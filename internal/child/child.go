@@ -68,6 +68,18 @@ func Environ(base []string, extra map[string]string) []string {
 	return out
 }
 
+// GitEnviron returns base without the variables of git, as its hooks have them, which lead it to another repository. Those stay that name the
+// user's settings and connection. Git asks no question, fetches nothing on demand and answers in English.
+func GitEnviron(base []string, extra ...string) []string {
+	out := slices.DeleteFunc(slices.Clone(base), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		settings := strings.HasPrefix(name, "GIT_CONFIG_") && name != "GIT_CONFIG_PARAMETERS" // those are of git -c
+		return strings.HasPrefix(name, "GIT_") && !settings && name != "GIT_SSH_COMMAND" && name != "GIT_SSL_CAINFO"
+	})
+	out = append(out, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
+	return append(out, extra...)
+}
+
 // key returns a variable's name in a form for comparison.
 func key(name string) string {
 	if runtime.GOOS == "windows" {

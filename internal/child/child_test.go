@@ -3,6 +3,7 @@ package child_test
 import (
 	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -35,6 +36,15 @@ func TestEnviron(t *testing.T) {
 				t.Errorf("Environ (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+func TestGitEnviron(t *testing.T) {
+	t.Parallel()
+	base := []string{"PATH=/bin", "GIT_DIR=/x", "GIT_CONFIG_PARAMETERS='a=b'", "GIT_CONFIG_COUNT=1", "GIT_SSH_COMMAND=ssh -v", "GIT_INDEX_FILE=/i"}
+	got := strings.Join(child.GitEnviron(base, "GIT_DIR=/y"), " ")
+	if !strings.HasPrefix(got, "PATH=/bin GIT_CONFIG_COUNT=1 GIT_SSH_COMMAND=ssh -v GIT_TERMINAL_PROMPT=0 ") || !strings.HasSuffix(got, " GIT_DIR=/y") {
+		t.Errorf("GitEnviron() = %s", got)
 	}
 }
 

@@ -1,6 +1,7 @@
 package jsonline
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"time"
@@ -75,7 +76,7 @@ func (c *Conn) receive() (*Message, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(line) > 0 {
+		if len(bytes.TrimSpace(line)) > 0 {
 			return Decode(line)
 		}
 	}

@@ -25,15 +25,18 @@ func TestDecode(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"result":null}`:                     "",
 		`{"jsonrpc":"2.0","id":1,"result":{}}`:                       "",
 		`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}`: "",
-		`hello`:                                  `bad message: invalid character 'h' looking for beginning of value: "hello"`,
-		`[]`:                                     "cannot unmarshal array",
-		`{"id":1,"result":{}}`:                   `want "jsonrpc": "2.0"`,
-		`{"jsonrpc":"2.0","id":0,"result":{}}`:   "positive number",
-		`{"jsonrpc":"2.0","id":"a","result":{}}`: "cannot unmarshal string",
-		`{"jsonrpc":"2.0"}`:                      "neither a method nor an id",
-		`{"jsonrpc":"2.0","id":1}`:               "either a result or an error",
-		`{"jsonrpc":"2.0","id":1,"method":"a","result":1}`:                 "both a method and a result",
-		`{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1}}`:           "either a result or an error",
+		`hello`:                                                  `bad message: invalid character 'h' looking for beginning of value: "hello"`,
+		`[]`:                                                     "cannot unmarshal array",
+		`{"id":1,"result":{}}`:                                   `want "jsonrpc": "2.0"`,
+		`{"jsonrpc":"2.0","id":4.0,"result":{}}`:                 "",
+		`{"jsonrpc":"2.0","id":4e0,"error":{}}`:                  "",
+		`{"jsonrpc":"2.0","id":4.5,"result":{}}`:                 "positive number",
+		`{"jsonrpc":"2.0","id":0,"result":{}}`:                   "positive number",
+		`{"jsonrpc":"2.0","id":"a","result":{}}`:                 "cannot unmarshal string",
+		`{"jsonrpc":"2.0"}`:                                      "neither a method nor an id",
+		`{"jsonrpc":"2.0","id":1}`:                               "either a result or an error",
+		`{"jsonrpc":"2.0","id":1,"method":"a","result":1}`:       "both a method and a result",
+		`{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1}}`: "either a result or an error",
 		`{"jsonrpc":"2.0","id":1,"method":` + strings.Repeat("x", 100_000): `{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":xxxx`,
 	} {
 		_, err := jsonline.Decode([]byte(line))
@@ -123,7 +126,7 @@ func TestServeEnds(t *testing.T) {
 		in   io.Reader
 		want error
 	}{
-		"at the end":    {strings.NewReader("{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n\n"), io.EOF},
+		"at the end":    {strings.NewReader("{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\r\n\r\n"), io.EOF},
 		"in a line":     {strings.NewReader("{"), io.ErrUnexpectedEOF},
 		"at garbage":    {strings.NewReader("garbage\n"), jsonline.ErrBadMessage},
 		"without lines": {endless{}, jsonline.ErrTooLong},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -34,14 +35,15 @@ func TestStrayRequests(t *testing.T) {
 		for path, want := range map[string]int{
 			"/favicon.ico": 404, "/callback?state=other&code=evil": 200, "/callback": 200, "/callback/x?state=s1&code=evil": 404,
 		} {
-			if got := status(ctx, t, http.MethodGet, base+path); got != want {
-				t.Errorf("%s = status %d, want %d", path, got, want)
+			got, page := request(ctx, t, http.MethodGet, base+path)
+			if got != want || got == 200 && !strings.Contains(page, "belongs to another sign-in") {
+				t.Errorf("%s = status %d, %q, want %d", path, got, page, want)
 			}
 		}
-		if got := status(ctx, t, http.MethodPost, base+"/callback?state=s1&code=evil"); got != http.StatusNotFound {
+		if got, _ := request(ctx, t, http.MethodPost, base+"/callback?state=s1&code=evil"); got != http.StatusNotFound {
 			t.Errorf("POST = status %d, want 404", got)
 		}
-		status(ctx, t, http.MethodGet, base+"/callback?state=s1&code=good")
+		request(ctx, t, http.MethodGet, base+"/callback?state=s1&code=good")
 		<-ctx.Done()
 		return "", ctx.Err()
 	})
@@ -50,18 +52,22 @@ func TestStrayRequests(t *testing.T) {
 	}
 }
 
-func status(ctx context.Context, t *testing.T, method, address string) int {
+func request(ctx context.Context, t *testing.T, method, address string) (status int, page string) {
 	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
 		t.Error(err)
-		return 0
+		return 0, ""
 	}
 	resp, err := client(t).Do(req)
 	if err != nil {
-		return 0 // the sign-in ended meanwhile
+		return 0, "" // the sign-in ended meanwhile
 	}
-	_ = resp.Body.Close()
-	return resp.StatusCode
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Error(err)
+	}
+	return resp.StatusCode, string(body)
 }
 
 func TestListenRefuses(t *testing.T) {

@@ -20,8 +20,11 @@ import (
 // maxAnswer is the maximum size of an answer in bytes; tokens have up to some kilobytes.
 const maxAnswer = 1 << 20
 
-// requestTimeout limits one request to an authorization server.
-const requestTimeout = 30 * time.Second
+// requestTimeout limits one request to an authorization server. It is below the 30 seconds that an MCP server has by default, so that the error
+// is this server's.
+const requestTimeout = 20 * time.Second
+
+var errSilent = fmt.Errorf("the authorization server did not answer within %s", requestTimeout)
 
 // Error codes of token endpoints, see RFC 6749, section 5.2, and RFC 8628, section 3.5.
 const (
@@ -138,7 +141,7 @@ func (a Answer) token(now time.Time) (*Token, error) {
 
 // Post sends a body and returns the decoded answer. Errors: *Error for a refusal, whatever its status.
 func Post(ctx context.Context, client Doer, address string, header http.Header, body string) (Answer, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, errSilent)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {

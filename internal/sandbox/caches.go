@@ -25,9 +25,8 @@ func (f *finder) caches() {
 		dirs    []string
 	}{
 		{"go", []string{cmp.Or(goVar("GOCACHE"), filepath.Join(cache, "go-build")), cmp.Or(goVar("GOMODCACHE"), filepath.Join(gopath, "pkg", "mod")), filepath.Join(gopath, "pkg", "sumdb")}},
-		{"npm", []string{filepath.Join(npm, "_cacache"), filepath.Join(npm, "_npx"), filepath.Join(npm, "_logs")}},
+		{"npm", []string{filepath.Join(npm, "_cacache"), filepath.Join(npm, "_logs")}},
 		{"cargo", []string{filepath.Join(cargo, "registry"), filepath.Join(cargo, "git")}},
-		{"uv", []string{cmp.Or(f.lookup("UV_CACHE_DIR"), filepath.Join(cache, "uv"))}},
 		{"pip", []string{cmp.Or(f.lookup("PIP_CACHE_DIR"), filepath.Join(cache, "pip"))}},
 	} {
 		if !f.installed(c.program) {

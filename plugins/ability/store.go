@@ -217,7 +217,7 @@ func (s *store) change(ctx context.Context, edit func(values map[string][]byte) 
 	}
 	header := headerOf(body)
 	if err := replace(root, header, body); err != nil {
-		return fmt.Errorf("store the values in %s: %w", s.dir, err)
+		return fmt.Errorf("%s: %w", s.dir, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

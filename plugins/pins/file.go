@@ -86,7 +86,7 @@ func Decode(data []byte) (*File, error) {
 	}
 	switch {
 	case c.Version != version:
-		return nil, fmt.Errorf("version %d; this tenon reads version %d", c.Version, version)
+		return nil, fmt.Errorf("version %d; this tenon reads version %d: use the tenon that wrote it", c.Version, version)
 	case len(c.Plugins) > maxPins:
 		return nil, fmt.Errorf("%d plugins; at most %d", len(c.Plugins), maxPins)
 	}

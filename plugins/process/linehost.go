@@ -47,9 +47,11 @@ func (s *lineServer) answer(r *tenonv1.HostResponse) error {
 // fromProcess handles a request or a notification of the process. Only one goroutine calls it.
 func (s *lineServer) fromProcess(m *jsonline.Message) {
 	if m.Method == "progress" || m.Method == "stream_event" {
-		var of lineID
+		var of struct {
+			ID float64 `json:"id"`
+		}
 		if json.Unmarshal(m.Params, &of) == nil {
-			s.conn.Update(of.ID, m)
+			s.conn.Update(uint64(of.ID), m)
 		}
 		return
 	}

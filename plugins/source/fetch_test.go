@@ -293,6 +293,23 @@ func TestGuarded(t *testing.T) {
 	}
 }
 
+// TestLedToMetadata: a server does not lead to a metadata server, not even for references of the user. The user can name any address.
+func TestLedToMetadata(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{"169.254.169.254", "[fd00:ec2::254]", "[::ffff:169.254.169.254]"} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://"+target+"/latest/", http.StatusFound)
+		}))
+		t.Cleanup(server.Close)
+		host := strings.TrimPrefix(server.URL, "http://")
+		for _, ref := range []string{server.URL + "/a.tar.gz", "oci://" + host + "/o/p:v1"} {
+			if _, _, err := fetch(t, fetcher(t), ref, nil); !errors.Is(err, source.ErrAddress) {
+				t.Errorf("%s to %s: %v, want ErrAddress", ref, target, err)
+			}
+		}
+	}
+}
+
 // TestGuardedRedirect: git does not follow a redirect for a repository, and the error names the remedy.
 func TestGuardedRedirect(t *testing.T) {
 	t.Parallel()

@@ -218,13 +218,7 @@ func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *
 	}
 	cmd := exec.CommandContext(ctx, "git", append(settings, args...)...)
 	child.Prepare(cmd)
-	cmd.Dir = repo
-	for _, e := range f.Environ {
-		if name, _, _ := strings.Cut(e, "="); !strings.HasPrefix(name, "GIT_") || name == "GIT_SSH_COMMAND" || name == "GIT_SSL_CAINFO" {
-			cmd.Env = append(cmd.Env, e)
-		}
-	}
-	cmd.Env = append(cmd.Env, "GIT_TERMINAL_PROMPT=0", "GIT_DIR="+repo, "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
+	cmd.Dir, cmd.Env = repo, child.GitEnviron(f.Environ, "GIT_DIR="+repo)
 	return cmd
 }
 

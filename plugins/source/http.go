@@ -14,6 +14,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -43,14 +44,26 @@ func refused(addr netip.Addr) bool {
 	return !httpx.Public(addr) && !(addr.Is4() && addr.IsPrivate())
 }
 
+// metadata are the link-local addresses and the other metadata servers of clouds: Azure, Alibaba, and with IPv6 Amazon and Google.
+var metadata = [...]netip.Prefix{
+	netip.MustParsePrefix("169.254.0.0/16"),
+	netip.MustParsePrefix("fe80::/10"),
+	netip.MustParsePrefix("168.63.129.16/32"),
+	netip.MustParsePrefix("100.100.100.200/32"),
+	netip.MustParsePrefix("fd00:ec2::/32"),
+	netip.MustParsePrefix("fd20:ce::/32"),
+}
+
+// elsewhere is a key of contexts: the server named the address of the request, not the user.
+type elsewhere struct{}
+
 // transport returns what sends requests. With Guarded, it refuses the addresses that a repository must not name.
 func (f *Fetcher) transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = stallTimeout
-	dialer := &net.Dialer{Timeout: dialTimeout}
+	dialer := &net.Dialer{Timeout: dialTimeout, ControlContext: f.control}
 	if f.Guarded {
 		t.Proxy = nil // a proxy would resolve the names
-		dialer.Control = control
 	}
 	t.DialContext = dialer.DialContext
 	t.DisableCompression = true // digests are of the bytes as sent
@@ -64,14 +77,11 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 		own := f.transport()
 		transport, release = own, own.CloseIdleConnections
 	}
-	if f.Judge != nil {
-		u, err := url.Parse(origin)
-		if err != nil {
-			return nil, nil, err
-		}
-		transport = judging{transport, f.Judge, u}
+	u, err := url.Parse(origin)
+	if err != nil {
+		return nil, nil, err
 	}
-	c = &http.Client{Transport: transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
+	c = &http.Client{Transport: judging{transport, f.Judge, u}, CheckRedirect: func(req *http.Request, via []*http.Request) error {
 		if len(via) > maxRedirects {
 			return fmt.Errorf("the server redirected %d times", maxRedirects)
 		}
@@ -87,10 +97,10 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 }
 
 // judging sends requests to the origin of a source, and those that judge permits: servers name other addresses by redirects, as token servers
-// and as addresses of files.
+// and as addresses of files. These lead to no metadata server.
 type judging struct {
 	http.RoundTripper
-	judge  func(to *url.URL) error
+	judge  func(to *url.URL) error // nil: all are permitted
 	origin *url.URL
 }
 
@@ -99,23 +109,29 @@ func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
 	if redirected := req.Response != nil; !redirected && httpx.SameOrigin(req.URL, j.origin) {
 		return j.RoundTripper.RoundTrip(req)
 	}
-	if err := j.judge(req.URL); err != nil {
-		if req.Body != nil {
-			err = errors.Join(err, req.Body.Close())
+	if j.judge != nil {
+		if err := j.judge(req.URL); err != nil {
+			if req.Body != nil {
+				err = errors.Join(err, req.Body.Close())
+			}
+			return nil, err
 		}
-		return nil, err
 	}
-	return j.RoundTripper.RoundTrip(req)
+	return j.RoundTripper.RoundTrip(req.WithContext(context.WithValue(req.Context(), elsewhere{}, true)))
 }
 
 // control refuses what the socket is about to connect to.
-func control(_, address string, _ syscall.RawConn) error {
+func (f *Fetcher) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return err
 	}
-	if refused(to.Addr()) {
+	if f.Guarded && refused(to.Addr()) {
 		return fmt.Errorf("%w: %s is not a public server; a repository must not name it", ErrAddress, to.Addr())
+	}
+	inner := to.Addr().Unmap().WithZone("")
+	if ctx.Value(elsewhere{}) != nil && slices.ContainsFunc(metadata[:], func(p netip.Prefix) bool { return p.Contains(inner) }) {
+		return fmt.Errorf("%w: the server leads to %s, a link-local address or a metadata server", ErrAddress, to.Addr())
 	}
 	return nil
 }

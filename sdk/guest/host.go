@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -226,6 +227,7 @@ func (c Caller) do(ctx context.Context, op string, request, response any) error 
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
+	answer = bytes.TrimPrefix(answer, []byte(op+": ")) // of an error; the host names the operation, too
 	switch status {
 	case StatusOK:
 	case StatusFailed:

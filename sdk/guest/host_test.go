@@ -107,6 +107,7 @@ func TestHostFailures(t *testing.T) {
 		"limited":   {script{status: guest.StatusLimited, answer: "1 MiB is full"}, guest.ErrLimited, "1 MiB is full"},
 		"unknown":   {script{status: guest.StatusUnknown}, errors.ErrUnsupported, "no such operation"},
 		"failed":    {script{status: guest.StatusFailed, answer: "disk full"}, nil, "kv.get: disk full"},
+		"named":     {script{status: guest.StatusFailed, answer: "kv.get: disk full"}, nil, "kv.get: disk full"},
 		"unheard":   {script{err: gone}, gone, "kv.get"},
 		"new":       {script{status: 77, answer: "x"}, nil, "unknown status 77"},
 		"no JSON":   {script{answer: "what?"}, nil, "answer of the host"},

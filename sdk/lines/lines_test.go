@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -32,6 +33,9 @@ func bundle() *sdk.Bundle {
 		HookList: []sdk.Hook{sdk.OnTextComplete(func(_ context.Context, _ *sdk.TextCompleteInput, v *sdk.TextCompleteValue) error {
 			if v.Text == "" {
 				return errors.New("no text")
+			}
+			if v.Text == "exit" {
+				runtime.Goexit()
 			}
 			v.Text = strings.ToUpper(v.Text)
 			return nil
@@ -92,6 +96,7 @@ func TestServe(t *testing.T) {
 		{"hook", `{"hook":0,"request":{"input":{},"value":{"text":"a"}},"timeout_ms":60000}`, `"result":{"changes":[{"pointer":"/text","value":"A"}]}`},
 		{"hook", `{"hook":0,"request":{"input":{},"value":{"text":"A"}}}`, `"result":null`},
 		{"hook", `{"hook":0,"request":{"input":{},"value":{"text":""}}}`, `"message":"no text"`},
+		{"hook", `{"hook":0,"request":{"input":{},"value":{"text":"exit"}}}`, "the code ended its goroutine"},
 		{"hook", `[]`, "cannot unmarshal array"},
 		{"dance", `{}`, `"code":-32601`},
 	} {

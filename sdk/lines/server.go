@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strconv"
 	"sync"
 	"time"
@@ -139,15 +138,9 @@ func (s *server) cancel(id uint64) {
 	}
 }
 
-// guarded turns a panic into the error of one call.
-func (s *server) guarded(run func() (json.RawMessage, error)) (result json.RawMessage, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.logger().Error("panic", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return run()
+// guarded runs what belongs to the plugin.
+func (s *server) guarded(run func() (json.RawMessage, error)) (json.RawMessage, error) {
+	return guest.Guard(s.logger, run)
 }
 
 // reply answers a call.

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,9 @@ func bundle() *sdk.Bundle {
 	shout := sdk.OnTextComplete(func(ctx context.Context, in *sdk.TextCompleteInput, v *sdk.TextCompleteValue) error {
 		if v.Text == "throw" {
 			panic("boom")
+		}
+		if v.Text == "exit" {
+			runtime.Goexit()
 		}
 		if v.Text == "wait" {
 			<-ctx.Done()
@@ -163,6 +167,7 @@ func testHooks(ctx context.Context, t *testing.T, plugin tenonv1.PluginClient, h
 		{Id: 5, Request: request("throw")},
 		{Id: 6, Hook: 9, Request: request("")},
 		{Id: 7, Request: []byte("{")},
+		{Id: 8, Request: request("exit")},
 		{Id: 1, Cancel: true},
 	} {
 		if err := stream.Send(req); err != nil {
@@ -170,7 +175,7 @@ func testHooks(ctx context.Context, t *testing.T, plugin tenonv1.PluginClient, h
 		}
 	}
 	got := map[uint64]string{}
-	for range 7 {
+	for range 8 {
 		answer, err := stream.Recv()
 		if err != nil {
 			t.Fatal(err)
@@ -180,6 +185,7 @@ func testHooks(ctx context.Context, t *testing.T, plugin tenonv1.PluginClient, h
 	want := map[uint64]string{
 		1: "context canceled", 2: "context deadline exceeded", 3: `{"changes":[{"pointer":"/text","value":"LOUD"}]}`, 4: "",
 		5: "panic: boom", 6: "hook number 9 not found", 7: got[7],
+		8: "the code ended its goroutine (runtime.Goexit, as by FailNow of package testing) instead of returning",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || got[7] == "" {
 		t.Errorf("answers (-want +got):\n%s", diff)

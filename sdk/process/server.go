@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -175,15 +174,9 @@ func (s *server) waitClosed(limit time.Duration) {
 	}
 }
 
-// guarded runs what belongs to the plugin: a panic there is the error of one call, not the end of the process.
-func guarded[T any](s *server, run func() (T, error)) (result T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			s.link.logger().Error("panic", "err", fmt.Sprint(p), "stack", string(debug.Stack()))
-			err = fmt.Errorf("panic: %v", p)
-		}
-	}()
-	return run()
+// guarded runs what belongs to the plugin.
+func guarded[T any](s *server, run func() (T, error)) (T, error) {
+	return guest.Guard(s.link.logger, run)
 }
 
 func failure(err error) *tenonv1.Failure {

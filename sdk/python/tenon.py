@@ -43,6 +43,7 @@ class HostError(Exception):
     """A failed request to the host. code is "failed", "denied", "unknown" or "limited"."""
 
     def __init__(self, code, operation, message):
+        message = message.removeprefix(operation + ": ")  # the host names the operation, too
         super().__init__("%s: %s%s" % (operation, "not granted: " if code == "denied" else "", message))
         self.code = code
 

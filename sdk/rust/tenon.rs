@@ -712,7 +712,9 @@ impl Call {
         match answer.get("error") {
             None => Ok(answer["result"].clone()),
             Some(e) => {
-                let message = format!("{}: {}", name, e["message"].str());
+                let reason = e["message"].str();
+                let reason = reason.strip_prefix(&format!("{}: ", name)).unwrap_or(reason); // the host names the operation, too
+                let message = format!("{}: {}", name, reason);
                 Err(Error::Host { status: e["code"].number().unwrap_or(3.0) as i64, message })
             }
         }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
+
+	"github.com/tenonhq/tenon/internal/child"
 )
 
 // Limits of the search for repositories below the working tree.
@@ -26,7 +26,7 @@ type Keeper struct {
 // New returns the keeper of a project. git runs in the environment environ, without the variables that change what git reads.
 func New(project string, environ []string) *Keeper {
 	k := &Keeper{project: project}
-	k.environ = slices.DeleteFunc(slices.Clone(environ), func(entry string) bool { return strings.HasPrefix(entry, "GIT_") })
+	k.environ = child.GitEnviron(environ)
 	k.keepers = sync.OnceValue(k.find)
 	return k
 }

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"path/filepath"
 	"strings"
 )
@@ -31,21 +30,4 @@ func isBinary(name string, head []byte) bool {
 		}
 	}
 	return control*10 > len(head)*3
-}
-
-// attachable returns the MIME type of a file that can be attached for the model, from its beginning; "" for others.
-func attachable(head []byte) string {
-	switch {
-	case bytes.HasPrefix(head, []byte("\x89PNG\r\n\x1a\n")):
-		return "image/png"
-	case bytes.HasPrefix(head, []byte("\xff\xd8\xff")):
-		return "image/jpeg"
-	case bytes.HasPrefix(head, []byte("GIF87a")), bytes.HasPrefix(head, []byte("GIF89a")):
-		return "image/gif"
-	case len(head) >= 12 && string(head[:4]) == "RIFF" && string(head[8:12]) == "WEBP":
-		return "image/webp"
-	case bytes.HasPrefix(head, []byte("%PDF-")):
-		return "application/pdf"
-	}
-	return ""
 }

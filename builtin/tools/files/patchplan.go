@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -94,7 +95,7 @@ func (s *patchState) delete(ctx context.Context, t target) error {
 	if now.info == nil {
 		return notFound(s.call, t)
 	}
-	if isBinary(t.real, now.content) && attachable(now.content) == "" {
+	if isBinary(t.real, now.content) && media.Detect(now.content) == "" {
 		return fmt.Errorf("%q is a binary file, which cannot be read first; delete it with a shell command", t.name)
 	}
 	if err := s.history.check(ctx, s.call, t, now.hash); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
+	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -98,7 +99,7 @@ func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("read %q: %w", t.name, err)
 	}
-	if mime := attachable(head); mime != "" {
+	if mime := media.Detect(head); mime != "" {
 		return p.attach(call, t.target, in, mime)
 	}
 	if isBinary(t.real, head) {

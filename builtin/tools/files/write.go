@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -36,7 +37,7 @@ func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, t target, ar
 		c.after = unsafe.Slice(unsafe.StringData(args.Content), len(args.Content)) // not copied: contents do not change
 		return c, fmt.Sprintf("Created %s: %s.", t.name, lines), nil
 	}
-	if isBinary(t.real, now.content) && attachable(now.content) == "" {
+	if isBinary(t.real, now.content) && media.Detect(now.content) == "" {
 		return nil, "", fmt.Errorf("%q is a binary file, which cannot be read first; delete it if you want to replace it", t.name)
 	}
 	if err := p.history.check(ctx, call, t, now.hash); err != nil {

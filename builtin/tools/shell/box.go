@@ -241,8 +241,7 @@ func (v *visit) environ(env []string) []string {
 	if v.room == nil {
 		return env
 	}
-	env = slices.DeleteFunc(env, func(entry string) bool { return strings.HasPrefix(entry, "TMPDIR=") })
-	return append(env, "TMPDIR="+v.tmp)
+	return child.Temporary(env, v.tmp)
 }
 
 // leave puts back changes to git and returns notes for the model and the user. It is called when everything the command started has

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/internal/httpx"
+	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -223,11 +224,7 @@ func (p *page) kind() string {
 }
 
 func isImage(mime string) bool {
-	switch mime {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return true
-	}
-	return false
+	return strings.HasPrefix(mime, "image/") && media.Attachable(mime)
 }
 
 func fileName(u *url.URL) string {

@@ -144,8 +144,35 @@ type events struct{ ssestream.Decoder }
 
 func newEvents(in io.Reader) Frames {
 	// The added blank line completes a last event that the server did not end with one.
-	body := io.NopCloser(io.MultiReader(in, strings.NewReader("\n\n")))
+	body := io.NopCloser(io.MultiReader(&lineEnds{in: in}, strings.NewReader("\n\n")))
 	return events{ssestream.NewDecoder(&http.Response{Body: body})}
+}
+
+// lineEnds makes each line end of server-sent events a newline. They may be carriage returns, see
+// https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream.
+type lineEnds struct {
+	in       io.Reader
+	returned bool // the last byte was a carriage return
+}
+
+// Read reads lines.
+func (l *lineEnds) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	if !l.returned && bytes.IndexByte(p[:n], '\r') < 0 {
+		return n, err
+	}
+	out := p[:0]
+	for _, c := range p[:n] {
+		second := l.returned && c == '\n'
+		l.returned = c == '\r'
+		switch {
+		case l.returned:
+			out = append(out, '\n')
+		case !second:
+			out = append(out, c)
+		}
+	}
+	return len(out), err
 }
 
 func (e events) Event() (kind string, data []byte) {

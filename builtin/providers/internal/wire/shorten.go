@@ -35,7 +35,6 @@ type shortener struct {
 	kept    int  // bytes of the event
 	cut     bool // a string of the event was cut
 	line    int  // bytes of the line
-	blank   bool // the line is a carriage return
 	quoted  bool // within a string
 	text    int  // bytes of the string
 	escape  int  // bytes that an escape sequence can still have; maxEscape behind the backslash
@@ -46,7 +45,7 @@ type shortener struct {
 const maxEscape = 5
 
 func newShortener(in io.Reader, limit int) *shortener {
-	return &shortener{in: in, limit: limit, read: make([]byte, 16<<10)}
+	return &shortener{in: &lineEnds{in: in}, limit: limit, read: make([]byte, 16<<10)}
 }
 
 // Read reads shortened events.
@@ -78,7 +77,7 @@ func (s *shortener) take(data []byte) {
 		if ended && s.line == 0 && s.kept+len(line) <= s.limit { // nearly all lines
 			s.out = append(s.out, line...)
 			s.kept += len(line)
-			s.line, s.blank = len(line), string(line) == "\r"
+			s.line = len(line)
 		} else {
 			for _, c := range line {
 				s.add(c)
@@ -94,7 +93,6 @@ func (s *shortener) take(data []byte) {
 // add handles the next byte of a line.
 func (s *shortener) add(c byte) {
 	s.line++
-	s.blank = s.line == 1 && c == '\r'
 	whole := s.escape == 0 // c begins a character or an escape sequence, or ends the string
 	switch {
 	case !s.quoted:
@@ -128,7 +126,7 @@ func (s *shortener) countEscape(c byte) {
 
 // endLine ends a line, and with an empty one the event. The name is repeated before each further line, so it is the last one of the event.
 func (s *shortener) endLine() {
-	if s.line == 0 || s.blank {
+	if s.line == 0 {
 		s.kept, s.cut = 0, false
 	}
 	s.out = append(s.out, '\n')
@@ -136,5 +134,5 @@ func (s *shortener) endLine() {
 		s.out = append(s.out, "event: "+shortened+"\n"...)
 	}
 	s.kept++
-	s.line, s.blank, s.quoted, s.escape, s.cutting = 0, false, false, 0, false
+	s.line, s.quoted, s.escape, s.cutting = 0, false, 0, false
 }

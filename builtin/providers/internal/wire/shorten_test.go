@@ -32,6 +32,7 @@ func TestShortener(t *testing.T) {
 		"quotes":            {`data: {"a":"` + quotes + `","b":"` + quotes + `\\"}` + "\n\n", shortened, `{"a":"` + quotes[:shortText] + `","b":"` + quotes[:shortText] + `"}`},
 		"code points":       {`data: ["` + strings.Repeat(`\u0041`, 100) + `"]` + "\n\n", shortened, `["` + strings.Repeat(`\u0041`, 22) + `"]`},
 		"line ends of HTTP": {"event: e\r\n" + `data: ["` + long + `"]` + "\r\n\r\n", shortened, `["` + kept(shortText) + `"]`},
+		"carriage returns":  {"event: e\r" + `data: ["` + long + `"]` + "\r\r", shortened, `["` + kept(shortText) + `"]`},
 		"no empty line":     {`data: ["` + long + `"]` + "\r\n\r\r\n\r\n", shortened, `["` + kept(shortText) + `"]`},
 		"a later name":      {`data: ["` + long + `"]` + "\nevent: e\n\n", shortened, `["` + kept(shortText) + `"]`},
 		"many short texts":  {`data: [` + strings.Repeat(`"abc",`, 100) + `""]` + "\n\n", "", `[` + strings.Repeat(`"abc",`, 100) + `""]`},

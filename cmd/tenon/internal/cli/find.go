@@ -85,7 +85,7 @@ func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Sessi
 			}
 		}
 	}
-	return nil, UsageError("omit -c to start one, or select one with -s; tenon session list --all lists all", "no sessions in %s yet", w.Project.Directory)
+	return nil, UsageError("start one with tenon run, or name one that tenon session list --all shows", "no sessions in %s yet", w.Project.Directory)
 }
 
 // FindMessage finds a message of a session by its ID or a unique prefix, and returns its ID.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -106,10 +107,8 @@ func rootCommit(ctx context.Context, worktree string) string {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	git, _ := projectfs.LookPath("git", worktree) // without one, Output fails
-	cmd := exec.CommandContext(ctx, git, "--no-replace-objects", "rev-list", "--max-parents=0", "HEAD")
-	cmd.Dir = worktree
-	cmd.Env = slices.DeleteFunc(os.Environ(), otherRepository)
-	cmd.Env = append(cmd.Env, "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0")
+	cmd := exec.CommandContext(ctx, git, "rev-list", "--max-parents=0", "HEAD")
+	cmd.Dir, cmd.Env = worktree, child.GitEnviron(os.Environ())
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if err != nil {
@@ -121,13 +120,6 @@ func rootCommit(ctx context.Context, worktree string) string {
 		return ""
 	}
 	return roots[0]
-}
-
-// otherRepository reports whether an environment variable makes git work in another repository than that of its directory. Hooks of git
-// have such variables.
-func otherRepository(entry string) bool {
-	name, _, _ := strings.Cut(entry, "=")
-	return slices.Contains([]string{"GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"}, name)
 }
 
 // keepProject caches the ID. Errors do not matter: the next start asks git again.

@@ -61,6 +61,8 @@ func (w *wording) Remedy(err error) *Failure {
 	}
 	if f := (Remedies{
 		{fs.ErrNotExist, ExitTurn, "check the path; without a leading / it is relative to the current directory"},
+		{fs.ErrPermission, ExitTurn, "make the file and its directory readable and writable, then run it again"},
+		{syscall.EROFS, ExitTurn, "make the file and its directory writable, then run it again"},
 		{syscall.ENOSPC, ExitTurn, "free disk space, then run it again"},
 		{syscall.EDQUOT, ExitTurn, "free disk space or raise the quota, then run it again"},
 	}).Failure(err); f != nil {
@@ -94,7 +96,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 	case errors.Is(err, store.ErrNewer):
 		fix = "update tenon, or choose another data directory with --data-dir DIR"
 	case errors.Is(err, trust.ErrLockFile):
-		fix = "fix tenon.lock, or move it away; you will then be asked to approve everything again"
+		fix = "do what the error says, or move tenon.lock away; you will then be asked to approve everything again"
 	case errors.Is(err, store.ErrFenced):
 		fix = "another process has continued this session: work there, or " + w.fresh
 	default:
@@ -107,7 +109,7 @@ func configRemedy(err error) *Failure {
 	var ce *config.Error
 	if !errors.Is(err, config.ErrConfig) || !errors.As(err, &ce) { // descriptions of plugins have errors of this type, too
 		return Remedies{
-			{pins.ErrFile, ExitConfig, "restore it from version control, or delete it and install the plugins again"},
+			{pins.ErrFile, ExitConfig, "do what the error says, restore the file from version control, or delete it and install the plugins again"},
 			{signature.ErrPolicy, ExitConfig, "fix plugin_policy in your own or the administrator's configuration"},
 			{config.ErrConfig, ExitConfig, "tenon config check lists every problem"},
 		}.Failure(err)
@@ -204,6 +206,7 @@ func (w *wording) hostRemedy(err error) *Failure {
 		{host.ErrReceiver, ExitRefused, "review and approve the address and the files with tenon permission approve, or choose a model yourself with -m"},
 		{host.ErrModel, ExitModel, w.usable},
 		{input.ErrAttach, ExitTurn, "attach another file, or name it in the prompt without @: the model then reads it with its tools"},
+		{input.ErrCommand, ExitTurn, "correct the command; tenon command list shows its arguments"},
 		{credentials.ErrFile, ExitTurn, "do what the error says, or move the file away and sign in again with tenon auth login"},
 		{credentials.ErrKeyring, ExitTurn, "unlock the keyring, or sign in again without --keyring"},
 		{host.ErrSubagent, ExitUsage, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them"},

@@ -132,7 +132,7 @@ func setConfig(ctx context.Context, a *cli.App, key, text string, project bool) 
 	}
 	keepMode := func(f *os.File) error { return f.Chmod(mode) }
 	if err := atomicfile.Write(target, changed, atomicfile.Options{Mode: mode, Sync: true, Prepare: keepMode}); err != nil {
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("write %s: %w", target, cli.Cause(err)), "make the file and its directory writable")
+		return fmt.Errorf("write %s: %w", target, cli.Cause(err))
 	}
 	for _, warning := range loaded.Warnings {
 		if warning.Key == key || strings.HasPrefix(warning.Key, key+".") {

@@ -92,7 +92,8 @@ func (j *job) sync(ctx context.Context, yes, frozen bool) error {
 	if len(f.Plugins) > 0 {
 		j.app.Screen.Line(terminal.Visible(j.target.Path) + ": " + view.Plural(len(f.Plugins), "plugin") + " as pinned")
 	}
-	return j.loader.Vault().Save()
+	j.loader.Save()
+	return nil
 }
 
 // confirmHosts asks before anything is sent to hosts that a project's file names.

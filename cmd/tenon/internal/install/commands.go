@@ -199,7 +199,8 @@ func (j *job) adopt(ctx context.Context, staged []*install.Staged, yes bool, wit
 		}
 		j.app.Screen.Line(fmt.Sprintf("installed %s (%s)", terminal.Visible(s.Name), terminal.Visible(install.Describe(s.Plugin))))
 	}
-	return j.loader.Vault().Save()
+	j.loader.Save()
+	return nil
 }
 
 // approve shows a staged plugin and asks the user.

@@ -71,7 +71,8 @@ func (j *job) lock(ctx context.Context, platforms []string, yes bool) error {
 		}
 	}
 	j.app.Screen.Line(view.Plural(len(list), "plugin") + " with variants, " + view.Plural(len(f.Plugins)-len(list), "plugin") + " for all platforms")
-	return j.loader.Vault().Save()
+	j.loader.Save()
+	return nil
 }
 
 func vendorCommand(a *cli.App) *cobra.Command {
@@ -120,7 +121,7 @@ func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
 	}
 	p, err := manifest.Read(dir)
 	if err != nil {
-		return nil, cli.Fail(cli.ExitUsage, err, "pack the directory of a plugin")
+		return nil, cli.Fail(cli.ExitUsage, err, "fix the plugin, or name the directory of one")
 	}
 	var content bytes.Buffer
 	d := archive.Directory{Path: p.Root, Without: func(name string) bool { return publishes(p.Manifest.Name, name) }}

@@ -122,7 +122,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 	if err := lockServers(ctx, w, func() error { return writeServer(ctx, a, w, f.project, name, raw) }); err != nil {
 		return err
 	}
-	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), serverFile(w, f.project)))
+	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), terminal.Visible(serverFile(w, f.project))))
 	if f.noProbe {
 		return nil
 	}
@@ -133,7 +133,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 			return err
 		}
 		if warning != nil {
-			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work yet: fix the command, or remove it with tenon mcp remove %s; tenon mcp logs %s shows its output", name, name))
+			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work yet: fix what the error names, or remove it with tenon mcp remove %s; tenon mcp logs %s shows its output", name, name))
 		}
 		return printTools(ctx, a, s, c)
 	})

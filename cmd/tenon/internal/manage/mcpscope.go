@@ -83,7 +83,7 @@ func removeServer(ctx context.Context, a *cli.App, name string, project bool) er
 		if err := file.write(); err != nil {
 			return err
 		}
-		a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), file.path))
+		a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), terminal.Visible(file.path)))
 		return nil
 	})
 }
@@ -116,7 +116,7 @@ func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bo
 		if err := file.disable(name, !enabled); err != nil {
 			return err
 		}
-		a.Screen.Line(fmt.Sprintf("%s %s in %s", done, terminal.Visible(name), file.path))
+		a.Screen.Line(fmt.Sprintf("%s %s in %s", done, terminal.Visible(name), terminal.Visible(file.path)))
 		return nil
 	})
 	if inOwn {

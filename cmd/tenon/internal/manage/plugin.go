@@ -343,8 +343,11 @@ Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
 }
 
 func newPlugin(a *cli.App, name, carrier, lang, dir string) error {
-	if plugins.OwnForm(name) {
+	switch {
+	case plugins.OwnForm(name):
 		return cli.UsageError(`write a name such as "my-plugin"`, "name %q: such names belong to command hooks and MCP servers", name)
+	case cli.IsShipped(name):
+		return cli.UsageError(`write a name such as "my-`+name+`"`, "name %q belongs to a built-in plugin", name)
 	}
 	if dir == "" {
 		base, err := a.Directory()

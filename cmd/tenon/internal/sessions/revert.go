@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
-	"syscall"
 	"time"
 	"unicode/utf8"
 
@@ -109,8 +107,6 @@ func RevertProblem(err error) error {
 			{host.ErrElsewhere, cli.ExitTurn, "run it there, or pass --dir with the directory of that project"},
 			{snapshot.ErrGone, cli.ExitTurn, "file states are kept for a week; restore the files from version control or a backup"},
 			{snapshot.ErrChanged, cli.ExitTurn, "run it again when no other program changes the file"},
-			{fs.ErrPermission, cli.ExitTurn, "make the file and its directory readable and writable, then run it again"},
-			{syscall.ENOSPC, cli.ExitTurn, "free disk space, then run it again"},
 			{snapshot.ErrOff, cli.ExitTurn, "work in a git repository (not a home directory), with git in PATH"},
 		}.Remedied(err)
 	}

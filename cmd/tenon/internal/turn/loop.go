@@ -277,7 +277,7 @@ func (t *Turn) finish(ctx context.Context, o *view.Outcome) *view.Outcome {
 		o.Err = cli.OutputError(t.broken)
 		return o
 	}
-	if t.Fresh && (model.Unreachable(o.Err) || errors.Is(o.Err, host.ErrModel) || errors.Is(o.Err, input.ErrAttach)) {
+	if t.Fresh && (model.Unreachable(o.Err) || errors.Is(o.Err, host.ErrModel) || errors.Is(o.Err, input.ErrAttach) || errors.Is(o.Err, input.ErrCommand)) {
 		t.discard(ctx, o)
 	}
 	refused := t.allRefused(o)
