@@ -59,7 +59,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// What killed processes left is removed; what a running one may still write stays, and so does a file that the file tools set aside.
+// Write removes what killed processes left. It keeps what a running process may still write, and files that the file tools set aside.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

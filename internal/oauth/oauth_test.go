@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -151,6 +152,26 @@ func TestEndpoint(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, *got); diff != "" {
 				t.Errorf("Request() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// silent never answers.
+type silent struct{}
+
+func (silent) Do(req *http.Request) (*http.Response, error) {
+	<-req.Context().Done()
+	return nil, context.Cause(req.Context())
+}
+
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	for want, timeout := range map[string]time.Duration{"did not answer within 30s": 0, "did not answer within 8s": 8 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			e := oauth.Endpoint{HTTP: silent{}, URL: "https://a.example/token", Timeout: timeout}
+			if _, err := e.Request(t.Context(), url.Values{}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Request() = %v, want %q", err, want)
 			}
 		})
 	}

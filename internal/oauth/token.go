@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,11 +21,8 @@ import (
 // maxAnswer is the maximum size of an answer in bytes; tokens have up to some kilobytes.
 const maxAnswer = 1 << 20
 
-// requestTimeout limits one request to an authorization server. It is below the 30 seconds that an MCP server has by default, so that the error
-// is this server's.
-const requestTimeout = 20 * time.Second
-
-var errSilent = fmt.Errorf("the authorization server did not answer within %s", requestTimeout)
+// requestTimeout limits one request to an authorization server.
+const requestTimeout = 30 * time.Second
 
 // Error codes of token endpoints, see RFC 6749, section 5.2, and RFC 8628, section 3.5.
 const (
@@ -76,7 +74,8 @@ type Endpoint struct {
 	URL      string
 	ClientID string
 	Secret   string
-	InHeader bool // Secret is sent as Basic authentication, not in the body
+	InHeader bool          // Secret is sent as Basic authentication, not in the body
+	Timeout  time.Duration // of a request; default 30 seconds
 }
 
 // Request sends a form to the endpoint, with the client, and returns the token. Errors: *Error for a refusal.
@@ -92,7 +91,7 @@ func (e *Endpoint) Request(ctx context.Context, form url.Values) (*Token, error)
 			form.Set("client_secret", e.Secret)
 		}
 	}
-	answer, err := Post(ctx, e.HTTP, e.URL, header, form.Encode())
+	answer, err := post(ctx, e.HTTP, e.URL, header, form.Encode(), cmp.Or(e.Timeout, requestTimeout))
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +140,11 @@ func (a Answer) token(now time.Time) (*Token, error) {
 
 // Post sends a body and returns the decoded answer. Errors: *Error for a refusal, whatever its status.
 func Post(ctx context.Context, client Doer, address string, header http.Header, body string) (Answer, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, errSilent)
+	return post(ctx, client, address, header, body, requestTimeout)
+}
+
+func post(ctx context.Context, client Doer, address string, header http.Header, body string, timeout time.Duration) (Answer, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("the authorization server did not answer within %s", timeout))
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(body))
 	if err != nil {

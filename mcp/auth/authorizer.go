@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 
@@ -143,12 +144,19 @@ func (a *Authorizer) token(ctx context.Context, rejected string) (*credentials.C
 	return c, err
 }
 
+// refreshTimeout limits a refresh. It is below the time for the first message to a server, 10 seconds by default; else the error would be that the
+// server did not answer.
+const refreshTimeout = 8 * time.Second
+
 // refresh requests a new token from the server that issued the old one.
 func (a *Authorizer) refresh(ctx context.Context, old *credentials.Credential) (*credentials.Credential, error) {
 	if old.Refresh == "" {
 		return nil, errors.New("the token has expired, and it has no refresh token")
 	}
-	e := oauth.Endpoint{HTTP: a.client, URL: old.Client.TokenURL, ClientID: old.Client.ID, Secret: old.Client.Secret, InHeader: old.Client.InHeader}
+	e := oauth.Endpoint{
+		HTTP: a.client, URL: old.Client.TokenURL, ClientID: old.Client.ID, Secret: old.Client.Secret, InHeader: old.Client.InHeader,
+		Timeout: refreshTimeout,
+	}
 	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {old.Refresh}, "resource": {old.Client.Audience}}
 	t, err := e.Request(ctx, form)
 	if refused, ok := errors.AsType[*oauth.Error](err); ok && refused.Code == oauth.CodeInvalidClient && e.Secret != "" {
