@@ -149,9 +149,7 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 	i.Name, i.Version, i.Description, i.Carrier = pkg.Manifest.Name, pkg.Manifest.Version, pkg.Manifest.Description, pkg.Manifest.Carrier
 	i.Warnings = append(i.Warnings, pkg.Warnings...)
 	i.Manifest = pkg.Description
-	var warnings []string
-	i.Request, warnings, err = l.requestOf(pkg)
-	i.Warnings = append(i.Warnings, warnings...)
+	i.Request, err = l.requestOf(i, pkg)
 	if err == nil {
 		err = l.allowServers(pkg)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// requestOf returns the request of a package, and the parts of its command hooks that have no effect.
-func (l *Loader) requestOf(p *manifest.Package) (r trust.Request, warnings []string, err error) {
-	r.Undescribed = p.Undescribed
+// requestOf returns the request of an item's package. It warns about the parts of its command hooks that have no effect.
+func (l *Loader) requestOf(i *Item, p *manifest.Package) (trust.Request, error) {
+	r := trust.Request{Undescribed: p.Undescribed}
 	if rt := p.Description.Runtime; rt != nil {
 		r.Carrier = sdk.Carrier(rt.Type)
 		r.Command = rt.Command
@@ -27,24 +27,22 @@ func (l *Loader) requestOf(p *manifest.Package) (r trust.Request, warnings []str
 		r.Servers = append(r.Servers, name+": "+serverLine(p.Servers[name]))
 	}
 	if p.HookFile == "" {
-		return r, nil, nil
+		return r, nil
 	}
 	data, err := p.HookData()
 	if err != nil {
-		return r, nil, err
+		return r, err
 	}
-	file, err := filepath.Rel(p.Root, p.HookFile)
-	if err != nil {
-		return r, nil, err
-	}
-	r.CommandHooks, warnings, err = l.opts.Hooks(file, p.Root, data)
-	for i, w := range warnings {
-		warnings[i] = file + ": " + w
+	file := strings.TrimPrefix(p.HookFile, p.Root+string(filepath.Separator))
+	lines, warnings, err := l.opts.Hooks(file, p.Root, data)
+	for _, w := range warnings {
+		i.Warnings = append(i.Warnings, file+": "+w)
 	}
 	if err != nil { // the file is not loaded
-		warnings = []string{err.Error()}
+		i.Warnings = append(i.Warnings, err.Error())
 	}
-	return r, warnings, nil
+	r.CommandHooks = lines
+	return r, nil
 }
 
 // addContributions adds the capabilities and contributions of a description.

@@ -15,6 +15,7 @@ func FuzzSource(f *testing.F) {
 	f.Add(`{"SessionStart": [{"hooks": [{"type": "command", "command": "a"}]}], "Stop": [{"hooks": []}]}`)
 	f.Add(`{"PreToolUse": [{"matcher": "(", "hooks": []}]}`)
 	f.Add(`{"Stop": [{"hooks": [{"type": "command", "command": "a", "timeout": 1e-300}]}]}`)
+	f.Add(`{"PreToolUse": [{"hooks": [{"type": "command", "command": "a", "args": ["b", 1], "if": "Bash(a\\u0000*:*"}]}]}`)
 	f.Add(`{"a": 1}}`)
 	f.Fuzz(func(t *testing.T, data string) {
 		plugin, err := commandhooks.New(commandhooks.Source{Name: "p", Where: "f.json", Data: []byte(data)})

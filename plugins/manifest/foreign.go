@@ -319,6 +319,12 @@ func (r *reader) foreignAgent(t text) {
 		r.warn(t.file, "", "", "the agent is left out: %v", err)
 		return
 	}
+	unknown, _ := t.Keys(&meta)
+	for _, key := range unknown {
+		if slices.Contains([]string{"hooks", "mcpServers", "permissionMode", "skills"}, key) {
+			r.warn(t.file, key, "", "is left out: agents of plugins have no such key")
+		}
+	}
 	meta.Name = cmp.Or(meta.Name, t.name)
 	if meta.Model != nil && meta.Model != "inherit" {
 		r.models++
