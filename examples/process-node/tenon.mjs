@@ -31,7 +31,8 @@ export function halt(reason) {
 /** A failed request to the host. code is "failed", "denied", "unknown" or "limited". */
 export class HostError extends Error {
   constructor(code, operation, message) {
-    super(`${operation}: ${code === "denied" ? "not granted: " : ""}${message}`);
+    const name = `${operation}: `; // the host names the operation, too
+    super(`${name}${code === "denied" ? "not granted: " : ""}${message.startsWith(name) ? message.slice(name.length) : message}`);
     this.code = code;
   }
 }
