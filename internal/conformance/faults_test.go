@@ -274,7 +274,7 @@ func (m *machine) tells(n int, at place, failures int) {
 	}
 }
 
-// leftOut checks that a plugin that does not start is left out with a line, and that turns go on without it.
+// leftOut checks that a plugin that does not start is skipped with one line, and that turns run without it.
 func leftOut(t *testing.T, p sdk.Plugin) {
 	t.Helper()
 	want := shop.healthy(t)
@@ -283,7 +283,7 @@ func leftOut(t *testing.T, p sdk.Plugin) {
 	if diff := cmp.Diff(want.answer+want.result, got.answer+got.result); diff != "" {
 		t.Errorf("the turn (-without the plugin +with it):\n%s", diff)
 	}
-	if told := m.told.about(conformance.Name); len(told) != 1 || !strings.Contains(told[0], "left out") {
+	if told := m.told.about(conformance.Name); len(told) != 1 || !strings.Contains(told[0], "is skipped") {
 		t.Errorf("the user was told %q, want one line", told)
 	}
 }
