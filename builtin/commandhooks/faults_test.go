@@ -115,6 +115,7 @@ func TestRules(t *testing.T) {
 		{"Bash(git push *--force*)", "bash", sdk.Object{"command": "git push origin --force"}, true},
 		{"Bash(git push *--force*)", "bash", sdk.Object{"command": "cd x && GIT_TRACE=1 git push -u x --force-with-lease"}, true},
 		{"Bash(git push *--force*)", "bash", sdk.Object{"command": "git push origin"}, false},
+		{"Bash(git push *--force*)", "bash", sdk.Object{"command": "bash -c 'git push --force x'"}, true},
 		{"Bash(git commit:*)", "bash", sdk.Object{"command": "git commit"}, true},
 		{"Bash(git commit:*)", "bash", sdk.Object{"command": "ls"}, false},
 		{"Bash", "bash", sdk.Object{"command": "ls"}, true},

@@ -61,7 +61,7 @@ func newRule(text string) (*rule, error) {
 		pattern = strings.TrimPrefix(pattern, start)
 	}
 	// It may begin at any command of a line, and any directory of a path: a command that runs too often decides by itself.
-	re, err := regexp.Compile("(?s)(^|[\\s;&|(/`])" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*"))
+	re, err := regexp.Compile("(?s)(^|[\\s;&|(/`'\"])" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*"))
 	return &rule{strings.TrimSuffix(tool, "*"), re}, err
 }
 
