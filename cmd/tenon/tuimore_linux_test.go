@@ -36,6 +36,26 @@ func TestTUIEditor(t *testing.T) {
 	}
 }
 
+// SIGTERM does not take the file from the user's editor: the terminal UI ends after it.
+func TestTUISignalDuringEditor(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "http://127.0.0.1:1/v1")
+	dir := t.TempDir()
+	script, saved := filepath.Join(dir, "editor"), filepath.Join(dir, "saved")
+	// The terminal UI would wait 3 seconds.
+	must(t, os.WriteFile(script, []byte("#!/bin/sh\nkill -TERM $PPID\nsleep 4\nkill -0 $PPID && cp \"$1\" "+saved+"\n"), 0o700))
+	p.env = append(p.env, "EDITOR="+script)
+	x := p.onScreen(t, 80, 24)
+	x.shows("Ask anything")
+	x.enter("begin\x18e")
+	if code := x.code(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+	if text, err := os.ReadFile(saved); err != nil || string(text) != "begin" {
+		t.Errorf("the editor saved %q, %v", text, err)
+	}
+}
+
 // A question and the end of a turn are announced when the terminal has lost the focus.
 func TestTUINotification(t *testing.T) {
 	t.Parallel()

@@ -60,19 +60,24 @@ func (m *model) do(f func(ctx context.Context) (then, error)) tea.Cmd {
 	}
 }
 
-// load shows a session as it is stored.
+// load shows a session as it is stored. Its events are shown meanwhile.
 func (m *model) load(session string) tea.Cmd {
-	m.loading++
-	return func() tea.Msg {
-		h, err := m.host.History(m.ctx, session)
-		return then(func() tea.Cmd { return m.loaded(h, err) })
+	t := m.threads[session]
+	if t == nil {
+		t = transcript.New(&sdk.Session{ID: session}, &m.look)
+		m.threads[session] = t
 	}
+	fill := t.Read()
+	return m.do(func(ctx context.Context) (then, error) {
+		h, err := m.host.History(ctx, session)
+		return set(func() { fill(h) }), err
+	})
 }
 
 // refresh shows what another process, such as a second terminal, added to the session since.
 func (m *model) refresh() tea.Cmd {
 	session, shown := m.root, m.main().Info.Time.Updated
-	if session == "" || m.threads[session] == nil || m.main().Busy() {
+	if session == "" || shown == 0 || m.main().Busy() { // 0: it is being read
 		return nil
 	}
 	return m.do(func(ctx context.Context) (then, error) {
@@ -82,21 +87,6 @@ func (m *model) refresh() tea.Cmd {
 		}
 		return func() tea.Cmd { return m.load(session) }, nil
 	})
-}
-
-// loaded takes what load read, and the events that came meanwhile.
-func (m *model) loaded(h *frontend.History, err error) tea.Cmd {
-	if err == nil {
-		m.filled(h)
-	} else if m.ctx.Err() == nil {
-		m.problem(m.o.explain(err))
-	}
-	if m.loading--; m.loading > 0 {
-		return nil
-	}
-	held := m.held
-	m.held = nil
-	return m.events(held)
 }
 
 func (m *model) loadInventory() tea.Cmd {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
@@ -198,7 +200,7 @@ func TestPickerOfModelsAsksServers(t *testing.T) {
 func TestInterruptedTurnInHistory(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
-	m.filled(&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
+	m.thread().Read()(&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
 		{Info: &sdk.AssistantMessage{Error: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}}},
 	}})
 	if screen := m.plain(); !strings.Contains(screen, "interrupted") || strings.Contains(screen, "error:") {
@@ -207,8 +209,9 @@ func TestInterruptedTurnInHistory(t *testing.T) {
 }
 
 func (a *answers) History(_ context.Context, session string) (*frontend.History, error) {
+	a.list = append(a.list, "history")
 	return &frontend.History{Session: &sdk.Session{ID: session}, Messages: []sdk.MessageWithParts{
-		{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_1"}}, Parts: sdk.Parts{&sdk.TextPart{Text: "the old prompt"}}},
+		{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_1"}}, Parts: sdk.Parts{&sdk.TextPart{PartHead: sdk.PartHead{ID: "prt_1", MessageID: "msg_1"}, Text: "the old prompt"}}},
 	}}, nil
 }
 
@@ -227,16 +230,122 @@ func TestEventsWhileSessionIsRead(t *testing.T) {
 	}
 }
 
+// failingTurn are the events of a turn that fails in the middle of an answer.
+func failingTurn() []sdk.Event {
+	const session = "ses_1"
+	text := func(text string, end sdk.Millis) *sdk.PartInfo {
+		return &sdk.PartInfo{SessionID: session, Part: &sdk.TextPart{
+			PartHead: sdk.PartHead{ID: "prt_3", MessageID: "msg_3"}, Text: text, Time: &sdk.PartTime{Start: 1, End: end},
+		}}
+	}
+	delta := func(text string) *sdk.PartDelta {
+		return &sdk.PartDelta{SessionID: session, MessageID: "msg_3", PartID: "prt_3", Field: "text", Delta: text}
+	}
+	failure := &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: "the line broke"}}
+	answer := func(output int64, e *sdk.NamedError) *sdk.MessageInfo {
+		return &sdk.MessageInfo{SessionID: session, Info: &sdk.AssistantMessage{
+			MessageHead: sdk.MessageHead{ID: "msg_3"}, Agent: "build", ModelID: "large", Tokens: sdk.Tokens{Input: 10, Output: output}, Error: e,
+		}}
+	}
+	var out []sdk.Event
+	for _, p := range []any{
+		&sdk.SessionStatusInfo{SessionID: session, Status: sdk.SessionStatus{Type: sdk.StatusBusy}},
+		&sdk.MessageInfo{SessionID: session, Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_2"}}},
+		&sdk.PartInfo{SessionID: session, Part: &sdk.TextPart{PartHead: sdk.PartHead{ID: "prt_2", MessageID: "msg_2"}, Text: "the new prompt"}},
+		answer(0, nil), text("", 0), delta("one "), delta("two "), delta("three"), text("one two three", 2), answer(7, failure),
+		&sdk.SessionErrorInfo{SessionID: session, Error: failure},
+		&sdk.SessionStatusInfo{SessionID: session, Status: sdk.SessionStatus{Type: sdk.StatusIdle}},
+	} {
+		out = append(out, sdk.Event{Properties: p})
+	}
+	return out
+}
+
+// storedAfter returns what is stored when these events are published.
+func storedAfter(t *testing.T, events []sdk.Event) *frontend.History {
+	t.Helper()
+	h, err := (&answers{}).History(t.Context(), "ses_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		last := &h.Messages[len(h.Messages)-1]
+		switch p := e.Properties.(type) {
+		case *sdk.MessageInfo:
+			if last.Info.Head().ID == p.Info.Head().ID {
+				last.Info = p.Info
+			} else {
+				h.Messages = append(h.Messages, sdk.MessageWithParts{Info: p.Info})
+			}
+		case *sdk.PartInfo:
+			last.Parts = sdk.Parts{p.Part}
+		case *sdk.PartDelta:
+			part := *last.Parts[0].(*sdk.TextPart)
+			part.Text += p.Delta
+			last.Parts = sdk.Parts{&part}
+		}
+	}
+	return h
+}
+
+// A session that is read while a turn runs shows the turn once, whenever it is read and however late its events and what was read arrive.
+func TestTurnWhileSessionIsRead(t *testing.T) {
+	t.Parallel()
+	events := failingTurn()
+	want := ""
+	for begin := range events {
+		for read := begin; read <= len(events); read++ {
+			for arrived := begin; arrived <= len(events); arrived++ {
+				m, _ := testModel(t, 80, 24)
+				m.now = func() time.Time { return time.Unix(1, 0) }
+				m.thread().Read()(storedAfter(t, nil))
+				m.Update(eventsMsg(events[:begin]))
+				show := m.thread().Read()
+				m.Update(eventsMsg(events[begin:arrived]))
+				show(storedAfter(t, events[:read]))
+				m.Update(eventsMsg(events[arrived:]))
+				screen := m.plain()
+				if want == "" {
+					want = screen
+					for _, text := range []string{"the old prompt", "the new prompt", "one two three", "error: the line broke", "build · large · 0 ms · 10 in, 7 out"} {
+						if strings.Count(screen, text) != 1 {
+							t.Fatalf("not once: %q:\n%s", text, screen)
+						}
+					}
+				}
+				if screen != want {
+					t.Fatalf("begun after %d events, read after %d, shown after %d (-want +have):\n%s", begin, read, arrived, cmp.Diff(want, screen))
+				}
+			}
+		}
+	}
+}
+
+// A turn can be interrupted, and its questions are shown, before its session has been read.
+func TestQuestionsWhileSessionIsRead(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.switchTo("ses_9")
+	m.Update(eventsMsg{
+		{Properties: &sdk.SessionStatusInfo{SessionID: "ses_9", Status: sdk.SessionStatus{Type: sdk.StatusBusy}}},
+		{Properties: &sdk.PermissionRequest{ID: "per_1", SessionID: "ses_9", Permission: "bash", Patterns: []string{"ls"}}},
+	})
+	if !m.main().Busy() || len(m.asks) != 1 {
+		t.Errorf("busy %v, %d questions:\n%s", m.main().Busy(), len(m.asks), m.plain())
+	}
+}
+
 // A turn that removes what was undone does not read the session again: the figures of a turn are its own.
 func TestUndoneMessagesLeaveTheStore(t *testing.T) {
 	t.Parallel()
-	m, _ := testModel(t, 80, 24)
+	m, h := testModel(t, 80, 24)
 	m.threads["ses_1"].Info.Revert = &sdk.Revert{MessageID: "msg_9"}
-	m.Update(eventsMsg{
+	_, cmd := m.Update(eventsMsg{
 		{Properties: &sdk.SessionStatusInfo{SessionID: "ses_1", Status: sdk.SessionStatus{Type: sdk.StatusBusy}}},
 		{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: "ses_1", Info: sdk.Session{ID: "ses_1"}}},
 	})
-	if m.loading != 0 {
+	run(cmd)
+	if slices.Contains(h.list, "history") {
 		t.Error("the session is read again in the middle of a turn")
 	}
 }
@@ -301,7 +410,7 @@ func TestPromptOfAnIdleSessionDoesNotWait(t *testing.T) {
 func TestOutputOfAShellLine(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
-	m.filled(&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
+	m.thread().Read()(&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
 		{Info: &sdk.UserMessage{}, Parts: sdk.Parts{&sdk.TextPart{Text: "$ make\n10 %\r100 %\r\n\x1b[32mok\x1b[0m\x1b]0;title\a"}}},
 	}})
 	if screen := m.plain(); !strings.Contains(screen, "┃ $ make\n┃ 100 %\n┃ ok\\u{1b}]0;title\\u{7}\n") {

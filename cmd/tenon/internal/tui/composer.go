@@ -158,12 +158,16 @@ func (m *model) editExternally() tea.Cmd {
 			return nil, err
 		}
 		edited := tea.ExecProcess(exec.Command(words[0], append(words[1:], f.Name())...), func(err error) tea.Msg { // the user's choice
+			defer m.editors.Done()
 			data, readErr := os.ReadFile(f.Name())
 			if err = errors.Join(err, readErr, os.Remove(f.Name())); err != nil {
 				return m.failed(fmt.Errorf("edit the prompt: %w", err))
 			}
 			return set(func() { m.input.Set(strings.TrimRight(string(data), "\n")) })
 		})
-		return func() tea.Cmd { return edited }, nil
+		return func() tea.Cmd {
+			m.editors.Add(1)
+			return edited
+		}, nil
 	})
 }

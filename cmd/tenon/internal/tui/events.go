@@ -7,7 +7,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -17,12 +16,8 @@ import (
 // longTurn is the time from which the end of a turn is announced although the terminal has the focus, and without a key, a question.
 const longTurn = 30 * time.Second
 
-// events takes events of the host. While a session is read, they wait: they may be about what is read, or newer.
+// events takes events of the host.
 func (m *model) events(list []sdk.Event) tea.Cmd {
-	if m.loading > 0 {
-		m.held = append(m.held, list...)
-		return nil
-	}
 	var cmds []tea.Cmd
 	for i := range list {
 		cmds = append(cmds, m.event(&list[i]))
@@ -39,7 +34,7 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 		return m.status(p)
 	case *sdk.SessionErrorInfo:
 		if t := m.threads[p.SessionID]; t != nil && p.Error != nil && p.Error.Name != sdk.ErrorAborted {
-			t.Notice(transcript.Fail, transcript.ProblemText(p.Error))
+			t.Failed(p.Error)
 		}
 	case *sdk.MessageInfo:
 		if t := m.threads[p.SessionID]; t != nil {
@@ -147,16 +142,6 @@ func (m *model) turnEnded(t *transcript.Thread) tea.Cmd {
 // notify asks the terminal to tell the user about the conversation.
 func (m *model) notify(text string) tea.Cmd {
 	return tea.Raw(ansi.Notify("tenon: "+terminal.OneLine(m.main().Info.Title)+" "+text) + "\a")
-}
-
-// filled shows a session that was loaded.
-func (m *model) filled(h *frontend.History) {
-	t := m.threads[h.Session.ID]
-	if t == nil {
-		t = transcript.New(h.Session, &m.look)
-		m.threads[h.Session.ID] = t
-	}
-	t.Fill(h)
 }
 
 // parentChanged redraws the card of the task that runs a subagent.

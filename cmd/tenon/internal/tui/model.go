@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -63,10 +64,9 @@ type model struct {
 	pinned                   []string       // sessions
 	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
-	loading                  int         // sessions that are read
-	held                     []sdk.Event // that came meanwhile
-	log                      []string    // what the process logged
-	forgets                  bool        // the history is not stored
+	log                      []string       // what the process logged
+	forgets                  bool           // the history is not stored
+	editors                  sync.WaitGroup // editors of the user that have the terminal
 }
 
 // asked is a question of the host about a session.

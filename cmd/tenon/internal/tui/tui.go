@@ -131,7 +131,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 		defer close(pumped)
 		s.pump(ctx, program, sub.Events())
 	}()
-	err = s.untilSignal(program)
+	err = s.untilSignal(program, &m.editors)
 	cancel()
 	sub.Close()
 	<-pumped
@@ -148,14 +148,14 @@ func (s *session) run(ctx context.Context) (*model, error) {
 const patience = 3 * time.Second
 
 // untilSignal runs the program until the user leaves or a signal ends it. At the second signal, or if the terminal takes no output, as that of a
-// broken connection, it returns cli.ErrHard and does not wait for the program.
-func (s *session) untilSignal(program *tea.Program) error {
+// broken connection, it returns cli.ErrHard and does not wait for the program. It waits for the user's editor, where text may have to be saved.
+func (s *session) untilSignal(program *tea.Program, editors *sync.WaitGroup) error {
 	ended := make(chan error, 1)
 	go func() { // ends with the program, or with the process
 		_, err := program.Run()
 		ended <- err
 	}()
-	var over <-chan time.Time
+	over, quits := make(chan struct{}), false
 	for {
 		select {
 		case err := <-ended:
@@ -165,11 +165,15 @@ func (s *session) untilSignal(program *tea.Program) error {
 		case sig := <-s.signals:
 			switch {
 			case sig == os.Interrupt: // ctrl+c is a key here, and a signal in the user's editor
-			case over != nil:
+			case quits:
 				return cli.ErrHard
 			default:
+				quits = true
 				go program.Quit() // ends with the program
-				over = time.After(patience)
+				go func() {       // ends with the editor
+					editors.Wait()
+					time.AfterFunc(patience, func() { close(over) })
+				}()
 			}
 		}
 	}

@@ -31,6 +31,7 @@ type item struct {
 	look        *Look
 	draw        func(width int) []string
 	folds, open bool // it has details; they are shown
+	fresh       bool // an event has shown it since the stored session was read last
 
 	width, version int // of lines
 	lines          []string

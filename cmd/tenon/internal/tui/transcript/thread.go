@@ -4,6 +4,7 @@ package transcript
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,8 +26,10 @@ type Thread struct {
 	Last   *sdk.AssistantMessage // the latest that has tokens
 
 	look   *Look
-	byPart map[string]list.Item // by part; of prompts by message
+	byPart map[string]list.Item // by ID of the item: of its part, of prompts that of the message
 	roles  map[string]string    // of messages
+	answer string               // ID of the message of the model that follows the latest prompt
+	reads  int                  // of the stored session
 
 	spent   sdk.Tokens // since Begun
 	cost    sdk.USD    // since Begun
@@ -51,33 +54,89 @@ func (t *Thread) Busy() bool {
 	return t.Status.Type == sdk.StatusBusy || t.Status.Type == sdk.StatusRetry
 }
 
-// Fill shows what is stored of the session.
-func (t *Thread) Fill(h *frontend.History) {
-	was := *t
-	*t = *New(h.Session, t.look)
-	t.Todos, t.Status, t.Begun = h.Todos, was.Status, was.Begun
-	for i := range h.Messages {
-		message := &h.Messages[i]
-		t.Message(message.Info)
-		if message.Info.Role() == sdk.RoleUser {
-			if item := userItem(t.look, message); item != nil {
-				t.add(item.id, item)
-			}
-			continue
-		}
-		for _, p := range message.Parts {
-			t.Part(p)
-		}
-		a, ok := message.Info.(*sdk.AssistantMessage)
-		switch {
-		case !ok || a.Error == nil:
-		case a.Error.Name == sdk.ErrorAborted:
-			t.add("", noticeItem(t.look, Faint, "interrupted"))
-		default:
-			t.add("", noticeItem(t.look, Fail, ProblemText(a.Error)))
+// Read returns a function that shows what is stored of the session. It is called before the session is read: what events show from then on is
+// newer and stays. If it is called again, the earlier function does nothing.
+func (t *Thread) Read() func(h *frontend.History) {
+	for _, i := range t.List.Items {
+		baseOf(i).fresh = false
+	}
+	t.reads++
+	before := *t
+	return func(h *frontend.History) {
+		if t.reads == before.reads {
+			t.fill(h, &before)
 		}
 	}
-	t.spent, t.cost = was.spent, was.cost
+}
+
+// fill shows what is stored; before is the thread as it was when that was read.
+func (t *Thread) fill(h *frontend.History, before *Thread) {
+	stored := New(h.Session, t.look)
+	for i := range h.Messages {
+		stored.Message(h.Messages[i].Info)
+		for _, p := range h.Messages[i].Parts {
+			stored.Part(p)
+		}
+		if a, ok := h.Messages[i].Info.(*sdk.AssistantMessage); ok && a.Error != nil {
+			stored.Failed(a.Error)
+		}
+	}
+	t.merge(stored)
+	maps.Copy(t.roles, stored.roles)
+	if t.Info.Time.Updated <= h.Session.Time.Updated {
+		t.Info = *h.Session
+	}
+	if slices.Equal(t.Todos, before.Todos) {
+		t.Todos = h.Todos
+	}
+	if t.Last == before.Last {
+		t.Last = stored.Last
+	}
+	if t.answer == before.answer {
+		t.answer = stored.answer
+	}
+	t.open, t.marked = false, -1
+}
+
+// merge puts the fresh items of the thread between and after those of the stored session.
+func (t *Thread) merge(stored *Thread) {
+	fresh := slices.DeleteFunc(slices.Clone(t.List.Items), func(i list.Item) bool { return !baseOf(i).fresh })
+	var items []list.Item
+	for _, i := range stored.List.Items {
+		id := baseOf(i).id
+		have := t.byPart[id]
+		if id == "" || have == nil || !baseOf(have).fresh {
+			baseOf(i).fresh = false
+			items = append(items, i)
+			continue
+		}
+		if at := slices.Index(fresh, have); at >= 0 { // those before it came before it
+			items, fresh = append(items, fresh[:at+1]...), fresh[at+1:]
+		}
+	}
+	items = append(items, fresh...)
+	t.List = list.List{Items: items}
+	clear(t.byPart)
+	for _, i := range items {
+		if id := baseOf(i).id; id != "" {
+			t.byPart[id] = i
+		}
+	}
+}
+
+// Failed shows the error of the latest answer, once.
+func (t *Thread) Failed(e *sdk.NamedError) {
+	id := ""
+	if t.answer != "" {
+		id = t.answer + " error"
+	}
+	switch {
+	case t.byPart[id] != nil:
+	case e.Name == sdk.ErrorAborted:
+		t.add(id, noticeItem(t.look, Faint, "interrupted"))
+	default:
+		t.add(id, noticeItem(t.look, Fail, ProblemText(e)))
+	}
 }
 
 func (t *Thread) add(id string, i list.Item) {
@@ -85,7 +144,8 @@ func (t *Thread) add(id string, i list.Item) {
 	if id != "" {
 		t.byPart[id] = i
 	}
-	baseOf(i).open = t.open
+	base := baseOf(i)
+	base.id, base.open, base.fresh = id, t.open, true
 }
 
 // Notice appends a line about the session itself.
@@ -98,8 +158,10 @@ func (t *Thread) Message(info sdk.Message) {
 	t.roles[info.Head().ID] = info.Role()
 	a, ok := info.(*sdk.AssistantMessage)
 	if !ok {
+		t.answer = ""
 		return
 	}
+	t.answer = a.ID
 	if a.Tokens.Sum() > 0 && !a.Summary {
 		t.Last = a
 	}
@@ -118,6 +180,9 @@ func (t *Thread) Message(info sdk.Message) {
 func (t *Thread) Part(p sdk.Part) {
 	h := p.Head()
 	have := t.byPart[h.ID]
+	if have != nil {
+		baseOf(have).fresh = true
+	}
 	switch p := p.(type) {
 	case *sdk.TextPart:
 		if t.roles[h.MessageID] == sdk.RoleUser {
@@ -187,16 +252,18 @@ func (t *Thread) userPart(message string, p sdk.Part) {
 		have.item = drawn
 		t.add(message, have)
 	default:
-		have.draw, have.source = drawn.draw, drawn.source
+		have.draw, have.source, have.fresh = drawn.draw, drawn.source, true
 		have.change()
 	}
 }
 
-// Delta appends streamed text.
+// Delta appends streamed text. What is stored may contain it: then the text waits for the event that has all of it.
 func (t *Thread) Delta(d *sdk.PartDelta) {
 	switch item := t.byPart[d.PartID].(type) {
 	case *textItem:
-		item.append(d.Delta)
+		if item.fresh {
+			item.append(d.Delta)
+		}
 	case *toolItem:
 		item.arrived(d.Delta)
 	}
@@ -234,7 +301,9 @@ func (t *Thread) End(took time.Duration) {
 }
 
 // Begin notes that a turn begins.
-func (t *Thread) Begin(now time.Time) { t.Begun, t.spent, t.cost = now, sdk.Tokens{}, 0 }
+func (t *Thread) Begin(now time.Time) {
+	t.Begun, t.spent, t.cost, t.answer = now, sdk.Tokens{}, 0, ""
+}
 
 // Tick redraws the latest cards whose calls run: they show the time.
 func (t *Thread) Tick() {
