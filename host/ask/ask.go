@@ -48,17 +48,16 @@ func (s *Setup) ask(ctx context.Context, q question) error {
 		if err != nil {
 			return err
 		}
-		if s.Bare.Load() {
-			withoutReasoning(req)
-		}
+		sent := len(req.Messages)
+		withoutReasoning(req, int(s.Bare.Load()))
 		out := q.sink()
 		err = out.end(s.Model.Stream(ctx, req, out.take))
 		var wait time.Duration
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case !s.Bare.Load() && model.RefusesReasoning(err):
-			s.Bare.Store(true)
+		case s.Bare.Load() == 0 && model.RefusesReasoning(err):
+			s.Bare.Store(int64(sent))
 		case err == nil || model.Classify(err) != model.ClassRetry:
 			return err
 		case model.Unreachable(err) && !s.Model.Answered():
@@ -81,14 +80,13 @@ func (s *Setup) ask(ctx context.Context, q question) error {
 	}
 }
 
-// withoutReasoning removes the reasoning of the turns before, and what the provider attached to their answers. Those of the turn under way are the
-// current credentials' own, and some servers demand them.
-func withoutReasoning(req *sdk.ModelRequest) {
-	last := len(req.Messages) - 1
-	for last > 0 && req.Messages[last].Role != sdk.RoleUser {
-		last--
+// withoutReasoning removes the reasoning of the first n messages, and what the provider attached to them. Later ones are answers to the current
+// credentials, and some servers demand their reasoning.
+func withoutReasoning(req *sdk.ModelRequest, n int) {
+	if n == 0 {
+		return
 	}
-	for i := range max(last, 0) {
+	for i := range min(n, len(req.Messages)) {
 		var kept []sdk.ModelContent // the content itself is shared
 		for _, c := range req.Messages[i].Content {
 			c.Metadata = nil

@@ -32,8 +32,8 @@ type Setup struct {
 	Model     *model.Model
 	Rules     *permission.Rules
 	Purpose   sdk.Purpose
-	// Bare is set once the server refused reasoning of earlier turns: they are sent without.
-	Bare *atomic.Bool
+	// Bare is the number of messages whose reasoning the server refused, the first ones of the conversation: they are sent without.
+	Bare *atomic.Int64
 }
 
 // As returns the setup for another agent, model and purpose.

@@ -28,6 +28,9 @@ type Options struct {
 	Temp string
 	// Prepare, if not nil, is called with the complete file before it is synced and closed, for example to change its owner.
 	Prepare func(*os.File) error
+	// Sweep removes temporary files that killed processes left in the directory, for files with secrets. It reads the whole directory. Only Write
+	// does so.
+	Sweep bool
 }
 
 // tempStart begins the names of temporary files.
@@ -37,7 +40,7 @@ const tempStart = ".tenon-new-"
 const leftAfter = 10 * time.Minute
 
 // Write replaces the file at path. A symbolic link is replaced, not followed. After an error the old file
-// is there, unless only SyncDir failed. Temporary files that killed processes left in its directory are removed: they can have secrets.
+// is there, unless only SyncDir failed.
 func Write(path string, content []byte, o Options) error {
 	if o.MakeDirs != 0 {
 		if err := os.MkdirAll(filepath.Dir(path), o.MakeDirs); err != nil {
@@ -49,12 +52,14 @@ func Write(path string, content []byte, o Options) error {
 		return err
 	}
 	defer root.Close() // only its files are written
-	removeLeft(root)
+	if o.Sweep {
+		sweep(root)
+	}
 	return WriteIn(root, filepath.Base(path), content, o)
 }
 
-// removeLeft removes the temporary files of killed processes. If it fails, a later write does.
-func removeLeft(root *os.Root) {
+// sweep removes the temporary files of killed processes. If it fails, a later write does.
+func sweep(root *os.Root) {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return

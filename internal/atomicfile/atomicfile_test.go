@@ -70,7 +70,7 @@ func TestLeftovers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := atomicfile.Write(filepath.Join(dir, "a"), []byte("new"), atomicfile.Options{}); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, "a"), []byte("new"), atomicfile.Options{Sweep: true}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]string{".tenon-new-YOUNG": "x", ".tenon-ASIDE": "x", "old": "x", "a": "new"}

@@ -16,7 +16,10 @@ import (
 	"github.com/tenonhq/tenon/internal/confine"
 )
 
-const asCellHost = "TENON_TEST_CELL_HOST"
+const (
+	asCellHost = "TENON_TEST_CELL_HOST"
+	guarded    = "guarded" // printed once the guard knows the command
+)
 
 // cellHost starts a confined command that never ends, and what that starts, and waits for it.
 func cellHost() int {
@@ -32,6 +35,7 @@ func cellHost() int {
 		fmt.Println(err)
 		return 1
 	}
+	fmt.Println(guarded)
 	_ = cmd.Wait()
 	return 0
 }
@@ -51,10 +55,15 @@ func TestCellHostKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := bufio.NewReader(pipe)
-	line, err := out.ReadString('\n')
-	temp := strings.TrimSpace(line)
-	if err != nil || !filepath.IsAbs(temp) {
-		t.Fatalf("the host said %q, %v", line, err)
+	var temp string
+	for range 2 { // of the command and of its host
+		line, err := out.ReadString('\n')
+		if line = strings.TrimSpace(line); err != nil || line != guarded && !filepath.IsAbs(line) {
+			t.Fatalf("the host said %q, %v", line, err)
+		}
+		if line != guarded {
+			temp = line
+		}
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -25,14 +25,23 @@ func Temporary(env []string, temp string) []string {
 	if npm == "" {
 		npm = filepath.Join(home, ".npm")
 	}
-	own := filepath.Join(temp, "npm")
-	if shared := filepath.Join(npm, "_cacache"); filepath.IsAbs(shared) && isDir(shared) && os.MkdirAll(own, 0o700) == nil {
-		_ = os.Symlink(shared, filepath.Join(own, "_cacache")) // if it fails, npm downloads again
+	if shared := filepath.Join(npm, "_cacache"); filepath.IsAbs(shared) {
+		share(temp, shared)
 	}
-	return append(env, "TMPDIR="+temp, "npm_config_cache="+own, "UV_CACHE_DIR="+filepath.Join(temp, "uv"))
+	return append(env, "TMPDIR="+temp, "npm_config_cache="+filepath.Join(temp, "npm"), "UV_CACHE_DIR="+filepath.Join(temp, "uv"))
 }
 
-func isDir(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
+// share makes a link to npm's packages in its cache below temp. If it fails, npm downloads again. Earlier processes may have made links in temp,
+// which lead no further.
+func share(temp, packages string) {
+	if info, err := os.Stat(packages); err != nil || !info.IsDir() {
+		return
+	}
+	root, err := os.OpenRoot(temp)
+	if err != nil {
+		return
+	}
+	defer root.Close() // only read
+	_ = root.Mkdir("npm", 0o700)
+	_ = root.Symlink(packages, "npm/_cacache")
 }

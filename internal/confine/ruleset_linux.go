@@ -42,6 +42,10 @@ var supported = sync.OnceValues(func() (abi int, err error) {
 	case errno != 0:
 		return 0, fmt.Errorf("%w: landlock: %w", ErrUnsupported, errno)
 	}
+	action := uint32(unix.SECCOMP_RET_ERRNO)
+	if _, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action))); errno != 0 {
+		return 0, fmt.Errorf("%w: seccomp: %w", ErrUnsupported, errno)
+	}
 	return int(v), nil
 })
 

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prlimit64 by architecture, also of 32-bit programs. Its first argument is the process, 0 for the caller. The numbers are those of
-// linux/arch/*/kernel/syscalls.
+// prlimit64 by architecture, also of 32-bit programs. Its first argument is the process, 0 for the caller, and its third one the new limit, 0 for
+// none. The numbers are those of linux/arch/*/kernel/syscalls.
 var limiters = [...]struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_X86_64, 302}, {unix.AUDIT_ARCH_X86_64, 302 | 1<<30}, {unix.AUDIT_ARCH_I386, 340}, // 1<<30: x32
 	{unix.AUDIT_ARCH_AARCH64, 261}, {unix.AUDIT_ARCH_ARM, 369}, {unix.AUDIT_ARCH_RISCV64, 261}, {unix.AUDIT_ARCH_LOONGARCH64, 261},
 }
 
-// limitItself keeps the thread from setting limits of other processes, which Landlock does not cover: a limit of the processor time is a
+// limitItself keeps the thread from setting limits by process number, which Landlock does not cover: a limit of the processor time is a
 // signal that ends the process.
 func limitItself() error {
 	load := func(offset uint32) unix.SockFilter { // of struct seccomp_data, see linux/seccomp.h
@@ -29,7 +29,9 @@ func limitItself() error {
 	}
 	var filter []unix.SockFilter
 	for _, l := range limiters {
-		filter = append(filter, load(4), compare(l.arch, 0, 5), load(0), compare(l.number, 0, 3), load(16), compare(0, 1, 0), end(unix.SECCOMP_RET_ERRNO|uint32(unix.EPERM)))
+		filter = append(filter, load(4), compare(l.arch, 0, 9), load(0), compare(l.number, 0, 7), load(16), compare(0, 5, 0),
+			load(32), compare(0, 0, 2), load(36), compare(0, 1, 0), // a process may read the limits of others
+			end(unix.SECCOMP_RET_ERRNO|uint32(unix.EPERM)))
 	}
 	filter = append(filter, end(unix.SECCOMP_RET_ALLOW))
 	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}

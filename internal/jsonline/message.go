@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"strconv"
 
@@ -55,7 +54,7 @@ func (e *Error) Error() string { return e.Message }
 // fields are those of all kinds of messages.
 type fields struct {
 	Version string          `json:"jsonrpc"`
-	ID      *float64        `json:"id"` // languages with one type of numbers write 4 as 4.0
+	ID      *uint64         `json:"id"`
 	Method  string          `json:"method"`
 	Params  json.RawMessage `json:"params"`
 	Result  json.RawMessage `json:"result"`
@@ -72,14 +71,14 @@ func Decode(line []byte) (*Message, error) {
 		}
 	}
 	m := &Message{Method: f.Method, Params: f.Params, Result: f.Result, Error: f.Error}
-	if f.ID != nil && *f.ID > 0 && *f.ID < 1<<53 && *f.ID == math.Trunc(*f.ID) {
-		m.ID = uint64(*f.ID)
+	if f.ID != nil {
+		m.ID = *f.ID
 	}
 	switch {
 	case f.Version != "2.0":
 		return nil, bad(line, `want "jsonrpc": "2.0"`)
 	case f.ID != nil && m.ID == 0:
-		return nil, bad(line, "want a whole, positive number as id")
+		return nil, bad(line, "want a positive number as id")
 	case m.Method == "" && m.ID == 0:
 		return nil, bad(line, "neither a method nor an id")
 	case m.Method != "" && (m.Result != nil || m.Error != nil):
@@ -111,7 +110,7 @@ func ordinary(line []byte) (f fields, ok bool) {
 		case "id":
 			var number []byte
 			number, ok = d.Number()
-			id, err := strconv.ParseFloat(string(number), 64)
+			id, err := strconv.ParseUint(string(number), 10, 64)
 			f.ID, ok = &id, ok && err == nil
 		default:
 			ok = false

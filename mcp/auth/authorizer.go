@@ -144,8 +144,7 @@ func (a *Authorizer) token(ctx context.Context, rejected string) (*credentials.C
 	return c, err
 }
 
-// refreshTimeout limits a refresh. It is below the time for the first message to a server, 10 seconds by default; else the error would be that the
-// server did not answer.
+// refreshTimeout limits a refresh. It is below the usual times for a message to a server; else the error would be that the server did not answer.
 const refreshTimeout = 8 * time.Second
 
 // refresh requests a new token from the server that issued the old one.

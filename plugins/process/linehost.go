@@ -47,11 +47,9 @@ func (s *lineServer) answer(r *tenonv1.HostResponse) error {
 // fromProcess handles a request or a notification of the process. Only one goroutine calls it.
 func (s *lineServer) fromProcess(m *jsonline.Message) {
 	if m.Method == "progress" || m.Method == "stream_event" {
-		var of struct {
-			ID float64 `json:"id"`
-		}
+		var of lineID
 		if json.Unmarshal(m.Params, &of) == nil {
-			s.conn.Update(uint64(of.ID), m)
+			s.conn.Update(of.ID, m)
 		}
 		return
 	}

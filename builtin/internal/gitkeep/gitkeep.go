@@ -256,7 +256,7 @@ func (r *restorer) harmless(path, key string) bool {
 			return !projectfs.Inside(r.k.worktree, dir) || err == nil && !projectfs.Inside(r.k.worktree, real)
 		})
 	}
-	return listed(key) && !r.pushesHere(path, key)
+	return listed(key)
 }
 
 func union[V any](a, b map[string]V) map[string]bool {

@@ -16,7 +16,7 @@ import (
 func repository(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
-	run(t, dir, `git init -q . && git config user.name someone && git config alias.mine status && git config remote.far.url https://example.com/far && echo '#!/bin/sh' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push &&
+	run(t, dir, `git init -q . && git config user.name someone && git config alias.mine status && echo '#!/bin/sh' > .git/hooks/pre-push && chmod +x .git/hooks/pre-push &&
 		git -c user.email=a@b.c commit -q --allow-empty -m first`)
 	return dir
 }
@@ -50,9 +50,6 @@ func TestPutBack(t *testing.T) {
 		"from nothing":           {"git -c core.repositoryformatversion=0 config core.pager x", []string{"core.pager in .git/config was put back"}},
 		"a commit":               {"git -c user.email=a@b.c commit -q --allow-empty -m next", nil},
 		"a branch and a remote":  {"git checkout -q -B other && git config remote.origin.url https://example.com/x && git config branch.other.remote origin", nil},
-		"pushes to hooks":        {"git init -q --bare .e && git config remote.e.url ./.e", []string{"remote.e.url in .git/config was put back"}},
-		"a branch of hooks":      {"git config branch.other.pushRemote .e && git config remote.pushDefault file:///e", []string{"branch.other.pushremote, remote.pushdefault in .git/config was put back"}},
-		"a name that is a path":  {"mkdir -p .git/remotes && echo 'URL: .e' > .git/remotes/far && git config --unset remote.far.url", []string{"remote.far.url in .git/config was put back"}},
 		"a sparse checkout":      {"git sparse-checkout init --cone --sparse-index && git sparse-checkout disable", nil},
 		"a program":              {"git config core.fsmonitor ./evil", []string{"core.fsmonitor in .git/config was put back"}},
 		"several":                {"git config core.pager x && git config filter.f.clean y && git config user.email a@b.c", []string{"core.pager, filter.f.clean in .git/config was put back"}},

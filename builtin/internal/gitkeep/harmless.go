@@ -1,12 +1,6 @@
 package gitkeep
 
-import (
-	"path/filepath"
-	"slices"
-	"strings"
-
-	"github.com/tenonhq/tenon/internal/lazyregexp"
-)
+import "strings"
 
 // Harmless reports whether a setting runs no program, reads no other file and sends git nowhere that the user would not see. It does
 // not matter who wrote it. The key is as git prints it: section and name in lower case, the part between them as written.
@@ -25,38 +19,6 @@ func listed(key string) bool {
 	}
 	names, known := harmlessKeys[section]
 	return known && (names == "*" || strings.Contains(" "+names+" ", " "+name+" "))
-}
-
-var (
-	remoteURL  = lazyregexp.New(`^remote\.(.+)\.(?:url|pushurl)$`)
-	remoteName = lazyregexp.New(`^(?:remote\.pushdefault|branch\..+\.(?:remote|pushremote))$`)
-	network    = lazyregexp.New(`^(?:[A-Za-z][A-Za-z0-9+.-]*://|[^/:]+:)`)
-)
-
-// Pushes reports whether a setting says where git push goes.
-func Pushes(key string) bool { return remoteURL().MatchString(key) || remoteName().MatchString(key) }
-
-// Network reports whether git takes a text for an address of another machine, not for a path: scheme://… and host:path.
-func Network(remote string) bool { return network().MatchString(remote) }
-
-// pushesHere reports whether a setting now sends git push to a repository on this machine, whose hooks it runs, or may do so because the name of a
-// remote without an address is a path. A submodule that the command made may come from one.
-func (r *restorer) pushesHere(path, key string) bool {
-	settings, dir := r.now.settings[path], filepath.Dir(path)
-	if slices.Contains(r.now.dirs[r.now.own:], dir) && !r.before.same(dir) {
-		return false
-	}
-	remote := func(name string) bool { return len(settings["remote."+name+".url"]) > 0 }
-	m := remoteURL().FindStringSubmatch(key)
-	if m != nil && !remote(m[1]) {
-		return slices.ContainsFunc([]string{r.k.worktree, filepath.Join(dir, "remotes"), filepath.Join(dir, "branches")}, func(base string) bool {
-			return stampOf(filepath.Join(base, m[1])) != stamp{}
-		})
-	}
-	return (m != nil || remoteName().MatchString(key)) && slices.ContainsFunc(settings[key], func(value string) bool {
-		known := m == nil && (value == "." || remote(value))
-		return !known && (!Network(value) || strings.HasPrefix(value, "file:") || strings.Contains(value, "::"))
-	})
 }
 
 // harmlessKeys are the names by section; ".*" means a subsection, "*" all names. Remote helpers that run commands (ext::) are refused by

@@ -55,7 +55,7 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 		if !ours && (!gitkeep.Harmless(key) || strings.Contains(value, "::")) {
 			return fmt.Errorf("git with the setting %s = %.200s of the repository", key, value)
 		}
-		if gitkeep.Pushes(key) {
+		if remoteKey().MatchString(key) {
 			remotes = append(remotes, value)
 		}
 	}
@@ -89,6 +89,12 @@ func checkGit(ctx context.Context, project, dir string, words []word) error {
 	return nil
 }
 
+// remoteKey matches the settings that say where git push goes.
+var remoteKey = lazyregexp.New(`^(remote\..+\.(url|pushurl)|remote\.pushdefault|branch\..+\.(remote|pushremote))$`)
+
+// network matches addresses of other machines, as git tells them from paths: scheme://… and host:path.
+var network = lazyregexp.New(`^([A-Za-z][A-Za-z0-9+.-]*://|[^/:]+:)`)
+
 // local reports whether git push may take a text for a repository on this machine. git looks from the top of the working tree and from dir; the name
 // of a remote may also be that of a file in its directory. "." is the repository itself, whose own hooks are checked.
 func local(remote, dir, top string) bool {
@@ -97,7 +103,7 @@ func local(remote, dir, top string) bool {
 		return false
 	case strings.HasPrefix(remote, "file:") || filepath.IsAbs(remote):
 		return true
-	case gitkeep.Network(remote):
+	case network().MatchString(remote):
 		return false
 	}
 	return slices.ContainsFunc([]string{dir, top, filepath.Join(top, ".git", "remotes"), filepath.Join(top, ".git", "branches")}, func(base string) bool {

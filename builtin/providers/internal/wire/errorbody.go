@@ -59,7 +59,7 @@ func errorObject(m map[string]any) serverError {
 	if inner != nil {
 		outer := said.message
 		said = errorValue(inner)
-		if _, named := inner.(string); named && outer != "" {
+		if name, _ := inner.(string); name != "" && outer != "" && outer != name {
 			said.message += ": " + outer // {"error": "Too Many Requests", "message": …}
 		}
 		said.message = cmp.Or(said.message, outer)

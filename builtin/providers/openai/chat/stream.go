@@ -305,7 +305,8 @@ func (d *decoder) find(delta *callDelta) (c *wire.Call, err error) {
 	if delta.Index != nil {
 		c = d.byIndex[*delta.Index]
 	}
-	begins := delta.Function.Name != "" && (delta.ID != "" || delta.Index == nil || c == d.whole)
+	another := c == d.whole && wire.Text(delta.Function.Arguments) != ""
+	begins := delta.Function.Name != "" && (delta.ID != "" || delta.Index == nil || another)
 	if c == nil || (begins && c.Started() && c.ID != delta.ID) {
 		if c, err = d.NewCall(); err != nil {
 			return nil, err

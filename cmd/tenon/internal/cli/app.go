@@ -100,6 +100,18 @@ func (a *App) Path(path string) (string, error) {
 	return filepath.Join(dir, path), err
 }
 
+// Program finds a program for the user in PATH. It is not one of the project, see projectfs.LookPath.
+func (a *App) Program(name string) (string, error) {
+	dir, err := a.Directory()
+	if err != nil {
+		return "", err
+	}
+	if root, ok := findWorktree(dir); ok {
+		dir = root
+	}
+	return projectfs.LookPath(name, dir)
+}
+
 // Cause strips the operation and the path from an error of package os, for messages that name them themselves.
 func Cause(err error) error {
 	if pe, ok := errors.AsType[*os.PathError](err); ok {

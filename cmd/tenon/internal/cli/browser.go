@@ -79,7 +79,11 @@ func (a *App) Browse(address string) (opened bool, err error) {
 	if command == nil {
 		return false, nil
 	}
-	cmd := exec.Command(command[0], append(command[1:], u.String())...)
+	program, err := a.Program(command[0])
+	if err != nil {
+		return false, nil
+	}
+	cmd := exec.Command(program, append(command[1:], u.String())...)
 	cmd.Env = a.Env
 	if cmd.Start() != nil {
 		return false, nil

@@ -95,9 +95,13 @@ func editConfig(ctx context.Context, a *cli.App, project bool) error {
 		fallback = "notepad"
 	}
 	editor := strings.Fields(cmp.Or(strings.TrimSpace(a.Env.Lookup("VISUAL")), strings.TrimSpace(a.Env.Lookup("EDITOR")), fallback))
-	cmd := exec.Command(editor[0], append(editor[1:], path)...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = a.In, a.Out, a.Err, a.Env
-	if err := a.Await(cmd.Run); err != nil {
+	program, err := a.Program(editor[0])
+	if err == nil {
+		cmd := exec.Command(program, append(editor[1:], path)...)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = a.In, a.Out, a.Err, a.Env
+		err = a.Await(cmd.Run)
+	}
+	if err != nil {
 		return cli.UsageError("set VISUAL or EDITOR to your editor", "editor %s: %w", editor[0], err)
 	}
 	return checkConfig(ctx, a)
@@ -131,7 +135,7 @@ func setConfig(ctx context.Context, a *cli.App, key, text string, project bool) 
 		return err
 	}
 	keepMode := func(f *os.File) error { return f.Chmod(mode) }
-	if err := atomicfile.Write(target, changed, atomicfile.Options{Mode: mode, Sync: true, Prepare: keepMode}); err != nil {
+	if err := atomicfile.Write(target, changed, atomicfile.Options{Mode: mode, Sync: true, Prepare: keepMode, Sweep: true}); err != nil {
 		return fmt.Errorf("write %s: %w", target, cli.Cause(err))
 	}
 	for _, warning := range loaded.Warnings {
