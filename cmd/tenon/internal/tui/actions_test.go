@@ -199,10 +199,11 @@ func TestPickerOfModelsAsksServers(t *testing.T) {
 // A turn that the user interrupted is not shown as an error when the session is opened again.
 func TestInterruptedTurnInHistory(t *testing.T) {
 	t.Parallel()
-	m, _ := testModel(t, 80, 24)
-	m.thread().Read()(&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
+	m, h := testModel(t, 80, 24)
+	h.stored = &frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
 		{Info: &sdk.AssistantMessage{Error: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}}},
-	}})
+	}}
+	m.Update(m.load("ses_1")())
 	if screen := m.plain(); !strings.Contains(screen, "interrupted") || strings.Contains(screen, "error:") {
 		t.Errorf("screen:\n%s", screen)
 	}
@@ -210,6 +211,9 @@ func TestInterruptedTurnInHistory(t *testing.T) {
 
 func (a *answers) History(_ context.Context, session string) (*frontend.History, error) {
 	a.list = append(a.list, "history")
+	if a.stored != nil {
+		return a.stored, nil
+	}
 	return &frontend.History{Session: &sdk.Session{ID: session}, Messages: []sdk.MessageWithParts{
 		{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_1"}}, Parts: sdk.Parts{&sdk.TextPart{PartHead: sdk.PartHead{ID: "prt_1", MessageID: "msg_1"}, Text: "the old prompt"}}},
 	}}, nil
@@ -296,13 +300,15 @@ func TestTurnWhileSessionIsRead(t *testing.T) {
 	for begin := range events {
 		for read := begin; read <= len(events); read++ {
 			for arrived := begin; arrived <= len(events); arrived++ {
-				m, _ := testModel(t, 80, 24)
+				m, h := testModel(t, 80, 24)
 				m.now = func() time.Time { return time.Unix(1, 0) }
-				m.thread().Read()(storedAfter(t, nil))
+				m.Update(m.load("ses_1")())
 				m.Update(eventsMsg(events[:begin]))
-				show := m.thread().Read()
+				load := m.load("ses_1")
+				h.stored = storedAfter(t, events[:read])
+				loaded := load()
 				m.Update(eventsMsg(events[begin:arrived]))
-				show(storedAfter(t, events[:read]))
+				m.Update(loaded)
 				m.Update(eventsMsg(events[arrived:]))
 				screen := m.plain()
 				if want == "" {
@@ -409,10 +415,11 @@ func TestPromptOfAnIdleSessionDoesNotWait(t *testing.T) {
 // Output of a shell line is shown as that of a tool: without colors and what a progress bar has overwritten.
 func TestOutputOfAShellLine(t *testing.T) {
 	t.Parallel()
-	m, _ := testModel(t, 80, 24)
-	m.thread().Read()(&frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
+	m, h := testModel(t, 80, 24)
+	h.stored = &frontend.History{Session: &sdk.Session{ID: "ses_1"}, Messages: []sdk.MessageWithParts{
 		{Info: &sdk.UserMessage{}, Parts: sdk.Parts{&sdk.TextPart{Text: "$ make\n10 %\r100 %\r\n\x1b[32mok\x1b[0m\x1b]0;title\a"}}},
-	}})
+	}}
+	m.Update(m.load("ses_1")())
 	if screen := m.plain(); !strings.Contains(screen, "┃ $ make\n┃ 100 %\n┃ ok\\u{1b}]0;title\\u{7}\n") {
 		t.Errorf("screen:\n%s", screen)
 	}

@@ -24,6 +24,7 @@ import (
 type answers struct {
 	frontend.Host
 	list   []string
+	stored *frontend.History
 	reload func() error
 	try    func()
 }

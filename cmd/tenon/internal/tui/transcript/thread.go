@@ -257,7 +257,7 @@ func (t *Thread) userPart(message string, p sdk.Part) {
 	}
 }
 
-// Delta appends streamed text. What is stored may contain it: then the text waits for the event that has all of it.
+// Delta appends streamed text. If the part is shown as it is stored, which may contain the text, the event of its end replaces it.
 func (t *Thread) Delta(d *sdk.PartDelta) {
 	switch item := t.byPart[d.PartID].(type) {
 	case *textItem:
