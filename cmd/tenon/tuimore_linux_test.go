@@ -36,14 +36,14 @@ func TestTUIEditor(t *testing.T) {
 	}
 }
 
-// SIGTERM does not take the file from the user's editor: the terminal UI ends after it.
+// SIGTERM does not take the file from the user's editor: the terminal UI ends after it, and keeps the text in the history.
 func TestTUISignalDuringEditor(t *testing.T) {
 	t.Parallel()
 	p := newProcess(t, "http://127.0.0.1:1/v1")
 	dir := t.TempDir()
 	script, saved := filepath.Join(dir, "editor"), filepath.Join(dir, "saved")
 	// The terminal UI would wait 3 seconds.
-	must(t, os.WriteFile(script, []byte("#!/bin/sh\nkill -TERM $PPID\nsleep 4\nkill -0 $PPID && cp \"$1\" "+saved+"\n"), 0o700))
+	must(t, os.WriteFile(script, []byte("#!/bin/sh\nkill -TERM $PPID\nsleep 4\nkill -0 $PPID && cp \"$1\" "+saved+" && echo ' and more' >> \"$1\"\n"), 0o700))
 	p.env = append(p.env, "EDITOR="+script)
 	x := p.onScreen(t, 80, 24)
 	x.shows("Ask anything")
@@ -54,6 +54,12 @@ func TestTUISignalDuringEditor(t *testing.T) {
 	if text, err := os.ReadFile(saved); err != nil || string(text) != "begin" {
 		t.Errorf("the editor saved %q, %v", text, err)
 	}
+	x = p.onEmulator(t, 80, 24, "tui")
+	x.shows("Ask anything")
+	x.enter("\x1b[A")
+	x.shows("› begin and more")
+	x.enter("\x15")
+	x.leave()
 }
 
 // A question and the end of a turn are announced when the terminal has lost the focus.

@@ -32,6 +32,15 @@ func (m *model) remember(text string) tea.Cmd {
 	}
 }
 
+// quit ends the program at a signal. A draft is kept in the history.
+func (m *model) quit() tea.Cmd {
+	draft, _ := m.input.Text()
+	if strings.TrimSpace(draft) == "" {
+		return tea.Quit
+	}
+	return tea.Sequence(m.remember(draft), tea.Quit)
+}
+
 // forgot reports the first error of a prompt that was not stored in the history. The cause often has worse effects too, which are shown instead.
 func (m *model) forgot(err error) {
 	if m.forgets {
@@ -158,12 +167,18 @@ func (m *model) editExternally() tea.Cmd {
 			return nil, err
 		}
 		edited := tea.ExecProcess(exec.Command(words[0], append(words[1:], f.Name())...), func(err error) tea.Msg { // the user's choice
-			defer m.editors.Done()
 			data, readErr := os.ReadFile(f.Name())
 			if err = errors.Join(err, readErr, os.Remove(f.Name())); err != nil {
-				return m.failed(fmt.Errorf("edit the prompt: %w", err))
+				err = fmt.Errorf("edit the prompt: %w", err)
 			}
-			return set(func() { m.input.Set(strings.TrimRight(string(data), "\n")) })
+			return then(func() tea.Cmd {
+				m.editors.Done()
+				if err != nil {
+					return m.failed(err)()
+				}
+				m.input.Set(strings.TrimRight(string(data), "\n"))
+				return nil
+			})
 		})
 		return func() tea.Cmd {
 			m.editors.Add(1)

@@ -131,7 +131,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 		defer close(pumped)
 		s.pump(ctx, program, sub.Events())
 	}()
-	err = s.untilSignal(program, &m.editors)
+	err = s.untilSignal(program, m)
 	cancel()
 	sub.Close()
 	<-pumped
@@ -149,7 +149,7 @@ const patience = 3 * time.Second
 
 // untilSignal runs the program until the user leaves or a signal ends it. At the second signal, or if the terminal takes no output, as that of a
 // broken connection, it returns cli.ErrHard and does not wait for the program. It waits for the user's editor, where text may have to be saved.
-func (s *session) untilSignal(program *tea.Program, editors *sync.WaitGroup) error {
+func (s *session) untilSignal(program *tea.Program, m *model) error {
 	ended := make(chan error, 1)
 	go func() { // ends with the program, or with the process
 		_, err := program.Run()
@@ -169,10 +169,10 @@ func (s *session) untilSignal(program *tea.Program, editors *sync.WaitGroup) err
 				return cli.ErrHard
 			default:
 				quits = true
-				go program.Quit() // ends with the program
-				go func() {       // ends with the editor
-					editors.Wait()
+				go func() { // ends with the editor and the program
+					m.editors.Wait()
 					time.AfterFunc(patience, func() { close(over) })
+					program.Send(then(m.quit))
 				}()
 			}
 		}
