@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
@@ -48,21 +49,47 @@ func (m *matcher) any(names ...string) bool {
 	return m.everything() || slices.ContainsFunc(names, m.re.MatchString)
 }
 
-// rule is the "if" of a command: a tool with a pattern of its command, file or address, such as Bash(git push:*) or Edit(*.go).
+// rule is the "if" of a command: a tool with a pattern of its command, file or address, such as Bash(git push:*) or Edit(*.go). It selects too
+// many calls rather than too few: a command that runs too often decides by itself.
 type rule struct {
 	tool string
-	text *regexp.Regexp
+	text *regexp.Regexp // nil: all
 }
 
-func newRule(text string) (*rule, error) {
+func newRule(text string) *rule {
 	tool, pattern, _ := strings.Cut(strings.TrimSuffix(text, ")"), "(")
+	r := &rule{tool: strings.TrimSuffix(tool, "*")}
+	if strings.ContainsAny(pattern, "?[{") {
+		return r // globs of other programs
+	}
 	pattern = strings.TrimSuffix(strings.ReplaceAll(pattern, "**/", ""), ":*")
 	for _, start := range []string{"domain:", "~/", "./", "/", "/"} {
 		pattern = strings.TrimPrefix(pattern, start)
 	}
-	// It may begin at any command of a line, and any directory of a path: a command that runs too often decides by itself.
-	re, err := regexp.Compile("(?s)(^|[\\s;&|(/`'\"])" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*"))
-	return &rule{strings.TrimSuffix(tool, "*"), re}, err
+	begin := "(^|[\\s;&|(/])" // of any command of a line, any directory of a path
+	if strings.HasPrefix(pattern, "*") {
+		begin = ""
+	}
+	pieces := strings.FieldsFunc(regexp.QuoteMeta(strings.ReplaceAll(pattern, "*", " ")), unicode.IsSpace)
+	r.text = regexp.MustCompile("(?s)" + begin + strings.Join(pieces, ".*"))
+	return r
+}
+
+// matches reports whether a call of the rule's tool has the pattern: its pieces, in their order.
+func (r *rule) matches(args sdk.Object) bool {
+	command, _ := args["command"].(string)
+	file, _ := args["file_path"].(string)
+	address, _ := args["url"].(string)
+	switch {
+	case r.text == nil:
+		return true
+	case command != "":
+		unquoted := strings.NewReplacer(`\`, "", `"`, "", "'", "").Replace(command)
+		return strings.ContainsAny(command, "$`") || r.text.MatchString(unquoted)
+	case file != "":
+		return r.text.MatchString(strings.ReplaceAll(file, `\`, "/"))
+	}
+	return address == "" || r.text.MatchString(address)
 }
 
 // selects reports whether the command applies to a call of a tool.
@@ -74,11 +101,5 @@ func (e *entry) selects(tool string, origin sdk.Origin, args sdk.Object) bool {
 	if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, e.rule.tool) }) {
 		return false
 	}
-	args = toDialect(tool, origin, args)
-	for _, key := range []string{"command", "file_path", "url"} {
-		if text, ok := args[key].(string); ok {
-			return e.rule.text.MatchString(text)
-		}
-	}
-	return true
+	return e.rule.matches(toDialect(tool, origin, args))
 }

@@ -205,15 +205,20 @@ func encode(value any) ([]byte, error) {
 // notYAML matches values that are meant as text: with a colon and a space, [file] [line], | --all, @handle, "this" or that.
 var notYAML = lazyregexp.New("^(([^\"'[{|>].*)?: .*|\\[[^][]*\\] *[^ #].*|[|>] +[^ #].*|[@`%].*|\"[^\"]*\" *[^ #].*)$")
 
-// quoteTexts quotes the values of top-level keys that are meant as text.
+// quoteTexts quotes the values of top-level keys that are meant as text and are not YAML.
 func quoteTexts(meta string) string {
 	lines := strings.Split(meta, "\n")
 	for i, line := range lines {
 		key, value, ok := strings.Cut(line, ": ")
 		value = strings.TrimSpace(value)
-		if ok && key != "" && !strings.ContainsAny(key[:1], " \t-#\"'") && notYAML().MatchString(value) {
+		if ok && key != "" && !strings.ContainsAny(key[:1], " \t-#\"'") && notYAML().MatchString(value) && !parses(line) {
 			lines[i] = key + ": '" + strings.ReplaceAll(value, "'", "''") + "'"
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+func parses(line string) bool {
+	_, err := decode(line)
+	return err == nil
 }

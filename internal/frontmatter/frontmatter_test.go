@@ -33,6 +33,7 @@ func TestParse(t *testing.T) {
 		"words in brackets": {"---\nargument-hint: [file] [line]\na: [x] | --all\nb: [x, y] # two\n---\n", `{"argument-hint":"[file] [line]","a":"[x] | --all","b":["x","y"]}`, ""},
 		"a bar":             {"---\nargument-hint: | --all | --one\nb: |\n  text\n---\n", `{"argument-hint":"| --all | --one","b":"text\n"}`, ""},
 		"other marks":       {"---\na: @x\nb: \"x\" or y\nc: `x`\n---\n", "{\"a\":\"@x\",\"b\":\"\\\"x\\\" or y\",\"c\":\"`x`\"}", ""},
+		"beside others":     {"---\nargument-hint: [file] [line]\ndescription: \"He said \\\"hi\\\" there\"\ntools: [\"x]y\", b]\nlist: [a, b]\t# c\n---\n", `{"argument-hint":"[file] [line]","description":"He said \"hi\" there","tools":["x]y","b"],"list":["a","b"]}`, ""},
 		"colon in value":    {"---\nname: x\ndescription: Use it when: it's needed\n---\n", `{"name":"x","description":"Use it when: it's needed"}`, ""},
 		"block text":        {"---\na: |\n  one\n  two: 2\n---\n", `{"a":"one\ntwo: 2\n"}`, ""},
 		"number as key":     {"---\n1: x\n---\n", `{"1":"x"}`, ""},

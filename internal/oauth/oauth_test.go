@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -192,7 +193,7 @@ func TestPoll(t *testing.T) {
 		"denied":           {[]error{&oauth.Error{Code: oauth.CodeDenied}}, []time.Duration{5 * time.Second}, oauth.ErrDenied},
 		"expired":          {[]error{&oauth.Error{Code: oauth.CodeExpired}}, []time.Duration{5 * time.Second}, oauth.ErrExpired},
 		"server is down":   {[]error{&oauth.Error{Status: 502}, pending, nil}, []time.Duration{5 * time.Second, 10 * time.Second, 10 * time.Second}, nil},
-		"network is down":  {[]error{&url.Error{Op: "Post", Err: errors.New("connection reset")}, nil}, []time.Duration{5 * time.Second, 10 * time.Second}, nil},
+		"network is down":  {[]error{&url.Error{Op: "Post", Err: &net.OpError{Op: "dial", Err: errors.New("connection refused")}}, nil}, []time.Duration{5 * time.Second, 10 * time.Second}, nil},
 		"end of its life":  {[]error{slow, slow, slow, slow}, []time.Duration{5 * time.Second, 10 * time.Second, 15 * time.Second, 20 * time.Second}, oauth.ErrExpired},
 		"broken":           {[]error{broken}, []time.Duration{5 * time.Second}, broken},
 	} {

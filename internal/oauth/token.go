@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"mime"
 	"net"
@@ -52,8 +53,11 @@ func (e *Error) Error() string {
 
 // Passing reports whether a request failed because of the network or of the server, which says nothing of the code or token in it.
 func Passing(err error) bool {
-	refused, ok := errors.AsType[*Error](err)
-	return ok && refused.Status >= 500 || errors.As(err, new(net.Error))
+	if refused, ok := errors.AsType[*Error](err); ok {
+		return refused.Status >= 500
+	}
+	failed, ok := errors.AsType[net.Error](err) // any error of a request, such as a bad certificate
+	return ok && (failed.Timeout() || errors.As(err, new(*net.OpError)) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
 // Token is the answer of a token endpoint.

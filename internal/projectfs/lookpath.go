@@ -7,10 +7,12 @@ import (
 )
 
 // LookPath returns the first program of a name in PATH that is not in the project, where commands of the model could put one: PATH has
-// directories of the project while a virtual environment is active. A path as name counts as the user's choice. Errors are those of exec.LookPath.
+// directories of the project while a virtual environment is active. A path as name counts as the user's choice. A project with the home directory
+// in it has the user's own programs. Errors are those of exec.LookPath.
 func LookPath(name, project string) (string, error) {
 	project = Real(project)
-	if name != filepath.Base(name) || filepath.Dir(project) == project {
+	home, err := os.UserHomeDir()
+	if name != filepath.Base(name) || filepath.Dir(project) == project || err == nil && Inside(project, Real(home)) {
 		return exec.LookPath(name)
 	}
 	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {

@@ -29,6 +29,8 @@ func TestReadError(t *testing.T) {
 		"text code":   {`{"error":{"message":"m","type":"None","code":"401"}}`, said{"None", "m", 401}},
 		"only true":   {`{"error":true,"message":"m"}`, said{"", "m", 0}},
 		"title":       {`{"statusCode":429,"error":"Too Many Requests","message":"m"}`, said{"", "Too Many Requests: m", 0}},
+		"empty name":  {`{"statusCode":429,"error":"","message":"m"}`, said{"", "m", 0}},
+		"same twice":  {`{"statusCode":429,"error":"m","message":"m"}`, said{"", "m", 0}},
 		"wrapped":     {`{"error":{"code":"c"},"message":"m"}`, said{"c", "m", 0}},
 		"plain":       {"  too \n many  ", said{"", "too many", 0}},
 		"page":        {"<html>x</html>", said{}},

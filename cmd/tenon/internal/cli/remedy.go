@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"strings"
 	"syscall"
 
@@ -61,12 +62,15 @@ func (w *wording) Remedy(err error) *Failure {
 	}
 	if f := (Remedies{
 		{fs.ErrNotExist, ExitTurn, "check the path; without a leading / it is relative to the current directory"},
-		{fs.ErrPermission, ExitTurn, "make the file and its directory readable and writable, then run it again"},
 		{syscall.EROFS, ExitTurn, "make the file and its directory writable, then run it again"},
 		{syscall.ENOSPC, ExitTurn, "free disk space, then run it again"},
 		{syscall.EDQUOT, ExitTurn, "free disk space or raise the quota, then run it again"},
 	}).Failure(err); f != nil {
 		return f
+	}
+	path, _ := errors.AsType[*fs.PathError](err)
+	if errors.Is(err, fs.ErrPermission) && !errors.As(err, new(*net.OpError)) && (path == nil || path.Op != "fork/exec") {
+		return Fail(ExitTurn, err, "make the file and its directory readable and writable, then run it again")
 	}
 	return Fail(ExitTurn, err, w.details)
 }

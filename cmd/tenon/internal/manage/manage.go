@@ -78,7 +78,7 @@ type foreign struct {
 	name, short, long string
 	files             func(directory string, p sdk.Project) []string // where its configuration may be, in order
 	translate         func(text []byte) (*config.Translation, error)
-	beside            map[string]string // what to do about other files: by the name of the configuration's directory, and theirs
+	beside            map[string]string // what to do about other files: by the name of the configuration's directory, which is not the project, and theirs
 }
 
 func importCommand(a *cli.App, f *foreign) *cobra.Command {
@@ -100,7 +100,11 @@ func (f *foreign) run(a *cli.App, args []string, output string) error {
 	if err != nil {
 		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", file, err), "fix the file; it must be JSON, comments are allowed; nothing was written")
 	}
-	notes, err := f.move(translated, filepath.Dir(file), output)
+	project, err := a.Directory()
+	if err != nil {
+		return err
+	}
+	notes, err := f.move(translated, filepath.Dir(file), project, output)
 	if err != nil {
 		return err
 	}
@@ -121,11 +125,11 @@ func (f *foreign) run(a *cli.App, args []string, output string) error {
 }
 
 // fileReference matches a reference to a file by a relative path.
-var fileReference = lazyregexp.New(`\{file:([^}~/][^}]*)\}`)
+var fileReference = lazyregexp.New(`\{file:([^}~/\\](?:[^}:][^}]*)?)\}`)
 
 // move makes references to files in the directory from those of a configuration in the directory of output. It returns notes about them,
 // and about what else lies in from.
-func (f *foreign) move(translated *config.Translation, from, output string) (notes []config.Note, err error) {
+func (f *foreign) move(translated *config.Translation, from, project, output string) (notes []config.Note, err error) {
 	if from, err = filepath.Abs(from); err != nil {
 		return nil, err
 	}
@@ -149,7 +153,7 @@ func (f *foreign) move(translated *config.Translation, from, output string) (not
 	for _, names := range slices.Sorted(maps.Keys(f.beside)) {
 		dir, others, _ := strings.Cut(names, " ")
 		for _, name := range strings.Fields(others) {
-			if _, err := os.Stat(filepath.Join(from, name)); err == nil && dir == filepath.Base(from) {
+			if _, err := os.Stat(filepath.Join(from, name)); err == nil && dir == filepath.Base(from) && from != project {
 				notes = append(notes, config.Note{Key: filepath.Join(from, name), Reason: f.beside[names]})
 			}
 		}
