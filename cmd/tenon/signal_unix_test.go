@@ -6,7 +6,9 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -150,10 +152,24 @@ func TestInterruptAbortsTheTurn(t *testing.T) {
 func TestSecondInterruptLeavesAtOnce(t *testing.T) {
 	t.Parallel()
 	// The tool ignores what ends it, so the abort takes its time.
-	s := fakellm.New(t, fakellm.Call("bash", `{"command": "trap '' TERM INT; echo up; sleep 60 & wait; sleep 60", "description": "hang"}`))
+	s := fakellm.New(t, fakellm.Call("bash", `{"command": "trap '' TERM INT; echo up > started; sleep 60 & wait; sleep 60", "description": "hang"}`))
 	p := newProcess(t, s.URL())
+	started := filepath.Join(p.work, "started")
+	if err := syscall.Mkfifo(started, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pipe, err := os.OpenFile(started, os.O_RDWR|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close() // only read
 	r := p.startJSON(t, "--auto", "--title", "x", "hang")
-	untilStep(t, r.lines)
+	if err := pipe.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(pipe).ReadString('\n'); err != nil {
+		t.Fatalf("the tool did not start: %q, %v\n%s", line, err, r.errs)
+	}
 	begun := time.Now()
 	_ = r.Process.Signal(syscall.SIGINT)
 	r.errs.await(t, "interrupting") // the process has taken the first signal: two at once are one
