@@ -508,9 +508,7 @@ func TestRepeatedCallIDs(t *testing.T) {
 	b.tools = []sdk.Tool{echo("echo")}
 	k := start(t, nil, b)
 	id, _ := k.prompt("go")
-	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "again"}); err != nil {
-		t.Fatal(err)
-	}
+	k.again(id, "again")
 	requests := m.of(sdk.PurposeTurn)
 	seen := map[string]bool{}
 	var called []string
@@ -545,9 +543,7 @@ func TestRefusedReasoning(t *testing.T) {
 	b.tools = []sdk.Tool{echo("echo")}
 	k := start(t, nil, b)
 	id, _ := k.prompt("go")
-	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "again"}); err != nil {
-		t.Fatal(err)
-	}
+	k.again(id, "again")
 	reasoning := func(req *sdk.ModelRequest) (n int) {
 		for _, message := range req.Messages {
 			for _, c := range message.Content {

@@ -95,11 +95,12 @@ func (r *rule) matches(args sdk.Object) bool {
 // selects reports whether the command applies to a call of a tool.
 func (e *entry) selects(tool string, origin sdk.Origin, args sdk.Object) bool {
 	names := toolNames(tool, origin)
-	if !e.matcher.any(names...) || e.rule == nil {
-		return e.matcher.any(names...)
-	}
-	if !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, e.rule.tool) }) {
+	if !e.matcher.any(names...) {
 		return false
 	}
-	return e.rule.matches(toDialect(tool, origin, args))
+	if e.rule == nil {
+		return true
+	}
+	named := slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, e.rule.tool) })
+	return named && e.rule.matches(toDialect(tool, origin, args))
 }

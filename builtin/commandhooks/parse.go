@@ -176,7 +176,8 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		case "timeout":
 			e.timeout = p.seconds(at, n)
 		default:
-			if !slices.Contains([]string{`"shell" "bash"`, `"async" false`}, strconv.Quote(name)+" "+string(n.Raw)) {
+			usual := name == "shell" && string(n.Raw) == `"bash"` || name == "async" && string(n.Raw) == "false"
+			if !usual {
 				p.warn(at.Key, "is not supported and has no effect")
 			}
 		}

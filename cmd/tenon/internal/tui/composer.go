@@ -158,6 +158,10 @@ func (m *model) editExternally() tea.Cmd {
 		return nil
 	}
 	return m.do(func(context.Context) (then, error) {
+		program, err := projectfs.LookPath(words[0], m.o.worktree)
+		if err != nil {
+			return nil, fmt.Errorf("edit the prompt: %w", err)
+		}
 		f, err := m.o.temporary.create("prompt-*.md")
 		if err != nil {
 			return nil, err
@@ -166,7 +170,7 @@ func (m *model) editExternally() tea.Cmd {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
-		edited := tea.ExecProcess(exec.Command(words[0], append(words[1:], f.Name())...), func(err error) tea.Msg { // the user's choice
+		edited := tea.ExecProcess(exec.Command(program, append(words[1:], f.Name())...), func(err error) tea.Msg {
 			data, readErr := os.ReadFile(f.Name())
 			if err = errors.Join(err, readErr, os.Remove(f.Name())); err != nil {
 				err = fmt.Errorf("edit the prompt: %w", err)

@@ -236,6 +236,11 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 			return m.open(m.helpScreen())
 		}
 	}
+	return m.write(name, text)
+}
+
+// write changes the prompt by a key for the editor, or by text.
+func (m *model) write(name, text string) tea.Cmd {
 	var refresh tea.Cmd
 	switch {
 	case m.input.Key(name):
