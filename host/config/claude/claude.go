@@ -58,9 +58,9 @@ func Translate(text []byte) (*config.Translation, error) {
 		if !state || m.Name == "mcpServers" {
 			t.setting(m)
 		}
-		for j := range m.Value.Members {
-			if project := &m.Value.Members[j]; state && m.Name == "projects" {
-				t.ofProject(project)
+		if state && m.Name == "projects" {
+			for j := range m.Value.Members {
+				t.ofProject(&m.Value.Members[j])
 			}
 		}
 	}
