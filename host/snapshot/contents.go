@@ -26,7 +26,7 @@ func (s *scan) contents(ctx context.Context, all []*visit) error {
 	var list []doubt
 	for _, v := range all {
 		for _, i := range v.doubts {
-			list = append(list, doubt{v.path + v.new.files[i].name, &v.new.files[i]})
+			list = append(list, doubt{v.path + v.new.Files[i].Name, &v.new.Files[i]})
 		}
 	}
 	s.read = len(list)
@@ -34,11 +34,11 @@ func (s *scan) contents(ctx context.Context, all []*visit) error {
 		known := make([]bool, len(list))
 		err := side(ctx, len(list), func(i int) error {
 			d := list[i]
-			if d.file.hash == "" {
+			if d.file.Hash == "" {
 				return nil
 			}
 			content, ok := s.r.content(d.path, d.file)
-			known[i] = ok && hashOf(objectBlob, content) == d.file.hash
+			known[i] = ok && hashOf(objectBlob, content) == d.file.Hash
 			return nil
 		})
 		if err != nil {
@@ -64,10 +64,10 @@ func (s *scan) contents(ctx context.Context, all []*visit) error {
 			return nil
 		}
 		hash := hashOf(objectBlob, content)
-		if hash == d.file.hash {
+		if hash == d.file.Hash {
 			return nil
 		}
-		d.file.hash = hash
+		d.file.Hash = hash
 		return s.r.keep(objectBlob, hash, content)
 	})
 }
@@ -78,7 +78,7 @@ func (s *scan) limit(list []doubt) []doubt {
 		return list
 	}
 	for _, d := range list[s.r.limits.MaxFiles:] {
-		d.file.hash, d.file.settled = "", false
+		d.file.Hash, d.file.Settled = "", false
 	}
 	return list[:s.r.limits.MaxFiles]
 }
@@ -86,11 +86,11 @@ func (s *scan) limit(list []doubt) []doubt {
 // content reads a file, false when it cannot be kept: too large, not readable, or gone.
 func (r *Repo) content(path string, f *file) ([]byte, bool) {
 	name := filepath.Join(r.worktree, filepath.FromSlash(path))
-	if f.stamp.kind() == kindLink {
+	if f.Stamp.kind() == kindLink {
 		target, err := os.Readlink(name)
 		return []byte(target), err == nil
 	}
-	if f.stamp.Size > r.limits.MaxFile {
+	if f.Stamp.Size > r.limits.MaxFile {
 		return nil, false
 	}
 	in, err := openFile(name)
@@ -98,14 +98,14 @@ func (r *Repo) content(path string, f *file) ([]byte, bool) {
 		return nil, false
 	}
 	defer in.Close()
-	content := bytes.NewBuffer(make([]byte, 0, f.stamp.Size+1))
+	content := bytes.NewBuffer(make([]byte, 0, f.Stamp.Size+1))
 	n, err := content.ReadFrom(io.LimitReader(in, r.limits.MaxFile+1)) // it may grow meanwhile
 	return content.Bytes(), err == nil && n <= r.limits.MaxFile
 }
 
 // leaveOut notes that a file is not kept. One that is small enough is tried again the next time.
 func (r *Repo) leaveOut(f *file) {
-	f.hash, f.settled = "", f.settled && f.stamp.Size > r.limits.MaxFile
+	f.Hash, f.Settled = "", f.Settled && f.Stamp.Size > r.limits.MaxFile
 }
 
 // pack stores the contents of many files with one git process, see https://git-scm.com/docs/git-fast-import.
@@ -142,7 +142,7 @@ func (r *Repo) readInto(ctx context.Context, w *bufio.Writer, list []doubt) erro
 			r.leaveOut(d.file)
 			return nil
 		}
-		d.file.hash = hashOf(objectBlob, content)
+		d.file.Hash = hashOf(objectBlob, content)
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintf(w, "blob\ndata %d\n", len(content))

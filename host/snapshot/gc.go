@@ -60,7 +60,7 @@ func (r *Repo) collect(ctx context.Context, mark string) error {
 func (r *Repo) prune(ctx context.Context, before time.Time) error {
 	keep := ""
 	if n := r.load(); n != nil {
-		keep = n.hash
+		keep = n.Hash
 	}
 	dir := filepath.Join(r.dir, pins)
 	entries, err := os.ReadDir(dir)

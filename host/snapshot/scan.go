@@ -27,20 +27,14 @@ type scan struct {
 // visit is a directory that a scan looks at.
 type visit struct {
 	parent *visit
-	at     int    // where it is among its parent's directories
-	path   string // relative to the project; empty, or with a slash at the end
-	dir    string // absolute, with a separator at the end
-	old    *node  // as it was; nil: new
-	new    *node  // as it is; nil: there is none
-	reask  bool   // git's lists of ignored files changed, here or above
-	fresh  []entry
-	doubts []int // of new.files: those whose content has to be looked at
-}
-
-// entry is a name of a directory that was not there before.
-type entry struct {
-	name string
-	dir  bool
+	at     int     // where it is among its parent's directories
+	path   string  // relative to the project; empty, or with a slash at the end
+	dir    string  // absolute, with a separator at the end
+	old    *node   // as it was; nil: new
+	new    *node   // as it is; nil: there is none
+	reask  bool    // git's lists of ignored files changed, here or above
+	fresh  []entry // names that were not there before
+	doubts []int   // of new.files: those whose content has to be looked at
 }
 
 // look returns the state as it is. newRules says that what git ignores is not as in the old state.
@@ -110,31 +104,31 @@ func (s *scan) visit(v *visit) error {
 	if err != nil || !info.IsDir() {
 		return ignoreGone(err)
 	}
-	n := &node{stamp: stampOf(info)}
-	n.settled = n.stamp.settled(s.begun)
+	n := &node{Stamp: stampOf(info)}
+	n.Settled = n.Stamp.settled(s.begun)
 	old := v.old
 	if old == nil {
 		old = nothing
 	}
-	unchanged := old.settled && old.stamp == n.stamp
-	if unchanged && old.opaque == repository {
+	unchanged := old.Settled && old.Stamp == n.Stamp
+	if unchanged && old.Opaque == repository {
 		v.new = old
 		return nil
 	}
-	if !unchanged || old.rules != (stamp{}) {
-		if n.rules, err = s.rules(v.dir); err != nil {
+	if !unchanged || old.Rules != (stamp{}) {
+		if n.Rules, err = s.rules(v.dir); err != nil {
 			return err
 		}
-		if n.rules != (stamp{}) && n.rules.kind() == 0 {
-			n.opaque, n.left, v.new = unreadable, 1, n // git would wait for whoever writes to the pipe
+		if n.Rules != (stamp{}) && n.Rules.kind() == 0 {
+			n.Opaque, n.Left, v.new = unreadable, 1, n // git would wait for whoever writes to the pipe
 			return nil
 		}
-		v.reask = v.reask || n.rules != old.rules || n.rules != stamp{} && !n.rules.settled(s.begun)
+		v.reask = v.reask || n.Rules != old.Rules || n.Rules != stamp{} && !n.Rules.settled(s.begun)
 	}
-	if unchanged && !v.reask && old.opaque == notOpaque {
-		n.dirs, n.ignored, n.others = slices.Clone(old.dirs), old.ignored, old.others
+	if unchanged && !v.reask && old.Opaque == notOpaque {
+		n.Dirs, n.Ignored, n.Others = slices.Clone(old.Dirs), old.Ignored, old.Others
 		v.new = n
-		return s.known(v, old.files)
+		return s.known(v, old.Files)
 	}
 	v.new = n
 	return s.list(v, old)
@@ -155,7 +149,7 @@ func (s *scan) list(v *visit, old *node) error {
 	list, err := os.ReadDir(v.dir)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		n.opaque, n.left = unreadable, 1
+		n.Opaque, n.Left = unreadable, 1
 		return nil
 	case err != nil:
 		v.new = nil
@@ -166,7 +160,7 @@ func (s *scan) list(v *visit, old *node) error {
 		name, kind := e.Name(), e.Type()
 		if strings.EqualFold(name, ".git") {
 			if v.path != "" {
-				*n = node{stamp: n.stamp, settled: n.settled, opaque: repository}
+				*n = node{Stamp: n.Stamp, Settled: n.Settled, Opaque: repository}
 				v.fresh, v.doubts = nil, nil
 				return nil
 			}
@@ -174,17 +168,17 @@ func (s *scan) list(v *visit, old *node) error {
 		}
 		dir := kind.IsDir()
 		if !dir && !kind.IsRegular() && kind != fs.ModeSymlink {
-			n.others++
+			n.Others++
 			continue
 		}
-		f, d, ignored := lookup(old.files, name), old.child(name), lookup(old.ignored, name)
+		f, d, ignored := lookup(old.Files, name), old.child(name), lookup(old.Ignored, name)
 		switch {
 		case !dir && f != nil:
 			known = append(known, *f)
 		case dir && d != nil:
-			n.dirs = append(n.dirs, folder{name, d})
-		case ignored != nil && ignored.dir == dir && !v.reask:
-			n.ignored = append(n.ignored, *ignored)
+			n.Dirs = append(n.Dirs, folder{name, d})
+		case ignored != nil && ignored.Dir == dir && !v.reask:
+			n.Ignored = append(n.Ignored, *ignored)
 		default:
 			v.fresh = append(v.fresh, entry{name, dir})
 		}
@@ -205,9 +199,9 @@ func (s *scan) known(v *visit, list []file) error {
 	defer l.close()
 	same := true
 	for i, was := range list {
-		is, err := l.stamp(was.name)
-		if same = same && err == nil && is == was.stamp && was.settled; same {
-			v.new.files = list[: i+1 : i+1] // what is added to it goes elsewhere
+		is, err := l.stamp(was.Name)
+		if same = same && err == nil && is == was.Stamp && was.Settled; same {
+			v.new.Files = list[: i+1 : i+1] // what is added to it goes elsewhere
 			continue
 		}
 		if err == nil {
@@ -224,12 +218,12 @@ func (s *scan) file(v *visit, was file, is stamp) {
 	if kind := is.kind(); kind != kindFile && kind != kindLink {
 		return // became something else just now; the directory's stamp says so the next time
 	}
-	if was.settled && was.stamp == is {
-		v.new.files = append(v.new.files, was)
+	if was.Settled && was.Stamp == is {
+		v.new.Files = append(v.new.Files, was)
 		return
 	}
-	v.doubts = append(v.doubts, len(v.new.files))
-	v.new.files = append(v.new.files, file{name: was.name, stamp: is, hash: was.hash, settled: is.settled(s.begun)})
+	v.doubts = append(v.doubts, len(v.new.Files))
+	v.new.Files = append(v.new.Files, file{Name: was.Name, Stamp: is, Hash: was.Hash, Settled: is.settled(s.begun)})
 }
 
 // admit asks git about the new names of some directories and adds what it does not ignore.
@@ -237,7 +231,7 @@ func (s *scan) admit(ctx context.Context, level []*visit) error {
 	var paths []string
 	for _, v := range level {
 		for _, e := range v.fresh {
-			paths = append(paths, v.path+e.name)
+			paths = append(paths, v.path+e.Name)
 		}
 	}
 	ignored, err := s.r.ignored(ctx, paths)
@@ -253,13 +247,13 @@ func (s *scan) admit(ctx context.Context, level []*visit) error {
 		for i, e := range v.fresh {
 			switch {
 			case some[i]:
-				n.ignored = append(n.ignored, ignoredName(e))
-			case e.dir:
-				n.dirs = append(n.dirs, folder{name: e.name})
+				n.Ignored = append(n.Ignored, e)
+			case e.Dir:
+				n.Dirs = append(n.Dirs, folder{Name: e.Name})
 			default:
-				info, err := os.Lstat(v.dir + e.name)
+				info, err := os.Lstat(v.dir + e.Name)
 				if err == nil {
-					s.file(v, file{name: e.name}, stampOf(info))
+					s.file(v, file{Name: e.Name}, stampOf(info))
 				} else if err := ignoreGone(err); err != nil {
 					return err
 				}
@@ -274,16 +268,16 @@ func (s *scan) admit(ctx context.Context, level []*visit) error {
 func (v *visit) sort() {
 	doubtful := map[string]bool{}
 	for _, i := range v.doubts {
-		doubtful[v.new.files[i].name] = true
+		doubtful[v.new.Files[i].Name] = true
 	}
-	if !slices.IsSortedFunc(v.new.files, byName) { // it may be the old list, which others read
-		slices.SortFunc(v.new.files, byName)
+	if !slices.IsSortedFunc(v.new.Files, byName) { // it may be the old list, which others read
+		slices.SortFunc(v.new.Files, byName)
 	}
-	slices.SortFunc(v.new.dirs, byName)
-	slices.SortFunc(v.new.ignored, byName)
+	slices.SortFunc(v.new.Dirs, byName)
+	slices.SortFunc(v.new.Ignored, byName)
 	v.doubts = v.doubts[:0]
-	for i, f := range v.new.files {
-		if doubtful[f.name] {
+	for i, f := range v.new.Files {
+		if doubtful[f.Name] {
 			v.doubts = append(v.doubts, i)
 		}
 	}
@@ -294,12 +288,12 @@ func (s *scan) below(v *visit) []*visit {
 	if v.new == nil {
 		return nil
 	}
-	if v.new.opaque == repository {
+	if v.new.Opaque == repository {
 		s.inner = append(s.inner, v.path)
 	}
-	out := make([]*visit, len(v.new.dirs))
-	for i, d := range v.new.dirs {
-		out[i] = &visit{parent: v, at: i, path: v.path + d.name + "/", dir: v.dir + d.name + string(filepath.Separator), old: d.node, reask: v.reask}
+	out := make([]*visit, len(v.new.Dirs))
+	for i, d := range v.new.Dirs {
+		out[i] = &visit{parent: v, at: i, path: v.path + d.Name + "/", dir: v.dir + d.Name + string(filepath.Separator), old: d.Node, reask: v.reask}
 	}
 	return out
 }
@@ -308,16 +302,16 @@ func (s *scan) below(v *visit) []*visit {
 func (s *scan) finish(v *visit) error {
 	n := v.new
 	if v.parent != nil { // a directory that is gone meanwhile is taken out when its parent is finished
-		defer func() { v.parent.new.dirs[v.at].node = v.new }()
+		defer func() { v.parent.new.Dirs[v.at].Node = v.new }()
 	}
 	if n == nil || n == v.old {
 		return nil
 	}
-	n.dirs = slices.DeleteFunc(n.dirs, func(d folder) bool { return d.node == nil })
+	n.Dirs = slices.DeleteFunc(n.Dirs, func(d folder) bool { return d.Node == nil })
 	n.countLeft()
 	old := v.old
-	if old != nil && n.stamp == old.stamp && n.rules == old.rules && n.settled == old.settled && n.opaque == old.opaque &&
-		slices.Equal(n.files, old.files) && slices.Equal(n.dirs, old.dirs) && slices.Equal(n.ignored, old.ignored) && n.others == old.others {
+	if old != nil && n.Stamp == old.Stamp && n.Rules == old.Rules && n.Settled == old.Settled && n.Opaque == old.Opaque &&
+		slices.Equal(n.Files, old.Files) && slices.Equal(n.Dirs, old.Dirs) && slices.Equal(n.Ignored, old.Ignored) && n.Others == old.Others {
 		v.new = old
 		return nil
 	}
@@ -325,11 +319,11 @@ func (s *scan) finish(v *visit) error {
 	if err != nil || len(content) == 0 && v.parent != nil {
 		return err
 	}
-	n.hash = hashOf(objectTree, content)
-	if old != nil && n.hash == old.hash {
+	n.Hash = hashOf(objectTree, content)
+	if old != nil && n.Hash == old.Hash {
 		return nil
 	}
-	return s.r.keep(objectTree, n.hash, content)
+	return s.r.keep(objectTree, n.Hash, content)
 }
 
 // ignoreGone takes away the errors of a file that is not there any more.

@@ -122,9 +122,9 @@ func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.last == nil || !r.pinned(r.last.hash) { // new here, or removed with its contents by another process
+	if r.last == nil || !r.pinned(r.last.Hash) { // new here, or removed with its contents by another process
 		r.saved, r.since = time.Now(), 0
-		if r.last = r.load(); r.last != nil && !r.pinned(r.last.hash) {
+		if r.last = r.load(); r.last != nil && !r.pinned(r.last.Hash) {
 			r.last = nil
 		}
 	}
@@ -133,8 +133,8 @@ func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if r.last == nil || r.last.hash != root.hash {
-		if err := r.pin(root.hash); err != nil {
+	if r.last == nil || r.last.Hash != root.Hash {
+		if err := r.pin(root.Hash); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -147,7 +147,7 @@ func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
 		}
 		r.saved, r.since = time.Now(), 0
 	}
-	return &Tree{Hash: root.hash, LeftOut: root.leftOut(""), root: root}, s.inner, nil
+	return &Tree{Hash: root.Hash, LeftOut: root.leftOut(""), root: root}, s.inner, nil
 }
 
 // pin keeps a tree from being removed: one file may be in the states of weeks, and must stay as long as the last of them.

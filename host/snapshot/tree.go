@@ -25,20 +25,21 @@ type Change struct {
 	After  Entry `json:"after"`
 }
 
-// node is a directory as it was. It is never changed once it is made, so states share those that are the same.
+// node is a directory as it was. It is never changed once it is made, so states share those that are the same. Its exported fields are those
+// that state.go writes.
 type node struct {
-	stamp   stamp
-	rules   stamp // of the list of ignored files in it; zero: there is none
-	settled bool  // as long as the stamps stay the same, so do the names
-	opaque  opacity
+	Stamp   stamp
+	Rules   stamp // of the list of ignored files in it; zero: there is none
+	Settled bool  // as long as the stamps stay the same, so do the names
+	Opaque  opacity
 
-	files   []file
-	dirs    []folder
-	ignored []ignoredName
-	others  int // names that are neither file, link nor directory
+	Files   []file
+	Dirs    []folder
+	Ignored []entry
+	Others  int // names that are neither file, link nor directory
 
-	hash string // git's name of the tree; empty: no file is kept below it
-	left int    // files and directories below it that are left out
+	Hash string // git's name of the tree; empty: no file is kept below it
+	Left int    // files and directories below it that are left out
 }
 
 // opacity says why nothing is known of what is in a directory.
@@ -52,26 +53,26 @@ const (
 
 // file is a file or a symbolic link. The lists of a node are sorted by name.
 type file struct {
-	name    string
-	stamp   stamp
-	settled bool   // as long as the stamp stays the same, so does the content
-	hash    string // git's name of the content; empty: it is left out
+	Name    string
+	Stamp   stamp
+	Settled bool   // as long as the stamp stays the same, so does the content
+	Hash    string // git's name of the content; empty: it is left out
 }
 
 type folder struct {
-	name string
-	node *node
+	Name string
+	Node *node
 }
 
-// ignoredName is a name that git ignores. Patterns may hold for directories alone.
-type ignoredName struct {
-	name string
-	dir  bool
+// entry is a name in a directory. Patterns of ignored names may hold for directories alone.
+type entry struct {
+	Name string
+	Dir  bool
 }
 
-func (f file) title() string        { return f.name }
-func (d folder) title() string      { return d.name }
-func (n ignoredName) title() string { return n.name }
+func (f file) title() string   { return f.Name }
+func (d folder) title() string { return d.Name }
+func (n entry) title() string  { return n.Name }
 
 // named are the values of a node's lists, which are sorted by name.
 type named interface{ title() string }
@@ -89,41 +90,41 @@ func byName[T named](a, b T) int { return strings.Compare(a.title(), b.title()) 
 
 // child returns the directory of that name, or nil.
 func (n *node) child(name string) *node {
-	if d := lookup(n.dirs, name); d != nil {
-		return d.node
+	if d := lookup(n.Dirs, name); d != nil {
+		return d.Node
 	}
 	return nil
 }
 
-func (f *file) entry() Entry { return Entry{Mode: f.stamp.Mode, Hash: f.hash} }
+func (f *file) entry() Entry { return Entry{Mode: f.Stamp.Mode, Hash: f.Hash} }
 
 // bare reports whether there is nothing in the directory.
 func (n *node) bare() bool {
-	return n.opaque == notOpaque && len(n.files)+len(n.dirs)+len(n.ignored)+n.others == 0
+	return n.Opaque == notOpaque && len(n.Files)+len(n.Dirs)+len(n.Ignored)+n.Others == 0
 }
 
 // ignores reports whether the directory has something of that name that git ignores.
-func (n *node) ignores(name string) bool { return lookup(n.ignored, name) != nil }
+func (n *node) ignores(name string) bool { return lookup(n.Ignored, name) != nil }
 
 // encode returns the directory as git writes a tree, see https://git-scm.com/book/en/v2/Git-Internals-Git-Objects.
 func (n *node) encode() ([]byte, error) {
 	type line struct{ mode, name, order, hash string }
-	lines := make([]line, 0, len(n.files)+len(n.dirs))
-	for _, f := range n.files {
+	lines := make([]line, 0, len(n.Files)+len(n.Dirs))
+	for _, f := range n.Files {
 		mode := "100644"
 		switch {
-		case f.hash == "":
+		case f.Hash == "":
 			continue
-		case f.stamp.kind() == kindLink:
+		case f.Stamp.kind() == kindLink:
 			mode = "120000"
-		case f.stamp.Mode&0o100 != 0:
+		case f.Stamp.Mode&0o100 != 0:
 			mode = "100755"
 		}
-		lines = append(lines, line{mode, f.name, f.name, f.hash})
+		lines = append(lines, line{mode, f.Name, f.Name, f.Hash})
 	}
-	for _, d := range n.dirs {
-		if d.node.hash != "" {
-			lines = append(lines, line{"40000", d.name, d.name + "/", d.node.hash}) // git sorts directories as if they ended so
+	for _, d := range n.Dirs {
+		if d.Node.Hash != "" {
+			lines = append(lines, line{"40000", d.Name, d.Name + "/", d.Node.Hash}) // git sorts directories as if they ended so
 		}
 	}
 	slices.SortFunc(lines, func(a, b line) int { return strings.Compare(a.order, b.order) })
@@ -141,36 +142,36 @@ func (n *node) encode() ([]byte, error) {
 
 // countLeft sets left.
 func (n *node) countLeft() {
-	n.left = 0
-	if n.opaque == unreadable {
-		n.left = 1
+	n.Left = 0
+	if n.Opaque == unreadable {
+		n.Left = 1
 	}
-	for i := range n.files {
-		if n.files[i].hash == "" {
-			n.left++
+	for i := range n.Files {
+		if n.Files[i].Hash == "" {
+			n.Left++
 		}
 	}
-	for i := range n.dirs {
-		n.left += n.dirs[i].node.left
+	for i := range n.Dirs {
+		n.Left += n.Dirs[i].Node.Left
 	}
 }
 
 // leftOut lists what is left out.
 func (n *node) leftOut(path string) []Path {
 	var out []Path
-	if n.left == 0 {
+	if n.Left == 0 {
 		return nil
 	}
-	if n.opaque == unreadable {
+	if n.Opaque == unreadable {
 		return []Path{Path(path)}
 	}
-	for _, f := range n.files {
-		if f.hash == "" {
-			out = append(out, Path(path+f.name))
+	for _, f := range n.Files {
+		if f.Hash == "" {
+			out = append(out, Path(path+f.Name))
 		}
 	}
-	for _, d := range n.dirs {
-		out = append(out, d.node.leftOut(path+d.name+"/")...)
+	for _, d := range n.Dirs {
+		out = append(out, d.Node.leftOut(path+d.Name+"/")...)
 	}
 	return out
 }
@@ -199,17 +200,17 @@ var nothing = &node{}
 
 // compare adds what differs in a directory. The numbers say how many directories of its path, itself among them, were not there.
 func compare(out *[]Change, path string, before, after *node, goneBefore, goneAfter int) {
-	if before == after || before.opaque != notOpaque || after.opaque != notOpaque {
+	if before == after || before.Opaque != notOpaque || after.Opaque != notOpaque {
 		return
 	}
-	for b, a := range pairs(before.files, after.files) {
+	for b, a := range pairs(before.Files, after.Files) {
 		name := ""
 		was, is := Entry{Above: goneBefore}, Entry{Above: goneAfter}
 		if b != nil {
-			name, was = b.name, b.entry()
+			name, was = b.Name, b.entry()
 		}
 		if a != nil {
-			name, is = a.name, a.entry()
+			name, is = a.Name, a.entry()
 		}
 		// An empty directory of that name is not a file, but still an entry.
 		if d := before.child(name); b == nil && d != nil && d.bare() {
@@ -218,28 +219,28 @@ func compare(out *[]Change, path string, before, after *node, goneBefore, goneAf
 		if d := after.child(name); a == nil && d != nil && d.bare() {
 			is = Entry{Mode: kindDir}
 		}
-		unknown := b != nil && b.hash == "" || a != nil && a.hash == "" || before.ignores(name) || after.ignores(name)
+		unknown := b != nil && b.Hash == "" || a != nil && a.Hash == "" || before.ignores(name) || after.ignores(name)
 		if !unknown && !was.Same(is) {
 			*out = append(*out, Change{Path: Path(path + name), Before: was, After: is})
 		}
 	}
-	for b, a := range pairs(before.dirs, after.dirs) {
+	for b, a := range pairs(before.Dirs, after.Dirs) {
 		switch {
-		case b == nil && before.ignores(a.name), a == nil && after.ignores(b.name):
+		case b == nil && before.ignores(a.Name), a == nil && after.ignores(b.Name):
 		case b == nil:
-			at := path + a.name
-			if a.node.bare() && lookup(before.files, a.name) == nil {
+			at := path + a.Name
+			if a.Node.bare() && lookup(before.Files, a.Name) == nil {
 				*out = append(*out, Change{Path: Path(at), Before: Entry{Above: goneBefore}, After: Entry{Mode: kindDir}})
 			}
-			compare(out, at+"/", nothing, a.node, goneBefore+1, goneAfter)
+			compare(out, at+"/", nothing, a.Node, goneBefore+1, goneAfter)
 		case a == nil:
-			at := path + b.name
-			if b.node.bare() && lookup(after.files, b.name) == nil {
+			at := path + b.Name
+			if b.Node.bare() && lookup(after.Files, b.Name) == nil {
 				*out = append(*out, Change{Path: Path(at), Before: Entry{Mode: kindDir}, After: Entry{Above: goneAfter}})
 			}
-			compare(out, at+"/", b.node, nothing, goneBefore, goneAfter+1)
+			compare(out, at+"/", b.Node, nothing, goneBefore, goneAfter+1)
 		default:
-			compare(out, path+a.name+"/", b.node, a.node, goneBefore, goneAfter)
+			compare(out, path+a.Name+"/", b.Node, a.Node, goneBefore, goneAfter)
 		}
 	}
 }
