@@ -9,7 +9,6 @@ import (
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
-	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -80,7 +79,7 @@ func (h *callHost) Messages(context.Context) ([]sdk.MessageWithParts, error) {
 
 // Output returns a stored output by the last element of its path.
 func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
-	ref = strings.TrimPrefix(ref, tools.OutputPrefix)
+	ref = strings.TrimPrefix(ref, store.OutputPrefix)
 	// The output may still be on its way to the store.
 	if err := h.t.c.Journal.Flush(ctx); err != nil {
 		return nil, err

@@ -17,9 +17,6 @@ const (
 	defaultOutputBytes = 50 * 1024
 )
 
-// OutputPrefix begins the path under which a model reads a stored output.
-const OutputPrefix = "tool-output/"
-
 // FitOutput returns the output as it goes into the conversation. One that is too large is stored whole,
 // by its hash, and leaves a preview that says how to read the rest.
 func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
@@ -37,7 +34,7 @@ func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object,
 		return output, metadata, nil
 	}
 	content := []byte(output)
-	path := OutputPrefix + store.Hash(content)
+	path := store.OutputPrefix + store.Hash(content)
 	metadata = live.WithKey(live.WithKey(metadata, "truncated", true), "outputPath", path)
 	note := fmt.Sprintf("[%d of %d bytes shown. The whole output: read with filePath %q, offset and limit]", len(kept), len(output), path)
 	if r.KeepTail {

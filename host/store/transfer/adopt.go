@@ -6,16 +6,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/sdk"
-)
-
-// Limits of a tool's output in the conversation; the figures of new outputs.
-const (
-	previewLines = 2000
-	previewBytes = 50 * 1024
 )
 
 // Place is where an imported session belongs from then on.
@@ -147,7 +141,8 @@ func (a *adoption) output(f *File, t *sdk.ToolPart) {
 		delete(t.State.Metadata, "outputPath")
 	}
 	whole := t.State.Output
-	kept := preview(whole)
+	lines, size := tools.OutputLimits(sdk.ToolOutputConfig{})
+	kept := tools.CutOutput(whole, lines, size, false)
 	if len(kept) == len(whole) {
 		return
 	}
@@ -162,23 +157,6 @@ func (a *adoption) output(f *File, t *sdk.ToolPart) {
 	t.State.Metadata["truncated"], t.State.Metadata["outputPath"] = true, store.OutputPrefix+hash
 	t.State.Output = fmt.Sprintf("%s\n[%d of %d bytes shown. The whole output: read with filePath %q, offset and limit]",
 		kept, len(kept), len(whole), store.OutputPrefix+hash)
-}
-
-// preview returns the first lines of a text that is too long.
-func preview(s string) string {
-	end := min(len(s), previewBytes)
-	for end < len(s) && end > 0 && !utf8.RuneStart(s[end]) {
-		end--
-	}
-	at := 0
-	for range previewLines {
-		i := strings.IndexByte(s[at:end], '\n')
-		if i < 0 {
-			return s[:end]
-		}
-		at += i + 1
-	}
-	return s[:at]
 }
 
 // Imports returns what the store takes: the session, then those of its subagents. The values stay part of the file.
