@@ -210,11 +210,6 @@ func (r *Rules) Removed(tool string) bool {
 	return r.bound != nil && r.bound.Removed(tool)
 }
 
-// RemovedTools returns those of the tools that are hidden from the model.
-func (r *Rules) RemovedTools(tools []string) []string {
-	return slices.DeleteFunc(slices.Clone(tools), func(tool string) bool { return !r.Removed(tool) })
-}
-
 // Rules returns the list as it was written, without a parent's. It is the caller's.
 func (r *Rules) Rules() sdk.PermissionRules {
 	out := make(sdk.PermissionRules, 0, len(r.rules))

@@ -96,12 +96,8 @@ func sessionInPlace(ctx context.Context, c *database.Conn, id string) (*sdk.Sess
 	return v, err
 }
 
-// Types of rows, see store.Row.
+// Types of rows that are gone, see store.Row.
 const (
-	rowSession        = "session"
-	rowMessage        = "message"
-	rowPart           = "part"
-	rowTodos          = "todos"
 	rowMessageRemoved = "message.removed"
 	rowPartRemoved    = "part.removed"
 )

@@ -135,15 +135,6 @@ func (a *Answer) Arguments(c *Call, delta string) error {
 	return a.start(c)
 }
 
-// SetMetadata replaces the metadata of a call.
-func (a *Answer) SetMetadata(c *Call, metadata sdk.Object) error {
-	c.Metadata = metadata
-	if !c.started {
-		return nil
-	}
-	return a.emit(sdk.StreamEvent{Type: sdk.StreamToolCall, ID: c.block, Metadata: metadata})
-}
-
 func (a *Answer) start(c *Call) error {
 	if c.ID == "" {
 		c.ID = "call_" + rand.Text()
