@@ -35,16 +35,20 @@ func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 			end = i
 		}
 	}
-	f := &forking{h: h, session: h.forkOf(from), ids: map[string]string{}, damage: &damage}
-	ops, err := f.copy(ctx, list[:end])
+	whole := end == len(list)
+	list = list[:end]
+	live.CloseInterrupted(list) // a turn that runs goes on there, not in the copy
+	ops, err := store.CopyOps(ctx, h.Store, list, &damage)
 	if err != nil {
 		return nil, err
 	}
+	f := &forking{newID: h.IDs.New, session: h.forkOf(from), ids: map[string]string{}}
+	f.adopt(list)
 	todos, err := h.Store.Todos(ctx, session)
 	if err = damage.Take(err); err != nil {
 		return nil, err
 	}
-	if len(todos) > 0 && end == len(list) {
+	if len(todos) > 0 && whole {
 		ops = append(ops, store.PutTodos{Todos: todos})
 	}
 	if err := h.Store.Import(ctx, []store.Import{{Session: f.session, Ops: ops}}, false); err != nil {
@@ -82,40 +86,39 @@ func forkTitle(title string) string {
 	return title + fmt.Sprintf(form, n+1)
 }
 
-// forking copies messages into a new session.
+// forking gives copied messages to a new session.
 type forking struct {
-	h       *Keeper
+	newID   func(prefix string) string
 	session *sdk.Session
 	ids     map[string]string // of messages: the copy's by the original's
-	damage  *store.Damages
 }
 
-// copy gives the messages, which it owns, new identifiers and returns what stores them.
-func (f *forking) copy(ctx context.Context, list []sdk.MessageWithParts) ([]store.Op, error) {
+// adopt gives the messages, which it owns, new identifiers.
+func (f *forking) adopt(list []sdk.MessageWithParts) {
 	for _, m := range list {
-		f.ids[m.Info.Head().ID] = f.h.IDs.New(sdk.PrefixMessage)
+		f.ids[m.Info.Head().ID] = f.newID(sdk.PrefixMessage)
 	}
-	live.CloseInterrupted(list) // a turn that runs goes on there, not in the copy
-	var ops []store.Op
-	outputs := map[string]bool{}
 	for _, m := range list {
 		*m.Info.Head() = sdk.MessageHead{ID: f.ids[m.Info.Head().ID], SessionID: f.session.ID}
 		if a, ok := m.Info.(*sdk.AssistantMessage); ok {
 			a.ParentID = f.renamed(a.ParentID)
 		}
-		ops = append(ops, store.PutMessage{Message: m.Info})
 		for _, p := range m.Parts {
-			blob, err := f.adopt(ctx, p, m.Info.Head().ID, outputs)
-			if err != nil {
-				return nil, err
+			*p.Head() = f.newPart(m.Info)
+			switch p := p.(type) {
+			case *sdk.CompactionPart:
+				p.TailStartID = f.renamed(p.TailStartID)
+			case *sdk.ToolPart:
+				for _, file := range p.State.Attachments {
+					file.PartHead = f.newPart(m.Info)
+				}
 			}
-			if blob != nil {
-				ops = append(ops, store.PutBlob{Content: blob})
-			}
-			ops = append(ops, store.PutPart{Part: p})
 		}
 	}
-	return ops, nil
+}
+
+func (f *forking) newPart(m sdk.Message) sdk.PartHead {
+	return sdk.PartHead{ID: f.newID(sdk.PrefixPart), SessionID: f.session.ID, MessageID: m.Head().ID}
 }
 
 // renamed returns the copy's identifier of a message. One that was not copied keeps its own, which then names nothing.
@@ -124,34 +127,4 @@ func (f *forking) renamed(id string) string {
 		return to
 	}
 	return id
-}
-
-// adopt makes a part the copy's and returns the stored output it refers to, unless it was returned before.
-func (f *forking) adopt(ctx context.Context, p sdk.Part, message string, outputs map[string]bool) ([]byte, error) {
-	head := sdk.PartHead{ID: f.h.IDs.New(sdk.PrefixPart), SessionID: f.session.ID, MessageID: message}
-	was := *p.Head()
-	*p.Head() = head
-	switch p := p.(type) {
-	case *sdk.CompactionPart:
-		p.TailStartID = f.renamed(p.TailStartID)
-	case *sdk.ToolPart:
-		for _, file := range p.State.Attachments {
-			file.PartHead = sdk.PartHead{ID: f.h.IDs.New(sdk.PrefixPart), SessionID: head.SessionID, MessageID: head.MessageID}
-		}
-		hash := store.Output(p)
-		if hash == "" || outputs[hash] {
-			return nil, nil
-		}
-		outputs[hash] = true
-		content, err := f.h.Store.Blob(ctx, hash)
-		if err == nil {
-			return content, nil
-		}
-		original := *p
-		original.PartHead = was
-		err = f.damage.Take(store.OutputDamage(&original, err))
-		delete(p.State.Metadata, "outputPath") // the preview is left
-		return nil, err
-	}
-	return nil, nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // Rebuilt is what Rebuild did.
@@ -155,13 +154,18 @@ type rebuilding struct {
 	damage   store.Damages
 }
 
+// lost notes data of a session, or of none, that is not in the new store.
+func (r *rebuilding) lost(session, problem string) {
+	_ = r.damage.Take(r.from.damageError([]store.Damage{structure(session, problem).Damage})) // which it notes
+}
+
 func (r *rebuilding) copy(ctx context.Context) error {
 	var ids []string
 	err := r.from.read(ctx, func(c *database.Conn) (err error) {
 		var whole bool
 		ids, whole, err = sessionIDs(ctx, c)
 		if !whole {
-			_ = r.damage.Take(r.from.damageError([]store.Damage{structure("", noEnd).Damage})) // which is noted
+			r.lost("", noEnd)
 		}
 		return err
 	})
@@ -186,16 +190,8 @@ func (r *rebuilding) session(ctx context.Context, id string) error {
 		return err
 	}
 	in := store.Import{Session: info}
-	for _, m := range messages {
-		in.Ops = append(in.Ops, store.PutMessage{Message: m.Info})
-		for _, p := range m.Parts {
-			if call, ok := p.(*sdk.ToolPart); ok {
-				if in.Ops, err = r.output(ctx, call, in.Ops); err != nil {
-					return err
-				}
-			}
-			in.Ops = append(in.Ops, store.PutPart{Part: p})
-		}
+	if in.Ops, err = store.CopyOps(ctx, r.from, messages, &r.damage); err != nil {
+		return err
 	}
 	if in.Ops, err = r.rest(ctx, id, in.Ops); err != nil {
 		return err
@@ -205,21 +201,6 @@ func (r *rebuilding) session(ctx context.Context, id string) error {
 	}
 	r.sessions++
 	return r.prompts(ctx, id)
-}
-
-// output copies the output of a call; without one the call refers to it no more.
-func (r *rebuilding) output(ctx context.Context, call *sdk.ToolPart, ops []store.Op) ([]store.Op, error) {
-	hash := store.Output(call)
-	if hash == "" {
-		return ops, nil
-	}
-	content, err := r.from.Blob(ctx, hash)
-	if err == nil {
-		return append(ops, store.PutBlob{Content: content}), nil
-	}
-	err = r.damage.Take(store.OutputDamage(call, err))
-	delete(call.State.Metadata, "outputPath")
-	return ops, err
 }
 
 // rest copies what is neither message nor part.
@@ -253,7 +234,8 @@ func (r *rebuilding) rest(ctx context.Context, id string, ops []store.Op) ([]sto
 func (r *rebuilding) prompts(ctx context.Context, id string) error {
 	list, err := r.from.Prompts(ctx, id)
 	if errors.Is(err, store.ErrCorrupt) {
-		err = r.damage.Take(r.from.damageError([]store.Damage{structure(id, "prompts that wait cannot be read").Damage}))
+		r.lost(id, "prompts that wait cannot be read")
+		err = nil
 	}
 	for i := 0; err == nil && i < len(list); i++ {
 		err = r.to.Submit(ctx, list[i])
@@ -264,7 +246,8 @@ func (r *rebuilding) prompts(ctx context.Context, id string) error {
 func (r *rebuilding) approvals(ctx context.Context) error {
 	list, err := r.from.approvals(ctx, "")
 	if errors.Is(err, store.ErrCorrupt) { // what is missing is asked for again
-		err = r.damage.Take(r.from.damageError([]store.Damage{structure("", "approvals cannot be read to their end").Damage}))
+		r.lost("", "approvals cannot be read to their end")
+		err = nil
 	}
 	if err != nil || len(list) == 0 {
 		return err
