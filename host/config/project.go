@@ -36,17 +36,15 @@ func (c *checker) restrictProject(layer tree) {
 		delete(layer, "shell")
 		left("shell", "ignored: a project's file may choose only the name of a known shell, such as bash", remedy)
 	}
-	if _, ok := layer["sandbox"]; ok {
-		delete(layer, "sandbox")
-		left("sandbox", "ignored: a project's file must not change the paths that confined commands can reach", remedy)
-	}
-	if _, ok := layer["mcp_registry"]; ok {
-		delete(layer, "mcp_registry")
-		left("mcp_registry", "ignored: a project's file must not choose the registry of MCP servers", remedy)
-	}
-	if _, ok := layer["catalog"]; ok {
-		delete(layer, "catalog")
-		left("catalog", "ignored: a project's file must not choose the source of prices and limits", remedy)
+	for _, field := range []struct{ key, must string }{
+		{"sandbox", "change the paths that confined commands can reach"},
+		{"mcp_registry", "choose the registry of MCP servers"},
+		{"catalog", "choose the source of prices and limits"},
+	} {
+		if _, ok := layer[field.key]; ok {
+			delete(layer, field.key)
+			left(field.key, "ignored: a project's file must not "+field.must, remedy)
+		}
 	}
 	if _, ok := layer["plugin_policy"]; ok {
 		delete(layer, "plugin_policy")
