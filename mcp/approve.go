@@ -26,24 +26,24 @@ func (p *Plugin) approve(current *Definition) {
 // save stores the pin and uses it. p.mu must be held.
 func (p *Plugin) save(pin *Pin) {
 	p.pin = pin
-	if err := p.options.Pins.Save(p.server, pin); err != nil {
+	if err := p.pins().Save(p.server, pin); err != nil {
 		p.logger.Warn("the approval of an MCP server could not be stored", "server", p.server.Name, "err", err)
 	}
-	p.stamp = p.options.Pins.Stamp(p.server)
+	p.stamp = p.pins().Stamp(p.server)
 }
 
 // reload takes an approval that another process stored.
 func (p *Plugin) reload() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.options.Pins == nil { // before Start
+	if p.host == nil { // before Start
 		return
 	}
-	stamp := p.options.Pins.Stamp(p.server)
+	stamp := p.pins().Stamp(p.server)
 	if stamp == p.stamp {
 		return
 	}
-	pin, err := p.options.Pins.Load(p.server)
+	pin, err := p.pins().Load(p.server)
 	if err != nil || pin == nil {
 		return // what was approved stays in use until the next start
 	}

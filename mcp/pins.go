@@ -23,24 +23,14 @@ type Pin struct {
 	Checked time.Time `json:"checked"`
 }
 
-// Pins stores approvals. It is safe for concurrent use by goroutines and processes.
-type Pins interface {
-	// Load returns the pin of a server, or nil if it has none. A server with a changed configuration has none.
-	Load(s Server) (*Pin, error)
-	Save(s Server, p *Pin) error
-	// Stamp returns a text that changes when the pin of a server does; empty without one.
-	Stamp(s Server) string
-}
+// FilePins stores pins as files in a directory, Options.Dir, which it creates when needed. It is safe for concurrent use by goroutines and
+// processes.
+type FilePins string
 
-// FilePins stores pins as files in a directory, which it creates when needed.
-func FilePins(dir string) Pins { return filePins(dir) }
+func (dir FilePins) path(s Server) string { return filepath.Join(string(dir), s.key()+".json") }
 
-type filePins string
-
-func (dir filePins) path(s Server) string { return filepath.Join(string(dir), s.key()+".json") }
-
-// Load reads the file of the server.
-func (dir filePins) Load(s Server) (*Pin, error) {
+// Load returns the pin of a server, or nil if it has none. A server with a changed configuration has none.
+func (dir FilePins) Load(s Server) (*Pin, error) {
 	content, err := os.ReadFile(dir.path(s))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -56,7 +46,7 @@ func (dir filePins) Load(s Server) (*Pin, error) {
 }
 
 // Save puts a new file in the place of the old one.
-func (dir filePins) Save(s Server, p *Pin) error {
+func (dir FilePins) Save(s Server, p *Pin) error {
 	content, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
@@ -67,8 +57,8 @@ func (dir filePins) Save(s Server, p *Pin) error {
 	return nil
 }
 
-// Stamp returns the time and the size of the file.
-func (dir filePins) Stamp(s Server) string {
+// Stamp returns a text that changes when the pin of a server does, the time and the size of its file; empty without one.
+func (dir FilePins) Stamp(s Server) string {
 	info, err := os.Stat(dir.path(s))
 	if err != nil {
 		return ""
@@ -77,7 +67,7 @@ func (dir filePins) Stamp(s Server) string {
 }
 
 // Approve stores a definition as the user's approval of the server.
-func Approve(pins Pins, s Server, d *Definition) error { return pins.Save(s, newPin(d)) }
+func Approve(pins FilePins, s Server, d *Definition) error { return pins.Save(s, newPin(d)) }
 
 func newPin(d *Definition) *Pin {
 	p := &Pin{Definition: *d, Unusable: map[string]string{}, Checked: time.Now()}

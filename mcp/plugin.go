@@ -23,8 +23,6 @@ const freshFor = 24 * time.Hour
 
 // Options are the common options of all servers. The zero value works.
 type Options struct {
-	// Pins stores the approvals. Default: FilePins(Dir).
-	Pins Pins
 	// Dir is the directory of logs and pins. Default: the folder mcp in the project's data directory.
 	Dir string
 	// Environ is the host's environment, in the form of os.Environ; servers get the part that every program needs. Default:
@@ -47,9 +45,6 @@ func (o *Options) version() string {
 // withDefaults sets the defaults.
 func (o Options) withDefaults(project sdk.Project) Options {
 	o.Dir = cmp.Or(o.Dir, filepath.Join(project.DataDir, "mcp"))
-	if o.Pins == nil {
-		o.Pins = FilePins(o.Dir)
-	}
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}
@@ -115,11 +110,11 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.host, p.logger = h, h.Logger()
 	p.options = p.options.withDefaults(h.Project())
 	p.log = newServerLog(LogPath(p.options.Dir, p.server), p.server)
-	pin, err := p.options.Pins.Load(p.server)
+	pin, err := p.pins().Load(p.server)
 	if err != nil {
 		return err
 	}
-	p.pin, p.stamp = pin, p.options.Pins.Stamp(p.server)
+	p.pin, p.stamp = pin, p.pins().Stamp(p.server)
 	p.update(nil)
 	d := p.dialer()
 	p.last = LastCheck(p.options.Dir, p.server)
@@ -131,6 +126,8 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.hooks = p.makeHooks()
 	return nil
 }
+
+func (p *Plugin) pins() FilePins { return FilePins(p.options.Dir) }
 
 func (p *Plugin) dialer() *dialer {
 	return &dialer{

@@ -2,5 +2,5 @@
 
 package projectfs
 
-// nonblock is empty: files here never wait in open.
-const nonblock = 0
+// Nonblock is empty: files here never wait in open.
+const Nonblock = 0

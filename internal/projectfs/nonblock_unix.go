@@ -4,5 +4,5 @@ package projectfs
 
 import "syscall"
 
-// nonblock keeps an open from waiting for the other end of a named pipe.
-const nonblock = syscall.O_NONBLOCK
+// Nonblock keeps an open from waiting for the other end of a named pipe.
+const Nonblock = syscall.O_NONBLOCK

@@ -137,7 +137,7 @@ func (d *Dir) open(name string, flags int) (*os.File, fs.FileInfo, error) {
 	if err := regular(info); err != nil {
 		return nil, nil, err
 	}
-	f, err := d.root.OpenFile(name, flags|nonblock, 0)
+	f, err := d.root.OpenFile(name, flags|Nonblock, 0)
 	if err != nil {
 		return nil, nil, d.explain(name, err)
 	}
@@ -159,7 +159,7 @@ func opened(f *os.File, check func(fs.FileInfo) error) (*os.File, fs.FileInfo, e
 // OpenBelow opens the regular file at a relative path of any length for reading. Links are followed as long as they stay below the
 // directory.
 func (d *Dir) OpenBelow(rel string) (*os.File, fs.FileInfo, error) {
-	f, err := d.root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|nonblock, 0)
+	f, err := d.root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|Nonblock, 0)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -236,7 +236,7 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	if err := regular(info); err != nil {
 		return nil, nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	f, err := os.OpenFile(path, os.O_RDONLY|Nonblock, 0)
 	if err != nil {
 		return nil, nil, err
 	}

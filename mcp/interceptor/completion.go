@@ -50,11 +50,6 @@ func newRequest(call *sdk.RemoteCall) (*completionRequest, error) {
 	}, nil
 }
 
-func decodeRequests(before, after json.RawMessage) (a, b completionRequest, err error) {
-	err = errors.Join(json.Unmarshal(before, &a), json.Unmarshal(after, &b))
-	return a, b, err
-}
-
 func systemPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	var value sdk.ChatSystemValue
 	r, err := newRequest(call)
@@ -67,11 +62,7 @@ func systemPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) 
 	return json.Marshal(r)
 }
 
-func systemChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
-	a, b, err := decodeRequests(before, after)
-	if err != nil {
-		return nil, err
-	}
+func systemChanges(_ *sdk.RemoteCall, a, b *completionRequest) ([]sdk.Change, error) {
 	old, now := sdk.ChatSystemValue{System: contents(a.Messages)}, sdk.ChatSystemValue{System: contents(b.Messages)}
 	return value.Diff[sdk.Change](&old, &now)
 }
@@ -124,11 +115,7 @@ func messagesPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error
 	return json.Marshal(r)
 }
 
-func messagesChanges(call *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
-	a, b, err := decodeRequests(before, after)
-	if err != nil {
-		return nil, err
-	}
+func messagesChanges(call *sdk.RemoteCall, a, b *completionRequest) (changes []sdk.Change, err error) {
 	if len(a.Messages) != len(b.Messages) {
 		return nil, fmt.Errorf("%d messages instead of %d: the number of messages must not change", len(b.Messages), len(a.Messages))
 	}
@@ -136,7 +123,6 @@ func messagesChanges(call *sdk.RemoteCall, before, after json.RawMessage) ([]sdk
 	if err := json.Unmarshal(call.Value, &sent); err != nil {
 		return nil, err
 	}
-	var changes []sdk.Change
 	n := 0
 	sent.texts(func(pointer, _, text string) {
 		change, problem := changeText(pointer, text, b.Messages[n].Content)
@@ -159,11 +145,7 @@ func paramsPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) 
 	return json.Marshal(r)
 }
 
-func paramsChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
-	a, b, err := decodeRequests(before, after)
-	if err != nil {
-		return nil, err
-	}
+func paramsChanges(_ *sdk.RemoteCall, a, b *completionRequest) ([]sdk.Change, error) {
 	old, now := a.params(), b.params()
 	return value.Diff[sdk.Change](&old, &now)
 }
@@ -184,10 +166,6 @@ func textPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	return json.Marshal(completionResponse{completionMessage{sdk.RoleAssistant, value.Text}})
 }
 
-func textChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
-	var a, b completionResponse
-	if err := errors.Join(json.Unmarshal(before, &a), json.Unmarshal(after, &b)); err != nil {
-		return nil, err
-	}
+func textChanges(_ *sdk.RemoteCall, a, b *completionResponse) ([]sdk.Change, error) {
 	return changeText("/text", a.Message.Content, b.Message.Content)
 }

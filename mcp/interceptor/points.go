@@ -39,27 +39,27 @@ func interceptions() []*interception {
 	list := []*interception{
 		{
 			point: sdk.PointToolBefore, event: eventToolCall, phase: phaseRequest, kinds: []string{mutation},
-			reads: []string{"/args"}, writes: []string{"/args"}, payload: toolCallPayload, changes: toolCallChanges,
+			reads: []string{"/args"}, writes: []string{"/args"}, payload: toolCallPayload, changes: decoding(toolCallChanges),
 		}, {
 			point: sdk.PointPermissionAsk, event: eventToolCall, phase: phaseRequest, kinds: []string{validation}, payload: permissionPayload,
 		}, {
 			point: sdk.PointToolAfter, event: eventToolCall, phase: phaseResponse, kinds: both, withheldOutput: "/output",
-			reads: []string{"/output"}, writes: []string{"/output", "/attachments"}, payload: toolResultPayload, changes: toolResultChanges,
+			reads: []string{"/output"}, writes: []string{"/output", "/attachments"}, payload: toolResultPayload, changes: decoding(toolResultChanges),
 		}, {
 			point: sdk.PointChatSystem, event: eventCompletion, phase: phaseRequest, kinds: both,
-			reads: []string{"/system"}, writes: []string{"/system"}, payload: systemPayload, changes: systemChanges,
+			reads: []string{"/system"}, writes: []string{"/system"}, payload: systemPayload, changes: decoding(systemChanges),
 		}, {
 			point: sdk.PointChatMessages, event: eventCompletion, phase: phaseRequest, kinds: both,
 			reads:   []string{"/messages/*/parts/*/text", "/messages/*/parts/*/state/output"},
 			writes:  []string{"/messages/*/parts/*/text", "/messages/*/parts/*/state/output"},
-			payload: messagesPayload, changes: messagesChanges,
+			payload: messagesPayload, changes: decoding(messagesChanges),
 		}, {
 			point: sdk.PointChatParams, event: eventCompletion, phase: phaseRequest, kinds: both,
 			reads: []string{"/temperature", "/topP", "/maxOutputTokens"}, writes: []string{"/temperature", "/topP", "/maxOutputTokens"},
-			payload: paramsPayload, changes: paramsChanges,
+			payload: paramsPayload, changes: decoding(paramsChanges),
 		}, {
 			point: sdk.PointTextComplete, event: eventCompletion, phase: phaseResponse, kinds: both, withheldOutput: "/text",
-			reads: []string{"/text"}, writes: []string{"/text"}, payload: textPayload, changes: textChanges,
+			reads: []string{"/text"}, writes: []string{"/text"}, payload: textPayload, changes: decoding(textChanges),
 		},
 	}
 	for _, info := range hookpoint.All() {
@@ -67,11 +67,22 @@ func interceptions() []*interception {
 			point: info.Point, event: ownEvent + string(info.Point), phase: phaseRequest, kinds: both, payload: ownPayload,
 		}
 		if info.NewValue != nil {
-			i.reads, i.writes, i.changes = []string{""}, []string{""}, ownChanges(info.Point)
+			i.reads, i.writes, i.changes = []string{""}, []string{""}, decoding(ownChanges)
 		}
 		list = append(list, i)
 	}
 	return list
+}
+
+// decoding returns a function that decodes both payloads for changes.
+func decoding[T any](changes func(call *sdk.RemoteCall, before, after *T) ([]sdk.Change, error)) func(*sdk.RemoteCall, json.RawMessage, json.RawMessage) ([]sdk.Change, error) {
+	return func(call *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
+		var a, b T
+		if err := errors.Join(json.Unmarshal(before, &a), json.Unmarshal(after, &b)); err != nil {
+			return nil, err
+		}
+		return changes(call, &a, &b)
+	}
 }
 
 // block returns the answer for a refusal: a verdict if the point has one, else the reason in place of the refused text if that is
@@ -159,11 +170,7 @@ func toolCallPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error
 	return json.Marshal(toolPayload{in.Tool, value.Args})
 }
 
-func toolCallChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
-	var a, b toolPayload
-	if err := errors.Join(json.Unmarshal(before, &a), json.Unmarshal(after, &b)); err != nil {
-		return nil, err
-	}
+func toolCallChanges(_ *sdk.RemoteCall, a, b *toolPayload) ([]sdk.Change, error) {
 	var old, now sdk.ToolBeforeValue
 	if err := errors.Join(json.Unmarshal(a.Arguments, &old.Args), json.Unmarshal(b.Arguments, &now.Args)); err != nil {
 		return nil, err
@@ -214,11 +221,7 @@ func toolResultPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, err
 	return json.Marshal(resultPayload{[]textContent{{"text", value.Output}}, in.Outcome != sdk.OutcomeOK})
 }
 
-func toolResultChanges(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
-	var a, b resultPayload
-	if err := errors.Join(json.Unmarshal(before, &a), json.Unmarshal(after, &b)); err != nil {
-		return nil, err
-	}
+func toolResultChanges(_ *sdk.RemoteCall, a, b *resultPayload) ([]sdk.Change, error) {
 	return changeText("/output", a.text(), b.text())
 }
 
@@ -252,17 +255,11 @@ func ownPayload(_ *toolNames, call *sdk.RemoteCall) (json.RawMessage, error) {
 	return json.Marshal(ownValue{call.Input, call.Value})
 }
 
-func ownChanges(point sdk.Point) func(*sdk.RemoteCall, json.RawMessage, json.RawMessage) ([]sdk.Change, error) {
-	return func(_ *sdk.RemoteCall, before, after json.RawMessage) ([]sdk.Change, error) {
-		var a, b ownValue
-		if err := errors.Join(json.Unmarshal(before, &a), json.Unmarshal(after, &b)); err != nil {
-			return nil, err
-		}
-		if len(b.Value) == 0 {
-			return nil, errors.New("the payload lacks its value")
-		}
-		return DiffValue(point, a.Value, b.Value)
+func ownChanges(call *sdk.RemoteCall, a, b *ownValue) ([]sdk.Change, error) {
+	if len(b.Value) == 0 {
+		return nil, errors.New("the payload lacks its value")
 	}
+	return DiffValue(call.Point, a.Value, b.Value)
 }
 
 // DiffValue returns the changes between two values of a hook point.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -185,49 +183,10 @@ func (r *reader) foreignSkills(places []string) {
 		places = []string{"."}
 	}
 	for _, place := range places {
-		if r.addSkill(place) {
-			continue
-		}
-		dir, err := r.folder.resolve(place)
-		if err != nil {
-			continue // most packages have no skills
-		}
-		entries, err := os.ReadDir(dir)
-		if err != nil {
-			r.warn(dir, "", "", "no skills are loaded: %v", err)
-			continue
-		}
-		for _, e := range entries {
-			if !e.Type().IsRegular() {
-				r.addSkill(path.Join(place, e.Name()))
-			}
+		if !r.addSkill(place, false) {
+			r.skillsIn(place, false)
 		}
 	}
-	slices.SortFunc(r.p.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
-}
-
-// addSkill adds the skill in a directory, and reports whether there is one. Its name is that of its front matter, or of its directory.
-func (r *reader) addSkill(dir string) bool {
-	file := path.Join(dir, skillFile)
-	data, err := r.folder.read(file, maxSkillBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false
-	}
-	var s Skill
-	if err == nil {
-		s, err = parseSkill(data)
-	}
-	if err == nil && len(r.p.Skills) == maxSkills {
-		err = fmt.Errorf("more than %d skills", maxSkills)
-	}
-	if err != nil {
-		r.warn(filepath.Join(r.folder.root, filepath.FromSlash(file)), "", "", "the skill is left out: %v", err)
-		return true
-	}
-	if s.Dir, err = r.folder.resolve(dir); err == nil {
-		r.p.Skills = append(r.p.Skills, s)
-	}
-	return true
 }
 
 // maxTexts limits the commands, and the agents, of a package.

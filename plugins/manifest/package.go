@@ -122,7 +122,9 @@ func (r *reader) ours(path string, data []byte) error {
 	if err := r.manifest(path, data); err != nil {
 		return err
 	}
-	r.skills()
+	if r.folder.has(skillsDir) {
+		r.skillsIn(skillsDir, true)
+	}
 	r.servers()
 	r.hookFile()
 	return nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,53 +39,56 @@ type Skill struct {
 // File returns the skill's SKILL.md.
 func (s *Skill) File() string { return filepath.Join(s.Dir, skillFile) }
 
-// skills finds the skills: immediate children of skills/ with a SKILL.md. One that is wrong is left out and reported.
-func (r *reader) skills() {
-	if !r.folder.has(skillsDir) {
-		return
+// skillsIn adds the skills of a place: its immediate children with a SKILL.md. With named, each has the name of its directory.
+func (r *reader) skillsIn(place string, named bool) {
+	dir, err := r.folder.resolve(place)
+	var entries []fs.DirEntry
+	if err == nil {
+		entries, err = os.ReadDir(dir)
 	}
-	where := filepath.Join(r.folder.root, skillsDir)
-	dir, err := r.folder.resolve(skillsDir)
-	if err != nil {
-		r.warn(where, "", "", "no skills are loaded: %v", err)
-		return
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		r.warn(where, "", "make it a directory", "no skills are loaded: it is not a directory")
-		return
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // most packages have no skills
+	case err != nil:
+		r.warn(filepath.Join(r.folder.root, filepath.FromSlash(place)), "", "", "no skills are loaded: %v", err)
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() {
-			continue
-		}
-		path := filepath.Join(where, e.Name(), skillFile)
-		s, err := r.skill(e.Name())
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			r.warn(path, "", "", "the skill is left out: %v", err)
-		case len(r.p.Skills) == maxSkills:
-			r.warn(where, "", "split the package", "only the first %d skills are loaded", maxSkills)
-			return
-		default:
-			r.p.Skills = append(r.p.Skills, s)
+		if !e.Type().IsRegular() {
+			r.addSkill(path.Join(place, e.Name()), named)
 		}
 	}
 	slices.SortFunc(r.p.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// skill reads one skill; fs.ErrNotExist when the directory holds none.
-func (r *reader) skill(name string) (Skill, error) {
-	dir, err := r.folder.resolve(skillsDir + "/" + name)
+// addSkill adds the skill in a directory, and reports whether there is one. A skill that is wrong is left out and reported.
+func (r *reader) addSkill(dir string, named bool) bool {
+	s, err := r.skill(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return false
+	case err == nil && named && s.Name != path.Base(dir):
+		err = fmt.Errorf("name: %s is not the name of its directory, %s", quoted(s.Name), quoted(path.Base(dir)))
+	case err == nil && len(r.p.Skills) == maxSkills:
+		err = fmt.Errorf("more than %d skills", maxSkills)
+	}
+	if err != nil {
+		r.warn(filepath.Join(r.folder.root, filepath.FromSlash(dir), skillFile), "", "", "the skill is left out: %v", err)
+		return true
+	}
+	r.p.Skills = append(r.p.Skills, s)
+	return true
+}
+
+// skill reads the skill in a directory; fs.ErrNotExist when the directory holds none.
+func (r *reader) skill(dir string) (Skill, error) {
+	resolved, err := r.folder.resolve(dir)
 	if err != nil {
 		return Skill{}, err
 	}
-	names, err := os.ReadDir(dir)
+	names, err := os.ReadDir(resolved)
 	if err != nil || !slices.ContainsFunc(names, func(e fs.DirEntry) bool { return e.Name() == skillFile }) {
 		return Skill{}, fs.ErrNotExist
 	}
-	data, err := r.folder.read(skillsDir+"/"+name+"/"+skillFile, maxSkillBytes)
+	data, err := r.folder.read(path.Join(dir, skillFile), maxSkillBytes)
 	if errors.Is(err, projectfs.ErrSpecial) {
 		return Skill{}, fs.ErrNotExist
 	}
@@ -92,14 +96,8 @@ func (r *reader) skill(name string) (Skill, error) {
 		return Skill{}, err
 	}
 	s, err := parseSkill(data)
-	if err != nil {
-		return Skill{}, err
-	}
-	if s.Name != name {
-		return Skill{}, fmt.Errorf("name: %s is not the name of its directory, %s", quoted(s.Name), quoted(name))
-	}
-	s.Dir = dir
-	return s, nil
+	s.Dir = resolved
+	return s, err
 }
 
 // parseSkill checks the name and the description in the front matter of a SKILL.md.

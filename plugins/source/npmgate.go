@@ -149,21 +149,18 @@ func (f *Fetcher) npmHeader(accept string) map[string]string {
 
 // npmTarball returns a file of the cache with a tarball of the registry. digest is its SHA-512; nil if npm is to check it alone.
 func (f *Fetcher) npmTarball(ctx context.Context, name string, digest []byte) (string, error) {
+	kept := ""
+	if digest != nil {
+		path, ok, err := f.cached(npmKind, hex.EncodeToString(digest))
+		if err != nil || ok && checkSHA512(path, digest) == nil {
+			return path, err
+		}
+		kept = path
+	}
 	address := f.RegistryURL() + "/" + name
-	if digest == nil {
-		file, _, err := f.download(ctx, address, address, "", f.npmHeader("")["Authorization"])
-		return file, err
-	}
-	kept, ok, err := f.cached(npmKind, hex.EncodeToString(digest))
-	if err != nil {
-		return "", err
-	}
-	if ok && checkSHA512(kept, digest) == nil {
-		return kept, nil
-	}
 	file, _, err := f.download(ctx, address, address, "", f.npmHeader("")["Authorization"])
-	if err != nil {
-		return "", err
+	if err != nil || digest == nil {
+		return file, err
 	}
 	if err := checkSHA512(file, digest); err != nil {
 		return "", errors.Join(fmt.Errorf("%s: %w", address, err), os.Remove(file))
@@ -174,34 +171,17 @@ func (f *Fetcher) npmTarball(ctx context.Context, name string, digest []byte) (s
 // redirectTarballs replaces the addresses of tarballs in the description of a package: those below from are below to then. The others
 // stay, and are refused when npm requests them.
 func redirectTarballs(packument []byte, from, to string) ([]byte, error) {
-	var doc, versions map[string]json.RawMessage
-	err := json.Unmarshal(packument, &doc)
-	if err == nil && doc["versions"] != nil {
-		err = json.Unmarshal(doc["versions"], &versions)
-	}
-	for number, text := range versions {
-		var version map[string]json.RawMessage
-		var dist map[string]any
-		if err == nil {
-			err = json.Unmarshal(text, &version)
-		}
-		if err == nil && version["dist"] != nil {
-			err = jsontext.DecodeExact(version["dist"], &dist)
-		}
-		if err != nil {
-			break
-		}
-		if address, ok := dist["tarball"].(string); ok && strings.HasPrefix(address, from) {
-			dist["tarball"] = to + address[len(from):]
-			version["dist"] = encode(dist)
-			versions[number] = encode(version)
-		}
-	}
-	if err != nil {
+	var doc map[string]any
+	if err := jsontext.DecodeExact(packument, &doc); err != nil {
 		return nil, fmt.Errorf("unexpected answer of the npm registry: %w", err)
 	}
-	if versions != nil {
-		doc["versions"] = encode(versions)
+	versions, _ := doc["versions"].(map[string]any)
+	for _, v := range versions {
+		version, _ := v.(map[string]any)
+		dist, _ := version["dist"].(map[string]any)
+		if address, ok := dist["tarball"].(string); ok && strings.HasPrefix(address, from) {
+			dist["tarball"] = to + address[len(from):]
+		}
 	}
 	return encode(doc), nil
 }

@@ -13,10 +13,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -156,7 +158,10 @@ func singleName(path string) string {
 	if strings.EqualFold(filepath.Ext(path), ".wasm") {
 		return "plugin.wasm"
 	}
-	return "plugin" + executableSuffix
+	if runtime.GOOS == "windows" {
+		return "plugin.exe"
+	}
+	return "plugin"
 }
 
 func (s *scanner) folder() error {
@@ -253,7 +258,7 @@ func (s *scanner) relative(name, target string) string {
 
 // file reads one file, and copies it.
 func (s *scanner) file(name, as string) error {
-	f, err := s.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|nonblock, 0)
+	f, err := s.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|projectfs.Nonblock, 0)
 	if err != nil {
 		return err
 	}

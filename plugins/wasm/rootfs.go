@@ -106,7 +106,7 @@ func (f *rootFS) lstat(path string) (info fs.FileInfo, err error) {
 
 // openFlags translates flags. A pipe is opened without waiting for its other end.
 func openFlags(flag wasisys.Oflag) int {
-	out := os.O_RDONLY | openNonblock
+	out := os.O_RDONLY | projectfs.Nonblock
 	switch {
 	case flag&wasisys.O_RDWR != 0:
 		out |= os.O_RDWR
@@ -240,7 +240,7 @@ func (o *opener) Open(string) (fs.File, error) {
 		o.used = true
 		return o.file, nil
 	}
-	file, err := o.fs.open(o.path, os.O_RDONLY|openNonblock, 0)
+	file, err := o.fs.open(o.path, os.O_RDONLY|projectfs.Nonblock, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -5,19 +5,30 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"maps"
+	"slices"
 )
 
 // NewLogger returns a logger that sends each line to the host. attrs encode as JSON.
 func NewLogger(send func(level slog.Level, message string, attrs map[string]any)) *slog.Logger {
+	return NewLineLogger(func(level slog.Level, message string, attrs []slog.Attr) {
+		values := make(map[string]any, len(attrs))
+		for _, a := range attrs {
+			values[a.Key] = jsonValue(a.Value)
+		}
+		send(level, message, values)
+	})
+}
+
+// NewLineLogger returns a logger that sends each line to the host. The names of attrs in groups have those of the groups, with dots.
+func NewLineLogger(send func(level slog.Level, message string, attrs []slog.Attr)) *slog.Logger {
 	return slog.New(&logHandler{send: send})
 }
 
 // logHandler sends what the plugin logs to the host.
 type logHandler struct {
-	send  func(level slog.Level, message string, attrs map[string]any)
-	attrs map[string]any // of With
-	group string         // prefix of names, with its dot
+	send  func(level slog.Level, message string, attrs []slog.Attr)
+	attrs []slog.Attr // of With
+	group string      // prefix of names, with its dot
 }
 
 var _ slog.Handler = (*logHandler)(nil)
@@ -27,10 +38,9 @@ func (*logHandler) Enabled(context.Context, slog.Level) bool { return true }
 
 // Handle sends one line.
 func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
-	attrs := map[string]any{}
-	maps.Copy(attrs, h.attrs)
+	attrs := slices.Clone(h.attrs)
 	r.Attrs(func(a slog.Attr) bool {
-		addAttr(attrs, h.group, a)
+		attrs = appendAttr(attrs, h.group, a)
 		return true
 	})
 	h.send(r.Level, r.Message, attrs)
@@ -39,54 +49,55 @@ func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 
 // WithAttrs returns a handler that adds the attributes to each line.
 func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	with := &logHandler{send: h.send, attrs: map[string]any{}, group: h.group}
-	maps.Copy(with.attrs, h.attrs)
+	with := *h
+	with.attrs = slices.Clone(h.attrs)
 	for _, a := range attrs {
-		addAttr(with.attrs, h.group, a)
+		with.attrs = appendAttr(with.attrs, h.group, a)
 	}
-	return with
+	return &with
 }
 
 // WithGroup returns a handler that puts the name before the names that follow.
 func (h *logHandler) WithGroup(name string) slog.Handler {
-	if name == "" {
-		return h
+	with := *h
+	if name != "" {
+		with.group += name + "."
 	}
-	return &logHandler{send: h.send, attrs: h.attrs, group: h.group + name + "."}
+	return &with
 }
 
-func addAttr(to map[string]any, group string, a slog.Attr) {
+// appendAttr adds an attribute, or those of a group, with the names of the groups.
+func appendAttr(list []slog.Attr, group string, a slog.Attr) []slog.Attr {
 	v := a.Value.Resolve()
-	if v.Kind() == slog.KindGroup {
+	switch {
+	case v.Kind() == slog.KindGroup:
 		if a.Key != "" {
 			group += a.Key + "."
 		}
 		for _, inner := range v.Group() {
-			addAttr(to, group, inner)
+			list = appendAttr(list, group, inner)
 		}
-		return
+	case a.Key != "":
+		list = append(list, slog.Attr{Key: group + a.Key, Value: v})
 	}
-	if a.Key == "" {
-		return
-	}
-	switch v.Kind() {
-	case slog.KindBool, slog.KindInt64, slog.KindUint64, slog.KindString:
-		to[group+a.Key] = v.Any()
-	case slog.KindAny:
-		to[group+a.Key] = anyAttr(v.Any())
-	default: // durations, times, numbers that JSON may not have
-		to[group+a.Key] = v.String()
-	}
+	return list
 }
 
-// anyAttr returns a value that encodes as JSON: errors and what does not encode become text.
-func anyAttr(v any) any {
-	if err, ok := v.(error); ok {
+// jsonValue returns a value that encodes as JSON: errors and what does not encode become text.
+func jsonValue(v slog.Value) any {
+	switch v.Kind() {
+	case slog.KindBool, slog.KindInt64, slog.KindUint64, slog.KindString:
+		return v.Any()
+	case slog.KindAny:
+	default: // durations, times, numbers that JSON may not have
+		return v.String()
+	}
+	if err, ok := v.Any().(error); ok {
 		return err.Error()
 	}
-	body, err := json.Marshal(v)
+	body, err := json.Marshal(v.Any())
 	if err != nil {
-		return fmt.Sprintf("%+v", v)
+		return fmt.Sprintf("%+v", v.Any())
 	}
 	return json.RawMessage(body)
 }

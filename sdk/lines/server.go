@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -28,17 +27,17 @@ type server struct {
 	clients *guest.Clients
 	conn    *jsonline.Conn
 
-	ctx   context.Context // of all calls; they end with the connection
-	end   context.CancelFunc
-	calls sync.WaitGroup
+	ctx     context.Context // of all calls; they end with the connection
+	end     context.CancelFunc
+	calls   sync.WaitGroup
+	running guest.Calls
 
 	mu      sync.Mutex
 	started bool
-	running map[uint64]context.CancelFunc
 }
 
 func newServer(p sdk.Plugin, conn *jsonline.Conn) *server {
-	s := &server{guest: guest.New(p), clients: guest.NewClients(p), conn: conn, running: map[uint64]context.CancelFunc{}}
+	s := &server{guest: guest.New(p), clients: guest.NewClients(p), conn: conn}
 	s.ctx, s.end = context.WithCancel(guest.Detached())
 	return s
 }
@@ -100,41 +99,16 @@ func (s *server) handle(m *jsonline.Message) {
 	}
 	switch {
 	case m.Method == "cancel":
-		s.cancel(p.ID)
+		s.running.Cancel(p.ID)
 	case m.ID == 0:
 		s.conn.Update(p.ID, m) // an event, or unknown
 	default:
-		ctx := s.begin(m.ID, &p)
+		ctx := s.running.Begin(s.ctx, m.ID, p.Token, p.Timeout)
 		s.calls.Go(func() {
-			defer s.cancel(m.ID)
+			defer s.running.Cancel(m.ID)
 			result, err := s.guarded(func() (json.RawMessage, error) { return s.run(ctx, m, &p) })
 			s.reply(m.ID, result, err)
 		})
-	}
-}
-
-// begin returns the context of a call.
-func (s *server) begin(id uint64, p *params) context.Context {
-	var ctx context.Context
-	var cancel context.CancelFunc
-	if p.Timeout > 0 {
-		ctx, cancel = context.WithTimeout(s.ctx, time.Duration(p.Timeout)*time.Millisecond)
-	} else {
-		ctx, cancel = context.WithCancel(s.ctx)
-	}
-	s.mu.Lock()
-	s.running[id] = cancel
-	s.mu.Unlock()
-	return guest.WithToken(ctx, p.Token)
-}
-
-// cancel ends the context of a call.
-func (s *server) cancel(id uint64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if cancel := s.running[id]; cancel != nil {
-		cancel()
-		delete(s.running, id)
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -19,13 +18,12 @@ type hookStream struct {
 	stream grpc.BidiStreamingServer[tenonv1.HookRequest, tenonv1.HookResponse]
 
 	sending sync.Mutex
-	mu      sync.Mutex
-	running map[uint64]context.CancelFunc
+	calls   guest.Calls
 }
 
 // Hooks runs the hooks the host calls, each in a goroutine of its own, until the host ends the stream.
 func (s *server) Hooks(stream grpc.BidiStreamingServer[tenonv1.HookRequest, tenonv1.HookResponse]) error {
-	h := &hookStream{server: s, stream: stream, running: map[uint64]context.CancelFunc{}}
+	h := &hookStream{server: s, stream: stream}
 	var calls sync.WaitGroup
 	defer calls.Wait()
 	for {
@@ -34,38 +32,14 @@ func (s *server) Hooks(stream grpc.BidiStreamingServer[tenonv1.HookRequest, teno
 			return err
 		}
 		if req.Cancel {
-			h.cancel(req.Id)
+			h.calls.Cancel(req.Id)
 			continue
 		}
-		ctx := h.begin(stream.Context(), req)
+		ctx := h.calls.Begin(stream.Context(), req.Id, req.Token, int(req.TimeoutMs))
 		calls.Go(func() {
-			defer h.cancel(req.Id)
+			defer h.calls.Cancel(req.Id)
 			h.send(req.Id, h.run(ctx, req))
 		})
-	}
-}
-
-// begin returns the context of a call.
-func (h *hookStream) begin(ctx context.Context, req *tenonv1.HookRequest) context.Context {
-	var cancel context.CancelFunc
-	if req.TimeoutMs > 0 {
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(req.TimeoutMs)*time.Millisecond)
-	} else {
-		ctx, cancel = context.WithCancel(ctx)
-	}
-	h.mu.Lock()
-	h.running[req.Id] = cancel
-	h.mu.Unlock()
-	return guest.WithToken(ctx, req.Token)
-}
-
-// cancel ends the context of a call.
-func (h *hookStream) cancel(id uint64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if cancel := h.running[id]; cancel != nil {
-		cancel()
-		delete(h.running, id)
 	}
 }
 

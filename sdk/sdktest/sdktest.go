@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // Options say what the plugin finds and how the host answers it. The zero value is a host that has no options for the plugin, keeps
@@ -87,7 +88,13 @@ func New(p sdk.Plugin, o Options) *Host {
 	for key, value := range o.Values {
 		h.values[key] = slices.Clone(value)
 	}
-	h.log = slog.New(&logHandler{host: h})
+	h.log = guest.NewLineLogger(func(level slog.Level, message string, attrs []slog.Attr) {
+		line := Log{Level: level, Message: message, Attrs: map[string]any{}}
+		for _, a := range attrs {
+			line.Attrs[a.Key] = a.Value.Any()
+		}
+		note(h, &h.logs, line)
+	})
 	return h
 }
 
@@ -177,42 +184,4 @@ func note[T any](h *Host, items *[]T, item T) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	*items = append(*items, item)
-}
-
-// logHandler keeps what is logged.
-type logHandler struct {
-	host  *Host
-	attrs []slog.Attr
-	group string
-}
-
-func (l *logHandler) Enabled(context.Context, slog.Level) bool { return true }
-
-func (l *logHandler) Handle(_ context.Context, r slog.Record) error {
-	line := Log{Level: r.Level, Message: r.Message, Attrs: map[string]any{}}
-	for _, a := range l.attrs {
-		line.Attrs[a.Key] = a.Value.Resolve().Any()
-	}
-	r.Attrs(func(a slog.Attr) bool {
-		line.Attrs[l.group+a.Key] = a.Value.Resolve().Any()
-		return true
-	})
-	note(l.host, &l.host.logs, line)
-	return nil
-}
-
-func (l *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	with := *l
-	with.attrs = slices.Clone(l.attrs)
-	for _, a := range attrs {
-		a.Key = l.group + a.Key
-		with.attrs = append(with.attrs, a)
-	}
-	return &with
-}
-
-func (l *logHandler) WithGroup(name string) slog.Handler {
-	with := *l
-	with.group += name + "."
-	return &with
 }

@@ -17,5 +17,5 @@ func NewCall(p sdk.Plugin, host guest.Caller, log func(level int32, text []byte)
 
 // NewLogger returns a logger as plugins get it.
 func NewLogger(write func(level int32, text []byte)) *slog.Logger {
-	return slog.New(&logHandler{write: write})
+	return newLogger(write)
 }

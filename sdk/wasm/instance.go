@@ -36,7 +36,7 @@ type instance struct {
 }
 
 func newInstance(p sdk.Plugin, host guest.Caller, log func(level int32, text []byte)) *instance {
-	return &instance{plugin: p, guest: guest.New(p), clients: guest.NewClients(p), log: slog.New(&logHandler{write: log}), host: host}
+	return &instance{plugin: p, guest: guest.New(p), clients: guest.NewClients(p), log: newLogger(log), host: host}
 }
 
 // call answers one call of the host. The output is valid until the next one, input is not kept.

@@ -1,0 +1,40 @@
+package guest
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Calls are running calls by their IDs, which the host can cancel. The zero value is ready. Safe for concurrent use.
+type Calls struct {
+	mu      sync.Mutex
+	running map[uint64]context.CancelFunc
+}
+
+// Begin returns the context of a call that the host identifies by the token. It ends with Cancel, and after a time limit in milliseconds; 0: none.
+func (c *Calls) Begin(ctx context.Context, id uint64, token string, limit int) context.Context {
+	var cancel context.CancelFunc
+	if limit > 0 {
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(limit)*time.Millisecond)
+	} else {
+		ctx, cancel = context.WithCancel(ctx)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running == nil {
+		c.running = map[uint64]context.CancelFunc{}
+	}
+	c.running[id] = cancel
+	return WithToken(ctx, token)
+}
+
+// Cancel ends the context of a call, also of one that has returned.
+func (c *Calls) Cancel(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.running[id]; cancel != nil {
+		cancel()
+		delete(c.running, id)
+	}
+}
