@@ -52,6 +52,7 @@ type entry struct {
 	matcher matcher
 	rule    *rule // nil: none
 	command string
+	async   bool     // hooks do not wait for it
 	args    []string // if not nil, command is a program, which starts without a shell
 	timeout time.Duration
 	where   string // for example PreToolUse[0].hooks[1]
@@ -175,9 +176,13 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 			})
 		case "timeout":
 			e.timeout = p.seconds(at, n)
+		case "async":
+			p.Want(at, n, checked.Bool)
+			e.async = n.Text == "true"
+		case "asyncRewake":
+			p.warn(at.Key, "is not supported: the turn waits for the command, whose answer counts as that of others")
 		default:
-			usual := name == "shell" && string(n.Raw) == `"bash"` || name == "async" && string(n.Raw) == "false"
-			if !usual {
+			if name != "shell" || string(n.Raw) != `"bash"` {
 				p.warn(at.Key, "is not supported and has no effect")
 			}
 		}
@@ -186,7 +191,7 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		p.Bad(at.Member("command", n.Offset), "missing", "write the shell command to run")
 		return
 	}
-	e.command = command.Text
+	e.command, e.async = command.Text, e.async && n.Get("asyncRewake") == nil
 	p.file.entries = append(p.file.entries, e)
 }
 
