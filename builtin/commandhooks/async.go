@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	maxAsync  = 16              // commands of a source at a time
-	asyncWait = 2 * time.Second // of Close, for commands such as a message about the end of the turn
+	maxAsync     = 16               // commands of a source at a time
+	maxAsyncTime = 10 * time.Minute // of a command; the dialect's default timeout
+	asyncWait    = 2 * time.Second  // of Close, for commands such as a message about the end of the turn
 )
 
 // background runs a command and does not wait for it. Its answer decides nothing.

@@ -241,6 +241,6 @@ func (p *Plugin) notify(e *entry, r *reply) {
 
 // hook sets the name and the deadline of a hook to those of the command.
 func (e *entry) hook(h sdk.Hook) sdk.Hook {
-	h.Name, h.Timeout = e.where, e.timeout
+	h.Name, h.Timeout = e.where, min(e.timeout, sdk.MaxHookTimeout)
 	return h
 }

@@ -121,7 +121,7 @@ func (p *parser) group(event string, at checked.Place, n *checked.Node) {
 	})
 	if hooks := n.Get("hooks"); hooks != nil {
 		p.list(at.Member("hooks", hooks.Offset), hooks, func(at checked.Place, n *checked.Node) {
-			p.entry(&entry{event: event, matcher: m, timeout: sdk.MaxHookTimeout, where: at.Key}, at, n)
+			p.entry(&entry{event: event, matcher: m, where: at.Key}, at, n)
 		})
 	} else if isObject {
 		p.Bad(at, `missing list "hooks"`, `write {"hooks": [{"type": "command", "command": "…"}]}`)
@@ -160,6 +160,11 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		p.warn(at.Key, fmt.Sprintf("is never run: type %q is not supported; want command", kind.Text))
 		return
 	}
+	e.timeout = sdk.MaxHookTimeout
+	if async := n.Get("async"); async != nil && async.Kind == checked.Bool && async.Text == "true" && n.Get("asyncRewake") == nil {
+		e.async, e.timeout = true, maxAsyncTime
+	}
+	limit := e.timeout
 	p.Each(at, n, func(at checked.Place, name string, n *checked.Node) {
 		switch name {
 		case "type", "statusMessage", "rewakeMessage", "rewakeSummary": // the last three are for a display that tenon does not have
@@ -175,10 +180,9 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 				e.args = append(e.args, n.Text)
 			})
 		case "timeout":
-			e.timeout = p.seconds(at, n)
+			e.timeout = p.seconds(at, n, limit)
 		case "async":
 			p.Want(at, n, checked.Bool)
-			e.async = n.Text == "true"
 		case "asyncRewake":
 			p.warn(at.Key, "is not supported: the turn waits for the command, whose answer counts as that of others")
 		default:
@@ -191,18 +195,18 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		p.Bad(at.Member("command", n.Offset), "missing", "write the shell command to run")
 		return
 	}
-	e.command, e.async = command.Text, e.async && n.Get("asyncRewake") == nil
+	e.command = command.Text
 	p.file.entries = append(p.file.entries, e)
 }
 
-// seconds parses a timeout. It shortens a timeout above sdk.MaxHookTimeout with a warning.
-func (p *parser) seconds(at checked.Place, n *checked.Node) time.Duration {
+// seconds parses a timeout. It shortens a timeout above the limit with a warning.
+func (p *parser) seconds(at checked.Place, n *checked.Node, limit time.Duration) time.Duration {
 	seconds, err := strconv.ParseFloat(n.Text, 64)
 	if n.Kind != checked.Number || err != nil || seconds <= 0 {
 		p.Mismatch(at, "a number of seconds above 0", n)
 		return 0
 	}
-	if limit := sdk.MaxHookTimeout; seconds > limit.Seconds() {
+	if seconds > limit.Seconds() {
 		p.warn(at.Key, fmt.Sprintf("%v seconds exceed the maximum; the command is killed after %v", seconds, limit))
 		return limit
 	}

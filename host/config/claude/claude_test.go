@@ -112,6 +112,9 @@ func TestDenials(t *testing.T) {
 		"WebFetch(domain:x.example)": "webfetch https://x.example/* deny, webfetch http://x.example/* deny, webfetch https://x.example:* deny, webfetch http://x.example:* deny",
 		"Read(/)":                    "",
 		"mcp__github":                "github_* * deny",
+		"Agent(Explore)":             "task explore deny",
+		"Agent(general-purpose)":     "task general deny",
+		"NotebookEdit":               "",
 	} {
 		r, err := claude.Translate([]byte(`{"permissions": {"deny": ["` + text + `"]}}`))
 		if err != nil {
