@@ -148,6 +148,7 @@ type PackagedSkill struct {
 	Name, Description string // of its front matter
 	Location          string // the SKILL.md, absolute
 	Root              string // the package's directory, absolute
+	Manual            bool   // as in Skill
 }
 
 // MCPConfig is one MCP server. An entry that only has Enabled disables a server of another configuration file.

@@ -1,8 +1,10 @@
 package sdk
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"strings"
 )
 
 // ProviderInfo describes a provider and its models. Plugins contribute it; "provider" in the configuration extends it or adds another.
@@ -76,6 +78,16 @@ type Model struct {
 	Options  Object            `json:"options,omitempty"`
 	Headers  map[string]string `json:"headers,omitempty"`
 	Variants map[string]Object `json:"variants,omitempty"` // named sets of options, such as reasoning efforts
+}
+
+// FamilyText returns the text, in lower case, in which the name of the model's family occurs: the server's name. An ARN of AWS may not have it; there the
+// text is ID and Family.
+func (m *Model) FamilyText() string {
+	name := strings.ToLower(cmp.Or(m.APIID, m.ID))
+	if strings.HasPrefix(name, "arn:") {
+		name = strings.ToLower(m.ID + " " + m.Family)
+	}
+	return name
 }
 
 // ReasoningOption is a way in which a model's reasoning is set, as models.dev lists it.

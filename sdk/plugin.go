@@ -138,6 +138,8 @@ type Skill struct {
 	Description string `json:"description"`
 	Location    string `json:"location"` // the SKILL.md, absolute
 	Body        string `json:"-"`        // without the front matter
+	// Manual skills are not listed for the model, which loads one if the user names it.
+	Manual bool `json:"manual,omitempty"`
 	// Replaces lists the places of definitions with the same name that this one replaces, the last replaced first.
 	Replaces []string `json:"replaces,omitempty"`
 }

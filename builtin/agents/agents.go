@@ -102,12 +102,22 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 	return nil
 }
 
-// check returns an error for unknown keys and invalid values.
+// check returns an error for unknown keys and invalid values. Settings of generation, which opencode reads beside its keys, become options.
 func check(doc *sources.Document, config *sdk.AgentConfig) error {
 	unknown, known := doc.Keys(config)
+	var values sdk.Object
+	if err := doc.Decode(&values); err != nil {
+		return err
+	}
 	for _, key := range unknown {
-		// Files of other programs also contain the agent's name; here the path is its name.
-		if key != "name" {
+		switch {
+		case key == "name": // of files of other programs; here the path is the name
+		case requestfield.Generates(key):
+			if config.Options == nil {
+				config.Options = sdk.Object{}
+			}
+			config.Options[key] = values[key]
+		default:
 			return fmt.Errorf("%w: unknown key %q; the keys are %s (put options of the model request under options)",
 				frontmatter.ErrFrontMatter, key, strings.Join(known, ", "))
 		}

@@ -174,12 +174,16 @@ func TestRequestFields(t *testing.T) {
 	const text = "---\noptions:\n  effort: high\n  tools: []\n---\nx"
 	write(t, filepath.Join(h.project.ConfigDir, "agent", "mine.md"), text)
 	write(t, filepath.Join(h.project.Worktree, ".tenon", "agent", "theirs.md"), text)
+	write(t, filepath.Join(h.project.Worktree, ".opencode", "agent", "old.md"), "---\nreasoningEffort: low\nthinking: {type: disabled}\n---\nx")
 	list := p.Agents()
 	if got := find(t, list, "mine").Options; len(got) != 2 {
 		t.Errorf("options of the user's agent: %v", got)
 	}
 	if diff := cmp.Diff(sdk.Object{"effort": "high"}, find(t, list, "theirs").Options); diff != "" {
 		t.Errorf("options of the repository's agent (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(sdk.Object{"reasoningEffort": "low", "thinking": map[string]any{"type": "disabled"}}, find(t, list, "old").Options); diff != "" {
+		t.Errorf("options beside the keys (-want +got):\n%s", diff)
 	}
 	if log := h.log.String(); strings.Count(log, "options are left out") != 1 || !strings.Contains(log, "options=tools") {
 		t.Errorf("log: %s", log)
@@ -226,6 +230,7 @@ func TestBadFilesAreLeftOut(t *testing.T) {
 		"wrong type":  {"---\ntemperature: warm\n---\n", `key \\\"temperature\\\"`},
 		"bad YAML":    {"---\na: [\n---\n", "bad front matter"},
 		"unknown key": {"---\ntemprature: 1\n---\n", `unknown key \\\"temprature\\\"`},
+		"a variant's": {"---\ndisabled: true\n---\n", `unknown key \\\"disabled\\\"`},
 		"bad mode":    {"---\nmode: main\n---\n", "want primary, subagent or all"},
 		"bad model":   {"---\nmodel: gpt\n---\n", "want provider/model"},
 		"bad action":  {"---\npermission:\n  bash: maybe\n---\n", "want allow, ask or deny"},

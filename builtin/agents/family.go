@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"cmp"
 	"embed"
 	"path"
 	"strings"
@@ -26,7 +25,7 @@ func (*Plugin) SystemPrompt(m *sdk.Model) string {
 
 // familyOf returns the name of the model's family, or "". The order of the comparisons is opencode's, see its session/system.ts.
 func familyOf(m *sdk.Model) string {
-	name := strings.ToLower(cmp.Or(m.APIID, m.ID))
+	name := m.FamilyText()
 	has := func(word string) bool { return strings.Contains(name, word) }
 	base := path.Base(name)
 	switch {

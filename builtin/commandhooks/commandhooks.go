@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/child"
@@ -73,6 +74,9 @@ type Plugin struct {
 	closed  bool
 	running map[*command]context.CancelFunc
 	idle    sync.WaitGroup // counts running
+
+	slots   chan struct{} // holds an element for each async command
+	closing sync.Once
 }
 
 var (
@@ -86,7 +90,7 @@ func New(s Source) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{source: s, file: f, log: slog.New(slog.DiscardHandler), running: map[*command]context.CancelFunc{}}
+	p := &Plugin{source: s, file: f, log: slog.New(slog.DiscardHandler), running: map[*command]context.CancelFunc{}, slots: make(chan struct{}, maxAsync)}
 	m := p.Manifest()
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrSource, s.Where, err)
@@ -119,15 +123,19 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	return nil
 }
 
-// Close ends the running commands and waits for them.
+// Close waits a moment for async commands, ends all that still run and waits for them.
 func (p *Plugin) Close(context.Context) error {
-	p.mu.Lock()
-	p.closed = true
-	for _, cancel := range p.running {
-		cancel()
-	}
-	p.mu.Unlock()
-	p.idle.Wait()
+	p.closing.Do(func() {
+		left := p.takeSlots(maxAsync, time.After(asyncWait))
+		p.mu.Lock()
+		p.closed = true
+		for _, cancel := range p.running {
+			cancel()
+		}
+		p.mu.Unlock()
+		p.takeSlots(left, nil)
+		p.idle.Wait()
+	})
 	return nil
 }
 
@@ -157,6 +165,14 @@ func (p *Plugin) call(ctx context.Context, e *entry, session string, input map[s
 	input["cwd"] = p.project.Directory
 	input["hook_event_name"] = e.event
 	input["permission_mode"] = "default"
+	if e.async {
+		return &reply{}, p.background(ctx, e, input)
+	}
+	return p.answer(ctx, e, input)
+}
+
+// answer runs one command and returns its answer.
+func (p *Plugin) answer(ctx context.Context, e *entry, input any) (*reply, error) {
 	var r *reply
 	out, err := p.run(ctx, e, input)
 	if err == nil {
@@ -170,7 +186,7 @@ func (p *Plugin) call(ctx context.Context, e *entry, session string, input map[s
 }
 
 // run starts the command, unless the plugin is closed.
-func (p *Plugin) run(ctx context.Context, e *entry, input map[string]any) (*output, error) {
+func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	cmd := shell(e.command, p.project.Worktree)
@@ -225,6 +241,6 @@ func (p *Plugin) notify(e *entry, r *reply) {
 
 // hook sets the name and the deadline of a hook to those of the command.
 func (e *entry) hook(h sdk.Hook) sdk.Hook {
-	h.Name, h.Timeout = e.where, e.timeout
+	h.Name, h.Timeout = e.where, min(e.timeout, sdk.MaxHookTimeout)
 	return h
 }

@@ -25,7 +25,7 @@ func TestPreToolUseInput(t *testing.T) {
 	r.clean()
 	want := map[string]any{
 		"session_id": "ses_1", "cwd": r.dir, "hook_event_name": "PreToolUse", "permission_mode": "default", "tool_name": "Edit", "tool_use_id": "call_1",
-		"tool_input": map[string]any{"file_path": "a", "old_string": "b", "new_string": "c", "replace_all": true},
+		"tool_input": map[string]any{"file_path": filepath.Join(r.dir, "a"), "old_string": "b", "new_string": "c", "replace_all": true},
 		"tenon": map[string]any{
 			"tool": "edit", "origin": map[string]any{"carrier": "builtin", "plugin": "shell"}, "messageID": "msg_1", "agent": "build", "agentPath": "build",
 		},

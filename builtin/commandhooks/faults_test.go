@@ -283,6 +283,44 @@ func TestProcessOutsideOfTheGroup(t *testing.T) {
 	waitGone(t, strconv.Itoa(left))
 }
 
+// TestAsync: a call does not wait for an async command, whose answer decides nothing; Close gives it a moment.
+func TestAsync(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"PreToolUse": [{"hooks": [
+		{"type": "command", "async": true, "timeout": 300, "command": "cat > in; echo $$ > pid; exec sleep 100"},
+		{"type": "command", "async": true, "command": "while [ ! -e go ]; do sleep 0.01; done; echo no >&2; exit 2"},
+		{"type": "command", "async": true, "command": "exit 1"}
+	]}]}`)
+	if result, _ := r.before(bashCall("1"), sdk.Object{"command": "ls"}); result.Verdict != "" {
+		t.Errorf("verdict %q", result.Verdict)
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := r.plugin.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if in := r.input("in"); in["tool_use_id"] != "1" || in["hook_event_name"] != "PreToolUse" {
+		t.Errorf("input %v", in)
+	}
+	waitGone(t, r.file("pid"))
+	r.clean()
+	if log := r.host.logged(); !strings.Contains(log, "PreToolUse[0].hooks[2]: exit code 1") || strings.Contains(log, "hooks[1]") || strings.Contains(log, "exceed") {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
+// TestAsyncRewake: a command that is to wake the model is waited for.
+func TestAsyncRewake(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", "asyncRewake": true, "async": true, "command": "echo no >&2; exit 2"}]}]}`)
+	if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != sdk.VerdictDeny {
+		t.Errorf("verdict %q", result.Verdict)
+	}
+}
+
 func TestCloseEndsCommands(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "SessionStart", "", "echo $$ > pid.new; mv pid.new pid; exec sleep 100"))

@@ -52,6 +52,7 @@ type entry struct {
 	matcher matcher
 	rule    *rule // nil: none
 	command string
+	async   bool     // hooks do not wait for it
 	args    []string // if not nil, command is a program, which starts without a shell
 	timeout time.Duration
 	where   string // for example PreToolUse[0].hooks[1]
@@ -120,7 +121,7 @@ func (p *parser) group(event string, at checked.Place, n *checked.Node) {
 	})
 	if hooks := n.Get("hooks"); hooks != nil {
 		p.list(at.Member("hooks", hooks.Offset), hooks, func(at checked.Place, n *checked.Node) {
-			p.entry(&entry{event: event, matcher: m, timeout: sdk.MaxHookTimeout, where: at.Key}, at, n)
+			p.entry(&entry{event: event, matcher: m, where: at.Key}, at, n)
 		})
 	} else if isObject {
 		p.Bad(at, `missing list "hooks"`, `write {"hooks": [{"type": "command", "command": "…"}]}`)
@@ -159,6 +160,11 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		p.warn(at.Key, fmt.Sprintf("is never run: type %q is not supported; want command", kind.Text))
 		return
 	}
+	e.timeout = sdk.MaxHookTimeout
+	if async := n.Get("async"); async != nil && async.Kind == checked.Bool && async.Text == "true" && n.Get("asyncRewake") == nil {
+		e.async, e.timeout = true, maxAsyncTime
+	}
+	limit := e.timeout
 	p.Each(at, n, func(at checked.Place, name string, n *checked.Node) {
 		switch name {
 		case "type", "statusMessage", "rewakeMessage", "rewakeSummary": // the last three are for a display that tenon does not have
@@ -174,10 +180,13 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 				e.args = append(e.args, n.Text)
 			})
 		case "timeout":
-			e.timeout = p.seconds(at, n)
+			e.timeout = p.seconds(at, n, limit)
+		case "async":
+			p.Want(at, n, checked.Bool)
+		case "asyncRewake":
+			p.warn(at.Key, "is not supported: the turn waits for the command, whose answer counts as that of others")
 		default:
-			usual := name == "shell" && string(n.Raw) == `"bash"` || name == "async" && string(n.Raw) == "false"
-			if !usual {
+			if name != "shell" || string(n.Raw) != `"bash"` {
 				p.warn(at.Key, "is not supported and has no effect")
 			}
 		}
@@ -190,14 +199,14 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 	p.file.entries = append(p.file.entries, e)
 }
 
-// seconds parses a timeout. It shortens a timeout above sdk.MaxHookTimeout with a warning.
-func (p *parser) seconds(at checked.Place, n *checked.Node) time.Duration {
+// seconds parses a timeout. It shortens a timeout above the limit with a warning.
+func (p *parser) seconds(at checked.Place, n *checked.Node, limit time.Duration) time.Duration {
 	seconds, err := strconv.ParseFloat(n.Text, 64)
 	if n.Kind != checked.Number || err != nil || seconds <= 0 {
 		p.Mismatch(at, "a number of seconds above 0", n)
 		return 0
 	}
-	if limit := sdk.MaxHookTimeout; seconds > limit.Seconds() {
+	if seconds > limit.Seconds() {
 		p.warn(at.Key, fmt.Sprintf("%v seconds exceed the maximum; the command is killed after %v", seconds, limit))
 		return limit
 	}

@@ -88,7 +88,7 @@ func TestWarnings(t *testing.T) {
 		"Notification": [{"hooks": []}],
 		"Stop": [{"matcher": "x", "if": "y", "hooks": [
 			{"type": "prompt", "prompt": "is it done?"},
-			{"type": "command", "command": "true", "async": true, "timeout": 600, "statusMessage": "s"}
+			{"type": "command", "command": "true", "asyncRewake": true, "timeout": 600, "statusMessage": "s"}
 		]}]
 	}}`)
 	for _, want := range []string{
@@ -97,7 +97,7 @@ func TestWarnings(t *testing.T) {
 		"Stop[0].matcher has no effect: Stop has nothing to match",
 		"Stop[0].if is unknown and has no effect",
 		`Stop[0].hooks[0] is never run: type \"prompt\" is not supported; want command`,
-		"Stop[0].hooks[1].async is not supported and has no effect",
+		"Stop[0].hooks[1].asyncRewake is not supported: the turn waits for the command",
 		"Stop[0].hooks[1].timeout 600 seconds exceed the maximum; the command is killed after 1m0s",
 	} {
 		if !strings.Contains(r.host.logged(), want) {

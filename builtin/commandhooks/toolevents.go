@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -56,15 +57,19 @@ func (p *Plugin) toolHooks() []sdk.Hook {
 	return list
 }
 
-// toolInput returns the common input of the events of a tool call.
-func toolInput(tool string, origin sdk.Origin, args sdk.Object) map[string]any {
+// toolInput returns the common input of the events of a tool call. A file has its absolute path, as in the dialect: guards compare it with */.env or the
+// project's directory.
+func (p *Plugin) toolInput(tool string, origin sdk.Origin, args sdk.Object) map[string]any {
 	if args == nil {
 		args = sdk.Object{}
 	}
-	return map[string]any{
-		"tool_name":  toolNames(tool, origin)[0],
-		"tool_input": toDialect(tool, origin, args),
+	input := toDialect(tool, origin, args)
+	if file, ok := input["file_path"].(string); ok && isOurs(origin) {
+		if path, err := paths.Resolve(&sdk.ToolCall{Directory: p.project.Directory, Worktree: p.project.Worktree}, file); err == nil {
+			input["file_path"] = path
+		}
 	}
+	return map[string]any{"tool_name": toolNames(tool, origin)[0], "tool_input": input}
 }
 
 // details returns data that the dialect has no fields for.
@@ -79,7 +84,7 @@ func (p *Plugin) before(ctx context.Context, e *entry, in *sdk.ToolInput, v *sdk
 	if !e.selects(in.Tool, in.Origin, v.Args) {
 		return nil
 	}
-	input := toolInput(in.Tool, in.Origin, v.Args)
+	input := p.toolInput(in.Tool, in.Origin, v.Args)
 	input["tool_use_id"], input["tenon"] = in.CallID, details(in)
 	r, err := p.call(ctx, e, in.SessionID, input)
 	if err != nil {
@@ -136,7 +141,7 @@ func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionReq
 	if !e.selects(call.tool, call.origin, args) {
 		return sdk.Decision{}, nil
 	}
-	input := toolInput(call.tool, call.origin, args)
+	input := p.toolInput(call.tool, call.origin, args)
 	input["tenon"] = map[string]any{"tool": call.tool, "permission": in.Permission, "patterns": in.Patterns, "agent": in.Agent}
 	if in.Tool != nil {
 		input["tool_use_id"] = in.Tool.CallID
@@ -176,7 +181,7 @@ func (p *Plugin) after(ctx context.Context, e *entry, in *sdk.ToolAfterInput, v 
 	if err := json.Unmarshal(in.Args, &args); err != nil || !e.selects(in.Tool, in.Origin, args) {
 		return err
 	}
-	input := toolInput(in.Tool, in.Origin, args)
+	input := p.toolInput(in.Tool, in.Origin, args)
 	input["tool_use_id"], input["tenon"] = in.CallID, details(&in.ToolInput)
 	if event == postToolUse {
 		input["tool_response"] = map[string]any{"output": v.Output, "title": v.Title, "metadata": v.Metadata}

@@ -63,38 +63,66 @@ const (
 	maxTotal = 256 << 10
 )
 
-// names lists the usual names of instruction files. Only files of the first name that exists are read.
-var names = []string{"AGENTS.md", "CLAUDE.md", "CONTEXT.md"}
+// names lists the usual names of instruction files in a directory. Only files of the first row with a file that exists are read.
+var names = [][]string{{"AGENTS.md"}, {"CLAUDE.md", filepath.Join(".claude", "CLAUDE.md"), "CLAUDE.local.md"}, {"CONTEXT.md"}}
 
-// load reads all files, the most general first, so that the nearest file comes last.
+// load reads all files, the most general first, so that the nearest file comes last. Each file precedes those that it imports.
 func (p *Plugin) load(w *sources.Watch) string {
 	var out strings.Builder
-	for _, path := range p.files(w) {
-		data, cut, err := w.ReadFile(path, maxFile)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+	seen, left := map[string]bool{}, maxImports
+	var add func(path string, imports bool)
+	add = func(path string, imports bool) {
+		if seen[path] {
+			return
 		}
-		if err != nil {
-			p.Log.Warn("instructions left out", "file", path, "err", err)
-			continue
-		}
-		text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
+		seen[path] = true
+		text := p.read(w, path)
 		if text == "" {
-			continue
+			return
 		}
 		if out.Len()+len(text) > maxTotal {
 			p.Log.Warn("instructions left out: too many", "file", path, "maxBytes", maxTotal)
-			continue
+			return
 		}
 		if out.Len() > 0 {
 			out.WriteString("\n\n")
 		}
 		fmt.Fprintf(&out, "Instructions from: %s\n%s", path, text)
-		if cut {
-			fmt.Fprintf(&out, "\n[cut after %d bytes; read the file for the rest]", maxFile)
+		if !imports {
+			return
+		}
+		for _, next := range p.imports(path, text) {
+			if left--; left >= 0 {
+				add(next, true)
+			}
 		}
 	}
+	for _, path := range p.files(w) {
+		add(path, importing(path))
+	}
 	return out.String()
+}
+
+// read returns the text of a file; empty if there is none.
+func (p *Plugin) read(w *sources.Watch, path string) string {
+	data, cut, err := w.ReadFile(path, maxFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if err != nil {
+		p.Log.Warn("instructions left out", "file", path, "err", err)
+		return ""
+	}
+	if isRule(path) {
+		if reference, ok := scoped(path, data); ok {
+			return reference
+		}
+	}
+	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
+	if cut {
+		text += fmt.Sprintf("\n[cut after %d bytes; read the file for the rest]", maxFile)
+	}
+	return text
 }
 
 // files returns the files to read, each once: the user's, the project's, and the configured ones.
@@ -113,12 +141,15 @@ func (p *Plugin) files(w *sources.Watch) []string {
 			break
 		}
 	}
+	add(rules(w, p.Project.Home)...)
 	dirs := projectfs.Upward(p.Project.Directory, p.Project.Worktree)
-	for _, name := range names {
+	for _, row := range names {
 		var found []string
 		for _, dir := range dirs {
-			if path := filepath.Join(dir, name); w.Exists(path) {
-				found = append(found, path)
+			for _, name := range row {
+				if path := filepath.Join(dir, name); w.Exists(path) {
+					found = append(found, path)
+				}
 			}
 		}
 		if len(found) > 0 {
@@ -126,6 +157,7 @@ func (p *Plugin) files(w *sources.Watch) []string {
 			break
 		}
 	}
+	add(rules(w, dirs...)...)
 	for _, entry := range p.extra {
 		matched := p.expand(w, entry, dirs)
 		if len(matched) == 0 {

@@ -2,8 +2,10 @@ package instructions_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -57,6 +59,8 @@ func TestFiles(t *testing.T) {
 		"braces":           {[]string{"p/a.md", "p/b.md", "p/c.md"}, []string{"{a,c}.md"}, []string{"p/a.md", "p/c.md"}},
 		"each file once":   {[]string{"p/AGENTS.md"}, []string{"AGENTS.md", "*.md"}, []string{"p/AGENTS.md"}},
 		"configured, gone": {nil, []string{"nowhere.md"}, nil},
+		"Claude Code's":    {[]string{"p/CLAUDE.local.md", "p/.claude/CLAUDE.md", "p/sub/CLAUDE.md"}, nil, []string{"p/.claude/CLAUDE.md", "p/CLAUDE.local.md", "p/sub/CLAUDE.md"}},
+		"rules":            {[]string{".claude/rules/a.md", "p/.claude/rules/b/c.md", "p/.claude/rules/d.txt", "p/AGENTS.md"}, nil, []string{".claude/rules/a.md", "p/AGENTS.md", "p/.claude/rules/b/c.md"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -76,6 +80,88 @@ func TestFiles(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestImports has a CLAUDE.md of the project and what it imports, files with their names as text.
+func TestImports(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want, log string }{
+		"relative, each once": {"See @docs/a.md, and @docs/a.md.\n- @README.md", "a README", ""},
+		"imports of imports":  {"@docs/again.md", "again a", ""}, // docs/again.md imports itself
+		"absolute":            {"@ROOT/docs/a.md", "a", ""},
+		"nothing there":       {"@docs/none.md @docs @docs/ a@docs/a.md", "", ""},
+		"other files":         {"@.env @package.json", "", ""},
+		"code":                {"`@docs/a.md`\n```\n@docs/a.md\n```\n@README.md", "README", ""},
+		"outside":             {"@~/notes.md @../notes.md", "", "outside the project"},
+		"a link outside":      {"@docs/link.md", "", "leads out of the project"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := testhost.New(t)
+			root := h.Place.Worktree
+			for path, text := range map[string]string{
+				"p/README.md": "<README>", "p/docs/a.md": "<a>", "p/docs/again.md": "<again> @again.md @a.md", "p/.env": "<secret>", "p/package.json": "<package>", "notes.md": "<notes>",
+				"p/CLAUDE.md": strings.ReplaceAll(c.text, "ROOT", root),
+			} {
+				testhost.Write(t, filepath.Join(h.Place.Home, filepath.FromSlash(path)), text)
+			}
+			if err := os.Symlink(filepath.Join(h.Place.Home, "notes.md"), filepath.Join(root, "docs", "link.md")); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range regexp.MustCompile("<(.*?)>").FindAllStringSubmatch(added(t, start(t, h), sdk.PurposeTurn), -1) {
+				got = append(got, m[1])
+			}
+			if strings.Join(got, " ") != c.want || (c.log == "") != (h.Log.Len() == 0) || !strings.Contains(h.Log.String(), c.log) {
+				t.Errorf("imported %q, want %q; log %s", got, c.want, h.Log.String())
+			}
+		})
+	}
+}
+
+// TestImportsOfTheUser: the user's CLAUDE.md imports files from anywhere, AGENTS.md none, and no text imports without end.
+func TestImportsOfTheUser(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	testhost.Write(t, filepath.Join(h.Place.Home, "notes.md"), "my notes")
+	user := testhost.Write(t, filepath.Join(h.Place.Home, ".claude", "CLAUDE.md"), "@../notes.md")
+	testhost.Write(t, filepath.Join(h.Place.Worktree, "AGENTS.md"), "@other.md")
+	other := testhost.Write(t, filepath.Join(h.Place.Worktree, "other.md"), "other")
+	p := start(t, h)
+	if got := added(t, p, sdk.PurposeTurn); !strings.Contains(got, "my notes") || strings.Contains(got, other) {
+		t.Errorf("added %q", got)
+	}
+	var many strings.Builder
+	for i := range 200 {
+		path := testhost.Write(t, filepath.Join(h.Place.Home, fmt.Sprintf("%d.md", i)), "one of them")
+		many.WriteString("@" + path + "\n")
+	}
+	testhost.Write(t, user, many.String())
+	if got := strings.Count(added(t, p, sdk.PurposeTurn), "one of them"); got != 100 {
+		t.Errorf("%d files, want 100", got)
+	}
+}
+
+// TestScopedRules: a rule for some paths is named, for the model to read when it needs it.
+func TestScopedRules(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	dir := filepath.Join(h.Place.Worktree, ".claude", "rules")
+	for name, text := range map[string]string{
+		"list.md": "---\npaths:\n  - \"src/**/*.ts\"\n---\nhidden", "text.md": "---\npaths: **/*.go, cmd/*\n---\nhidden", "all.md": "---\ndescription: x\n---\nshown",
+		"broken.md": "---\npaths: [\n---\nbroken",
+	} {
+		testhost.Write(t, filepath.Join(dir, name), text)
+	}
+	got := added(t, start(t, h), sdk.PurposeTurn)
+	for _, want := range []string{`that match ["src/**/*.ts"]. Read ` + filepath.Join(dir, "list.md"), `that match "**/*.go, cmd/*". Read`, "shown", "broken"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("added %q, want %q", got, want)
+		}
+	}
+	if strings.Contains(got, "hidden") {
+		t.Errorf("added %q", got)
 	}
 }
 

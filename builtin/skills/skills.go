@@ -155,6 +155,7 @@ func (p *Plugin) folders() (folders, project []string) {
 type frontMatter struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
+	Manual      bool   `json:"disable-model-invocation"` // of Claude Code
 }
 
 func (p *Plugin) load(w *sources.Watch) found {
@@ -174,14 +175,14 @@ func (p *Plugin) load(w *sources.Watch) found {
 	read := func(folders []string) {
 		for _, folder := range folders {
 			sources.Documents(w, folder, isSkill, func(doc *sources.Document, meta *frontMatter) error {
-				return add(sdk.Skill{Name: meta.Name, Description: meta.Description, Location: doc.Path, Body: doc.Body})
+				return add(sdk.Skill{Name: meta.Name, Description: meta.Description, Location: doc.Path, Body: doc.Body, Manual: meta.Manual})
 			})
 		}
 	}
 	folders, project := p.folders()
 	read(folders)
 	for _, s := range p.Config.Skills.Packaged {
-		if err := add(sdk.Skill{Name: s.Name, Description: s.Description, Location: s.Location}); err != nil {
+		if err := add(sdk.Skill{Name: s.Name, Description: s.Description, Location: s.Location, Manual: s.Manual}); err != nil {
 			p.Log.Warn("file left out", "file", s.Location, "err", err)
 		}
 	}
@@ -210,8 +211,9 @@ func (p *Plugin) check(s *sdk.Skill) error {
 	return nil
 }
 
-// describe lists the skills for the model.
+// describe lists the skills for the model, except manual ones.
 func describe(skills []sdk.Skill) string {
+	skills = slices.DeleteFunc(slices.Clone(skills), func(s sdk.Skill) bool { return s.Manual })
 	if len(skills) == 0 {
 		return ""
 	}

@@ -115,6 +115,23 @@ func TestList(t *testing.T) {
 	}
 }
 
+// TestManualSkills: the model is not told of them, and can load them.
+func TestManualSkills(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	testhost.Write(t, filepath.Join(h.Place.Directory, ".claude", "skills", "deploy", "SKILL.md"), "---\nname: deploy\ndescription: d\ndisable-model-invocation: true\n---\nx")
+	root := filepath.Join(h.Place.Home, "store", "p")
+	file := testhost.Write(t, filepath.Join(root, "skills", "packaged", "SKILL.md"), skill("packaged", "d"))
+	h.Settings.Skills.Packaged = []sdk.PackagedSkill{{Name: "packaged", Description: "d", Location: file, Root: root, Manual: true}}
+	p := start(t, h)
+	if got := system(t, p, sdk.PurposeTurn); len(got) != 1 {
+		t.Errorf("the prompt became %q", got)
+	}
+	if got, err := p.Skills(t.Context()); err != nil || len(got) != 2 || !got[0].Manual || !got[1].Manual {
+		t.Errorf("Skills() = %+v, %v", got, err)
+	}
+}
+
 func TestListIsBounded(t *testing.T) {
 	t.Parallel()
 	h := testhost.New(t)

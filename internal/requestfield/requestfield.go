@@ -22,6 +22,9 @@ func generation() []string {
 	}
 }
 
+// Generates reports whether a field of a request only decides how an answer is generated.
+func Generates(name string) bool { return name != "disabled" && slices.Contains(generation(), name) }
+
 // Restrict deletes the options that a file of a project may not set. It returns their names, sorted.
 func Restrict(options map[string]any) []string {
 	allowed := generation()

@@ -295,7 +295,7 @@ func TestReads(t *testing.T) {
 				"options": {"type": "object", "properties": {"n": {"type": "integer"}}}
 			}}`),
 		"bin/p": "+x", "bin/own": "+x",
-		"skills/deploy/SKILL.md": skill("deploy"), "skills/again/SKILL.md": "---\nname: \"again\"\ndescription: >\n  Two\n  lines\n---\n", "skills/empty/": "", "skills/README": "",
+		"skills/deploy/SKILL.md": skill("deploy"), "skills/again/SKILL.md": "---\nname: \"again\"\ndescription: >\n  Two\n  lines\ndisable-model-invocation: true\n---\n", "skills/empty/": "", "skills/README": "",
 		"skills/linked": "-> deploy2", "skills/deploy2/x": "",
 		"mcp.json":         mcpHead + `{"s": {"type": "stdio", "command": "node"}}}`,
 		"hooks/hooks.json": "{}",
@@ -312,7 +312,7 @@ func TestReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantSkills := []manifest.Skill{
-		{Name: "again", Description: "Two lines", Dir: filepath.Join(root, "skills/again")},
+		{Name: "again", Description: "Two lines", Dir: filepath.Join(root, "skills/again"), Manual: true},
 		{Name: "deploy", Description: "Does things.", Dir: filepath.Join(root, "skills/deploy")},
 	}
 	if diff := cmp.Diff(wantSkills, p.Skills); diff != "" {

@@ -34,6 +34,7 @@ type Skill struct {
 	Name        string
 	Description string
 	Dir         string // absolute
+	Manual      bool   // as in sdk.Skill
 }
 
 // File returns the skill's SKILL.md.
@@ -108,6 +109,7 @@ func parseSkill(data []byte) (Skill, error) {
 	var meta struct {
 		Name        string `json:"name"`
 		Description string `json:"description"`
+		Manual      bool   `json:"disable-model-invocation"` // of Claude Code
 	}
 	doc, err := frontmatter.Parse(data)
 	if err == nil {
@@ -116,7 +118,7 @@ func parseSkill(data []byte) (Skill, error) {
 	if err != nil {
 		return Skill{}, err
 	}
-	s := Skill{Name: meta.Name, Description: strings.TrimSpace(meta.Description)}
+	s := Skill{Name: meta.Name, Description: strings.TrimSpace(meta.Description), Manual: meta.Manual}
 	switch {
 	case s.Name == "":
 		return Skill{}, errors.New("name: is missing from the front matter")

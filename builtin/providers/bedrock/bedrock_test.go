@@ -209,3 +209,22 @@ func TestDocuments(t *testing.T) {
 		}
 	}
 }
+
+// TestARN: the ARN of an inference profile may lack the name of the family, which the configuration has.
+func TestARN(t *testing.T) {
+	t.Parallel()
+	const arn = "arn:aws:bedrock:us-east-1:1:application-inference-profile/x1"
+	for want, models := range map[int][]sdk.Model{
+		2: {{ID: "Claude-prod", APIID: arn}, {ID: arn, Family: "claude-sonnet"}},
+		0: {{ID: arn, Family: "nova-pro"}},
+	} {
+		for i := range models {
+			req := wiretest.Hello()
+			req.Model = models[i]
+			sent, body := wiretest.Sent(t, bedrock.Open, info(), req)
+			if got := strings.Count(body, "cachePoint"); got != want || !strings.Contains(sent.URL.Path, arn) {
+				t.Errorf("%+v: %d marks for the cache, want %d: %s", models[i], got, want, body)
+			}
+		}
+	}
+}

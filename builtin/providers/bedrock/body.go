@@ -62,7 +62,7 @@ const marked = 2
 // Body encodes a request.
 func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	var b wire.Body
-	e := &encoder{req: req, claude: strings.Contains(wire.APIName(&req.Model), "claude"), options: req.Params.Options.Clone()}
+	e := &encoder{req: req, claude: strings.Contains(req.Model.FamilyText(), "claude"), options: req.Params.Options.Clone()}
 	if system := e.system(); len(system) > 0 {
 		b.Set("system", system)
 	}
@@ -217,7 +217,7 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 
 // filesInResults reports whether the model takes files within the results of calls; others get them behind the results.
 func (e *encoder) filesInResults() bool {
-	name := wire.APIName(&e.req.Model)
+	name := e.req.Model.FamilyText()
 	return slices.ContainsFunc([]string{"claude", "nova", "llama4"}, func(family string) bool { return strings.Contains(name, family) })
 }
 
@@ -300,7 +300,7 @@ func (e *encoder) setReasoning(config sdk.Object) int64 {
 		if ok && kind == "enabled" && budget > 0 && budget < 1e9 {
 			return int64(budget)
 		}
-	case strings.Contains(wire.APIName(&e.req.Model), "gpt-oss"):
+	case strings.Contains(e.req.Model.FamilyText(), "gpt-oss"):
 		if effort != nil {
 			e.additional["reasoning_effort"] = effort
 		}

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -25,7 +24,7 @@ const maxBudget = 31_999
 // CompleteModel sets the variants, options and sampling parameters of the model's family, as opencode's provider/transform.ts does.
 func (*Plugin) CompleteModel(provider *sdk.ProviderInfo, m *sdk.Model) {
 	setAddress(provider, m)
-	r := &rule{provider: provider.ID, npm: provider.NPM, name: strings.ToLower(cmp.Or(m.APIID, m.ID)), model: m}
+	r := &rule{provider: provider.ID, npm: provider.NPM, name: m.FamilyText(), model: m}
 	if r.npm == copilot {
 		r.setCopilot(provider)
 	}
@@ -44,7 +43,7 @@ const copilot = "@ai-sdk/github-copilot"
 // rule completes one model.
 type rule struct {
 	provider, npm string
-	name          string // the server's name of the model, in lower case
+	name          string // sdk.Model.FamilyText
 	model         *sdk.Model
 }
 

@@ -56,6 +56,7 @@ func TestMisbehavingServers(t *testing.T) {
 		"error as a document":  {reply: fakellm.Status(200, `{"error":{"message":"no","code":"nope"}}`), status: 200, message: "no"},
 		"detail as a document": {reply: fakellm.Status(200, `{"detail":"not here"}`), status: 200, message: "not here"},
 		"half a document":      {reply: fakellm.Status(200, `{"choices":[{"mess`), status: 200, cut: true, message: "malformed"},
+		"another format":       {reply: fakellm.Raw(`data: {"type":"response.output_text.delta","delta":5,"choices":[{"index":"0"}]}` + "\n\n"), status: 200, message: "is not in the format of the provider"},
 	}
 	for name, c := range cases {
 		for _, protocol := range []string{openai.ProtocolChat, openai.ProtocolResponses} {

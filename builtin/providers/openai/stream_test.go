@@ -293,6 +293,8 @@ func TestResponsesDialects(t *testing.T) {
 	cases := map[string]dialect{
 		"items without deltas": {item("done", 0, `"type":"reasoning","summary":[{"text":"a"},{"text":"b"}]`) + item("done", 1, `"type":"message","content":[{"type":"output_text","text":"x"},{"type":"refusal","refusal":"no"}]`) +
 			item("done", 2, `"type":"function_call","call_id":"c","name":"read","arguments":"{}"`) + completed, []string{"reasoning:a\n\nb", "text:xno", "read:{}", "finish:tool-calls"}},
+		"arguments as objects": {item("added", 0, `"type":"function_call","call_id":"c","name":"read","arguments":{}`) + event("response.function_call_arguments.done", `"output_index":0,"arguments":{"a":1}`) +
+			item("done", 1, `"type":"function_call","call_id":"d","name":"grep","arguments":{"b":2}`) + completed, []string{`read:{"a":1}`, `grep:{"b":2}`, "finish:tool-calls"}},
 		"arguments done alone":   {item("added", 0, `"type":"function_call","call_id":"c","name":"read"`) + event("response.function_call_arguments.done", `"output_index":0,"arguments":"{}"`) + completed, []string{"read:{}", "finish:tool-calls"}},
 		"arguments before item":  {args(0, "{") + args(0, "}") + item("added", 0, `"type":"function_call","call_id":"c","name":"read"`) + completed, []string{"read:{}", "finish:tool-calls"}},
 		"item done, never added": {args(0, "{}") + item("done", 0, `"type":"function_call","call_id":"c","name":"read","arguments":"{}"`) + completed, []string{"read:{}", "finish:tool-calls"}},

@@ -67,6 +67,15 @@ func (h *history) note(sessionID, real, hash string) {
 	s.put(real, seen{hash, time.Now()})
 }
 
+// has reports whether the model has read or written the file at real since the session was opened.
+func (h *history) has(sessionID, real string) bool {
+	s := h.session(sessionID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.files[real]
+	return ok
+}
+
 // drop removes the file at real, which was deleted.
 func (h *history) drop(sessionID, real string) {
 	s := h.session(sessionID)

@@ -118,6 +118,7 @@ func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (
 	}
 	result.Metadata[metaPath], result.Metadata[metaHash] = t.abs, text.hash
 	p.history.note(call.SessionID, t.real, text.hash)
+	result.Output += p.instructions(call, t.target)
 	return result, nil
 }
 

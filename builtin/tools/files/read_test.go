@@ -288,3 +288,26 @@ func TestList(t *testing.T) {
 		t.Errorf("list = %s, %v", result.Output, result.Metadata)
 	}
 }
+
+// TestReadBelowInstructions: the first file read in a directory with its own instructions names them, until they were read.
+func TestReadBelowInstructions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	for _, name := range []string{"AGENTS.md", "a/AGENTS.md", "a/CLAUDE.md", "a/b/CLAUDE.md", "a/b/x", "top", "node_modules/m/AGENTS.md", "node_modules/m/x", ".venv/AGENTS.md", ".venv/x"} {
+		b.put(name, "x\n")
+	}
+	const of = "\nInstructions for %s are in %s. Read them before you change files there."
+	for _, c := range []struct{ read, want string }{
+		{"top", ""},
+		{"a/b/x", fmt.Sprintf(of, "a/b", "a/b/CLAUDE.md") + fmt.Sprintf(of, "a", "a/AGENTS.md")},
+		{"a/b/CLAUDE.md", fmt.Sprintf(of, "a", "a/AGENTS.md")},
+		{"a/AGENTS.md", ""},
+		{"a/b/x", ""},
+		{"node_modules/m/x", ""},
+		{".venv/x", ""},
+	} {
+		if _, got, _ := strings.Cut(b.must("read", sdk.Object{"filePath": c.read}).Output, "</content>"); got != c.want {
+			t.Errorf("%s: %q, want %q", c.read, got, c.want)
+		}
+	}
+}

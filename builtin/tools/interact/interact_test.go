@@ -107,7 +107,7 @@ func TestSkill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	host := &fake{skills: []sdk.Skill{{Name: "other"}, {Name: "deploy", Location: filepath.Join(dir, "SKILL.md"), Body: "Do this."}}}
+	host := &fake{skills: []sdk.Skill{{Name: "other"}, {Name: "by-hand", Manual: true}, {Name: "deploy", Location: filepath.Join(dir, "SKILL.md"), Body: "Do this."}}}
 	result, err := run(t, host, "skill", `{"name":"deploy"}`)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestSkill(t *testing.T) {
 	if strings.Contains(result.Output, "10.sh") {
 		t.Error("more than 10 files are listed")
 	}
-	if _, err := run(t, host, "skill", `{"name":"none"}`); err == nil || !strings.Contains(err.Error(), "deploy, other") {
+	if _, err := run(t, host, "skill", `{"name":"none"}`); err == nil || !strings.Contains(err.Error(), "skills are: deploy, other") {
 		t.Errorf("unknown skill: %v", err)
 	}
 	if _, err := run(t, &fake{}, "skill", `{"name":"none"}`); err == nil || !strings.Contains(err.Error(), "no skills are available") {

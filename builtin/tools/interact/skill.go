@@ -64,12 +64,14 @@ func loadSkill(ctx context.Context, call *sdk.ToolCall, args skillArgs) (*sdk.To
 }
 
 func known(skills []sdk.Skill) string {
-	if len(skills) == 0 {
-		return "no skills are available"
+	var names []string
+	for _, s := range skills {
+		if !s.Manual {
+			names = append(names, s.Name)
+		}
 	}
-	names := make([]string, len(skills))
-	for i, s := range skills {
-		names[i] = s.Name
+	if len(names) == 0 {
+		return "no skills are available"
 	}
 	slices.Sort(names)
 	return "the skills are: " + strings.Join(names, ", ")

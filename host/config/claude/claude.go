@@ -173,7 +173,8 @@ func (t *translator) hookGroup(key string, n *checked.Node) json.RawMessage {
 			switch {
 			case m.Name == "type", m.Name == "command":
 				hook[m.Name] = m.Value.Text
-			case m.Name == "timeout" && m.Value.Kind == checked.Number, m.Name == "args", m.Name == "if":
+			case m.Name == "timeout" && m.Value.Kind == checked.Number, m.Name == "args", m.Name == "if",
+				m.Name == "async" && m.Value.Kind == checked.Bool && hooks.Items[i].Get("asyncRewake") == nil:
 				hook[m.Name] = m.Value.Raw
 			default:
 				t.note(m.Offset, key+"."+m.Name, "not imported: command hooks of tenon have no such field or value")

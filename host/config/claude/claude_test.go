@@ -26,7 +26,7 @@ const settings = `{
   },
   "env": {"TOKEN": "sk-secret"},
   "hooks": {
-    "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "check", "args": ["a"], "timeout": 5, "async": true}, {"type": "command", "command": "slow", "timeout": "5s"}, {"type": "prompt", "prompt": "x"}]}],
+    "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "check", "args": ["a"], "timeout": 5, "once": true}, {"type": "command", "command": "slow", "timeout": "5s", "async": true}, {"type": "prompt", "prompt": "x"}]}],
     "Notification": [{"hooks": [{"type": "command", "command": "bell"}]}]
   },
   "mcpServers": {
@@ -80,7 +80,7 @@ func TestTranslate(t *testing.T) {
 	if s := l.Config.MCP["files"]; len(l.Config.MCP) != 2 || cmp.Diff(s.Command, []string{"npx", "-y", "p"}) != "" || s.Environment["KEY"] != "k" {
 		t.Errorf("servers %+v", l.Config.MCP)
 	}
-	if h := l.HookBlocks(); len(h) != 1 || !strings.Contains(string(h[0].Data), `"args":["a"],"command":"check","timeout":5`) || !strings.Contains(string(h[0].Data), `"command":"slow"`) || strings.Contains(string(h[0].Data), "bell") {
+	if h := l.HookBlocks(); len(h) != 1 || !strings.Contains(string(h[0].Data), `"args":["a"],"command":"check","timeout":5`) || !strings.Contains(string(h[0].Data), `"async":true,"command":"slow"`) || strings.Contains(string(h[0].Data), "bell") {
 		t.Errorf("hooks %s", h)
 	}
 	var notes strings.Builder
@@ -90,7 +90,7 @@ func TestTranslate(t *testing.T) {
 	for _, left := range []string{
 		`line 5: permissions.allow: "WebSearch": not imported: tenon has no such tool`, `line 5: permissions.allow: "Edit(docs/*.md)": not imported`, `line 5: permissions.allow: "Read(~/notes/**)": not imported`, `line 7: permissions.deny: "Bash(a?b)": not imported`, `"Bash(x": not imported: the parenthesis`,
 		`line 5: permissions.allow: "mcp__github": not imported: a rule for github_*`, `line 9: permissions.additionalDirectories: "../docs": not imported`, "line 10: permissions.future: not imported", "line 12: env.TOKEN: not imported",
-		"line 14: hooks.PreToolUse.async: not imported", "line 14: hooks.PreToolUse.timeout: not imported", "line 14: hooks.PreToolUse: not imported: only hooks of type command", "line 15: hooks.Notification: not imported",
+		"line 14: hooks.PreToolUse.once: not imported", "line 14: hooks.PreToolUse.timeout: not imported", "line 14: hooks.PreToolUse: not imported: only hooks of type command", "line 15: hooks.Notification: not imported",
 		"mcpServers.files.alwaysAllow: not imported", "mcpServers.odd: not imported: a variable with a default", "line 22: statusLine: not imported", "line 23: unheardOf: not imported: tenon has no such setting",
 	} {
 		if !strings.Contains(notes.String(), left) {
@@ -112,6 +112,9 @@ func TestDenials(t *testing.T) {
 		"WebFetch(domain:x.example)": "webfetch https://x.example/* deny, webfetch http://x.example/* deny, webfetch https://x.example:* deny, webfetch http://x.example:* deny",
 		"Read(/)":                    "",
 		"mcp__github":                "github_* * deny",
+		"Agent(Explore)":             "task explore deny",
+		"Agent(general-purpose)":     "task general deny",
+		"NotebookEdit":               "",
 	} {
 		r, err := claude.Translate([]byte(`{"permissions": {"deny": ["` + text + `"]}}`))
 		if err != nil {

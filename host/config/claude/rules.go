@@ -99,7 +99,7 @@ func translateRule(text string) (rules []rule, reason string) {
 			pattern = prefix + " *" // which also matches the prefix alone
 		}
 		return []rule{{Permission: "bash", Pattern: pattern}}, ""
-	case "Read", "Edit", "Write", "MultiEdit", "NotebookEdit":
+	case "Read", "Edit", "Write", "MultiEdit":
 		key := "edit"
 		if tool == "Read" {
 			key = "read"
@@ -113,7 +113,8 @@ func translateRule(text string) (rules []rule, reason string) {
 	case "Glob", "Grep", "Skill", "TodoWrite":
 		return []rule{{Permission: strings.ToLower(tool), Pattern: pattern}}, ""
 	case "Task", "Agent":
-		return []rule{{Permission: "task", Pattern: pattern}}, ""
+		builtin := map[string]string{"Explore": "explore", "general-purpose": "general"}
+		return []rule{{Permission: "task", Pattern: cmp.Or(builtin[pattern], pattern)}}, ""
 	}
 	return nil, "tenon has no such tool"
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -49,6 +50,7 @@ func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 	var sunk *sinkError
 	var refused *Refusal
 	var auth *authError
+	var mismatch *json.UnmarshalTypeError
 	switch {
 	case err == nil:
 		return nil
@@ -75,6 +77,8 @@ func (c *Conn) failure(ctx context.Context, ex *exchange, err error) error {
 		}
 	case errors.Is(err, errHTML):
 		out.Message = fmt.Sprintf("%s: check options.baseURL, which is %s", err, redactURL(c.Info.BaseURL))
+	case errors.As(err, &mismatch) && mismatch.Field != "": // the server's next answer has the same type
+		out.Message = fmt.Sprintf("the server's answer is not in the format of the provider: %s is a JSON %s; check protocol and npm in the configuration", mismatch.Field, mismatch.Value)
 	case ex.res != nil:
 		out.Cut, out.Message = true, ex.scrub(err.Error())
 	default:

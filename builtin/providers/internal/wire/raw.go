@@ -23,3 +23,11 @@ func Text(raw json.RawMessage) string {
 	}
 	return s
 }
+
+// ArgumentsText returns the arguments of a tool call, or a piece of them. Some servers send an object instead of its text.
+func ArgumentsText(raw json.RawMessage) string {
+	if len(raw) > 0 && raw[0] == '{' {
+		return string(raw)
+	}
+	return Text(raw)
+}

@@ -288,20 +288,11 @@ func (d *decoder) toolCall(delta *callDelta) error {
 			c.Metadata = sdk.Object{metaExtra: extra}
 		}
 	}
-	args := delta.arguments()
+	args := wire.ArgumentsText(delta.Function.Arguments)
 	if !c.Args && strings.HasPrefix(args, "{") && json.Valid([]byte(args)) {
 		d.whole = c
 	}
 	return d.Arguments(c, args)
-}
-
-// arguments returns the piece of the arguments. Some servers send an object instead of its text.
-func (c *callDelta) arguments() string {
-	raw := c.Function.Arguments
-	if wire.Present(raw) && raw[0] == '{' {
-		return string(raw)
-	}
-	return wire.Text(raw)
 }
 
 // find returns the call of a delta. The index identifies it, but some servers omit the index and others
@@ -311,7 +302,7 @@ func (d *decoder) find(delta *callDelta) (c *wire.Call, err error) {
 	if delta.Index != nil {
 		c = d.byIndex[*delta.Index]
 	}
-	another := c == d.whole && delta.arguments() != ""
+	another := c == d.whole && wire.ArgumentsText(delta.Function.Arguments) != ""
 	begins := delta.Function.Name != "" && (delta.ID != "" || delta.Index == nil || another)
 	if c == nil || (begins && c.Started() && c.ID != delta.ID) {
 		if c, err = d.NewCall(); err != nil {

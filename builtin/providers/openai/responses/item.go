@@ -33,7 +33,7 @@ func (d *decoder) output(ev *event) error {
 		return d.itemArguments(item, ev.Delta)
 	case "response.function_call_arguments.done":
 		if item.call == nil || !item.call.Args {
-			return d.itemArguments(item, ev.Arguments)
+			return d.itemArguments(item, wire.ArgumentsText(ev.Arguments))
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func (d *decoder) itemDone(item *openItem, out *outputItem) error {
 			return err
 		}
 		if !item.call.Args {
-			return d.Arguments(item.call, out.Arguments)
+			return d.Arguments(item.call, wire.ArgumentsText(out.Arguments))
 		}
 	case "message":
 		return d.messageDone(item, out)

@@ -15,7 +15,7 @@ type event struct {
 	SummaryIndex int             `json:"summary_index"`
 	ContentIndex int             `json:"content_index"`
 	Delta        string          `json:"delta"`
-	Arguments    string          `json:"arguments"`
+	Arguments    json.RawMessage `json:"arguments"`
 	Item         *outputItem     `json:"item"`
 	Response     json.RawMessage `json:"response"`
 	Error        json.RawMessage `json:"error"`
@@ -23,15 +23,15 @@ type event struct {
 
 // outputItem is an item of a model's output.
 type outputItem struct {
-	Type      string       `json:"type"`
-	ID        string       `json:"id"`
-	CallID    string       `json:"call_id"`
-	Name      string       `json:"name"`
-	Arguments string       `json:"arguments"`
-	Phase     string       `json:"phase"`
-	Encrypted string       `json:"encrypted_content"`
-	Content   []outputPart `json:"content"`
-	Summary   []outputPart `json:"summary"`
+	Type      string          `json:"type"`
+	ID        string          `json:"id"`
+	CallID    string          `json:"call_id"`
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // a string; some servers send the object itself
+	Phase     string          `json:"phase"`
+	Encrypted string          `json:"encrypted_content"`
+	Content   []outputPart    `json:"content"`
+	Summary   []outputPart    `json:"summary"`
 }
 
 type outputPart struct {

@@ -57,8 +57,8 @@ file is changed; -o creates a new one. Agents, commands and skills in .opencode 
 		long: `Translate settings of Claude Code into a tenon.json and print it: permission rules, command hooks, the model and MCP
 servers. The default file is .claude/settings.json in this directory, or else in your home directory; your MCP servers are
 in ~/.claude.json, which you can pass as the file. Settings that cannot be translated are reported on stderr with the
-reason. No file is changed; -o creates a new one. Skills in .claude, CLAUDE.md and .mcp.json need no import: tenon reads
-them there.`,
+reason. No file is changed; -o creates a new one. Skills and rules in .claude, CLAUDE.md and .mcp.json need no import:
+tenon reads them there.`,
 		files: func(dir string, p sdk.Project) []string {
 			return []string{filepath.Join(dir, ".claude", "settings.json"), filepath.Join(p.Home, ".claude", "settings.json")}
 		},
@@ -66,7 +66,6 @@ them there.`,
 		beside: map[string]string{
 			".claude agents commands":     `not read there: copy it into a new directory with the file .claude-plugin/plugin.json, {"name": "mine"}, and install that with tenon plugin install`,
 			".claude output-styles":       "not imported: write an agent with the text",
-			".claude rules":               "not read: name its files under instructions",
 			".claude settings.local.json": "not read: pass it as the file to translate it, too",
 		},
 	}))

@@ -1,0 +1,89 @@
+package instructions
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/builtin/internal/sources"
+	"github.com/tenonhq/tenon/internal/frontmatter"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/projectfs"
+)
+
+// The files of Claude Code, see https://code.claude.com/docs/en/memory.
+
+// maxImports is the maximum number of files that are looked for because others name them.
+const maxImports = 100
+
+var (
+	codeSpan = lazyregexp.New("`[^`]*`")
+	// imported matches @docs/style.md.
+	imported = lazyregexp.New(`(?:^|\s)@([^\s@]+)`)
+)
+
+// importing reports whether a file may import others. AGENTS.md is plain Markdown.
+func importing(path string) bool {
+	return slices.Contains(names[1], filepath.Base(path)) || isRule(path)
+}
+
+func isRule(path string) bool {
+	return strings.Contains(filepath.ToSlash(path), "/.claude/rules/")
+}
+
+// imports returns the Markdown files that a text imports, except in code. Other files, such as .env, are left to the model's tools and their permissions.
+// A project's file imports only files of the project.
+func (p *Plugin) imports(from, text string) (files []string) {
+	fs := projectfs.ForProject(p.Project)
+	fenced := false
+	for line := range strings.Lines(text) {
+		if start := strings.TrimSpace(line); strings.HasPrefix(start, "```") || strings.HasPrefix(start, "~~~") {
+			fenced = !fenced
+		}
+		if fenced {
+			continue
+		}
+		for _, match := range imported().FindAllStringSubmatch(codeSpan().ReplaceAllString(line, ""), -1) {
+			path := strings.TrimRight(match[1], ".,;:!?)")
+			if !sources.Markdown(path) {
+				continue
+			}
+			if below, ok := strings.CutPrefix(path, "~/"); ok {
+				path = filepath.Join(p.Project.Home, below)
+			} else if !filepath.IsAbs(path) {
+				path = filepath.Join(filepath.Dir(from), path)
+			}
+			if !fs.IsProject(from) || fs.IsProject(path) {
+				files = append(files, path)
+			} else {
+				p.Log.Warn("import left out: it is outside the project; name it under instructions in your own configuration", "file", from, "import", path)
+			}
+		}
+	}
+	return files
+}
+
+// rules returns the files in .claude/rules of the directories.
+func rules(w *sources.Watch, dirs ...string) (files []string) {
+	for _, dir := range dirs {
+		files = append(files, w.Tree(filepath.Join(dir, ".claude", "rules"), sources.Markdown)...)
+	}
+	return files
+}
+
+// scoped returns a reference to a rule in place of its text if the rule is for some paths only.
+func scoped(path string, data []byte) (reference string, ok bool) {
+	doc, err := frontmatter.Parse(data)
+	if err != nil {
+		return "", false
+	}
+	var meta struct {
+		Paths json.RawMessage `json:"paths"` // a text or a list of texts
+	}
+	if doc.Decode(&meta) != nil || len(meta.Paths) == 0 {
+		return "", false
+	}
+	return fmt.Sprintf("They are for files that match %s. Read %s before you work on such a file.", meta.Paths, path), true
+}
