@@ -27,7 +27,7 @@ func (d *differ) any(a, b any) {
 	if d.members(a, b) {
 		return
 	}
-	// They differ in their type, or encoding/json does not decode to it.
+	// They have different types, or one that encoding/json does not decode to.
 	nb, err := plainJSON(b)
 	if err != nil {
 		d.fail(err)
