@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -18,7 +19,6 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/trust"
-	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
@@ -35,8 +35,8 @@ type names func(ctx context.Context, a *cli.App) []string
 // a shell asks.
 func addCompletions(a *cli.App, root *cobra.Command) {
 	arguments := map[string]names{
-		"agent show": agentNames, "skill show": skillNames, "command show": commandNames, "models": modelNames,
-		"auth login": providerNames, "auth logout": storedProviders, "permission forget": approvalIDs,
+		"agent show": fromMachine(agentNames), "skill show": fromMachine(skillNames), "command show": fromMachine(commandNames), "models": fromMachine(modelNames),
+		"auth login": fromMachine(providerNames), "auth logout": storedProviders, "permission forget": approvalIDs,
 		"config get": inspect.ConfigKeys, "config set": inspect.ConfigKeys,
 	}
 	for _, name := range strings.Fields("show delete compact uncompact revert unrevert diff fork export rename archive unarchive repair") {
@@ -50,7 +50,7 @@ func addCompletions(a *cli.App, root *cobra.Command) {
 		arguments["mcp "+name] = candidates(trust.KindServer)
 	}
 	flags := map[string]names{
-		"session": sessionIDs, "model": modelNames, "agent": agentNames, "command": commandNames, "point": hookPoints,
+		"session": sessionIDs, "model": fromMachine(modelNames), "agent": fromMachine(agentNames), "command": fromMachine(commandNames), "point": hookPoints,
 		"format": words("text", "json"), "log-level": words("debug", "info", "warn", "error"),
 	}
 	visit(root, func(cmd *cobra.Command) {
@@ -115,81 +115,66 @@ func completion(word, about string) string {
 	return cobra.CompletionWithDesc(word, view.Clip(terminal.OneLine(about), completedTitle))
 }
 
-func modelNames(ctx context.Context, a *cli.App) []string {
-	return fromMachine(ctx, a, func(m *cli.Machine) (out []string) {
-		list, _ := m.ListModels(ctx, host.ModelListOptions{})
-		for _, l := range list {
-			out = append(out, completion(l.Model.Ref().String(), l.Model.Name))
-		}
+// fromMachine returns the names that a host knows.
+func fromMachine(list func(context.Context, *cli.Machine) []string) names {
+	return func(ctx context.Context, a *cli.App) (out []string) {
+		_ = a.WithMachine(ctx, func(m *cli.Machine) error {
+			out = list(ctx, m)
+			return nil
+		})
 		return out
-	})
+	}
 }
 
-func agentNames(ctx context.Context, a *cli.App) []string {
-	return fromMachine(ctx, a, func(m *cli.Machine) (out []string) {
-		for _, agent := range m.Agents() {
-			if !agent.Hidden {
-				out = append(out, completion(agent.Name, agent.Description))
-			}
-		}
-		return out
-	})
+func modelNames(ctx context.Context, m *cli.Machine) (out []string) {
+	list, _ := m.ListModels(ctx, host.ModelListOptions{})
+	for _, l := range list {
+		out = append(out, completion(l.Model.Ref().String(), l.Model.Name))
+	}
+	return out
 }
 
-func commandNames(ctx context.Context, a *cli.App) []string {
-	return fromMachine(ctx, a, func(m *cli.Machine) (out []string) {
-		for _, c := range m.CommandInfos(ctx) {
-			out = append(out, completion(c.Name, c.Description))
+func agentNames(_ context.Context, m *cli.Machine) (out []string) {
+	for _, agent := range m.Agents() {
+		if !agent.Hidden {
+			out = append(out, completion(agent.Name, agent.Description))
 		}
-		return out
-	})
+	}
+	return out
 }
 
-func skillNames(ctx context.Context, a *cli.App) []string {
-	return fromMachine(ctx, a, func(m *cli.Machine) (out []string) {
-		for _, s := range m.SkillInfos(ctx) {
-			out = append(out, completion(s.Name, s.Description))
-		}
-		return out
-	})
+func commandNames(ctx context.Context, m *cli.Machine) (out []string) {
+	for _, c := range m.CommandInfos(ctx) {
+		out = append(out, completion(c.Name, c.Description))
+	}
+	return out
 }
 
-func fromMachine(ctx context.Context, a *cli.App, list func(*cli.Machine) []string) (out []string) {
-	_ = a.WithMachine(ctx, func(m *cli.Machine) error {
-		out = list(m)
-		return nil
-	})
+func skillNames(ctx context.Context, m *cli.Machine) (out []string) {
+	for _, s := range m.SkillInfos(ctx) {
+		out = append(out, completion(s.Name, s.Description))
+	}
 	return out
 }
 
 // candidates returns the names of third-party extensions of a kind.
 func candidates(kind trust.Kind) names {
 	return func(ctx context.Context, a *cli.App) (out []string) {
-		w, err := a.Configured(ctx)
-		if err != nil {
-			return nil
-		}
-		set, err := w.Extensions(ctx, nil, false)
-		if err != nil {
-			return nil
-		}
-		for _, c := range set.Candidates {
-			if c.Kind == kind {
-				out = append(out, completion(c.Name, cmp.Or(c.Version, string(c.State))))
+		_ = a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
+			for _, c := range s.Candidates {
+				if c.Kind == kind {
+					out = append(out, completion(c.Name, cmp.Or(c.Version, string(c.State))))
+				}
 			}
-		}
-		_ = set.Discard(ctx)
+			return nil
+		})
 		return out
 	}
 }
 
-func providerNames(context.Context, *cli.App) (out []string) {
-	for _, p := range cli.Shipped() {
-		if source, ok := p.(sdk.ProviderSource); ok {
-			for _, info := range source.Providers() {
-				out = append(out, completion(info.ID, info.Name))
-			}
-		}
+func providerNames(_ context.Context, m *cli.Machine) (out []string) {
+	for _, info := range m.ProviderInfos() {
+		out = append(out, completion(info.ID, info.Name))
 	}
 	return out
 }

@@ -92,9 +92,9 @@ type Staged struct {
 
 // Stage writes the new content of the file with the name, which may include directories below root, to a temporary file.
 func Stage(root *os.Root, name string, content []byte, o Options) (*Staged, error) {
-	o.Mode = cmp.Or(o.Mode, 0o600)
-	s := newStaged(root, name, o)
-	f, err := root.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, o.Mode)
+	temp := filepath.Join(filepath.Dir(name), cmp.Or(o.Temp, tempStart+rand.Text()))
+	s := &Staged{root: root, name: name, temp: temp, syncDir: o.SyncDir}
+	f, err := root.OpenFile(s.temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, cmp.Or(o.Mode, 0o600))
 	if err != nil {
 		return nil, err
 	}
@@ -109,11 +109,6 @@ func Stage(root *os.Root, name string, content []byte, o Options) (*Staged, erro
 		return nil, errors.Join(err, s.Discard())
 	}
 	return s, nil
-}
-
-func newStaged(root *os.Root, name string, o Options) *Staged {
-	o.Temp = cmp.Or(o.Temp, tempStart+rand.Text())
-	return &Staged{root: root, name: name, temp: filepath.Join(filepath.Dir(name), o.Temp), syncDir: o.SyncDir}
 }
 
 // Commit gives the file its name, in place of the old file. If it fails, the temporary file is removed.

@@ -5,10 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // OpencodeSource is the Source of credentials from opencode.
@@ -35,16 +36,11 @@ func Opencode(home string, lookup func(name string) string, now time.Time) (map[
 			data = filepath.Join(home, ".local", "share")
 		}
 		where = filepath.Join(data, "opencode", "auth.json")
-		info, err := os.Stat(where)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		var err error
+		if text, err = projectfs.ReadRegular(where, maxFile); errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
-		case err != nil:
-			return nil, fmt.Errorf("%w: %w", ErrFile, err)
-		case !info.Mode().IsRegular() || info.Size() > maxFile:
-			return nil, fmt.Errorf("%w: %s: not a regular file of at most %d bytes", ErrFile, where, maxFile)
 		}
-		if text, err = os.ReadFile(where); err != nil {
+		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrFile, err)
 		}
 	}

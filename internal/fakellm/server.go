@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 )
 
@@ -37,16 +38,8 @@ type route struct {
 	replies []*rendered
 }
 
-// TB is what New needs of testing.TB.
-type TB interface {
-	Helper()
-	Cleanup(func())
-	Errorf(format string, args ...any)
-	Fatalf(format string, args ...any)
-}
-
 // New starts a server that the test's end closes. A request beyond the script fails the test.
-func New(t TB, replies ...Reply) *Server {
+func New(t testing.TB, replies ...Reply) *Server {
 	t.Helper()
 	s := Start(replies...)
 	s.failed = t.Errorf

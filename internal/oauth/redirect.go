@@ -168,13 +168,10 @@ func checked(values url.Values) (url.Values, error) {
 
 // describe returns an error code of a server with its description, safe to show.
 func describe(code, description string) string {
-	const limit = 300 // characters; a description is a sentence
+	const limit = 300 // bytes; a description is a sentence
 	text := visible.Strip(code)
 	if description != "" {
 		text += ": " + visible.Strip(description)
 	}
-	if runes := []rune(text); len(runes) > limit {
-		text = string(runes[:limit]) + "…"
-	}
-	return text
+	return visible.Cut(text, limit, "…")
 }

@@ -74,6 +74,19 @@ func (f FS) Open(path string) (*os.File, fs.FileInfo, error) {
 	return f.OpenReal(real)
 }
 
+// Read returns the content of the file at path. One of more than limit bytes is an error; others are those of Open.
+func (f FS) Read(path string, limit int64) ([]byte, error) {
+	file, _, err := f.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	data, cut, err := ReadLimited(file, limit)
+	if cut {
+		return nil, fmt.Errorf("%s has more than %d bytes, the limit", filepath.Base(path), limit)
+	}
+	return data, err
+}
+
 // OpenReal opens the regular file at exactly the real path; see Open of this package.
 func (f FS) OpenReal(real string) (*os.File, fs.FileInfo, error) { return Open(f.roots, real) }
 

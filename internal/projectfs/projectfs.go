@@ -244,17 +244,7 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 }
 
 // ReadRegular returns the content of a file as OpenRegular opens it. One of more than limit bytes is an error.
-func ReadRegular(path string, limit int64) ([]byte, error) {
-	f, _, err := OpenRegular(path)
-	if err != nil {
-		return nil, err
-	}
-	data, cut, err := ReadLimited(f, limit)
-	if cut {
-		return nil, fmt.Errorf("%s has more than %d bytes, the limit", filepath.Base(path), limit)
-	}
-	return data, err
-}
+func ReadRegular(path string, limit int64) ([]byte, error) { return FS{}.Read(path, limit) }
 
 // regular returns an error that says what info describes, unless that is a regular file.
 func regular(info fs.FileInfo) error {

@@ -133,7 +133,11 @@ func (a *applier) set(p *plan, v reflect.Value, raw json.RawMessage) error {
 		v.SetBytes(jsontext.Compact(raw))
 		return nil
 	case shapeUnion:
-		return setUnion(p, v, raw)
+		member, err := unionOf(p.typ).decode(raw)
+		if err == nil {
+			v.Set(reflect.ValueOf(member))
+		}
+		return err
 	case shapeAny:
 		value, err := jsontext.DecodeAny(raw)
 		if err == nil {
@@ -156,14 +160,6 @@ func (a *applier) set(p *plan, v reflect.Value, raw json.RawMessage) error {
 	}
 	v.Set(fresh.Elem())
 	return nil
-}
-
-func setUnion(p *plan, v reflect.Value, raw json.RawMessage) error {
-	member, err := unionOf(p.typ).decode(raw)
-	if err == nil {
-		v.Set(reflect.ValueOf(member))
-	}
-	return err
 }
 
 func noNullElements(raw json.RawMessage) error {
@@ -202,10 +198,10 @@ func (a *applier) inStruct(p *plan, v reflect.Value, path []string, e edit) erro
 			return a.reencode(owner, v, path, e)
 		}
 	}
-	if last && f.plan.hasUnknown(e.value) {
-		return a.unknownMember(owner, v, path, e)
+	err := errUnknownMember // a value with unknown fields
+	if !last || !f.plan.hasUnknown(e.value) {
+		err = a.at(f.plan, field, path[1:], e)
 	}
-	err := a.at(f.plan, field, path[1:], e)
 	if errors.Is(err, errUnknownMember) && p.extra != nil {
 		return a.reencode(owner, v, path, e)
 	}
@@ -229,14 +225,6 @@ func (a *applier) removeField(owner *plan, f *planField, v reflect.Value, path [
 	}
 	v.FieldByIndex(f.index).SetZero()
 	return nil
-}
-
-// unknownMember sets a field to an object with unknown fields, which the owner keeps.
-func (a *applier) unknownMember(p *plan, v reflect.Value, path []string, e edit) error {
-	if p.extra == nil {
-		return errUnknownMember
-	}
-	return a.reencode(p, v, path, e)
 }
 
 // inExtra changes an unknown field.

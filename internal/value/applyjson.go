@@ -20,18 +20,10 @@ func (a *applier) inAny(v reflect.Value, path []string, e edit) error {
 		*slot = map[string]any(nil)
 	}
 	switch value := (*slot).(type) {
-	case map[string]any:
+	case map[string]any, []any:
 		inner := reflect.New(reflect.TypeOf(value)).Elem()
 		inner.Set(reflect.ValueOf(value))
-		if err := a.inMap(planOf(inner.Type()), inner, path, e); err != nil {
-			return err
-		}
-		*slot = inner.Interface()
-		return nil
-	case []any:
-		inner := reflect.New(reflect.TypeOf(value)).Elem()
-		inner.Set(reflect.ValueOf(value))
-		if err := a.inSlice(planOf(inner.Type()), inner, path, e); err != nil {
+		if err := a.at(planOf(inner.Type()), inner, path, e); err != nil {
 			return err
 		}
 		*slot = inner.Interface()

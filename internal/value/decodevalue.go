@@ -87,7 +87,6 @@ const (
 	readScalar
 	readPointer
 	readStruct
-	readStrings
 	readSlice
 	readMap
 )
@@ -112,8 +111,6 @@ func readerOf(p *plan) reader {
 		return readKeeping
 	case p.decodes:
 		return readOwn
-	case p.typ == stringsType:
-		return readStrings
 	}
 	switch p.shape {
 	case shapeScalar:
@@ -167,8 +164,6 @@ func (d *ordinary) value(p *plan, at unsafe.Pointer) bool {
 		}
 		extra, ok := d.fields(p, at)
 		return ok && (extra == nil || d.loose) && p.complete(at)
-	case readStrings:
-		return d.null() || d.strings((*[]string)(at))
 	case readSlice:
 		return d.null() || d.slice(p, at)
 	case readMap:
@@ -199,17 +194,6 @@ func (d *ordinary) keeping(p *plan, at unsafe.Pointer) bool {
 func (d *ordinary) state(p *plan, at unsafe.Pointer) bool {
 	state := p.states[string(jsontext.FirstString(d.Rest(), "status"))]
 	return state != nil && d.keeping(state, at)
-}
-
-func (d *ordinary) strings(to *[]string) bool {
-	list := []string{}
-	ok := d.Each('[', ']', func() bool {
-		s, ok := d.Text()
-		list = append(list, s)
-		return ok
-	})
-	*to = list
-	return ok
 }
 
 func (d *ordinary) slice(p *plan, at unsafe.Pointer) bool {
@@ -252,21 +236,6 @@ func (p *plan) complete(at unsafe.Pointer) bool {
 
 // mapOf decodes an object into a map.
 func (d *ordinary) mapOf(p *plan, at unsafe.Pointer) bool {
-	switch m := reflect.NewAt(p.typ, at).Interface().(type) {
-	case *map[string]string:
-		*m = map[string]string{}
-		return d.Entries(func(key string) (ok bool) {
-			(*m)[key], ok = d.Text()
-			return ok
-		})
-	case *map[string]bool:
-		*m = map[string]bool{}
-		return d.Entries(func(key string) bool {
-			yes := d.Peek() == 't'
-			(*m)[key] = yes
-			return yes && d.Literal("true") || d.Literal("false")
-		})
-	}
 	m := reflect.MakeMap(p.typ)
 	reflect.NewAt(p.typ, at).Elem().Set(m)
 	return d.Entries(func(key string) bool {

@@ -24,19 +24,36 @@ func (d *differ) any(a, b any) {
 		d.whole(a, b)
 		return
 	}
-	if ma, ok := anyObject(a); ok {
-		if mb, ok := anyObject(b); ok && (ma == nil) == (mb == nil) {
-			d.objects(ma, mb)
-			return
-		}
+	if d.members(a, b) {
+		return
 	}
-	if la, ok := a.([]any); ok {
-		if lb, ok := b.([]any); ok && (la == nil) == (lb == nil) {
-			d.lists(la, lb)
-			return
-		}
+	// They have different types, or one that encoding/json does not decode to.
+	nb, err := plainJSON(b)
+	if err != nil {
+		d.fail(err)
+		return
 	}
-	d.foreign(a, b)
+	na, err := plainJSON(a)
+	if err != nil || !d.members(na, nb) && !sameScalar(na, nb) {
+		d.setAny(nb)
+	}
+}
+
+// members compares the members of two objects or of two lists. It reports false for other values, and if only one of them is nil.
+func (d *differ) members(a, b any) bool {
+	ma, objectA := anyObject(a)
+	mb, objectB := anyObject(b)
+	if objectA && objectB && (ma == nil) == (mb == nil) {
+		d.objects(ma, mb)
+		return true
+	}
+	la, listA := a.([]any)
+	lb, listB := b.([]any)
+	if listA && listB && (la == nil) == (lb == nil) {
+		d.lists(la, lb)
+		return true
+	}
+	return false
 }
 
 // whole compares two values by their JSON, without changes inside them.
@@ -73,37 +90,6 @@ func anyObject(v any) (map[string]any, bool) {
 		return value.Convert(objectType).Interface().(map[string]any), true
 	}
 	return nil, false
-}
-
-// foreign compares values of different types, or of types that encoding/json does not decode to, by their JSON.
-func (d *differ) foreign(a, b any) {
-	nb, err := plainJSON(b)
-	if err != nil {
-		d.fail(err)
-		return
-	}
-	na, err := plainJSON(a)
-	if err != nil {
-		d.setAny(nb)
-		return
-	}
-	switch vb := nb.(type) {
-	case map[string]any:
-		if va, ok := na.(map[string]any); ok {
-			d.objects(va, vb)
-			return
-		}
-	case []any:
-		if va, ok := na.([]any); ok {
-			d.lists(va, vb)
-			return
-		}
-	default:
-		if sameScalar(na, nb) {
-			return
-		}
-	}
-	d.setAny(nb)
 }
 
 // plainJSON returns v as Object would decode it.

@@ -70,7 +70,6 @@ var planCache sync.Map
 
 var (
 	rawType         = reflect.TypeFor[json.RawMessage]()
-	stringsType     = reflect.TypeFor[[]string]()
 	stringType      = reflect.TypeFor[string]()
 	anyType         = reflect.TypeFor[any]()
 	objectType      = reflect.TypeFor[map[string]any]()

@@ -158,10 +158,11 @@ func (c *conversation) modelNames(ctx context.Context) []string {
 	return out
 }
 
-// chooseAgent lists the agents, or chooses one.
-func (c *conversation) chooseAgent(ctx context.Context, args string) error {
+// chooseAgent lists the agents that can answer users, or chooses one.
+func (c *conversation) chooseAgent(_ context.Context, args string) error {
+	agents := slices.DeleteFunc(slices.Clone(c.m.Agents()), func(a sdk.Agent) bool { return a.Mode == sdk.ModeSubagent || a.Hidden })
 	if args != "" {
-		if !slices.Contains(c.agentNames(ctx), args) {
+		if !slices.ContainsFunc(agents, func(a sdk.Agent) bool { return a.Name == args }) {
 			return cli.UsageError("/agent lists them", "agent %q not found", args)
 		}
 		c.agent = args
@@ -170,10 +171,7 @@ func (c *conversation) chooseAgent(ctx context.Context, args string) error {
 	}
 	now := cmp.Or(c.agentName(), sdk.AgentBuild)
 	t := &view.Table{}
-	for _, agent := range c.m.Agents() {
-		if !answers(&agent) {
-			continue
-		}
+	for _, agent := range agents {
 		mark := ""
 		if agent.Name == now {
 			mark = "*"
@@ -185,19 +183,6 @@ func (c *conversation) chooseAgent(ctx context.Context, args string) error {
 	}
 	c.notify("/agent NAME chooses another; @NAME in a prompt calls a subagent")
 	return nil
-}
-
-// answers reports whether an agent can answer users.
-func answers(a *sdk.Agent) bool { return a.Mode != sdk.ModeSubagent && !a.Hidden }
-
-func (c *conversation) agentNames(context.Context) []string {
-	var out []string
-	for _, agent := range c.m.Agents() {
-		if answers(&agent) {
-			out = append(out, agent.Name)
-		}
-	}
-	return out
 }
 
 // cost shows the usage of the session and its subagents, and how much of the context is used.

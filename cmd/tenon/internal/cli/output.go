@@ -96,14 +96,8 @@ func (a *App) Confirm(question string) (bool, error) {
 		return false, UsageError("pass --yes", "cannot ask for confirmation: not a terminal")
 	}
 	line, err := a.ask(question)
-	if err != nil {
-		return false, err
-	}
-	switch strings.ToLower(line) {
-	case "y", "yes":
-		return true, nil
-	}
-	return false, nil
+	line = strings.ToLower(line)
+	return err == nil && (line == "y" || line == "yes"), err
 }
 
 // Choice is one of the answers to a question.

@@ -43,16 +43,9 @@ func (s *Set) lockPath() string { return filepath.Join(s.opts.Project.Worktree, 
 
 // readLock reads the project's lock; nil if there is none.
 func (s *Set) readLock() (*serverLock, error) {
-	f, _, err := projectfs.ForProject(s.opts.Project).Open(s.lockPath())
+	data, err := projectfs.ForProject(s.opts.Project).Read(s.lockPath(), MaxServerFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", s.lockPath(), err)
-	}
-	data, cut, err := projectfs.ReadLimited(f, MaxServerFile)
-	if cut {
-		err = fmt.Errorf("larger than %d bytes", MaxServerFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.lockPath(), err)

@@ -67,18 +67,11 @@ const MaxServerFile = 1 << 20
 
 // serverFile adds the servers of a file. One that is not there has none.
 func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
-	open := projectfs.OpenRegular
+	var files projectfs.FS
 	if project {
-		open = projectfs.ForProject(s.opts.Project).Open
+		files = projectfs.ForProject(s.opts.Project)
 	}
-	f, _, err := open(path)
-	var data []byte
-	if err == nil {
-		var cut bool
-		if data, cut, err = projectfs.ReadLimited(f, MaxServerFile); cut {
-			err = fmt.Errorf("larger than %d bytes", MaxServerFile)
-		}
-	}
+	data, err := files.Read(path, MaxServerFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

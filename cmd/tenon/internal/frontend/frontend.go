@@ -135,7 +135,7 @@ func (l Local) SignIn(ctx context.Context, provider, method string, user sdk.Aut
 
 // Ledger implements Host.
 func (l Local) Ledger(ctx context.Context, session string) ([]inspect.Explained, error) {
-	list, _, err := inspect.ReadValues(ctx, l.Machine, session, l.Workspace.App.WithoutDamage)
+	list, _, err := inspect.ReadLedger(ctx, l.Store, session, l.Hooks, l.Workspace.App.WithoutDamage)
 	return list, err
 }
 

@@ -316,10 +316,14 @@ func (c *checkup) models(ctx context.Context, m *cli.Machine, offline bool) {
 func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string, needed string) {
 	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
 	defer cancel()
+	addresses := map[string]string{}
+	for _, info := range m.ProviderInfos() {
+		addresses[info.ID] = info.BaseURL
+	}
 	answers := make([]providerAnswer, len(ids))
 	var asked sync.WaitGroup
 	for i, id := range ids {
-		if answers[i].address = baseURL(m, id); answers[i].address == "" {
+		if answers[i].address = addresses[id]; answers[i].address == "" {
 			continue
 		}
 		asked.Go(func() { // ends with ctx at the latest; waited for below
@@ -395,25 +399,6 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) {
 	if err := s.Discard(ctx); err != nil {
 		c.bad("mcp", err)
 	}
-}
-
-// baseURL returns the URL of a provider, from the configuration or from its plugin.
-func baseURL(m *cli.Machine, provider string) string {
-	if p, ok := m.Config().Provider[provider]; ok && p.Options.BaseURL != "" {
-		return p.Options.BaseURL
-	}
-	for _, p := range cli.Shipped() {
-		source, ok := p.(sdk.ProviderSource)
-		if !ok {
-			continue
-		}
-		for _, info := range source.Providers() {
-			if info.ID == provider {
-				return info.BaseURL
-			}
-		}
-	}
-	return ""
 }
 
 // reach sends a request without a key to the provider's server. Any response is a success.

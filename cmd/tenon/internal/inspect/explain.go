@@ -40,7 +40,7 @@ stop, stay hashes. With --hashes or --format json, all values are hashes.`,
 				})
 			}
 			return a.WithHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
-				return explainSession(ctx, a, m.Store, info, step, m.Hooks())
+				return explainSession(ctx, a, m.Store, info, step, m.Hooks)
 			})(cmd, args)
 		},
 	}
@@ -61,9 +61,9 @@ type Explained struct {
 	values *values // nil: only hashes are shown
 }
 
-// explainSession prints the hook calls of a session, with values if the current hooks are given.
-func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, step int, current []hooks.HookInfo) error {
-	list, steps, err := ReadLedger(ctx, s, info.ID, a.WithoutDamage)
+// explainSession prints the hook calls of a session; see ReadLedger.
+func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, step int, current func() []hooks.HookInfo) error {
+	list, steps, err := ReadLedger(ctx, s, info.ID, current, a.WithoutDamage)
 	if err != nil {
 		return err
 	}
@@ -80,11 +80,6 @@ func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Se
 		a.Screen.Line(fmt.Sprintf("no hook was called in %s; tenon hooks lists all hooks", info.ID))
 		return nil
 	}
-	if current != nil {
-		if err := revealStored(ctx, s, info.ID, list, current, a.WithoutDamage); err != nil {
-			return err
-		}
-	}
 	c := a.Screen.ForStdout()
 	var b strings.Builder
 	for i := range list {
@@ -98,25 +93,9 @@ func ledgerDamage(session, message string) error {
 	return &store.DamageError{Rows: []store.Damage{{Type: store.DamagedLedger, Session: session, Message: message, Problem: "its content cannot be decoded"}}}
 }
 
-// ReadValues is ReadLedger with the values that ExplainRequest shows in place of hashes.
-func ReadValues(ctx context.Context, m *cli.Machine, session string, leftOut func(error) error) ([]Explained, int, error) {
-	list, steps, err := ReadLedger(ctx, m.Store, session, leftOut)
-	if err == nil {
-		err = revealStored(ctx, m.Store, session, list, m.Hooks(), leftOut)
-	}
-	return list, steps, err
-}
-
-func revealStored(ctx context.Context, s store.Store, session string, list []Explained, current []hooks.HookInfo, leftOut func(error) error) error {
-	messages, err := s.Messages(ctx, session, store.Page{})
-	if err = leftOut(err); err == nil {
-		reveal(list, messages, current)
-	}
-	return err
-}
-
-// ReadLedger returns the hook calls of a session in stored order, and the number of steps. leftOut handles errors about damage.
-func ReadLedger(ctx context.Context, s store.Store, session string, leftOut func(error) error) ([]Explained, int, error) {
+// ReadLedger returns the hook calls of a session in stored order, and the number of steps. current returns the hooks of all plugins; with
+// nil, ExplainRequest shows only hashes of values. leftOut handles errors about damage.
+func ReadLedger(ctx context.Context, s store.Store, session string, current func() []hooks.HookInfo, leftOut func(error) error) ([]Explained, int, error) {
 	rows, err := s.Ledger(ctx, session, "")
 	if err = leftOut(err); err != nil {
 		return nil, 0, err
@@ -145,6 +124,9 @@ func ReadLedger(ctx context.Context, s store.Store, session string, leftOut func
 			e.Conflicts = []hooks.Conflict{}
 		}
 		list = append(list, e)
+	}
+	if current != nil {
+		reveal(list, messages, current())
 	}
 	return list, len(stepOf), nil
 }

@@ -67,7 +67,7 @@ func storeWithLedger(t *testing.T) store.Store {
 
 func TestExplain(t *testing.T) {
 	t.Parallel()
-	list, steps, err := ReadLedger(t.Context(), storeWithLedger(t), "ses_1", func(err error) error { return err })
+	list, steps, err := ReadLedger(t.Context(), storeWithLedger(t), "ses_1", nil, func(err error) error { return err })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -77,11 +77,7 @@ func (o *owners) of(call *sdk.ToolPart) string {
 
 // thirdParty returns the rows of plugins that tenon does not ship, those that took the longest first.
 func thirdParty(list []pluginStats) []pluginStats {
-	shipped := map[string]bool{}
-	for _, p := range cli.Shipped() {
-		shipped[p.Manifest().Name] = true
-	}
-	out := slices.DeleteFunc(slices.Clone(list), func(p pluginStats) bool { return shipped[p.Plugin] })
+	out := slices.DeleteFunc(slices.Clone(list), func(p pluginStats) bool { return cli.IsShipped(p.Plugin) })
 	slices.SortStableFunc(out, func(a, b pluginStats) int { return cmp.Compare(b.time(), a.time()) })
 	return out
 }

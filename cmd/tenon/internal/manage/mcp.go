@@ -151,7 +151,7 @@ func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, project bool
 	if err := unique(ctx, a, name); err != nil {
 		return err
 	}
-	if err := checkServer(w, name, entry); err != nil {
+	if err := checkServer(name, entry); err != nil {
 		return err
 	}
 	file.servers[name] = entry
@@ -180,7 +180,7 @@ func serverFile(w *cli.Workspace, project bool) string {
 }
 
 // checkServer checks an entry in the way it will be read.
-func checkServer(w *cli.Workspace, name string, entry json.RawMessage) error {
+func checkServer(name string, entry json.RawMessage) error {
 	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
 	if err != nil {
 		return err

@@ -200,7 +200,7 @@ func (t *trial) turn(ctx context.Context, h *host.Host, s store.Store, under []s
 		}
 		result.Tools = append(result.Tools, tool)
 	}
-	ledger, _, err := inspect.ReadLedger(ctx, s, session.ID, func(err error) error { return err })
+	ledger, _, err := inspect.ReadLedger(ctx, s, session.ID, nil, func(err error) error { return err })
 	if err != nil {
 		return nil, err
 	}

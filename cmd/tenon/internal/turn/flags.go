@@ -3,7 +3,6 @@ package turn
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -111,18 +110,7 @@ func promptInput(ctx context.Context, a *cli.App, f *Flags, args []string, signa
 			return nil, err
 		}
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	done := make(chan struct{})
-	defer close(done)
-	go func() { // ends with input
-		select {
-		case <-signals:
-			cancel(cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), ""))
-		case <-done:
-		}
-	}()
-	p, err := readPrompt(ctx, a, args, f.Command != "", f.Watch || f.Chat)
+	p, err := readPrompt(ctx, a, args, signals, f.Command != "", f.Watch || f.Chat)
 	if err != nil {
 		return nil, err
 	}

@@ -166,7 +166,9 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 			t.asker.input(p)
 			t.release()
 		case now := <-ticks.C:
-			t.tick(now)
+			if t.asker == nil || !t.asker.asking() {
+				t.view.Tick(now)
+			}
 		case s := <-t.Signals:
 			if t.interrupted {
 				return &view.Outcome{Err: cli.ErrHard}
@@ -217,12 +219,6 @@ func (t *Turn) release() {
 		e := t.held[0]
 		t.held = t.held[1:]
 		t.view.Event(&e)
-	}
-}
-
-func (t *Turn) tick(now time.Time) {
-	if t.asker == nil || !t.asker.asking() {
-		t.view.Tick(now)
 	}
 }
 

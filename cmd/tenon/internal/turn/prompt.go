@@ -29,10 +29,10 @@ type promptText struct {
 	piped string
 }
 
-// readPrompt returns the prompt from the arguments and stdin, which is read if it is piped or an argument is "-".
+// readPrompt returns the prompt from the arguments and stdin, which is read if it is piped or an argument is "-". A signal ends that.
 //
 // With lines, stdin is not read, because it holds further prompts, and the first prompt may be missing.
-func readPrompt(ctx context.Context, a *cli.App, args []string, optional, lines bool) (promptText, error) {
+func readPrompt(ctx context.Context, a *cli.App, args []string, signals <-chan os.Signal, optional, lines bool) (promptText, error) {
 	var words []string
 	dash := false
 	for _, arg := range args {
@@ -47,7 +47,7 @@ func readPrompt(ctx context.Context, a *cli.App, args []string, optional, lines 
 		return p, nil
 	}
 	if dash || isPiped(a.In) {
-		text, err := readStdin(ctx, a)
+		text, err := readStdin(ctx, a, signals)
 		if err != nil {
 			return p, err
 		}
@@ -69,8 +69,8 @@ func isPiped(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice == 0 && info.Mode()&os.ModeDevice == 0
 }
 
-// readStdin reads all of stdin as text, until ctx ends.
-func readStdin(ctx context.Context, a *cli.App) (string, error) {
+// readStdin reads all of stdin as text.
+func readStdin(ctx context.Context, a *cli.App, signals <-chan os.Signal) (string, error) {
 	type outcome struct {
 		data []byte
 		err  error
@@ -86,6 +86,8 @@ func readStdin(ctx context.Context, a *cli.App) (string, error) {
 		select {
 		case <-notice:
 			a.Screen.Line("waiting for the end of stdin, which becomes part of the prompt (to skip it, use </dev/null)")
+		case <-signals:
+			return "", cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		case r := <-read:

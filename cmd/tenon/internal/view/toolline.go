@@ -138,12 +138,7 @@ func CountLines(diff string) (added, removed int) {
 func lastLine(metadata sdk.Object) string {
 	output, _ := metadata["output"].(string)
 	output = strings.TrimSpace(sgr.ReplaceAllString(output, ""))
-	if i := strings.LastIndexByte(output, '\n'); i >= 0 {
-		output = output[i+1:]
-	}
-	if i := strings.LastIndexByte(output, '\r'); i >= 0 {
-		output = output[i+1:] // the last state of a progress bar
-	}
+	output = output[strings.LastIndexAny(output, "\r\n")+1:] // after a carriage return, the last state of a progress bar
 	return Clip(terminal.OneLine(output), SubjectLength)
 }
 
