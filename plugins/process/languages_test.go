@@ -111,6 +111,19 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
+// Text that a plugin in JavaScript or Python prints is in the host's log while it runs.
+func TestPrintedByLanguages(t *testing.T) {
+	t.Parallel()
+	for _, language := range []string{"node", "python"} {
+		log := &logged{}
+		p := started(t, process.Options{}, unitOf(t, languages[language](t)), &testHost{log: log.logger()})
+		if _, err := callHook(t, p, "print"); err != nil {
+			t.Fatal(err)
+		}
+		log.wait(t, `stream=stdout line="on stdout"`)
+	}
+}
+
 // An exception outside of calls ends a process in JavaScript, and its message is the reason.
 func TestUncaughtException(t *testing.T) {
 	t.Parallel()

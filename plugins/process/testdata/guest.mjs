@@ -15,6 +15,7 @@ plugin({
     { point: "chat.params", name: "refuse", run: () => deny("not today") },
     { point: "chat.params", name: "list", writes: ["/options/list/-"], run: (input, value) => void value.options.list.push("a") },
     { point: "chat.params", name: "huge", writes: [""], run: (input, value) => void (value.options = { x: "x".repeat(16 << 20) }) },
+    { point: "chat.params", name: "print", run: () => console.log("on stdout") },
     {
       point: "chat.params", name: "count",
       async run(input, value, call) {

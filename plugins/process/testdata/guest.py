@@ -56,6 +56,11 @@ def huge(input, value, call):
     value["options"] = {"x": "x" * (16 << 20)}
 
 
+@plugin.hook("chat.params", name="print")
+def print_hook(input, value, call):
+    print("on stdout")
+
+
 @plugin.hook("chat.params", name="count")
 def count(input, value, call):
     call.set("count", "1")
