@@ -242,7 +242,9 @@ class Call:
         return answer.get("result")
 
     def get(self, key):
-        return self.operation("kv.get", {"key": key}).get("value")
+        """Returns the stored value, or None."""
+        answer = self.operation("kv.get", {"key": key})
+        return answer["value"] if answer["found"] else None
 
     def set(self, key, value):
         self.operation("kv.set", {"key": key, "value": value})

@@ -31,7 +31,15 @@ plugin({
     crash: { description: "", run: () => new Promise(() => setTimeout(() => { throw new Error("too late"); })) },
     steps: { description: "", run(args, call) { for (let n = 0; n < 3; n++) call.progress(`step ${n}`, { n }); return "done"; } },
     ask: { description: "", async run(args, call) { await call.ask({ permission: "deploy", patterns: ["prod"] }); return "granted"; } },
-    kv: { description: "", async run(args, call) { await call.kv.set("k", "v"); return await call.kv.get("k"); } },
+    kv: {
+      description: "",
+      async run(args, call) {
+        await call.kv.set("k", "v");
+        await call.kv.set("empty", "");
+        if ((await call.kv.get("missing")) !== undefined || (await call.kv.get("empty")) !== "") throw new Error("a missing value is the same as an empty one");
+        return await call.kv.get("k");
+      },
+    },
     secret: { description: "", run: (args, call) => call.secret("TOKEN") },
     wait: { description: "", run: (args, call) => { call.progress("waiting"); return new Promise((_, fail) => call.signal.addEventListener("abort", () => fail(new Error("over")))); } },
     deploy: { description: "", run: () => "done", prepare: ({ to }) => [{ permission: "deploy", patterns: [to] }] },

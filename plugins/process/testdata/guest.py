@@ -98,6 +98,9 @@ def ask(args, call):
 @plugin.tool("kv", "")
 def kv(args, call):
     call.set("k", "v")
+    call.set("empty", "")
+    if call.get("missing") is not None or call.get("empty") != "":
+        raise ValueError("a missing value is the same as an empty one")
     return call.get("k")
 
 
