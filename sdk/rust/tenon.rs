@@ -61,7 +61,7 @@ impl Value {
     /// Returns the member of an object.
     pub fn get(&self, key: &str) -> Option<&Value> {
         match self {
-            Value::Object(members) => members.iter().find(|(k, _)| k == key).map(|(_, v)| v),
+            Value::Object(members) => members.iter().rfind(|(k, _)| k == key).map(|(_, v)| v), // the last one, as other decoders do
             _ => None,
         }
     }
@@ -186,7 +186,7 @@ impl IndexMut<&str> for Value {
             Value::Object(members) => members,
             _ => unreachable!(),
         };
-        let at = members.iter().position(|(k, _)| k == key).unwrap_or_else(|| {
+        let at = members.iter().rposition(|(k, _)| k == key).unwrap_or_else(|| {
             members.push((key.to_string(), Value::Null));
             members.len() - 1
         });
@@ -1186,6 +1186,7 @@ mod tests {
             assert_eq!(json(text).to_string(), text);
         }
         assert_eq!(json(r#""\ud83e\udd8a\/\ud800x""#).str(), "🦊/\u{fffd}x");
+        assert_eq!(json(r#"{"a":1,"a":2}"#)["a"].number(), Some(2.0));
         for bad in ["", "{", "[1,]", "{\"a\"}", "\"", "\"\\x\"", "nul", "1 2", "--1", "\"\\u12\"", &"[".repeat(5000)] {
             assert!(Value::parse(bad).is_err(), "{}", bad);
         }
