@@ -44,6 +44,9 @@ the run the expected ones. A test runs in an empty project: put the files that i
 			if err != nil {
 				return err
 			}
+			if _, err := os.Stat(path); err != nil {
+				return cli.UsageError("name a plugin; tenon plugin new creates one", "%w", err)
+			}
 			t := &pluginTest{a: a, path: path, update: update, noBuild: noBuild, record: record != ""}
 			if t.record {
 				if err := recordTurns(cmd.Context(), a, record, filepath.Join(t.root(), "tests")); err != nil {
@@ -287,7 +290,7 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, terminal.Visible(string(out))), "fix the errors above")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, terminal.Visible(string(out))), remedyFor(err, "fix the errors above"))
 	}
 	return nil
 }
