@@ -1,4 +1,6 @@
 // A plugin in JavaScript for the tests of this package.
+import { spawnSync } from "node:child_process";
+
 import { deny, halt, plugin } from "../../../sdk/node/tenon.mjs";
 
 plugin({
@@ -41,6 +43,7 @@ plugin({
       },
     },
     secret: { description: "", run: (args, call) => call.secret("TOKEN") },
+    inherit: { description: "", run: () => String(spawnSync("sh", ["-c", "exec 2>/dev/null; : >&3"]).status === 0) },
     wait: { description: "", run: (args, call) => { call.progress("waiting"); return new Promise((_, fail) => call.signal.addEventListener("abort", () => fail(new Error("over")))); } },
     deploy: { description: "", run: () => "done", prepare: ({ to }) => [{ permission: "deploy", patterns: [to] }] },
   },
