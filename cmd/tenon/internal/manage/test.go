@@ -38,7 +38,8 @@ runs with everything it requests, so test only plugins you wrote yourself. Each 
 depend on the load of the machine. --update saves the actual results as the expected ones.
 
 --record SESSION first turns each turn of a session into a test: the model's answers become its script, and the results of
-the run the expected ones. A test runs in an empty project: put the files that its tools need into its field "files".`,
+the run the expected ones. Prompts and arguments that hooks changed are recorded as changed. A test runs in an empty
+project: put the files that its tools need into its field "files".`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := a.Path(strings.Join(args, ""))
 			if err != nil {
