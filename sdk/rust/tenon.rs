@@ -1138,6 +1138,7 @@ fn diff(before: &Value, after: &Value, pointer: &mut String, changes: &mut Vec<V
                 pointer.push_str(&escape(key));
                 match before.get(key) {
                     Some(was) => diff(was, value, pointer, changes),
+                    None if *value == Value::Null => {} // index_mut adds it
                     None => changes.push(set(pointer, value)),
                 }
                 pointer.truncate(length);
@@ -1196,6 +1197,7 @@ mod tests {
     fn diffs() {
         assert_eq!(changes("{\"a\":1}", "{\"a\":1}"), "[]");
         assert_eq!(changes(r#"{"a":1,"b":2}"#, r#"{"a":3,"c/d":4}"#), r#"[{"pointer":"/b","remove":true},{"pointer":"/a","value":3},{"pointer":"/c~1d","value":4}]"#);
+        assert_eq!(changes("{}", "{\"l\":null}"), "[]");
         assert_eq!(changes("{\"l\":[1]}", "{\"l\":[1,2]}"), r#"[{"pointer":"/l/-","value":2}]"#);
         assert_eq!(changes("{\"l\":[1,2,3]}", "{\"l\":[1]}"), r#"[{"pointer":"/l/2","remove":true},{"pointer":"/l/1","remove":true}]"#);
         assert_eq!(changes("{\"l\":[1,2]}", "{\"l\":[0,1,2]}"), r#"[{"pointer":"/l","value":[0,1,2]}]"#);
