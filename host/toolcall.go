@@ -110,11 +110,7 @@ func (t *turn) hookFailed(err error) error {
 // as far as it is JSON: the model must see the call that it made.
 func (t *turn) find(c *call) error {
 	c.host = &callHost{t: t, c: c}
-	var object *struct{} // the arguments are checked, not copied
-	err := json.Unmarshal(c.raw, &object)
-	if err == nil && object == nil {
-		err = errors.New("want an object")
-	}
+	err := value.CheckArguments(c.raw)
 	if err == nil {
 		c.args = json.RawMessage(c.raw)
 		t.c.Locked(func() { c.part.State.Input = c.args })

@@ -37,7 +37,7 @@ func TestPages(t *testing.T) {
 				steps.WriteString(block[2])
 			case name != nil:
 				files++
-				if lines, most := strings.Count(block[2], "\n")-1, map[string]int{"go": 15, "node": 12}[lang]; most > 0 && lines > most {
+				if lines, most := strings.Count(block[2], "\n"), map[string]int{"go": 15, "node": 12}[lang]; most > 0 && lines > most {
 					t.Errorf("the file of %s has %d lines, want at most %d", lang, lines, most)
 				}
 				fmt.Fprintf(&steps, "cat > %s <<'END_OF_FILE'\n%sEND_OF_FILE\n", name[2], block[2])

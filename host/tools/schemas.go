@@ -70,7 +70,7 @@ func (s *Schemas) resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 	return resolved, nil
 }
 
-// Unreadable returns the error of a call whose arguments are not a JSON object; cut if the answer reached the output limit.
+// Unreadable returns the error of a call whose arguments value.CheckArguments rejects; cut if the answer reached the output limit.
 func Unreadable(tool string, arguments []byte, cut bool, err error) error {
 	begin := visible.Cut(string(arguments), 200, "…")
 	if cut {

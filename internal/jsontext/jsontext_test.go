@@ -93,3 +93,21 @@ func FuzzAppendString(f *testing.F) {
 		}
 	})
 }
+
+func TestRepeated(t *testing.T) {
+	t.Parallel()
+	deep := func(inner string) string { return strings.Repeat(`{"a":[`, 4999) + inner + strings.Repeat(`]}`, 4999) }
+	for data, want := range map[string]string{
+		`{"a":1,"a":2}`: "a", `{"\u0061":1,"a":2}`: "a", ` { "x" : [ null, {"b":1,"c":2,"b":3} ] } `: "b", `{"a":{"b":1,"a":1},"a":1}`: "a", `{"":1,"":2}`: "",
+		deep(`{"b":1,"b":2}`): "b",
+	} {
+		if name, found := Repeated([]byte(data)); !found || name != want {
+			t.Errorf("Repeated(%.50s) = %q, %t, want %q", data, name, found, want)
+		}
+	}
+	for _, data := range []string{`{}`, `[]`, `{"a":1,"A":2}`, `{"a":{"a":[{"a":1},{"a":"\"a"}]},"b":"x"}`, deep(`{"b":1,"c":-1.5e3}`)} {
+		if name, found := Repeated([]byte(data)); found {
+			t.Errorf("Repeated(%.50s) = %q", data, name)
+		}
+	}
+}

@@ -132,6 +132,34 @@ func (d *Scanner) Entries(f func(key string) bool) bool {
 	})
 }
 
+// Repeated returns a name that an object in data, at any depth, has more than once. data is JSON that encoding/json accepts.
+func Repeated(data []byte) (name string, found bool) {
+	d := Scanner{data: data, nested: maxDepth}
+	distinct := d.distinct(&name)
+	return name, !distinct
+}
+
+// distinct skips a value and reports whether all names in each of its objects differ. last is the last name it read.
+func (d *Scanner) distinct(last *string) bool {
+	switch d.Peek() {
+	case '{':
+		names := map[string]bool{}
+		return d.Each('{', '}', func() bool {
+			key, _, ok := d.Quoted()
+			*last = Name(key)
+			if !ok || !d.Next(':') || names[*last] {
+				return false
+			}
+			names[*last] = true
+			return d.distinct(last)
+		})
+	case '[':
+		return d.Each('[', ']', func() bool { return d.distinct(last) })
+	}
+	_, ok := d.Raw()
+	return ok
+}
+
 // Rounded reports whether all numbers in a decoded value are floats, as those that encoding/json decodes.
 func Rounded(v any) bool {
 	switch v := v.(type) {

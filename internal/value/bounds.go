@@ -23,7 +23,7 @@ const (
 	// MaxAnswerText bounds the reason and the message of an answer, in bytes each: five times the limit of a tool's output in the
 	// conversation. The model, the terminal and the ledger receive them whole.
 	MaxAnswerText = 256 << 10
-	// MaxAnswerDepth bounds the nesting of objects and arrays in a value.
+	// MaxAnswerDepth bounds the nesting of objects and arrays in a value, and in the arguments of a tool call.
 	MaxAnswerDepth = 256
 	// maxReread bounds the raw JSON that Apply or LookupAll parses again, in bytes: unknown fields and unknown parts. It is four times the
 	// JSON of a very long conversation.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"strings"
 	"time"
 
@@ -235,6 +236,9 @@ func tools(host *sdk.Host) []sdk.Tool {
 		}),
 		tool("write", func(_ context.Context, call *sdk.ToolCall) (string, error) {
 			return "", os.WriteFile(pathOf(call), []byte("new"), 0o600)
+		}),
+		tool("inherit", func(context.Context, *sdk.ToolCall) (string, error) {
+			return fmt.Sprint(exec.Command("sh", "-c", "exec 2>/dev/null; : >&3").Run() == nil), nil
 		}),
 		tool("child", func(context.Context, *sdk.ToolCall) (string, error) { return startChild() }),
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -108,6 +109,36 @@ func TestLanguages(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// Programs that a plugin starts do not inherit its connection.
+func TestChildrenInheritNoConnection(t *testing.T) {
+	t.Parallel()
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("compilers and interpreters; lines use the standard streams on Windows")
+	}
+	plugins := map[string]sdk.Plugin{"go": wire("lines").started(t, process.Options{}, "plain", nil)}
+	for language, command := range languages {
+		plugins[language] = speak(t, command(t), process.Options{})
+	}
+	for language, p := range plugins {
+		if result, err := callTool(t, p, "inherit", `{}`, nil); err != nil || result.Output != "false" {
+			t.Errorf("%s: a child has file descriptor 3: %+v, %v", language, result, err)
+		}
+	}
+}
+
+// Text that a plugin in JavaScript or Python prints is in the host's log while it runs.
+func TestPrintedByLanguages(t *testing.T) {
+	t.Parallel()
+	for _, language := range []string{"node", "python"} {
+		log := &logged{}
+		p := started(t, process.Options{}, unitOf(t, languages[language](t)), &testHost{log: log.logger()})
+		if _, err := callHook(t, p, "print"); err != nil {
+			t.Fatal(err)
+		}
+		log.wait(t, `stream=stdout line="on stdout"`)
 	}
 }
 

@@ -438,7 +438,10 @@ class Call {
   // Functions are made when they are used: most calls need none.
   get kv() {
     return {
-      get: async (key) => (await this.operation("kv.get", { key })).value,
+      get: async (key) => {
+        const { found, value } = await this.operation("kv.get", { key });
+        return found ? value : undefined;
+      },
       set: (key, value) => this.operation("kv.set", { key, value }),
       delete: (key) => this.operation("kv.delete", { key }),
       keys: async (prefix) => (await this.operation("kv.keys", { prefix })).keys,

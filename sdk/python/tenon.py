@@ -43,8 +43,9 @@ class HostError(Exception):
     """A failed request to the host. code is "failed", "denied", "unknown" or "limited"."""
 
     def __init__(self, code, operation, message):
-        message = message.removeprefix(operation + ": ")  # the host names the operation, too
-        super().__init__("%s: %s%s" % (operation, "not granted: " if code == "denied" else "", message))
+        name = operation + ": "  # the host names the operation, too
+        message = message[len(name):] if message.startswith(name) else message
+        super().__init__(name + ("not granted: " if code == "denied" else "") + message)
         self.code = code
 
 
@@ -68,7 +69,12 @@ def schema_of(cls):
     if cls is None or isinstance(cls, dict):
         return cls
     properties, required = {}, []
-    for name, kind in getattr(cls, "__annotations__", {}).items():
+    hints = getattr(cls, "__annotations__", {})
+    if any(isinstance(kind, str) for kind in hints.values()):  # from __future__ import annotations
+        from typing import get_type_hints  # not above: importing it takes longer than everything else here
+
+        hints = get_type_hints(cls)
+    for name, kind in hints.items():
         origin = getattr(kind, "__origin__", kind)
         if origin not in _TYPES:
             raise TypeError("%s.%s: no JSON type for %r; use str, int, float, bool, list or dict" % (cls.__name__, name, kind))
@@ -236,7 +242,9 @@ class Call:
         return answer.get("result")
 
     def get(self, key):
-        return self.operation("kv.get", {"key": key}).get("value")
+        """Returns the stored value, or None."""
+        answer = self.operation("kv.get", {"key": key})
+        return answer["value"] if answer["found"] else None
 
     def set(self, key, value):
         self.operation("kv.set", {"key": key, "value": value})
@@ -282,6 +290,7 @@ class _Server:
     def serve(self):
         self.connect()
         self.greet()
+        sys.stdout.reconfigure(line_buffering=True)  # after the handshake: this writes what is printed so far
         self.read()
         threading.Event().wait()  # another thread reads, and ends the process
 

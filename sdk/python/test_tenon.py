@@ -16,6 +16,12 @@ class Args:
     times: int = 1
 
 
+class Quoted:
+    name: "str"
+    tags: "List[str]"
+    times: "int" = 1
+
+
 class Changes(unittest.TestCase):
     def test_objects(self):
         self.assertEqual(changes({"a": 1}, {"a": 1}), [])
@@ -38,19 +44,20 @@ class Changes(unittest.TestCase):
 
 class Declarations(unittest.TestCase):
     def test_schema_of_a_class(self):
-        self.assertEqual(
-            tenon.schema_of(Args),
-            {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string"},
-                    "tags": {"type": "array", "items": {"type": "string"}},
-                    "times": {"type": "integer", "default": 1},
+        for cls in Args, Quoted:
+            self.assertEqual(
+                tenon.schema_of(cls),
+                {
+                    "type": "object",
+                    "properties": {
+                        "name": {"type": "string"},
+                        "tags": {"type": "array", "items": {"type": "string"}},
+                        "times": {"type": "integer", "default": 1},
+                    },
+                    "additionalProperties": False,
+                    "required": ["name", "tags"],
                 },
-                "additionalProperties": False,
-                "required": ["name", "tags"],
-            },
-        )
+            )
 
         class Bad:
             when: complex
@@ -71,6 +78,10 @@ class Declarations(unittest.TestCase):
                 "tools": [{"id": "t", "description": "T.", "parameters": {"type": "object"}, "prepares": True}],
             },
         )
+
+    def test_host_error(self):
+        for code, message, text in [("failed", "kv.get: too long", "kv.get: too long"), ("denied", "no", "kv.get: not granted: no")]:
+            self.assertEqual(str(tenon.HostError(code, "kv.get", message)), text)
 
     def test_problems(self):
         for error, text in [(KeyError("city"), "KeyError: 'city'"), (ValueError("no city"), "no city"), (ValueError(), "ValueError")]:

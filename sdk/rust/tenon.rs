@@ -61,7 +61,7 @@ impl Value {
     /// Returns the member of an object.
     pub fn get(&self, key: &str) -> Option<&Value> {
         match self {
-            Value::Object(members) => members.iter().find(|(k, _)| k == key).map(|(_, v)| v),
+            Value::Object(members) => members.iter().rfind(|(k, _)| k == key).map(|(_, v)| v), // the last one, as other decoders do
             _ => None,
         }
     }
@@ -186,7 +186,7 @@ impl IndexMut<&str> for Value {
             Value::Object(members) => members,
             _ => unreachable!(),
         };
-        let at = members.iter().position(|(k, _)| k == key).unwrap_or_else(|| {
+        let at = members.iter().rposition(|(k, _)| k == key).unwrap_or_else(|| {
             members.push((key.to_string(), Value::Null));
             members.len() - 1
         });
@@ -1138,6 +1138,7 @@ fn diff(before: &Value, after: &Value, pointer: &mut String, changes: &mut Vec<V
                 pointer.push_str(&escape(key));
                 match before.get(key) {
                     Some(was) => diff(was, value, pointer, changes),
+                    None if *value == Value::Null => {} // index_mut adds it
                     None => changes.push(set(pointer, value)),
                 }
                 pointer.truncate(length);
@@ -1186,6 +1187,7 @@ mod tests {
             assert_eq!(json(text).to_string(), text);
         }
         assert_eq!(json(r#""\ud83e\udd8a\/\ud800x""#).str(), "🦊/\u{fffd}x");
+        assert_eq!(json(r#"{"a":1,"a":2}"#)["a"].number(), Some(2.0));
         for bad in ["", "{", "[1,]", "{\"a\"}", "\"", "\"\\x\"", "nul", "1 2", "--1", "\"\\u12\"", &"[".repeat(5000)] {
             assert!(Value::parse(bad).is_err(), "{}", bad);
         }
@@ -1195,6 +1197,7 @@ mod tests {
     fn diffs() {
         assert_eq!(changes("{\"a\":1}", "{\"a\":1}"), "[]");
         assert_eq!(changes(r#"{"a":1,"b":2}"#, r#"{"a":3,"c/d":4}"#), r#"[{"pointer":"/b","remove":true},{"pointer":"/a","value":3},{"pointer":"/c~1d","value":4}]"#);
+        assert_eq!(changes("{}", "{\"l\":null}"), "[]");
         assert_eq!(changes("{\"l\":[1]}", "{\"l\":[1,2]}"), r#"[{"pointer":"/l/-","value":2}]"#);
         assert_eq!(changes("{\"l\":[1,2,3]}", "{\"l\":[1]}"), r#"[{"pointer":"/l/2","remove":true},{"pointer":"/l/1","remove":true}]"#);
         assert_eq!(changes("{\"l\":[1,2]}", "{\"l\":[0,1,2]}"), r#"[{"pointer":"/l","value":[0,1,2]}]"#);

@@ -1,4 +1,6 @@
 // A plugin in JavaScript for the tests of this package.
+import { spawnSync } from "node:child_process";
+
 import { deny, halt, plugin } from "../../../sdk/node/tenon.mjs";
 
 plugin({
@@ -15,6 +17,7 @@ plugin({
     { point: "chat.params", name: "refuse", run: () => deny("not today") },
     { point: "chat.params", name: "list", writes: ["/options/list/-"], run: (input, value) => void value.options.list.push("a") },
     { point: "chat.params", name: "huge", writes: [""], run: (input, value) => void (value.options = { x: "x".repeat(16 << 20) }) },
+    { point: "chat.params", name: "print", run: () => console.log("on stdout") },
     {
       point: "chat.params", name: "count",
       async run(input, value, call) {
@@ -30,8 +33,17 @@ plugin({
     crash: { description: "", run: () => new Promise(() => setTimeout(() => { throw new Error("too late"); })) },
     steps: { description: "", run(args, call) { for (let n = 0; n < 3; n++) call.progress(`step ${n}`, { n }); return "done"; } },
     ask: { description: "", async run(args, call) { await call.ask({ permission: "deploy", patterns: ["prod"] }); return "granted"; } },
-    kv: { description: "", async run(args, call) { await call.kv.set("k", "v"); return await call.kv.get("k"); } },
+    kv: {
+      description: "",
+      async run(args, call) {
+        await call.kv.set("k", "v");
+        await call.kv.set("empty", "");
+        if ((await call.kv.get("missing")) !== undefined || (await call.kv.get("empty")) !== "") throw new Error("a missing value is the same as an empty one");
+        return await call.kv.get("k");
+      },
+    },
     secret: { description: "", run: (args, call) => call.secret("TOKEN") },
+    inherit: { description: "", run: () => String(spawnSync("sh", ["-c", "exec 2>/dev/null; : >&3"]).status === 0) },
     wait: { description: "", run: (args, call) => { call.progress("waiting"); return new Promise((_, fail) => call.signal.addEventListener("abort", () => fail(new Error("over")))); } },
     deploy: { description: "", run: () => "done", prepare: ({ to }) => [{ permission: "deploy", patterns: [to] }] },
   },

@@ -56,6 +56,11 @@ def huge(input, value, call):
     value["options"] = {"x": "x" * (16 << 20)}
 
 
+@plugin.hook("chat.params", name="print")
+def print_hook(input, value, call):
+    print("on stdout")
+
+
 @plugin.hook("chat.params", name="count")
 def count(input, value, call):
     call.set("count", "1")
@@ -93,12 +98,20 @@ def ask(args, call):
 @plugin.tool("kv", "")
 def kv(args, call):
     call.set("k", "v")
+    call.set("empty", "")
+    if call.get("missing") is not None or call.get("empty") != "":
+        raise ValueError("a missing value is the same as an empty one")
     return call.get("k")
 
 
 @plugin.tool("secret", "")
 def secret(args, call):
     return call.secret("TOKEN")
+
+
+@plugin.tool("inherit", "")
+def inherit(args, call):
+    return "true" if os.system("exec 2>/dev/null; : >&3") == 0 else "false"
 
 
 @plugin.tool("wait", "")

@@ -63,6 +63,10 @@ fn main() {
         })
         .tool(tool("kv"), |_, call| output(&kv(call, "k", "v")?))
         .tool(tool("secret"), |_, call| call.operation("secret", Value::object([("name", "TOKEN".into())])))
+        .tool(tool("inherit"), |_, _| {
+            let status = std::process::Command::new("sh").args(["-c", "exec 2>/dev/null; : >&3"]).status();
+            output(if status.map_or(false, |s| s.success()) { "true" } else { "false" })
+        })
         .tool(tool("wait"), |_, call| {
             call.progress("waiting", Value::Null);
             call.wait();

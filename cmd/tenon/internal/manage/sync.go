@@ -86,7 +86,7 @@ func packageDirectory(a *cli.App, args []string) (string, error) {
 func syncManifest(ctx context.Context, a *cli.App, dir string) error {
 	_, synced, err := compareManifest(ctx, a, dir)
 	if errors.Is(err, errNoDescription) {
-		return cli.UsageError("declare hooks and tools with a library of tenon, or write plugin.json by hand", "%s: %w", dir, err)
+		return cli.UsageError(remedyFor(err, "fix the error above; without a library of tenon, write plugin.json by hand"), "%s: %w", dir, err)
 	}
 	if err != nil || synced == nil {
 		return err
@@ -97,6 +97,14 @@ func syncManifest(ctx context.Context, a *cli.App, dir string) error {
 	}
 	a.Screen.Line(a.Screen.Paint(terminal.Dim, "updated "+terminal.Visible(path)))
 	return nil
+}
+
+// remedyFor returns the remedy for a program that is not in PATH, or the other one.
+func remedyFor(err error, other string) string {
+	if missing, ok := errors.AsType[*exec.Error](err); ok {
+		return "install " + missing.Name + ", or correct PATH"
+	}
+	return other
 }
 
 // checkManifest returns an error that shows the difference between the manifest of a package and its code.
@@ -143,7 +151,7 @@ func compareManifest(ctx context.Context, a *cli.App, dir string) (old, synced [
 
 // describeCode asks the code of a package for its contributions.
 func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, describeTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, describeTime, fmt.Errorf("no answer within %s", describeTime))
 	defer cancel()
 	if c := manifest.CarrierOf(sdk.Carrier(run.Type)); c.Module {
 		return describeModule(ctx, a, c, filepath.Join(dir, filepath.FromSlash(run.Module)))
@@ -165,6 +173,9 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s --describe: %w\n%s", errNoDescription, strings.Join(command, " "), err, strings.TrimSpace(stderr.String()))
 	}

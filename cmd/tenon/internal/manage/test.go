@@ -38,11 +38,15 @@ runs with everything it requests, so test only plugins you wrote yourself. Each 
 depend on the load of the machine. --update saves the actual results as the expected ones.
 
 --record SESSION first turns each turn of a session into a test: the model's answers become its script, and the results of
-the run the expected ones. A test runs in an empty project: put the files that its tools need into its field "files".`,
+the run the expected ones. Prompts and arguments that hooks changed are recorded as changed. A test runs in an empty
+project: put the files that its tools need into its field "files".`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			path, err := a.Path(strings.Join(args, ""))
 			if err != nil {
 				return err
+			}
+			if _, err := os.Stat(path); err != nil {
+				return cli.UsageError("name a plugin; tenon plugin new creates one", "%w", err)
 			}
 			t := &pluginTest{a: a, path: path, update: update, noBuild: noBuild, record: record != ""}
 			if t.record {
@@ -287,7 +291,7 @@ func buildPlugin(ctx context.Context, a *cli.App, dir string) error {
 	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, terminal.Visible(string(out))), "fix the errors above")
+		return cli.Fail(cli.ExitTurn, fmt.Errorf("%s: %w\n%s", strings.Join(build.Command, " "), err, terminal.Visible(string(out))), remedyFor(err, "fix the errors above"))
 	}
 	return nil
 }

@@ -1,0 +1,29 @@
+package value
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/tenonhq/tenon/internal/jsontext"
+)
+
+// CheckArguments returns an error if the arguments of a tool call are not a JSON object, are nested deeper than MaxAnswerDepth, which ends
+// plugins whose decoders have a limit, or if an object in them has a name twice: decoders differ in the value that they take then, so a gate
+// could judge another call than the tool runs.
+func CheckArguments(raw []byte) error {
+	var object *struct{} // checked, not copied
+	if err := json.Unmarshal(raw, &object); err != nil {
+		return err
+	}
+	if object == nil {
+		return errors.New("want an object")
+	}
+	if jsontext.Deeper(raw, MaxAnswerDepth) {
+		return fmt.Errorf("nested deeper than %d levels", MaxAnswerDepth)
+	}
+	if name, found := jsontext.Repeated(raw); found {
+		return fmt.Errorf("duplicate name %q", name)
+	}
+	return nil
+}
