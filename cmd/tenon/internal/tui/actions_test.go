@@ -424,3 +424,38 @@ func TestOutputOfAShellLine(t *testing.T) {
 		t.Errorf("screen:\n%s", screen)
 	}
 }
+
+// A prompt names only what the user chose: a name counts as the user's choice, which overrides that of a command, and needs no approval.
+func TestPromptNamesChoicesOfTheUser(t *testing.T) {
+	t.Parallel()
+	other := sdk.Agent{Name: "other", Model: &sdk.ModelRef{ProviderID: "b", ModelID: "z"}}
+	used := &sdk.SessionModel{ProviderID: "a", ID: "x", Variant: "high"}
+	for name, c := range map[string]struct {
+		change func(m *model)
+		in     host.PromptInput
+		shown  string // model and effort
+	}{
+		"new session":      {func(m *model) { m.root, m.shown = "", "" }, host.PromptInput{}, "a/y "},
+		"session":          {func(m *model) { m.main().Info.Model = used }, host.PromptInput{Variant: "high"}, "a/x high"},
+		"not read yet":     {func(m *model) { m.main().Info = sdk.Session{ID: "ses_1"} }, host.PromptInput{}, "a/y "},
+		"agent":            {func(m *model) { m.agent, m.main().Info.Model = "other", used }, host.PromptInput{Agent: "other"}, "b/z "},
+		"model":            {func(m *model) { m.modelName, m.main().Info.Model = "a/x", used }, host.PromptInput{Model: "a/x"}, "a/x "},
+		"effort":           {func(m *model) { m.effort, m.main().Info.Model = "low", used }, host.PromptInput{Variant: "low"}, "a/x low"},
+		"plan":             {func(m *model) { m.mode, m.agent = modePlan, "other" }, host.PromptInput{Agent: planAgent}, "a/y "},
+		"agent of session": {func(m *model) { m.main().Info.Agent = "other" }, host.PromptInput{}, "b/z "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := testModel(t, 80, 24)
+			m.fallback, m.inventory.agents = "a/y", []sdk.Agent{other}
+			c.change(m)
+			c.in.SessionID = m.root
+			if diff := cmp.Diff(c.in, m.promptInput("", nil)); diff != "" {
+				t.Errorf("-want +have:\n%s", diff)
+			}
+			if model, effort := m.modelOf(); model+" "+effort != c.shown {
+				t.Errorf("the screen shows %s %s, want %s", model, effort, c.shown)
+			}
+		})
+	}
+}

@@ -143,7 +143,7 @@ func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
 		return nil, false
 	}
 	in := m.promptInput(args, nil)
-	in.Command = name
+	in.Command, in.Variant = name, m.effort // the command's own comes before that of the session
 	return m.send(in), true
 }
 

@@ -134,7 +134,6 @@ func (m *model) efforts() []string {
 func (m *model) effortPicker() dialog.Dialog {
 	_, current := m.modelOf()
 	p := &dialog.Picker{Title: "Reasoning effort", Empty: "this model has only one reasoning effort", Choose: func(r dialog.Row) tea.Cmd {
-		m.modelName, _ = m.modelOf()
 		m.effort = r.ID
 		return nil
 	}}
@@ -152,7 +151,6 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 		m.problem("this model has no effort " + terminal.OneLine(args) + "; ctrl+t lists them")
 		return nil
 	}
-	m.modelName, _ = m.modelOf()
 	m.effort = args
 	return nil
 }
