@@ -347,7 +347,7 @@ func (m *model) historyPicker() dialog.Dialog {
 	}}
 	entries := m.history.File.Entries()
 	for i := len(entries) - 1; i >= 0; i-- {
-		p.Rows = append(p.Rows, dialog.Row{ID: entries[i], Label: view.Clip(terminal.OneLine(entries[i]), 300)})
+		p.Rows = append(p.Rows, dialog.Row{ID: entries[i], Label: terminal.OneLine(entries[i])})
 	}
 	return p
 }
