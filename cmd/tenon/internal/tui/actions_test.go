@@ -185,7 +185,7 @@ func TestPickerOfModelsAsksServers(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
 	m.o.clean = func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }
-	for _, msg := range messages(m.chooseModel("")) {
+	for _, msg := range messages(m.chooseModel("m1")) {
 		m.Update(msg)
 	}
 	if screen := m.plain(); !strings.Contains(screen, "mine/m1") || !strings.Contains(screen, "from the server") {

@@ -53,9 +53,9 @@ func keysOf(c *command) string {
 	return strings.Join(out, ", ")
 }
 
-// chooseModel opens the picker of models, or chooses the one that is named.
+// chooseModel opens the picker of models, which searches for the argument, or chooses the one that is named with its provider.
 func (m *model) chooseModel(args string) tea.Cmd {
-	if args != "" {
+	if strings.Contains(args, "/") {
 		m.modelName, m.effort = args, ""
 		m.say("the next prompt uses " + terminal.OneLine(args))
 		return nil
@@ -64,6 +64,7 @@ func (m *model) chooseModel(args string) tea.Cmd {
 		m.modelName, m.effort = r.ID, ""
 		return nil
 	}}
+	m.models.Paste(args)
 	m.listModels()
 	return tea.Batch(m.loadModels(), m.open(m.models))
 }
