@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
@@ -457,5 +458,31 @@ func TestPromptNamesChoicesOfTheUser(t *testing.T) {
 				t.Errorf("the screen shows %s %s, want %s", model, effort, c.shown)
 			}
 		})
+	}
+}
+
+// Undo gives the attached files of a prompt back, too, and redo takes them away again.
+func TestUndoGivesFilesBack(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	file := func(path string, mention *sdk.SourceText) *sdk.FilePart {
+		return &sdk.FilePart{PartHead: sdk.PartHead{ID: "prt_" + path, MessageID: "msg_2"}, URL: "data:image/png;base64,", Source: &sdk.FileSource{Path: path, Text: mention}}
+	}
+	m.Update(eventsMsg{
+		{Properties: &sdk.MessageInfo{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_2", SessionID: "ses_1"}}, SessionID: "ses_1"}},
+		{Properties: &sdk.PartInfo{Part: &sdk.TextPart{PartHead: sdk.PartHead{ID: "prt_2", MessageID: "msg_2"}, Text: "compare @b.png"}, SessionID: "ses_1"}},
+		{Properties: &sdk.PartInfo{Part: file("/a.png", nil), SessionID: "ses_1"}},
+		{Properties: &sdk.PartInfo{Part: file("/b.png", &sdk.SourceText{Value: "@b.png"}), SessionID: "ses_1"}},
+	})
+	prompt := m.main().Prompts()[0]
+	for _, c := range []struct {
+		prompt transcript.Prompt
+		want   []string
+	}{{prompt, []string{"compare @b.png", "/a.png"}}, {transcript.Prompt{}, []string{""}}} {
+		m.reverted("ses_1", &host.Reverted{}, "", c.prompt)
+		text, files := m.input.Text()
+		if diff := cmp.Diff(c.want, append([]string{text}, files...)); diff != "" {
+			t.Errorf("-want +have:\n%s", diff)
+		}
 	}
 }
