@@ -423,17 +423,17 @@ func (m *model) editWaiting(w host.Waiting) tea.Cmd {
 		if err := m.host.Withdraw(session, w.ID); err != nil {
 			return m.note("this prompt was sent already"), nil
 		}
-		return func() tea.Cmd { return m.restore(&w) }, nil
+		return func() tea.Cmd { return m.replace(&w.Input) }, nil
 	})
 }
 
-// restore puts a prompt that waited into the input as the user entered it. A draft is kept in the history.
-func (m *model) restore(w *host.Waiting) tea.Cmd {
+// replace puts a prompt into the input as the user entered it. A draft is kept in the history.
+func (m *model) replace(in *host.PromptInput) tea.Cmd {
 	var save tea.Cmd
 	if draft, _ := m.input.Text(); strings.TrimSpace(draft) != "" {
 		save = m.remember(draft)
 	}
-	fill(&m.input, &w.Input)
+	fill(&m.input, in)
 	return save
 }
 

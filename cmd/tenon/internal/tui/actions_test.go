@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/hooks"
@@ -483,6 +484,26 @@ func TestUndoGivesFilesBack(t *testing.T) {
 		text, files := m.input.Text()
 		if diff := cmp.Diff(c.want, append([]string{text}, files...)); diff != "" {
 			t.Errorf("-want +have:\n%s", diff)
+		}
+	}
+}
+
+// A prompt of the history or a command of the palette does not discard what the user wrote.
+func TestDraftStaysInTheHistory(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	for want, choose := range map[string]func() tea.Cmd{
+		"earlier":  func() tea.Cmd { return m.historyPicker().(*dialog.Picker).Choose(dialog.Row{ID: "earlier"}) },
+		"/deploy ": func() tea.Cmd { return m.palette().(*dialog.Picker).Choose(dialog.Row{ID: "deploy", Note: "…"}) },
+	} {
+		m.history.File = &past.File{}
+		m.input.Set("draft")
+		run(choose())
+		if text, _ := m.input.Text(); text != want {
+			t.Errorf("the input has %q, want %q", text, want)
+		}
+		if diff := cmp.Diff([]string{"draft"}, m.history.File.Entries()); diff != "" {
+			t.Errorf("%q: history (-want +have):\n%s", want, diff)
 		}
 	}
 }

@@ -21,8 +21,7 @@ import (
 func (m *model) palette() dialog.Dialog {
 	p := &dialog.Picker{Title: "Commands", Choose: func(r dialog.Row) tea.Cmd {
 		if strings.HasSuffix(r.Note, "…") { // it needs an argument
-			m.input.Set("/" + r.ID + " ")
-			return nil
+			return m.replace(&host.PromptInput{Command: r.ID})
 		}
 		cmd, _ := m.runCommand(r.ID, "")
 		return cmd
@@ -343,8 +342,7 @@ func waitingText(w *host.Waiting) string {
 // historyPicker searches earlier prompts.
 func (m *model) historyPicker() dialog.Dialog {
 	p := &dialog.Picker{Title: "Earlier prompts", Empty: "no prompts yet", Choose: func(r dialog.Row) tea.Cmd {
-		m.input.Set(r.ID)
-		return nil
+		return m.replace(&host.PromptInput{Text: r.ID})
 	}}
 	entries := m.history.File.Entries()
 	for i := len(entries) - 1; i >= 0; i-- {
