@@ -127,7 +127,7 @@ func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 				found = r.references.find(ctx, r.Set, name)
 			}
 			if found == nil && fileName().MatchString(name) {
-				r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+text[m[4]:m[5]])
+				r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+name)
 			}
 		}
 		if !seen[name] {

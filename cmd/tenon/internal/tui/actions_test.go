@@ -187,7 +187,7 @@ func TestPickerOfModelsAsksServers(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)
 	m.o.clean = func(text string) string { return strings.ReplaceAll(text, "s3cret", "***") }
-	for _, msg := range messages(m.chooseModel("m1")) {
+	for _, msg := range messages(m.chooseModel("")) {
 		m.Update(msg)
 	}
 	if screen := m.plain(); !strings.Contains(screen, "mine/m1") || !strings.Contains(screen, "from the server") {
@@ -505,5 +505,17 @@ func TestDraftStaysInTheHistory(t *testing.T) {
 		if diff := cmp.Diff([]string{"draft"}, m.history.File.Entries()); diff != "" {
 			t.Errorf("%q: history (-want +have):\n%s", want, diff)
 		}
+	}
+}
+
+// A model without its provider is searched for, because it could not be used.
+func TestModelIsFoundByPartOfItsName(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.inventory.models = []host.ModelInfo{{Model: sdk.Model{ProviderID: "a", ID: "large"}}, {Model: sdk.Model{ProviderID: "b", ID: "small"}}}
+	m.chooseModel("small")
+	m.key(tea.KeyPressMsg{Code: tea.KeyEnter})
+	if m.modelName != "b/small" {
+		t.Errorf("model %q, want b/small", m.modelName)
 	}
 }
