@@ -21,7 +21,7 @@ func project(t *testing.T) string {
 	for name, content := range map[string]string{
 		"main.go": "package main\n", "notes.txt": "a note", "sub/inner.txt": "inner", "sub/deeper/x": "x", "empty": "",
 		"image.png": pngHeader, "doc.pdf": "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "program": "\x7fELF\x02\x01\x01\x00\x00\x00\x00",
-		"with space.txt": "spaced", "long.txt": strings.Repeat("a line of text\n", 5000), "page.html": "<html><body>hello</body></html>",
+		"with space.txt": "spaced", "my notes, v2.md": "notes", "it's.md": "its", "long.txt": strings.Repeat("a line of text\n", 5000), "page.html": "<html><body>hello</body></html>",
 		"latin1.txt": "caf\xe9 au lait, s'il vous pla\xeet\n", "v1.2": "versioned", "zeros.png": strings.Repeat("\x00", 100), "words.jpg": "no image",
 	} {
 		path := filepath.Join(dir, name)
@@ -91,6 +91,10 @@ func TestMentions(t *testing.T) {
 		"a primary agent is none":    {"@build do it", nil},
 		"a hidden agent is none":     {"@title do it", nil},
 		"by the home directory":      {"@~/main.go", file("main.go", "package main")},
+		"quoted":                     {`read @"my notes, v2.md": why?`, file("my notes, v2.md", "notes")},
+		"with an apostrophe":         {`(@"it's.md")`, file("it's.md", "its")},
+		"quoted needlessly":          {`@"main.go" and @main.go`, file("main.go", "package main")},
+		"quoted text":                {`NSLog(@"hello main.go")`, nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -104,6 +104,22 @@ func TestMCPLoginOfProject(t *testing.T) {
 	expectOutput(t, p, 0, "hello from the docs", "mcp", "call", "docs", "greet")
 }
 
+// Removing a server removes its token, which no command would find afterwards, unless another server uses it.
+func TestMCPRemoveSignsOut(t *testing.T) {
+	t.Parallel()
+	s, p := docsServer(t)
+	expectOutput(t, p, 0, "signed in to docs", "mcp", "login", "docs")
+	expectOutput(t, p, 0, "added copy", "mcp", "add", "copy", s.Address())
+	expectOutput(t, p, 0, "removed copy", "mcp", "remove", "copy")
+	expectOutput(t, p, 0, "hello from the docs", "mcp", "call", "docs", "greet")
+	p.env = append(p.env, "TENON_CONFIG_CONTENT={}")
+	expectOutput(t, p, 0, "added copy", "mcp", "add", "copy", s.Address())
+	expectOutput(t, p, 0, "signed out of copy", "mcp", "remove", "copy")
+	if content, err := os.ReadFile(filepath.Join(p.dataDir(), credentials.File)); err != nil || strings.Contains(string(content), "access-") {
+		t.Errorf("the token is still stored: %v", err)
+	}
+}
+
 // expectOutput runs the command, which must end with the code and print the text, and no token.
 func expectOutput(t *testing.T, p *process, code int, want string, args ...string) {
 	t.Helper()

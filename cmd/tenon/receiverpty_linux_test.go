@@ -37,6 +37,28 @@ func TestTerminalAsksForReceivers(t *testing.T) {
 	p.output(t, 0, "run", "--title", "x", "hi")
 }
 
+// The terminal UI sends nothing to a model that the repository chose and the user refused.
+func TestTUIRefusedReceiver(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t)
+	p := newProcess(t, "")
+	p.inProject(t)
+	p.env = append(p.env[:len(p.env)-1], "TENON_CONFIG_CONTENT={}")
+	own := strings.Replace(fakeConfig(s.URL()), "fake/fake-model", "offline/offline", 1)
+	put(t, filepath.Join(filepath.Dir(p.work), ".config", "tenon", "tenon.json"), own)
+	put(t, filepath.Join(p.work, "tenon.json"), `{"model": "fake/fake-model"}`)
+	x := p.onEmulator(t, 80, 24, "tui")
+	x.shows("approve it? [y/N]")
+	x.enter("n\r")
+	x.shows("Ask anything")
+	x.enter("hi\r")
+	x.shows("receiver is not approved")
+	x.leave()
+	if n := len(s.Requests()); n > 0 {
+		t.Errorf("%d requests without approval", n)
+	}
+}
+
 // tenon permission approve approves nothing that the user did not confirm.
 func TestApproveAsks(t *testing.T) {
 	t.Parallel()

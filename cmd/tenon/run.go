@@ -26,7 +26,7 @@ func runCommand(a *cli.App) *cobra.Command {
 		Long: `Run a prompt and print the answer.
 
 The prompt consists of the arguments and of stdin, if text is piped in. In the arguments, @file and @dir/ attach files
-and directories, and @agent calls a subagent.
+and directories, and @agent calls a subagent. Quote a path with spaces, as in @"my notes.md".
 
 On a terminal, the answer is rendered from Markdown as it arrives (--raw prints it unchanged), and tenon asks before it
 does anything that needs your permission. Otherwise, only the answer is written to stdout, unchanged, and actions that

@@ -267,3 +267,28 @@ func TestTUISignals(t *testing.T) {
 		t.Errorf("exit code %d, want 130", code)
 	}
 }
+
+// Files of the command line are part of its prompt, or wait in the input for one.
+func TestTUIFilesOfTheCommandLine(t *testing.T) {
+	t.Parallel()
+	s := fakellm.New(t, fakellm.Text("One."), fakellm.Text("Two."))
+	p := newProcess(t, s.URL())
+	p.inProject(t)
+	file := filepath.Join(p.work, "my notes.md")
+	put(t, file, "the content")
+	x := p.onScreen(t, 80, 24, "--title", "x", "-f", file, "look")
+	x.shows("One.")
+	x.idle()
+	x.leave()
+	x = p.onScreen(t, 80, 24, "--title", "x", "-f", file)
+	x.shows("[File my notes.md]")
+	x.enter("see it\r")
+	x.shows("Two.")
+	x.idle()
+	x.leave()
+	for i, turn := range s.Turns() {
+		if prompt := turn.LastUser(); !strings.Contains(prompt, "the content") {
+			t.Errorf("turn %d: the model got %q", i, prompt)
+		}
+	}
+}

@@ -41,10 +41,10 @@ const (
 var ErrAttach = errors.New("attach")
 
 var (
-	// mention is @ and a path or an agent's name, at the start of a word.
-	mention = lazyregexp.New("(^|[\\s(\\[\"'])@([^\\s`,;\"')\\]]+)")
+	// mention is @ and a path or an agent's name, at the start of a word. A path in quotes may contain any other character.
+	mention = lazyregexp.New("(^|[\\s(\\[\"'])@(\"[^\"\\n]+\"|'[^'\\n]+'|[^\\s`,;\"')\\]]+)")
 	// fileName matches names that can only mean a file or a directory, unlike @app.route( or @types/node.
-	fileName = lazyregexp.New(`^[\pL\pN_./~-]*(/|\.[a-z]{1,5})$`)
+	fileName = lazyregexp.New(`^[\pL\pN_./~ -]*(/|\.[a-z]{1,5})$`)
 )
 
 // Resolver turns what a user typed and attached into parts. It is for one prompt; set the exported fields.
@@ -119,10 +119,14 @@ func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 		}
 		name, found := r.local(text, m[4], m[5], among(foreign.confined, m[4], m[5]))
 		if found == nil {
-			if name = referenceName(text, m[4], m[5]); name == "" || seen[name] {
-				continue
+			if !quoted(text[m[4]:m[5]]) {
+				name = referenceName(text, m[4], m[5])
+				if name == "" || seen[name] {
+					continue
+				}
+				found = r.references.find(ctx, r.Set, name)
 			}
-			if found = r.references.find(ctx, r.Set, name); found == nil && fileName().MatchString(name) {
+			if found == nil && fileName().MatchString(name) {
 				r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+name)
 			}
 		}
@@ -134,16 +138,33 @@ func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 	return parts
 }
 
-// local resolves the mention text[start:end], with punctuation behind it or without, to a file or an agent.
-func (r *Resolver) local(text string, start, end int, confined bool) (string, sdk.Parts) {
-	name := text[start:end]
-	for _, candidate := range []string{name, strings.TrimRight(name, ".:!?")} {
+// local resolves the mention text[start:end], with punctuation behind it or without, to a file or an agent. It returns the name without quotes.
+func (r *Resolver) local(text string, start, end int, confined bool) (name string, found sdk.Parts) {
+	written := text[start:end]
+	for _, candidate := range []string{written, strings.TrimRight(written, ".:!?")} {
 		source := &sdk.SourceText{Value: "@" + candidate, Start: start - 1, End: start + len(candidate)}
-		if found := r.mentioned(candidate, source, confined); found != nil {
-			return candidate, found
+		if name = candidate; quoted(name) {
+			name = name[1 : len(name)-1]
+		}
+		if found := r.mentioned(name, source, confined); found != nil {
+			return name, found
 		}
 	}
-	return "", nil
+	return name, nil
+}
+
+// quoted reports whether what follows the @ of a mention is in quotes.
+func quoted(name string) bool { return strings.HasPrefix(name, `"`) || strings.HasPrefix(name, "'") }
+
+// Mention returns the text that attaches a file or directory; empty if no text does.
+func Mention(path string) string {
+	for _, quote := range []string{"", `"`, "'"} {
+		text := "@" + quote + path + quote
+		if m := mention().FindStringSubmatch(text); m != nil && m[0] == text && (quote != "" || !quoted(path)) {
+			return text
+		}
+	}
+	return ""
 }
 
 // mentioned returns the parts of one mention, nil when it names nothing that is there.

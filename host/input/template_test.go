@@ -162,3 +162,16 @@ func FuzzCutOutput(f *testing.F) {
 		}
 	})
 }
+
+// A path that completion inserts is the one that is attached.
+func TestMention(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"main.go": "@main.go", "sub/": "@sub/", "my notes, v2.md": `@"my notes, v2.md"`, "it's.md": `@"it's.md"`, `a "b".md`: `@'a "b".md'`,
+		`"a" isn't.md`: "", "two\nlines": "", `"a b"`: `@'"a b"'`, "a(b).go": `@"a(b).go"`,
+	} {
+		if have := Mention(path); have != want {
+			t.Errorf("Mention(%q) = %s, want %s", path, have, want)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"golang.org/x/term"
 
@@ -18,6 +19,9 @@ var ErrOutput = errors.New("cannot write to stdout")
 
 // OutputError wraps a failed write to stdout.
 func OutputError(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return Fail(ExitTurn, fmt.Errorf("%w: the program that reads it ended", ErrOutput), "tenon session show prints what was stored until then")
+	}
 	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "redirect the output elsewhere, or free disk space; tenon session show prints a completed turn")
 }
 

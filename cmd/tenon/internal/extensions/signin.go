@@ -91,6 +91,34 @@ func (s *Set) Logout(ctx context.Context, c *Candidate) error {
 	return s.credentials().Delete(ctx, name)
 }
 
+// Forget removes the stored token of a server that is removed, because no command finds it afterwards. A token that another server uses stays.
+// done is false if nothing was removed.
+func (s *Set) Forget(ctx context.Context, c *Candidate) (done bool, err error) {
+	name, err := s.tokenName(c)
+	if err != nil || name == "" {
+		return false, err
+	}
+	for _, other := range s.Candidates {
+		if its, err := s.tokenName(other); err != nil || other != c && its == name {
+			return false, err
+		}
+	}
+	return true, s.credentials().Delete(ctx, name)
+}
+
+// tokenName returns the name of the stored token of a server; empty: there is none.
+func (s *Set) tokenName(c *Candidate) (string, error) {
+	a := s.authorizer(c, false)
+	if a == nil {
+		return "", nil
+	}
+	name, _, err := a.Stored()
+	if errors.Is(err, credentials.ErrNotFound) {
+		return "", nil
+	}
+	return name, err
+}
+
 // SignIn returns the stored token of a server. Errors: ErrNoSignIn, credentials.ErrNotFound, credentials.ErrFile.
 func (s *Set) SignIn(c *Candidate) (*credentials.Credential, error) {
 	a := s.authorizer(c, false)

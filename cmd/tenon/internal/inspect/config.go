@@ -39,7 +39,8 @@ value with its source.`,
 	check := &cobra.Command{
 		Use: "check", Short: "Check the configuration and report every problem",
 		Long: `Check the configuration and report every problem: wrong keys and values, command hooks, and models and providers that
-cannot be used. Nothing is sent; tenon doctor also tests keys and addresses.`,
+cannot be used. It starts plugins and MCP servers as a run does, because plugins add models and providers. No request is
+sent to a model; tenon doctor also tests keys and addresses.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return checkConfig(cmd.Context(), a) },
 	}
 	schema := &cobra.Command{

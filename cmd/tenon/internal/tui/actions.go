@@ -200,26 +200,28 @@ func (m *model) agentName() string {
 // planAgent is the agent of the plan mode.
 const planAgent = "plan"
 
-// modelOf returns the model of the next prompt as provider/model, and its variant.
+// modelOf returns the model of the next prompt as provider/model, and its variant: those that the user chose, else the agent's, the session's, the default.
 func (m *model) modelOf() (name, effort string) {
-	s := &m.main().Info
-	switch {
-	case m.modelName != "":
-		return m.modelName, m.effort
-	case s.Model != nil:
-		return s.Model.String(), cmp.Or(m.effort, s.Model.Variant)
+	used := m.main().Info.Model
+	agent, its := m.agentName(), ""
+	for i := range m.inventory.agents {
+		if a := &m.inventory.agents[i]; a.Name == agent && a.Model != nil {
+			its = a.Model.String()
+		}
 	}
-	return m.fallback, m.effort
+	name = cmp.Or(m.modelName, its, used.String(), m.fallback)
+	if m.modelName == "" && m.effort == "" && used != nil && name == used.String() {
+		return name, used.Variant
+	}
+	return name, m.effort
 }
 
-// input returns a prompt for the host with what the user chose.
+// promptInput returns a prompt for the host with what the user chose. The host chooses the rest: what is named here counts as chosen by the user, so
+// it needs no approval as a choice of the repository.
 func (m *model) promptInput(text string, files []string) host.PromptInput {
-	in := host.PromptInput{SessionID: m.root, Text: text, Model: m.modelName, Variant: m.effort}
-	if agent := m.agentName(); agent != m.main().Info.Agent {
-		in.Agent = agent
-	}
-	if in.Model == "" && m.main().Info.Model == nil {
-		in.Model = m.fallback
+	in := host.PromptInput{SessionID: m.root, Text: text, Agent: m.agent, Model: m.modelName}
+	if _, in.Variant = m.modelOf(); m.mode == modePlan {
+		in.Agent = planAgent
 	}
 	for _, path := range files {
 		in.Parts = append(in.Parts, &sdk.FilePart{Filename: filepath.Base(path), URL: input.FileURL(path)})
@@ -421,17 +423,17 @@ func (m *model) editWaiting(w host.Waiting) tea.Cmd {
 		if err := m.host.Withdraw(session, w.ID); err != nil {
 			return m.note("this prompt was sent already"), nil
 		}
-		return func() tea.Cmd { return m.restore(&w) }, nil
+		return func() tea.Cmd { return m.replace(&w.Input) }, nil
 	})
 }
 
-// restore puts a prompt that waited into the input as the user entered it. A draft is kept in the history.
-func (m *model) restore(w *host.Waiting) tea.Cmd {
+// replace puts a prompt into the input as the user entered it. A draft is kept in the history.
+func (m *model) replace(in *host.PromptInput) tea.Cmd {
 	var save tea.Cmd
 	if draft, _ := m.input.Text(); strings.TrimSpace(draft) != "" {
 		save = m.remember(draft)
 	}
-	fill(&m.input, &w.Input)
+	fill(&m.input, in)
 	return save
 }
 

@@ -15,7 +15,9 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
@@ -422,5 +424,98 @@ func TestOutputOfAShellLine(t *testing.T) {
 	m.Update(m.load("ses_1")())
 	if screen := m.plain(); !strings.Contains(screen, "┃ $ make\n┃ 100 %\n┃ ok\\u{1b}]0;title\\u{7}\n") {
 		t.Errorf("screen:\n%s", screen)
+	}
+}
+
+// A prompt names only what the user chose: a name counts as the user's choice, which overrides that of a command, and needs no approval.
+func TestPromptNamesChoicesOfTheUser(t *testing.T) {
+	t.Parallel()
+	other := sdk.Agent{Name: "other", Model: &sdk.ModelRef{ProviderID: "b", ModelID: "z"}}
+	used := &sdk.SessionModel{ProviderID: "a", ID: "x", Variant: "high"}
+	for name, c := range map[string]struct {
+		change func(m *model)
+		in     host.PromptInput
+		shown  string // model and effort
+	}{
+		"new session":      {func(m *model) { m.root, m.shown = "", "" }, host.PromptInput{}, "a/y "},
+		"session":          {func(m *model) { m.main().Info.Model = used }, host.PromptInput{Variant: "high"}, "a/x high"},
+		"not read yet":     {func(m *model) { m.main().Info = sdk.Session{ID: "ses_1"} }, host.PromptInput{}, "a/y "},
+		"agent":            {func(m *model) { m.agent, m.main().Info.Model = "other", used }, host.PromptInput{Agent: "other"}, "b/z "},
+		"model":            {func(m *model) { m.modelName, m.main().Info.Model = "a/x", used }, host.PromptInput{Model: "a/x"}, "a/x "},
+		"effort":           {func(m *model) { m.effort, m.main().Info.Model = "low", used }, host.PromptInput{Variant: "low"}, "a/x low"},
+		"plan":             {func(m *model) { m.mode, m.agent = modePlan, "other" }, host.PromptInput{Agent: planAgent}, "a/y "},
+		"agent of session": {func(m *model) { m.main().Info.Agent = "other" }, host.PromptInput{}, "b/z "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := testModel(t, 80, 24)
+			m.fallback, m.inventory.agents = "a/y", []sdk.Agent{other}
+			c.change(m)
+			c.in.SessionID = m.root
+			if diff := cmp.Diff(c.in, m.promptInput("", nil)); diff != "" {
+				t.Errorf("-want +have:\n%s", diff)
+			}
+			if model, effort := m.modelOf(); model+" "+effort != c.shown {
+				t.Errorf("the screen shows %s %s, want %s", model, effort, c.shown)
+			}
+		})
+	}
+}
+
+// Undo gives the attached files of a prompt back, too, and redo takes them away again.
+func TestUndoGivesFilesBack(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	file := func(path string, mention *sdk.SourceText) *sdk.FilePart {
+		return &sdk.FilePart{PartHead: sdk.PartHead{ID: "prt_" + path, MessageID: "msg_2"}, URL: "data:image/png;base64,", Source: &sdk.FileSource{Path: path, Text: mention}}
+	}
+	m.Update(eventsMsg{
+		{Properties: &sdk.MessageInfo{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: "msg_2", SessionID: "ses_1"}}, SessionID: "ses_1"}},
+		{Properties: &sdk.PartInfo{Part: &sdk.TextPart{PartHead: sdk.PartHead{ID: "prt_2", MessageID: "msg_2"}, Text: "compare @b.png"}, SessionID: "ses_1"}},
+		{Properties: &sdk.PartInfo{Part: file("/a.png", nil), SessionID: "ses_1"}},
+		{Properties: &sdk.PartInfo{Part: file("/b.png", &sdk.SourceText{Value: "@b.png"}), SessionID: "ses_1"}},
+	})
+	prompt := m.main().Prompts()[0]
+	for _, c := range []struct {
+		prompt transcript.Prompt
+		want   []string
+	}{{prompt, []string{"compare @b.png", "/a.png"}}, {transcript.Prompt{}, []string{""}}} {
+		m.reverted("ses_1", &host.Reverted{}, "", c.prompt)
+		text, files := m.input.Text()
+		if diff := cmp.Diff(c.want, append([]string{text}, files...)); diff != "" {
+			t.Errorf("-want +have:\n%s", diff)
+		}
+	}
+}
+
+// A prompt of the history or a command of the palette does not discard what the user wrote.
+func TestDraftStaysInTheHistory(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	for want, choose := range map[string]func() tea.Cmd{
+		"earlier":  func() tea.Cmd { return m.historyPicker().(*dialog.Picker).Choose(dialog.Row{ID: "earlier"}) },
+		"/deploy ": func() tea.Cmd { return m.palette().(*dialog.Picker).Choose(dialog.Row{ID: "deploy", Note: "…"}) },
+	} {
+		m.history.File = &past.File{}
+		m.input.Set("draft")
+		run(choose())
+		if text, _ := m.input.Text(); text != want {
+			t.Errorf("the input has %q, want %q", text, want)
+		}
+		if diff := cmp.Diff([]string{"draft"}, m.history.File.Entries()); diff != "" {
+			t.Errorf("%q: history (-want +have):\n%s", want, diff)
+		}
+	}
+}
+
+// A model without its provider is searched for, because it could not be used.
+func TestModelIsFoundByPartOfItsName(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.inventory.models = []host.ModelInfo{{Model: sdk.Model{ProviderID: "a", ID: "large"}}, {Model: sdk.Model{ProviderID: "b", ID: "small"}}}
+	m.chooseModel("small")
+	m.key(tea.KeyPressMsg{Code: tea.KeyEnter})
+	if m.modelName != "b/small" {
+		t.Errorf("model %q, want b/small", m.modelName)
 	}
 }

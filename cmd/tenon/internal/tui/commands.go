@@ -143,7 +143,7 @@ func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
 		return nil, false
 	}
 	in := m.promptInput(args, nil)
-	in.Command = name
+	in.Command, in.Variant = name, m.effort // the command's own comes before that of the session
 	return m.send(in), true
 }
 
@@ -196,9 +196,9 @@ func (m *model) undo(message string, force bool) tea.Cmd {
 			return nil, err
 		}
 		i := slices.IndexFunc(prompts, func(p transcript.Prompt) bool { return p.ID == r.MessageID })
-		prompt := ""
+		var prompt transcript.Prompt
 		if i >= 0 {
-			prompt = prompts[i].Text
+			prompt = prompts[i]
 		}
 		return func() tea.Cmd {
 			return m.reverted(session, r, "undone; ctrl+x r restores it until the next prompt", prompt)
@@ -219,20 +219,23 @@ func (m *model) redo(force bool) tea.Cmd {
 		if err != nil {
 			return nil, err
 		}
-		return func() tea.Cmd { return m.reverted(session, r, "and the messages restored", "") }, nil
+		return func() tea.Cmd { return m.reverted(session, r, "and the messages restored", transcript.Prompt{}) }, nil
 	})
 }
 
 // reverted says what undo or redo did, reads the session again, and gives the undone prompt back, or takes it away again.
-func (m *model) reverted(session string, r *host.Reverted, what, prompt string) tea.Cmd {
+func (m *model) reverted(session string, r *host.Reverted, what string, prompt transcript.Prompt) tea.Cmd {
 	done := view.Plural(len(r.Files), "file") + " " + what
 	if r.Messages > 0 {
 		done = view.Plural(r.Messages, "message") + " and " + done
 	}
 	m.say(done)
-	if text, files := m.input.Text(); m.input.Empty() || text == m.undone && len(files) == 0 {
+	if text, files := m.input.Text(); m.input.Empty() || text == m.undone.Text && slices.Equal(files, m.undone.Files) {
 		m.undone = prompt
-		m.input.Set(prompt)
+		m.input.Set(prompt.Text)
+		for _, path := range prompt.Files {
+			m.attach(path)
+		}
 	}
 	return m.load(session)
 }

@@ -175,3 +175,20 @@ func TestUsualKeys(t *testing.T) {
 		}
 	}
 }
+
+// A file whose name cannot be written bare is completed in quotes, after the beginning of its name with or without a quote.
+func TestMenuQuotesNames(t *testing.T) {
+	t.Parallel()
+	for typed, want := range map[string]string{
+		"see @notes": `see @"my notes, v2.md" `, `see @"my no`: `see @"my notes, v2.md" `, `@"my notes, v2.md" and @mai`: `@"my notes, v2.md" and @main.go `,
+		"@lib": "@lib/", "@old": `@"old lib/" `,
+	} {
+		m, _ := testModel(t, 80, 24)
+		m.files = []string{"main.go", "my notes, v2.md", "lib/", "old lib/", `no "one" can't`}
+		m.write("", typed)
+		m.key(tea.KeyPressMsg{Code: tea.KeyTab})
+		if text, _ := m.input.Text(); text != want {
+			t.Errorf("%s is completed to %s, want %s", typed, text, want)
+		}
+	}
+}

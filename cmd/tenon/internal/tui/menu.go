@@ -12,6 +12,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/fuzzy"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -39,11 +40,14 @@ func (n *menu) update(m *model) {
 	}
 	n.shut = ""
 	word := before[strings.LastIndexAny(before, " \t\n")+1:]
+	if i := strings.LastIndex(before, `@"`); i >= 0 && !strings.ContainsAny(before[i+2:], "\"\n") {
+		word = before[i:]
+	}
 	switch {
 	case strings.HasPrefix(before, "/") && word == before:
 		n.rows, n.length = m.commandRows(word[1:]), len(word)
 	case strings.HasPrefix(word, "@"):
-		n.rows, n.length = m.mentionRows(word[1:]), len(word)
+		n.rows, n.length = m.mentionRows(strings.TrimPrefix(word[1:], `"`)), len(word)
 	}
 }
 
@@ -96,22 +100,26 @@ func (m *model) mentionRows(pattern string) []menuRow {
 	var rows []menuRow
 	for _, a := range m.inventory.agents {
 		if a.Mode != sdk.ModePrimary && !a.Hidden {
-			rows = append(rows, menuRow{"@" + a.Name + " ", "@" + terminal.OneLine(a.Name), "agent · " + terminal.OneLine(a.Description)})
+			rows = append(rows, menuRow{"@" + a.Name, "@" + terminal.OneLine(a.Name), "agent · " + terminal.OneLine(a.Description)})
 		}
 	}
+	agents := len(rows)
 	for _, file := range m.files {
-		if strings.ContainsAny(file, " \t\n`,;\"')]") {
-			continue // cannot be written after @
-		}
-		insert := "@" + file
-		if !strings.HasSuffix(file, "/") {
-			insert += " "
-		}
-		rows = append(rows, menuRow{insert, terminal.OneLine(file), ""})
+		rows = append(rows, menuRow{insert: file, label: terminal.OneLine(file)})
 	}
 	var out []menuRow
 	for _, i := range fuzzy.Filter(pattern, len(rows), func(i int) string { return strings.TrimPrefix(rows[i].label, "@") }) {
-		if out = append(out, rows[i]); len(out) == maxMentions {
+		row := rows[i]
+		if i >= agents {
+			row.insert = input.Mention(row.insert)
+		}
+		switch {
+		case row.insert == "":
+			continue // cannot be written after @
+		case !strings.HasSuffix(row.insert, "/"): // after a directory, its files
+			row.insert += " "
+		}
+		if out = append(out, row); len(out) == maxMentions {
 			break
 		}
 	}

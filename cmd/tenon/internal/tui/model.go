@@ -39,8 +39,8 @@ type model struct {
 	blank   *transcript.Thread            // in place of a session until there is one
 
 	input    edit.Editor
-	stash    edit.Editor // a draft that is put aside
-	undone   string      // the prompt that undo put into the input
+	stash    edit.Editor       // a draft that is put aside
+	undone   transcript.Prompt // that undo put into the input
 	history  past.Recall
 	menu     menu
 	waiting  []host.Waiting  // prompts that wait
@@ -160,8 +160,10 @@ func (m *model) Init() tea.Cmd {
 	} else {
 		cmds = append(cmds, m.loadFallback())
 	}
-	if m.o.prompt != "" {
-		cmds = append(cmds, m.remember(m.o.prompt), m.submit(m.o.prompt, nil))
+	fill(&m.input, &m.o.prompt)
+	if text, files := m.input.Text(); text != "" {
+		m.input.Set("")
+		cmds = append(cmds, m.remember(text), m.submit(text, files))
 	}
 	return tea.Batch(cmds...)
 }

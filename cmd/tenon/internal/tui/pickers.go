@@ -21,8 +21,7 @@ import (
 func (m *model) palette() dialog.Dialog {
 	p := &dialog.Picker{Title: "Commands", Choose: func(r dialog.Row) tea.Cmd {
 		if strings.HasSuffix(r.Note, "…") { // it needs an argument
-			m.input.Set("/" + r.ID + " ")
-			return nil
+			return m.replace(&host.PromptInput{Command: r.ID})
 		}
 		cmd, _ := m.runCommand(r.ID, "")
 		return cmd
@@ -53,9 +52,9 @@ func keysOf(c *command) string {
 	return strings.Join(out, ", ")
 }
 
-// chooseModel opens the picker of models, or chooses the one that is named.
+// chooseModel opens the picker of models, which searches for the argument, or chooses the one that is named with its provider.
 func (m *model) chooseModel(args string) tea.Cmd {
-	if args != "" {
+	if strings.Contains(args, "/") {
 		m.modelName, m.effort = args, ""
 		m.say("the next prompt uses " + terminal.OneLine(args))
 		return nil
@@ -64,6 +63,7 @@ func (m *model) chooseModel(args string) tea.Cmd {
 		m.modelName, m.effort = r.ID, ""
 		return nil
 	}}
+	m.models.Paste(args)
 	m.listModels()
 	return tea.Batch(m.loadModels(), m.open(m.models))
 }
@@ -134,7 +134,6 @@ func (m *model) efforts() []string {
 func (m *model) effortPicker() dialog.Dialog {
 	_, current := m.modelOf()
 	p := &dialog.Picker{Title: "Reasoning effort", Empty: "this model has only one reasoning effort", Choose: func(r dialog.Row) tea.Cmd {
-		m.modelName, _ = m.modelOf()
 		m.effort = r.ID
 		return nil
 	}}
@@ -152,7 +151,6 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 		m.problem("this model has no effort " + terminal.OneLine(args) + "; ctrl+t lists them")
 		return nil
 	}
-	m.modelName, _ = m.modelOf()
 	m.effort = args
 	return nil
 }
@@ -344,12 +342,11 @@ func waitingText(w *host.Waiting) string {
 // historyPicker searches earlier prompts.
 func (m *model) historyPicker() dialog.Dialog {
 	p := &dialog.Picker{Title: "Earlier prompts", Empty: "no prompts yet", Choose: func(r dialog.Row) tea.Cmd {
-		m.input.Set(r.ID)
-		return nil
+		return m.replace(&host.PromptInput{Text: r.ID})
 	}}
 	entries := m.history.File.Entries()
 	for i := len(entries) - 1; i >= 0; i-- {
-		p.Rows = append(p.Rows, dialog.Row{ID: entries[i], Label: view.Clip(terminal.OneLine(entries[i]), 300)})
+		p.Rows = append(p.Rows, dialog.Row{ID: entries[i], Label: terminal.OneLine(entries[i])})
 	}
 	return p
 }

@@ -38,7 +38,8 @@ type options struct {
 	directory, shortDir, worktree string
 	temporary                     *scratch
 	editor                        string // command line of the user's editor; empty: none is set
-	session, prompt, title        string
+	session, title                string
+	prompt                        host.PromptInput // of the command line: text and files
 	agent, model, effort          string
 	settings                      settings // as they were at the start
 	settingsFile                  string
@@ -221,7 +222,7 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 	}
 	o := options{
 		version: s.a.Version, directory: w.Project.Directory, shortDir: short(w.Project.Directory, w.Project.Home), worktree: w.Project.Worktree,
-		temporary: temporary, editor: env.Lookup("VISUAL"), prompt: s.in.Text, title: s.f.Title,
+		temporary: temporary, editor: env.Lookup("VISUAL"), prompt: *s.in, title: s.f.Title,
 		agent: s.f.Agent, model: s.f.Model, effort: s.f.Variant, settings: chosen, past: earlier,
 		settingsFile: file, clean: s.a.Mask.Clean, browse: s.a.Browse,
 		explain: func(err error) string {

@@ -27,7 +27,8 @@ type Look struct {
 // item is an entry of the transcript. Its lines are rendered once for a width and a look, and again when it changes.
 type item struct {
 	id, message string
-	source      string // of a prompt: what the user typed
+	source      string   // of a prompt: what the user typed
+	files       []string // of a prompt: paths of attached files that it does not mention
 	look        *Look
 	draw        func(width int) []string
 	folds, open bool // it has details; they are shown
@@ -90,6 +91,9 @@ func userItem(k *Look, m *sdk.MessageWithParts) *item {
 		case *sdk.FilePart:
 			if p.Source == nil || p.Source.Text == nil { // the text does not mention it
 				notes = append(notes, terminal.OneLine(p.Filename))
+				if p.Source != nil && p.Source.Path != "" {
+					i.files = append(i.files, p.Source.Path)
+				}
 			}
 		case *sdk.CompactionPart:
 			notes = append(notes, "summarizing the conversation; then the model sees the summary instead of what is above")

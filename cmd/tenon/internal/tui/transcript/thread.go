@@ -252,7 +252,7 @@ func (t *Thread) userPart(message string, p sdk.Part) {
 		have.item = drawn
 		t.add(message, have)
 	default:
-		have.draw, have.source, have.fresh = drawn.draw, drawn.source, true
+		have.draw, have.source, have.files, have.fresh = drawn.draw, drawn.source, drawn.files, true
 		have.change()
 	}
 }
@@ -340,8 +340,9 @@ func (t *Thread) Doing() string {
 
 // Prompt is a prompt of the user.
 type Prompt struct {
-	ID   string // of its message
-	Text string // that the user typed
+	ID    string   // of its message
+	Text  string   // that the user typed
+	Files []string // paths of attached files that the text does not mention
 }
 
 // Prompts returns the prompts of the session in their order.
@@ -349,7 +350,7 @@ func (t *Thread) Prompts() []Prompt {
 	var out []Prompt
 	for _, i := range t.List.Items {
 		if base := baseOf(i); t.roles[base.id] == sdk.RoleUser {
-			out = append(out, Prompt{base.id, base.source})
+			out = append(out, Prompt{base.id, base.source, base.files})
 		}
 	}
 	return out
