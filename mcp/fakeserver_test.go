@@ -274,7 +274,7 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 		data := base64.StdEncoding.EncodeToString([]byte("not really a png"))
 		s.reply(id, map[string]any{"content": []any{
 			map[string]any{"type": "image", "data": data, "mimeType": "image/png"},
-			map[string]any{"type": "audio", "data": data, "mimeType": "audio/wav"},
+			map[string]any{"type": "audio", "data": data[:8] + "\r\n" + data[8:], "mimeType": "audio/wav"},
 			map[string]any{"type": "image", "data": "!!", "mimeType": "image/png"},
 			map[string]any{"type": "resource", "resource": map[string]any{"uri": "x://zip", "mimeType": "application/zip", "blob": data}},
 			map[string]any{"type": "resource", "resource": map[string]any{"uri": "x://text", "text": "inside"}},
