@@ -170,6 +170,11 @@ func (s *fakeServer) handle(m fakeMessage) {
 		})
 	case "tools/list":
 		s.reply(m.ID, map[string]any{"tools": s.tools()})
+		if s.mode == "storm" {
+			appendLine(os.Getenv("COUNT"), "list")
+			s.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			s.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"alas"}}`)
+		}
 	case "prompts/list":
 		s.reply(m.ID, map[string]any{"prompts": []any{map[string]any{
 			"name": "review code", "description": "Reviews", "arguments": []any{
