@@ -473,7 +473,10 @@ func TestQuestionsOverSSE(t *testing.T) {
 }
 
 // resuming is a hand-made server that ends its answer to a call and gives the rest of it to who asks for it.
-type resuming struct{ sessions }
+type resuming struct {
+	sessions
+	breaks bool // the connection breaks instead
+}
 
 func (s *resuming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if last := r.Header.Get("Last-Event-Id"); r.Method == http.MethodGet && last != "" {
@@ -486,18 +489,27 @@ func (s *resuming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if json.Unmarshal(body, &m) == nil && m.Method == "tools/call" {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		fmt.Fprintf(w, "retry: 1\nid: event-%s\n\n", m.ID)
+		if s.breaks {
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
 		return
 	}
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	s.sessions.ServeHTTP(w, r)
 }
 
-// An answer that the server ends on purpose is asked for where it ended, see SEP-1699.
+// An answer that the server ends on purpose, or that a proxy breaks off, is asked for where it ended, see SEP-1699.
 func TestAnswerInParts(t *testing.T) {
 	t.Parallel()
-	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, &resuming{}).URL))
-	if got := mustRun(t, p, "far_count", "{}").Output; got != "the rest" {
-		t.Errorf("count = %q", got)
+	for name, breaks := range map[string]bool{"ends": false, "breaks": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, &resuming{breaks: breaks}).URL))
+			if got := mustRun(t, p, "far_count", "{}").Output; got != "the rest" {
+				t.Errorf("count = %q", got)
+			}
+		})
 	}
 }
 

@@ -143,8 +143,8 @@ func (s *streamable) whole(ctx context.Context, body io.Reader) (*message, error
 	return answer, nil
 }
 
-// follow reads the event stream of a request, up to the answer. A server of the older revisions may end it earlier, after
-// an event with an ID; follow then requests the rest.
+// follow reads the event stream of a request, up to the answer. If the stream ends or breaks earlier, after an event with an ID, follow
+// requests the rest from a server of the older revisions.
 func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, error) {
 	events := newEventReader(body)
 	rest := io.NopCloser(body)
@@ -154,11 +154,11 @@ func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, erro
 		if answer != nil {
 			return answer, nil
 		}
-		if !errors.Is(err, io.EOF) {
+		if errors.Is(err, errTooLong) || ctx.Err() != nil {
 			return nil, err
 		}
 		if events.lastID == "" || mcp.IsModernProtocol(s.revision()) {
-			return nil, errCutShort
+			return nil, fmt.Errorf("%w: %w", errCutShort, err)
 		}
 		if pause.For(ctx, events.delay) != nil {
 			return nil, ctx.Err()
