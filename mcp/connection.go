@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -47,6 +48,8 @@ type dialer struct {
 	changed func()
 	// updated is called when a resource that was subscribed to has changed. It must not block.
 	updated func(uri string)
+
+	errors atomic.Int32 // number of the errors that the server reported
 }
 
 // dial connects and requests the server's lists. Each way to connect, and the lists, have the server's timeout.

@@ -170,6 +170,11 @@ func (s *fakeServer) handle(m fakeMessage) {
 		})
 	case "tools/list":
 		s.reply(m.ID, map[string]any{"tools": s.tools()})
+		if s.mode == "storm" {
+			appendLine(os.Getenv("COUNT"), "list")
+			s.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			s.write(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"alas"}}`)
+		}
 	case "prompts/list":
 		s.reply(m.ID, map[string]any{"prompts": []any{map[string]any{
 			"name": "review code", "description": "Reviews", "arguments": []any{
@@ -274,7 +279,7 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 		data := base64.StdEncoding.EncodeToString([]byte("not really a png"))
 		s.reply(id, map[string]any{"content": []any{
 			map[string]any{"type": "image", "data": data, "mimeType": "image/png"},
-			map[string]any{"type": "audio", "data": data, "mimeType": "audio/wav"},
+			map[string]any{"type": "audio", "data": data[:8] + "\r\n" + data[8:], "mimeType": "audio/wav"},
 			map[string]any{"type": "image", "data": "!!", "mimeType": "image/png"},
 			map[string]any{"type": "resource", "resource": map[string]any{"uri": "x://zip", "mimeType": "application/zip", "blob": data}},
 			map[string]any{"type": "resource", "resource": map[string]any{"uri": "x://text", "text": "inside"}},

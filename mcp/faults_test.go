@@ -144,3 +144,25 @@ func TestRepeat(t *testing.T) {
 		t.Errorf("die was run %d times, die reading %d times", n, m)
 	}
 }
+
+// A server that announces a change with each list is asked a few times a second, and its errors do not fill the log.
+func TestStorm(t *testing.T) {
+	t.Parallel()
+	count := filepath.Join(t.TempDir(), "count")
+	h := newTestHost(t)
+	begin := time.Now()
+	ready(t, h, fake(t, "storm", "COUNT="+count))
+	const lists, gap = 20, 200 * time.Millisecond
+	eventually(t, "lists", func() bool {
+		raw, _ := os.ReadFile(count)
+		return strings.Count(string(raw), "list") >= lists
+	})
+	if took := time.Since(begin); took < (lists-1)*gap {
+		t.Errorf("%d lists in %s", lists, took)
+	}
+	const hint = "tenon mcp logs fake"
+	eventually(t, "the hint", func() bool { return strings.Contains(h.log.String(), hint) })
+	if n := strings.Count(h.log.String(), "alas"); n != 9 {
+		t.Errorf("%d errors were logged", n)
+	}
+}

@@ -314,6 +314,7 @@ func endless(kind string) http.Handler {
 
 // sessions is a hand-made server over streamable HTTP that forgets its session.
 type sessions struct {
+	refuse  http.HandlerFunc // answers requests in another session
 	mu      sync.Mutex
 	current int
 	calls   atomic.Int32
@@ -336,7 +337,7 @@ func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if m.Method != "initialize" && r.Header.Get("Mcp-Session-Id") != session {
-		w.WriteHeader(http.StatusNotFound)
+		s.refuse(w, r)
 		return
 	}
 	result := `{}`
@@ -362,19 +363,57 @@ func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A session that ended is reopened, and the call that noticed is repeated, once.
 func TestSessionThatEnded(t *testing.T) {
 	t.Parallel()
-	s := &sessions{}
-	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
-	for i := range 5 {
-		if got := mustRun(t, p, "far_count", "{}").Output; got != "counted" {
-			t.Errorf("count = %q", got)
-		}
-		if n := s.calls.Load(); n != int32(i+1) {
-			t.Errorf("after %d calls the server ran %d", i+1, n)
-		}
-		s.forget()
+	for name, refuse := range map[string]http.HandlerFunc{
+		"404": http.NotFound,
+		"400 of the SDK for TypeScript": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)
+		},
+		"400 of the SDK for Python": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "Bad Request: No valid session ID provided", http.StatusBadRequest)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &sessions{refuse: refuse}
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
+			for i := range 5 {
+				if got := mustRun(t, p, "far_count", "{}").Output; got != "counted" {
+					t.Errorf("count = %q", got)
+				}
+				if n := s.calls.Load(); n != int32(i+1) {
+					t.Errorf("after %d calls the server ran %d", i+1, n)
+				}
+				s.forget()
+			}
+			if n := s.inits.Load(); n < 5 {
+				t.Errorf("the session was begun %d times", n)
+			}
+		})
 	}
-	if n := s.inits.Load(); n < 5 {
-		t.Errorf("the session was begun %d times", n)
+}
+
+// An error for the request itself, with the status 400, is the answer to the call, which is not repeated.
+func TestErrorWithBadRequest(t *testing.T) {
+	t.Parallel()
+	s := &sessions{}
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		var m fakeMessage
+		if json.Unmarshal(body, &m) == nil && m.Method == "tools/call" {
+			s.calls.Add(1)
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such thing"}}`, m.ID)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		s.ServeHTTP(w, r)
+	})).URL))
+	_, err := run(t.Context(), t, p, "far_count", "{}")
+	if err == nil || !strings.Contains(err.Error(), "no such thing") || s.calls.Load() != 1 || s.inits.Load() != 1 {
+		t.Errorf("%v after %d calls in %d sessions", err, s.calls.Load(), s.inits.Load())
 	}
 }
 
@@ -434,7 +473,10 @@ func TestQuestionsOverSSE(t *testing.T) {
 }
 
 // resuming is a hand-made server that ends its answer to a call and gives the rest of it to who asks for it.
-type resuming struct{ sessions }
+type resuming struct {
+	sessions
+	breaks bool // the connection breaks instead
+}
 
 func (s *resuming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if last := r.Header.Get("Last-Event-Id"); r.Method == http.MethodGet && last != "" {
@@ -447,18 +489,27 @@ func (s *resuming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if json.Unmarshal(body, &m) == nil && m.Method == "tools/call" {
 		w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 		fmt.Fprintf(w, "retry: 1\nid: event-%s\n\n", m.ID)
+		if s.breaks {
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		}
 		return
 	}
 	r.Body = io.NopCloser(strings.NewReader(string(body)))
 	s.sessions.ServeHTTP(w, r)
 }
 
-// An answer that the server ends on purpose is asked for where it ended, see SEP-1699.
+// An answer that the server ends on purpose, or that a proxy breaks off, is asked for where it ended, see SEP-1699.
 func TestAnswerInParts(t *testing.T) {
 	t.Parallel()
-	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, &resuming{}).URL))
-	if got := mustRun(t, p, "far_count", "{}").Output; got != "the rest" {
-		t.Errorf("count = %q", got)
+	for name, breaks := range map[string]bool{"ends": false, "breaks": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, &resuming{breaks: breaks}).URL))
+			if got := mustRun(t, p, "far_count", "{}").Output; got != "the rest" {
+				t.Errorf("count = %q", got)
+			}
+		})
 	}
 }
 

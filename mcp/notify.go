@@ -25,7 +25,10 @@ func (d *dialer) notified(c *protocol.Conn, method string, fields map[string]any
 	}
 }
 
-// message writes a log message of the server to its log, and serious ones also to tenon's log.
+// maxErrors is the number of a server's errors in tenon's log, including a hint to its own log.
+const maxErrors = 10
+
+// message writes a log message of the server to its log, and the first serious ones also to tenon's log.
 func (d *dialer) message(fields map[string]any) {
 	raw, err := json.Marshal(fields["data"])
 	if err != nil {
@@ -39,7 +42,12 @@ func (d *dialer) message(fields map[string]any) {
 	tell := d.logger.Debug
 	switch level {
 	case "error", "critical", "alert", "emergency":
-		tell = d.logger.Warn
+		switch n := d.errors.Add(1); {
+		case n < maxErrors:
+			tell = d.logger.Warn
+		case n == maxErrors:
+			d.logger.Warn("an MCP server reports many errors; further ones are only in its log", "server", d.server.Name, "fix", "tenon mcp logs "+d.server.Name)
+		}
 	}
 	tell("message of an MCP server", "server", d.server.Name, "level", visible.Strip(level), "text", bound(string(raw), 1<<10))
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
@@ -210,9 +211,12 @@ func (p *Plugin) connected(ctx context.Context, c *connection) {
 	p.running.Go(func() { p.resubscribe(ctx, c) }) // ends with the connection
 }
 
+// refreshGap is the time between two requests of changed lists: some servers announce a change with each item, or with each list.
+const refreshGap = 200 * time.Millisecond
+
 // follow requests the server's lists again when they have changed.
 func (p *Plugin) follow(ctx context.Context) {
-	for {
+	for pause.For(ctx, refreshGap) == nil {
 		select {
 		case <-ctx.Done():
 			return

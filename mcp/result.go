@@ -212,11 +212,13 @@ func (b *builder) file(data, mimeType, name, what string) {
 	case size > maxAttachment:
 		describe("not shown: it is too large")
 	default:
-		if _, err := base64.StdEncoding.DecodeString(data); err != nil {
+		content, err := base64.StdEncoding.DecodeString(data)
+		if err != nil {
 			describe("not shown: it is not valid base64")
 			return
 		}
-		b.files = append(b.files, &sdk.FilePart{Mime: media, Filename: visible.Strip(name), URL: "data:" + media + ";base64," + data})
+		url := "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(content) // without the line breaks that data may have
+		b.files = append(b.files, &sdk.FilePart{Mime: media, Filename: visible.Strip(name), URL: url})
 	}
 }
 

@@ -51,6 +51,9 @@ func TestAttachments(t *testing.T) {
 	if len(r.Attachments) != 2 || r.Attachments[0].Mime != "image/png" || r.Attachments[1].Mime != "audio/wav" {
 		t.Errorf("attachments = %+v", r.Attachments)
 	}
+	if url := r.Attachments[1].URL; strings.ContainsAny(url, "\r\n") {
+		t.Errorf("the audio has line breaks: %q", url)
+	}
 	for _, want := range []string{"not valid base64", "application/zip", "x://text", "inside", `"hologram"`} {
 		if !strings.Contains(r.Output, want) {
 			t.Errorf("the output lacks %q: %s", want, r.Output)

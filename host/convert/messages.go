@@ -2,12 +2,15 @@
 package convert
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/host/model"
+	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -100,11 +103,31 @@ func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	if p.Mime == "application/pdf" {
 		kind = "pdf"
 	}
-	if !model.TakesInput(m, kind) {
-		note := fmt.Sprintf("[%s of type %s left out: the model %s does not take it]", p.Filename, p.Mime, m.Ref())
-		return sdk.ModelContent{Type: sdk.ContentText, Text: note}, true
+	leftOut := func(why string) (sdk.ModelContent, bool) {
+		return sdk.ModelContent{Type: sdk.ContentText, Text: fmt.Sprintf("[%s of type %s left out: %s]", p.Filename, p.Mime, why)}, true
 	}
-	return sdk.ModelContent{Type: sdk.ContentFile, Mime: p.Mime, Filename: p.Filename, URL: p.URL}, true
+	if !model.TakesInput(m, kind) {
+		return leftOut(fmt.Sprintf("the model %s does not take it", m.Ref()))
+	}
+	c := sdk.ModelContent{Type: sdk.ContentFile, Mime: p.Mime, Filename: p.Filename, URL: p.URL}
+	if _, data, inline := strings.Cut(p.URL, ";base64,"); inline && (kind == "image" || kind == "pdf") {
+		if c.Mime = typeOf(data); c.Mime == "" {
+			return leftOut("its content is not a file that models read")
+		}
+		c.URL = "data:" + c.Mime + ";base64," + data
+	}
+	return c, true
+}
+
+// typeOf returns the type of an image or a PDF in base64 by its content; "" if models do not read it. Providers refuse every later request of a
+// session with a file of another type than the named one, and tools of servers and plugins name what they like.
+func typeOf(data string) string {
+	const head = 512 // bytes that tell the type
+	content, err := io.ReadAll(io.LimitReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)), head))
+	if err != nil {
+		return ""
+	}
+	return media.Detect(content)
 }
 
 // assistantMessages returns one step: what the model said and asked for, then the results of its calls.
@@ -180,11 +203,16 @@ func toolResultContent(p *sdk.ToolPart, model *sdk.Model) sdk.ModelContent {
 			return c
 		}
 		for _, f := range p.State.Attachments {
-			if note, ok := fileContent(f, model); ok && note.Type == sdk.ContentText {
-				c.Text += "\n" + note.Text
+			content, ok := fileContent(f, model)
+			if ok && content.Type == sdk.ContentText {
+				c.Text += "\n" + content.Text
 				continue
 			}
-			c.Files = append(c.Files, f)
+			file := *f
+			if ok {
+				file.Mime, file.URL = content.Mime, content.URL
+			}
+			c.Files = append(c.Files, &file)
 		}
 	case sdk.ToolError:
 		c.Text, c.IsError = p.State.Error, true

@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -75,6 +76,12 @@ func TestModelMessages(t *testing.T) {
 	withImage, pruned := done, done
 	withImage.Attachments = []*sdk.FilePart{{Mime: "image/png", Filename: "x.png", URL: "data:"}}
 	pruned.Time.Compacted = 1
+	attached := func(typ, content string) []sdk.MessageWithParts {
+		state := done
+		state.Attachments = []*sdk.FilePart{{Mime: typ, Filename: "x", URL: "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString([]byte(content))}}
+		return []sdk.MessageWithParts{modelSays(nil, toolCalled("c", state))}
+	}
+	const call, notRead = `assistant call:c{"a":1}`, " left out: its content is not a file that models read]"
 	ignoredText := &sdk.TextPart{Text: "cut", Ignored: true}
 	ignoredCall := toolCalled("c", done)
 	ignoredCall.Metadata = sdk.Object{live.IgnoredKey: true}
@@ -106,6 +113,10 @@ func TestModelMessages(t *testing.T) {
 		"text files are there already":     {sees, []sdk.MessageWithParts{userSays(text("x"), &sdk.FilePart{Mime: "text/plain"}, &sdk.FilePart{Mime: MimeDirectory})}, []string{"user text:x"}},
 		"a result with an image":           {sees, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out+image/png"}},
 		"a result with one left out":       {plain, []sdk.MessageWithParts{modelSays(nil, toolCalled("c", withImage))}, []string{`assistant call:c{"a":1}`, "tool result:c=out\n[x.png of type image/png left out: the model p/m does not take it]"}},
+		"an image of another type":         {sees, attached("image/jpeg", "\x89PNG\r\n\x1a\n"), []string{call, "tool result:c=out+image/png"}},
+		"an image that is none":            {sees, attached("image/png", "404 not found"), []string{call, "tool result:c=out\n[x of type image/png" + notRead}},
+		"an empty image":                   {sees, attached("image/png", ""), []string{call, "tool result:c=out\n[x of type image/png" + notRead}},
+		"an image that models do not read": {sees, attached("image/svg+xml", "<svg/>"), []string{call, "tool result:c=out\n[x of type image/svg+xml" + notRead}},
 		"a subtask":                        {plain, []sdk.MessageWithParts{userSays(&sdk.SubtaskPart{Agent: "helper", Description: "help"})}, []string{"user text:The user asked the subagent helper: help"}},
 		"parts of a later version":         {plain, []sdk.MessageWithParts{userSays(&sdk.UnknownPart{Raw: json.RawMessage(`{"type":"new"}`)}, text("x"))}, []string{"user text:x"}},
 	}

@@ -163,7 +163,7 @@ func (g *guard) refused(resp *http.Response, cause error) error {
 }
 
 // judge turns answers outside the protocol into errors. It keeps the answers that streamable handles: an unknown
-// session (404), an unsupported stream (405), and errors of the protocol.
+// session (404, or 400), an unsupported stream (405), and errors of the protocol.
 func (g *guard) judge(resp *http.Response) error {
 	switch {
 	case resp.StatusCode < 400, resp.StatusCode == http.StatusNotFound, resp.StatusCode == http.StatusMethodNotAllowed:
@@ -171,6 +171,8 @@ func (g *guard) judge(resp *http.Response) error {
 	case challenge(resp):
 		return g.refused(resp, nil)
 	case mediaType(resp) == mediaJSON:
+		return nil
+	case resp.StatusCode == http.StatusBadRequest && resp.Request.Header.Get(headerSession) != "":
 		return nil
 	}
 	return &statusError{resp.StatusCode, excerpt(resp)}

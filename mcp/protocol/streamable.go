@@ -94,13 +94,8 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 		return nil, fmt.Errorf("%w (HTTP status %d)", errOldServer, status)
 	case status == http.StatusNotFound:
 		return nil, errSessionEnded
-	case status/100 == 2:
-	default:
-		var m message
-		if json.Unmarshal(httpx.Excerpt(resp.Body, maxMessageBytes), &m) == nil && m.Error != nil {
-			return &m, nil
-		}
-		return nil, unexpected(resp)
+	case status/100 != 2:
+		return s.refused(resp, r.ID)
 	}
 	if first {
 		s.session.Store(resp.Header.Get(headerSession))
@@ -110,6 +105,21 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 		return s.whole(ctx, resp.Body)
 	case mediaEvents:
 		return s.follow(ctx, resp.Body)
+	}
+	return nil, unexpected(resp)
+}
+
+// refused returns the error that a server answered a request with. The status 400 without an error for this request means that the server
+// does not know the session: the official SDKs of TypeScript and Python answer so after a restart.
+func (s *streamable) refused(resp *http.Response, id int64) (*message, error) {
+	body := httpx.Excerpt(resp.Body, maxMessageBytes)
+	var m message
+	isError := json.Unmarshal(body, &m) == nil && m.Error != nil
+	switch {
+	case resp.StatusCode == http.StatusBadRequest && s.sessionID() != "" && (!isError || string(m.ID) != fmt.Sprint(id)):
+		return nil, fmt.Errorf("%w (HTTP status 400): %s", errSessionEnded, Bound(string(body), maxErrorBody))
+	case isError:
+		return &m, nil
 	}
 	return nil, unexpected(resp)
 }
@@ -133,8 +143,8 @@ func (s *streamable) whole(ctx context.Context, body io.Reader) (*message, error
 	return answer, nil
 }
 
-// follow reads the event stream of a request, up to the answer. A server of the older revisions may end it earlier, after
-// an event with an ID; follow then requests the rest.
+// follow reads the event stream of a request, up to the answer. If the stream ends or breaks earlier, after an event with an ID, follow
+// requests the rest from a server of the older revisions.
 func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, error) {
 	events := newEventReader(body)
 	rest := io.NopCloser(body)
@@ -144,11 +154,11 @@ func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, erro
 		if answer != nil {
 			return answer, nil
 		}
-		if !errors.Is(err, io.EOF) {
+		if errors.Is(err, errTooLong) || ctx.Err() != nil {
 			return nil, err
 		}
 		if events.lastID == "" || mcp.IsModernProtocol(s.revision()) {
-			return nil, errCutShort
+			return nil, fmt.Errorf("%w: %w", errCutShort, err)
 		}
 		if pause.For(ctx, events.delay) != nil {
 			return nil, ctx.Err()

@@ -119,11 +119,10 @@ func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability
 	if c.Server == nil {
 		return nil, nil
 	}
-	warning = s.Pin(ctx, c)
-	if errors.Is(warning, ErrLocked) {
-		return nil, warning
+	if _, err := s.Offered(ctx, c); err != nil {
+		return err, nil
 	}
-	return warning, nil
+	return nil, s.Pin(ctx, c)
 }
 
 // Pin keeps what a server offers as approved: what Offered returned before, so that nothing is approved that was not shown.
