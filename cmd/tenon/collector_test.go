@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"runtime/debug"
 	"runtime/metrics"
 	"testing"
 	"time"
@@ -10,6 +11,8 @@ import (
 // TestDelayCollection changes the whole process, so it is not parallel.
 func TestDelayCollection(t *testing.T) {
 	t.Setenv("GOGC", "")
+	before := debug.SetGCPercent(100) // tests may run with another
+	t.Cleanup(func() { debug.SetGCPercent(before) })
 	delayCollection()
 	if got := collectionPercent(); got != startGC {
 		t.Fatalf("%d percent until the first collection, want %d", got, startGC)
