@@ -81,28 +81,18 @@ func details(in *sdk.ToolInput) map[string]any {
 
 // before runs a command at PreToolUse.
 func (p *Plugin) before(ctx context.Context, e *entry, in *sdk.ToolInput, v *sdk.ToolBeforeValue) error {
-	if !e.selects(in.Tool, in.Origin, v.Args) {
-		return nil
-	}
-	input := p.toolInput(in.Tool, in.Origin, v.Args)
-	input["tool_use_id"], input["tenon"] = in.CallID, details(in)
-	r, err := p.call(ctx, e, in.SessionID, input)
+	replies, args, err := p.callTool(ctx, e, in, v.Args, map[string]any{"tool_use_id": in.CallID, "tenon": details(in)})
 	if err != nil {
 		return err
 	}
+	r := strictest(replies)
 	switch {
 	case r.halt:
 		return sdk.Halt(r.because(e))
 	case r.block:
 		return sdk.Deny(r.because(e))
 	}
-	if r.newInput != nil {
-		args, err := r.args()
-		if err != nil {
-			return fmt.Errorf("%s: %s: %w", p.source.Where, e.where, err)
-		}
-		v.Args = fromDialect(in.Tool, in.Origin, args)
-	}
+	v.Args = args
 	return p.remember(e, in, v, r)
 }
 
@@ -138,18 +128,15 @@ func (p *Plugin) permission(ctx context.Context, e *entry, in *sdk.PermissionReq
 			return sdk.Decision{}, err
 		}
 	}
-	if !e.selects(call.tool, call.origin, args) {
-		return sdk.Decision{}, nil
-	}
-	input := p.toolInput(call.tool, call.origin, args)
-	input["tenon"] = map[string]any{"tool": call.tool, "permission": in.Permission, "patterns": in.Patterns, "agent": in.Agent}
+	more := map[string]any{"tenon": map[string]any{"tool": call.tool, "permission": in.Permission, "patterns": in.Patterns, "agent": in.Agent}}
 	if in.Tool != nil {
-		input["tool_use_id"] = in.Tool.CallID
+		more["tool_use_id"] = in.Tool.CallID
 	}
-	r, err := p.call(ctx, e, in.SessionID, input)
+	replies, _, err := p.callTool(ctx, e, &sdk.ToolInput{Tool: call.tool, Origin: call.origin, SessionID: in.SessionID}, args, more)
 	if err != nil {
 		return sdk.Decision{}, err
 	}
+	r := strictest(replies)
 	switch {
 	case r.halt || r.stops:
 		return sdk.Decision{Verdict: sdk.VerdictHalt, Reason: r.because(e)}, nil
@@ -178,25 +165,23 @@ func (p *Plugin) after(ctx context.Context, e *entry, in *sdk.ToolAfterInput, v 
 		return nil
 	}
 	var args sdk.Object
-	if err := json.Unmarshal(in.Args, &args); err != nil || !e.selects(in.Tool, in.Origin, args) {
+	if err := json.Unmarshal(in.Args, &args); err != nil {
 		return err
 	}
-	input := p.toolInput(in.Tool, in.Origin, args)
-	input["tool_use_id"], input["tenon"] = in.CallID, details(&in.ToolInput)
+	more := map[string]any{"tool_use_id": in.CallID, "tenon": details(&in.ToolInput)}
 	if event == postToolUse {
-		input["tool_response"] = map[string]any{"output": v.Output, "title": v.Title, "metadata": v.Metadata}
+		more["tool_response"] = map[string]any{"output": v.Output, "title": v.Title, "metadata": v.Metadata}
 	} else {
-		input["error"], input["is_interrupt"] = v.Output, in.Outcome == sdk.OutcomeAborted
+		more["error"], more["is_interrupt"] = v.Output, in.Outcome == sdk.OutcomeAborted
 	}
-	r, err := p.call(ctx, e, in.SessionID, input)
-	if err != nil {
-		return err
+	replies, _, err := p.callTool(ctx, e, &in.ToolInput, args, more)
+	for _, r := range replies {
+		if r.block || r.halt {
+			v.Output += "\n\nA hook objects: " + r.because(e)
+		}
+		if r.context != "" {
+			v.Output += "\n\n" + r.context
+		}
 	}
-	if r.block || r.halt {
-		v.Output += "\n\nA hook objects: " + r.because(e)
-	}
-	if r.context != "" {
-		v.Output += "\n\n" + r.context
-	}
-	return nil
+	return err
 }

@@ -31,7 +31,7 @@ func dialectTools() map[string]dialectTool {
 		"skill":     {names: []string{"Skill"}},
 		"question":  {names: []string{"AskUserQuestion"}},
 		// A command that guards edits must also see patches.
-		"apply_patch": {names: []string{"apply_patch", "ApplyPatch", "Edit", "MultiEdit", "Write"}},
+		"apply_patch": {[]string{"apply_patch", "ApplyPatch", "Edit", "MultiEdit", "Write"}, path},
 	}
 }
 

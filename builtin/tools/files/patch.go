@@ -108,6 +108,22 @@ func readPatch(call *sdk.ToolCall) ([]resolvedOp, error) {
 	return ops, nil
 }
 
+// PatchPaths returns the paths in a patch as they are written: of the files that it removes or moves away, and of all others.
+func PatchPaths(text string) (kept, removed []string, err error) {
+	ops, err := parsePatch(text)
+	for _, op := range ops {
+		switch {
+		case op.moveTo != "":
+			kept, removed = append(kept, op.moveTo), append(removed, op.path)
+		case op.kind == patchDelete:
+			removed = append(removed, op.path)
+		default:
+			kept = append(kept, op.path)
+		}
+	}
+	return kept, removed, err
+}
+
 func patchResult(call *sdk.ToolCall, changes []*change) *sdk.ToolResult {
 	var report strings.Builder
 	report.WriteString("Patch applied:")

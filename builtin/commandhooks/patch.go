@@ -1,0 +1,116 @@
+package commandhooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/tenonhq/tenon/builtin/tools/files"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// refusalTime is the part of a hook's deadline that remains to refuse a patch that takes too long.
+const refusalTime = time.Second
+
+// callTool runs a command for a tool call that it selects, once for each file of a patch. It returns the answers, and the arguments as answers at
+// PreToolUse changed them. Before the call, the first refusal is the only answer. It must not depend on the other files: an error for one
+// of them is returned after all runs, and a patch that takes too long is refused.
+func (p *Plugin) callTool(ctx context.Context, e *entry, in *sdk.ToolInput, args sdk.Object, more map[string]any) ([]*reply, sdk.Object, error) {
+	paths := patchPaths(e.event, in, args)
+	several, decides := len(paths) > 1, e.event == preToolUse || e.event == permissionRequest
+	if deadline, ok := ctx.Deadline(); ok && several {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, deadline.Add(-min(time.Until(deadline)/2, refusalTime)))
+		defer cancel()
+	}
+	var replies []*reply
+	var failed error
+	for _, path := range paths {
+		r, err := p.callFile(ctx, e, in, &args, path, more)
+		if err != nil && several && decides && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			r, err = &reply{block: true, reason: "no time left for the command hook " + e.where + "; change fewer files at a time"}, nil
+		}
+		if err != nil {
+			if failed = errors.Join(failed, err); ctx.Err() != nil {
+				break
+			}
+			continue
+		}
+		refused := r.block || r.halt
+		if refused && several {
+			r.reason = path + ": " + r.because(e)
+		}
+		if refused && decides {
+			if failed != nil {
+				p.log.Warn("command hook failed", "err", failed)
+			}
+			return []*reply{r}, args, nil
+		}
+		replies = append(replies, r)
+	}
+	return replies, args, failed
+}
+
+// callFile runs the command once. The path is that of a file in a patch, or empty.
+func (p *Plugin) callFile(ctx context.Context, e *entry, in *sdk.ToolInput, args *sdk.Object, path string, more map[string]any) (*reply, error) {
+	given := *args
+	if path != "" {
+		given = maps.Clone(given)
+		delete(given, "file_path") // the model's
+		given["filePath"] = path
+	}
+	if !e.selects(in.Tool, in.Origin, given) {
+		return &reply{}, nil
+	}
+	input := p.toolInput(in.Tool, in.Origin, given)
+	maps.Copy(input, more)
+	r, err := p.call(ctx, e, in.SessionID, input)
+	if err != nil || r.newInput == nil || e.event != preToolUse || r.block || r.halt {
+		return r, err
+	}
+	updated, err := r.args()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", p.source.Where, e.where, err)
+	}
+	*args = fromDialect(in.Tool, in.Origin, updated)
+	if path != "" {
+		delete(*args, "filePath")
+	}
+	return r, nil
+}
+
+// patchPaths returns the path of each run: those in a patch, after it was applied without removed files. It is empty for other calls, and for a
+// patch that the tool cannot read either.
+func patchPaths(event string, in *sdk.ToolInput, args sdk.Object) []string {
+	if in.Tool != "apply_patch" || !isOurs(in.Origin) {
+		return []string{""}
+	}
+	text, _ := args["patchText"].(string)
+	paths, removed, err := files.PatchPaths(text)
+	if event != postToolUse {
+		paths = append(paths, removed...)
+	}
+	if err != nil || len(paths) == 0 {
+		return []string{""}
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
+}
+
+// strictest returns the answer that decides before a call: a patch is allowed if all its files are.
+func strictest(replies []*reply) *reply {
+	for _, r := range replies {
+		if r.ask {
+			return r
+		}
+	}
+	for _, r := range replies {
+		if !r.allow {
+			return r
+		}
+	}
+	return replies[0]
+}
