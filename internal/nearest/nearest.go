@@ -27,7 +27,7 @@ func Name(name string, known []string) string {
 	}
 	best, bestDistance := "", 1+max(1, len(name)/3)
 	for _, k := range known {
-		d := Distance(strings.ToLower(name), strings.ToLower(k))
+		d := distance(strings.ToLower(name), strings.ToLower(k))
 		if d < bestDistance {
 			best, bestDistance = k, d
 		}
@@ -37,11 +37,11 @@ func Name(name string, known []string) string {
 
 // Slip reports whether a name is the known one with at most one mistake: a letter wrong, left out, added, or swapped with its neighbour.
 func Slip(name, known string) bool {
-	return len(name) <= len(known)+1 && Distance(strings.ToLower(name), strings.ToLower(known)) <= 1
+	return len(name) <= len(known)+1 && distance(strings.ToLower(name), strings.ToLower(known)) <= 1
 }
 
-// Distance is the Levenshtein distance of a and b in bytes, in which swapping two neighbours counts as one.
-func Distance(a, b string) int {
+// distance is the Levenshtein distance of a and b in bytes, in which swapping two neighbours counts as one.
+func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {
 		last[j] = j

@@ -3,8 +3,6 @@ package files
 import (
 	"cmp"
 	"slices"
-
-	"github.com/tenonhq/tenon/internal/nearest"
 )
 
 const (
@@ -117,7 +115,8 @@ func (m *matching) best(places []place) []span {
 	return spans
 }
 
-// similarity returns the similarity of two lines from 0 to 1: one minus their edit distance divided by the longer length.
+// similarity returns the similarity of two lines from 0 to 1: one minus their edit distance divided by
+// the longer length.
 func similarity(a, b string) float64 {
 	longest := max(len(a), len(b))
 	if a == b {
@@ -129,5 +128,27 @@ func similarity(a, b string) float64 {
 	for len(a) > 0 && len(b) > 0 && a[len(a)-1] == b[len(b)-1] {
 		a, b = a[:len(a)-1], b[:len(b)-1]
 	}
-	return 1 - float64(nearest.Distance(a, b))/float64(longest)
+	return 1 - float64(distance(a, b))/float64(longest)
+}
+
+// distance is the Levenshtein distance in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			above := row[j+1]
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(diagonal+cost, above+1, row[j]+1)
+			diagonal = above
+		}
+	}
+	return row[len(b)]
 }

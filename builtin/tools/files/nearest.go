@@ -31,12 +31,12 @@ func notLocated(name string, m *matching) error {
 	if lines := countLines(m.old); len(numbered.FindAllStringIndex(m.old, -1)) == lines && lines > 0 {
 		b.WriteString(". Its lines begin with numbers: omit the \"N: \" that read adds")
 	}
-	b.WriteString(similarPlaces(m.raw.lines, splitLines(m.old).lines))
+	b.WriteString(nearest(m.raw.lines, splitLines(m.old).lines))
 	return fmt.Errorf("%w: %s", errNoMatch, b.String())
 }
 
-// similarPlaces describes the places in a file that are most similar to the searched lines.
-func similarPlaces(file, asked []string) string {
+// nearest describes the places in a file that are most similar to the searched lines.
+func nearest(file, asked []string) string {
 	lines, want := trimmedLines(file), trimmedLines(asked)
 	places := vote(lines, want)
 	if len(places) == 0 {
