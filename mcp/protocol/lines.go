@@ -3,7 +3,6 @@ package protocol
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,22 +15,32 @@ const maxMessageBytes = 16 << 20
 var errTooLong = fmt.Errorf("the server sent a message of more than %d MiB", maxMessageBytes>>20)
 
 // lineReader reads lines of limited length.
-type lineReader struct{ *bufio.Scanner }
+type lineReader struct {
+	in    *bufio.Reader
+	limit int
+	line  []byte
+}
 
 func newLineReader(r io.Reader, limit int) *lineReader {
-	lines := bufio.NewScanner(r)
-	lines.Buffer(nil, limit)
-	return &lineReader{lines}
+	return &lineReader{in: bufio.NewReaderSize(r, 64<<10), limit: limit}
 }
 
 // next returns the next line without surrounding white space; it is valid until the next call. Errors: io.EOF
 // after the last line, errTooLong, after which the reader cannot be used.
 func (r *lineReader) next() ([]byte, error) {
-	if r.Scan() {
-		return bytes.TrimSpace(r.Bytes()), nil
+	r.line = r.line[:0]
+	for {
+		chunk, err := r.in.ReadSlice('\n')
+		if len(r.line)+len(chunk) > r.limit {
+			return nil, errTooLong
+		}
+		r.line = append(r.line, chunk...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err == nil || len(r.line) > 0:
+			return bytes.TrimSpace(r.line), nil
+		default:
+			return nil, err
+		}
 	}
-	if errors.Is(r.Err(), bufio.ErrTooLong) {
-		return nil, errTooLong
-	}
-	return nil, cmp.Or(r.Err(), io.EOF)
 }
