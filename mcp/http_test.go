@@ -417,6 +417,55 @@ func TestErrorWithBadRequest(t *testing.T) {
 	}
 }
 
+// answering returns a server that answers calls with a body, in which THIS is the ID of the request and OTHER the next one.
+func answering(kind, body string) http.Handler {
+	s := &sessions{}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		var m struct {
+			ID     int64
+			Method string
+		}
+		if json.Unmarshal(raw, &m) == nil && m.Method == "tools/call" {
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, strings.NewReplacer("THIS", fmt.Sprint(m.ID), "OTHER", fmt.Sprint(m.ID+1)).Replace(body))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(raw))
+		s.ServeHTTP(w, r)
+	})
+}
+
+// The answer to a call is the message with its ID.
+func TestAnswersOfOtherRequests(t *testing.T) {
+	t.Parallel()
+	const jsonType, events = "application/json", "text/event-stream"
+	answer := func(id, text string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + text + `"}]}}`
+	}
+	for name, test := range map[string]struct{ kind, body, want, fails string }{
+		"another":              {jsonType, answer("OTHER", "wrong"), "", "it does not answer the request"},
+		"another event":        {events, "data: " + answer("OTHER", "wrong") + "\n\n", "", "before it was complete"},
+		"another event before": {events, "data: " + answer("OTHER", "wrong") + "\n\ndata: " + answer("THIS", "right") + "\n\n", "right", ""},
+		"in a batch":           {jsonType, "[" + answer("THIS", "right") + "," + answer("OTHER", "wrong") + "]", "right", ""},
+		"a string":             {jsonType, answer(`"THIS"`, "right"), "right", ""},
+		"an error without ID":  {jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"cannot read it"}}`, "", "cannot read it"},
+		"a result without ID":  {jsonType, answer("null", "wrong"), "", "it does not answer the request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, answering(test.kind, test.body)).URL))
+			r, err := run(t.Context(), t, p, "far_count", "{}")
+			switch {
+			case test.fails == "" && (err != nil || r.Output != test.want):
+				t.Errorf("count = %v, %v; want %q", r, err, test.want)
+			case test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)):
+				t.Errorf("count = %v, %v; want the error %q", r, err, test.fails)
+			}
+		})
+	}
+}
+
 // oldServer is a hand-made server over the transport from before streamable HTTP, which asks for the roots before it answers a call.
 type oldServer struct {
 	events chan string
