@@ -394,6 +394,78 @@ func TestSessionThatEnded(t *testing.T) {
 	}
 }
 
+// restarting is a hand-made server with a stream of news that ends when the server restarts; then it has another tool.
+type restarting struct {
+	sessions
+	opened  atomic.Int32
+	restart chan int // the status of the next request of the stream
+	status  atomic.Int32
+}
+
+func (s *restarting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		s.sessions.ServeHTTP(w, r)
+		return
+	}
+	if status := s.status.Swap(0); status != 0 {
+		http.Error(w, "restarting", int(status))
+		return
+	}
+	s.mu.Lock()
+	known := r.Header.Get("Mcp-Session-Id") == fmt.Sprintf("session-%d", s.current)
+	s.mu.Unlock()
+	if !known {
+		s.refuse(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, "retry: 1\n\n")
+	_ = http.NewResponseController(w).Flush()
+	s.opened.Add(1)
+	select {
+	case status := <-s.restart:
+		s.status.Store(int32(status))
+		s.forget()
+	case <-r.Context().Done():
+	}
+}
+
+// If the stream of news ends with its session, a new session lists what changed, without a call.
+func TestNewsOfSessionThatEnded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ first, then int }{"404": {0, 404}, "400": {0, 400}, "404 after 502 of a proxy": {502, 404}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &restarting{restart: make(chan int)}
+			s.refuse = func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no session", test.then) }
+			ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
+			eventually(t, "the stream", func() bool { return s.opened.Load() == 1 })
+			s.restart <- test.first
+			eventually(t, "another session with a stream", func() bool { return s.inits.Load() == 2 && s.opened.Load() == 2 })
+		})
+	}
+}
+
+// A server may refuse the stream of news with any status. Its session continues.
+func TestNoNews(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest, http.StatusBadGateway} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			s := &restarting{}
+			s.refuse = http.NotFound
+			s.status.Store(int32(status))
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
+			for range 2 {
+				mustRun(t, p, "far_count", "{}")
+			}
+			if n := s.inits.Load(); n != 1 || s.opened.Load() != 0 {
+				t.Errorf("%d sessions, %d streams", n, s.opened.Load())
+			}
+		})
+	}
+}
+
 // An error for the request itself, with the status 400, is the answer to the call, which is not repeated.
 func TestErrorWithBadRequest(t *testing.T) {
 	t.Parallel()

@@ -244,10 +244,12 @@ func (s *streamable) hearNews(ctx context.Context) {
 }
 
 // listen requests the stream repeatedly, from the last event on, until ctx ends or the server has no such stream. It calls opened at the
-// latest when it ends.
+// latest when it ends. If the server no longer knows the session of a stream that was open, the connection is lost: a new one lists what
+// changed.
 func (s *streamable) listen(ctx context.Context, opened func()) {
 	defer opened()
 	events := newEventReader(nil)
+	wasOpen := false
 	for {
 		header := http.Header{}
 		if events.lastID != "" {
@@ -257,8 +259,12 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 		if err == nil {
 			if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
 				discard(resp)
+				if wasOpen && s.forgotten(resp.StatusCode) {
+					s.peer.lost(errSessionEnded)
+				}
 				return
 			}
+			wasOpen = true
 			opened()
 			events.resume(resp.Body)
 			for err == nil {
@@ -266,10 +272,21 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 			}
 			_ = resp.Body.Close()
 		}
-		if refusedAsSuch(err) || pause.For(ctx, events.delay) != nil {
+		if refusedAsSuch(err) && !(wasOpen && isDown(err)) || pause.For(ctx, events.delay) != nil {
 			return
 		}
 	}
+}
+
+// isDown reports whether a server is restarting or overloaded, by the status that it or its proxy answers with.
+func isDown(err error) bool {
+	status, ok := errors.AsType[*statusError](err)
+	return ok && status.status >= http.StatusInternalServerError
+}
+
+// forgotten reports whether the status of a message without a request means that the server does not know the session, see refused.
+func (s *streamable) forgotten(status int) bool {
+	return s.sessionID() != "" && (status == http.StatusNotFound || status == http.StatusBadRequest)
 }
 
 // close ends the session.
