@@ -312,88 +312,6 @@ func endless(kind string) http.Handler {
 	})
 }
 
-// sessions is a hand-made server over streamable HTTP that forgets its session.
-type sessions struct {
-	refuse  http.HandlerFunc // answers requests in another session
-	mu      sync.Mutex
-	current int
-	calls   atomic.Int32
-	inits   atomic.Int32
-}
-
-func (s *sessions) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.current++
-}
-
-func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	session := fmt.Sprintf("session-%d", s.current)
-	s.mu.Unlock()
-	var m fakeMessage
-	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	if m.Method != "initialize" && r.Header.Get("Mcp-Session-Id") != session {
-		s.refuse(w, r)
-		return
-	}
-	result := `{}`
-	switch m.Method {
-	case "initialize":
-		s.inits.Add(1)
-		w.Header().Set("Mcp-Session-Id", session)
-		result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
-	case "tools/list":
-		result = `{"tools":[{"name":"count","inputSchema":{"type":"object"}}]}`
-	case "tools/call":
-		s.calls.Add(1)
-		result = `{"content":[{"type":"text","text":"counted"}]}`
-	}
-	if len(m.ID) == 0 {
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
-}
-
-// A session that ended is reopened, and the call that noticed is repeated, once.
-func TestSessionThatEnded(t *testing.T) {
-	t.Parallel()
-	for name, refuse := range map[string]http.HandlerFunc{
-		"404": http.NotFound,
-		"400 of the SDK for TypeScript": func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			w.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)
-		},
-		"400 of the SDK for Python": func(w http.ResponseWriter, _ *http.Request) {
-			http.Error(w, "Bad Request: No valid session ID provided", http.StatusBadRequest)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := &sessions{refuse: refuse}
-			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
-			for i := range 5 {
-				if got := mustRun(t, p, "far_count", "{}").Output; got != "counted" {
-					t.Errorf("count = %q", got)
-				}
-				if n := s.calls.Load(); n != int32(i+1) {
-					t.Errorf("after %d calls the server ran %d", i+1, n)
-				}
-				s.forget()
-			}
-			if n := s.inits.Load(); n < 5 {
-				t.Errorf("the session was begun %d times", n)
-			}
-		})
-	}
-}
-
 // An error for the request itself, with the status 400, is the answer to the call, which is not repeated.
 func TestErrorWithBadRequest(t *testing.T) {
 	t.Parallel()
@@ -414,6 +332,55 @@ func TestErrorWithBadRequest(t *testing.T) {
 	_, err := run(t.Context(), t, p, "far_count", "{}")
 	if err == nil || !strings.Contains(err.Error(), "no such thing") || s.calls.Load() != 1 || s.inits.Load() != 1 {
 		t.Errorf("%v after %d calls in %d sessions", err, s.calls.Load(), s.inits.Load())
+	}
+}
+
+// answering returns a server that answers calls with a body, in which THIS is the ID of the request and OTHER the next one.
+func answering(kind, body string) http.Handler {
+	s := &sessions{}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		var m struct {
+			ID     int64
+			Method string
+		}
+		if json.Unmarshal(raw, &m) == nil && m.Method == "tools/call" {
+			w.Header().Set("Content-Type", kind)
+			_, _ = io.WriteString(w, strings.NewReplacer("THIS", fmt.Sprint(m.ID), "OTHER", fmt.Sprint(m.ID+1)).Replace(body))
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(raw))
+		s.ServeHTTP(w, r)
+	})
+}
+
+// The answer to a call is the message with its ID.
+func TestAnswersOfOtherRequests(t *testing.T) {
+	t.Parallel()
+	const jsonType, events = "application/json", "text/event-stream"
+	answer := func(id, text string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + text + `"}]}}`
+	}
+	for name, test := range map[string]struct{ kind, body, want, fails string }{
+		"another":              {jsonType, answer("OTHER", "wrong"), "", "it does not answer the request"},
+		"another event":        {events, "data: " + answer("OTHER", "wrong") + "\n\n", "", "before it was complete"},
+		"another event before": {events, "data: " + answer("OTHER", "wrong") + "\n\ndata: " + answer("THIS", "right") + "\n\n", "right", ""},
+		"in a batch":           {jsonType, "[" + answer("THIS", "right") + "," + answer("OTHER", "wrong") + "]", "right", ""},
+		"a string":             {jsonType, answer(`"THIS"`, "right"), "right", ""},
+		"an error without ID":  {jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"cannot read it"}}`, "", "cannot read it"},
+		"a result without ID":  {jsonType, answer("null", "wrong"), "", "it does not answer the request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, answering(test.kind, test.body)).URL))
+			r, err := run(t.Context(), t, p, "far_count", "{}")
+			switch {
+			case test.fails == "" && (err != nil || r.Output != test.want):
+				t.Errorf("count = %v, %v; want %q", r, err, test.want)
+			case test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)):
+				t.Errorf("count = %v, %v; want the error %q", r, err, test.fails)
+			}
+		})
 	}
 }
 

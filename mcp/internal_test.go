@@ -26,6 +26,22 @@ func TestToolIDs(t *testing.T) {
 	}
 }
 
+// A provider refuses every later request of a session with too many images.
+func TestManyAttachments(t *testing.T) {
+	t.Parallel()
+	image := `{"type":"image","data":"aGk=","mimeType":"image/png"},`
+	for _, n := range []int{maxAttachments, maxAttachments + 1, 300} {
+		raw := `{"content":[` + strings.Repeat(image, n) + `{"type":"text","text":"the end"}]}`
+		r, err := decodeResult(json.RawMessage(raw), &Tool{Name: "t"})
+		if err != nil || len(r.Attachments) != maxAttachments {
+			t.Fatalf("%d images: %d attachments, %v", n, len(r.Attachments), err)
+		}
+		if notes := strings.Count(r.Output, "left out"); notes != min(n-maxAttachments, 1) || !strings.HasSuffix(r.Output, "the end") {
+			t.Errorf("%d images: %d notes in %q", n, notes, r.Output)
+		}
+	}
+}
+
 func FuzzReadConfig(f *testing.F) {
 	f.Add([]byte(`{"mcpServers":{"a":{"command":"x","args":["${A:-b}"],"env":{"A":"${B}"}},"b":{"type":"sse","url":"https://x"}}}`))
 	f.Add([]byte(`{"mcpServers":{"":{},"a":null,"c":{"hooks":[{"tool":"x","point":"event"}]}}}`))

@@ -23,6 +23,9 @@ const (
 	maxResultText = 4 << 20
 	// maxAttachment is the maximum size of an attachment in bytes, as in opencode.
 	maxAttachment = 10 << 20
+	// maxAttachments is the maximum number of attachments of one result. A provider refuses every later request of a session with too many:
+	// Bedrock takes 20 images in a message, see https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html.
+	maxAttachments = 20
 )
 
 // errTool is wrapped by errors that a tool reported.
@@ -115,6 +118,7 @@ type builder struct {
 	out   strings.Builder
 	files []*sdk.FilePart
 	full  bool
+	many  bool // more files than maxAttachments
 }
 
 func (b *builder) empty() bool { return b.out.Len() == 0 && len(b.files) == 0 }
@@ -211,6 +215,11 @@ func (b *builder) file(data, mimeType, name, what string) {
 		describe("not shown: models do not read this kind of file")
 	case size > maxAttachment:
 		describe("not shown: it is too large")
+	case len(b.files) == maxAttachments:
+		if !b.many {
+			b.many = true
+			b.text(fmt.Sprintf("[further images and files are left out: a result can have %d; request fewer at a time]", maxAttachments))
+		}
 	default:
 		content, err := base64.StdEncoding.DecodeString(data)
 		if err != nil {

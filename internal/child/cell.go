@@ -23,6 +23,7 @@ type Cell struct {
 	// Temp is the temporary directory.
 	Temp string
 
+	write []string // that the policy makes writable
 	rules *confine.Ruleset
 	guard *exec.Cmd
 	input io.WriteCloser // the guard's standard input
@@ -45,6 +46,7 @@ func NewCell(p confine.Policy, dirs ...string) (_ *Cell, err error) {
 	}
 	c := &Cell{Temp: temp}
 	p.Write = append(slices.Clone(p.Write), temp)
+	c.write = p.Write
 	if c.rules, err = confine.New(p); err == nil {
 		err = c.startGuard(append(dirs[:len(dirs):len(dirs)], temp))
 	}
@@ -70,7 +72,7 @@ func (c *Cell) startGuard(dirs []string) error {
 }
 
 // Environ returns the environment with the temporary directory of the cell, see Temporary.
-func (c *Cell) Environ(env []string) []string { return Temporary(env, c.Temp) }
+func (c *Cell) Environ(env []string) []string { return Temporary(env, c.Temp, c.write) }
 
 // Start starts a command prepared by Prepare. A failed start may be repeated.
 func (c *Cell) Start(cmd *exec.Cmd) error {

@@ -130,38 +130,50 @@ func TestCell(t *testing.T) {
 	}
 }
 
-// npx works in a cell that may write only npm's packages; the programs that it installs stay in the cell, where no other process runs them.
+// npx works in a cell, with npm's packages if the cell may write them; the programs that it installs stay in the cell, where no other
+// process runs them.
 func TestCellNPX(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	shared, pkg := filepath.Join(dir, "home/.npm/_cacache"), filepath.Join(dir, "greet")
-	if err := errors.Join(os.MkdirAll(shared, 0o700), os.Mkdir(pkg, 0o700),
-		os.WriteFile(filepath.Join(pkg, "package.json"), []byte(`{"name": "greet", "version": "1.0.0", "bin": "greet.sh"}`), 0o600),
-		os.WriteFile(filepath.Join(pkg, "greet.sh"), []byte("#!/bin/sh\necho hello; readlink -f \"$npm_config_cache/_cacache\"\n"), 0o700)); err != nil {
-		t.Fatal(err)
-	}
-	p := policy()
-	p.Write = append(p.Write, shared)
-	cell, err := child.NewCell(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command("npx", "--offline", "--yes", "--package", pkg, "--", "greet")
-	cmd.Dir = "/"
-	cmd.Env = cell.Environ([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "npm_config_update_notifier=false"})
-	var out, stderr strings.Builder
-	cmd.Stdout, cmd.Stderr = &out, &stderr
-	child.Prepare(cmd)
-	if err := cell.Start(cmd); err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Wait(); err != nil || out.String() != "hello\n"+shared+"\n" {
-		t.Errorf("npx: %v; %q\n%s", err, out.String(), stderr.String())
-	}
-	if err := cell.Close(); err != nil {
-		t.Error(err)
-	}
-	if left, err := os.ReadDir(filepath.Dir(shared)); err != nil || len(left) != 1 {
-		t.Errorf("npm's directory has %v, %v", left, err)
+	for name, writable := range map[string]bool{"packages": true, "no packages": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			shared, pkg := filepath.Join(dir, "home/.npm/_cacache"), filepath.Join(dir, "greet")
+			if err := errors.Join(os.MkdirAll(shared, 0o700), os.Mkdir(pkg, 0o700),
+				os.WriteFile(filepath.Join(pkg, "package.json"), []byte(`{"name": "greet", "version": "1.0.0", "bin": "greet.sh"}`), 0o600),
+				os.WriteFile(filepath.Join(pkg, "greet.sh"), []byte("#!/bin/sh\nmkdir -p \"$npm_config_cache/_cacache/tmp\" && readlink -f \"$npm_config_cache/_cacache\"\n"), 0o700)); err != nil {
+				t.Fatal(err)
+			}
+			p := policy()
+			if writable {
+				p.Write = append(p.Write, shared)
+			}
+			cell, err := child.NewCell(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := shared
+			if !writable {
+				want = filepath.Join(cell.Temp, "npm/_cacache")
+			}
+			cmd := exec.Command("npx", "--offline", "--yes", "--package", pkg, "--", "greet")
+			cmd.Dir = "/"
+			cmd.Env = cell.Environ([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "npm_config_update_notifier=false"})
+			var out, stderr strings.Builder
+			cmd.Stdout, cmd.Stderr = &out, &stderr
+			child.Prepare(cmd)
+			if err := cell.Start(cmd); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil || out.String() != want+"\n" {
+				t.Errorf("npx: %v; %q, want %q\n%s", err, out.String(), want, stderr.String())
+			}
+			if err := cell.Close(); err != nil {
+				t.Error(err)
+			}
+			if left, err := os.ReadDir(filepath.Dir(shared)); err != nil || len(left) != 1 {
+				t.Errorf("npm's directory has %v, %v", left, err)
+			}
+		})
 	}
 }

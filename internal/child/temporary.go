@@ -8,25 +8,15 @@ import (
 )
 
 // Temporary returns the environment of a confined process whose temporary directory is temp. The caches of npx and uvx hold programs that
-// unconfined processes would run, so they are below temp. Packages that npm downloaded are shared: npm checks their digests.
-func Temporary(env []string, temp string) []string {
-	var home, npm string
+// unconfined processes would run, so they are below temp. Packages that npm downloaded are shared if their directory is among write, the
+// directories that the process may write: npm checks their digests.
+func Temporary(env []string, temp string, write []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
-		name, value, _ := strings.Cut(entry, "=")
-		switch {
-		case name == "HOME":
-			home = value
-		case strings.EqualFold(name, "npm_config_cache"):
-			npm = value
-			return true
-		}
-		return name == "TMPDIR" || name == "UV_CACHE_DIR"
+		name, _, _ := strings.Cut(entry, "=")
+		return name == "TMPDIR" || name == "UV_CACHE_DIR" || strings.EqualFold(name, "npm_config_cache")
 	})
-	if npm == "" {
-		npm = filepath.Join(home, ".npm")
-	}
-	if shared := filepath.Join(npm, "_cacache"); filepath.IsAbs(shared) {
-		share(temp, shared)
+	if at := slices.IndexFunc(write, func(dir string) bool { return filepath.Base(dir) == "_cacache" }); at >= 0 {
+		share(temp, write[at])
 	}
 	return append(env, "TMPDIR="+temp, "npm_config_cache="+filepath.Join(temp, "npm"), "UV_CACHE_DIR="+filepath.Join(temp, "uv"))
 }
@@ -34,9 +24,6 @@ func Temporary(env []string, temp string) []string {
 // share makes a link to npm's packages in its cache below temp. If it fails, npm downloads again. Earlier processes may have made links in temp,
 // which lead no further.
 func share(temp, packages string) {
-	if info, err := os.Stat(packages); err != nil || !info.IsDir() {
-		return
-	}
 	root, err := os.OpenRoot(temp)
 	if err != nil {
 		return

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -39,6 +41,13 @@ type message struct {
 }
 
 func (m *message) isAnswer() bool { return m.Method == "" }
+
+// answers reports whether the message is the answer to a request. Some servers return its ID as a string; an error about a message that the
+// server could not read has no ID.
+func (m *message) answers(id int64) bool {
+	given := strings.Trim(string(m.ID), `"`)
+	return m.isAnswer() && (given == strconv.FormatInt(id, 10) || m.Error != nil && (given == "" || given == "null"))
+}
 
 func (m *message) isNotification() bool {
 	return m.Method != "" && (len(m.ID) == 0 || string(m.ID) == "null")

@@ -102,9 +102,9 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 	}
 	switch mediaType(resp) {
 	case mediaJSON:
-		return s.whole(ctx, resp.Body)
+		return s.whole(ctx, r.ID, resp.Body)
 	case mediaEvents:
-		return s.follow(ctx, resp.Body)
+		return s.follow(ctx, r.ID, resp.Body)
 	}
 	return nil, unexpected(resp)
 }
@@ -125,7 +125,7 @@ func (s *streamable) refused(resp *http.Response, id int64) (*message, error) {
 }
 
 // whole reads an answer that is not a stream.
-func (s *streamable) whole(ctx context.Context, body io.Reader) (*message, error) {
+func (s *streamable) whole(ctx context.Context, id int64, body io.Reader) (*message, error) {
 	raw, err := httpx.ReadAll(body, maxMessageBytes)
 	switch {
 	case errors.Is(err, httpx.ErrTooLarge):
@@ -133,24 +133,24 @@ func (s *streamable) whole(ctx context.Context, body io.Reader) (*message, error
 	case err != nil:
 		return nil, err
 	}
-	answer, err := s.take(ctx, raw)
+	answer, err := s.take(ctx, id, raw)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("invalid answer of the server: %w", err)
 	case answer == nil:
-		return nil, errCutShort
+		return nil, errors.New("invalid answer of the server: it does not answer the request")
 	}
 	return answer, nil
 }
 
 // follow reads the event stream of a request, up to the answer. If the stream ends or breaks earlier, after an event with an ID, follow
 // requests the rest from a server of the older revisions.
-func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, error) {
+func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*message, error) {
 	events := newEventReader(body)
 	rest := io.NopCloser(body)
 	defer func() { _ = rest.Close() }()
 	for {
-		answer, err := s.drain(ctx, events)
+		answer, err := s.drain(ctx, id, events)
 		if answer != nil {
 			return answer, nil
 		}
@@ -176,14 +176,14 @@ func (s *streamable) follow(ctx context.Context, body io.Reader) (*message, erro
 	}
 }
 
-// drain reads events up to an answer or the end.
-func (s *streamable) drain(ctx context.Context, events *eventReader) (*message, error) {
+// drain reads events up to the answer or the end.
+func (s *streamable) drain(ctx context.Context, id int64, events *eventReader) (*message, error) {
 	for {
 		_, data, err := events.next()
 		if err != nil {
 			return nil, err
 		}
-		answer, err := s.take(ctx, data)
+		answer, err := s.take(ctx, id, data)
 		if err != nil {
 			s.log.Print("an event that is not a message", data)
 		}
@@ -193,18 +193,21 @@ func (s *streamable) drain(ctx context.Context, events *eventReader) (*message, 
 	}
 }
 
-// take handles the messages of one event, and returns the answer if they contain it.
-func (s *streamable) take(ctx context.Context, raw []byte) (answer *message, err error) {
+// take handles the messages of one event, and returns the answer to the request if they contain it.
+func (s *streamable) take(ctx context.Context, id int64, raw []byte) (answer *message, err error) {
 	messages, err := decodeMessages(raw)
 	if err != nil {
 		return nil, err
 	}
 	for _, m := range messages {
-		if m.isAnswer() {
+		switch {
+		case m.answers(id):
 			answer = m
-			continue
+		case m.isAnswer():
+			s.log.Print("an answer to another request", raw)
+		default:
+			s.receive(ctx, m, s.reply)
 		}
-		s.receive(ctx, m, s.reply)
 	}
 	return answer, nil
 }
@@ -241,10 +244,12 @@ func (s *streamable) hearNews(ctx context.Context) {
 }
 
 // listen requests the stream repeatedly, from the last event on, until ctx ends or the server has no such stream. It calls opened at the
-// latest when it ends.
+// latest when it ends. If the server no longer knows the session of a stream that was open, the connection is lost: a new one lists what
+// changed.
 func (s *streamable) listen(ctx context.Context, opened func()) {
 	defer opened()
 	events := newEventReader(nil)
+	wasOpen := false
 	for {
 		header := http.Header{}
 		if events.lastID != "" {
@@ -254,19 +259,34 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 		if err == nil {
 			if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
 				discard(resp)
+				if wasOpen && s.forgotten(resp.StatusCode) {
+					s.peer.lost(errSessionEnded)
+				}
 				return
 			}
+			wasOpen = true
 			opened()
 			events.resume(resp.Body)
 			for err == nil {
-				_, err = s.drain(ctx, events) // this stream has no answers
+				_, err = s.drain(ctx, 0, events) // this stream has no answers
 			}
 			_ = resp.Body.Close()
 		}
-		if refusedAsSuch(err) || pause.For(ctx, events.delay) != nil {
+		if refusedAsSuch(err) && !(wasOpen && isDown(err)) || pause.For(ctx, events.delay) != nil {
 			return
 		}
 	}
+}
+
+// isDown reports whether a server is restarting or overloaded, by the status that it or its proxy answers with.
+func isDown(err error) bool {
+	status, ok := errors.AsType[*statusError](err)
+	return ok && status.status >= http.StatusInternalServerError
+}
+
+// forgotten reports whether the status of a message without a request means that the server does not know the session, see refused.
+func (s *streamable) forgotten(status int) bool {
+	return s.sessionID() != "" && (status == http.StatusNotFound || status == http.StatusBadRequest)
 }
 
 // close ends the session.

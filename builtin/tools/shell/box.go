@@ -39,6 +39,7 @@ type box struct {
 type room struct {
 	worktree string
 	rules    *confine.Ruleset       // nil until they are built, and while conflict is set
+	write    []string               // that the rules make writable
 	conflict *confine.ConflictError // the project contains what must stay hidden
 	git      *gitkeep.Keeper
 }
@@ -84,11 +85,14 @@ func (b *box) start(ctx context.Context, r *room, start func() error) error {
 // ready builds the rules of a room that has none, unless its project cannot be confined.
 func (b *box) ready(ctx context.Context, r *room) error {
 	if r.rules == nil && r.conflict == nil {
-		rules, err := b.rules(ctx, r.worktree)
+		policy, err := b.policy(ctx, r.worktree)
+		if err == nil {
+			r.rules, err = confine.New(policy)
+		}
 		if err != nil && !errors.As(err, &r.conflict) {
 			return fmt.Errorf("sandbox: %w", err)
 		}
-		r.rules = rules
+		r.write = policy.Write
 	}
 	if r.conflict != nil {
 		return r.conflict
@@ -96,18 +100,18 @@ func (b *box) ready(ctx context.Context, r *room) error {
 	return nil
 }
 
-// rules returns the rules for commands in a working tree.
-func (b *box) rules(ctx context.Context, worktree string) (*confine.Ruleset, error) {
+// policy returns the policy for commands in a working tree.
+func (b *box) policy(ctx context.Context, worktree string) (confine.Policy, error) {
 	list, err := sandbox.Find(sandbox.Options{Project: b.project, Environ: os.Environ(), Config: b.config, Skills: b.skills, Create: true})
 	if err != nil {
-		return nil, err
+		return confine.Policy{}, err
 	}
 	if b.tmp == "" {
 		if b.tmp, err = os.MkdirTemp("", "tenon-"); err != nil {
-			return nil, fmt.Errorf("temporary directory of commands: %w; set TMPDIR (TMP on Windows) to a directory that exists and that you can write, or unset it", err)
+			return confine.Policy{}, fmt.Errorf("temporary directory of commands: %w; set TMPDIR (TMP on Windows) to a directory that exists and that you can write, or unset it", err)
 		}
 	}
-	return confine.New(sandbox.Policy(list, append(linkedRepository(ctx, worktree), worktree, b.tmp)...))
+	return sandbox.Policy(list, append(linkedRepository(ctx, worktree), worktree, b.tmp)...), nil
 }
 
 // temporary returns the directory that holds the temporary ones of sessions, empty before the first.
@@ -115,6 +119,13 @@ func (b *box) temporary() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tmp
+}
+
+// writable returns the directories that commands in a room may write.
+func (b *box) writable(r *room) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return r.write
 }
 
 // linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git names a
@@ -189,8 +200,9 @@ func (b *box) endTurn(ctx context.Context) []string {
 
 // visit is one command in its room. Without a room it runs unconfined.
 type visit struct {
-	room *room
-	tmp  string // of the session
+	room  *room
+	tmp   string   // of the session
+	write []string // directories that the command may write
 	// start starts the command; nil: unconfined.
 	start func(start func() error) error
 }
@@ -208,7 +220,7 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*v
 	if err != nil {
 		return nil, err
 	}
-	v.room, v.tmp = r, filepath.Join(b.temporary(), "session-"+strings.Map(plain, call.SessionID))
+	v.room, v.write, v.tmp = r, b.writable(r), filepath.Join(b.temporary(), "session-"+strings.Map(plain, call.SessionID))
 	if err := os.MkdirAll(v.tmp, 0o700); err != nil {
 		return nil, fmt.Errorf("temporary directory of the command: %w", err)
 	}
@@ -241,7 +253,7 @@ func (v *visit) environ(env []string) []string {
 	if v.room == nil {
 		return env
 	}
-	return child.Temporary(env, v.tmp)
+	return child.Temporary(env, v.tmp, v.write)
 }
 
 // leave puts back changes to git and returns notes for the model and the user. It is called when everything the command started has

@@ -1,0 +1,167 @@
+package mcp_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/tenonhq/tenon/mcp"
+)
+
+// sessions is a hand-made server over streamable HTTP that forgets its session.
+type sessions struct {
+	refuse  http.HandlerFunc // answers requests in another session
+	mu      sync.Mutex
+	current int
+	calls   atomic.Int32
+	inits   atomic.Int32
+}
+
+func (s *sessions) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current++
+}
+
+func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	session := fmt.Sprintf("session-%d", s.current)
+	s.mu.Unlock()
+	var m fakeMessage
+	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
+		w.WriteHeader(http.StatusMethodNotAllowed)
+		return
+	}
+	if m.Method != "initialize" && r.Header.Get("Mcp-Session-Id") != session {
+		s.refuse(w, r)
+		return
+	}
+	result := `{}`
+	switch m.Method {
+	case "initialize":
+		s.inits.Add(1)
+		w.Header().Set("Mcp-Session-Id", session)
+		result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+	case "tools/list":
+		result = `{"tools":[{"name":"count","inputSchema":{"type":"object"}}]}`
+	case "tools/call":
+		s.calls.Add(1)
+		result = `{"content":[{"type":"text","text":"counted"}]}`
+	}
+	if len(m.ID) == 0 {
+		w.WriteHeader(http.StatusAccepted)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result)
+}
+
+// A session that ended is reopened, and the call that noticed is repeated, once.
+func TestSessionThatEnded(t *testing.T) {
+	t.Parallel()
+	for name, refuse := range map[string]http.HandlerFunc{
+		"404": http.NotFound,
+		"400 of the SDK for TypeScript": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)
+		},
+		"400 of the SDK for Python": func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "Bad Request: No valid session ID provided", http.StatusBadRequest)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &sessions{refuse: refuse}
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
+			for i := range 5 {
+				if got := mustRun(t, p, "far_count", "{}").Output; got != "counted" {
+					t.Errorf("count = %q", got)
+				}
+				if n := s.calls.Load(); n != int32(i+1) {
+					t.Errorf("after %d calls the server ran %d", i+1, n)
+				}
+				s.forget()
+			}
+			if n := s.inits.Load(); n < 5 {
+				t.Errorf("the session was begun %d times", n)
+			}
+		})
+	}
+}
+
+// restarting is a hand-made server with a stream of news that ends when the server restarts; then it has another tool.
+type restarting struct {
+	sessions
+	opened  atomic.Int32
+	restart chan int // the status of the next request of the stream
+	status  atomic.Int32
+}
+
+func (s *restarting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		s.sessions.ServeHTTP(w, r)
+		return
+	}
+	if status := s.status.Swap(0); status != 0 {
+		http.Error(w, "restarting", int(status))
+		return
+	}
+	s.mu.Lock()
+	known := r.Header.Get("Mcp-Session-Id") == fmt.Sprintf("session-%d", s.current)
+	s.mu.Unlock()
+	if !known {
+		s.refuse(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	_, _ = io.WriteString(w, "retry: 1\n\n")
+	_ = http.NewResponseController(w).Flush()
+	s.opened.Add(1)
+	select {
+	case status := <-s.restart:
+		s.status.Store(int32(status))
+		s.forget()
+	case <-r.Context().Done():
+	}
+}
+
+// If the stream of news ends with its session, a new session lists what changed, without a call.
+func TestNewsOfSessionThatEnded(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ first, then int }{"404": {0, 404}, "400": {0, 400}, "404 after 502 of a proxy": {502, 404}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &restarting{restart: make(chan int)}
+			s.refuse = func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no session", test.then) }
+			ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
+			eventually(t, "the stream", func() bool { return s.opened.Load() == 1 })
+			s.restart <- test.first
+			eventually(t, "another session with a stream", func() bool { return s.inits.Load() == 2 && s.opened.Load() == 2 })
+		})
+	}
+}
+
+// A server may refuse the stream of news with any status. Its session continues.
+func TestNoNews(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusNotFound, http.StatusBadRequest, http.StatusBadGateway} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			s := &restarting{}
+			s.refuse = http.NotFound
+			s.status.Store(int32(status))
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
+			for range 2 {
+				mustRun(t, p, "far_count", "{}")
+			}
+			if n := s.inits.Load(); n != 1 || s.opened.Load() != 0 {
+				t.Errorf("%d sessions, %d streams", n, s.opened.Load())
+			}
+		})
+	}
+}
