@@ -325,14 +325,7 @@ func TestCloseEndsCommands(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "SessionStart", "", "echo $$ > pid.new; mv pid.new pid; exec sleep 100"))
 	r.start(sdk.Session{ID: "ses_1"})
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for tries := 0; !r.exists("pid"); tries++ {
-		if tries > 6000 {
-			t.Fatal("the command did not start")
-		}
-		<-ticker.C
-	}
+	r.await("pid")
 	for range 2 {
 		if err := r.plugin.Close(t.Context()); err != nil {
 			t.Fatal(err)
