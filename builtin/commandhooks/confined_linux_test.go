@@ -62,6 +62,23 @@ func TestConfinedHookAndGit(t *testing.T) {
 	}
 }
 
+// The turn waits for async commands of a confined source, and for no longer than for others.
+func TestConfinedAsync(t *testing.T) {
+	t.Parallel()
+	r := newConfinedRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", "async": true, "timeout": 300, "command": "echo no >&2; exit 2"}]}]}`)
+	if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != sdk.VerdictDeny {
+		t.Errorf("verdict %q", result.Verdict)
+	}
+	for _, want := range []string{
+		"PreToolUse[0].hooks[0].async has no effect: the turn waits for commands that run confined",
+		"PreToolUse[0].hooks[0].timeout 300 seconds exceed the maximum; the command is killed after 1m0s",
+	} {
+		if log := r.host.logged(); !strings.Contains(log, want) {
+			t.Errorf("no %q in the log:\n%s", want, log)
+		}
+	}
+}
+
 // A hook that begins while a command of the model runs, and ends after it, does not write the command's changes again.
 func TestHookDuringCommand(t *testing.T) {
 	t.Parallel()

@@ -36,7 +36,7 @@ func Of(project string) *Keeper {
 	return one.(*Keeper)
 }
 
-// Enter records the state before a command, also if ctx has ended. The caller calls Leave after the command. The first call searches for
+// Enter records the state before a command, even if ctx has ended. The caller calls Leave after the command. The first call searches for
 // repositories.
 func (k *Keeper) Enter(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx) // a state that is half read would count as the user's
@@ -46,9 +46,8 @@ func (k *Keeper) Enter(ctx context.Context) {
 }
 
 // Leave compares the state after a command with the one before, and puts changes back. If commands overlap, whoever runs them, the last
-// Leave does: its messages are about all of them. ended is
-// false if a process of the command still runs: changes until the end of the turn then count as the command's. It returns messages for
-// the user, one a change.
+// Leave does: its messages are about all of them. ended is false if a process of the command still runs: changes until the end of the turn
+// then count as the command's. It returns messages for the user, one a change.
 func (k *Keeper) Leave(ctx context.Context, ended bool) (notes []string) {
 	for _, one := range k.keepers() {
 		notes = append(notes, one.Leave(ctx, ended)...)
