@@ -289,7 +289,7 @@ func TestAsync(t *testing.T) {
 	r := newRig(t, `{"PreToolUse": [{"hooks": [
 		{"type": "command", "async": true, "timeout": 300, "command": "cat > in; echo $$ > pid; exec sleep 100"},
 		{"type": "command", "async": true, "command": "while [ ! -e go ]; do sleep 0.01; done; echo no >&2; exit 2"},
-		{"type": "command", "async": true, "command": "exit 1"}
+		{"type": "command", "async": true, "asyncRewake": false, "command": "exit 1"}
 	]}]}`)
 	if result, _ := r.before(bashCall("1"), sdk.Object{"command": "ls"}); result.Verdict != "" {
 		t.Errorf("verdict %q", result.Verdict)

@@ -162,7 +162,7 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		return
 	}
 	e.timeout = sdk.MaxHookTimeout
-	if on(n.Get("async")) && n.Get("asyncRewake") == nil && !p.confined {
+	if on(n.Get("async")) && off(n.Get("asyncRewake")) && !p.confined {
 		e.async, e.timeout = true, maxAsyncTime
 	}
 	limit := e.timeout
@@ -187,7 +187,9 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 				p.warn(at.Key, "has no effect: the turn waits for commands that run confined")
 			}
 		case "asyncRewake":
-			p.warn(at.Key, "is not supported: the turn waits for the command, whose answer counts as that of others")
+			if !off(n) {
+				p.warn(at.Key, "is not supported: the turn waits for the command, whose answer counts as that of others")
+			}
 		default:
 			if name != "shell" || string(n.Raw) != `"bash"` {
 				p.warn(at.Key, "is not supported and has no effect")
@@ -204,6 +206,9 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 
 // on reports whether a switch is set to true.
 func on(n *checked.Node) bool { return n != nil && n.Kind == checked.Bool && n.Text == "true" }
+
+// off reports whether a switch is missing or set to false.
+func off(n *checked.Node) bool { return n == nil || n.Kind == checked.Bool && n.Text == "false" }
 
 // seconds parses a timeout. It shortens a timeout above the limit with a warning.
 func (p *parser) seconds(at checked.Place, n *checked.Node, limit time.Duration) time.Duration {
