@@ -123,10 +123,17 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	return nil
 }
 
-// Close waits a moment for async commands, ends all that still run and waits for them.
-func (p *Plugin) Close(context.Context) error {
+// Close waits a moment for async commands, ends all that still run and waits for them. The moment is at most half of the time until the
+// deadline of ctx: that is left for ending commands, and for other sources.
+func (p *Plugin) Close(ctx context.Context) error {
 	p.closing.Do(func() {
-		left := p.takeSlots(maxAsync, time.After(asyncWait))
+		wait := asyncWait
+		if deadline, ok := ctx.Deadline(); ok {
+			wait = min(wait, time.Until(deadline)/2)
+		}
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		left := p.takeSlots(maxAsync, waiting.Done())
 		p.mu.Lock()
 		p.closed = true
 		for _, cancel := range p.running {

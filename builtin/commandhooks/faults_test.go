@@ -3,6 +3,7 @@
 package commandhooks_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -310,6 +311,47 @@ func TestAsync(t *testing.T) {
 	if log := r.host.logged(); !strings.Contains(log, "PreToolUse[0].hooks[2]: exit code 1") || strings.Contains(log, "hooks[1]") || strings.Contains(log, "exceed") {
 		t.Errorf("log:\n%s", log)
 	}
+}
+
+// TestCloseInTime: sources that close one after the other all end their async commands before the deadline of all.
+func TestCloseInTime(t *testing.T) {
+	t.Parallel()
+	var rigs []*rig
+	for range 3 {
+		r := newRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", "async": true, "command": "echo $$ > pid.new; mv pid.new pid; exec sleep 100"}]}]}`)
+		r.before(bashCall("1"), sdk.Object{})
+		r.await("pid")
+		rigs = append(rigs, r)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // as the host has it
+	defer cancel()
+	for _, r := range rigs {
+		if err := r.plugin.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		waitGone(t, r.file("pid"))
+	}
+	if err := ctx.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A Close that is cancelled does not wait.
+func TestCloseCancelled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", "async": true, "command": "echo $$ > pid.new; mv pid.new pid; exec sleep 100"}]}]}`)
+	r.before(bashCall("1"), sdk.Object{})
+	r.await("pid")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	begin := time.Now()
+	if err := r.plugin.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took >= 2*time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	waitGone(t, r.file("pid"))
 }
 
 // TestAsyncRewake: a command that is to wake the model is waited for.
