@@ -9,7 +9,7 @@ import (
 const (
 	maxAsync     = 16               // commands of a source at a time
 	maxAsyncTime = 10 * time.Minute // of a command; the dialect's default timeout
-	asyncWait    = 2 * time.Second  // of Close, for commands such as a message about the end of the turn
+	asyncWait    = 2 * time.Second  // of Close at most, for commands such as a message about the end of the turn
 )
 
 // background runs a command and does not wait for it. Its answer decides nothing.
@@ -34,12 +34,12 @@ func (p *Plugin) background(ctx context.Context, e *entry, input map[string]any)
 	return nil
 }
 
-// takeSlots takes n slots, each when it is free, so that no async command starts any more. It returns how many it could not take before the deadline.
-func (p *Plugin) takeSlots(n int, deadline <-chan time.Time) (left int) {
+// takeSlots takes n slots, each when it is free, so that no async command starts any more. It returns how many it could not take before end.
+func (p *Plugin) takeSlots(n int, end <-chan struct{}) (left int) {
 	for ; n > 0; n-- {
 		select {
 		case p.slots <- struct{}{}:
-		case <-deadline:
+		case <-end:
 			return n
 		}
 	}

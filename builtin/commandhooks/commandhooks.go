@@ -112,7 +112,7 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 		extra["PLUGIN_ROOT"], extra["CLAUDE_PLUGIN_ROOT"] = p.source.Root, p.source.Root
 	}
 	p.environ = child.Environ(os.Environ(), extra)
-	p.git = gitkeep.New(p.project.Worktree, os.Environ())
+	p.git = gitkeep.Of(p.project.Worktree)
 	level := slog.LevelWarn
 	if p.source.Root != "" {
 		level = slog.LevelInfo // a package's file is not the user's to correct
@@ -123,10 +123,17 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	return nil
 }
 
-// Close waits a moment for async commands, ends all that still run and waits for them.
-func (p *Plugin) Close(context.Context) error {
+// Close waits a moment for async commands, ends all that still run and waits for them. The moment is at most half of the time until the
+// deadline of ctx: that is left for ending commands, and for other sources.
+func (p *Plugin) Close(ctx context.Context) error {
 	p.closing.Do(func() {
-		left := p.takeSlots(maxAsync, time.After(asyncWait))
+		wait := asyncWait
+		if deadline, ok := ctx.Deadline(); ok {
+			wait = min(wait, time.Until(deadline)/2)
+		}
+		waiting, cancel := context.WithTimeout(ctx, wait)
+		defer cancel()
+		left := p.takeSlots(maxAsync, waiting.Done())
 		p.mu.Lock()
 		p.closed = true
 		for _, cancel := range p.running {
@@ -224,7 +231,7 @@ func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) 
 	p.git.Enter(ctx)
 	out, err := c.run(ctx)
 	for _, note := range p.git.Leave(context.WithoutCancel(ctx), true) {
-		p.log.Warn("a command hook changed programs that git runs automatically", "source", p.source.Where, "hook", e.where, "change", note)
+		p.log.Warn("programs that git runs automatically were changed while a command hook ran", "source", p.source.Where, "hook", e.where, "change", note)
 	}
 	return out, err
 }

@@ -3,6 +3,7 @@
 package commandhooks_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -289,7 +290,7 @@ func TestAsync(t *testing.T) {
 	r := newRig(t, `{"PreToolUse": [{"hooks": [
 		{"type": "command", "async": true, "timeout": 300, "command": "cat > in; echo $$ > pid; exec sleep 100"},
 		{"type": "command", "async": true, "command": "while [ ! -e go ]; do sleep 0.01; done; echo no >&2; exit 2"},
-		{"type": "command", "async": true, "command": "exit 1"}
+		{"type": "command", "async": true, "asyncRewake": false, "command": "exit 1"}
 	]}]}`)
 	if result, _ := r.before(bashCall("1"), sdk.Object{"command": "ls"}); result.Verdict != "" {
 		t.Errorf("verdict %q", result.Verdict)
@@ -312,6 +313,47 @@ func TestAsync(t *testing.T) {
 	}
 }
 
+// TestCloseInTime: sources that close one after the other all end their async commands before the deadline of all.
+func TestCloseInTime(t *testing.T) {
+	t.Parallel()
+	var rigs []*rig
+	for range 3 {
+		r := newRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", "async": true, "command": "echo $$ > pid.new; mv pid.new pid; exec sleep 100"}]}]}`)
+		r.before(bashCall("1"), sdk.Object{})
+		r.await("pid")
+		rigs = append(rigs, r)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second) // as the host has it
+	defer cancel()
+	for _, r := range rigs {
+		if err := r.plugin.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
+		waitGone(t, r.file("pid"))
+	}
+	if err := ctx.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A Close that is cancelled does not wait.
+func TestCloseCancelled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", "async": true, "command": "echo $$ > pid.new; mv pid.new pid; exec sleep 100"}]}]}`)
+	r.before(bashCall("1"), sdk.Object{})
+	r.await("pid")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	begin := time.Now()
+	if err := r.plugin.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took >= 2*time.Second {
+		t.Errorf("Close took %v", took)
+	}
+	waitGone(t, r.file("pid"))
+}
+
 // TestAsyncRewake: a command that is to wake the model is waited for.
 func TestAsyncRewake(t *testing.T) {
 	t.Parallel()
@@ -325,14 +367,7 @@ func TestCloseEndsCommands(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, shell(t, "SessionStart", "", "echo $$ > pid.new; mv pid.new pid; exec sleep 100"))
 	r.start(sdk.Session{ID: "ses_1"})
-	ticker := time.NewTicker(5 * time.Millisecond)
-	defer ticker.Stop()
-	for tries := 0; !r.exists("pid"); tries++ {
-		if tries > 6000 {
-			t.Fatal("the command did not start")
-		}
-		<-ticker.C
-	}
+	r.await("pid")
 	for range 2 {
 		if err := r.plugin.Close(t.Context()); err != nil {
 			t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -137,6 +138,19 @@ func (r *rig) file(name string) string {
 func (r *rig) exists(name string) bool {
 	_, err := os.Stat(filepath.Join(r.dir, name))
 	return err == nil
+}
+
+// await waits until a command has made a file.
+func (r *rig) await(name string) {
+	r.tb.Helper()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for tries := 0; !r.exists(name); tries++ {
+		if tries > 6000 {
+			r.tb.Fatalf("no command made %s", name)
+		}
+		<-ticker.C
+	}
 }
 
 // input decodes the input that a command saved to a file.

@@ -52,7 +52,7 @@ type entry struct {
 	matcher matcher
 	rule    *rule // nil: none
 	command string
-	async   bool     // hooks do not wait for it
+	async   bool     // hooks do not wait for it; never of a confined source, which would keep the guard of git open
 	args    []string // if not nil, command is a program, which starts without a shell
 	timeout time.Duration
 	where   string // for example PreToolUse[0].hooks[1]
@@ -62,7 +62,7 @@ type entry struct {
 func parse(s *Source) (*file, error) {
 	source := checked.Source{Name: s.Where, NoLines: s.Root == ""} // the lines of a configuration are those of a larger file
 	var report checked.Report
-	p := &parser{Checker: checked.Checker{Source: &source, Report: &report, Rules: checked.NoRules{}}, packaged: s.Root != ""}
+	p := &parser{Checker: checked.Checker{Source: &source, Report: &report, Rules: checked.NoRules{}}, packaged: s.Root != "", confined: s.Confine != nil}
 	if n := source.Parse(s.Data, &report); n != nil {
 		p.source(n)
 	}
@@ -75,6 +75,7 @@ func parse(s *Source) (*file, error) {
 type parser struct {
 	checked.Checker
 	packaged bool // the source is a plugin folder
+	confined bool // its commands run confined
 	file     file
 }
 
@@ -161,7 +162,7 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		return
 	}
 	e.timeout = sdk.MaxHookTimeout
-	if async := n.Get("async"); async != nil && async.Kind == checked.Bool && async.Text == "true" && n.Get("asyncRewake") == nil {
+	if on(n.Get("async")) && off(n.Get("asyncRewake")) && !p.confined {
 		e.async, e.timeout = true, maxAsyncTime
 	}
 	limit := e.timeout
@@ -182,9 +183,13 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		case "timeout":
 			e.timeout = p.seconds(at, n, limit)
 		case "async":
-			p.Want(at, n, checked.Bool)
+			if p.Want(at, n, checked.Bool) && on(n) && p.confined {
+				p.warn(at.Key, "has no effect: the turn waits for commands that run confined")
+			}
 		case "asyncRewake":
-			p.warn(at.Key, "is not supported: the turn waits for the command, whose answer counts as that of others")
+			if !off(n) {
+				p.warn(at.Key, "is not supported: the turn waits for the command, whose answer counts as that of others")
+			}
 		default:
 			if name != "shell" || string(n.Raw) != `"bash"` {
 				p.warn(at.Key, "is not supported and has no effect")
@@ -198,6 +203,12 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 	e.command = command.Text
 	p.file.entries = append(p.file.entries, e)
 }
+
+// on reports whether a switch is set to true.
+func on(n *checked.Node) bool { return n != nil && n.Kind == checked.Bool && n.Text == "true" }
+
+// off reports whether a switch is missing or set to false.
+func off(n *checked.Node) bool { return n == nil || n.Kind == checked.Bool && n.Text == "false" }
 
 // seconds parses a timeout. It shortens a timeout above the limit with a warning.
 func (p *parser) seconds(at checked.Place, n *checked.Node, limit time.Duration) time.Duration {

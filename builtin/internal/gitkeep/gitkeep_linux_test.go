@@ -1,6 +1,7 @@
 package gitkeep_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -78,7 +79,7 @@ func TestPutBack(t *testing.T) {
 			t.Parallel()
 			dir := repository(t)
 			before := runnable(t, dir)
-			k := gitkeep.New(dir, os.Environ())
+			k := gitkeep.Of(dir)
 			for range 2 { // the second time it comes from the state that putting back left
 				k.Enter(t.Context())
 				run(t, dir, c.script+" || true")
@@ -105,7 +106,7 @@ func TestNewRepository(t *testing.T) {
 	for name, dir := range map[string]string{"none before": t.TempDir(), "one before": repository(t)} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			k := gitkeep.New(dir, os.Environ())
+			k := gitkeep.Of(dir)
 			k.Enter(t.Context())
 			run(t, dir, "rm -rf .git; git init -q . && git config user.name x && git config core.fsmonitor evil && echo evil > .git/hooks/pre-commit")
 			notes := strings.Join(k.Leave(t.Context(), true), "\n")
@@ -125,7 +126,7 @@ func TestLinked(t *testing.T) {
 	main := repository(t)
 	linked := filepath.Join(t.TempDir(), "linked")
 	run(t, main, "git worktree add -q "+linked)
-	k := gitkeep.New(linked, os.Environ())
+	k := gitkeep.Of(linked)
 	k.Enter(t.Context())
 	run(t, linked, "git config core.fsmonitor evil && echo evil > "+main+"/.git/hooks/pre-commit && mkdir other && git init -q other && echo 'gitdir: other/.git' > .git")
 	notes := strings.Join(k.Leave(t.Context(), true), "\n")
@@ -143,7 +144,7 @@ func TestLinked(t *testing.T) {
 func TestOthers(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
-	k := gitkeep.New(dir, os.Environ())
+	k := gitkeep.Of(dir)
 	k.Enter(t.Context())
 	if notes := k.Leave(t.Context(), true); notes != nil {
 		t.Errorf("notes %q", notes)
@@ -196,7 +197,7 @@ func TestLeftLock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := repository(t)
-			k := gitkeep.New(dir, os.Environ())
+			k := gitkeep.Of(dir)
 			k.Enter(t.Context())
 			run(t, dir, "git config core.fsmonitor evil && touch .git/config.lock")
 			if notes := k.Leave(t.Context(), true); len(notes) != 1 || !strings.Contains(notes[0], "could not be put back") {
@@ -222,7 +223,7 @@ func TestLeftLock(t *testing.T) {
 func TestSurvivor(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
-	k := gitkeep.New(dir, os.Environ())
+	k := gitkeep.Of(dir)
 	survivor := exec.CommandContext(t.Context(), "/bin/sh", "-c", "read line; git config core.fsmonitor evil; echo evil > .git/hooks/pre-commit")
 	survivor.Dir = dir
 	in, err := survivor.StdinPipe()
@@ -263,7 +264,7 @@ func TestSurvivor(t *testing.T) {
 func TestOverlap(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
-	k := gitkeep.New(dir, os.Environ())
+	k := gitkeep.Of(dir)
 	k.Enter(t.Context())
 	k.Enter(t.Context())
 	run(t, dir, "git config core.fsmonitor evil")
@@ -275,9 +276,42 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
+// All users of a project have the same keeper: what one command changed is not the state before another that began meanwhile.
+func TestShared(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	shell, hook := gitkeep.Of(dir), gitkeep.Of(dir+"/")
+	shell.Enter(t.Context())
+	run(t, dir, "git config core.fsmonitor evil")
+	hook.Enter(t.Context())
+	notes := append(shell.Leave(t.Context(), true), hook.Leave(t.Context(), true)...)
+	if !slices.Equal(notes, []string{"core.fsmonitor in .git/config was put back"}) {
+		t.Errorf("notes %q", notes)
+	}
+	if left := run(t, dir, "git config core.fsmonitor || true"); left != "" {
+		t.Errorf("left: %q", left)
+	}
+}
+
+// A command that has ended before it began, by its timeout, costs the user no settings.
+func TestEnded(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	before := runnable(t, dir)
+	k := gitkeep.Of(dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	k.Enter(ctx)
+	run(t, dir, "git config core.fsmonitor evil")
+	k.Leave(t.Context(), true)
+	if after := runnable(t, dir); after != before {
+		t.Errorf("git runs:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
 // BenchmarkUnchanged is what a command costs that leaves git alone.
 func BenchmarkUnchanged(b *testing.B) {
-	k := gitkeep.New(repository(b), os.Environ())
+	k := gitkeep.Of(repository(b))
 	for b.Loop() {
 		k.Enter(b.Context())
 		k.Leave(b.Context(), true)

@@ -1,7 +1,6 @@
 package gitkeep_test
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -70,7 +69,7 @@ func TestNested(t *testing.T) {
 // wantNotes runs a command's script in a directory and compares what its keeper says.
 func wantNotes(t *testing.T, dir, script string, want []string) {
 	t.Helper()
-	k := gitkeep.New(dir, os.Environ())
+	k := gitkeep.Of(dir)
 	k.Enter(t.Context())
 	run(t, dir, script)
 	notes := k.Leave(t.Context(), true)
@@ -142,7 +141,7 @@ func TestHooksPathOfSubmodule(t *testing.T) {
 	t.Parallel()
 	dir := submodules(t)(t)
 	run(t, dir, "git -C sub config core.hooksPath h && mkdir sub/h")
-	k := gitkeep.New(dir, os.Environ())
+	k := gitkeep.Of(dir)
 	k.Enter(t.Context())
 	run(t, dir, "echo evil > sub/h/pre-commit")
 	if notes := k.Leave(t.Context(), true); !slices.Equal(notes, []string{"sub/h/pre-commit was put back"}) {

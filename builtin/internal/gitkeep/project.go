@@ -16,6 +16,10 @@ const (
 	maxSearch = 2000 // directories
 )
 
+// shared holds the *Keeper of each project by its path, as long as the process runs. If a project had two, one could record the changes of
+// a command that the other compares, as the state before its own command, and write them again.
+var shared sync.Map
+
 // Keeper keeps the repository of a project and those below it. Safe for concurrent use.
 type Keeper struct {
 	project string
@@ -23,24 +27,27 @@ type Keeper struct {
 	keepers func() []*keeper
 }
 
-// New returns the keeper of a project. git runs in the environment environ, without the variables that change what git reads.
-func New(project string, environ []string) *Keeper {
-	k := &Keeper{project: project}
-	k.environ = child.GitEnviron(environ)
+// Of returns the keeper of a project, the same one to all callers. git runs in tenon's environment, without the variables that change what
+// git reads.
+func Of(project string) *Keeper {
+	k := &Keeper{project: project, environ: child.GitEnviron(os.Environ())}
 	k.keepers = sync.OnceValue(k.find)
-	return k
+	one, _ := shared.LoadOrStore(filepath.Clean(project), k)
+	return one.(*Keeper)
 }
 
-// Enter records the state before a command. The caller calls Leave after the command. The first call searches for repositories.
+// Enter records the state before a command, even if ctx has ended. The caller calls Leave after the command. The first call searches for
+// repositories.
 func (k *Keeper) Enter(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx) // a state that is half read would count as the user's
 	for _, one := range k.keepers() {
 		one.Enter(ctx)
 	}
 }
 
-// Leave compares the state after a command with the one before, and puts changes back. If commands overlap, the last Leave does. ended is
-// false if a process of the command still runs: changes until the end of the turn then count as the command's. It returns messages for
-// the user, one a change.
+// Leave compares the state after a command with the one before, and puts changes back. If commands overlap, whoever runs them, the last
+// Leave does: its messages are about all of them. ended is false if a process of the command still runs: changes until the end of the turn
+// then count as the command's. It returns messages for the user, one a change.
 func (k *Keeper) Leave(ctx context.Context, ended bool) (notes []string) {
 	for _, one := range k.keepers() {
 		notes = append(notes, one.Leave(ctx, ended)...)

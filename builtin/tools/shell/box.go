@@ -57,7 +57,7 @@ func (b *box) open(ctx context.Context, worktree string) (*room, error) {
 	}
 	r := b.rooms[worktree]
 	if r == nil {
-		r = &room{worktree: worktree, git: gitkeep.New(worktree, os.Environ())}
+		r = &room{worktree: worktree, git: gitkeep.Of(worktree)}
 		if b.rooms == nil {
 			b.rooms = map[string]*room{}
 		}

@@ -169,12 +169,14 @@ func (t *translator) hookGroup(key string, n *checked.Node) json.RawMessage {
 	}
 	for i := range hooks.Items {
 		hook := map[string]any{}
+		rewake := hooks.Items[i].Get("asyncRewake")
+		rewakes := rewake != nil && string(rewake.Raw) != "false"
 		for _, m := range hooks.Items[i].Members {
 			switch {
 			case m.Name == "type", m.Name == "command":
 				hook[m.Name] = m.Value.Text
 			case m.Name == "timeout" && m.Value.Kind == checked.Number, m.Name == "args", m.Name == "if",
-				m.Name == "async" && m.Value.Kind == checked.Bool && hooks.Items[i].Get("asyncRewake") == nil:
+				m.Name == "async" && m.Value.Kind == checked.Bool && !rewakes:
 				hook[m.Name] = m.Value.Raw
 			default:
 				t.note(m.Offset, key+"."+m.Name, "not imported: command hooks of tenon have no such field or value")

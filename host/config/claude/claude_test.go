@@ -26,7 +26,7 @@ const settings = `{
   },
   "env": {"TOKEN": "sk-secret"},
   "hooks": {
-    "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "check", "args": ["a"], "timeout": 5, "once": true}, {"type": "command", "command": "slow", "timeout": "5s", "async": true}, {"type": "prompt", "prompt": "x"}]}],
+    "PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "check", "args": ["a"], "timeout": 5, "once": true}, {"type": "command", "command": "slow", "timeout": "5s", "async": true}, {"type": "command", "command": "log", "async": true, "asyncRewake": false}, {"type": "command", "command": "wake", "async": true, "asyncRewake": true}, {"type": "prompt", "prompt": "x"}]}],
     "Notification": [{"hooks": [{"type": "command", "command": "bell"}]}]
   },
   "mcpServers": {
@@ -80,7 +80,7 @@ func TestTranslate(t *testing.T) {
 	if s := l.Config.MCP["files"]; len(l.Config.MCP) != 2 || cmp.Diff(s.Command, []string{"npx", "-y", "p"}) != "" || s.Environment["KEY"] != "k" {
 		t.Errorf("servers %+v", l.Config.MCP)
 	}
-	if h := l.HookBlocks(); len(h) != 1 || !strings.Contains(string(h[0].Data), `"args":["a"],"command":"check","timeout":5`) || !strings.Contains(string(h[0].Data), `"async":true,"command":"slow"`) || strings.Contains(string(h[0].Data), "bell") {
+	if h := l.HookBlocks(); len(h) != 1 || !strings.Contains(string(h[0].Data), `"args":["a"],"command":"check","timeout":5`) || !strings.Contains(string(h[0].Data), `"async":true,"command":"slow"`) || !strings.Contains(string(h[0].Data), `{"async":true,"command":"log","type":"command"},{"command":"wake","type":"command"}`) || strings.Contains(string(h[0].Data), "bell") {
 		t.Errorf("hooks %s", h)
 	}
 	var notes strings.Builder
