@@ -19,6 +19,7 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/trust"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
@@ -36,7 +37,7 @@ type names func(ctx context.Context, a *cli.App) []string
 func addCompletions(a *cli.App, root *cobra.Command) {
 	arguments := map[string]names{
 		"agent show": fromMachine(agentNames), "skill show": fromMachine(skillNames), "command show": fromMachine(commandNames), "models": fromMachine(modelNames),
-		"auth login": fromMachine(providerNames), "auth logout": storedProviders, "permission forget": approvalIDs,
+		"auth login": providerNames, "auth logout": storedProviders, "permission forget": approvalIDs,
 		"config get": inspect.ConfigKeys, "config set": inspect.ConfigKeys,
 	}
 	for _, name := range strings.Fields("show delete compact uncompact revert unrevert diff fork export rename archive unarchive repair") {
@@ -172,9 +173,14 @@ func candidates(kind trust.Kind) names {
 	}
 }
 
-func providerNames(_ context.Context, m *cli.Machine) (out []string) {
-	for _, info := range m.ProviderInfos() {
-		out = append(out, completion(info.ID, info.Name))
+// providerNames returns the providers that are compiled in: they need no configuration, which may be damaged or still missing.
+func providerNames(context.Context, *cli.App) (out []string) {
+	for _, p := range cli.Shipped() {
+		if source, ok := p.(sdk.ProviderSource); ok {
+			for _, info := range source.Providers() {
+				out = append(out, completion(info.ID, info.Name))
+			}
+		}
 	}
 	return out
 }

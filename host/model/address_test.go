@@ -161,3 +161,17 @@ func TestTest(t *testing.T) {
 		t.Errorf("Test() without a known model = %v, want ErrUnsupported", err)
 	}
 }
+
+// TestAddressOfALocalServer: the reason for a local model names its address without what may be secret in it.
+func TestAddressOfALocalServer(t *testing.T) {
+	t.Parallel()
+	models := model.New(model.Options{
+		Config: &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": {Options: sdk.ProviderOptions{BaseURL: "http://alice:hunter2@127.0.0.1:1/v1?token=t"}}}},
+		Engine: &hooks.Engine{}, Providers: []sdk.ProviderInfo{{ID: "p", Protocol: "x", Local: true}},
+		Protocols: map[string]sdk.Protocol{"x": {Open: func(sdk.ProviderInfo) (sdk.ModelClient, error) { return &lister{}, nil }}},
+	})
+	picked, err := models.Choose(t.Context())
+	if want := "a model server answers at http://127.0.0.1:1/v1"; err != nil || picked.Reason != want {
+		t.Errorf("Choose() = %q, %v, want %q", picked.Reason, err, want)
+	}
+}

@@ -243,7 +243,7 @@ func (m *Models) pick(ctx context.Context) (Picked, error) {
 		}
 	}
 	if model, ok := m.findLocal(ctx); ok {
-		return Picked{model, "a model server answers at " + m.providers[model.ProviderID].info.BaseURL}, nil
+		return Picked{model, "a model server answers at " + WithoutSecrets(m.providers[model.ProviderID].info.BaseURL)}, nil
 	}
 	for _, id := range slices.Backward(m.order) {
 		p := m.providers[id]

@@ -141,13 +141,13 @@ func (m *Models) shownAddress(id string) string {
 	info := &m.providers[id].info
 	shown := []string{"the address of protocol " + info.Protocol}
 	if info.BaseURL != "" {
-		shown[0] = withoutSecrets(info.BaseURL)
+		shown[0] = WithoutSecrets(info.BaseURL)
 	}
 	shown = append(shown, namedAddresses(info)...)
 	var servers []string
 	for _, model := range m.config.Provider[id].Models {
 		if model.Provider != nil && model.Provider.API != "" {
-			servers = append(servers, "models at "+withoutSecrets(model.Provider.API))
+			servers = append(servers, "models at "+WithoutSecrets(model.Provider.API))
 		}
 	}
 	slices.Sort(servers)
@@ -162,7 +162,7 @@ func namedAddresses(info *sdk.ProviderInfo) []string {
 		switch {
 		case value == "":
 		case name == "endpoint" || name == "enterpriseUrl":
-			out = append(out, name+" "+withoutSecrets(value))
+			out = append(out, name+" "+WithoutSecrets(value))
 		default:
 			out = append(out, name+" "+value)
 		}
@@ -170,8 +170,8 @@ func namedAddresses(info *sdk.ProviderInfo) []string {
 	return out
 }
 
-// withoutSecrets returns an address, which may lack its scheme, without user, password and query.
-func withoutSecrets(address string) string {
+// WithoutSecrets returns an address, which may lack its scheme, for display: without user, password and query.
+func WithoutSecrets(address string) string {
 	if !strings.Contains(address, "://") {
 		address = "https://" + address
 	}

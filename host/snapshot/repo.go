@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -171,29 +172,36 @@ func (r *Repo) ignoreRules() (bool, error) {
 	return true, os.WriteFile(name, rules, 0o600)
 }
 
-// maxRules is the maximum size in bytes of the user's list of ignored files, and of the files that lead to it.
-const maxRules = 1 << 20
-
 // excluded returns the list of ignored files that the user keeps in the repository, outside of the files. Without one, or without a
 // way to read it, nothing more is ignored.
 func (r *Repo) excluded() []byte {
 	dir := filepath.Join(r.worktree, ".git")
-	if content, err := projectfs.ReadRegular(dir, maxRules); err == nil { // a worktree or a submodule
+	if content, err := readRegular(dir); err == nil { // a worktree or a submodule
 		dir = strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: "))
 		if !filepath.IsAbs(dir) {
 			dir = filepath.Join(r.worktree, dir)
 		}
-		if common, err := projectfs.ReadRegular(filepath.Join(dir, "commondir"), maxRules); err == nil {
+		if common, err := readRegular(filepath.Join(dir, "commondir")); err == nil {
 			if dir = filepath.Join(dir, strings.TrimSpace(string(common))); filepath.IsAbs(strings.TrimSpace(string(common))) {
 				dir = strings.TrimSpace(string(common))
 			}
 		}
 	}
-	content, err := projectfs.ReadRegular(filepath.Join(dir, "info", "exclude"), maxRules)
+	content, err := readRegular(filepath.Join(dir, "info", "exclude"))
 	if err != nil {
 		return nil
 	}
 	return content
+}
+
+// readRegular reads a file of the repository, however large, as git does: files that the user ignores are in no state.
+func readRegular(name string) ([]byte, error) {
+	f, _, err := projectfs.OpenRegular(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // only read
+	return io.ReadAll(f)
 }
 
 // ownPatterns returns the patterns of what no state holds.

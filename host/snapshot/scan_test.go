@@ -82,6 +82,8 @@ func TestIgnoredAndNot(t *testing.T) {
 	step("after it", func() { p.write("venv/lib/x", "3"); p.write("venv/new", "3") }, "venv/lib/x", "venv/new")
 	p.write(".git/info/exclude", "*.own\n")
 	step("the list in the repository", func() { p.write("x.own", "1"); p.write("x.other", "1") }, "x.other")
+	p.write(".git/info/exclude", strings.Repeat("# a long list\n", 1<<17)+"*.mine\n")
+	step("a long list in the repository", func() { p.write("x.mine", "1"); p.write("y.other", "1") }, "y.other")
 }
 
 // A long run of random changes: the state that is made from the one before is the one that is made from nothing.

@@ -41,7 +41,7 @@ func Opencode(home string, lookup func(name string) string, now time.Time) (map[
 			return nil, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrFile, err)
+			return nil, fmt.Errorf("%w: %s: %w", ErrFile, where, err)
 		}
 	}
 	out, err := decodeOpencode(text, now)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,5 +64,15 @@ func TestOpencode(t *testing.T) {
 	}
 	if _, err := credentials.Opencode("", func(string) string { return "[" }, now); !errors.Is(err, credentials.ErrFile) {
 		t.Errorf("Opencode() of damaged content = %v, want ErrFile", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err = credentials.Opencode("", func(v string) string { return map[string]string{"XDG_DATA_HOME": dir}[v] }, now)
+	if !errors.Is(err, credentials.ErrFile) || !strings.Contains(err.Error(), path) {
+		t.Errorf("Opencode() of a directory = %v, want ErrFile with its path", err)
 	}
 }

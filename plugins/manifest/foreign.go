@@ -183,8 +183,11 @@ func (r *reader) foreignSkills(places []string) {
 		places = []string{"."}
 	}
 	for _, place := range places {
-		if !r.addSkill(place, false) {
+		switch err := r.addSkill(place, false); {
+		case errors.Is(err, fs.ErrNotExist):
 			r.skillsIn(place, false)
+		case err != nil:
+			r.skillOut(place, err)
 		}
 	}
 }

@@ -145,6 +145,14 @@ a
 -- extra/two/SKILL.md --
 ` + strings.ReplaceAll(skill, "review", "two") + `
 `, "Claude Code p  skill=review skill=two command=p:a server=s:x", []string{"../out"}},
+		"places that are skills": {`
+-- .claude-plugin/plugin.json --
+{"name": "p", "skills": ["./two", "./one"]}
+-- one/SKILL.md --
+` + skill + `
+-- two/SKILL.md --
+` + strings.ReplaceAll(skill, "review", "two") + `
+`, "Claude Code p  skill=review skill=two", nil},
 		"defaults that form variables": {`
 -- .claude-plugin/plugin.json --
 {"name": "p", "mcpServers": {"url": {"type": "http", "url": "https://example.com/${X:-$}{TOKEN}", "headers": {"A": "${TOKEN}"}},

@@ -2,6 +2,7 @@ package manifest_test
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -231,7 +232,8 @@ func TestIgnores(t *testing.T) {
 		"extensions are null":            {files{"plugin.json": plain(`"extensions": null`)}, []string{"extensions: is ignored"}},
 		"other namespaces stay unread":   {files{"plugin.json": plain(`"extensions": {"com.example": {"hooks": 1, "hooks": 2, "x": [null]}}`)}, nil},
 		"unusual metadata":               {files{"plugin.json": plain(`"version": "one", "homepage": "no url", "license": "mine", "author": {"email": "x", "url": "y"}`)}, nil},
-		"skills is a file":               {files{"plugin.json": plain(""), "skills": ""}, []string{"skills: no skills are loaded"}},
+		"skills is a file":               {files{"plugin.json": plain(""), "skills": ""}, []string{"skills: no skills are loaded: it is not a directory; make it a directory"}},
+		"skills is missing":              {files{"plugin.json": plain(""), "skills": "-> ./nowhere"}, []string{"skills: no skills are loaded: "}},
 		"skills leads out":               {files{"plugin.json": plain(""), "skills": "-> ../other", "../other/": ""}, []string{"no skills are loaded: leads out"}},
 		"skill leads out":                {files{"plugin.json": plain(""), "skills/a": "-> ../../other", "../other/SKILL.md": skill("a")}, []string{"the skill is left out: leads out"}},
 		"SKILL.md leads out":             {files{"plugin.json": plain(""), "skills/a/SKILL.md": "-> ../../../other.md", "../other.md": skill("a")}, []string{"leads out"}},
@@ -271,6 +273,27 @@ func TestIgnores(t *testing.T) {
 				t.Errorf("skills %v, servers %v; want none", p.Skills, p.Servers)
 			}
 		})
+	}
+}
+
+// TestManySkills holds that one warning reports skills beyond the limit, for our packages and those of other programs.
+func TestManySkills(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"plugin.json", ".claude-plugin/plugin.json"} {
+		f := files{name: plain("")}
+		for i := range 503 {
+			f[fmt.Sprintf("skills/s%03d/SKILL.md", i)] = skill(fmt.Sprintf("s%03d", i))
+		}
+		p, err := manifest.Read(f.write(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Skills) != 500 || p.Skills[499].Name != "s499" {
+			t.Errorf("%s: %d skills", name, len(p.Skills))
+		}
+		if len(p.Warnings) != 1 || !strings.HasSuffix(p.Warnings[0], "skills: only the first 500 skills are loaded; split the package") {
+			t.Errorf("%s: warnings %q", name, p.Warnings)
+		}
 	}
 }
 

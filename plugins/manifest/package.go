@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -114,6 +115,7 @@ func read(dir, name string, built bool) (*Package, error) {
 			r.p.Manifest.Carrier = sdk.CarrierMCP
 		}
 	}
+	slices.SortFunc(r.p.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
 	return r.p, nil
 }
 

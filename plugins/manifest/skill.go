@@ -40,43 +40,59 @@ type Skill struct {
 // File returns the skill's SKILL.md.
 func (s *Skill) File() string { return filepath.Join(s.Dir, skillFile) }
 
-// skillsIn adds the skills of a place: its immediate children with a SKILL.md. With named, each has the name of its directory.
+// errSkills is returned for a skill after the first maxSkills.
+var errSkills = fmt.Errorf("more than %d skills", maxSkills)
+
+// skillsIn adds the skills of a place: its immediate children with a SKILL.md. With named, the place must exist, and each skill has the name
+// of its directory.
 func (r *reader) skillsIn(place string, named bool) {
+	where := filepath.Join(r.folder.root, filepath.FromSlash(place))
 	dir, err := r.folder.resolve(place)
-	var entries []fs.DirEntry
-	if err == nil {
-		entries, err = os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) && !named {
+		return // most packages have no skills
 	}
-	switch {
-	case errors.Is(err, fs.ErrNotExist): // most packages have no skills
-	case err != nil:
-		r.warn(filepath.Join(r.folder.root, filepath.FromSlash(place)), "", "", "no skills are loaded: %v", err)
+	if err != nil {
+		r.warn(where, "", "", "no skills are loaded: %v", err)
+		return
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		r.warn(where, "", "make it a directory", "no skills are loaded: it is not a directory")
+		return
 	}
 	for _, e := range entries {
-		if !e.Type().IsRegular() {
-			r.addSkill(path.Join(place, e.Name()), named)
+		if e.Type().IsRegular() {
+			continue
+		}
+		if err := r.addSkill(path.Join(place, e.Name()), named); errors.Is(err, errSkills) {
+			r.warn(where, "", "split the package", "only the first %d skills are loaded", maxSkills)
+			return
 		}
 	}
-	slices.SortFunc(r.p.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// addSkill adds the skill in a directory, and reports whether there is one. A skill that is wrong is left out and reported.
-func (r *reader) addSkill(dir string, named bool) bool {
+// addSkill adds the skill in a directory. A skill that is wrong is left out and reported. Errors: fs.ErrNotExist without a skill, errSkills.
+func (r *reader) addSkill(dir string, named bool) error {
 	s, err := r.skill(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return false
+		return err
 	case err == nil && named && s.Name != path.Base(dir):
 		err = fmt.Errorf("name: %s is not the name of its directory, %s", quoted(s.Name), quoted(path.Base(dir)))
 	case err == nil && len(r.p.Skills) == maxSkills:
-		err = fmt.Errorf("more than %d skills", maxSkills)
+		return errSkills
 	}
 	if err != nil {
-		r.warn(filepath.Join(r.folder.root, filepath.FromSlash(dir), skillFile), "", "", "the skill is left out: %v", err)
-		return true
+		r.skillOut(dir, err)
+		return nil
 	}
 	r.p.Skills = append(r.p.Skills, s)
-	return true
+	return nil
+}
+
+// skillOut reports a skill that is left out.
+func (r *reader) skillOut(dir string, err error) {
+	r.warn(filepath.Join(r.folder.root, filepath.FromSlash(dir), skillFile), "", "", "the skill is left out: %v", err)
 }
 
 // skill reads the skill in a directory; fs.ErrNotExist when the directory holds none.

@@ -10,25 +10,27 @@ import (
 
 // NewLogger returns a logger that sends each line to the host. attrs encode as JSON.
 func NewLogger(send func(level slog.Level, message string, attrs map[string]any)) *slog.Logger {
-	return NewLineLogger(func(level slog.Level, message string, attrs []slog.Attr) {
+	return NewLineLogger(jsonValue, func(level slog.Level, message string, attrs []slog.Attr) {
 		values := make(map[string]any, len(attrs))
 		for _, a := range attrs {
-			values[a.Key] = jsonValue(a.Value)
+			values[a.Key] = a.Value.Any()
 		}
 		send(level, message, values)
 	})
 }
 
 // NewLineLogger returns a logger that sends each line to the host. The names of attrs in groups have those of the groups, with dots.
-func NewLineLogger(send func(level slog.Level, message string, attrs []slog.Attr)) *slog.Logger {
-	return slog.New(&logHandler{send: send})
+// convert makes their values; those of With are converted once, so that later changes by the plugin do not reach the log.
+func NewLineLogger(convert func(slog.Value) slog.Value, send func(level slog.Level, message string, attrs []slog.Attr)) *slog.Logger {
+	return slog.New(&logHandler{convert: convert, send: send})
 }
 
 // logHandler sends what the plugin logs to the host.
 type logHandler struct {
-	send  func(level slog.Level, message string, attrs []slog.Attr)
-	attrs []slog.Attr // of With
-	group string      // prefix of names, with its dot
+	convert func(slog.Value) slog.Value
+	send    func(level slog.Level, message string, attrs []slog.Attr)
+	attrs   []slog.Attr // of With, converted
+	group   string      // prefix of names, with its dot
 }
 
 var _ slog.Handler = (*logHandler)(nil)
@@ -40,7 +42,7 @@ func (*logHandler) Enabled(context.Context, slog.Level) bool { return true }
 func (h *logHandler) Handle(_ context.Context, r slog.Record) error {
 	attrs := slices.Clone(h.attrs)
 	r.Attrs(func(a slog.Attr) bool {
-		attrs = appendAttr(attrs, h.group, a)
+		attrs = h.append(attrs, h.group, a)
 		return true
 	})
 	h.send(r.Level, r.Message, attrs)
@@ -52,7 +54,7 @@ func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	with := *h
 	with.attrs = slices.Clone(h.attrs)
 	for _, a := range attrs {
-		with.attrs = appendAttr(with.attrs, h.group, a)
+		with.attrs = h.append(with.attrs, h.group, a)
 	}
 	return &with
 }
@@ -66,8 +68,8 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 	return &with
 }
 
-// appendAttr adds an attribute, or those of a group, with the names of the groups.
-func appendAttr(list []slog.Attr, group string, a slog.Attr) []slog.Attr {
+// append adds an attribute, or those of a group, with the names of the groups.
+func (h *logHandler) append(list []slog.Attr, group string, a slog.Attr) []slog.Attr {
 	v := a.Value.Resolve()
 	switch {
 	case v.Kind() == slog.KindGroup:
@@ -75,29 +77,29 @@ func appendAttr(list []slog.Attr, group string, a slog.Attr) []slog.Attr {
 			group += a.Key + "."
 		}
 		for _, inner := range v.Group() {
-			list = appendAttr(list, group, inner)
+			list = h.append(list, group, inner)
 		}
 	case a.Key != "":
-		list = append(list, slog.Attr{Key: group + a.Key, Value: v})
+		list = append(list, slog.Attr{Key: group + a.Key, Value: h.convert(v)})
 	}
 	return list
 }
 
 // jsonValue returns a value that encodes as JSON: errors and what does not encode become text.
-func jsonValue(v slog.Value) any {
+func jsonValue(v slog.Value) slog.Value {
 	switch v.Kind() {
 	case slog.KindBool, slog.KindInt64, slog.KindUint64, slog.KindString:
-		return v.Any()
+		return v
 	case slog.KindAny:
 	default: // durations, times, numbers that JSON may not have
-		return v.String()
+		return slog.StringValue(v.String())
 	}
 	if err, ok := v.Any().(error); ok {
-		return err.Error()
+		return slog.StringValue(err.Error())
 	}
 	body, err := json.Marshal(v.Any())
 	if err != nil {
-		return fmt.Sprintf("%+v", v.Any())
+		return slog.StringValue(fmt.Sprintf("%+v", v.Any()))
 	}
-	return json.RawMessage(body)
+	return slog.AnyValue(json.RawMessage(body))
 }

@@ -36,3 +36,18 @@ func TestLogger(t *testing.T) {
 		t.Errorf("attributes (-want +got):\n%s", diff)
 	}
 }
+
+// The value of With is that of its call: the plugin may change it afterwards, also while another goroutine logs.
+func TestLoggerWith(t *testing.T) {
+	t.Parallel()
+	var got []any
+	state := map[string]int{"a": 1}
+	log := guest.NewLogger(func(_ slog.Level, _ string, attrs map[string]any) { got = append(got, attrs["state"]) }).With("state", state)
+	log.Info("one")
+	state["a"] = 2
+	log.Info("two")
+	want := []any{json.RawMessage(`{"a":1}`), json.RawMessage(`{"a":1}`)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}

@@ -88,7 +88,8 @@ func New(p sdk.Plugin, o Options) *Host {
 	for key, value := range o.Values {
 		h.values[key] = slices.Clone(value)
 	}
-	h.log = guest.NewLineLogger(func(level slog.Level, message string, attrs []slog.Attr) {
+	asIs := func(v slog.Value) slog.Value { return v }
+	h.log = guest.NewLineLogger(asIs, func(level slog.Level, message string, attrs []slog.Attr) {
 		line := Log{Level: level, Message: message, Attrs: map[string]any{}}
 		for _, a := range attrs {
 			line.Attrs[a.Key] = a.Value.Any()

@@ -229,7 +229,7 @@ func TestHost(t *testing.T) {
 	t.Parallel()
 	b := bundle()
 	b.OnStart = func(ctx context.Context, h sdk.Host) error {
-		h.Logger().With("a", 1).WithGroup("g").Warn("careful", "b", "two")
+		h.Logger().With("a", 1).WithGroup("g").Warn("careful", "b", "two", slog.Group("h", "c", 3))
 		kv := h.(sdk.KeyValue)
 		value, found, err := kv.Get(ctx, "old")
 		if err != nil || !found || string(value) != "1" {
@@ -278,7 +278,7 @@ func TestHost(t *testing.T) {
 		},
 		Ask: func(sdk.PermissionRequest) error { return &sdk.Refusal{Reason: "no"} },
 	})
-	if diff := cmp.Diff([]sdktest.Log{{Level: slog.LevelWarn, Message: "careful", Attrs: map[string]any{"a": int64(1), "g.b": "two"}}}, h.Logs()); diff != "" {
+	if diff := cmp.Diff([]sdktest.Log{{Level: slog.LevelWarn, Message: "careful", Attrs: map[string]any{"a": int64(1), "g.b": "two", "g.h.c": int64(3)}}}, h.Logs()); diff != "" {
 		t.Errorf("logs (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string][]byte{"new/a": nil, "new/b": []byte("2")}, h.Values()); diff != "" {

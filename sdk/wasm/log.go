@@ -10,7 +10,8 @@ import (
 
 // newLogger returns a logger of lines of the form: message key=value key="another value". Time and plugin are the host's business.
 func newLogger(write func(level int32, text []byte)) *slog.Logger {
-	return guest.NewLineLogger(func(level slog.Level, message string, attrs []slog.Attr) {
+	text := func(v slog.Value) slog.Value { return slog.StringValue(v.String()) }
+	return guest.NewLineLogger(text, func(level slog.Level, message string, attrs []slog.Attr) {
 		line := []byte(message)
 		for _, a := range attrs {
 			line = append(line, ' ')

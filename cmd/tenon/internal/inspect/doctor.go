@@ -21,6 +21,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins"
@@ -323,13 +324,14 @@ func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string, n
 	answers := make([]providerAnswer, len(ids))
 	var asked sync.WaitGroup
 	for i, id := range ids {
-		if answers[i].address = addresses[id]; answers[i].address == "" {
+		if addresses[id] == "" {
 			continue
 		}
+		answers[i].address = model.WithoutSecrets(addresses[id])
 		asked.Go(func() { // ends with ctx at the latest; waited for below
 			answers[i].models, answers[i].err = m.TestProvider(ctx, id)
 			if errors.Is(answers[i].err, errors.ErrUnsupported) {
-				answers[i].models, answers[i].err = 0, reach(ctx, answers[i].address)
+				answers[i].models, answers[i].err = 0, reach(ctx, addresses[id])
 			}
 		})
 	}
@@ -343,7 +345,7 @@ func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string, n
 
 // providerAnswer is the answer of a provider to the question for its models.
 type providerAnswer struct {
-	address string
+	address string // for display
 	models  int
 	err     error
 }
@@ -405,7 +407,7 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) {
 func reach(ctx context.Context, address string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/models", nil)
 	if err != nil {
-		return err
+		return errors.New("invalid address") // the text of err contains it
 	}
 	resp, err := http.DefaultTransport.RoundTrip(req) // a redirect is an answer, too
 	if err != nil {
