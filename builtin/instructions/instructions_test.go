@@ -95,6 +95,9 @@ func TestImports(t *testing.T) {
 		"code":                {"`@docs/a.md`\n```\n@docs/a.md\n```\n@README.md", "README", ""},
 		"outside":             {"@~/notes.md @../notes.md", "", "outside the project"},
 		"a link outside":      {"@docs/link.md", "", "leads out of the project"},
+		"a link to secrets":   {"@docs/env.md", "", "can hold secrets"},
+		"a link to others":    {"@docs/package.md", "", "not a Markdown file"},
+		"a link to Markdown":  {"@docs/readme.md", "README", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,8 +109,10 @@ func TestImports(t *testing.T) {
 			} {
 				testhost.Write(t, filepath.Join(h.Place.Home, filepath.FromSlash(path)), text)
 			}
-			if err := os.Symlink(filepath.Join(h.Place.Home, "notes.md"), filepath.Join(root, "docs", "link.md")); err != nil {
-				t.Fatal(err)
+			for name, target := range map[string]string{"link.md": "../../notes.md", "env.md": "../.env", "package.md": "../package.json", "readme.md": "../README.md"} {
+				if err := os.Symlink(filepath.FromSlash(target), filepath.Join(root, "docs", name)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			var got []string
 			for _, m := range regexp.MustCompile("<(.*?)>").FindAllStringSubmatch(added(t, start(t, h), sdk.PurposeTurn), -1) {
@@ -117,6 +122,22 @@ func TestImports(t *testing.T) {
 				t.Errorf("imported %q, want %q; log %s", got, c.want, h.Log.String())
 			}
 		})
+	}
+}
+
+// TestSecrets: a project sends no file to the model for which read requires approval, neither by a link nor by its configuration.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	h.Settings.Instructions = []string{"*.env", "rules.txt"}
+	testhost.Write(t, filepath.Join(h.Place.Worktree, ".env"), "TOKEN=secret")
+	testhost.Write(t, filepath.Join(h.Place.Worktree, "prod.env"), "TOKEN=secret")
+	testhost.Write(t, filepath.Join(h.Place.Worktree, "rules.txt"), "my rules")
+	if err := os.Symlink(".env", filepath.Join(h.Place.Worktree, "AGENTS.md")); err != nil {
+		t.Fatal(err)
+	}
+	if got := added(t, start(t, h), sdk.PurposeTurn); strings.Contains(got, "secret") || !strings.Contains(got, "my rules") {
+		t.Errorf("added %q", got)
 	}
 }
 
