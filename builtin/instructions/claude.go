@@ -15,7 +15,7 @@ import (
 
 // The files of Claude Code, see https://code.claude.com/docs/en/memory.
 
-// maxImports is the maximum number of files that are looked for because others name them.
+// maxImports is the maximum number of names of files to import.
 const maxImports = 100
 
 var (
@@ -34,8 +34,8 @@ func isRule(path string) bool {
 }
 
 // imports returns the Markdown files that a text imports, except in code. Other files, such as .env, are left to the model's tools and their permissions.
-// A project's file imports only files of the project.
-func (p *Plugin) imports(from, text string) (files []string) {
+// A project's file imports only files of the project. Each name counts, and so each warning: left is the number of names that may follow.
+func (p *Plugin) imports(from, text string, left *int) (files []string) {
 	fs := projectfs.ForProject(p.Project)
 	fenced := false
 	for line := range strings.Lines(text) {
@@ -49,6 +49,9 @@ func (p *Plugin) imports(from, text string) (files []string) {
 			path := strings.TrimRight(match[1], ".,;:!?)")
 			if !sources.Markdown(path) {
 				continue
+			}
+			if *left--; *left < 0 {
+				return files
 			}
 			if below, ok := strings.CutPrefix(path, "~/"); ok {
 				path = filepath.Join(p.Project.Home, below)

@@ -186,6 +186,17 @@ func TestScopedRules(t *testing.T) {
 	}
 }
 
+// TestImportsOutside: a repository cannot fill the log with warnings.
+func TestImportsOutside(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	testhost.Write(t, filepath.Join(h.Place.Worktree, "CLAUDE.md"), strings.Repeat("@../x.md ", 5000))
+	added(t, start(t, h), sdk.PurposeTurn)
+	if got := strings.Count(h.Log.String(), "import left out"); got != 100 {
+		t.Errorf("%d warnings, want 100", got)
+	}
+}
+
 func TestPurposes(t *testing.T) {
 	t.Parallel()
 	h := testhost.New(t)
