@@ -19,6 +19,7 @@ import (
 const maxImports = 100
 
 var (
+	fence    = lazyregexp.New("^(```+|~~~+)")
 	codeSpan = lazyregexp.New("`[^`]*`")
 	// imported matches @docs/style.md.
 	imported = lazyregexp.New(`(?:^|\s)@([^\s@]+)`)
@@ -37,12 +38,18 @@ func isRule(path string) bool {
 // A project's file imports only files of the project. Each name counts, and so each warning: left is the number of names that may follow.
 func (p *Plugin) imports(from, text string, left *int) (files []string) {
 	fs := projectfs.ForProject(p.Project)
-	fenced := false
+	block := "" // the marker that opened a block of code
 	for line := range strings.Lines(text) {
-		if start := strings.TrimSpace(line); strings.HasPrefix(start, "```") || strings.HasPrefix(start, "~~~") {
-			fenced = !fenced
-		}
-		if fenced {
+		line = strings.TrimSpace(line)
+		marker := fence().FindString(line)
+		switch {
+		case block != "":
+			if marker == line && strings.HasPrefix(marker, block) {
+				block = ""
+			}
+			continue
+		case marker != "" && !strings.Contains(line[len(marker):], "`"): // else a span of code
+			block = marker
 			continue
 		}
 		for _, match := range imported().FindAllStringSubmatch(codeSpan().ReplaceAllString(line, ""), -1) {
