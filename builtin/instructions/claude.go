@@ -92,7 +92,7 @@ func scoped(path string, data []byte) (reference string, ok bool) {
 	var meta struct {
 		Paths json.RawMessage `json:"paths"` // a text or a list of texts
 	}
-	if doc.Decode(&meta) != nil || len(meta.Paths) == 0 {
+	if doc.Decode(&meta) != nil || slices.Contains([]string{"", "null", "[]", `""`}, string(meta.Paths)) {
 		return "", false
 	}
 	return fmt.Sprintf("They are for files that match %s. Read %s before you work on such a file.", meta.Paths, path), true

@@ -175,12 +175,12 @@ func TestScopedRules(t *testing.T) {
 	dir := filepath.Join(h.Place.Worktree, ".claude", "rules")
 	for name, text := range map[string]string{
 		"list.md": "---\npaths:\n  - \"src/**/*.ts\"\n---\nhidden", "text.md": "---\npaths: **/*.go, cmd/*\n---\nhidden", "all.md": "---\ndescription: x\n---\nshown",
-		"broken.md": "---\npaths: [\n---\nbroken",
+		"broken.md": "---\npaths: [\n---\nbroken", "null.md": "---\npaths:\n---\nof null", "empty.md": "---\npaths: []\n---\nof a list", "none.md": "---\npaths: ''\n---\nof a text",
 	} {
 		testhost.Write(t, filepath.Join(dir, name), text)
 	}
 	got := added(t, start(t, h), sdk.PurposeTurn)
-	for _, want := range []string{`that match ["src/**/*.ts"]. Read ` + filepath.Join(dir, "list.md"), `that match "**/*.go, cmd/*". Read`, "shown", "broken"} {
+	for _, want := range []string{`that match ["src/**/*.ts"]. Read ` + filepath.Join(dir, "list.md"), `that match "**/*.go, cmd/*". Read`, "shown", "broken", "of null", "of a list", "of a text"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("added %q, want %q", got, want)
 		}
