@@ -96,7 +96,7 @@ func (d *Document) Keys(v any) (unknown, known []string) {
 }
 
 // Flag is the value of a key that other programs define. It is true for YAML 1.1's words and 1, too, as some of them read it, and false for any
-// other value: a mistake in such a key is no reason to leave a file out.
+// other value: a mistake in such a key does not leave a file out.
 type Flag bool
 
 // UnmarshalJSON decodes a value. It returns no error.
