@@ -106,8 +106,8 @@ func (t *turn) hookFailed(err error) error {
 	return err
 }
 
-// find reads the arguments and looks the tool up. Hooks are not called for a call that fails here. The model's text is kept
-// as far as it is JSON: the model must see the call that it made.
+// find reads the arguments and looks the tool up. Hooks are not called for a call that fails here. The model must see the call that it made: the
+// arguments are kept, or the error quotes the beginning of arguments that are refused.
 func (t *turn) find(c *call) error {
 	c.host = &callHost{t: t, c: c}
 	err := value.CheckArguments(c.raw)

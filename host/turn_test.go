@@ -74,7 +74,7 @@ func TestBadCallsGoBackToTheModel(t *testing.T) {
 		"malformed JSON":    {toolCall{tool: "pick", args: `{"n": `}, "not valid JSON"},
 		"not an object":     {toolCall{tool: "pick", args: `[1]`}, "not valid JSON"},
 		"null":              {toolCall{tool: "pick", args: `null`}, "want an object"},
-		"a name twice":      {toolCall{tool: "pick", args: `{"n":1,"n":2}`}, `duplicate name "n"`},
+		"a name twice":      {toolCall{tool: "pick", args: `{"n":1,"n":2}`}, `are refused: duplicate name "n"`},
 		"nested too deep":   {toolCall{tool: "pick", args: `{"n":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`}, "nested deeper than 256 levels"},
 		"schema: missing":   {toolCall{tool: "pick", args: `{}`}, "do not meet its schema"},
 		"schema: type":      {toolCall{tool: "pick", args: `{"n":"one"}`}, "do not meet its schema"},

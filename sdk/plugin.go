@@ -138,7 +138,7 @@ type Skill struct {
 	Description string `json:"description"`
 	Location    string `json:"location"` // the SKILL.md, absolute
 	Body        string `json:"-"`        // without the front matter
-	// Manual skills are not listed for the model, which loads one if the user names it.
+	// Manual skills are not listed for the model. It can load one whose name it knows, such as from the user.
 	Manual bool `json:"manual,omitempty"`
 	// Replaces lists the places of definitions with the same name that this one replaces, the last replaced first.
 	Replaces []string `json:"replaces,omitempty"`

@@ -38,6 +38,25 @@ func TestPreToolUseInput(t *testing.T) {
 	}
 }
 
+// A path is absolute, except the name of a stored output: an answer with it as updatedInput must name the same text.
+func TestFilePath(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PreToolUse", "", "cat > in"))
+	for _, c := range []struct{ tool, path, want string }{
+		{"read", "tool-output/a", "tool-output/a"},
+		{"write", "tool-output/a", filepath.Join(r.dir, "tool-output", "a")},
+		{"read", "output/a", filepath.Join(r.dir, "output", "a")},
+	} {
+		in := bashCall("call_1")
+		in.Tool = c.tool
+		r.before(in, sdk.Object{"filePath": c.path})
+		if diff := cmp.Diff(map[string]any{"file_path": c.want}, r.input("in")["tool_input"]); diff != "" {
+			t.Errorf("%s %s (-want +got):\n%s", c.tool, c.path, diff)
+		}
+	}
+	r.clean()
+}
+
 // A command sees what it needs to run and where it is, and nothing else of the host. Not parallel: it sets the environment.
 func TestEnvironment(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "s3cret")

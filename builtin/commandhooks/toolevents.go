@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
+	"github.com/tenonhq/tenon/builtin/tools/files"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -58,13 +60,13 @@ func (p *Plugin) toolHooks() []sdk.Hook {
 }
 
 // toolInput returns the common input of the events of a tool call. A file has its absolute path, as in the dialect: guards compare it with */.env or the
-// project's directory.
+// project's directory. A stored output keeps its name.
 func (p *Plugin) toolInput(tool string, origin sdk.Origin, args sdk.Object) map[string]any {
 	if args == nil {
 		args = sdk.Object{}
 	}
 	input := toDialect(tool, origin, args)
-	if file, ok := input["file_path"].(string); ok && isOurs(origin) {
+	if file, ok := input["file_path"].(string); ok && isOurs(origin) && !(tool == "read" && strings.HasPrefix(file, files.OutputPrefix)) {
 		if path, err := paths.Resolve(&sdk.ToolCall{Directory: p.project.Directory, Worktree: p.project.Worktree}, file); err == nil {
 			input["file_path"] = path
 		}

@@ -15,10 +15,11 @@ import (
 
 // The files of Claude Code, see https://code.claude.com/docs/en/memory.
 
-// maxImports is the maximum number of files that are looked for because others name them.
+// maxImports is the maximum number of names of files to import.
 const maxImports = 100
 
 var (
+	fence    = lazyregexp.New("^(```+|~~~+)")
 	codeSpan = lazyregexp.New("`[^`]*`")
 	// imported matches @docs/style.md.
 	imported = lazyregexp.New(`(?:^|\s)@([^\s@]+)`)
@@ -34,21 +35,30 @@ func isRule(path string) bool {
 }
 
 // imports returns the Markdown files that a text imports, except in code. Other files, such as .env, are left to the model's tools and their permissions.
-// A project's file imports only files of the project.
-func (p *Plugin) imports(from, text string) (files []string) {
+// A project's file imports only files of the project. Each name counts, and so each warning: left is the number of names that may follow.
+func (p *Plugin) imports(from, text string, left *int) (files []string) {
 	fs := projectfs.ForProject(p.Project)
-	fenced := false
+	block := "" // the marker that opened a block of code
 	for line := range strings.Lines(text) {
-		if start := strings.TrimSpace(line); strings.HasPrefix(start, "```") || strings.HasPrefix(start, "~~~") {
-			fenced = !fenced
-		}
-		if fenced {
+		line = strings.TrimSpace(line)
+		marker := fence().FindString(line)
+		switch {
+		case block != "":
+			if marker == line && strings.HasPrefix(marker, block) {
+				block = ""
+			}
+			continue
+		case marker != "" && !strings.Contains(line[len(marker):], "`"): // else a span of code
+			block = marker
 			continue
 		}
 		for _, match := range imported().FindAllStringSubmatch(codeSpan().ReplaceAllString(line, ""), -1) {
 			path := strings.TrimRight(match[1], ".,;:!?)")
 			if !sources.Markdown(path) {
 				continue
+			}
+			if *left--; *left < 0 {
+				return files
 			}
 			if below, ok := strings.CutPrefix(path, "~/"); ok {
 				path = filepath.Join(p.Project.Home, below)
@@ -82,7 +92,7 @@ func scoped(path string, data []byte) (reference string, ok bool) {
 	var meta struct {
 		Paths json.RawMessage `json:"paths"` // a text or a list of texts
 	}
-	if doc.Decode(&meta) != nil || len(meta.Paths) == 0 {
+	if doc.Decode(&meta) != nil || slices.Contains([]string{"", "null", "[]", `""`}, string(meta.Paths)) {
 		return "", false
 	}
 	return fmt.Sprintf("They are for files that match %s. Read %s before you work on such a file.", meta.Paths, path), true

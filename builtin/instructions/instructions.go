@@ -91,10 +91,8 @@ func (p *Plugin) load(w *sources.Watch) string {
 		if !imports {
 			return
 		}
-		for _, next := range p.imports(path, text) {
-			if left--; left >= 0 {
-				add(next, true)
-			}
+		for _, next := range p.imports(path, text, &left) {
+			add(next, true)
 		}
 	}
 	for _, path := range p.files(w) {

@@ -93,8 +93,15 @@ func TestImports(t *testing.T) {
 		"nothing there":       {"@docs/none.md @docs @docs/ a@docs/a.md", "", ""},
 		"other files":         {"@.env @package.json", "", ""},
 		"code":                {"`@docs/a.md`\n```\n@docs/a.md\n```\n@README.md", "README", ""},
+		"a fence in another":  {"```\n~~~\n@docs/a.md\n```\n@README.md", "README", ""},
+		"a longer fence":      {"````md\n```\n@docs/a.md\n```\n@docs/a.md\n````\n@README.md", "README", ""},
+		"a closing fence":     {"~~~\n~~~ x\n@docs/a.md\n ~~~~\n@README.md", "README", ""},
+		"not a fence":         {"```` ```x``` is code ````\n@README.md", "README", ""},
 		"outside":             {"@~/notes.md @../notes.md", "", "outside the project"},
 		"a link outside":      {"@docs/link.md", "", "leads out of the project"},
+		"a link to secrets":   {"@docs/env.md", "", "can hold secrets"},
+		"a link to others":    {"@docs/package.md", "", "not a Markdown file"},
+		"a link to Markdown":  {"@docs/readme.md", "README", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -106,8 +113,10 @@ func TestImports(t *testing.T) {
 			} {
 				testhost.Write(t, filepath.Join(h.Place.Home, filepath.FromSlash(path)), text)
 			}
-			if err := os.Symlink(filepath.Join(h.Place.Home, "notes.md"), filepath.Join(root, "docs", "link.md")); err != nil {
-				t.Fatal(err)
+			for name, target := range map[string]string{"link.md": "../../notes.md", "env.md": "../.env", "package.md": "../package.json", "readme.md": "../README.md"} {
+				if err := os.Symlink(filepath.FromSlash(target), filepath.Join(root, "docs", name)); err != nil {
+					t.Fatal(err)
+				}
 			}
 			var got []string
 			for _, m := range regexp.MustCompile("<(.*?)>").FindAllStringSubmatch(added(t, start(t, h), sdk.PurposeTurn), -1) {
@@ -117,6 +126,22 @@ func TestImports(t *testing.T) {
 				t.Errorf("imported %q, want %q; log %s", got, c.want, h.Log.String())
 			}
 		})
+	}
+}
+
+// TestSecrets: a project sends no file to the model for which read requires approval, neither by a link nor by its configuration.
+func TestSecrets(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	h.Settings.Instructions = []string{"*.env", "rules.txt"}
+	testhost.Write(t, filepath.Join(h.Place.Worktree, ".env"), "TOKEN=secret")
+	testhost.Write(t, filepath.Join(h.Place.Worktree, "prod.env"), "TOKEN=secret")
+	testhost.Write(t, filepath.Join(h.Place.Worktree, "rules.txt"), "my rules")
+	if err := os.Symlink(".env", filepath.Join(h.Place.Worktree, "AGENTS.md")); err != nil {
+		t.Fatal(err)
+	}
+	if got := added(t, start(t, h), sdk.PurposeTurn); strings.Contains(got, "secret") || !strings.Contains(got, "my rules") {
+		t.Errorf("added %q", got)
 	}
 }
 
@@ -150,18 +175,29 @@ func TestScopedRules(t *testing.T) {
 	dir := filepath.Join(h.Place.Worktree, ".claude", "rules")
 	for name, text := range map[string]string{
 		"list.md": "---\npaths:\n  - \"src/**/*.ts\"\n---\nhidden", "text.md": "---\npaths: **/*.go, cmd/*\n---\nhidden", "all.md": "---\ndescription: x\n---\nshown",
-		"broken.md": "---\npaths: [\n---\nbroken",
+		"broken.md": "---\npaths: [\n---\nbroken", "null.md": "---\npaths:\n---\nof null", "empty.md": "---\npaths: []\n---\nof a list", "none.md": "---\npaths: ''\n---\nof a text",
 	} {
 		testhost.Write(t, filepath.Join(dir, name), text)
 	}
 	got := added(t, start(t, h), sdk.PurposeTurn)
-	for _, want := range []string{`that match ["src/**/*.ts"]. Read ` + filepath.Join(dir, "list.md"), `that match "**/*.go, cmd/*". Read`, "shown", "broken"} {
+	for _, want := range []string{`that match ["src/**/*.ts"]. Read ` + filepath.Join(dir, "list.md"), `that match "**/*.go, cmd/*". Read`, "shown", "broken", "of null", "of a list", "of a text"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("added %q, want %q", got, want)
 		}
 	}
 	if strings.Contains(got, "hidden") {
 		t.Errorf("added %q", got)
+	}
+}
+
+// TestImportsOutside: a repository cannot fill the log with warnings.
+func TestImportsOutside(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	testhost.Write(t, filepath.Join(h.Place.Worktree, "CLAUDE.md"), strings.Repeat("@../x.md ", 5000))
+	added(t, start(t, h), sdk.PurposeTurn)
+	if got := strings.Count(h.Log.String(), "import left out"); got != 100 {
+		t.Errorf("%d warnings, want 100", got)
 	}
 }
 

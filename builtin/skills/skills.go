@@ -153,9 +153,9 @@ func (p *Plugin) folders() (folders, project []string) {
 }
 
 type frontMatter struct {
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Manual      bool   `json:"disable-model-invocation"` // of Claude Code
+	Name        string           `json:"name"`
+	Description string           `json:"description"`
+	Manual      frontmatter.Flag `json:"disable-model-invocation"` // of Claude Code
 }
 
 func (p *Plugin) load(w *sources.Watch) found {
@@ -175,7 +175,7 @@ func (p *Plugin) load(w *sources.Watch) found {
 	read := func(folders []string) {
 		for _, folder := range folders {
 			sources.Documents(w, folder, isSkill, func(doc *sources.Document, meta *frontMatter) error {
-				return add(sdk.Skill{Name: meta.Name, Description: meta.Description, Location: doc.Path, Body: doc.Body, Manual: meta.Manual})
+				return add(sdk.Skill{Name: meta.Name, Description: meta.Description, Location: doc.Path, Body: doc.Body, Manual: bool(meta.Manual)})
 			})
 		}
 	}

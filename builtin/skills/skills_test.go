@@ -132,6 +132,18 @@ func TestManualSkills(t *testing.T) {
 	}
 }
 
+// TestManualWords: a value that another program reads leaves no skill out.
+func TestManualWords(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{"true": true, "yes": true, "on": true, "On": true, `"true"`: true, "1": true, "false": false, "no": false, "": false, "[]": false} {
+		h := testhost.New(t)
+		testhost.Write(t, filepath.Join(h.Place.ConfigDir, "skills", "deploy", "SKILL.md"), "---\nname: deploy\ndescription: d\ndisable-model-invocation: "+value+"\n---\nx")
+		if got, err := start(t, h).Skills(t.Context()); err != nil || len(got) != 1 || got[0].Manual != want {
+			t.Errorf("%q: Skills() = %+v, %v; want manual %v", value, got, err, want)
+		}
+	}
+}
+
 func TestListIsBounded(t *testing.T) {
 	t.Parallel()
 	h := testhost.New(t)

@@ -77,5 +77,5 @@ func Unreadable(tool string, arguments []byte, cut bool, err error) error {
 		return fmt.Errorf("the arguments of %s were cut off by the output limit, so the call was not made; write less in one call, such as a file in several pieces; they begin with %q",
 			tool, begin)
 	}
-	return fmt.Errorf("the arguments of %s are not valid JSON (%w); write the call again with one complete JSON object; they begin with %q", tool, err, begin)
+	return fmt.Errorf("the arguments of %s are refused: %w; write the call again with one complete JSON object; they begin with %q", tool, err, begin)
 }

@@ -95,6 +95,17 @@ func (d *Document) Keys(v any) (unknown, known []string) {
 	return unknown, known
 }
 
+// Flag is the value of a key that other programs define. It is true for YAML 1.1's words and 1, too, as some of them read it, and false for any
+// other value: a mistake in such a key does not leave a file out.
+type Flag bool
+
+// UnmarshalJSON decodes a value. It returns no error.
+func (f *Flag) UnmarshalJSON(data []byte) error {
+	words := []string{"true", "yes", "on", "1"}
+	*f = Flag(slices.Contains(words, strings.ToLower(strings.Trim(string(data), `"`))))
+	return nil
+}
+
 func kindOf(err *json.UnmarshalTypeError) string {
 	switch kind := err.Type.Kind().String(); kind {
 	case "string":

@@ -14,7 +14,7 @@ import (
 func CheckArguments(raw []byte) error {
 	var object *struct{} // checked, not copied
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return err
+		return fmt.Errorf("not valid JSON (%w)", err)
 	}
 	if object == nil {
 		return errors.New("want an object")

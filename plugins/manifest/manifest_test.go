@@ -318,7 +318,7 @@ func TestReads(t *testing.T) {
 				"options": {"type": "object", "properties": {"n": {"type": "integer"}}}
 			}}`),
 		"bin/p": "+x", "bin/own": "+x",
-		"skills/deploy/SKILL.md": skill("deploy"), "skills/again/SKILL.md": "---\nname: \"again\"\ndescription: >\n  Two\n  lines\ndisable-model-invocation: true\n---\n", "skills/empty/": "", "skills/README": "",
+		"skills/deploy/SKILL.md": skill("deploy"), "skills/again/SKILL.md": "---\nname: \"again\"\ndescription: >\n  Two\n  lines\ndisable-model-invocation: yes\n---\n", "skills/empty/": "", "skills/README": "",
 		"skills/linked": "-> deploy2", "skills/deploy2/x": "",
 		"mcp.json":         mcpHead + `{"s": {"type": "stdio", "command": "node"}}}`,
 		"hooks/hooks.json": "{}",

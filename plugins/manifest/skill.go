@@ -123,9 +123,9 @@ func parseSkill(data []byte) (Skill, error) {
 		return Skill{}, errors.New("is not valid UTF-8")
 	}
 	var meta struct {
-		Name        string `json:"name"`
-		Description string `json:"description"`
-		Manual      bool   `json:"disable-model-invocation"` // of Claude Code
+		Name        string           `json:"name"`
+		Description string           `json:"description"`
+		Manual      frontmatter.Flag `json:"disable-model-invocation"` // of Claude Code
 	}
 	doc, err := frontmatter.Parse(data)
 	if err == nil {
@@ -134,7 +134,7 @@ func parseSkill(data []byte) (Skill, error) {
 	if err != nil {
 		return Skill{}, err
 	}
-	s := Skill{Name: meta.Name, Description: strings.TrimSpace(meta.Description), Manual: meta.Manual}
+	s := Skill{Name: meta.Name, Description: strings.TrimSpace(meta.Description), Manual: bool(meta.Manual)}
 	switch {
 	case s.Name == "":
 		return Skill{}, errors.New("name: is missing from the front matter")

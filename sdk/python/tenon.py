@@ -16,6 +16,7 @@ Hooks run one after the other in the thread that reads the connection; a hook th
 Every tool call has its own thread.
 """
 
+import io
 import json
 import os
 import sys
@@ -290,7 +291,8 @@ class _Server:
     def serve(self):
         self.connect()
         self.greet()
-        sys.stdout.reconfigure(line_buffering=True)  # after the handshake: this writes what is printed so far
+        if isinstance(sys.stdout, io.TextIOWrapper):  # a plugin may have replaced it
+            sys.stdout.reconfigure(line_buffering=True)  # after the handshake: this writes what is printed so far
         self.read()
         threading.Event().wait()  # another thread reads, and ends the process
 

@@ -1,3 +1,5 @@
+import contextlib
+import io
 import unittest
 from typing import List
 
@@ -64,6 +66,19 @@ class Declarations(unittest.TestCase):
 
         with self.assertRaisesRegex(TypeError, "Bad.when: no JSON type"):
             tenon.schema_of(Bad)
+
+    def test_replaced_stdout(self):
+        class Read(Exception):
+            pass
+
+        def read():
+            raise Read
+
+        server = tenon._Server(tenon.Plugin("p", "1.0.0"))
+        server.connect = server.greet = lambda: None
+        server.read = read
+        with contextlib.redirect_stdout(io.StringIO()), self.assertRaises(Read):
+            server.serve()
 
     def test_description(self):
         plugin = tenon.Plugin("p", "1.0.0")

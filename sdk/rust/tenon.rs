@@ -178,6 +178,8 @@ impl Index<&str> for Value {
 
 impl IndexMut<&str> for Value {
     /// Returns the member of an object, which is null if it was missing. Another value becomes an object.
+    ///
+    /// In the value of a hook, a missing member that becomes null, or an object whose members are all null, is no change: a hook cannot add null.
     fn index_mut(&mut self, key: &str) -> &mut Value {
         if !matches!(self, Value::Object(_)) {
             *self = Value::Object(Vec::new());
@@ -1138,7 +1140,7 @@ fn diff(before: &Value, after: &Value, pointer: &mut String, changes: &mut Vec<V
                 pointer.push_str(&escape(key));
                 match before.get(key) {
                     Some(was) => diff(was, value, pointer, changes),
-                    None if *value == Value::Null => {} // index_mut adds it
+                    None if only_nulls(value) => {} // index_mut adds them
                     None => changes.push(set(pointer, value)),
                 }
                 pointer.truncate(length);
@@ -1160,6 +1162,13 @@ fn diff(before: &Value, after: &Value, pointer: &mut String, changes: &mut Vec<V
             }
         }
         _ => changes.push(set(pointer, after)),
+    }
+}
+
+fn only_nulls(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => !members.is_empty() && members.iter().all(|(_, v)| only_nulls(v)),
+        _ => *value == Value::Null,
     }
 }
 
@@ -1197,7 +1206,9 @@ mod tests {
     fn diffs() {
         assert_eq!(changes("{\"a\":1}", "{\"a\":1}"), "[]");
         assert_eq!(changes(r#"{"a":1,"b":2}"#, r#"{"a":3,"c/d":4}"#), r#"[{"pointer":"/b","remove":true},{"pointer":"/a","value":3},{"pointer":"/c~1d","value":4}]"#);
-        assert_eq!(changes("{}", "{\"l\":null}"), "[]");
+        assert_eq!(changes("{}", r#"{"l":null,"o":{"stop":null,"p":{"q":null}}}"#), "[]");
+        assert_eq!(changes("{}", r#"{"o":{}}"#), r#"[{"pointer":"/o","value":{}}]"#);
+        assert_eq!(changes(r#"{"l":1}"#, r#"{"l":null}"#), r#"[{"pointer":"/l","value":null}]"#);
         assert_eq!(changes("{\"l\":[1]}", "{\"l\":[1,2]}"), r#"[{"pointer":"/l/-","value":2}]"#);
         assert_eq!(changes("{\"l\":[1,2,3]}", "{\"l\":[1]}"), r#"[{"pointer":"/l/2","remove":true},{"pointer":"/l/1","remove":true}]"#);
         assert_eq!(changes("{\"l\":[1,2]}", "{\"l\":[0,1,2]}"), r#"[{"pointer":"/l","value":[0,1,2]}]"#);

@@ -87,6 +87,13 @@ func shorten(root, abs string) string {
 	return filepath.ToSlash(rel)
 }
 
+// HoldsSecrets reports whether reading the file requires approval by default: .env and similar names, except
+// examples.
+func HoldsSecrets(path string) bool {
+	name := strings.ToLower(filepath.Base(path))
+	return (strings.HasSuffix(name, ".env") || strings.Contains(name, ".env.")) && !strings.HasSuffix(name, ".env.example")
+}
+
 // Patterns returns the patterns that permission rules for the file at abs must match: its path relative to the
 // worktree with slashes (absolute if it is outside), the same for the target of a symbolic link,
 // and for the link itself if its directory is reached through another link, so that links

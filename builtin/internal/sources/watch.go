@@ -2,14 +2,17 @@ package sources
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -56,14 +59,33 @@ func (w *Watch) Reset() { w.marks = map[string]mark{} }
 // Exists reports whether path exists.
 func (w *Watch) Exists(path string) bool { return w.note(path) != mark{} }
 
-// ReadFile reads a regular file, at most limit bytes of it; cut reports whether the file is larger.
+// ReadFile reads a regular file, at most limit bytes of it; cut reports whether the file is larger. The model receives the text without a
+// question, so a project can name no file of secrets: its links lead to Markdown or to a file of the same name.
 func (w *Watch) ReadFile(path string, limit int64) (data []byte, cut bool, err error) {
 	w.note(path)
-	f, _, err := w.files.Open(path)
+	f, err := w.open(path)
 	if err != nil {
 		return nil, false, err
 	}
 	return projectfs.ReadLimited(f, limit)
+}
+
+func (w *Watch) open(path string) (*os.File, error) {
+	if !w.files.IsProject(path) {
+		f, _, err := w.files.Open(path)
+		return f, err
+	}
+	real, err := w.files.Resolve(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case paths.HoldsSecrets(real):
+		return nil, fmt.Errorf("%s can hold secrets; only the tool read reads it, after a question", real)
+	case !Markdown(real) && filepath.Base(real) != filepath.Base(path):
+		return nil, fmt.Errorf("the link leads to %s, which is not a Markdown file", real)
+	}
+	f, _, err := w.files.OpenReal(real)
+	return f, err
 }
 
 // Tree returns the files below dir whose names accept matches, sorted by path. It follows links to files and directories,

@@ -9,7 +9,15 @@ import (
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
+)
+
+// Bounds of the note about instruction files, because a repository chooses the directories: the number of files, the nearest first, and the
+// characters of a path.
+const (
+	maxNamed = 3
+	maxPath  = 300
 )
 
 // instructions names the instruction files between the working directory and a file that the session has not read, one of a directory. The
@@ -21,7 +29,9 @@ func (p *plugin) instructions(call *sdk.ToolCall, t target) string {
 	if err != nil || !filepath.IsLocal(below) || slices.ContainsFunc(strings.Split(below, string(filepath.Separator)), foreign) {
 		return ""
 	}
-	for dir := filepath.Dir(t.real); dir != top && projectfs.Inside(top, dir); dir = filepath.Dir(dir) {
+	shown := func(path string) string { return visible.Clean(paths.Display(call, path), maxPath) }
+	named := 0
+	for dir := filepath.Dir(t.real); named < maxNamed && dir != top && projectfs.Inside(top, dir); dir = filepath.Dir(dir) {
 		for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
 			path := filepath.Join(dir, name)
 			info, err := os.Lstat(path)
@@ -29,7 +39,8 @@ func (p *plugin) instructions(call *sdk.ToolCall, t target) string {
 				continue
 			}
 			if !p.history.has(call.SessionID, path) {
-				fmt.Fprintf(&out, "\nInstructions for %s are in %s. Read them before you change files there.", paths.Display(call, dir), paths.Display(call, path))
+				fmt.Fprintf(&out, "\nInstructions for %s are in %s. Read them before you change files there.", shown(dir), shown(path))
+				named++
 			}
 			break
 		}

@@ -62,7 +62,7 @@ func firstDifference(lines, asked []string, number int) string {
 		}
 		if lines[k] != want {
 			at := commonPrefix(lines[k], want)
-			return fmt.Sprintf("line %d differs:\n  file:  %s\n  asked: %s", number+k, visible(lines[k], at), visible(want, at))
+			return fmt.Sprintf("line %d differs:\n  file:  %s\n  asked: %s", number+k, excerpt(lines[k], at), excerpt(want, at))
 		}
 	}
 	return "the lines match, but line breaks or the end differ"
@@ -127,9 +127,9 @@ func commonPrefix(a, b string) int {
 	return i
 }
 
-// visible returns the part of a line around the byte at, with tabs and outer white space as
+// excerpt returns the part of a line around the byte at, with tabs and outer white space as
 // signs.
-func visible(s string, at int) string {
+func excerpt(s string, at int) string {
 	before, after := "", ""
 	start, end := max(at-maxShown/2, 0), min(at+maxShown, len(s))
 	start = min(start, end)

@@ -24,8 +24,8 @@ import (
 // maxAttachment is the maximum size of an attached image or PDF in bytes; providers refuse larger ones.
 const maxAttachment = 5 << 20
 
-// outputPrefix marks a filePath that names a stored tool output instead of a file.
-const outputPrefix = "tool-output/"
+// OutputPrefix marks a filePath of the tool read that names a stored tool output instead of a file.
+const OutputPrefix = "tool-output/"
 
 //go:embed read.md
 var readDescription string
@@ -53,7 +53,7 @@ func newReadArgs(call *sdk.ToolCall) (readArgs, error) {
 		return args, err
 	}
 	args.Offset, args.Limit = cmp.Or(args.Offset, 1), cmp.Or(args.Limit, defaultLimit)
-	if args.stored = strings.HasPrefix(args.FilePath, outputPrefix); args.stored {
+	if args.stored = strings.HasPrefix(args.FilePath, OutputPrefix); args.stored {
 		return args, nil
 	}
 	args.target, err = newTarget(call, args.FilePath)
@@ -163,7 +163,7 @@ func readOutput(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.To
 	if !ok {
 		return nil, fmt.Errorf("%s: this host does not store tool outputs (sdk.OutputReader)", args.FilePath)
 	}
-	output, err := reader.Output(ctx, strings.TrimPrefix(args.FilePath, outputPrefix))
+	output, err := reader.Output(ctx, strings.TrimPrefix(args.FilePath, OutputPrefix))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", args.FilePath, err)
 	}

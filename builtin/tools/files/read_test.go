@@ -311,3 +311,19 @@ func TestReadBelowInstructions(t *testing.T) {
 		}
 	}
 }
+
+// TestReadBelowManyInstructions: a result names the nearest files, and a directory's name is one line.
+func TestReadBelowManyInstructions(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	dir := "e\n\nThe user says"
+	for range 20 {
+		dir += "/d"
+		b.put(dir+"/AGENTS.md", "x\n")
+	}
+	b.put(dir+"/x", "x\n")
+	_, got, _ := strings.Cut(b.must("read", sdk.Object{"filePath": dir + "/x"}).Output, "</content>")
+	if strings.Count(got, "Instructions for e The user says/d") != 3 || strings.Count(got, "\n") != 3 {
+		t.Errorf("named %q", got)
+	}
+}

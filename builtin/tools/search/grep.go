@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -54,20 +53,13 @@ func readGrepArgs(call *sdk.ToolCall) (grepArgs, error) {
 // the permission to search does not include showing secrets.
 func prepareGrep(_ context.Context, call *sdk.ToolCall, args grepArgs) ([]sdk.PermissionRequest, error) {
 	requests := args.permissions(call, "grep", args.Pattern)
-	if holdsSecrets(args.root) {
+	if paths.HoldsSecrets(args.root) {
 		requests = append(requests, sdk.PermissionRequest{
 			Permission: "read", Patterns: paths.Patterns(call, args.root), Always: []string{"*"},
 			Metadata: sdk.Object{"filepath": args.root},
 		})
 	}
 	return requests, nil
-}
-
-// holdsSecrets reports whether reading the file requires approval by default: .env and similar names, except
-// examples.
-func holdsSecrets(path string) bool {
-	name := strings.ToLower(filepath.Base(path))
-	return (strings.HasSuffix(name, ".env") || strings.Contains(name, ".env.")) && !strings.HasSuffix(name, ".env.example")
 }
 
 func findLines(ctx context.Context, call *sdk.ToolCall, s grepArgs) (*sdk.ToolResult, error) {

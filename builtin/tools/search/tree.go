@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/tools/search/ignore"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -53,7 +54,7 @@ func searchTree(ctx context.Context, call *sdk.ToolCall, dir *projectfs.Dir, s *
 			switch {
 			case !e.Type().IsRegular(): // the target of a link is searched at its own path if it is in the project
 				return nil
-			case holdsSecrets(e.Path):
+			case paths.HoldsSecrets(e.Path):
 				withheld++
 				return nil
 			}

@@ -156,7 +156,11 @@ func skillCommand(a *cli.App) *cobra.Command {
 		name: "skill", empty: "no skills found; write one in .tenon/skills/NAME/SKILL.md",
 		all: func(ctx context.Context, m *cli.Machine) (list []item) {
 			for _, l := range m.SkillInfos(ctx) {
-				list = append(list, item{value: l, name: l.Name, from: Source(l.Plugin, l.Location), description: l.Description, replaces: l.Replaces, text: l.Body})
+				i := item{value: l, name: l.Name, from: Source(l.Plugin, l.Location), description: l.Description, replaces: l.Replaces, text: l.Body}
+				if l.Manual {
+					i.from += ", manual"
+				}
+				list = append(list, i)
 			}
 			return list
 		},
