@@ -60,7 +60,7 @@ func (w *Watch) Reset() { w.marks = map[string]mark{} }
 func (w *Watch) Exists(path string) bool { return w.note(path) != mark{} }
 
 // ReadFile reads a regular file, at most limit bytes of it; cut reports whether the file is larger. The model receives the text without a
-// question, so a project can name no file of secrets: its links lead to Markdown or to a file of the same name.
+// question, so a project can name no file of secrets.
 func (w *Watch) ReadFile(path string, limit int64) (data []byte, cut bool, err error) {
 	w.note(path)
 	f, err := w.open(path)
@@ -76,13 +76,11 @@ func (w *Watch) open(path string) (*os.File, error) {
 		return f, err
 	}
 	real, err := w.files.Resolve(path)
-	switch {
-	case err != nil:
+	if err == nil && paths.HoldsSecrets(real) {
+		err = fmt.Errorf("%s can hold secrets; only the tool read reads it, after a question", real)
+	}
+	if err != nil {
 		return nil, err
-	case paths.HoldsSecrets(real):
-		return nil, fmt.Errorf("%s can hold secrets; only the tool read reads it, after a question", real)
-	case !Markdown(real) && filepath.Base(real) != filepath.Base(path):
-		return nil, fmt.Errorf("the link leads to %s, which is not a Markdown file", real)
 	}
 	f, _, err := w.files.OpenReal(real)
 	return f, err
