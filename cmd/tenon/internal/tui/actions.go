@@ -201,6 +201,7 @@ func (m *model) agentName() string {
 const planAgent = "plan"
 
 // modelOf returns the model of the next prompt as provider/model, and its variant: those that the user chose, else the agent's, the session's, the default.
+// The variant of the session is that of its agent: for another one, the host chooses.
 func (m *model) modelOf() (name, effort string) {
 	used := m.main().Info.Model
 	agent, its := m.agentName(), ""
@@ -210,7 +211,7 @@ func (m *model) modelOf() (name, effort string) {
 		}
 	}
 	name = cmp.Or(m.modelName, its, used.String(), m.fallback)
-	if m.modelName == "" && m.effort == "" && used != nil && name == used.String() {
+	if m.modelName == "" && m.effort == "" && used != nil && name == used.String() && agent == m.main().Info.Agent {
 		return name, used.Variant
 	}
 	return name, m.effort

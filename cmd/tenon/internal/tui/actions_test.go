@@ -438,9 +438,10 @@ func TestPromptNamesChoicesOfTheUser(t *testing.T) {
 		shown  string // model and effort
 	}{
 		"new session":      {func(m *model) { m.root, m.shown = "", "" }, host.PromptInput{}, "a/y "},
-		"session":          {func(m *model) { m.main().Info.Model = used }, host.PromptInput{Variant: "high"}, "a/x high"},
+		"session":          {func(m *model) { m.main().Info.Agent, m.main().Info.Model = "build", used }, host.PromptInput{Variant: "high"}, "a/x high"},
 		"not read yet":     {func(m *model) { m.main().Info = sdk.Session{ID: "ses_1"} }, host.PromptInput{}, "a/y "},
 		"agent":            {func(m *model) { m.agent, m.main().Info.Model = "other", used }, host.PromptInput{Agent: "other"}, "b/z "},
+		"agent's effort":   {func(m *model) { m.agent, m.main().Info.Agent, m.main().Info.Model = "quick", "build", used }, host.PromptInput{Agent: "quick"}, "a/x "},
 		"model":            {func(m *model) { m.modelName, m.main().Info.Model = "a/x", used }, host.PromptInput{Model: "a/x"}, "a/x "},
 		"effort":           {func(m *model) { m.effort, m.main().Info.Model = "low", used }, host.PromptInput{Variant: "low"}, "a/x low"},
 		"plan":             {func(m *model) { m.mode, m.agent = modePlan, "other" }, host.PromptInput{Agent: planAgent}, "a/y "},
@@ -449,7 +450,7 @@ func TestPromptNamesChoicesOfTheUser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m, _ := testModel(t, 80, 24)
-			m.fallback, m.inventory.agents = "a/y", []sdk.Agent{other}
+			m.fallback, m.inventory.agents = "a/y", []sdk.Agent{other, {Name: "quick", Variant: "low"}}
 			c.change(m)
 			c.in.SessionID = m.root
 			if diff := cmp.Diff(c.in, m.promptInput("", nil)); diff != "" {
