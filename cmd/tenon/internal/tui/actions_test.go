@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -460,6 +461,28 @@ func TestPromptNamesChoicesOfTheUser(t *testing.T) {
 				t.Errorf("the screen shows %s %s, want %s", model, effort, c.shown)
 			}
 		})
+	}
+}
+
+func (a *answers) Agents() []sdk.Agent                             { return nil }
+func (a *answers) Models(context.Context) []host.ModelInfo         { return nil }
+func (a *answers) CommandInfos(context.Context) []host.CommandInfo { return nil }
+func (a *answers) Files(context.Context) ([]string, error)         { return nil, nil }
+
+func (a *answers) Submit(_ context.Context, in host.PromptInput) (func(context.Context) (*sdk.MessageWithParts, error), error) {
+	a.list = append(a.list, fmt.Sprintf("%s to %s with effort %s", in.Text, in.SessionID, in.Variant))
+	return nil, errors.New("refused")
+}
+
+// The prompt of the command line goes to the session as it is stored, before its messages are read.
+func TestPromptOfTheCommandLineKeepsTheEffort(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	m.o.session = &sdk.Session{ID: "ses_2", Agent: "build", Model: &sdk.SessionModel{ProviderID: "a", ID: "x", Variant: "high"}}
+	m.o.prompt = host.PromptInput{Text: "hi"}
+	run(m.Init())
+	if want := "hi to ses_2 with effort high"; !slices.Contains(h.list, want) {
+		t.Errorf("calls %q, want %q", h.list, want)
 	}
 }
 

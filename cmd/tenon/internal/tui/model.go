@@ -154,9 +154,9 @@ func (m *model) problem(text string) { m.toast = toast{text, true} }
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.loadInventory(), m.loadFiles(), m.loadBranch(), tea.RequestBackgroundColor}
-	if m.o.session != "" {
-		cmds = append(cmds, m.load(m.o.session))
-		m.root, m.shown = m.o.session, m.o.session
+	if s := m.o.session; s != nil {
+		m.begin(s)
+		cmds = append(cmds, m.load(s.ID))
 	} else {
 		cmds = append(cmds, m.loadFallback())
 	}
