@@ -431,7 +431,7 @@ func (m *model) editWaiting(w host.Waiting) tea.Cmd {
 // replace puts a prompt into the input as the user entered it. A draft is kept in the history.
 func (m *model) replace(in *host.PromptInput) tea.Cmd {
 	var save tea.Cmd
-	if draft, _ := m.input.Text(); strings.TrimSpace(draft) != "" {
+	if draft := m.draft(); draft != "" {
 		save = m.remember(draft)
 	}
 	fill(&m.input, in)

@@ -522,13 +522,21 @@ func TestDraftStaysInTheHistory(t *testing.T) {
 	} {
 		m.history.File = &past.File{}
 		m.input.Set("draft")
+		m.attach("/a b.png")
 		run(choose())
 		if text, _ := m.input.Text(); text != want {
 			t.Errorf("the input has %q, want %q", text, want)
 		}
-		if diff := cmp.Diff([]string{"draft"}, m.history.File.Entries()); diff != "" {
+		if diff := cmp.Diff([]string{`draft @"/a b.png"`}, m.history.File.Entries()); diff != "" {
 			t.Errorf("%q: history (-want +have):\n%s", want, diff)
 		}
+	}
+	m.history.File = &past.File{}
+	m.input.Set("")
+	m.attach("/a.png")
+	run(m.replace(&host.PromptInput{Text: "earlier"}))
+	if diff := cmp.Diff([]string{"@/a.png"}, m.history.File.Entries()); diff != "" {
+		t.Errorf("only a file: history (-want +have):\n%s", diff)
 	}
 }
 
