@@ -470,7 +470,7 @@ func (a *answers) CommandInfos(context.Context) []host.CommandInfo { return nil 
 func (a *answers) Files(context.Context) ([]string, error)         { return nil, nil }
 
 func (a *answers) Submit(_ context.Context, in host.PromptInput) (func(context.Context) (*sdk.MessageWithParts, error), error) {
-	a.list = append(a.list, fmt.Sprintf("%s to %s with effort %s", in.Text, in.SessionID, in.Variant))
+	a.list = append(a.list, fmt.Sprintf("by %s: %s to %s with effort %s", in.Agent, in.Text, in.SessionID, in.Variant))
 	return nil, errors.New("refused")
 }
 
@@ -481,8 +481,27 @@ func TestPromptOfTheCommandLineKeepsTheEffort(t *testing.T) {
 	m.o.session = &sdk.Session{ID: "ses_2", Agent: "build", Model: &sdk.SessionModel{ProviderID: "a", ID: "x", Variant: "high"}}
 	m.o.prompt = host.PromptInput{Text: "hi"}
 	run(m.Init())
-	if want := "hi to ses_2 with effort high"; !slices.Contains(h.list, want) {
+	if want := "by : hi to ses_2 with effort high"; !slices.Contains(h.list, want) {
 		t.Errorf("calls %q, want %q", h.list, want)
+	}
+}
+
+// Who leaves the plan mode chooses no agent: the agent of a command comes before the default one, and one that was chosen earlier stays.
+func TestLeavingThePlanMode(t *testing.T) {
+	t.Parallel()
+	for chosen, want := range map[string][]string{"": {"build", ""}, planAgent: {"build", ""}, "other": {"other", "other"}} {
+		m, h := testModel(t, 80, 24)
+		m.inventory.commands = []host.CommandInfo{{Command: sdk.Command{Name: "review", Agent: "reviewer"}}}
+		m.main().Info.Agent, m.agent, m.mode = planAgent, chosen, modePlan
+		m.nextMode()
+		if have := m.promptInput("", nil).Agent; have != want[0] || m.agentName() != want[0] {
+			t.Errorf("chosen %q: the prompt goes to %q, the screen shows %q, want %q", chosen, have, m.agentName(), want[0])
+		}
+		cmd, _ := m.runCommand("review", "")
+		run(cmd)
+		if sent := "by " + want[1] + ":  to ses_1 with effort "; !slices.Contains(h.list, sent) {
+			t.Errorf("chosen %q: calls %q, want %q", chosen, h.list, sent)
+		}
 	}
 }
 

@@ -57,6 +57,7 @@ type model struct {
 	agent, modelName, effort string // chosen by the user; empty: those of the session
 	fallback, reason         string // the model if neither session nor user chose one, and why it is that one
 	mode                     mode
+	left                     bool // the user left the plan mode: the session's agent is not that of the next prompt if it is the one of this mode
 	edits                    edits
 	files                    []string // of the project
 	branch                   string
