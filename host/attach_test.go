@@ -95,6 +95,9 @@ func TestMentions(t *testing.T) {
 		"with an apostrophe":         {`(@"it's.md")`, file("it's.md", "its")},
 		"quoted needlessly":          {`@"main.go" and @main.go`, file("main.go", "package main")},
 		"quoted text":                {`NSLog(@"hello main.go")`, nil},
+		"in text of a program":       {`NSLog(@"see @main.go")`, file("main.go", "package main")},
+		"between apostrophes":        {`it's @'x and @main.go don't'`, file("main.go", "package main")},
+		"behind a quoted at sign":    {`'@' and '@main.go'`, file("main.go", "package main")},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

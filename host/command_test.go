@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -310,5 +311,28 @@ func TestTemplatesOfOthers(t *testing.T) {
 				t.Errorf("the prompt is %q, want the template's text as it is", all)
 			}
 		})
+	}
+}
+
+// TestQuotedArgument: quotes of the template around an argument make it no name of the template, unlike any other text between them.
+func TestQuotedArgument(t *testing.T) {
+	t.Parallel()
+	for template, attached := range map[string]bool{`@"$1"`: true, `@"$1/my notes.md"`: false} {
+		m := newModel(t, say("done"))
+		outside := t.TempDir()
+		write(t, outside, "my notes.md", "outside")
+		k := start(t, func(o *host.Options) {
+			o.Policy.TrustCommand = func(*sdk.Command) permission.Trust { return permission.Trust{Repository: true} }
+		}, base(m), &plugin{name: "brings", commands: []sdk.Command{{Name: "do", Template: template}}})
+		argument := outside
+		if attached {
+			argument = `"` + filepath.Join(outside, "my notes.md") + `"`
+		}
+		if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Command: "do", Text: argument}); err != nil {
+			t.Fatal(err)
+		}
+		if have := strings.Contains(whole(m.last(sdk.PurposeTurn)), "\noutside\n"); have != attached {
+			t.Errorf("%s: attached %v, want %v", template, have, attached)
+		}
 	}
 }

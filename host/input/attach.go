@@ -113,22 +113,10 @@ func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 	}
 	parts := sdk.Parts{&sdk.TextPart{Text: text}}
 	seen := map[string]bool{}
-	for _, m := range mention().FindAllStringSubmatchIndex(text, -1) {
-		if among(foreign.closed, m[4]-1, m[5]) {
-			continue
-		}
-		name, found := r.local(text, m[4], m[5], among(foreign.confined, m[4], m[5]))
-		if found == nil {
-			if !quoted(text[m[4]:m[5]]) {
-				name = referenceName(text, m[4], m[5])
-				if name == "" || seen[name] {
-					continue
-				}
-				found = r.references.find(ctx, r.Set, name)
-			}
-			if found == nil && fileName().MatchString(name) {
-				r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+name)
-			}
+	for start, end := nextMention(text, 0); end > 0; start, end = nextMention(text, end) {
+		name, found := r.find(ctx, text, start, end, foreign, seen)
+		if found == nil && quoted(text[start:end]) {
+			end = start + 1 // the quote belongs to the text: mentions behind it count
 		}
 		if !seen[name] {
 			parts = append(parts, found...)
@@ -136,6 +124,41 @@ func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Par
 		seen[name] = true
 	}
 	return parts
+}
+
+// nextMention returns where the name of the next mention is in the text; zeros if there is none.
+func nextMention(text string, from int) (start, end int) {
+	m := mention().FindStringSubmatchIndex(text[from:])
+	if m == nil {
+		return 0, 0
+	}
+	return from + m[4], from + m[5]
+}
+
+// find resolves the mention text[start:end] to a file, an agent, or what plugins know by the name. They are not asked again for a name that was seen.
+func (r *Resolver) find(ctx context.Context, text string, start, end int, foreign spans, seen map[string]bool) (name string, found sdk.Parts) {
+	if among(foreign.closed, start-1, end) {
+		return "", nil
+	}
+	quotes := 0 // around the name: a template may have them around an argument
+	if quoted(text[start:end]) {
+		quotes = 1
+	}
+	name, found = r.local(text, start, end, among(foreign.confined, start+quotes, end-quotes))
+	if found != nil {
+		return name, found
+	}
+	if quotes == 0 {
+		name = referenceName(text, start, end)
+		if name == "" || seen[name] {
+			return "", nil
+		}
+		found = r.references.find(ctx, r.Set, name)
+	}
+	if found == nil && fileName().MatchString(name) {
+		r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+name)
+	}
+	return name, found
 }
 
 // local resolves the mention text[start:end], with punctuation behind it or without, to a file or an agent. It returns the name without quotes.

@@ -122,6 +122,11 @@ func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
 		case *sdk.StepFinishPart:
 			a.drop(snapshots, p.Snapshot != "")
 			p.Snapshot = ""
+		case *sdk.FilePart:
+			if p.Source != nil && p.Source.Text == nil && p.Source.Path != "" { // undo would attach what is there on this machine
+				a.drop("the path of an attached file is not imported: undo does not attach it again", true)
+				p.Source.Path = ""
+			}
 		case *sdk.ToolPart:
 			a.output(f, p)
 		}

@@ -26,7 +26,9 @@ const foreign = `{
     "revert": {"messageID": "msg_1"}, "time": {"created": 1, "updated": 2}, "future": 1},
   "messages": [
     {"info": {"id": "msg_1", "sessionID": "ses_1", "role": "user", "time": {"created": 1}, "agent": "build", "model": {"providerID": "p", "modelID": "m"}},
-     "parts": [{"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "fix secret.txt"}]},
+     "parts": [{"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "text": "fix secret.txt"},
+      {"id": "prt_6", "sessionID": "ses_1", "messageID": "msg_1", "type": "file", "mime": "image/png", "filename": "a.png", "url": "data:image/png;base64,",
+        "source": {"type": "file", "path": "/home/me/key"}}]},
     {"info": {"id": "msg_2", "sessionID": "ses_1", "role": "assistant", "parentID": "msg_1", "modelID": "m", "providerID": "p", "mode": "build", "agent": "build",
       "path": {"cwd": "/home/bob/x", "root": "/home/bob/x"}, "cost": 0.25, "tokens": {"input": 1, "output": 2, "reasoning": 0, "cache": {"read": 0, "write": 0}},
       "time": {"created": 2, "completed": 3}, "finish": "stop"},
@@ -70,13 +72,13 @@ func TestAdopt(t *testing.T) {
 	t.Parallel()
 	f := read(t, foreign)
 	notes := f.Adopt(transfer.Place{ProjectID: "here", Directory: "/src"})
-	for _, want := range []string{"subagent", "permission rules", "on the web", "undo", "workspace", "file states", "preview", `"/home/bob/x"`} {
+	for _, want := range []string{"subagent", "permission rules", "on the web", "undo", "workspace", "file states", "preview", "attached file", `"/home/bob/x"`} {
 		if !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, want) }) {
 			t.Errorf("no note on %q in %q", want, notes)
 		}
 	}
 	got := encode(t, f)
-	for _, gone := range []string{"permission", "https://s/1", "revert", "wrk_1", "ses_0", "/etc/passwd", `"snapshot"`, "/data/tool_1"} {
+	for _, gone := range []string{"permission", "https://s/1", "revert", "wrk_1", "ses_0", "/etc/passwd", `"snapshot"`, "/data/tool_1", "/home/me/key"} {
 		if strings.Contains(got, gone) {
 			t.Errorf("%s is still there: %s", gone, got)
 		}

@@ -6,7 +6,6 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -19,7 +18,7 @@ var ErrOutput = errors.New("cannot write to stdout")
 
 // OutputError wraps a failed write to stdout.
 func OutputError(err error) error {
-	if errors.Is(err, syscall.EPIPE) {
+	if terminal.ReaderEnded(err) {
 		return Fail(ExitTurn, fmt.Errorf("%w: the program that reads it ended", ErrOutput), "tenon session show prints what was stored until then")
 	}
 	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "redirect the output elsewhere, or free disk space; tenon session show prints a completed turn")

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -18,3 +19,8 @@ func enableEscapes(fd int) bool {
 
 // DropInput discards input that was typed before a question.
 func DropInput(f *os.File) { _ = windows.FlushConsoleInputBuffer(windows.Handle(f.Fd())) }
+
+// ReaderEnded reports whether a write failed because the program that reads the output ended.
+func ReaderEnded(err error) bool {
+	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
+}

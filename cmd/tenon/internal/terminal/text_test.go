@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -90,4 +91,22 @@ func FuzzFit(f *testing.F) {
 			t.Errorf("fit(%q, %d) = %q: %d columns", s, columns, line, width)
 		}
 	})
+}
+
+func TestReaderEnded(t *testing.T) {
+	t.Parallel()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.WriteString("x"); !ReaderEnded(err) {
+		t.Errorf("ReaderEnded(%v) = false for a closed pipe", err)
+	}
+	if ReaderEnded(os.ErrClosed) {
+		t.Error("an output that tenon closed has no reader that ended")
+	}
 }

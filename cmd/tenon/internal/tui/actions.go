@@ -194,13 +194,18 @@ func (m *model) agentName() string {
 	if c := m.host.Config(); c != nil {
 		configured = c.DefaultAgent
 	}
-	return cmp.Or(m.agent, m.main().Info.Agent, configured, sdk.AgentBuild)
+	used := m.main().Info.Agent
+	if used == planAgent && m.left {
+		used = ""
+	}
+	return cmp.Or(m.agent, used, configured, sdk.AgentBuild)
 }
 
 // planAgent is the agent of the plan mode.
 const planAgent = "plan"
 
 // modelOf returns the model of the next prompt as provider/model, and its variant: those that the user chose, else the agent's, the session's, the default.
+// The variant of the session is that of its agent: for another one, the host chooses.
 func (m *model) modelOf() (name, effort string) {
 	used := m.main().Info.Model
 	agent, its := m.agentName(), ""
@@ -210,7 +215,7 @@ func (m *model) modelOf() (name, effort string) {
 		}
 	}
 	name = cmp.Or(m.modelName, its, used.String(), m.fallback)
-	if m.modelName == "" && m.effort == "" && used != nil && name == used.String() {
+	if m.modelName == "" && m.effort == "" && used != nil && name == used.String() && agent == m.main().Info.Agent {
 		return name, used.Variant
 	}
 	return name, m.effort
@@ -220,8 +225,8 @@ func (m *model) modelOf() (name, effort string) {
 // it needs no approval as a choice of the repository.
 func (m *model) promptInput(text string, files []string) host.PromptInput {
 	in := host.PromptInput{SessionID: m.root, Text: text, Agent: m.agent, Model: m.modelName}
-	if _, in.Variant = m.modelOf(); m.mode == modePlan {
-		in.Agent = planAgent
+	if _, in.Variant = m.modelOf(); m.mode == modePlan || m.left && m.main().Info.Agent == planAgent {
+		in.Agent = m.agentName()
 	}
 	for _, path := range files {
 		in.Parts = append(in.Parts, &sdk.FilePart{Filename: filepath.Base(path), URL: input.FileURL(path)})
@@ -391,7 +396,7 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 
 // switchTo continues another session.
 func (m *model) switchTo(session string) tea.Cmd {
-	m.root, m.agent, m.modelName, m.effort, m.waiting = session, "", "", "", nil
+	m.root, m.agent, m.modelName, m.effort, m.left, m.waiting = session, "", "", "", false, nil
 	m.show(session)
 	if session == "" {
 		m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
@@ -430,7 +435,7 @@ func (m *model) editWaiting(w host.Waiting) tea.Cmd {
 // replace puts a prompt into the input as the user entered it. A draft is kept in the history.
 func (m *model) replace(in *host.PromptInput) tea.Cmd {
 	var save tea.Cmd
-	if draft, _ := m.input.Text(); strings.TrimSpace(draft) != "" {
+	if draft := m.draft(); draft != "" {
 		save = m.remember(draft)
 	}
 	fill(&m.input, in)
@@ -458,7 +463,9 @@ func (m *model) nextMode() tea.Cmd {
 		m.mode = modeAsk
 	}
 	if m.mode != modePlan && m.main().Info.Agent == planAgent {
-		m.agent = cmp.Or(m.host.Config().DefaultAgent, sdk.AgentBuild)
+		if m.left = true; m.agent == planAgent {
+			m.agent = ""
+		}
 	}
 	return m.acceptEdits()
 }

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -438,9 +439,10 @@ func TestPromptNamesChoicesOfTheUser(t *testing.T) {
 		shown  string // model and effort
 	}{
 		"new session":      {func(m *model) { m.root, m.shown = "", "" }, host.PromptInput{}, "a/y "},
-		"session":          {func(m *model) { m.main().Info.Model = used }, host.PromptInput{Variant: "high"}, "a/x high"},
+		"session":          {func(m *model) { m.main().Info.Agent, m.main().Info.Model = "build", used }, host.PromptInput{Variant: "high"}, "a/x high"},
 		"not read yet":     {func(m *model) { m.main().Info = sdk.Session{ID: "ses_1"} }, host.PromptInput{}, "a/y "},
 		"agent":            {func(m *model) { m.agent, m.main().Info.Model = "other", used }, host.PromptInput{Agent: "other"}, "b/z "},
+		"agent's effort":   {func(m *model) { m.agent, m.main().Info.Agent, m.main().Info.Model = "quick", "build", used }, host.PromptInput{Agent: "quick"}, "a/x "},
 		"model":            {func(m *model) { m.modelName, m.main().Info.Model = "a/x", used }, host.PromptInput{Model: "a/x"}, "a/x "},
 		"effort":           {func(m *model) { m.effort, m.main().Info.Model = "low", used }, host.PromptInput{Variant: "low"}, "a/x low"},
 		"plan":             {func(m *model) { m.mode, m.agent = modePlan, "other" }, host.PromptInput{Agent: planAgent}, "a/y "},
@@ -449,7 +451,7 @@ func TestPromptNamesChoicesOfTheUser(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m, _ := testModel(t, 80, 24)
-			m.fallback, m.inventory.agents = "a/y", []sdk.Agent{other}
+			m.fallback, m.inventory.agents = "a/y", []sdk.Agent{other, {Name: "quick", Variant: "low"}}
 			c.change(m)
 			c.in.SessionID = m.root
 			if diff := cmp.Diff(c.in, m.promptInput("", nil)); diff != "" {
@@ -459,6 +461,47 @@ func TestPromptNamesChoicesOfTheUser(t *testing.T) {
 				t.Errorf("the screen shows %s %s, want %s", model, effort, c.shown)
 			}
 		})
+	}
+}
+
+func (a *answers) Agents() []sdk.Agent                             { return nil }
+func (a *answers) Models(context.Context) []host.ModelInfo         { return nil }
+func (a *answers) CommandInfos(context.Context) []host.CommandInfo { return nil }
+func (a *answers) Files(context.Context) ([]string, error)         { return nil, nil }
+
+func (a *answers) Submit(_ context.Context, in host.PromptInput) (func(context.Context) (*sdk.MessageWithParts, error), error) {
+	a.list = append(a.list, fmt.Sprintf("by %s: %s to %s with effort %s", in.Agent, in.Text, in.SessionID, in.Variant))
+	return nil, errors.New("refused")
+}
+
+// The prompt of the command line goes to the session as it is stored, before its messages are read.
+func TestPromptOfTheCommandLineKeepsTheEffort(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	m.o.session = &sdk.Session{ID: "ses_2", Agent: "build", Model: &sdk.SessionModel{ProviderID: "a", ID: "x", Variant: "high"}}
+	m.o.prompt = host.PromptInput{Text: "hi"}
+	run(m.Init())
+	if want := "by : hi to ses_2 with effort high"; !slices.Contains(h.list, want) {
+		t.Errorf("calls %q, want %q", h.list, want)
+	}
+}
+
+// Who leaves the plan mode chooses no agent: the agent of a command comes before the default one, and one that was chosen earlier stays.
+func TestLeavingThePlanMode(t *testing.T) {
+	t.Parallel()
+	for chosen, want := range map[string][]string{"": {"build", ""}, planAgent: {"build", ""}, "other": {"other", "other"}} {
+		m, h := testModel(t, 80, 24)
+		m.inventory.commands = []host.CommandInfo{{Command: sdk.Command{Name: "review", Agent: "reviewer"}}}
+		m.main().Info.Agent, m.agent, m.mode = planAgent, chosen, modePlan
+		m.nextMode()
+		if have := m.promptInput("", nil).Agent; have != want[0] || m.agentName() != want[0] {
+			t.Errorf("chosen %q: the prompt goes to %q, the screen shows %q, want %q", chosen, have, m.agentName(), want[0])
+		}
+		cmd, _ := m.runCommand("review", "")
+		run(cmd)
+		if sent := "by " + want[1] + ":  to ses_1 with effort "; !slices.Contains(h.list, sent) {
+			t.Errorf("chosen %q: calls %q, want %q", chosen, h.list, sent)
+		}
 	}
 }
 
@@ -498,13 +541,21 @@ func TestDraftStaysInTheHistory(t *testing.T) {
 	} {
 		m.history.File = &past.File{}
 		m.input.Set("draft")
+		m.attach("/a b.png")
 		run(choose())
 		if text, _ := m.input.Text(); text != want {
 			t.Errorf("the input has %q, want %q", text, want)
 		}
-		if diff := cmp.Diff([]string{"draft"}, m.history.File.Entries()); diff != "" {
+		if diff := cmp.Diff([]string{`draft @"/a b.png"`}, m.history.File.Entries()); diff != "" {
 			t.Errorf("%q: history (-want +have):\n%s", want, diff)
 		}
+	}
+	m.history.File = &past.File{}
+	m.input.Set("")
+	m.attach("/a.png")
+	run(m.replace(&host.PromptInput{Text: "earlier"}))
+	if diff := cmp.Diff([]string{"@/a.png"}, m.history.File.Entries()); diff != "" {
+		t.Errorf("only a file: history (-want +have):\n%s", diff)
 	}
 }
 

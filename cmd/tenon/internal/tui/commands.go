@@ -139,10 +139,14 @@ func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
 		}
 		return c.run(m, args), true
 	}
-	if m.custom(name) == nil {
+	c := m.custom(name)
+	if c == nil {
 		return nil, false
 	}
 	in := m.promptInput(args, nil)
+	if c.Agent != "" && m.mode != modePlan {
+		in.Agent = m.agent
+	}
 	in.Command, in.Variant = name, m.effort // the command's own comes before that of the session
 	return m.send(in), true
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
@@ -34,11 +35,25 @@ func (m *model) remember(text string) tea.Cmd {
 
 // quit ends the program at a signal. A draft is kept in the history.
 func (m *model) quit() tea.Cmd {
-	draft, _ := m.input.Text()
-	if strings.TrimSpace(draft) == "" {
-		return tea.Quit
+	if draft := m.draft(); draft != "" {
+		return tea.Sequence(m.remember(draft), tea.Quit)
 	}
-	return tea.Sequence(m.remember(draft), tea.Quit)
+	return tea.Quit
+}
+
+// draft returns the input for the history, which has only text: attached files are mentioned at the end. It is empty if there is nothing to keep.
+func (m *model) draft() string {
+	text, files := m.input.Text()
+	for _, path := range files {
+		if text != "" {
+			text += " "
+		}
+		text += input.Mention(path)
+	}
+	if strings.TrimSpace(text) == "" {
+		return ""
+	}
+	return text
 }
 
 // forgot reports the first error of a prompt that was not stored in the history. The cause often has worse effects too, which are shown instead.

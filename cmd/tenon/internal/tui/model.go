@@ -57,6 +57,7 @@ type model struct {
 	agent, modelName, effort string // chosen by the user; empty: those of the session
 	fallback, reason         string // the model if neither session nor user chose one, and why it is that one
 	mode                     mode
+	left                     bool // the user left the plan mode: the session's agent is not that of the next prompt if it is the one of this mode
 	edits                    edits
 	files                    []string // of the project
 	branch                   string
@@ -154,9 +155,9 @@ func (m *model) problem(text string) { m.toast = toast{text, true} }
 // Init implements tea.Model.
 func (m *model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.loadInventory(), m.loadFiles(), m.loadBranch(), tea.RequestBackgroundColor}
-	if m.o.session != "" {
-		cmds = append(cmds, m.load(m.o.session))
-		m.root, m.shown = m.o.session, m.o.session
+	if s := m.o.session; s != nil {
+		m.begin(s)
+		cmds = append(cmds, m.load(s.ID))
 	} else {
 		cmds = append(cmds, m.loadFallback())
 	}

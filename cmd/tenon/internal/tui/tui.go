@@ -37,8 +37,9 @@ type options struct {
 	version                       string
 	directory, shortDir, worktree string
 	temporary                     *scratch
-	editor                        string // command line of the user's editor; empty: none is set
-	session, title                string
+	editor                        string       // command line of the user's editor; empty: none is set
+	session                       *sdk.Session // of the command line; nil: a new one
+	title                         string
 	prompt                        host.PromptInput // of the command line: text and files
 	agent, model, effort          string
 	settings                      settings // as they were at the start
@@ -237,11 +238,8 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 	}
 	o.editor = cmp.Or(o.editor, env.Lookup("EDITOR"))
 	if s.f.Session != "" || s.f.Resume {
-		found, err := turn.Address(ctx, s.m, s.f, s.in)
-		if err != nil {
-			return o, err
-		}
-		o.session = found.ID
+		o.session, err = turn.Address(ctx, s.m, s.f, s.in)
+		return o, err
 	}
 	return o, nil
 }
