@@ -404,6 +404,7 @@ func TestAnswersOfOtherRequests(t *testing.T) {
 		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + text + `"}]}}`
 	}
 	for name, test := range map[string]struct{ kind, body, want, fails string }{
+		"no event":             {events, "", "", "the server ended its answer before it was complete$"},
 		"another":              {jsonType, answer("OTHER", "wrong"), "", "it does not answer the request"},
 		"another event":        {events, "data: " + answer("OTHER", "wrong") + "\n\n", "", "before it was complete"},
 		"another event before": {events, "data: " + answer("OTHER", "wrong") + "\n\ndata: " + answer("THIS", "right") + "\n\n", "right", ""},
@@ -419,7 +420,7 @@ func TestAnswersOfOtherRequests(t *testing.T) {
 			switch {
 			case test.fails == "" && (err != nil || r.Output != test.want):
 				t.Errorf("count = %v, %v; want %q", r, err, test.want)
-			case test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)):
+			case test.fails != "" && (err == nil || !strings.Contains(err.Error()+"$", test.fails)):
 				t.Errorf("count = %v, %v; want the error %q", r, err, test.fails)
 			}
 		})

@@ -169,14 +169,14 @@ func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*mes
 			return nil, err
 		}
 		if events.lastID == "" || mcp.IsModernProtocol(s.revision()) {
-			return nil, fmt.Errorf("%w: %w", errCutShort, err)
+			return nil, cutShort(err)
 		}
 		if pause.For(ctx, events.delay) != nil {
 			return nil, ctx.Err()
 		}
 		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{headerLastEvent: {events.lastID}})
 		if err != nil {
-			return nil, err
+			return nil, cutShort(err)
 		}
 		_ = rest.Close()
 		rest = resp.Body
@@ -185,6 +185,14 @@ func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*mes
 		}
 		events.resume(rest)
 	}
+}
+
+// cutShort returns the error of an answer that ended early.
+func cutShort(cause error) error {
+	if errors.Is(cause, io.EOF) {
+		return errCutShort
+	}
+	return fmt.Errorf("%w: %w", errCutShort, cause)
 }
 
 // drain reads events up to the answer or the end.
