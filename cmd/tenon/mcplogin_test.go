@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,4 +162,21 @@ func expectOutput(t *testing.T, p *process, code int, want string, args ...strin
 	if strings.Contains(out+errs, "access-") || strings.Contains(out+errs, "refresh-") {
 		t.Errorf("tenon %q prints a token: %s%s", args, out, errs)
 	}
+}
+
+// A project's server whose tools cannot be stored as approved is not approved.
+func TestMCPTrustThatFails(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	web := httptest.NewServer(http.HandlerFunc(greetings))
+	t.Cleanup(web.Close)
+	put(t, filepath.Join(p.work, ".mcp.json"), `{"mcpServers": {"docs": {"type": "http", "url": "`+web.URL+`"}}}`)
+	must(t, os.MkdirAll(p.dataDir(), 0o700))
+	dir := filepath.Join(p.dataDir(), "mcp")
+	must(t, os.RemoveAll(dir))
+	must(t, os.Symlink("nowhere", dir))
+	expectOutput(t, p, 1, "keep what was approved", "mcp", "trust", "docs", "--yes")
+	must(t, os.Remove(dir))
+	expectOutput(t, p, 0, "approve it with tenon plugin trust docs", "mcp", "list")
+	expectOutput(t, p, 0, "approved docs", "mcp", "trust", "docs", "--yes")
 }
