@@ -169,6 +169,11 @@ func (s *fakeServer) handle(m fakeMessage) {
 			"instructions": "Call echo for everything.",
 		})
 	case "tools/list":
+		if s.mode == "growing" {
+			s.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
+			<-time.After(300 * time.Millisecond) // until the notification is handled
+			appendLine(os.Getenv("COUNT"), "list")
+		}
 		s.reply(m.ID, map[string]any{"tools": s.tools()})
 		if s.mode == "storm" {
 			appendLine(os.Getenv("COUNT"), "list")

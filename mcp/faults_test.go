@@ -166,3 +166,11 @@ func TestStorm(t *testing.T) {
 		t.Errorf("%d errors were logged", n)
 	}
 }
+
+// A change that a server announces while its lists are first read is not lost.
+func TestChangeDuringStart(t *testing.T) {
+	t.Parallel()
+	count := filepath.Join(t.TempDir(), "count")
+	ready(t, newTestHost(t), fake(t, "growing", "COUNT="+count))
+	eventually(t, "another list", func() bool { return len(linesWith(t, count, "list")) >= 2 })
+}

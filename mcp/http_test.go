@@ -312,26 +312,68 @@ func endless(kind string) http.Handler {
 	})
 }
 
-// An error for the request itself, with the status 400, is the answer to the call, which is not repeated.
-func TestErrorWithBadRequest(t *testing.T) {
-	t.Parallel()
-	s := &sessions{}
-	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, _ := io.ReadAll(r.Body)
+// refusing is a server with sessions that answers a method with the status 400 and a body, in which THIS is the ID of the request.
+func refusing(s *sessions, method, kind, body string) http.Handler {
+	s.refuse = http.NotFound
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
 		var m fakeMessage
-		if json.Unmarshal(body, &m) == nil && m.Method == "tools/call" {
+		if json.Unmarshal(raw, &m) == nil && m.Method == method {
 			s.calls.Add(1)
-			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Type", kind)
 			w.WriteHeader(http.StatusBadRequest)
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"no such thing"}}`, m.ID)
+			_, _ = io.WriteString(w, strings.ReplaceAll(body, "THIS", string(m.ID)))
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Body = io.NopCloser(bytes.NewReader(raw))
 		s.ServeHTTP(w, r)
-	})).URL))
-	_, err := run(t.Context(), t, p, "far_count", "{}")
-	if err == nil || !strings.Contains(err.Error(), "no such thing") || s.calls.Load() != 1 || s.inits.Load() != 1 {
-		t.Errorf("%v after %d calls in %d sessions", err, s.calls.Load(), s.inits.Load())
+	})
+}
+
+// A call that is answered with the status 400 is not repeated, and its session continues, unless the answer says that it ended.
+func TestBadRequest(t *testing.T) {
+	t.Parallel()
+	const jsonType = "application/json"
+	for name, test := range map[string]struct{ kind, body, want string }{
+		"the error of the call":                  {jsonType, `{"jsonrpc":"2.0","id":THIS,"error":{"code":-32602,"message":"no such thing"}}`, "no such thing"},
+		"the error of the call, about a session": {jsonType, `{"jsonrpc":"2.0","id":"THIS","error":{"code":-32602,"message":"no such session"}}`, "no such session"},
+		"an error without ID":                    {jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32602,"message":"no such thing"}}`, "no such thing"},
+		"an error with another ID":               {jsonType, `{"jsonrpc":"2.0","id":"x","error":{"code":-32602,"message":"no such thing"}}`, "no such thing"},
+		"an error of no protocol":                {jsonType, `{"error":"row 7 is invalid"}`, "row 7 is invalid"},
+		"another object":                         {jsonType, `{"detail":"row 7 is invalid"}`, `HTTP status 400 (Bad Request): {"detail":"row 7 is invalid"}`},
+		"text":                                   {"text/plain", "row 7 is invalid", "HTTP status 400 (Bad Request): row 7 is invalid"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &sessions{}
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, refusing(s, "tools/call", test.kind, test.body)).URL))
+			for i := range 2 {
+				_, err := run(t.Context(), t, p, "far_count", "{}")
+				if err == nil || !strings.Contains(err.Error(), test.want) || s.calls.Load() != int32(i+1) || s.inits.Load() != 1 {
+					t.Errorf("%v after %d calls in %d sessions, want %q", err, s.calls.Load(), s.inits.Load(), test.want)
+				}
+			}
+		})
+	}
+}
+
+// A server that refuses an optional request with the status 400 works. The refusal of the handshake is reported with its text.
+func TestBadRequestAtStart(t *testing.T) {
+	t.Parallel()
+	s := &sessions{capabilities: `{"tools":{},"logging":{}}`}
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, refusing(s, "logging/setLevel", "text/plain", "unknown method")).URL))
+	if n := s.calls.Load(); n != 1 {
+		t.Errorf("the level was set %d times", n)
+	}
+	mustRun(t, p, "far_count", "{}")
+	if n := s.inits.Load(); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+	s = &sessions{}
+	web := listen(t, refusing(s, "notifications/initialized", "text/plain", "tenant is not set up"))
+	p = begin(t, newTestHost(t), remote(mcp.TransportHTTP, web.URL), mcp.Options{})
+	if reason := p.Status().Reason; !strings.Contains(reason, "no streamable HTTP or SSE endpoint") || !strings.Contains(reason, "tenant is not set up") {
+		t.Errorf("reason = %q", reason)
 	}
 }
 
@@ -362,6 +404,7 @@ func TestAnswersOfOtherRequests(t *testing.T) {
 		return `{"jsonrpc":"2.0","id":` + id + `,"result":{"content":[{"type":"text","text":"` + text + `"}]}}`
 	}
 	for name, test := range map[string]struct{ kind, body, want, fails string }{
+		"no event":             {events, "", "", "the server ended its answer before it was complete$"},
 		"another":              {jsonType, answer("OTHER", "wrong"), "", "it does not answer the request"},
 		"another event":        {events, "data: " + answer("OTHER", "wrong") + "\n\n", "", "before it was complete"},
 		"another event before": {events, "data: " + answer("OTHER", "wrong") + "\n\ndata: " + answer("THIS", "right") + "\n\n", "right", ""},
@@ -377,7 +420,7 @@ func TestAnswersOfOtherRequests(t *testing.T) {
 			switch {
 			case test.fails == "" && (err != nil || r.Output != test.want):
 				t.Errorf("count = %v, %v; want %q", r, err, test.want)
-			case test.fails != "" && (err == nil || !strings.Contains(err.Error(), test.fails)):
+			case test.fails != "" && (err == nil || !strings.Contains(err.Error()+"$", test.fails)):
 				t.Errorf("count = %v, %v; want the error %q", r, err, test.fails)
 			}
 		})

@@ -133,13 +133,15 @@ func (p *Plugin) pins() FilePins { return FilePins(p.options.Dir) }
 func (p *Plugin) dialer() *dialer {
 	return &dialer{
 		server: p.server, options: &p.options, project: p.host.Project(), log: p.log, logger: p.logger, host: p.host,
-		changed: func() {
-			select {
-			case p.news <- struct{}{}:
-			default:
-			}
-		},
-		updated: p.resourceUpdated,
+		changed: p.listsChanged, updated: p.resourceUpdated,
+	}
+}
+
+// listsChanged lets follow request the lists again.
+func (p *Plugin) listsChanged() {
+	select {
+	case p.news <- struct{}{}:
+	default:
 	}
 }
 
@@ -223,9 +225,14 @@ func (p *Plugin) follow(ctx context.Context) {
 		case <-p.news:
 		}
 		p.link.mu.Lock()
-		c := p.link.conn
+		c, linkChanged := p.link.conn, p.link.changed
 		p.link.mu.Unlock()
-		if c == nil {
+		if c == nil { // the lists may have changed while they were first read
+			p.listsChanged()
+			select {
+			case <-linkChanged:
+			case <-ctx.Done():
+			}
 			continue
 		}
 		ask, cancel := context.WithTimeout(ctx, p.server.Limit())

@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,11 +15,12 @@ import (
 
 // sessions is a hand-made server over streamable HTTP that forgets its session.
 type sessions struct {
-	refuse  http.HandlerFunc // answers requests in another session
-	mu      sync.Mutex
-	current int
-	calls   atomic.Int32
-	inits   atomic.Int32
+	refuse       http.HandlerFunc // answers requests in another session
+	capabilities string           // default: tools
+	mu           sync.Mutex
+	current      int
+	calls        atomic.Int32
+	inits        atomic.Int32
 }
 
 func (s *sessions) forget() {
@@ -45,7 +47,7 @@ func (s *sessions) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "initialize":
 		s.inits.Add(1)
 		w.Header().Set("Mcp-Session-Id", session)
-		result = `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}`
+		result = `{"protocolVersion":"2025-06-18","capabilities":` + cmp.Or(s.capabilities, `{"tools":{}}`) + `,"serverInfo":{"name":"s","version":"1"}}`
 	case "tools/list":
 		result = `{"tools":[{"name":"count","inputSchema":{"type":"object"}}]}`
 	case "tools/call":
@@ -73,6 +75,11 @@ func TestSessionThatEnded(t *testing.T) {
 		"400 of the SDK for Python": func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "Bad Request: No valid session ID provided", http.StatusBadRequest)
 		},
+		"400 of the SDK for Python, as an error": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"Bad Request: Server not initialized"}}`)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -97,9 +104,11 @@ func TestSessionThatEnded(t *testing.T) {
 // restarting is a hand-made server with a stream of news that ends when the server restarts; then it has another tool.
 type restarting struct {
 	sessions
-	opened  atomic.Int32
-	restart chan int // the status of the next request of the stream
-	status  atomic.Int32
+	opened   atomic.Int32
+	refusals atomic.Int32
+	restart  chan int // the status of the next request of the stream
+	status   atomic.Int32
+	keeps    bool // its session
 }
 
 func (s *restarting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -109,6 +118,7 @@ func (s *restarting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if status := s.status.Swap(0); status != 0 {
 		http.Error(w, "restarting", int(status))
+		s.refusals.Add(1)
 		return
 	}
 	s.mu.Lock()
@@ -125,7 +135,9 @@ func (s *restarting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	select {
 	case status := <-s.restart:
 		s.status.Store(int32(status))
-		s.forget()
+		if !s.keeps {
+			s.forget()
+		}
 	case <-r.Context().Done():
 	}
 }
@@ -143,6 +155,23 @@ func TestNewsOfSessionThatEnded(t *testing.T) {
 			s.restart <- test.first
 			eventually(t, "another session with a stream", func() bool { return s.inits.Load() == 2 && s.opened.Load() == 2 })
 		})
+	}
+}
+
+// A server that refuses to continue the stream of news with the status 400, for example because of the event ID, keeps its session.
+func TestNewsNotContinued(t *testing.T) {
+	t.Parallel()
+	s := &restarting{restart: make(chan int), keeps: true}
+	s.refuse = http.NotFound
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
+	eventually(t, "the stream", func() bool { return s.opened.Load() == 1 })
+	s.restart <- http.StatusBadRequest
+	eventually(t, "the refusal", func() bool { return s.refusals.Load() == 1 })
+	for range 20 {
+		mustRun(t, p, "far_count", "{}")
+	}
+	if n := s.inits.Load(); n != 1 {
+		t.Errorf("%d sessions", n)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,9 +116,40 @@ func TestMCPRemoveSignsOut(t *testing.T) {
 	p.env = append(p.env, "TENON_CONFIG_CONTENT={}")
 	expectOutput(t, p, 0, "added copy", "mcp", "add", "copy", s.Address())
 	expectOutput(t, p, 0, "signed out of copy", "mcp", "remove", "copy")
-	if content, err := os.ReadFile(filepath.Join(p.dataDir(), credentials.File)); err != nil || strings.Contains(string(content), "access-") {
-		t.Errorf("the token is still stored: %v", err)
+	if hasToken(t, p) {
+		t.Error("the token is still stored")
 	}
+}
+
+// The token stays if another server of the same name uses it, or if the server is not removed.
+func TestMCPRemoveKeepsToken(t *testing.T) {
+	t.Parallel()
+	s, p := docsServer(t)
+	expectOutput(t, p, 0, "signed in to docs", "mcp", "login", "docs")
+	file := filepath.Join(filepath.Dir(p.dataDir()), ".config", "tenon", "mcp.json")
+	put(t, file, `{"mcpServers": {"docs": {"type": "http", "url": "`+s.Address()+`"}}}`)
+	out, errs := p.output(t, 0, "mcp", "remove", "docs")
+	if !strings.Contains(out+errs, "removed docs from "+file) || strings.Contains(out+errs, "signed out") || !hasToken(t, p) {
+		t.Errorf("remove: %s%s, the token is stored: %v", out, errs, hasToken(t, p))
+	}
+	if os.Geteuid() == 0 {
+		return // who may write everywhere
+	}
+	p.env = append(p.env, "TENON_CONFIG_CONTENT={}")
+	put(t, file, `{"mcpServers": {"docs": {"type": "http", "url": "`+s.Address()+`"}}}`)
+	must(t, os.Chmod(filepath.Dir(file), 0o500))
+	expectOutput(t, p, 1, "write "+file, "mcp", "remove", "docs")
+	must(t, os.Chmod(filepath.Dir(file), 0o700))
+	if !hasToken(t, p) {
+		t.Error("the token is removed, but the server is not")
+	}
+}
+
+func hasToken(t *testing.T, p *process) bool {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(p.dataDir(), credentials.File))
+	must(t, err)
+	return strings.Contains(string(content), "access-")
 }
 
 // expectOutput runs the command, which must end with the code and print the text, and no token.
@@ -130,4 +162,21 @@ func expectOutput(t *testing.T, p *process, code int, want string, args ...strin
 	if strings.Contains(out+errs, "access-") || strings.Contains(out+errs, "refresh-") {
 		t.Errorf("tenon %q prints a token: %s%s", args, out, errs)
 	}
+}
+
+// A project's server whose tools cannot be stored as approved is not approved.
+func TestMCPTrustThatFails(t *testing.T) {
+	t.Parallel()
+	p := newProcess(t, "")
+	web := httptest.NewServer(http.HandlerFunc(greetings))
+	t.Cleanup(web.Close)
+	put(t, filepath.Join(p.work, ".mcp.json"), `{"mcpServers": {"docs": {"type": "http", "url": "`+web.URL+`"}}}`)
+	must(t, os.MkdirAll(p.dataDir(), 0o700))
+	dir := filepath.Join(p.dataDir(), "mcp")
+	must(t, os.RemoveAll(dir))
+	must(t, os.Symlink("nowhere", dir))
+	expectOutput(t, p, 1, "keep what was approved", "mcp", "trust", "docs", "--yes")
+	must(t, os.Remove(dir))
+	expectOutput(t, p, 0, "approve it with tenon plugin trust docs", "mcp", "list")
+	expectOutput(t, p, 0, "approved docs", "mcp", "trust", "docs", "--yes")
 }

@@ -2,6 +2,7 @@
 package convert
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -99,24 +100,36 @@ func fileContent(p *sdk.FilePart, m *sdk.Model) (sdk.ModelContent, bool) {
 	if IsTextMime(p.Mime) || p.Mime == MimeDirectory {
 		return sdk.ModelContent{}, false
 	}
-	kind, _, _ := strings.Cut(p.Mime, "/")
-	if p.Mime == "application/pdf" {
-		kind = "pdf"
+	leftOut := func(typ, why string) (sdk.ModelContent, bool) {
+		return sdk.ModelContent{Type: sdk.ContentText, Text: fmt.Sprintf("[%s of type %s left out: %s]", p.Filename, typ, why)}, true
 	}
-	leftOut := func(why string) (sdk.ModelContent, bool) {
-		return sdk.ModelContent{Type: sdk.ContentText, Text: fmt.Sprintf("[%s of type %s left out: %s]", p.Filename, p.Mime, why)}, true
+	header, data, inline := strings.Cut(p.URL, ";base64,")
+	inline = inline && (kindOf(p.Mime) == "image" || kindOf(p.Mime) == "pdf")
+	found := p.Mime
+	if inline {
+		found = typeOf(data)
 	}
-	if !model.TakesInput(m, kind) {
-		return leftOut(fmt.Sprintf("the model %s does not take it", m.Ref()))
+	if typ := cmp.Or(found, p.Mime); !model.TakesInput(m, kindOf(typ)) {
+		return leftOut(typ, fmt.Sprintf("the model %s does not take it", m.Ref()))
 	}
-	c := sdk.ModelContent{Type: sdk.ContentFile, Mime: p.Mime, Filename: p.Filename, URL: p.URL}
-	if _, data, inline := strings.Cut(p.URL, ";base64,"); inline && (kind == "image" || kind == "pdf") {
-		if c.Mime = typeOf(data); c.Mime == "" {
-			return leftOut("its content is not a file that models read")
-		}
-		c.URL = "data:" + c.Mime + ";base64," + data
+	if found == "" {
+		return leftOut(p.Mime, "its content is not a file that models read")
+	}
+	c := sdk.ModelContent{Type: sdk.ContentFile, Mime: found, Filename: p.Filename, URL: p.URL}
+	broken := strings.Contains(data, "\n") || strings.Contains(data, "\r") // into lines, which providers refuse
+	if start := "data:" + found; inline && (broken || header != start) {   // a copy of the URL can have megabytes
+		c.URL = start + ";base64," + strings.NewReplacer("\r", "", "\n", "").Replace(data)
 	}
 	return c, true
+}
+
+// kindOf returns the kind of input that files of a type are.
+func kindOf(mime string) string {
+	if mime == "application/pdf" {
+		return "pdf"
+	}
+	kind, _, _ := strings.Cut(mime, "/")
+	return kind
 }
 
 // typeOf returns the type of an image or a PDF in base64 by its content; "" if models do not read it. Providers refuse every later request of a

@@ -126,3 +126,46 @@ func TestModelMessages(t *testing.T) {
 		}
 	}
 }
+
+// A file is sent as what it contains, on one line, if the model takes that.
+func TestFileContent(t *testing.T) {
+	t.Parallel()
+	const png, pdf, jpg = "image/png", "application/pdf", "image/jpeg"
+	encode := func(content string) string { return base64.StdEncoding.EncodeToString([]byte(content)) }
+	aPNG, aPDF := encode("\x89PNG\r\n\x1a\n"), encode("%PDF-1.4\n")
+	for name, test := range map[string]struct {
+		takes     []string
+		mime, url string
+		want      string // the URL, or the text
+	}{
+		"right":              {[]string{"image"}, png, "data:image/png;base64," + aPNG, "data:image/png;base64," + aPNG},
+		"another image":      {[]string{"image"}, jpg, "data:image/jpeg;base64," + aPNG, "data:image/png;base64," + aPNG},
+		"another in the URL": {[]string{"image"}, png, "data:image/jpeg;base64," + aPNG, "data:image/png;base64," + aPNG},
+		"PDF as image":       {[]string{"image"}, png, "data:image/png;base64," + aPDF, "[x of type application/pdf left out: the model p/m does not take it]"},
+		"image as PDF":       {[]string{"image"}, pdf, "data:application/pdf;base64," + aPNG, "data:image/png;base64," + aPNG},
+		"in lines":           {[]string{"image"}, png, "data:image/png;base64," + aPNG[:4] + "\r\n" + aPNG[4:] + "\n", "data:image/png;base64," + aPNG},
+		"not taken, broken":  {[]string{"text"}, png, "data:image/png;base64,AAAA", "[x of type image/png left out: the model p/m does not take it]"},
+		"elsewhere":          {[]string{"image"}, png, "https://example.com/x.png", "https://example.com/x.png"},
+	} {
+		m := &sdk.Model{ProviderID: "p", ID: "m"}
+		m.Modalities.Input = test.takes
+		c, ok := fileContent(&sdk.FilePart{Mime: test.mime, Filename: "x", URL: test.url}, m)
+		if got := c.URL + c.Text; !ok || got != test.want || c.URL != "" && c.Mime != png {
+			t.Errorf("%s: %s %s, want %s", name, c.Mime, got, test.want)
+		}
+	}
+}
+
+// The URL of a file of the right type is not copied: it can have megabytes.
+func TestFileContentIsNotCopied(t *testing.T) {
+	m := &sdk.Model{ProviderID: "p", ID: "m"}
+	m.Modalities.Input = []string{"image"}
+	allocations := func(mime string) float64 {
+		data := base64.StdEncoding.EncodeToString([]byte("\x89PNG\r\n\x1a\n"))
+		p := &sdk.FilePart{Mime: mime, Filename: "x", URL: "data:" + mime + ";base64," + data}
+		return testing.AllocsPerRun(10, func() { fileContent(p, m) })
+	}
+	if right, wrong := allocations("image/png"), allocations("image/jpeg"); right >= wrong {
+		t.Errorf("%v allocations for the right type, %v for another", right, wrong)
+	}
+}

@@ -45,8 +45,12 @@ func (m *message) isAnswer() bool { return m.Method == "" }
 // answers reports whether the message is the answer to a request. Some servers return its ID as a string; an error about a message that the
 // server could not read has no ID.
 func (m *message) answers(id int64) bool {
-	given := strings.Trim(string(m.ID), `"`)
-	return m.isAnswer() && (given == strconv.FormatInt(id, 10) || m.Error != nil && (given == "" || given == "null"))
+	without := len(m.ID) == 0 || string(m.ID) == "null" || string(m.ID) == `""`
+	return m.isAnswer() && (m.hasID(id) || m.Error != nil && without)
+}
+
+func (m *message) hasID(id int64) bool {
+	return strings.Trim(string(m.ID), `"`) == strconv.FormatInt(id, 10)
 }
 
 func (m *message) isNotification() bool {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -109,19 +110,29 @@ func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 	return nil, unexpected(resp)
 }
 
-// refused returns the error that a server answered a request with. The status 400 without an error for this request means that the server
-// does not know the session: the official SDKs of TypeScript and Python answer so after a restart.
+// refused returns the error that a server answered a request with. One with the request's ID is never about the session.
 func (s *streamable) refused(resp *http.Response, id int64) (*message, error) {
 	body := httpx.Excerpt(resp.Body, maxMessageBytes)
 	var m message
 	isError := json.Unmarshal(body, &m) == nil && m.Error != nil
+	text := strings.TrimSpace(Bound(string(body), maxErrorBody))
 	switch {
-	case resp.StatusCode == http.StatusBadRequest && s.sessionID() != "" && (!isError || string(m.ID) != fmt.Sprint(id)):
-		return nil, fmt.Errorf("%w (HTTP status 400): %s", errSessionEnded, Bound(string(body), maxErrorBody))
+	case isError && m.hasID(id):
+		return &m, nil
+	case s.forgotten(resp.StatusCode, body):
+		return nil, fmt.Errorf("%w (HTTP status %d): %s", errSessionEnded, resp.StatusCode, text)
 	case isError:
 		return &m, nil
 	}
-	return nil, unexpected(resp)
+	return nil, &statusError{resp.StatusCode, text}
+}
+
+// forgotten reports whether an answer in a session means that the server does not know the session. The official SDKs of TypeScript and
+// Python answer so with the status 400 after a restart. Other answers with this status have other causes.
+func (s *streamable) forgotten(status int, body []byte) bool {
+	text := strings.ToLower(string(body))
+	saysSo := strings.Contains(text, "session") || strings.Contains(text, "not initialized")
+	return s.sessionID() != "" && (status == http.StatusNotFound || status == http.StatusBadRequest && saysSo)
 }
 
 // whole reads an answer that is not a stream.
@@ -158,14 +169,14 @@ func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*mes
 			return nil, err
 		}
 		if events.lastID == "" || mcp.IsModernProtocol(s.revision()) {
-			return nil, fmt.Errorf("%w: %w", errCutShort, err)
+			return nil, cutShort(err)
 		}
 		if pause.For(ctx, events.delay) != nil {
 			return nil, ctx.Err()
 		}
 		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{headerLastEvent: {events.lastID}})
 		if err != nil {
-			return nil, err
+			return nil, cutShort(err)
 		}
 		_ = rest.Close()
 		rest = resp.Body
@@ -174,6 +185,14 @@ func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*mes
 		}
 		events.resume(rest)
 	}
+}
+
+// cutShort returns the error of an answer that ended early.
+func cutShort(cause error) error {
+	if errors.Is(cause, io.EOF) {
+		return errCutShort
+	}
+	return fmt.Errorf("%w: %w", errCutShort, cause)
 }
 
 // drain reads events up to the answer or the end.
@@ -229,7 +248,7 @@ func (s *streamable) notify(ctx context.Context, n *request) error {
 	}
 	defer discard(resp)
 	if resp.StatusCode/100 != 2 {
-		return unexpected(resp)
+		return &statusError{resp.StatusCode, excerpt(resp)}
 	}
 	return nil
 }
@@ -258,10 +277,10 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, header)
 		if err == nil {
 			if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
-				discard(resp)
-				if wasOpen && s.forgotten(resp.StatusCode) {
+				if wasOpen && s.forgotten(resp.StatusCode, httpx.Excerpt(resp.Body, maxErrorBody)) {
 					s.peer.lost(errSessionEnded)
 				}
+				discard(resp)
 				return
 			}
 			wasOpen = true
@@ -282,11 +301,6 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 func isDown(err error) bool {
 	status, ok := errors.AsType[*statusError](err)
 	return ok && status.status >= http.StatusInternalServerError
-}
-
-// forgotten reports whether the status of a message without a request means that the server does not know the session, see refused.
-func (s *streamable) forgotten(status int) bool {
-	return s.sessionID() != "" && (status == http.StatusNotFound || status == http.StatusBadRequest)
 }
 
 // close ends the session.

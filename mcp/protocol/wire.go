@@ -107,6 +107,9 @@ func (e *carrierError) Unwrap() error { return e.err }
 
 // Unsent reports whether a request that failed cannot have reached the server's tools.
 func Unsent(err error) bool {
+	if errors.Is(err, errCutShort) { // even if tenon could not connect again
+		return false
+	}
 	var network *net.OpError
 	return errors.Is(err, errUnsent) || errors.Is(err, errSessionEnded) || errors.As(err, &network) && network.Op == "dial"
 }

@@ -111,18 +111,20 @@ func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability
 	if err := s.checkDefinition(ctx, c); err != nil {
 		return nil, err
 	}
+	if c.Server != nil {
+		_, warning = s.Offered(ctx, c)
+	}
+	if c.Server != nil && warning == nil {
+		if err := s.Pin(ctx, c); err != nil { // before the approval, which would count without it
+			return nil, err
+		}
+	}
 	if c.State == plugins.StatePending {
 		if _, err := s.store.Approve(ctx, c.trusted, nil); err != nil {
 			return nil, err
 		}
 	}
-	if c.Server == nil {
-		return nil, nil
-	}
-	if _, err := s.Offered(ctx, c); err != nil {
-		return err, nil
-	}
-	return nil, s.Pin(ctx, c)
+	return warning, nil
 }
 
 // Pin keeps what a server offers as approved: what Offered returned before, so that nothing is approved that was not shown.

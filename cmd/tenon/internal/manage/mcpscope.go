@@ -78,30 +78,31 @@ func findServer(w *cli.Workspace, name string, project bool) (f *mcpFile, own bo
 }
 
 func removeServer(ctx context.Context, a *cli.App, name string, project bool) error {
-	return changeServer(ctx, a, name, project, func(file *mcpFile, own bool) error {
-		forgotten := forget(ctx, a, name, own)
-		delete(file.servers, name)
-		if err := file.write(); err != nil {
-			return err
-		}
-		a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), terminal.Visible(file.path)))
-		return forgotten
+	return changeServer(ctx, a, name, project, func(file *mcpFile, _ bool) error {
+		return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error { // loads the servers that were there
+			delete(file.servers, name)
+			if err := file.write(); err != nil {
+				return err
+			}
+			a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), terminal.Visible(file.path)))
+			return forget(ctx, a, s, name, file.path)
+		})
 	})
 }
 
-// forget signs out of a server that is removed. own says whose it is.
-func forget(ctx context.Context, a *cli.App, name string, own bool) error {
-	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
-		c, ok := s.Server(name)
-		if !ok || c.Project == own {
-			return nil
+// forget signs out of a server that was removed from a file. Another server of this name, from elsewhere, keeps its token.
+func forget(ctx context.Context, a *cli.App, s *extensions.Set, name, path string) error {
+	for _, c := range s.Candidates {
+		if c.Server == nil || c.Name != name || c.From != path {
+			continue
 		}
 		done, err := s.Forget(ctx, c)
 		if done && err == nil {
 			a.Screen.Line("signed out of " + terminal.Visible(name))
 		}
 		return err
-	})
+	}
+	return nil
 }
 
 func mcpSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {

@@ -1,0 +1,49 @@
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// A request whose answer began was sent, even if tenon cannot connect again for the rest of the answer.
+func TestRestOfAnswerCannotBeRequested(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", mediaEvents)
+		w.Header().Set("Connection", "close")
+		fmt.Fprint(w, "retry: 1\nid: e\n\n")
+	}))
+	defer server.Close()
+	web, err := newWeb(&Remote{URL: server.URL}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard, ok := web.client.Transport.(*guard)
+	if !ok {
+		t.Fatal("no guard")
+	}
+	var dials atomic.Int32
+	guard.inner.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials.Add(1) > 1 {
+			return nil, &net.OpError{Op: "dial", Net: network, Err: errors.New("network is unreachable")}
+		}
+		return new(net.Dialer).DialContext(ctx, network, address)
+	}
+	s := &streamable{web: web}
+	if err := s.start(t.Context(), peer{}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	_, err = s.request(t.Context(), &request{JSONRPC: mcp.JSONRPC_VERSION, ID: 1, Method: string(mcp.MethodToolsCall)})
+	if !errors.Is(err, errCutShort) || Unsent(err) || dials.Load() != 2 {
+		t.Errorf("after %d dials: %v, may be repeated: %v", dials.Load(), err, Unsent(err))
+	}
+}
