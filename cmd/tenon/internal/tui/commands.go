@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
@@ -294,7 +295,7 @@ func (m *model) toggleMouse() tea.Cmd {
 	m.mouse = !m.mouse
 	off := !m.mouse
 	m.say("mouse " + map[bool]string{true: "on: the wheel scrolls, a click shows details", false: "off: the terminal selects text"}[m.mouse])
-	return m.keep(func(s *settings) { s.NoMouse = off })
+	return m.keep(func(s *settings.Settings) { s.NoMouse = off })
 }
 
 func (m *model) copyAnswer() tea.Cmd {

@@ -12,6 +12,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/store"
@@ -159,7 +160,7 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 func (m *model) chooseTheme(args string) tea.Cmd {
 	p := &dialog.Picker{Title: "Theme", Choose: func(r dialog.Row) tea.Cmd {
 		m.setTheme(r.ID)
-		return m.keep(func(s *settings) { s.Theme = r.ID })
+		return m.keep(func(s *settings.Settings) { s.Theme = r.ID })
 	}}
 	for _, t := range draw.Themes(m.dark) {
 		p.Rows = append(p.Rows, dialog.Row{ID: t.Name, Label: t.Name, Current: t.Name == m.look.Theme.Name})
@@ -175,8 +176,8 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 }
 
 // keep stores what the user chose on the screen.
-func (m *model) keep(change func(*settings)) tea.Cmd {
-	return m.do(func(ctx context.Context) (then, error) { return nil, changeSettings(ctx, m.o.settingsFile, change) })
+func (m *model) keep(change func(*settings.Settings)) tea.Cmd {
+	return m.do(func(ctx context.Context) (then, error) { return nil, settings.Change(ctx, m.o.settingsFile, change) })
 }
 
 // openSessions lists the sessions of the project.
@@ -255,7 +256,7 @@ func (m *model) pin(session string, on bool) tea.Cmd {
 		return list
 	}
 	m.pinned = change(m.pinned)
-	return m.keep(func(s *settings) { s.Pinned = change(s.Pinned) })
+	return m.keep(func(s *settings.Settings) { s.Pinned = change(s.Pinned) })
 }
 
 // deleted removes a session that was deleted from the screen.

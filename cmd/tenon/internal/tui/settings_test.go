@@ -1,25 +1,21 @@
 package tui
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
 )
 
 // Other terminals change the same file while this one runs.
 func TestOtherSettingsAreKept(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), settingsFile)
+	path := filepath.Join(t.TempDir(), settings.FileName)
 	m, _ := testModel(t, 80, 24)
 	m.o.explain = func(err error) string { return err.Error() }
 	m.o.settingsFile = path
@@ -50,54 +46,4 @@ func TestOtherSettingsAreKept(t *testing.T) {
 	if change(m.pin("mine", true), `{"theme`); !strings.Contains(m.toast.text, "not stored") {
 		t.Errorf("toast %q", m.toast.text)
 	}
-}
-
-// Two processes that change the settings at the same moment both count.
-func TestParallelChangesAreKept(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), settingsFile)
-	var want []string
-	var changes sync.WaitGroup
-	for i := range 50 {
-		id := fmt.Sprintf("ses_%02d", i)
-		want = append(want, id)
-		changes.Go(func() {
-			if err := changeSettings(t.Context(), path, func(s *settings) { s.Pinned = append(s.Pinned, id) }); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	changes.Wait()
-	s, err := readSettings(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(s.Pinned)
-	if diff := cmp.Diff(want, s.Pinned); diff != "" {
-		t.Errorf("pinned (-want +have):\n%s", diff)
-	}
-}
-
-func FuzzSettings(f *testing.F) {
-	f.Add([]byte(`{"theme": "dark", "noMouse": true}`))
-	f.Add([]byte(`{`))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), settingsFile)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		s, err := readSettings(path)
-		if err != nil {
-			if !reflect.DeepEqual(s, settings{}) {
-				t.Errorf("an invalid file gives %+v", s)
-			}
-			return
-		}
-		if err := s.write(path); err != nil {
-			t.Fatal(err)
-		}
-		if again, err := readSettings(path); err != nil || len(data) < 1<<10 && again.NoMouse != s.NoMouse {
-			t.Errorf("read again: %+v, %v", again, err)
-		}
-	})
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/pace"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
@@ -42,7 +43,7 @@ type options struct {
 	title                         string
 	prompt                        host.PromptInput // of the command line: text and files
 	agent, model, effort          string
-	settings                      settings // as they were at the start
+	settings                      settings.Settings // as they were at the start
 	settingsFile                  string
 	past                          *past.File
 	explain                       func(error) string                            // with its remedy
@@ -216,8 +217,8 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 	if err != nil {
 		s.a.Log.Warn("the prompt history cannot be read", "err", err)
 	}
-	file := filepath.Join(w.Project.DataDir, settingsFile)
-	chosen, err := readSettings(file)
+	file := filepath.Join(w.Project.DataDir, settings.FileName)
+	chosen, err := settings.Read(file)
 	if err != nil {
 		s.a.Log.Warn("the settings of the terminal UI cannot be read", "err", err)
 	}

@@ -1,4 +1,5 @@
-package tui
+// Package settings keeps what the user chose on the screen, such as the theme.
+package settings
 
 import (
 	"context"
@@ -13,22 +14,22 @@ import (
 	"github.com/tenonhq/tenon/internal/filelock"
 )
 
-// settingsFile is the name of the file in the data directory that keeps what the user chose on the screen.
-const settingsFile = "tui.json"
+// FileName is the name of the file in the data directory.
+const FileName = "tui.json"
 
-// settingsTimeout is the maximum wait for another process that changes the settings.
-const settingsTimeout = 10 * time.Second
+// timeout is the maximum wait for another process that changes the settings.
+const timeout = 10 * time.Second
 
-// settings are what the user chose on the screen.
-type settings struct {
+// Settings are what the user chose on the screen.
+type Settings struct {
 	Theme   string `json:"theme,omitempty"`
 	NoMouse bool   `json:"noMouse,omitempty"`
 	// Pinned lists sessions that the session list shows first.
 	Pinned []string `json:"pinned,omitempty"`
 }
 
-// readSettings reads the settings; a missing file means the default ones.
-func readSettings(path string) (s settings, err error) {
+// Read reads the settings; a missing file means the default ones.
+func Read(path string) (s Settings, err error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
@@ -37,15 +38,15 @@ func readSettings(path string) (s settings, err error) {
 		err = json.Unmarshal(data, &s)
 	}
 	if err != nil {
-		return settings{}, fmt.Errorf("%s: %w", path, err)
+		return Settings{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, nil
 }
 
-// changeSettings changes the settings in a file while no other process does. A file that cannot be read stays as it is.
-func changeSettings(ctx context.Context, path string, f func(*settings)) error {
-	err := filelock.Do(ctx, path+".lock", settingsTimeout, func() error {
-		s, err := readSettings(path)
+// Change changes the settings in a file while no other process does. A file that cannot be read stays as it is.
+func Change(ctx context.Context, path string, f func(*Settings)) error {
+	err := filelock.Do(ctx, path+".lock", timeout, func() error {
+		s, err := Read(path)
 		if err != nil {
 			return fmt.Errorf("%w; correct the file or delete it", err)
 		}
@@ -58,7 +59,7 @@ func changeSettings(ctx context.Context, path string, f func(*settings)) error {
 	return nil
 }
 
-func (s settings) write(path string) error {
+func (s Settings) write(path string) error {
 	data, err := json.Marshal(s)
 	if err != nil {
 		return err
