@@ -132,6 +132,8 @@ func TestRules(t *testing.T) {
 		{"Write(.env*)", "write", sdk.Object{"filePath": "/p/env.go"}, false},
 		{"Edit(/src/**)", "edit", sdk.Object{"filePath": "src/a.go"}, true},
 		{"Edit(**/*.go)", "apply_patch", sdk.Object{"patchText": "x"}, true},
+		{"Edit(src/a)", "apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Delete File: src/x/../a\n*** End Patch"}, true},
+		{"Edit(src/a)", "edit", sdk.Object{"filePath": "src//./a"}, true},
 		{"WebFetch(domain:go.dev)", "webfetch", sdk.Object{"url": "https://go.dev/doc"}, true},
 		{"WebFetch(domain:go.dev)", "webfetch", sdk.Object{"url": "https://other.dev/"}, false},
 	} {
@@ -354,12 +356,14 @@ func TestCloseCancelled(t *testing.T) {
 	waitGone(t, r.file("pid"))
 }
 
-// TestAsyncRewake: a command that is to wake the model is waited for.
+// TestAsyncRewake: a command that is to wake the model, or whose async is not a boolean, is waited for.
 func TestAsyncRewake(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", "asyncRewake": true, "async": true, "command": "echo no >&2; exit 2"}]}]}`)
-	if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != sdk.VerdictDeny {
-		t.Errorf("verdict %q", result.Verdict)
+	for _, fields := range []string{`"asyncRewake": true, "async": true`, `"async": "true"`, `"async": null`} {
+		r := newRig(t, `{"PreToolUse": [{"hooks": [{"type": "command", `+fields+`, "command": "echo no >&2; exit 2"}]}]}`)
+		if result, _ := r.before(bashCall("1"), sdk.Object{}); result.Verdict != sdk.VerdictDeny {
+			t.Errorf("%s: verdict %q", fields, result.Verdict)
+		}
 	}
 }
 

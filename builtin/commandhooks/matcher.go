@@ -2,6 +2,7 @@ package commandhooks
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -87,7 +88,8 @@ func (r *rule) matches(args sdk.Object) bool {
 		unquoted := strings.NewReplacer(`\`, "", `"`, "", "'", "").Replace(command)
 		return strings.ContainsAny(command, "$`") || r.text.MatchString(unquoted)
 	case file != "":
-		return r.text.MatchString(strings.ReplaceAll(file, `\`, "/"))
+		file = strings.ReplaceAll(file, `\`, "/")
+		return r.text.MatchString(file) || r.text.MatchString(path.Clean(file)) // src/./secret
 	}
 	return address == "" || r.text.MatchString(address)
 }

@@ -183,7 +183,10 @@ func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 		case "timeout":
 			e.timeout = p.seconds(at, n, limit)
 		case "async":
-			if p.Want(at, n, checked.Bool) && on(n) && p.confined {
+			switch {
+			case !on(n) && !off(n):
+				p.warn(at.Key, "is neither true nor false: the turn waits for the command")
+			case on(n) && p.confined:
 				p.warn(at.Key, "has no effect: the turn waits for commands that run confined")
 			}
 		case "asyncRewake":

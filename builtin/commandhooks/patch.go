@@ -51,6 +51,12 @@ func (p *Plugin) callTool(ctx context.Context, e *entry, in *sdk.ToolInput, args
 		}
 		replies = append(replies, r)
 	}
+	// An error of the hook would drop what the other runs have to say.
+	says := func(r *reply) bool { return r.ask || !decides && (r.block || r.halt || r.context != "") }
+	if failed != nil && slices.ContainsFunc(replies, says) {
+		p.log.Warn("command hook failed", "err", failed)
+		failed = nil
+	}
 	return replies, args, failed
 }
 
@@ -108,7 +114,7 @@ func strictest(replies []*reply) *reply {
 		}
 	}
 	for _, r := range replies {
-		if !r.allow {
+		if !r.allow || r.newInput != nil { // not this patch
 			return r
 		}
 	}

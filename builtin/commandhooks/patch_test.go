@@ -125,6 +125,7 @@ func TestPatchDecisions(t *testing.T) {
 func TestPatchFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ do, reason, failure string }{
+		"asks before":    {"case $f in */+a) echo '{\"hookSpecificOutput\": {\"permissionDecision\": \"ask\"}}'; exit;; esac; exit 1", "", ""},
 		"fails before":   {"[ -e once ] || { touch once; exit 1; }; " + secrets, ".env: secrets", ""},
 		"fails":          {"exit 1", "", "exit code 1"},
 		"takes too long": {"exec sleep 100", "+a: no time left for the command hook PreToolUse[0].hooks[0]; change fewer files at a time", ""},
@@ -136,15 +137,19 @@ func TestPatchFaults(t *testing.T) {
 				events = strings.Replace(events, `"type":"command"`, `"type":"command","timeout":2`, 1)
 			}
 			r := newRig(t, events)
-			result, _ := r.before(patchCall(), sdk.Object{"patchText": patch("+a", "+b", "+c", "+d", ".env")})
+			text := patch("+a", "+b", "+c", "+d", ".env")
+			result, _ := r.before(patchCall(), sdk.Object{"patchText": text})
 			if result.Reason != c.reason || (result.Verdict == sdk.VerdictDeny) != (c.reason != "") {
 				t.Errorf("the patch was %q %q, want the reason %q", result.Verdict, result.Reason, c.reason)
 			}
 			if f := r.failures(); (f == "") != (c.failure == "") || !strings.Contains(f, c.failure) {
 				t.Errorf("failures %q, want %q", f, c.failure)
 			}
-			if failed := strings.Contains(r.host.logged(), "exit code 1"); failed != (name == "fails before") {
+			if failed := strings.Contains(r.host.logged(), "exit code 1"); failed != strings.HasSuffix(name, "before") {
 				t.Errorf("log:\n%s", r.host.logged())
+			}
+			if got := r.askPatch(text).Verdict; (got == sdk.VerdictAsk) != (name == "asks before") {
+				t.Errorf("the permission is %q", got)
 			}
 		})
 	}
@@ -159,6 +164,20 @@ func TestPatchUpdated(t *testing.T) {
 		t.Errorf("arguments (-want +got):\n%s", diff)
 	}
 	r.clean()
+}
+
+// A permission for another patch than the one that is asked about is none, whichever file the command answered it for.
+func TestPatchAllowedWithOtherInput(t *testing.T) {
+	t.Parallel()
+	for _, file := range []string{"a", "b"} {
+		r := newRig(t, shell(t, "PermissionRequest", "", perFile(`case $f in */`+file+`) other=',"updatedInput":{"patchText":"x"}';; esac
+			echo '{"hookSpecificOutput":{"decision":{"behavior":"allow"'$other'}}}'`)))
+		text := "*** Begin Patch\n*** Add File: a\n+x\n*** Add File: b\n+y\n*** End Patch"
+		r.before(patchCall(), sdk.Object{"patchText": text})
+		if got := r.askPatch(text); got.Verdict != "" || !strings.Contains(r.failures(), "updatedInput has no effect") {
+			t.Errorf("%s: verdict %q, failures %q", file, got.Verdict, r.failures())
+		}
+	}
 }
 
 // A patch that another plugin's tool reads, and a path that the model adds, are not those of our tool.
@@ -196,5 +215,23 @@ func TestPatchApplied(t *testing.T) {
 			t.Errorf("%s: output %q, want %q", outcome, v.Output, c.want)
 		}
 		r.clean()
+	}
+}
+
+// The text of a command about one file reaches the model, even if the command fails for another.
+func TestPatchAppliedWithError(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PostToolUse", "Edit", perFile(`case $f in */a) exit 1;; esac; echo format >&2; exit 2`)))
+	args, err := json.Marshal(sdk.Object{"patchText": "*** Begin Patch\n*** Add File: a\n+x\n*** Add File: b\n+y\n*** End Patch"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &sdk.ToolAfterValue{Output: "done"}
+	in := &sdk.ToolAfterInput{ToolInput: *patchCall(), Args: args, Outcome: sdk.OutcomeOK}
+	if _, err := r.engine.Transform(t.Context(), sdk.PointToolAfter, hooks.Scope{}, in, v); err != nil {
+		t.Fatal(err)
+	}
+	if v.Output != "done\n\nA hook objects: b: format" || !strings.Contains(r.host.logged(), "exit code 1") {
+		t.Errorf("output %q, log:\n%s", v.Output, r.host.logged())
 	}
 }
