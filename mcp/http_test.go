@@ -313,7 +313,7 @@ func endless(kind string) http.Handler {
 }
 
 // refusing is a server with sessions that answers a method with the status 400 and a body, in which THIS is the ID of the request.
-func refusing(s *sessions, method, kind, body string) http.Handler {
+func refusing(s *sessions, method string, status int, kind, body string) http.Handler {
 	s.refuse = http.NotFound
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		raw, _ := io.ReadAll(r.Body)
@@ -321,7 +321,7 @@ func refusing(s *sessions, method, kind, body string) http.Handler {
 		if json.Unmarshal(raw, &m) == nil && m.Method == method {
 			s.calls.Add(1)
 			w.Header().Set("Content-Type", kind)
-			w.WriteHeader(http.StatusBadRequest)
+			w.WriteHeader(status)
 			_, _ = io.WriteString(w, strings.ReplaceAll(body, "THIS", string(m.ID)))
 			return
 		}
@@ -346,7 +346,7 @@ func TestBadRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &sessions{}
-			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, refusing(s, "tools/call", test.kind, test.body)).URL))
+			p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, refusing(s, "tools/call", http.StatusBadRequest, test.kind, test.body)).URL))
 			for i := range 2 {
 				_, err := run(t.Context(), t, p, "far_count", "{}")
 				if err == nil || !strings.Contains(err.Error(), test.want) || s.calls.Load() != int32(i+1) || s.inits.Load() != 1 {
@@ -357,11 +357,24 @@ func TestBadRequest(t *testing.T) {
 	}
 }
 
+// A server that fails outside of the protocol gets a new session: it may have lost the old one.
+func TestServerError(t *testing.T) {
+	t.Parallel()
+	s := &sessions{}
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, refusing(s, "tools/call", http.StatusInternalServerError, "application/json", `{"message":"oops"}`)).URL))
+	for i := range 2 {
+		_, err := run(t.Context(), t, p, "far_count", "{}")
+		if err == nil || !strings.Contains(err.Error(), "HTTP status 500") || s.calls.Load() != int32(i+1) || s.inits.Load() != int32(i+1) {
+			t.Errorf("%v after %d calls in %d sessions", err, s.calls.Load(), s.inits.Load())
+		}
+	}
+}
+
 // A server that refuses an optional request with the status 400 works. The refusal of the handshake is reported with its text.
 func TestBadRequestAtStart(t *testing.T) {
 	t.Parallel()
 	s := &sessions{capabilities: `{"tools":{},"logging":{}}`}
-	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, refusing(s, "logging/setLevel", "text/plain", "unknown method")).URL))
+	p := ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, refusing(s, "logging/setLevel", http.StatusBadRequest, "text/plain", "unknown method")).URL))
 	if n := s.calls.Load(); n != 1 {
 		t.Errorf("the level was set %d times", n)
 	}
@@ -370,7 +383,7 @@ func TestBadRequestAtStart(t *testing.T) {
 		t.Errorf("%d sessions", n)
 	}
 	s = &sessions{}
-	web := listen(t, refusing(s, "notifications/initialized", "text/plain", "tenant is not set up"))
+	web := listen(t, refusing(s, "notifications/initialized", http.StatusBadRequest, "text/plain", "tenant is not set up"))
 	p = begin(t, newTestHost(t), remote(mcp.TransportHTTP, web.URL), mcp.Options{})
 	if reason := p.Status().Reason; !strings.Contains(reason, "no streamable HTTP or SSE endpoint") || !strings.Contains(reason, "tenant is not set up") {
 		t.Errorf("reason = %q", reason)

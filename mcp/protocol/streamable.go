@@ -123,8 +123,10 @@ func (s *streamable) refused(resp *http.Response, id int64) (*message, error) {
 		return nil, fmt.Errorf("%w (HTTP status %d): %s", errSessionEnded, resp.StatusCode, text)
 	case isError:
 		return &m, nil
+	case resp.StatusCode == http.StatusBadRequest:
+		return nil, &statusError{resp.StatusCode, text}
 	}
-	return nil, &statusError{resp.StatusCode, text}
+	return nil, unexpected(resp)
 }
 
 // forgotten reports whether an answer in a session means that the server does not know the session. The official SDKs of TypeScript and

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ func lockServers(ctx context.Context, w *cli.Workspace, f func() error) error {
 }
 
 // changeServer runs f with the file with a server that tenon mcp add wrote: the user's, else the project's. project selects the latter.
-func changeServer(ctx context.Context, a *cli.App, name string, project bool, f func(file *mcpFile, own bool) error) error {
+func changeServer(ctx context.Context, a *cli.App, name string, project bool, f func(w *cli.Workspace, file *mcpFile, own bool) error) error {
 	w, err := a.Configured(ctx)
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func changeServer(ctx context.Context, a *cli.App, name string, project bool, f 
 		if err != nil {
 			return err
 		}
-		return f(file, own)
+		return f(w, file, own)
 	})
 }
 
@@ -78,31 +79,37 @@ func findServer(w *cli.Workspace, name string, project bool) (f *mcpFile, own bo
 }
 
 func removeServer(ctx context.Context, a *cli.App, name string, project bool) error {
-	return changeServer(ctx, a, name, project, func(file *mcpFile, _ bool) error {
-		return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error { // loads the servers that were there
-			delete(file.servers, name)
-			if err := file.write(); err != nil {
-				return err
-			}
-			a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), terminal.Visible(file.path)))
-			return forget(ctx, a, s, name, file.path)
-		})
+	return changeServer(ctx, a, name, project, func(w *cli.Workspace, file *mcpFile, _ bool) (err error) {
+		before, failed := w.Extensions(ctx, nil, false)
+		if failed == nil {
+			defer func() { err = errors.Join(err, before.Discard(ctx)) }()
+		}
+		delete(file.servers, name)
+		if err := file.write(); err != nil {
+			return err
+		}
+		a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), terminal.Visible(file.path)))
+		if failed == nil {
+			failed = forget(ctx, a, before, name, file.path)
+		}
+		if failed != nil {
+			a.Log.Warn("a token of the removed server may still be stored", "server", name, "err", failed)
+		}
+		return nil
 	})
 }
 
 // forget signs out of a server that was removed from a file. Another server of this name, from elsewhere, keeps its token.
-func forget(ctx context.Context, a *cli.App, s *extensions.Set, name, path string) error {
-	for _, c := range s.Candidates {
-		if c.Server == nil || c.Name != name || c.From != path {
-			continue
-		}
-		done, err := s.Forget(ctx, c)
-		if done && err == nil {
-			a.Screen.Line("signed out of " + terminal.Visible(name))
-		}
-		return err
+func forget(ctx context.Context, a *cli.App, before *extensions.Set, name, path string) error {
+	i := slices.IndexFunc(before.Candidates, func(c *extensions.Candidate) bool { return c.Server != nil && c.Name == name && c.From == path })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	done, err := before.Forget(ctx, before.Candidates[i])
+	if done && err == nil {
+		a.Screen.Line("signed out of " + terminal.Visible(name))
+	}
+	return err
 }
 
 func mcpSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {
@@ -126,7 +133,7 @@ project's file stays the same.`,
 func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bool) error {
 	done := verb + "d"
 	inOwn := false
-	err := changeServer(ctx, a, name, false, func(file *mcpFile, own bool) error {
+	err := changeServer(ctx, a, name, false, func(_ *cli.Workspace, file *mcpFile, own bool) error {
 		if inOwn = own; !own {
 			return nil
 		}
