@@ -44,15 +44,13 @@ func (p *Plugin) callTool(ctx context.Context, e *entry, in *sdk.ToolInput, args
 			r.reason = path + ": " + r.because(e)
 		}
 		if refused && decides {
-			if failed != nil {
-				p.log.Warn("command hook failed", "err", failed)
-			}
-			return []*reply{r}, args, nil
+			replies = []*reply{r}
+			break
 		}
 		replies = append(replies, r)
 	}
 	// An error of the hook would drop what the other runs have to say.
-	says := func(r *reply) bool { return r.ask || !decides && (r.block || r.halt || r.context != "") }
+	says := func(r *reply) bool { return r.block || r.halt || r.ask || !decides && r.context != "" }
 	if failed != nil && slices.ContainsFunc(replies, says) {
 		p.log.Warn("command hook failed", "err", failed)
 		failed = nil

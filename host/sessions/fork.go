@@ -37,7 +37,7 @@ func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Sess
 	}
 	whole := end == len(list)
 	list = list[:end]
-	live.CloseInterrupted(list) // a turn that runs goes on there, not in the copy
+	live.CloseInterrupted(list) // a turn that runs continues there, not in the copy
 	ops, err := store.CopyOps(ctx, h.Store, list, &damage)
 	if err != nil {
 		return nil, err
