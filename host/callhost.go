@@ -17,8 +17,8 @@ const permissionSkill = "skill"
 
 // callHost is the host as one tool call sees it.
 type callHost struct {
-	t *turn
-	c *call
+	turn *turn
+	call *call
 }
 
 var (
@@ -32,59 +32,59 @@ var (
 	_ sdk.SkillFinder   = (*callHost)(nil)
 )
 
-// Progress shows what the call does now. It goes to clients only: the result will be stored.
+// Progress publishes the state of the call. It is not stored: the result will be.
 func (h *callHost) Progress(title string, metadata sdk.Object) {
 	var p sdk.Part
-	h.t.c.Locked(func() {
-		s := &h.c.part.State
+	h.turn.conv.Locked(func() {
+		s := &h.call.part.State
 		if s.Status != sdk.ToolRunning {
-			return // a call that was given up
+			return // the call was abandoned
 		}
 		s.Title, s.Metadata = title, metadata
-		p = live.CopyPart(h.c.part)
+		p = live.CopyPart(h.call.part)
 	})
 	if p == nil {
 		return
 	}
-	if h.c.byPlugin != nil {
-		h.t.publishPluginCall(h.c)
+	if h.call.byPlugin != nil {
+		h.turn.publishPluginCall(h.call)
 		return
 	}
-	h.t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
+	h.turn.conv.Journal.Put(nil, sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
 		SessionID: p.Head().SessionID, Part: p, Time: live.Now(),
 	}})
 }
 
-// Ask waits for leave.
+// Ask requests permission.
 func (h *callHost) Ask(ctx context.Context, r sdk.PermissionRequest) error {
-	r.SessionID = h.t.r.session
-	r.Agent = h.t.Agent.Name
-	r.Args = h.c.args
-	r.Tool = &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID}
+	r.SessionID = h.turn.runner.session
+	r.Agent = h.turn.Agent.Name
+	r.Args = h.call.args
+	r.Tool = &sdk.CallRef{MessageID: h.call.part.MessageID, CallID: h.call.part.CallID}
 	plugin := ""
-	if h.c.byPlugin != nil {
-		plugin = h.c.byPlugin.Manifest.Name
+	if h.call.byPlugin != nil {
+		plugin = h.call.byPlugin.Manifest.Name
 	}
-	r.Metadata = permission.AskedBy(r.Metadata, h.c.template, plugin)
-	if h.c.tool == nil { // an unknown tool that is called over and over
-		return h.t.permit(ctx, r, h.c.part.Tool, sdk.Origin{})
+	r.Metadata = permission.AskedBy(r.Metadata, h.call.template, plugin)
+	if h.call.tool == nil { // a repeated call of an unknown tool
+		return h.turn.permit(ctx, r, h.call.part.Tool, sdk.Origin{})
 	}
-	return h.t.permit(ctx, r, h.c.tool.Def.ID, h.c.tool.Origin)
+	return h.turn.permit(ctx, r, h.call.tool.Def.ID, h.call.tool.Origin)
 }
 
 // Messages returns the messages of the session since the last compaction.
 func (h *callHost) Messages(context.Context) ([]sdk.MessageWithParts, error) {
-	return h.t.c.Snapshot(), nil
+	return h.turn.conv.Snapshot(), nil
 }
 
 // Output returns a stored output by the last element of its path.
 func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
 	ref = strings.TrimPrefix(ref, store.OutputPrefix)
 	// The output may still be on its way to the store.
-	if err := h.t.c.Journal.Flush(ctx); err != nil {
+	if err := h.turn.conv.Journal.Flush(ctx); err != nil {
 		return nil, err
 	}
-	content, err := h.t.h.opts.Store.Blob(ctx, ref)
+	content, err := h.turn.host.opts.Store.Blob(ctx, ref)
 	if err != nil {
 		return nil, fmt.Errorf("stored output %q: %w", ref, err)
 	}
@@ -95,42 +95,42 @@ func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
 // hooks at shell.env add.
 func (h *callHost) ShellEnv(ctx context.Context, cwd string) ([]string, error) {
 	v := &sdk.ShellEnvValue{Env: map[string]string{}}
-	in := &sdk.ShellEnvInput{Cwd: cwd, SessionID: h.t.r.session, CallID: h.c.part.CallID}
-	if err := h.t.g.Fire(ctx, sdk.PointShellEnv, h.t.ledger, h.c.part.CallID, in, v); err != nil {
-		return nil, h.t.stopBy(err)
+	in := &sdk.ShellEnvInput{Cwd: cwd, SessionID: h.turn.runner.session, CallID: h.call.part.CallID}
+	if err := h.turn.gen.Fire(ctx, sdk.PointShellEnv, h.turn.ledger, h.call.part.CallID, in, v); err != nil {
+		return nil, h.turn.halt(err)
 	}
-	return h.t.g.Models.Environ(v.Env), nil
+	return h.turn.gen.Models.Environ(v.Env), nil
 }
 
 // Question asks the user.
 func (h *callHost) Question(ctx context.Context, questions []sdk.Question) ([][]string, error) {
-	return h.t.question(ctx, sdk.QuestionRequest{
-		SessionID: h.t.r.session, Questions: questions,
-		Tool: &sdk.CallRef{MessageID: h.c.part.MessageID, CallID: h.c.part.CallID},
+	return h.turn.question(ctx, sdk.QuestionRequest{
+		SessionID: h.turn.runner.session, Questions: questions,
+		Tool: &sdk.CallRef{MessageID: h.call.part.MessageID, CallID: h.call.part.CallID},
 	})
 }
 
 // SetTodos replaces the task list of the session.
 func (h *callHost) SetTodos(_ context.Context, todos []sdk.Todo) error {
 	todos = slices.Clone(todos)
-	h.t.c.Journal.Put([]store.Op{store.PutTodos{Todos: todos}}, sdk.Event{
-		Type: sdk.EventTodoUpdated, Properties: &sdk.TodoInfo{SessionID: h.t.r.session, Todos: todos},
+	h.turn.conv.Journal.Put([]store.Op{store.PutTodos{Todos: todos}}, sdk.Event{
+		Type: sdk.EventTodoUpdated, Properties: &sdk.TodoInfo{SessionID: h.turn.runner.session, Todos: todos},
 	})
 	return nil
 }
 
 // Subtask runs a subagent.
 func (h *callHost) Subtask(ctx context.Context, s sdk.Subtask) (*sdk.SubtaskResult, error) {
-	return h.t.subtask(ctx, h, s)
+	return h.turn.subtask(ctx, h, s)
 }
 
-// Subagents lists the agents that can be asked.
-func (h *callHost) Subagents() []sdk.Agent { return h.t.g.Subagents() }
+// Subagents lists the agents that subtasks can use.
+func (h *callHost) Subagents() []sdk.Agent { return h.turn.gen.Subagents() }
 
 // Skills lists the skills of all plugins that the rules do not deny.
 func (h *callHost) Skills(ctx context.Context) ([]sdk.Skill, error) {
-	list := h.t.g.SkillsUnless(ctx, func(name string) bool {
-		return h.t.Rules.Decide(permissionSkill, name).Action == sdk.ActionDeny
+	list := h.turn.gen.SkillsUnless(ctx, func(name string) bool {
+		return h.turn.Rules.Decide(permissionSkill, name).Action == sdk.ActionDeny
 	})
 	return list, ctx.Err()
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// compact puts a summary in place of the conversation so far. The messages stay stored; the summary names
-// the ones it covers. Several in a row that make no room end the turn.
+// compact replaces the conversation so far by a summary. The messages stay stored; the summary names
+// those that it covers. Several summaries in a row without enough room end the turn.
 func (t *turn) compact(ctx context.Context) (state, error) {
 	if t.msg != nil { // the request that did not fit
-		t.c.Locked(func() {
+		t.conv.Locked(func() {
 			t.msg.Error = &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: "the conversation is too long for the model; it is summarised"}}
 		})
 		t.closeStep(live.InterruptedByAbort)
@@ -24,7 +24,7 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 	if t.compacted++; t.compacted > compact.MaxTries {
 		return stateDone, compact.TooLong("the conversation still does not fit %s after %d summaries", t.Model.Ref(), compact.MaxTries)
 	}
-	plan := compact.NewPlan(live.Active(t.c.Snapshot()), t.g.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
+	plan := compact.NewPlan(live.Active(t.conv.Snapshot()), t.gen.Config.Compaction, &t.Model.Model, t.manual, t.compacted)
 	if len(plan.Covered) == 0 && t.manual {
 		return stateDone, errors.New("nothing to summarise yet")
 	}
@@ -35,9 +35,9 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 	if err := t.summarise(ctx, plan); err != nil {
 		return stateDone, err
 	}
-	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: t.r.session}})
+	t.conv.Journal.Put(nil, sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: t.runner.session}})
 	if answered {
-		t.last = last // what the user waits for, not the summary
+		t.last = last // the user waits for it, not for the summary
 		return stateStop, nil
 	}
 	return t.afterCompaction(ctx, plan)
@@ -45,19 +45,19 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 
 // summarise asks the compaction agent for the summary and stores question and answer.
 func (t *turn) summarise(ctx context.Context, plan compact.Plan) error {
-	agent, err := t.g.Agent(sdk.AgentCompaction)
+	agent, err := t.gen.Agent(sdk.AgentCompaction)
 	if err != nil {
 		return err
 	}
 	m := t.Model
 	if t.summaryModel != "" || agent.Model != nil {
-		m, err = ask.OpenModel(ctx, t.g, &agent, t.summaryModel, false, "")
+		m, err = ask.OpenModel(ctx, t.gen, &agent, t.summaryModel, false, "")
 	}
 	t.summaryModel = ""
 	if err != nil {
 		return err
 	}
-	s := &compact.Summary{Step: &ask.Step{Setup: t.As(agent, m, sdk.PurposeCompaction), Conversation: t.c, User: t.user, Ledger: &hooks.Ledger{}}, Plan: plan, Try: t.compacted}
+	s := &compact.Summary{Step: &ask.Step{Setup: t.As(agent, m, sdk.PurposeCompaction), Conversation: t.conv, User: t.user, Ledger: &hooks.Ledger{}}, Plan: plan, Try: t.compacted}
 	err = s.Run(ctx)
 	if s.Msg == nil {
 		return err
@@ -73,19 +73,19 @@ func (t *turn) summarise(ctx context.Context, plan compact.Plan) error {
 	return err
 }
 
-// afterCompaction says how the turn goes on: with the prompt that waits, or with a reminder of the work
-// that was under way; not at all when the user only wanted the summary or a hook says so.
+// afterCompaction returns the state after a compaction: the turn continues with its prompt, or with a reminder of its work. It stops if the
+// user requested only the summary, or if a hook decides so.
 func (t *turn) afterCompaction(ctx context.Context, plan compact.Plan) (state, error) {
 	if t.manual {
 		return stateStop, nil
 	}
 	v := &sdk.AutocontinueValue{Enabled: true}
 	in := &sdk.AutocontinueInput{
-		SessionID: t.r.session, Agent: t.Agent.Name, Model: t.Model.Model, Provider: model.ProviderRef(&t.Model.Provider), Message: t.user, Overflow: plan.Overflow,
+		SessionID: t.runner.session, Agent: t.Agent.Name, Model: t.Model.Model, Provider: model.ProviderRef(&t.Model.Provider), Message: t.user, Overflow: plan.Overflow,
 	}
 	ledger := &hooks.Ledger{}
-	err := t.g.Fire(ctx, sdk.PointAutocontinue, ledger, "", in, v)
-	ask.StoreLedger(t.c, t.g, t.last.ID, sdk.PurposeCompaction, ledger)
+	err := t.gen.Fire(ctx, sdk.PointAutocontinue, ledger, "", in, v)
+	ask.StoreLedger(t.conv, t.gen, t.last.ID, sdk.PurposeCompaction, ledger)
 	if err != nil {
 		return stateDone, err
 	}

@@ -44,8 +44,8 @@ func (h *Host) SessionChanges(ctx context.Context, session, messageID string) ([
 // Errors: ErrNotFound, ErrNothing, ErrBusy, ErrElsewhere, *ConflictError, snapshot.ErrOff, snapshot.ErrGone, *store.OwnedError.
 func (h *Host) Revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 	var out *Reverted
-	err := h.between(ctx, o.SessionID, func(ctx context.Context, t *turn) (err error) {
-		out, err = t.k.Revert(ctx, o)
+	err := h.whileIdle(ctx, o.SessionID, func(ctx context.Context, t *turn) (err error) {
+		out, err = t.undo.Revert(ctx, o)
 		return err
 	})
 	return out, err
@@ -55,23 +55,23 @@ func (h *Host) Revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 // Revert.
 func (h *Host) Unrevert(ctx context.Context, session string, force bool) (*Reverted, error) {
 	var out *Reverted
-	err := h.between(ctx, session, func(ctx context.Context, t *turn) (err error) {
-		out, err = t.k.Unrevert(ctx, force)
+	err := h.whileIdle(ctx, session, func(ctx context.Context, t *turn) (err error) {
+		out, err = t.undo.Unrevert(ctx, force)
 		return err
 	})
 	return out, err
 }
 
-// between runs f on a session that runs no turn, which none begins to do meanwhile. One that does is busy: its turn may take long.
-func (h *Host) between(ctx context.Context, session string, f func(context.Context, *turn) error) error {
+// whileIdle runs f between turns of a session. If a turn runs, the error is ErrBusy: it may take long.
+func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Context, *turn) error) error {
 	if r := h.runner(session); r != nil && r.inTurn() {
 		return fmt.Errorf("session %s: %w", session, ErrBusy)
 	}
-	return h.do(ctx, session, func(ctx context.Context, t *turn) (state, error) {
+	return h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		if t.user != nil {
 			return stateDone, fmt.Errorf("session %s: %w", session, ErrBusy)
 		}
-		t.k.Settle()
+		t.undo.Settle()
 		return stateDone, f(ctx, t)
 	})
 }
@@ -79,17 +79,17 @@ func (h *Host) between(ctx context.Context, session string, f func(context.Conte
 // Compact summarises the conversation of a session, as if it had grown too long, and waits for the summary. A turn under way continues after it. model
 // is for the summary alone; empty means the session's, or the compaction agent's. Errors: as Prompt.
 func (h *Host) Compact(ctx context.Context, session, model string) error {
-	return h.do(ctx, session, func(ctx context.Context, t *turn) (state, error) {
+	return h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		if t.user != nil { // the turn under way continues afterwards, as it is
 			if model != "" {
-				if _, err := t.g.Models.Resolve(ctx, model); err != nil {
+				if _, err := t.gen.Models.Resolve(ctx, model); err != nil {
 					return stateDone, err
 				}
 			}
 			t.summaryModel = model
 			return stateCompact, nil
 		}
-		u, err := t.open(ctx, t.h.ids.New(sdk.PrefixMessage), &PromptInput{SessionID: session, Model: model}, nil)
+		u, err := t.openPrompt(ctx, t.host.ids.New(sdk.PrefixMessage), &PromptInput{SessionID: session, Model: model}, nil)
 		t.user, t.manual = u, true
 		return stateCompact, err
 	})
@@ -98,14 +98,14 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 // Uncompact takes the latest summary of a session out again, so that the model gets the original messages.
 // Errors: ErrNothing without a summary; otherwise as Prompt.
 func (h *Host) Uncompact(ctx context.Context, session string) error {
-	return h.do(ctx, session, func(ctx context.Context, t *turn) (state, error) {
-		messages := t.c.Snapshot()
+	return h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
+		messages := t.conv.Snapshot()
 		summary, question, _ := live.LastSummary(messages)
 		if summary < 0 || question < 0 {
 			return stateDone, fmt.Errorf("session %s has no summary: %w", session, ErrNothing)
 		}
 		ids := []string{messages[summary].Info.Head().ID, messages[question].Info.Head().ID}
-		damaged, err := t.c.RemoveMessages(ctx, ids, func(*sdk.Session) {})
+		damaged, err := t.conv.RemoveMessages(ctx, ids, func(*sdk.Session) {})
 		h.sessions.LeftOut(damaged)
 		return stateDone, err
 	})
@@ -113,8 +113,8 @@ func (h *Host) Uncompact(ctx context.Context, session string) error {
 
 // SetTitle changes the title of a session. Errors: as Prompt.
 func (h *Host) SetTitle(ctx context.Context, session, title string) error {
-	return h.do(ctx, session, func(_ context.Context, t *turn) (state, error) {
-		t.c.UpdateSession(func(s *sdk.Session) { s.Title = title })
+	return h.runJob(ctx, session, func(_ context.Context, t *turn) (state, error) {
+		t.conv.UpdateSession(func(s *sdk.Session) { s.Title = title })
 		return stateDone, nil
 	})
 }

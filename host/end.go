@@ -11,7 +11,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TurnError is why a turn ended without an answer.
+// TurnError is the reason why a turn ended without an answer.
 type TurnError struct {
 	Named *sdk.NamedError // as in the message
 	Err   error           // the cause
@@ -30,12 +30,12 @@ func (e *TurnError) Error() string { return e.Err.Error() }
 // Unwrap returns the cause.
 func (e *TurnError) Unwrap() error { return e.Err }
 
-// finish winds the turn up: nothing stays open, changes are durable, callers that wait get the answer.
+// finish ends the turn: nothing stays open, changes are durable, and waiting callers get the answer.
 func (t *turn) finish(ctx context.Context, err error) {
-	t.r.mu.Lock()
-	t.r.cancel, t.r.turnCtx, t.r.view = nil, nil, nil
-	t.r.mu.Unlock()
-	defer t.h.plugins.Release(t.g)
+	t.runner.mu.Lock()
+	t.runner.cancel, t.runner.turnCtx, t.runner.view = nil, nil, nil
+	t.runner.mu.Unlock()
+	defer t.host.plugins.Release(t.gen)
 	why := live.InterruptedByAbort
 	if err != nil {
 		t.failure = t.turnError(err)
@@ -43,30 +43,30 @@ func (t *turn) finish(ctx context.Context, err error) {
 			why = live.InterruptedByFailure
 		}
 	} else if err := t.halted.reason(); err != nil {
-		t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: t.g.Hide(err.Error())}}, Err: err}
+		t.failure = &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorUnknown, Data: sdk.ErrorData{Message: t.gen.Hide(err.Error())}}, Err: err}
 	}
 	t.closeStep(why)
-	if t.g.Config.Compaction.Prune && t.failure == nil {
-		compact.Prune(t.c)
+	if t.gen.Config.Compaction.Prune && t.failure == nil {
+		compact.Prune(t.conv)
 	}
-	t.k.Settle() // changes from now on are not the session's
-	t.c.Journal.Put([]store.Op{store.SetTurn{Open: false}})
-	t.c.Journal.Put(nil, t.ending()...)
-	if err := t.c.Journal.Flush(ctx); err != nil { // nothing comes through the journal any more, and clients must not wait for ever
+	t.undo.Settle() // changes from now on are not the session's
+	t.conv.Journal.Put([]store.Op{store.SetTurn{Open: false}})
+	t.conv.Journal.Put(nil, t.ending()...)
+	if err := t.conv.Journal.Flush(ctx); err != nil { // the journal publishes nothing more, and clients must not wait forever
 		t.failure = t.turnError(err)
 		for _, e := range t.ending() {
-			t.h.publish(e)
+			t.host.publish(e)
 		}
-		for t.r.waiting() { // they fail with the turn; those that come after its answer may find room
-			t.answering = append(t.answering, t.r.take())
+		for t.runner.waiting() { // they fail with the turn; later ones may succeed, such as after space is freed
+			t.answering = append(t.answering, t.runner.next())
 		}
 	}
-	t.answer()
+	t.replyAll()
 }
 
 // ending returns the events that end a turn.
 func (t *turn) ending() []sdk.Event {
-	id := t.r.session
+	id := t.runner.session
 	var out []sdk.Event
 	if t.failure != nil {
 		out = append(out, sdk.Event{Type: sdk.EventSessionError, Properties: &sdk.SessionErrorInfo{SessionID: id, Error: t.failure.Named}})
@@ -77,7 +77,7 @@ func (t *turn) ending() []sdk.Event {
 		sdk.Event{Type: sdk.EventSessionIdle, Properties: &sdk.SessionRef{SessionID: id}})
 }
 
-// closeStep ends the message and the parts that the step left open.
+// closeStep closes the message of the step and its open parts.
 func (t *turn) closeStep(why live.Interruption) {
 	if t.msg == nil {
 		return
@@ -86,18 +86,18 @@ func (t *turn) closeStep(why live.Interruption) {
 	t.last, t.msg = t.msg, nil
 }
 
-// stepOf returns the step of a message.
+// stepOf returns the ask.Step for an assistant message; nil for one that Step.Message will make.
 func (t *turn) stepOf(m *sdk.AssistantMessage) *ask.Step {
-	return &ask.Step{Setup: t.Setup, Conversation: t.c, User: t.user, Msg: m, Ledger: t.ledger}
+	return &ask.Step{Setup: t.Setup, Conversation: t.conv, User: t.user, Msg: m, Ledger: t.ledger}
 }
 
-// answer hands the outcome to those who wait for it.
-func (t *turn) answer() {
+// replyAll gives the outcome to the callers of all prompts of the turn.
+func (t *turn) replyAll() {
 	var message *sdk.MessageWithParts
 	if t.last != nil {
-		message = &sdk.MessageWithParts{Info: live.CopyMessage(t.last), Parts: t.c.Parts(t.last.ID)}
+		message = &sdk.MessageWithParts{Info: live.CopyMessage(t.last), Parts: t.conv.Parts(t.last.ID)}
 	} else if t.user != nil {
-		message = &sdk.MessageWithParts{Info: live.CopyMessage(t.user), Parts: t.c.Parts(t.user.ID)}
+		message = &sdk.MessageWithParts{Info: live.CopyMessage(t.user), Parts: t.conv.Parts(t.user.ID)}
 	}
 	var err error
 	if t.failure != nil {
@@ -117,5 +117,5 @@ func (t *turn) turnError(err error) *TurnError {
 	if errors.Is(err, errAborted) {
 		return &TurnError{Named: &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "aborted by the user"}}, Err: err}
 	}
-	return &TurnError{Named: t.g.WireError(err), Err: err}
+	return &TurnError{Named: t.gen.WireError(err), Err: err}
 }

@@ -50,9 +50,8 @@ type Options struct {
 	// Environ is the environment that keys are looked up in and that shell commands get, in the form of
 	// os.Environ, without the variables that hold keys.
 	Environ []string
-	// Secrets are values of the configuration, longest first, that are taken out of errors, notices and the ledger, and that shell
-	// commands must not see: no variable that holds one
-	// is passed on.
+	// Secrets are values of the configuration, longest first. They are removed from errors, notices and the ledger, and variables that hold
+	// one are not passed to shell commands.
 	Secrets []string
 	// Foreign names the providers whose address a file of the project chose, with the place. They get no
 	// key from Environ.
@@ -98,9 +97,9 @@ type Host struct {
 	asks      *permission.Asks
 	approvals *permission.Approvals
 
-	// Both end in Close: besideCtx, for requests beside turns, first.
-	ctx, besideCtx       context.Context
-	cancel, cancelBeside context.CancelFunc
+	// Both end in Close. backgroundCtx, for background work of turns, ends first.
+	ctx, backgroundCtx       context.Context
+	cancel, cancelBackground context.CancelFunc
 
 	schemas  tools.Schemas
 	trace    func(from, to state) // in tests: each step of the loop
@@ -110,7 +109,7 @@ type Host struct {
 	mu      sync.Mutex
 	runners map[string]*runner // by session
 	closed  bool
-	wg      sync.WaitGroup // the goroutines of runners and of work beside turns
+	wg      sync.WaitGroup // the goroutines of runners
 }
 
 // New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is
@@ -132,10 +131,10 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.approvals = &permission.Approvals{Store: o.Store, Project: o.Project, Root: h.sessions.Root}
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.Answers = permission.NewAnswers(h.ctx, h.asks, h.approvals)
-	h.besideCtx, h.cancelBeside = context.WithCancel(h.ctx)
+	h.backgroundCtx, h.cancelBackground = context.WithCancel(h.ctx)
 	h.plugins = generation.NewRegistry(ctx, generation.Options{
 		Project: o.Project, Policy: o.Policy, Environ: o.Environ, Log: o.Logger, FromProject: o.FromProject, ApprovedReceiver: o.ApprovedReceiver, SignIn: o.SignIn, Quarantine: o.Quarantine,
-		Notice: h.notice, Turns: running{h}, Bus: h.bus,
+		Notice: h.notice, Turns: turns{h}, Bus: h.bus,
 	})
 	h.Inventory = h.plugins.Inventory()
 	if err := h.plugins.Start(ctx, ReloadOptions{
@@ -196,7 +195,7 @@ func (h *Host) publish(e sdk.Event) {
 	h.bus.Publish(h.ctx, e)
 }
 
-// observe tells the observers at a point.
+// observe calls the observers at a point.
 func (h *Host) observe(p sdk.Point, in any) {
 	if g := h.plugins.Acquire(); g != nil {
 		defer h.plugins.Release(g)
@@ -204,7 +203,7 @@ func (h *Host) observe(p sdk.Point, in any) {
 	}
 }
 
-// notice tells users what a plugin did wrong, or without a plugin what is wrong otherwise.
+// notice publishes and logs a problem of a plugin or, without one, of the host.
 func (h *Host) notice(n sdk.PluginNotice) {
 	var at []any
 	if n.Plugin != "" {
@@ -220,8 +219,8 @@ func (h *Host) closing() bool {
 	return h.closed
 }
 
-// Close aborts the turns that run, tells the observers that the sessions ended and closes the plugins. It
-// waits for all of them, for at most a few seconds beyond which it gives up on plugins. Safe twice.
+// Close aborts the running turns, calls the observers at session.end, and closes the plugins. It waits for all of them, but abandons plugins
+// that take more than a few seconds. Safe twice.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	if h.closed {
@@ -234,10 +233,10 @@ func (h *Host) Close(ctx context.Context) error {
 	for _, r := range running {
 		r.abort()
 	}
-	impatient := time.AfterFunc(tasks.TitleGrace, h.cancelBeside)
+	graceTimer := time.AfterFunc(tasks.TitleGrace, h.cancelBackground)
 	h.wg.Wait()
-	impatient.Stop()
-	h.cancelBeside()
+	graceTimer.Stop()
+	h.cancelBackground()
 	h.plugins.Stop()
 	h.sessions.End(ctx)
 	err := h.plugins.Close(ctx)

@@ -15,33 +15,33 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxContinued bounds how often hooks at turn.stop can make one turn go on.
+// maxContinued bounds how often hooks at turn.stop can continue one turn.
 const maxContinued = 8
 
-// turn answers prompts of one session. It belongs to the runner's goroutine.
+// turn answers a prompt and those that arrive meanwhile. It belongs to the runner's goroutine.
 type turn struct {
 	*ask.Setup // of the latest prompt; nil before the first
 
-	h *Host
-	g *generation.Set
-	r *runner
-	c *live.Conversation
-	k *undo.Session // of the files that calls change
+	host   *Host
+	gen    *generation.Set
+	runner *runner
+	conv   *live.Conversation
+	undo   *undo.Session // notes the files that calls change
 
 	// The prompts being answered.
-	answering []*queued
-	user      *sdk.UserMessage
-	delegate  string // the subagent a command's prompt goes to
-	rendered  bool   // a plugin wrote the prompt
-	titled    bool   // the request for a title was made, if there is one
-	manual    bool   // the turn is a compaction the user asked for
-	// summaryModel is the model that the user asked for in a compaction of the turn under way; empty when there is none to do.
+	answering   []*queued
+	user        *sdk.UserMessage
+	delegate    string // the subagent that gets a command's prompt
+	othersWrote bool   // the user did not write all of the prompt
+	titled      bool   // startTitle was called
+	manual      bool   // the turn is a compaction that the user requested
+	// summaryModel is the model that the user named for a compaction during the turn; empty: the default.
 	summaryModel string
 
 	// The step under way.
 	step    int                   // from 1
 	msg     *sdk.AssistantMessage // nil between steps
-	last    *sdk.AssistantMessage // the latest step's message, its finished form
+	last    *sdk.AssistantMessage // the message of the latest finished step or summary
 	tools   *tools.Set
 	calls   []*call
 	ledger  *hooks.Ledger
@@ -51,14 +51,65 @@ type turn struct {
 	// Counters of the turn.
 	continued   int
 	corrections int // reminders to give structured output
-	compacted   int // compactions since the model last got anywhere
+	compacted   int // compactions since the last step that left room for another one
 	doom        tools.Doom
 
 	converted convert.Cache // of the messages, for the requests of the turn
 }
 
-func newTurn(r *runner, c *live.Conversation, k *undo.Session) *turn {
-	return &turn{h: r.host, r: r, c: c, k: k, halted: &halting{}}
+// halting is the first reason to end the turn after this step: a refusal that halts, or a hook that must not fail. Copies of the turn share
+// it. Safe for use from many goroutines.
+type halting struct{ first atomic.Pointer[error] }
+
+func (h *halting) set(err error) { h.first.CompareAndSwap(nil, &err) }
+
+func (h *halting) reason() error {
+	if err := h.first.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// newTurn returns a turn for the next prompt. finish releases its generation.
+func newTurn(r *runner, c *live.Conversation, files *undo.Session) *turn {
+	return &turn{host: r.host, gen: r.generation(), runner: r, conv: c, undo: files, halted: &halting{}}
+}
+
+// run runs the turn from its first prompt to the answers of all its prompts.
+func (t *turn) run(ctx context.Context) {
+	turnCtx, cancel := t.begin(ctx)
+	err := t.loop(turnCtx)
+	if turnCtx.Err() != nil && t.user == nil {
+		t.takeCanceled(ctx)
+	}
+	cancel(nil)
+	t.finish(ctx, err)
+}
+
+// begin returns the context of the turn, which Abort ends.
+func (t *turn) begin(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	turnCtx, cancel := context.WithCancelCause(ctx)
+	t.runner.mu.Lock()
+	t.runner.cancel, t.runner.turnCtx = cancel, turnCtx
+	if t.runner.canceled {
+		t.runner.canceled = false
+		cancel(errAborted)
+	}
+	t.runner.mu.Unlock()
+	return turnCtx, cancel
+}
+
+// takeCanceled takes the prompt of a turn that was aborted before prepare took it; finish answers it. When the host closes, a stored
+// prompt stays stored.
+func (t *turn) takeCanceled(ctx context.Context) {
+	if len(t.answering) > 0 || !t.runner.waiting() {
+		return
+	}
+	q := t.runner.next()
+	t.answering = append(t.answering, q)
+	if !t.host.closing() {
+		_ = t.commitPrompt(ctx, q) // finish reports the error
+	}
 }
 
 // state is what a turn does next.
@@ -67,14 +118,14 @@ type state uint8
 const (
 	statePrepare state = iota // a prompt becomes a user message ─► chat.message
 	stateAsk                  // the model is asked ─► tool.definition, chat.*.transform, chat.params, chat.headers, text.complete
-	stateTools                // tool calls run ─► tool.execute.before, permission.ask, tool.execute.after
+	stateTools                // the tool calls run ─► tool.execute.before, permission.ask, tool.execute.after
 	stateDecide               // the step is over: what next?
 	stateCompact              // the conversation is summarised ─► session.compacting
 	stateStop                 // hooks are asked whether the turn may end ─► turn.stop
 	stateDone                 // the turn ended
 )
 
-// loop answers the prompts of one turn: it asks the model and runs the tools that the model asks for, until the model asks for nothing.
+// loop is the loop of the host: it asks the model and runs the tool calls of its answer, until the model calls no more tools.
 func (t *turn) loop(ctx context.Context) (err error) {
 	for at := statePrepare; at != stateDone; {
 		if ctx.Err() != nil {
@@ -96,13 +147,13 @@ func (t *turn) loop(ctx context.Context) (err error) {
 			at, err = t.mayStop(ctx)
 		}
 		if err == nil {
-			err = t.c.Journal.Failed()
+			err = t.conv.Journal.Failed()
 		}
 		if err != nil {
 			break
 		}
-		if t.h.trace != nil {
-			t.h.trace(from, at)
+		if t.host.trace != nil {
+			t.host.trace(from, at)
 		}
 	}
 	if ctx.Err() != nil {
@@ -111,75 +162,10 @@ func (t *turn) loop(ctx context.Context) (err error) {
 	return err
 }
 
-// run answers prompts, a turn after another, until none waits.
-func (t *turn) run(ctx context.Context) {
-	for {
-		turnCtx, cancel := t.begin(ctx)
-		err := t.loop(turnCtx)
-		if turnCtx.Err() != nil && t.user == nil {
-			t.drop(ctx)
-		}
-		cancel(nil)
-		t.finish(ctx, err)
-		if !t.r.waiting() || t.h.closing() || t.c.Journal.Failed() != nil {
-			return
-		}
-	}
-}
-
-// begin readies the turn for a new prompt; the context it returns ends when the turn is aborted.
-func (t *turn) begin(ctx context.Context) (context.Context, context.CancelCauseFunc) {
-	*t = *newTurn(t.r, t.c, t.k)
-	t.g = t.r.generation() // finish releases it
-	turnCtx, cancel := context.WithCancelCause(ctx)
-	t.r.mu.Lock()
-	t.r.cancel, t.r.turnCtx = cancel, turnCtx
-	if t.r.doomed {
-		t.r.doomed = false
-		cancel(errAborted)
-	}
-	t.r.mu.Unlock()
-	return turnCtx, cancel
-}
-
-// drop answers the prompt of a turn that was aborted before it began. When the host closes, a stored
-// prompt stays stored.
-func (t *turn) drop(ctx context.Context) {
-	if len(t.answering) > 0 || !t.r.waiting() {
-		return
-	}
-	q := t.r.take()
-	t.answering = append(t.answering, q)
-	if !t.h.closing() {
-		_ = t.settle(ctx, q) // finish tells of its error
-	}
-}
-
-// stepFacts is what the decision after a step depends on.
-type stepFacts struct {
-	toolCalls bool // the model asked for tools, so it waits for their results
-	lastStep  bool // the agent's limit of steps is reached
-	overflow  bool // the step took more tokens than the next one may
-	queued    bool // a prompt arrived meanwhile
-}
-
-// follows returns what comes after a step.
-func follows(f stepFacts) state {
-	switch {
-	case f.overflow && (f.toolCalls || f.queued):
-		return stateCompact // the next request would not fit
-	case f.queued:
-		return statePrepare
-	case f.toolCalls && !f.lastStep:
-		return stateAsk
-	}
-	return stateStop
-}
-
-// decide looks at the finished step.
+// decide returns the state after the finished step.
 func (t *turn) decide() (state, error) {
 	facts := stepFacts{
-		toolCalls: len(t.calls) > 0, lastStep: t.atLimit(), overflow: compact.Overflows(&t.Model.Model, t.g.Config.Compaction, t.last.Tokens), queued: t.r.waiting(),
+		toolCalls: len(t.calls) > 0, lastStep: t.atLimit(), overflow: compact.Overflows(&t.Model.Model, t.gen.Config.Compaction, t.last.Tokens), queued: t.runner.waiting(),
 	}
 	if !facts.overflow {
 		t.compacted = 0
@@ -194,23 +180,44 @@ func (t *turn) decide() (state, error) {
 	return next, nil
 }
 
+// stepFacts are the facts about a step that decide what follows.
+type stepFacts struct {
+	toolCalls bool // the model waits for the results of tool calls
+	lastStep  bool // the agent's limit of steps is reached
+	overflow  bool // the next request would not fit the model's context
+	queued    bool // a prompt arrived meanwhile
+}
+
+// follows returns the state after a step.
+func follows(f stepFacts) state {
+	switch {
+	case f.overflow && (f.toolCalls || f.queued):
+		return stateCompact
+	case f.queued:
+		return statePrepare
+	case f.toolCalls && !f.lastStep:
+		return stateAsk
+	}
+	return stateStop
+}
+
 // atLimit reports whether the step under way is the last the agent may take.
 func (t *turn) atLimit() bool { return t.Agent.Steps > 0 && t.step >= t.Agent.Steps }
 
 // mayStop asks the gates at turn.stop.
 func (t *turn) mayStop(ctx context.Context) (state, error) {
-	if t.r.waiting() {
+	if t.runner.waiting() {
 		return statePrepare, nil
 	}
-	if t.manual || t.last == nil || !t.g.Engine.Has(sdk.PointTurnStop) || t.continued >= maxContinued {
+	if t.manual || t.last == nil || !t.gen.Engine.Has(sdk.PointTurnStop) || t.continued >= maxContinued {
 		return stateDone, nil
 	}
 	in := &sdk.TurnStopInput{
-		SessionID: t.r.session, Message: t.last, Text: live.AnswerText(t.c.Parts(t.last.ID)), Continued: t.continued,
+		SessionID: t.runner.session, Message: t.last, Text: live.AnswerText(t.conv.Parts(t.last.ID)), Continued: t.continued,
 	}
 	ledger := &hooks.Ledger{}
-	d, err := t.g.Engine.Gate(ctx, sdk.PointTurnStop, hooks.Scope{Ledger: ledger}, in)
-	ask.StoreLedger(t.c, t.g, t.last.ID, t.Purpose, ledger)
+	d, err := t.gen.Engine.Gate(ctx, sdk.PointTurnStop, hooks.Scope{Ledger: ledger}, in)
+	ask.StoreLedger(t.conv, t.gen, t.last.ID, t.Purpose, ledger)
 	if err != nil {
 		return stateDone, err
 	}
@@ -225,22 +232,9 @@ func (t *turn) mayStop(ctx context.Context) (state, error) {
 // addSynthetic adds a user message that the host wrote.
 func (t *turn) addSynthetic(text string, metadata sdk.Object) {
 	u := *t.user
-	u.MessageHead = sdk.MessageHead{ID: t.c.IDs.New(sdk.PrefixMessage), SessionID: t.r.session}
+	u.MessageHead = sdk.MessageHead{ID: t.conv.IDs.New(sdk.PrefixMessage), SessionID: t.runner.session}
 	u.Time = sdk.MessageTime{Created: live.Now()}
 	u.Summary = nil
 	t.user = &u
-	t.c.Add(&u, &sdk.TextPart{PartHead: t.c.NewPart(&u), Text: text, Synthetic: true, Metadata: metadata})
-}
-
-// halting is why a turn must end, once something says so: a refusal, or a hook that must not fail. Copies of the turn share it. Safe for use
-// from many goroutines.
-type halting struct{ first atomic.Pointer[error] }
-
-func (h *halting) set(err error) { h.first.CompareAndSwap(nil, &err) }
-
-func (h *halting) reason() error {
-	if err := h.first.Load(); err != nil {
-		return *err
-	}
-	return nil
+	t.conv.Add(&u, &sdk.TextPart{PartHead: t.conv.NewPart(&u), Text: text, Synthetic: true, Metadata: metadata})
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// permit decides a permission request: the rules, then the gates at permission.ask, then the user. Nil
-// means granted; a refusal is a *sdk.Refusal. A deny rule cannot be overridden.
-// o is where the tool comes from.
+// permit judges a permission request: the rules, then the gates at permission.ask, then stored approvals, then the user. It returns nil if
+// the request is granted, or a *sdk.Refusal. A deny rule cannot be overridden. tool is the tool that requests permission; empty if a plugin
+// does. o is the origin of the tool or the plugin.
 func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string, o sdk.Origin) error {
-	h := t.h
+	h := t.host
 	r.ID = h.ids.New(sdk.PrefixPermission)
 	if r.Metadata == nil {
 		r.Metadata = sdk.Object{}
@@ -44,13 +44,13 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	if d.Action == sdk.ActionAllow {
 		return nil
 	}
-	asked := d.Final || d.Implied || r.Verbatim != "" // no approval answers it
-	if asked {
+	alwaysAsk := d.Final || d.Implied || r.Verbatim != "" // stored approvals do not count
+	if alwaysAsk {
 		r.Always = []string{}
 	} else if granted, err := h.approvals.Cover(ctx, &r); granted || err != nil {
 		return err
 	}
-	// A model that runs in circles, or wants out of the sandbox, has no observer in an automatic run: only a rule allows it.
+	// No user watches an automatic run: repeated calls and leaving the sandbox (sdk.Deliberate) are allowed only by a rule.
 	hidden := r.Verbatim != "" && t.Rules.NamesOthers(r.Permission)
 	if h.opts.AutoApprove && !sdk.Deliberate(r.Permission) && !d.Final && !hidden {
 		return nil
@@ -62,30 +62,30 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 		return t.Rules.Headless(&r)
 	}
 	permission.Describe(&r, tool, o)
-	return h.asks.Permission(ctx, r, asked, !t.g.Config.Experimental.ContinueLoopOnDeny, t.tell)
+	return h.asks.Permission(ctx, r, alwaysAsk, !t.gen.Config.Experimental.ContinueLoopOnDeny, t.publish)
 }
 
-// gate asks the plugins. Their answer holds for this call alone.
+// gate runs the hooks at permission.ask. Their answer holds for this request only.
 func (t *turn) gate(ctx context.Context, r *sdk.PermissionRequest) (hooks.GateResult, error) {
 	scope := hooks.Scope{Ledger: t.ledger}
 	if r.Tool != nil {
 		scope.Subject = r.Tool.CallID
 	}
-	result, err := t.g.Engine.Gate(ctx, sdk.PointPermissionAsk, scope, r)
+	result, err := t.gen.Engine.Gate(ctx, sdk.PointPermissionAsk, scope, r)
 	if err != nil {
-		return result, t.stopBy(err)
+		return result, t.halt(err)
 	}
 	return result, nil
 }
 
-// tell publishes an event once everything before it is durable.
-func (t *turn) tell(e sdk.Event) { t.c.Journal.Put(nil, e) }
+// publish publishes an event once everything before it is durable.
+func (t *turn) publish(e sdk.Event) { t.conv.Journal.Put(nil, e) }
 
 // question asks the user questions.
 func (t *turn) question(ctx context.Context, r sdk.QuestionRequest) ([][]string, error) {
-	if !t.h.opts.Interactive {
+	if !t.host.opts.Interactive {
 		return nil, sdk.ErrHeadless
 	}
-	r.ID = t.h.ids.New(sdk.PrefixQuestion)
-	return t.h.asks.Question(ctx, r, t.tell)
+	r.ID = t.host.ids.New(sdk.PrefixQuestion)
+	return t.host.asks.Question(ctx, r, t.publish)
 }

@@ -34,27 +34,27 @@ type PromptInput struct {
 	System  string            `json:"system,omitempty"`
 	Tools   map[string]bool   `json:"tools,omitempty"`
 	NoReply bool              `json:"noReply,omitempty"` // store it and do not ask the model
-	// Shell says that Text is a shell command: it runs as a call of the bash tool, permissions included, and the prompt consists of it
-	// and its output. Use it with NoReply.
+	// Shell reports that Text is a shell command. It runs as a call of the bash tool, permissions included; the prompt is the command and its
+	// output. Use it with NoReply.
 	Shell bool `json:"shell,omitempty"`
 }
 
-// prepare turns the next prompt into a user message. A prompt that comes while a turn runs and cannot be
-// used is refused by itself; the turn continues.
+// prepare takes the next prompt or job from the queue. A prompt becomes a user message. If it fails while the turn answers an earlier one,
+// only its caller gets the error, and the turn continues.
 func (t *turn) prepare(ctx context.Context) (state, error) {
-	q := t.r.take()
+	q := t.runner.next()
 	running, answered, was := t.user != nil, t.answered(), *t
 	t.answering = append(t.answering, q)
 	if !running {
-		ask.Status(t.c, sdk.SessionStatus{Type: sdk.StatusBusy})
-		t.c.Journal.Put([]store.Op{store.SetTurn{Open: true}})
+		ask.Status(t.conv, sdk.SessionStatus{Type: sdk.StatusBusy})
+		t.conv.Journal.Put([]store.Op{store.SetTurn{Open: true}})
 	}
 	accept := t.accept
 	if q.job != nil {
 		accept = func(ctx context.Context, _ *queued) (state, error) { return q.job(ctx, t) }
 	}
 	next, err := accept(ctx, q)
-	failed := t.settle(ctx, q)
+	failed := t.commitPrompt(ctx, q)
 	switch {
 	case !running:
 		return next, cmp.Or(err, failed)
@@ -68,18 +68,18 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 		}
 		q.reply(nil, err)
 	}
-	if next == stateDone && !answered { // nothing to answer, but the turn has more to do
+	if next == stateDone && !answered { // the turn must continue its earlier prompt
 		return stateAsk, nil
 	}
 	return next, nil
 }
 
-// settle makes durable what became of a prompt.
-func (t *turn) settle(ctx context.Context, q *queued) error {
+// commitPrompt makes the message of a prompt durable and removes the prompt from the store's queue.
+func (t *turn) commitPrompt(ctx context.Context, q *queued) error {
 	if q.stored {
-		t.c.Journal.Put([]store.Op{store.TakePrompt{PromptID: q.id}})
+		t.conv.Journal.Put([]store.Op{store.TakePrompt{PromptID: q.id}})
 	}
-	err := t.c.Journal.Flush(context.WithoutCancel(ctx))
+	err := t.conv.Journal.Flush(context.WithoutCancel(ctx))
 	if err == nil {
 		q.stored, q.kept = false, q.job != nil || t.user != nil && t.user.ID == q.id
 	}
@@ -92,61 +92,61 @@ func (t *turn) answered() bool {
 		(len(t.calls) == 0 || len(t.last.Structured) > 0)
 }
 
-// accept resolves a prompt, stores its message and says what it leads to.
+// accept makes a prompt the turn's user message and returns the state after it.
 func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	in := q.input
-	command, err := input.Expand(ctx, t.g, in.Command, in.Text)
+	command, err := input.Expand(ctx, t.gen, in.Command, in.Text)
 	if err != nil {
 		return stateDone, err
 	}
 	if in.Shell {
 		command = input.ShellLine(in.Text)
 	}
-	u, err := t.open(ctx, q.id, &in, command)
+	u, err := t.openPrompt(ctx, q.id, &in, command)
 	if err != nil {
 		return stateDone, err
 	}
-	t.rendered = command != nil && command.Written(t.h.author(command))
+	t.othersWrote = command != nil && command.Written(t.host.templateAuthor(command))
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
 	if err != nil {
-		ask.StoreLedger(t.c, t.g, u.ID, t.Purpose, ledger) // what a template ran before it failed
+		ask.StoreLedger(t.conv, t.gen, u.ID, t.Purpose, ledger) // with the calls of a template that failed later
 		return stateDone, err
 	}
 	v := &sdk.ChatMessageValue{Message: u, Parts: parts}
 	hi := &sdk.ChatMessageInput{SessionID: u.SessionID, Agent: u.Agent, Model: u.Model, MessageID: u.ID}
-	if err := t.g.Fire(ctx, sdk.PointChatMessage, ledger, "", hi, v); err != nil {
+	if err := t.gen.Fire(ctx, sdk.PointChatMessage, ledger, "", hi, v); err != nil {
 		return stateDone, err
 	}
 	v.Message.MessageHead = u.MessageHead
-	if err := t.readdress(ctx, u, v.Message); err != nil {
+	if err := t.changeSetup(ctx, u, v.Message); err != nil {
 		return stateDone, err
 	}
 	t.user = v.Message
 	t.step, t.continued, t.corrections, t.doom = 0, 0, 0, tools.Doom{} // each prompt has its own
 	t.show(t.user)
-	t.c.Add(t.user, t.owned(v.Parts)...)
-	ask.StoreLedger(t.c, t.g, u.ID, t.Purpose, ledger)
-	t.c.UpdateSession(func(s *sdk.Session) {
+	t.conv.Add(t.user, t.assignParts(v.Parts)...)
+	ask.StoreLedger(t.conv, t.gen, u.ID, t.Purpose, ledger)
+	t.conv.UpdateSession(func(s *sdk.Session) {
 		s.Agent = t.Agent.Name
 		s.Model = &sdk.SessionModel{ID: t.Model.ID, ProviderID: t.Model.ProviderID, Variant: t.user.Model.Variant}
 	})
 	return t.firstState(ctx, in.NoReply)
 }
 
-// open makes the setup for a prompt and its user message, and drops what was undone before it.
-func (t *turn) open(ctx context.Context, id string, in *PromptInput, command *input.Command) (*sdk.UserMessage, error) {
-	if err := t.address(ctx, in, command); err != nil {
+// openPrompt makes the setup and the user message for a prompt. It drops the messages that were undone.
+func (t *turn) openPrompt(ctx context.Context, id string, in *PromptInput, command *input.Command) (*sdk.UserMessage, error) {
+	if err := t.chooseSetup(ctx, in, command); err != nil {
 		return nil, err
 	}
-	t.CheckVariant(in.Variant, t.h.log)
-	damaged, err := t.k.Drop(ctx)
-	t.h.sessions.LeftOut(damaged)
+	t.CheckVariant(in.Variant, t.host.log)
+	damaged, err := t.undo.Drop(ctx)
+	t.host.sessions.LeftOut(damaged)
 	if err != nil {
 		return nil, err
 	}
 	u := &sdk.UserMessage{
-		MessageHead: sdk.MessageHead{ID: id, SessionID: t.r.session}, Time: sdk.MessageTime{Created: live.Now()},
+		MessageHead: sdk.MessageHead{ID: id, SessionID: t.runner.session}, Time: sdk.MessageTime{Created: live.Now()},
 		Agent: t.Agent.Name, Model: sdk.ModelRef{ProviderID: t.Model.ProviderID, ModelID: t.Model.ID, Variant: in.Variant},
 		Format: in.Format, System: in.System, Tools: in.Tools,
 	}
@@ -154,7 +154,7 @@ func (t *turn) open(ctx context.Context, id string, in *PromptInput, command *in
 	return u, nil
 }
 
-// firstState returns what a stored prompt leads to.
+// firstState returns the state after a stored prompt. It starts the prompt's subtasks, if there are any.
 func (t *turn) firstState(ctx context.Context, noReply bool) (state, error) {
 	if noReply {
 		return stateDone, nil
@@ -165,24 +165,24 @@ func (t *turn) firstState(ctx context.Context, noReply bool) (state, error) {
 		return stateDone, err
 	case started:
 		return stateTools, nil
-	case compact.Overflows(&t.Model.Model, t.g.Config.Compaction, compact.LastTokens(t.c.Snapshot())):
+	case compact.Overflows(&t.Model.Model, t.gen.Config.Compaction, compact.LastTokens(t.conv.Snapshot())):
 		return stateCompact, nil
 	}
 	return stateAsk, nil
 }
 
-// address makes the setup for a prompt: its agent, its model and its rules.
-func (t *turn) address(ctx context.Context, in *PromptInput, command *input.Command) error {
-	s := t.c.SessionCopy()
+// chooseSetup makes the setup for a prompt: it chooses the agent, the model and the rules.
+func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.Command) error {
+	s := t.conv.SessionCopy()
 	byCommand := command != nil && in.Model == "" && command.Model != ""
 	if command != nil {
 		in.Agent = cmp.Or(in.Agent, command.Agent)
 		in.Model = cmp.Or(in.Model, command.Model)
 		in.Variant = cmp.Or(in.Variant, command.Variant)
 	}
-	usual := cmp.Or(s.Agent, t.g.Config.DefaultAgent, sdk.AgentBuild)
+	usual := cmp.Or(s.Agent, t.gen.Config.DefaultAgent, sdk.AgentBuild)
 	name := cmp.Or(in.Agent, usual)
-	agent, err := t.g.Agent(name)
+	agent, err := t.gen.Agent(name)
 	if err != nil && command != nil && name == command.Agent {
 		return fmt.Errorf("command %s names its agent: %w", command.Label(), err)
 	}
@@ -192,19 +192,19 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *input.Comm
 	t.delegate = ""
 	if command != nil && command.Delegates(&agent) {
 		t.delegate = name
-		if agent, err = t.g.Agent(usual); err != nil {
+		if agent, err = t.gen.Agent(usual); err != nil {
 			return err
 		}
 	}
 	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" {
 		by := ""
-		if in.Agent == "" && agent.Name == t.g.Config.DefaultAgent {
+		if in.Agent == "" && agent.Name == t.gen.Config.DefaultAgent {
 			by = " (default_agent in the configuration)"
 		}
 		return fmt.Errorf("agent %q%s %w", agent.Name, by, ErrSubagent)
 	}
-	byRepository := byCommand && t.g.ChoosesCommandModel(&command.Command.Command)
-	m, err := ask.OpenModel(ctx, t.g, &agent, in.Model, byRepository, s.Model.String())
+	byRepository := byCommand && t.gen.ChoosesCommandModel(&command.Command.Command)
+	m, err := ask.OpenModel(ctx, t.gen, &agent, in.Model, byRepository, s.Model.String())
 	if err != nil && byCommand {
 		return fmt.Errorf("command %s names its model: %w", command.Label(), err)
 	}
@@ -215,32 +215,32 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *input.Comm
 	return err
 }
 
-// newSetup returns the setup for an agent and a model in the turn's session.
+// newSetup returns the setup for an agent and a model, with the rules that hold in the session.
 func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*ask.Setup, error) {
-	session := t.c.SessionCopy()
+	session := t.conv.SessionCopy()
 	s := &ask.Setup{
-		Set: t.g, Project: t.h.opts.Project, Version: t.h.opts.Version, SessionID: session.ID, ParentID: session.ParentID, Agent: agent, Model: m,
+		Set: t.gen, Project: t.host.opts.Project, Version: t.host.opts.Version, SessionID: session.ID, ParentID: session.ParentID, Agent: agent, Model: m,
 		Purpose: sdk.PurposeTurn, Bare: new(atomic.Int64),
 	}
 	if session.ParentID != "" {
 		s.Purpose = sdk.PurposeSubtask
 	}
 	var err error
-	s.Rules, s.AgentPath, err = t.g.Rules(ctx, t.h.Session, &agent, session, false)
+	s.Rules, s.AgentPath, err = t.gen.Rules(ctx, t.host.Session, &agent, session, false)
 	return s, err
 }
 
-// readdress applies what a hook changed in the agent or the model of the message.
-func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) error {
+// changeSetup makes a new setup if a hook changed the agent or the model of the message.
+func (t *turn) changeSetup(ctx context.Context, before, after *sdk.UserMessage) error {
 	agent, m := t.Agent, t.Model
 	var err error
 	if after.Agent != before.Agent {
-		if agent, err = t.g.Agent(after.Agent); err != nil {
+		if agent, err = t.gen.Agent(after.Agent); err != nil {
 			return fmt.Errorf("hook at chat.message: %w", err)
 		}
 	}
 	if after.Model.ProviderID != before.Model.ProviderID || after.Model.ModelID != before.Model.ModelID {
-		if m, err = ask.OpenModel(ctx, t.g, &agent, after.Model.String(), false, ""); err != nil {
+		if m, err = ask.OpenModel(ctx, t.gen, &agent, after.Model.String(), false, ""); err != nil {
 			return err
 		}
 	}
@@ -250,37 +250,37 @@ func (t *turn) readdress(ctx context.Context, before, after *sdk.UserMessage) er
 	return err
 }
 
-// owned makes the parts the user message's.
-func (t *turn) owned(parts sdk.Parts) []sdk.Part {
+// assignParts makes the parts belong to the user message.
+func (t *turn) assignParts(parts sdk.Parts) []sdk.Part {
 	for _, p := range parts {
-		*p.Head() = t.c.NewPart(t.user)
+		*p.Head() = t.conv.NewPart(t.user)
 	}
 	return parts
 }
 
-// resolveParts builds the parts of the prompt, those of a command through command.execute.before.
+// resolveParts builds the parts of the prompt. Those of a command pass the hooks at command.execute.before.
 func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
 	var entries []hooks.Entry
 	r := &input.Resolver{
-		Project: t.Project, Log: t.h.log, Set: t.g, Rules: t.Rules, Author: t.h.author,
+		Project: t.Project, Log: t.host.log, Set: t.gen, Rules: t.Rules, Author: t.host.templateAuthor,
 		Shell: func(ctx context.Context, c *input.Command) (func(context.Context, string) (*sdk.ToolResult, error), error) {
 			return t.templateShell(ctx, c, u, ledger, &entries)
 		},
 	}
 	parts, err := r.Parts(ctx, in.Text, command, in.Parts)
-	ask.StoreEntries(t.c, t.g, u.ID, t.Purpose, entries)
+	ask.StoreEntries(t.conv, t.gen, u.ID, t.Purpose, entries)
 	if err != nil || command == nil || command.IsShellLine() {
 		return parts, err
 	}
 	if t.delegate != "" {
-		parts = command.Subtask(t.delegate, parts, t.rendered)
+		parts = command.Subtask(t.delegate, parts, t.othersWrote)
 	}
 	v := &sdk.CommandValue{Parts: parts}
 	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.Text}
-	if err := t.g.Fire(ctx, sdk.PointCommand, ledger, "", ci, v); err != nil {
+	if err := t.gen.Fire(ctx, sdk.PointCommand, ledger, "", ci, v); err != nil {
 		return nil, err
 	}
-	t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
+	t.conv.Journal.Put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
 		Name: command.Name, SessionID: u.SessionID, Arguments: ci.Arguments, MessageID: u.ID,
 	}})
 	return v.Parts, nil

@@ -21,16 +21,16 @@ import (
 const wrapUp = "This is the last step of this turn: tools can no longer be called. " +
 	"Answer now with what was done, what is left to do and what you would do next."
 
-// ask asks the model for the next step and stores the answer as it comes. A tool call waits for its own start to be durable, and with that
-// for everything stored before it.
+// ask asks the model for the next step and stores its answer while it streams. The answer need not be durable here: a tool call waits until
+// its start record is, and with it everything before.
 func (t *turn) ask(ctx context.Context) (state, error) {
 	if err := t.halted.reason(); err != nil {
-		return stateDone, err // by what a plugin asked for: a call of the model's ends the turn before this
+		return stateDone, err // set by a request of a plugin; after a call of the model, runTools ends the turn
 	}
 	t.openStep()
 	a, err := t.stepOf(t.msg).Ask(ctx, t.request)
 	switch {
-	case model.Classify(err) == model.ClassOverflow && !compact.Automatic(t.g.Config.Compaction):
+	case model.Classify(err) == model.ClassOverflow && !compact.Automatic(t.gen.Config.Compaction):
 		return stateDone, fmt.Errorf("%w; the conversation is too long for %s: compact the session, or set compaction.auto to true in tenon.json", err, t.Model.Ref())
 	case model.Classify(err) == model.ClassOverflow:
 		return stateCompact, nil
@@ -51,9 +51,9 @@ func (t *turn) ask(ctx context.Context) (state, error) {
 	return stateDecide, nil
 }
 
-// request builds one try of the step's request, through the hooks.
+// request builds the request of the step for one attempt, through the hooks. After the first, it starts the request for a title.
 func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
-	messages := live.Active(t.c.Snapshot())
+	messages := live.Active(t.conv.Snapshot())
 	var err error
 	if t.tools, err = tools.New(ctx, t.toolScope(), messages); err != nil {
 		return nil, err
@@ -73,14 +73,14 @@ func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
 	return req, nil
 }
 
-// openStep begins a step: its message, durable before any tool runs, holds everything that comes of it.
+// openStep begins a step with an assistant message, which will hold the answer and the results of its tool calls.
 func (t *turn) openStep() {
 	t.step++
 	t.calls = nil
 	t.ledger = &hooks.Ledger{}
 	t.msg = t.stepOf(nil).Message(t.user.ID)
 	t.msg.Variant = t.user.Model.Variant
-	t.c.Add(t.msg, &sdk.StepStartPart{PartHead: t.c.NewPart(t.msg)})
+	t.conv.Add(t.msg, &sdk.StepStartPart{PartHead: t.conv.NewPart(t.msg)})
 	t.show(t.user)
 }
 
@@ -94,51 +94,51 @@ func (t *turn) toolChoice() string {
 	return sdk.ToolChoiceAuto
 }
 
-// startTitle makes a title for a new session beside its first step.
+// startTitle requests a title for a new session, in parallel with its first step.
 func (t *turn) startTitle() {
-	if t.step != 1 || t.Purpose != sdk.PurposeTurn || !strings.HasPrefix(t.c.SessionCopy().Title, sessions.DefaultTitle) || tasks.UserMessages(t.c.Snapshot()) != 1 {
+	if t.step != 1 || t.Purpose != sdk.PurposeTurn || !strings.HasPrefix(t.conv.SessionCopy().Title, sessions.DefaultTitle) || tasks.UserMessages(t.conv.Snapshot()) != 1 {
 		return
 	}
-	agent, err := t.g.Agent(sdk.AgentTitle)
-	if err != nil || !t.h.plugins.Retain(t.g) {
+	agent, err := t.gen.Agent(sdk.AgentTitle)
+	if err != nil || !t.host.plugins.Retain(t.gen) {
 		return // no plugin contributes the agent: sessions keep their default titles
 	}
 	s, user := t.As(agent, t.Model, sdk.PurposeTitle), t.user
-	// Ends with the request, at the latest after TitleTimeout; the runner waits before it releases the session.
-	t.r.goBeside(func() {
-		defer t.h.plugins.Release(s.Set)
-		ctx, cancel := context.WithTimeout(t.h.besideCtx, tasks.TitleTimeout)
+	// Ends with the request, at the latest after TitleTimeout; the runner waits for it before it releases the session.
+	t.runner.inBackground(func() {
+		defer t.host.plugins.Release(s.Set)
+		ctx, cancel := context.WithTimeout(t.host.backgroundCtx, tasks.TitleTimeout)
 		defer cancel()
-		err := tasks.Title(ctx, s, t.c, user)
+		err := tasks.Title(ctx, s, t.conv, user)
 		switch {
 		case errors.Is(err, model.ErrReceiver):
-			t.h.log.Warn("no title was written", "err", err)
+			t.host.log.Warn("no title was written", "err", err)
 		case err != nil:
-			t.h.log.Debug("no title was written", "session", s.SessionID, "err", err)
+			t.host.log.Debug("no title was written", "session", s.SessionID, "err", err)
 		}
 	})
 }
 
-// Scope returns what the tools of a step are gathered for.
+// toolScope returns the input of tools.New for the step.
 func (t *turn) toolScope() *tools.Scope {
-	scope := &tools.Scope{Setup: t.Setup, Listed: t.user.Tools, Schemas: &t.h.schemas, Ledger: t.ledger}
+	scope := &tools.Scope{Setup: t.Setup, Listed: t.user.Tools, Schemas: &t.host.schemas, Ledger: t.ledger}
 	if t.wantsStructured() {
 		msg := t.msg
 		scope.Schema = t.user.Format.Schema
-		scope.Accept = func(answer json.RawMessage) { t.c.Locked(func() { msg.Structured = answer }) }
+		scope.Accept = func(answer json.RawMessage) { t.conv.Locked(func() { msg.Structured = answer }) }
 	}
 	return scope
 }
 
-// defaultCorrections is how often a model that answers without structure is reminded to give it.
+// defaultCorrections is the number of reminders for a model that answers without structure.
 const defaultCorrections = 2
 
-// wantsStructured reports whether the prompt asks for an answer that meets a schema.
+// wantsStructured reports whether the prompt requests an answer that meets a schema.
 func (t *turn) wantsStructured() bool {
 	return t.user != nil && t.user.Format != nil && t.user.Format.Type == sdk.FormatJSONSchema
 }
 
-// remindStructured asks a model that answered in plain text for the structure, a few times.
+// remindStructured reminds a model that answered in plain text of the schema. Too many reminders are an error.
 func (t *turn) remindStructured() (state, error) {
 	limit := defaultCorrections
 	if n := t.user.Format.RetryCount; n != nil {

@@ -20,7 +20,7 @@ const (
 )
 
 // templateShell returns the function that runs shell commands of a command's template, each as a call of the bash tool (callTool).
-// Nothing of it is in the conversation but the output; entries get the calls, and events tell of them.
+// The conversation contains only the output. The calls are appended to entries and published.
 func (t *turn) templateShell(ctx context.Context, c *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger, entries *[]hooks.Entry) (func(context.Context, string) (*sdk.ToolResult, error), error) {
 	v, err := t.templateTurn(ctx, c, u, ledger)
 	if err != nil {
@@ -41,11 +41,11 @@ func (t *turn) templateShell(ctx context.Context, c *input.Command, u *sdk.UserM
 	}, nil
 }
 
-// templateTurn returns a turn in which the calls of a template are judged, for the message that will hold the prompt.
+// templateTurn returns a copy of the turn with the rules and the tools for the calls of a template; u is the message that will hold the prompt.
 func (t *turn) templateTurn(ctx context.Context, c *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (*turn, error) {
 	v := *t
 	v.user, v.msg, v.calls, v.ledger, v.halted = u, nil, nil, ledger, &halting{}
-	if err := v.distrust(ctx, c); err != nil {
+	if err := v.restrictTemplate(ctx, c); err != nil {
 		return nil, err
 	}
 	v.tools = tools.All(ctx, v.toolScope())
@@ -56,24 +56,25 @@ func (t *turn) templateTurn(ctx context.Context, c *input.Command, u *sdk.UserMe
 	return &v, nil
 }
 
-// distrust bounds the rules for a template that came with the repository. Rules of the repository itself that allow do not count; and
-// what is not approved is asked for in any case, which no rule, stored approval, hook or flag answers.
-func (t *turn) distrust(ctx context.Context, c *input.Command) error {
-	trust := t.h.opts.Policy.OfCommand(&c.Command.Command)
+// restrictTemplate restricts the rules for a template from the repository: the repository's own allow rules do not count. If the template is
+// not approved, every call asks the user, whatever rules, stored approvals, hooks or flags allow.
+func (t *turn) restrictTemplate(ctx context.Context, c *input.Command) error {
+	trust := t.host.opts.Policy.OfCommand(&c.Command.Command)
 	if !trust.Repository {
 		return nil
 	}
 	s := *t.Setup
 	t.Setup = &s
 	var err error
-	if s.Rules, _, err = t.g.Rules(ctx, t.h.Session, &t.Agent, t.c.SessionCopy(), true); err != nil || trust.Approved {
+	if s.Rules, _, err = t.gen.Rules(ctx, t.host.Session, &t.Agent, t.conv.SessionCopy(), true); err != nil || trust.Approved {
 		return err
 	}
-	s.Rules = t.h.opts.Policy.AskAll(s.Rules, c.Label()+", which is the repository's and not approved (tenon permission approve)")
+	s.Rules = t.host.opts.Policy.AskAll(s.Rules, c.Label()+", which is the repository's and not approved (tenon permission approve)")
 	return nil
 }
 
-func (h *Host) author(c *input.Command) input.Author {
+// templateAuthor returns the author of a command's template.
+func (h *Host) templateAuthor(c *input.Command) input.Author {
 	switch {
 	case !c.Owner.Builtin():
 		return input.AuthorPlugin

@@ -19,33 +19,31 @@ import (
 )
 
 const (
-	// abandonAfter is how long a tool may take to return once its context ended. Then its call is answered
-	// without it.
+	// abandonAfter is how long a tool may take to return after its context ended. Then its call gets a result without it.
 	abandonAfter = 5 * time.Second
-	// longArgs is the size in bytes of arguments whose copies are collected as soon as they are not used any more.
+	// longArgs is the size in bytes from which unused copies of arguments are freed immediately.
 	longArgs = 1 << 20
 )
 
-// call is one tool call on its way.
+// call is one tool call, from its arguments to its outcome.
 type call struct {
-	part  *sdk.ToolPart // stored when the model, or the user, asked for the call
+	part  *sdk.ToolPart // not stored if byPlugin is set
 	raw   []byte        // the arguments as the model wrote them
-	cut   bool          // the answer reached the output limit, perhaps in the arguments
+	cut   bool          // the answer reached the output limit, so the arguments may be incomplete
 	tool  *tools.Tool
-	args  json.RawMessage // as they run
+	args  json.RawMessage // those that run
 	host  *callHost
-	paths []string // the files it says it will write
-	// prepared is what a compiled-in tool keeps from Prepare to Execute.
+	paths []string // the files that the tool announced to write
+	// prepared is data of a compiled-in tool, from Prepare for Execute.
 	prepared any
 
-	byUser   bool               // the user's command asked for it, not the model
-	byPlugin *generation.Plugin // asked for it; nil for the model's and the user's calls
-	template string             // of a command, with its file, whose template asked for it; byPlugin brings the command
-	outcome  tools.Outcome      // of a plugin's call
+	byUser   bool               // started by the user's command instead of the model
+	byPlugin *generation.Plugin // started by the plugin; nil for calls of the model and the user
+	template string             // started by the template of the command with this label, of the plugin byPlugin
+	outcome  tools.Outcome      // for callFor
 }
 
-// runTools runs the calls of a step: prepared in the model's order, run side by side. Every call gets a
-// result.
+// runTools runs the calls of a step: they are prepared in the model's order and run in parallel. Every call gets a result.
 func (t *turn) runTools(ctx context.Context) (state, error) {
 	var running sync.WaitGroup
 	for _, c := range t.calls {
@@ -62,11 +60,11 @@ func (t *turn) runTools(ctx context.Context) (state, error) {
 	return stateDecide, nil
 }
 
-// callTool is the one way a tool call takes, whoever owns the tool and whoever started it:
+// callTool is the only path of a tool call, for every tool and every caller:
 //
 //	tool.execute.before → schema → permission (permission.ask) → run → tool.execute.after
 //
-// each exactly once. It returns when the call is prepared; running waits for the rest.
+// each exactly once. It returns when the call is prepared; the rest is added to running.
 func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 	if err := t.find(c); err != nil {
 		if doom := t.watchDoom(ctx, c, c.raw); doom != nil {
@@ -77,7 +75,7 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 	}
 	if c.tool.Hidden && c.byPlugin == nil {
 		metadata, err := t.tools.Introduction(ctx, c.tool)
-		t.conclude(c, tools.Outcome{Kind: sdk.OutcomeError, Err: t.hookFailed(err), Result: &sdk.ToolResult{Metadata: metadata}})
+		t.conclude(c, tools.Outcome{Kind: sdk.OutcomeError, Err: t.haltOnHookError(err), Result: &sdk.ToolResult{Metadata: metadata}})
 		return
 	}
 	ctx = tools.InCall(ctx, c.part.CallID)
@@ -85,48 +83,31 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 		t.conclude(c, t.after(ctx, c, t.refused(ctx, err)))
 		return
 	}
-	// Ends when the tool does, or is abandoned, soon after ctx ends; runTools waits.
+	// Ends with the tool, which is abandoned soon after ctx ends; the caller waits for running.
 	running.Go(func() { t.conclude(c, t.after(ctx, c, t.execute(ctx, c))) })
 }
 
-// watchDoom asks the user whether a call that the model repeats may run again. Calls of plugins are not watched: a plugin does not run in circles
-// because the model does.
-func (t *turn) watchDoom(ctx context.Context, c *call, args []byte) error {
-	if c.byPlugin != nil {
-		return nil
-	}
-	return t.doom.Watch(ctx, c.part.Tool, args, c.host.Ask)
-}
-
-// hookFailed ends the turn when the error is of a hook that must not fail.
-func (t *turn) hookFailed(err error) error {
-	if _, ok := errors.AsType[*tools.HookError](err); ok {
-		return t.stopBy(err)
-	}
-	return err
-}
-
-// find reads the arguments and looks the tool up. Hooks are not called for a call that fails here. The model must see the call that it made: the
-// arguments are kept, or the error quotes the beginning of arguments that are refused.
+// find reads the arguments and looks up the tool. Hooks are not called for a call that fails here. The model must see its own call: valid
+// arguments are kept, and the error quotes the beginning of others.
 func (t *turn) find(c *call) error {
-	c.host = &callHost{t: t, c: c}
+	c.host = &callHost{turn: t, call: c}
 	err := value.CheckArguments(c.raw)
 	if err == nil {
 		c.args = json.RawMessage(c.raw)
-		t.c.Locked(func() { c.part.State.Input = c.args })
+		t.conv.Locked(func() { c.part.State.Input = c.args })
 	}
 	c.tool = t.tools.Find(c.part.Tool)
 	if c.tool == nil {
 		return fmt.Errorf("tool %q not found; the tools are: %s", c.part.Tool, t.tools.Names())
 	}
-	t.c.Locked(func() { c.part.Tool = c.tool.Def.ID })
+	t.conv.Locked(func() { c.part.Tool = c.tool.Def.ID })
 	if err != nil {
 		return tools.Unreadable(c.part.Tool, c.raw, c.cut, err)
 	}
 	return nil
 }
 
-// prepareCall takes the call through the hooks, the schema and the permissions.
+// prepareCall runs the hooks at tool.execute.before, checks the schema, and requests the permissions.
 func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	if t.halted.reason() != nil {
 		return &sdk.Refusal{Reason: "not run: the turn was stopped", By: "an earlier call"}
@@ -140,15 +121,15 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	if err := t.before(ctx, c); err != nil {
 		return err
 	}
-	t.c.Locked(func() { c.part.State.Input = c.args })
-	c.collect() // the wire format's
-	err := t.h.schemas.Check(&c.tool.Def, c.args)
-	c.collect()
+	t.conv.Locked(func() { c.part.State.Input = c.args })
+	c.freeLongArgs() // copies of the wire format
+	err := t.host.schemas.Check(&c.tool.Def, c.args)
+	c.freeLongArgs()
 	if err != nil {
 		return fmt.Errorf("the arguments of %s do not meet its schema: %w; rewrite the call so that they do", c.part.Tool, err)
 	}
-	requests, prepared, err := c.tool.Requests(ctx, t.h.log, c.toolCall())
-	c.collect()
+	requests, prepared, err := c.tool.Requests(ctx, t.host.log, c.toolCall())
+	c.freeLongArgs()
 	if err != nil {
 		return err
 	}
@@ -161,9 +142,18 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	return nil
 }
 
+// watchDoom asks the user whether a call that the model repeats may run again. Calls of plugins are not counted: the model did not make
+// them.
+func (t *turn) watchDoom(ctx context.Context, c *call, args []byte) error {
+	if c.byPlugin != nil {
+		return nil
+	}
+	return t.doom.Watch(ctx, c.part.Tool, args, c.host.Ask)
+}
+
 // before runs the hooks at tool.execute.before over the arguments.
 func (t *turn) before(ctx context.Context, c *call) error {
-	if !t.g.Engine.Has(sdk.PointToolBefore) {
+	if !t.gen.Engine.Has(sdk.PointToolBefore) {
 		return nil
 	}
 	v := &sdk.ToolBeforeValue{}
@@ -172,24 +162,18 @@ func (t *turn) before(ctx context.Context, c *call) error {
 	}
 	original := v.Args.Clone()
 	in := c.input(t)
-	result, err := t.g.Engine.Transform(ctx, sdk.PointToolBefore, hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}, &in, v)
+	result, err := t.gen.Engine.Transform(ctx, sdk.PointToolBefore, hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}, &in, v)
 	if err != nil {
-		return t.stopBy(err)
+		return t.halt(err)
 	}
 	if result.Verdict == sdk.VerdictDeny || result.Verdict == sdk.VerdictHalt {
 		return &sdk.Refusal{Reason: result.Reason, Halt: result.Verdict == sdk.VerdictHalt, By: "plugin " + result.Plugin}
 	}
 	changes, err := value.Diff[sdk.Change](&original, &v.Args)
 	if err != nil || len(changes) == 0 {
-		return err // what the model wrote runs byte for byte
+		return err // the model's arguments run byte for byte
 	}
 	c.args, err = json.Marshal(v.Args)
-	return err
-}
-
-// stopBy ends the turn after this step and returns err; the first reason stays.
-func (t *turn) stopBy(err error) error {
-	t.halted.set(err)
 	return err
 }
 
@@ -201,33 +185,25 @@ func (c *call) input(t *turn) sdk.ToolInput {
 }
 
 func (c *call) toolCall() *sdk.ToolCall {
-	p := c.host.t.h.opts.Project
+	p := c.host.turn.host.opts.Project
 	return &sdk.ToolCall{
 		Tool: c.part.Tool, CallID: c.part.CallID, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
-		Agent: c.host.t.Agent.Name, Args: c.args, Directory: p.Directory, Worktree: p.Worktree, Host: c.host,
+		Agent: c.host.turn.Agent.Name, Args: c.args, Directory: p.Directory, Worktree: p.Worktree, Host: c.host,
 		Prepared: c.prepared,
 	}
 }
 
-// refused turns a failed preparation into an outcome; one that halts ends the turn after this step.
-func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
-	if ctx.Err() != nil {
-		return tools.Outcome{Kind: sdk.OutcomeAborted, Err: errors.New(live.InterruptedByAbort.Pending)}
-	}
-	return tools.Failed(t.refusedByUser(err))
-}
-
-// execute runs the call. Its start record is durable before it starts: after a crash no one has to guess
-// whether it may have run.
+// execute runs the call. Its start record is durable before, so that after a crash it is known which calls may have run.
 func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
-	t.c.Locked(func() {
+	t.conv.Locked(func() {
 		c.part.State.Status = sdk.ToolRunning
 		c.part.State.Time.Start = live.Now()
 	})
 	t.put(c)
-	wrote := t.watchFiles(ctx, c)
-	err := t.c.Journal.Flush(ctx)
-	defer wrote()() // as soon as the files' states are known, and again when the call is over
+	watched := t.watchFiles(ctx, c)
+	err := t.conv.Journal.Flush(ctx)
+	end := <-watched
+	defer end()
 	if err != nil {
 		return t.refused(ctx, err)
 	}
@@ -239,39 +215,55 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 	}
 	done := make(chan tools.Outcome, 1)
 	call := c.toolCall()
-	c.prepared = nil                            // the tool's from here on: it can be as large as the arguments
-	go func() { done <- c.run(runCtx, call) }() // ends when the tool returns; abandoned abandonAfter ctx ended
+	c.prepared = nil                            // the tool owns it: it can be as large as the arguments
+	go func() { done <- c.run(runCtx, call) }() // ends when the tool returns; abandoned after abandonAfter
 	select {
 	case o := <-done:
-		c.collect()
-		return t.judge(ctx, runCtx, c, o)
+		c.freeLongArgs()
+		return t.finalOutcome(ctx, runCtx, c, o)
 	case <-runCtx.Done():
 	}
 	select {
 	case o := <-done:
-		return t.judge(ctx, runCtx, c, o)
+		return t.finalOutcome(ctx, runCtx, c, o)
 	case <-time.After(abandonAfter):
-		return t.judge(ctx, runCtx, c, tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)})
+		return t.finalOutcome(ctx, runCtx, c, tools.Outcome{Kind: sdk.OutcomeError, Err: fmt.Errorf("tool %s did not stop and was abandoned", c.part.Tool)})
 	}
 }
 
-// collect gives back the copies of long arguments that the last step of the call made. The collector would wait until there are several.
-func (c *call) collect() {
-	if len(c.args) >= longArgs {
-		runtime.GC()
+// watchFiles notes the state of the files that a call may change, in the background. When it is noted, the channel has the function to call
+// after the call.
+func (t *turn) watchFiles(ctx context.Context, c *call) <-chan func() {
+	ends := make(chan func(), 1)
+	if !t.writes(c) {
+		ends <- func() {}
+		return ends
 	}
+	go func() { ends <- t.undo.Begin(ctx, c.part.MessageID, c.paths) }() // ends with git, which is bounded; the caller waits
+	return ends
+}
+
+// writes reports whether undo must note the files that a call may write.
+func (t *turn) writes(c *call) bool {
+	if on := t.gen.Config.Snapshot; on != nil && !*on {
+		return false
+	}
+	if c.template != "" {
+		return false // the user's command; the message to note changes with does not exist yet
+	}
+	return c.tool.MayWrite() && t.host.files.On()
 }
 
 // run calls the tool; a panic is an error of the tool.
 func (c *call) run(ctx context.Context, call *sdk.ToolCall) tools.Outcome {
-	result, err := hooks.Contain(ctx, c.host.t.h.log, func(ctx context.Context) (*sdk.ToolResult, error) {
+	result, err := hooks.Contain(ctx, c.host.turn.host.log, func(ctx context.Context) (*sdk.ToolResult, error) {
 		return c.tool.Execute(ctx, call)
 	})
 	if errors.Is(err, hooks.ErrPanic) || err == nil && result == nil {
 		err = fmt.Errorf("tool %s: %w", c.part.Tool, cmp.Or(err, errNoResult))
 	}
 	if err != nil {
-		o := tools.Failed(c.host.t.hookFailed(err))
+		o := tools.Failed(c.host.turn.haltOnHookError(err))
 		o.Result = result
 		return o
 	}
@@ -280,8 +272,8 @@ func (c *call) run(ctx context.Context, call *sdk.ToolCall) tools.Outcome {
 
 var errNoResult = errors.New("returned nothing")
 
-// judge tells a call that was aborted, or ran out of time, from one that ended by itself.
-func (t *turn) judge(ctx, runCtx context.Context, c *call, o tools.Outcome) tools.Outcome {
+// finalOutcome returns the outcome of a call that ended by itself, was aborted, or ran out of time.
+func (t *turn) finalOutcome(ctx, runCtx context.Context, c *call, o tools.Outcome) tools.Outcome {
 	switch {
 	case ctx.Err() != nil:
 		o.Kind, o.Err = sdk.OutcomeAborted, errors.New(live.InterruptedByAbort.Running)
@@ -293,13 +285,50 @@ func (t *turn) judge(ctx, runCtx context.Context, c *call, o tools.Outcome) tool
 	return o
 }
 
-// after runs the hooks at tool.execute.after over the outcome, whatever it is.
+// freeLongArgs frees unused copies of long arguments. Without it, several would accumulate before the next garbage collection.
+func (c *call) freeLongArgs() {
+	if len(c.args) >= longArgs {
+		runtime.GC()
+	}
+}
+
+// refused returns the outcome of a call that must not run, for the reason err. A refusal that halts also halts the turn.
+func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
+	if ctx.Err() != nil {
+		return tools.Outcome{Kind: sdk.OutcomeAborted, Err: errors.New(live.InterruptedByAbort.Pending)}
+	}
+	return tools.Failed(t.haltOnRefusal(err))
+}
+
+// haltOnRefusal halts the turn if err is a refusal that halts. It returns err.
+func (t *turn) haltOnRefusal(err error) error {
+	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok && refusal.Halt {
+		return t.halt(err)
+	}
+	return err
+}
+
+// haltOnHookError halts the turn if err is from a hook that must not fail. It returns err.
+func (t *turn) haltOnHookError(err error) error {
+	if _, ok := errors.AsType[*tools.HookError](err); ok {
+		return t.halt(err)
+	}
+	return err
+}
+
+// halt ends the turn after this step, unless it is halted already. It returns err.
+func (t *turn) halt(err error) error {
+	t.halted.set(err)
+	return err
+}
+
+// after runs the hooks at tool.execute.after over any outcome.
 func (t *turn) after(ctx context.Context, c *call, o tools.Outcome) tools.Outcome {
-	if !t.g.Engine.Has(sdk.PointToolAfter) {
+	if !t.gen.Engine.Has(sdk.PointToolAfter) {
 		return o
 	}
 	v := &sdk.ToolAfterValue{}
-	t.c.Locked(func() { v.Metadata = c.part.State.Metadata }) // what the call showed so far
+	t.conv.Locked(func() { v.Metadata = c.part.State.Metadata }) // from Progress
 	if o.Result != nil && (o.Kind == sdk.OutcomeOK || len(o.Result.Metadata) > 0) {
 		v.Title, v.Output, v.Metadata, v.Attachments = o.Result.Title, o.Result.Output, o.Result.Metadata, o.Result.Attachments
 	}
@@ -308,8 +337,8 @@ func (t *turn) after(ctx context.Context, c *call, o tools.Outcome) tools.Outcom
 	}
 	in := &sdk.ToolAfterInput{ToolInput: c.input(t), Args: c.args, Outcome: o.Kind}
 	// Hooks run for aborted calls, too; their own deadline bounds them.
-	if err := t.g.Fire(context.WithoutCancel(ctx), sdk.PointToolAfter, t.ledger, c.part.CallID, in, v); err != nil {
-		return tools.Outcome{Kind: sdk.OutcomeError, Err: t.stopBy(err), Result: &sdk.ToolResult{}, Hooked: true}
+	if err := t.gen.Fire(context.WithoutCancel(ctx), sdk.PointToolAfter, t.ledger, c.part.CallID, in, v); err != nil {
+		return tools.Outcome{Kind: sdk.OutcomeError, Err: t.halt(err), Result: &sdk.ToolResult{}, Hooked: true}
 	}
 	if o.Kind != sdk.OutcomeOK {
 		o.Err = errors.New(v.Output)
@@ -323,63 +352,41 @@ func (t *turn) after(ctx context.Context, c *call, o tools.Outcome) tools.Outcom
 	return o
 }
 
-// put records the call as it is.
-func (t *turn) put(c *call, blobs ...[]byte) {
-	if c.byPlugin != nil {
-		t.publishPluginCall(c)
-		return
-	}
-	t.c.PutPart(c.part, blobs...)
-}
-
 // conclude stores the result of the call in its part.
 func (t *turn) conclude(c *call, o tools.Outcome) {
 	var blobs [][]byte
 	c.outcome = o
-	t.c.Locked(func() {
+	t.conv.Locked(func() {
 		s := &c.part.State
 		s.Time.Start = cmp.Or(s.Time.Start, live.Now())
-		cfg := &t.g.Config.ToolOutput
-		if c.byPlugin != nil { // the result is the plugin's, not the conversation's
+		cfg := &t.gen.Config.ToolOutput
+		if c.byPlugin != nil { // the plugin gets all of the result; the conversation does not contain it
 			cfg = nil
 		}
 		*s, blobs = o.State(s, cfg)
 		for _, f := range s.Attachments {
-			f.PartHead = sdk.PartHead{ID: t.c.IDs.New(sdk.PrefixPart), SessionID: c.part.SessionID, MessageID: c.part.MessageID}
+			f.PartHead = sdk.PartHead{ID: t.conv.IDs.New(sdk.PrefixPart), SessionID: c.part.SessionID, MessageID: c.part.MessageID}
 		}
 	})
 	t.put(c, blobs...)
 	t.publishEdits(c.part)
 }
 
-// publishEdits tells of the files that a call says it wrote (metadata "files").
+// put records the state of the call.
+func (t *turn) put(c *call, blobs ...[]byte) {
+	if c.byPlugin != nil {
+		t.publishPluginCall(c)
+		return
+	}
+	t.conv.PutPart(c.part, blobs...)
+}
+
+// publishEdits publishes the files that a call wrote (metadata "files").
 func (t *turn) publishEdits(p *sdk.ToolPart) {
 	if p.State.Status != sdk.ToolCompleted {
 		return
 	}
 	for _, f := range tools.StringsOf(p.State.Metadata["files"]) {
-		t.c.Journal.Put(nil, sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
+		t.conv.Journal.Put(nil, sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
 	}
-}
-
-// writes reports whether a call may write files whose states have to be noted.
-func (t *turn) writes(c *call) bool {
-	if on := t.g.Config.Snapshot; on != nil && !*on {
-		return false
-	}
-	if c.template != "" {
-		return false // the user's own doing, before the message that changes could be noted with
-	}
-	return c.tool.MayWrite() && t.h.files.On()
-}
-
-// watchFiles begins to note what a call does to files, while other things are done. The function it returns waits until it has
-// begun, and returns one to call when the call is over.
-func (t *turn) watchFiles(ctx context.Context, c *call) (begun func() (end func())) {
-	if !t.writes(c) {
-		return func() func() { return func() {} }
-	}
-	ends := make(chan func(), 1)
-	go func() { ends <- t.k.Begin(ctx, c.part.MessageID, c.paths) }() // ends with git, which is bounded; the caller waits
-	return func() func() { return <-ends }
 }

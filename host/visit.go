@@ -19,44 +19,44 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxVisits bounds what plugins do at once on behalf of one session. It is what ends a plugin whose own calls call it again
-// without end over a wire that does not carry contexts.
+// maxVisits bounds the concurrent requests of plugins on behalf of one session. It ends endless recursion of a plugin through its own calls,
+// over a wire that does not carry contexts.
 const maxVisits = 64
 
-// view is a running turn as it stood when it was last shown: plugins ask for things at any time and from any goroutine, and the
-// turn itself belongs to its runner's.
-type view struct {
-	turn *turn           // a copy that does not change
-	ctx  context.Context // of the one turn the view is of
-}
+// turns gives plugins access to the running turns (generation.Turns).
+type turns struct{ *Host }
 
-// running is the host as plugins see it: the turns that run.
-type running struct{ *Host }
-
-// visit is one request of a plugin on behalf of a session.
+// visit is one request of a plugin on behalf of a session (generation.Turn).
 type visit struct {
-	turn    *turn // the visit's own, with a ledger of its own
+	turn    *turn // a copy for this visit, with its own ledger
 	entries []hooks.Entry
 }
 
-// show makes the turn visible to plugins as it stands now, working on the user message given.
+// view is a copy of a running turn, made by show. Plugins use it at any time from any goroutine; the turn itself belongs to its runner's
+// goroutine.
+type view struct {
+	turn *turn // does not change
+	ctx  context.Context
+}
+
+// show updates the view of the turn. user is the message that the turn answers.
 func (t *turn) show(user *sdk.UserMessage) {
 	c := *t
 	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, tools.Doom{}, convert.Cache{}
-	t.r.mu.Lock()
-	defer t.r.mu.Unlock()
-	t.r.view = &view{turn: &c, ctx: t.r.turnCtx}
+	t.runner.mu.Lock()
+	defer t.runner.mu.Unlock()
+	t.runner.view = &view{turn: &c, ctx: t.runner.turnCtx}
 }
 
-// place returns the message that what happens now is recorded with: the step under way, or else the prompt.
-func (t *turn) place() string {
+// currentMessage returns the ID of the message whose ledger gets new entries: that of the step, or else the prompt.
+func (t *turn) currentMessage() string {
 	if t.msg != nil && t.msg.ParentID == t.user.ID {
 		return t.msg.ID
 	}
 	return t.user.ID
 }
 
-// viewOf returns the running turn of a session, nil when there is none.
+// viewOf returns the view of a session's running turn; nil if none runs.
 func (h *Host) viewOf(session string) *view {
 	r := h.runner(session)
 	if r == nil {
@@ -67,8 +67,8 @@ func (h *Host) viewOf(session string) *view {
 	return r.view
 }
 
-// Visit runs f on the running turn of a session, for a plugin.
-func (h running) Visit(ctx context.Context, session string, f func(context.Context, generation.Turn) error) error {
+// Visit implements generation.Turns.
+func (h turns) Visit(ctx context.Context, session string, f func(context.Context, generation.Turn) error) error {
 	r := h.runner(session)
 	if r == nil {
 		return fmt.Errorf("session %q: %w", session, generation.ErrNoTurn)
@@ -85,54 +85,46 @@ func (h running) Visit(ctx context.Context, session string, f func(context.Conte
 	t.ledger = &hooks.Ledger{}
 	v := &visit{turn: &t}
 	err = f(ctx, v)
-	ask.StoreEntries(t.c, t.g, t.place(), t.Purpose, append(t.ledger.Entries(), v.entries...))
+	ask.StoreEntries(t.conv, t.gen, t.currentMessage(), t.Purpose, append(t.ledger.Entries(), v.entries...))
 	return err
 }
 
-// beginVisit returns the running turn and keeps the session and the generation until endVisit.
+// beginVisit returns the view of the running turn. The session and the generation are kept until endVisit.
 func (r *runner) beginVisit() (*view, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := r.view
 	switch {
-	case v == nil || !r.host.plugins.Retain(v.turn.g):
+	case v == nil || !r.host.plugins.Retain(v.turn.gen):
 		return nil, fmt.Errorf("session %q: %w", r.session, generation.ErrNoTurn)
 	case r.visits >= maxVisits:
-		r.host.plugins.Release(v.turn.g)
+		r.host.plugins.Release(v.turn.gen)
 		return nil, fmt.Errorf("session %q: more than %d requests of plugins run in parallel", r.session, maxVisits)
 	}
 	r.visits++
-	r.beside++
+	r.background++
 	return v, nil
 }
 
 func (r *runner) endVisit(v *view) {
-	r.host.plugins.Release(v.turn.g)
+	r.host.plugins.Release(v.turn.gen)
 	r.mu.Lock()
 	r.visits--
-	r.beside--
+	r.background--
 	r.mu.Unlock()
-	r.nudge()
-}
-
-// refusedByUser notes that a refusal ends the turn, when it does.
-func (t *turn) refusedByUser(err error) error {
-	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok && refusal.Halt {
-		return t.stopBy(err)
-	}
-	return err
+	r.wake()
 }
 
 // Denies reports whether the rules of the session's turn deny something; false when no turn runs.
-func (h running) Denies(session, key, pattern string) bool {
+func (h turns) Denies(session, key, pattern string) bool {
 	v := h.viewOf(session)
 	return v != nil && v.turn.Setup != nil && v.turn.Rules.Decide(key, pattern).Action == sdk.ActionDeny
 }
 
 // Messages returns the messages of a session since its last compaction. Errors: ErrNotFound.
-func (h running) Messages(ctx context.Context, session string) ([]sdk.MessageWithParts, error) {
+func (h turns) Messages(ctx context.Context, session string) ([]sdk.MessageWithParts, error) {
 	if v := h.viewOf(session); v != nil {
-		return v.turn.c.Snapshot(), nil
+		return v.turn.conv.Snapshot(), nil
 	}
 	messages, damaged, err := live.Load(ctx, h.opts.Store, session)
 	h.sessions.LeftOut(damaged)
@@ -143,12 +135,12 @@ func (h running) Messages(ctx context.Context, session string) ([]sdk.MessageWit
 }
 
 // Generation returns the generation of the turn.
-func (v *visit) Generation() *generation.Set { return v.turn.g }
+func (v *visit) Generation() *generation.Set { return v.turn.gen }
 
-// Permit decides a request of a plugin. An answer "always" can hold for the patterns that are asked for, no wider ones.
+// Permit judges a permission request of a plugin.
 func (v *visit) Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error {
 	req.Agent, req.Metadata = v.turn.Agent.Name, permission.AskedBy(req.Metadata, "", by.Name)
-	return v.turn.refusedByUser(v.turn.permit(ctx, req, "", generation.OriginOf(by)))
+	return v.turn.haltOnRefusal(v.turn.permit(ctx, req, "", generation.OriginOf(by)))
 }
 
 // Question asks the user.
@@ -156,10 +148,8 @@ func (v *visit) Question(ctx context.Context, req sdk.QuestionRequest) ([][]stri
 	return v.turn.question(ctx, req)
 }
 
-const (
-	// pointPluginCall is where the ledger has a tool call of a plugin; no hook is called there.
-	pointPluginCall sdk.Point = "tool.call"
-)
+// pointPluginCall is the point of a plugin's tool call in the ledger; no hook is called there.
+const pointPluginCall sdk.Point = "tool.call"
 
 // CallTool calls a tool for a plugin.
 func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.ToolRequest) (*sdk.ToolResult, error) {
@@ -168,23 +158,23 @@ func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.Too
 	}
 	t := v.turn
 	t.tools = tools.All(ctx, t.toolScope())
-	result, entry, err := t.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, t.place())
+	result, entry, err := t.callFor(ctx, &call{byPlugin: by, raw: req.Args}, req.Tool, t.currentMessage())
 	v.entries = append(v.entries, entry)
 	return result, err
 }
 
-// callFor takes a call that the model did not make through the choke point. It returns what the ledger has of it, and an error with what hooks made
-// of its text.
+// callFor runs a call that the model did not make through callTool. It returns the call's ledger entry. The error has the text that hooks
+// gave it.
 func (t *turn) callFor(ctx context.Context, c *call, tool, message string) (*sdk.ToolResult, hooks.Entry, error) {
 	if len(c.raw) == 0 {
 		c.raw = []byte("{}")
 	}
 	c.part = &sdk.ToolPart{
-		PartHead: sdk.PartHead{SessionID: t.r.session, MessageID: message}, CallID: t.c.IDs.New("call"), Tool: tool,
+		PartHead: sdk.PartHead{SessionID: t.runner.session, MessageID: message}, CallID: t.conv.IDs.New("call"), Tool: tool,
 		State: sdk.ToolState{Status: sdk.ToolPending, Input: json.RawMessage("{}")},
 	}
 	begun := time.Now()
-	if c.template != "" { // before it is asked for: clients show whose command it is
+	if c.template != "" { // before it requests permission: clients show which command runs
 		c.part.State.Input = c.raw
 		t.publishPluginCall(c)
 	}
@@ -208,8 +198,8 @@ func (t *turn) callFor(ctx context.Context, c *call, tool, message string) (*sdk
 // publishPluginCall publishes the state of a plugin's call.
 func (t *turn) publishPluginCall(c *call) {
 	var p sdk.ToolPart
-	t.c.Locked(func() { p = *c.part })
-	t.tell(tools.PluginCallEvent(&p, c.byPlugin.Manifest.Name, c.template))
+	t.conv.Locked(func() { p = *c.part })
+	t.publish(tools.PluginCallEvent(&p, c.byPlugin.Manifest.Name, c.template))
 }
 
 // Sample asks the session's model, or its small one, for an answer, once the user gave permission. It runs no tools.
@@ -222,14 +212,14 @@ func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleReque
 			return nil, err
 		}
 	}
-	leave := sdk.PermissionRequest{
+	request := sdk.PermissionRequest{
 		SessionID: req.SessionID, Permission: permission.Sampling, Agent: t.Agent.Name, Patterns: []string{by.Name}, Always: []string{by.Name},
 		Metadata: sdk.Object{"plugin": by.Name, "model": m.Ref().String(), "prompt": generation.PreviewOf(&req)},
 	}
-	if err := t.refusedByUser(t.permit(ctx, leave, "", generation.OriginOf(by))); err != nil {
+	if err := t.haltOnRefusal(t.permit(ctx, request, "", generation.OriginOf(by))); err != nil {
 		return nil, err
 	}
-	t.Setup = t.As(t.Agent, m, sdk.PurposeSampling) // of this request; the ledger has it under its purpose
+	t.Setup = t.As(t.Agent, m, sdk.PurposeSampling) // for this request; the purpose is in the ledger
 	return sample(ctx, t, &req)
 }
 
@@ -242,7 +232,7 @@ func sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*sdk.SampleRe
 	if req.System != "" {
 		system = append(system, req.System)
 	}
-	a, err := t.AskAside(ctx, t.c, t.user, req.Messages, t.ledger, func() *sdk.ModelRequest {
+	a, err := t.AskAside(ctx, t.conv, t.user, req.Messages, t.ledger, func() *sdk.ModelRequest {
 		r := t.Setup.Request(system, t.user.Model.Variant)
 		if req.MaxTokens > 0 && (r.Params.MaxOutputTokens == 0 || req.MaxTokens < r.Params.MaxOutputTokens) {
 			r.Params.MaxOutputTokens = req.MaxTokens
