@@ -149,7 +149,7 @@ func TestGuard(t *testing.T) {
 			plugin("own", onArgs(func(_ *sdk.ToolInput, v *sdk.ToolBeforeValue) error { v.Args["own"] = true; return nil })),
 			plugin("other", remotely(onArgs(nil), sdk.Change{Pointer: "/args/other", Value: json.RawMessage("true")})),
 		},
-		Guard: func(h *sdk.Hook, before, after any) error {
+		CheckChanges: func(h *sdk.Hook, before, after any) error {
 			asked++
 			if h.Point != sdk.PointToolBefore || before.(*sdk.ToolBeforeValue).Args["other"] != nil || after.(*sdk.ToolBeforeValue).Args["other"] != true {
 				t.Errorf("the guard got %v and %v at %s", before, after, h.Point)

@@ -12,16 +12,16 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// task is one call of a hook as its handler receives it. It belongs to the handler: the engine fills it before the call and shares only
+// task is one call of a hook, with the data for its handler. It belongs to the handler: the engine fills it before the call and shares only
 // the input of a transform.
 type task struct {
-	guarded guarded[sdk.Answer]
-	hook    *bound
-	local   sdk.HookCall
-	remote  *remoteTask // instead of local
+	deadlineCall deadlineCall[sdk.Answer]
+	hook         *pluginHook
+	local        sdk.HookCall
+	remote       *remoteTask // for a hook outside of the process, instead of local
 }
 
-// remoteTask is a call of a hook outside of the process.
+// remoteTask is the data for a hook outside of the process.
 type remoteTask struct {
 	sdk.RemoteCall
 	dropped []string // changes it answered with that are outside of its fields
@@ -29,7 +29,7 @@ type remoteTask struct {
 
 // newTask prepares a call: a copy of the value for a handler of this process, JSON for a remote one.
 // v is nil where the kind has none. The encoded input is kept for the next remote hook.
-func (h *bound) newTask(in, v any, inputJSON *[]byte) (*task, error) {
+func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 	t := &task{hook: h}
 	if h.Handler != nil {
 		t.local = sdk.HookCall{Point: h.Point, Input: in}
@@ -37,8 +37,8 @@ func (h *bound) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 			t.local.Value = value.Clone(v)
 			return t, nil
 		}
-		// Gates judge the bytes that will run, and an event is shared: both get a copy. The input of
-		// a transform is shared by all that is called at the point; copying it would cost more than all else.
+		// Gates get a copy, because the checked bytes must be those that run; observers, because events are shared. All hooks of a
+		// transform share the input: copying it would cost more than the rest of the call.
 		t.local.Input = value.Clone(in)
 		return t, nil
 	}
@@ -60,21 +60,21 @@ func (h *bound) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 	return t, nil
 }
 
-// call runs the handler, which is abandoned at its deadline. The error is that of the handler or about its answer.
-func (h *bound) call(ctx context.Context, t *task, e *Engine, l *loan) (answer sdk.Answer, took time.Duration, err error) {
+// call runs the handler with the deadline of the hook (deadline.go). The error is from the handler or about its answer.
+func (h *pluginHook) call(ctx context.Context, t *task, e *Engine, l *loan) (answer sdk.Answer, took time.Duration, err error) {
 	start := e.now()
-	t.guarded = guarded[sdk.Answer]{callContext: callContext{Context: ctx, deadline: start.Add(h.Timeout)}, log: e.log, f: t}
-	answer, err = t.guarded.wait(l)
+	t.deadlineCall = deadlineCall[sdk.Answer]{callContext: callContext{Context: ctx, deadline: start.Add(h.Timeout)}, log: e.log, f: t}
+	answer, err = t.deadlineCall.wait(l)
 	switch took = time.Since(start); {
 	case timedOut(err, took, h.Timeout):
 		err = h.timeoutError(err)
 	case err == nil:
-		err = h.judge(&answer)
+		err = h.checkVerdict(&answer)
 	}
 	return answer, took, err
 }
 
-// now returns the time with one reading of a clock. time.Now reads two, which costs a call of a hook a tenth of a microsecond more.
+// now returns the time from one clock. time.Now reads two clocks, which takes 0.1 µs longer.
 func (e *Engine) now() time.Time { return e.began.Add(time.Since(e.began)) }
 
 // call calls the handler.
@@ -89,8 +89,8 @@ func (t *task) call(ctx context.Context) (sdk.Answer, error) {
 	return answer, err
 }
 
-// restrict refuses an answer that is too large, whatever carrier it came over, and leaves of its changes those of declared fields.
-func (h *bound) restrict(answer *sdk.Answer, t *remoteTask) error {
+// restrict refuses answers that are too large, for all carriers, and drops changes of fields that the hook did not declare.
+func (h *pluginHook) restrict(answer *sdk.Answer, t *remoteTask) error {
 	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
@@ -101,8 +101,8 @@ func (h *bound) restrict(answer *sdk.Answer, t *remoteTask) error {
 	return nil
 }
 
-// judge returns an error for an answer that has no meaning at the point.
-func (h *bound) judge(answer *sdk.Answer) error {
+// checkVerdict returns an error for an answer that has no meaning at the point.
+func (h *pluginHook) checkVerdict(answer *sdk.Answer) error {
 	if !h.info.Allows(answer.Verdict) {
 		return fmt.Errorf("%w: verdict %q has no meaning at this point", ErrAnswer, answer.Verdict)
 	}
@@ -115,8 +115,9 @@ func (h *bound) judge(answer *sdk.Answer) error {
 	return nil
 }
 
-// timeoutError says that the deadline passed; err is what the handler returned, if it did. A hook that was not ready yet says so.
-func (h *bound) timeoutError(err error) error {
+// timeoutError returns the error of a call that passed its deadline. err is the error of the handler, if it returned. The result wraps
+// ErrNotReady if the hook was not ready yet.
+func (h *pluginHook) timeoutError(err error) error {
 	if !errors.Is(err, ErrNotReady) {
 		err = nil
 		if r, ok := h.Remote.(RemoteReadier); ok {
@@ -129,30 +130,30 @@ func (h *bound) timeoutError(err error) error {
 	return fmt.Errorf("%w after %s", ErrTimeout, h.Timeout)
 }
 
-// blame counts a failure against the plugin, unless it was not ready yet, and tells the user what it led to. A mute failure is only
-// counted.
-func (e *Engine) blame(h *bound, err error, mute bool) {
+// blame counts a failure of the plugin, unless it was not ready yet, and notifies the user of the consequence, unless mute is set.
+func (e *Engine) blame(h *pluginHook, err error, mute bool) {
 	reason := ""
 	if !errors.Is(err, ErrNotReady) {
-		reason = h.failed(err)
+		reason = h.countFailure(err)
 	}
-	e.log.Debug("hook failed", "plugin", h.member.name, "hook", h.label(), "err", err)
+	e.log.Debug("hook failed", "plugin", h.plugin.name, "hook", h.label(), "err", err)
 	if !mute {
-		e.notice(sdk.PluginNotice{Plugin: h.member.name, Hook: h.label(), Message: h.consequence(err)})
+		e.notice(sdk.PluginNotice{Plugin: h.plugin.name, Hook: h.label(), Message: h.policyText(err)})
 	}
 	if reason == "" {
 		return
 	}
 	e.notice(sdk.PluginNotice{
-		Plugin: h.member.name, Hook: h.label(), Quarantined: true,
-		Message: fmt.Sprintf("quarantined after %s; run tenon plugin enable %s to have it called again", reason, h.member.name),
+		Plugin: h.plugin.name, Hook: h.label(), Quarantined: true,
+		Message: fmt.Sprintf("quarantined after %s; run tenon plugin enable %s to have it called again", reason, h.plugin.name),
 	})
 	if e.quarantine != nil {
-		e.quarantine(h.member.name, reason)
+		e.quarantine(h.plugin.name, reason)
 	}
 }
 
-func (h *bound) consequence(err error) string {
+// policyText describes for the user what a failure of the hook does.
+func (h *pluginHook) policyText(err error) string {
 	switch {
 	case h.OnError == sdk.OnErrorStop:
 		return "stops the turn: " + oneLine(err)
@@ -162,9 +163,8 @@ func (h *bound) consequence(err error) string {
 	return "skipped: " + oneLine(err)
 }
 
-// maxSaid is the maximum length of an error in a notice, in characters.
-const maxSaid = 500
+// maxNotice is the maximum length of an error in a notice, in characters.
+const maxNotice = 500
 
-// oneLine returns the text of an error as one line. A plugin wrote part of it, which must not look like another line or control a
-// terminal.
-func oneLine(err error) string { return visible.Clean(err.Error(), maxSaid) }
+// oneLine returns the text of an error as one line. Part of it is from a plugin: it must not look like another line or control a terminal.
+func oneLine(err error) string { return visible.Clean(err.Error(), maxNotice) }

@@ -1,16 +1,15 @@
 // Package hooks is the engine that calls plugins at hook points. It knows the sdk and nothing else: not
 // how plugins are loaded, and not what the host does at a point.
 //
-//	Engine (one frozen generation)
-//	   │ Transform ── hook ── hook ── hook     each sees what the one before it left
-//	   │ Gate ─────── gate, gate, gate         all are asked, the strictest verdict holds
-//	   └ Observe ──── queue of each observer   called in order, in the background
+//	Engine (engine.go): one frozen generation; the order is made in order.go
+//	   │ Transform ── hook ── hook ── hook     transform.go: each hook sees the changes of the one before
+//	   │ Gate ─────── gate, gate, gate         gate.go: all are called, the strictest verdict holds
+//	   └ Observe ──── queue of each observer   observe.go: called in order, in the background
 //
-// Every call is guarded: it has a deadline, a panic ends nothing but the call, what it answers is checked
-// before it counts, and what went wrong is handled by the hook's failure policy. Three failures in a row
-// quarantine the plugin; that it was not ready yet (ErrNotReady) is none of them.
+// Transform and Gate walk along the hooks of a point (walk.go). Each call of a hook (call.go) runs under its deadline (deadline.go). A panic
+// ends only the call, the answer is checked before it counts, and the hook's failure policy decides what a failure does. Three failures in
+// a row quarantine the plugin (quarantine.go); a plugin that is not ready yet (ErrNotReady) does not count as failed.
 //
-// A hook works on a copy. The engine finds what it changed, drops what the hook did not declare in
-// Writes, applies the rest and writes it to the ledger; hooks in this process and hooks behind a carrier
-// go the same way and leave the same entries.
+// A hook works on a copy. The engine finds its changes, drops those that the hook did not declare in Writes, applies the rest and writes
+// them to the ledger (ledger.go). Hooks in this process and hooks behind a carrier leave the same entries.
 package hooks

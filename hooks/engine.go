@@ -14,42 +14,42 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Plugin is a plugin as the engine sees it.
+// Plugin is a plugin with its hooks.
 type Plugin struct {
 	Name, Version string
 	Carrier       sdk.Carrier
 	Hooks         []sdk.Hook
-	Required      bool // a demand of its hooks that cannot be met is an error, not a notice
+	Required      bool // a cycle of Before and After with its hooks is an error, not a notice
 }
 
 // Options configure an Engine.
 type Options struct {
 	Plugins []Plugin // in configuration order
-	// Overrides is what the user set over the manifests, by the name of the plugin.
+	// Overrides are the user's settings, which override the manifests, by the name of the plugin.
 	Overrides map[string]sdk.HookOverride
 	// Notice receives messages for the user: failures and quarantines. It is called from any goroutine
-	// and must not block. If nil, they are dropped.
+	// and must not block. If nil, messages are dropped.
 	Notice func(sdk.PluginNotice)
 	Logger *slog.Logger // required
 	// Quarantined holds the plugins that start quarantined, with the reason of each.
 	Quarantined map[string]string
-	// Failures is how often hooks failed in a row before, by plugin and hook: what Engine.Failures of an earlier engine returned. So a hook
-	// that is called once in the life of an engine is quarantined, too.
+	// Failures is the result of Engine.Failures of an earlier engine, so that plugins whose hooks are called once per engine are quarantined
+	// too.
 	Failures map[string]map[string]int
 	// Quarantine is called for each plugin that the engine quarantines, with the reason, so that the host can remember it. It is called
 	// like Notice. If nil, it is not called.
 	Quarantine func(plugin, reason string)
-	// Guard is asked about what a hook outside of this process made of a value, before that counts: before and after are pointers to
-	// the value type of the hook's point, and must not be changed or kept. An error refuses the whole answer, as a failure of the
-	// hook. It is called from any goroutine. Nil: every change of declared fields counts.
-	Guard func(hook *sdk.Hook, before, after any) error
+	// CheckChanges is called with the value before and after a hook outside of this process, before its changes count. Both are pointers to
+	// the value type of the point, and must not be changed or kept. An error refuses the whole answer, as a failure of the hook. It is
+	// called from any goroutine. If nil, every change of declared fields counts.
+	CheckChanges func(hook *sdk.Hook, before, after any) error
 }
 
-// Engine is one generation of hooks: who is called where and in which order is fixed when it is made.
+// Engine calls the hooks of one generation. New fixes which hooks are called at each point, and in which order.
 // All methods may be called concurrently. Observers have a goroutine each while events wait; Close ends them.
 type Engine struct {
-	points    map[sdk.Point]*station
-	members   map[string]*member
+	points    map[sdk.Point]*pointHooks
+	plugins   map[string]*pluginState
 	observers []*observer
 	notice    func(sdk.PluginNotice)
 	log       *slog.Logger
@@ -58,31 +58,31 @@ type Engine struct {
 	pool      pool
 	began     time.Time // the zero of now
 
-	quarantine func(plugin, reason string) // may be nil
-	guard      func(hook *sdk.Hook, before, after any) error
+	quarantine   func(plugin, reason string) // may be nil
+	checkChanges func(hook *sdk.Hook, before, after any) error
 }
 
-// station is a hook point that has hooks.
-type station struct {
-	info  hookpoint.Info
-	input reflect.Type
-	value reflect.Type // nil without a value
-	hooks []*bound     // in order
-	told  []*observer  // of an observe point, one for each of hooks
+// pointHooks are the hooks of a point that has some.
+type pointHooks struct {
+	info      hookpoint.Info
+	input     reflect.Type
+	value     reflect.Type  // nil without a value
+	hooks     []*pluginHook // in order
+	observers []*observer   // of an observe point, one for each of hooks
 }
 
-// bound is a hook in its place, with what the user set over its manifest.
-type bound struct {
+// pluginHook is a hook of a plugin, with the user's overrides.
+type pluginHook struct {
 	sdk.Hook
 	info   hookpoint.Info
-	member *member
+	plugin *pluginState
 	index  int // in configuration order
 
-	anywhere bool         // Before and After count no more: they were part of a cycle
+	anywhere bool         // Before and After do not count: they were part of a cycle
 	failures atomic.Int32 // in a row
 }
 
-// HookInfo describes a hook in its place.
+// HookInfo describes a hook and its place in the order.
 type HookInfo struct {
 	Point       sdk.Point     `json:"point"`
 	Position    int           `json:"position"` // at the point, from 1
@@ -93,26 +93,25 @@ type HookInfo struct {
 	Priority    int           `json:"priority"`
 	Reads       []string      `json:"reads,omitempty"`
 	Writes      []string      `json:"writes,omitempty"`
-	OnError     sdk.OnError   `json:"onError"`               // never the default: what happens when it fails
+	OnError     sdk.OnError   `json:"onError"`               // the policy in force, never the default
 	Timeout     time.Duration `json:"timeout"`               // nanoseconds in JSON
 	Quarantined string        `json:"quarantined,omitempty"` // why the plugin is not called; empty when it is
 }
 
-// New makes an engine. The error joins everything that is wrong with the plugins and the overrides, each
-// naming the plugin and the hook. A cycle of Before and After is a notice; the demands of the hook in it that is configured last
-// are ignored.
+// New makes an engine. The error joins all problems of the plugins and the overrides, with the names of the plugin and the hook. A cycle of
+// Before and After is a notice; those of the hook in it that is configured last are ignored.
 func New(o Options) (*Engine, error) {
 	if o.Logger == nil {
 		return nil, errors.New("hook engine: no logger")
 	}
 	e := &Engine{
-		began:      time.Now(),
-		points:     map[sdk.Point]*station{},
-		members:    map[string]*member{},
-		notice:     o.Notice,
-		log:        o.Logger,
-		quarantine: o.Quarantine,
-		guard:      o.Guard,
+		began:        time.Now(),
+		points:       map[sdk.Point]*pointHooks{},
+		plugins:      map[string]*pluginState{},
+		notice:       o.Notice,
+		log:          o.Logger,
+		quarantine:   o.Quarantine,
+		checkChanges: o.CheckChanges,
 	}
 	e.life, e.end = context.WithCancel(context.Background())
 	if e.notice == nil {
@@ -121,24 +120,24 @@ func New(o Options) (*Engine, error) {
 	var problems []error
 	for _, p := range o.Plugins {
 		problems = append(problems, e.add(p, o.Overrides[p.Name], o.Quarantined[p.Name])...)
-		if m := e.members[p.Name]; m != nil && o.Failures[p.Name] != nil {
+		if m := e.plugins[p.Name]; m != nil && o.Failures[p.Name] != nil {
 			m.resume(o.Failures[p.Name])
 		}
 	}
 	var cycles []sdk.PluginNotice
 	for _, s := range e.points {
-		s.hooks = sortHooks(s.hooks, func(h *bound, cycle string) {
-			if h.member.required {
+		s.hooks = sortHooks(s.hooks, func(h *pluginHook, cycle string) {
+			if h.plugin.required {
 				problems = append(problems, h.error(fmt.Errorf("before and after make a cycle: %s", cycle)))
 				return
 			}
 			cycles = append(cycles, sdk.PluginNotice{
-				Plugin: h.member.name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; the demands of %s are ignored", cycle, h.member.name),
+				Plugin: h.plugin.name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; the demands of %s are ignored", cycle, h.plugin.name),
 			})
 		})
 	}
 	for name := range o.Overrides {
-		if e.members[name] == nil {
+		if e.plugins[name] == nil {
 			e.log.Warn("hook override names no plugin", "plugin", name)
 		}
 	}
@@ -156,11 +155,11 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride, quarantined string) []
 	if p.Name == "" {
 		return []error{errors.New("plugin without a name")}
 	}
-	if e.members[p.Name] != nil {
+	if e.plugins[p.Name] != nil {
 		return []error{fmt.Errorf("plugin %q: listed twice", p.Name)}
 	}
-	m := newMember(p, quarantined)
-	e.members[p.Name] = m
+	m := newPluginState(p, quarantined)
+	e.plugins[p.Name] = m
 	hooks, problems := bind(m, p.Hooks, override)
 	if override.Disable {
 		return problems
@@ -168,7 +167,7 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride, quarantined string) []
 	for _, h := range hooks {
 		s := e.points[h.Point]
 		if s == nil {
-			s = newStation(h.info)
+			s = newPointHooks(h.info)
 			e.points[h.Point] = s
 		}
 		h.index = len(s.hooks)
@@ -177,8 +176,8 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride, quarantined string) []
 	return problems
 }
 
-func newStation(info hookpoint.Info) *station {
-	s := &station{info: info, input: reflect.TypeOf(info.NewInput())}
+func newPointHooks(info hookpoint.Info) *pointHooks {
+	s := &pointHooks{info: info, input: reflect.TypeOf(info.NewInput())}
 	if info.NewValue != nil {
 		s.value = reflect.TypeOf(info.NewValue())
 	}
@@ -199,19 +198,18 @@ func (e *Engine) Order() []HookInfo {
 		for i, h := range s.hooks {
 			infos = append(infos, HookInfo{
 				Point: h.Point, Position: i + 1,
-				Plugin: h.member.name, Version: h.member.version, Carrier: h.member.carrier,
+				Plugin: h.plugin.name, Version: h.plugin.version, Carrier: h.plugin.carrier,
 				Hook: h.Name, Priority: h.Priority, OnError: h.OnError, Timeout: h.Timeout,
 				Reads: slices.Clone(h.Reads), Writes: slices.Clone(h.Writes),
-				Quarantined: h.member.quarantined(),
+				Quarantined: h.plugin.quarantined(),
 			})
 		}
 	}
 	return infos
 }
 
-// Close ends the observers: what was observed before is still handled until ctx ends; then hooks that
-// hang are abandoned and the rest of their events is dropped, which the error says. Nothing is observed
-// any more. Safe twice. Transform and Gate continue to work, for what is still under way.
+// Close ends the observers. Queued events are handled until ctx ends; then hooks that hang are abandoned, and the error reports how many of
+// their events are dropped. Later events are ignored. Transform and Gate continue to work, for calls that still run. Safe twice.
 func (e *Engine) Close(ctx context.Context) error {
 	var problems []error
 	for _, o := range e.observers {
@@ -225,9 +223,8 @@ func (e *Engine) Close(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// check refuses a call with types that do not belong to the point: a mistake of the caller that handlers
-// would be blamed for.
-func (s *station) check(kind hookpoint.Kind, in, value any) error {
+// check returns an error if the types do not belong to the point: a mistake of the caller, not of the handlers.
+func (s *pointHooks) check(kind hookpoint.Kind, in, value any) error {
 	if s.info.Kind != kind {
 		return fmt.Errorf("hook point %s is not a %s point", s.info.Point, kind)
 	}
@@ -240,9 +237,9 @@ func (s *station) check(kind hookpoint.Kind, in, value any) error {
 	return nil
 }
 
-// label is how errors and notices name the hook.
-func (h *bound) label() string { return hookpoint.Label(h.Point, h.Name) }
+// label returns the name of the hook in errors and notices.
+func (h *pluginHook) label() string { return hookpoint.Label(h.Point, h.Name) }
 
-func (h *bound) error(err error) *Error {
-	return &Error{Plugin: h.member.name, Hook: h.label(), Err: err}
+func (h *pluginHook) error(err error) *Error {
+	return &Error{Plugin: h.plugin.name, Hook: h.label(), Err: err}
 }

@@ -12,22 +12,22 @@ import (
 // GateResult is what the gates at a point decided together.
 type GateResult struct {
 	Verdict sdk.Verdict
-	Reason  string // the reasons of those who gave the verdict, in order, joined by "; "
+	Reason  string // the reasons of the gates with this verdict, in order, joined by "; "
 	Message string // for continue: their messages, joined by an empty line
-	Plugin  string // who gave the verdict, in order, joined by ", "
+	Plugin  string // their plugins, in order, joined by ", "
 }
 
-// Gate asks all gates at p, in order. Their verdicts are combined by one rule: the strictest holds,
+// Gate calls all gates at p, in order. Their verdicts are combined by one rule: the strictest holds,
 //
 //	halt > deny > continue > ask > allow > abstain
 //
-// so the outcome does not depend on the order, an abstention changes nothing, and whoever allows cannot
-// outvote who asks or denies. Reasons are those of the gates that gave the verdict that holds. At
-// turn.stop, where continue makes the turn go on, deny means that it must not.
+// so the outcome does not depend on the order, an abstention changes nothing, and a gate that allows cannot
+// override one that asks or denies. Only the reasons of gates with the final verdict count. At
+// turn.stop, continue continues the turn, and deny ends it.
 //
 // in must have the type of the point; each gate gets a copy. Without gates the result is zero.
 //
-// Errors: an *Error from a gate whose failure stops the turn; the error of ctx, at once when it ends.
+// Errors: an *Error from a gate whose failure stops the turn; the error of ctx, immediately when it ends.
 func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (GateResult, error) {
 	at := e.points[p]
 	if at == nil {
@@ -36,12 +36,12 @@ func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (GateRe
 	if err := at.check(hookpoint.KindGate, in, nil); err != nil {
 		return GateResult{}, err
 	}
-	r := run{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindGate, scope: s, in: in}
-	r.walk(ctx, at.hooks)
-	if r.err != nil {
-		return GateResult{}, r.err
+	w := walk{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindGate, scope: s, in: in}
+	w.run(ctx, at.hooks)
+	if w.err != nil {
+		return GateResult{}, w.err
 	}
-	return r.votes.result(), nil
+	return w.verdicts.result(), nil
 }
 
 func outcomeOf(v sdk.Verdict) Outcome {
@@ -60,20 +60,20 @@ func outcomeOf(v sdk.Verdict) Outcome {
 	return OutcomeAbstained
 }
 
-// votes holds the strictest verdict so far and what those who gave it said.
-type votes struct {
+// verdicts holds the strictest verdict so far, with the reasons, messages and plugins of the gates that gave it.
+type verdicts struct {
 	verdict  sdk.Verdict
 	reasons  []string
 	messages []string
 	plugins  []string
 }
 
-func (v *votes) add(verdict sdk.Verdict, reason, message, plugin string) {
+func (v *verdicts) add(verdict sdk.Verdict, reason, message, plugin string) {
 	if hookpoint.Strictness(verdict) < hookpoint.Strictness(v.verdict) || verdict == sdk.VerdictAbstain {
 		return
 	}
 	if verdict != v.verdict {
-		*v = votes{verdict: verdict}
+		*v = verdicts{verdict: verdict}
 	}
 	if reason != "" {
 		v.reasons = append(v.reasons, reason)
@@ -86,7 +86,7 @@ func (v *votes) add(verdict sdk.Verdict, reason, message, plugin string) {
 	}
 }
 
-func (v *votes) result() GateResult {
+func (v *verdicts) result() GateResult {
 	return GateResult{
 		Verdict: v.verdict,
 		Reason:  strings.Join(v.reasons, "; "),

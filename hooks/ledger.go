@@ -26,7 +26,7 @@ const (
 	OutcomeError     Outcome = "error"
 	OutcomeTimeout   Outcome = "timeout"
 	OutcomeSkipped   Outcome = "skipped" // quarantined, so not called
-	OutcomeAborted   Outcome = "aborted" // the caller gave up
+	OutcomeAborted   Outcome = "aborted" // the caller canceled it
 )
 
 // Entry records one call of a hook.
@@ -40,27 +40,27 @@ type Entry struct {
 	Subject string        `json:"subject,omitempty"`
 	Outcome Outcome       `json:"outcome"`
 	Error   string        `json:"error,omitempty"`
-	Verdict sdk.Verdict   `json:"verdict,omitempty"` // what counted: of a failed gate, what its policy says
+	Verdict sdk.Verdict   `json:"verdict,omitempty"` // that counted; of a failed gate, the one of its policy
 	Reason  string        `json:"reason,omitempty"`
 	Changes []EntryChange `json:"changes,omitempty"`
-	// Dropped lists what the hook changed without having declared it in Writes; it had no effect.
+	// Dropped lists the changes that had no effect, because the hook did not declare them in Writes.
 	Dropped    []string `json:"dropped,omitempty"`
 	DurationUS int64    `json:"durationUS"` // of the handler, in microseconds
 }
 
 // EntryChange is one change of a value. Old and New are the first 16 hex digits of the SHA-256 of the
-// JSON that stood at the pointer before and after the hook; empty when nothing stood there.
+// JSON at the pointer before and after the hook; empty if there was none.
 type EntryChange struct {
 	Pointer string `json:"pointer"`
 	Old     string `json:"old,omitempty"`
 	New     string `json:"new,omitempty"`
 }
 
-// Conflict means that several plugins changed the same place in one firing.
+// Conflict means that several plugins changed the same value in one firing.
 type Conflict struct {
 	Point   sdk.Point `json:"point"`
 	Subject string    `json:"subject,omitempty"`
-	Pointer string    `json:"pointer"` // the outermost of the places
+	Pointer string    `json:"pointer"` // the outermost one that was changed
 	Plugins []string  `json:"plugins"` // in the order they were called
 	Winner  string    `json:"winner"`  // the last of them
 }
@@ -98,8 +98,8 @@ func (l *Ledger) JSON() json.RawMessage {
 // Conflicts returns the conflicts among the entries.
 func (l *Ledger) Conflicts() []Conflict { return Conflicts(l.Entries()) }
 
-// Conflicts finds the places that several plugins changed in one firing: the same pointer, or one under
-// the other. That is not an error, because each saw the changes of the one before it; but the last one won.
+// Conflicts finds the values that several plugins changed in one firing: at the same pointer, or one under
+// the other. That is not an error, because each plugin saw the changes of the one before it, but the last one won.
 func Conflicts(entries []Entry) []Conflict {
 	var out []Conflict
 	byFiring := map[int][]Entry{}

@@ -9,12 +9,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxQueue is how many events may wait for one observer: a few seconds of a fast model's text.
+// maxQueue bounds the queue of one observer: a few seconds of a fast model's text.
 const maxQueue = 4096
 
-// Observe tells the observers at p, each in the order of the calls, and does not wait for them. An
-// observer that falls behind by more than maxQueue events misses the newest, with one notice for the user. in
-// must not be changed any more.
+// Observe queues the event for the observers at p and does not wait for them. Each gets the events in order. An observer that falls behind
+// by more than maxQueue events misses the newest, with one notice for the user. in must not be changed afterwards.
 func (e *Engine) Observe(p sdk.Point, in any) {
 	at := e.points[p]
 	if at == nil {
@@ -24,10 +23,10 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 		e.log.Error("event not observed", "err", err)
 		return
 	}
-	for _, o := range at.told {
+	for _, o := range at.observers {
 		if o.push(in) {
 			e.notice(sdk.PluginNotice{
-				Plugin: o.member.name, Hook: o.label(),
+				Plugin: o.plugin.name, Hook: o.label(),
 				Message: fmt.Sprintf("too slow: %d events wait, newer ones are dropped", maxQueue),
 			})
 		}
@@ -40,8 +39,8 @@ func (e *Engine) addObservers() {
 			continue
 		}
 		for _, h := range s.hooks {
-			o := &observer{engine: e, bound: h}
-			s.told = append(s.told, o)
+			o := &observer{engine: e, pluginHook: h}
+			s.observers = append(s.observers, o)
 			e.observers = append(e.observers, o)
 		}
 	}
@@ -50,7 +49,7 @@ func (e *Engine) addObservers() {
 // observer is the queue of one hook. A goroutine runs while events wait; Close waits for it.
 type observer struct {
 	engine *Engine
-	*bound
+	*pluginHook
 
 	mu     sync.Mutex
 	queue  []any
@@ -63,7 +62,7 @@ type observer struct {
 func (o *observer) push(in any) (overflow bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed || o.member.quarantined() != "" {
+	if o.closed || o.plugin.quarantined() != "" {
 		return false
 	}
 	if len(o.queue) >= maxQueue {
@@ -85,7 +84,7 @@ func (o *observer) work() {
 		if !ok {
 			return
 		}
-		if o.member.quarantined() == "" {
+		if o.plugin.quarantined() == "" {
 			o.handle(in)
 		}
 	}
@@ -119,14 +118,13 @@ func (o *observer) handle(in any) {
 	defer l.end()
 	switch _, _, err := o.call(o.engine.life, t, o.engine, &l); {
 	case err == nil:
-		o.succeeded()
+		o.clearFailures()
 	case o.engine.life.Err() == nil:
-		o.engine.blame(o.bound, err, muted(in))
+		o.engine.blame(o.pluginHook, err, muted(in))
 	}
 }
 
-// muted reports whether a failure to handle in is not to be told: the notice would be the next event
-// the observer fails to handle.
+// muted reports whether a failure to handle in causes no notice: the observer would fail to handle that notice too.
 func muted(in any) bool {
 	event, ok := in.(*sdk.Event)
 	return ok && event.Type == sdk.EventPluginNotice

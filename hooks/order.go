@@ -12,9 +12,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// bind checks the hooks of a plugin and settles what the manifest and the user left open.
-func bind(m *member, list []sdk.Hook, override sdk.HookOverride) ([]*bound, []error) {
-	var hooks []*bound
+// bind checks the hooks of a plugin and applies the user's override and the defaults.
+func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride) ([]*pluginHook, []error) {
+	var hooks []*pluginHook
 	problems := checkOverride(m.name, list, override)
 	names := map[string]bool{}
 	for i, hook := range list {
@@ -33,14 +33,14 @@ func bind(m *member, list []sdk.Hook, override sdk.HookOverride) ([]*bound, []er
 	return hooks, problems
 }
 
-func bindHook(m *member, hook sdk.Hook, override sdk.HookOverride) (*bound, error) {
+func bindHook(m *pluginState, hook sdk.Hook, override sdk.HookOverride) (*pluginHook, error) {
 	info, ok := hookpoint.Of(string(hook.Point))
 	if !ok {
 		return nil, fmt.Errorf("unknown point %q", hook.Point)
 	}
 	hook.Point = info.Point
 	hook.Name = cmp.Or(hook.Name, string(info.Point))
-	h := &bound{Hook: hook, info: info, member: m}
+	h := &pluginHook{Hook: hook, info: info, plugin: m}
 	if err := errors.Join(h.checkHandlers(), h.checkFields(), h.checkOnError(), h.checkTimeout()); err != nil {
 		return nil, fmt.Errorf("%s: %w", h.label(), err)
 	}
@@ -52,14 +52,14 @@ func bindHook(m *member, hook sdk.Hook, override sdk.HookOverride) (*bound, erro
 	return h, nil
 }
 
-func (h *bound) checkHandlers() error {
+func (h *pluginHook) checkHandlers() error {
 	if (h.Handler == nil) == (h.Remote == nil) {
 		return errors.New("want exactly one of Handler and Remote")
 	}
 	return nil
 }
 
-func (h *bound) checkFields() error {
+func (h *pluginHook) checkFields() error {
 	for _, field := range slices.Concat(h.Reads, h.Writes) {
 		if field != "" && !strings.HasPrefix(field, "/") {
 			return fmt.Errorf("field %q is not a JSON pointer: want an empty one or one that starts with /", field)
@@ -68,14 +68,14 @@ func (h *bound) checkFields() error {
 	return nil
 }
 
-func (h *bound) checkTimeout() error {
+func (h *pluginHook) checkTimeout() error {
 	if h.Timeout < 0 || h.Timeout > sdk.MaxHookTimeout {
 		return fmt.Errorf("timeout %s is not between 0 and %s", h.Timeout, sdk.MaxHookTimeout)
 	}
 	return nil
 }
 
-func (h *bound) checkOnError() error {
+func (h *pluginHook) checkOnError() error {
 	switch h.OnError {
 	case sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop:
 	default:
@@ -87,9 +87,9 @@ func (h *bound) checkOnError() error {
 	return nil
 }
 
-// override settles priority, failure policy and timeout. A policy of the user that does not fit the hook
-// leaves it as it was: it is set for the whole plugin.
-func (h *bound) override(o sdk.HookOverride) {
+// override sets priority, failure policy and timeout: the user's, the manifest's or the default. The user sets the policy for the whole
+// plugin, so it is ignored for hooks that it does not fit.
+func (h *pluginHook) override(o sdk.HookOverride) {
 	if o.Priority != nil {
 		h.Priority = *o.Priority
 	}
@@ -133,10 +133,10 @@ func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) []error {
 
 // sortHooks brings the hooks of one point, given in configuration order, into the order they are called
 // in: by priority; within one priority as Before and After demand; else as they are configured. warn is called for demands that cannot be met.
-func sortHooks(hooks []*bound, warn func(h *bound, cycle string)) []*bound {
+func sortHooks(hooks []*pluginHook, warn func(h *pluginHook, cycle string)) []*pluginHook {
 	sorted := slices.Clone(hooks)
-	slices.SortStableFunc(sorted, func(a, b *bound) int { return cmp.Compare(a.Priority, b.Priority) })
-	var out []*bound
+	slices.SortStableFunc(sorted, func(a, b *pluginHook) int { return cmp.Compare(a.Priority, b.Priority) })
+	var out []*pluginHook
 	for len(sorted) > 0 {
 		n := 1
 		for n < len(sorted) && sorted[n].Priority == sorted[0].Priority {
@@ -148,18 +148,18 @@ func sortHooks(hooks []*bound, warn func(h *bound, cycle string)) []*bound {
 	return out
 }
 
-// sortGroup takes, again and again, the first hook in configuration order that no other hook has to
-// precede. In a cycle the demands of the hook that is configured last count no more.
-func sortGroup(group []*bound, warn func(h *bound, cycle string)) []*bound {
+// sortGroup repeatedly takes the first hook, in configuration order, that no other hook has to precede. In a cycle, Before and After of the
+// hook that is configured last are ignored.
+func sortGroup(group []*pluginHook, warn func(h *pluginHook, cycle string)) []*pluginHook {
 	waiting := slices.Clone(group)
-	out := make([]*bound, 0, len(group))
+	out := make([]*pluginHook, 0, len(group))
 	for len(waiting) > 0 {
-		i := slices.IndexFunc(waiting, func(h *bound) bool {
-			return !slices.ContainsFunc(waiting, func(o *bound) bool { return precedes(o, h) })
+		i := slices.IndexFunc(waiting, func(h *pluginHook) bool {
+			return !slices.ContainsFunc(waiting, func(o *pluginHook) bool { return precedes(o, h) })
 		})
 		if i < 0 {
 			cycle := findCycle(waiting)
-			last := slices.MaxFunc(demanding(cycle), func(a, b *bound) int { return cmp.Compare(a.index, b.index) })
+			last := slices.MaxFunc(demanding(cycle), func(a, b *pluginHook) int { return cmp.Compare(a.index, b.index) })
 			last.anywhere = true
 			warn(last, cycleText(cycle))
 			continue
@@ -170,32 +170,32 @@ func sortGroup(group []*bound, warn func(h *bound, cycle string)) []*bound {
 	return out
 }
 
-func precedes(a, b *bound) bool { return a != b && (a.demandsBefore(b) || b.demandsAfter(a)) }
+func precedes(a, b *pluginHook) bool { return a != b && (a.demandsBefore(b) || b.demandsAfter(a)) }
 
-func (h *bound) demandsBefore(o *bound) bool {
-	return !h.anywhere && slices.Contains(h.Before, o.member.name)
+func (h *pluginHook) demandsBefore(o *pluginHook) bool {
+	return !h.anywhere && slices.Contains(h.Before, o.plugin.name)
 }
 
-func (h *bound) demandsAfter(o *bound) bool {
-	return !h.anywhere && slices.Contains(h.After, o.member.name)
+func (h *pluginHook) demandsAfter(o *pluginHook) bool {
+	return !h.anywhere && slices.Contains(h.After, o.plugin.name)
 }
 
 // findCycle returns one cycle, in order: each of the hooks has a predecessor among them, so walking back ends in one.
-func findCycle(hooks []*bound) []*bound {
-	var path []*bound
+func findCycle(hooks []*pluginHook) []*pluginHook {
+	var path []*pluginHook
 	h := hooks[0]
 	for !slices.Contains(path, h) {
 		path = append(path, h)
-		h = hooks[slices.IndexFunc(hooks, func(o *bound) bool { return precedes(o, h) })]
+		h = hooks[slices.IndexFunc(hooks, func(o *pluginHook) bool { return precedes(o, h) })]
 	}
 	path = path[slices.Index(path, h):]
 	slices.Reverse(path)
 	return path
 }
 
-// demanding returns the hooks of a cycle that demand a place in it.
-func demanding(cycle []*bound) []*bound {
-	var out []*bound
+// demanding returns the hooks of a cycle whose Before or After is part of it.
+func demanding(cycle []*pluginHook) []*pluginHook {
+	var out []*pluginHook
 	for i, h := range cycle {
 		next := cycle[(i+1)%len(cycle)]
 		if h.demandsBefore(next) {
@@ -208,10 +208,10 @@ func demanding(cycle []*bound) []*bound {
 	return out
 }
 
-func cycleText(cycle []*bound) string {
+func cycleText(cycle []*pluginHook) string {
 	names := make([]string, 0, len(cycle)+1)
 	for _, h := range append(cycle, cycle[0]) {
-		names = append(names, h.member.name)
+		names = append(names, h.plugin.name)
 	}
 	return strings.Join(names, " → ")
 }

@@ -10,19 +10,19 @@ import (
 // maxFailures is how many failures in a row quarantine a plugin.
 const maxFailures = 3
 
-// member is a plugin and how it has behaved.
-type member struct {
+// pluginState is a plugin with its failures and its quarantine.
+type pluginState struct {
 	name, version string
 	carrier       sdk.Carrier
 	required      bool
 
-	hooks    []*bound
+	hooks    []*pluginHook
 	failures atomic.Int32           // in a row, of all hooks
 	reason   atomic.Pointer[string] // why it is quarantined; nil when it is not
 }
 
-func newMember(p Plugin, quarantined string) *member {
-	m := &member{name: p.Name, version: p.Version, carrier: p.Carrier, required: p.Required}
+func newPluginState(p Plugin, quarantined string) *pluginState {
+	m := &pluginState{name: p.Name, version: p.Version, carrier: p.Carrier, required: p.Required}
 	if quarantined != "" {
 		m.reason.Store(&quarantined)
 	}
@@ -30,38 +30,38 @@ func newMember(p Plugin, quarantined string) *member {
 }
 
 // quarantined returns why the plugin is not called, or "".
-func (m *member) quarantined() string {
+func (m *pluginState) quarantined() string {
 	if reason := m.reason.Load(); reason != nil {
 		return *reason
 	}
 	return ""
 }
 
-// succeeded ends a row of failures. A healthy plugin's calls share no written memory.
-func (h *bound) succeeded() {
-	for _, failures := range []*atomic.Int32{&h.failures, &h.member.failures} {
+// clearFailures ends a row of failures. It writes only if there were any, so that concurrent calls of a healthy plugin share no written memory.
+func (h *pluginHook) clearFailures() {
+	for _, failures := range []*atomic.Int32{&h.failures, &h.plugin.failures} {
 		if failures.Load() != 0 {
 			failures.Store(0)
 		}
 	}
 }
 
-// failed counts a failure: of this hook, so that a hook which always hangs is not saved by another one that works, and of the plugin,
-// so that one whose hooks are called once each does not go on failing. It returns the reason when this failure quarantined the plugin.
-func (h *bound) failed(err error) string {
-	n := max(h.failures.Add(1), h.member.failures.Add(1))
+// countFailure counts a failure for the hook, because another hook that works must not save one that always hangs, and for the plugin,
+// because each of its hooks may be called only once. If this failure quarantines the plugin, it returns the reason.
+func (h *pluginHook) countFailure(err error) string {
+	n := max(h.failures.Add(1), h.plugin.failures.Add(1))
 	if n < maxFailures {
 		return ""
 	}
 	reason := fmt.Sprintf("%d failures in a row, the last: %s", n, oneLine(err))
-	if !h.member.reason.CompareAndSwap(nil, &reason) {
+	if !h.plugin.reason.CompareAndSwap(nil, &reason) {
 		return ""
 	}
 	return reason
 }
 
-// enable forgets the failures before it ends the quarantine: other goroutines must not see them without it.
-func (m *member) enable() {
+// enable ends the quarantine. It clears the failures first: other goroutines must not see them without the quarantine.
+func (m *pluginState) enable() {
 	m.failures.Store(0)
 	for _, h := range m.hooks {
 		h.failures.Store(0)
@@ -69,11 +69,11 @@ func (m *member) enable() {
 	m.reason.Store(nil)
 }
 
-// Failures returns how often hooks failed in a row, up to now, by plugin and hook, for Options.Failures of the next engine. Plugins in
-// quarantine are left out.
+// Failures returns the number of failures in a row, by plugin and hook, for Options.Failures of the next engine. Quarantined plugins are left
+// out.
 func (e *Engine) Failures() map[string]map[string]int {
 	out := map[string]map[string]int{}
-	for name, m := range e.members {
+	for name, m := range e.plugins {
 		if m.quarantined() != "" {
 			continue
 		}
@@ -89,8 +89,8 @@ func (e *Engine) Failures() map[string]map[string]int {
 	return out
 }
 
-// resume goes on counting the failures in a row where an earlier engine stopped.
-func (m *member) resume(failures map[string]int) {
+// resume continues the count of failures of an earlier engine.
+func (m *pluginState) resume(failures map[string]int) {
 	for _, h := range m.hooks {
 		h.failures.Store(int32(min(max(failures[h.label()], 0), maxFailures-1)))
 	}
@@ -99,7 +99,7 @@ func (m *member) resume(failures map[string]int) {
 // Quarantined returns the plugins that are not called and why, by name.
 func (e *Engine) Quarantined() map[string]string {
 	out := map[string]string{}
-	for name, m := range e.members {
+	for name, m := range e.plugins {
 		if reason := m.quarantined(); reason != "" {
 			out[name] = reason
 		}
@@ -107,14 +107,14 @@ func (e *Engine) Quarantined() map[string]string {
 	return out
 }
 
-// Enable ends the quarantine of a plugin. A plugin that is not quarantined, or not there, is left alone.
+// Enable ends the quarantine of a plugin. Nothing happens if it is not quarantined or unknown.
 func (e *Engine) Enable(plugin string) {
-	if m := e.members[plugin]; m != nil {
+	if m := e.plugins[plugin]; m != nil {
 		m.enable()
 	}
 }
 
 // quarantineError is the error of a hook whose plugin is quarantined. It says how to end that.
-func quarantineError(m *member, reason string) error {
+func quarantineError(m *pluginState, reason string) error {
 	return fmt.Errorf("%w (%s); run tenon plugin enable %s", ErrQuarantined, reason, m.name)
 }

@@ -13,24 +13,23 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Result is what the hooks at a transform point decided beside changing the value. The zero value lets
-// things go on.
+// Result is the decision of the hooks at a transform point, in addition to the changed value. The zero value is no refusal.
 type Result struct {
 	// Verdict is deny or halt, from points that may deny; then no later hook was called. Else empty.
 	Verdict sdk.Verdict
 	Reason  string
-	Plugin  string // who refused
+	Plugin  string // that refused
 }
 
 // Transform calls the hooks at p in order. Each gets a copy of in and of the value as its predecessors
-// left it, and what it changed in its copy is applied to the value, a pointer, before the next one is
+// left it, and its changes are applied to the value, a pointer, before the next hook is
 // called. Values that it refers to are replaced, not changed, so that they may be shared.
 //
 // in and value must have the types of the point, and the caller leaves the value alone until Transform
-// returns. in is shared by all hooks of this process and must not be changed any more, neither by them
-// nor by the caller: a hook that was left behind may still read it. Without hooks nothing is done.
+// returns. in is shared by all hooks of this process. Neither they nor the caller may change it, even later: an abandoned hook may still
+// read it. Without hooks nothing is done.
 //
-// Errors: an *Error from a hook whose failure stops the turn; the error of ctx, at once when it ends.
+// Errors: an *Error from a hook whose failure stops the turn; the error of ctx, immediately when it ends.
 // The value then holds the changes of the hooks that succeeded before.
 func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value any) (Result, error) {
 	at := e.points[p]
@@ -40,44 +39,44 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 	if err := at.check(hookpoint.KindTransform, in, value); err != nil {
 		return Result{}, err
 	}
-	r := run{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindTransform, scope: s, in: in, value: value}
-	r.walk(ctx, at.hooks)
-	if r.err != nil {
-		return Result{}, r.err
+	w := walk{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindTransform, scope: s, in: in, value: value}
+	w.run(ctx, at.hooks)
+	if w.err != nil {
+		return Result{}, w.err
 	}
-	return r.result, nil
+	return w.result, nil
 }
 
-// transform takes over the changes of a hook. It reports whether the walk continues.
-func (r *run) transform(ctx context.Context, h *bound, t *task, answer *sdk.Answer, took time.Duration) bool {
+// transform applies the changes of a hook to the value. It reports whether the walk continues.
+func (w *walk) transform(ctx context.Context, h *pluginHook, t *task, answer *sdk.Answer, took time.Duration) bool {
 	entry := Entry{Outcome: OutcomeUnchanged, Reason: answer.Reason}
 	var err error
 	if h.Handler != nil {
-		err = r.applyLocal(h, t, &entry)
+		err = w.applyLocal(h, t, &entry)
 	} else {
 		entry.Dropped = t.remote.dropped
 		start := time.Now()
-		err = r.applyRemote(ctx, h, answer.Changes, &entry, start.Add(h.Timeout-took))
+		err = w.applyRemote(ctx, h, answer.Changes, &entry, start.Add(h.Timeout-took))
 		took += time.Since(start)
 	}
 	if err != nil {
-		return r.failed(ctx, h, err, took)
+		return w.fail(ctx, h, err, took)
 	}
 	if len(entry.Changes) > 0 {
 		entry.Outcome = OutcomeChanged
 	}
-	h.succeeded()
-	r.record(h, &entry, took)
+	h.clearFailures()
+	w.record(h, &entry, took)
 	return true
 }
 
-// applyLocal finds what a hook of this process changed in its copy and makes the declared changes in the value.
-func (r *run) applyLocal(h *bound, t *task, entry *Entry) error {
-	changes, err := value.Diff[sdk.Change](r.value, t.local.Value)
+// applyLocal finds the changes of a hook of this process in its copy, and applies the declared ones to the value.
+func (w *walk) applyLocal(h *pluginHook, t *task, entry *Entry) error {
+	changes, err := value.Diff[sdk.Change](w.value, t.local.Value)
 	if len(changes) > 0 {
-		changes = value.Appended(changes, h.Writes, func(list string) int { return value.Length(r.value, list) })
+		changes = value.Appended(changes, h.Writes, func(list string) int { return value.Length(w.value, list) })
 		changes, entry.Dropped = value.Restrict(changes, h.Writes)
-		entry.Changes, err = apply(r.value, changes, r.scope.Ledger != nil)
+		entry.Changes, err = apply(w.value, changes, w.scope.Ledger != nil)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
@@ -85,34 +84,34 @@ func (r *run) applyLocal(h *bound, t *task, entry *Entry) error {
 	return nil
 }
 
-// applyRemote makes the changes of a remote hook in a copy of the value, in the rest of the hook's time: how long that takes depends on
-// the plugin.
-func (r *run) applyRemote(ctx context.Context, h *bound, changes []sdk.Change, entry *Entry, deadline time.Time) error {
+// applyRemote applies the changes of a remote hook to a copy of the value, before the hook's deadline: how long that takes depends on the
+// plugin.
+func (w *walk) applyRemote(ctx context.Context, h *pluginHook, changes []sdk.Change, entry *Entry, deadline time.Time) error {
 	if len(changes) == 0 {
 		return nil
 	}
 	if len(changes) > value.MaxAnswerChanges {
 		return fmt.Errorf("%w: %w: more than %d changes of declared fields", ErrAnswer, value.ErrBounds, value.MaxAnswerChanges)
 	}
-	changed, ledger := value.Clone(r.value), r.scope.Ledger != nil
+	changed, ledger := value.Clone(w.value), w.scope.Ledger != nil
 	var err error
-	entry.Changes, err = guard(ctx, r.engine.log, deadline, &r.loan, func(context.Context) ([]EntryChange, error) {
+	entry.Changes, err = withDeadline(ctx, w.engine.log, deadline, &w.loan, func(context.Context) ([]EntryChange, error) {
 		return apply(changed, changes, ledger)
 	})
 	if errors.Is(err, ErrAbandoned) {
 		return h.timeoutError(nil)
 	}
-	if err == nil && r.engine.guard != nil {
-		err = r.engine.guard(&h.Hook, r.value, changed)
+	if err == nil && w.engine.checkChanges != nil {
+		err = w.engine.checkChanges(&h.Hook, w.value, changed)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
-	reflect.ValueOf(r.value).Elem().Set(reflect.ValueOf(changed).Elem())
+	reflect.ValueOf(w.value).Elem().Set(reflect.ValueOf(changed).Elem())
 	return nil
 }
 
-// apply makes changes, all or none. For a ledger it returns them.
+// apply applies all changes or none. For a ledger it returns them.
 func apply(v any, changes []sdk.Change, ledger bool) (made []EntryChange, err error) {
 	if !ledger || len(changes) == 0 {
 		return nil, value.Apply(v, changes)

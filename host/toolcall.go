@@ -256,7 +256,7 @@ func (t *turn) writes(c *call) bool {
 
 // run calls the tool; a panic is an error of the tool.
 func (c *call) run(ctx context.Context, call *sdk.ToolCall) tools.Outcome {
-	result, err := hooks.Contain(ctx, c.host.turn.host.log, func(ctx context.Context) (*sdk.ToolResult, error) {
+	result, err := hooks.RecoverPanic(ctx, c.host.turn.host.log, func(ctx context.Context) (*sdk.ToolResult, error) {
 		return c.tool.Execute(ctx, call)
 	})
 	if errors.Is(err, hooks.ErrPanic) || err == nil && result == nil {

@@ -15,28 +15,28 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Plugin is a plugin and what it said once of itself. Generations share it as long as the plugin is in all of them.
+// Plugin is a loaded plugin with its manifest and contributions. Consecutive generations share it.
 type Plugin struct {
 	r        *Registry
 	Value    sdk.Plugin
 	Manifest sdk.Manifest
 	host     *pluginHost
-	holders  int // generations that have it, under Host.genMu; it is closed with the last
+	holders  int // generations that have it, under Registry.mu; it is closed with the last
 
 	// Written by the goroutine that starts it, before started is closed.
 	started chan struct{} // nil before start
 	err     error
 
 	// Written once, by the first generation that has it.
-	failure error // why it is left out for good
+	failure error // why no generation uses it
 	asked   bool
 	contribution
 
 	abandoned abandoned
-	told      sync.Map // by kind, the last failure that users were told of
+	notices   sync.Map // by contribution, the last failure that users were notified of
 }
 
-// contribution is what a plugin contributes once and for all.
+// contribution are the contributions that a plugin is asked for once.
 type contribution struct {
 	hooks     []sdk.Hook
 	protocols []sdk.Protocol
@@ -44,7 +44,7 @@ type contribution struct {
 	auth      []sdk.AuthMethod
 }
 
-// load asks a plugin who it is and makes the host it will see.
+// load reads the manifest of a plugin and makes its host.
 func (r *Registry) load(p sdk.Plugin, made *ReloadOptions) *Plugin {
 	l := &Plugin{r: r, Value: p}
 	l.Manifest, l.failure = manifestOf(p)
@@ -53,7 +53,7 @@ func (r *Registry) load(p sdk.Plugin, made *ReloadOptions) *Plugin {
 	return l
 }
 
-// manifestOf asks a plugin who it is; a panic is an error of the plugin.
+// manifestOf returns the manifest of a plugin; a panic is an error of the plugin.
 func manifestOf(p sdk.Plugin) (m sdk.Manifest, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -85,7 +85,7 @@ func (l *Plugin) Builtin() bool { return l.Manifest.Carrier == sdk.CarrierBuilti
 
 func (l *Plugin) Origin() sdk.Origin { return OriginOf(l.Manifest) }
 
-// OriginOf returns the origin of what a plugin contributes or asks for.
+// OriginOf returns the origin of a plugin's contributions and requests.
 func OriginOf(m sdk.Manifest) sdk.Origin {
 	return sdk.Origin{Carrier: m.Carrier, Plugin: m.Name, Server: m.Server}
 }
@@ -98,7 +98,7 @@ func (l *Plugin) start(ctx context.Context) {
 		l.err = errors.New("start: it ended its goroutine")
 		ctx, cancel := context.WithTimeout(ctx, startTimeout)
 		defer cancel()
-		_, err := hooks.Contain(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
+		_, err := hooks.RecoverPanic(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, l.Value.Start(ctx, l.host)
 		})
 		if err != nil {
@@ -121,7 +121,7 @@ func (l *Plugin) startError() error {
 	return l.failure
 }
 
-// contribute asks the plugin for what it contributes once.
+// contribute asks the plugin for its contributions, at its first call.
 func (l *Plugin) contribute(ctx context.Context) error {
 	if l.asked {
 		return l.failure
@@ -131,7 +131,7 @@ func (l *Plugin) contribute(ctx context.Context) error {
 		limit = startTimeout
 	}
 	var err error
-	l.contribution, err = Bounded(ctx, l.r.o.Log, limit, func(context.Context) (c contribution, err error) {
+	l.contribution, err = WithDeadline(ctx, l.r.o.Log, limit, func(context.Context) (c contribution, err error) {
 		if s, ok := l.Value.(sdk.Hooker); ok {
 			c.hooks = s.Hooks()
 		}
@@ -168,7 +168,7 @@ func (l *Plugin) owned(methods []sdk.AuthMethod) []sdk.AuthMethod {
 	return out
 }
 
-// checkHooks finds hooks that the engine would refuse: they cost their plugin its place, not the host its start.
+// checkHooks returns an error for hooks that the engine would refuse, so that only their plugin is left out.
 func (l *Plugin) checkHooks() error {
 	engine, err := hooks.New(hooks.Options{Plugins: []hooks.Plugin{l.asHooks()}, Logger: l.r.o.Log})
 	if err != nil {
@@ -188,7 +188,7 @@ func (l *Plugin) close(ctx context.Context) error {
 	l.host.end()
 	done := make(chan error, 1)
 	go func() { // ends with Close
-		_, err := hooks.Contain(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
+		_, err := hooks.RecoverPanic(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, l.Value.Close(ctx)
 		})
 		done <- err

@@ -20,8 +20,8 @@ const (
 	maxEvents     = 1 << 16
 )
 
-// pluginHost is the host as one plugin sees it. Which of these operations a plugin may perform is decided by whoever
-// stands between them: a plugin that is compiled in may do what the host does.
+// pluginHost is the host as one plugin sees it. It does not check grants: plugins/ability does that for third-party plugins, and compiled-in
+// plugins may use all operations.
 type pluginHost struct {
 	r        *Registry
 	manifest sdk.Manifest
@@ -34,13 +34,13 @@ type pluginHost struct {
 	ended bool
 }
 
-// ErrNoTurn means that a plugin asked for something on behalf of a session that no turn runs in.
+// ErrNoTurn is returned for a request on behalf of a session without a running turn.
 var ErrNoTurn = errors.New("no turn runs in the session")
 
 // Turns gives plugins access to sessions and to the turns that run in them.
 type Turns interface {
-	// Visit runs f on the running turn of a session, on the caller's goroutine, and records what hooks did meanwhile. The context
-	// that f gets ends with the turn, too. The session and the generation stay until f returned. Errors: ErrNoTurn, those of f.
+	// Visit runs f on the running turn of a session, on the caller's goroutine, and stores the ledger of the hooks that f calls. The context
+	// of f also ends with the turn. The session and the generation are kept until f returns. Errors: ErrNoTurn, those of f.
 	Visit(ctx context.Context, session string, f func(context.Context, Turn) error) error
 	// Denies reports whether the rules of the session's turn deny something; false when no turn runs.
 	Denies(session, key, pattern string) bool
@@ -91,8 +91,8 @@ func (p *pluginHost) SessionMessages(ctx context.Context, sessionID string) ([]s
 	return p.r.o.Turns.Messages(ctx, sessionID)
 }
 
-// AskPermission asks for leave: rules and gates decide, then the user. An answer "always" can hold for the patterns that are asked
-// for, no wider ones. Errors: ErrNoTurn, *sdk.Refusal.
+// AskPermission requests permission: rules and gates decide, then the user. An answer "always" can cover only the requested patterns.
+// Errors: ErrNoTurn, *sdk.Refusal.
 func (p *pluginHost) AskPermission(ctx context.Context, req sdk.PermissionRequest) error {
 	if req.Permission == "" || len(req.Patterns) == 0 {
 		return errors.New("permission request: want a permission and at least one pattern")
@@ -152,8 +152,8 @@ func (p *pluginHost) end() {
 	p.subs = nil
 }
 
-// CallTool calls a tool on behalf of a session, the way every call takes. Nothing of it is in the conversation: the model did
-// not make the call. The ledger has it, and events tell of it. Errors: ErrNoTurn; *sdk.Refusal; the tool's own.
+// CallTool calls a tool on behalf of a session, on the path of every call. The call is in the ledger and published, but not in the
+// conversation, because the model did not make it. Errors: ErrNoTurn; *sdk.Refusal; the tool's own.
 func (p *pluginHost) CallTool(ctx context.Context, req sdk.ToolRequest) (result *sdk.ToolResult, err error) {
 	err = p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
 		result, err = t.CallTool(ctx, t.Generation().of(p), req)

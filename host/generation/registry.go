@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Options are what a registry works with. All but the functions that say so are required.
+// Options of a registry. All are required, except the functions that may be nil.
 type Options struct {
 	Project          sdk.Project
 	Policy           permission.Policy
@@ -31,12 +31,12 @@ type Options struct {
 // Registry holds the generation in force and those that turns still use. Safe for use from many goroutines.
 type Registry struct {
 	o      Options
-	ctx    context.Context // ends in stop
+	ctx    context.Context // ends in Stop
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
-	gen      *Set           // in force; nil until the first is made
-	closed   bool           // no other one comes into force
+	gen      *Set           // in force; nil until the first is complete
+	closed   bool           // no other generation comes into force
 	reload   sync.Mutex     // held by the reload under way
 	retiring sync.WaitGroup // generations that are not in force and not closed yet
 }
@@ -47,13 +47,13 @@ func NewRegistry(ctx context.Context, o Options) *Registry {
 	return r
 }
 
-// Inventory returns the lists of what the generation in force consists of.
+// Inventory returns the lists of the generation in force.
 func (r *Registry) Inventory() Inventory { return Inventory{r} }
 
 // Start makes the first generation. ctx bounds starting. After an error nothing is left open.
 func (r *Registry) Start(ctx context.Context, o ReloadOptions) error {
 	g, err := r.newGeneration(ctx, o, nil)
-	r.mu.Lock() // plugins have begun to work and may ask for it
+	r.mu.Lock() // started plugins may use it already
 	r.gen = g
 	r.mu.Unlock()
 	return err
@@ -69,7 +69,7 @@ func (r *Registry) Stop() {
 	defer r.reload.Unlock()
 }
 
-// Close closes all plugins, in at most closeGrace, after stop.
+// Close closes all plugins, in at most closeGrace, after Stop.
 func (r *Registry) Close(ctx context.Context) error {
 	r.retiring.Wait()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
@@ -83,7 +83,7 @@ func (r *Registry) closing() bool {
 	return r.closed
 }
 
-// Acquire returns the generation in force, nil while the first is made. It stays open until release.
+// Acquire returns the generation in force, which stays open until Release; nil while the first is made.
 func (r *Registry) Acquire() *Set {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -93,7 +93,7 @@ func (r *Registry) Acquire() *Set {
 	return r.gen
 }
 
-// Retain takes one more use of a generation, for another goroutine, and reports false when it is not used any more.
+// Retain adds a use of a generation, for another goroutine. It returns false if the generation is no longer used.
 func (r *Registry) Retain(g *Set) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,15 +113,15 @@ func (r *Registry) Release(g *Set) {
 	}
 }
 
-// hold notes that one more generation has the plugin.
-func (r *Registry) hold(l *Plugin) {
+// retainPlugin counts one more generation that has the plugin.
+func (r *Registry) retainPlugin(l *Plugin) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.holders++
 }
 
-// letGo ends that and reports whether it was the last one.
-func (r *Registry) letGo(l *Plugin) bool {
+// releasePlugin counts one less, and reports whether it was the last.
+func (r *Registry) releasePlugin(l *Plugin) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.holders--

@@ -17,22 +17,22 @@ import (
 // startTimeout bounds the start of one plugin.
 const startTimeout = 5 * time.Second
 
-// Set is one frozen set of started plugins and what they contribute. A reload builds a new one. It is used between
-// acquire, or retain, and release.
+// Set is one generation: a frozen set of started plugins and their contributions. A reload builds a new one. It is used between
+// Registry.Acquire, or Retain, and Release.
 type Set struct {
 	r         *Registry
-	made      ReloadOptions // what it was made of; complete
+	made      ReloadOptions // its options, complete
 	Plugins   []*Plugin
 	leftOut   []*Plugin // did not start; closed with the others
 	Engine    *hooks.Engine
 	Config    *sdk.Config
-	own       *sdk.Config // the user's own part of config; nil where the repository's files do not choose models
+	own       *sdk.Config // the user's own part of Config; nil if the repository's files do not choose models
 	protocols map[string]sdk.Protocol
 	auth      []sdk.AuthMethod // of all plugins, in their order
 	Models    *model.Models
 
-	users   int           // under Host.genMu; the host itself is one as long as the generation is in force
-	retired bool          // under Host.genMu: another one is in force
+	users   int           // under Registry.mu; the registry is one while the generation is in force
+	retired bool          // under Registry.mu: another one is in force
 	unused  chan struct{} // closed when it is retired and unused
 }
 
@@ -70,7 +70,7 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 	return g, nil
 }
 
-// compiledIn returns the compiled-in plugins that are a T, for what others are not asked while a prompt waits.
+// compiledIn returns the compiled-in plugins that are a T, for calls that other plugins could delay while a prompt waits.
 func compiledIn[T any](g *Set) (out []T) {
 	for _, l := range g.Plugins {
 		if v, ok := l.Value.(T); ok && l.Builtin() {
@@ -80,8 +80,7 @@ func compiledIn[T any](g *Set) (out []T) {
 	return out
 }
 
-// start starts the plugins, side by side, and keeps those that did in their order. A plugin of the old generation that is still
-// there goes on as it is.
+// start starts the plugins in parallel, and keeps those that started, in order. Plugins of the old generation continue.
 func (g *Set) start(ctx context.Context, old *Set) error {
 	names := map[string]bool{}
 	var all []*Plugin
@@ -90,7 +89,7 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 		if l == nil {
 			l = g.r.load(p, &g.made)
 		}
-		g.r.hold(l)
+		g.r.retainPlugin(l)
 		if l.failure != nil && l.started == nil {
 			if err := g.drop(l, l.failure); err != nil {
 				g.leftOut = append(g.leftOut, all...)
@@ -134,7 +133,7 @@ func (g *Set) await(ctx context.Context, all []*Plugin) error {
 	return errors.Join(append(problems, ctx.Err())...)
 }
 
-// drop leaves a plugin out, with a notice. When all must work that is an error.
+// drop leaves a plugin out, with a notice. It returns an error if the plugin is required.
 func (g *Set) drop(l *Plugin, err error) error {
 	g.leftOut = append(g.leftOut, l)
 	if g.made.Strict || g.made.Required[l.Manifest.Name] {
@@ -155,7 +154,7 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 			err = g.addProtocols(l)
 		}
 		if err != nil {
-			if l.Builtin() && l.failure == nil { // two of ours that do not go together
+			if l.Builtin() && l.failure == nil { // two compiled-in plugins conflict
 				g.leftOut = append(g.leftOut, kept[i:]...)
 				return err
 			}
@@ -176,7 +175,7 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 	}
 	engine, err := hooks.New(hooks.Options{
 		Plugins: list, Overrides: g.made.Config.HookConfig, Notice: notice, Logger: g.r.o.Log,
-		Guard: guardHook, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { g.r.rememberQuarantine(g, plugin, reason) },
+		CheckChanges: checkHookChanges, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { g.r.rememberQuarantine(g, plugin, reason) },
 	})
 	g.Engine = engine
 	return err
@@ -195,7 +194,7 @@ func (g *Set) addProtocols(l *Plugin) error {
 	return nil
 }
 
-// quarantined returns the plugins that start quarantined. A plugin that goes on from the old generation keeps its state.
+// quarantined returns the plugins that start quarantined. Plugins of the old generation keep their state.
 func (g *Set) quarantined(old *Set) map[string]string {
 	out := map[string]string{}
 	var before map[string]string
@@ -214,7 +213,7 @@ func (g *Set) quarantined(old *Set) map[string]string {
 	return out
 }
 
-// find returns the plugin as this generation, which may be nil, loaded it; nil when it does not have it.
+// find returns the loaded plugin of this generation; nil if it does not have the plugin. The generation may be nil.
 func (g *Set) find(p sdk.Plugin) *Plugin {
 	if g == nil {
 		return nil
@@ -227,8 +226,8 @@ func (g *Set) find(p sdk.Plugin) *Plugin {
 	return nil
 }
 
-// transformConfig lets hooks change the configuration. They see it without secrets; what they change is
-// carried over to the real one.
+// transformConfig runs the hooks at config. They get the configuration without secrets; their changes are
+// applied to the real one.
 func (g *Set) transformConfig(ctx context.Context) error {
 	if !g.Engine.Has(sdk.PointConfig) {
 		return nil
@@ -274,7 +273,7 @@ func (r *Registry) closeGeneration(ctx context.Context, g *Set) error {
 		errs = append(errs, g.Engine.Close(ctx))
 	}
 	for _, l := range slices.Backward(slices.Concat(g.leftOut, g.Plugins)) {
-		if r.letGo(l) {
+		if r.releasePlugin(l) {
 			errs = append(errs, l.close(ctx))
 		}
 	}

@@ -55,7 +55,7 @@ func (r *references) ask(ctx context.Context, l *generation.Plugin, source sdk.R
 	if left <= 0 {
 		return nil, fmt.Errorf("%w: the references of the prompt took more than %s", generation.ErrNoAnswer, referenceTimeout)
 	}
-	parts, err := generation.Guarded(ctx, l, "references", left, func(ctx context.Context) (sdk.Parts, error) {
+	parts, err := generation.CallUnlessHung(ctx, l, "references", left, func(ctx context.Context) (sdk.Parts, error) {
 		parts, found, err := source.Reference(ctx, name)
 		if !found {
 			parts = nil
@@ -106,7 +106,7 @@ var ErrCommand = errors.New("command")
 // render makes the prompt of a command whose plugin writes it itself.
 func (c *Command) render(ctx context.Context, log *slog.Logger, arguments string) (sdk.Parts, error) {
 	renderer := c.Owner.Value.(sdk.CommandRenderer)
-	parts, err := generation.Bounded(ctx, log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {
+	parts, err := generation.WithDeadline(ctx, log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {
 		return renderer.RenderCommand(ctx, c.Name, arguments)
 	})
 	if err == nil {

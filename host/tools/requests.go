@@ -25,10 +25,10 @@ func (t *Tool) Requests(ctx context.Context, log *slog.Logger, call *sdk.ToolCal
 	}
 	prepare := func(ctx context.Context) ([]sdk.PermissionRequest, error) { return p.Prepare(ctx, call) }
 	if t.builtin() {
-		list, err = hooks.Contain(ctx, log, prepare)
+		list, err = hooks.RecoverPanic(ctx, log, prepare)
 		prepared = call.Prepared
 	} else {
-		list, err = generation.Bounded(ctx, log, prepareTimeout, prepare)
+		list, err = generation.WithDeadline(ctx, log, prepareTimeout, prepare)
 	}
 	if errors.Is(err, hooks.ErrPanic) || errors.Is(err, generation.ErrNoAnswer) {
 		err = fmt.Errorf("tool %s: %w", call.Tool, err)

@@ -13,26 +13,25 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// contributeTimeout is how long a plugin that is not built in may take to say what it contributes. Turns wait for that, so it is
-// short: the plugin is to answer from memory.
+// contributeTimeout bounds each request for contributions of a plugin that is not compiled in. Turns wait for it, so it is short: the plugin
+// must answer from memory.
 const contributeTimeout = 2 * time.Second
 
-// Ask asks a plugin for something it contributes. A failure costs the plugin that contribution, with one notice for the user,
-// as long as it stays the same. A plugin that is not built in is given up on after contributeTimeout, and not asked for the same
-// thing again before it answered.
+// Ask asks a plugin for contributions; what names them for the user. If the plugin fails, they are left out, with one notice while the
+// failure stays the same. A call of a plugin that is not compiled in is abandoned after contributeTimeout, and not repeated before it returned.
 func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Context) (T, error)) (T, bool) {
 	var v T
 	var err error
 	if l.Builtin() {
-		v, err = hooks.Contain(ctx, l.r.o.Log, f)
+		v, err = hooks.RecoverPanic(ctx, l.r.o.Log, f)
 	} else {
-		v, err = Guarded(ctx, l, what, contributeTimeout, f)
+		v, err = CallUnlessHung(ctx, l, what, contributeTimeout, f)
 	}
 	if err == nil {
-		l.told.Delete(what)
+		l.notices.Delete(what)
 		return v, true
 	}
-	if ctx.Err() == nil && !errors.Is(err, errHangs) { // else the caller gave up, or users know
+	if ctx.Err() == nil && !errors.Is(err, errHangs) { // else the caller canceled it, or users were notified
 		l.LeaveOut(what, err)
 	}
 	var none T
@@ -53,14 +52,14 @@ func each[S, T any](ctx context.Context, g *Set, what string, list func(S, conte
 	}
 }
 
-// Guarded runs code of a plugin within a time. A call is not made while an earlier one of its kind, which was abandoned, still hangs.
-func Guarded[T any](ctx context.Context, l *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+// CallUnlessHung is WithDeadline, but does nothing while an abandoned earlier call for the same contributions has not returned.
+func CallUnlessHung[T any](ctx context.Context, l *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	if l.abandoned.hangs(what) {
 		var none T
 		return none, errHangs
 	}
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
-	v, err := Bounded(ctx, l.r.o.Log, limit, func(ctx context.Context) (T, error) {
+	v, err := WithDeadline(ctx, l.r.o.Log, limit, func(ctx context.Context) (T, error) {
 		defer end()
 		return f(ctx)
 	})
@@ -70,47 +69,47 @@ func Guarded[T any](ctx context.Context, l *Plugin, what string, limit time.Dura
 	return v, err
 }
 
-// LeaveOut tells users, once, what of a plugin is not used and why.
+// LeaveOut notifies users, once, that contributions of a plugin are not used, and why.
 func (l *Plugin) LeaveOut(what string, err error) {
-	if before, _ := l.told.Swap(what, err.Error()); before != err.Error() {
+	if before, _ := l.notices.Swap(what, err.Error()); before != err.Error() {
 		l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: %s skipped: %v", l.Manifest.Name, what, err)})
 	}
 }
 
-// Notify tells users about the plugin.
+// Notify sends users a message about the plugin.
 func (l *Plugin) Notify(message string) {
 	l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: "plugin " + l.Manifest.Name + ": " + message})
 }
 
-// ErrNoAnswer is returned for code of a plugin that was abandoned after its time. errHangs is the error of calls that are not made because
-// an earlier one has not returned yet.
+// ErrNoAnswer is returned for code of a plugin that was abandoned at its deadline. errHangs is the error of calls that CallUnlessHung does
+// not make.
 var (
 	ErrNoAnswer = errors.New("no answer")
 	errHangs    = errors.New("an earlier call hangs")
 )
 
-// Bounded is hooks.Guard with an error for users.
-func Bounded[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	v, err := hooks.Guard(ctx, log, limit, f)
+// WithDeadline is hooks.WithDeadline with an error for users.
+func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+	v, err := hooks.WithDeadline(ctx, log, limit, f)
 	if errors.Is(err, hooks.ErrAbandoned) {
 		err = fmt.Errorf("%w in %s", ErrNoAnswer, limit)
 	}
 	return v, err
 }
 
-// abandoned are the calls of a plugin's code that were given up. Safe for use from many goroutines.
+// abandoned are the calls of a plugin that were abandoned and have not returned. Safe for use from many goroutines.
 type abandoned struct {
 	mu    sync.Mutex
 	calls []abandonedCall
 }
 
-// abandonedCall is a call of one kind. Its context ends with it.
+// abandonedCall is a call for contributions. over ends when it returns.
 type abandonedCall struct {
 	what string
 	over context.Context
 }
 
-// hangs reports whether a call of a kind is not over yet.
+// hangs reports whether a call for these contributions has not returned yet.
 func (a *abandoned) hangs(what string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

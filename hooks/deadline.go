@@ -14,33 +14,34 @@ import (
 // maxStack bounds the stack of a panic in the log, in bytes.
 const maxStack = 4 << 10
 
-// ErrAbandoned is returned by Guard for code that did not return in time. It wraps context.DeadlineExceeded.
+// ErrAbandoned is returned for code that did not return before its deadline. It wraps context.DeadlineExceeded.
 var ErrAbandoned = fmt.Errorf("abandoned: %w", context.DeadlineExceeded)
 
 // errExited is the error of code that ended its goroutine, as runtime.Goexit does.
 var errExited = fmt.Errorf("%w: it ended its goroutine", ErrPanic)
 
-// Guard runs code of a plugin for at most the limit and at most as long as ctx, and returns its result. The context of f ends when Guard
-// returns.
+// WithDeadline runs code of a plugin, for at most the limit and at most as long as ctx, and returns its result. The context of f ends when
+// WithDeadline returns.
 //
-// f runs on its own goroutine. If it does not return in time it is abandoned there, and what it still does is ignored: f must use nothing
-// that the caller of Guard changes later.
+// f runs on its own goroutine. If it does not return in time, it is abandoned there and its result is ignored: f must not use anything that
+// the caller changes later.
 //
 // Errors: that of f; ErrPanic if it panicked or ended its goroutine; ErrAbandoned after the limit; the error of ctx.
-func Guard[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
+func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	l := loan{pool: &pool{closed: true}}
 	defer l.end()
-	return guard(ctx, log, time.Now().Add(limit), &l, f)
+	return withDeadline(ctx, log, time.Now().Add(limit), &l, f)
 }
 
-// guard is Guard with the goroutine that it may use.
-func guard[T any](ctx context.Context, log *slog.Logger, deadline time.Time, l *loan, f code[T]) (T, error) {
-	c := &guarded[T]{callContext: callContext{Context: ctx, deadline: deadline}, log: log, f: f}
+// withDeadline is WithDeadline on the goroutine of a loan. Calls of hooks have their deadline in the same way, see pluginHook.call.
+func withDeadline[T any](ctx context.Context, log *slog.Logger, deadline time.Time, l *loan, f callFunc[T]) (T, error) {
+	c := &deadlineCall[T]{callContext: callContext{Context: ctx, deadline: deadline}, log: log, f: f}
 	return c.wait(l)
 }
 
-// guarded is code of a plugin that runs on a goroutine that may be abandoned, to which value and error belong until it returned.
-type guarded[T any] struct {
+// deadlineCall is one call of a plugin's code with a deadline. Until the code returns, value and err belong to its goroutine, which may be
+// abandoned.
+type deadlineCall[T any] struct {
 	callContext
 	log   *slog.Logger
 	f     caller[T]
@@ -48,18 +49,18 @@ type guarded[T any] struct {
 	err   error
 }
 
-// caller calls code of a plugin.
+// caller calls code of a plugin. It is an interface, because a func made for each hook would be one more allocation.
 type caller[T any] interface {
 	call(context.Context) (T, error)
 }
 
-// code is the simplest caller.
-type code[T any] func(context.Context) (T, error)
+// callFunc is a func as a caller.
+type callFunc[T any] func(context.Context) (T, error)
 
-func (f code[T]) call(ctx context.Context) (T, error) { return f(ctx) }
+func (f callFunc[T]) call(ctx context.Context) (T, error) { return f(ctx) }
 
-// wait has a worker run the code, and waits as Guard does.
-func (c *guarded[T]) wait(l *loan) (none T, _ error) {
+// wait runs the code on a worker and waits until it returns, the deadline passes (worker.do), or the context ends.
+func (c *deadlineCall[T]) wait(l *loan) (none T, _ error) {
 	c.err = errExited
 	err := l.take().do(c.Context, c, c.deadline)
 	c.end()
@@ -73,10 +74,10 @@ func (c *guarded[T]) wait(l *loan) (none T, _ error) {
 	return c.value, c.err
 }
 
-func (c *guarded[T]) run() { c.value, c.err = Contain(&c.callContext, c.log, c.f.call) }
+func (c *deadlineCall[T]) run() { c.value, c.err = RecoverPanic(&c.callContext, c.log, c.f.call) }
 
 // Contain runs code of a plugin. A panic becomes an error that wraps ErrPanic; its stack is logged.
-func Contain[T any](ctx context.Context, log *slog.Logger, f func(context.Context) (T, error)) (v T, err error) {
+func RecoverPanic[T any](ctx context.Context, log *slog.Logger, f func(context.Context) (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			stack := make([]byte, maxStack)
@@ -93,8 +94,8 @@ func timedOut(err error, took, limit time.Duration) bool {
 	return took >= limit && (err == nil || errors.Is(err, context.DeadlineExceeded))
 }
 
-// callContext is the context of a guarded call. It starts its timer on the first call of Done: most hooks never make one, and a timer costs
-// more than they do.
+// callContext is the context of a call with a deadline. It starts its timer at the first call of Done: most hooks never call it, and a timer
+// costs more than they do.
 type callContext struct {
 	context.Context // of the caller
 	deadline        time.Time
@@ -141,9 +142,6 @@ func (c *callContext) end() {
 	}
 }
 
-// maxIdle bounds the workers that wait for the next call. Their stacks have grown already, which is worth more than starting new ones.
-const maxIdle = 8
-
 // job is work for a goroutine.
 type job interface{ run() }
 
@@ -151,7 +149,7 @@ type job interface{ run() }
 type worker struct {
 	jobs chan job
 	met  atomic.Bool   // the job is done, or its user waits
-	done chan struct{} // has an element after a job whose user waits; closed with the goroutine
+	done chan struct{} // receives after a job whose user waits; closed when the goroutine ends
 }
 
 func newWorker() *worker {
@@ -170,11 +168,11 @@ func (w *worker) work() {
 	}
 }
 
-// do has the worker do a job and waits until it is done. Errors: ErrAbandoned at the deadline, the error of ctx.
+// do runs a job on the worker and waits until it is done. Errors: ErrAbandoned at the deadline, the error of ctx.
 func (w *worker) do(ctx context.Context, j job, deadline time.Time) error {
 	w.met.Store(false)
 	w.jobs <- j
-	runtime.Gosched() // most jobs are done before waiting pays
+	runtime.Gosched() // most jobs are done now, and need no timer
 	if w.met.Swap(true) {
 		return nil
 	}
@@ -196,6 +194,9 @@ func (w *worker) do(ctx context.Context, j job, deadline time.Time) error {
 	}
 }
 
+// maxIdle bounds the idle workers of a pool. They are kept because their stacks have grown already.
+const maxIdle = 8
+
 // pool keeps idle workers for the next call, until it is closed. The zero value is empty.
 type pool struct {
 	mu     sync.Mutex
@@ -216,7 +217,7 @@ func (p *pool) take() *worker {
 	return w
 }
 
-// give takes a worker back that has nothing to do.
+// give puts an idle worker into the pool.
 func (p *pool) give(w *worker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -225,6 +226,17 @@ func (p *pool) give(w *worker) {
 		return
 	}
 	p.idle = append(p.idle, w)
+}
+
+// close ends the idle workers. Others end when they return.
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, w := range p.idle {
+		close(w.jobs)
+	}
+	p.idle = nil
 }
 
 // loan is a worker of a pool that one caller uses for one job after the other, such as the hooks of a point, until end.
@@ -240,27 +252,16 @@ func (l *loan) take() *worker {
 	return l.worker
 }
 
-// drop gives the worker up, which ends when its job does.
+// drop ends the worker after its job. The loan takes another one when it needs it.
 func (l *loan) drop() {
 	close(l.worker.jobs)
 	l.worker = nil
 }
 
-// end gives the worker back.
+// end returns the worker to the pool.
 func (l *loan) end() {
 	if l.worker != nil {
 		l.pool.give(l.worker)
 		l.worker = nil
 	}
-}
-
-// close ends the idle workers, and the others when they are given back.
-func (p *pool) close() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.closed = true
-	for _, w := range p.idle {
-		close(w.jobs)
-	}
-	p.idle = nil
 }

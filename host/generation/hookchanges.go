@@ -11,8 +11,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// configFields are what hooks of plugins outside of this process can change at config. Everything else decides what may run, which
-// files are read, or who receives keys and conversations: the user alone sets it.
+// configFields are the fields that hooks of plugins outside of this process can change at config. All others decide what may run, which
+// files are read, or who receives keys and conversations: only the user sets them.
 var configFields = []string{
 	"/model", "/small_model", "/username", "/compaction", "/retry", "/tool_output", "/tool_search",
 	"/agent/*/model", "/agent/*/variant", "/agent/*/temperature", "/agent/*/top_p", "/agent/*/prompt", "/agent/*/description",
@@ -23,8 +23,9 @@ var configFields = []string{
 	"/provider/*/models/*/modalities", "/provider/*/models/*/status",
 }
 
-// guardHook refuses what hooks of plugins outside of this process must not change, whatever their manifests declare. See hooks.Options.
-func guardHook(hook *sdk.Hook, before, after any) error {
+// checkHookChanges returns an error for changes that hooks of plugins outside of this process must not make, whatever their manifests
+// declare. See hooks.Options.CheckChanges.
+func checkHookChanges(hook *sdk.Hook, before, after any) error {
 	switch hook.Point {
 	case sdk.PointConfig:
 		return guardConfig(before, after)
