@@ -71,7 +71,7 @@ func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Con
 		if t.user != nil {
 			return stateDone, fmt.Errorf("session %s: %w", session, ErrBusy)
 		}
-		t.undo.Settle()
+		t.undo.WaitStored()
 		return stateDone, f(ctx, t)
 	})
 }

@@ -49,7 +49,7 @@ func (t *turn) finish(ctx context.Context, err error) {
 	if t.gen.Config.Compaction.Prune && t.failure == nil {
 		compact.Prune(t.conv)
 	}
-	t.undo.Settle() // changes from now on are not the session's
+	t.undo.WaitStored() // later changes of files do not belong to the session
 	t.conv.Journal.Put([]store.Op{store.SetTurn{Open: false}})
 	t.conv.Journal.Put(nil, t.ending()...)
 	if err := t.conv.Journal.Flush(ctx); err != nil { // the journal publishes nothing more, and clients must not wait forever

@@ -29,12 +29,12 @@ type turn struct {
 	undo   *undo.Session // notes the files that calls change
 
 	// The prompts being answered.
-	answering   []*queued
-	user        *sdk.UserMessage
-	delegate    string // the subagent that gets a command's prompt
-	othersWrote bool   // the user did not write all of the prompt
-	titled      bool   // startTitle was called
-	manual      bool   // the turn is a compaction that the user requested
+	answering []*queued
+	user      *sdk.UserMessage
+	delegate  string // the subagent that gets a command's prompt
+	byOthers  bool   // the user did not write all of the prompt
+	titled    bool   // startTitle was called
+	manual    bool   // the turn is a compaction that the user requested
 	// summaryModel is the model that the user named for a compaction during the turn; empty: the default.
 	summaryModel string
 

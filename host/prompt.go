@@ -106,7 +106,7 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	if err != nil {
 		return stateDone, err
 	}
-	t.othersWrote = command != nil && command.Written(t.host.templateAuthor(command))
+	t.byOthers = command != nil && command.ByOthers(t.host.templateAuthor(command))
 	ledger := &hooks.Ledger{}
 	parts, err := t.resolveParts(ctx, &in, command, u, ledger)
 	if err != nil {
@@ -219,8 +219,8 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*ask.Setup, error) {
 	session := t.conv.SessionCopy()
 	s := &ask.Setup{
-		Set: t.gen, Project: t.host.opts.Project, Version: t.host.opts.Version, SessionID: session.ID, ParentID: session.ParentID, Agent: agent, Model: m,
-		Purpose: sdk.PurposeTurn, Bare: new(atomic.Int64),
+		Generation: t.gen, Project: t.host.opts.Project, Version: t.host.opts.Version, SessionID: session.ID, ParentID: session.ParentID, Agent: agent, Model: m,
+		Purpose: sdk.PurposeTurn, NoReasoning: new(atomic.Int64),
 	}
 	if session.ParentID != "" {
 		s.Purpose = sdk.PurposeSubtask
@@ -262,7 +262,7 @@ func (t *turn) assignParts(parts sdk.Parts) []sdk.Part {
 func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
 	var entries []hooks.Entry
 	r := &input.Resolver{
-		Project: t.Project, Log: t.host.log, Set: t.gen, Rules: t.Rules, Author: t.host.templateAuthor,
+		Project: t.Project, Log: t.host.log, Generation: t.gen, Rules: t.Rules, Author: t.host.templateAuthor,
 		Shell: func(ctx context.Context, c *input.Command) (func(context.Context, string) (*sdk.ToolResult, error), error) {
 			return t.templateShell(ctx, c, u, ledger, &entries)
 		},
@@ -273,7 +273,7 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input
 		return parts, err
 	}
 	if t.delegate != "" {
-		parts = command.Subtask(t.delegate, parts, t.othersWrote)
+		parts = command.Subtask(t.delegate, parts, t.byOthers)
 	}
 	v := &sdk.CommandValue{Parts: parts}
 	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.Text}

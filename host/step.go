@@ -106,7 +106,7 @@ func (t *turn) startTitle() {
 	s, user := t.As(agent, t.Model, sdk.PurposeTitle), t.user
 	// Ends with the request, at the latest after TitleTimeout; the runner waits for it before it releases the session.
 	t.runner.inBackground(func() {
-		defer t.host.plugins.Release(s.Set)
+		defer t.host.plugins.Release(s.Generation)
 		ctx, cancel := context.WithTimeout(t.host.backgroundCtx, tasks.TitleTimeout)
 		defer cancel()
 		err := tasks.Title(ctx, s, t.conv, user)

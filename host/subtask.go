@@ -28,7 +28,7 @@ func (t *turn) subtask(ctx context.Context, host *callHost, s sdk.Subtask) (*sdk
 	}
 	host.Progress(s.Description, sdk.Object{"sessionId": child.ID, "agent": agent.Name})
 	in := PromptInput{SessionID: child.ID, Agent: agent.Name, Tools: t.user.Tools}
-	if host.call.byUser && !t.othersWrote {
+	if host.call.byUser && !t.byOthers {
 		in.Text = s.Prompt
 	} else { // mentions are not resolved: models read files through tools, which request permission
 		in.Parts = sdk.Parts{&sdk.TextPart{Text: s.Prompt}}

@@ -232,7 +232,7 @@ func sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*sdk.SampleRe
 	if req.System != "" {
 		system = append(system, req.System)
 	}
-	a, err := t.AskAside(ctx, t.conv, t.user, req.Messages, t.ledger, func() *sdk.ModelRequest {
+	a, err := t.AskSeparately(ctx, t.conv, t.user, req.Messages, t.ledger, func() *sdk.ModelRequest {
 		r := t.Setup.Request(system, t.user.Model.Variant)
 		if req.MaxTokens > 0 && (r.Params.MaxOutputTokens == 0 || req.MaxTokens < r.Params.MaxOutputTokens) {
 			r.Params.MaxOutputTokens = req.MaxTokens

@@ -19,7 +19,7 @@ import (
 // maxToolCalls bounds the tool calls of one answer: a model that asks for more has lost its way.
 const maxToolCalls = 128
 
-// Answer collects the events of one model answer into parts. It is used by the turn's goroutine alone.
+// Answer turns the events of one answer into parts. Only the turn's goroutine uses it.
 type Answer struct {
 	*Step
 	ctx context.Context // of the one Stream call the answer lives for
@@ -33,7 +33,7 @@ type Answer struct {
 	failure  error
 }
 
-// toolCall is a tool call that an answer asks for.
+// toolCall is a tool call of the answer.
 type toolCall struct {
 	Part  *sdk.ToolPart
 	block *block // while the arguments arrive
@@ -47,11 +47,11 @@ type block struct {
 	text text
 }
 
-// text is what came of a block.
+// text is the text of a block so far.
 type text struct{ strings.Builder }
 
-// add appends to the text. The room of a long one grows fourfold, of which only the pages that are written take memory, because Grow does not clear
-// them: a buffer that doubles leaves as much behind as it holds.
+// add appends to the text. The capacity of a long text grows fourfold: only written pages take memory, because Grow does not clear the others,
+// and a buffer that only doubles leaves more garbage.
 func (t *text) add(more string) {
 	if n := t.Len() + len(more); n >= minStreamed && n > t.Cap() {
 		room := max(n, min(4*n, sdk.MaxModelAnswerBytes))
@@ -60,7 +60,7 @@ func (t *text) add(more string) {
 	t.WriteString(more)
 }
 
-// whole returns the text, to which nothing may be added any more. Room that is most of it is given back.
+// whole returns the text and frees unused capacity if that is large. Nothing may be added afterwards.
 func (t *text) whole() string {
 	if t.Cap() > 2*t.Len() {
 		return strings.Clone(t.String())
@@ -74,19 +74,19 @@ func (t *text) bytes() []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
 
-// prefix returns the text, or the beginning of one of more than most bytes. Nothing may be added any more.
-func (t *text) prefix(most int) string {
-	if t.Len() <= most {
+// prefix returns the text, or its beginning if it has more than limit bytes. Nothing may be added afterwards.
+func (t *text) prefix(limit int) string {
+	if t.Len() <= limit {
 		return t.whole()
 	}
-	return visible.Cut(t.String(), most, "…") // copies what it cuts
+	return visible.Cut(t.String(), limit, "…") // a copy
 }
 
-// minStreamed is the length in bytes from which text and arguments stay in the store as they were streamed. To write it a second time takes four more
-// copies in memory.
+// minStreamed is the length in bytes from which text and arguments stay in the store as they were streamed: writing them again would take four
+// more copies in memory.
 const minStreamed = 1 << 20
 
-// take stores one event. An event out of place is an error of the provider.
+// take stores one event. An unexpected event is an error of the provider.
 func (a *Answer) take(e sdk.StreamEvent) error {
 	if a.finished {
 		return a.garbled("event %q after the last one", e.Type)
@@ -113,7 +113,7 @@ func (a *Answer) takeText(e sdk.StreamEvent) error {
 	b := a.current
 	if b == nil || b.id != key {
 		if e.Text == "" && len(e.Metadata) == 0 {
-			return nil // an empty block leaves no part
+			return nil // an empty block becomes no part
 		}
 		if err := a.endCurrent(); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (a *Answer) takeText(e sdk.StreamEvent) error {
 	return a.storeFailure()
 }
 
-// storeFailure stops the stream when nothing can be stored any more.
+// storeFailure returns the error of the journal, which ends the stream.
 func (a *Answer) storeFailure() error {
 	if err := a.Conversation.Journal.Failed(); err != nil {
 		a.failure = err
@@ -171,10 +171,10 @@ func (a *Answer) endCurrent() error {
 	streamed := b.text.prefix(sdk.MaxModelAnswerBytes)
 	b.text.Reset()
 	text := streamed
-	if p, ok := b.part.(*sdk.TextPart); ok && a.Set.Engine.Has(sdk.PointTextComplete) {
+	if p, ok := b.part.(*sdk.TextPart); ok && a.Generation.Engine.Has(sdk.PointTextComplete) {
 		in := &sdk.TextCompleteInput{SessionID: p.SessionID, MessageID: p.MessageID, PartID: p.ID}
 		v := &sdk.TextCompleteValue{Text: text}
-		if err := a.Set.Fire(a.ctx, sdk.PointTextComplete, a.Ledger, p.ID, in, v); err != nil {
+		if err := a.Generation.Fire(a.ctx, sdk.PointTextComplete, a.Ledger, p.ID, in, v); err != nil {
 			a.failure = err
 			return err
 		}
@@ -224,7 +224,7 @@ func (a *Answer) takeToolCall(e sdk.StreamEvent) error {
 func (a *Answer) beginCall(e sdk.StreamEvent) *block {
 	callID := e.CallID
 	if callID == "" || a.knows(callID) {
-		callID = a.Conversation.IDs.New("call") // every call needs one of its own to get its result
+		callID = a.Conversation.IDs.New("call") // results refer to calls by unique IDs
 	}
 	p := &sdk.ToolPart{
 		PartHead: a.Conversation.NewPart(a.Msg), CallID: callID, Tool: e.Tool,
@@ -248,27 +248,27 @@ func (a *Answer) knows(callID string) bool {
 	})
 }
 
-// keep puts what came of the open blocks into their parts, when err broke the answer off. Of one without end it keeps the beginning:
-// the rest would be stored, loaded and shown for nothing.
+// keep puts the text of open blocks into their parts if the answer broke off with err. If the answer exceeded its limit, it keeps only the
+// beginning: the rest would be useless.
 func (a *Answer) keep(err error) {
 	if err == nil && a.finished {
 		return // end does it
 	}
-	most := sdk.MaxModelAnswerBytes
+	limit := sdk.MaxModelAnswerBytes
 	if errors.Is(err, sdk.ErrAnswerLimit) {
-		most = live.MaxCutText
+		limit = live.MaxCutText
 	}
 	a.Conversation.Locked(func() {
 		if b := a.current; b != nil {
-			setText(b.part, b.text.prefix(most))
+			setText(b.part, b.text.prefix(limit))
 		}
 		for _, c := range a.Calls {
-			c.Part.State.Raw = c.block.text.prefix(most)
+			c.Part.State.Raw = c.block.text.prefix(limit)
 		}
 	})
 }
 
-// end closes what is open and gives each call its arguments. Of a broken answer it keeps what came.
+// end closes the open block and gives each call its arguments. Of a broken answer it keeps what was received.
 func (a *Answer) end(err error) error {
 	a.keep(err)
 	switch {

@@ -18,28 +18,29 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// sink receives one answer of a model.
+// sink receives the events of one answer.
 type sink interface {
 	take(sdk.StreamEvent) error
 	// end is called when the stream ended, with its error, and returns the error of the answer.
 	end(err error) error
 }
 
-// question is a request to a model that is repeated when it fails in a way that may pass.
-type question struct {
-	build func(context.Context) (*sdk.ModelRequest, error) // called for each try, with the hooks
-	sink  func() sink                                      // called for each try
-	// retries bounds the tries after the first; nil: as configured.
+// exchange is a request and its answer. Both are made again for each attempt.
+type exchange struct {
+	build func(context.Context) (*sdk.ModelRequest, error) // runs the hooks
+	sink  func() sink
+	// retries bounds the attempts after the first; nil: as configured.
 	retries *int
-	// retrying is called before the wait for the next try, from 1; nil: no callback.
-	retrying func(try int, wait time.Duration, err error)
-	// retry is called when the wait is over; nil: no callback.
-	retry func()
+	// beforeWait is called before the wait for the next attempt, with the number of the failed one, from 1. If nil, no callback.
+	beforeWait func(try int, wait time.Duration, err error)
+	// afterWait is called when the wait is over. If nil, no callback.
+	afterWait func()
 }
 
-// ask asks the setup's model. Requests that did not fit the model's context are errors of model.ClassOverflow.
-func (s *Setup) ask(ctx context.Context, q question) error {
-	cfg := s.Set.Config.Retry
+// ask sends the request of an exchange, and again after errors that may pass (model.RetryDelay). If the request does not fit the model's
+// context, the error is of model.ClassOverflow.
+func (s *Setup) ask(ctx context.Context, q exchange) error {
+	cfg := s.Generation.Config.Retry
 	if q.retries != nil {
 		cfg.Max = q.retries
 	}
@@ -49,15 +50,15 @@ func (s *Setup) ask(ctx context.Context, q question) error {
 			return err
 		}
 		sent := len(req.Messages)
-		withoutReasoning(req, int(s.Bare.Load()))
+		withoutReasoning(req, int(s.NoReasoning.Load()))
 		out := q.sink()
 		err = out.end(s.Model.Stream(ctx, req, out.take))
 		var wait time.Duration
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case s.Bare.Load() == 0 && model.RefusesReasoning(err):
-			s.Bare.Store(int64(sent))
+		case s.NoReasoning.Load() == 0 && model.RefusesReasoning(err):
+			s.NoReasoning.Store(int64(sent))
 		case err == nil || model.Classify(err) != model.ClassRetry:
 			return err
 		case model.Unreachable(err) && !s.Model.Answered():
@@ -68,14 +69,14 @@ func (s *Setup) ask(ctx context.Context, q question) error {
 				return final
 			}
 		}
-		if q.retrying != nil {
-			q.retrying(try, wait, err)
+		if q.beforeWait != nil {
+			q.beforeWait(try, wait, err)
 		}
 		if err := pause.For(ctx, wait); err != nil {
 			return err
 		}
-		if q.retry != nil {
-			q.retry()
+		if q.afterWait != nil {
+			q.afterWait()
 		}
 	}
 }
@@ -99,31 +100,31 @@ func withoutReasoning(req *sdk.ModelRequest, n int) {
 	req.Messages = slices.DeleteFunc(req.Messages, func(m sdk.ModelMessage) bool { return len(m.Content) == 0 })
 }
 
-// asideAnswer is the model's answer to a request beside the turn. Nothing of it is stored.
-type asideAnswer struct {
+// separateAnswer is the answer to AskSeparately.
+type separateAnswer struct {
 	Text   strings.Builder
 	Reason string
 	tokens sdk.Tokens
-	calls  []*asideCall
+	calls  []*separateCall
 }
 
-// asideCall is a tool call as it streams.
-type asideCall struct {
+// separateCall is a tool call of a separateAnswer while it streams.
+type separateCall struct {
 	block, id, tool string
 	args            strings.Builder
 }
 
-func (a *asideAnswer) take(e sdk.StreamEvent) error {
+func (a *separateAnswer) take(e sdk.StreamEvent) error {
 	switch e.Type {
 	case sdk.StreamText:
 		a.Text.WriteString(e.Text)
 	case sdk.StreamToolCall:
-		at := slices.IndexFunc(a.calls, func(c *asideCall) bool { return c.block == e.ID })
+		at := slices.IndexFunc(a.calls, func(c *separateCall) bool { return c.block == e.ID })
 		if at < 0 {
 			if at = len(a.calls); at == maxToolCalls {
 				return fmt.Errorf("more than %d tool calls in one answer", maxToolCalls)
 			}
-			a.calls = append(a.calls, &asideCall{block: e.ID, id: cmp.Or(e.CallID, fmt.Sprintf("call_%d", at+1)), tool: e.Tool})
+			a.calls = append(a.calls, &separateCall{block: e.ID, id: cmp.Or(e.CallID, fmt.Sprintf("call_%d", at+1)), tool: e.Tool})
 		}
 		a.calls[at].args.WriteString(e.Text)
 	case sdk.StreamFinish:
@@ -132,10 +133,10 @@ func (a *asideAnswer) take(e sdk.StreamEvent) error {
 	return nil
 }
 
-func (a *asideAnswer) end(err error) error { return err }
+func (a *separateAnswer) end(err error) error { return err }
 
 // Calls returns the tool calls of the answer.
-func (a *asideAnswer) Calls() ([]sdk.SampleCall, error) {
+func (a *separateAnswer) Calls() ([]sdk.SampleCall, error) {
 	var out []sdk.SampleCall
 	for _, c := range a.calls {
 		args := json.RawMessage(cmp.Or(strings.TrimSpace(c.args.String()), "{}"))
@@ -147,19 +148,20 @@ func (a *asideAnswer) Calls() ([]sdk.SampleCall, error) {
 	return out, nil
 }
 
-// asideRetries bounds the retries of a request beside the turn.
-const asideRetries = 2
+// separateRetries bounds the retries of AskSeparately.
+const separateRetries = 2
 
-// AskAside sends a request beside the turn and adds what it costs to the session.
-func (s *Setup) AskAside(ctx context.Context, c *live.Conversation, user *sdk.UserMessage, messages []sdk.MessageWithParts, l *hooks.Ledger, request func() *sdk.ModelRequest) (*asideAnswer, error) {
-	var a *asideAnswer
-	retries := asideRetries
-	err := s.ask(ctx, question{
+// AskSeparately sends a request that is not a step of the turn, such as for a title. It adds the cost to the session, but does not store the
+// answer.
+func (s *Setup) AskSeparately(ctx context.Context, c *live.Conversation, user *sdk.UserMessage, messages []sdk.MessageWithParts, l *hooks.Ledger, request func() *sdk.ModelRequest) (*separateAnswer, error) {
+	var a *separateAnswer
+	retries := separateRetries
+	err := s.ask(ctx, exchange{
 		build: func(ctx context.Context) (*sdk.ModelRequest, error) {
 			req := request()
 			return req, s.Transform(ctx, req, user, 0, messages, l, nil)
 		},
-		sink:    func() sink { a = &asideAnswer{}; return a },
+		sink:    func() sink { a = &separateAnswer{}; return a },
 		retries: &retries,
 	})
 	if err != nil {
@@ -169,7 +171,7 @@ func (s *Setup) AskAside(ctx context.Context, c *live.Conversation, user *sdk.Us
 	return a, nil
 }
 
-// account adds what an answer cost to the session and returns it.
+// account adds the cost of an answer to the session and returns it.
 func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) sdk.USD {
 	cost := model.StepCost(&m.Model, tokens)
 	c.UpdateSession(func(s *sdk.Session) {
@@ -179,7 +181,7 @@ func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) sdk.USD {
 	return cost
 }
 
-// StoreEntries records what hooks did on the way to a message.
+// StoreEntries stores entries of the ledger with a message.
 func StoreEntries(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, entries []hooks.Entry) {
 	if len(entries) == 0 {
 		return
@@ -192,7 +194,7 @@ func StoreEntries(c *live.Conversation, set *generation.Set, messageID string, p
 	c.Journal.Put([]store.Op{store.PutLedger{MessageID: messageID, Purpose: purpose, Entries: data}})
 }
 
-// StoreLedger records what hooks did for the request that led to a message; l may be nil.
+// StoreLedger stores the ledger of a request with the message that it led to; l may be nil.
 func StoreLedger(c *live.Conversation, set *generation.Set, messageID string, purpose sdk.Purpose, l *hooks.Ledger) {
 	if l != nil {
 		StoreEntries(c, set, messageID, purpose, l.Entries())

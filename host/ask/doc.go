@@ -1,7 +1,8 @@
-// Package ask asks a model: it is the one way of every request, the loop's and those beside it (titles, summaries, samples of plugins).
+// Package ask asks a model. All requests go through it: those of the loop, titles, summaries, and samples of plugins.
 //
-//	Setup (setup.go): agent, model, rules; made once a prompt, never changed
+//	Setup (setup.go): agent, model, rules; made once per prompt, never changed
 //	  Request, Transform ─► chat.messages.transform, chat.system.transform, chat.params, chat.headers
-//	  ask (ask.go): the request with its retries
-//	Step (step.go): an answer that becomes a message; Answer (answer.go): its events become parts as they come ─► text.complete
+//	  ask (ask.go): sends the request, with retries
+//	    Step (step.go): an answer that becomes a message; Answer (answer.go): its events become parts while they stream ─► text.complete
+//	    AskSeparately (ask.go): an answer that is not stored
 package ask

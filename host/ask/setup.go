@@ -20,20 +20,20 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Setup is what a prompt, or a request beside it, is answered with. It is made once and never changed.
+// Setup holds the agent, the model and the rules that answer a prompt, or a separate request. It is made once and never changed.
 type Setup struct {
-	Set       *generation.Set
-	Project   sdk.Project
-	Version   string // of tenon
-	SessionID string
-	ParentID  string // of a subagent's session
-	Agent     sdk.Agent
-	AgentPath string // the agent's name behind those of the agents that it works for
-	Model     *model.Model
-	Rules     *permission.Rules
-	Purpose   sdk.Purpose
-	// Bare is the number of messages whose reasoning the server refused, the first ones of the conversation: they are sent without.
-	Bare *atomic.Int64
+	Generation *generation.Set
+	Project    sdk.Project
+	Version    string // of tenon
+	SessionID  string
+	ParentID   string // of a subagent's session
+	Agent      sdk.Agent
+	AgentPath  string // the names of the agent and its parents, such as "build/explore"
+	Model      *model.Model
+	Rules      *permission.Rules
+	Purpose    sdk.Purpose
+	// NoReasoning is the number of messages, from the first, that are sent without reasoning because the server refused it.
+	NoReasoning *atomic.Int64
 }
 
 // As returns the setup for another agent, model and purpose.
@@ -43,8 +43,8 @@ func (s *Setup) As(agent sdk.Agent, m *model.Model, purpose sdk.Purpose) *Setup 
 	return &c
 }
 
-// open returns the model for an agent: the one asked for, the agent's, the fallback, the default. byRepository says that files of the
-// repository asked for it.
+// OpenModel returns the model for an agent: the one with the name, the agent's, the fallback, or the default. byRepository reports that files
+// of the repository chose the name.
 func OpenModel(ctx context.Context, set *generation.Set, a *sdk.Agent, name string, byRepository bool, fallback string) (*model.Model, error) {
 	byAgent := false
 	if name == "" && a.Model != nil {
@@ -61,57 +61,57 @@ func OpenModel(ctx context.Context, set *generation.Set, a *sdk.Agent, name stri
 
 // SmallModel returns the small model that goes with the setup's.
 func (s *Setup) SmallModel(ctx context.Context) (*model.Model, error) {
-	small, err := s.Set.Models.Small(ctx, s.Model.Model)
+	small, err := s.Generation.Models.Small(ctx, s.Model.Model)
 	if err != nil {
 		return nil, err
 	}
-	return s.Set.Models.Open(ctx, small.Ref().String(), false)
+	return s.Generation.Models.Open(ctx, small.Ref().String(), false)
 }
 
-// Request returns a request as it is before the hooks, without messages. variant is the model's; empty means the agent's.
+// Request returns a request before the hooks, without messages. variant is the model's; empty means the agent's.
 func (s *Setup) Request(system []string, variant string) *sdk.ModelRequest {
 	return &sdk.ModelRequest{
 		Model: s.Model.Model, SessionID: s.SessionID, Purpose: s.Purpose, System: system, Params: s.params(variant), Headers: s.headers(),
 	}
 }
 
-// Transform runs the hooks of a request over it and turns the messages into the model's. user is the message that is answered, step the turn's
-// step, 0 beside a turn; cache may be nil.
+// Transform runs the chat hooks over a request and converts the messages for the model. user is the message that is answered, step the number
+// of the turn's step; 0 for a separate request. cache may be nil.
 func (s *Setup) Transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.UserMessage, step int, messages []sdk.MessageWithParts, l *hooks.Ledger, cache *convert.Cache) error {
 	in := &sdk.ChatInput{
 		SessionID: s.SessionID, Agent: s.Agent.Name, Model: req.Model, Provider: model.ProviderRef(&s.Model.Provider), Message: user,
 		Purpose: req.Purpose, Step: step,
 	}
 	mv := &sdk.ChatMessagesValue{Messages: messages}
-	if err := s.Set.Fire(ctx, sdk.PointChatMessages, l, "", in, mv); err != nil {
+	if err := s.Generation.Fire(ctx, sdk.PointChatMessages, l, "", in, mv); err != nil {
 		return err
 	}
-	if cache == nil || s.Set.Engine.Has(sdk.PointChatMessages) { // hooks may have changed any message
+	if cache == nil || s.Generation.Engine.Has(sdk.PointChatMessages) { // hooks may have changed any message
 		req.Messages = convert.Messages(mv.Messages, &req.Model)
 	} else {
 		req.Messages = cache.Messages(messages, &req.Model)
 	}
 	sv := &sdk.ChatSystemValue{System: req.System}
-	if err := s.Set.Fire(ctx, sdk.PointChatSystem, l, "", in, sv); err != nil {
+	if err := s.Generation.Fire(ctx, sdk.PointChatSystem, l, "", in, sv); err != nil {
 		return err
 	}
 	req.System = sv.System
-	if err := s.Set.Fire(ctx, sdk.PointChatParams, l, "", in, &req.Params); err != nil {
+	if err := s.Generation.Fire(ctx, sdk.PointChatParams, l, "", in, &req.Params); err != nil {
 		return err
 	}
 	hv := &sdk.ChatHeadersValue{Headers: req.Headers}
-	if err := s.Set.Fire(ctx, sdk.PointChatHeaders, l, "", in, hv); err != nil {
+	if err := s.Generation.Fire(ctx, sdk.PointChatHeaders, l, "", in, hv); err != nil {
 		return err
 	}
 	req.Headers = hv.Headers
 	return nil
 }
 
-// System returns the system prompt before the hooks: the agent's, what surrounds it, and the user's own.
+// System returns the system prompt before the hooks: the agent's, the environment, and the user's own.
 func (s *Setup) System(user string) []string {
 	out := []string{s.Agent.Prompt}
 	if s.Agent.Prompt == "" {
-		out[0] = s.Set.DefaultPrompt(&s.Model.Model)
+		out[0] = s.Generation.DefaultPrompt(&s.Model.Model)
 	}
 	out = append(out, s.environment())
 	if user != "" {

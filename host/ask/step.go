@@ -11,33 +11,33 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Step is an answer of a model that becomes a message of the conversation.
+// Step is a request whose answer becomes a message of the conversation.
 type Step struct {
 	*Setup
 	Conversation *live.Conversation
-	User         *sdk.UserMessage // that is answered
+	User         *sdk.UserMessage // it is answered
 	Msg          *sdk.AssistantMessage
 	Ledger       *hooks.Ledger
 }
 
-// Ask streams the answer into the message, with retries. It stores the parts of failed tries, marked so that the model does not get them.
+// Ask streams the answer into the message, with retries. The parts of failed attempts are stored too, but ignored for the model.
 func (s *Step) Ask(ctx context.Context, build func(context.Context) (*sdk.ModelRequest, error)) (*Answer, error) {
 	var a *Answer
-	err := s.Setup.ask(ctx, question{
+	err := s.Setup.ask(ctx, exchange{
 		build: build,
 		sink: func() sink {
 			a = &Answer{Step: s, ctx: ctx, open: map[string]*block{}}
 			return a
 		},
-		retrying: func(try int, wait time.Duration, err error) {
-			s.setAside()
-			s.Conversation.AddPart(&sdk.RetryPart{PartHead: s.Conversation.NewPart(s.Msg), Attempt: try, Error: *s.Set.WireError(err), Time: sdk.RetryTime{Created: live.Now()}})
-			Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: try, Message: s.Set.Hide(err.Error()), Next: time.Now().Add(wait).UnixMilli()})
+		beforeWait: func(try int, wait time.Duration, err error) {
+			s.ignoreParts()
+			s.Conversation.AddPart(&sdk.RetryPart{PartHead: s.Conversation.NewPart(s.Msg), Attempt: try, Error: *s.Generation.WireError(err), Time: sdk.RetryTime{Created: live.Now()}})
+			Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: try, Message: s.Generation.Hide(err.Error()), Next: time.Now().Add(wait).UnixMilli()})
 		},
-		retry: func() { Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusBusy}) },
+		afterWait: func() { Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusBusy}) },
 	})
 	if errors.Is(err, sdk.ErrAnswerLimit) || model.Classify(err) == model.ClassOverflow {
-		s.setAside() // it would fill the context of every later request
+		s.ignoreParts() // they would fill the context of every later request
 	}
 	return a, err
 }
@@ -51,22 +51,24 @@ func (s *Step) Message(parent string) *sdk.AssistantMessage {
 	}
 }
 
+// Status publishes the status of a session.
 func Status(c *live.Conversation, s sdk.SessionStatus) {
 	c.Journal.Put(nil, sdk.Event{Type: sdk.EventSessionStatus, Properties: &sdk.SessionStatusInfo{SessionID: c.ID(), Status: s}})
 }
 
-// setAside closes the parts of a broken answer, keeps the beginning of their texts and marks them so that the model does not get them.
-func (s *Step) setAside() {
+// ignoreParts closes the parts of a broken answer and marks them as ignored: the model does not get them. Of long texts it keeps the
+// beginning.
+func (s *Step) ignoreParts() {
 	for _, p := range s.Conversation.Parts(s.Msg.ID) {
 		changed := false
-		s.Conversation.Locked(func() { changed = live.SetAsidePart(p) })
+		s.Conversation.Locked(func() { changed = live.IgnorePart(p) })
 		if changed {
 			s.Conversation.PutPart(p)
 		}
 	}
 }
 
-// Finish records how the step ended and what it cost. The message stays open until its tools ran.
+// Finish stores how the answer ended and its cost. The message stays open until its tool calls have run.
 func (s *Step) Finish(a *Answer) {
 	reason := a.Reason
 	if len(a.Calls) > 0 && reason == sdk.FinishStop {
@@ -84,7 +86,7 @@ func (s *Step) Finish(a *Answer) {
 	account(s.Conversation, s.Model, a.tokens)
 }
 
-// Close ends the message and the parts that are open still. failure is nil when the turn did not fail.
+// Close closes the message and its open parts. failure is nil if the turn did not fail.
 func (s *Step) Close(why live.Interruption, failure *sdk.NamedError) {
 	for _, p := range s.Conversation.Parts(s.Msg.ID) {
 		open := false
@@ -100,5 +102,5 @@ func (s *Step) Close(why live.Interruption, failure *sdk.NamedError) {
 		s.Msg.Time.Completed = live.Now()
 	})
 	s.Conversation.PutMessage(s.Msg)
-	StoreLedger(s.Conversation, s.Set, s.Msg.ID, s.Purpose, s.Ledger)
+	StoreLedger(s.Conversation, s.Generation, s.Msg.ID, s.Purpose, s.Ledger)
 }

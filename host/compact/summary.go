@@ -125,18 +125,18 @@ func (s *Summary) Run(ctx context.Context) error {
 	return s.keep(a)
 }
 
-// compactionPrompt returns the request's one message: the conversation as text and what is asked for.
+// prompt returns the only message of the request: the conversation as text, and the instructions.
 func (s *Summary) prompt(ctx context.Context) (string, error) {
 	v := &sdk.CompactingValue{Context: []string{}} // a list for every hook, never null
 	in := &sdk.CompactingInput{SessionID: s.SessionID}
-	if err := s.Set.Fire(ctx, sdk.PointCompacting, s.Ledger, "", in, v); err != nil {
+	if err := s.Generation.Fire(ctx, sdk.PointCompacting, s.Ledger, "", in, v); err != nil {
 		return "", err
 	}
 	prompt := v.Prompt
 	if prompt == "" {
 		prompt = strings.Join(append([]string{summaryPrompt}, v.Context...), "\n\n")
 	}
-	return "<conversation>\n" + renderConversation(s.Plan.Covered, usableTokens(&s.Model.Model, s.Set.Config.Compaction)*convert.BytesPerToken*3/4, s.Try) + "\n</conversation>\n\n" + prompt, nil
+	return "<conversation>\n" + renderConversation(s.Plan.Covered, usableTokens(&s.Model.Model, s.Generation.Config.Compaction)*convert.BytesPerToken*3/4, s.Try) + "\n</conversation>\n\n" + prompt, nil
 }
 
 // renderConversation writes messages as text of about room bytes, the oldest left out when there are more; 0 means no limit.

@@ -49,10 +49,10 @@ var (
 
 // Resolver turns what a user typed and attached into parts. It is for one prompt; set the exported fields.
 type Resolver struct {
-	Project sdk.Project
-	Log     *slog.Logger
-	Set     *generation.Set
-	Rules   *permission.Rules // for files that the template of a repository names
+	Project    sdk.Project
+	Log        *slog.Logger
+	Generation *generation.Set
+	Rules      *permission.Rules // for files that the template of a repository names
 	// Author returns the author of a command's template.
 	Author func(*Command) Author
 	// Shell returns the function that runs the shell commands of a command's template.
@@ -153,7 +153,7 @@ func (r *Resolver) find(ctx context.Context, text string, start, end int, foreig
 		if name == "" || seen[name] {
 			return "", nil
 		}
-		found = r.references.find(ctx, r.Set, name)
+		found = r.references.find(ctx, r.Generation, name)
 	}
 	if found == nil && fileName().MatchString(name) {
 		r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+name)
@@ -204,7 +204,7 @@ func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool)
 		}
 		return r.file(at, &sdk.FileSource{Type: "file", Path: path, Text: source})
 	}
-	i := slices.IndexFunc(r.Set.Agents(), func(a sdk.Agent) bool {
+	i := slices.IndexFunc(r.Generation.Agents(), func(a sdk.Agent) bool {
 		return a.Name == name && a.Mode != sdk.ModePrimary && !a.Hidden
 	})
 	if i < 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Command is a command that is called, and whose it is.
+// Command is a called command with its arguments.
 type Command struct {
 	generation.Command
 	rendered bool    // its plugin writes the prompt
@@ -33,7 +33,7 @@ func ShellLine(line string) *Command {
 // IsShellLine reports whether the command was made by ShellLine.
 func (c *Command) IsShellLine() bool { return c.line }
 
-// Label names the command and where its template stands.
+// Label names the command and the origin of its template.
 func (c *Command) Label() string {
 	if c.line {
 		return "the shell line that you typed"
@@ -46,8 +46,8 @@ func (c *Command) runs() bool {
 	return slices.ContainsFunc(c.pieces, func(p piece) bool { return p.kind == pieceShell })
 }
 
-// Expand finds a command by its name and fills its template; nil without a name. A plugin that
-// writes the prompts of its commands itself is asked later; its templates are for display then.
+// Expand finds a command by its name and fills its template; nil without a name. The templates of a plugin that
+// renders its commands itself are only for display; Resolver.Parts calls it later.
 func Expand(ctx context.Context, set *generation.Set, name, arguments string) (*Command, error) {
 	if name == "" {
 		return nil, nil
@@ -69,8 +69,8 @@ func Expand(ctx context.Context, set *generation.Set, name, arguments string) (*
 	return &c, nil
 }
 
-// Written reports whether others than the user, or commands, write the prompt.
-func (c *Command) Written(by Author) bool { return c.rendered || c.runs() || by != AuthorUser }
+// ByOthers reports whether the user did not write all of the prompt: a plugin, another author or shell commands did.
+func (c *Command) ByOthers(by Author) bool { return c.rendered || c.runs() || by != AuthorUser }
 
 // Delegates reports whether the command's prompt goes to a subagent. a is the command's agent.
 func (c *Command) Delegates(a *sdk.Agent) bool {
@@ -81,11 +81,11 @@ func (c *Command) Delegates(a *sdk.Agent) bool {
 }
 
 // Subtask turns the prompt of a command that belongs to a subagent into a subtask. References in the prompt are resolved in
-// the subagent's session, unless the prompt was written by others than the user: then its synthetic parts stay.
-func (c *Command) Subtask(agent string, parts sdk.Parts, written bool) sdk.Parts {
+// the subagent's session, unless the user did not write all of the prompt (ByOthers): then its synthetic parts stay.
+func (c *Command) Subtask(agent string, parts sdk.Parts, byOthers bool) sdk.Parts {
 	var prompt []string
 	for _, p := range parts {
-		if text, ok := p.(*sdk.TextPart); ok && (written || !text.Synthetic) {
+		if text, ok := p.(*sdk.TextPart); ok && (byOthers || !text.Synthetic) {
 			prompt = append(prompt, text.Text)
 		}
 	}

@@ -36,7 +36,7 @@ func (r *Resolver) runTemplate(ctx context.Context, c *Command) error {
 	if err != nil {
 		return err
 	}
-	lines, size := tools.OutputLimits(r.Set.Config.ToolOutput)
+	lines, size := tools.OutputLimits(r.Generation.Config.ToolOutput)
 	for _, p := range shells {
 		result, err := run(ctx, p.text)
 		if err != nil {

@@ -13,7 +13,7 @@ type Subscription struct {
 	bus    *Bus
 	events chan sdk.Event
 	full   WhenFull
-	gone   chan struct{} // closed by Close
+	done   chan struct{} // closed by Close
 	once   sync.Once
 	missed bool // under bus.mu
 }
@@ -36,7 +36,7 @@ type Bus struct {
 
 // Subscribe adds a subscriber with room for size events.
 func (b *Bus) Subscribe(size int, full WhenFull) *Subscription {
-	s := &Subscription{bus: b, events: make(chan sdk.Event, size), full: full, gone: make(chan struct{})}
+	s := &Subscription{bus: b, events: make(chan sdk.Event, size), full: full, done: make(chan struct{})}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
@@ -69,7 +69,7 @@ func (b *Bus) Publish(ctx context.Context, e sdk.Event) {
 // send reports whether the subscriber stays.
 func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 	select {
-	case <-s.gone:
+	case <-s.done:
 		return false
 	case s.events <- e:
 		return true
@@ -84,7 +84,7 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 		return true
 	}
 	select {
-	case <-s.gone:
+	case <-s.done:
 		return false
 	case s.events <- e:
 		return true
@@ -130,7 +130,7 @@ func (s *Subscription) Missed() bool {
 // Close ends the subscription and closes its channel; events that are still in it may be read. Safe twice.
 func (s *Subscription) Close() {
 	s.once.Do(func() {
-		close(s.gone) // first, so that a publisher who waits for this one goes on
+		close(s.done) // first, so that a publisher who waits for this one goes on
 		s.bus.mu.Lock()
 		defer s.bus.mu.Unlock()
 		if i := slices.Index(s.bus.subs, s); i >= 0 {

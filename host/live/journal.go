@@ -15,14 +15,14 @@ const (
 	deltaInterval = 50 * time.Millisecond
 	// journalQueue bounds the entries that wait; a full queue slows the stream down, not the memory.
 	journalQueue = 256
-	// journalBatch bounds the changes of one append.
+	// journalBatch bounds the entries of one append.
 	journalBatch = 512
 	// journalText bounds the streamed text that is collected, in bytes: each step to the disk copies it.
 	journalText = 256 << 10
 )
 
-// journal makes the changes of one session durable, in order, and publishes each event after the change
-// it tells of. Its goroutine is started by newJournal and ended by close, which waits for it.
+// journal makes the changes of one session durable, in order, and publishes each event after its change. newJournal starts its goroutine;
+// Close ends it and waits.
 type journal struct {
 	store store.Store
 	token store.Token
@@ -30,8 +30,8 @@ type journal struct {
 	in    chan entry
 	done  chan struct{}
 
-	gate   sync.RWMutex // held for reading while an entry is handed over
-	closed bool         // under gate
+	handover sync.RWMutex // held for reading while an entry is handed over
+	closed   bool         // under gate
 
 	mu  sync.Mutex
 	err error // the first failed append; nothing is written after it
@@ -44,7 +44,7 @@ type journal struct {
 	last   time.Time // of the last append
 }
 
-// entry is one change, one piece of text, or a request to be told when all before it is durable.
+// entry is changes with their events, a piece of text, or a request of Flush.
 type entry struct {
 	ops    []store.Op
 	events []sdk.Event
@@ -63,7 +63,7 @@ type textRun struct {
 // newJournal starts a journal. pub must not block for long: it holds up the session.
 func newJournal(ctx context.Context, s store.Store, t store.Token, pub func(sdk.Event)) *journal {
 	j := &journal{store: s, token: t, pub: pub, in: make(chan entry, journalQueue), done: make(chan struct{})}
-	go j.run(ctx) // ends when close closes j.in; close waits for it
+	go j.run(ctx) // ends when Close closes j.in; Close waits for it
 	return j
 }
 
@@ -77,11 +77,10 @@ func (j *journal) append(head sdk.PartHead, field, delta string) {
 	j.hand(entry{text: &textRun{head: head, field: field, delta: delta}})
 }
 
-// hand gives the entry to the goroutine. After close it is dropped: it comes from a tool call that was
-// given up.
+// hand gives the entry to the goroutine. After Close it is dropped: it is from an abandoned tool call.
 func (j *journal) hand(e entry) bool {
-	j.gate.RLock()
-	defer j.gate.RUnlock()
+	j.handover.RLock()
+	defer j.handover.RUnlock()
 	if !j.closed {
 		j.in <- e
 	}
@@ -112,10 +111,10 @@ func (j *journal) Failed() error {
 
 // Close writes what is left and ends the goroutine.
 func (j *journal) Close() error {
-	j.gate.Lock()
+	j.handover.Lock()
 	j.closed = true
 	close(j.in)
-	j.gate.Unlock()
+	j.handover.Unlock()
 	<-j.done
 	return j.Failed()
 }

@@ -100,7 +100,9 @@ func ClosePart(p sdk.Part, why Interruption) bool {
 	return false
 }
 
-func SetAsidePart(p sdk.Part) bool {
+// IgnorePart closes a part of a broken answer, cuts its text and marks it as ignored: the model does not get it. It reports whether the part
+// changed.
+func IgnorePart(p sdk.Part) bool {
 	ClosePart(p, interruptedByCut)
 	switch p := p.(type) {
 	case *sdk.TextPart:
@@ -124,7 +126,7 @@ func SetAsidePart(p sdk.Part) bool {
 	return true
 }
 
-// MaxCutText is how much is kept of each text of a broken answer, in bytes: the rest would be stored, loaded and shown for nothing.
+// MaxCutText bounds each text of an ignored part, in bytes: the rest would be useless.
 const MaxCutText = 64 << 10
 
 // IgnoredKey marks reasoning and tool parts of a broken answer in their metadata, as Ignored does text.

@@ -12,6 +12,6 @@
 //   - A tool is hidden from the model when the last rule for its permission denies everything.
 //
 // Four laws are ours: a subagent may do what its own rules and those of its parent both allow (Child); no one gets
-// around what an administrator's rules deny or ask for (Within); rules can be about who brings a tool
+// around what an administrator's rules deny or ask for (Within); rules can be about the origin of a tool
 // (DecideRequest); and editing files that programs run by themselves asks, unless a rule names them (guard).
 package permission

@@ -12,7 +12,7 @@ const (
 	ServerKey = "mcp:"
 )
 
-// Request is a call that needs leave.
+// Request is a call that requires permission.
 type Request struct {
 	Permission string
 	Patterns   []string // all must be allowed

@@ -80,7 +80,7 @@ func (r *Rules) Decide(permission, pattern string) Decision {
 func (r *Rules) decide(permission, pattern string) Decision {
 	d := Decision{Action: sdk.ActionAsk, Index: -1}
 	for i := range r.candidates(permission) {
-		if r.rules[i].pattern.match(pattern) && r.rules[i].speaks(permission) {
+		if r.rules[i].pattern.match(pattern) && r.rules[i].applies(permission) {
 			d = Decision{Action: r.rules[i].Action, Matched: true, Rule: r.rules[i].PermissionRule, Index: i}
 			break
 		}
@@ -103,9 +103,9 @@ func (r *Rules) decide(permission, pattern string) Decision {
 	return d
 }
 
-// speaks reports whether the rule may decide about a permission that it matches: one to leave the sandbox is allowed only by its own
-// name, not by a wildcard that was written for everything.
-func (r *rule) speaks(permission string) bool {
+// applies reports whether the rule may decide about a permission that it matches. A wildcard, written for everything, does not allow to leave
+// the sandbox: only a rule with the name of that permission does.
+func (r *rule) applies(permission string) bool {
 	return r.permission.literal || r.Action != sdk.ActionAllow || permission != sdk.PermissionUnconfined
 }
 
@@ -131,7 +131,7 @@ func (r *Rules) candidates(permission string) func(yield func(int) bool) {
 }
 
 // DecideAll returns what the rules say about a call that touches several things: the first denial, or else the first that must
-// be asked for, or else the last leave. With no patterns nothing was shown to be allowed, and the answer is ask.
+// be asked for, or else the last permission. Without patterns the answer is ask.
 func (r *Rules) DecideAll(permission string, patterns []string) Decision {
 	all := Decision{Action: sdk.ActionAsk, Index: -1}
 	for i, pattern := range patterns {
@@ -185,7 +185,7 @@ func (r *Rules) Explain(permission, pattern string) []Step {
 		depth := depths[n]
 		for i := range list.rules {
 			rule := &list.rules[i]
-			if !rule.permission.match(permission) || !rule.pattern.match(pattern) || !rule.speaks(permission) {
+			if !rule.permission.match(permission) || !rule.pattern.match(pattern) || !rule.applies(permission) {
 				continue
 			}
 			wins := winner.Matched && winner.Depth == depth && winner.Index == i
@@ -228,7 +228,7 @@ func Key(tool string) string {
 	return tool
 }
 
-// strictness orders actions. Anything unknown is as strict as deny: it must never pass for leave.
+// strictness orders actions. Anything unknown is as strict as deny: it must never allow.
 func strictness(a sdk.Action) int {
 	switch a {
 	case sdk.ActionAllow:

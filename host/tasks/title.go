@@ -48,7 +48,7 @@ func Title(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.Us
 	var m *model.Model
 	var err error
 	if s.Agent.Model != nil {
-		m, err = ask.OpenModel(ctx, s.Set, &s.Agent, "", false, "")
+		m, err = ask.OpenModel(ctx, s.Generation, &s.Agent, "", false, "")
 	} else {
 		m, err = s.SmallModel(ctx)
 	}
@@ -57,10 +57,10 @@ func Title(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.Us
 	}
 	s = s.As(s.Agent, m, s.Purpose)
 	ledger := &hooks.Ledger{}
-	a, err := s.AskAside(ctx, c, user, firstPrompt(c, user), ledger, func() *sdk.ModelRequest {
+	a, err := s.AskSeparately(ctx, c, user, firstPrompt(c, user), ledger, func() *sdk.ModelRequest {
 		return s.Request([]string{s.Agent.Prompt}, user.Model.Variant)
 	})
-	ask.StoreLedger(c, s.Set, user.ID, s.Purpose, ledger)
+	ask.StoreLedger(c, s.Generation, user.ID, s.Purpose, ledger)
 	if err != nil {
 		return err
 	}

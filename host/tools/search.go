@@ -34,7 +34,7 @@ const (
 // hide puts tools of plugins behind the search tool when all together pass the budget. Those of the plugins come in their order
 // for as long as they fit, so that a request looks the same from step to step; what the model found stays with it.
 func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
-	cfg := s.Set.Config.ToolSearch
+	cfg := s.Generation.Config.ToolSearch
 	if allowed, said := s.Listed[searchTool]; cfg.Disable || said && !allowed || s.Rules.Removed(searchTool) {
 		return
 	}
@@ -94,7 +94,8 @@ func knownTools(messages []sdk.MessageWithParts) map[string]bool {
 	return known
 }
 
-// Introduction returns the error of a call of a hidden tool, and its metadata: the parameters were a guess. The next call will do.
+// Introduction returns the error of a call of a hidden tool, with the tool's definition, and the metadata that makes the tool known: the model
+// guessed the arguments, and can call again.
 func (s *Set) Introduction(ctx context.Context, one *Tool) (sdk.Object, error) {
 	text, err := s.present(ctx, one)
 	if err != nil {
@@ -103,13 +104,13 @@ func (s *Set) Introduction(ctx context.Context, one *Tool) (sdk.Object, error) {
 	return sdk.Object{hiddenKey: true}, fmt.Errorf("the call was not run: the definition of %s was not known yet. This is it; call the tool again with arguments that meet it.\n\n%s", one.Def.ID, text)
 }
 
-// HookError is returned when a hook at tool.definition that must not fail did, which ends the turn.
+// HookError is returned if a hook at tool.definition that must not fail did. The host then ends the turn.
 type HookError struct{ err error }
 
 func (e *HookError) Error() string { return e.err.Error() }
 func (e *HookError) Unwrap() error { return e.err }
 
-// present writes the definition of a tool as the hooks at tool.definition leave it.
+// present returns the definition of a tool as text, after the hooks at tool.definition.
 func (s *Set) present(ctx context.Context, one *Tool) (string, error) {
 	def := one.Def
 	if err := s.transform(ctx, one.Origin, &def); err != nil {
@@ -164,12 +165,12 @@ func (s *toolSearch) listing() string {
 	return out.String()
 }
 
-// Prepare asks for nothing: looking for tools needs no leave.
+// Prepare requests nothing: a search for tools requires no permission.
 func (s *toolSearch) Prepare(context.Context, *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	return nil, nil
 }
 
-// Execute gives the definitions of what was found.
+// Execute returns the definitions of the tools found.
 func (s *toolSearch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	var args struct {
 		Query string `json:"query"`

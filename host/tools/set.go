@@ -21,10 +21,10 @@ import (
 // Structured is the tool through which a model gives an answer that must meet a schema.
 const Structured = "StructuredOutput"
 
-// maxToolTimeout bounds one call of a tool, whatever it asks for.
+// maxToolTimeout bounds the deadline that a tool sets for its calls.
 const maxToolTimeout = 10 * time.Minute
 
-// isToolID reports whether model servers take it as the name of a tool.
+// isToolID reports whether model servers accept it as the name of a tool.
 func isToolID(id string) bool {
 	return id != "" && len(id) <= 64 && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 }
@@ -38,25 +38,25 @@ type Tool struct {
 	Hidden  bool          // behind tool_search, and not found yet
 }
 
-// Scope is what a toolset is made for. It is not changed.
+// Scope is the input of New and All. It is not changed.
 type Scope struct {
 	*ask.Setup
-	Listed  map[string]bool // what the prompt says of tools by id: false takes one out
+	Listed  map[string]bool // the prompt's switches of tools, by id: false removes one
 	Schemas *Schemas
 	Ledger  *hooks.Ledger // of the step
-	// Schema is that of the answer which the prompt asks for; nil: none. Accept receives the answer.
+	// Schema is that of the structured answer that the prompt requests; nil: none. Accept receives the answer.
 	Schema json.RawMessage
 	Accept func(answer json.RawMessage)
 }
 
-// Set is what can be called in one step.
+// Set holds the tools that can be called in one step.
 type Set struct {
 	*Scope
 	tools       map[string]*Tool
-	Definitions []sdk.ToolDefinition // those the model is shown: sorted by id, after the hooks
+	Definitions []sdk.ToolDefinition // for the model: without hidden tools, after the hooks, sorted by id
 }
 
-// New returns what the model can call in a step with the messages given.
+// New returns the tools that the model can call in a step. messages tell which hidden tools it found.
 func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*Set, error) {
 	s := &Set{Scope: scope, tools: map[string]*Tool{}}
 	if s.Model.ToolCall {
@@ -91,7 +91,7 @@ func All(ctx context.Context, scope *Scope) *Set {
 // plugin's tool replaces an earlier one of the same id.
 func (s *Set) gather(ctx context.Context) []*Tool {
 	var all []*Tool
-	for _, l := range s.Set.Plugins {
+	for _, l := range s.Generation.Plugins {
 		source, ok := l.Value.(sdk.ToolSource)
 		if !ok {
 			continue
@@ -110,7 +110,7 @@ func (s *Set) gather(ctx context.Context) []*Tool {
 	return slices.DeleteFunc(all, func(one *Tool) bool { return s.tools[one.Def.ID] != one })
 }
 
-// offer is a tool and what its plugin says of it.
+// offer is a tool with the permission key and the availability that its plugin returns.
 type offer struct {
 	Tool
 	key       string // of its permission
@@ -137,7 +137,7 @@ func offersOf(source sdk.ToolSource, l *generation.Plugin, model *sdk.Model, age
 	return out
 }
 
-// deadline returns how long a call of a tool may take; 0 when that is for the tool to say.
+// deadline returns the limit of a call; 0 for compiled-in tools without one, which bound themselves.
 func deadline(l *generation.Plugin, one sdk.Tool) time.Duration {
 	if d, ok := one.(sdk.ToolDeadline); ok {
 		if own := d.Deadline(); own > 0 {
@@ -150,8 +150,7 @@ func deadline(l *generation.Plugin, one sdk.Tool) time.Duration {
 	return sdk.DefaultToolTimeout
 }
 
-// admits reports whether the agent may call the tool in this turn. A definition of a plugin that no model would take costs the
-// plugin the tool, not the turn.
+// admits reports whether the agent may call the tool in this turn. Tools of plugins with an invalid definition are left out, with a notice.
 func (s *Set) admits(l *generation.Plugin, o *offer) bool {
 	id := o.Def.ID
 	if allowed, said := s.Listed[id]; said && !allowed || !o.available || s.Rules.Removed(o.key) {
@@ -173,9 +172,9 @@ func (s *Set) admits(l *generation.Plugin, o *offer) bool {
 	return false
 }
 
-// transform runs the hooks at tool.definition over what the model gets to know of a tool.
+// transform runs the hooks at tool.definition over a definition.
 func (s *Set) transform(ctx context.Context, owner sdk.Origin, def *sdk.ToolDefinition) error {
-	if !s.Set.Engine.Has(sdk.PointToolDefinition) {
+	if !s.Generation.Engine.Has(sdk.PointToolDefinition) {
 		return nil
 	}
 	v := &sdk.ToolDefinitionValue{Description: def.Description}
@@ -184,7 +183,7 @@ func (s *Set) transform(ctx context.Context, owner sdk.Origin, def *sdk.ToolDefi
 	}
 	before := v.Parameters.Clone()
 	in := &sdk.ToolDefinitionInput{ToolID: def.ID, Origin: owner}
-	if err := s.Set.Fire(ctx, sdk.PointToolDefinition, s.Ledger, def.ID, in, v); err != nil {
+	if err := s.Generation.Fire(ctx, sdk.PointToolDefinition, s.Ledger, def.ID, in, v); err != nil {
 		return err
 	}
 	def.Description = v.Description
@@ -196,7 +195,7 @@ func (s *Set) transform(ctx context.Context, owner sdk.Origin, def *sdk.ToolDefi
 	return err
 }
 
-// Find returns the tool the model named, also when only its case is off.
+// Find returns the tool with the name; nil if there is none. The case of the name may be wrong.
 func (s *Set) Find(name string) *Tool {
 	if one := s.tools[name]; one != nil {
 		return one

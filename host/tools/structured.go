@@ -22,7 +22,7 @@ func (s *structuredOutput) Definition() sdk.ToolDefinition {
 	}
 }
 
-// Prepare asks for nothing: giving an answer needs no leave.
+// Prepare requests nothing: an answer requires no permission.
 func (s *structuredOutput) Prepare(context.Context, *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 	return nil, nil
 }

@@ -8,7 +8,7 @@ const (
 	permissionBash = "bash" // any
 )
 
-// MayWrite reports whether a call of the tool may write files; of a plugin's tool that is not known, so it may.
+// MayWrite reports whether a call of the tool may write files; any tool of a third-party plugin may.
 func (t *Tool) MayWrite() bool {
 	key := t.permission()
 	return t.Origin.Carrier != sdk.CarrierBuiltin || key == permissionEdit || key == permissionBash
@@ -22,7 +22,7 @@ func (t *Tool) permission() string {
 	return t.Def.ID
 }
 
-// WillWrite returns the files that a built-in tool says it will write, when it asks for leave to.
+// WillWrite returns the files that a built-in tool lists in its permission requests.
 func WillWrite(one *Tool, requests []sdk.PermissionRequest) []string {
 	if one.Origin.Carrier != sdk.CarrierBuiltin || one.permission() != permissionEdit {
 		return nil
@@ -41,7 +41,7 @@ func WillWrite(one *Tool, requests []sdk.PermissionRequest) []string {
 	return out
 }
 
-// StringsOf returns a list of strings, also one that went through JSON.
+// StringsOf returns a list of strings, even if JSON made a []any of it.
 func StringsOf(v any) []string {
 	switch v := v.(type) {
 	case []string:

@@ -62,7 +62,7 @@ func (f *Files) warn(message string, args ...any) {
 }
 
 // Session notes what the tool calls of a claimed session do to files, and takes it back. Calls that run at the same time share a window: what
-// changes while it is open is theirs. Begin and Settle are safe for use from many goroutines; the rest is for a session that runs no turn.
+// changes while it is open is theirs. Begin and WaitStored are safe for use from many goroutines; the rest is for a session that runs no turn.
 type Session struct {
 	Files        *Files
 	Conversation *live.Conversation
@@ -181,8 +181,8 @@ func (k *Session) wait() {
 	}
 }
 
-// Settle waits until all changes of calls that are over are stored.
-func (k *Session) Settle() {
+// WaitStored waits until all changes of calls that are over are stored.
+func (k *Session) WaitStored() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.wait()
