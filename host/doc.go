@@ -4,19 +4,20 @@
 // # The picture
 //
 //	Prompt ─► runner (one per busy session, runner.go)
-//	            └─ turn.loop (loop.go), one function:
-//	                 prepare   prompt.go, setup made once; host/input   ─► chat.message
-//	                 ask       step.go; host/ask, host/tools            ─► tool.definition, chat.*, text.complete
-//	                 runTools  toolcall.go, permit.go                   ─► tool.execute.before, permission.ask, tool.execute.after
-//	                 decide    loop.go                                  next step, compaction, a prompt that waits, the end
-//	                 compact   compaction.go; host/compact              ─► session.compacting
-//	                 mayStop   loop.go                                  ─► turn.stop
-//	            └─ finish (end.go): nothing stays open, callers that wait get the answer
+//	            └─ turn.run (loop.go), once per turn
+//	               ├─ loop, one function:
+//	               │    prepare   prompt.go; host/input            ─► chat.message
+//	               │    ask       step.go; host/ask, host/tools    ─► tool.definition, chat.*, text.complete
+//	               │    runTools  toolcall.go, permit.go           ─► tool.execute.before, permission.ask, tool.execute.after
+//	               │    decide    loop.go                          next step, compaction, a waiting prompt, the end
+//	               │    compact   compaction.go; host/compact      ─► session.compacting
+//	               │    mayStop   loop.go                          ─► turn.stop
+//	               └─ finish (end.go): nothing stays open, waiting callers get the answer
 //	                                │
 //	host/live ◄─────────────────────┘ every change: first durable, then on the bus ─► event
 //
-// callhost.go is the host as a tool call sees it, visit.go as a plugin sees the running turn. control.go has what is done to a session without a
-// prompt: revert, compaction. subtask.go and template.go prompt and call on the way to a prompt's answer.
+// callhost.go is the host as one tool call sees it; visit.go the running turn as a plugin sees it. control.go changes a session without a
+// prompt: revert, compaction, title. subtask.go runs subagents, template.go the shell commands in a prompt's template.
 //
 // A subscriber never sees a change that is not in the store: a change is published after it is durable, streamed text
 // included.
