@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Result is the decision of the hooks at a transform point, in addition to the changed value. The zero value is no refusal.
+// Result is the decision of the hooks at a transform point, in addition to the changed value. The zero value refuses nothing.
 type Result struct {
 	// Verdict is deny or halt, from points that may deny; then no later hook was called. Else empty.
 	Verdict sdk.Verdict

@@ -20,7 +20,9 @@ func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string,
 	if r.Always == nil {
 		r.Always = []string{}
 	}
-	d := t.Rules.DecideRequest(permission.Asked(&r, tool, o))
+	q := permission.RequestOf(&r)
+	q.Tool, q.Sources = tool, permission.SourcesOf(o)
+	d := t.Rules.DecideRequest(q)
 	if d.Action == sdk.ActionDeny {
 		return &sdk.Refusal{By: "rule", Reason: permission.Denied(&r, d)}
 	}

@@ -74,6 +74,12 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 	return next, nil
 }
 
+// answered reports whether the model has nothing more to do for the latest prompt.
+func (t *turn) answered() bool {
+	return t.user != nil && t.last != nil && t.last.ParentID == t.user.ID && t.last.Error == nil &&
+		(len(t.calls) == 0 || len(t.last.Structured) > 0)
+}
+
 // commitPrompt makes the message of a prompt durable and removes the prompt from the store's queue.
 func (t *turn) commitPrompt(ctx context.Context, q *queued) error {
 	if q.stored {
@@ -84,12 +90,6 @@ func (t *turn) commitPrompt(ctx context.Context, q *queued) error {
 		q.stored, q.kept = false, q.job != nil || t.user != nil && t.user.ID == q.id
 	}
 	return err
-}
-
-// answered reports whether the model has nothing more to do for the latest prompt.
-func (t *turn) answered() bool {
-	return t.user != nil && t.last != nil && t.last.ParentID == t.user.ID && t.last.Error == nil &&
-		(len(t.calls) == 0 || len(t.last.Structured) > 0)
 }
 
 // accept makes a prompt the turn's user message and returns the state after it.
@@ -154,23 +154,6 @@ func (t *turn) openPrompt(ctx context.Context, id string, in *PromptInput, comma
 	return u, nil
 }
 
-// firstState returns the state after a stored prompt. It starts the prompt's subtasks, if there are any.
-func (t *turn) firstState(ctx context.Context, noReply bool) (state, error) {
-	if noReply {
-		return stateDone, nil
-	}
-	started, err := t.startSubtasks(ctx)
-	switch {
-	case err != nil:
-		return stateDone, err
-	case started:
-		return stateTools, nil
-	case compact.Overflows(&t.Model.Model, t.gen.Config.Compaction, compact.LastTokens(t.conv.Snapshot())):
-		return stateCompact, nil
-	}
-	return stateAsk, nil
-}
-
 // chooseSetup makes the setup for a prompt: it chooses the agent, the model and the rules.
 func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.Command) error {
 	s := t.conv.SessionCopy()
@@ -230,6 +213,34 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 	return s, err
 }
 
+// resolveParts builds the parts of the prompt. Those of a command pass the hooks at command.execute.before.
+func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
+	var entries []hooks.Entry
+	r := &input.Resolver{
+		Project: t.Project, Log: t.host.log, Generation: t.gen, Rules: t.Rules, Author: t.host.templateAuthor,
+		Shell: func(ctx context.Context, c *input.Command) (func(context.Context, string) (*sdk.ToolResult, error), error) {
+			return t.templateShell(ctx, c, u, ledger, &entries)
+		},
+	}
+	parts, err := r.Parts(ctx, in.Text, command, in.Parts)
+	ask.StoreEntries(t.conv, t.gen, u.ID, t.Purpose, entries)
+	if err != nil || command == nil || command.IsShellLine() {
+		return parts, err
+	}
+	if t.delegate != "" {
+		parts = command.Subtask(t.delegate, parts, t.byOthers)
+	}
+	v := &sdk.CommandValue{Parts: parts}
+	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.Text}
+	if err := t.gen.Fire(ctx, sdk.PointCommand, ledger, "", ci, v); err != nil {
+		return nil, err
+	}
+	t.conv.Journal.Put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
+		Name: command.Name, SessionID: u.SessionID, Arguments: ci.Arguments, MessageID: u.ID,
+	}})
+	return v.Parts, nil
+}
+
 // changeSetup makes a new setup if a hook changed the agent or the model of the message.
 func (t *turn) changeSetup(ctx context.Context, before, after *sdk.UserMessage) error {
 	agent, m := t.Agent, t.Model
@@ -258,30 +269,19 @@ func (t *turn) assignParts(parts sdk.Parts) []sdk.Part {
 	return parts
 }
 
-// resolveParts builds the parts of the prompt. Those of a command pass the hooks at command.execute.before.
-func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
-	var entries []hooks.Entry
-	r := &input.Resolver{
-		Project: t.Project, Log: t.host.log, Generation: t.gen, Rules: t.Rules, Author: t.host.templateAuthor,
-		Shell: func(ctx context.Context, c *input.Command) (func(context.Context, string) (*sdk.ToolResult, error), error) {
-			return t.templateShell(ctx, c, u, ledger, &entries)
-		},
+// firstState returns the state after a stored prompt. It starts the prompt's subtasks, if there are any.
+func (t *turn) firstState(ctx context.Context, noReply bool) (state, error) {
+	if noReply {
+		return stateDone, nil
 	}
-	parts, err := r.Parts(ctx, in.Text, command, in.Parts)
-	ask.StoreEntries(t.conv, t.gen, u.ID, t.Purpose, entries)
-	if err != nil || command == nil || command.IsShellLine() {
-		return parts, err
+	started, err := t.startSubtasks(ctx)
+	switch {
+	case err != nil:
+		return stateDone, err
+	case started:
+		return stateTools, nil
+	case compact.Overflows(&t.Model.Model, t.gen.Config.Compaction, compact.LastTokens(t.conv.Snapshot())):
+		return stateCompact, nil
 	}
-	if t.delegate != "" {
-		parts = command.Subtask(t.delegate, parts, t.byOthers)
-	}
-	v := &sdk.CommandValue{Parts: parts}
-	ci := &sdk.CommandInput{Command: command.Name, SessionID: u.SessionID, Arguments: in.Text}
-	if err := t.gen.Fire(ctx, sdk.PointCommand, ledger, "", ci, v); err != nil {
-		return nil, err
-	}
-	t.conv.Journal.Put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
-		Name: command.Name, SessionID: u.SessionID, Arguments: ci.Arguments, MessageID: u.ID,
-	}})
-	return v.Parts, nil
+	return stateAsk, nil
 }

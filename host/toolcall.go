@@ -161,7 +161,7 @@ func (t *turn) before(ctx context.Context, c *call) error {
 		return err
 	}
 	original := v.Args.Clone()
-	in := c.input(t)
+	in := c.hookInput(t)
 	result, err := t.gen.Engine.Transform(ctx, sdk.PointToolBefore, hooks.Scope{Ledger: t.ledger, Subject: c.part.CallID}, &in, v)
 	if err != nil {
 		return t.halt(err)
@@ -177,7 +177,7 @@ func (t *turn) before(ctx context.Context, c *call) error {
 	return err
 }
 
-func (c *call) input(t *turn) sdk.ToolInput {
+func (c *call) hookInput(t *turn) sdk.ToolInput {
 	return sdk.ToolInput{
 		Tool: c.part.Tool, Origin: c.tool.Origin, SessionID: c.part.SessionID, MessageID: c.part.MessageID,
 		CallID: c.part.CallID, Agent: t.Agent.Name, AgentPath: t.AgentPath,
@@ -335,7 +335,7 @@ func (t *turn) after(ctx context.Context, c *call, o tools.Outcome) tools.Outcom
 	if o.Kind != sdk.OutcomeOK {
 		v.Output = o.Err.Error()
 	}
-	in := &sdk.ToolAfterInput{ToolInput: c.input(t), Args: c.args, Outcome: o.Kind}
+	in := &sdk.ToolAfterInput{ToolInput: c.hookInput(t), Args: c.args, Outcome: o.Kind}
 	// Hooks run for aborted calls, too; their own deadline bounds them.
 	if err := t.gen.Fire(context.WithoutCancel(ctx), sdk.PointToolAfter, t.ledger, c.part.CallID, in, v); err != nil {
 		return tools.Outcome{Kind: sdk.OutcomeError, Err: t.halt(err), Result: &sdk.ToolResult{}, Hooked: true}

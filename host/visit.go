@@ -26,47 +26,6 @@ const maxVisits = 64
 // turns gives plugins access to the running turns (generation.Turns).
 type turns struct{ *Host }
 
-// visit is one request of a plugin on behalf of a session (generation.Turn).
-type visit struct {
-	turn    *turn // a copy for this visit, with its own ledger
-	entries []hooks.Entry
-}
-
-// view is a copy of a running turn, made by show. Plugins use it at any time from any goroutine; the turn itself belongs to its runner's
-// goroutine.
-type view struct {
-	turn *turn // does not change
-	ctx  context.Context
-}
-
-// show updates the view of the turn. user is the message that the turn answers.
-func (t *turn) show(user *sdk.UserMessage) {
-	c := *t
-	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, tools.Doom{}, convert.Cache{}
-	t.runner.mu.Lock()
-	defer t.runner.mu.Unlock()
-	t.runner.view = &view{turn: &c, ctx: t.runner.turnCtx}
-}
-
-// currentMessage returns the ID of the message whose ledger gets new entries: that of the step, or else the prompt.
-func (t *turn) currentMessage() string {
-	if t.msg != nil && t.msg.ParentID == t.user.ID {
-		return t.msg.ID
-	}
-	return t.user.ID
-}
-
-// viewOf returns the view of a session's running turn; nil if none runs.
-func (h *Host) viewOf(session string) *view {
-	r := h.runner(session)
-	if r == nil {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.view
-}
-
 // Visit implements generation.Turns.
 func (h turns) Visit(ctx context.Context, session string, f func(context.Context, generation.Turn) error) error {
 	r := h.runner(session)
@@ -134,6 +93,47 @@ func (h turns) Messages(ctx context.Context, session string) ([]sdk.MessageWithP
 	return messages, err
 }
 
+// view is a copy of a running turn, made by show. Plugins use it at any time from any goroutine; the turn itself belongs to its runner's
+// goroutine.
+type view struct {
+	turn *turn // does not change
+	ctx  context.Context
+}
+
+// show updates the view of the turn. user is the message that the turn answers.
+func (t *turn) show(user *sdk.UserMessage) {
+	c := *t
+	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, tools.Doom{}, convert.Cache{}
+	t.runner.mu.Lock()
+	defer t.runner.mu.Unlock()
+	t.runner.view = &view{turn: &c, ctx: t.runner.turnCtx}
+}
+
+// viewOf returns the view of a session's running turn; nil if none runs.
+func (h *Host) viewOf(session string) *view {
+	r := h.runner(session)
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.view
+}
+
+// currentMessage returns the ID of the message whose ledger gets new entries: that of the step, or else the prompt.
+func (t *turn) currentMessage() string {
+	if t.msg != nil && t.msg.ParentID == t.user.ID {
+		return t.msg.ID
+	}
+	return t.user.ID
+}
+
+// visit is one request of a plugin on behalf of a session (generation.Turn).
+type visit struct {
+	turn    *turn // a copy for this visit, with its own ledger
+	entries []hooks.Entry
+}
+
 // Generation returns the generation of the turn.
 func (v *visit) Generation() *generation.Set { return v.turn.gen }
 
@@ -148,9 +148,6 @@ func (v *visit) Question(ctx context.Context, req sdk.QuestionRequest) ([][]stri
 	return v.turn.question(ctx, req)
 }
 
-// pointPluginCall is the point of a plugin's tool call in the ledger; no hook is called there.
-const pointPluginCall sdk.Point = "tool.call"
-
 // CallTool calls a tool for a plugin.
 func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.ToolRequest) (*sdk.ToolResult, error) {
 	if depth := tools.CallDepth(ctx); depth >= tools.MaxCallDepth {
@@ -162,6 +159,9 @@ func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.Too
 	v.entries = append(v.entries, entry)
 	return result, err
 }
+
+// pointPluginCall is the point of a plugin's tool call in the ledger; no hook is called there.
+const pointPluginCall sdk.Point = "tool.call"
 
 // callFor runs a call that the model did not make through callTool. It returns the call's ledger entry. The error has the text that hooks
 // gave it.

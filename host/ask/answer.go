@@ -47,45 +47,6 @@ type block struct {
 	text text
 }
 
-// text is the text of a block so far.
-type text struct{ strings.Builder }
-
-// add appends to the text. The capacity of a long text grows fourfold: only written pages take memory, because Grow does not clear the others,
-// and a buffer that only doubles leaves more garbage.
-func (t *text) add(more string) {
-	if n := t.Len() + len(more); n >= minStreamed && n > t.Cap() {
-		room := max(n, min(4*n, sdk.MaxModelAnswerBytes))
-		t.Grow(max(len(more), room-2*t.Cap())) // in addition to twice the room before
-	}
-	t.WriteString(more)
-}
-
-// whole returns the text and frees unused capacity if that is large. Nothing may be added afterwards.
-func (t *text) whole() string {
-	if t.Cap() > 2*t.Len() {
-		return strings.Clone(t.String())
-	}
-	return t.String()
-}
-
-// bytes is whole as bytes, which must not be changed.
-func (t *text) bytes() []byte {
-	s := t.whole()
-	return unsafe.Slice(unsafe.StringData(s), len(s))
-}
-
-// prefix returns the text, or its beginning if it has more than limit bytes. Nothing may be added afterwards.
-func (t *text) prefix(limit int) string {
-	if t.Len() <= limit {
-		return t.whole()
-	}
-	return visible.Cut(t.String(), limit, "…") // a copy
-}
-
-// minStreamed is the length in bytes from which text and arguments stay in the store as they were streamed: writing them again would take four
-// more copies in memory.
-const minStreamed = 1 << 20
-
 // take stores one event. An unexpected event is an error of the provider.
 func (a *Answer) take(e sdk.StreamEvent) error {
 	if a.finished {
@@ -248,26 +209,6 @@ func (a *Answer) knows(callID string) bool {
 	})
 }
 
-// keep puts the text of open blocks into their parts if the answer broke off with err. If the answer exceeded its limit, it keeps only the
-// beginning: the rest would be useless.
-func (a *Answer) keep(err error) {
-	if err == nil && a.finished {
-		return // end does it
-	}
-	limit := sdk.MaxModelAnswerBytes
-	if errors.Is(err, sdk.ErrAnswerLimit) {
-		limit = live.MaxCutText
-	}
-	a.Conversation.Locked(func() {
-		if b := a.current; b != nil {
-			setText(b.part, b.text.prefix(limit))
-		}
-		for _, c := range a.Calls {
-			c.Part.State.Raw = c.block.text.prefix(limit)
-		}
-	})
-}
-
 // end closes the open block and gives each call its arguments. Of a broken answer it keeps what was received.
 func (a *Answer) end(err error) error {
 	a.keep(err)
@@ -296,4 +237,63 @@ func (a *Answer) end(err error) error {
 		}
 	}
 	return nil
+}
+
+// keep puts the text of open blocks into their parts if the answer broke off with err. If the answer exceeded its limit, it keeps only the
+// beginning: the rest would be useless.
+func (a *Answer) keep(err error) {
+	if err == nil && a.finished {
+		return // end does it
+	}
+	limit := sdk.MaxModelAnswerBytes
+	if errors.Is(err, sdk.ErrAnswerLimit) {
+		limit = live.MaxCutText
+	}
+	a.Conversation.Locked(func() {
+		if b := a.current; b != nil {
+			setText(b.part, b.text.prefix(limit))
+		}
+		for _, c := range a.Calls {
+			c.Part.State.Raw = c.block.text.prefix(limit)
+		}
+	})
+}
+
+// minStreamed is the length in bytes from which text and arguments stay in the store as they were streamed: writing them again would take four
+// more copies in memory.
+const minStreamed = 1 << 20
+
+// text is the text of a block so far.
+type text struct{ strings.Builder }
+
+// add appends to the text. The capacity of a long text grows fourfold: only written pages take memory, because Grow does not clear the others,
+// and a buffer that only doubles leaves more garbage.
+func (t *text) add(more string) {
+	if n := t.Len() + len(more); n >= minStreamed && n > t.Cap() {
+		room := max(n, min(4*n, sdk.MaxModelAnswerBytes))
+		t.Grow(max(len(more), room-2*t.Cap())) // in addition to twice the room before
+	}
+	t.WriteString(more)
+}
+
+// whole returns the text and frees unused capacity if that is large. Nothing may be added afterwards.
+func (t *text) whole() string {
+	if t.Cap() > 2*t.Len() {
+		return strings.Clone(t.String())
+	}
+	return t.String()
+}
+
+// bytes is whole as bytes, which must not be changed.
+func (t *text) bytes() []byte {
+	s := t.whole()
+	return unsafe.Slice(unsafe.StringData(s), len(s))
+}
+
+// prefix returns the text, or its beginning if it has more than limit bytes. Nothing may be added afterwards.
+func (t *text) prefix(limit int) string {
+	if t.Len() <= limit {
+		return t.whole()
+	}
+	return visible.Cut(t.String(), limit, "…") // a copy
 }

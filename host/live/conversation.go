@@ -53,30 +53,6 @@ func Open(ctx context.Context, s store.Store, token store.Token, ids *sdk.IDs, p
 	return c, damaged, nil
 }
 
-// RemoveMessages removes messages and changes the session in one step, then reads again what a turn needs. It returns the damaged rows that
-// are left out.
-func (c *Conversation) RemoveMessages(ctx context.Context, ids []string, change func(*sdk.Session)) ([]store.Damage, error) {
-	s := c.SessionCopy()
-	change(s)
-	s.Time.Updated = Now()
-	ops := []store.Op{store.PutSession{Session: s}}
-	events := []sdk.Event{{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: *s}}}
-	for _, id := range ids {
-		ops = append(ops, store.RemoveMessage{MessageID: id})
-		events = append(events, sdk.Event{Type: sdk.EventMessageRemoved, Properties: &sdk.MessageRef{SessionID: s.ID, MessageID: id}})
-	}
-	c.Journal.Put(ops, events...)
-	if err := c.Journal.Flush(ctx); err != nil {
-		return nil, err
-	}
-	messages, damaged, err := Load(ctx, c.Journal.store, s.ID)
-	if err == nil {
-		kept := *s
-		c.Locked(func() { c.messages, c.session = messages, &kept })
-	}
-	return damaged, err
-}
-
 // Load reads what a turn needs of a session: the messages back to where the last summary's verbatim tail
 // begins, or all of them. It returns the damaged rows that are left out.
 func Load(ctx context.Context, s store.Store, session string) (out []sdk.MessageWithParts, damaged []store.Damage, err error) {
@@ -93,6 +69,27 @@ func Load(ctx context.Context, s store.Store, session string) (out []sdk.Message
 		}
 		page.Before = got[0].Info.Head().ID
 	}
+}
+
+// CloseInterrupted ends what an earlier process left open and returns the changes: parts keep what came,
+// a call that ran has an unknown outcome, and nothing is run again.
+func CloseInterrupted(messages []sdk.MessageWithParts) []store.Op {
+	var ops []store.Op
+	for _, m := range messages {
+		a, ok := m.Info.(*sdk.AssistantMessage)
+		if !ok || a.Time.Completed != 0 {
+			continue
+		}
+		for _, p := range m.Parts {
+			if ClosePart(p, interruptedByCrash) {
+				ops = append(ops, store.PutPart{Part: CopyPart(p)})
+			}
+		}
+		a.Time.Completed = Now()
+		a.Error = &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "interrupted: the process that ran this turn ended, or could not store it"}}
+		ops = append(ops, store.PutMessage{Message: CopyMessage(a)})
+	}
+	return append(ops, store.SetTurn{Open: false})
 }
 
 // ID returns the identifier of the session.
@@ -253,23 +250,26 @@ func (c *Conversation) Locked(f func()) {
 	f()
 }
 
-// CloseInterrupted ends what an earlier process left open and returns the changes: parts keep what came,
-// a call that ran has an unknown outcome, and nothing is run again.
-func CloseInterrupted(messages []sdk.MessageWithParts) []store.Op {
-	var ops []store.Op
-	for _, m := range messages {
-		a, ok := m.Info.(*sdk.AssistantMessage)
-		if !ok || a.Time.Completed != 0 {
-			continue
-		}
-		for _, p := range m.Parts {
-			if ClosePart(p, interruptedByCrash) {
-				ops = append(ops, store.PutPart{Part: CopyPart(p)})
-			}
-		}
-		a.Time.Completed = Now()
-		a.Error = &sdk.NamedError{Name: sdk.ErrorAborted, Data: sdk.ErrorData{Message: "interrupted: the process that ran this turn ended, or could not store it"}}
-		ops = append(ops, store.PutMessage{Message: CopyMessage(a)})
+// RemoveMessages removes messages and changes the session in one step, then reads again what a turn needs. It returns the damaged rows that
+// are left out.
+func (c *Conversation) RemoveMessages(ctx context.Context, ids []string, change func(*sdk.Session)) ([]store.Damage, error) {
+	s := c.SessionCopy()
+	change(s)
+	s.Time.Updated = Now()
+	ops := []store.Op{store.PutSession{Session: s}}
+	events := []sdk.Event{{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: *s}}}
+	for _, id := range ids {
+		ops = append(ops, store.RemoveMessage{MessageID: id})
+		events = append(events, sdk.Event{Type: sdk.EventMessageRemoved, Properties: &sdk.MessageRef{SessionID: s.ID, MessageID: id}})
 	}
-	return append(ops, store.SetTurn{Open: false})
+	c.Journal.Put(ops, events...)
+	if err := c.Journal.Flush(ctx); err != nil {
+		return nil, err
+	}
+	messages, damaged, err := Load(ctx, c.Journal.store, s.ID)
+	if err == nil {
+		kept := *s
+		c.Locked(func() { c.messages, c.session = messages, &kept })
+	}
+	return damaged, err
 }

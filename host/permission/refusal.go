@@ -3,19 +3,11 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// Asked returns the request of a tool as rules see it.
-func Asked(r *sdk.PermissionRequest, tool string, o sdk.Origin) *Request {
-	q := RequestOf(r)
-	q.Tool, q.Sources = tool, SourcesOf(o)
-	return q
-}
 
 // Denied returns the reason of a request that a rule denied.
 func Denied(r *sdk.PermissionRequest, d Decision) string {
@@ -135,21 +127,4 @@ func guardedPattern(r *sdk.PermissionRequest, d Decision) string {
 		return files[i]
 	}
 	return d.Guarded
-}
-
-// AskedBy returns the metadata of a request with who else than the model asks: the template of a command, or a plugin. Clients show
-// that as the host's word, so what a tool says there itself is dropped.
-func AskedBy(metadata sdk.Object, template, plugin string) sdk.Object {
-	out := sdk.Object{}
-	maps.Copy(out, metadata)
-	for _, key := range []string{"template", "plugin", "guarded", "tool", "server"} {
-		delete(out, key)
-	}
-	switch {
-	case template != "":
-		out["template"] = template
-	case plugin != "":
-		out["plugin"] = plugin
-	}
-	return out
 }

@@ -1,12 +1,13 @@
 package permission
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Prefixes of keys that name who brings a tool instead of what it does; the pattern is the tool's id then.
+// Prefixes of permission keys that name the origin of a tool; the pattern is then the tool's id.
 const (
 	PluginKey = "plugin:"
 	ServerKey = "mcp:"
@@ -19,15 +20,15 @@ type Request struct {
 	Implied    []sdk.ImpliedPermission
 	Verbatim   bool     // the only pattern is a text of which not all is known
 	Tool       string   // the tool's id
-	Sources    []string // keys of who brings the tool: plugin:NAME, mcp:SERVER
+	Sources    []string // keys of the tool's origin: plugin:NAME, mcp:SERVER
 }
 
-// RequestOf returns what a tool asks for as rules see it, without the tool and its sources.
+// RequestOf returns a permission request in the form that rules judge, without Tool and Sources.
 func RequestOf(r *sdk.PermissionRequest) *Request {
 	return &Request{Permission: r.Permission, Patterns: r.Patterns, Implied: r.Implied, Verbatim: r.Verbatim != ""}
 }
 
-// SourcesOf returns the keys of who brings a tool; none for tenon's own tools.
+// SourcesOf returns the keys of a tool's origin; none for compiled-in tools.
 func SourcesOf(o sdk.Origin) []string {
 	if o.Carrier == sdk.CarrierBuiltin || o.Plugin == "" {
 		return nil
@@ -39,8 +40,8 @@ func SourcesOf(o sdk.Origin) []string {
 	return keys
 }
 
-// DecideRequest returns what the rules say about a call. A rule about who brings the tool denies or asks for all its
-// calls. It allows those that need leave for nothing but the tool itself, and only before later rules about it.
+// DecideRequest judges a request by the rules. A rule about the origin of the tool denies or asks for all its
+// calls. It allows only those that require permission for nothing but the tool itself, unless a later rule is about the tool.
 func (r *Rules) DecideRequest(q *Request) Decision {
 	all := r.DecideAll(q.Permission, q.Patterns)
 	for _, key := range q.Sources {
@@ -143,18 +144,24 @@ func namesSource(key string) bool {
 	return strings.HasPrefix(key, PluginKey) || strings.HasPrefix(key, ServerKey)
 }
 
-// Within returns the rules bound by others, an administrator's: what those deny is denied, and what they ask for is
-// asked for, whatever r says. r decides about the requests that they allow.
-func (r *Rules) Within(bound *Rules) *Rules {
-	if bound == nil || len(bound.rules) == 0 {
-		return r
+// AskedBy returns the metadata of a request with its author if that is not the model: the template of a command, or a plugin. Clients show
+// these fields as facts of the host, so those that a tool set are removed.
+func AskedBy(metadata sdk.Object, template, plugin string) sdk.Object {
+	out := sdk.Object{}
+	maps.Copy(out, metadata)
+	for _, key := range []string{"template", "plugin", "guarded", "tool", "server"} {
+		delete(out, key)
 	}
-	c := *r
-	c.bound = bound
-	return &c
+	switch {
+	case template != "":
+		out["template"] = template
+	case plugin != "":
+		out["plugin"] = plugin
+	}
+	return out
 }
 
-// Describe adds to the metadata of a request which tool asks, and of which MCP server it is.
+// Describe adds the tool and its MCP server to the metadata of a request.
 func Describe(r *sdk.PermissionRequest, tool string, o sdk.Origin) {
 	if tool != "" {
 		r.Metadata["tool"] = tool

@@ -53,7 +53,18 @@ func Child(parent, child *Rules) *Rules {
 	return &c
 }
 
-// Decision is what the rules say.
+// Within returns the rules bound by others, an administrator's: what those deny is denied, and what they ask for is
+// asked for, whatever r says. r decides about the requests that they allow.
+func (r *Rules) Within(bound *Rules) *Rules {
+	if bound == nil || len(bound.rules) == 0 {
+		return r
+	}
+	c := *r
+	c.bound = bound
+	return &c
+}
+
+// Decision is the judgement of the rules.
 type Decision struct {
 	Action  sdk.Action
 	Matched bool // false: no rule matched, Action is ask
