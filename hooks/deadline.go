@@ -76,7 +76,7 @@ func (c *deadlineCall[T]) wait(l *loan) (none T, _ error) {
 
 func (c *deadlineCall[T]) run() { c.value, c.err = RecoverPanic(&c.callContext, c.log, c.f.call) }
 
-// Contain runs code of a plugin. A panic becomes an error that wraps ErrPanic; its stack is logged.
+// RecoverPanic runs code of a plugin. A panic becomes an error that wraps ErrPanic; its stack is logged.
 func RecoverPanic[T any](ctx context.Context, log *slog.Logger, f func(context.Context) (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {

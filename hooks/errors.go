@@ -17,10 +17,10 @@ var (
 	ErrQuarantined = errors.New("quarantined")
 )
 
-// Error says which plugin and hook an error came from.
+// Error is an error of a hook.
 type Error struct {
 	Plugin string
-	Hook   string // the point, followed by the hook's name when it has one of its own
+	Hook   string // the point, followed by the hook's name if it has one
 	Err    error
 }
 

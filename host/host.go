@@ -37,13 +37,13 @@ var (
 	ErrSubagent = errors.New("is a subagent, which the task tool runs")
 )
 
-// Options is what a host is made of. Config, Store, Logger and Project are required.
+// Options of a host. Config, Store, Logger and Project are required.
 type Options struct {
 	Config *sdk.Config
 	// PublicConfig is Config without secrets: what plugins see. Default: an empty configuration.
 	PublicConfig *sdk.Config
 	Project      sdk.Project
-	Store        store.Store // stays the caller's, who closes it after the host
+	Store        store.Store // the caller closes it after the host
 	Plugins      []sdk.Plugin
 	Logger       *slog.Logger
 	Version      string // of tenon, for session rows and the User-Agent
@@ -56,10 +56,10 @@ type Options struct {
 	// Foreign names the providers whose address a file of the project chose, with the place. They get no
 	// key from Environ.
 	Foreign map[string]string
-	// SignIn adds the user's stored credentials to a provider, as model.Options.SignIn says.
+	// SignIn adds the user's stored credentials to a provider; see model.Options.SignIn.
 	SignIn func(*model.SignInRequest) (source string)
-	// Own is what the user's own configuration, without files of the repository, says about providers, models, agents and commands.
-	// Nil: files of the repository say nothing about those.
+	// Own is the user's own configuration of providers, models, agents and commands, without files of the repository. Nil: files of the
+	// repository do not configure those.
 	Own *sdk.Config
 	// FromProject reports whether an agent or command with this Origin was defined by a file of the repository. Nil: none was.
 	// Quick and safe for concurrent use.

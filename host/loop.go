@@ -119,9 +119,9 @@ const (
 	statePrepare state = iota // a prompt becomes a user message ─► chat.message
 	stateAsk                  // the model is asked ─► tool.definition, chat.*.transform, chat.params, chat.headers, text.complete
 	stateTools                // the tool calls run ─► tool.execute.before, permission.ask, tool.execute.after
-	stateDecide               // the step is over: what next?
+	stateDecide               // the next state is chosen
 	stateCompact              // the conversation is summarised ─► session.compacting
-	stateStop                 // hooks are asked whether the turn may end ─► turn.stop
+	stateStop                 // hooks may continue the turn ─► turn.stop
 	stateDone                 // the turn ended
 )
 

@@ -51,6 +51,17 @@ func (t *turn) ask(ctx context.Context) (state, error) {
 	return stateDecide, nil
 }
 
+// openStep begins a step with an assistant message, which will hold the answer and the results of its tool calls.
+func (t *turn) openStep() {
+	t.step++
+	t.calls = nil
+	t.ledger = &hooks.Ledger{}
+	t.msg = t.stepOf(nil).Message(t.user.ID)
+	t.msg.Variant = t.user.Model.Variant
+	t.conv.Add(t.msg, &sdk.StepStartPart{PartHead: t.conv.NewPart(t.msg)})
+	t.show(t.user)
+}
+
 // request builds the request of the step for one attempt, through the hooks. After the first, it starts the request for a title.
 func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
 	messages := live.Active(t.conv.Snapshot())
@@ -73,15 +84,15 @@ func (t *turn) request(ctx context.Context) (*sdk.ModelRequest, error) {
 	return req, nil
 }
 
-// openStep begins a step with an assistant message, which will hold the answer and the results of its tool calls.
-func (t *turn) openStep() {
-	t.step++
-	t.calls = nil
-	t.ledger = &hooks.Ledger{}
-	t.msg = t.stepOf(nil).Message(t.user.ID)
-	t.msg.Variant = t.user.Model.Variant
-	t.conv.Add(t.msg, &sdk.StepStartPart{PartHead: t.conv.NewPart(t.msg)})
-	t.show(t.user)
+// toolScope returns the input of tools.New for the step.
+func (t *turn) toolScope() *tools.Scope {
+	scope := &tools.Scope{Setup: t.Setup, Listed: t.user.Tools, Schemas: &t.host.schemas, Ledger: t.ledger}
+	if t.wantsStructured() {
+		msg := t.msg
+		scope.Schema = t.user.Format.Schema
+		scope.Accept = func(answer json.RawMessage) { t.conv.Locked(func() { msg.Structured = answer }) }
+	}
+	return scope
 }
 
 func (t *turn) toolChoice() string {
@@ -117,17 +128,6 @@ func (t *turn) startTitle() {
 			t.host.log.Debug("no title was written", "session", s.SessionID, "err", err)
 		}
 	})
-}
-
-// toolScope returns the input of tools.New for the step.
-func (t *turn) toolScope() *tools.Scope {
-	scope := &tools.Scope{Setup: t.Setup, Listed: t.user.Tools, Schemas: &t.host.schemas, Ledger: t.ledger}
-	if t.wantsStructured() {
-		msg := t.msg
-		scope.Schema = t.user.Format.Schema
-		scope.Accept = func(answer json.RawMessage) { t.conv.Locked(func() { msg.Structured = answer }) }
-	}
-	return scope
 }
 
 // defaultCorrections is the number of reminders for a model that answers without structure.

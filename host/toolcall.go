@@ -292,7 +292,7 @@ func (c *call) freeLongArgs() {
 	}
 }
 
-// refused returns the outcome of a call that must not run, for the reason err. A refusal that halts also halts the turn.
+// refused returns the outcome of a call that was refused or could not be prepared. A refusal that halts also halts the turn.
 func (t *turn) refused(ctx context.Context, err error) tools.Outcome {
 	if ctx.Err() != nil {
 		return tools.Outcome{Kind: sdk.OutcomeAborted, Err: errors.New(live.InterruptedByAbort.Pending)}

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// MaxTries is how many summaries in a row may fail to make room before the turn gives up.
+	// MaxTries bounds the summaries in a row that do not make enough room; then the turn fails.
 	MaxTries = 3
 )
 
@@ -38,7 +38,8 @@ type Plan struct {
 }
 
 // NewPlan splits the conversation at the start of a turn: as many of the newest turns as fit the
-// budget stay verbatim. manual means that the user asked for it, try counts the summaries in a row, from 1. A prompt without an answer always stays.
+// budget stay verbatim. manual reports that the user requested it, try
+// counts the summaries in a row, from 1. A prompt without an answer always stays.
 func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.Model, manual bool, try int) Plan {
 	budget := cmp.Or(cfg.PreserveRecentTokens, min(max(usableTokens(m, cfg)/tailShare, tailMinTokens), tailMaxTokens))
 	turns := -1

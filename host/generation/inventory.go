@@ -11,10 +11,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Inventory lists what the generation in force consists of.
+// Inventory lists the contents of the generation in force.
 type Inventory struct{ r *Registry }
 
-// use returns what f returns of the generation in force, which stays open meanwhile.
+// use calls f with the generation in force, which stays open until f returns.
 func use[T any](n Inventory, f func(*Set) T) T {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
@@ -142,7 +142,7 @@ func (g *Set) Skills(ctx context.Context) []SkillInfo {
 	return out
 }
 
-// Receivers lists who would receive conversations by the choice of the repository's files and is not approved, sorted by provider.
+// Receivers lists the receivers of conversations that files of the repository chose and the user did not approve, sorted by provider.
 func (n Inventory) Receivers(ctx context.Context) []model.Receiver {
 	g := n.r.Acquire()
 	defer n.r.Release(g)
@@ -210,7 +210,7 @@ func (n Inventory) DefaultModel(ctx context.Context) (model.Picked, error) {
 	return g.Models.Choose(ctx)
 }
 
-// Command is a command and whose it is.
+// Command is a command with its plugin.
 type Command struct {
 	sdk.Command
 	Owner *Plugin

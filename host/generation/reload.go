@@ -17,10 +17,10 @@ type ReloadOptions struct {
 	Secrets      []string
 	Foreign      map[string]string
 	Own          *sdk.Config
-	// Plugins are all plugins of the new generation, in their order. One that is the same value as a plugin in force goes on as
-	// it is, with the options it was started with; it must not have been closed.
+	// Plugins are all plugins of the new generation, in their order. One that is the same value as a plugin in force
+	// continues, with the options it was started with; it must not have been closed.
 	Plugins []sdk.Plugin
-	// Quarantined is as in Options, for the plugins that were not there before. The others keep their state.
+	// Quarantined is as in Options, for new plugins. The others keep their state.
 	Quarantined map[string]string
 	// Failures is as in Options.
 	Failures map[string]map[string]int

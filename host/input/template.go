@@ -106,9 +106,9 @@ func (f *filler) text(text string) {
 	f.pieces = append(f.pieces, piece{text: text[at:]})
 }
 
-// shell returns a shell command with the arguments, so that they can never become code in it. Those of which every character
-// stands for itself in a shell are put in as they are: then what is asked for is what is read. Others become the
-// positional parameters of the shell, in a line before the command, and the placeholders stay what they are to a shell.
+// shell returns a shell command with the arguments, which can never become code in it. Arguments without special characters of a shell
+// replace the placeholders, so that the user sees the command that runs. Others become the positional parameters of the shell, in a line
+// before the command; the placeholders stay and refer to them.
 func (f *filler) shell(command string) string {
 	if !placeholder().MatchString(command) {
 		return command

@@ -130,7 +130,7 @@ func (s *Subscription) Missed() bool {
 // Close ends the subscription and closes its channel; events that are still in it may be read. Safe twice.
 func (s *Subscription) Close() {
 	s.once.Do(func() {
-		close(s.done) // first, so that a publisher who waits for this one goes on
+		close(s.done) // first, so that a publisher that waits for the subscriber continues
 		s.bus.mu.Lock()
 		defer s.bus.mu.Unlock()
 		if i := slices.Index(s.bus.subs, s); i >= 0 {

@@ -63,7 +63,7 @@ type textRun struct {
 // newJournal starts a journal. pub must not block for long: it holds up the session.
 func newJournal(ctx context.Context, s store.Store, t store.Token, pub func(sdk.Event)) *journal {
 	j := &journal{store: s, token: t, pub: pub, in: make(chan entry, journalQueue), done: make(chan struct{})}
-	go j.run(ctx) // ends when Close closes j.in; Close waits for it
+	go j.run(ctx) // ends when close closes j.in; close waits for it
 	return j
 }
 

@@ -8,9 +8,8 @@ const defaultOrigin = "default"
 // Sampling is the permission a plugin needs to ask the user's model; the pattern is the plugin's name.
 const Sampling = "sampling"
 
-// Defaults returns the rules before all others: what only reads inside the project is allowed, files that
-// usually hold secrets are asked for, and so is everything that changes, runs or fetches something, every plugin's and
-// every MCP server's tool among it.
+// Defaults returns the rules before all others. Tools that only read inside the project are allowed. Files that usually hold secrets, and
+// everything that changes, runs or fetches something, ask; so do all tools of third-party plugins and MCP servers.
 func Defaults() sdk.PermissionRules {
 	all := func(action sdk.Action, permissions ...string) sdk.PermissionRules {
 		var rules sdk.PermissionRules

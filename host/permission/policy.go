@@ -11,16 +11,16 @@ type Policy struct {
 	Home string // for ~ in patterns
 	// Managed are an administrator's rules. Their denials and questions hold against all others, hooks, stored approvals and flags.
 	Managed sdk.PermissionRules
-	// Trust returns who wrote a rule with this origin; digest is that of its file where it is known. If nil, the user wrote all rules.
+	// Trust returns the author of a rule with this origin; digest is that of its file, empty if unknown. If nil, the user wrote all rules.
 	Trust func(origin, digest string) Trust
-	// TrustCommand returns who wrote a command of a compiled-in plugin, which decides about the shell commands in its template. If nil, the
+	// TrustCommand returns the author of a command of a compiled-in plugin, which decides about the shell commands in its template. If nil, the
 	// user wrote all commands.
 	TrustCommand func(*sdk.Command) Trust
 	// Unapproved is called with each rule that asks instead of allowing because its file is not approved. May be nil.
 	Unapproved func(sdk.PermissionRule)
 }
 
-// Trust is who wrote a rule or a command. The zero value is the user.
+// Trust is the author of a rule or a command. The zero value is the user.
 type Trust struct {
 	Repository bool // a file of the repository
 	Approved   bool // which the user approved with its present content
@@ -131,7 +131,7 @@ func (p *Policy) trust(r sdk.PermissionRule) Trust {
 	return p.Trust(r.Origin, r.Digest)
 }
 
-// OfCommand returns who wrote a command.
+// OfCommand returns the author of a command.
 func (p *Policy) OfCommand(c *sdk.Command) Trust {
 	if p.TrustCommand == nil {
 		return Trust{}
@@ -139,7 +139,8 @@ func (p *Policy) OfCommand(c *sdk.Command) Trust {
 	return p.TrustCommand(c)
 }
 
-// AskAll returns rules under which everything that they do not deny is asked for, which no rule, stored approval, hook or flag answers.
+// AskAll returns rules that ask the user for everything that the given rules do not deny, whatever rules, stored approvals, hooks or flags
+// allow.
 func (p *Policy) AskAll(rules *Rules, origin string) *Rules {
 	ask := sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAsk, Origin: origin}}
 	return rules.Within(Compile(p.Home, ask).Within(Compile(p.Home, p.Managed)))

@@ -72,7 +72,7 @@ func (rules *Rules) missing(r *sdk.PermissionRequest) string {
 			}
 		}
 	}
-	if len(patterns) == 0 { // a rule asks for the tool, by whoever brings it
+	if len(patterns) == 0 { // a rule about the origin of the tool asks
 		patterns = append(patterns, "*")
 	}
 	more := ""

@@ -91,7 +91,7 @@ func (r *Rules) Decide(permission, pattern string) Decision {
 func (r *Rules) decide(permission, pattern string) Decision {
 	d := Decision{Action: sdk.ActionAsk, Index: -1}
 	for i := range r.candidates(permission) {
-		if r.rules[i].pattern.match(pattern) && r.rules[i].applies(permission) {
+		if r.rules[i].pattern.match(pattern) && r.rules[i].speaks(permission) {
 			d = Decision{Action: r.rules[i].Action, Matched: true, Rule: r.rules[i].PermissionRule, Index: i}
 			break
 		}
@@ -114,9 +114,9 @@ func (r *Rules) decide(permission, pattern string) Decision {
 	return d
 }
 
-// applies reports whether the rule may decide about a permission that it matches. A wildcard, written for everything, does not allow to leave
+// speaks reports whether the rule may decide about a permission that it matches. A wildcard, written for everything, does not allow to leave
 // the sandbox: only a rule with the name of that permission does.
-func (r *rule) applies(permission string) bool {
+func (r *rule) speaks(permission string) bool {
 	return r.permission.literal || r.Action != sdk.ActionAllow || permission != sdk.PermissionUnconfined
 }
 
@@ -196,7 +196,7 @@ func (r *Rules) Explain(permission, pattern string) []Step {
 		depth := depths[n]
 		for i := range list.rules {
 			rule := &list.rules[i]
-			if !rule.permission.match(permission) || !rule.pattern.match(pattern) || !rule.applies(permission) {
+			if !rule.permission.match(permission) || !rule.pattern.match(pattern) || !rule.speaks(permission) {
 				continue
 			}
 			wins := winner.Matched && winner.Depth == depth && winner.Index == i

@@ -21,8 +21,8 @@ const (
 	maxCompacted = 1 << 20
 )
 
-// Doom notices a model that calls the same tools with the same arguments over and over, in one step
-// or across steps, one call or a cycle of several.
+// Doom detects a model that repeats the same tool call, or a cycle of calls, with the same arguments, in one step
+// or across steps.
 type Doom struct {
 	calls   [][sha256.Size]byte // of this turn, oldest first; bounded to what the longest cycle needs
 	refused int
@@ -64,12 +64,11 @@ func (w *Doom) cycles(period int) bool {
 	return true
 }
 
-// reset forgets the calls: the user let the model go on.
+// reset forgets the calls after the user allowed one.
 func (w *Doom) reset() { w.calls = nil }
 
-// Watch asks the user whether a repeating call may run, or fail, again: a call of an unknown tool or with wrong arguments
-// repeats like any other, and so does one that a hook denies. args are the model's. Refused once, the model gets the advice to do something else; refused twice, the turn
-// ends.
+// Watch asks the user whether a repeated call may run, or fail, again: calls of unknown tools, with wrong arguments, or that a hook denies
+// count too. args are the model's. After a refusal the model is advised to do something else; a second refusal ends the turn.
 func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(context.Context, sdk.PermissionRequest) error) error {
 	period := w.add(tool, args)
 	if period == 0 {

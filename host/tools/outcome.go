@@ -12,13 +12,14 @@ import (
 // Outcome is what became of a call.
 type Outcome struct {
 	Kind   sdk.Outcome
-	Result *sdk.ToolResult // OutcomeOK, and what an aborted call had so far
-	Err    error           // otherwise
+	Result *sdk.ToolResult // of OutcomeOK; of others what the tool returned, or nil
+	Err    error           // nil if OutcomeOK
 	Hooked bool            // the hooks at tool.execute.after saw it
-	// refusal is what err was when it came, of OutcomeDenied: hooks see and change its text alone.
+	// refusal is the original Err of OutcomeDenied. Hooks see and change only its text.
 	refusal *sdk.Refusal
 }
 
+// Failed returns the outcome of an error: denied for a refusal.
 func Failed(err error) Outcome {
 	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok {
 		return Outcome{Kind: sdk.OutcomeDenied, Err: err, refusal: refusal}
@@ -26,7 +27,7 @@ func Failed(err error) Outcome {
 	return Outcome{Kind: sdk.OutcomeError, Err: err}
 }
 
-// Failure returns the error of a call for the plugin that asked for it, with what hooks made of its text.
+// Failure returns the error of a call for the plugin that made it, with the text that hooks gave it.
 func (o *Outcome) Failure(ctx context.Context) error {
 	switch {
 	case o.Kind == sdk.OutcomeOK:
