@@ -50,7 +50,7 @@ func (h *callHost) Progress(title string, metadata sdk.Object) {
 		h.turn.publishPluginCall(h.call)
 		return
 	}
-	h.turn.conv.Journal.Put(nil, sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
+	h.turn.publish(sdk.Event{Type: sdk.EventPartUpdated, Properties: &sdk.PartInfo{
 		SessionID: p.Head().SessionID, Part: p, Time: live.Now(),
 	}})
 }

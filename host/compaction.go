@@ -35,7 +35,7 @@ func (t *turn) compact(ctx context.Context) (state, error) {
 	if err := t.summarise(ctx, plan); err != nil {
 		return stateDone, err
 	}
-	t.conv.Journal.Put(nil, sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: t.runner.session}})
+	t.publish(sdk.Event{Type: sdk.EventSessionCompacted, Properties: &sdk.SessionRef{SessionID: t.runner.session}})
 	if answered {
 		t.last = last // the user waits for it, not for the summary
 		return stateStop, nil

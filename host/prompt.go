@@ -235,7 +235,7 @@ func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input
 	if err := t.gen.Fire(ctx, sdk.PointCommand, ledger, "", ci, v); err != nil {
 		return nil, err
 	}
-	t.conv.Journal.Put(nil, sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
+	t.publish(sdk.Event{Type: sdk.EventCommandExecuted, Properties: &sdk.CommandInfo{
 		Name: command.Name, SessionID: u.SessionID, Arguments: ci.Arguments, MessageID: u.ID,
 	}})
 	return v.Parts, nil

@@ -387,6 +387,6 @@ func (t *turn) publishEdits(p *sdk.ToolPart) {
 		return
 	}
 	for _, f := range tools.StringsOf(p.State.Metadata["files"]) {
-		t.conv.Journal.Put(nil, sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
+		t.publish(sdk.Event{Type: sdk.EventFileEdited, Properties: &sdk.FileEdited{File: f}})
 	}
 }
