@@ -169,14 +169,13 @@ func (s *Setup) AskAside(ctx context.Context, c *live.Conversation, user *sdk.Us
 	return a, nil
 }
 
-// account adds what an answer cost to the session and returns it.
-func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) sdk.USD {
+// account adds what an answer cost to the session.
+func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) {
 	cost := model.StepCost(&m.Model, tokens)
 	c.UpdateSession(func(s *sdk.Session) {
 		s.Cost += cost
 		s.Tokens = s.Tokens.Add(tokens)
 	})
-	return cost
 }
 
 // StoreEntries records what hooks did on the way to a message.
