@@ -171,14 +171,13 @@ func (s *Setup) AskSeparately(ctx context.Context, c *live.Conversation, user *s
 	return a, nil
 }
 
-// account adds the cost of an answer to the session and returns it.
-func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) sdk.USD {
+// account adds the cost of an answer to the session.
+func account(c *live.Conversation, m *model.Model, tokens sdk.Tokens) {
 	cost := model.StepCost(&m.Model, tokens)
 	c.UpdateSession(func(s *sdk.Session) {
 		s.Cost += cost
 		s.Tokens = s.Tokens.Add(tokens)
 	})
-	return cost
 }
 
 // StoreEntries stores entries of the ledger with a message.

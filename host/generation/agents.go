@@ -17,15 +17,26 @@ import (
 // agent replaces an earlier one of the same name, the configuration changes or adds one.
 func (g *Set) Agents() []sdk.Agent {
 	var out []sdk.Agent
-	at := func(name string) int {
-		return slices.IndexFunc(out, func(a sdk.Agent) bool { return a.Name == name })
+	for _, a := range g.agentInfos(g.r.ctx) {
+		out = append(out, a.Agent)
 	}
-	each(g.r.ctx, g, "agents", agentsOf, func(_ *Plugin, a sdk.Agent) {
-		if i := at(a.Name); i >= 0 {
-			out[i] = a
-		} else {
-			out = append(out, a)
+	return out
+}
+
+// agentInfos is Agents with the places that the agents come from.
+func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
+	var out []AgentInfo
+	at := func(name string) int {
+		return slices.IndexFunc(out, func(a AgentInfo) bool { return a.Name == name })
+	}
+	each(ctx, g, "agents", agentsOf, func(l *Plugin, a sdk.Agent) {
+		i := at(a.Name)
+		if i < 0 {
+			out = append(out, AgentInfo{Agent: a, Plugin: l.Manifest.Name})
+			return
 		}
+		a.Replaces = slices.Concat(a.Replaces, []string{"plugin " + out[i].Plugin}, out[i].Replaces)
+		out[i] = AgentInfo{Agent: a, Plugin: l.Manifest.Name}
 	})
 	for _, name := range slices.Sorted(maps.Keys(g.Config.Agent)) {
 		c := g.Config.Agent[name]
@@ -35,9 +46,9 @@ func (g *Set) Agents() []sdk.Agent {
 			out = slices.Delete(out, i, i+1)
 		case c.Disable:
 		case i >= 0:
-			out[i] = configureAgent(out[i], c)
+			out[i].Agent, out[i].Configured = configureAgent(out[i].Agent, c), true
 		default:
-			out = append(out, configureAgent(sdk.Agent{Name: name, Mode: sdk.ModeAll, Origin: "configuration"}, c))
+			out = append(out, AgentInfo{Agent: configureAgent(sdk.Agent{Name: name, Mode: sdk.ModeAll, Origin: "configuration"}, c), Configured: true})
 		}
 	}
 	return out

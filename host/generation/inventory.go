@@ -69,23 +69,7 @@ type SkillInfo struct {
 
 // AgentInfos lists the agents in the order of Agents.
 func (n Inventory) AgentInfos(ctx context.Context) []AgentInfo {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	owners, earlier := map[string]string{}, map[string][]string{}
-	each(ctx, g, "agents", agentsOf, func(l *Plugin, a sdk.Agent) {
-		places := a.Replaces
-		if owner, ok := owners[a.Name]; ok {
-			places = slices.Concat(places, []string{"plugin " + owner}, earlier[a.Name])
-		}
-		owners[a.Name], earlier[a.Name] = l.Manifest.Name, places
-	})
-	var out []AgentInfo
-	for _, a := range g.Agents() {
-		_, configured := g.Config.Agent[a.Name]
-		a.Replaces = earlier[a.Name]
-		out = append(out, AgentInfo{Agent: a, Plugin: owners[a.Name], Configured: configured})
-	}
-	return out
+	return use(n, func(g *Set) []AgentInfo { return g.agentInfos(ctx) })
 }
 
 // CommandInfos lists the commands that can be called.

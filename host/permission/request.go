@@ -82,8 +82,7 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 func (r *Rules) AllowsVerbatim(permission string) bool {
 	permission = normal(permission)
 	allowed := false
-	for i := range r.candidates(permission) {
-		rule := &r.rules[i]
+	for _, rule := range r.candidates(permission) {
 		if rule.pattern.anything {
 			allowed = rule.Action == sdk.ActionAllow
 			break
@@ -104,8 +103,8 @@ func (r *Rules) names(permission string, action sdk.Action) bool {
 		if list == nil {
 			continue
 		}
-		for i := range list.candidates(permission) {
-			if rule := &list.rules[i]; rule.Action == action && !rule.Held && !rule.pattern.anything {
+		for _, rule := range list.candidates(permission) {
+			if rule.Action == action && !rule.Held && !rule.pattern.anything {
 				return true
 			}
 		}
@@ -121,8 +120,8 @@ func (r *Rules) allows(q *Request) bool {
 // decideSource returns what the rules whose key names a source say; of a subagent's and its parent's the stricter.
 func (r *Rules) decideSource(key, tool string) Decision {
 	d := Decision{Action: sdk.ActionAsk, Index: -1}
-	for i := len(r.rules) - 1; i >= 0; i-- {
-		if rule := &r.rules[i]; namesSource(rule.Permission) && rule.permission.match(key) && rule.pattern.match(tool) {
+	for i, rule := range r.candidates(key) {
+		if namesSource(rule.Permission) && rule.pattern.match(tool) {
 			d = Decision{Action: rule.Action, Matched: true, Rule: rule.PermissionRule, Index: i}
 			break
 		}

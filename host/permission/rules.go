@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"iter"
 	"slices"
 	"strings"
 
@@ -11,10 +12,8 @@ import (
 // everything.
 type Rules struct {
 	rules  []rule
-	byKey  map[string][]int // indices of the rules whose permission is a plain name
-	wild   []int            // indices of the rules whose permission is a wildcard
-	parent *Rules           // of a subagent: rules that hold as well
-	bound  *Rules           // of an administrator: what they deny or ask for holds
+	parent *Rules // of a subagent: rules that hold as well
+	bound  *Rules // of an administrator: what they deny or ask for holds
 }
 
 type rule struct {
@@ -26,17 +25,11 @@ type rule struct {
 // Compile joins rule sets in their order: later ones win. home is what ~ and $HOME at the start of a pattern stand
 // for; empty leaves them as they are.
 func Compile(home string, rulesets ...sdk.PermissionRules) *Rules {
-	r := &Rules{byKey: map[string][]int{}}
+	r := &Rules{}
 	for _, rs := range rulesets {
 		r.rules = slices.Grow(r.rules, len(rs))
 		for _, pr := range rs {
-			c := rule{PermissionRule: pr, permission: compilePattern(pr.Permission), pattern: compilePattern(expandHome(pr.Pattern, home))}
-			if i := len(r.rules); c.permission.literal {
-				r.byKey[c.permission.prefix] = append(r.byKey[c.permission.prefix], i)
-			} else {
-				r.wild = append(r.wild, i)
-			}
-			r.rules = append(r.rules, c)
+			r.rules = append(r.rules, rule{PermissionRule: pr, permission: compilePattern(pr.Permission), pattern: compilePattern(expandHome(pr.Pattern, home))})
 		}
 	}
 	return r
@@ -90,9 +83,9 @@ func (r *Rules) Decide(permission, pattern string) Decision {
 
 func (r *Rules) decide(permission, pattern string) Decision {
 	d := Decision{Action: sdk.ActionAsk, Index: -1}
-	for i := range r.candidates(permission) {
-		if r.rules[i].pattern.match(pattern) && r.rules[i].speaks(permission) {
-			d = Decision{Action: r.rules[i].Action, Matched: true, Rule: r.rules[i].PermissionRule, Index: i}
+	for i, rule := range r.candidates(permission) {
+		if rule.pattern.match(pattern) && rule.speaks(permission) {
+			d = Decision{Action: rule.Action, Matched: true, Rule: rule.PermissionRule, Index: i}
 			break
 		}
 	}
@@ -120,21 +113,11 @@ func (r *rule) speaks(permission string) bool {
 	return r.permission.literal || r.Action != sdk.ActionAllow || permission != sdk.PermissionUnconfined
 }
 
-// candidates yields the indices of the rules whose permission matches, last first.
-func (r *Rules) candidates(permission string) func(yield func(int) bool) {
-	return func(yield func(int) bool) {
-		named, wild := r.byKey[permission], r.wild
-		for len(named) > 0 || len(wild) > 0 {
-			if len(wild) == 0 || len(named) > 0 && named[len(named)-1] > wild[len(wild)-1] {
-				if !yield(named[len(named)-1]) {
-					return
-				}
-				named = named[:len(named)-1]
-				continue
-			}
-			i := wild[len(wild)-1]
-			wild = wild[:len(wild)-1]
-			if r.rules[i].permission.match(permission) && !yield(i) {
+// candidates yields the rules whose permission matches with their indices, last first.
+func (r *Rules) candidates(permission string) iter.Seq2[int, *rule] {
+	return func(yield func(int, *rule) bool) {
+		for i := len(r.rules) - 1; i >= 0; i-- {
+			if one := &r.rules[i]; one.permission.match(permission) && !yield(i, one) {
 				return
 			}
 		}
@@ -211,8 +194,8 @@ func (r *Rules) Explain(permission, pattern string) []Step {
 func (r *Rules) Removed(tool string) bool {
 	permission := normal(Key(tool))
 	for list := r; list != nil; list = list.parent {
-		for i := range list.candidates(permission) {
-			if rule := &list.rules[i]; rule.Action == sdk.ActionDeny && rule.pattern.anything {
+		for _, rule := range list.candidates(permission) {
+			if rule.Action == sdk.ActionDeny && rule.pattern.anything {
 				return true
 			}
 			break // only the last one counts

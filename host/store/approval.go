@@ -4,13 +4,13 @@ import "context"
 
 // Approval is what the user allowed for good with an answer "always".
 type Approval struct {
-	ID         int64  // given by the store, from 1
-	Project    string // where it holds
-	Permission string
-	Pattern    string
-	Created    int64  // milliseconds since 1970
-	Session    string // in which it was given
-	Origin     string // human-readable: the request
+	ID         int64  `json:"id"` // given by the store, from 1
+	Project    string `json:"-"`  // where it holds
+	Permission string `json:"permission"`
+	Pattern    string `json:"pattern"`
+	Created    int64  `json:"created"`           // milliseconds since 1970
+	Session    string `json:"session,omitempty"` // in which it was given
+	Origin     string `json:"origin"`            // human-readable: the request
 }
 
 // ApprovalKeeper is the part of a Store that keeps approvals. They belong to a project, not to the session they were

@@ -36,9 +36,9 @@ type SearchQuery struct {
 
 // Hit is a session that a search found, by its latest text that matches.
 type Hit struct {
-	Session   sdk.Session
-	MessageID string // of Text; empty when the title matches and no text does
-	Text      string // of the whole part
+	Session   sdk.Session `json:"session"`
+	MessageID string      `json:"messageID,omitempty"` // of Text; empty when the title matches and no text does
+	Text      string      `json:"text"`                // of the whole part
 }
 
 // GC says what Collect removes beside blobs that no part mentions.

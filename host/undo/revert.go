@@ -370,10 +370,6 @@ func (f *Files) FinishReverts(ctx context.Context) {
 }
 
 func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
-	var n note
-	if err := json.Unmarshal(j.Note, &n); err != nil {
-		return err
-	}
 	token, err := f.Sessions.Claim(ctx, j.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return repo.End(j.ID) // the session was deleted; its files stay as they are
@@ -381,32 +377,16 @@ func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapsh
 	if err != nil {
 		return err
 	}
-	err = f.finishClaimed(ctx, repo, j, token, n.Revert)
+	err = f.complete(ctx, repo, j, func(mark *sdk.Revert) error {
+		s, _, err := f.Sessions.Session(ctx, j.ID)
+		if err != nil {
+			return err
+		}
+		s.Revert = mark
+		_, err = f.Sessions.Append(ctx, token, []store.Op{store.PutSession{Session: s}})
+		return err
+	})
 	return errors.Join(err, f.Sessions.Release(ctx, token))
-}
-
-func (f *Files) finishClaimed(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal, token store.Token, mark *sdk.Revert) error {
-	if err := f.resume(ctx, repo, j); err != nil {
-		return err
-	}
-	s, _, err := f.Sessions.Session(ctx, j.ID)
-	if err != nil {
-		return err
-	}
-	s.Revert = mark
-	if _, err := f.Sessions.Append(ctx, token, []store.Op{store.PutSession{Session: s}}); err != nil {
-		return err
-	}
-	return repo.End(j.ID)
-}
-
-// resume takes the files of a revert that was cut off to where they should be, except for those that were changed meanwhile.
-func (f *Files) resume(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
-	left, err := repo.Resume(ctx, j.Steps)
-	for _, p := range left {
-		f.Log.Warn("a revert that was cut off leaves a file that was changed meanwhile", "session", j.ID, "file", p.String())
-	}
-	return err
 }
 
 // finishOwn brings a revert of this session to its end that a process which died since this host started had begun.
@@ -419,15 +399,27 @@ func (k *Session) finishOwn(ctx context.Context) error {
 	if err != nil || j == nil {
 		return err
 	}
+	return k.Files.complete(ctx, repo, j, func(mark *sdk.Revert) error {
+		k.setRevert(mark)
+		return k.Conversation.Journal.Flush(ctx)
+	})
+}
+
+// complete takes the files of a revert that was cut off to where they should be, except for those that were changed meanwhile, and then the
+// session with setRevert.
+func (f *Files) complete(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal, setRevert func(mark *sdk.Revert) error) error {
 	var n note
 	if err := json.Unmarshal(j.Note, &n); err != nil {
 		return fmt.Errorf("a revert of session %s that was cut off: %w", j.ID, err)
 	}
-	if err := k.Files.resume(ctx, repo, j); err != nil {
+	left, err := repo.Resume(ctx, j.Steps)
+	if err != nil {
 		return err
 	}
-	k.setRevert(n.Revert)
-	if err := k.Conversation.Journal.Flush(ctx); err != nil {
+	for _, p := range left {
+		f.Log.Warn("a revert that was cut off leaves a file that was changed meanwhile", "session", j.ID, "file", p.String())
+	}
+	if err := setRevert(n.Revert); err != nil {
 		return err
 	}
 	return repo.End(j.ID)

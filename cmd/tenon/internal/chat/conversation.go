@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"strings"
 
@@ -40,23 +41,11 @@ type conversation struct {
 	left     bool              // the user wants to exit
 }
 
-// promptEntry is the state of a source of prompts.
+// promptEntry is a prompt of the user, perhaps an empty one. verbatim means that it is a prompt even if it looks like a command.
 type promptEntry struct {
-	kind entryKind
-	text string
-	// verbatim means that text is a prompt even if it looks like a command.
+	text     string
 	verbatim bool
-	err      error // reason for entryLeave; nil: the user wants to exit
 }
-
-// entryKind is the kind of a promptEntry.
-type entryKind int
-
-const (
-	entryNone   entryKind = iota // more input is needed
-	entryPrompt                  // text is a prompt, perhaps an empty one
-	entryLeave                   // no more prompts follow
-)
 
 func newConversation(m *cli.Machine, f *turn.Flags, signals <-chan os.Signal) *conversation {
 	keys := terminal.NewKeyboard(m.Workspace.App.In)
@@ -99,11 +88,11 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 	}
 	c.attached, c.answer = first.Parts, first.Format
 	if first.Text != "" {
-		c.take(ctx, promptEntry{text: first.Text})
+		c.take(ctx, &promptEntry{text: first.Text})
 	}
 	for !c.left && c.ended == nil {
-		e, more := c.next(ctx)
-		if !more {
+		e := c.next(ctx)
+		if e == nil {
 			break
 		}
 		c.take(ctx, e)
@@ -135,18 +124,18 @@ func (c *conversation) problem(err error) {
 	cli.ReportIn(c.a.Mask, words, err)
 }
 
-// next waits for the next prompt, and reloads changed plugins in the meantime. more is false at the end of the prompts.
-func (c *conversation) next(ctx context.Context) (prompt promptEntry, more bool) {
+// next waits for the next prompt, and reloads changed plugins in the meantime. It returns nil at the end of the prompts.
+func (c *conversation) next(ctx context.Context) *promptEntry {
 	for {
 		c.source.begin()
-		switch e := c.source.entry(); e.kind {
-		case entryPrompt:
-			return e, true
-		case entryLeave:
-			if e.err != nil {
-				c.problem(e.err)
-			}
-			return e, false
+		switch e, err := c.source.entry(); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			c.problem(err)
+			return nil
+		case e != nil:
+			return e
 		}
 		c.keys.Want()
 		select {
@@ -154,7 +143,7 @@ func (c *conversation) next(ctx context.Context) (prompt promptEntry, more bool)
 			c.keys.Took(p)
 		case s := <-c.signals:
 			if c.interruptedBetween(s) {
-				return promptEntry{}, false
+				return nil
 			}
 		case e := <-c.watcher.events():
 			if c.watcher.counts(e) {
@@ -205,7 +194,7 @@ func (c *conversation) refresh(ctx context.Context) {
 }
 
 // take runs an entry: a command or a turn.
-func (c *conversation) take(ctx context.Context, e promptEntry) {
+func (c *conversation) take(ctx context.Context, e *promptEntry) {
 	if strings.TrimSpace(e.text) == "" {
 		return
 	}

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -44,8 +45,8 @@ func (l *lineSource) interrupted() bool {
 	return false
 }
 
-// entry reads lines up to the end of a prompt.
-func (l *lineSource) entry() promptEntry {
+// entry reads lines up to the end of a prompt. It returns nil if more input is needed, and io.EOF at the end of the prompts.
+func (l *lineSource) entry() (*promptEntry, error) {
 	for {
 		line, ok := l.keys.Line()
 		if !ok {
@@ -63,9 +64,9 @@ func (l *lineSource) entry() promptEntry {
 			l.text += "\n"
 			continue
 		}
-		done := promptEntry{kind: entryPrompt, text: composed(l.text), verbatim: opensBlock(l.text)}
+		done := &promptEntry{composed(l.text), opensBlock(l.text)}
 		l.text = ""
-		return done
+		return done, nil
 	}
 }
 
@@ -77,22 +78,22 @@ func (l *lineSource) answered() {
 	}
 }
 
-// rest returns the entry that lacks a line end.
-func (l *lineSource) rest() promptEntry {
+// rest returns the prompt that lacks a line end; see entry.
+func (l *lineSource) rest() (*promptEntry, error) {
 	switch {
 	case len(l.keys.Buf)+len(l.text) > turn.MaxStdin:
-		return promptEntry{kind: entryLeave, err: cli.UsageError("save it to a file and name the file in the prompt", "a prompt on stdin is larger than %d MiB", turn.MaxStdin>>20)}
+		return nil, cli.UsageError("save it to a file and name the file in the prompt", "a prompt on stdin is larger than %d MiB", turn.MaxStdin>>20)
 	case !l.keys.Ended:
-		return promptEntry{}
+		return nil, nil
 	case opensBlock(l.text):
 		l.text = ""
-		return promptEntry{kind: entryLeave, err: cli.UsageError(fmt.Sprintf("end it with %s", blockMark), "stdin ended inside a prompt that begins with %s", blockMark)}
+		return nil, cli.UsageError(fmt.Sprintf("end it with %s", blockMark), "stdin ended inside a prompt that begins with %s", blockMark)
 	case l.text != "":
 		text := strings.TrimSuffix(l.text, "\n")
 		l.text = ""
-		return promptEntry{kind: entryPrompt, text: text}
+		return &promptEntry{text: text}, nil
 	}
-	return promptEntry{kind: entryLeave}
+	return nil, io.EOF
 }
 
 // blockMark begins and ends a prompt of several lines.

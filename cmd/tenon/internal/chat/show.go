@@ -323,7 +323,7 @@ func (c *conversation) permissions(ctx context.Context, args string) error {
 		c.notify(`no permanent permissions here; answering "always" to a permission request adds one`)
 		return nil
 	}
-	if err := c.a.PrintTable(manage.ApprovalTable(list)); err != nil {
+	if err := manage.ListApprovals(c.a, list); err != nil {
 		return err
 	}
 	c.notify("/permissions forget ID revokes one; tenon permission explain shows which rule decides")

@@ -30,18 +30,11 @@ func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names 
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	var mu sync.Mutex
-	missing := map[*Candidate]bool{}
-	for _, c := range strangers {
-		missing[c] = true
-	}
 	notice := time.AfterFunc(noticeAfter, func() {
-		mu.Lock()
-		defer mu.Unlock()
 		var names []string
 		var longest time.Duration
 		for _, c := range strangers {
-			if missing[c] {
+			if !s.broken(c) && !s.pinned(c) {
 				names, longest = append(names, c.Name), max(longest, min(limit, c.Server.Limit()))
 			}
 		}
@@ -57,9 +50,6 @@ func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names 
 		ctx, cancel := context.WithTimeout(ctx, c.Server.Limit())
 		defer cancel()
 		_ = s.Pin(ctx, c) // the error is in the record
-		mu.Lock()
-		defer mu.Unlock()
-		delete(missing, c)
 	})
 }
 

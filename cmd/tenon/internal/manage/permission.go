@@ -84,40 +84,20 @@ func listApprovals(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			out := make([]listedApproval, len(list))
-			for i, p := range list {
-				out[i] = listedApproval{p.ID, p.Permission, p.Pattern, p.Created, p.Session, p.Origin}
-			}
-			return a.PrintJSON(out)
-		}
-		if len(list) == 0 {
-			a.Screen.Line("no permanent permissions here; answering \"always\" to a permission request adds one")
-			return nil
-		}
-		return a.PrintTable(ApprovalTable(list))
+		return ListApprovals(a, list)
 	})
 }
 
-// listedApproval is a permanent permission in JSON.
-type listedApproval struct {
-	ID         int64      `json:"id"`
-	Permission string     `json:"permission"`
-	Pattern    string     `json:"pattern"`
-	Created    sdk.Millis `json:"created"`
-	Session    string     `json:"session,omitempty"`
-	Origin     string     `json:"origin"`
-}
-
-// ApprovalTable returns a table of permanent permissions.
-func ApprovalTable(list []store.Approval) *view.Table {
-	t := &view.Table{}
-	t.Add("id", "permission", "pattern", "since", "session", "from")
-	for _, p := range list {
-		when := time.UnixMilli(p.Created).Format(time.DateOnly)
-		t.Add(strconv.FormatInt(p.ID, 10), terminal.OneLine(p.Permission), terminal.OneLine(p.Pattern), when, p.Session, terminal.OneLine(p.Origin))
-	}
-	return t
+// ListApprovals prints permanent permissions.
+func ListApprovals(a *cli.App, list []store.Approval) error {
+	return cli.List(a, list, cli.Listing[store.Approval]{
+		Empty: `no permanent permissions here; answering "always" to a permission request adds one`,
+		Head:  []string{"id", "permission", "pattern", "since", "session", "from"},
+		Row: func(p *store.Approval) []string {
+			when := time.UnixMilli(p.Created).Format(time.DateOnly)
+			return []string{strconv.FormatInt(p.ID, 10), terminal.OneLine(p.Permission), terminal.OneLine(p.Pattern), when, p.Session, terminal.OneLine(p.Origin)}
+		},
+	})
 }
 
 func forgetApprovals(ctx context.Context, a *cli.App, args []string, all bool) error {

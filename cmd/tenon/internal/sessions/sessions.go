@@ -250,13 +250,6 @@ func searchCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// foundSession is a search result.
-type foundSession struct {
-	Session   sdk.Session `json:"session"`
-	MessageID string      `json:"messageID,omitempty"` // of the text; none when the title matches
-	Text      string      `json:"text"`
-}
-
 func searchSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, words []string, o searchOptions) error {
 	if o.limit < 1 {
 		return cli.UsageError("pass a positive number", "invalid -n %d", o.limit)
@@ -272,14 +265,10 @@ func searchSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 	if err = a.WithoutDamage(err); err != nil {
 		return err
 	}
-	var list []foundSession
-	for _, h := range hits {
-		list = append(list, foundSession{h.Session, h.MessageID, h.Text})
-	}
-	return cli.List(a, list, cli.Listing[foundSession]{
+	return cli.List(a, hits, cli.Listing[store.Hit]{
 		Empty: "no session contains these words; --all also searches other projects, --archived archived sessions",
-		Row: func(f *foundSession) []string {
-			return []string{f.Session.ID, view.Ago(f.Session.Time.Updated, time.Now()), terminal.OneLine(f.Session.Title), excerpt(f, words)}
+		Row: func(h *store.Hit) []string {
+			return []string{h.Session.ID, view.Ago(h.Session.Time.Updated, time.Now()), terminal.OneLine(h.Session.Title), excerpt(h, words)}
 		},
 	})
 }
@@ -288,7 +277,7 @@ func searchSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 const excerptLength = 80
 
 // excerpt returns the text around the first found word, or "" if the title matches.
-func excerpt(h *foundSession, words []string) string {
+func excerpt(h *store.Hit, words []string) string {
 	if h.MessageID == "" {
 		return ""
 	}

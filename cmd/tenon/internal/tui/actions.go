@@ -283,23 +283,17 @@ func (m *model) giveBack(in host.PromptInput) {
 	}
 }
 
-// prompt gives a prompt to its session.
+// prompt gives a prompt to its session, and waits for the answer.
 func (m *model) prompt(in host.PromptInput) tea.Cmd {
 	return func() tea.Msg {
+		var message *sdk.MessageWithParts
 		wait, err := m.host.Submit(m.ctx, in)
-		if err != nil {
-			return then(func() tea.Cmd { return m.prompted(in, nil, err) })
+		if err == nil {
+			m.post(then(m.loadWaiting))
+			message, err = wait(m.ctx)
 		}
-		return then(func() tea.Cmd { return m.submitted(in, wait) })
-	}
-}
-
-// submitted waits for the answer of a prompt that the session has.
-func (m *model) submitted(in host.PromptInput, wait func(context.Context) (*sdk.MessageWithParts, error)) tea.Cmd {
-	return tea.Batch(m.loadWaiting(), func() tea.Msg {
-		message, err := wait(m.ctx)
 		return then(func() tea.Cmd { return m.prompted(in, message, err) })
-	})
+	}
 }
 
 // begin makes a new session the one that prompts go to.

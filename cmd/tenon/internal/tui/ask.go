@@ -56,12 +56,7 @@ func (m *model) asker() string {
 }
 
 func (m *model) answered(id string) {
-	for i, a := range m.asks {
-		if a.ID() == id {
-			m.asks = append(m.asks[:i:i], m.asks[i+1:]...)
-			return
-		}
-	}
+	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.ID() == id })
 }
 
 // faced notes when a question comes to the top, and has the screen drawn again when keys answer it.

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -61,10 +62,10 @@ func (m *model) signIn(provider, method string) tea.Cmd {
 // store stores credentials, loads the providers again and sends a test request. A dialog shows the progress.
 func (m *model) store(provider string, store func(context.Context, sdk.AuthUser) error) tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
-	u := &signingIn{ctx: ctx, browse: m.o.browse, steps: make(chan step), pasted: make(chan string, 1)}
+	u := &signingIn{browse: m.o.browse, post: m.post, pasted: make(chan string, 1)}
 	u.dialog = &dialog.Wait{Title: "Connecting to " + terminal.OneLine(provider), Cancel: cancel, Prompt: "If the browser cannot load the last page, paste its address here:"}
 	m.open(u.dialog)
-	run := func() tea.Msg {
+	return func() tea.Msg {
 		defer cancel()
 		result, err := "canceled", store(ctx, u)
 		switch {
@@ -76,7 +77,6 @@ func (m *model) store(provider string, store func(context.Context, sdk.AuthUser)
 		}
 		return then(func() tea.Cmd { return m.connected(u.dialog, provider, result, err) })
 	}
-	return tea.Batch(run, u.next)
 }
 
 // tryStored loads the providers again, and tests the credentials of one until the user cancels ctx.
@@ -102,67 +102,38 @@ func (m *model) connected(shown *dialog.Wait, provider, result string, err error
 	return tea.Batch(m.loadInventory(), m.loadFallback())
 }
 
-// signingIn is the user of a sign-in that runs in a command. It passes each step to the program.
+// signingIn is the user of a sign-in that runs in a command. It shows each step in a dialog.
 type signingIn struct {
-	ctx    context.Context // of the sign-in
 	browse func(address string) (opened bool, err error)
-	steps  chan step   // never closed: a plugin may send late
-	pasted chan string // the address that the user entered
+	post   func(tea.Msg) // passes a message to the program
+	pasted chan string   // the address that the user entered
 	dialog *dialog.Wait
-}
-
-// step is a change of the dialog of a sign-in.
-type step struct {
-	user    *signingIn
-	line    string
-	address string // that the user opens; empty: unchanged
-	visit   bool   // the user may enter the address of the last page
 }
 
 var _ sdk.AuthUser = (*signingIn)(nil)
 
-// next waits for the next step, or the end of the sign-in.
-func (u *signingIn) next() tea.Msg {
-	select {
-	case s := <-u.steps:
-		return then(s.show)
-	case <-u.ctx.Done():
-		return nil
-	}
+// show adds a line to the dialog. address is the one that the user opens; empty: unchanged.
+func (u *signingIn) show(line, address string) {
+	u.post(set(func() {
+		u.dialog.Lines = append(u.dialog.Lines, line)
+		u.dialog.Address = cmp.Or(address, u.dialog.Address)
+	}))
 }
 
-// show takes a step.
-func (s *step) show() tea.Cmd {
-	d := s.user.dialog
-	d.Lines = append(d.Lines, s.line)
-	if s.address != "" {
-		d.Address = s.address
-	}
-	if s.visit {
-		d.Enter = func(text string) {
-			select {
-			case s.user.pasted <- text:
-			default: // the first one is being read
-			}
-		}
-	}
-	return s.user.next
-}
-
-func (u *signingIn) send(s step) {
-	s.user = u
+// enter takes an address that the user enters.
+func (u *signingIn) enter(text string) {
 	select {
-	case u.steps <- s:
-	case <-u.ctx.Done():
+	case u.pasted <- text:
+	default: // the first one is being read
 	}
 }
 
 // Notice implements sdk.AuthUser.
-func (u *signingIn) Notice(text string) { u.send(step{line: terminal.OneLine(text)}) }
+func (u *signingIn) Notice(text string) { u.show(terminal.OneLine(text), "") }
 
 // Code implements sdk.AuthUser.
 func (u *signingIn) Code(address, code string) {
-	u.send(step{line: fmt.Sprintf("open %s and enter the code %s", terminal.OneLine(address), terminal.OneLine(code)), address: terminal.OneLine(address)})
+	u.show(fmt.Sprintf("open %s and enter the code %s", terminal.OneLine(address), terminal.OneLine(code)), terminal.OneLine(address))
 }
 
 // Visit implements sdk.AuthUser.
@@ -175,7 +146,8 @@ func (u *signingIn) Visit(ctx context.Context, address string) (string, error) {
 	if opened {
 		line = "opened your browser to sign in; if nothing appears, open this address: "
 	}
-	u.send(step{line: line + terminal.OneLine(address), address: address, visit: true})
+	u.show(line+terminal.OneLine(address), address)
+	u.post(set(func() { u.dialog.Enter = u.enter }))
 	select {
 	case text := <-u.pasted:
 		return text, nil

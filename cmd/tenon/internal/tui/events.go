@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -195,11 +196,8 @@ func (m *model) sibling(by int) {
 		return
 	}
 	list := m.children(parent)
-	for i, id := range list {
-		if id == m.shown {
-			m.show(list[(i+by+len(list))%len(list)])
-			return
-		}
+	if i := slices.Index(list, m.shown); i >= 0 {
+		m.show(list[(i+by+len(list))%len(list)])
 	}
 }
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -74,12 +75,7 @@ func (m *model) dialogKey(d dialog.Dialog, k tea.KeyPressMsg) tea.Cmd {
 
 // close removes a dialog.
 func (m *model) close(d dialog.Dialog) {
-	for i := len(m.dialogs) - 1; i >= 0; i-- {
-		if m.dialogs[i] == d {
-			m.dialogs = append(m.dialogs[:i], m.dialogs[i+1:]...)
-			return
-		}
-	}
+	m.dialogs = slices.DeleteFunc(m.dialogs, func(o dialog.Dialog) bool { return o == d })
 }
 
 func (m *model) open(d dialog.Dialog) tea.Cmd {

@@ -26,6 +26,7 @@ type model struct {
 	now  func() time.Time
 	// changed says that the screen may have to be drawn.
 	changed func(typed bool)
+	post    func(tea.Msg) // passes a message to the program, from any goroutine
 
 	width, height int
 	method        ansi.Method // how the terminal counts columns

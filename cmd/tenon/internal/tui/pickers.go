@@ -298,21 +298,14 @@ func (m *model) openTimeline() tea.Cmd {
 
 // openQueue lists the prompts that wait.
 func (m *model) openQueue() tea.Cmd {
-	find := func(m *model, id string) (host.Waiting, bool) {
-		for _, w := range m.waiting {
-			if w.ID == id && id != "" {
-				return w, true
-			}
-		}
-		return host.Waiting{}, false
-	}
 	p := &dialog.Picker{
 		Title: "Waiting prompts", Empty: "no prompts are waiting", Hint: "ctrl+d remove",
 		Choose: func(r dialog.Row) tea.Cmd {
-			if w, ok := find(m, r.ID); ok {
-				return m.editWaiting(w)
+			i := slices.IndexFunc(m.waiting, func(w host.Waiting) bool { return w.ID == r.ID })
+			if i < 0 || r.ID == "" {
+				return nil
 			}
-			return nil
+			return m.editWaiting(m.waiting[i])
 		},
 	}
 	for _, w := range m.waiting {

@@ -128,7 +128,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.a.In), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
 	p := &pace.Pace{Program: program, Rested: releasePages}
 	defer p.Stop()
-	m.changed = p.Changed
+	m.changed, m.post = p.Changed, program.Send
 	pumped := make(chan struct{})
 	go func() { // ends with the context or the subscription; waited for below
 		defer close(pumped)

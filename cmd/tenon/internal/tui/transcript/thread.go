@@ -31,22 +31,15 @@ type Thread struct {
 	answer string               // ID of the message of the model that follows the latest prompt
 	reads  int                  // of the stored session
 
-	spent   sdk.Tokens // since Begun
-	cost    sdk.USD    // since Begun
-	counted map[string]stepUse
+	answers map[string]*sdk.AssistantMessage // messages of the model since Begun
 
 	open   bool // details are shown
 	marked int  // index of the marked item; -1: none
 }
 
-type stepUse struct {
-	tokens sdk.Tokens
-	cost   sdk.USD
-}
-
 // New returns an empty session on the screen.
 func New(s *sdk.Session, look *Look) *Thread {
-	return &Thread{Info: *s, look: look, byPart: map[string]list.Item{}, roles: map[string]string{}, counted: map[string]stepUse{}, marked: -1}
+	return &Thread{Info: *s, look: look, byPart: map[string]list.Item{}, roles: map[string]string{}, answers: map[string]*sdk.AssistantMessage{}, marked: -1}
 }
 
 // Busy reports whether a turn runs.
@@ -161,19 +154,10 @@ func (t *Thread) Message(info sdk.Message) {
 		t.answer = ""
 		return
 	}
-	t.answer = a.ID
+	t.answer, t.answers[a.ID] = a.ID, a
 	if a.Tokens.Sum() > 0 && !a.Summary {
 		t.Last = a
 	}
-	was := t.counted[a.ID]
-	t.counted[a.ID] = stepUse{a.Tokens, a.Cost}
-	t.spent = t.spent.Add(a.Tokens)
-	t.spent.Input -= was.tokens.Input
-	t.spent.Output -= was.tokens.Output
-	t.spent.Reasoning -= was.tokens.Reasoning
-	t.spent.Cache.Read -= was.tokens.Cache.Read
-	t.spent.Cache.Write -= was.tokens.Cache.Write
-	t.cost += a.Cost - was.cost
 }
 
 // Part shows a part as it is now.
@@ -295,14 +279,21 @@ func baseOf(i list.Item) *item { return i.(interface{ base() *item }).base() }
 
 // End shows the figures of the turn that has ended.
 func (t *Thread) End(took time.Duration) {
-	if t.spent.Sum() > 0 && t.Last != nil {
-		t.add("", turnItem(t.look, terminal.OneLine(t.Last.Agent), terminal.OneLine(t.Last.ModelID), took, t.spent, t.cost))
+	var tokens sdk.Tokens
+	var cost sdk.USD
+	for _, a := range t.answers {
+		tokens = tokens.Add(a.Tokens)
+		cost += a.Cost
+	}
+	if tokens.Sum() > 0 && t.Last != nil {
+		t.add("", turnItem(t.look, terminal.OneLine(t.Last.Agent), terminal.OneLine(t.Last.ModelID), took, tokens, cost))
 	}
 }
 
 // Begin notes that a turn begins.
 func (t *Thread) Begin(now time.Time) {
-	t.Begun, t.spent, t.cost, t.answer = now, sdk.Tokens{}, 0, ""
+	t.Begun, t.answer = now, ""
+	clear(t.answers)
 }
 
 // Tick redraws the latest cards whose calls run: they show the time.
