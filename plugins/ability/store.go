@@ -254,7 +254,7 @@ func (s *store) lock(ctx context.Context, root *os.Root) (io.Closer, error) {
 	defer cancel()
 	lock := flock.New(filepath.Join(s.dir, storeLock), flock.SetFlag(os.O_RDWR|noFollow))
 	if _, err := lock.TryLockContext(ctx, 2*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("another tenon process has locked %s: %w", lock.Path(), err)
+		return nil, fmt.Errorf("another change has locked %s: %w", lock.Path(), err)
 	}
 	return lock, nil
 }
