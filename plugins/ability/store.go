@@ -47,15 +47,13 @@ type store struct {
 	dir    string
 	limits Limits
 
-	writer chan struct{} // holds one value, taken while this process changes the store
-
 	mu     sync.Mutex
 	header string            // of the file that values were read from; empty without a file
 	values map[string][]byte // must not be changed: replaced
 }
 
 func newStore(dir string, l Limits) *store {
-	return &store{dir: dir, limits: l, writer: make(chan struct{}, 1)}
+	return &store{dir: dir, limits: l}
 }
 
 func (s *store) get(key string) (value []byte, found bool, err error) {
@@ -195,11 +193,11 @@ func (s *store) change(ctx context.Context, edit func(values map[string][]byte) 
 		return err
 	}
 	defer root.Close()
-	unlock, err := s.lock(ctx, root)
+	lock, err := s.lock(ctx, root)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer lock.Close()
 	known, err := s.load(root)
 	if err != nil {
 		return err
@@ -241,28 +239,9 @@ func (s *store) open(create bool) (*os.Root, error) {
 	return os.OpenRoot(s.dir)
 }
 
-// lock waits until no other process, and no other broker of this one, changes the store.
-func (s *store) lock(ctx context.Context, root *os.Root) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeout(ctx, lockWait)
-	defer cancel()
-	select {
-	case s.writer <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-	lock, err := s.flock(ctx, root)
-	if err != nil {
-		<-s.writer
-		return nil, err
-	}
-	return func() {
-		// The lock ends with the file; an error of closing it changes nothing for the values.
-		_ = lock.Close()
-		<-s.writer
-	}, nil
-}
-
-func (s *store) flock(ctx context.Context, root *os.Root) (*flock.Flock, error) {
+// lock waits until no other process, and no other change of this one, holds the lock. It ends with the file; an error of closing that
+// changes nothing for the values.
+func (s *store) lock(ctx context.Context, root *os.Root) (io.Closer, error) {
 	// Made through the root first: flock alone would follow a link.
 	f, err := root.OpenFile(storeLock, os.O_CREATE|os.O_RDWR|noFollow, 0o600)
 	if err != nil {
@@ -271,9 +250,11 @@ func (s *store) flock(ctx context.Context, root *os.Root) (*flock.Flock, error) 
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
 	lock := flock.New(filepath.Join(s.dir, storeLock), flock.SetFlag(os.O_RDWR|noFollow))
 	if _, err := lock.TryLockContext(ctx, 2*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("another tenon process has locked %s: %w", lock.Path(), err)
+		return nil, fmt.Errorf("another change has locked %s: %w", lock.Path(), err)
 	}
 	return lock, nil
 }

@@ -8,14 +8,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// PassText passes on a long text of streamed arguments and returns the error and the memory in bytes that the JSON took.
-func PassText(text string, pass func(string) error) (int, error) {
-	w := pieceWriter{pass: pass}
-	w.value(map[string]any{"a": text, "b": text})
-	w.flush(0)
-	return cap(w.out), w.err
-}
-
 // Schema returns the schema that is sent for a tool's schema.
 func Schema(in string) (string, error) {
 	out, err := parameters(json.RawMessage(in))

@@ -98,9 +98,10 @@ func TestStreamedArguments(t *testing.T) {
 	open := call(`{"name":"f","willContinue":true}`)
 	long := strings.Repeat("é\\n天", 3000)
 	for name, c := range map[string]struct{ pieces, want string }{
-		"long":   {`[{"jsonPath":"$.z","numberValue":1},{"jsonPath":"$.a.b","stringValue":"` + long + `"}]`, `{"a":{"b":"` + long + `"},"z":1}`},
-		"values": {`[{"jsonPath":"$.a","stringValue":"x","willContinue":true},{"jsonPath":"$.a","stringValue":"y"},{"jsonPath":"$.n","numberValue":1.5},{"jsonPath":"$.b","boolValue":true},{"jsonPath":"$['c d']","nullValue":"NULL_VALUE"}]`, `{"a":"xy","b":true,"c d":null,"n":1.5}`},
+		"long":   {`[{"jsonPath":"$.z","numberValue":1},{"jsonPath":"$.a.b","stringValue":"` + long + `"}]`, `{"z":1,"a":{"b":"` + long + `"}}`},
+		"values": {`[{"jsonPath":"$.a","stringValue":"x","willContinue":true},{"jsonPath":"$.a","stringValue":"y"},{"jsonPath":"$.n","numberValue":1.5},{"jsonPath":"$.b","boolValue":true},{"jsonPath":"$['c d']","nullValue":"NULL_VALUE"}]`, `{"a":"xy","n":1.5,"b":true,"c d":null}`},
 		"list":   {`[{"jsonPath":"$.l[0].a","numberValue":1},{"jsonPath":"$.l[1].a","numberValue":2}]`, `{"l":[{"a":1},{"a":2}]}`},
+		"ends":   {`[{"jsonPath":"$.l[0][0].a","stringValue":"\\\""},{"jsonPath":"$.l[0][0].b","stringValue":""},{"jsonPath":"$.l[1]","stringValue":"x"},{"jsonPath":"$['a\"b']","stringValue":"y"}]`, `{"l":[[{"a":"\\\"","b":""}],"x"],"a\"b":"y"}`},
 	} {
 		events, err := decode(t, open+call(`{"partialArgs":`+c.pieces+`,"willContinue":true}`)+call(`{}`)+event(end))
 		var got strings.Builder
@@ -111,25 +112,25 @@ func TestStreamedArguments(t *testing.T) {
 			t.Errorf("%s: %+v, error %v, want %s", name, events, err, c.want)
 		}
 	}
+	var many strings.Builder
+	for i := range wire.MaxItems {
+		fmt.Fprintf(&many, `,{"jsonPath":"$.l[%d]","numberValue":1}`, i+1)
+	}
 	for name, pieces := range map[string]string{
 		"gap":      `[{"jsonPath":"$.l[9]","numberValue":1}]`,
 		"conflict": `[{"jsonPath":"$.a","numberValue":1},{"jsonPath":"$.a.b","numberValue":1}]`,
+		"kinds":    `[{"jsonPath":"$.a.b","numberValue":1},{"jsonPath":"$.a[0]","numberValue":1}]`,
+		"twice":    `[{"jsonPath":"$.a","numberValue":1},{"jsonPath":"$.a","numberValue":1}]`,
+		"late":     `[{"jsonPath":"$.a.x","stringValue":"x"},{"jsonPath":"$.b","boolValue":true},{"jsonPath":"$.a.y","stringValue":"y"}]`,
+		"a list":   `[{"jsonPath":"$[0]","numberValue":1}]`,
+		"a value":  `[{"jsonPath":"$","numberValue":1}]`,
+		"many":     `[{"jsonPath":"$.l[0]","numberValue":1}` + many.String() + `]`,
 		"path":     `[{"jsonPath":"a","numberValue":1}]`,
 		"deep":     `[{"jsonPath":"$` + strings.Repeat(".a", 100) + `","numberValue":1}]`,
 	} {
 		if events, err := decode(t, open+call(`{"partialArgs":`+pieces+`}`)+event(end)); err == nil {
 			t.Errorf("%s: no error, events %+v", name, events)
 		}
-	}
-}
-
-// TestStoppedArguments: after the host has stopped an answer, its arguments take no more memory.
-func TestStoppedArguments(t *testing.T) {
-	t.Parallel()
-	stop, calls := errors.New("stop"), 0
-	took, err := gemini.PassText(strings.Repeat("\x01", 1<<20), func(string) error { calls++; return stop })
-	if !errors.Is(err, stop) || calls != 1 || took > 1<<20 {
-		t.Errorf("%d calls, error %v, %d bytes; want one call, %v and less than 1 MiB", calls, err, took, stop)
 	}
 }
 

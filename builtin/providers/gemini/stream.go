@@ -177,32 +177,42 @@ func (d *decoder) functionCall(p *callPart, metadata sdk.Object) error {
 	if d.call == nil {
 		return nil
 	}
-	if err := d.args.add(p.Partial); err != nil {
+	if err := d.arguments(p); err != nil || p.Continue {
 		return err
-	}
-	if wire.Present(p.Args) {
-		if err := d.Arguments(d.call, string(p.Args)); err != nil {
-			return err
-		}
-	}
-	if p.Continue {
-		return nil
 	}
 	return d.endCall()
 }
 
-// endCall passes on the arguments that were streamed in pieces.
+// arguments passes on what the part has of the arguments: all of them, or pieces.
+func (d *decoder) arguments(p *callPart) error {
+	switch {
+	case d.args.path != nil: // more pieces
+	case wire.Present(p.Args):
+		return d.Arguments(d.call, string(p.Args))
+	case d.call.Args:
+		return nil
+	}
+	for i := range p.Partial {
+		piece, err := d.args.add(&p.Partial[i])
+		if err != nil {
+			return err
+		}
+		if err := d.Arguments(d.call, string(piece)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// endCall ends arguments that were streamed in pieces.
 func (d *decoder) endCall() error {
-	c := d.call
-	if c == nil {
+	if d.call == nil {
 		return nil
 	}
-	d.call = nil
-	if c.Args {
-		d.args = partialArgs{}
-		return nil
-	}
-	return d.args.take(func(piece string) error { return d.Arguments(c, piece) })
+	rest := d.args.end(0)
+	call := d.call
+	d.call, d.args = nil, partialArgs{}
+	return d.Arguments(call, string(rest))
 }
 
 // Finish ends the answer.

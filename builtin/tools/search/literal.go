@@ -1,7 +1,6 @@
 package search
 
 import (
-	"bytes"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -89,74 +88,13 @@ func foldLiteral(runes []rune) literals {
 	return literals{texts: []string{best}, fold: true}
 }
 
-// finder searches one text. Only one goroutine may use it.
-type finder struct {
-	text   string
-	fold   bool
-	rare   int // the index of the rarest letter in text, if fold is set
-	lo, hi byte
-}
-
-func newFinder(text string, fold bool) finder {
-	f := finder{text: text, fold: fold}
-	if !fold {
-		return f
-	}
-	const common = " etaoinshrdlcumwfgypbvkjxqz" // by frequency; anything else is rarer
-	rank := -1
-	for i := range len(text) {
-		r := strings.IndexByte(common, text[i])
-		if r < 0 {
-			r = len(common)
-		}
-		if r > rank {
-			rank, f.rare = r, i
-		}
-	}
-	f.lo, f.hi = text[f.rare], bytes.ToUpper([]byte{text[f.rare]})[0]
-	return f
-}
-
-// index returns the index of the text in data, or -1.
-func (f *finder) index(data []byte) int {
-	if !f.fold {
-		return bytes.Index(data, []byte(f.text))
-	}
-	lo, hi := -1, -1 // the next letter of each case at or after from; len(data) if there is none
-	for from := f.rare; from < len(data); {
-		if lo < from {
-			lo = nextByte(data, from, f.lo)
-		}
-		if hi < from {
-			hi = nextByte(data, from, f.hi)
-		}
-		at := min(lo, hi)
-		if end := at - f.rare + len(f.text); at == len(data) || end > len(data) {
-			return -1
-		} else if foldEqual(data[at-f.rare:end], f.text) {
-			return at - f.rare
-		}
-		from = at + 1
-	}
-	return -1
-}
-
-func nextByte(data []byte, from int, c byte) int {
-	if i := bytes.IndexByte(data[from:], c); i >= 0 {
-		return from + i
-	}
-	return len(data)
-}
-
-// foldEqual reports whether data is lower, a text of the same length, in any case.
-func foldEqual(data []byte, lower string) bool {
-	for i, c := range data {
+// lowerASCII returns a copy of data in buf, with ASCII letters in lower case.
+func lowerASCII(buf, data []byte) []byte {
+	buf = append(buf[:0], data...)
+	for i, c := range buf {
 		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		if c != lower[i] {
-			return false
+			buf[i] = c + 'a' - 'A'
 		}
 	}
-	return true
+	return buf
 }

@@ -19,8 +19,9 @@ var errPattern = errors.New("bad pattern")
 type matcher struct {
 	re    *regexp.Regexp // ^, $, \A and \z match at every line
 	plain bool           // the pattern is one literal, so every line that contains it matches
-	find  []finder       // every matching line contains one of them; empty if unknown
-	next  []int          // the last index found by each finder
+	find  literals       // of every matching line
+	next  []int          // the last index found of each literal
+	lower []byte         // the block in lower case, if the literals fold
 }
 
 // newMatcher compiles pattern. A pattern that could only match across lines is an error.
@@ -43,18 +44,14 @@ func newMatcher(pattern string) (*matcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %.200q: %w", errPattern, pattern, err)
 	}
-	m := &matcher{re: re, plain: tree.Op == syntax.OpLiteral && len(lit.texts) == 1 && !lit.fold}
-	for _, text := range lit.texts {
-		m.find = append(m.find, newFinder(text, lit.fold))
-	}
-	m.next = make([]int, len(m.find))
-	return m, nil
+	plain := tree.Op == syntax.OpLiteral && len(lit.texts) == 1 && !lit.fold
+	return &matcher{re: re, plain: plain, find: lit, next: make([]int, len(lit.texts))}, nil
 }
 
 // clone returns a matcher for another goroutine.
 func (m *matcher) clone() *matcher {
 	c := *m
-	c.next = make([]int, len(m.next))
+	c.next, c.lower = make([]int, len(m.next)), nil
 	return &c
 }
 
@@ -78,6 +75,9 @@ func (m *matcher) lines(block []byte, found func(start, end int) bool) {
 	for i := range m.next {
 		m.next[i] = -1
 	}
+	if m.find.fold {
+		m.lower = lowerASCII(m.lower, block)
+	}
 	for pos := 0; pos < len(block); {
 		at, end := m.candidate(block, pos)
 		if at < 0 {
@@ -96,19 +96,8 @@ func (m *matcher) lines(block []byte, found func(start, end int) bool) {
 // candidate returns the first index at or after pos whose line may match, or -1 and the index at which to
 // continue.
 func (m *matcher) candidate(block []byte, pos int) (at, resume int) {
-	if len(m.find) > 0 {
-		at = len(block)
-		for i := range m.find {
-			if m.next[i] < pos {
-				if m.next[i] = m.find[i].index(block[pos:]); m.next[i] < 0 {
-					m.next[i] = len(block)
-				} else {
-					m.next[i] += pos
-				}
-			}
-			at = min(at, m.next[i])
-		}
-		if at == len(block) {
+	if len(m.find.texts) > 0 {
+		if at = m.literal(block, pos); at == len(block) {
 			return -1, at
 		}
 		return at, 0
@@ -131,6 +120,25 @@ func (m *matcher) candidate(block []byte, pos int) (at, resume int) {
 		return -1, end
 	}
 	return min(pos+loc[0], len(block)-1), 0
+}
+
+// literal returns the first index at or after pos of a literal, or the length of block.
+func (m *matcher) literal(block []byte, pos int) int {
+	if m.find.fold {
+		block = m.lower
+	}
+	first := len(block)
+	for i, text := range m.find.texts {
+		if m.next[i] < pos {
+			if m.next[i] = bytes.Index(block[pos:], []byte(text)); m.next[i] < 0 {
+				m.next[i] = len(block)
+			} else {
+				m.next[i] += pos
+			}
+		}
+		first = min(first, m.next[i])
+	}
+	return first
 }
 
 // matchLine reports whether the pattern matches the line, without its line break. A \r at its end can be

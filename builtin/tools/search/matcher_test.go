@@ -80,8 +80,8 @@ func TestRequiredLiterals(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, f := range m.find {
-				got = append(got, f.text+map[bool]string{true: "/i"}[f.fold])
+			for _, text := range m.find.texts {
+				got = append(got, text+map[bool]string{true: "/i"}[m.find.fold])
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("literals of %q (-want +got):\n%s", tt.pattern, diff)
