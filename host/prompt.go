@@ -220,7 +220,7 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 	session := t.c.SessionCopy()
 	s := &ask.Setup{
 		Set: t.g, Project: t.h.opts.Project, Version: t.h.opts.Version, SessionID: session.ID, ParentID: session.ParentID, Agent: agent, Model: m,
-		Purpose: sdk.PurposeTurn, Bare: new(atomic.Int64),
+		Prompt: cmp.Or(agent.Prompt, t.g.DefaultPrompt(&m.Model)), Purpose: sdk.PurposeTurn, Bare: new(atomic.Int64),
 	}
 	if session.ParentID != "" {
 		s.Purpose = sdk.PurposeSubtask

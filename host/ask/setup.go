@@ -28,6 +28,7 @@ type Setup struct {
 	SessionID string
 	ParentID  string // of a subagent's session
 	Agent     sdk.Agent
+	Prompt    string // the agent's system prompt, or the default one for the model
 	AgentPath string // the agent's name behind those of the agents that it works for
 	Model     *model.Model
 	Rules     *permission.Rules
@@ -109,11 +110,7 @@ func (s *Setup) Transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.
 
 // System returns the system prompt before the hooks: the agent's, what surrounds it, and the user's own.
 func (s *Setup) System(user string) []string {
-	out := []string{s.Agent.Prompt}
-	if s.Agent.Prompt == "" {
-		out[0] = s.Set.DefaultPrompt(&s.Model.Model)
-	}
-	out = append(out, s.environment())
+	out := []string{s.Prompt, s.environment()}
 	if user != "" {
 		out = append(out, user)
 	}
