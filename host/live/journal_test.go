@@ -10,14 +10,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// slowStore takes a second for each append and notes how many changes it has.
-type slowStore struct {
+// countingStore notes how many changes each append has, and calls wait.
+type countingStore struct {
 	store.Store
+	wait    func()
 	appends []int
 }
 
-func (s *slowStore) Append(_ context.Context, _ store.Token, ops []store.Op) (uint64, error) {
-	time.Sleep(time.Second)
+func (s *countingStore) Append(_ context.Context, _ store.Token, ops []store.Op) (uint64, error) {
+	s.wait()
 	s.appends = append(s.appends, len(ops))
 	return 0, nil
 }
@@ -26,7 +27,7 @@ func (s *slowStore) Append(_ context.Context, _ store.Token, ops []store.Op) (ui
 func TestJournalShares(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &slowStore{}
+		s := &countingStore{wait: func() { time.Sleep(time.Second) }}
 		j := newJournal(t.Context(), s, store.Token{}, func(sdk.Event) {})
 		put := func() { j.Put([]store.Op{store.SetTurn{}}) }
 		for range 3 {
