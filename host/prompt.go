@@ -201,13 +201,14 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 // newSetup returns the setup for an agent and a model, with the rules that hold in the session.
 func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*ask.Setup, error) {
 	session := t.conv.SessionCopy()
-	s := &ask.Setup{
-		Generation: t.gen, Project: t.host.opts.Project, Version: t.host.opts.Version, SessionID: session.ID, ParentID: session.ParentID, Agent: agent, Model: m,
-		Purpose: sdk.PurposeTurn, NoReasoning: new(atomic.Int64),
-	}
+	purpose := sdk.PurposeTurn
 	if session.ParentID != "" {
-		s.Purpose = sdk.PurposeSubtask
+		purpose = sdk.PurposeSubtask
 	}
+	s := (&ask.Setup{
+		Generation: t.gen, Project: t.host.opts.Project, Version: t.host.opts.Version, SessionID: session.ID, ParentID: session.ParentID,
+		NoReasoning: new(atomic.Int64),
+	}).As(agent, m, purpose)
 	var err error
 	s.Rules, s.AgentPath, err = t.gen.Rules(ctx, t.host.Session, &agent, session, false)
 	return s, err

@@ -6,9 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// startGC is the percentage of garbage collection until the first collection: it comes at 16 MB of memory instead of at 4. A start and a
-// short answer take 4 MB, with 50 installed plugins 10 MB, and end before it.
-const startGC = 400
+// startGC is the percentage of garbage collection until the first collection: it comes at 8 MB of memory instead of at 4. A start and a
+// short answer take 4 MB and end before it; a collection would take 4 ms of CPU.
+const startGC = 200
 
 // delayCollection delays the first garbage collection. It does nothing if the user set GOGC.
 func delayCollection() {

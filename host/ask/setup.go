@@ -28,6 +28,7 @@ type Setup struct {
 	SessionID  string
 	ParentID   string // of a subagent's session
 	Agent      sdk.Agent
+	Prompt     string // the agent's system prompt, or the default one for the model
 	AgentPath  string // the names of the agent and its parents, such as "build/explore"
 	Model      *model.Model
 	Rules      *permission.Rules
@@ -40,6 +41,7 @@ type Setup struct {
 func (s *Setup) As(agent sdk.Agent, m *model.Model, purpose sdk.Purpose) *Setup {
 	c := *s
 	c.Agent, c.Model, c.Purpose = agent, m, purpose
+	c.Prompt = cmp.Or(agent.Prompt, s.Generation.DefaultPrompt(&m.Model))
 	return &c
 }
 
@@ -109,11 +111,7 @@ func (s *Setup) Transform(ctx context.Context, req *sdk.ModelRequest, user *sdk.
 
 // System returns the system prompt before the hooks: the agent's, the environment, and the user's own.
 func (s *Setup) System(user string) []string {
-	out := []string{s.Agent.Prompt}
-	if s.Agent.Prompt == "" {
-		out[0] = s.Generation.DefaultPrompt(&s.Model.Model)
-	}
-	out = append(out, s.environment())
+	out := []string{s.Prompt, s.environment()}
 	if user != "" {
 		out = append(out, user)
 	}

@@ -13,6 +13,8 @@ const (
 	// deltaInterval is how long streamed text is collected before it is made durable and published. A
 	// client notices no difference to single deltas, and it takes a third of the CPU.
 	deltaInterval = 50 * time.Millisecond
+	// putInterval is how long a change waits for others to share its append, unless a caller of Flush waits for it.
+	putInterval = 2 * time.Millisecond
 	// journalQueue bounds the entries that wait; a full queue slows the stream down, not the memory.
 	journalQueue = 256
 	// journalBatch bounds the entries of one append.
@@ -37,11 +39,14 @@ type journal struct {
 	err error // the first failed append; nothing is written after it
 
 	// Owned by the goroutine.
-	ops    []store.Op
-	events []sdk.Event
-	text   *textRun
-	size   int       // bytes of text collected since the last append
-	last   time.Time // of the last append
+	ops     []store.Op
+	events  []sdk.Event
+	flushes []chan error
+	text    *textRun
+	size    int         // bytes of text collected since the last append
+	last    time.Time   // of the last append
+	due     time.Time   // of the next append; zero if nothing was collected
+	timer   *time.Timer // fires when due
 }
 
 // entry is changes with their events, a piece of text, or a request of Flush.
@@ -49,7 +54,7 @@ type entry struct {
 	ops    []store.Op
 	events []sdk.Event
 	text   *textRun
-	sync   chan error
+	flush  chan error
 }
 
 // textRun is text that belongs to the end of one field of one part.
@@ -62,7 +67,8 @@ type textRun struct {
 
 // newJournal starts a journal. pub must not block for long: it holds up the session.
 func newJournal(ctx context.Context, s store.Store, t store.Token, pub func(sdk.Event)) *journal {
-	j := &journal{store: s, token: t, pub: pub, in: make(chan entry, journalQueue), done: make(chan struct{})}
+	j := &journal{store: s, token: t, pub: pub, in: make(chan entry, journalQueue), done: make(chan struct{}), timer: time.NewTimer(0)}
+	j.timer.Stop()
 	go j.run(ctx) // ends when close closes j.in; close waits for it
 	return j
 }
@@ -91,7 +97,7 @@ func (j *journal) hand(e entry) bool {
 // there was.
 func (j *journal) Flush(ctx context.Context) error {
 	done := make(chan error, 1)
-	if !j.hand(entry{sync: done}) {
+	if !j.hand(entry{flush: done}) {
 		return store.ErrClosed
 	}
 	select {
@@ -121,33 +127,26 @@ func (j *journal) Close() error {
 
 func (j *journal) run(ctx context.Context) {
 	defer close(j.done)
-	timer := time.NewTimer(0)
-	<-timer.C
 	for {
-		var due <-chan time.Time
-		if j.text != nil {
-			timer.Reset(max(0, deltaInterval-time.Since(j.last)))
-			due = timer.C
-		}
 		select {
 		case e, open := <-j.in:
 			if !open {
 				j.commit(ctx)
 				return
 			}
-			j.take(ctx, e)
-			j.drain(ctx)
-			if len(j.ops) > 0 || len(j.events) > 0 || j.size >= journalText {
+			j.take(e)
+			j.drain()
+			if len(j.flushes) > 0 || len(j.ops) >= journalBatch || j.size >= journalText {
 				j.commit(ctx)
 			}
-		case <-due:
+		case <-j.timer.C:
 			j.commit(ctx)
 		}
 	}
 }
 
 // drain takes what waits already, so that it shares an append.
-func (j *journal) drain(ctx context.Context) {
+func (j *journal) drain() {
 	for range journalBatch {
 		if j.size >= journalText {
 			return
@@ -158,14 +157,14 @@ func (j *journal) drain(ctx context.Context) {
 				// run sees the closed channel next.
 				return
 			}
-			j.take(ctx, e)
+			j.take(e)
 		default:
 			return
 		}
 	}
 }
 
-func (j *journal) take(ctx context.Context, e entry) {
+func (j *journal) take(e entry) {
 	switch {
 	case e.text != nil:
 		if j.text != nil && (j.text.head.ID != e.text.head.ID || j.text.field != e.text.field) {
@@ -173,16 +172,25 @@ func (j *journal) take(ctx context.Context, e entry) {
 		}
 		if j.text == nil {
 			j.text = e.text
+			j.commitBy(j.last.Add(deltaInterval))
 		}
 		j.text.text = append(j.text.text, e.text.delta...)
 		j.size += len(e.text.delta)
-	case e.sync != nil:
-		j.commit(ctx)
-		e.sync <- j.Failed()
+	case e.flush != nil:
+		j.flushes = append(j.flushes, e.flush)
 	default:
 		j.closeText()
 		j.ops = append(j.ops, e.ops...)
 		j.events = append(j.events, e.events...)
+		j.commitBy(time.Now().Add(putInterval))
+	}
+}
+
+// commitBy sets the latest time of the next commit.
+func (j *journal) commitBy(due time.Time) {
+	if j.due.IsZero() || due.Before(j.due) {
+		j.due = due
+		j.timer.Reset(time.Until(due))
 	}
 }
 
@@ -200,13 +208,22 @@ func (j *journal) closeText() {
 	}})
 }
 
-// commit makes the collected changes durable and publishes their events. After a failure events of
-// changes are dropped: a change that is not stored is not published.
+// commit makes the collected changes durable, publishes their events and answers the callers of Flush.
 func (j *journal) commit(ctx context.Context) {
 	j.closeText()
-	ops, events := j.ops, j.events
-	j.ops, j.events, j.size = nil, nil, 0
-	j.last = time.Now()
+	ops, events, flushes := j.ops, j.events, j.flushes
+	j.ops, j.events, j.flushes, j.size = nil, nil, nil, 0
+	j.last, j.due = time.Now(), time.Time{}
+	j.timer.Stop()
+	j.write(ctx, ops, events)
+	for _, done := range flushes {
+		done <- j.Failed()
+	}
+}
+
+// write makes the changes durable and publishes their events. After a failure events of changes are dropped: a change that is not stored
+// is not published.
+func (j *journal) write(ctx context.Context, ops []store.Op, events []sdk.Event) {
 	if j.Failed() != nil {
 		return
 	}

@@ -14,7 +14,8 @@ type Request struct {
 	Header http.Header
 	Raw    []byte         // the body as it came
 	Body   map[string]any // the body decoded; nil when it is not an object
-	Time   time.Time
+	Time   time.Time      // when the body had arrived
+	Began  time.Time      // when the server had decoded it and began to answer
 }
 
 // Message is one message of a request, whichever protocol it came in.

@@ -199,8 +199,7 @@ func (b *bench) growth(ctx context.Context) error {
 	return nil
 }
 
-// turn runs one turn of n tool steps and returns the times from the server's having answered to its being
-// asked again.
+// turn runs one turn of n tool steps and returns the times from an answer to the next request.
 func (b *bench) turn(ctx context.Context, n int) (sample, []float64, error) {
 	srv := serve(n, func(i int) []fakellm.ToolCall {
 		return []fakellm.ToolCall{{Name: "todowrite", Args: fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending","priority":"low"}]}`, i)}}
@@ -238,7 +237,7 @@ func stepTimes(requests []fakellm.Request, n int) ([]float64, error) {
 	}
 	gaps := make([]float64, n)
 	for i := range gaps {
-		gaps[i] = millis(requests[i+1].Time.Sub(requests[i].Time))
+		gaps[i] = millis(requests[i+1].Time.Sub(requests[i].Began))
 	}
 	return gaps, nil
 }

@@ -26,6 +26,7 @@ func New(project, users []string) FS {
 			f.roots = append(f.roots, Real(dir), filepath.Clean(dir))
 		}
 	}
+	f.roots = slices.Compact(f.roots) // usually all of them are the same
 	f.users = slices.DeleteFunc(slices.Clone(users), func(dir string) bool { return dir == "" })
 	return f
 }

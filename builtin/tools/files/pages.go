@@ -36,7 +36,7 @@ type page struct {
 // page. It reads a text of at most maxHashed bytes to its end, to hash it and count its lines.
 func readPage(ctx context.Context, r io.Reader, offset, limit int) (*page, error) {
 	in := &countingReader{ctx: ctx, r: r, sum: sha256.New()}
-	lines := bufio.NewReaderSize(in, 64<<10)
+	lines := bufio.NewReaderSize(in, 16<<10)
 	p := &page{offset: offset, next: offset, total: -1}
 	full := func() bool { return p.capped || p.next == offset+limit }
 	for number := 1; ; number++ {

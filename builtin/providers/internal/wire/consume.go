@@ -56,7 +56,7 @@ func UnmarshalDocument(data []byte, into any) error {
 
 // consume reads the answer, be it a stream or one document, into the decoder.
 func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
-	in := bufio.NewReaderSize(ex, 16<<10)
+	in := bufio.NewReader(ex)
 	first, err := firstByte(in)
 	switch {
 	case errors.Is(err, io.EOF):

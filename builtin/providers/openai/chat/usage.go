@@ -28,8 +28,11 @@ type usage struct {
 
 // tokensOf converts a usage. It ignores an invalid one, so that the answer is kept.
 func tokensOf(raw json.RawMessage) (tokens sdk.Tokens, ok bool) {
+	if !wire.Present(raw) {
+		return sdk.Tokens{}, false // of almost all events, without making room for one
+	}
 	var u usage
-	if len(raw) == 0 || string(raw) == "null" || json.Unmarshal(raw, &u) != nil {
+	if json.Unmarshal(raw, &u) != nil {
 		return sdk.Tokens{}, false
 	}
 	read := max(u.PromptDetails.Cached, u.CacheHit, u.Cached, u.CacheRead)

@@ -1,0 +1,62 @@
+package live
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// countingStore notes how many changes each append has, and calls wait.
+type countingStore struct {
+	store.Store
+	wait    func()
+	appends []int
+}
+
+func (s *countingStore) Append(_ context.Context, _ store.Token, ops []store.Op) (uint64, error) {
+	s.wait()
+	s.appends = append(s.appends, len(ops))
+	return 0, nil
+}
+
+// Changes that follow each other, and those of callers that wait at the same time, share an append. No caller waits for more changes.
+func TestJournalShares(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &countingStore{wait: func() { time.Sleep(time.Second) }}
+		j := newJournal(t.Context(), s, store.Token{}, func(sdk.Event) {})
+		put := func() { j.Put([]store.Op{store.SetTurn{}}) }
+		for range 3 {
+			put()
+			time.Sleep(putInterval / 4)
+		}
+		time.Sleep(2 * time.Second)
+		began := time.Now()
+		for range 10 {
+			go func() {
+				put()
+				if err := j.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}()
+			synctest.Wait()
+		}
+		put()
+		if err := j.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if d := time.Since(began); d != 2*time.Second {
+			t.Errorf("the last caller waited %s", d)
+		}
+		if err := j.Close(); err != nil {
+			t.Error(err)
+		}
+		if len(s.appends) != 3 || s.appends[0] != 3 || s.appends[1] != 1 || s.appends[2] != 10 {
+			t.Errorf("changes of each append = %v", s.appends)
+		}
+	})
+}
