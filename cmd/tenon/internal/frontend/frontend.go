@@ -50,7 +50,6 @@ type Host interface {
 
 	// Files.
 	Revert(ctx context.Context, o host.RevertOptions) (*host.Reverted, error)
-	Unrevert(ctx context.Context, session string, force bool) (*host.Reverted, error)
 	SessionChanges(ctx context.Context, session, messageID string) ([]host.FileChange, error)
 	// Files lists the files and directories of the project that are not ignored, directories with a slash at the end.
 	Files(ctx context.Context) ([]string, error)
