@@ -127,9 +127,14 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	t.show(t.user)
 	t.c.Add(t.user, t.owned(v.Parts)...)
 	ask.StoreLedger(t.c, t.g, u.ID, t.Purpose, ledger)
+	itsAgent, itsModel := command.Chooses(q.input.Agent, q.input.Model)
 	t.c.UpdateSession(func(s *sdk.Session) {
-		s.Agent = t.Agent.Name
-		s.Model = &sdk.SessionModel{ID: t.Model.ID, ProviderID: t.Model.ProviderID, Variant: t.user.Model.Variant}
+		if !itsAgent {
+			s.Agent = t.Agent.Name
+		}
+		if !itsModel {
+			s.Model = &sdk.SessionModel{ID: t.Model.ID, ProviderID: t.Model.ProviderID, Variant: t.user.Model.Variant}
+		}
 	})
 	return t.firstState(ctx, in.NoReply)
 }
@@ -196,7 +201,7 @@ func (t *turn) address(ctx context.Context, in *PromptInput, command *input.Comm
 			return err
 		}
 	}
-	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" {
+	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" && (command == nil || command.Agent != agent.Name) {
 		by := ""
 		if in.Agent == "" && agent.Name == t.g.Config.DefaultAgent {
 			by = " (default_agent in the configuration)"
