@@ -87,8 +87,8 @@ type Local struct{ *cli.Machine }
 var _ Host = Local{}
 
 const (
-	// maxSessions is the maximum number of listed sessions: more than a user looks through without a search.
-	maxSessions = 500
+	// maxSessions is the maximum number of listed sessions: the search of the list covers no others.
+	maxSessions = 10_000
 	// maxFiles is the maximum number of listed files. Larger projects are listed in part; typing a directory's name still works.
 	maxFiles = 50_000
 )
