@@ -336,3 +336,27 @@ func TestQuotedArgument(t *testing.T) {
 		}
 	}
 }
+
+// The agent and the model of a command are those of its turn. With subtask: false, the agent may be a subagent.
+func TestCommandChoosesForItsTurn(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, say("done"), say("done"), say("done"))
+	b := templated(m, "Do it", nil)
+	no := false
+	b.commands[0].Agent, b.commands[0].Subtask = "helper", &no
+	b.commands = append(b.commands, sdk.Command{Name: "small", Template: "Do it", Variant: "low"})
+	k := start(t, nil, b)
+	id := k.session()
+	for _, c := range []struct{ in, agent, variant string }{{"do", "helper", ""}, {"small", sdk.AgentBuild, "low"}, {"", sdk.AgentBuild, ""}} {
+		if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: c.in, Text: "x"}); err != nil {
+			t.Fatal(err)
+		}
+		messages := k.messages(id)
+		if u := messages[len(messages)-2].Info.(*sdk.UserMessage); u.Agent != c.agent || u.Model.Variant != c.variant {
+			t.Errorf("command %q: agent %s, variant %q; want %s, %q", c.in, u.Agent, u.Model.Variant, c.agent, c.variant)
+		}
+		if s, err := k.Session(t.Context(), id); err != nil || s.Agent == "helper" || s.Model != nil && s.Model.Variant != "" {
+			t.Errorf("command %q: the session keeps agent %q and model %v, %v", c.in, s.Agent, s.Model, err)
+		}
+	}
+}

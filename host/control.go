@@ -38,7 +38,7 @@ func (h *Host) SessionChanges(ctx context.Context, session, messageID string) ([
 }
 
 // Revert takes a session back to before a message: what it and its subagents did to files since is undone, and the messages count
-// no more. They are dropped with the next prompt; until then Unrevert brings everything back. All is done or nothing, also when the
+// no more. They are dropped with the next prompt; until then Unrevert brings everything back, and Revert with Redo the first undone prompt. All is done or nothing, also when the
 // process dies meanwhile: then the next host of the project finishes it.
 //
 // Errors: ErrNotFound, ErrNothing, ErrBusy, ErrElsewhere, *ConflictError, snapshot.ErrOff, snapshot.ErrGone, *store.OwnedError.

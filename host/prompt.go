@@ -127,9 +127,14 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 	t.show(t.user)
 	t.conv.Add(t.user, t.assignParts(v.Parts)...)
 	ask.StoreLedger(t.conv, t.gen, u.ID, t.Purpose, ledger)
+	itsAgent, itsModel := command.Chooses(q.input.Agent, q.input.Model)
 	t.conv.UpdateSession(func(s *sdk.Session) {
-		s.Agent = t.Agent.Name
-		s.Model = &sdk.SessionModel{ID: t.Model.ID, ProviderID: t.Model.ProviderID, Variant: t.user.Model.Variant}
+		if !itsAgent {
+			s.Agent = t.Agent.Name
+		}
+		if !itsModel {
+			s.Model = &sdk.SessionModel{ID: t.Model.ID, ProviderID: t.Model.ProviderID, Variant: t.user.Model.Variant}
+		}
 	})
 	return t.firstState(ctx, in.NoReply)
 }
@@ -179,7 +184,7 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 			return err
 		}
 	}
-	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" {
+	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" && (command == nil || command.Agent != agent.Name) {
 		by := ""
 		if in.Agent == "" && agent.Name == t.gen.Config.DefaultAgent {
 			by = " (default_agent in the configuration)"

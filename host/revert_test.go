@@ -45,6 +45,17 @@ func TestRevert(t *testing.T) {
 	if _, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id}); !errors.Is(err, host.ErrNothing) {
 		t.Errorf("Revert() of everything = %v, want ErrNothing", err)
 	}
+	for what, want := range []map[string]string{second, third} {
+		if r := k.revert(host.RevertOptions{SessionID: id, Redo: true}); r.Messages != 0 || (r.MessageID == "") != (what == 1) {
+			t.Errorf("redo %d = %+v, want the next undone prompt after the first only", what, r)
+		}
+		k.is("after redo", want)
+	}
+	if _, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id, Redo: true}); !errors.Is(err, host.ErrNothing) {
+		t.Errorf("third redo = %v, want ErrNothing", err)
+	}
+	k.revert(host.RevertOptions{SessionID: id})
+	k.revert(host.RevertOptions{SessionID: id})
 	forward := k.messages(id)[3].Info.Head().ID
 	k.revert(host.RevertOptions{SessionID: id, MessageID: forward})
 	k.is("after going forward one turn", second)

@@ -109,6 +109,7 @@ type restarting struct {
 	restart  chan int // the status of the next request of the stream
 	status   atomic.Int32
 	keeps    bool // its session
+	json     bool // answers with a status have a body of JSON
 }
 
 func (s *restarting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -117,7 +118,13 @@ func (s *restarting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if status := s.status.Swap(0); status != 0 {
-		http.Error(w, "restarting", int(status))
+		if s.json {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(int(status))
+			_, _ = io.WriteString(w, `{"message": "restarting"}`)
+		} else {
+			http.Error(w, "restarting", int(status))
+		}
 		s.refusals.Add(1)
 		return
 	}
@@ -145,10 +152,13 @@ func (s *restarting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // If the stream of news ends with its session, a new session lists what changed, without a call.
 func TestNewsOfSessionThatEnded(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ first, then int }{"404": {0, 404}, "400": {0, 400}, "404 after 502 of a proxy": {502, 404}} {
+	for name, test := range map[string]struct {
+		first, then int
+		json        bool
+	}{"404": {0, 404, false}, "400": {0, 400, false}, "404 after 502 of a proxy": {502, 404, false}, "404 after 502 with JSON": {502, 404, true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := &restarting{restart: make(chan int)}
+			s := &restarting{restart: make(chan int), json: test.json}
 			s.refuse = func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no session", test.then) }
 			ready(t, newTestHost(t), remote(mcp.TransportHTTP, listen(t, s).URL))
 			eventually(t, "the stream", func() bool { return s.opened.Load() == 1 })

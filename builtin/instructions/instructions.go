@@ -61,6 +61,8 @@ func (p *Plugin) Hooks() []sdk.Hook {
 const (
 	maxFile  = 64 << 10
 	maxTotal = 256 << 10
+	// maxWarnings limits the warnings about files that are left out: a repository can have thousands.
+	maxWarnings = 5
 )
 
 // names lists the usual names of instruction files in a directory. Only files of the first row with a file that exists are read.
@@ -70,18 +72,24 @@ var names = [][]string{{"AGENTS.md"}, {"CLAUDE.md", filepath.Join(".claude", "CL
 func (p *Plugin) load(w *sources.Watch) string {
 	var out strings.Builder
 	seen, left := map[string]bool{}, maxImports
+	leftOut := 0
 	var add func(path string, imports bool)
 	add = func(path string, imports bool) {
 		if seen[path] {
 			return
 		}
 		seen[path] = true
-		text := p.read(w, path)
-		if text == "" {
+		text, err := read(w, path)
+		if err == nil && out.Len()+len(text) > maxTotal {
+			err = fmt.Errorf("too many: all instructions have at most %d bytes", maxTotal)
+		}
+		if err != nil {
+			if leftOut++; leftOut <= maxWarnings {
+				p.Log.Warn("instructions left out", "file", path, "err", err)
+			}
 			return
 		}
-		if out.Len()+len(text) > maxTotal {
-			p.Log.Warn("instructions left out: too many", "file", path, "maxBytes", maxTotal)
+		if text == "" {
 			return
 		}
 		if out.Len() > 0 {
@@ -98,29 +106,31 @@ func (p *Plugin) load(w *sources.Watch) string {
 	for _, path := range p.files(w) {
 		add(path, importing(path))
 	}
+	if more := leftOut - maxWarnings; more > 0 {
+		p.Log.Warn("further instructions left out", "files", more)
+	}
 	return out.String()
 }
 
 // read returns the text of a file; empty if there is none.
-func (p *Plugin) read(w *sources.Watch, path string) string {
+func read(w *sources.Watch, path string) (string, error) {
 	data, cut, err := w.ReadFile(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return ""
+		return "", nil
 	}
 	if err != nil {
-		p.Log.Warn("instructions left out", "file", path, "err", err)
-		return ""
+		return "", err
 	}
 	if isRule(path) {
 		if reference, ok := scoped(path, data); ok {
-			return reference
+			return reference, nil
 		}
 	}
 	text := strings.TrimSpace(strings.ToValidUTF8(string(data), "\uFFFD"))
 	if cut {
 		text += fmt.Sprintf("\n[cut after %d bytes; read the file for the rest]", maxFile)
 	}
-	return text
+	return text, nil
 }
 
 // files returns the files to read, each once: the user's, the project's, and the configured ones.

@@ -252,6 +252,20 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// A repository with many files that do not fit causes few warnings.
+func TestFewWarnings(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	for i := range 30 {
+		testhost.Write(t, filepath.Join(h.Place.Worktree, ".claude", "rules", fmt.Sprintf("%02d.md", i)), strings.Repeat("x", 60<<10))
+	}
+	added(t, start(t, h), sdk.PurposeTurn)
+	log := h.Log.String()
+	if n := strings.Count(log, "too many"); n != 5 || !strings.Contains(log, "04.md") || strings.Contains(log, "10.md") || !strings.Contains(log, "further instructions left out") {
+		t.Errorf("%d warnings: %s", n, log)
+	}
+}
+
 func BenchmarkHook(b *testing.B) {
 	h := testhost.New(b)
 	testhost.Write(b, filepath.Join(h.Place.Worktree, "AGENTS.md"), "x")

@@ -236,3 +236,13 @@ func BenchmarkNoSkills(b *testing.B) {
 		}
 	}
 }
+
+// A skill without a name has that of its folder, as in Claude Code.
+func TestSkillWithoutName(t *testing.T) {
+	t.Parallel()
+	h := testhost.New(t)
+	testhost.Write(t, filepath.Join(h.Place.Directory, ".claude", "skills", "deploy", "SKILL.md"), "---\ndescription: d\n---\nx")
+	if got, err := start(t, h).Skills(t.Context()); err != nil || len(got) != 1 || got[0].Name != "deploy" {
+		t.Errorf("Skills() = %+v, %v", got, err)
+	}
+}

@@ -222,6 +222,12 @@ func TestTUIShell(t *testing.T) {
 	x.shows("› Yes, once")
 	x.enter("y")
 	x.shows("marker-42")
+	x.enter("\x18u") // the line is given back, not its output
+	x.shows("› !echo marker-$((40+2))")
+	x.hides("marker-42")
+	x.enter("\x18r")
+	x.shows("marker-42")
+	x.hides("› !echo")
 	x.enter("what did it print?\r")
 	x.shows("I see it.")
 	x.leave()

@@ -91,6 +91,10 @@ func (r *Resolver) prompt(ctx context.Context, text string, c *Command) (sdk.Par
 	if err := r.runTemplate(ctx, c); err != nil {
 		return nil, err
 	}
+	if c.line {
+		line := c.pieces[0]
+		return sdk.Parts{&sdk.TextPart{Text: "$ " + line.text + "\n" + line.output, Metadata: sdk.Object{"shell": line.text}}}, nil
+	}
 	text, foreign := joinPieces(c.pieces, r.Author(c))
 	return r.text(ctx, text, foreign), nil
 }

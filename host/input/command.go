@@ -41,6 +41,15 @@ func (c *Command) Label() string {
 	return fmt.Sprintf("/%s (%s)", c.Name, cmp.Or(c.Origin, "plugin "+c.Owner.Manifest.Name))
 }
 
+// Chooses reports whether the command chooses the agent and the model of its turn. The user's choices override it. c may be nil.
+func (c *Command) Chooses(agent, model string) (itsAgent, itsModel bool) {
+	if c == nil {
+		return false, false
+	}
+	itsAgent = agent == "" && c.Agent != ""
+	return itsAgent, model == "" && (c.Model != "" || c.Variant != "" || itsAgent)
+}
+
 // runs reports whether the template runs shell commands.
 func (c *Command) runs() bool {
 	return slices.ContainsFunc(c.pieces, func(p piece) bool { return p.kind == pieceShell })

@@ -46,9 +46,6 @@ func (r *Resolver) runTemplate(ctx context.Context, c *Command) error {
 			return fmt.Errorf("command %s: !`%s`: %w", c.Label(), visible.Cut(p.text, maxTemplateReason, "…"), err)
 		}
 		p.output = fitShell(result, lines, size)
-		if c.line {
-			p.output = "$ " + p.text + "\n" + p.output
-		}
 	}
 	return nil
 }

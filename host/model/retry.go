@@ -44,7 +44,7 @@ var (
 		`reduce the length of the messages|exceeds? the (maximum|available|model'?s?) (context|number of tokens)|exceeds the limit of \d+|exceeded model token limit|` +
 		`prompt (token count of|has) \d+|max_prompt_tokens_exceeded|exceed_context_size|tokens \+ .max_new_tokens. must be|request (too large for|entity too large)|` +
 		`exceed(s|ed)? (context limit|max_prompt_tokens)|prompt exceeds max|range of input length|must have less than \d+ tokens|` +
-		`too large for model with \d+ maximum|input length.* exceeds|model_context_window_exceeded`)
+		`too large for model with \d+ maximum|input length.* exceeds|model_context_window_exceeded|many-image requests|too much media`)
 	// rateText keeps rate limits that speak of tokens from being read as an overflow.
 	rateText = lazyregexp.New(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit|throttl|wait before trying`)
 	// passingText is how servers say that a failure may pass, whatever their status.

@@ -88,6 +88,7 @@ func TestClassify(t *testing.T) {
 		"plan used up":                  {&sdk.ProviderError{StatusCode: 429, Code: "usage_not_included"}, classFatal},
 		"openai overflow":               {&sdk.ProviderError{StatusCode: 400, Code: "context_length_exceeded"}, ClassOverflow},
 		"anthropic overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "prompt is too long: 201000 tokens > 200000 maximum"}, ClassOverflow},
+		"anthropic, too many images":    {&sdk.ProviderError{StatusCode: 400, Message: "messages.19.content.27.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels"}, ClassOverflow},
 		"llama.cpp overflow":            {&sdk.ProviderError{StatusCode: 400, Message: "the request exceeds the available context size"}, ClassOverflow},
 		"google overflow":               {&sdk.ProviderError{StatusCode: 400, Message: "The input token count exceeds the maximum number of tokens allowed"}, ClassOverflow},
 		"overflow with status 500":      {&sdk.ProviderError{StatusCode: 500, Message: "This model's maximum context length is 8192 tokens"}, ClassOverflow},

@@ -52,11 +52,11 @@ const (
 func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
 	created := live.Now()
 	s := &sdk.Session{
-		ID: h.IDs.New(sdk.PrefixSession), Slug: slug(), ProjectID: h.Project.ID, Directory: h.Project.Directory,
+		ID: h.IDs.New(sdk.PrefixSession), Slug: slug(), ProjectID: h.Project.ID, Directory: string([]rune(h.Project.Directory)), // as after a decoding
 		ParentID: n.ParentID, Title: n.Title, Agent: n.Agent, Version: h.Version, Permission: n.Permission,
 		Metadata: n.Metadata, Time: sdk.SessionTime{Created: created, Updated: created},
 	}
-	if rel, err := filepath.Rel(h.Project.Worktree, s.Directory); err == nil && rel != "." {
+	if rel, err := filepath.Rel(h.Project.Worktree, h.Project.Directory); err == nil && rel != "." {
 		s.Path = filepath.ToSlash(rel)
 	}
 	if s.Title == "" {

@@ -37,6 +37,8 @@ type Options struct {
 	SessionID string
 	// MessageID is the first message to undo. Empty: the last prompt that is not undone yet.
 	MessageID string
+	// Redo restores the first undone prompt instead; later ones stay undone.
+	Redo bool
 	// Force reverts files that another program changed since. Unrevert restores their content. A directory with files of another program
 	// else stays, and is a *ConflictError, where a file would have to take its place.
 	Force bool
@@ -46,7 +48,7 @@ type Options struct {
 type Reverted struct {
 	SessionID string   `json:"sessionID"`
 	MessageID string   `json:"messageID,omitempty"` // the first message that is undone; empty when none is
-	Messages  int      `json:"messages"`            // that are undone
+	Messages  int      `json:"messages"`            // that are undone; 0 after redo
 	Files     []string `json:"files"`               // that were changed, relative to the project, sorted
 }
 
@@ -60,9 +62,12 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 		return nil, err
 	}
 	old := k.Conversation.SessionCopy().Revert
-	from, err := revertPoint(list, o.MessageID, old)
+	from, err := revertPoint(list, &o, old)
 	if err != nil {
 		return nil, err
+	}
+	if from == len(list) {
+		return k.Unrevert(ctx, o.Force)
 	}
 	if damagedSince(list[:from], damaged) {
 		return nil, fmt.Errorf("the files that were changed are not all known: %w", readErr)
@@ -102,6 +107,9 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	if mark.Snapshot, err = p.record(ctx); err != nil {
 		return nil, err
 	}
+	if o.Redo {
+		out.Messages = 0 // none was undone
+	}
 	out.Files, err = k.restore(ctx, p, mark)
 	return out, err
 }
@@ -132,13 +140,13 @@ func (k *Session) Unrevert(ctx context.Context, force bool) (*Reverted, error) {
 	return out, err
 }
 
-// revertPoint returns the index of the first message to undo.
-func revertPoint(list []sdk.MessageWithParts, id string, old *sdk.Revert) (int, error) {
-	if id != "" {
-		if i := live.IndexOf(list, id); i >= 0 {
+// revertPoint returns the index of the first message to undo; to redo everything, the length of the list.
+func revertPoint(list []sdk.MessageWithParts, o *Options, old *sdk.Revert) (int, error) {
+	if o.MessageID != "" {
+		if i := live.IndexOf(list, o.MessageID); i >= 0 {
 			return i, nil
 		}
-		return 0, fmt.Errorf("message %q: %w", id, live.ErrNotFound)
+		return 0, fmt.Errorf("message %q: %w", o.MessageID, live.ErrNotFound)
 	}
 	end := len(list)
 	if old != nil {
@@ -146,8 +154,16 @@ func revertPoint(list []sdk.MessageWithParts, id string, old *sdk.Revert) (int, 
 			end = i
 		}
 	}
+	if o.Redo {
+		for i := end + 1; i < len(list); i++ {
+			if isPrompt(&list[i]) {
+				return i, nil
+			}
+		}
+		return len(list), nil
+	}
 	for i := end - 1; i >= 0; i-- {
-		if list[i].Info.Role() == sdk.RoleUser && isPrompt(list[i].Parts) {
+		if isPrompt(&list[i]) {
 			return i, nil
 		}
 	}
@@ -162,8 +178,11 @@ func damagedSince(before []sdk.MessageWithParts, damaged []store.Damage) bool {
 }
 
 // isPrompt reports whether a user wrote the message.
-func isPrompt(parts sdk.Parts) bool {
-	for _, p := range parts {
+func isPrompt(m *sdk.MessageWithParts) bool {
+	if m.Info.Role() != sdk.RoleUser {
+		return false
+	}
+	for _, p := range m.Parts {
 		switch p := p.(type) {
 		case *sdk.CompactionPart:
 			return false

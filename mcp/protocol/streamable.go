@@ -277,14 +277,15 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 			header.Set(headerLastEvent, events.lastID)
 		}
 		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, header)
-		if err == nil {
-			if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
-				if wasOpen && s.forgotten(resp.StatusCode, httpx.Excerpt(resp.Body, maxErrorBody)) {
-					s.peer.lost(errSessionEnded)
-				}
-				discard(resp)
-				return
+		switch {
+		case err != nil:
+		case resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents:
+			if wasOpen && s.forgotten(resp.StatusCode, httpx.Excerpt(resp.Body, maxErrorBody)) {
+				s.peer.lost(errSessionEnded)
 			}
+			discard(resp)
+			err = &statusError{status: resp.StatusCode}
+		default:
 			wasOpen = true
 			opened()
 			events.resume(resp.Body)

@@ -60,6 +60,13 @@ func (c *client) file(a wire.Attachment) block {
 	case !isData && c.vertex:
 		return text(wire.Notice("%s is at %s", a.Name, a.URL).Text) // Vertex AI fetches nothing
 	case a.Kind == wire.KindImage:
+		limit := 10 << 20
+		if c.vertex {
+			limit = 5 << 20
+		}
+		if instead := wire.OversizedImage(a.Name, data, limit); instead != "" {
+			return text(instead)
+		}
 		return block{Type: "image", Source: from}
 	case a.Mime == "application/pdf":
 		return block{Type: "document", Title: a.Name, Source: from}

@@ -4,6 +4,10 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -63,6 +67,22 @@ func NewAttachment(m *sdk.Model, mime, name, rawURL string) Attachment {
 		return Notice("%s cannot be shown: its address cannot be sent to the model. Tell the user.", a.Name)
 	}
 	return a
+}
+
+// OversizedImage returns a text in place of an image that is longer than limit in base64 or has too many pixels for Claude's servers; empty for
+// others. The servers would refuse every later request of the session, too. See https://platform.claude.com/docs/en/build-with-claude/vision.
+func OversizedImage(name, data string, limit int) string {
+	const maxSide = 8000 // pixels
+	if len(data) > limit {
+		return Notice("%s cannot be shown: it has more than %d MiB in base64. Tell the user.", name, limit>>20).Text
+	}
+	for _, read := range []func(io.Reader) (image.Config, error){png.DecodeConfig, jpeg.DecodeConfig} {
+		c, err := read(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
+		if err == nil && max(c.Width, c.Height) > maxSide {
+			return Notice("%s cannot be shown: it has %d × %d pixels, and the model takes at most %d on a side. Tell the user.", name, c.Width, c.Height, maxSide).Text
+		}
+	}
+	return ""
 }
 
 func Notice(format string, args ...any) Attachment {

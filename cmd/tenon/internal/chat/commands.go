@@ -30,7 +30,7 @@ func chatCommands() []chatCommand {
 	return []chatCommand{
 		{name: "help", aliases: []string{"?"}, args: "[command]", short: "list the commands, or explain one", run: (*conversation).help},
 		{name: "undo", args: "[force]", short: "undo the last prompt: its file changes and its messages", run: (*conversation).undo},
-		{name: "redo", args: "[force]", short: "redo: restore reverted files and messages (until the next prompt)", run: (*conversation).redo},
+		{name: "redo", args: "[force]", short: "redo: restore the prompt that was undone last, its files and messages (until the next prompt)", run: (*conversation).redo},
 		{name: "diff", args: "[names]", short: "show the file changes of the session", run: (*conversation).diff},
 		{name: "compact", aliases: []string{"summarize"}, short: "summarize the conversation to free up context", run: (*conversation).compact},
 		{name: "fork", args: "[message]", short: "continue in a copy of the session, leaving the original unchanged", run: (*conversation).fork},
@@ -166,7 +166,7 @@ func (c *conversation) showUndone(ctx context.Context, id string) error {
 	if err = c.a.WithoutDamage(err); err != nil || len(messages) == 0 {
 		return err
 	}
-	if text := view.TypedText(messages[0].Parts); text != "" {
+	if text := view.Draft(messages[0].Parts); text != "" {
 		c.notify("the prompt was: " + text)
 	}
 	return nil
@@ -177,11 +177,15 @@ func (c *conversation) redo(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.m.Unrevert(ctx, c.session.ID, force)
+	r, err := c.m.Revert(ctx, host.RevertOptions{SessionID: c.session.ID, Redo: true, Force: force})
 	if err != nil {
 		return undoProblem(err, "/redo")
 	}
-	return errors.Join(sessions.ShowReverted(c.a, r, "restored", ""), c.open(ctx, nil))
+	hint := ""
+	if r.MessageID != "" {
+		hint = "/redo again restores the next prompt"
+	}
+	return errors.Join(sessions.ShowReverted(c.a, r, "restored", hint), c.open(ctx, nil))
 }
 
 // undoProblem adds the remedies of the chat to errors of reverting.

@@ -112,7 +112,7 @@ func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name s
 		return err
 	}
 	c.session, c.model, c.agent, c.fallback = s, "", "", "" // the session has its own
-	if s.Directory != c.m.Workspace.Project.Directory {
+	if s.Directory != c.m.Workspace.SessionDirectory() {
 		c.notify(fmt.Sprintf("note: the session was started in %s; this conversation works in %s", s.Directory, c.m.Workspace.Project.Directory))
 	}
 	return c.recall(ctx)

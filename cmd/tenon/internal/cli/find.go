@@ -20,7 +20,7 @@ const MaxSessions = 1 << 20
 func ArgumentSession(ctx context.Context, w *Workspace, s store.Store, args []string) (*sdk.Session, error) {
 	if len(args) == 0 {
 		latest, err := LatestSession(ctx, w, s)
-		if err = w.App.WithoutDamage(err); err == nil && latest.Directory != w.Project.Directory {
+		if err = w.App.WithoutDamage(err); err == nil && latest.Directory != w.SessionDirectory() {
 			w.App.Screen.Line(fmt.Sprintf("note: no session was started in this directory; using the latest of the project, started in %s", terminal.Visible(latest.Directory)))
 		}
 		return latest, err
@@ -66,7 +66,7 @@ func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 // LatestSession returns the session of this directory that was updated last, or else that of any directory in the same
 // working tree. Other clones of the repository are the same project but have other files. Errors are those of FindSession.
 func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Session, error) {
-	list, err := s.Sessions(ctx, store.Query{Directory: w.Project.Directory, Limit: 1})
+	list, err := s.Sessions(ctx, store.Query{Directory: w.SessionDirectory(), Limit: 1})
 	if len(list) > 0 {
 		return &list[0], err
 	}

@@ -126,8 +126,11 @@ func (w *Workspace) Scope() (projectID, directory string) {
 	if id := w.ProjectID(); id != GlobalProject {
 		return id, ""
 	}
-	return "", w.Project.Directory
+	return "", w.SessionDirectory()
 }
+
+// SessionDirectory returns the working directory as sessions have it: JSON replaces bytes that are not UTF-8.
+func (w *Workspace) SessionDirectory() string { return string([]rune(w.Project.Directory)) }
 
 // ApprovalProject returns the project under which approvals are stored.
 func (w *Workspace) ApprovalProject() string {

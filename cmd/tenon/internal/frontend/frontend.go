@@ -50,7 +50,6 @@ type Host interface {
 
 	// Files.
 	Revert(ctx context.Context, o host.RevertOptions) (*host.Reverted, error)
-	Unrevert(ctx context.Context, session string, force bool) (*host.Reverted, error)
 	SessionChanges(ctx context.Context, session, messageID string) ([]host.FileChange, error)
 	// Files lists the files and directories of the project that are not ignored, directories with a slash at the end.
 	Files(ctx context.Context) ([]string, error)
@@ -88,8 +87,8 @@ type Local struct{ *cli.Machine }
 var _ Host = Local{}
 
 const (
-	// maxSessions is the maximum number of listed sessions: more than a user looks through without a search.
-	maxSessions = 500
+	// maxSessions is the maximum number of listed sessions: the search of the list covers no others.
+	maxSessions = 10_000
 	// maxFiles is the maximum number of listed files. Larger projects are listed in part; typing a directory's name still works.
 	maxFiles = 50_000
 )

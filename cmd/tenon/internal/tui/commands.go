@@ -40,7 +40,7 @@ func commands() []command {
 		{name: "mode", short: "change the mode: ask, accept edits, plan", keys: "shift+tab", run: func(m *model, _ string) tea.Cmd { return m.nextMode() }},
 		{name: "theme", aliases: []string{"themes"}, args: "[theme]", short: "choose the theme", leader: "t", run: (*model).chooseTheme},
 		{name: "undo", short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) tea.Cmd { return m.undo("", false) }},
-		{name: "redo", short: "restore undone files and messages, until the next prompt", leader: "r", run: func(m *model, _ string) tea.Cmd { return m.redo(false) }},
+		{name: "redo", short: "restore the prompt that was undone last, until the next prompt", leader: "r", run: func(m *model, _ string) tea.Cmd { return m.redo(false) }},
 		{name: "timeline", aliases: []string{"rewind"}, short: "go to a prompt, undo from it on, or fork before it", keys: "esc esc", leader: "g", run: func(m *model, _ string) tea.Cmd { return m.openTimeline() }},
 		{name: "fork", short: "continue in a copy of the session", run: func(m *model, _ string) tea.Cmd { return m.fork("") }},
 		{name: "compact", aliases: []string{"summarize"}, short: "summarize the conversation to free up context", leader: "c", run: func(m *model, _ string) tea.Cmd { return m.compact() }},
@@ -217,14 +217,18 @@ func (m *model) redo(force bool) tea.Cmd {
 	}
 	session := m.root
 	return m.do(func(ctx context.Context) (then, error) {
-		r, err := m.host.Unrevert(ctx, session, force)
+		r, err := m.host.Revert(ctx, host.RevertOptions{SessionID: session, Redo: true, Force: force})
 		if conflict, ok := errors.AsType[*host.ConflictError](err); ok && !conflict.Forced {
 			return m.opens(conflictQuestion(err, func() tea.Cmd { return m.redo(true) })), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		return func() tea.Cmd { return m.reverted(session, r, "and the messages restored", transcript.Prompt{}) }, nil
+		what := "and the messages restored"
+		if r.MessageID != "" {
+			what += "; ctrl+x r restores the next prompt"
+		}
+		return func() tea.Cmd { return m.reverted(session, r, what, transcript.Prompt{}) }, nil
 	})
 }
 

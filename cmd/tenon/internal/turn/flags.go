@@ -147,7 +147,7 @@ func Address(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput
 	if err != nil {
 		return nil, err
 	}
-	if here := m.Workspace.Project.Directory; s.Directory != here {
+	if here := m.Workspace.SessionDirectory(); s.Directory != here {
 		m.Workspace.App.Screen.Line(fmt.Sprintf("note: the session was started in %s; this turn works in %s (--dir changes that)", terminal.Visible(s.Directory), terminal.Visible(here)))
 	}
 	in.SessionID = s.ID

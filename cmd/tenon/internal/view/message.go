@@ -21,6 +21,18 @@ func TypedText(parts sdk.Parts) string {
 	return strings.Join(out, "\n")
 }
 
+// Draft returns the text that the user typed to send the message: a shell line begins with "!", and its output is left out.
+func Draft(parts sdk.Parts) string {
+	for _, p := range parts {
+		if text, ok := p.(*sdk.TextPart); ok {
+			if line, ok := text.Metadata["shell"].(string); ok {
+				return "!" + line
+			}
+		}
+	}
+	return TypedText(parts)
+}
+
 // ShowMessage writes a stored message. Paths below directory are shown relative to it. On a terminal, answers are rendered from Markdown.
 // output returns the output of a call to show below it; if nil, outputs are not shown.
 func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts, directory string, output func(*sdk.ToolPart) string) {

@@ -84,7 +84,7 @@ const margin = "  "
 func userItem(k *Look, m *sdk.MessageWithParts) *item {
 	i := &item{id: m.Info.Head().ID, message: m.Info.Head().ID, look: k}
 	text := view.TypedText(m.Parts)
-	i.source = text
+	i.source = view.Draft(m.Parts)
 	var notes []string
 	for _, p := range m.Parts {
 		switch p := p.(type) {
