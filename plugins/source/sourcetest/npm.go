@@ -89,8 +89,8 @@ func (n *NPM) addTree(t testing.TB, dir, top, name string) {
 	}
 }
 
-// AddBundle publishes the package in node_modules/NAME of a directory with those it needs in its tarball, which npm installs several times as
-// fast as a tree of packages. Types and source maps, which no program loads, are left out.
+// AddBundle publishes the package in node_modules/NAME of a directory with those it needs in its tarball, which npm installs in half the time of a
+// tree of packages. Only files that Node.js loads are part of it: no types, source maps and texts.
 func (n *NPM) AddBundle(t testing.TB, dir, name string) {
 	t.Helper()
 	top := readPackage(t, dir, name)
@@ -98,7 +98,7 @@ func (n *NPM) AddBundle(t testing.TB, dir, name string) {
 	var add func(p *installed, prefix string)
 	add = func(p *installed, prefix string) {
 		for file, text := range p.files {
-			if !strings.HasSuffix(file, ".map") && !strings.HasSuffix(file, "ts") {
+			if strings.HasSuffix(file, "js") || strings.HasSuffix(file, ".json") {
 				files[prefix+file] = text
 			}
 		}
