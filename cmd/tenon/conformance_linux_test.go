@@ -30,11 +30,12 @@ func TestConformance(t *testing.T) {
 		t.Skip("runs the command 150 times")
 	}
 	expected := expectedFailures(t)
+	client := buildClient(t)
 	for _, s := range suites {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
 			ran, passed, failed := 0, 0, 0
-			for name, r := range runSuite(t, s.version, s.requirements) {
+			for name, r := range runSuite(t, client, s.version, s.requirements) {
 				reason, listed := expected.of(name)
 				switch {
 				case r.passed+len(r.failed) == 0 && listed:
@@ -97,8 +98,22 @@ type outcome struct {
 	output string // of the client
 }
 
-// runSuite runs all scenarios and returns their outcomes by name.
-func runSuite(t *testing.T, version, requirements string) map[string]outcome {
+// browserSuffix ends the path of the suite's client as the user's browser.
+const browserSuffix = "-browser"
+
+// buildClient builds the suite's client and returns its path.
+func buildClient(t *testing.T) string {
+	t.Helper()
+	client := filepath.Join(t.TempDir(), "conformance-client")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", client, "./testdata/conformanceclient").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	must(t, os.Symlink(client, client+browserSuffix))
+	return client
+}
+
+// runSuite runs all scenarios with the client and returns their outcomes by name.
+func runSuite(t *testing.T, client, version, requirements string) map[string]outcome {
 	t.Helper()
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -116,14 +131,14 @@ func runSuite(t *testing.T, version, requirements string) map[string]outcome {
 		t.Fatal(err)
 	}
 	out, slots := t.TempDir(), t.TempDir()
-	args := []string{"--import", shim, suite, "client", "--command", "conformance-client", "--timeout", "120000", "--output-dir", out}
+	args := []string{"--import", shim, suite, "client", "--command", client, "--timeout", "120000", "--output-dir", out}
 	if requirements == "" {
 		args = append(args, "--suite", "all")
 	} else {
 		args = append(args, "--requirements", requirements)
 	}
 	cmd := exec.CommandContext(t.Context(), node, args...)
-	cmd.Env = append(os.Environ(), "TENON_CONFORMANCE_SLOTS="+slots)
+	cmd.Env = append(os.Environ(), "TENON_CONFORMANCE_SLOTS="+slots, "BROWSER="+client+browserSuffix)
 	text, err := cmd.CombinedOutput() // the exit code only says whether a check failed
 	if err != nil && cmd.ProcessState == nil {
 		t.Fatal(err)

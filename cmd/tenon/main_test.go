@@ -24,11 +24,9 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit(code)
 		},
-		"conformance-client":  conformanceClient,
-		"administered":        func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
-		"browser":             browse,
-		"form-server":         formServer,
-		"conformance-browser": browse,
+		"administered": func() { os.Exit(command(os.Getenv("ADMINISTRATOR"))) },
+		"browser":      browse,
+		"form-server":  formServer,
 	})
 }
 

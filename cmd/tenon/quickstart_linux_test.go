@@ -25,12 +25,12 @@ func TestQuickStart(t *testing.T) {
 	commands := quickStart(t)
 	s := fakellm.New(t, fakellm.Text("It is a project."), fakellm.Call("files_list_allowed_directories", "{}"), fakellm.Text("Done."))
 	registry := sourcetest.NewNPM(t)
-	registry.AddTree(t, filepath.Join("..", "..", "mcp", "testdata", "npm"), "@modelcontextprotocol/server-filesystem")
+	registry.AddBundle(t, filepath.Join("..", "..", "mcp", "testdata", "npm"), "@modelcontextprotocol/server-filesystem")
 
 	p := newProcess(t, "")
 	home := t.TempDir()
 	p.env = []string{"HOME=" + home, "TERM=xterm", "PATH=" + filepath.Dir(p.binary) + string(os.PathListSeparator) + os.Getenv("PATH"), leaveAtOnce, "OPENAI_BASE_URL=" + s.URL()}
-	must(t, os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry="+registry.URL+"\nupdate-notifier=false\n"), 0o600))
+	must(t, os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry="+registry.URL+"\nupdate-notifier=false\naudit=false\nfund=false\n"), 0o600))
 	must(t, os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[url \""+pluginRepository(t)+"\"]\n\tinsteadOf = https://github.com/obra/superpowers\n"), 0o600))
 
 	fill := exec.CommandContext(t.Context(), "npx", "-y", "--package=@modelcontextprotocol/server-filesystem", "--", "true") // npm has no part in the limit of time

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 )
 
 // Reply is one scripted answer. Its methods return a changed copy, so that a Reply can be shared and
@@ -264,11 +265,16 @@ func callOps(c ToolCall, index int) []op {
 		return []op{{kind: opCallStart, call: &c, index: index, text: c.Args}}
 	}
 	ops := []op{{kind: opCallStart, call: &c, index: index}}
-	chars := []rune(c.Args) // a delta never ends within a character
-	n := max(1, min(c.Chunks, len(chars)))
+	chars, rest := utf8.RuneCountInString(c.Args), c.Args // a delta never ends within a character
+	n := max(1, min(c.Chunks, chars))
 	for i := range n {
-		piece := string(chars[i*len(chars)/n : (i+1)*len(chars)/n])
-		ops = append(ops, op{kind: opCallArgs, call: &c, index: index, text: piece})
+		end := 0
+		for range (i+1)*chars/n - i*chars/n {
+			_, size := utf8.DecodeRuneInString(rest[end:])
+			end += size
+		}
+		ops = append(ops, op{kind: opCallArgs, call: &c, index: index, text: rest[:end]})
+		rest = rest[end:]
 	}
 	return ops
 }

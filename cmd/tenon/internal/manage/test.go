@@ -171,7 +171,15 @@ func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
 	if err != nil {
 		return nil, errors.Join(cli.UsageError("fix the plugin", "%w", err), set.Discard(ctx))
 	}
-	// The time limits of a test do not include compiling.
+	return set, nil
+}
+
+// openCompiled finds the plugin under test and compiles it: the time limits of a test do not include compiling.
+func (t *pluginTest) openCompiled(ctx context.Context) (*extensions.Set, error) {
+	set, err := t.open(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if err := set.Precompile(ctx); err != nil {
 		return nil, errors.Join(cli.UsageError("correct the plugin", "%w", err), set.Discard(ctx))
 	}
@@ -217,7 +225,7 @@ func (t *pluginTest) turn(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	set, err := t.open(ctx)
+	set, err := t.openCompiled(ctx)
 	if err != nil {
 		return err
 	}
@@ -250,7 +258,7 @@ func (t *pluginTest) replay(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	set, err := t.open(ctx)
+	set, err := t.openCompiled(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,13 @@
+// Command conformanceclient is the client that the conformance suite runs, once for each scenario, with the address of its server: it drives
+// the command as a user does, in a home of its own. It is a program of its own because it starts in a fraction of the time of the tests.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,19 +18,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// conformanceSlots is how many clients of the conformance suite run at the same time: the suite starts all of them together.
-const conformanceSlots = 4
+// slots is how many clients of the conformance suite run at the same time: the suite starts all of them together.
+const slots = 4
 
-// conformanceClient is the client that the conformance suite runs, once for each scenario, with the address of its server: it drives the
-// command as a user does, in a home of its own.
-func conformanceClient() {
-	if err := runConformanceClient(os.Args[len(os.Args)-1]); err != nil {
+// $BROWSER is the program as the user's browser.
+func main() {
+	do := runClient
+	if os.Args[0] == os.Getenv("BROWSER") {
+		do = browse
+	}
+	if err := do(os.Args[len(os.Args)-1]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func runConformanceClient(address string) error {
+// browse opens the address and follows redirects.
+func browse(address string) error {
+	resp, err := http.Get(address)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return errors.New(resp.Status)
+	}
+	return nil
+}
+
+func runClient(address string) error {
 	release, err := takeSlot(os.Getenv("TENON_CONFORMANCE_SLOTS"))
 	if err != nil {
 		return err
@@ -39,7 +59,7 @@ func runConformanceClient(address string) error {
 	defer os.RemoveAll(home)
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Second)
 	defer cancel()
-	c := &conformanceUser{ctx: ctx, home: home, scenario: os.Getenv("MCP_CONFORMANCE_SCENARIO")}
+	c := &user{ctx: ctx, home: home, scenario: os.Getenv("MCP_CONFORMANCE_SCENARIO")}
 	if text := os.Getenv("MCP_CONFORMANCE_CONTEXT"); text != "" {
 		if err := json.Unmarshal([]byte(text), &c.given); err != nil {
 			return err
@@ -50,7 +70,7 @@ func runConformanceClient(address string) error {
 
 // takeSlot waits for one of the places to run in; each is a locked file.
 func takeSlot(dir string) (release func(), err error) {
-	f, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(os.Getpid()%conformanceSlots)), os.O_CREATE|os.O_RDWR, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, fmt.Sprint(os.Getpid()%slots)), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -61,24 +81,24 @@ func takeSlot(dir string) (release func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// conformanceUser is a user of the command in one scenario.
-type conformanceUser struct {
+// user is a user of the command in one scenario.
+type user struct {
 	ctx      context.Context
 	home     string
 	scenario string
 	given    struct {
 		ClientID     string `json:"client_id"`
 		ClientSecret string `json:"client_secret"`
-		ToolCalls    []conformanceCall
+		ToolCalls    []call
 	}
 }
 
-type conformanceCall struct {
+type call struct {
 	Name      string
 	Arguments json.RawMessage
 }
 
-type conformanceTool struct {
+type tool struct {
 	Name        string
 	InputSchema struct {
 		Properties map[string]struct{ Type string }
@@ -89,7 +109,7 @@ type conformanceTool struct {
 
 // use configures the server and calls its tools: in one turn, so that they share a connection, and on a terminal, where questions get the
 // answer of a user who presses enter.
-func (c *conformanceUser) use(address string) error {
+func (c *user) use(address string) error {
 	server := map[string]any{"type": "http", "url": address, "timeout": 60_000} // the suite's servers are slow while all its clients run
 	if strings.HasPrefix(c.scenario, "auth/") {
 		server["oauth"] = c.oauth()
@@ -122,7 +142,7 @@ func (c *conformanceUser) use(address string) error {
 }
 
 // oauth is the configuration of sign-in that the scenario gives its client.
-func (c *conformanceUser) oauth() map[string]string {
+func (c *user) oauth() map[string]string {
 	if c.given.ClientID == "" {
 		return map[string]string{"clientId": "https://conformance-test.local/client-metadata.json"}
 	}
@@ -134,7 +154,7 @@ func (c *conformanceUser) oauth() map[string]string {
 }
 
 // signIn signs in, and calls each tool; when one needs more rights, once more after signing in again.
-func (c *conformanceUser) signIn() error {
+func (c *user) signIn() error {
 	if _, err := c.tenon("mcp", "login", "s"); err != nil {
 		return err
 	}
@@ -158,12 +178,12 @@ func (c *conformanceUser) signIn() error {
 }
 
 // tools returns the tools of the server, as the command lists them.
-func (c *conformanceUser) tools() ([]conformanceTool, error) {
+func (c *user) tools() ([]tool, error) {
 	text, err := c.tenon("mcp", "tools", "s", "--format", "json")
 	if err != nil {
 		return nil, err
 	}
-	var list struct{ Tools []conformanceTool }
+	var list struct{ Tools []tool }
 	var raw struct {
 		Tools []struct{ InputSchema json.RawMessage }
 	}
@@ -181,11 +201,11 @@ func (c *conformanceUser) tools() ([]conformanceTool, error) {
 
 // calls returns the calls that a scenario wants: those it names, else one of each tool. An argument called schema gets the schema of the
 // first tool.
-func (c *conformanceUser) calls(tools []conformanceTool) []conformanceCall {
+func (c *user) calls(tools []tool) []call {
 	if len(c.given.ToolCalls) > 0 {
 		return c.given.ToolCalls
 	}
-	var out []conformanceCall
+	var out []call
 	for _, t := range tools {
 		arguments := map[string]any{}
 		for n, name := range t.InputSchema.Required {
@@ -207,24 +227,24 @@ func (c *conformanceUser) calls(tools []conformanceTool) []conformanceCall {
 		if err != nil {
 			panic(err) // strings, numbers and JSON that was decoded
 		}
-		out = append(out, conformanceCall{t.Name, raw})
+		out = append(out, call{t.Name, raw})
 	}
 	return out
 }
 
-func (c *conformanceUser) command(args ...string) *exec.Cmd {
+func (c *user) command(args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(c.ctx, "tenon", args...)
 	cmd.Dir = c.home
 	cmd.Env = []string{
 		"HOME=" + c.home, "PATH=" + os.Getenv("PATH"), "TERM=xterm", "TENON_DATA_DIR=" + filepath.Join(c.home, "data"),
 		"XDG_CONFIG_HOME=" + filepath.Join(c.home, "config"), "XDG_CACHE_HOME=" + filepath.Join(c.home, "cache"),
-		`TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`, "BROWSER=conformance-browser",
+		`TENON_CONFIG_CONTENT={"enabled_providers": ["offline"]}`, "BROWSER=" + os.Getenv("BROWSER"),
 	}
 	return cmd
 }
 
 // tenon runs the command and returns what it printed.
-func (c *conformanceUser) tenon(args ...string) (string, error) {
+func (c *user) tenon(args ...string) (string, error) {
 	var out, errs strings.Builder
 	cmd := c.command(args...)
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -237,7 +257,7 @@ func (c *conformanceUser) tenon(args ...string) (string, error) {
 }
 
 // onTerminal runs the command on a terminal and answers each question with an empty line.
-func (c *conformanceUser) onTerminal(args ...string) error {
+func (c *user) onTerminal(args ...string) error {
 	control, side, err := openTerminal()
 	if err != nil {
 		return err
