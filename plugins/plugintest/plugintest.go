@@ -129,11 +129,14 @@ func Run(t *testing.T, c Carrier) {
 		"auth":        s.auth(),
 		"models":      s.models(),
 	}
-	known := map[string]bool{}
+	known, all := map[string]bool{}, map[string]probe{}
 	for group, list := range probes {
 		know(known, group, list)
-		groups[group] = s.bundles(group, list)
+		for name, p := range list {
+			all[group+"/"+name] = p
+		}
 	}
+	groups["probes"] = s.bundles(all)
 	for group, cases := range groups {
 		know(known, group, cases)
 	}
