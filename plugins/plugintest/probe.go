@@ -89,7 +89,7 @@ func (p *probe) anySession() bool {
 	return p.input == nil && p.script.Record == "" && p.script.Input == "" && forSession(p.point, "") != nil
 }
 
-// sharesHook reports whether two probes can use one hook: the session decides which script is followed.
+// sharesHook reports whether two probes can use one hook: their scripts are told apart by the session.
 func (p *probe) sharesHook(other *probe) bool {
 	return p.session != "" && other.session != "" && reflect.DeepEqual(p.hook, other.hook)
 }
