@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -29,8 +28,6 @@ type probe struct {
 	script conformance.Script
 	input  func() any // default: the point's sample
 	value  func() any
-	// session is the session that calls, so that other probes can share the hook; see bundles.
-	session string
 	// partial means that the hook reads a part of the value: one of this process sees all of it.
 	partial bool
 	// abnormal means that the handler does not come back; then the text of the error is the carrier's.
@@ -51,22 +48,17 @@ type outcome struct {
 }
 
 // bundles makes cases of probes that share a plugin, because a process takes longer to start than to answer. Those of one plugin run one
-// after the other, at different hooks, or at one hook in different sessions. A case that ends its plugin shares none. The names in list begin
-// with the group.
+// after the other, at different hooks. A case that ends its plugin shares none. The names in list begin with the group.
 func (s *suite) bundles(list map[string]probe) map[string]func(t *testing.T) {
 	var bundles []map[string]probe
-	for i, name := range slices.Sorted(maps.Keys(list)) {
+	for _, name := range slices.Sorted(maps.Keys(list)) {
 		p := list[name]
 		if !s.has(p.point) {
 			continue
 		}
-		if p.anySession() {
-			p.session = fmt.Sprintf("ses_probe_%d_", i)
-			p.script.When = p.session
-		}
 		n := slices.IndexFunc(bundles, func(b map[string]probe) bool {
 			for _, other := range b {
-				if p.abnormal || other.abnormal || other.point == p.point && !p.sharesHook(&other) {
+				if p.abnormal || other.abnormal || other.point == p.point {
 					return false
 				}
 			}
@@ -82,16 +74,6 @@ func (s *suite) bundles(list map[string]probe) map[string]func(t *testing.T) {
 		cases[fmt.Sprint("plugin ", n)] = func(t *testing.T) { s.bundle(t, b) }
 	}
 	return cases
-}
-
-// anySession reports whether the session does not matter to a probe: it looks at no input.
-func (p *probe) anySession() bool {
-	return p.input == nil && p.script.Record == "" && p.script.Input == "" && forSession(p.point, "") != nil
-}
-
-// sharesHook reports whether two probes can use one hook: their scripts are told apart by the session.
-func (p *probe) sharesHook(other *probe) bool {
-	return p.session != "" && other.session != "" && reflect.DeepEqual(p.hook, other.hook)
 }
 
 // bundle runs probes over the carrier, with one plugin.
@@ -120,12 +102,8 @@ func openProbes(t *testing.T, c Carrier, list ...probe) *sdktest.Host {
 	var hooks []sdk.HookDescription
 	for _, p := range list {
 		d := p.description()
-		if other, shared := scripts[name(d)]; shared {
-			p.script.Or = &other
-		} else {
-			hooks = append(hooks, d)
-		}
 		scripts[name(d)] = p.script
+		hooks = append(hooks, d)
 	}
 	return open(t, c, newCase(t, conformance.Options{Hooks: scripts}, hooks...), sdktest.Options{})
 }
@@ -173,9 +151,6 @@ func (p *probe) run(t *testing.T, c Carrier, h *sdktest.Host) *outcome {
 	in, value := p.input, p.value
 	if in == nil {
 		in = sample.input
-	}
-	if p.session != "" {
-		in = func() any { return forSession(p.point, p.session) }
 	}
 	if value == nil {
 		value = sample.value

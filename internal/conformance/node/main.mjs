@@ -76,9 +76,8 @@ const excesses = {
 
 async function run(hook, input, value, call) {
   const count = ++calls;
-  let script = options.hooks?.[hook];
-  while (script?.when && !encode(input).includes(script.when)) script = script.or;
-  if (!script) return;
+  const script = options.hooks?.[hook];
+  if (!script || (script.when && !encode(input).includes(script.when))) return;
   if (script.record) await call.kv.set(script.record, encode({ input, ...(value !== undefined && { value }) }));
   await commit(script.fault, call);
   if (script.error) throw new Error(script.error);

@@ -109,9 +109,7 @@ def run(hook, input, value, call):
     state["calls"] += 1
     count = state["calls"]
     script = (state["options"].get("hooks") or {}).get(hook)
-    while script and script.get("when") and script["when"] not in encode(input):
-        script = script.get("or")
-    if not script:
+    if not script or script.get("when") and script["when"] not in encode(input):
         return None
     if script.get("record"):
         call.set(script["record"], encode({"input": input, **({} if value is None else {"value": value})}))

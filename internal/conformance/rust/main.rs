@@ -123,11 +123,8 @@ fn excess(name: &str) -> Vec<Value> {
 /// Does what the script of a hook in the options says.
 fn run(hook: &str, input: &Value, value: &mut Value, call: &Call) -> Result<Option<Value>, Error> {
     let count = CALLS.fetch_add(1, Ordering::SeqCst) + 1;
-    let mut script = &call.options["hooks"][hook];
-    while !encode(input).contains(script["when"].str()) {
-        script = &script["or"];
-    }
-    if *script == Value::Null {
+    let script = &call.options["hooks"][hook];
+    if *script == Value::Null || !encode(input).contains(script["when"].str()) {
         return Ok(None);
     }
     let judges = *value == Value::Null;

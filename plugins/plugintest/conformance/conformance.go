@@ -31,9 +31,8 @@ type Options struct {
 
 // Script is what one hook does when it is called, in the order of the fields.
 type Script struct {
-	// When is a text; the script is followed only when the JSON of the input holds it, and else Or, if there is one.
-	When string  `json:"when,omitempty"`
-	Or   *Script `json:"or,omitempty"`
+	// When is a text; the script is followed only when the JSON of the input holds it.
+	When string `json:"when,omitempty"`
 	// Record is a key under which the call is kept as it arrived. The tool "recorded" gives it back.
 	Record string `json:"record,omitempty"`
 	Fault  Fault  `json:"fault,omitempty"`
@@ -133,9 +132,9 @@ func (p *Plugin) start(ctx context.Context, h sdk.Host) error {
 // run does what the script of a hook says, apart from its verdict, and returns the script.
 func (p *Plugin) run(ctx context.Context, hook string, in, v any) (Script, error) {
 	n := p.calls.Add(1)
-	s, err := p.options.Hooks[hook].follow(in)
-	if err != nil {
-		return s, err
+	s := p.options.Hooks[hook]
+	if applies, err := s.applies(in); err != nil || !applies {
+		return Script{}, err
 	}
 	if s.Record != "" {
 		raw, err := recorded(in, v)
@@ -162,22 +161,12 @@ func (p *Plugin) run(ctx context.Context, hook string, in, v any) (Script, error
 	return s, value.Apply(v, changes)
 }
 
-// follow returns the script that is followed, which does nothing if none applies.
-func (s Script) follow(in any) (Script, error) {
+func (s *Script) applies(in any) (bool, error) {
 	if s.When == "" {
-		return s, nil
+		return true, nil
 	}
 	raw, err := json.Marshal(in)
-	if err != nil {
-		return Script{}, err
-	}
-	for !bytes.Contains(raw, []byte(s.When)) {
-		if s.Or == nil {
-			return Script{}, nil
-		}
-		s = *s.Or
-	}
-	return s, nil
+	return bytes.Contains(raw, []byte(s.When)), err
 }
 
 func (s *Script) changes(in, value any, calls int64) ([]sdk.Change, error) {
