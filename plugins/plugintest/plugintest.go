@@ -129,14 +129,11 @@ func Run(t *testing.T, c Carrier) {
 		"auth":        s.auth(),
 		"models":      s.models(),
 	}
-	known, all := map[string]bool{}, map[string]probe{}
+	known := map[string]bool{}
 	for group, list := range probes {
 		know(known, group, list)
-		for name, p := range list {
-			all[group+"/"+name] = p
-		}
+		groups[group] = s.bundles(group, list)
 	}
-	groups["probes"] = s.bundles(all)
 	for group, cases := range groups {
 		know(known, group, cases)
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -48,8 +47,8 @@ type outcome struct {
 }
 
 // bundles makes cases of probes that share a plugin, because a process takes longer to start than to answer. Those of one plugin run one
-// after the other, at different hooks. A case that ends its plugin shares none. The names in list begin with the group.
-func (s *suite) bundles(list map[string]probe) map[string]func(t *testing.T) {
+// after the other, at different hooks. A case that ends its plugin shares none.
+func (s *suite) bundles(group string, list map[string]probe) map[string]func(t *testing.T) {
 	var bundles []map[string]probe
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		p := list[name]
@@ -71,17 +70,14 @@ func (s *suite) bundles(list map[string]probe) map[string]func(t *testing.T) {
 	}
 	cases := map[string]func(t *testing.T){}
 	for n, b := range bundles {
-		cases[fmt.Sprint("plugin ", n)] = func(t *testing.T) { s.bundle(t, b) }
+		cases[fmt.Sprint("plugin ", n)] = func(t *testing.T) { s.bundle(t, group, b) }
 	}
 	return cases
 }
 
 // bundle runs probes over the carrier, with one plugin.
-func (s *suite) bundle(t *testing.T, list map[string]probe) {
-	names := slices.DeleteFunc(slices.Sorted(maps.Keys(list)), func(name string) bool {
-		group, name, _ := strings.Cut(name, "/")
-		return !s.applies(t, group, name)
-	})
+func (s *suite) bundle(t *testing.T, group string, list map[string]probe) {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(list)), func(name string) bool { return !s.applies(t, group, name) })
 	if len(names) == 0 {
 		return
 	}
