@@ -360,3 +360,28 @@ func TestCommandChoosesForItsTurn(t *testing.T) {
 		}
 	}
 }
+
+// A subagent answers in the user's session only because a command chooses it; a session cannot be left with one.
+func TestCommandSubagentNamedByUser(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		agent, configured string
+		subtask           bool
+	}{
+		"of the prompt":              {agent: "helper"},
+		"as default_agent":           {configured: "helper", subtask: true},
+		"of the prompt, for subtask": {agent: "helper", configured: "helper", subtask: true},
+	} {
+		m := newModel(t, say("done")).on(sdk.PurposeSubtask, say("helped"))
+		b := templated(m, "Do it", nil)
+		b.commands[0].Agent, b.commands[0].Subtask = "helper", &c.subtask
+		k := start(t, func(o *host.Options) { o.Config.DefaultAgent = c.configured }, b)
+		id := k.session()
+		if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Agent: c.agent, Command: "do"}); !errors.Is(err, host.ErrSubagent) {
+			t.Errorf("helper %s: %v, want ErrSubagent", name, err)
+		}
+		if s, err := k.Session(t.Context(), id); err != nil || s.Agent != "" {
+			t.Errorf("helper %s: the session keeps agent %q, %v", name, s.Agent, err)
+		}
+	}
+}

@@ -163,6 +163,7 @@ func (t *turn) openPrompt(ctx context.Context, id string, in *PromptInput, comma
 func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.Command) error {
 	s := t.conv.SessionCopy()
 	byCommand := command != nil && in.Model == "" && command.Model != ""
+	itsAgent, _ := command.Chooses(in.Agent, in.Model)
 	if command != nil {
 		in.Agent = cmp.Or(in.Agent, command.Agent)
 		in.Model = cmp.Or(in.Model, command.Model)
@@ -184,7 +185,7 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 			return err
 		}
 	}
-	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" && (command == nil || command.Agent != agent.Name) {
+	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" && (!itsAgent || t.delegate != "") {
 		by := ""
 		if in.Agent == "" && agent.Name == t.gen.Config.DefaultAgent {
 			by = " (default_agent in the configuration)"
