@@ -340,15 +340,17 @@ func TestQuotedArgument(t *testing.T) {
 // The agent and the model of a command are those of its turn. With subtask: false, the agent may be a subagent.
 func TestCommandChoosesForItsTurn(t *testing.T) {
 	t.Parallel()
-	m := newModel(t, say("done"), say("done"), say("done"))
+	m := newModel(t, say("done"), say("done"), say("done"), say("done"))
 	b := templated(m, "Do it", nil)
 	no := false
 	b.commands[0].Agent, b.commands[0].Subtask = "helper", &no
 	b.commands = append(b.commands, sdk.Command{Name: "small", Template: "Do it", Variant: "low"})
 	k := start(t, nil, b)
 	id := k.session()
-	for _, c := range []struct{ in, agent, variant string }{{"do", "helper", ""}, {"small", sdk.AgentBuild, "low"}, {"", sdk.AgentBuild, ""}} {
-		if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: c.in, Text: "x"}); err != nil {
+	for _, c := range []struct{ in, model, agent, variant string }{
+		{"do", "", "helper", ""}, {"small", "", sdk.AgentBuild, "low"}, {"small", "test/model", sdk.AgentBuild, "low"}, {"", "", sdk.AgentBuild, ""},
+	} {
+		if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: c.in, Model: c.model, Text: "x"}); err != nil {
 			t.Fatal(err)
 		}
 		messages := k.messages(id)

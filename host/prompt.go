@@ -134,6 +134,9 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 		}
 		if !itsModel {
 			s.Model = &sdk.SessionModel{ID: t.Model.ID, ProviderID: t.Model.ProviderID, Variant: t.user.Model.Variant}
+			if command != nil && command.Variant != "" {
+				s.Model.Variant = q.input.Variant
+			}
 		}
 	})
 	return t.firstState(ctx, in.NoReply)
