@@ -387,3 +387,35 @@ func TestCommandSubagentNamedByUser(t *testing.T) {
 		}
 	}
 }
+
+// A shell line or another prompt without a reply, during the turn of a command, does not change who answers the command.
+func TestNoReplyDuringCommand(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, call("wait", "{}"), say("done"))
+	b := templated(m, "Do it", nil)
+	no := false
+	b.commands[0].Agent, b.commands[0].Subtask = "helper", &no
+	var k *kit
+	var waits func(context.Context) (*sdk.MessageWithParts, error)
+	b.tools = append(b.tools, &tool{id: "wait", run: func(ctx context.Context, call *sdk.ToolCall) (_ *sdk.ToolResult, err error) {
+		waits, err = k.Submit(ctx, host.PromptInput{SessionID: call.SessionID, Text: "a note", NoReply: true})
+		return &sdk.ToolResult{Output: "waited"}, err
+	}})
+	k = start(t, nil, b)
+	id := k.session()
+	system := "You answer in haiku."
+	a, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: "do", System: system})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if noted, err := waits(t.Context()); err != nil || noted.Info.Head().ID != a.Info.Head().ID {
+		t.Errorf("the note got %+v, %v; want the answer of the turn", noted, err)
+	}
+	last := m.last(sdk.PurposeTurn)
+	if prompt := strings.Join(last.System, "\n"); !strings.Contains(prompt, "You help.") || !strings.Contains(prompt, system) || !strings.Contains(whole(last), "a note") {
+		t.Errorf("the turn continued with %q and %q, want the agent and the system prompt of the command, and the note", prompt, whole(last))
+	}
+	if s, err := k.Session(t.Context(), id); err != nil || s.Agent != sdk.AgentBuild {
+		t.Errorf("the session has agent %q, %v", s.Agent, err)
+	}
+}

@@ -40,7 +40,7 @@ type PromptInput struct {
 }
 
 // prepare takes the next prompt or job from the queue. A prompt becomes a user message. If it fails while the turn answers an earlier one,
-// only its caller gets the error, and the turn continues.
+// only its caller gets the error. The turn then continues the earlier one, as it does after a prompt without a reply.
 func (t *turn) prepare(ctx context.Context) (state, error) {
 	q := t.runner.next()
 	running, answered, was := t.user != nil, t.answered(), *t
@@ -58,20 +58,20 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 	switch {
 	case !running:
 		return next, cmp.Or(err, failed)
-	case err != nil || failed != nil:
-		*t = was
-		t.show(t.user)
-		next = stateDone
-		if failed != nil || ctx.Err() != nil { // it ends with the turn
-			t.answering = append(t.answering, q)
-			break
-		}
+	case err == nil && failed == nil && next != stateDone:
+		return next, nil
+	}
+	*t = was // for the earlier prompt, with its agent, model and settings
+	t.show(t.user)
+	if err != nil && failed == nil && ctx.Err() == nil {
 		q.reply(nil, err)
+	} else {
+		t.answering = append(t.answering, q) // it ends with the turn
 	}
-	if next == stateDone && !answered { // the turn must continue its earlier prompt
-		return stateAsk, nil
+	if answered {
+		return stateDone, nil
 	}
-	return next, nil
+	return stateAsk, nil
 }
 
 // answered reports whether the model has nothing more to do for the latest prompt.
