@@ -340,15 +340,17 @@ func TestQuotedArgument(t *testing.T) {
 // The agent and the model of a command are those of its turn. With subtask: false, the agent may be a subagent.
 func TestCommandChoosesForItsTurn(t *testing.T) {
 	t.Parallel()
-	m := newModel(t, say("done"), say("done"), say("done"))
+	m := newModel(t, say("done"), say("done"), say("done"), say("done"))
 	b := templated(m, "Do it", nil)
 	no := false
 	b.commands[0].Agent, b.commands[0].Subtask = "helper", &no
 	b.commands = append(b.commands, sdk.Command{Name: "small", Template: "Do it", Variant: "low"})
 	k := start(t, nil, b)
 	id := k.session()
-	for _, c := range []struct{ in, agent, variant string }{{"do", "helper", ""}, {"small", sdk.AgentBuild, "low"}, {"", sdk.AgentBuild, ""}} {
-		if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: c.in, Text: "x"}); err != nil {
+	for _, c := range []struct{ in, model, agent, variant string }{
+		{"do", "", "helper", ""}, {"small", "", sdk.AgentBuild, "low"}, {"small", "test/model", sdk.AgentBuild, "low"}, {"", "", sdk.AgentBuild, ""},
+	} {
+		if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: c.in, Model: c.model, Text: "x"}); err != nil {
 			t.Fatal(err)
 		}
 		messages := k.messages(id)
@@ -358,5 +360,62 @@ func TestCommandChoosesForItsTurn(t *testing.T) {
 		if s, err := k.Session(t.Context(), id); err != nil || s.Agent == "helper" || s.Model != nil && s.Model.Variant != "" {
 			t.Errorf("command %q: the session keeps agent %q and model %v, %v", c.in, s.Agent, s.Model, err)
 		}
+	}
+}
+
+// A subagent answers in the user's session only because a command chooses it; a session cannot be left with one.
+func TestCommandSubagentNamedByUser(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		agent, configured string
+		subtask           bool
+	}{
+		"of the prompt":              {agent: "helper"},
+		"as default_agent":           {configured: "helper", subtask: true},
+		"of the prompt, for subtask": {agent: "helper", configured: "helper", subtask: true},
+	} {
+		m := newModel(t, say("done")).on(sdk.PurposeSubtask, say("helped"))
+		b := templated(m, "Do it", nil)
+		b.commands[0].Agent, b.commands[0].Subtask = "helper", &c.subtask
+		k := start(t, func(o *host.Options) { o.Config.DefaultAgent = c.configured }, b)
+		id := k.session()
+		if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Agent: c.agent, Command: "do"}); !errors.Is(err, host.ErrSubagent) {
+			t.Errorf("helper %s: %v, want ErrSubagent", name, err)
+		}
+		if s, err := k.Session(t.Context(), id); err != nil || s.Agent != "" {
+			t.Errorf("helper %s: the session keeps agent %q, %v", name, s.Agent, err)
+		}
+	}
+}
+
+// A shell line or another prompt without a reply, during the turn of a command, does not change who answers the command.
+func TestNoReplyDuringCommand(t *testing.T) {
+	t.Parallel()
+	m := newModel(t, call("wait", "{}"), say("done"))
+	b := templated(m, "Do it", nil)
+	no := false
+	b.commands[0].Agent, b.commands[0].Subtask = "helper", &no
+	var k *kit
+	var waits func(context.Context) (*sdk.MessageWithParts, error)
+	b.tools = append(b.tools, &tool{id: "wait", run: func(ctx context.Context, call *sdk.ToolCall) (_ *sdk.ToolResult, err error) {
+		waits, err = k.Submit(ctx, host.PromptInput{SessionID: call.SessionID, Text: "a note", NoReply: true})
+		return &sdk.ToolResult{Output: "waited"}, err
+	}})
+	k = start(t, nil, b)
+	id := k.session()
+	system := "You answer in haiku."
+	a, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Command: "do", System: system})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if noted, err := waits(t.Context()); err != nil || noted.Info.Head().ID != a.Info.Head().ID {
+		t.Errorf("the note got %+v, %v; want the answer of the turn", noted, err)
+	}
+	last := m.last(sdk.PurposeTurn)
+	if prompt := strings.Join(last.System, "\n"); !strings.Contains(prompt, "You help.") || !strings.Contains(prompt, system) || !strings.Contains(whole(last), "a note") {
+		t.Errorf("the turn continued with %q and %q, want the agent and the system prompt of the command, and the note", prompt, whole(last))
+	}
+	if s, err := k.Session(t.Context(), id); err != nil || s.Agent != sdk.AgentBuild {
+		t.Errorf("the session has agent %q, %v", s.Agent, err)
 	}
 }

@@ -40,7 +40,7 @@ type PromptInput struct {
 }
 
 // prepare takes the next prompt or job from the queue. A prompt becomes a user message. If it fails while the turn answers an earlier one,
-// only its caller gets the error, and the turn continues.
+// only its caller gets the error. The turn then continues the earlier one, as it does after a prompt without a reply.
 func (t *turn) prepare(ctx context.Context) (state, error) {
 	q := t.runner.next()
 	running, answered, was := t.user != nil, t.answered(), *t
@@ -58,20 +58,20 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 	switch {
 	case !running:
 		return next, cmp.Or(err, failed)
-	case err != nil || failed != nil:
-		*t = was
-		t.show(t.user)
-		next = stateDone
-		if failed != nil || ctx.Err() != nil { // it ends with the turn
-			t.answering = append(t.answering, q)
-			break
-		}
+	case err == nil && failed == nil && next != stateDone:
+		return next, nil
+	}
+	*t = was // for the earlier prompt, with its agent, model and settings
+	t.show(t.user)
+	if err != nil && failed == nil && ctx.Err() == nil {
 		q.reply(nil, err)
+	} else {
+		t.answering = append(t.answering, q) // it ends with the turn
 	}
-	if next == stateDone && !answered { // the turn must continue its earlier prompt
-		return stateAsk, nil
+	if answered {
+		return stateDone, nil
 	}
-	return next, nil
+	return stateAsk, nil
 }
 
 // answered reports whether the model has nothing more to do for the latest prompt.
@@ -134,6 +134,9 @@ func (t *turn) accept(ctx context.Context, q *queued) (state, error) {
 		}
 		if !itsModel {
 			s.Model = &sdk.SessionModel{ID: t.Model.ID, ProviderID: t.Model.ProviderID, Variant: t.user.Model.Variant}
+			if command != nil && command.Variant != "" {
+				s.Model.Variant = q.input.Variant
+			}
 		}
 	})
 	return t.firstState(ctx, in.NoReply)
@@ -163,6 +166,7 @@ func (t *turn) openPrompt(ctx context.Context, id string, in *PromptInput, comma
 func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.Command) error {
 	s := t.conv.SessionCopy()
 	byCommand := command != nil && in.Model == "" && command.Model != ""
+	itsAgent, _ := command.Chooses(in.Agent, in.Model)
 	if command != nil {
 		in.Agent = cmp.Or(in.Agent, command.Agent)
 		in.Model = cmp.Or(in.Model, command.Model)
@@ -184,7 +188,7 @@ func (t *turn) chooseSetup(ctx context.Context, in *PromptInput, command *input.
 			return err
 		}
 	}
-	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" && (command == nil || command.Agent != agent.Name) {
+	if agent.Mode == sdk.ModeSubagent && s.ParentID == "" && (!itsAgent || t.delegate != "") {
 		by := ""
 		if in.Agent == "" && agent.Name == t.gen.Config.DefaultAgent {
 			by = " (default_agent in the configuration)"

@@ -19,7 +19,7 @@ import (
 // crashFiles is how many files the session of the crash test wrote.
 const crashFiles = 60
 
-// TestRevertCrashHelper is the process that is killed: it reverts and brings back until it dies.
+// TestRevertCrashHelper is the process that is killed: it undoes and redoes until it dies.
 func TestRevertCrashHelper(t *testing.T) {
 	dir := os.Getenv("TENON_REVERT_CRASH")
 	if dir == "" {
@@ -29,17 +29,14 @@ func TestRevertCrashHelper(t *testing.T) {
 	k := startWork(t, w, filepath.Join(dir, "data"), nil)
 	id := os.Getenv("TENON_REVERT_SESSION")
 	fmt.Println("ready")
-	for {
-		if _, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id}); err != nil && !errors.Is(err, host.ErrNothing) {
-			t.Fatal(err)
-		}
-		if _, err := k.Unrevert(t.Context(), id, false); err != nil {
+	for i := 0; ; i++ { // two prompts are undone and redone
+		if _, err := k.Revert(t.Context(), host.RevertOptions{SessionID: id, Redo: i%4 >= 2}); err != nil && !errors.Is(err, host.ErrNothing) {
 			t.Fatal(err)
 		}
 	}
 }
 
-// Killed at any point of a revert, the next host finds files and session both as before it or both as after it.
+// Killed at any point of undo or redo, the next host finds files and session both as before it or both as after it.
 func TestRevertCrash(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -54,10 +51,17 @@ func TestRevertCrash(t *testing.T) {
 		w.write(fmt.Sprintf("d%d/old%d", i%5, i), "old")
 	}
 	undone := w.state()
+	var half map[string]string // after the first prompt
 	id := ""
 	t.Run("setup", func(t *testing.T) {
 		k := startWork(t, &worktree{t: t, dir: w.dir}, filepath.Join(dir, "data"), nil)
 		id = k.session()
+		k.turn(id, k.bash, func() {
+			for i := range crashFiles / 3 {
+				k.write(fmt.Sprintf("d%d/new%d", i%5, i), "first")
+			}
+		})
+		half = w.state()
 		k.turn(id, k.bash, func() {
 			for i := range crashFiles {
 				k.write(fmt.Sprintf("d%d/new%d", i%5, i), "new")
@@ -77,11 +81,14 @@ func TestRevertCrash(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Revert != nil {
+			switch first := k.messages(id)[0].Info.Head().ID; {
+			case s.Revert == nil:
+				v.is("not undone", done)
+			case s.Revert.MessageID == first:
 				v.is("undone", undone)
-				return
+			default:
+				v.is("the second prompt undone", half)
 			}
-			v.is("not undone", done)
 		})
 		if t.Failed() {
 			return

@@ -87,7 +87,17 @@ func (k *work) randomRound(r *rand.Rand, round int) {
 	if r.IntN(2) == 0 {
 		k.revert(host.RevertOptions{SessionID: id, MessageID: k.messages(id)[0].Info.Head().ID})
 	} else {
-		for range turns { // one after another
+		states := []map[string]string{end} // by the number of undone prompts
+		for range turns {                  // one after another
+			k.revert(host.RevertOptions{SessionID: id})
+			states = append(states, k.everything())
+		}
+		redone := r.IntN(turns + 1)
+		for i := range redone {
+			k.revert(host.RevertOptions{SessionID: id, Redo: true})
+			k.same("after redo", k.everything(), states[turns-1-i])
+		}
+		for range redone {
 			k.revert(host.RevertOptions{SessionID: id})
 		}
 	}

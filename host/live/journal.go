@@ -33,7 +33,7 @@ type journal struct {
 	done  chan struct{}
 
 	handover sync.RWMutex // held for reading while an entry is handed over
-	closed   bool         // under gate
+	closed   bool         // under handover
 
 	mu  sync.Mutex
 	err error // the first failed append; nothing is written after it
@@ -69,7 +69,7 @@ type textRun struct {
 func newJournal(ctx context.Context, s store.Store, t store.Token, pub func(sdk.Event)) *journal {
 	j := &journal{store: s, token: t, pub: pub, in: make(chan entry, journalQueue), done: make(chan struct{}), timer: time.NewTimer(0)}
 	j.timer.Stop()
-	go j.run(ctx) // ends when close closes j.in; close waits for it
+	go j.run(ctx) // ends when Close closes j.in; Close waits for it
 	return j
 }
 

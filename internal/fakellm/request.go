@@ -9,13 +9,13 @@ import (
 
 // Request is one request the server got.
 type Request struct {
-	Method string
-	Path   string // such as /v1/chat/completions
-	Header http.Header
-	Raw    []byte         // the body as it came
-	Body   map[string]any // the body decoded; nil when it is not an object
-	Time   time.Time      // when the body had arrived
-	Began  time.Time      // when the server had decoded it and began to answer
+	Method  string
+	Path    string // such as /v1/chat/completions
+	Header  http.Header
+	Raw     []byte         // the body as it came
+	Body    map[string]any // the body decoded; nil when it is not an object
+	Arrived time.Time      // when the body had arrived
+	Time    time.Time      // when the server had decoded it and began to answer
 }
 
 // Message is one message of a request, whichever protocol it came in.

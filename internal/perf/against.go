@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/fakellm"
 )
@@ -56,6 +57,9 @@ func (b *bench) against(ctx context.Context) error {
 	return nil
 }
 
+// decoded returns the end of a compared step: the goals of the steps were set with the server's decoding of the request as part of them.
+func decoded(r *fakellm.Request) time.Time { return r.Time }
+
 // compare runs one turn of tenon and then of the bare client, and returns the times of their steps.
 func (b *bench) compare(ctx context.Context, w *work) (ours, bare []float64, err error) {
 	home, err := b.home()
@@ -89,7 +93,7 @@ func (b *bench) compare(ctx context.Context, w *work) (ours, bare []float64, err
 	} {
 		srv := serve(againstSteps, w.calls)
 		err := run(srv)
-		gaps, timesErr := stepTimes(turnRequests(srv), againstSteps)
+		gaps, timesErr := stepTimes(turnRequests(srv), againstSteps, decoded)
 		srv.Close()
 		if err != nil || timesErr != nil {
 			return nil, nil, errors.Join(err, timesErr)

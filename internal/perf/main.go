@@ -199,7 +199,7 @@ func (b *bench) growth(ctx context.Context) error {
 	return nil
 }
 
-// turn runs one turn of n tool steps and returns the times from an answer to the next request.
+// turn runs one turn of n tool steps and returns the times from an answer to the arrival of the next request.
 func (b *bench) turn(ctx context.Context, n int) (sample, []float64, error) {
 	srv := serve(n, func(i int) []fakellm.ToolCall {
 		return []fakellm.ToolCall{{Name: "todowrite", Args: fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending","priority":"low"}]}`, i)}}
@@ -209,7 +209,7 @@ func (b *bench) turn(ctx context.Context, n int) (sample, []float64, error) {
 	if err != nil {
 		return sample{}, nil, err
 	}
-	gaps, err := stepTimes(turnRequests(srv), n)
+	gaps, err := stepTimes(turnRequests(srv), n, func(r *fakellm.Request) time.Time { return r.Arrived })
 	return s, gaps, err
 }
 
@@ -230,14 +230,14 @@ func turnRequests(srv *fakellm.Server) []fakellm.Request {
 	return slices.DeleteFunc(srv.Requests(), func(r fakellm.Request) bool { return len(r.Tools()) == 0 })
 }
 
-// stepTimes returns the times between n+1 requests, in milliseconds.
-func stepTimes(requests []fakellm.Request, n int) ([]float64, error) {
+// stepTimes returns the times from n answers to the requests after them, in milliseconds. end returns the time of a request that ends a step.
+func stepTimes(requests []fakellm.Request, n int, end func(*fakellm.Request) time.Time) ([]float64, error) {
 	if len(requests) != n+1 {
 		return nil, fmt.Errorf("%d requests of a turn, want %d", len(requests), n+1)
 	}
 	gaps := make([]float64, n)
 	for i := range gaps {
-		gaps[i] = millis(requests[i+1].Time.Sub(requests[i].Began))
+		gaps[i] = millis(end(&requests[i+1]).Sub(requests[i].Time))
 	}
 	return gaps, nil
 }
