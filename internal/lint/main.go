@@ -67,7 +67,7 @@ func look(dir, target string, patterns ...string) error {
 	}
 	// The generated package that runs the tests of another has nothing to look at.
 	listed = slices.DeleteFunc(listed, func(p *packages.Package) bool { return strings.HasSuffix(p.PkgPath, ".test") })
-	r := &report{fset: config.Fset, problems: map[string]bool{}, unused: map[token.Position]unused.Object{}, used: map[token.Position]bool{}}
+	r := &report{fset: config.Fset, problems: map[string]bool{}}
 	checked := map[*packages.Package]chan struct{}{} // closed when a package is checked
 	packages.Visit(listed, nil, func(p *packages.Package) { checked[p] = make(chan struct{}) })
 	var all sync.WaitGroup
@@ -81,7 +81,7 @@ func look(dir, target string, patterns ...string) error {
 		})
 	}
 	all.Wait()
-	if len(r.problems) == 0 {
+	if listed = withTests(listed); len(r.problems) == 0 {
 		// These ask about dependencies: which functions are deprecated, format text or do not return.
 		r.analyze(append([]*analysis.Analyzer{sa1019.Analyzer}, vet.Suite...), listed)
 		if system == runtime.GOOS {
@@ -91,18 +91,27 @@ func look(dir, target string, patterns ...string) error {
 	return r.err()
 }
 
+// withTests leaves out packages that are in the list a second time, together with their tests. Like go vet, analyzers see these only.
+func withTests(listed []*packages.Package) []*packages.Package {
+	tested := map[string]bool{}
+	for _, p := range listed {
+		if p.ID != p.PkgPath {
+			tested[p.PkgPath] = true
+		}
+	}
+	return slices.DeleteFunc(listed, func(p *packages.Package) bool { return p.ID == p.PkgPath && tested[p.PkgPath] })
+}
+
 // exits reports whether calls of a package's functions end a test or the program, which many analyzers have to know.
 func exits(p *packages.Package) bool {
 	return slices.Contains([]string{"testing", "log", "os"}, p.PkgPath)
 }
 
-// report collects what is wrong. A package and the same with its tests are two packages, which have the same problems.
+// report collects what is wrong. The compiler finds the same problems in a package and in the same with its tests.
 type report struct {
 	fset     *token.FileSet
 	mu       sync.Mutex // of problems
 	problems map[string]bool
-	unused   map[token.Position]unused.Object
-	used     map[token.Position]bool // in a package with its tests, for example
 }
 
 func (r *report) add(problem string) {
@@ -112,11 +121,6 @@ func (r *report) add(problem string) {
 }
 
 func (r *report) err() error {
-	for at, o := range r.unused {
-		if !r.used[at] {
-			r.add(fmt.Sprintf("%v: %s %s is unused (U1000)", o.DisplayPosition, o.Kind, o.Name))
-		}
-	}
 	if len(r.problems) == 0 {
 		return nil
 	}
@@ -136,10 +140,7 @@ func (r *report) analyze(analyzers []*analysis.Analyzer, listed []*packages.Pack
 		}
 		if objects, ok := a.Result.(unused.Result); ok {
 			for _, o := range objects.Unused {
-				r.unused[o.Position] = o
-			}
-			for _, o := range objects.Used {
-				r.used[o.Position] = true
+				r.add(fmt.Sprintf("%v: %s %s is unused (U1000)", o.DisplayPosition, o.Kind, o.Name))
 			}
 		}
 		for _, d := range a.Diagnostics {
@@ -162,7 +163,7 @@ func (r *report) staticcheck(listed []*packages.Package) {
 	packages.Visit(listed, nil, func(p *packages.Package) {
 		maps.DeleteFunc(p.Imports, func(_ string, i *packages.Package) bool { return !exits(i) })
 	})
-	for some := range slices.Chunk(listed, 32) { // because the code of a package in the form that analyzers read takes megabytes
+	for some := range slices.Chunk(listed, 96) { // because the code of a package in the form that analyzers read takes megabytes
 		r.analyze(analyzers, some)
 	}
 }
@@ -176,7 +177,7 @@ func (r *report) ignored(a *checker.Action, pos token.Pos) bool {
 	})
 }
 
-// check sets the syntax and types of p, whose imports are checked already, with or without what is in functions.
+// check sets the syntax and types of p, whose imports are checked already, with or without what is in functions and tables.
 func (r *report) check(p *packages.Package, bodies bool) {
 	for _, e := range p.Errors {
 		r.add(e.Error())
@@ -209,7 +210,7 @@ func (r *report) check(p *packages.Package, bodies bool) {
 	p.Types, _ = config.Check(p.PkgPath, r.fset, p.Syntax, p.TypesInfo)
 }
 
-// empty takes the statements out of a function. Functions in assembly have no body and keep none.
+// empty takes the statements out of a function and the elements out of a table. Functions in assembly have no body and keep none.
 func empty(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:
@@ -218,8 +219,22 @@ func empty(n ast.Node) bool {
 		}
 	case *ast.FuncLit:
 		n.Body.List = nil
+	case *ast.CompositeLit:
+		if !counted(n) {
+			n.Elts = nil
+		}
 	}
 	return true
+}
+
+// counted reports whether a literal's type is [...]T, whose length is the number of elements.
+func counted(literal *ast.CompositeLit) bool {
+	array, ok := literal.Type.(*ast.ArrayType)
+	if !ok {
+		return false
+	}
+	_, ok = array.Len.(*ast.Ellipsis)
+	return ok
 }
 
 // imports finds a package by the path in an import declaration.

@@ -11,16 +11,18 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The module has a mistake for each system: one that staticcheck finds, one that go vet finds, and one that the compiler finds.
+// The module has a mistake for each system: one that staticcheck finds, one that go vet finds, and one that the compiler finds, but
+// not in the package with its tests.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, content := range map[string]string{
-		"go.mod":         "module example\n\ngo 1.26\n",
-		"all.go":         "package example\n\nimport \"fmt\"\n\nfunc Say() { fmt.Println(name()) }\n",
-		"name_linux.go":  "package example\n\nfunc name() string { return \"linux\" }\n\nfunc idle() {}\n",
-		"name_darwin.go": "package example\n\nimport \"fmt\"\n\nfunc name() string { return fmt.Sprintf(\"%d\", \"darwin\") }\n",
-		"all_test.go":    "package example\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSay(t *testing.T) {\n\tvar f *os.File\n\tif f == nil {\n\t\tt.Fatal(\"none\")\n\t}\n\t_ = f.Name()\n}\n",
+		"go.mod":               "module example\n\ngo 1.26\n",
+		"all.go":               "package example\n\nimport \"fmt\"\n\nfunc Say() { fmt.Println(name()) }\n",
+		"name_linux.go":        "package example\n\nfunc name() string { return \"linux\" }\n\nfunc idle() {}\n",
+		"name_darwin.go":       "package example\n\nimport \"fmt\"\n\nfunc name() string { return fmt.Sprintf(\"%d\", \"darwin\") }\n",
+		"name_windows_test.go": "package example\n\nfunc name() string { return \"windows\" }\n",
+		"all_test.go":          "package example\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestSay(t *testing.T) {\n\tvar f *os.File\n\tif f == nil {\n\t\tt.Fatal(\"none\")\n\t}\n\t_ = f.Name()\n}\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

@@ -16,8 +16,12 @@ const (
 // parsed notes, for a text outside of the grammar, every simple command, written file and outside path that can be seen in it, so that
 // deny rules hold. Other texts are still asked about: while a rule names a command, only the user allows such a text.
 func (j *judge) parsed(text string, shell shell) {
+	seen := map[string]bool{}
 	for _, token := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`();|&<>{}", r) }) {
-		_ = j.path(token)
+		if !seen[token] { // else it says nothing new, and paths are looked up in the file system
+			seen[token] = true
+			_ = j.path(token)
+		}
 	}
 	opened := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "`") + strings.Count(text, "do") + strings.Count(text, "then")
 	if !shell.grammar || len(text) > maxParsed || opened > maxOpened {

@@ -300,7 +300,7 @@ func TestTurnWhileSessionIsRead(t *testing.T) {
 	t.Parallel()
 	events := failingTurn()
 	want := ""
-	for begin := range events {
+	for begin := range len(events) + 1 {
 		for read := begin; read <= len(events); read++ {
 			for arrived := begin; arrived <= len(events); arrived++ {
 				m, h := testModel(t, 80, 24)

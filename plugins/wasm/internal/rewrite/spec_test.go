@@ -48,12 +48,15 @@ func TestSpecification(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(suite.dir, func(t *testing.T) {
+			// Every script needs the same module beside its own.
+			cache := wazero.NewCompilationCache()
+			defer cache.Close(context.Background())
 			compared := make(chan int, len(scripts))
 			t.Run("scripts", func(t *testing.T) {
 				for _, path := range scripts {
 					t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
 						t.Parallel()
-						s := &script{t: t, dir: filepath.Dir(path), plain: newWorld(t, suite.features, spectest, false), changed: newWorld(t, suite.features, spectest, true)}
+						s := &script{t: t, dir: filepath.Dir(path), plain: newWorld(t, suite.features, cache, spectest, false), changed: newWorld(t, suite.features, cache, spectest, true)}
 						s.run(path)
 						compared <- s.compared
 					})
@@ -90,11 +93,11 @@ type world struct {
 	last    api.Module
 }
 
-func newWorld(t *testing.T, features api.CoreFeatures, spectest []byte, rewrites bool) *world {
+func newWorld(t *testing.T, features api.CoreFeatures, cache wazero.CompilationCache, spectest []byte, rewrites bool) *world {
 	t.Helper()
 	ctx := t.Context()
 	w := &world{t: t, rewrite: rewrites, named: map[string]api.Module{}}
-	w.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCoreFeatures(features))
+	w.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfig().WithCoreFeatures(features).WithCompilationCache(cache))
 	t.Cleanup(func() { w.runtime.Close(context.Background()) })
 	_, err := w.runtime.NewHostModuleBuilder(rewrite.CheckModule).NewFunctionBuilder().
 		WithFunc(func() int32 { return 0 }).Export(rewrite.CheckName).Instantiate(ctx)

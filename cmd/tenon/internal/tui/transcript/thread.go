@@ -3,6 +3,7 @@
 package transcript
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -91,21 +92,30 @@ func (t *Thread) fill(h *frontend.History, before *Thread) {
 	t.open, t.marked = false, -1
 }
 
-// merge puts the fresh items of the thread between and after those of the stored session.
+// merge puts the fresh items of the thread between and after those of the stored session. Lines that are not stored, such as the figures of
+// a turn, stay behind the items that they follow.
 func (t *Thread) merge(stored *Thread) {
-	fresh := slices.DeleteFunc(slices.Clone(t.List.Items), func(i list.Item) bool { return !baseOf(i).fresh })
-	var items []list.Item
+	var fresh []list.Item
+	lines, last := map[string][]list.Item{}, ""
+	for _, i := range t.List.Items {
+		base := baseOf(i)
+		if base.fresh {
+			fresh = append(fresh, i)
+		} else if base.id == "" {
+			lines[last] = append(lines[last], i)
+		}
+		last = cmp.Or(base.id, last)
+	}
+	items := lines[""]
 	for _, i := range stored.List.Items {
 		id := baseOf(i).id
-		have := t.byPart[id]
-		if id == "" || have == nil || !baseOf(have).fresh {
+		if have := t.byPart[id]; have == nil || !baseOf(have).fresh {
 			baseOf(i).fresh = false
 			items = append(items, i)
-			continue
-		}
-		if at := slices.Index(fresh, have); at >= 0 { // those before it came before it
+		} else if at := slices.Index(fresh, have); at >= 0 { // those before it came before it
 			items, fresh = append(items, fresh[:at+1]...), fresh[at+1:]
 		}
+		items = append(items, lines[id]...)
 	}
 	items = append(items, fresh...)
 	t.List = list.List{Items: items}
