@@ -21,8 +21,8 @@ func TypedText(parts sdk.Parts) string {
 	return strings.Join(out, "\n")
 }
 
-// Draft returns the text that the user typed to send the message: a shell line begins with "!", and its output is left out. Plugins can
-// have set the metadata, so that a line counts only if the text shows it.
+// Draft returns the text that the user typed to send the message: a shell line begins with "!", and its output is left out. Plugins can set
+// the metadata, so a line counts only if the text shows it.
 func Draft(parts sdk.Parts) string {
 	for _, p := range parts {
 		if text, ok := p.(*sdk.TextPart); ok {
