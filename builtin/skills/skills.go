@@ -176,7 +176,7 @@ func (p *Plugin) load(w *sources.Watch) found {
 	read := func(folders []string) {
 		for _, folder := range folders {
 			sources.Documents(w, folder, isSkill, func(doc *sources.Document, meta *frontMatter) error {
-				name := cmp.Or(meta.Name, filepath.Base(filepath.Dir(doc.Path))) // as in Claude Code
+				name := cmp.Or(strings.TrimSpace(meta.Name), filepath.Base(filepath.Dir(doc.Path))) // as in Claude Code
 				return add(sdk.Skill{Name: name, Description: meta.Description, Location: doc.Path, Body: doc.Body, Manual: bool(meta.Manual)})
 			})
 		}

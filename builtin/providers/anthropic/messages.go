@@ -26,7 +26,7 @@ func (c *client) messages(req *sdk.ModelRequest, claude, mark bool) []wire.Messa
 		case sdk.RoleTool:
 			content = c.results(&req.Model, m, claude)
 		default:
-			content = wire.Said(&req.Model, m.Content, text, c.file)
+			content = wire.Said(&req.Model, m.Content, text, func(a wire.Attachment) block { return c.file(a, claude) })
 		}
 		if mark && i >= len(req.Messages)-markedMessages {
 			markLast(content)
@@ -48,7 +48,7 @@ func markLast(content []block) {
 }
 
 // file returns an image or a document, or a text with the reason why the file cannot be sent.
-func (c *client) file(a wire.Attachment) block {
+func (c *client) file(a wire.Attachment, claude bool) block {
 	data, isData := wire.Base64(a.URL)
 	from := &source{Type: "base64", MediaType: a.Mime, Data: data}
 	if !isData {
@@ -64,7 +64,7 @@ func (c *client) file(a wire.Attachment) block {
 		if c.vertex {
 			limit = 5 << 20
 		}
-		if instead := wire.OversizedImage(a.Name, data, limit); instead != "" {
+		if instead := wire.OversizedImage(a.Name, data, limit); claude && instead != "" {
 			return text(instead)
 		}
 		return block{Type: "image", Source: from}
@@ -118,7 +118,7 @@ func (c *client) results(model *sdk.Model, m *sdk.ModelMessage, claude bool) []b
 		}
 		inner := []block{text(wire.Output(content.Text))}
 		for _, f := range content.Files {
-			inner = append(inner, c.file(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
+			inner = append(inner, c.file(wire.NewAttachment(model, f.Mime, f.Filename, f.URL), claude))
 		}
 		out = append(out, block{Type: "tool_result", ToolUseID: callID(content.CallID, claude), Content: inner, IsError: content.IsError})
 	}

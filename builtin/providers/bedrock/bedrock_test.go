@@ -188,6 +188,19 @@ func TestSignedRequest(t *testing.T) {
 	}
 }
 
+// Only Claude's limits are known.
+func TestOversizedImage(t *testing.T) {
+	t.Parallel()
+	req := wiretest.Hello()
+	req.Messages[0].Content = append(req.Messages[0].Content, sdk.ModelContent{Type: sdk.ContentFile, Mime: "image/png", URL: "data:image/png;base64," + strings.Repeat("QUFB", 2<<20)})
+	for model, refused := range map[string]bool{"anthropic.claude-sonnet-4": true, "amazon.nova-pro-v1:0": false} {
+		req.Model.ID = model
+		if _, body := wiretest.Sent(t, bedrock.Open, info(), req); strings.Contains(body, "more than 5 MiB in base64") != refused || (len(body) < 8<<20) != refused {
+			t.Errorf("%s: the body has %d bytes", model, len(body))
+		}
+	}
+}
+
 // TestDocuments: the server refuses a request in which the name of a document repeats.
 func TestDocuments(t *testing.T) {
 	t.Parallel()

@@ -141,7 +141,7 @@ func (e *encoder) file(a wire.Attachment) content {
 	case a.Kind == wire.KindText:
 		return text(a.Text)
 	case isData && a.Kind == wire.KindImage:
-		if instead := wire.OversizedImage(a.Name, data, 5<<20); instead != "" {
+		if instead := wire.OversizedImage(a.Name, data, 5<<20); e.claude && instead != "" {
 			return text(instead)
 		}
 		return content{Image: m}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -132,6 +133,91 @@ func TestStreamedArguments(t *testing.T) {
 			t.Errorf("%s: no error, events %+v", name, events)
 		}
 	}
+}
+
+// TestStreamedTrees: pieces of random arguments become the same arguments. Two calls follow each other, and neither has a last piece.
+func TestStreamedTrees(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		want, answer := map[string]any{}, ""
+		for _, name := range []string{"f", "g"} {
+			tree := map[string]any{"a": randomTree(r, 4), "b": randomTree(r, 2)}
+			want[name] = tree
+			answer += parts(`{"functionCall":{"name":"` + name + `","willContinue":true}}`)
+			for _, piece := range piecesOf(t, r, "$", tree) {
+				answer += parts(`{"functionCall":{"partialArgs":[` + piece + `],"willContinue":true}}`)
+			}
+		}
+		events, err := decode(t, answer+event(end))
+		texts, tools, got := map[string]string{}, map[string]string{}, map[string]any{}
+		for _, e := range events {
+			texts[e.ID] += e.Text
+			if e.Tool != "" {
+				tools[e.ID] = e.Tool
+			}
+		}
+		for id, tool := range tools {
+			var args any
+			err = errors.Join(err, json.Unmarshal([]byte(texts[id]), &args))
+			got[tool] = args
+		}
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatalf("seed %d: %v\n%s", seed, err, diff)
+		}
+	}
+}
+
+func randomTree(r *rand.Rand, depth int) any {
+	switch kind := r.IntN(6); {
+	case kind < 2 && depth > 0:
+		list := make([]any, 1+r.IntN(3))
+		for i := range list {
+			list[i] = randomTree(r, depth-1)
+		}
+		return list
+	case kind < 4 && depth > 0:
+		object := map[string]any{}
+		for range 1 + r.IntN(3) {
+			object[[]string{"a", "b.c", `d"`, "", "é]"}[r.IntN(5)]] = randomTree(r, depth-1)
+		}
+		return object
+	}
+	return []any{"", "abc", "x\"\\\n", "éü天", true, 1.5, nil}[r.IntN(7)]
+}
+
+// piecesOf returns the pieces of a value in an order in which a server sends them; texts come in several.
+func piecesOf(t *testing.T, r *rand.Rand, path string, v any) (out []string) {
+	piece := func(name string, v any) {
+		data, err := json.Marshal(map[string]any{"jsonPath": path, name: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, string(data))
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for name, e := range v {
+			out = append(out, piecesOf(t, r, path+"['"+name+"']", e)...)
+		}
+	case []any:
+		for i, e := range v {
+			out = append(out, piecesOf(t, r, fmt.Sprintf("%s[%d]", path, i), e)...)
+		}
+	case string:
+		for rest, more := []rune(v), true; more; more = len(rest) > 0 {
+			n := r.IntN(len(rest) + 1)
+			piece("stringValue", string(rest[:n]))
+			rest = rest[n:]
+		}
+	case float64:
+		piece("numberValue", v)
+	case bool:
+		piece("boolValue", v)
+	default:
+		piece("nullValue", "NULL_VALUE")
+	}
+	return out
 }
 
 func TestRequest(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
+	"image/gif"
 	"image/jpeg"
 	"image/png"
 	"io"
@@ -71,12 +72,13 @@ func NewAttachment(m *sdk.Model, mime, name, rawURL string) Attachment {
 
 // OversizedImage returns a text in place of an image that is longer than limit in base64 or has too many pixels for Claude's servers; empty for
 // others. The servers would refuse every later request of the session, too. See https://platform.claude.com/docs/en/build-with-claude/vision.
+// The pixels of WebP images are not counted.
 func OversizedImage(name, data string, limit int) string {
 	const maxSide = 8000 // pixels
 	if len(data) > limit {
 		return Notice("%s cannot be shown: it has more than %d MiB in base64. Tell the user.", name, limit>>20).Text
 	}
-	for _, read := range []func(io.Reader) (image.Config, error){png.DecodeConfig, jpeg.DecodeConfig} {
+	for _, read := range []func(io.Reader) (image.Config, error){png.DecodeConfig, jpeg.DecodeConfig, gif.DecodeConfig} {
 		c, err := read(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
 		if err == nil && max(c.Width, c.Height) > maxSide {
 			return Notice("%s cannot be shown: it has %d × %d pixels, and the model takes at most %d on a side. Tell the user.", name, c.Width, c.Height, maxSide).Text

@@ -143,7 +143,7 @@ func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.St
 		}
 		f = renewed
 	}
-	notes := f.Adopt(transfer.Place{ProjectID: w.ProjectID(), Directory: w.Project.Directory})
+	notes := f.Adopt(transfer.Place{ProjectID: w.ProjectID(), Directory: w.SessionDirectory()})
 	if !o.renew && !o.force {
 		// Adopt changed a file from elsewhere, so compare again.
 		if done, err := importedBefore(ctx, a, s, f); done || err != nil {

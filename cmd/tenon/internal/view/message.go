@@ -21,11 +21,12 @@ func TypedText(parts sdk.Parts) string {
 	return strings.Join(out, "\n")
 }
 
-// Draft returns the text that the user typed to send the message: a shell line begins with "!", and its output is left out.
+// Draft returns the text that the user typed to send the message: a shell line begins with "!", and its output is left out. Plugins can set
+// the metadata, so a line counts only if the text shows it.
 func Draft(parts sdk.Parts) string {
 	for _, p := range parts {
 		if text, ok := p.(*sdk.TextPart); ok {
-			if line, ok := text.Metadata["shell"].(string); ok {
+			if line, ok := text.Metadata["shell"].(string); ok && strings.HasPrefix(text.Text, "$ "+line+"\n") {
 				return "!" + line
 			}
 		}
