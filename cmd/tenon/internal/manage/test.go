@@ -171,15 +171,7 @@ func (t *pluginTest) open(ctx context.Context) (*extensions.Set, error) {
 	if err != nil {
 		return nil, errors.Join(cli.UsageError("fix the plugin", "%w", err), set.Discard(ctx))
 	}
-	return set, nil
-}
-
-// openCompiled finds the plugin under test and compiles it: the time limits of a test do not include compiling.
-func (t *pluginTest) openCompiled(ctx context.Context) (*extensions.Set, error) {
-	set, err := t.open(ctx)
-	if err != nil {
-		return nil, err
-	}
+	// The time limits of a test do not include compiling.
 	if err := set.Precompile(ctx); err != nil {
 		return nil, errors.Join(cli.UsageError("correct the plugin", "%w", err), set.Discard(ctx))
 	}
@@ -225,7 +217,7 @@ func (t *pluginTest) turn(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	set, err := t.openCompiled(ctx)
+	set, err := t.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -258,7 +250,7 @@ func (t *pluginTest) replay(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	set, err := t.openCompiled(ctx)
+	set, err := t.open(ctx)
 	if err != nil {
 		return err
 	}
