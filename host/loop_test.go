@@ -9,7 +9,7 @@ import (
 // transitions is the whole loop: what may follow each state. An error or an abort may end a turn in any of them.
 func transitions() map[state][]state {
 	return map[state][]state{
-		statePrepare: {stateAsk, stateCompact, stateTools, stateDone},
+		statePrepare: {stateAsk, stateCompact, stateTools, stateDecide, stateDone},
 		stateAsk:     {stateDecide, stateTools, stateCompact},
 		stateTools:   {stateDecide, stateDone},
 		stateDecide:  {stateAsk, stateCompact, stateStop, statePrepare},

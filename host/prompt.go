@@ -69,7 +69,7 @@ func (t *turn) prepare(ctx context.Context) (state, error) {
 		t.answering = append(t.answering, q) // it ends with the turn
 	}
 	if answered {
-		return stateDone, nil
+		return stateDecide, nil
 	}
 	return stateAsk, nil
 }

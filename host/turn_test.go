@@ -433,6 +433,38 @@ func TestTurnStopGoesOnAndIsBounded(t *testing.T) {
 	}
 }
 
+// TestTurnStopAfterNote: a prompt without a reply that arrives during the last answer leaves the end of the turn to the hooks.
+func TestTurnStopAfterNote(t *testing.T) {
+	t.Parallel()
+	last := answer{text: "done?", begun: make(chan struct{}), hold: make(chan struct{})}
+	m := newModel(t, last, say("done"))
+	asked := 0
+	once := sdk.OnTurnStop(func(_ context.Context, in *sdk.TurnStopInput) (sdk.StopDecision, error) {
+		asked++
+		return sdk.StopDecision{Continue: in.Continued == 0, Message: "again"}, nil
+	})
+	k := start(t, nil, base(m), &plugin{name: "nag", hooks: []sdk.Hook{once}})
+	id := k.session()
+	var waits []func(context.Context) (*sdk.MessageWithParts, error)
+	for _, in := range []host.PromptInput{{SessionID: id, Text: "go"}, {SessionID: id, Text: "a note", NoReply: true}} {
+		wait, err := k.Submit(t.Context(), in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waits = append(waits, wait)
+		<-last.begun
+	}
+	close(last.hold)
+	for _, wait := range waits {
+		if _, err := wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if requests := m.of(sdk.PurposeTurn); asked != 2 || len(requests) != 2 || !strings.Contains(whole(requests[1]), "a note") {
+		t.Errorf("the hook was asked %d times, the model %d times; want 2, with the note", asked, len(requests))
+	}
+}
+
 // TestNothingIsToldBeforeItIsStored reads the store at each event of a message or part: it has to be there.
 func TestNothingIsToldBeforeItIsStored(t *testing.T) {
 	t.Parallel()
