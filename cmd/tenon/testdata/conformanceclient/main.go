@@ -1,5 +1,5 @@
 // Command conformanceclient is the client that the conformance suite runs, once for each scenario, with the address of its server: it drives
-// the command as a user does, in a home of its own. It is a program of its own because it starts in a fraction of the time of the tests.
+// the command as a user does, with a new home directory. It is a separate program because it starts in a fraction of the time of the tests.
 package main
 
 import (
@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/tenonhq/tenon/internal/ptytest"
 )
 
 // slots is how many clients of the conformance suite run at the same time: the suite starts all of them together.
@@ -258,7 +258,7 @@ func (c *user) tenon(args ...string) (string, error) {
 
 // onTerminal runs the command on a terminal and answers each question with an empty line.
 func (c *user) onTerminal(args ...string) error {
-	control, side, err := openTerminal()
+	control, side, err := ptytest.Open(40, 200)
 	if err != nil {
 		return err
 	}
@@ -287,26 +287,4 @@ func (c *user) onTerminal(args ...string) error {
 	}
 	fmt.Printf("$ tenon %s\n%s", strings.Join(args, " "), text.String())
 	return cmd.Wait()
-}
-
-// openTerminal returns both sides of a new pseudo terminal.
-func openTerminal() (control, side *os.File, err error) {
-	if control, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err != nil {
-		return nil, nil, err
-	}
-	number, err := unix.IoctlGetInt(int(control.Fd()), unix.TIOCGPTN)
-	if err == nil {
-		err = unix.IoctlSetPointerInt(int(control.Fd()), unix.TIOCSPTLCK, 0)
-	}
-	if err == nil {
-		err = unix.IoctlSetWinsize(int(control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 200})
-	}
-	if err == nil {
-		side, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
-	}
-	if err != nil {
-		control.Close()
-		return nil, nil, err
-	}
-	return control, side, nil
 }
