@@ -80,26 +80,8 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &restoring{files: k.Files, force: o.Force, touched: map[snapshot.Path]snapshot.Step{}}
-	for path, n := range net {
-		expected, original := n.After, n.After
-		if d, ok := done[path]; ok {
-			expected, original = d.To, d.From
-			n.between = false // which was looked at then
-		}
-		if err := p.add(ctx, path, expected, n.Before, original, n.between); err != nil {
-			return nil, err
-		}
-	}
-	for path, d := range done {
-		if _, also := net[path]; also {
-			continue
-		}
-		if err := p.add(ctx, path, d.To, d.From, d.From, false); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.makeRoom(); err != nil {
+	p, err := k.plan(ctx, net, done, o.Force)
+	if err != nil {
 		return nil, err
 	}
 	out := &Reverted{SessionID: k.Conversation.ID(), MessageID: list[from].Info.Head().ID, Messages: len(list) - from}
@@ -126,18 +108,37 @@ func (k *Session) Unrevert(ctx context.Context, force bool) (*Reverted, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &restoring{files: k.Files, force: force, touched: map[snapshot.Path]snapshot.Step{}}
-	for path, d := range done {
-		if err := p.add(ctx, path, d.To, d.From, d.From, false); err != nil {
-			return nil, err
-		}
-	}
-	if err := p.makeRoom(); err != nil {
+	p, err := k.plan(ctx, nil, done, force)
+	if err != nil {
 		return nil, err
 	}
 	out := &Reverted{SessionID: k.Conversation.ID()}
 	out.Files, err = k.restore(ctx, p, nil)
 	return out, err
+}
+
+// plan plans to undo the net changes, and to bring back what is undone now and not among them.
+func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, done map[snapshot.Path]snapshot.Step, force bool) (*restoring, error) {
+	p := &restoring{files: k.Files, force: force, touched: map[snapshot.Path]snapshot.Step{}}
+	for path, n := range net {
+		expected, original := n.After, n.After
+		if d, ok := done[path]; ok {
+			expected, original = d.To, d.From
+			n.between = false // which was looked at then
+		}
+		if err := p.add(ctx, path, expected, n.Before, original, n.between); err != nil {
+			return nil, err
+		}
+	}
+	for path, d := range done {
+		if _, also := net[path]; also {
+			continue
+		}
+		if err := p.add(ctx, path, d.To, d.From, d.From, false); err != nil {
+			return nil, err
+		}
+	}
+	return p, p.makeRoom()
 }
 
 // revertPoint returns the index of the first message to undo; to redo everything, the length of the list.
