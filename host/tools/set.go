@@ -3,7 +3,6 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -28,11 +27,6 @@ const maxToolTimeout = 10 * time.Minute
 // isToolID reports whether model servers accept it as the name of a tool.
 func isToolID(id string) bool {
 	return id != "" && len(id) <= 64 && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
-}
-
-// isObject reports whether a text is a JSON object.
-func isObject(text json.RawMessage) bool {
-	return bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) && json.Valid(text)
 }
 
 // Tool is one tool of a step.
@@ -169,7 +163,7 @@ func (s *Set) admits(l *generation.Plugin, o *offer) bool {
 	switch {
 	case !isToolID(id):
 		err = fmt.Errorf("an id has 1 to 64 letters, digits, - and _, not %q", id)
-	case !isObject(o.Def.Parameters):
+	case !s.Schemas.isObject(o.Def.Parameters):
 		err = errors.New("parameters must be a JSON schema of type object")
 	default:
 		return true
