@@ -41,7 +41,10 @@ type Setup struct {
 func (s *Setup) As(agent sdk.Agent, m *model.Model, purpose sdk.Purpose) *Setup {
 	c := *s
 	c.Agent, c.Model, c.Purpose = agent, m, purpose
-	c.Prompt = cmp.Or(agent.Prompt, s.Generation.DefaultPrompt(&m.Model))
+	c.Prompt = agent.Prompt
+	if c.Prompt == "" {
+		c.Prompt = s.Generation.DefaultPrompt(&m.Model)
+	}
 	return &c
 }
 
