@@ -24,9 +24,13 @@ func TestDirectoryNotUTF8(t *testing.T) {
 	if notes := first + second; strings.Contains(notes, "started in") || strings.Count(list, "\n") != 2 {
 		t.Errorf("notes: %s\nsessions:\n%s", notes, list)
 	}
+	p.output(t, 0, "session", "fork")
+	if list, _ = p.output(t, 0, "session", "list"); strings.Count(list, "\n") != 3 {
+		t.Errorf("with a fork:\n%s", list)
+	}
 	p.output(t, 0, "session", "export", "-o", "session.json", "--format", "json")
 	p.output(t, 0, "session", "import", "--new", "session.json")
-	if list, _ = p.output(t, 0, "session", "list"); strings.Count(list, "\n") != 3 {
+	if list, _ = p.output(t, 0, "session", "list"); strings.Count(list, "\n") != 4 {
 		t.Errorf("with an imported session:\n%s", list)
 	}
 }

@@ -3,7 +3,6 @@ package sessions
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/tenonhq/tenon/host/live"
@@ -63,10 +62,7 @@ func (h *Keeper) forkOf(from *sdk.Session) *sdk.Session {
 	created := live.Now()
 	s := *from
 	s.ID, s.Slug, s.ParentID, s.Version = h.IDs.New(sdk.PrefixSession), slug(), "", h.Version
-	s.ProjectID, s.Directory, s.Path = h.Project.ID, h.Project.Directory, ""
-	if rel, err := filepath.Rel(h.Project.Worktree, s.Directory); err == nil && rel != "." {
-		s.Path = filepath.ToSlash(rel)
-	}
+	h.place(&s)
 	s.Cost, s.Tokens, s.Summary, s.Share, s.Revert = 0, sdk.Tokens{}, nil, nil, nil
 	s.Title = forkTitle(from.Title)
 	s.Metadata = live.WithKey(from.Metadata, "forkedFrom", from.ID)

@@ -52,13 +52,10 @@ const (
 func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
 	created := live.Now()
 	s := &sdk.Session{
-		ID: h.IDs.New(sdk.PrefixSession), Slug: slug(), ProjectID: h.Project.ID, Directory: string([]rune(h.Project.Directory)), // as after a decoding
-		ParentID: n.ParentID, Title: n.Title, Agent: n.Agent, Version: h.Version, Permission: n.Permission,
+		ID: h.IDs.New(sdk.PrefixSession), Slug: slug(), ParentID: n.ParentID, Title: n.Title, Agent: n.Agent, Version: h.Version, Permission: n.Permission,
 		Metadata: n.Metadata, Time: sdk.SessionTime{Created: created, Updated: created},
 	}
-	if rel, err := filepath.Rel(h.Project.Worktree, h.Project.Directory); err == nil && rel != "." {
-		s.Path = filepath.ToSlash(rel)
-	}
+	h.place(s)
 	if s.Title == "" {
 		prefix := DefaultTitle
 		if s.ParentID != "" {
@@ -78,6 +75,14 @@ func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
 	h.mu.Unlock()
 	h.Publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: *s}})
 	return s, nil
+}
+
+// place makes a new session one of the project.
+func (h *Keeper) place(s *sdk.Session) {
+	s.ProjectID, s.Directory, s.Path = h.Project.ID, store.Directory(h.Project.Directory), ""
+	if rel, err := filepath.Rel(h.Project.Worktree, h.Project.Directory); err == nil && rel != "." {
+		s.Path = filepath.ToSlash(rel)
+	}
 }
 
 // Find returns a session by its identifier, or ErrNotFound.

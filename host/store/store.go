@@ -199,6 +199,9 @@ func (PutTodos) isOp()      {}
 func (PutLedger) isOp()     {}
 func (PutBlob) isOp()       {}
 
+// Directory returns a path as sessions have it: JSON replaces bytes that are not UTF-8.
+func Directory(path string) string { return string([]rune(path)) }
+
 // Query selects sessions. The zero value selects the newest 100 root sessions of all projects.
 type Query struct {
 	ProjectID string // empty: all

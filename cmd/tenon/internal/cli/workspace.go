@@ -129,8 +129,8 @@ func (w *Workspace) Scope() (projectID, directory string) {
 	return "", w.SessionDirectory()
 }
 
-// SessionDirectory returns the working directory as sessions have it: JSON replaces bytes that are not UTF-8.
-func (w *Workspace) SessionDirectory() string { return string([]rune(w.Project.Directory)) }
+// SessionDirectory returns the working directory as sessions have it.
+func (w *Workspace) SessionDirectory() string { return store.Directory(w.Project.Directory) }
 
 // ApprovalProject returns the project under which approvals are stored.
 func (w *Workspace) ApprovalProject() string {
