@@ -45,17 +45,16 @@ func (m *message) isAnswer() bool { return m.Method == "" }
 // answers reports whether the message is the answer to a request. Some servers return its ID as a string; an error about a message that the
 // server could not read has no ID.
 func (m *message) answers(id int64) bool {
-	without := len(m.ID) == 0 || string(m.ID) == "null" || string(m.ID) == `""`
-	return m.isAnswer() && (m.hasID(id) || m.Error != nil && without)
+	return m.isAnswer() && (m.hasID(id) || m.Error != nil && (m.hasNoID() || string(m.ID) == `""`))
 }
 
 func (m *message) hasID(id int64) bool {
 	return strings.Trim(string(m.ID), `"`) == strconv.FormatInt(id, 10)
 }
 
-func (m *message) isNotification() bool {
-	return m.Method != "" && (len(m.ID) == 0 || string(m.ID) == "null")
-}
+func (m *message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "null" }
+
+func (m *message) isNotification() bool { return m.Method != "" && m.hasNoID() }
 
 // decodeMessages decodes a message, or a batch of messages as in the revision 2025-03-26.
 func decodeMessages(raw []byte) ([]*message, error) {

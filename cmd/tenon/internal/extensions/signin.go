@@ -80,13 +80,12 @@ func (s *Set) credentials() *credentials.Store {
 
 // Logout removes the stored token of a server. Errors: credentials.ErrNotFound.
 func (s *Set) Logout(ctx context.Context, c *Candidate) error {
-	a := s.authorizer(c, false)
-	if a == nil {
-		return credentials.ErrNotFound
-	}
-	name, _, err := a.Stored()
+	name, err := s.tokenName(c)
 	if err != nil {
 		return err
+	}
+	if name == "" {
+		return credentials.ErrNotFound
 	}
 	return s.credentials().Delete(ctx, name)
 }

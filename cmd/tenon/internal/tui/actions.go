@@ -195,11 +195,14 @@ func (m *model) agentName() string {
 		configured = c.DefaultAgent
 	}
 	used := m.main().Info.Agent
-	if used == planAgent && m.left {
+	if m.leftPlan() {
 		used = ""
 	}
 	return cmp.Or(m.agent, used, configured, sdk.AgentBuild)
 }
+
+// leftPlan reports whether the session's agent is the one of the plan mode, which the user left.
+func (m *model) leftPlan() bool { return m.left && m.main().Info.Agent == planAgent }
 
 // planAgent is the agent of the plan mode.
 const planAgent = "plan"
@@ -225,7 +228,7 @@ func (m *model) modelOf() (name, effort string) {
 // it needs no approval as a choice of the repository.
 func (m *model) promptInput(text string, files []string) host.PromptInput {
 	in := host.PromptInput{SessionID: m.root, Text: text, Agent: m.agent, Model: m.modelName}
-	if _, in.Variant = m.modelOf(); m.mode == modePlan || m.left && m.main().Info.Agent == planAgent {
+	if _, in.Variant = m.modelOf(); m.mode == modePlan || m.leftPlan() {
 		in.Agent = m.agentName()
 	}
 	for _, path := range files {
