@@ -10,7 +10,6 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/sources"
 	"github.com/tenonhq/tenon/internal/frontmatter"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
-	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // The files of Claude Code, see https://code.claude.com/docs/en/memory.
@@ -36,8 +35,7 @@ func isRule(path string) bool {
 
 // imports returns the Markdown files that a text imports, except in code. Other files, such as .env, are left to the model's tools and their permissions.
 // A project's file imports only files of the project. Each name counts, and so each warning: left is the number of names that may follow.
-func (p *Plugin) imports(from, text string, left *int) (files []string) {
-	fs := projectfs.ForProject(p.Project)
+func (p *Plugin) imports(w *sources.Watch, from, text string, left *int) (files []string) {
 	block := "" // the marker that opened a block of code
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -65,7 +63,7 @@ func (p *Plugin) imports(from, text string, left *int) (files []string) {
 			} else if !filepath.IsAbs(path) {
 				path = filepath.Join(filepath.Dir(from), path)
 			}
-			if !fs.IsProject(from) || fs.IsProject(path) {
+			if !w.IsProject(from) || w.IsProject(path) {
 				files = append(files, path)
 			} else {
 				p.Log.Warn("import left out: it is outside the project; name it under instructions in your own configuration", "file", from, "import", path)

@@ -99,7 +99,7 @@ func (p *Plugin) load(w *sources.Watch) string {
 		if !imports {
 			return
 		}
-		for _, next := range p.imports(path, text, &left) {
+		for _, next := range p.imports(w, path, text, &left) {
 			add(next, true)
 		}
 	}

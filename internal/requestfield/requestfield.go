@@ -18,16 +18,15 @@ func generation() []string {
 		"frequencyPenalty", "frequency_penalty", "presencePenalty", "presence_penalty", "repetitionPenalty", "repetition_penalty",
 		"maxTokens", "max_tokens", "maxOutputTokens", "max_output_tokens", "max_completion_tokens",
 		"parallelToolCalls", "parallel_tool_calls", "disableParallelToolUse",
-		"disabled", // of a variant: removes it
 	}
 }
 
 // Generates reports whether a field of a request only decides how an answer is generated.
-func Generates(name string) bool { return name != "disabled" && slices.Contains(generation(), name) }
+func Generates(name string) bool { return slices.Contains(generation(), name) }
 
 // Restrict deletes the options that a file of a project may not set. It returns their names, sorted.
 func Restrict(options map[string]any) []string {
-	allowed := generation()
+	allowed := append(generation(), "disabled") // of a variant: removes it
 	var deleted []string
 	for _, name := range slices.Sorted(maps.Keys(options)) {
 		if !slices.Contains(allowed, name) {

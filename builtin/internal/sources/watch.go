@@ -59,6 +59,9 @@ func (w *Watch) Reset() { w.marks = map[string]mark{} }
 // Exists reports whether path exists.
 func (w *Watch) Exists(path string) bool { return w.note(path) != mark{} }
 
+// IsProject reports whether path belongs to the project by its text.
+func (w *Watch) IsProject(path string) bool { return w.files.IsProject(path) }
+
 // ReadFile reads a regular file, at most limit bytes of it; cut reports whether the file is larger. The model receives the text without a
 // question, so a project can name no file of secrets.
 func (w *Watch) ReadFile(path string, limit int64) (data []byte, cut bool, err error) {

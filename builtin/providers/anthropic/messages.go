@@ -64,8 +64,10 @@ func (c *client) file(a wire.Attachment, claude bool) block {
 		if c.vertex {
 			limit = 5 << 20
 		}
-		if instead := wire.OversizedImage(a.Name, data, limit); claude && instead != "" {
-			return text(instead)
+		if claude {
+			if instead := wire.OversizedImage(a.Name, data, limit); instead != "" {
+				return text(instead)
+			}
 		}
 		return block{Type: "image", Source: from}
 	case a.Mime == "application/pdf":

@@ -141,8 +141,10 @@ func (e *encoder) file(a wire.Attachment) content {
 	case a.Kind == wire.KindText:
 		return text(a.Text)
 	case isData && a.Kind == wire.KindImage:
-		if instead := wire.OversizedImage(a.Name, data, 5<<20); e.claude && instead != "" {
-			return text(instead)
+		if e.claude {
+			if instead := wire.OversizedImage(a.Name, data, 5<<20); instead != "" {
+				return text(instead)
+			}
 		}
 		return content{Image: m}
 	case isData && a.Mime == "application/pdf":

@@ -5,10 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/gif"
-	"image/jpeg"
-	"image/png"
-	"io"
+	_ "image/gif" // for image.DecodeConfig
+	_ "image/jpeg"
+	_ "image/png"
 	"net/url"
 	"slices"
 	"strings"
@@ -78,11 +77,9 @@ func OversizedImage(name, data string, limit int) string {
 	if len(data) > limit {
 		return Notice("%s cannot be shown: it has more than %d MiB in base64. Tell the user.", name, limit>>20).Text
 	}
-	for _, read := range []func(io.Reader) (image.Config, error){png.DecodeConfig, jpeg.DecodeConfig, gif.DecodeConfig} {
-		c, err := read(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
-		if err == nil && max(c.Width, c.Height) > maxSide {
-			return Notice("%s cannot be shown: it has %d × %d pixels, and the model takes at most %d on a side. Tell the user.", name, c.Width, c.Height, maxSide).Text
-		}
+	c, _, err := image.DecodeConfig(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)))
+	if err == nil && max(c.Width, c.Height) > maxSide {
+		return Notice("%s cannot be shown: it has %d × %d pixels, and the model takes at most %d on a side. Tell the user.", name, c.Width, c.Height, maxSide).Text
 	}
 	return ""
 }
