@@ -87,8 +87,9 @@ var errNotCurrent = errors.New("schema is not current")
 // current returns nil when the schema is current and errNotCurrent when migrate can make it so.
 func (s *Store) current(ctx context.Context, c *database.Conn) error {
 	x := &database.Tx{Ctx: ctx, Conn: c}
-	version, owner := x.Number("PRAGMA user_version"), x.Number("PRAGMA application_id")
-	empty := version == 0 && owner == 0 && x.Number("SELECT count(*) FROM sqlite_schema") == 0
+	// In this order, because another process may create the schema meanwhile: it must not seem to have tables and no owner.
+	tables, version, owner := x.Number("SELECT count(*) FROM sqlite_schema"), x.Number("PRAGMA user_version"), x.Number("PRAGMA application_id")
+	empty := tables == 0 && version == 0 && owner == 0
 	switch {
 	case x.Err() != nil:
 		return x.Err()

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/tenonhq/tenon/host/store"
@@ -124,6 +125,28 @@ func TestForeignDatabase(t *testing.T) {
 				t.Error("Open changed a database of another program")
 			}
 		})
+	}
+}
+
+// Stores that are opened while another one creates the file get the new store.
+func TestOpenWhileCreated(t *testing.T) {
+	t.Parallel()
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "tenon.db")
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				s, err := Open(t.Context(), Options{Path: path})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }
 
