@@ -25,6 +25,7 @@ type faulty struct {
 	claimed chan struct{} // if set, told of each Claim; the ledger is stored after one, or after a while
 	onRead  func()
 	onSubm  func() // after a prompt was stored
+	onStart func() // before the start of a tool call is stored
 }
 
 func (f *faulty) Append(ctx context.Context, t store.Token, ops []store.Op) (uint64, error) {
@@ -34,6 +35,17 @@ func (f *faulty) Append(ctx context.Context, t store.Token, ops []store.Op) (uin
 	f.mu.Unlock()
 	if full {
 		return 0, store.ErrFull
+	}
+	isStart := func(op store.Op) bool {
+		p, is := op.(store.PutPart)
+		if !is {
+			return false
+		}
+		call, is := p.Part.(*sdk.ToolPart)
+		return is && call.State.Status == sdk.ToolRunning
+	}
+	if f.onStart != nil && slices.ContainsFunc(ops, isStart) {
+		f.onStart()
 	}
 	isLedger := func(op store.Op) bool { _, is := op.(store.PutLedger); return is }
 	if f.claimed != nil && slices.ContainsFunc(ops, isLedger) {
@@ -99,57 +111,6 @@ func (k *kit) titled() string {
 		k.t.Fatal(err)
 	}
 	return s.ID
-}
-
-// TestStoreIsFull runs out of room at each write of a turn in turn: the turn ends with that error, no caller
-// was told of what is not stored, and with room again the session goes on.
-func TestStoreIsFull(t *testing.T) {
-	t.Parallel()
-	for n := 1; ; n++ {
-		if n > 100 {
-			t.Fatal("the turn never got through")
-		}
-		f := &faulty{fullAt: n, written: make(chan struct{}, 1)}
-		pace := func() { // so that each event of the model is a write of its own
-			select {
-			case <-f.written:
-			case <-time.After(100 * time.Millisecond): // no space left
-			}
-		}
-		m := newModel(t,
-			answer{think: "h", text: "I", calls: []toolCall{{tool: "echo", args: `{}`}}, pace: pace}, answer{text: "ok", pace: pace})
-		b := base(m)
-		b.tools = []sdk.Tool{echo("echo")}
-		k := faultyKit(t, f, b)
-		id := k.titled()
-		sub := k.Subscribe(4096, false)
-		got, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
-		if !f.room() {
-			if err != nil {
-				t.Fatalf("without a fault: %v", err)
-			}
-			if n < 8 {
-				t.Errorf("the turn took %d writes, fewer than a turn needs", n-1)
-			}
-			return
-		}
-		if !errors.Is(err, store.ErrFull) {
-			t.Fatalf("write %d: Prompt = %v, want %v", n, err, store.ErrFull)
-		}
-		// A message without a prompt that was taken from the queue: it is answered with the next one.
-		stored, waits := len(k.messages(id)) > 0, errors.Is(err, host.ErrWaits)
-		if got != nil && !stored || got == nil && stored && !waits {
-			t.Errorf("write %d: the prompt is stored: %v; Prompt = %v, %v", n, stored, got, err)
-		}
-		toldIsStored(t, k, id, untilIdle(t, sub))
-		m.mu.Lock()
-		m.script[sdk.PurposeTurn] = []answer{say("again")}
-		m.mu.Unlock()
-		want(t, "the next answer", "again", textOf(k.again(id, "once more")))
-		noOpenParts(t, k, id)
-		everyCallHasAResult(t, m.last(sdk.PurposeTurn))
-		k.close()
-	}
 }
 
 // TestWaitingPromptsOutlastAFullStore has prompts wait for a turn that cannot be stored: each is answered once, with the next one.

@@ -21,8 +21,8 @@ import (
 const wrapUp = "This is the last step of this turn: tools can no longer be called. " +
 	"Answer now with what was done, what is left to do and what you would do next."
 
-// ask asks the model for the next step and stores its answer while it streams. The answer need not be durable here: a tool call waits until
-// its start record is, and with it everything before.
+// ask asks the model for the next step and stores its answer while it streams. The answer need not be durable here: a tool call that may
+// change something waits until its start record is, and with it everything before.
 func (t *turn) ask(ctx context.Context) (state, error) {
 	if err := t.halted.reason(); err != nil {
 		return stateDone, err // set by a request of a plugin; after a call of the model, runTools ends the turn

@@ -193,7 +193,8 @@ func (c *call) toolCall() *sdk.ToolCall {
 	}
 }
 
-// execute runs the call. Its start record is durable before, so that after a crash it is known which calls may have run.
+// execute runs the call. Its start record is durable before, so that after a crash it is known which calls may have run. Calls that only
+// read files do not wait: it does not matter whether they ran.
 func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 	t.conv.Locked(func() {
 		c.part.State.Status = sdk.ToolRunning
@@ -201,7 +202,10 @@ func (t *turn) execute(ctx context.Context, c *call) tools.Outcome {
 	})
 	t.put(c)
 	watched := t.watchFiles(ctx, c)
-	err := t.conv.Journal.Flush(ctx)
+	var err error
+	if !c.tool.OnlyReads() {
+		err = t.conv.Journal.Flush(ctx)
+	}
 	end := <-watched
 	defer end()
 	if err != nil {
@@ -243,15 +247,11 @@ func (t *turn) watchFiles(ctx context.Context, c *call) <-chan func() {
 	return ends
 }
 
-// writes reports whether undo must note the files that a call may write.
+// writes reports whether undo must note the files that a call may write. When a command's template calls a tool, the message to note changes
+// with does not exist yet.
 func (t *turn) writes(c *call) bool {
-	if on := t.gen.Config.Snapshot; on != nil && !*on {
-		return false
-	}
-	if c.template != "" {
-		return false // the user's command; the message to note changes with does not exist yet
-	}
-	return c.tool.MayWrite() && t.host.files.On()
+	on := t.gen.Config.Snapshot
+	return (on == nil || *on) && c.template == "" && c.tool.MayWrite() && t.host.files.On()
 }
 
 // run calls the tool; a panic is an error of the tool.

@@ -1,6 +1,10 @@
 package tools
 
-import "github.com/tenonhq/tenon/sdk"
+import (
+	"slices"
+
+	"github.com/tenonhq/tenon/sdk"
+)
 
 // Permission keys of built-in tools that write files. Other built-in tools change none.
 const (
@@ -12,6 +16,11 @@ const (
 func (t *Tool) MayWrite() bool {
 	key := t.permission()
 	return t.Origin.Carrier != sdk.CarrierBuiltin || key == permissionEdit || key == permissionBash
+}
+
+// OnlyReads reports whether calls of the tool only read files: those of the built-in tools read, list, glob and grep.
+func (t *Tool) OnlyReads() bool {
+	return t.Origin.Carrier == sdk.CarrierBuiltin && slices.Contains([]string{"read", "list", "glob", "grep"}, t.permission())
 }
 
 // permission returns the key of the tool's permission.
