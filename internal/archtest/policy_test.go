@@ -157,6 +157,9 @@ func places() []place {
 			"sdk/guest": "is bounded by its host, and ending an instance cannot be canceled",
 		},
 	}, {
+		pkg: "text/template", names: []string{"New", "Must", "ParseFS", "ParseFiles", "ParseGlob"},
+		remedy: "fill in texts with strings.Replacer: templates call methods by name, so the linker would keep all exported methods of the program",
+	}, {
 		pkg: "log/slog", remedy: "log through the *slog.Logger of the options", names: []string{
 			"Default", "SetDefault", "With", "Debug", "Info", "Warn", "Error", "Log", "LogAttrs", "DebugContext", "InfoContext", "WarnContext", "ErrorContext",
 		},

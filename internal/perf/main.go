@@ -58,7 +58,7 @@ func measure(ctx context.Context, runs int, screens bool) error {
 	defer os.RemoveAll(dir)
 	b := &bench{dir: dir, tenon: filepath.Join(dir, "tenon"), bare: filepath.Join(dir, "bareclient"), launch: filepath.Join(dir, "launch"), runs: runs}
 	for target, out := range map[string]string{"./cmd/tenon": b.tenon, "./internal/perf/bareclient": b.bare, "./internal/perf/launch": b.launch} {
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-o", out, target)
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags=-s -w", "-tags=grpcnotrace", "-o", out, target)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {

@@ -2,7 +2,6 @@
 package scaffold
 
 import (
-	"bytes"
 	"cmp"
 	"embed"
 	"errors"
@@ -15,7 +14,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"text/template"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -74,13 +72,6 @@ type Options struct {
 // notInIdent are the characters that tool ids do not have.
 var notInIdent = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// values are the values of the templates.
-type values struct {
-	Name, Ident, Exe, GoVersion string
-	Carrier, UnitTest           string
-	Main, Library               string // file names, of a plugin in a language other than Go
-}
-
 // Write writes a plugin into dir, which must not exist or be empty, and returns the names of the written files except those of the sdk.
 // Errors: ErrExists, sdk.ErrManifest for a bad name, those of the file system.
 func Write(dir string, o Options) ([]string, error) {
@@ -97,13 +88,11 @@ func Write(dir string, o Options) ([]string, error) {
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
 		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
 	}
-	w := &writer{dir: dir, values: values{
-		Name: o.Name, Ident: notInIdent.ReplaceAllString(o.Name, "_"), Exe: exe(), GoVersion: goVersion, Main: k.main,
-		Carrier: k.carrier, UnitTest: k.test,
-	}}
-	if len(k.library) > 0 {
-		w.values.Library = path.Base(k.library[0])
+	fill, err := k.fill(o.Name)
+	if err != nil {
+		return nil, err
 	}
+	w := &writer{dir: dir, fill: fill}
 	for _, folder := range k.folders {
 		if err := w.folder(folder); err != nil {
 			return nil, err
@@ -116,6 +105,31 @@ func Write(dir string, o Options) ([]string, error) {
 	return w.written, nil
 }
 
+// fill returns what replaces the fields of templates. They are not Go's templates, which call methods by name: with them in a program, the
+// linker keeps all exported methods.
+func (k *kind) fill(name string) (*strings.Replacer, error) {
+	contributions, err := templates.ReadFile("templates/contributions.tmpl")
+	if err != nil {
+		return nil, err
+	}
+	var library, unitTest string
+	if len(k.library) > 0 {
+		library = ", `" + path.Base(k.library[0]) + "` the library of tenon"
+	}
+	if k.test != "" {
+		unitTest = fmt.Sprintf("%-26s # the server, by itself\n", k.test)
+	}
+	entry := "fn main() {\n    plugin().run();\n}"
+	if k.carrier == "wasm" {
+		entry = "tenon::module!(plugin);"
+	}
+	ident := notInIdent.ReplaceAllString(name, "_")
+	return strings.NewReplacer(
+		"{{.Name}}", name, "{{.Ident}}", ident, "{{.Exe}}", exe(), "{{.GoVersion}}", goVersion, "{{.Main}}", k.main, "{{.Library}}", library,
+		"{{.UnitTest}}", unitTest, "{{.Entry}}", entry, "{{.Contributions}}", strings.ReplaceAll(string(contributions), "{{.Ident}}", ident),
+	), nil
+}
+
 func exe() string {
 	if runtime.GOOS == "windows" {
 		return ".exe"
@@ -126,7 +140,7 @@ func exe() string {
 // writer writes one plugin.
 type writer struct {
 	dir     string
-	values  values
+	fill    *strings.Replacer // of the fields of templates
 	written []string
 }
 
@@ -137,7 +151,7 @@ func (w *writer) folder(name string) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		text, err := w.render(p)
+		text, err := templates.ReadFile(p)
 		if err != nil {
 			return err
 		}
@@ -148,18 +162,8 @@ func (w *writer) folder(name string) error {
 		if !slices.Contains(w.written, to) {
 			w.written = append(w.written, to)
 		}
-		return w.file(to, text)
+		return w.file(to, []byte(w.fill.Replace(string(text))))
 	})
-}
-
-func (w *writer) render(name string) ([]byte, error) {
-	t, err := template.New(path.Base(name)).ParseFS(templates, "templates/*.tmpl", name)
-	if err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	err = t.ExecuteTemplate(&out, path.Base(name), w.values)
-	return out.Bytes(), err
 }
 
 func (w *writer) file(name string, content []byte) error {
