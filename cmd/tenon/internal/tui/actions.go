@@ -123,16 +123,12 @@ func (m *model) loadFiles() tea.Cmd {
 	})
 }
 
-func (m *model) loadWaiting() tea.Cmd {
-	session := m.root
-	return m.do(func(context.Context) (then, error) {
-		list := m.host.Waiting(session)
-		return set(func() {
-			if m.waiting = list; !m.main().Busy() { // the turn of the first one begins
-				m.waiting = nil
-			}
-		}), nil
-	})
+// waiting returns the prompts that wait. In an idle session, the turn of the first one begins.
+func (m *model) waiting() []host.Waiting {
+	if !m.main().Busy() {
+		return nil
+	}
+	return m.host.Waiting(m.root)
 }
 
 func (m *model) loadFallback() tea.Cmd {
@@ -292,10 +288,10 @@ func (m *model) prompt(in host.PromptInput) tea.Cmd {
 		var message *sdk.MessageWithParts
 		wait, err := m.host.Submit(m.ctx, in)
 		if err == nil {
-			m.post(then(m.loadWaiting))
+			m.post(redraw{}) // it waits now
 			message, err = wait(m.ctx)
 		}
-		return then(func() tea.Cmd { return m.prompted(in, message, err) })
+		return set(func() { m.prompted(in, message, err) })
 	}
 }
 
@@ -349,20 +345,20 @@ func (e *edits) send(h frontend.Host) {
 
 // prompted takes the end of a turn with its last message; without one, the prompt is not part of the session. An event told of the error of a
 // turn: the remedy is shown.
-func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, problem error) tea.Cmd {
+func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, problem error) {
 	var turn *host.TurnError
 	var refusal *sdk.Refusal
 	stored := last != nil
 	switch {
 	case m.ctx.Err() != nil:
-		return m.loadWaiting()
+		return
 	case problem == nil:
 		if t := m.threads[in.SessionID]; t != nil && stored {
 			if note := view.Shortfall(last); note != "" {
 				t.Notice(transcript.Warn, note+` "continue"`)
 			}
 		}
-		return m.loadWaiting()
+		return
 	case errors.As(problem, &refusal) && refusal.By == "user":
 		m.say("stopped because you answered no; write what to do instead")
 	case !errors.As(problem, &turn):
@@ -388,12 +384,11 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 	} else if !stored {
 		m.giveBack(in)
 	}
-	return m.loadWaiting()
 }
 
 // switchTo continues another session.
 func (m *model) switchTo(session string) tea.Cmd {
-	m.root, m.agent, m.modelName, m.effort, m.left, m.waiting = session, "", "", "", false, nil
+	m.root, m.agent, m.modelName, m.effort, m.left = session, "", "", "", false
 	m.show(session)
 	if session == "" {
 		m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
@@ -401,9 +396,9 @@ func (m *model) switchTo(session string) tea.Cmd {
 		return tea.Batch(m.acceptEdits(), m.loadFallback())
 	}
 	if t := m.threads[session]; t != nil && t.Busy() {
-		return tea.Batch(m.acceptEdits(), m.loadWaiting())
+		return m.acceptEdits()
 	}
-	return tea.Batch(m.acceptEdits(), m.load(session), m.loadWaiting())
+	return tea.Batch(m.acceptEdits(), m.load(session))
 }
 
 // interrupt ends the turn.
@@ -420,7 +415,6 @@ func (m *model) interrupt() tea.Cmd {
 // editWaiting takes the latest prompt that waits back into the input.
 func (m *model) editWaiting(w host.Waiting) tea.Cmd {
 	session := m.root
-	m.waiting = slices.DeleteFunc(slices.Clone(m.waiting), func(o host.Waiting) bool { return o.ID == w.ID })
 	return m.do(func(context.Context) (then, error) {
 		if err := m.host.Withdraw(session, w.ID); err != nil {
 			return m.note("this prompt was sent already"), nil

@@ -398,17 +398,15 @@ func TestAnswerThatLacksSomething(t *testing.T) {
 	}
 }
 
-func (a *answers) Waiting(string) []host.Waiting {
-	return []host.Waiting{{ID: "one", Input: host.PromptInput{Text: "the next prompt"}}}
-}
+func (a *answers) Waiting(string) []host.Waiting { return a.waiting }
 
 // A prompt that begins a turn is in the queue for a moment.
 func TestPromptOfAnIdleSessionDoesNotWait(t *testing.T) {
 	t.Parallel()
-	m, _ := testModel(t, 80, 24)
+	m, h := testModel(t, 80, 24)
+	h.waiting = []host.Waiting{{ID: "one", Input: host.PromptInput{Text: "the next prompt"}}}
 	for busy, status := range map[bool]string{false: sdk.StatusIdle, true: sdk.StatusBusy} {
 		m.thread().Status.Type = status
-		m.Update(m.loadWaiting()())
 		if screen := m.plain(); strings.Contains(screen, "waits the next prompt") != busy {
 			t.Errorf("busy %v:\n%s", busy, screen)
 		}

@@ -76,7 +76,7 @@ func (m *model) faced() tea.Cmd {
 // startle ignores keys for a moment.
 func (m *model) startle() tea.Cmd {
 	m.frontAt = m.now()
-	return tea.Tick(startled, func(time.Time) tea.Msg { return calmMsg{} })
+	return tea.Tick(startled, func(time.Time) tea.Msg { return redraw{} })
 }
 
 // calm reports whether keys answer the question on the screen.

@@ -23,10 +23,11 @@ import (
 // answers is a host that records what reaches it.
 type answers struct {
 	frontend.Host
-	list   []string
-	stored *frontend.History
-	reload func() error
-	try    func()
+	list    []string
+	stored  *frontend.History
+	waiting []host.Waiting
+	reload  func() error
+	try     func()
 }
 
 func (a *answers) ReplyPermission(id string, reply sdk.Reply, _ string) error {

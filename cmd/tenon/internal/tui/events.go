@@ -40,9 +40,6 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 	case *sdk.MessageInfo:
 		if t := m.threads[p.SessionID]; t != nil {
 			t.Message(p.Info)
-			if p.Info.Role() == sdk.RoleUser {
-				return m.loadWaiting()
-			}
 		}
 	case *sdk.PartInfo:
 		if t := m.threads[p.SessionID]; t != nil {
@@ -119,7 +116,7 @@ func (m *model) status(p *sdk.SessionStatusInfo) tea.Cmd {
 	switch {
 	case !was && t.Busy():
 		t.Begin(m.now())
-		return tea.Batch(m.nextTick(), m.loadWaiting()) // a shell line becomes a message when it has run
+		return m.nextTick()
 	case was && !t.Busy():
 		return m.turnEnded(t)
 	}
@@ -133,7 +130,7 @@ func (m *model) turnEnded(t *transcript.Thread) tea.Cmd {
 		return nil
 	}
 	t.End(took)
-	cmds := []tea.Cmd{m.loadWaiting(), m.loadBranch(), m.loadFiles()}
+	cmds := []tea.Cmd{m.loadBranch(), m.loadFiles()}
 	if m.blurred || took >= longTurn {
 		cmds = append(cmds, m.notify("is done after "+view.Duration(took.Round(time.Second))))
 	}

@@ -259,8 +259,8 @@ func (m *model) write(name, text string) tea.Cmd {
 
 // recall puts an earlier prompt into the input: one that waits, else one of the history.
 func (m *model) recall(by int) tea.Cmd {
-	if by < 0 && m.input.Empty() && len(m.waiting) > 0 {
-		return m.editWaiting(m.waiting[len(m.waiting)-1])
+	if waiting := m.waiting(); by < 0 && m.input.Empty() && len(waiting) > 0 {
+		return m.editWaiting(waiting[len(waiting)-1])
 	}
 	m.history.Move(&m.input, by)
 	return nil

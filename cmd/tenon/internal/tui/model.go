@@ -44,7 +44,6 @@ type model struct {
 	undone   transcript.Prompt // that undo put into the input
 	history  past.Recall
 	menu     menu
-	waiting  []host.Waiting  // prompts that wait
 	dialogs  []dialog.Dialog // the last one sees keys first
 	asks     []asked         // questions of the host, the first one is on the screen
 	leader   bool            // ctrl+x was pressed
@@ -105,7 +104,7 @@ func (m mode) String() string { return [...]string{"ask", "accept edits", "plan"
 type (
 	eventsMsg []sdk.Event
 	logMsg    string
-	calmMsg   struct{} // keys answer the question on the screen
+	redraw    struct{} // something that no message has told changed the screen
 )
 
 func newModel(ctx context.Context, h frontend.Host, o options) *model {

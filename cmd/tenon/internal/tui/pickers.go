@@ -298,26 +298,23 @@ func (m *model) openTimeline() tea.Cmd {
 
 // openQueue lists the prompts that wait.
 func (m *model) openQueue() tea.Cmd {
+	waiting := m.waiting()
 	p := &dialog.Picker{
 		Title: "Waiting prompts", Empty: "no prompts are waiting", Hint: "ctrl+d remove",
 		Choose: func(r dialog.Row) tea.Cmd {
-			i := slices.IndexFunc(m.waiting, func(w host.Waiting) bool { return w.ID == r.ID })
-			if i < 0 || r.ID == "" {
-				return nil
-			}
-			return m.editWaiting(m.waiting[i])
+			i := slices.IndexFunc(waiting, func(w host.Waiting) bool { return w.ID == r.ID })
+			return m.editWaiting(waiting[i])
 		},
 	}
-	for _, w := range m.waiting {
+	for _, w := range waiting {
 		p.Rows = append(p.Rows, dialog.Row{ID: w.ID, Label: view.Clip(terminal.OneLine(waitingText(&w)), 200)})
 	}
 	p.Keys = map[string]func(dialog.Row) (bool, tea.Cmd){
 		"ctrl+d": func(r dialog.Row) (bool, tea.Cmd) {
 			session := m.root
-			p.Remove(r.ID)
-			return false, tea.Sequence(m.do(func(context.Context) (then, error) {
-				return nil, m.host.Withdraw(session, r.ID)
-			}), m.loadWaiting())
+			return false, m.do(func(context.Context) (then, error) {
+				return set(func() { p.Remove(r.ID) }), m.host.Withdraw(session, r.ID)
+			})
 		},
 	}
 	return m.open(p)

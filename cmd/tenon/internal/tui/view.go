@@ -286,14 +286,14 @@ func (m *model) todoLines() []string {
 
 // waitingLines draws the prompts that wait.
 func (m *model) waitingLines() []string {
-	k := m.look.Theme
+	k, waiting := m.look.Theme, m.waiting()
 	var out []string
-	for i := range m.waiting {
+	for i := range waiting {
 		if i == maxWaiting || i > 0 && m.height < smallHeight {
-			out = append(out, draw.Paint(k.Faint, fmt.Sprintf("   and %d more (ctrl+x w)", len(m.waiting)-i)))
+			out = append(out, draw.Paint(k.Faint, fmt.Sprintf("   and %d more (ctrl+x w)", len(waiting)-i)))
 			break
 		}
-		out = append(out, draw.Sides(draw.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&m.waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
+		out = append(out, draw.Sides(draw.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
 	}
 	return out
 }
