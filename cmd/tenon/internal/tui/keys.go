@@ -281,7 +281,6 @@ func (m *model) enterPrompt() tea.Cmd {
 		return nil
 	}
 	m.input.Set("")
-	m.menu = menu{}
 	save := m.remember(text)
 	return tea.Batch(save, m.run(text, files))
 }

@@ -44,6 +44,34 @@ func TestBackslashEnterKeepsAPaste(t *testing.T) {
 	}
 }
 
+// A key for the prompt closes the menu if it changes the text: the choices are those of another text.
+func TestMenuIsOfTheText(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	typed := func() {
+		for _, r := range "/mo" {
+			m.press(r, string(r))
+		}
+		if screen := m.plain(); !strings.Contains(screen, "choose the model") {
+			t.Errorf("no menu:\n%s", screen)
+		}
+	}
+	typed()
+	m.key(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+	if screen := m.plain(); strings.Contains(screen, "choose the model") {
+		t.Errorf("the menu of a text that was cleared:\n%s", screen)
+	}
+	m.press(tea.KeyTab, "")
+	if !m.input.Empty() {
+		t.Errorf("tab inserted %q", m.input.Before())
+	}
+	typed()
+	m.press(tea.KeyTab, "")
+	if have := m.input.Before(); have != "/model " {
+		t.Errorf("tab completed to %q", have)
+	}
+}
+
 func TestPasteThatEndsInABackslashIsSent(t *testing.T) {
 	t.Parallel()
 	m, _ := testModel(t, 80, 24)

@@ -23,9 +23,9 @@ const maxMenu = 8
 type menu struct {
 	rows   []menuRow
 	at     int
-	length int // bytes before the caret that a choice replaces
-	// shut is the text for which the user closed the menu.
-	shut string
+	length int    // bytes before the caret that a choice replaces
+	before string // text before the caret that the rows complete; for another one, the menu is not shown
+	shut   bool   // the user closed the menu
 }
 
 // menuRow is a choice of the menu.
@@ -34,11 +34,10 @@ type menuRow struct{ insert, label, note string }
 // update finds the choices for the text before the caret.
 func (n *menu) update(m *model) {
 	before := m.input.Before()
-	n.rows, n.at = nil, 0
-	if n.shut != "" && before == n.shut {
+	if n.shut && n.before == before {
 		return
 	}
-	n.shut = ""
+	*n = menu{before: before}
 	word := before[strings.LastIndexAny(before, " \t\n")+1:]
 	if i := strings.LastIndex(before, `@"`); i >= 0 && !strings.ContainsAny(before[i+2:], "\"\n") {
 		word = before[i:]
@@ -80,7 +79,7 @@ func (n *menu) offer(m *model, before string, words []string) {
 	if m.input.Before() != before {
 		return
 	}
-	*n = menu{length: len(before) - strings.LastIndexAny(before, " \t\n") - 1}
+	*n = menu{before: before, length: len(before) - strings.LastIndexAny(before, " \t\n") - 1}
 	for _, word := range words {
 		n.rows = append(n.rows, menuRow{insert: word + " ", label: terminal.OneLine(word)})
 	}
@@ -89,7 +88,6 @@ func (n *menu) offer(m *model, before string, words []string) {
 		m.toast = toast{text: "no suggestions"}
 	case 1:
 		m.input.Complete(n.length, n.rows[0].insert)
-		*n = menu{}
 	}
 }
 
@@ -126,10 +124,13 @@ func (m *model) mentionRows(pattern string) []menuRow {
 	return out
 }
 
+// open reports whether the menu is shown.
+func (n *menu) open(m *model) bool { return len(n.rows) > 0 && n.before == m.input.Before() }
+
 // menuKey handles keys while the menu is open.
 func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 	n := &m.menu
-	if len(n.rows) == 0 {
+	if !n.open(m) {
 		return false, nil
 	}
 	switch name {
@@ -138,7 +139,7 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 	case "down", "ctrl+n":
 		n.at = (n.at + 1) % len(n.rows)
 	case "esc":
-		*n = menu{shut: m.input.Before()}
+		n.rows, n.shut = nil, true
 	case "tab":
 		m.input.Complete(n.length, n.rows[n.at].insert)
 		n.update(m)
@@ -147,7 +148,6 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 		command := strings.TrimSpace(row.insert)
 		if text, _ := m.input.Text(); strings.HasPrefix(command, "/") && (text == command || !strings.Contains(row.label, " ")) { // complete, or takes no argument
 			m.input.Set(command)
-			*n = menu{}
 			return true, m.enterPrompt()
 		}
 		m.input.Complete(n.length, row.insert)
@@ -160,7 +160,7 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 
 // view draws the menu in at most height rows.
 func (n *menu) view(m *model, width, height int) []string {
-	if len(n.rows) == 0 {
+	if !n.open(m) {
 		return nil
 	}
 	height = max(1, min(height, maxMenu))
