@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// leaveWindow is the time in which a second ctrl+c leaves, and a second esc opens the timeline.
-	leaveWindow = 2 * time.Second
+	// twice is the time in which a second ctrl+c leaves, and a second esc opens the timeline.
+	twice = 2 * time.Second
 	// startled is the time in which a question ignores keys after it came to the top and after an ignored key.
 	startled = 700 * time.Millisecond
 	// wheelLines is the number of lines that the mouse wheel scrolls.
@@ -24,11 +24,11 @@ const (
 
 // key handles a key: the leader, dialogs, the menu, the marked item, the screen, the prompt.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
-	name := k.String()
-	m.toast, m.pressed = toast{}, m.now()
-	if name != "ctrl+c" {
-		m.leaving = false
+	name, now := k.String(), m.now()
+	if name != m.armed || now.Sub(m.pressed) >= twice {
+		m.armed = ""
 	}
+	m.toast, m.pressed = toast{}, now
 	if name == "ctrl+z" {
 		return tea.Suspend
 	}
@@ -140,19 +140,17 @@ func (m *model) ctrlC() tea.Cmd {
 		m.input.Set("")
 	case m.main().Busy():
 		return m.interrupt()
-	case m.leaving:
+	case m.armed != "":
 		return tea.Quit
 	default:
-		m.leaving = true
+		m.armed = "ctrl+c"
 		m.say("press ctrl+c again to exit")
-		return tea.Tick(leaveWindow, func(time.Time) tea.Msg { return set(func() { m.leaving = false }) })
 	}
 	return nil
 }
 
 // escape interrupts the turn; without one, the second opens the timeline.
 func (m *model) escape() tea.Cmd {
-	now := m.now()
 	switch {
 	case m.thread().Info.ParentID != "":
 		m.leave()
@@ -160,11 +158,11 @@ func (m *model) escape() tea.Cmd {
 		return m.interrupt()
 	case !m.thread().List.Following():
 		m.thread().List.End()
-	case now.Sub(m.escaped) < leaveWindow:
-		m.escaped = time.Time{}
+	case m.armed != "":
+		m.armed = ""
 		return m.openTimeline()
 	default:
-		m.escaped = now
+		m.armed = "esc"
 		if m.root != "" {
 			m.say("press esc again for the timeline: undo, fork")
 		}

@@ -50,8 +50,7 @@ type model struct {
 	front    dialog.Dialog   // question on the top; nil: none
 	frontAt  time.Time       // when it came there, or ignored a key last
 	pressed  time.Time       // when a key was pressed last
-	escaped  time.Time       // when esc did nothing last
-	leaving  bool            // ctrl+c was pressed once
+	armed    string          // key that does something if it is pressed again
 	creating bool            // the session of the first prompt
 
 	agent, modelName, effort string // chosen by the user; empty: those of the session
