@@ -296,9 +296,8 @@ func (m *model) rename(title string) tea.Cmd {
 
 // toggleMouse switches the mouse. Without it, the terminal selects and scrolls itself.
 func (m *model) toggleMouse() tea.Cmd {
-	m.mouse = !m.mouse
-	off := !m.mouse
-	m.say("mouse " + map[bool]string{true: "on: the wheel scrolls, a click shows details", false: "off: the terminal selects text"}[m.mouse])
+	off := !m.settings.NoMouse
+	m.say("mouse " + map[bool]string{true: "off: the terminal selects text", false: "on: the wheel scrolls, a click shows details"}[off])
 	return m.keep(func(s *settings.Settings) { s.NoMouse = off })
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
@@ -32,7 +33,7 @@ type model struct {
 	method        ansi.Method // how the terminal counts columns
 	look          transcript.Look
 	dark, blurred bool
-	mouse         bool
+	settings      settings.Settings
 
 	threads map[string]*transcript.Thread // by session
 	root    string                        // the session prompts go to; empty until the first one
@@ -61,7 +62,6 @@ type model struct {
 	files                    []string // of the project
 	branch                   string
 	inventory                inventory
-	pinned                   []string       // sessions
 	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
 	log                      []string       // what the process logged
@@ -109,22 +109,22 @@ type (
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
 		ctx: ctx, host: h, o: o, now: time.Now, changed: func(bool) {}, threads: map[string]*transcript.Thread{},
-		mouse: !o.settings.NoMouse, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
-		pinned: o.settings.Pinned, pressed: time.Now(),
+		settings: o.settings, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
+		pressed: time.Now(),
 	}
 	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: m.childText}
-	m.setTheme(o.settings.Theme)
+	m.setTheme()
 	m.blank = transcript.New(&sdk.Session{}, &m.look)
 	m.threads[""] = m.blank
 	return m
 }
 
-// setTheme chooses a theme by its name; an unknown one is the first.
-func (m *model) setTheme(name string) {
+// setTheme takes the theme that the user chose; an unknown one is the first.
+func (m *model) setTheme() {
 	all := draw.Themes(m.dark)
 	m.look.Theme = &all[0]
 	for i := range all {
-		if all[i].Name == name {
+		if all[i].Name == m.settings.Theme {
 			m.look.Theme = &all[i]
 		}
 	}
@@ -181,9 +181,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tea.BackgroundColorMsg:
-		if m.dark = msg.IsDark(); m.look.Theme.Name == "auto" {
-			m.setTheme("auto")
-		}
+		m.dark = msg.IsDark()
+		m.setTheme()
 	case tea.ModeReportMsg:
 		if msg.Mode == ansi.ModeUnicodeCore && !msg.Value.IsNotRecognized() && !msg.Value.IsPermanentlyReset() {
 			m.method = ansi.GraphemeWidth // as bubbletea's renderer does

@@ -159,8 +159,9 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 // chooseTheme opens the picker of themes, or chooses the one that is named.
 func (m *model) chooseTheme(args string) tea.Cmd {
 	p := &dialog.Picker{Title: "Theme", Choose: func(r dialog.Row) tea.Cmd {
-		m.setTheme(r.ID)
-		return m.keep(func(s *settings.Settings) { s.Theme = r.ID })
+		save := m.keep(func(s *settings.Settings) { s.Theme = r.ID })
+		m.setTheme()
+		return save
 	}}
 	for _, t := range draw.Themes(m.dark) {
 		p.Rows = append(p.Rows, dialog.Row{ID: t.Name, Label: t.Name, Current: t.Name == m.look.Theme.Name})
@@ -175,8 +176,9 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 	return m.open(p)
 }
 
-// keep stores what the user chose on the screen.
+// keep takes and stores what the user chose on the screen.
 func (m *model) keep(change func(*settings.Settings)) tea.Cmd {
+	change(&m.settings)
 	return m.do(func(ctx context.Context) (then, error) { return nil, settings.Change(ctx, m.o.settingsFile, change) })
 }
 
@@ -217,7 +219,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 			})
 		},
 		"ctrl+t": func(r dialog.Row) (bool, tea.Cmd) {
-			keep := m.pin(r.ID, !slices.Contains(m.pinned, r.ID))
+			keep := m.pin(r.ID, !slices.Contains(m.settings.Pinned, r.ID))
 			p.Fill(m.pinnedFirst(p.Rows))
 			return false, keep
 		},
@@ -236,7 +238,7 @@ func (m *model) pinnedFirst(rows []dialog.Row) []dialog.Row {
 	var first, rest []dialog.Row
 	for _, r := range rows {
 		r.Note = strings.TrimPrefix(r.Note, pinnedNote)
-		if slices.Contains(m.pinned, r.ID) {
+		if slices.Contains(m.settings.Pinned, r.ID) {
 			r.Note = pinnedNote + r.Note
 			first = append(first, r)
 		} else {
@@ -248,15 +250,12 @@ func (m *model) pinnedFirst(rows []dialog.Row) []dialog.Row {
 
 // pin pins a session, or removes the pin.
 func (m *model) pin(session string, on bool) tea.Cmd {
-	change := func(list []string) []string {
-		list = slices.DeleteFunc(slices.Clone(list), func(id string) bool { return id == session })
+	return m.keep(func(s *settings.Settings) {
+		s.Pinned = slices.DeleteFunc(slices.Clone(s.Pinned), func(id string) bool { return id == session })
 		if on {
-			list = append(list, session)
+			s.Pinned = append(s.Pinned, session)
 		}
-		return list
-	}
-	m.pinned = change(m.pinned)
-	return m.keep(func(s *settings.Settings) { s.Pinned = change(s.Pinned) })
+	})
 }
 
 // deleted removes a session that was deleted from the screen.
@@ -264,7 +263,7 @@ func (m *model) deleted(p *dialog.Picker, session string) tea.Cmd {
 	p.Remove(session)
 	delete(m.threads, session)
 	var forget tea.Cmd
-	if slices.Contains(m.pinned, session) {
+	if slices.Contains(m.settings.Pinned, session) {
 		forget = m.pin(session, false)
 	}
 	if session == m.root {

@@ -26,7 +26,7 @@ const (
 func (m *model) View() tea.View {
 	v := tea.View{AltScreen: true, ReportFocus: true, WindowTitle: m.title()}
 	v.KeyboardEnhancements.ReportAlternateKeys = true // see dialog.Usual
-	if m.mouse {
+	if !m.settings.NoMouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	if m.width < 4 || m.height < 4 {
