@@ -96,14 +96,6 @@ func (m *model) loadInventory() tea.Cmd {
 	})
 }
 
-// loadModels lists the models, with those of the servers that the configuration names.
-func (m *model) loadModels() tea.Cmd {
-	return m.do(func(ctx context.Context) (then, error) {
-		list, err := m.host.ListModels(ctx, host.ModelListOptions{Configured: true})
-		return set(func() { m.listed(list, err) }), nil
-	})
-}
-
 // loadCommands reads the commands again: those of an MCP server are known when it has started.
 func (m *model) loadCommands() tea.Cmd {
 	return m.do(func(ctx context.Context) (then, error) {
@@ -300,7 +292,7 @@ func (m *model) begin(s *sdk.Session) {
 	t := m.threads[s.ID]
 	if t == nil {
 		t = transcript.New(s, &m.look)
-		t.List.Items = m.blank.List.Items // notices from before
+		t.List.Items = m.threads[""].List.Items // notices from before
 		m.threads[s.ID] = t
 	}
 	m.root, m.creating = s.ID, false
@@ -392,7 +384,6 @@ func (m *model) switchTo(session string) tea.Cmd {
 	m.show(session)
 	if session == "" {
 		m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
-		m.blank = m.threads[""]
 		return tea.Batch(m.acceptEdits(), m.loadFallback())
 	}
 	if t := m.threads[session]; t != nil && t.Busy() {
@@ -477,10 +468,4 @@ func (m *model) nextAgent() {
 
 func (m *model) primaries() []sdk.Agent {
 	return slices.DeleteFunc(slices.Clone(m.inventory.agents), func(a sdk.Agent) bool { return a.Mode == sdk.ModeSubagent || a.Hidden })
-}
-
-func sortByCreation(ids []string, threads map[string]*transcript.Thread) {
-	slices.SortFunc(ids, func(a, b string) int {
-		return cmp.Or(cmp.Compare(threads[a].Info.Time.Created, threads[b].Info.Time.Created), strings.Compare(a, b))
-	})
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -157,7 +158,7 @@ func (m *model) childText(session string) string {
 	return ""
 }
 
-// children returns the sessions of the subagents of a session, in the order of their IDs, which is that of their creation.
+// children returns the sessions of the subagents of a session, the oldest first.
 func (m *model) children(parent string) []string {
 	var out []string
 	for id, t := range m.threads {
@@ -165,7 +166,9 @@ func (m *model) children(parent string) []string {
 			out = append(out, id)
 		}
 	}
-	sortByCreation(out, m.threads)
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(m.threads[a].Info.Time.Created, m.threads[b].Info.Time.Created), strings.Compare(a, b))
+	})
 	return out
 }
 

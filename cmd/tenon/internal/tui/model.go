@@ -35,10 +35,9 @@ type model struct {
 	dark, blurred bool
 	settings      settings.Settings
 
-	threads map[string]*transcript.Thread // by session
+	threads map[string]*transcript.Thread // by session; that without an ID is in place of one until there is one
 	root    string                        // the session prompts go to; empty until the first one
 	shown   string                        // the root or one of its subagents' sessions
-	blank   *transcript.Thread            // in place of a session until there is one
 
 	input    edit.Editor
 	stash    edit.Editor       // a draft that is put aside
@@ -62,7 +61,6 @@ type model struct {
 	files                    []string // of the project
 	branch                   string
 	inventory                inventory
-	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
 	log                      []string       // what the process logged
 	forgets                  bool           // the history is not stored
@@ -114,8 +112,7 @@ func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	}
 	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: m.childText}
 	m.setTheme()
-	m.blank = transcript.New(&sdk.Session{}, &m.look)
-	m.threads[""] = m.blank
+	m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
 	return m
 }
 
@@ -132,20 +129,10 @@ func (m *model) setTheme() {
 }
 
 // thread returns the shown session.
-func (m *model) thread() *transcript.Thread {
-	if t := m.threads[m.shown]; t != nil {
-		return t
-	}
-	return m.blank
-}
+func (m *model) thread() *transcript.Thread { return m.threads[m.shown] }
 
 // main returns the session that prompts go to.
-func (m *model) main() *transcript.Thread {
-	if t := m.threads[m.root]; t != nil {
-		return t
-	}
-	return m.blank
-}
+func (m *model) main() *transcript.Thread { return m.threads[m.root] }
 
 // say shows a message until the next key.
 func (m *model) say(text string)     { m.toast = toast{text: text} }

@@ -60,26 +60,26 @@ func (m *model) chooseModel(args string) tea.Cmd {
 		m.say("the next prompt uses " + terminal.OneLine(args))
 		return nil
 	}
-	m.models = &dialog.Picker{Title: "Model", Empty: "no provider can be used; tenon models --all lists what is missing", Choose: func(r dialog.Row) tea.Cmd {
+	p := &dialog.Picker{Title: "Model", Empty: "no provider can be used; tenon models --all lists what is missing", Choose: func(r dialog.Row) tea.Cmd {
 		m.modelName, m.effort = r.ID, ""
 		return nil
 	}}
-	m.models.Paste(args)
-	m.listModels()
-	return tea.Batch(m.loadModels(), m.open(m.models))
+	p.Paste(args)
+	m.listModels(p)
+	return tea.Batch(m.open(p), m.do(func(ctx context.Context) (then, error) { // servers that the configuration names may list further models
+		list, err := m.host.ListModels(ctx, host.ModelListOptions{Configured: true})
+		return set(func() {
+			m.inventory.models = list
+			m.listModels(p)
+			if err != nil && ctx.Err() == nil {
+				m.problem("not listed by the server: " + m.o.clean(err.Error()))
+			}
+		}), nil
+	}))
 }
 
-// listed takes the list of models. err is that of servers that were asked.
-func (m *model) listed(list []host.ModelInfo, err error) {
-	m.inventory.models = list
-	m.listModels()
-	if err != nil && m.ctx.Err() == nil {
-		m.problem("not listed by the server: " + m.o.clean(err.Error()))
-	}
-}
-
-// listModels fills the picker of models.
-func (m *model) listModels() {
+// listModels fills a picker with the models.
+func (m *model) listModels(p *dialog.Picker) {
 	current, _ := m.modelOf()
 	var rows []dialog.Row
 	for i := range m.inventory.models {
@@ -91,7 +91,7 @@ func (m *model) listModels() {
 		}
 		rows = append(rows, dialog.Row{ID: name, Label: terminal.OneLine(name), Note: note, Current: name == current})
 	}
-	m.models.Fill(rows)
+	p.Fill(rows)
 }
 
 // chooseAgent opens the picker of agents, or chooses the one that is named.
@@ -261,14 +261,14 @@ func (m *model) pin(session string, on bool) tea.Cmd {
 // deleted removes a session that was deleted from the screen.
 func (m *model) deleted(p *dialog.Picker, session string) tea.Cmd {
 	p.Remove(session)
-	delete(m.threads, session)
 	var forget tea.Cmd
 	if slices.Contains(m.settings.Pinned, session) {
 		forget = m.pin(session, false)
 	}
 	if session == m.root {
-		return tea.Batch(forget, m.switchTo(""))
+		forget = tea.Batch(forget, m.switchTo(""))
 	}
+	delete(m.threads, session)
 	return forget
 }
 
