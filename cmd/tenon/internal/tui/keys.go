@@ -36,11 +36,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.leader = false
 		return m.leaderKey(name)
 	}
-	if n := len(m.dialogs); n > 0 {
-		return m.dialogKey(m.dialogs[n-1], k)
-	}
-	if len(m.asks) > 0 {
-		return m.askKey(k)
+	if top := m.top(); top != nil {
+		return m.topKey(top, k)
 	}
 	if done, cmd := m.menuKey(name); done {
 		return cmd
@@ -58,24 +55,33 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return m.promptKey(name, k.Text)
 }
 
-func (m *model) dialogKey(d dialog.Dialog, k tea.KeyPressMsg) tea.Cmd {
-	if _, ok := d.(*dialog.Choice); ok && !m.calm() {
+// topKey gives a key to the dialog or question on the top.
+func (m *model) topKey(top dialog.Dialog, k tea.KeyPressMsg) tea.Cmd {
+	if !m.fits(k) {
 		return m.startle()
 	}
-	if k.String() == "ctrl+x" {
+	_, permission := top.(*dialog.Permission)
+	switch name := k.String(); {
+	case name == "ctrl+x":
 		m.leader = true
 		return nil
+	case name == "shift+tab" && permission:
+		return m.nextMode()
+	case name == "ctrl+o" && len(m.dialogs) == 0:
+		m.thread().UnfoldAll()
+		return nil
 	}
-	done, cmd := d.Key(k)
+	done, cmd := top.Key(k)
 	if done {
-		m.close(d)
+		m.close(top)
 	}
 	return cmd
 }
 
-// close removes a dialog.
+// close removes a dialog or question.
 func (m *model) close(d dialog.Dialog) {
 	m.dialogs = slices.DeleteFunc(m.dialogs, func(o dialog.Dialog) bool { return o == d })
+	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.Dialog == d })
 }
 
 func (m *model) open(d dialog.Dialog) tea.Cmd {
@@ -286,15 +292,11 @@ func (m *model) enterPrompt() tea.Cmd {
 // paste handles pasted text: a long one becomes a chip, a path of an image an attachment.
 func (m *model) paste(text string) tea.Cmd {
 	m.toast = toast{}
-	if n := len(m.dialogs); n > 0 {
-		m.dialogs[n-1].Paste(text)
-		return nil
-	}
-	if len(m.asks) > 0 {
-		if !m.forAsk(tea.KeyPressMsg{Text: text}) { // it was for the prompt, and so is the next key
+	if top := m.top(); top != nil {
+		if !m.fits(tea.KeyPressMsg{Text: text}) { // it was for the prompt, and so is the next key
 			return m.startle()
 		}
-		m.asks[0].Paste(text)
+		top.Paste(text)
 		return nil
 	}
 	if paths := edit.ImagePaths(text); len(paths) > 0 {
@@ -322,13 +324,11 @@ func (m *model) wheel(w tea.MouseWheelMsg) {
 	if w.Button == tea.MouseWheelUp {
 		lines = -lines
 	}
-	if n := len(m.dialogs); n > 0 {
-		if pager, ok := m.dialogs[n-1].(*dialog.Pager); ok {
-			pager.Scroll(lines)
-		}
-		return
+	if pager, ok := m.top().(*dialog.Pager); ok {
+		pager.Scroll(lines)
+	} else if len(m.dialogs) == 0 {
+		m.thread().List.Scroll(lines)
 	}
-	m.thread().List.Scroll(lines)
 }
 
 // click unfolds the card under the pointer.

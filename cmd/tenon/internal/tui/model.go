@@ -67,10 +67,10 @@ type model struct {
 	editors                  sync.WaitGroup // editors of the user that have the terminal
 }
 
-// asked is a question of the host about a session.
+// asked is a question of the host about a session. It stays open until it is answered, here or elsewhere.
 type asked struct {
-	dialog.Ask
-	session string
+	dialog.Dialog
+	id, session string
 }
 
 // inventory is what the host offers. It is read again when a picker opens.

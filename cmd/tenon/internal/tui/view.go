@@ -75,7 +75,7 @@ func (m *model) top() dialog.Dialog {
 		return m.dialogs[n-1]
 	}
 	if len(m.asks) > 0 {
-		return m.asks[0].Ask
+		return m.asks[0].Dialog
 	}
 	return nil
 }

@@ -17,7 +17,6 @@ import (
 
 // Permission asks whether a call may run, or a server may send the user to an address.
 type Permission struct {
-	id      string
 	asked   view.Asked
 	cancel  func() tea.Cmd
 	show    func(Dialog)
@@ -40,9 +39,9 @@ type Decision struct {
 // Keys of options that store the rule that their label names.
 const keySession, keyAlways = "s", "a"
 
-// NewPermission asks about the request with an ID. send passes the decision to the host, show opens another dialog.
-func NewPermission(id string, asked view.Asked, send func(Decision) tea.Cmd, show func(Dialog)) *Permission {
-	p := &Permission{id: id, asked: asked, show: show}
+// NewPermission asks about a request. send passes the decision to the host, show opens another dialog.
+func NewPermission(asked view.Asked, send func(Decision) tea.Cmd, show func(Dialog)) *Permission {
+	p := &Permission{asked: asked, show: show}
 	p.cancel = func() tea.Cmd { return send(Decision{Reply: sdk.ReplyReject}) }
 	p.reject = func(reason string) tea.Cmd { return send(Decision{Reply: sdk.ReplyReject, Message: reason}) }
 	reply := func(d Decision) func() tea.Cmd { return func() tea.Cmd { return send(d) } }
@@ -68,7 +67,7 @@ func NewLink(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd, brow
 		host = terminal.OneLine(u.Host)
 	}
 	asked := view.Asked{Question: "Open an address of " + host + " in your browser?", Body: terminal.OneLine(field.URL), Notes: []string{terminal.OneLine(field.Message)}}
-	p := &Permission{id: r.ID, asked: asked, show: show, cancel: func() tea.Cmd { return send(nil) }}
+	p := &Permission{asked: asked, show: show, cancel: func() tea.Cmd { return send(nil) }}
 	reply := func(label string) tea.Cmd { return send([][]string{{label}}) }
 	p.all = []Option{
 		{Key: "o", Label: "Yes, open it", Run: func() tea.Cmd { return tea.Batch(browse(), reply("Yes")) }},
@@ -78,9 +77,6 @@ func NewLink(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd, brow
 	p.options = p.all
 	return p
 }
-
-// ID implements Ask.
-func (p *Permission) ID() string { return p.id }
 
 // explain opens the input for the reason of a rejection.
 func (p *Permission) explain() tea.Cmd {
