@@ -212,6 +212,16 @@ func (m *model) modelOf() (name, effort string) {
 	return name, m.effort
 }
 
+// modelNamed returns the model of a name such as provider/model; an unknown one is empty.
+func (m *model) modelNamed(name string) sdk.Model {
+	for i := range m.inventory.models {
+		if info := &m.inventory.models[i].Model; info.Ref().String() == name {
+			return *info
+		}
+	}
+	return sdk.Model{}
+}
+
 // promptInput returns a prompt for the host with what the user chose. The host chooses the rest: what is named here counts as chosen by the user, so
 // it needs no approval as a choice of the repository.
 func (m *model) promptInput(text string, files []string) host.PromptInput {

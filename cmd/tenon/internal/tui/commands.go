@@ -59,21 +59,13 @@ func commands() []command {
 	}
 }
 
-// listed is a command of the program, of the configuration or of a plugin.
-type listed struct{ name, args, short string }
-
-// commandList lists the commands. Those of the program hide others of the same name.
-func (m *model) commandList() []listed {
-	var out []listed
-	known := map[string]bool{}
-	for _, c := range commands() {
-		out = append(out, listed{c.name, c.args, c.short})
-		known[c.name] = true
-	}
+// commandList lists the commands, with those of the configuration and of plugins, which have no run. Commands of the program hide others of the
+// same name.
+func (m *model) commandList() []command {
+	out := commands()
 	for i := range m.inventory.commands {
-		c := &m.inventory.commands[i]
-		if !known[c.Name] {
-			out = append(out, listed{terminal.OneLine(c.Name), "[arguments]", terminal.OneLine(c.Description)})
+		if c := &m.inventory.commands[i]; find(c.Name) == nil {
+			out = append(out, command{name: terminal.OneLine(c.Name), args: "[arguments]", short: terminal.OneLine(c.Description)})
 		}
 	}
 	return out

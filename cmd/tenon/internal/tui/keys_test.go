@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -218,5 +219,22 @@ func TestMenuQuotesNames(t *testing.T) {
 		if text, _ := m.input.Text(); text != want {
 			t.Errorf("%s is completed to %s, want %s", typed, text, want)
 		}
+	}
+}
+
+// A command of the program hides those of the same name, also those with the name of an alias: it is the one that runs.
+func TestHiddenCommandsAreNotListed(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 200)
+	for _, name := range []string{"undo", "resume", "mine"} {
+		m.inventory.commands = append(m.inventory.commands, host.CommandInfo{Command: sdk.Command{Name: name, Description: "about " + name}})
+	}
+	for name, d := range map[string]dialog.Dialog{"palette": m.palette(), "help": m.helpScreen()} {
+		m.open(d)
+		m.dialogs[0].Paste("about")
+		if screen := m.plain(); strings.Contains(screen, "about undo") || strings.Contains(screen, "about resume") || !strings.Contains(screen, "about mine") {
+			t.Errorf("%s:\n%s", name, screen)
+		}
+		m.close(d)
 	}
 }

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -11,7 +10,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/fuzzy"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -64,7 +62,7 @@ func (m *model) commandRows(pattern string) []menuRow {
 func (m *model) completeArguments() tea.Cmd {
 	before := m.input.Before()
 	name, arguments, ok := strings.Cut(strings.TrimPrefix(before, "/"), " ")
-	if !ok || !strings.HasPrefix(before, "/") || !slices.ContainsFunc(m.inventory.commands, func(c host.CommandInfo) bool { return c.Name == name }) {
+	if !ok || !strings.HasPrefix(before, "/") || m.custom(name) == nil {
 		return nil
 	}
 	return m.do(func(ctx context.Context) (then, error) {
@@ -85,7 +83,7 @@ func (n *menu) offer(m *model, before string, words []string) {
 	}
 	switch len(n.rows) {
 	case 0:
-		m.toast = toast{text: "no suggestions"}
+		m.say("no suggestions")
 	case 1:
 		m.input.Complete(n.length, n.rows[0].insert)
 	}

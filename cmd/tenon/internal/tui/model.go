@@ -73,7 +73,7 @@ type asked struct {
 	id, session string
 }
 
-// inventory is what the host offers. It is read again when a picker opens.
+// inventory is what the host offers.
 type inventory struct {
 	agents   []sdk.Agent
 	models   []host.ModelInfo

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,23 +21,19 @@ import (
 
 // palette lists all commands with their keys.
 func (m *model) palette() dialog.Dialog {
+	toComplete := func(c *command) bool { return c == nil || c.run == nil || c.args == "title" }
 	p := &dialog.Picker{Title: "Commands", Choose: func(r dialog.Row) tea.Cmd {
-		if strings.HasSuffix(r.Note, "…") { // it needs an argument
-			return m.replace(&host.PromptInput{Command: r.ID})
+		if c := find(r.ID); !toComplete(c) {
+			return c.run(m, "")
 		}
-		cmd, _ := m.runCommand(r.ID, "")
-		return cmd
+		return m.replace(&host.PromptInput{Command: r.ID})
 	}}
-	for _, c := range commands() {
+	for _, c := range m.commandList() {
 		note := keysOf(&c)
-		if c.args == "title" {
+		if toComplete(&c) {
 			note = "…"
 		}
 		p.Rows = append(p.Rows, dialog.Row{ID: c.name, Label: c.name + " · " + c.short, Note: note})
-	}
-	for i := range m.inventory.commands {
-		c := &m.inventory.commands[i]
-		p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: terminal.OneLine(c.Name + " · " + c.Description), Note: "…"})
 	}
 	return p
 }
@@ -118,18 +115,9 @@ func (m *model) chooseAgent(args string) tea.Cmd {
 func (m *model) efforts() []string {
 	current, _ := m.modelOf()
 	order := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
-	var out []string
-	for i := range m.inventory.models {
-		if info := &m.inventory.models[i].Model; info.Ref().String() == current {
-			for name := range info.Variants {
-				out = append(out, name)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b string) int {
+	return slices.SortedFunc(maps.Keys(m.modelNamed(current).Variants), func(a, b string) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a), slices.Index(order, b)), strings.Compare(a, b))
 	})
-	return out
 }
 
 func (m *model) effortPicker() dialog.Dialog {

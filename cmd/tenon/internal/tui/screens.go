@@ -95,16 +95,12 @@ func (m *model) helpScreen() dialog.Dialog {
 			out = append(out, "")
 		}
 		out = append(out, draw.Paint("1", "Commands"))
-		for _, c := range commands() {
+		for _, c := range m.commandList() {
 			text := c.short
 			if keys := keysOf(&c); keys != "" {
 				text += " (" + keys + ")"
 			}
 			row(strings.TrimSpace("/"+c.name+" "+c.args), text)
-		}
-		for i := range m.inventory.commands {
-			c := &m.inventory.commands[i]
-			row("/"+terminal.OneLine(c.Name), terminal.OneLine(c.Description))
 		}
 		return out
 	}}

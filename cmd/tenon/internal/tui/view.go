@@ -304,12 +304,7 @@ func (m *model) context() (used, limit int64) {
 	if last == nil {
 		return 0, 0
 	}
-	for i := range m.inventory.models {
-		if info := &m.inventory.models[i].Model; info.ProviderID == last.ProviderID && info.ID == last.ModelID {
-			limit = info.Limit.Context
-		}
-	}
-	return last.Tokens.Sum(), limit
+	return last.Tokens.Sum(), m.modelNamed(last.ProviderID + "/" + last.ModelID).Limit.Context
 }
 
 // footer names mode, model, context, cost, branch and directory. In a narrow window, the last ones are left out.
