@@ -305,12 +305,9 @@ func (m *model) paste(text string) tea.Cmd {
 		}
 		return nil
 	}
-	lines := strings.Count(strings.TrimRight(text, "\r\n"), "\n") + 1
-	if strings.Count(text, "\r") > lines {
-		lines = strings.Count(strings.TrimRight(text, "\r"), "\r") + 1
-	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1
 	if lines > pasteLines || len(text) > pasteBytes {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 		m.input.InsertChip(edit.Chip{Label: pasteLabel(lines, len(text)), Text: text})
 	} else {
 		m.input.Insert(text)

@@ -125,7 +125,6 @@ func (m *model) setTheme() {
 			m.look.Theme = &all[i]
 		}
 	}
-	m.look.Version++
 }
 
 // thread returns the shown session.

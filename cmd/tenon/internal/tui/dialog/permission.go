@@ -23,8 +23,7 @@ type Permission struct {
 	all     []Option
 	options []Option // those of all that are on the screen
 	at      int
-	top     int  // of the preview
-	cut     bool // question and notes are not all above the preview: it has them too
+	top     int // of the preview
 	reason  *edit.Editor
 	reject  func(reason string) tea.Cmd
 }
@@ -134,8 +133,8 @@ func (p *Permission) Paste(text string) {
 	}
 }
 
-// preview returns the whole command or diff, else the arguments, and after them what the screen has no room for.
-func (p *Permission) preview(k *draw.Theme, width int) []string {
+// preview returns the whole command or diff, else the arguments, and after them the question and notes if those above are cut.
+func (p *Permission) preview(k *draw.Theme, width int, cut bool) []string {
 	var out []string
 	switch {
 	case p.asked.Diff != "":
@@ -143,7 +142,7 @@ func (p *Permission) preview(k *draw.Theme, width int) []string {
 	case p.asked.Body != "":
 		out = draw.Wrap(strings.TrimRight(p.asked.Body, "\n"), width)
 	}
-	if p.cut {
+	if cut {
 		out = append(out, draw.Wrap(p.text(), width)...)
 	}
 	return out
@@ -154,11 +153,11 @@ func (p *Permission) text() string {
 	return strings.Join(append([]string{p.asked.Question}, p.asked.Notes...), "\n")
 }
 
-// head draws the question and its notes, each in at most a third of the height.
-func (p *Permission) head(k *draw.Theme, width, height int) []string {
+// head draws the question and its notes, each in at most a third of the height. cut means that this is not all of them.
+func (p *Permission) head(k *draw.Theme, width, height int) (lines []string, cut bool) {
 	most := max(2, height/3)
 	question := draw.Wrap(p.asked.Question, width-2)
-	if p.cut = len(question) > most; p.cut {
+	if cut = len(question) > most; cut {
 		question = append(question[:most-1:most-1], "… (all of it below)")
 	}
 	var notes []string
@@ -166,12 +165,12 @@ func (p *Permission) head(k *draw.Theme, width, height int) []string {
 		notes = append(notes, draw.Wrap(note, width-2)...)
 	}
 	if room := max(0, min(most, height-len(question)-3)); len(notes) > room {
-		p.cut, notes = true, notes[:room]
+		cut, notes = true, notes[:room]
 	}
 	for i, l := range question {
 		question[i] = draw.Paint(k.Warn, draw.Paint("1", l))
 	}
-	return draw.Indent(" ", append(question, draw.PaintAll(k.Faint, notes)...))
+	return draw.Indent(" ", append(question, draw.PaintAll(k.Faint, notes)...)), cut
 }
 
 // offer leaves out the options that store a rule if not all of it can be shown.
@@ -187,9 +186,9 @@ func (p *Permission) offer(width, room int) {
 // View implements Dialog.
 func (p *Permission) View(c Canvas) ([]string, *tea.Position) {
 	k, width := c.Theme, c.Width
-	out := p.head(k, width, c.Height)
+	out, cut := p.head(k, width, c.Height)
 	tail, at := p.answers(c, c.Height-len(out)-3)
-	preview := p.preview(k, width-4)
+	preview := p.preview(k, width-4, cut)
 	room := max(1, c.Height-len(out)-len(tail)-1)
 	p.top = max(0, min(p.top, len(preview)-room))
 	for i := p.top; i < min(len(preview), p.top+room); i++ {
@@ -221,9 +220,7 @@ func (p *Permission) answers(c Canvas, room int) ([]string, *tea.Position) {
 
 // FullScreen shows the whole question with its command or diff.
 func (p *Permission) FullScreen() *Pager {
-	whole := *p
-	whole.cut = true
 	return &Pager{Title: p.asked.Question, Head: p.text(), Diff: p.asked.Diff, Draw: func(k *draw.Theme, width int) []string {
-		return draw.Indent("  ", whole.preview(k, width-4))
+		return draw.Indent("  ", p.preview(k, width-4, true))
 	}}
 }

@@ -16,11 +16,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Look is what items need to draw themselves. Its owner changes Version with Theme and Directory.
+// Look is what items need to draw themselves. Another theme has another address; the rest stays.
 type Look struct {
 	Theme     *draw.Theme
 	Directory string // paths below it are shown relative to it
-	Version   int
 	Now       func() time.Time
 	Child     func(session string) string // describes what a subagent's session does
 }
@@ -33,16 +32,16 @@ type item struct {
 	folds, open bool // it has details; they are shown
 	fresh       bool // an event has shown it since the stored session was read last
 
-	width, version int // of lines
-	lines          []string
-	stale          bool
-	marked         bool
+	width  int         // of lines
+	theme  *draw.Theme // of lines
+	lines  []string    // nil: to be rendered
+	marked bool
 }
 
 // Lines implements list.Item.
 func (i *item) Lines(width int) []string {
-	if i.stale || i.lines == nil || i.width != width || i.version != i.look.Version {
-		i.width, i.version, i.stale = width, i.look.Version, false
+	if i.lines == nil || i.width != width || i.theme != i.look.Theme {
+		i.width, i.theme = width, i.look.Theme
 		i.lines = i.draw(width)
 		if i.marked && len(i.lines) > 0 {
 			lines := append([]string(nil), i.lines...)
@@ -62,7 +61,7 @@ func (i *item) Lines(width int) []string {
 
 func (i *item) base() *item { return i }
 
-func (i *item) change() { i.stale = true }
+func (i *item) change() { i.lines = nil }
 
 func (i *item) unfold(open bool) {
 	if i.folds {
