@@ -18,7 +18,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
@@ -516,12 +515,11 @@ func TestUndoGivesFilesBack(t *testing.T) {
 		{Properties: &sdk.PartInfo{Part: file("/a.png", nil), SessionID: "ses_1"}},
 		{Properties: &sdk.PartInfo{Part: file("/b.png", &sdk.SourceText{Value: "@b.png"}), SessionID: "ses_1"}},
 	})
-	prompt := m.main().Prompts()[0]
 	for _, c := range []struct {
-		prompt transcript.Prompt
-		want   []string
-	}{{prompt, []string{"compare @b.png", "/a.png"}}, {transcript.Prompt{}, []string{""}}} {
-		m.reverted("ses_1", &host.Reverted{}, "", c.prompt)
+		redo bool
+		want []string
+	}{{false, []string{"compare @b.png", "/a.png"}}, {true, []string{""}}} {
+		m.reverted(host.RevertOptions{SessionID: "ses_1", Redo: c.redo}, &host.Reverted{MessageID: "msg_2"}, m.main().Prompts())
 		text, files := m.input.Text()
 		if diff := cmp.Diff(c.want, append([]string{text}, files...)); diff != "" {
 			t.Errorf("-want +have:\n%s", diff)

@@ -211,7 +211,7 @@ func (a *answers) Revert(_ context.Context, o host.RevertOptions) (*host.Reverte
 func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
 	t.Parallel()
 	m, now, press := yesModel(t)
-	m.Update(m.undo("", false)())
+	m.Update(m.revert(host.RevertOptions{})())
 	if screen := m.plain(); !strings.Contains(screen, "Overwrite files") || strings.Contains(screen, "› No") {
 		t.Errorf("no question, or an option is marked although keys do not answer yet:\n%s", screen)
 	}

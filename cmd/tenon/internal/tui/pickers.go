@@ -272,7 +272,7 @@ func (m *model) openTimeline() tea.Cmd {
 			return nil
 		},
 		Keys: map[string]func(dialog.Row) (bool, tea.Cmd){
-			"ctrl+u": func(r dialog.Row) (bool, tea.Cmd) { return true, m.undo(r.ID, false) },
+			"ctrl+u": func(r dialog.Row) (bool, tea.Cmd) { return true, m.revert(host.RevertOptions{MessageID: r.ID}) },
 			"ctrl+f": func(r dialog.Row) (bool, tea.Cmd) { return true, m.fork(r.ID) },
 		},
 	}
