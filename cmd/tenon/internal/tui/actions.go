@@ -199,13 +199,8 @@ const planAgent = "plan"
 // The variant of the session is that of its agent: for another one, the host chooses.
 func (m *model) modelOf() (name, effort string) {
 	used := m.main().Info.Model
-	agent, its := m.agentName(), ""
-	for i := range m.inventory.agents {
-		if a := &m.inventory.agents[i]; a.Name == agent && a.Model != nil {
-			its = a.Model.String()
-		}
-	}
-	name = cmp.Or(m.modelName, its, used.String(), m.fallback)
+	agent := m.agentName()
+	name = cmp.Or(m.modelName, frontend.AgentModel(m.inventory.agents, agent), used.String(), m.fallback)
 	if m.modelName == "" && m.effort == "" && used != nil && name == used.String() && agent == m.main().Info.Agent {
 		return name, used.Variant
 	}
