@@ -19,9 +19,6 @@ import (
 // Host is a host as user interfaces see it. Local implements it in the process of the host. Methods are documented at *host.Host
 // where it has them. All are safe for concurrent use. Config and Waiting return immediately.
 type Host interface {
-	// Events. A lossless subscriber must read until it closes the subscription.
-	Subscribe(size int, lossless bool) *host.Subscription
-
 	// Turns.
 	Submit(ctx context.Context, in host.PromptInput) (wait func(context.Context) (*sdk.MessageWithParts, error), err error)
 	Abort(session string) bool

@@ -1,7 +1,6 @@
 package transcript
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -175,10 +174,4 @@ func turnItem(k *Look, agent, model string, took time.Duration, tokens sdk.Token
 		}
 		return []string{"", margin + draw.Paint(k.Theme.Faint, draw.Fit(strings.Join(words[:shown], " · "), width-2*len(margin)))}
 	}}
-}
-
-// ProblemText returns an error of a turn.
-func ProblemText(e *sdk.NamedError) string {
-	text := cmp.Or(terminal.OneLine(e.Error()), e.Name)
-	return "error: " + text
 }

@@ -137,7 +137,7 @@ func (t *Thread) Failed(e *sdk.NamedError) {
 	case e.Name == sdk.ErrorAborted:
 		t.add(id, noticeItem(t.look, Faint, "interrupted"))
 	default:
-		t.add(id, noticeItem(t.look, Fail, ProblemText(e)))
+		t.add(id, noticeItem(t.look, Fail, "error: "+cmp.Or(terminal.OneLine(e.Error()), e.Name)))
 	}
 }
 
