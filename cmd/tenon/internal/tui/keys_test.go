@@ -239,6 +239,17 @@ func TestHiddenCommandsAreNotListed(t *testing.T) {
 	}
 }
 
+// Names in wide characters are not cut while there is room.
+func TestMenuShowsWideNames(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.files = []string{"日本語の資料.txt"}
+	m.press('@', "@")
+	if screen := m.plain(); !strings.Contains(screen, m.files[0]) {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
+
 // The mark stays on its card when a card before it is removed.
 func TestMarkStaysOnItsCard(t *testing.T) {
 	t.Parallel()

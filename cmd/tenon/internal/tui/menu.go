@@ -166,7 +166,7 @@ func (n *menu) view(m *model, width, height int) []string {
 	rows := n.rows[from:min(len(n.rows), from+height)]
 	wide := 0
 	for _, r := range rows {
-		wide = max(wide, len([]rune(r.label)))
+		wide = max(wide, draw.Columns(r.label))
 	}
 	wide = min(wide, max(20, width/2))
 	var out []string

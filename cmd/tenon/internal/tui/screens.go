@@ -80,9 +80,9 @@ func (m *model) helpScreen() dialog.Dialog {
 		var out []string
 		row := func(key, text string) {
 			left := "  " + draw.Pad(key, min(32, width/2)) + " "
-			for i, l := range draw.Wrap(text, width-len([]rune(left))) {
+			for i, l := range draw.Wrap(text, width-draw.Columns(left)) {
 				if i > 0 {
-					left = strings.Repeat(" ", len([]rune(draw.StripSGR(left))))
+					left = strings.Repeat(" ", draw.Columns(left))
 				}
 				out = append(out, draw.Paint(k.Accent, left)+l)
 			}

@@ -340,7 +340,7 @@ func (m *model) footer() string {
 	right = append(right, terminal.OneLine(m.o.shortDir))
 	for len(right) > 0 {
 		text := strings.Join(right, " · ")
-		if ansi.StringWidth(left)+ansi.StringWidth(text)+3 <= m.width {
+		if draw.Columns(left)+draw.Columns(text)+3 <= m.width {
 			return draw.Sides(left, draw.Paint(k.Faint, text)+" ", m.width)
 		}
 		right = right[:len(right)-1]

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -169,7 +167,7 @@ func turnItem(k *Look, agent, model string, took time.Duration, tokens sdk.Token
 	}
 	return &item{look: k, draw: func(width int) []string {
 		shown := len(words)
-		for shown > 1 && ansi.StringWidth(strings.Join(words[:shown], " · ")) > width-2*len(margin) {
+		for shown > 1 && draw.Columns(strings.Join(words[:shown], " · ")) > width-2*len(margin) {
 			shown--
 		}
 		return []string{"", margin + draw.Paint(k.Theme.Faint, draw.Fit(strings.Join(words[:shown], " · "), width-2*len(margin)))}

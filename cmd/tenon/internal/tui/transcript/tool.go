@@ -112,7 +112,7 @@ func (t *toolItem) head(width int) string {
 	}
 	right := strings.Join(notes, " ")
 	left := mark + " " + draw.Paint("1", terminal.OneLine(t.part.Tool)) + " "
-	room := width - len([]rune(draw.StripSGR(left))) - len([]rune(draw.StripSGR(right))) - 1
+	room := width - draw.Columns(left) - draw.Columns(right) - 1
 	return draw.Sides(left+draw.Fit(t.subject(), max(room, 8)), right, width)
 }
 
