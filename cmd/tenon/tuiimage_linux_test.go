@@ -29,7 +29,8 @@ func TestTUIImages(t *testing.T) {
 		return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
 	}
 	cat, copied := draw("my cat.png", 3), draw("copied", 5)
-	must(t, os.WriteFile(filepath.Join(dir, "wl-paste"), []byte("#!/bin/sh\nexec cat '"+filepath.Join(dir, "copied")+"'\n"), 0o700))
+	must(t, os.WriteFile(filepath.Join(dir, "wl-paste"), []byte("#!/bin/sh\nexit 1\n"), 0o700)) // the screen is not of its kind
+	must(t, os.WriteFile(filepath.Join(dir, "xclip"), []byte("#!/bin/sh\nexec cat '"+filepath.Join(dir, "copied")+"'\n"), 0o700))
 	p.env = append(p.env, "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
 	x := p.onScreen(t, 100, 24, "--title", "x")
 	x.shows("Ask anything")

@@ -162,13 +162,18 @@ func Backoff(base time.Duration, n int) time.Duration {
 	return min(d, maxRetryDelay)
 }
 
+// Retries returns the maximum number of retries of a request.
+func Retries(cfg sdk.RetryConfig) int {
+	if cfg.Max != nil {
+		return *cfg.Max
+	}
+	return defaultRetries
+}
+
 // RetryDelay returns how long to wait before a request that failed in a way that may pass is sent again, after so many retries. An error is the
 // final one.
 func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, error) {
-	limit, base := defaultRetries, DefaultRetryDelay
-	if cfg.Max != nil {
-		limit = *cfg.Max
-	}
+	limit, base := Retries(cfg), DefaultRetryDelay
 	if cfg.DelayMS > 0 {
 		base = time.Duration(cfg.DelayMS) * time.Millisecond
 	}

@@ -2,6 +2,7 @@ package markdown
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -160,14 +161,13 @@ func (r *renderer) list(n *ast.List, width int) []row {
 	}
 	var rows []row
 	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
-		marker, columns := "• ", 2
+		box := r.box(item.FirstChild())
+		marker := cmp.Or(box, "• ")
 		if n.IsOrdered() {
-			marker = fmt.Sprintf("%d%c ", number, n.Marker)
-			columns = len(marker)
+			marker = fmt.Sprintf("%d%c %s", number, n.Marker, box)
 			number++
-		} else if box := r.box(item.FirstChild()); box != "" {
-			marker = box
 		}
+		columns := columnsOf([]span{{text: marker}})
 		if item.PreviousSibling() != nil && item.HasBlankPreviousLines() {
 			rows = append(rows, row{})
 		}

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
@@ -96,15 +98,12 @@ func (c *conversation) agentName() string {
 
 // modelName returns the current model as provider/model; empty if it is not known yet.
 func (c *conversation) modelName() string {
-	switch {
-	case c.model != "":
-		return c.model
-	case c.session != nil && c.session.Model != nil:
-		return c.session.Model.String()
-	case c.fallback != "":
-		return c.fallback
+	var used *sdk.SessionModel
+	if c.session != nil {
+		used = c.session.Model
 	}
-	return c.m.Config().Model
+	itsAgent := frontend.AgentModel(c.m.Agents(), cmp.Or(c.agentName(), sdk.AgentBuild))
+	return cmp.Or(c.model, itsAgent, used.String(), c.fallback, c.m.Config().Model)
 }
 
 // recalled is the number of shown messages when a session is continued.

@@ -17,11 +17,8 @@ import (
 )
 
 // Host is a host as user interfaces see it. Local implements it in the process of the host. Methods are documented at *host.Host
-// where it has them. All are safe for concurrent use.
+// where it has them. All are safe for concurrent use. Config and Waiting return immediately.
 type Host interface {
-	// Events. A lossless subscriber must read until it closes the subscription.
-	Subscribe(size int, lossless bool) *host.Subscription
-
 	// Turns.
 	Submit(ctx context.Context, in host.PromptInput) (wait func(context.Context) (*sdk.MessageWithParts, error), err error)
 	Abort(session string) bool
@@ -166,14 +163,22 @@ func Model(ctx context.Context, h Host, agent string) (model, reason string, err
 	if model := h.Config().Model; model != "" {
 		return model, "", nil
 	}
-	for _, a := range h.Agents() {
-		if a.Name == agent && a.Model != nil {
-			return a.Model.String(), "", nil
-		}
+	if model := AgentModel(h.Agents(), agent); model != "" {
+		return model, "", nil
 	}
 	choice, err := h.DefaultModel(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	return choice.Model.Ref().String(), choice.Reason, nil
+}
+
+// AgentModel returns the model of an agent as provider/model; empty if the agent has none. It comes before that of the session.
+func AgentModel(agents []sdk.Agent, name string) string {
+	for i := range agents {
+		if agents[i].Name == name && agents[i].Model != nil {
+			return agents[i].Model.String()
+		}
+	}
+	return ""
 }

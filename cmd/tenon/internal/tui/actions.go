@@ -96,14 +96,6 @@ func (m *model) loadInventory() tea.Cmd {
 	})
 }
 
-// loadModels lists the models, with those of the servers that the configuration names.
-func (m *model) loadModels() tea.Cmd {
-	return m.do(func(ctx context.Context) (then, error) {
-		list, err := m.host.ListModels(ctx, host.ModelListOptions{Configured: true})
-		return set(func() { m.listed(list, err) }), nil
-	})
-}
-
 // loadCommands reads the commands again: those of an MCP server are known when it has started.
 func (m *model) loadCommands() tea.Cmd {
 	return m.do(func(ctx context.Context) (then, error) {
@@ -123,16 +115,12 @@ func (m *model) loadFiles() tea.Cmd {
 	})
 }
 
-func (m *model) loadWaiting() tea.Cmd {
-	session := m.root
-	return m.do(func(context.Context) (then, error) {
-		list := m.host.Waiting(session)
-		return set(func() {
-			if m.waiting = list; !m.main().Busy() { // the turn of the first one begins
-				m.waiting = nil
-			}
-		}), nil
-	})
+// waiting returns the prompts that wait. In an idle session, the turn of the first one begins.
+func (m *model) waiting() []host.Waiting {
+	if !m.main().Busy() {
+		return nil
+	}
+	return m.host.Waiting(m.root)
 }
 
 func (m *model) loadFallback() tea.Cmd {
@@ -211,17 +199,22 @@ const planAgent = "plan"
 // The variant of the session is that of its agent: for another one, the host chooses.
 func (m *model) modelOf() (name, effort string) {
 	used := m.main().Info.Model
-	agent, its := m.agentName(), ""
-	for i := range m.inventory.agents {
-		if a := &m.inventory.agents[i]; a.Name == agent && a.Model != nil {
-			its = a.Model.String()
-		}
-	}
-	name = cmp.Or(m.modelName, its, used.String(), m.fallback)
+	agent := m.agentName()
+	name = cmp.Or(m.modelName, frontend.AgentModel(m.inventory.agents, agent), used.String(), m.fallback)
 	if m.modelName == "" && m.effort == "" && used != nil && name == used.String() && agent == m.main().Info.Agent {
 		return name, used.Variant
 	}
 	return name, m.effort
+}
+
+// modelNamed returns the model of a name such as provider/model; an unknown one is empty.
+func (m *model) modelNamed(name string) sdk.Model {
+	for i := range m.inventory.models {
+		if info := &m.inventory.models[i].Model; info.Ref().String() == name {
+			return *info
+		}
+	}
+	return sdk.Model{}
 }
 
 // promptInput returns a prompt for the host with what the user chose. The host chooses the rest: what is named here counts as chosen by the user, so
@@ -292,10 +285,10 @@ func (m *model) prompt(in host.PromptInput) tea.Cmd {
 		var message *sdk.MessageWithParts
 		wait, err := m.host.Submit(m.ctx, in)
 		if err == nil {
-			m.post(then(m.loadWaiting))
+			m.post(redraw{}) // it waits now
 			message, err = wait(m.ctx)
 		}
-		return then(func() tea.Cmd { return m.prompted(in, message, err) })
+		return set(func() { m.prompted(in, message, err) })
 	}
 }
 
@@ -304,7 +297,7 @@ func (m *model) begin(s *sdk.Session) {
 	t := m.threads[s.ID]
 	if t == nil {
 		t = transcript.New(s, &m.look)
-		t.List.Items = m.blank.List.Items // notices from before
+		t.List.Items = m.threads[""].List.Items // notices from before
 		m.threads[s.ID] = t
 	}
 	m.root, m.creating = s.ID, false
@@ -349,20 +342,20 @@ func (e *edits) send(h frontend.Host) {
 
 // prompted takes the end of a turn with its last message; without one, the prompt is not part of the session. An event told of the error of a
 // turn: the remedy is shown.
-func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, problem error) tea.Cmd {
+func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, problem error) {
 	var turn *host.TurnError
 	var refusal *sdk.Refusal
 	stored := last != nil
 	switch {
 	case m.ctx.Err() != nil:
-		return m.loadWaiting()
+		return
 	case problem == nil:
 		if t := m.threads[in.SessionID]; t != nil && stored {
 			if note := view.Shortfall(last); note != "" {
 				t.Notice(transcript.Warn, note+` "continue"`)
 			}
 		}
-		return m.loadWaiting()
+		return
 	case errors.As(problem, &refusal) && refusal.By == "user":
 		m.say("stopped because you answered no; write what to do instead")
 	case !errors.As(problem, &turn):
@@ -388,22 +381,20 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 	} else if !stored {
 		m.giveBack(in)
 	}
-	return m.loadWaiting()
 }
 
 // switchTo continues another session.
 func (m *model) switchTo(session string) tea.Cmd {
-	m.root, m.agent, m.modelName, m.effort, m.left, m.waiting = session, "", "", "", false, nil
+	m.root, m.agent, m.modelName, m.effort, m.left = session, "", "", "", false
 	m.show(session)
 	if session == "" {
 		m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
-		m.blank = m.threads[""]
 		return tea.Batch(m.acceptEdits(), m.loadFallback())
 	}
 	if t := m.threads[session]; t != nil && t.Busy() {
-		return tea.Batch(m.acceptEdits(), m.loadWaiting())
+		return m.acceptEdits()
 	}
-	return tea.Batch(m.acceptEdits(), m.load(session), m.loadWaiting())
+	return tea.Batch(m.acceptEdits(), m.load(session))
 }
 
 // interrupt ends the turn.
@@ -420,7 +411,6 @@ func (m *model) interrupt() tea.Cmd {
 // editWaiting takes the latest prompt that waits back into the input.
 func (m *model) editWaiting(w host.Waiting) tea.Cmd {
 	session := m.root
-	m.waiting = slices.DeleteFunc(slices.Clone(m.waiting), func(o host.Waiting) bool { return o.ID == w.ID })
 	return m.do(func(context.Context) (then, error) {
 		if err := m.host.Withdraw(session, w.ID); err != nil {
 			return m.note("this prompt was sent already"), nil
@@ -483,10 +473,4 @@ func (m *model) nextAgent() {
 
 func (m *model) primaries() []sdk.Agent {
 	return slices.DeleteFunc(slices.Clone(m.inventory.agents), func(a sdk.Agent) bool { return a.Mode == sdk.ModeSubagent || a.Hidden })
-}
-
-func sortByCreation(ids []string, threads map[string]*transcript.Thread) {
-	slices.SortFunc(ids, func(a, b string) int {
-		return cmp.Or(cmp.Compare(threads[a].Info.Time.Created, threads[b].Info.Time.Created), strings.Compare(a, b))
-	})
 }

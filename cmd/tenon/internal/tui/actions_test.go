@@ -18,7 +18,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/inspect"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
@@ -398,17 +397,15 @@ func TestAnswerThatLacksSomething(t *testing.T) {
 	}
 }
 
-func (a *answers) Waiting(string) []host.Waiting {
-	return []host.Waiting{{ID: "one", Input: host.PromptInput{Text: "the next prompt"}}}
-}
+func (a *answers) Waiting(string) []host.Waiting { return a.waiting }
 
 // A prompt that begins a turn is in the queue for a moment.
 func TestPromptOfAnIdleSessionDoesNotWait(t *testing.T) {
 	t.Parallel()
-	m, _ := testModel(t, 80, 24)
+	m, h := testModel(t, 80, 24)
+	h.waiting = []host.Waiting{{ID: "one", Input: host.PromptInput{Text: "the next prompt"}}}
 	for busy, status := range map[bool]string{false: sdk.StatusIdle, true: sdk.StatusBusy} {
 		m.thread().Status.Type = status
-		m.Update(m.loadWaiting()())
 		if screen := m.plain(); strings.Contains(screen, "waits the next prompt") != busy {
 			t.Errorf("busy %v:\n%s", busy, screen)
 		}
@@ -518,12 +515,11 @@ func TestUndoGivesFilesBack(t *testing.T) {
 		{Properties: &sdk.PartInfo{Part: file("/a.png", nil), SessionID: "ses_1"}},
 		{Properties: &sdk.PartInfo{Part: file("/b.png", &sdk.SourceText{Value: "@b.png"}), SessionID: "ses_1"}},
 	})
-	prompt := m.main().Prompts()[0]
 	for _, c := range []struct {
-		prompt transcript.Prompt
-		want   []string
-	}{{prompt, []string{"compare @b.png", "/a.png"}}, {transcript.Prompt{}, []string{""}}} {
-		m.reverted("ses_1", &host.Reverted{}, "", c.prompt)
+		redo bool
+		want []string
+	}{{false, []string{"compare @b.png", "/a.png"}}, {true, []string{""}}} {
+		m.reverted(host.RevertOptions{SessionID: "ses_1", Redo: c.redo}, &host.Reverted{MessageID: "msg_2"}, m.main().Prompts())
 		text, files := m.input.Text()
 		if diff := cmp.Diff(c.want, append([]string{text}, files...)); diff != "" {
 			t.Errorf("-want +have:\n%s", diff)

@@ -18,11 +18,11 @@ func (m *model) askEvent(e *sdk.Event) tea.Cmd {
 	switch p := e.Properties.(type) {
 	case *sdk.PermissionRequest:
 		if m.threads[p.SessionID] != nil {
-			return m.ask(asked{m.permission(p), p.SessionID})
+			return m.ask(asked{m.permission(p), p.ID, p.SessionID})
 		}
 	case *sdk.QuestionRequest:
 		if m.threads[p.SessionID] != nil {
-			return m.ask(asked{m.questions(p), p.SessionID})
+			return m.ask(asked{m.questions(p), p.ID, p.SessionID})
 		}
 	case *sdk.PermissionReplied:
 		m.answered(p.RequestID)
@@ -56,15 +56,14 @@ func (m *model) asker() string {
 }
 
 func (m *model) answered(id string) {
-	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.ID() == id })
+	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.id == id })
 }
 
 // faced notes when a question comes to the top, and has the screen drawn again when keys answer it.
 func (m *model) faced() tea.Cmd {
-	var front dialog.Dialog
-	switch top := m.top().(type) {
-	case dialog.Ask, *dialog.Choice:
-		front = top
+	front := m.top()
+	if _, choice := front.(*dialog.Choice); len(m.dialogs) > 0 && !choice {
+		front = nil // the user opened it
 	}
 	if front == m.front {
 		return nil
@@ -76,44 +75,20 @@ func (m *model) faced() tea.Cmd {
 // startle ignores keys for a moment.
 func (m *model) startle() tea.Cmd {
 	m.frontAt = m.now()
-	return tea.Tick(startled, func(time.Time) tea.Msg { return calmMsg{} })
+	return tea.Tick(startled, func(time.Time) tea.Msg { return redraw{} })
 }
 
 // calm reports whether keys answer the question on the screen.
 func (m *model) calm() bool { return m.now().Sub(m.frontAt) >= startled }
 
-// forAsk reports whether a key, or a paste as the text of one, is for the question on the screen.
-func (m *model) forAsk(k tea.KeyPressMsg) bool {
-	p, permission := m.asks[0].Ask.(*dialog.Permission)
-	return m.calm() && (!permission || p.Meant(k))
+// fits reports whether a key, or a paste as the text of one, is for the dialog on the top. Keys that were meant for the prompt or another
+// question do not answer a question.
+func (m *model) fits(k tea.KeyPressMsg) bool {
+	p, permission := m.top().(*dialog.Permission)
+	return (m.front == nil || m.calm()) && (!permission || p.Meant(k))
 }
 
-// askKey gives a key to the question on the screen. Keys that were meant for the prompt or another question do not answer it.
-func (m *model) askKey(k tea.KeyPressMsg) tea.Cmd {
-	if !m.forAsk(k) {
-		return m.startle()
-	}
-	a := m.asks[0].Ask
-	switch k.String() {
-	case "ctrl+x":
-		m.leader = true
-		return nil
-	case "shift+tab":
-		if _, permission := a.(*dialog.Permission); permission {
-			return m.nextMode()
-		}
-	case "ctrl+o":
-		m.thread().UnfoldAll()
-		return nil
-	}
-	done, cmd := a.Key(k)
-	if done {
-		m.answered(a.ID())
-	}
-	return cmd
-}
-
-func (m *model) permission(r *sdk.PermissionRequest) dialog.Ask {
+func (m *model) permission(r *sdk.PermissionRequest) dialog.Dialog {
 	asked := view.Asks(r, m.o.directory)
 	if t := m.threads[r.SessionID]; t.Info.ParentID != "" {
 		asked.Notes = append([]string{"requested in the subagent's session " + terminal.OneLine(t.Info.Title)}, asked.Notes...)
@@ -126,15 +101,15 @@ func (m *model) permission(r *sdk.PermissionRequest) dialog.Ask {
 			return nil, m.host.ReplyPermission(r.ID, d.Reply, d.Message)
 		})
 	}
-	return dialog.NewPermission(r.ID, asked, send, func(d dialog.Dialog) { m.open(d) })
+	return dialog.NewPermission(asked, send, func(d dialog.Dialog) { m.open(d) })
 }
 
 // questions shows questions of the model, or the form of an MCP server.
-func (m *model) questions(r *sdk.QuestionRequest) dialog.Ask {
+func (m *model) questions(r *sdk.QuestionRequest) dialog.Dialog {
 	send := func(answers [][]string) tea.Cmd {
 		return m.do(func(context.Context) (then, error) { return nil, m.host.ReplyQuestion(r.ID, answers) })
 	}
-	if len(r.Questions) == 0 || slices.ContainsFunc(r.Questions, func(q sdk.Question) bool { return q.Form == nil }) {
+	if slices.ContainsFunc(r.Questions, func(q sdk.Question) bool { return q.Form == nil }) {
 		return dialog.NewQuestions(r, send)
 	}
 	if address := r.Questions[0].Form.URL; address != "" && len(r.Questions) == 1 {

@@ -23,10 +23,11 @@ import (
 // answers is a host that records what reaches it.
 type answers struct {
 	frontend.Host
-	list   []string
-	stored *frontend.History
-	reload func() error
-	try    func()
+	list    []string
+	stored  *frontend.History
+	waiting []host.Waiting
+	reload  func() error
+	try     func()
 }
 
 func (a *answers) ReplyPermission(id string, reply sdk.Reply, _ string) error {
@@ -77,7 +78,7 @@ func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {
 		if screen := m.plain(); !strings.Contains(screen, "https://evil.example/?aaa") || !strings.Contains(screen, "all of it below") {
 			t.Errorf("%v: no beginning of the question:\n%s", size, screen)
 		}
-		text := fullText(m, m.asks[0].Ask.(*dialog.Permission).FullScreen(), false)
+		text := fullText(m, m.asks[0].Dialog.(*dialog.Permission).FullScreen(), false)
 		if !strings.Contains(strings.Join(strings.Fields(text), ""), "/-https://go.dev/doc") {
 			t.Errorf("%v: no end of the question on the full screen", size)
 		}
@@ -113,7 +114,7 @@ func TestSpacesDoNotHideTheEndOfALine(t *testing.T) {
 		ID: "per_1", Permission: "edit", Patterns: []string{"a.sh"},
 		Metadata: sdk.Object{"diff": "--- a.sh\n+++ a.sh\n@@ -1 +1 @@\n-x\n" + hidden + "\n"},
 	})
-	p := m.asks[0].Ask.(*dialog.Permission)
+	p := m.asks[0].Dialog.(*dialog.Permission)
 	for name, lines := range map[string]string{
 		"question": m.plain(),
 		"pager":    fullText(m, p.FullScreen(), false),
@@ -210,7 +211,7 @@ func (a *answers) Revert(_ context.Context, o host.RevertOptions) (*host.Reverte
 func TestKeysBeforeAConflictWasReadOverwriteNothing(t *testing.T) {
 	t.Parallel()
 	m, now, press := yesModel(t)
-	m.Update(m.undo("", false)())
+	m.Update(m.revert(host.RevertOptions{})())
 	if screen := m.plain(); !strings.Contains(screen, "Overwrite files") || strings.Contains(screen, "› No") {
 		t.Errorf("no question, or an option is marked although keys do not answer yet:\n%s", screen)
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,8 @@ func commands() []command {
 		{name: "effort", aliases: []string{"variant"}, args: "[effort]", short: "choose the reasoning effort", keys: "ctrl+t", run: (*model).chooseEffort},
 		{name: "mode", short: "change the mode: ask, accept edits, plan", keys: "shift+tab", run: func(m *model, _ string) tea.Cmd { return m.nextMode() }},
 		{name: "theme", aliases: []string{"themes"}, args: "[theme]", short: "choose the theme", leader: "t", run: (*model).chooseTheme},
-		{name: "undo", short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) tea.Cmd { return m.undo("", false) }},
-		{name: "redo", short: "restore the prompt that was undone last, until the next prompt", leader: "r", run: func(m *model, _ string) tea.Cmd { return m.redo(false) }},
+		{name: "undo", short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{}) }},
+		{name: "redo", short: "restore the prompt that was undone last, until the next prompt", leader: "r", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{Redo: true}) }},
 		{name: "timeline", aliases: []string{"rewind"}, short: "go to a prompt, undo from it on, or fork before it", keys: "esc esc", leader: "g", run: func(m *model, _ string) tea.Cmd { return m.openTimeline() }},
 		{name: "fork", short: "continue in a copy of the session", run: func(m *model, _ string) tea.Cmd { return m.fork("") }},
 		{name: "compact", aliases: []string{"summarize"}, short: "summarize the conversation to free up context", leader: "c", run: func(m *model, _ string) tea.Cmd { return m.compact() }},
@@ -59,21 +60,13 @@ func commands() []command {
 	}
 }
 
-// listed is a command of the program, of the configuration or of a plugin.
-type listed struct{ name, args, short string }
-
-// commandList lists the commands. Those of the program hide others of the same name.
-func (m *model) commandList() []listed {
-	var out []listed
-	known := map[string]bool{}
-	for _, c := range commands() {
-		out = append(out, listed{c.name, c.args, c.short})
-		known[c.name] = true
-	}
+// commandList lists the commands, with those of the configuration and of plugins, which have no run. Commands of the program hide others of the
+// same name.
+func (m *model) commandList() []command {
+	out := commands()
 	for i := range m.inventory.commands {
-		c := &m.inventory.commands[i]
-		if !known[c.Name] {
-			out = append(out, listed{terminal.OneLine(c.Name), "[arguments]", terminal.OneLine(c.Description)})
+		if c := &m.inventory.commands[i]; find(c.Name) == nil {
+			out = append(out, command{name: terminal.OneLine(c.Name), args: "[arguments]", short: terminal.OneLine(c.Description)})
 		}
 	}
 	return out
@@ -186,57 +179,40 @@ func (m *model) needSession() bool {
 	return m.root != ""
 }
 
-// undo takes the session back to before a message; empty: the last prompt.
-func (m *model) undo(message string, force bool) tea.Cmd {
+// revert undoes the latest prompt or those from a message on, or restores a prompt.
+func (m *model) revert(o host.RevertOptions) tea.Cmd {
 	if !m.needSession() {
 		return nil
 	}
-	session, prompts := m.root, m.main().Prompts()
+	o.SessionID = cmp.Or(o.SessionID, m.root)
+	prompts := m.main().Prompts()
 	return m.do(func(ctx context.Context) (then, error) {
-		r, err := m.host.Revert(ctx, host.RevertOptions{SessionID: session, MessageID: message, Force: force})
+		r, err := m.host.Revert(ctx, o)
 		if conflict, ok := errors.AsType[*host.ConflictError](err); ok && !conflict.Forced {
-			return m.opens(conflictQuestion(err, func() tea.Cmd { return m.undo(message, true) })), nil
+			o.Force = true
+			return m.opens(conflictQuestion(err, func() tea.Cmd { return m.revert(o) })), nil
 		}
-		if err != nil {
-			return nil, err
-		}
-		i := slices.IndexFunc(prompts, func(p transcript.Prompt) bool { return p.ID == r.MessageID })
-		var prompt transcript.Prompt
-		if i >= 0 {
-			prompt = prompts[i]
-		}
-		return func() tea.Cmd {
-			return m.reverted(session, r, "undone; ctrl+x r restores it until the next prompt", prompt)
-		}, nil
+		return func() tea.Cmd { return m.reverted(o, r, prompts) }, err
 	})
 }
 
-func (m *model) redo(force bool) tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
-	session := m.root
-	return m.do(func(ctx context.Context) (then, error) {
-		r, err := m.host.Revert(ctx, host.RevertOptions{SessionID: session, Redo: true, Force: force})
-		if conflict, ok := errors.AsType[*host.ConflictError](err); ok && !conflict.Forced {
-			return m.opens(conflictQuestion(err, func() tea.Cmd { return m.redo(true) })), nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		what := "and the messages restored"
-		if r.MessageID != "" {
-			what += "; ctrl+x r restores the next prompt"
-		}
-		return func() tea.Cmd { return m.reverted(session, r, what, transcript.Prompt{}) }, nil
-	})
-}
-
-// reverted says what undo or redo did, reads the session again, and gives the undone prompt back, or takes it away again.
-func (m *model) reverted(session string, r *host.Reverted, what string, prompt transcript.Prompt) tea.Cmd {
-	done := view.Plural(len(r.Files), "file") + " " + what
+// reverted says what undo or redo did, reads the session again, and gives the undone one of the prompts back, or takes it away again.
+func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []transcript.Prompt) tea.Cmd {
+	done := view.Plural(len(r.Files), "file")
 	if r.Messages > 0 {
 		done = view.Plural(r.Messages, "message") + " and " + done
+	}
+	var prompt transcript.Prompt
+	switch {
+	case !o.Redo:
+		done += " undone; ctrl+x r restores it until the next prompt"
+		if i := slices.IndexFunc(prompts, func(p transcript.Prompt) bool { return p.ID == r.MessageID }); i >= 0 {
+			prompt = prompts[i]
+		}
+	case r.MessageID != "":
+		done += " and the messages restored; ctrl+x r restores the next prompt"
+	default:
+		done += " and the messages restored"
 	}
 	m.say(done)
 	if text, files := m.input.Text(); m.input.Empty() || text == m.undone.Text && slices.Equal(files, m.undone.Files) {
@@ -246,7 +222,7 @@ func (m *model) reverted(session string, r *host.Reverted, what string, prompt t
 			m.attach(path)
 		}
 	}
-	return m.load(session)
+	return m.load(o.SessionID)
 }
 
 func (m *model) fork(message string) tea.Cmd {
@@ -296,9 +272,8 @@ func (m *model) rename(title string) tea.Cmd {
 
 // toggleMouse switches the mouse. Without it, the terminal selects and scrolls itself.
 func (m *model) toggleMouse() tea.Cmd {
-	m.mouse = !m.mouse
-	off := !m.mouse
-	m.say("mouse " + map[bool]string{true: "on: the wheel scrolls, a click shows details", false: "off: the terminal selects text"}[m.mouse])
+	off := !m.settings.NoMouse
+	m.say("mouse " + map[bool]string{true: "off: the terminal selects text", false: "on: the wheel scrolls, a click shows details"}[off])
 	return m.keep(func(s *settings.Settings) { s.NoMouse = off })
 }
 

@@ -135,14 +135,16 @@ var clipboardTools = [][]string{
 // pasteImage attaches the image in the clipboard.
 func (m *model) pasteImage() tea.Cmd {
 	return m.do(func(ctx context.Context) (then, error) {
+		problem := "no tool to read an image from the clipboard: install wl-paste, xclip or pngpaste, or paste the path of a file"
 		for _, tool := range clipboardTools {
 			path, err := projectfs.LookPath(tool[0], m.o.worktree)
 			if err != nil {
 				continue
 			}
 			data, err := exec.CommandContext(ctx, path, tool[1:]...).Output()
-			if err != nil || len(data) == 0 {
-				return m.note("the clipboard has no image"), nil
+			if err != nil || len(data) == 0 { // or it is a tool for another kind of screen
+				problem = "the clipboard has no image"
+				continue
 			}
 			f, err := m.o.temporary.create("image-*.png")
 			if err != nil {
@@ -151,7 +153,7 @@ func (m *model) pasteImage() tea.Cmd {
 			_, err = f.Write(data)
 			return set(func() { m.attach(f.Name()) }), errors.Join(err, f.Close())
 		}
-		return m.note("no tool to read an image from the clipboard: install wl-paste, xclip or pngpaste, or paste the path of a file"), nil
+		return m.note(problem), nil
 	})
 }
 

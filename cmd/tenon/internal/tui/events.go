@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -40,9 +41,6 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 	case *sdk.MessageInfo:
 		if t := m.threads[p.SessionID]; t != nil {
 			t.Message(p.Info)
-			if p.Info.Role() == sdk.RoleUser {
-				return m.loadWaiting()
-			}
 		}
 	case *sdk.PartInfo:
 		if t := m.threads[p.SessionID]; t != nil {
@@ -119,7 +117,7 @@ func (m *model) status(p *sdk.SessionStatusInfo) tea.Cmd {
 	switch {
 	case !was && t.Busy():
 		t.Begin(m.now())
-		return tea.Batch(m.nextTick(), m.loadWaiting()) // a shell line becomes a message when it has run
+		return m.nextTick()
 	case was && !t.Busy():
 		return m.turnEnded(t)
 	}
@@ -133,7 +131,7 @@ func (m *model) turnEnded(t *transcript.Thread) tea.Cmd {
 		return nil
 	}
 	t.End(took)
-	cmds := []tea.Cmd{m.loadWaiting(), m.loadBranch(), m.loadFiles()}
+	cmds := []tea.Cmd{m.loadBranch(), m.loadFiles()}
 	if m.blurred || took >= longTurn {
 		cmds = append(cmds, m.notify("is done after "+view.Duration(took.Round(time.Second))))
 	}
@@ -160,7 +158,7 @@ func (m *model) childText(session string) string {
 	return ""
 }
 
-// children returns the sessions of the subagents of a session, in the order of their IDs, which is that of their creation.
+// children returns the sessions of the subagents of a session, the oldest first.
 func (m *model) children(parent string) []string {
 	var out []string
 	for id, t := range m.threads {
@@ -168,7 +166,9 @@ func (m *model) children(parent string) []string {
 			out = append(out, id)
 		}
 	}
-	sortByCreation(out, m.threads)
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(m.threads[a].Info.Time.Created, m.threads[b].Info.Time.Created), strings.Compare(a, b))
+	})
 	return out
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// leaveWindow is the time in which a second ctrl+c leaves, and a second esc opens the timeline.
-	leaveWindow = 2 * time.Second
+	// twice is the time in which a second ctrl+c leaves, and a second esc opens the timeline.
+	twice = 2 * time.Second
 	// startled is the time in which a question ignores keys after it came to the top and after an ignored key.
 	startled = 700 * time.Millisecond
 	// wheelLines is the number of lines that the mouse wheel scrolls.
@@ -24,11 +24,11 @@ const (
 
 // key handles a key: the leader, dialogs, the menu, the marked item, the screen, the prompt.
 func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
-	name := k.String()
-	m.toast, m.pressed = toast{}, m.now()
-	if name != "ctrl+c" {
-		m.leaving = false
+	name, now := k.String(), m.now()
+	if name != m.armed || now.Sub(m.pressed) >= twice {
+		m.armed = ""
 	}
+	m.toast, m.pressed = toast{}, now
 	if name == "ctrl+z" {
 		return tea.Suspend
 	}
@@ -36,11 +36,8 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 		m.leader = false
 		return m.leaderKey(name)
 	}
-	if n := len(m.dialogs); n > 0 {
-		return m.dialogKey(m.dialogs[n-1], k)
-	}
-	if len(m.asks) > 0 {
-		return m.askKey(k)
+	if top := m.top(); top != nil {
+		return m.topKey(top, k)
 	}
 	if done, cmd := m.menuKey(name); done {
 		return cmd
@@ -58,24 +55,33 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return m.promptKey(name, k.Text)
 }
 
-func (m *model) dialogKey(d dialog.Dialog, k tea.KeyPressMsg) tea.Cmd {
-	if _, ok := d.(*dialog.Choice); ok && !m.calm() {
+// topKey gives a key to the dialog or question on the top.
+func (m *model) topKey(top dialog.Dialog, k tea.KeyPressMsg) tea.Cmd {
+	if !m.fits(k) {
 		return m.startle()
 	}
-	if k.String() == "ctrl+x" {
+	_, permission := top.(*dialog.Permission)
+	switch name := k.String(); {
+	case name == "ctrl+x":
 		m.leader = true
 		return nil
+	case name == "shift+tab" && permission:
+		return m.nextMode()
+	case name == "ctrl+o" && len(m.dialogs) == 0:
+		m.thread().UnfoldAll()
+		return nil
 	}
-	done, cmd := d.Key(k)
+	done, cmd := top.Key(k)
 	if done {
-		m.close(d)
+		m.close(top)
 	}
 	return cmd
 }
 
-// close removes a dialog.
+// close removes a dialog or question.
 func (m *model) close(d dialog.Dialog) {
 	m.dialogs = slices.DeleteFunc(m.dialogs, func(o dialog.Dialog) bool { return o == d })
+	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.Dialog == d })
 }
 
 func (m *model) open(d dialog.Dialog) tea.Cmd {
@@ -140,19 +146,17 @@ func (m *model) ctrlC() tea.Cmd {
 		m.input.Set("")
 	case m.main().Busy():
 		return m.interrupt()
-	case m.leaving:
+	case m.armed != "":
 		return tea.Quit
 	default:
-		m.leaving = true
+		m.armed = "ctrl+c"
 		m.say("press ctrl+c again to exit")
-		return tea.Tick(leaveWindow, func(time.Time) tea.Msg { return set(func() { m.leaving = false }) })
 	}
 	return nil
 }
 
 // escape interrupts the turn; without one, the second opens the timeline.
 func (m *model) escape() tea.Cmd {
-	now := m.now()
 	switch {
 	case m.thread().Info.ParentID != "":
 		m.leave()
@@ -160,11 +164,11 @@ func (m *model) escape() tea.Cmd {
 		return m.interrupt()
 	case !m.thread().List.Following():
 		m.thread().List.End()
-	case now.Sub(m.escaped) < leaveWindow:
-		m.escaped = time.Time{}
+	case m.armed != "":
+		m.armed = ""
 		return m.openTimeline()
 	default:
-		m.escaped = now
+		m.armed = "esc"
 		if m.root != "" {
 			m.say("press esc again for the timeline: undo, fork")
 		}
@@ -259,8 +263,8 @@ func (m *model) write(name, text string) tea.Cmd {
 
 // recall puts an earlier prompt into the input: one that waits, else one of the history.
 func (m *model) recall(by int) tea.Cmd {
-	if by < 0 && m.input.Empty() && len(m.waiting) > 0 {
-		return m.editWaiting(m.waiting[len(m.waiting)-1])
+	if waiting := m.waiting(); by < 0 && m.input.Empty() && len(waiting) > 0 {
+		return m.editWaiting(waiting[len(waiting)-1])
 	}
 	m.history.Move(&m.input, by)
 	return nil
@@ -281,7 +285,6 @@ func (m *model) enterPrompt() tea.Cmd {
 		return nil
 	}
 	m.input.Set("")
-	m.menu = menu{}
 	save := m.remember(text)
 	return tea.Batch(save, m.run(text, files))
 }
@@ -289,15 +292,11 @@ func (m *model) enterPrompt() tea.Cmd {
 // paste handles pasted text: a long one becomes a chip, a path of an image an attachment.
 func (m *model) paste(text string) tea.Cmd {
 	m.toast = toast{}
-	if n := len(m.dialogs); n > 0 {
-		m.dialogs[n-1].Paste(text)
-		return nil
-	}
-	if len(m.asks) > 0 {
-		if !m.forAsk(tea.KeyPressMsg{Text: text}) { // it was for the prompt, and so is the next key
+	if top := m.top(); top != nil {
+		if !m.fits(tea.KeyPressMsg{Text: text}) { // it was for the prompt, and so is the next key
 			return m.startle()
 		}
-		m.asks[0].Paste(text)
+		top.Paste(text)
 		return nil
 	}
 	if paths := edit.ImagePaths(text); len(paths) > 0 {
@@ -306,12 +305,9 @@ func (m *model) paste(text string) tea.Cmd {
 		}
 		return nil
 	}
-	lines := strings.Count(strings.TrimRight(text, "\r\n"), "\n") + 1
-	if strings.Count(text, "\r") > lines {
-		lines = strings.Count(strings.TrimRight(text, "\r"), "\r") + 1
-	}
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1
 	if lines > pasteLines || len(text) > pasteBytes {
-		text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 		m.input.InsertChip(edit.Chip{Label: pasteLabel(lines, len(text)), Text: text})
 	} else {
 		m.input.Insert(text)
@@ -325,13 +321,11 @@ func (m *model) wheel(w tea.MouseWheelMsg) {
 	if w.Button == tea.MouseWheelUp {
 		lines = -lines
 	}
-	if n := len(m.dialogs); n > 0 {
-		if pager, ok := m.dialogs[n-1].(*dialog.Pager); ok {
-			pager.Scroll(lines)
-		}
-		return
+	if pager, ok := m.top().(*dialog.Pager); ok {
+		pager.Scroll(lines)
+	} else if len(m.dialogs) == 0 {
+		m.thread().List.Scroll(lines)
 	}
-	m.thread().List.Scroll(lines)
 }
 
 // click unfolds the card under the pointer.

@@ -12,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
+	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -41,6 +42,34 @@ func TestBackslashEnterKeepsAPaste(t *testing.T) {
 	m.input.Key("backspace")
 	if strings.HasSuffix(m.input.Before(), `\`) {
 		t.Error("the backslash is still there")
+	}
+}
+
+// A key for the prompt closes the menu if it changes the text: the choices are those of another text.
+func TestMenuIsOfTheText(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	typed := func() {
+		for _, r := range "/mo" {
+			m.press(r, string(r))
+		}
+		if screen := m.plain(); !strings.Contains(screen, "choose the model") {
+			t.Errorf("no menu:\n%s", screen)
+		}
+	}
+	typed()
+	m.key(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+	if screen := m.plain(); strings.Contains(screen, "choose the model") {
+		t.Errorf("the menu of a text that was cleared:\n%s", screen)
+	}
+	m.press(tea.KeyTab, "")
+	if !m.input.Empty() {
+		t.Errorf("tab inserted %q", m.input.Before())
+	}
+	typed()
+	m.press(tea.KeyTab, "")
+	if have := m.input.Before(); have != "/model " {
+		t.Errorf("tab completed to %q", have)
 	}
 }
 
@@ -190,5 +219,55 @@ func TestMenuQuotesNames(t *testing.T) {
 		if text, _ := m.input.Text(); text != want {
 			t.Errorf("%s is completed to %s, want %s", typed, text, want)
 		}
+	}
+}
+
+// A command of the program hides those of the same name, also those with the name of an alias: it is the one that runs.
+func TestHiddenCommandsAreNotListed(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 200)
+	for _, name := range []string{"undo", "resume", "mine"} {
+		m.inventory.commands = append(m.inventory.commands, host.CommandInfo{Command: sdk.Command{Name: name, Description: "about " + name}})
+	}
+	for name, d := range map[string]dialog.Dialog{"palette": m.palette(), "help": m.helpScreen()} {
+		m.open(d)
+		m.dialogs[0].Paste("about")
+		if screen := m.plain(); strings.Contains(screen, "about undo") || strings.Contains(screen, "about resume") || !strings.Contains(screen, "about mine") {
+			t.Errorf("%s:\n%s", name, screen)
+		}
+		m.close(d)
+	}
+}
+
+// Names in wide characters are not cut while there is room.
+func TestMenuShowsWideNames(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.files = []string{"日本語の資料.txt"}
+	m.press('@', "@")
+	if screen := m.plain(); !strings.Contains(screen, m.files[0]) {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
+
+// The mark stays on its card when a card before it is removed.
+func TestMarkStaysOnItsCard(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	for _, id := range []string{"1", "2"} {
+		m.Update(eventsMsg{{Properties: &sdk.PartInfo{Part: &sdk.ToolPart{
+			PartHead: sdk.PartHead{ID: "prt_" + id, MessageID: "msg_" + id, SessionID: "ses_1"}, Tool: "tool" + id,
+			State: sdk.ToolState{Status: sdk.ToolCompleted, Output: "details of " + id},
+		}, SessionID: "ses_1"}}})
+	}
+	m.key(tea.KeyPressMsg{Code: tea.KeyUp, Mod: tea.ModAlt})
+	m.Update(eventsMsg{{Properties: &sdk.MessageRef{SessionID: "ses_1", MessageID: "msg_1"}}})
+	m.press(tea.KeyEnter, "")
+	if screen := m.plain(); strings.Contains(screen, "tool1") || !strings.Contains(screen, "details of 2") {
+		t.Errorf("enter on the marked card:\n%s", screen)
+	}
+	m.press(tea.KeyEscape, "")
+	if screen := m.plain(); strings.Contains(screen, "▌") {
+		t.Errorf("esc does not remove the mark:\n%s", screen)
 	}
 }

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -11,7 +10,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/fuzzy"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -23,9 +21,9 @@ const maxMenu = 8
 type menu struct {
 	rows   []menuRow
 	at     int
-	length int // bytes before the caret that a choice replaces
-	// shut is the text for which the user closed the menu.
-	shut string
+	length int    // bytes before the caret that a choice replaces
+	before string // text before the caret that the rows complete; for another one, the menu is not shown
+	shut   bool   // the user closed the menu
 }
 
 // menuRow is a choice of the menu.
@@ -34,11 +32,10 @@ type menuRow struct{ insert, label, note string }
 // update finds the choices for the text before the caret.
 func (n *menu) update(m *model) {
 	before := m.input.Before()
-	n.rows, n.at = nil, 0
-	if n.shut != "" && before == n.shut {
+	if n.shut && n.before == before {
 		return
 	}
-	n.shut = ""
+	*n = menu{before: before}
 	word := before[strings.LastIndexAny(before, " \t\n")+1:]
 	if i := strings.LastIndex(before, `@"`); i >= 0 && !strings.ContainsAny(before[i+2:], "\"\n") {
 		word = before[i:]
@@ -65,7 +62,7 @@ func (m *model) commandRows(pattern string) []menuRow {
 func (m *model) completeArguments() tea.Cmd {
 	before := m.input.Before()
 	name, arguments, ok := strings.Cut(strings.TrimPrefix(before, "/"), " ")
-	if !ok || !strings.HasPrefix(before, "/") || !slices.ContainsFunc(m.inventory.commands, func(c host.CommandInfo) bool { return c.Name == name }) {
+	if !ok || !strings.HasPrefix(before, "/") || m.custom(name) == nil {
 		return nil
 	}
 	return m.do(func(ctx context.Context) (then, error) {
@@ -80,16 +77,15 @@ func (n *menu) offer(m *model, before string, words []string) {
 	if m.input.Before() != before {
 		return
 	}
-	*n = menu{length: len(before) - strings.LastIndexAny(before, " \t\n") - 1}
+	*n = menu{before: before, length: len(before) - strings.LastIndexAny(before, " \t\n") - 1}
 	for _, word := range words {
 		n.rows = append(n.rows, menuRow{insert: word + " ", label: terminal.OneLine(word)})
 	}
 	switch len(n.rows) {
 	case 0:
-		m.toast = toast{text: "no suggestions"}
+		m.say("no suggestions")
 	case 1:
 		m.input.Complete(n.length, n.rows[0].insert)
-		*n = menu{}
 	}
 }
 
@@ -126,10 +122,13 @@ func (m *model) mentionRows(pattern string) []menuRow {
 	return out
 }
 
+// open reports whether the menu is shown.
+func (n *menu) open(m *model) bool { return len(n.rows) > 0 && n.before == m.input.Before() }
+
 // menuKey handles keys while the menu is open.
 func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 	n := &m.menu
-	if len(n.rows) == 0 {
+	if !n.open(m) {
 		return false, nil
 	}
 	switch name {
@@ -138,7 +137,7 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 	case "down", "ctrl+n":
 		n.at = (n.at + 1) % len(n.rows)
 	case "esc":
-		*n = menu{shut: m.input.Before()}
+		n.rows, n.shut = nil, true
 	case "tab":
 		m.input.Complete(n.length, n.rows[n.at].insert)
 		n.update(m)
@@ -147,7 +146,6 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 		command := strings.TrimSpace(row.insert)
 		if text, _ := m.input.Text(); strings.HasPrefix(command, "/") && (text == command || !strings.Contains(row.label, " ")) { // complete, or takes no argument
 			m.input.Set(command)
-			*n = menu{}
 			return true, m.enterPrompt()
 		}
 		m.input.Complete(n.length, row.insert)
@@ -160,7 +158,7 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 
 // view draws the menu in at most height rows.
 func (n *menu) view(m *model, width, height int) []string {
-	if len(n.rows) == 0 {
+	if !n.open(m) {
 		return nil
 	}
 	height = max(1, min(height, maxMenu))
@@ -168,7 +166,7 @@ func (n *menu) view(m *model, width, height int) []string {
 	rows := n.rows[from:min(len(n.rows), from+height)]
 	wide := 0
 	for _, r := range rows {
-		wide = max(wide, len([]rune(r.label)))
+		wide = max(wide, draw.Columns(r.label))
 	}
 	wide = min(wide, max(20, width/2))
 	var out []string

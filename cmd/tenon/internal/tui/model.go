@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
@@ -32,27 +33,24 @@ type model struct {
 	method        ansi.Method // how the terminal counts columns
 	look          transcript.Look
 	dark, blurred bool
-	mouse         bool
+	settings      settings.Settings
 
-	threads map[string]*transcript.Thread // by session
+	threads map[string]*transcript.Thread // by session; that without an ID is in place of one until there is one
 	root    string                        // the session prompts go to; empty until the first one
 	shown   string                        // the root or one of its subagents' sessions
-	blank   *transcript.Thread            // in place of a session until there is one
 
 	input    edit.Editor
 	stash    edit.Editor       // a draft that is put aside
 	undone   transcript.Prompt // that undo put into the input
 	history  past.Recall
 	menu     menu
-	waiting  []host.Waiting  // prompts that wait
 	dialogs  []dialog.Dialog // the last one sees keys first
 	asks     []asked         // questions of the host, the first one is on the screen
 	leader   bool            // ctrl+x was pressed
 	front    dialog.Dialog   // question on the top; nil: none
 	frontAt  time.Time       // when it came there, or ignored a key last
 	pressed  time.Time       // when a key was pressed last
-	escaped  time.Time       // when esc did nothing last
-	leaving  bool            // ctrl+c was pressed once
+	armed    string          // key that does something if it is pressed again
 	creating bool            // the session of the first prompt
 
 	agent, modelName, effort string // chosen by the user; empty: those of the session
@@ -63,21 +61,19 @@ type model struct {
 	files                    []string // of the project
 	branch                   string
 	inventory                inventory
-	pinned                   []string       // sessions
-	models                   *dialog.Picker // the latest that was opened; nil: none was
 	toast                    toast
 	log                      []string       // what the process logged
 	forgets                  bool           // the history is not stored
 	editors                  sync.WaitGroup // editors of the user that have the terminal
 }
 
-// asked is a question of the host about a session.
+// asked is a question of the host about a session. It stays open until it is answered, here or elsewhere.
 type asked struct {
-	dialog.Ask
-	session string
+	dialog.Dialog
+	id, session string
 }
 
-// inventory is what the host offers. It is read again when a picker opens.
+// inventory is what the host offers.
 type inventory struct {
 	agents   []sdk.Agent
 	models   []host.ModelInfo
@@ -105,49 +101,37 @@ func (m mode) String() string { return [...]string{"ask", "accept edits", "plan"
 type (
 	eventsMsg []sdk.Event
 	logMsg    string
-	calmMsg   struct{} // keys answer the question on the screen
+	redraw    struct{} // something that no message has told changed the screen
 )
 
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	m := &model{
 		ctx: ctx, host: h, o: o, now: time.Now, changed: func(bool) {}, threads: map[string]*transcript.Thread{},
-		mouse: !o.settings.NoMouse, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
-		pinned: o.settings.Pinned, pressed: time.Now(),
+		settings: o.settings, dark: true, history: past.Recall{File: o.past}, agent: o.agent, modelName: o.model, effort: o.effort,
+		pressed: time.Now(),
 	}
 	m.look = transcript.Look{Directory: o.directory, Now: func() time.Time { return m.now() }, Child: m.childText}
-	m.setTheme(o.settings.Theme)
-	m.blank = transcript.New(&sdk.Session{}, &m.look)
-	m.threads[""] = m.blank
+	m.setTheme()
+	m.threads[""] = transcript.New(&sdk.Session{}, &m.look)
 	return m
 }
 
-// setTheme chooses a theme by its name; an unknown one is the first.
-func (m *model) setTheme(name string) {
+// setTheme takes the theme that the user chose; an unknown one is the first.
+func (m *model) setTheme() {
 	all := draw.Themes(m.dark)
 	m.look.Theme = &all[0]
 	for i := range all {
-		if all[i].Name == name {
+		if all[i].Name == m.settings.Theme {
 			m.look.Theme = &all[i]
 		}
 	}
-	m.look.Version++
 }
 
 // thread returns the shown session.
-func (m *model) thread() *transcript.Thread {
-	if t := m.threads[m.shown]; t != nil {
-		return t
-	}
-	return m.blank
-}
+func (m *model) thread() *transcript.Thread { return m.threads[m.shown] }
 
 // main returns the session that prompts go to.
-func (m *model) main() *transcript.Thread {
-	if t := m.threads[m.root]; t != nil {
-		return t
-	}
-	return m.blank
-}
+func (m *model) main() *transcript.Thread { return m.threads[m.root] }
 
 // say shows a message until the next key.
 func (m *model) say(text string)     { m.toast = toast{text: text} }
@@ -183,9 +167,8 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
 	case tea.BackgroundColorMsg:
-		if m.dark = msg.IsDark(); m.look.Theme.Name == "auto" {
-			m.setTheme("auto")
-		}
+		m.dark = msg.IsDark()
+		m.setTheme()
 	case tea.ModeReportMsg:
 		if msg.Mode == ansi.ModeUnicodeCore && !msg.Value.IsNotRecognized() && !msg.Value.IsPermanentlyReset() {
 			m.method = ansi.GraphemeWidth // as bubbletea's renderer does

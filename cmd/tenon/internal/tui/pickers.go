@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,23 +21,19 @@ import (
 
 // palette lists all commands with their keys.
 func (m *model) palette() dialog.Dialog {
+	toComplete := func(c *command) bool { return c == nil || c.run == nil || c.args == "title" }
 	p := &dialog.Picker{Title: "Commands", Choose: func(r dialog.Row) tea.Cmd {
-		if strings.HasSuffix(r.Note, "…") { // it needs an argument
-			return m.replace(&host.PromptInput{Command: r.ID})
+		if c := find(r.ID); !toComplete(c) {
+			return c.run(m, "")
 		}
-		cmd, _ := m.runCommand(r.ID, "")
-		return cmd
+		return m.replace(&host.PromptInput{Command: r.ID})
 	}}
-	for _, c := range commands() {
+	for _, c := range m.commandList() {
 		note := keysOf(&c)
-		if c.args == "title" {
+		if toComplete(&c) {
 			note = "…"
 		}
 		p.Rows = append(p.Rows, dialog.Row{ID: c.name, Label: c.name + " · " + c.short, Note: note})
-	}
-	for i := range m.inventory.commands {
-		c := &m.inventory.commands[i]
-		p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: terminal.OneLine(c.Name + " · " + c.Description), Note: "…"})
 	}
 	return p
 }
@@ -60,26 +57,26 @@ func (m *model) chooseModel(args string) tea.Cmd {
 		m.say("the next prompt uses " + terminal.OneLine(args))
 		return nil
 	}
-	m.models = &dialog.Picker{Title: "Model", Empty: "no provider can be used; tenon models --all lists what is missing", Choose: func(r dialog.Row) tea.Cmd {
+	p := &dialog.Picker{Title: "Model", Empty: "no provider can be used; tenon models --all lists what is missing", Choose: func(r dialog.Row) tea.Cmd {
 		m.modelName, m.effort = r.ID, ""
 		return nil
 	}}
-	m.models.Paste(args)
-	m.listModels()
-	return tea.Batch(m.loadModels(), m.open(m.models))
+	p.Paste(args)
+	m.listModels(p)
+	return tea.Batch(m.open(p), m.do(func(ctx context.Context) (then, error) { // servers that the configuration names may list further models
+		list, err := m.host.ListModels(ctx, host.ModelListOptions{Configured: true})
+		return set(func() {
+			m.inventory.models = list
+			m.listModels(p)
+			if err != nil && ctx.Err() == nil {
+				m.problem("not listed by the server: " + m.o.clean(err.Error()))
+			}
+		}), nil
+	}))
 }
 
-// listed takes the list of models. err is that of servers that were asked.
-func (m *model) listed(list []host.ModelInfo, err error) {
-	m.inventory.models = list
-	m.listModels()
-	if err != nil && m.ctx.Err() == nil {
-		m.problem("not listed by the server: " + m.o.clean(err.Error()))
-	}
-}
-
-// listModels fills the picker of models.
-func (m *model) listModels() {
+// listModels fills a picker with the models.
+func (m *model) listModels(p *dialog.Picker) {
 	current, _ := m.modelOf()
 	var rows []dialog.Row
 	for i := range m.inventory.models {
@@ -91,7 +88,7 @@ func (m *model) listModels() {
 		}
 		rows = append(rows, dialog.Row{ID: name, Label: terminal.OneLine(name), Note: note, Current: name == current})
 	}
-	m.models.Fill(rows)
+	p.Fill(rows)
 }
 
 // chooseAgent opens the picker of agents, or chooses the one that is named.
@@ -118,18 +115,9 @@ func (m *model) chooseAgent(args string) tea.Cmd {
 func (m *model) efforts() []string {
 	current, _ := m.modelOf()
 	order := []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
-	var out []string
-	for i := range m.inventory.models {
-		if info := &m.inventory.models[i].Model; info.Ref().String() == current {
-			for name := range info.Variants {
-				out = append(out, name)
-			}
-		}
-	}
-	slices.SortFunc(out, func(a, b string) int {
+	return slices.SortedFunc(maps.Keys(m.modelNamed(current).Variants), func(a, b string) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a), slices.Index(order, b)), strings.Compare(a, b))
 	})
-	return out
 }
 
 func (m *model) effortPicker() dialog.Dialog {
@@ -159,8 +147,9 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 // chooseTheme opens the picker of themes, or chooses the one that is named.
 func (m *model) chooseTheme(args string) tea.Cmd {
 	p := &dialog.Picker{Title: "Theme", Choose: func(r dialog.Row) tea.Cmd {
-		m.setTheme(r.ID)
-		return m.keep(func(s *settings.Settings) { s.Theme = r.ID })
+		save := m.keep(func(s *settings.Settings) { s.Theme = r.ID })
+		m.setTheme()
+		return save
 	}}
 	for _, t := range draw.Themes(m.dark) {
 		p.Rows = append(p.Rows, dialog.Row{ID: t.Name, Label: t.Name, Current: t.Name == m.look.Theme.Name})
@@ -175,8 +164,9 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 	return m.open(p)
 }
 
-// keep stores what the user chose on the screen.
+// keep takes and stores what the user chose on the screen.
 func (m *model) keep(change func(*settings.Settings)) tea.Cmd {
+	change(&m.settings)
 	return m.do(func(ctx context.Context) (then, error) { return nil, settings.Change(ctx, m.o.settingsFile, change) })
 }
 
@@ -217,7 +207,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 			})
 		},
 		"ctrl+t": func(r dialog.Row) (bool, tea.Cmd) {
-			keep := m.pin(r.ID, !slices.Contains(m.pinned, r.ID))
+			keep := m.pin(r.ID, !slices.Contains(m.settings.Pinned, r.ID))
 			p.Fill(m.pinnedFirst(p.Rows))
 			return false, keep
 		},
@@ -236,7 +226,7 @@ func (m *model) pinnedFirst(rows []dialog.Row) []dialog.Row {
 	var first, rest []dialog.Row
 	for _, r := range rows {
 		r.Note = strings.TrimPrefix(r.Note, pinnedNote)
-		if slices.Contains(m.pinned, r.ID) {
+		if slices.Contains(m.settings.Pinned, r.ID) {
 			r.Note = pinnedNote + r.Note
 			first = append(first, r)
 		} else {
@@ -248,28 +238,25 @@ func (m *model) pinnedFirst(rows []dialog.Row) []dialog.Row {
 
 // pin pins a session, or removes the pin.
 func (m *model) pin(session string, on bool) tea.Cmd {
-	change := func(list []string) []string {
-		list = slices.DeleteFunc(slices.Clone(list), func(id string) bool { return id == session })
+	return m.keep(func(s *settings.Settings) {
+		s.Pinned = slices.DeleteFunc(slices.Clone(s.Pinned), func(id string) bool { return id == session })
 		if on {
-			list = append(list, session)
+			s.Pinned = append(s.Pinned, session)
 		}
-		return list
-	}
-	m.pinned = change(m.pinned)
-	return m.keep(func(s *settings.Settings) { s.Pinned = change(s.Pinned) })
+	})
 }
 
 // deleted removes a session that was deleted from the screen.
 func (m *model) deleted(p *dialog.Picker, session string) tea.Cmd {
 	p.Remove(session)
-	delete(m.threads, session)
 	var forget tea.Cmd
-	if slices.Contains(m.pinned, session) {
+	if slices.Contains(m.settings.Pinned, session) {
 		forget = m.pin(session, false)
 	}
 	if session == m.root {
-		return tea.Batch(forget, m.switchTo(""))
+		forget = tea.Batch(forget, m.switchTo(""))
 	}
+	delete(m.threads, session)
 	return forget
 }
 
@@ -285,7 +272,7 @@ func (m *model) openTimeline() tea.Cmd {
 			return nil
 		},
 		Keys: map[string]func(dialog.Row) (bool, tea.Cmd){
-			"ctrl+u": func(r dialog.Row) (bool, tea.Cmd) { return true, m.undo(r.ID, false) },
+			"ctrl+u": func(r dialog.Row) (bool, tea.Cmd) { return true, m.revert(host.RevertOptions{MessageID: r.ID}) },
 			"ctrl+f": func(r dialog.Row) (bool, tea.Cmd) { return true, m.fork(r.ID) },
 		},
 	}
@@ -298,26 +285,23 @@ func (m *model) openTimeline() tea.Cmd {
 
 // openQueue lists the prompts that wait.
 func (m *model) openQueue() tea.Cmd {
+	waiting := m.waiting()
 	p := &dialog.Picker{
 		Title: "Waiting prompts", Empty: "no prompts are waiting", Hint: "ctrl+d remove",
 		Choose: func(r dialog.Row) tea.Cmd {
-			i := slices.IndexFunc(m.waiting, func(w host.Waiting) bool { return w.ID == r.ID })
-			if i < 0 || r.ID == "" {
-				return nil
-			}
-			return m.editWaiting(m.waiting[i])
+			i := slices.IndexFunc(waiting, func(w host.Waiting) bool { return w.ID == r.ID })
+			return m.editWaiting(waiting[i])
 		},
 	}
-	for _, w := range m.waiting {
+	for _, w := range waiting {
 		p.Rows = append(p.Rows, dialog.Row{ID: w.ID, Label: view.Clip(terminal.OneLine(waitingText(&w)), 200)})
 	}
 	p.Keys = map[string]func(dialog.Row) (bool, tea.Cmd){
 		"ctrl+d": func(r dialog.Row) (bool, tea.Cmd) {
 			session := m.root
-			p.Remove(r.ID)
-			return false, tea.Sequence(m.do(func(context.Context) (then, error) {
-				return nil, m.host.Withdraw(session, r.ID)
-			}), m.loadWaiting())
+			return false, m.do(func(context.Context) (then, error) {
+				return set(func() { p.Remove(r.ID) }), m.host.Withdraw(session, r.ID)
+			})
 		},
 	}
 	return m.open(p)

@@ -80,9 +80,9 @@ func (m *model) helpScreen() dialog.Dialog {
 		var out []string
 		row := func(key, text string) {
 			left := "  " + draw.Pad(key, min(32, width/2)) + " "
-			for i, l := range draw.Wrap(text, width-len([]rune(left))) {
+			for i, l := range draw.Wrap(text, width-draw.Columns(left)) {
 				if i > 0 {
-					left = strings.Repeat(" ", len([]rune(draw.StripSGR(left))))
+					left = strings.Repeat(" ", draw.Columns(left))
 				}
 				out = append(out, draw.Paint(k.Accent, left)+l)
 			}
@@ -95,16 +95,12 @@ func (m *model) helpScreen() dialog.Dialog {
 			out = append(out, "")
 		}
 		out = append(out, draw.Paint("1", "Commands"))
-		for _, c := range commands() {
+		for _, c := range m.commandList() {
 			text := c.short
 			if keys := keysOf(&c); keys != "" {
 				text += " (" + keys + ")"
 			}
 			row(strings.TrimSpace("/"+c.name+" "+c.args), text)
-		}
-		for i := range m.inventory.commands {
-			c := &m.inventory.commands[i]
-			row("/"+terminal.OneLine(c.Name), terminal.OneLine(c.Description))
 		}
 		return out
 	}}

@@ -269,12 +269,19 @@ var _ io.Writer = (*session)(nil)
 // pump passes events and log lines to the program until the context or the subscription ends. It always reads, so that the
 // host never waits for a program that waits for the user's editor; what arrives meanwhile is passed on together.
 func (s *session) pump(ctx context.Context, program *tea.Program, events <-chan sdk.Event) {
-	out := make(chan []sdk.Event)
+	type arrived struct {
+		events eventsMsg
+		lines  []string
+	}
+	out := make(chan arrived)
 	sent := make(chan struct{})
 	go func() { // ends with out; waited for below
 		defer close(sent)
 		for batch := range out {
-			program.Send(eventsMsg(batch))
+			program.Send(batch.events)
+			for _, line := range batch.lines {
+				program.Send(logMsg(line))
+			}
 			select {
 			case <-ctx.Done():
 			case <-time.After(pace.Frame):
@@ -285,24 +292,24 @@ func (s *session) pump(ctx context.Context, program *tea.Program, events <-chan 
 		close(out)
 		<-sent
 	}()
-	var pending []sdk.Event
+	var pending arrived
 	for {
-		var ready chan []sdk.Event
-		if len(pending) > 0 {
+		var ready chan arrived
+		if len(pending.events)+len(pending.lines) > 0 {
 			ready = out
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case line := <-s.logs:
-			go program.Send(logMsg(line)) // ends with the program
+			pending.lines = append(pending.lines, line)
 		case ready <- pending:
-			pending = nil
+			pending = arrived{}
 		case e, open := <-events:
 			if !open {
 				return
 			}
-			pending = append(pending, e)
+			pending.events = append(pending.events, e)
 		}
 	}
 }

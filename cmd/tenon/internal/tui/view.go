@@ -26,7 +26,7 @@ const (
 func (m *model) View() tea.View {
 	v := tea.View{AltScreen: true, ReportFocus: true, WindowTitle: m.title()}
 	v.KeyboardEnhancements.ReportAlternateKeys = true // see dialog.Usual
-	if m.mouse {
+	if !m.settings.NoMouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	if m.width < 4 || m.height < 4 {
@@ -75,7 +75,7 @@ func (m *model) top() dialog.Dialog {
 		return m.dialogs[n-1]
 	}
 	if len(m.asks) > 0 {
-		return m.asks[0].Ask
+		return m.asks[0].Dialog
 	}
 	return nil
 }
@@ -286,14 +286,14 @@ func (m *model) todoLines() []string {
 
 // waitingLines draws the prompts that wait.
 func (m *model) waitingLines() []string {
-	k := m.look.Theme
+	k, waiting := m.look.Theme, m.waiting()
 	var out []string
-	for i := range m.waiting {
+	for i := range waiting {
 		if i == maxWaiting || i > 0 && m.height < smallHeight {
-			out = append(out, draw.Paint(k.Faint, fmt.Sprintf("   and %d more (ctrl+x w)", len(m.waiting)-i)))
+			out = append(out, draw.Paint(k.Faint, fmt.Sprintf("   and %d more (ctrl+x w)", len(waiting)-i)))
 			break
 		}
-		out = append(out, draw.Sides(draw.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&m.waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
+		out = append(out, draw.Sides(draw.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
 	}
 	return out
 }
@@ -304,12 +304,7 @@ func (m *model) context() (used, limit int64) {
 	if last == nil {
 		return 0, 0
 	}
-	for i := range m.inventory.models {
-		if info := &m.inventory.models[i].Model; info.ProviderID == last.ProviderID && info.ID == last.ModelID {
-			limit = info.Limit.Context
-		}
-	}
-	return last.Tokens.Sum(), limit
+	return last.Tokens.Sum(), m.modelNamed(last.ProviderID + "/" + last.ModelID).Limit.Context
 }
 
 // footer names mode, model, context, cost, branch and directory. In a narrow window, the last ones are left out.
@@ -345,7 +340,7 @@ func (m *model) footer() string {
 	right = append(right, terminal.OneLine(m.o.shortDir))
 	for len(right) > 0 {
 		text := strings.Join(right, " · ")
-		if ansi.StringWidth(left)+ansi.StringWidth(text)+3 <= m.width {
+		if draw.Columns(left)+draw.Columns(text)+3 <= m.width {
 			return draw.Sides(left, draw.Paint(k.Faint, text)+" ", m.width)
 		}
 		right = right[:len(right)-1]

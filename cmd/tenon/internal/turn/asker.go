@@ -55,7 +55,7 @@ func (a *asker) asking() bool { return a.current != nil }
 func (a *asker) event(e *sdk.Event) {
 	switch p := e.Properties.(type) {
 	case *sdk.PermissionRequest:
-		a.queue = append(a.queue, &askPermission{request: p})
+		a.queue = append(a.queue, &askPermission{request: p, asked: view.Asks(p, a.directory)})
 	case *sdk.QuestionRequest:
 		a.queue = append(a.queue, &askQuestions{request: p})
 	case *sdk.PermissionReplied:
@@ -137,6 +137,7 @@ func (a *asker) take(t typed) {
 // askPermission asks the user for permission.
 type askPermission struct {
 	request *sdk.PermissionRequest
+	asked   view.Asked
 	message bool // the next line is the reason for the rejection
 }
 
@@ -144,17 +145,16 @@ func (q *askPermission) id() string { return q.request.ID }
 
 // show prints the whole command or diff: the answer allows all of it.
 func (q *askPermission) show(a *asker) {
-	asked := view.Asks(q.request, a.directory)
-	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, asked.Question))
-	for _, note := range asked.Notes {
+	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, q.asked.Question))
+	for _, note := range q.asked.Notes {
 		a.line("  " + a.s.Paint(terminal.Dim, note))
 	}
 	var lines []string
-	if asked.Diff != "" {
+	if q.asked.Diff != "" {
 		style := a.s.Style()
-		lines = style.Diff(asked.Diff)
-	} else if asked.Body != "" {
-		lines = strings.Split(strings.TrimRight(asked.Body, "\n"), "\n")
+		lines = style.Diff(q.asked.Diff)
+	} else if q.asked.Body != "" {
+		lines = strings.Split(strings.TrimRight(q.asked.Body, "\n"), "\n")
 	}
 	for _, line := range lines {
 		a.s.Line("    " + line)
@@ -164,8 +164,8 @@ func (q *askPermission) show(a *asker) {
 
 func (q *askPermission) prompt(a *asker) {
 	options := []string{"[y] yes"}
-	if asked := view.Asks(q.request, a.directory); asked.Always != "" {
-		options = append(options, "[s] this session", "[a] always in this project: "+strings.ReplaceAll(asked.Always, "\n", " "))
+	if q.asked.Always != "" {
+		options = append(options, "[s] this session", "[a] always in this project: "+strings.ReplaceAll(q.asked.Always, "\n", " "))
 	}
 	options = append(options, "[n] no", "[m] no, and say why")
 	text := "  " + strings.Join(options, "  ") + ": "
@@ -195,12 +195,12 @@ func (q *askPermission) take(a *asker, t typed) bool {
 	case "y", "yes", "o", "once":
 		return reply(sdk.ReplyOnce, "")
 	case "s", "session":
-		if len(q.request.Always) > 0 {
+		if q.asked.Always != "" {
 			_ = a.host.AllowInSession(q.request.ID) // as for reply
 			return true
 		}
 	case "a", "always":
-		if len(q.request.Always) > 0 {
+		if q.asked.Always != "" {
 			return reply(sdk.ReplyAlways, "")
 		}
 	case "n", "no", "r", "reject":

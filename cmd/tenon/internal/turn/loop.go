@@ -122,7 +122,7 @@ func (t *Turn) newView(s *sdk.Session) display {
 		words = cli.InChat()
 	}
 	shown := &view.Turn{
-		Session: s, Directory: t.Machine.Workspace.Project.Directory, Retries: retryLimit(t.Machine.Config()),
+		Session: s, Directory: t.Machine.Workspace.Project.Directory, Retries: model.Retries(t.Machine.Config().Retry),
 		LogsNotices: a.Level.Level() <= slog.LevelWarn, Clean: a.Mask.Clean, Raw: t.Raw, InChat: t.InChat,
 		Remedy: func(err error) (text, fix string, code int) {
 			f := words.Remedy(err)
@@ -133,13 +133,6 @@ func (t *Turn) newView(s *sdk.Session) display {
 		return view.NewJSON(a.Out, shown)
 	}
 	return view.NewText(a.Screen, a.Out, a.Mask, shown, t.Quiet)
-}
-
-func retryLimit(c *sdk.Config) int {
-	if c.Retry.Max != nil {
-		return *c.Retry.Max
-	}
-	return 5 // the documented default
 }
 
 func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome {

@@ -11,7 +11,7 @@ type follower struct {
 	root    string
 	parents map[string]string                // of the subagents' sessions
 	steps   map[string]*sdk.AssistantMessage // by message, of all sessions
-	order   []string                         // of steps
+	model   string                           // of the latest step of the root session, as provider/model
 }
 
 func newFollower(root string) *follower {
@@ -30,10 +30,10 @@ func (f *follower) take(e *sdk.Event) {
 		if !ok {
 			return
 		}
-		if f.steps[m.ID] == nil {
-			f.order = append(f.order, m.ID)
-		}
 		f.steps[m.ID] = m
+		if m.SessionID == f.root && !m.Summary {
+			f.model = m.ProviderID + "/" + m.ModelID
+		}
 	}
 }
 
@@ -60,7 +60,6 @@ func (f *follower) answers(h *sdk.PartHead) bool {
 
 // totals are the figures of a turn, subagents included.
 type totals struct {
-	model  string
 	steps  int // of the root session
 	tokens sdk.Tokens
 	cost   sdk.USD
@@ -68,13 +67,11 @@ type totals struct {
 
 func (f *follower) totals() totals {
 	var t totals
-	for _, id := range f.order {
-		m := f.steps[id]
+	for _, m := range f.steps {
 		t.tokens = t.tokens.Add(m.Tokens)
 		t.cost += m.Cost
 		if m.SessionID == f.root && !m.Summary {
 			t.steps++
-			t.model = m.ProviderID + "/" + m.ModelID
 		}
 	}
 	return t

@@ -180,7 +180,7 @@ func (v *JSON) Finish(o *Outcome) error {
 	t := v.f.totals()
 	l := doneLine{
 		Type: "done", Timestamp: v.now().UnixMilli(), SessionID: v.f.root, Result: AnswerText(o.Message), Structured: structured(o.Message),
-		Model: t.model, Cost: t.cost, Tokens: t.tokens, Steps: t.steps, DurationMS: o.Took.Milliseconds(),
+		Model: v.f.model, Cost: t.cost, Tokens: t.tokens, Steps: t.steps, DurationMS: o.Took.Milliseconds(),
 	}
 	if o.Message != nil {
 		l.MessageID = o.Message.Info.Head().ID

@@ -9,7 +9,7 @@ import (
 
 // Tick redraws the live lines.
 func (v *Text) Tick(now time.Time) {
-	if v.thinking != nil || len(v.order) > 0 || v.retry != nil || v.waits(now) {
+	if v.thinking != nil || len(v.calls) > 0 || v.retry != nil || v.waits(now) {
 		v.draw()
 	}
 }
@@ -48,8 +48,7 @@ func (v *Text) work(now time.Time) []string {
 		}
 		lines = append(lines, v.s.Paint(terminal.Dim, "thinking "+tail))
 	}
-	for _, id := range v.order {
-		c := v.calls[id]
+	for _, c := range v.calls {
 		lines = append(lines, runningLine(v.s, c.part, c.received, v.turn.Directory, v.f.depth(c.part.SessionID), now))
 	}
 	if v.waits(now) {

@@ -32,11 +32,10 @@ type Text struct {
 	f      *follower
 	now    func() time.Time
 
-	text     *streamed            // the current block of the answer
-	thinking *thought             // the current reasoning
-	calls    map[string]*openCall // running calls, by part
-	order    []string             // of calls
-	finished map[string]bool      // calls and texts that were shown
+	text     *streamed       // the current block of the answer
+	thinking *thought        // the current reasoning
+	calls    []*openCall     // that run
+	finished map[string]bool // calls and texts that were shown
 	retry    *sdk.SessionStatus
 	asked    time.Time // when the pending model request was sent; zero if none is pending
 	refused  int       // calls refused for lack of a user to ask
@@ -69,7 +68,7 @@ type openCall struct {
 func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet bool) *Text {
 	return &Text{
 		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, rich: s.Streams && s.Rich && !turn.Raw, f: newFollower(turn.Session.ID), now: time.Now,
-		calls: map[string]*openCall{}, finished: map[string]bool{},
+		finished: map[string]bool{},
 	}
 }
 
@@ -141,7 +140,7 @@ func (v *Text) delta(d *sdk.PartDelta) {
 	case v.thinking != nil && d.PartID == v.thinking.id:
 		v.thinking.write(d.Delta)
 	case d.Field == "raw":
-		if c := v.calls[d.PartID]; c != nil {
+		if c := v.call(d.PartID); c != nil {
 			c.received += len(d.Delta)
 		}
 	}
@@ -204,26 +203,34 @@ func (v *Text) reasoningPart(p *sdk.ReasoningPart) {
 	v.line(v.s.Paint(terminal.Dim, "thought for "+took+": "+Clip(terminal.OneLine(Clip(p.Text, maxTail)), reasoningLength)))
 }
 
+// call returns a running call by its part; nil if there is none.
+func (v *Text) call(part string) *openCall {
+	for _, c := range v.calls {
+		if c.part.ID == part {
+			return c
+		}
+	}
+	return nil
+}
+
 func (v *Text) toolPart(p *sdk.ToolPart) {
 	if v.finished[p.ID] {
 		return
 	}
 	if p.State.Open() {
-		c := v.calls[p.ID]
+		c := v.call(p.ID)
+		fresh := c == nil || c.part.State.Status != p.State.Status
 		if c == nil {
 			c = &openCall{}
-			v.calls[p.ID] = c
-			v.order = append(v.order, p.ID)
+			v.calls = append(v.calls, c)
 		}
-		fresh := c.part == nil || c.part.State.Status != p.State.Status
 		if c.part = p; fresh {
 			v.draw()
 		}
 		return
 	}
 	v.finished[p.ID] = true
-	delete(v.calls, p.ID)
-	v.order = slices.DeleteFunc(v.order, func(id string) bool { return id == p.ID })
+	v.calls = slices.DeleteFunc(v.calls, func(c *openCall) bool { return c.part.ID == p.ID })
 	if p.State.Metadata["refusedBy"] == "headless" {
 		v.refused++
 	}
@@ -352,8 +359,8 @@ func (v *Text) writeStructured(data []byte) error {
 func (v *Text) figures(o *Outcome) string {
 	t := v.f.totals()
 	var words []string
-	if t.model != "" {
-		words = append(words, terminal.Visible(t.model))
+	if v.f.model != "" {
+		words = append(words, terminal.Visible(v.f.model))
 	}
 	words = append(words, Plural(t.steps, "step"))
 	if t.tokens.Sum() > 0 {

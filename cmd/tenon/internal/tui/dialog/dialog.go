@@ -21,19 +21,13 @@ type Dialog interface {
 	View(c Canvas) (lines []string, caret *tea.Position)
 }
 
-// Ask is a question of the host. It stays open until it is answered, here or elsewhere.
-type Ask interface {
-	Dialog
-	ID() string
-}
-
 // Canvas describes the place that a dialog draws into.
 type Canvas struct {
 	Theme  *draw.Theme
 	Width  int         // of each line, in columns
 	Height int         // maximum number of lines
 	Method ansi.Method // how the terminal counts columns
-	// Ready reports whether keys answer an Ask: not in the first moment, in which they were meant for the prompt.
+	// Ready reports whether keys answer a question: not in the first moment, in which they were meant for the prompt.
 	Ready bool
 }
 

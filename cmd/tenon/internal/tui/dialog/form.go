@@ -15,7 +15,6 @@ import (
 
 // Form shows the fields of a form together. The field with the caret shows its choices, the others their values.
 type Form struct {
-	id     string
 	send   func(answers [][]string) tea.Cmd
 	fields []formField
 	at     int // index of the field; behind the last one: the buttons
@@ -36,7 +35,7 @@ var buttons = []string{"Submit", "Decline"}
 // NewForm shows a form that begins with the last answers, or the defaults. send passes the answers to the host: none decline the form, nil
 // cancels it.
 func NewForm(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd) *Form {
-	f := &Form{id: r.ID, send: send}
+	f := &Form{send: send}
 	for i := range r.Questions {
 		q := &r.Questions[i]
 		values := q.Form.Answer
@@ -76,9 +75,6 @@ func (f *Form) rows() int {
 	}
 	return max(1, len(f.fields[f.at].Options))
 }
-
-// ID implements Ask.
-func (f *Form) ID() string { return f.id }
 
 // Key implements Dialog.
 func (f *Form) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {

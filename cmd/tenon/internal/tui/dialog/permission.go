@@ -17,15 +17,13 @@ import (
 
 // Permission asks whether a call may run, or a server may send the user to an address.
 type Permission struct {
-	id      string
 	asked   view.Asked
 	cancel  func() tea.Cmd
 	show    func(Dialog)
 	all     []Option
 	options []Option // those of all that are on the screen
 	at      int
-	top     int  // of the preview
-	cut     bool // question and notes are not all above the preview: it has them too
+	top     int // of the preview
 	reason  *edit.Editor
 	reject  func(reason string) tea.Cmd
 }
@@ -40,9 +38,9 @@ type Decision struct {
 // Keys of options that store the rule that their label names.
 const keySession, keyAlways = "s", "a"
 
-// NewPermission asks about the request with an ID. send passes the decision to the host, show opens another dialog.
-func NewPermission(id string, asked view.Asked, send func(Decision) tea.Cmd, show func(Dialog)) *Permission {
-	p := &Permission{id: id, asked: asked, show: show}
+// NewPermission asks about a request. send passes the decision to the host, show opens another dialog.
+func NewPermission(asked view.Asked, send func(Decision) tea.Cmd, show func(Dialog)) *Permission {
+	p := &Permission{asked: asked, show: show}
 	p.cancel = func() tea.Cmd { return send(Decision{Reply: sdk.ReplyReject}) }
 	p.reject = func(reason string) tea.Cmd { return send(Decision{Reply: sdk.ReplyReject, Message: reason}) }
 	reply := func(d Decision) func() tea.Cmd { return func() tea.Cmd { return send(d) } }
@@ -68,7 +66,7 @@ func NewLink(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd, brow
 		host = terminal.OneLine(u.Host)
 	}
 	asked := view.Asked{Question: "Open an address of " + host + " in your browser?", Body: terminal.OneLine(field.URL), Notes: []string{terminal.OneLine(field.Message)}}
-	p := &Permission{id: r.ID, asked: asked, show: show, cancel: func() tea.Cmd { return send(nil) }}
+	p := &Permission{asked: asked, show: show, cancel: func() tea.Cmd { return send(nil) }}
 	reply := func(label string) tea.Cmd { return send([][]string{{label}}) }
 	p.all = []Option{
 		{Key: "o", Label: "Yes, open it", Run: func() tea.Cmd { return tea.Batch(browse(), reply("Yes")) }},
@@ -78,9 +76,6 @@ func NewLink(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd, brow
 	p.options = p.all
 	return p
 }
-
-// ID implements Ask.
-func (p *Permission) ID() string { return p.id }
 
 // explain opens the input for the reason of a rejection.
 func (p *Permission) explain() tea.Cmd {
@@ -138,8 +133,8 @@ func (p *Permission) Paste(text string) {
 	}
 }
 
-// preview returns the whole command or diff, else the arguments, and after them what the screen has no room for.
-func (p *Permission) preview(k *draw.Theme, width int) []string {
+// preview returns the whole command or diff, else the arguments, and after them the question and notes if those above are cut.
+func (p *Permission) preview(k *draw.Theme, width int, cut bool) []string {
 	var out []string
 	switch {
 	case p.asked.Diff != "":
@@ -147,7 +142,7 @@ func (p *Permission) preview(k *draw.Theme, width int) []string {
 	case p.asked.Body != "":
 		out = draw.Wrap(strings.TrimRight(p.asked.Body, "\n"), width)
 	}
-	if p.cut {
+	if cut {
 		out = append(out, draw.Wrap(p.text(), width)...)
 	}
 	return out
@@ -158,11 +153,11 @@ func (p *Permission) text() string {
 	return strings.Join(append([]string{p.asked.Question}, p.asked.Notes...), "\n")
 }
 
-// head draws the question and its notes, each in at most a third of the height.
-func (p *Permission) head(k *draw.Theme, width, height int) []string {
+// head draws the question and its notes, each in at most a third of the height. cut means that this is not all of them.
+func (p *Permission) head(k *draw.Theme, width, height int) (lines []string, cut bool) {
 	most := max(2, height/3)
 	question := draw.Wrap(p.asked.Question, width-2)
-	if p.cut = len(question) > most; p.cut {
+	if cut = len(question) > most; cut {
 		question = append(question[:most-1:most-1], "… (all of it below)")
 	}
 	var notes []string
@@ -170,12 +165,12 @@ func (p *Permission) head(k *draw.Theme, width, height int) []string {
 		notes = append(notes, draw.Wrap(note, width-2)...)
 	}
 	if room := max(0, min(most, height-len(question)-3)); len(notes) > room {
-		p.cut, notes = true, notes[:room]
+		cut, notes = true, notes[:room]
 	}
 	for i, l := range question {
 		question[i] = draw.Paint(k.Warn, draw.Paint("1", l))
 	}
-	return draw.Indent(" ", append(question, draw.PaintAll(k.Faint, notes)...))
+	return draw.Indent(" ", append(question, draw.PaintAll(k.Faint, notes)...)), cut
 }
 
 // offer leaves out the options that store a rule if not all of it can be shown.
@@ -191,9 +186,9 @@ func (p *Permission) offer(width, room int) {
 // View implements Dialog.
 func (p *Permission) View(c Canvas) ([]string, *tea.Position) {
 	k, width := c.Theme, c.Width
-	out := p.head(k, width, c.Height)
+	out, cut := p.head(k, width, c.Height)
 	tail, at := p.answers(c, c.Height-len(out)-3)
-	preview := p.preview(k, width-4)
+	preview := p.preview(k, width-4, cut)
 	room := max(1, c.Height-len(out)-len(tail)-1)
 	p.top = max(0, min(p.top, len(preview)-room))
 	for i := p.top; i < min(len(preview), p.top+room); i++ {
@@ -225,9 +220,7 @@ func (p *Permission) answers(c Canvas, room int) ([]string, *tea.Position) {
 
 // FullScreen shows the whole question with its command or diff.
 func (p *Permission) FullScreen() *Pager {
-	whole := *p
-	whole.cut = true
 	return &Pager{Title: p.asked.Question, Head: p.text(), Diff: p.asked.Diff, Draw: func(k *draw.Theme, width int) []string {
-		return draw.Indent("  ", whole.preview(k, width-4))
+		return draw.Indent("  ", p.preview(k, width-4, true))
 	}}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Questions asks the model's questions, or the fields of an MCP server's form, one after another.
+// Questions asks the model's questions, one after another.
 type Questions struct {
 	request *sdk.QuestionRequest
 	send    func(answers [][]string) tea.Cmd
@@ -30,9 +30,6 @@ type Questions struct {
 func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd) *Questions {
 	return &Questions{request: r, send: send, chosen: map[int]bool{}}
 }
-
-// ID implements Ask.
-func (q *Questions) ID() string { return q.request.ID }
 
 func (q *Questions) question() *sdk.Question { return &q.request.Questions[len(q.answers)] }
 

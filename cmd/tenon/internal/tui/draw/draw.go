@@ -18,14 +18,14 @@ func Paint(look, text string) string {
 	return "\x1b[" + look + "m" + text + "\x1b[m"
 }
 
-// columns returns the width of a line. Terminals disagree about joined emoji: this is the width on the terminal that needs more columns,
+// Columns returns the width of a line. Terminals disagree about joined emoji: this is the width on the terminal that needs more columns,
 // else the end of the line would be lost there.
-func columns(line string) int { return max(ansi.StringWidth(line), ansi.StringWidthWc(line)) }
+func Columns(line string) int { return max(ansi.StringWidth(line), ansi.StringWidthWc(line)) }
 
 // Fit cuts a line to a width; a cut line ends in "…".
 func Fit(line string, width int) string {
 	width = max(width, 0)
-	for most := width; columns(line) > width; most-- { // Truncate counts a joined emoji as one character
+	for most := width; Columns(line) > width; most-- { // Truncate counts a joined emoji as one character
 		line = ansi.Truncate(line, most, "…")
 	}
 	return line
@@ -34,12 +34,12 @@ func Fit(line string, width int) string {
 // Pad cuts or fills a line to a width.
 func Pad(line string, width int) string {
 	line = Fit(line, width)
-	return line + strings.Repeat(" ", max(0, width-columns(line)))
+	return line + strings.Repeat(" ", max(0, width-Columns(line)))
 }
 
 // Sides returns a line of this width with text at its left and right end. The right text gives way.
 func Sides(left, right string, width int) string {
-	gap := width - columns(left) - columns(right)
+	gap := width - Columns(left) - Columns(right)
 	if gap < 1 {
 		return Fit(left, width)
 	}

@@ -39,11 +39,11 @@ func TestWidths(t *testing.T) {
 		lines := append(Wrap(text, width), WrapDiff([]string{Paint("1", text)}, width)...)
 		lines = append(lines, Fit(text, width), Pad(text, width), Sides(text, "right", width), Sides("left", family, width))
 		for _, line := range lines {
-			if n := columns(line); n > width {
+			if n := Columns(line); n > width {
 				t.Errorf("%q has %d columns, want at most %d", line, n, width)
 			}
 		}
-		if n := columns(Pad(text, width)); n != width {
+		if n := Columns(Pad(text, width)); n != width {
 			t.Errorf("Pad to %d columns: %d", width, n)
 		}
 		for name, have := range map[string][]string{"Wrap": Wrap(text, width), "WrapDiff": WrapDiff([]string{text}, width)} {

@@ -1,5 +1,11 @@
 package transcript
 
+import (
+	"slices"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/list"
+)
+
 // UnfoldAll shows the details of all items, or hides them if they are shown.
 func (t *Thread) UnfoldAll() {
 	t.open = !t.open
@@ -17,24 +23,26 @@ func (t *Thread) Toggle(index int) {
 }
 
 // Marked returns the index of the marked item; -1 if none is.
-func (t *Thread) Marked() int { return t.marked }
+func (t *Thread) Marked() int {
+	return slices.IndexFunc(t.List.Items, func(i list.Item) bool { return baseOf(i).marked })
+}
 
 // Mark marks the next item that can be folded, by steps of 1 or -1 from the marked one or from the end. After the last one, none is marked.
 func (t *Thread) Mark(by int) {
-	from := t.marked
+	marked := t.Marked()
+	from := marked
 	if from < 0 {
 		from = len(t.List.Items)
 	}
 	for i := from + by; i >= 0 && i < len(t.List.Items); i += by {
 		if baseOf(t.List.Items[i]).folds {
 			t.Unmark()
-			t.marked = i
 			baseOf(t.List.Items[i]).mark(true)
 			t.List.Show(i)
 			return
 		}
 	}
-	if by > 0 && t.marked >= 0 {
+	if by > 0 && marked >= 0 {
 		t.Unmark()
 		t.List.End()
 	}
@@ -42,8 +50,7 @@ func (t *Thread) Mark(by int) {
 
 // Unmark removes the mark.
 func (t *Thread) Unmark() {
-	if t.marked >= 0 && t.marked < len(t.List.Items) {
-		baseOf(t.List.Items[t.marked]).mark(false)
+	if marked := t.Marked(); marked >= 0 {
+		baseOf(t.List.Items[marked]).mark(false)
 	}
-	t.marked = -1
 }

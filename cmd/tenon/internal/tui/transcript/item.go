@@ -1,12 +1,10 @@
 package transcript
 
 import (
-	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
@@ -15,11 +13,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Look is what items need to draw themselves. Its owner changes Version with Theme and Directory.
+// Look is what items need to draw themselves. Another theme has another address; the rest stays.
 type Look struct {
 	Theme     *draw.Theme
 	Directory string // paths below it are shown relative to it
-	Version   int
 	Now       func() time.Time
 	Child     func(session string) string // describes what a subagent's session does
 }
@@ -27,25 +24,23 @@ type Look struct {
 // item is an entry of the transcript. Its lines are rendered once for a width and a look, and again when it changes.
 type item struct {
 	id, message string
-	source      string   // of a prompt: what the user typed
-	files       []string // of a prompt: paths of attached files that it does not mention
 	look        *Look
 	draw        func(width int) []string
 	folds, open bool // it has details; they are shown
 	fresh       bool // an event has shown it since the stored session was read last
 
-	width, version int // of lines
-	lines          []string
-	stale          bool
-	selected       bool
+	width  int         // of lines
+	theme  *draw.Theme // of lines
+	lines  []string    // nil: to be rendered
+	marked bool
 }
 
 // Lines implements list.Item.
 func (i *item) Lines(width int) []string {
-	if i.stale || i.lines == nil || i.width != width || i.version != i.look.Version {
-		i.width, i.version, i.stale = width, i.look.Version, false
+	if i.lines == nil || i.width != width || i.theme != i.look.Theme {
+		i.width, i.theme = width, i.look.Theme
 		i.lines = i.draw(width)
-		if i.selected && len(i.lines) > 0 {
+		if i.marked && len(i.lines) > 0 {
 			lines := append([]string(nil), i.lines...)
 			for k, line := range lines {
 				if strings.TrimSpace(line) != "" {
@@ -63,7 +58,7 @@ func (i *item) Lines(width int) []string {
 
 func (i *item) base() *item { return i }
 
-func (i *item) change() { i.stale = true }
+func (i *item) change() { i.lines = nil }
 
 func (i *item) unfold(open bool) {
 	if i.folds {
@@ -73,26 +68,45 @@ func (i *item) unfold(open bool) {
 }
 
 func (i *item) mark(on bool) {
-	i.selected = on
+	i.marked = on
 	i.change()
 }
 
 // margin is the space left of the transcript.
 const margin = "  "
 
-// userItem is a prompt.
-func userItem(k *Look, m *sdk.MessageWithParts) *item {
-	i := &item{id: m.Info.Head().ID, message: m.Info.Head().ID, look: k}
-	text := view.TypedText(m.Parts)
-	i.source = view.Draft(m.Parts)
-	var notes []string
-	for _, p := range m.Parts {
-		switch p := p.(type) {
+// promptItem is a prompt. Its parts arrive one after another.
+type promptItem struct {
+	item
+	parts sdk.Parts
+}
+
+func newPromptItem(k *Look, message string) *promptItem {
+	p := &promptItem{item: item{message: message, look: k}}
+	p.draw = p.render
+	return p
+}
+
+// set adds a part, or replaces it.
+func (p *promptItem) set(part sdk.Part) {
+	if i := slices.IndexFunc(p.parts, func(o sdk.Part) bool { return o.Head().ID == part.Head().ID }); i >= 0 {
+		p.parts[i] = part
+	} else {
+		p.parts = append(p.parts, part)
+	}
+	p.change()
+}
+
+// content returns what users see of the prompt: its text, and notes about what the text does not mention. files are the paths of attached files
+// among them. A prompt of a plugin may have none of it.
+func (p *promptItem) content() (text string, notes, files []string) {
+	for _, part := range p.parts {
+		switch p := part.(type) {
 		case *sdk.FilePart:
-			if p.Source == nil || p.Source.Text == nil { // the text does not mention it
+			if p.Source == nil || p.Source.Text == nil {
 				notes = append(notes, terminal.OneLine(p.Filename))
 				if p.Source != nil && p.Source.Path != "" {
-					i.files = append(i.files, p.Source.Path)
+					files = append(files, p.Source.Path)
 				}
 			}
 		case *sdk.CompactionPart:
@@ -101,21 +115,23 @@ func userItem(k *Look, m *sdk.MessageWithParts) *item {
 			notes = append(notes, "subtask for "+terminal.OneLine(p.Agent)+": "+view.Clip(terminal.OneLine(p.Prompt), 300))
 		}
 	}
+	return view.TypedText(p.parts), notes, files
+}
+
+func (p *promptItem) render(width int) []string {
+	text, notes, _ := p.content()
 	if text == "" && len(notes) == 0 {
 		return nil
 	}
-	i.draw = func(width int) []string {
-		bar := draw.Paint(k.Theme.User, "┃") + " "
-		out := []string{""}
-		if text != "" {
-			out = append(out, draw.Indent(bar, draw.Wrap(strings.TrimRight(visible.Prose(plain(text)), "\n"), width-2))...)
-		}
-		for _, note := range notes {
-			out = append(out, draw.Indent(bar, draw.Wrap(draw.Paint(k.Theme.Faint, note), width-2))...)
-		}
-		return out
+	bar := draw.Paint(p.look.Theme.User, "┃") + " "
+	out := []string{""}
+	if text != "" {
+		out = append(out, draw.Indent(bar, draw.Wrap(strings.TrimRight(visible.Prose(plain(text)), "\n"), width-2))...)
 	}
-	return i
+	for _, note := range notes {
+		out = append(out, draw.Indent(bar, draw.Wrap(draw.Paint(p.look.Theme.Faint, note), width-2))...)
+	}
+	return out
 }
 
 // noticeItem is a line about the session itself.
@@ -151,15 +167,9 @@ func turnItem(k *Look, agent, model string, took time.Duration, tokens sdk.Token
 	}
 	return &item{look: k, draw: func(width int) []string {
 		shown := len(words)
-		for shown > 1 && ansi.StringWidth(strings.Join(words[:shown], " · ")) > width-2*len(margin) {
+		for shown > 1 && draw.Columns(strings.Join(words[:shown], " · ")) > width-2*len(margin) {
 			shown--
 		}
 		return []string{"", margin + draw.Paint(k.Theme.Faint, draw.Fit(strings.Join(words[:shown], " · "), width-2*len(margin)))}
 	}}
-}
-
-// ProblemText returns an error of a turn.
-func ProblemText(e *sdk.NamedError) string {
-	text := cmp.Or(terminal.OneLine(e.Error()), e.Name)
-	return "error: " + text
 }

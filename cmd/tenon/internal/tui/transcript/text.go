@@ -21,11 +21,11 @@ type textItem struct {
 	ended bool
 	took  time.Duration // of reasoning
 
-	stream        *markdown.Stream
-	streamWidth   int
-	streamVersion int
-	fed           int      // bytes of source in the stream
-	blocks        []string // lines of the blocks that have ended
+	stream      *markdown.Stream
+	streamWidth int
+	streamTheme *draw.Theme
+	fed         int      // bytes of source in the stream
+	blocks      []string // lines of the blocks that have ended
 }
 
 func newTextItem(k *Look, h *sdk.PartHead, reasoning bool) *textItem {
@@ -61,9 +61,9 @@ func (t *textItem) render(width int) []string {
 		t.stream = nil
 		return t.folded(width)
 	}
-	if t.stream == nil || t.streamWidth != width || t.streamVersion != t.look.Version {
+	if t.stream == nil || t.streamWidth != width || t.streamTheme != t.look.Theme {
 		t.stream = markdown.NewStream(width-2*len(margin), t.style())
-		t.streamWidth, t.streamVersion, t.fed = width, t.look.Version, 0
+		t.streamWidth, t.streamTheme, t.fed = width, t.look.Theme, 0
 		t.blocks = []string{""}
 	}
 	source := t.text.String()

@@ -34,13 +34,12 @@ type Thread struct {
 
 	answers map[string]*sdk.AssistantMessage // messages of the model since Begun
 
-	open   bool // details are shown
-	marked int  // index of the marked item; -1: none
+	open bool // details are shown
 }
 
 // New returns an empty session on the screen.
 func New(s *sdk.Session, look *Look) *Thread {
-	return &Thread{Info: *s, look: look, byPart: map[string]list.Item{}, roles: map[string]string{}, answers: map[string]*sdk.AssistantMessage{}, marked: -1}
+	return &Thread{Info: *s, look: look, byPart: map[string]list.Item{}, roles: map[string]string{}, answers: map[string]*sdk.AssistantMessage{}}
 }
 
 // Busy reports whether a turn runs.
@@ -89,7 +88,7 @@ func (t *Thread) fill(h *frontend.History, before *Thread) {
 	if t.answer == before.answer {
 		t.answer = stored.answer
 	}
-	t.open, t.marked = false, -1
+	t.open = false
 }
 
 // merge puts the fresh items of the thread between and after those of the stored session. Lines that are not stored, such as the figures of
@@ -138,7 +137,7 @@ func (t *Thread) Failed(e *sdk.NamedError) {
 	case e.Name == sdk.ErrorAborted:
 		t.add(id, noticeItem(t.look, Faint, "interrupted"))
 	default:
-		t.add(id, noticeItem(t.look, Fail, ProblemText(e)))
+		t.add(id, noticeItem(t.look, Fail, "error: "+cmp.Or(terminal.OneLine(e.Error()), e.Name)))
 	}
 }
 
@@ -219,36 +218,15 @@ func (t *Thread) text(have list.Item, h *sdk.PartHead, reasoning bool) *textItem
 	return item
 }
 
-// userParts are the parts of a prompt that arrive one after another.
-type userParts struct {
-	*item
-	parts sdk.Parts
-}
-
-// userPart adds a part to a prompt.
+// userPart shows a part of a prompt.
 func (t *Thread) userPart(message string, p sdk.Part) {
-	have, _ := t.byPart[message].(*userParts)
+	have, _ := t.byPart[message].(*promptItem)
 	if have == nil {
-		have = &userParts{}
-	}
-	i := slices.IndexFunc(have.parts, func(o sdk.Part) bool { return o.Head().ID == p.Head().ID })
-	if i >= 0 {
-		have.parts[i] = p
-	} else {
-		have.parts = append(have.parts, p)
-	}
-	drawn := userItem(t.look, &sdk.MessageWithParts{
-		Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: message}}, Parts: have.parts,
-	})
-	switch {
-	case drawn == nil:
-	case have.item == nil:
-		have.item = drawn
+		have = newPromptItem(t.look, message)
 		t.add(message, have)
-	default:
-		have.draw, have.source, have.files, have.fresh = drawn.draw, drawn.source, drawn.files, true
-		have.change()
 	}
+	have.fresh = true
+	have.set(p)
 }
 
 // Delta appends streamed text. If the part is shown as it is stored, which may contain the text, the event of its end replaces it.
@@ -350,8 +328,10 @@ type Prompt struct {
 func (t *Thread) Prompts() []Prompt {
 	var out []Prompt
 	for _, i := range t.List.Items {
-		if base := baseOf(i); t.roles[base.id] == sdk.RoleUser {
-			out = append(out, Prompt{base.id, base.source, base.files})
+		if p, ok := i.(*promptItem); ok {
+			if text, notes, files := p.content(); text != "" || len(notes) > 0 {
+				out = append(out, Prompt{p.id, view.Draft(p.parts), files})
+			}
 		}
 	}
 	return out

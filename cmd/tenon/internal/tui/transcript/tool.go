@@ -23,7 +23,7 @@ const (
 	longCall = 1000
 	// foldedDiff is the number of lines of a diff that a folded card shows.
 	foldedDiff = 12
-	// maxOpenLines bounds an unfolded card. The rest is in the full-screen view.
+	// maxOpenLines bounds an unfolded card.
 	maxOpenLines = 400
 	// maxOpenBytes bounds the output that a card looks at, from its end.
 	maxOpenBytes = 256 << 10
@@ -112,7 +112,7 @@ func (t *toolItem) head(width int) string {
 	}
 	right := strings.Join(notes, " ")
 	left := mark + " " + draw.Paint("1", terminal.OneLine(t.part.Tool)) + " "
-	room := width - len([]rune(draw.StripSGR(left))) - len([]rune(draw.StripSGR(right))) - 1
+	room := width - draw.Columns(left) - draw.Columns(right) - 1
 	return draw.Sides(left+draw.Fit(t.subject(), max(room, 8)), right, width)
 }
 
@@ -143,9 +143,6 @@ func (t *toolItem) body(width int) []string {
 	if t.running() {
 		return t.cut(lines, 0, liveTail)
 	}
-	if t.open {
-		lines = t.cut(lines, 0, maxOpenLines)
-	}
 	return t.cut(lines, foldedHead, foldedTail)
 }
 
@@ -165,7 +162,7 @@ func (t *toolItem) subagent() []string {
 	return append(out, draw.Paint(t.look.Theme.Faint, "ctrl+x ↓ opens its session"))
 }
 
-// cut keeps the first and last lines of a folded card and says how many are missing.
+// cut keeps the first and last lines of a folded card, or the last of an unfolded one, and says how many are missing.
 func (t *toolItem) cut(lines []string, head, tail int) []string {
 	limit := head + tail
 	if t.open {
@@ -174,8 +171,11 @@ func (t *toolItem) cut(lines []string, head, tail int) []string {
 	if len(lines) <= limit+1 {
 		return lines
 	}
-	more := draw.Paint(t.look.Theme.Faint, fmt.Sprintf("… %s · ctrl+o shows them", view.Plural(len(lines)-limit, "more line")))
-	out := append(lines[:head:head], more)
+	more := "… " + view.Plural(len(lines)-limit, "more line")
+	if !t.open {
+		more += " · ctrl+o shows them"
+	}
+	out := append(lines[:head:head], draw.Paint(t.look.Theme.Faint, more))
 	return append(out, lines[len(lines)-tail:]...)
 }
 
