@@ -44,8 +44,6 @@ type calls struct {
 	active []*Call // oldest first
 }
 
-func newCalls() *calls { return &calls{} }
-
 // errNoAnswer is the cause of a call that exceeded its timeout.
 var errNoAnswer = errors.New("no answer in time")
 
@@ -174,7 +172,7 @@ type owner interface {
 // watch records the number of the server's messages at the start of a call; the returned function is called at its end. A stuck process
 // never recovers and may use a processor, so it is ended and restarted.
 func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
-	t, ok := c.wire.carrier.(owner)
+	t, ok := c.carrier.(owner)
 	if !ok {
 		return func(error) {}
 	}
@@ -185,7 +183,7 @@ func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
 		case t.heard() != before:
 			c.silent.Store(0)
 		case late && c.silent.Add(1) >= maxSilent:
-			c.wire.fail(errStuck)
+			c.fail(errStuck)
 		}
 	}
 }

@@ -281,7 +281,7 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 		case err != nil:
 		case resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents:
 			if wasOpen && s.forgotten(resp.StatusCode, httpx.Excerpt(resp.Body, maxErrorBody)) {
-				s.peer.lost(errSessionEnded)
+				s.peer.loss.fail(errSessionEnded)
 			}
 			discard(resp)
 			err = &statusError{status: resp.StatusCode}
