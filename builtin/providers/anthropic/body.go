@@ -65,7 +65,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	options := wireOptions(req.Params.Options)
 	thinks := setThinking(options, name)
 	b.Set("max_tokens", maxTokens(req, options))
-	marks := c.marks && req.Params.Options["cacheControl"] == nil
+	marks := req.Params.Options["cacheControl"] == nil
 	if system := systemBlocks(req.System, marks); len(system) > 0 {
 		b.Set("system", system)
 	}
@@ -82,7 +82,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		}
 	}
 	if !thinks && !refusesSampling(name) {
-		b.Merge(wire.Sampling(&req.Params, "temperature", "top_p", "top_k"))
+		b.Merge(wire.Sampling(&req.Params, "top_p", "top_k"))
 	}
 	b.Set("stream", true)
 	b.Merge(options)
