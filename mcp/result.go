@@ -40,16 +40,15 @@ type callResult struct {
 
 // content is one element of a result or of a prompt's message.
 type content struct {
-	Type        string          `json:"type"`
-	Text        string          `json:"text"`
-	Data        string          `json:"data"`
-	MimeType    string          `json:"mimeType"`
-	Resource    *resourceText   `json:"resource"`
-	URI         string          `json:"uri"`
-	Name        string          `json:"name"`
-	Title       string          `json:"title"`
-	Description string          `json:"description"`
-	Size        json.RawMessage `json:"size"`
+	Type        string        `json:"type"`
+	Text        string        `json:"text"`
+	Data        string        `json:"data"`
+	MimeType    string        `json:"mimeType"`
+	Resource    *resourceText `json:"resource"`
+	URI         string        `json:"uri"`
+	Name        string        `json:"name"`
+	Title       string        `json:"title"`
+	Description string        `json:"description"`
 }
 
 // resourceText is the content of a resource.
