@@ -43,7 +43,6 @@ type link struct {
 	failure func(err error)
 
 	wanted chan struct{} // the server is needed now
-	done   chan struct{}
 
 	mu       sync.Mutex
 	state    state
@@ -59,13 +58,12 @@ type link struct {
 func newLink(dial func(context.Context) (*connection, error), ready func(context.Context, *connection), failure func(error)) *link {
 	return &link{
 		dial: dial, ready: ready, failure: failure, state: stateIdle,
-		wanted: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
+		wanted: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 }
 
 // run connects repeatedly until ctx ends: first after a delay, or when the server is needed; a negative delay waits only for the latter.
 func (l *link) run(ctx context.Context, delay time.Duration) {
-	defer close(l.done)
 	defer l.set(stateClosed, nil, errClosed)
 	inRow := 0
 	for due := l.await(ctx, delay); due; due = l.await(ctx, backoff(inRow)) {
@@ -176,18 +174,17 @@ func (l *link) stateNow() state {
 // get returns the connection and starts the server if necessary. It waits at most until ctx ends, and not at all for a
 // server whose start has just failed.
 func (l *link) get(ctx context.Context) (*connection, error) {
-	before := -1
+	l.mu.Lock()
+	before, reason := l.failures, l.reason
+	justFailed := l.state == stateFailed && time.Since(l.failed) < retryGap
+	l.mu.Unlock()
+	if justFailed {
+		return nil, reason
+	}
 	for {
 		l.mu.Lock()
 		state, c, reason, changed, failures := l.state, l.conn, l.reason, l.changed, l.failures
-		fresh := time.Since(l.failed) < retryGap
 		l.mu.Unlock()
-		if before < 0 {
-			before = failures
-			if state == stateFailed && fresh {
-				return nil, reason
-			}
-		}
 		switch {
 		case c != nil && !c.IsLost():
 			return c, nil
