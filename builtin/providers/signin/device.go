@@ -12,6 +12,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// pollMargin is added to the interval of a server, whose clock may be faster, as opencode does.
+const pollMargin = 3 * time.Second
+
 // deviceFlow signs in with a code that the user enters on any device, see RFC 8628.
 type deviceFlow struct {
 	http          oauth.Doer
