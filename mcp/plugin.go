@@ -161,7 +161,7 @@ func (p *Plugin) startsIn() time.Duration {
 // report logs, once, that the server does not work.
 func (p *Plugin) report(err error) {
 	p.reported.Do(func() {
-		p.logger.Warn("an MCP server does not work", "server", p.server.Name, "err", bound(p.server.Mask(err.Error()), 1<<10), "fix", p.fix(err))
+		p.logger.Warn("an MCP server does not work", "server", p.server.Name, "err", visible.Bound(p.server.Mask(err.Error()), 1<<10), "fix", p.fix(err))
 	})
 }
 
@@ -327,7 +327,7 @@ type serverError struct {
 
 // Error returns the server's name and the cause.
 func (e *serverError) Error() string {
-	return fmt.Sprintf("MCP server %q: %s", e.server, bound(e.err.Error(), 4<<10))
+	return fmt.Sprintf("MCP server %q: %s", e.server, visible.Bound(e.err.Error(), 4<<10))
 }
 
 // Unwrap returns the cause.

@@ -208,7 +208,6 @@ func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) 
 		}
 	}
 	cmd.Dir, cmd.Env = p.project.Directory, p.environ
-	c := &command{cmd: cmd, input: input, confine: p.source.Confine}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -220,11 +219,11 @@ func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) 
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	defer context.AfterFunc(p.life, cancel)()
-	if c.confine == nil {
-		return c.run(ctx)
+	if p.source.Confine == nil {
+		return run(ctx, cmd, input, nil)
 	}
 	p.git.Enter(ctx)
-	out, err := c.run(ctx)
+	out, err := run(ctx, cmd, input, p.source.Confine)
 	for _, note := range p.git.Leave(context.WithoutCancel(ctx), true) {
 		p.log.Warn("programs that git runs automatically were changed while a command hook ran", "source", p.source.Where, "hook", e.where, "change", note)
 	}

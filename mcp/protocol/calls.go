@@ -118,12 +118,9 @@ func (l *calls) progress(params map[string]any) {
 		}
 	}
 	title, _ := params["message"].(string)
-	title = cmp.Or(Bound(title, maxTitle), progressTitle(meta))
+	title = cmp.Or(visible.Bound(title, maxTitle), progressTitle(meta))
 	c.Host.Progress(title, meta)
 }
-
-// Bound cuts a stranger's text at a number of bytes and takes out what could change a terminal.
-func Bound(text string, limit int) string { return visible.Cut(visible.Strip(text), limit, " …") }
 
 func progressTitle(meta sdk.Object) string {
 	if total, ok := meta["total"]; ok {
@@ -249,7 +246,7 @@ func (c *Conn) ask(ctx context.Context, on *Call, limit time.Duration, method mc
 		case c.visited(ctx, on, first.Elicitations):
 			return c.rounds(ctx, on, string(method), params)
 		}
-		return nil, fmt.Errorf("it requires a visit to %s first", Bound(first.Elicitations[0].URL, 2<<10))
+		return nil, fmt.Errorf("it requires a visit to %s first", visible.Bound(first.Elicitations[0].URL, 2<<10))
 	})
 }
 
