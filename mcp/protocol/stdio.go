@@ -194,6 +194,7 @@ func (t *stdio) write() {
 // wait waits for the process and ends its process group.
 func (t *stdio) wait(pipes *child.Pipes) {
 	err := t.cmd.Wait()
+	t.end() // no answer can reach it, so none keeps read from its last output
 	_ = child.Kill(t.cmd)
 	if err := t.leave(); err != nil {
 		_, _ = fmt.Fprintln(t.log, "tenon: temporary files of the server stay:", err)
@@ -207,7 +208,6 @@ func (t *stdio) wait(pipes *child.Pipes) {
 		state = "it ended with " + exit.Error()
 	}
 	t.fail(fmt.Errorf("%w: %s%s", errLost, state, t.log.LastWords()))
-	t.end()
 	close(t.exited)
 	pipes.Close()
 }
