@@ -49,7 +49,7 @@ func LastCheck(dir string, s Server) *Check {
 func (d *dialer) record(def *Definition, err error) {
 	c := Check{At: time.Now()}
 	if err != nil {
-		c.Error, c.SignIn = bound(d.server.Mask(err.Error()), 1<<10), needsSignIn(err)
+		c.Error, c.SignIn = visible.Bound(d.server.Mask(err.Error()), 1<<10), needsSignIn(err)
 	} else {
 		c.Title, c.Tools = def.Title, len(def.Tools)
 	}

@@ -155,7 +155,7 @@ func (c *connection) refresh(ctx context.Context) (*Definition, error) {
 	hello := c.Hello()
 	def := &Definition{
 		Title: strings.TrimSpace(visible.Strip(hello.Name + " " + hello.Version)), Protocol: hello.Protocol,
-		Instructions: bound(hello.Instructions, maxInstructions), Resources: hello.Capabilities.Resources != nil,
+		Instructions: visible.Bound(hello.Instructions, maxInstructions), Resources: hello.Capabilities.Resources != nil,
 	}
 	var err error
 	if hello.Capabilities.Tools != nil {
@@ -221,6 +221,3 @@ func decodePrompt(raw json.RawMessage) (Prompt, error) {
 	}
 	return p, nil
 }
-
-// bound cuts a stranger's text at a number of bytes and takes out what could change a terminal.
-func bound(text string, limit int) string { return protocol.Bound(text, limit) }

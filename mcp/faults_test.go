@@ -57,7 +57,7 @@ func TestUselessServers(t *testing.T) {
 			if tools := p.Tools(); len(tools) != 0 {
 				t.Errorf("tools = %v", tools)
 			}
-			eventually(t, "failed", func() bool { return p.Status().State == mcp.StateFailed })
+			eventually(t, "failed", func() bool { return p.Status().State == "failed" })
 			if reason := p.Status().Reason; !strings.Contains(reason, test.want) {
 				t.Errorf("reason = %q, want %q in it", reason, test.want)
 			}
@@ -78,13 +78,13 @@ func TestPinnedServerStartsWhenNeeded(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := start(t, h, s, o)
-	if st := p.Status(); st.State != mcp.StateIdle || st.Tools == 0 {
+	if st := p.Status(); st.State != "idle" || st.Tools == 0 {
 		t.Errorf("status = %+v, want tools and no process", st)
 	}
 	if got := mustRun(t, p, "fake_echo", `{"text":"a"}`).Output; got != "a" {
 		t.Errorf("echo = %q", got)
 	}
-	if st := p.Status(); st.State != mcp.StateReady || st.Starts != 1 {
+	if st := p.Status(); st.State != "ready" || st.Starts != 1 {
 		t.Errorf("status = %+v", st)
 	}
 }
@@ -103,7 +103,7 @@ func TestUnstarted(t *testing.T) {
 			}
 			p := start(t, h, s, o)
 			p.Tools()
-			eventually(t, "starting", func() bool { return p.Status().State == mcp.StateStarting })
+			eventually(t, "starting", func() bool { return p.Status().State == "starting" })
 			if err := p.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}

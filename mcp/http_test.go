@@ -175,7 +175,7 @@ func TestSlowServerWithSignIn(t *testing.T) {
 	s := remote(mcp.TransportHTTP, web.URL+"/mcp")
 	s.Headers = nil
 	p := start(t, newTestHost(t), s, mcp.Options{})
-	eventually(t, "failed", func() bool { return p.Status().State == mcp.StateFailed })
+	eventually(t, "failed", func() bool { return p.Status().State == "failed" })
 	if reason := p.Status().Reason; !strings.Contains(reason, "requires sign-in") {
 		t.Errorf("reason = %q", reason)
 	}
@@ -262,7 +262,7 @@ func TestRefusedOverHTTP(t *testing.T) {
 			if len(p.Tools()) != 0 {
 				t.Error("there are tools")
 			}
-			eventually(t, "failed", func() bool { return p.Status().State == mcp.StateFailed })
+			eventually(t, "failed", func() bool { return p.Status().State == "failed" })
 			if reason := p.Status().Reason; !strings.Contains(reason, test.want) {
 				t.Errorf("reason = %q, want %q in it", reason, test.want)
 			}

@@ -114,7 +114,7 @@ func closePlugin(t testing.TB, p *mcp.Plugin) {
 func begin(t testing.TB, h *testHost, s mcp.Server, o mcp.Options) *mcp.Plugin {
 	t.Helper()
 	p := start(t, h, s, o)
-	eventually(t, "start", func() bool { return p.Status().State == mcp.StateReady || p.Status().State == mcp.StateFailed })
+	eventually(t, "start", func() bool { return p.Status().State == "ready" || p.Status().State == "failed" })
 	return p
 }
 
@@ -122,7 +122,7 @@ func begin(t testing.TB, h *testHost, s mcp.Server, o mcp.Options) *mcp.Plugin {
 func ready(t testing.TB, h *testHost, s mcp.Server) *mcp.Plugin {
 	t.Helper()
 	p := begin(t, h, s, mcp.Options{})
-	eventually(t, "ready", func() bool { return p.Status().State == mcp.StateReady })
+	eventually(t, "ready", func() bool { return p.Status().State == "ready" })
 	return p
 }
 

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// State is the state of a server.
-type State string
+// state is the state of a server, as errors show it.
+type state string
 
 // The states of a server.
 const (
-	StateIdle       State = "idle"       // not started: not needed yet
-	StateStarting   State = "starting"   // first start
-	StateReady      State = "ready"      // connected
-	StateRestarting State = "restarting" // connection lost; starting again
-	StateFailed     State = "failed"     // start failed; a call tries again
-	StateClosed     State = "closed"
+	stateIdle       state = "idle"       // not started: not needed yet
+	stateStarting   state = "starting"   // first start
+	stateReady      state = "ready"      // connected
+	stateRestarting state = "restarting" // connection lost; starting again
+	stateFailed     state = "failed"     // start failed; a call tries again
+	stateClosed     state = "closed"
 )
 
 const (
@@ -43,12 +43,11 @@ type link struct {
 	failure func(err error)
 
 	wanted chan struct{} // the server is needed now
-	done   chan struct{}
 
 	mu       sync.Mutex
-	state    State
-	reason   error       // of StateFailed and StateRestarting
-	conn     *connection // of StateReady
+	state    state
+	reason   error       // of stateFailed and stateRestarting
+	conn     *connection // of stateReady
 	changed  chan struct{}
 	failures int // consecutive failed attempts
 	failed   time.Time
@@ -58,19 +57,18 @@ type link struct {
 
 func newLink(dial func(context.Context) (*connection, error), ready func(context.Context, *connection), failure func(error)) *link {
 	return &link{
-		dial: dial, ready: ready, failure: failure, state: StateIdle,
-		wanted: make(chan struct{}, 1), done: make(chan struct{}), changed: make(chan struct{}),
+		dial: dial, ready: ready, failure: failure, state: stateIdle,
+		wanted: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 }
 
 // run connects repeatedly until ctx ends: first after a delay, or when the server is needed; a negative delay waits only for the latter.
 func (l *link) run(ctx context.Context, delay time.Duration) {
-	defer close(l.done)
-	defer l.set(StateClosed, nil, errClosed)
+	defer l.set(stateClosed, nil, errClosed)
 	inRow := 0
 	for due := l.await(ctx, delay); due; due = l.await(ctx, backoff(inRow)) {
-		if inRow == 0 && l.stateNow() == StateIdle {
-			l.set(StateStarting, nil, nil)
+		if inRow == 0 && l.stateNow() == stateIdle {
+			l.set(stateStarting, nil, nil)
 		}
 		c, err := l.dial(ctx)
 		if err != nil {
@@ -98,12 +96,12 @@ func (l *link) serve(ctx context.Context, c *connection) bool {
 	var listening sync.WaitGroup
 	listening.Go(func() { c.Listen(ctx) }) // ends with ctx
 	l.ready(ctx, c)
-	l.set(StateReady, c, nil)
+	l.set(stateReady, c, nil)
 	select {
 	case <-c.Lost():
-		l.set(StateRestarting, nil, c.Cause())
+		l.set(stateRestarting, nil, c.Cause())
 	case <-ctx.Done():
-		l.set(StateClosed, nil, errClosed)
+		l.set(stateClosed, nil, errClosed)
 	}
 	cancel()
 	c.Close()
@@ -147,13 +145,13 @@ func backoff(inRow int) time.Duration {
 	return d + rand.N(d/4+1) // spread the restarts
 }
 
-func (l *link) set(state State, c *connection, reason error) {
+func (l *link) set(now state, c *connection, reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c != nil {
 		l.starts++
 	}
-	l.state, l.conn, l.reason = state, c, reason
+	l.state, l.conn, l.reason = now, c, reason
 	close(l.changed)
 	l.changed = make(chan struct{})
 }
@@ -163,11 +161,11 @@ func (l *link) fail(err error) {
 	l.failures++
 	l.failed = time.Now()
 	l.mu.Unlock()
-	l.set(StateFailed, nil, err)
+	l.set(stateFailed, nil, err)
 	l.failure(err)
 }
 
-func (l *link) stateNow() State {
+func (l *link) stateNow() state {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.state
@@ -176,27 +174,26 @@ func (l *link) stateNow() State {
 // get returns the connection and starts the server if necessary. It waits at most until ctx ends, and not at all for a
 // server whose start has just failed.
 func (l *link) get(ctx context.Context) (*connection, error) {
-	before := -1
+	l.mu.Lock()
+	before, reason := l.failures, l.reason
+	justFailed := l.state == stateFailed && time.Since(l.failed) < retryGap
+	l.mu.Unlock()
+	if justFailed {
+		return nil, reason
+	}
 	for {
 		l.mu.Lock()
 		state, c, reason, changed, failures := l.state, l.conn, l.reason, l.changed, l.failures
-		fresh := time.Since(l.failed) < retryGap
 		l.mu.Unlock()
-		if before < 0 {
-			before = failures
-			if state == StateFailed && fresh {
-				return nil, reason
-			}
-		}
 		switch {
 		case c != nil && !c.IsLost():
 			return c, nil
-		case state == StateClosed:
+		case state == stateClosed:
 			return nil, errClosed
-		case state == StateFailed && failures > before:
+		case state == stateFailed && failures > before:
 			return nil, reason
 		}
-		if state != StateStarting && c == nil {
+		if state != stateStarting && c == nil {
 			select {
 			case l.wanted <- struct{}{}:
 			default:

@@ -49,5 +49,5 @@ func (d *dialer) message(fields map[string]any) {
 			d.logger.Warn("an MCP server reports many errors; further ones are only in its log", "server", d.server.Name, "fix", "tenon mcp logs "+d.server.Name)
 		}
 	}
-	tell("message of an MCP server", "server", d.server.Name, "level", visible.Strip(level), "text", bound(string(raw), 1<<10))
+	tell("message of an MCP server", "server", d.server.Name, "level", visible.Strip(level), "text", visible.Bound(string(raw), 1<<10))
 }

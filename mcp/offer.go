@@ -12,7 +12,6 @@ import (
 
 // offer is the part of a server's definition that is offered to the host.
 type offer struct {
-	title        string
 	current      *Definition // nil: not connected yet
 	tools        []sdk.Tool
 	prompts      []Prompt
@@ -36,9 +35,6 @@ type Withheld struct {
 func (p *Plugin) update(current *Definition) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if current == nil && p.offer.current != nil {
-		return
-	}
 	p.approve(current)
 	p.rebuild(current)
 }
@@ -55,7 +51,6 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 	from := current
 	if p.pin == nil {
 		if current != nil {
-			next.title = current.Title
 			next.withheld = []Withheld{{Kind: "tool", Name: "*", Reason: "the server is not approved yet; approve it with " + p.remedy()}}
 		}
 		return next
@@ -75,7 +70,7 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 		}
 		next.withheld = append(next.withheld, Withheld{d.Kind, d.Name, reason + "; approve it with " + p.remedy(), d.Diff})
 	}
-	next.title, next.resources, next.instructions = from.Title, from.Resources, from.Instructions
+	next.resources, next.instructions = from.Resources, from.Instructions
 	if differs["instructions "] {
 		next.instructions = p.pin.Definition.Instructions
 	}
@@ -98,16 +93,16 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 func (p *Plugin) mayCall(c *connection, kind, name string) error {
 	now := c.definition()
 	p.reload()
-	if p.Current() != now {
-		p.update(now)
-	}
 	p.mu.Lock()
-	pinned, ok := p.pin != nil, p.offer.approved[kind+" "+name]
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	if p.offer.current != now {
+		p.approve(now)
+		p.rebuild(now)
+	}
 	switch {
-	case ok:
+	case p.offer.approved[kind+" "+name]:
 		return nil
-	case !pinned:
+	case p.pin == nil:
 		return errors.New("the server is not approved; approve it with " + p.remedy())
 	}
 	if _, there := now.tool(name); kind == "tool" && !there {

@@ -161,22 +161,24 @@ func (p *Plugin) startsIn() time.Duration {
 // report logs, once, that the server does not work.
 func (p *Plugin) report(err error) {
 	p.reported.Do(func() {
-		p.logger.Warn("an MCP server does not work", "server", p.server.Name, "err", bound(p.server.Mask(err.Error()), 1<<10), "fix", p.fix(err))
+		p.logger.Warn("an MCP server does not work", "server", p.server.Name, "err", visible.Bound(p.server.Mask(err.Error()), 1<<10), "fix", p.fix(err))
 	})
 }
 
 // reportUnstarted reports a server that was never there: its start takes long, or failed before and was not over. A run that offered the
 // approved tools and called none of them lacked nothing.
 func (p *Plugin) reportUnstarted() {
-	s := p.Status()
+	p.link.mu.Lock()
+	state, starts := p.link.state, p.link.starts
+	p.link.mu.Unlock()
 	p.mu.Lock()
 	known := p.pin != nil
 	p.mu.Unlock()
 	switch {
-	case s.Starts > 0 || !p.used.Load():
+	case starts > 0 || !p.used.Load():
 	case p.last != nil && p.last.Error != "":
 		p.report(fmt.Errorf("%s (%s)", p.last.Error, p.last.At.Local().Format(time.DateTime)))
-	case s.State != StateIdle && !known:
+	case state != stateIdle && !known:
 		p.report(errors.New("it had not started when the run ended"))
 	}
 }
@@ -280,42 +282,6 @@ func (p *Plugin) Tools() []sdk.Tool {
 	return p.offer.tools
 }
 
-// Status describes the state of a server.
-type Status struct {
-	Server string `json:"server"`
-	State  State  `json:"state"`
-	Reason string `json:"reason,omitempty"` // for StateFailed and StateRestarting
-	Title  string `json:"title,omitempty"`  // the server's own name
-	Tools  int    `json:"tools"`
-	Starts int    `json:"starts"` // number of connections
-	// Withheld lists the items that are not approved or cannot be used.
-	Withheld []Withheld `json:"withheld,omitempty"`
-}
-
-// Status returns the current state of the server.
-func (p *Plugin) Status() Status {
-	s := Status{Server: p.server.Name, State: StateIdle}
-	if p.link != nil {
-		p.link.mu.Lock()
-		s.State, s.Starts = p.link.state, p.link.starts
-		if p.link.reason != nil {
-			s.Reason = visible.Strip(p.link.reason.Error())
-		}
-		p.link.mu.Unlock()
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	s.Title, s.Tools, s.Withheld = p.offer.title, len(p.offer.tools), p.offer.withheld
-	return s
-}
-
-// Current returns the definition of the current connection, approved or not; nil without a connection.
-func (p *Plugin) Current() *Definition {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.offer.current
-}
-
 // ask waits for the server's connection and runs a request. It repeats a request once if it cannot have reached the server, or if it
 // is read-only and the connection broke.
 func (p *Plugin) ask(ctx context.Context, readOnly bool, f func(*connection) error) error {
@@ -361,7 +327,7 @@ type serverError struct {
 
 // Error returns the server's name and the cause.
 func (e *serverError) Error() string {
-	return fmt.Sprintf("MCP server %q: %s", e.server, bound(e.err.Error(), 4<<10))
+	return fmt.Sprintf("MCP server %q: %s", e.server, visible.Bound(e.err.Error(), 4<<10))
 }
 
 // Unwrap returns the cause.

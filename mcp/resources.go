@@ -111,7 +111,7 @@ func (p *Plugin) readResourceTool(ctx context.Context, c *sdk.ToolCall) (*sdk.To
 	if err != nil {
 		return nil, err
 	}
-	return &sdk.ToolResult{Title: bound(args.URI, 200), Output: b.String(), Attachments: b.files}, nil
+	return &sdk.ToolResult{Title: visible.Bound(args.URI, 200), Output: b.String(), Attachments: b.files}, nil
 }
 
 // resource reads a resource.
@@ -196,7 +196,7 @@ func (p *Plugin) Commands(context.Context) ([]sdk.Command, error) {
 	for _, prompt := range p.offer.prompts {
 		description := cmp.Or(prompt.Description, prompt.Title)
 		out = append(out, sdk.Command{
-			Name: p.commandName(prompt.Name), Description: bound(description, 1<<10), Template: usage(&prompt), Source: "mcp",
+			Name: p.commandName(prompt.Name), Description: visible.Bound(description, 1<<10), Template: usage(&prompt), Source: "mcp",
 			Origin: "MCP server " + p.server.Name,
 		})
 	}

@@ -40,16 +40,15 @@ type callResult struct {
 
 // content is one element of a result or of a prompt's message.
 type content struct {
-	Type        string          `json:"type"`
-	Text        string          `json:"text"`
-	Data        string          `json:"data"`
-	MimeType    string          `json:"mimeType"`
-	Resource    *resourceText   `json:"resource"`
-	URI         string          `json:"uri"`
-	Name        string          `json:"name"`
-	Title       string          `json:"title"`
-	Description string          `json:"description"`
-	Size        json.RawMessage `json:"size"`
+	Type        string        `json:"type"`
+	Text        string        `json:"text"`
+	Data        string        `json:"data"`
+	MimeType    string        `json:"mimeType"`
+	Resource    *resourceText `json:"resource"`
+	URI         string        `json:"uri"`
+	Name        string        `json:"name"`
+	Title       string        `json:"title"`
+	Description string        `json:"description"`
 }
 
 // resourceText is the content of a resource.
@@ -83,7 +82,7 @@ func decodeResult(raw json.RawMessage, t *Tool) (*sdk.ToolResult, error) {
 	}
 	if hasStructured && len(t.OutputSchema) > 0 {
 		if err := checkOutput(t.OutputSchema, r.Structured); err != nil {
-			return nil, fmt.Errorf("%q ran, but its result violates its own outputSchema (%w); result: %s", t.Name, err, bound(b.String(), 2<<10))
+			return nil, fmt.Errorf("%q ran, but its result violates its own outputSchema (%w); result: %s", t.Name, err, visible.Bound(b.String(), 2<<10))
 		}
 	}
 	return &sdk.ToolResult{Output: b.String(), Attachments: b.files}, nil
@@ -159,7 +158,7 @@ func (b *builder) add(raw json.RawMessage) {
 	case "resource_link":
 		b.text(linkText(&c))
 	default:
-		b.text(fmt.Sprintf("[a part of the result is of the unknown kind %q]", bound(c.Type, 40)))
+		b.text(fmt.Sprintf("[a part of the result is of the unknown kind %q]", visible.Bound(c.Type, 40)))
 	}
 }
 

@@ -56,7 +56,7 @@ func (p *Plugin) outdated() string {
 	var list []string
 	for _, uri := range slices.Sorted(maps.Keys(p.read)) {
 		if p.read[uri] {
-			list = append(list, bound(uri, 200))
+			list = append(list, visible.Bound(uri, 200))
 		}
 	}
 	if len(list) == 0 {

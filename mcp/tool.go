@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/toolschema"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/mcp/protocol"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -46,7 +47,7 @@ func (t *tool) Execute(ctx context.Context, c *sdk.ToolCall) (*sdk.ToolResult, e
 		return nil, t.plugin.explain(ctx, err)
 	}
 	result.Metadata = sdk.Object{"server": t.plugin.server.Name, "tool": t.tool.Name}
-	result.Title = bound(cmp.Or(t.tool.Title, t.tool.Annotations.Title, t.tool.Name), 200)
+	result.Title = visible.Bound(cmp.Or(t.tool.Title, t.tool.Annotations.Title, t.tool.Name), 200)
 	return result, nil
 }
 

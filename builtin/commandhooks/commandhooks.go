@@ -72,8 +72,9 @@ type Plugin struct {
 
 	mu      sync.Mutex
 	closed  bool
-	running map[*command]context.CancelFunc
-	idle    sync.WaitGroup // counts running
+	running sync.WaitGroup  // counts commands; nothing is added once closed is set
+	life    context.Context // of all commands
+	cancel  context.CancelFunc
 
 	slots   chan struct{} // holds an element for each async command
 	closing sync.Once
@@ -90,7 +91,7 @@ func New(s Source) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{source: s, file: f, log: slog.New(slog.DiscardHandler), running: map[*command]context.CancelFunc{}, slots: make(chan struct{}, maxAsync)}
+	p := &Plugin{source: s, file: f, log: slog.New(slog.DiscardHandler), cancel: func() {}, slots: make(chan struct{}, maxAsync)}
 	m := p.Manifest()
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrSource, s.Where, err)
@@ -106,6 +107,7 @@ func (p *Plugin) Manifest() sdk.Manifest {
 // Start logs the parts of the source that have no effect. It starts no command.
 func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log, p.project = h.Logger(), h.Project()
+	p.life, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	extra := map[string]string{"CLAUDE_PROJECT_DIR": p.project.Worktree, "TENON_PROJECT_DIR": p.project.Worktree}
 	maps.Copy(extra, p.source.Env)
 	if p.source.Root != "" {
@@ -136,12 +138,10 @@ func (p *Plugin) Close(ctx context.Context) error {
 		left := p.takeSlots(maxAsync, waiting.Done())
 		p.mu.Lock()
 		p.closed = true
-		for _, cancel := range p.running {
-			cancel()
-		}
 		p.mu.Unlock()
+		p.cancel()
 		p.takeSlots(left, nil)
-		p.idle.Wait()
+		p.running.Wait()
 	})
 	return nil
 }
@@ -194,8 +194,6 @@ func (p *Plugin) answer(ctx context.Context, e *entry, input any) (*reply, error
 
 // run starts the command, unless the plugin is closed.
 func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.timeout)
-	defer cancel()
 	cmd := shell(e.command, p.project.Worktree)
 	if e.args != nil {
 		var variables []string
@@ -210,26 +208,22 @@ func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) 
 		}
 	}
 	cmd.Dir, cmd.Env = p.project.Directory, p.environ
-	c := &command{cmd: cmd, input: input, confine: p.source.Confine}
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
 		return nil, errors.New("not run: tenon is shutting down")
 	}
-	p.running[c] = cancel
-	p.idle.Add(1)
+	p.running.Add(1)
 	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		delete(p.running, c)
-		p.mu.Unlock()
-		p.idle.Done()
-	}()
-	if c.confine == nil {
-		return c.run(ctx)
+	defer p.running.Done()
+	ctx, cancel := context.WithTimeout(ctx, e.timeout)
+	defer cancel()
+	defer context.AfterFunc(p.life, cancel)()
+	if p.source.Confine == nil {
+		return run(ctx, cmd, input, nil)
 	}
 	p.git.Enter(ctx)
-	out, err := c.run(ctx)
+	out, err := run(ctx, cmd, input, p.source.Confine)
 	for _, note := range p.git.Leave(context.WithoutCancel(ctx), true) {
 		p.log.Warn("programs that git runs automatically were changed while a command hook ran", "source", p.source.Where, "hook", e.where, "change", note)
 	}

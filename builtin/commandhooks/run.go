@@ -21,14 +21,6 @@ const maxOutput = 1 << 20
 // drainTime is the maximum wait for a pipe held by a process that left the command's group and so outlived it.
 const drainTime = 200 * time.Millisecond
 
-// command is one run of a command.
-type command struct {
-	cmd   *exec.Cmd
-	input any // sent to standard input as JSON
-	// confine returns the files the command may access. If nil, the command is not confined.
-	confine func() (confine.Policy, error)
-}
-
 // output is the result of a command that ended by itself.
 type output struct {
 	input          []byte
@@ -36,20 +28,20 @@ type output struct {
 	code           int
 }
 
-// run starts the command and waits until it ends or ctx ends. When it returns, the command and its process group have ended.
-func (c *command) run(ctx context.Context) (*output, error) {
-	input, err := json.Marshal(c.input)
+// run starts a command and waits until it ends or ctx ends. in is sent to its standard input as JSON; confine is that of Source. When run
+// returns, the command and its process group have ended.
+func run(ctx context.Context, cmd *exec.Cmd, in any, confine func() (confine.Policy, error)) (*output, error) {
+	input, err := json.Marshal(in)
 	if err != nil {
 		return nil, fmt.Errorf("encode the input: %w", err)
 	}
-	cmd := c.cmd
 	child.Prepare(cmd)
 	pipes, err := child.Connect(cmd)
 	if err != nil {
 		return nil, err
 	}
 	defer pipes.Close()
-	leave, err := child.Start(cmd, c.confine)
+	leave, err := child.Start(cmd, confine)
 	pipes.Started()
 	if err != nil {
 		return nil, fmt.Errorf("start the command: %w", err)

@@ -83,7 +83,7 @@ func (c *Cell) Start(cmd *exec.Cmd) error {
 			_, _ = fmt.Fprintln(c.input, cmd.Process.Pid) // fails if the guard was killed
 		}
 		return err
-	}, nil)
+	})
 	if err == nil {
 		confine.Expend(cmd.Process.Pid)
 	}

@@ -66,7 +66,7 @@ func playHost() error {
 	err = r.Do(func() error {
 		tid = unix.Gettid()
 		return cmd.Start()
-	}, nil)
+	})
 	if err != nil {
 		return err
 	}
@@ -88,7 +88,7 @@ func playMain() error {
 	for range 500 {
 		var all sync.WaitGroup
 		for range 4 {
-			all.Go(func() { _ = r.Do(func() error { return nil }, nil) })
+			all.Go(func() { _ = r.Do(func() error { return nil }) })
 		}
 		all.Wait()
 		status, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/status", os.Getpid()))

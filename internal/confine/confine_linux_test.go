@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,7 +51,7 @@ func shell(t *testing.T, r *confine.Ruleset, script string) string {
 	cmd.Dir = "/"
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := r.Do(cmd.Start, nil); err != nil {
+	if err := r.Do(cmd.Start); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait() // scripts say themselves what failed
@@ -176,7 +175,7 @@ func TestPolicyErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	ran := false
-	if err := r.Do(func() error { ran = true; return nil }, nil); err == nil || ran {
+	if err := r.Do(func() error { ran = true; return nil }); err == nil || ran {
 		t.Errorf("Do after Close: %v, ran %v", err, ran)
 	}
 }
@@ -195,7 +194,7 @@ func TestOnlyTheThread(t *testing.T) {
 			}
 			_, inside = os.ReadDir(dir)
 			return nil
-		}, nil)
+		})
 		if err != nil || !errors.Is(inside, os.ErrPermission) {
 			t.Fatalf("Do: %v, inside %v; want EACCES inside", err, inside)
 		}
@@ -252,7 +251,7 @@ func TestOthersOutliveTheThread(t *testing.T) {
 					t.Errorf("the thread has children %q, %v", list, err)
 				}
 				return nil
-			}, nil)
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -268,30 +267,6 @@ func TestOthersOutliveTheThread(t *testing.T) {
 			t.Error(err)
 		}
 		_ = cmd.Wait()
-	}
-}
-
-// A parent death signal needs the thread for as long as the process runs.
-func TestParentDeathSignal(t *testing.T) {
-	t.Parallel()
-	need(t)
-	r := build(t, confine.Policy{Write: confine.Devices(), Read: []string{"/"}})
-	cmd := exec.Command("/bin/sh", "-c", "read line; exit 3")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	input, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	waited := make(chan error, 1)
-	if err := r.Do(cmd.Start, func() { waited <- cmd.Wait() }); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(input, "x\n"); err != nil {
-		t.Error(err)
-	}
-	var exit *exec.ExitError
-	if err := <-waited; !errors.As(err, &exit) || exit.ExitCode() != 3 {
-		t.Errorf("Wait = %v, want exit status 3", err)
 	}
 }
 
@@ -358,7 +333,7 @@ func BenchmarkDo(b *testing.B) {
 	}
 	r := build(b, confine.Policy{Write: append(confine.Devices(), b.TempDir()), Read: []string{"/"}, Hide: []string{home + "/.ssh", home + "/.config/gh", "/tmp"}})
 	for name, do := range map[string]func(func() error) error{
-		"confined": func(start func() error) error { return r.Do(start, nil) },
+		"confined": func(start func() error) error { return r.Do(start) },
 		"free":     func(start func() error) error { return start() },
 	} {
 		b.Run(name, func(b *testing.B) {

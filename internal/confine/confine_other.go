@@ -31,7 +31,7 @@ func New(Policy) (*Ruleset, error) {
 }
 
 // Do fails with [ErrUnsupported] and starts nothing.
-func (*Ruleset) Do(func() error, func()) error {
+func (*Ruleset) Do(func() error) error {
 	_, err := Supported()
 	return err
 }

@@ -16,25 +16,21 @@ var errClosed = errors.New("the ruleset is closed")
 // process is not. Do returns when start returns.
 //
 // The processes may signal the thread, because it is confined like them, and SIGKILL would end this process. Therefore the thread ends as
-// soon as start returns. A process with a parent death signal (SysProcAttr.Pdeathsig) would receive the signal then. If wait is not nil,
-// the thread ends when wait returns, and can be signalled until then.
+// soon as start returns. A process with a parent death signal (SysProcAttr.Pdeathsig) would receive the signal then.
 //
 // Processes can never read or trace this process through the thread: Do makes the process undumpable. It then leaves no core dumps, and a
 // debugger without privileges cannot attach to it.
-func (r *Ruleset) Do(start func() error, wait func()) error {
+func (r *Ruleset) Do(start func() error) error {
 	if err := guarded(); err != nil {
 		return fmt.Errorf("confine: %w", err)
 	}
 	started := make(chan error, 1)
-	go onThread(func() { // ends after start, or wait
+	go onThread(func() { // ends after start
 		err := r.enter()
 		if err == nil {
 			err = start()
 		}
 		started <- err
-		if err == nil && wait != nil {
-			wait()
-		}
 	})
 	return <-started
 }

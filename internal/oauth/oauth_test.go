@@ -110,7 +110,7 @@ func TestEndpoint(t *testing.T) {
 		expires     bool
 		err         string
 	}{
-		"token":         {200, "application/json", `{"access_token": "a", "refresh_token": "r", "expires_in": 60, "token_type": "bearer", "scope": "x y"}`, oauth.Token{Access: "a", Refresh: "r", Scopes: []string{"x", "y"}}, true, ""},
+		"token":         {200, "application/json", `{"access_token": "a", "refresh_token": "r", "expires_in": 60, "token_type": "bearer", "scope": "x y"}`, oauth.Token{Access: "a", Refresh: "r"}, true, ""},
 		"text number":   {200, "application/json", `{"access_token": "a", "expires_in": "60"}`, oauth.Token{Access: "a"}, true, ""},
 		"huge number":   {200, "application/json", `{"access_token": "a", "expires_in": 1e300}`, oauth.Token{Access: "a"}, false, ""},
 		"negative":      {200, "application/json", `{"access_token": "a", "expires_in": -5}`, oauth.Token{Access: "a"}, false, ""},
@@ -148,9 +148,6 @@ func TestEndpoint(t *testing.T) {
 				t.Errorf("expires %d, want %v", got.Expires, c.expires)
 			}
 			got.Expires = 0
-			if len(got.Scopes) == 0 {
-				got.Scopes = nil
-			}
 			if diff := cmp.Diff(c.want, *got); diff != "" {
 				t.Errorf("Request() (-want +got):\n%s", diff)
 			}
@@ -199,30 +196,28 @@ func TestPoll(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var waits []time.Duration
-			d := oauth.Device{
-				Interval: 5 * time.Second, Lifetime: time.Minute,
-				Wait: func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil },
-				Ask: func(context.Context) (*oauth.Token, error) {
+			synctest.Test(t, func(t *testing.T) {
+				var waits []time.Duration
+				last := time.Now()
+				token, err := oauth.Poll(t.Context(), 5*time.Second, time.Minute, func(context.Context) (*oauth.Token, error) {
+					waits, last = append(waits, time.Since(last)), time.Now()
 					if err := c.answers[len(waits)-1]; err != nil {
 						return nil, err
 					}
 					return &oauth.Token{Access: "a"}, nil
-				},
-			}
-			token, err := d.Poll(t.Context())
-			if !errors.Is(err, c.want) || (c.want == nil) != (token != nil) {
-				t.Errorf("Poll() = %v, %v, want %v", token, err, c.want)
-			}
-			if diff := cmp.Diff(c.waits, waits); diff != "" {
-				t.Errorf("waits (-want +got):\n%s", diff)
-			}
+				})
+				if !errors.Is(err, c.want) || (c.want == nil) != (token != nil) {
+					t.Errorf("Poll() = %v, %v, want %v", token, err, c.want)
+				}
+				if diff := cmp.Diff(c.waits, waits); diff != "" {
+					t.Errorf("waits (-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	d := oauth.Device{Interval: time.Hour, Lifetime: 2 * time.Hour}
-	if _, err := d.Poll(ctx); !errors.Is(err, context.Canceled) {
+	if _, err := oauth.Poll(ctx, time.Hour, 2*time.Hour, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("Poll() = %v, want the end of the context", err)
 	}
 }

@@ -64,7 +64,6 @@ func Passing(err error) bool {
 type Token struct {
 	Access, Refresh, ID string
 	Expires             int64 // milliseconds since 1970; 0: not given
-	Scopes              []string
 }
 
 // Doer sends requests; it judges their addresses and redirects.
@@ -128,7 +127,7 @@ func (a Answer) Number(name string) int64 {
 }
 
 func (a Answer) token(now time.Time) (*Token, error) {
-	t := &Token{Access: a.Text("access_token"), Refresh: a.Text("refresh_token"), ID: a.Text("id_token"), Scopes: strings.Fields(a.Text("scope"))}
+	t := &Token{Access: a.Text("access_token"), Refresh: a.Text("refresh_token"), ID: a.Text("id_token")}
 	if t.Access == "" {
 		return nil, fmt.Errorf("the answer of the authorization server has no access_token")
 	}

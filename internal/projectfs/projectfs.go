@@ -100,9 +100,6 @@ func Open(trusted []string, real string) (*os.File, fs.FileInfo, error) {
 // Close closes the directory. Files opened through it stay open.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// Path returns the real path at which the directory was opened.
-func (d *Dir) Path() string { return d.path }
-
 // Dir opens the directory with the name.
 func (d *Dir) Dir(name string) (*Dir, error) {
 	// With the dot behind it the name is opened as a directory or not at all: opening a named pipe would block.

@@ -127,6 +127,9 @@ func Cut(s string, limit int, mark string) string {
 	return strings.ToValidUTF8(s[:limit], "") + mark
 }
 
+// Bound returns what Strip leaves of s, cut at a number of bytes.
+func Bound(s string, limit int) string { return Cut(Strip(s), limit, " …") }
+
 // Tail returns at most limit bytes of the end of s, from the start of a character.
 func Tail(s string, limit int) string {
 	start := len(s) - min(len(s), max(limit, 0))

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
-	"github.com/tenonhq/tenon/mcp/protocol"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -190,20 +190,20 @@ func (f *field) read(answer []string, content map[string]any) error {
 
 func (f *field) label() string {
 	if f.Title != "" {
-		return protocol.Bound(f.Title, 100)
+		return visible.Bound(f.Title, 100)
 	}
-	return protocol.Bound(f.name, 100)
+	return visible.Bound(f.name, 100)
 }
 
 // note describes a field and its valid values.
 func (f *field) note() string {
 	var notes []string
 	if f.Description != "" {
-		notes = append(notes, protocol.Bound(f.Description, 500))
+		notes = append(notes, visible.Bound(f.Description, 500))
 	}
 	kind := map[string]string{"number": "a number", "integer": "an integer"}[f.Type]
 	if f.Format != "" {
-		kind = protocol.Bound(f.Format, 100)
+		kind = visible.Bound(f.Format, 100)
 	}
 	bound := func(word string, limit any) {
 		kind = strings.TrimSpace(fmt.Sprintf("%s %s %v", kind, word, limit))
@@ -223,7 +223,7 @@ func (f *field) note() string {
 func (f *field) question(message string) sdk.Question {
 	text := message + "\n" + f.label()
 	if f.Description != "" {
-		text += ": " + protocol.Bound(f.Description, 500)
+		text += ": " + visible.Bound(f.Description, 500)
 	}
 	header := []rune(f.label())
 	q := sdk.Question{
@@ -252,7 +252,7 @@ func (f *field) given() []string {
 				text = c.Title
 			}
 		}
-		out = append(out, protocol.Bound(text, 200))
+		out = append(out, visible.Bound(text, 200))
 	}
 	return out
 }
@@ -279,7 +279,7 @@ func (f *field) choices() []choice {
 		out = []choice{{"true", "Yes"}, {"false", "No"}}
 	}
 	for i := range out {
-		out[i].Title = protocol.Bound(out[i].Title, 200)
+		out[i].Title = visible.Bound(out[i].Title, 200)
 	}
 	return out
 }

@@ -96,7 +96,7 @@ type elicitation struct {
 func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitation) (*mcp.ElicitationResult, error) {
 	var f *form
 	var err error
-	message := fmt.Sprintf("MCP server %s: %s", visible.Strip(r.Server), protocol.Bound(p.Message, 2<<10))
+	message := fmt.Sprintf("MCP server %s: %s", visible.Strip(r.Server), visible.Bound(p.Message, 2<<10))
 	switch p.Mode {
 	case "", mcp.ElicitationModeForm:
 		f, err = readForm(p.RequestedSchema)
@@ -140,7 +140,7 @@ func visit(address, message string) (*form, string, error) {
 		return nil, "", errors.New("url: want an absolute http or https address without a user")
 	}
 	text := fmt.Sprintf("%s\nIt asks you to open this address of %s in your browser:\n%s\nContinue after you have opened it?",
-		message, protocol.Bound(u.Host, 253), protocol.Bound(u.String(), 2<<10))
+		message, visible.Bound(u.Host, 253), visible.Bound(u.String(), 2<<10))
 	return &form{message: message, url: u.String()}, text, nil
 }
 

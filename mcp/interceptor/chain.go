@@ -38,21 +38,20 @@ func (c *chain) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Ans
 		return sdk.Answer{}, err
 	}
 	after := payload
-	steps := []func() error{
-		func() (err error) { after, err = c.mutate(ctx, call, payload); return err },
-		func() error { return c.validate(ctx, call, after) },
-	}
 	if c.point.phase == phaseResponse {
-		steps[0], steps[1] = steps[1], steps[0]
+		err = c.validate(ctx, call, payload)
 	}
-	for _, step := range steps {
-		var no *refused
-		switch err := step(); {
-		case errors.As(err, &no):
-			return c.point.block(no.reason)
-		case err != nil:
-			return sdk.Answer{}, err
-		}
+	if err == nil {
+		after, err = c.mutate(ctx, call, payload)
+	}
+	if err == nil && c.point.phase == phaseRequest {
+		err = c.validate(ctx, call, after)
+	}
+	if no, ok := errors.AsType[*refused](err); ok {
+		return c.point.block(no.reason)
+	}
+	if err != nil {
+		return sdk.Answer{}, err
 	}
 	if c.point.changes == nil || bytes.Equal(payload, after) {
 		return sdk.Answer{}, nil

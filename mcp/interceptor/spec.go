@@ -220,9 +220,9 @@ func decodeValidation(raw json.RawMessage) (verdict, error) {
 		if a.Severity == "" && m.Severity == "error" {
 			severe = true
 		}
-		text := short(m.Message, 1<<10)
+		text := visible.Bound(m.Message, 1<<10)
 		if m.Path != "" {
-			text = short(m.Path, 200) + ": " + text
+			text = visible.Bound(m.Path, 200) + ": " + text
 		}
 		reasons = append(reasons, text)
 	}
@@ -231,9 +231,6 @@ func decodeValidation(raw json.RawMessage) (verdict, error) {
 	}
 	return verdict{blocks: severe || !named, reason: strings.Join(reasons, "; ")}, nil
 }
-
-// short makes a text of the server safe to show and cuts it at a number of bytes.
-func short(text string, limit int) string { return visible.Cut(visible.Strip(text), limit, "…") }
 
 // decodeMutation decodes the answer of a mutation; nil if it changed nothing.
 func decodeMutation(raw json.RawMessage) (json.RawMessage, error) {

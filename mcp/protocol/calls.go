@@ -44,8 +44,6 @@ type calls struct {
 	active []*Call // oldest first
 }
 
-func newCalls() *calls { return &calls{} }
-
 // errNoAnswer is the cause of a call that exceeded its timeout.
 var errNoAnswer = errors.New("no answer in time")
 
@@ -120,12 +118,9 @@ func (l *calls) progress(params map[string]any) {
 		}
 	}
 	title, _ := params["message"].(string)
-	title = cmp.Or(Bound(title, maxTitle), progressTitle(meta))
+	title = cmp.Or(visible.Bound(title, maxTitle), progressTitle(meta))
 	c.Host.Progress(title, meta)
 }
-
-// Bound cuts a stranger's text at a number of bytes and takes out what could change a terminal.
-func Bound(text string, limit int) string { return visible.Cut(visible.Strip(text), limit, " …") }
 
 func progressTitle(meta sdk.Object) string {
 	if total, ok := meta["total"]; ok {
@@ -174,7 +169,7 @@ type owner interface {
 // watch records the number of the server's messages at the start of a call; the returned function is called at its end. A stuck process
 // never recovers and may use a processor, so it is ended and restarted.
 func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
-	t, ok := c.wire.carrier.(owner)
+	t, ok := c.carrier.(owner)
 	if !ok {
 		return func(error) {}
 	}
@@ -185,7 +180,7 @@ func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
 		case t.heard() != before:
 			c.silent.Store(0)
 		case late && c.silent.Add(1) >= maxSilent:
-			c.wire.fail(errStuck)
+			c.fail(errStuck)
 		}
 	}
 }
@@ -251,7 +246,7 @@ func (c *Conn) ask(ctx context.Context, on *Call, limit time.Duration, method mc
 		case c.visited(ctx, on, first.Elicitations):
 			return c.rounds(ctx, on, string(method), params)
 		}
-		return nil, fmt.Errorf("it requires a visit to %s first", Bound(first.Elicitations[0].URL, 2<<10))
+		return nil, fmt.Errorf("it requires a visit to %s first", visible.Bound(first.Elicitations[0].URL, 2<<10))
 	})
 }
 

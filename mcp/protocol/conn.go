@@ -20,11 +20,14 @@ const (
 
 // Conn is one connection. It is safe for concurrent use.
 type Conn struct {
-	wire         *wire
-	calls        *calls
+	carrier      carrier
+	next         atomic.Int64 // number of the last request
+	calls        calls
 	answer       Answer
 	info         mcp.Implementation // of tenon
 	capabilities mcp.ClientCapabilities
+
+	loss
 
 	// Set by the handshake.
 	version string // of the protocol
@@ -54,16 +57,19 @@ type Answer func(ctx context.Context, on *Call, method string, params json.RawMe
 func (c *Conn) Hello() *Hello { return c.hello }
 
 // Lost is closed when the connection is lost; Cause then returns the reason.
-func (c *Conn) Lost() <-chan struct{} { return c.wire.lost }
+func (c *Conn) Lost() <-chan struct{} { return c.lost }
 
 // Cause returns why the connection was lost. It may be called only after Lost is closed.
-func (c *Conn) Cause() error { return c.wire.cause }
+func (c *Conn) Cause() error { return c.cause }
 
 // IsLost reports whether the connection is lost.
-func (c *Conn) IsLost() bool { return c.wire.isLost() }
+func (c *Conn) IsLost() bool { return c.isLost() }
 
 // Close ends the connection and waits for its goroutines and processes. It may be called twice.
-func (c *Conn) Close() { c.wire.close() }
+func (c *Conn) Close() {
+	c.fail(errClosed)
+	c.carrier.close()
+}
 
 // List reads all pages of a list ("tools" for tools/list), at most maxEntries elements.
 func (c *Conn) List(ctx context.Context, what string) ([]json.RawMessage, error) {
@@ -201,7 +207,7 @@ func (c *Conn) Complete(ctx context.Context, prompt, argument, value string, giv
 
 // hearNews receives the messages that a server of the older revisions over HTTP sends outside its answers.
 func (c *Conn) hearNews(ctx context.Context) {
-	if s, ok := c.wire.carrier.(*streamable); ok && !c.modern() {
+	if s, ok := c.carrier.(*streamable); ok && !c.modern() {
 		s.hearNews(ctx)
 	}
 }

@@ -127,7 +127,9 @@ func (d *Dialer) open(ctx context.Context, carry func() (carrier, error), legacy
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{wire: newWire(t), calls: newCalls(), answer: d.Answer, info: d.Info, capabilities: d.Capabilities, subscriptions: make(chan string)}
+	c := &Conn{
+		carrier: t, answer: d.Answer, info: d.Info, capabilities: d.Capabilities, loss: loss{lost: make(chan struct{})}, subscriptions: make(chan string),
+	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
 	if err := d.handshake(ctx, c, legacy); err != nil {
@@ -142,9 +144,9 @@ func (d *Dialer) handshake(ctx context.Context, c *Conn, legacy bool) error {
 	us := peer{
 		notified: func(method string, params map[string]any) { d.Notified(c, method, params) },
 		answer:   c.respond,
-		lost:     func(cause error) { c.wire.fail(cause) },
+		loss:     &c.loss,
 	}
-	if err := c.wire.carrier.start(ctx, us); err != nil {
+	if err := c.carrier.start(ctx, us); err != nil {
 		return inTime(ctx, "connect", d.Timeout, err)
 	}
 	probe := d.Timeout / discoveryShare

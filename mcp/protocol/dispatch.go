@@ -54,6 +54,6 @@ func (t *stdio) reply(r *response) {
 	}
 	select {
 	case t.out <- &outgoing{line: append(line, '\n')}:
-	case <-t.lost:
+	case <-t.life.Done():
 	}
 }

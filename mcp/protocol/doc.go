@@ -2,7 +2,7 @@
 //
 //	Dialer          how to reach a server: a command, or a URL
 //	  └── Conn      one connection: the handshake, calls with their time limits, lists, the server's own requests
-//	        └── wire      requests and their answers, over a carrier: stdio, streamable HTTP or SSE
+//	        └── carrier   exchanges messages: stdio, streamable HTTP or SSE
 //
 // A Conn is used until it is lost; its user makes another one. Everything of the server is passed on undecoded.
 package protocol

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/httpx"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -50,11 +49,10 @@ type Authorizer interface {
 
 // AuthError is returned if the server requires sign-in, or refuses the credentials.
 type AuthError struct {
-	Status   int
-	Metadata string // URL of the server's OAuth metadata, if it has any
-	Token    bool   // the configured headers contain a token
-	Body     string // beginning of the server's explanation
-	Err      error  // of the Authorizer; nil without one
+	Status int
+	Token  bool   // the configured headers contain a token
+	Body   string // beginning of the server's explanation
+	Err    error  // of the Authorizer; nil without one
 }
 
 // Error returns the server's answer and, without an Authorizer, the remedy.
@@ -159,7 +157,7 @@ func challenge(resp *http.Response) bool {
 
 func (g *guard) refused(resp *http.Response, cause error) error {
 	_, token := g.remote.Headers["Authorization"]
-	return &AuthError{resp.StatusCode, resourceMetadata(resp.Header.Values("WWW-Authenticate")), token, excerpt(resp), cause}
+	return &AuthError{resp.StatusCode, token, excerpt(resp), cause}
 }
 
 // judge turns answers outside the protocol into errors. It keeps the answers that streamable handles: an unknown
@@ -187,19 +185,6 @@ func mediaType(resp *http.Response) string {
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	return media
 }
-
-// resourceMetadata returns the URL of the server's authorization metadata, see RFC 9728, section 5.1.
-func resourceMetadata(challenges []string) string {
-	for _, c := range challenges {
-		if found := metadataParameter().FindStringSubmatch(c); found != nil {
-			return visible.Strip(found[1] + strings.TrimSpace(found[2]))
-		}
-	}
-	return ""
-}
-
-// metadataParameter matches the parameter of a challenge, quoted or up to the next comma.
-var metadataParameter = lazyregexp.New(`resource_metadata=(?:"([^"]*)|([^,]*))`)
 
 // refusedAsSuch reports whether the server answered, even with a refusal: the connection works.
 func refusedAsSuch(err error) bool {

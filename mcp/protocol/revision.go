@@ -93,7 +93,7 @@ func (c *Conn) initialize(ctx context.Context) error {
 		Instructions: hello.Instructions, Capabilities: hello.Capabilities, Raw: raw,
 	}
 	c.setVersion(hello.ProtocolVersion)
-	if err := c.wire.notify(ctx, string(mcp.MethodNotificationInitialized), nil); err != nil {
+	if err := c.notify(ctx, string(mcp.MethodNotificationInitialized), nil); err != nil {
 		return &carrierError{err}
 	}
 	return nil
@@ -102,7 +102,7 @@ func (c *Conn) initialize(ctx context.Context) error {
 // setVersion sets the revision, which HTTP requests contain.
 func (c *Conn) setVersion(version string) {
 	c.version = version
-	if web, ok := c.wire.carrier.(interface{ setVersion(string) }); ok {
+	if web, ok := c.carrier.(interface{ setVersion(string) }); ok {
 		web.setVersion(version)
 	}
 }
@@ -114,16 +114,16 @@ func (c *Conn) modern() bool { return mcp.IsModernProtocol(c.version) }
 func (c *Conn) Request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
 	if !c.modern() {
 		if params == nil {
-			return c.wire.request(ctx, method, nil, nil)
+			return c.exchange(ctx, method, nil, nil)
 		}
-		return c.wire.request(ctx, method, params, nil)
+		return c.exchange(ctx, method, params, nil)
 	}
 	params = c.complete(params)
 	header, err := c.header(method, params)
 	if err != nil {
 		return nil, err
 	}
-	return c.wire.request(ctx, method, params, header)
+	return c.exchange(ctx, method, params, header)
 }
 
 // complete adds the fields that the stateless revision requires in each request.
@@ -174,7 +174,7 @@ func (c *Conn) header(method string, params map[string]any) (http.Header, error)
 }
 
 func (c *Conn) overHTTP() bool {
-	_, ok := c.wire.carrier.(*streamable)
+	_, ok := c.carrier.(*streamable)
 	return ok
 }
 

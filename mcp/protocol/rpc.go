@@ -94,8 +94,7 @@ type peer struct {
 	notified func(method string, params map[string]any)
 	// answer answers a request of the server; ErrNoMethod for an unknown method.
 	answer func(ctx context.Context, method string, params json.RawMessage) (any, error)
-	// lost is called with the cause when the connection is lost. It must not block.
-	lost func(cause error)
+	loss   *loss // of the connection; the carrier fails it when it ends
 }
 
 // ErrNoMethod is the answer to a request with an unknown method.

@@ -39,7 +39,7 @@ func (s *sse) start(ctx context.Context, p peer) error {
 		defer resp.Body.Close()
 		err := s.read(events)
 		s.end() // cancels waiting requests
-		s.peer.lost(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
+		s.peer.loss.fail(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
 	})
 	return nil
 }

@@ -36,8 +36,8 @@ const (
 // stdio runs a server as a child process and exchanges messages over its input and output, one per line. The child has
 // a clean environment and its own process group, and the length of its lines is limited.
 //
-// Goroutines: one reads, one writes, one waits for the process, one drains its errors, and one answers each request of the server. All
-// end with the process; close waits for them.
+// Goroutines: one reads, one writes, one waits for the process, one copies its errors to the log, and one answers each request of the
+// server. All end with the process; close waits for them.
 type stdio struct {
 	cmd  *exec.Cmd
 	log  Log
@@ -49,13 +49,12 @@ type stdio struct {
 	in  io.WriteCloser
 	out chan *outgoing
 
-	waiting  waiting
-	received atomic.Int64 // number of the server's messages
-	peer     peer
-	loss
+	waiting   waiting
+	received  atomic.Int64 // number of the server's messages
+	peer      peer
+	*loss                   // of peer
 	exited    chan struct{} // the process is gone
-	drained   chan struct{} // closed at the end of its standard output
-	logged    chan struct{} // closed at the end of its standard error
+	output    sync.WaitGroup
 	incoming  chan struct{} // a token for each request of the server
 	life      context.Context
 	end       context.CancelFunc
@@ -102,8 +101,8 @@ func newStdio(c *Command, log Log) (*stdio, error) {
 	child.Prepare(cmd)
 	return &stdio{
 		cmd: cmd, log: log, path: path, confine: c.Confine,
-		out:  make(chan *outgoing, maxWaiting),
-		loss: loss{lost: make(chan struct{})}, exited: make(chan struct{}), drained: make(chan struct{}), logged: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
+		out:    make(chan *outgoing, maxWaiting),
+		exited: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
 	}, nil
 }
 
@@ -138,7 +137,7 @@ func lookPath(command, dir string, env []string) (string, error) {
 
 // start starts the process.
 func (t *stdio) start(ctx context.Context, p peer) error {
-	t.peer = p
+	t.peer, t.loss = p, p.loss
 	t.life, t.end = context.WithCancel(context.WithoutCancel(ctx))
 	pipes, err := child.Connect(t.cmd)
 	if err == nil {
@@ -153,24 +152,21 @@ func (t *stdio) start(ctx context.Context, p peer) error {
 		return fmt.Errorf("start %s: %w", t.path, err)
 	}
 	t.in = pipes.Stdin
-	t.running.Add(4)
-	go t.read(pipes.Stdout)
-	go t.write()
-	go t.drain(pipes.Stderr)
-	go t.wait(pipes)
+	t.output.Go(func() { t.read(pipes.Stdout) })
+	t.output.Go(func() { _, _ = io.Copy(t.log, pipes.Stderr) })
+	t.running.Go(t.write)
+	t.running.Go(func() { t.wait(pipes) })
 	return nil
 }
 
 // read handles the server's messages until its output ends.
 func (t *stdio) read(out io.ReadCloser) {
-	defer t.running.Done()
-	defer close(t.drained)
 	lines := newLineReader(out, maxMessageBytes)
 	for {
 		line, err := lines.next()
 		if err != nil {
 			if errors.Is(err, errTooLong) {
-				t.fail(err)
+				t.fail(fmt.Errorf("%w: %w", errLost, err))
 				_ = child.Kill(t.cmd)
 			}
 			return // the end of the process has the cause
@@ -181,7 +177,6 @@ func (t *stdio) read(out io.ReadCloser) {
 
 // write sends the lines, one after the other. A server that does not read blocks only this goroutine.
 func (t *stdio) write() {
-	defer t.running.Done()
 	for {
 		select {
 		case o := <-t.out:
@@ -196,51 +191,25 @@ func (t *stdio) write() {
 	}
 }
 
-// drain copies the server's standard error to its log.
-func (t *stdio) drain(errs io.ReadCloser) {
-	defer t.running.Done()
-	defer close(t.logged)
-	_, _ = io.Copy(t.log, errs)
-}
-
 // wait waits for the process and ends its process group.
 func (t *stdio) wait(pipes *child.Pipes) {
-	defer t.running.Done()
 	err := t.cmd.Wait()
+	t.end() // no answer can reach it, so none keeps read from its last output
 	_ = child.Kill(t.cmd)
 	if err := t.leave(); err != nil {
 		_, _ = fmt.Fprintln(t.log, "tenon: temporary files of the server stay:", err)
 	}
 	// Its last answers and its last words may still be in the pipes, which a process that left the group may hold open.
-	late, cancel := context.WithTimeout(context.WithoutCancel(t.life), drainGrace)
-	defer cancel()
-	for _, end := range []chan struct{}{t.drained, t.logged} {
-		select {
-		case <-end:
-		case <-late.Done():
-		}
-	}
+	late := time.AfterFunc(drainGrace, pipes.Close)
+	t.output.Wait()
+	late.Stop()
 	state := "it ended"
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		state = "it ended with " + exit.Error()
 	}
-	t.fail(fmt.Errorf("%s%s", state, t.log.LastWords()))
+	t.fail(fmt.Errorf("%w: %s%s", errLost, state, t.log.LastWords()))
 	close(t.exited)
-	// A process that left the group may hold the pipes open.
-	timer := time.AfterFunc(closeGrace, pipes.Close)
-	go func() { // ends at the latest when the timer closes the pipes
-		t.running.Wait()
-		timer.Stop()
-		pipes.Close()
-	}()
-}
-
-// fail marks the connection as lost and ends waiting requests. It keeps the first cause.
-func (t *stdio) fail(cause error) {
-	if t.loss.fail(fmt.Errorf("%w: %w", errLost, cause)) && t.end != nil {
-		t.end()
-		t.peer.lost(t.cause)
-	}
+	pipes.Close()
 }
 
 // request sends a request and waits for its answer, or until the connection is lost.
@@ -303,8 +272,7 @@ func (t *stdio) notify(ctx context.Context, n *request) error {
 func (t *stdio) close() {
 	t.closeOnce.Do(func() {
 		if t.in == nil {
-			t.fail(errors.New("it was never started"))
-			return
+			return // it was never started
 		}
 		_ = t.in.Close()
 		if t.received.Load() == 0 || !t.gone() { // one that has said nothing yet has nothing to finish
@@ -313,7 +281,6 @@ func (t *stdio) close() {
 				_ = child.Kill(t.cmd)
 			}
 		}
-		<-t.exited
 		t.running.Wait()
 	})
 }

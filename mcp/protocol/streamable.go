@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/pause"
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 var (
@@ -115,7 +116,7 @@ func (s *streamable) refused(resp *http.Response, id int64) (*message, error) {
 	body := httpx.Excerpt(resp.Body, maxMessageBytes)
 	var m message
 	isError := json.Unmarshal(body, &m) == nil && m.Error != nil
-	text := strings.TrimSpace(Bound(string(body), maxErrorBody))
+	text := strings.TrimSpace(visible.Bound(string(body), maxErrorBody))
 	switch {
 	case isError && m.hasID(id):
 		return &m, nil
@@ -281,7 +282,7 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 		case err != nil:
 		case resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents:
 			if wasOpen && s.forgotten(resp.StatusCode, httpx.Excerpt(resp.Body, maxErrorBody)) {
-				s.peer.lost(errSessionEnded)
+				s.peer.loss.fail(errSessionEnded)
 			}
 			discard(resp)
 			err = &statusError{status: resp.StatusCode}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/visible"
 )
 
 // taskPoll is the default and the minimum interval between requests of a task's status.
@@ -65,7 +67,7 @@ func (c *Conn) watchTask(ctx context.Context, on *Call, id map[string]any, every
 		}
 		on.touch()
 		if on.Host != nil && status.Message != "" {
-			on.Host.Progress(Bound(status.Message, maxTitle), nil)
+			on.Host.Progress(visible.Bound(status.Message, maxTitle), nil)
 		}
 	}
 }

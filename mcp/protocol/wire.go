@@ -7,36 +7,25 @@ import (
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// wire sends requests over a carrier, notifies the server of canceled requests, and detects lost
-// connections. It is safe for concurrent use.
-type wire struct {
-	carrier carrier
-	next    atomic.Int64 // number of the last request
-	loss
-}
-
-func newWire(c carrier) *wire { return &wire{carrier: c, loss: loss{lost: make(chan struct{})}} }
-
-// request sends a request and returns its raw result. Errors: a *carrierError without an answer, else the server's
-// error.
-func (w *wire) request(ctx context.Context, method string, params any, header http.Header) (json.RawMessage, error) {
+// exchange sends a request over the carrier and returns its raw result. It notifies the server of a canceled request, and detects a lost
+// connection. Errors: a *carrierError without an answer, else the server's error.
+func (c *Conn) exchange(ctx context.Context, method string, params any, header http.Header) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &carrierError{err}
 	}
-	r := &request{JSONRPC: mcp.JSONRPC_VERSION, ID: w.next.Add(1), Method: method, Params: params, header: header}
-	answer, err := w.carrier.request(ctx, r)
+	r := &request{JSONRPC: mcp.JSONRPC_VERSION, ID: c.next.Add(1), Method: method, Params: params, header: header}
+	answer, err := c.carrier.request(ctx, r)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		w.cancelled(ctx, r)
+		c.cancelled(ctx, r)
 		return nil, &carrierError{err}
 	case err != nil:
 		if !refusedAsSuch(err) && method != string(mcp.MethodServerDiscover) {
-			w.fail(err)
+			c.fail(err)
 		}
 		return nil, &carrierError{err}
 	case answer.Error != nil:
@@ -46,23 +35,23 @@ func (w *wire) request(ctx context.Context, method string, params any, header ht
 }
 
 // notify sends a notification.
-func (w *wire) notify(ctx context.Context, method string, params any) error {
-	return w.carrier.notify(ctx, &request{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
+func (c *Conn) notify(ctx context.Context, method string, params any) error {
+	return c.carrier.notify(ctx, &request{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
 }
 
 // cancelled notifies the server of a canceled request in the background. The first message must not be canceled. Without a session over
 // HTTP the end of the stream cancels the request.
-func (w *wire) cancelled(ctx context.Context, r *request) {
+func (c *Conn) cancelled(ctx context.Context, r *request) {
 	if r.Method == string(mcp.MethodInitialize) || r.Method == string(mcp.MethodServerDiscover) {
 		return
 	}
-	if s, ok := w.carrier.(*streamable); ok && s.sessionID() == "" {
+	if s, ok := c.carrier.(*streamable); ok && s.sessionID() == "" {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTimeout)
 	go func() { // ends when it is sent, at the latest after goodbyeTimeout
 		defer cancel()
-		_ = w.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": r.ID, "reason": "request canceled by the client"})
+		_ = c.notify(ctx, string(mcp.MethodNotificationCancelled), map[string]any{"requestId": r.ID, "reason": "request canceled by the client"})
 	}()
 }
 
@@ -73,13 +62,12 @@ type loss struct {
 	cause error // set before lost is closed
 }
 
-// fail marks the connection as lost, and reports whether it was not before. It keeps the first cause.
-func (l *loss) fail(cause error) (first bool) {
+// fail marks the connection as lost. It keeps the first cause.
+func (l *loss) fail(cause error) {
 	l.once.Do(func() {
-		l.cause, first = cause, true
+		l.cause = cause
 		close(l.lost)
 	})
-	return first
 }
 
 func (l *loss) isLost() bool {
@@ -89,11 +77,6 @@ func (l *loss) isLost() bool {
 	default:
 		return false
 	}
-}
-
-func (w *wire) close() {
-	w.fail(errClosed)
-	w.carrier.close()
 }
 
 // carrierError is the error of a request without an answer.

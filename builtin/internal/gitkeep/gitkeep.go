@@ -188,7 +188,7 @@ func (r *restorer) restore(ctx context.Context) []string {
 func (r *restorer) pointers() bool {
 	notes := len(r.notes)
 	if path := filepath.Join(r.k.worktree, ".git"); r.before.link != "" && r.before.link != r.now.link {
-		r.put(".git", path, func() error { return replace(r.k.project, path, []byte(r.before.link), 0o644, r.now.stamps[path]) })
+		r.put(".git", path, func() error { return replace(r.k.project, path, []byte(r.before.link), r.now.stamps[path]) })
 	}
 	for dir, is := range r.now.common {
 		path, was := filepath.Join(dir, commonFile), r.before.common[dir]
@@ -200,7 +200,7 @@ func (r *restorer) pointers() bool {
 			if was == "" {
 				return remove(r.k.rootOf(r.now, path), path)
 			}
-			return replace(r.k.rootOf(r.now, path), path, []byte(was), 0o644, r.now.stamps[path])
+			return replace(r.k.rootOf(r.now, path), path, []byte(was), r.now.stamps[path])
 		})
 	}
 	return len(r.notes) > notes
@@ -212,7 +212,7 @@ func (r *restorer) unreadable() {
 	for path, text := range r.before.raw {
 		if r.before.stamps[path] != stampOf(path) {
 			restored = true
-			r.put(r.k.show(path), path, func() error { return replace(r.k.rootOf(r.before, path), path, text, 0o644, stampOf(path)) })
+			r.put(r.k.show(path), path, func() error { return replace(r.k.rootOf(r.before, path), path, text, stampOf(path)) })
 		}
 	}
 	if !restored {
@@ -240,7 +240,7 @@ func (r *restorer) settings(ctx context.Context) {
 		what := fmt.Sprintf("%s in %s", strings.Join(keys, ", "), r.k.show(path))
 		r.put(what, path, func() error {
 			if len(is) == 0 { // the file is gone
-				return replace(r.k.rootOf(r.now, path), path, r.before.raw[path], 0o644, stampOf(path))
+				return replace(r.k.rootOf(r.now, path), path, r.before.raw[path], stampOf(path))
 			}
 			return r.k.rewrite(ctx, r.now, path, keys, was)
 		})

@@ -46,13 +46,14 @@ func (k *keeper) rewrite(ctx context.Context, now *state, path string, keys []st
 	if err != nil {
 		return err
 	}
-	return replace(k.rootOf(now, path), path, text, 0o644, now.stamps[path])
+	return replace(k.rootOf(now, path), path, text, now.stamps[path])
 }
 
 // replace writes a file below root as git does: under its lock, and only if the file is still as the stamp says. Links cannot lead out of
 // root.
-func replace(root, path string, text []byte, mode os.FileMode, was stamp) error {
+func replace(root, path string, text []byte, was stamp) error {
 	return inRoot(root, path, func(r *os.Root, rel string) error {
+		mode := os.FileMode(0o644)
 		if info, err := r.Lstat(rel); err == nil && info.Mode().IsRegular() {
 			mode = info.Mode().Perm()
 		}

@@ -28,16 +28,6 @@ const maxPath = 32 << 10
 // call's directory, ~ and ~/ at the user's home; an empty arg is the call's directory. Callers open
 // this path, so that .. has the same meaning for the check and for the system.
 func Resolve(call *sdk.ToolCall, arg string) (string, error) {
-	abs, err := Absolute(call, arg)
-	if err != nil {
-		return "", err
-	}
-	return filepath.Clean(abs), nil
-}
-
-// Absolute is Resolve without cleaning: it keeps .. after a symbolic link. It is for
-// arguments that another program (a shell) opens verbatim; External supports both.
-func Absolute(call *sdk.ToolCall, arg string) (string, error) {
 	if strings.ContainsRune(arg, 0) {
 		return "", fmt.Errorf("%w: %q contains a NUL byte", ErrPath, arg)
 	}
@@ -60,15 +50,15 @@ func Absolute(call *sdk.ToolCall, arg string) (string, error) {
 	}
 	switch {
 	case filepath.IsAbs(arg):
-		return arg, nil
+		return filepath.Clean(arg), nil
 	case arg == "":
-		return call.Directory, nil
+		return filepath.Clean(call.Directory), nil
 	case volume != "":
 		return "", fmt.Errorf("%w: %q is relative to a drive; write it absolute", ErrPath, arg)
 	case os.IsPathSeparator(arg[0]): // Windows: \x is on the current drive
-		return filepath.VolumeName(call.Directory) + arg, nil
+		return filepath.Clean(filepath.VolumeName(call.Directory) + arg), nil
 	}
-	return strings.TrimSuffix(call.Directory, sep) + sep + arg, nil
+	return filepath.Join(call.Directory, arg), nil
 }
 
 // Title returns abs for display: relative to the worktree with slashes, or unchanged if it is outside.

@@ -38,13 +38,12 @@ func New() *wire.Plugin {
 type client struct {
 	*wire.Conn
 	vertex bool // the format of Vertex AI: the model is in the address
-	marks  bool // mark the prompt for the server's cache
 	eager  bool // tool arguments arrive as the model writes them
 }
 
 // Open returns a client of the provider. It does not use the network.
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
-	c := &client{marks: true, vertex: info.NPM == vertex.NPMAnthropic}
+	c := &client{vertex: info.NPM == vertex.NPMAnthropic}
 	c.eager = !c.vertex && info.NPM != wire.Copilot
 	headers := map[string]string{"anthropic-version": Version}
 	r := wire.NewOptions(&info)

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -65,7 +63,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	options := wireOptions(req.Params.Options)
 	thinks := setThinking(options, name)
 	b.Set("max_tokens", maxTokens(req, options))
-	marks := c.marks && req.Params.Options["cacheControl"] == nil
+	marks := req.Params.Options["cacheControl"] == nil
 	if system := systemBlocks(req.System, marks); len(system) > 0 {
 		b.Set("system", system)
 	}
@@ -82,7 +80,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		}
 	}
 	if !thinks && !refusesSampling(name) {
-		b.Merge(wire.Sampling(&req.Params, "temperature", "top_p", "top_k"))
+		b.Merge(wire.Sampling(&req.Params, "top_p", "top_k"))
 	}
 	b.Set("stream", true)
 	b.Merge(options)
@@ -128,7 +126,7 @@ func setThinking(options sdk.Object, name string) bool {
 	default:
 		return false
 	}
-	if major, minor, ok := claudeVersion(name); ok && (major > 5 || major == 5 && minor >= 1) && thinking["block_binding"] == nil {
+	if wire.ClaudeVersion(name) >= 501 && thinking["block_binding"] == nil {
 		thinking = thinking.Clone()
 		thinking["block_binding"] = sdk.Object{"prefix_mismatch_behavior": "drop_block"}
 		options["thinking"] = thinking
@@ -136,31 +134,8 @@ func setThinking(options sdk.Object, name string) bool {
 	return true
 }
 
-var (
-	versionAfter  = lazyregexp.New(`claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
-	versionBefore = lazyregexp.New(`claude-(\d)(?:[-.](\d))?-[a-z]`)
-)
-
-// claudeVersion returns the version in the name of a Claude model, such as 4.5 in claude-opus-4-5-20251101.
-func claudeVersion(name string) (major, minor int, ok bool) {
-	name = strings.ToLower(name)
-	m := versionAfter().FindStringSubmatch(name)
-	if m == nil {
-		m = versionBefore().FindStringSubmatch(name)
-	}
-	if m == nil {
-		return 0, 0, false
-	}
-	major, _ = strconv.Atoi(m[1])
-	minor, _ = strconv.Atoi(m[2]) // none is 0
-	return major, minor, true
-}
-
 // refusesSampling reports whether the model refuses temperature, top_p and top_k: Claude from 4.7 on.
-func refusesSampling(name string) bool {
-	major, minor, ok := claudeVersion(name)
-	return ok && (major > 4 || major == 4 && minor >= 7)
-}
+func refusesSampling(name string) bool { return wire.ClaudeVersion(name) >= 407 }
 
 // maxTokens returns the output limit. The budget of reasoning is added, up to what the model can write.
 func maxTokens(req *sdk.ModelRequest, options sdk.Object) int64 {

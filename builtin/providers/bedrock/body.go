@@ -269,7 +269,7 @@ func (e *encoder) inference() sdk.Object {
 	if e.thinks() {
 		return out // sampling parameters are refused
 	}
-	maps.Copy(out, wire.Sampling(p, "temperature", "topP", ""))
+	maps.Copy(out, wire.Sampling(p, "topP", ""))
 	if p.TopK != nil && e.claude {
 		e.additional["top_k"] = *p.TopK
 	}

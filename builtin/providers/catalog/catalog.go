@@ -13,11 +13,15 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	_ "embed" // the table
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
@@ -29,9 +33,16 @@ var table []byte
 //go:embed providers.txt
 var others string
 
-// Plugin contributes the providers.
+// Plugin contributes the providers. It keeps a newer archive of models in the cache directory, see refresh.go.
 type Plugin struct {
-	refresher
+	url  string // of the newer models; empty: never refresh
+	path string // of the archive; empty before Start
+	log  *slog.Logger
+
+	ctx     context.Context // ends in Close; bounds the refresh
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+	cached  func() []byte // the archive of an earlier refresh; nil without one
 }
 
 var (
@@ -52,20 +63,30 @@ func (*Plugin) Manifest() sdk.Manifest {
 
 // Start stores where the catalog is refreshed from and kept. It uses neither the network nor the file.
 func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
-	p.start(ctx, h)
+	p.log, p.path = h.Logger(), filepath.Join(h.Project().CacheDir, cacheName)
+	if reader, ok := h.(sdk.ConfigReader); ok && h.Project().CacheDir != "" {
+		if c := reader.Config().Catalog; c.Refresh == nil || *c.Refresh {
+			p.url = cmp.Or(c.URL, defaultURL)
+		}
+	}
+	p.cached = sync.OnceValue(p.read)
+	p.ctx, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return nil
 }
 
 // Close ends a refresh.
 func (p *Plugin) Close(context.Context) error {
-	p.stop()
+	if p.cancel != nil {
+		p.cancel()
+	}
+	p.running.Wait()
 	return nil
 }
 
 // Providers returns the providers: first those of the table, in the order in which they are tried if the user chose none. The
 // caller owns the result.
 func (*Plugin) Providers() []sdk.ProviderInfo {
-	providers, err := decode(table)
+	providers, err := readTable()
 	if err != nil {
 		panic(err) // the table is part of the program; a test reads it
 	}
@@ -118,11 +139,11 @@ type modelRow struct {
 	Temperature bool        `json:"temperature"`
 }
 
-func decode(data []byte) ([]sdk.ProviderInfo, error) {
+func readTable() ([]sdk.ProviderInfo, error) {
 	var t struct {
 		Providers []row `json:"providers"`
 	}
-	if err := json.Unmarshal(data, &t); err != nil {
+	if err := json.Unmarshal(table, &t); err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
 	out := make([]sdk.ProviderInfo, len(t.Providers))

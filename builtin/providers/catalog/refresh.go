@@ -5,13 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -34,82 +32,52 @@ const (
 	cacheName = "models.zip"
 )
 
-// refresher keeps a newer archive of models in the cache directory.
-type refresher struct {
-	url  string // empty: never refresh
-	path string // of the archive; empty before Start
-	log  *slog.Logger
-
-	ctx     context.Context // ends in stop; bounds the refresh
-	cancel  context.CancelFunc
-	running sync.WaitGroup
-	cached  func() []byte // the archive of an earlier refresh; nil without one
-}
-
-func (r *refresher) start(ctx context.Context, h sdk.Host) {
-	r.log, r.path = h.Logger(), filepath.Join(h.Project().CacheDir, cacheName)
-	if reader, ok := h.(sdk.ConfigReader); ok && h.Project().CacheDir != "" {
-		if c := reader.Config().Catalog; c.Refresh == nil || *c.Refresh {
-			r.url = cmp.Or(c.URL, defaultURL)
-		}
-	}
-	r.cached = sync.OnceValue(r.read)
-	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-}
-
-func (r *refresher) stop() {
-	if r.cancel != nil {
-		r.cancel()
-	}
-	r.running.Wait()
-}
-
 // RefreshCatalog starts a refresh unless one was attempted less than refreshInterval ago.
-func (r *refresher) RefreshCatalog() {
-	if r.url == "" || r.ctx == nil || r.ctx.Err() != nil {
+func (p *Plugin) RefreshCatalog() {
+	if p.url == "" || p.ctx == nil || p.ctx.Err() != nil {
 		return
 	}
-	if last, err := os.Stat(r.path + ".lock"); err == nil && time.Since(last.ModTime()) < refreshInterval {
+	if last, err := os.Stat(p.path + ".lock"); err == nil && time.Since(last.ModTime()) < refreshInterval {
 		return
 	}
-	r.running.Go(func() { // ends with r.ctx at the latest; stop waits for it
-		err := r.refresh()
+	p.running.Go(func() { // ends with p.ctx at the latest; Close waits for it
+		err := p.refresh()
 		switch {
-		case r.ctx.Err() != nil:
+		case p.ctx.Err() != nil:
 		case err != nil:
-			r.log.Debug("catalog not refreshed", "url", r.url, "err", err)
+			p.log.Debug("catalog not refreshed", "url", p.url, "err", err)
 		default:
-			r.log.Debug("catalog refreshed", "url", r.url)
+			p.log.Debug("catalog refreshed", "url", p.url)
 		}
 	})
 }
 
 // refresh replaces the archive, unless another process does.
-func (r *refresher) refresh() error {
-	if err := os.MkdirAll(filepath.Dir(r.path), 0o700); err != nil {
+func (p *Plugin) refresh() error {
+	if err := os.MkdirAll(filepath.Dir(p.path), 0o700); err != nil {
 		return err
 	}
-	lock := flock.New(r.path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
+	lock := flock.New(p.path+".lock", flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	defer lock.Close() // which unlocks it
 	if ok, err := lock.TryLock(); !ok || err != nil {
 		return err
 	}
-	content, err := r.fetch()
+	content, err := p.fetch()
 	attempt := time.Now()
-	if r.ctx.Err() != nil {
+	if p.ctx.Err() != nil {
 		attempt = time.Unix(0, 0) // interrupted: the next process tries again
 	}
 	if err = errors.Join(err, os.Chtimes(lock.Path(), attempt, attempt)); err != nil {
 		return err
 	}
-	return atomicfile.Write(r.path, content, atomicfile.Options{})
+	return atomicfile.Write(p.path, content, atomicfile.Options{})
 }
 
 // fetch returns the archive of the current list.
-func (r *refresher) fetch() ([]byte, error) {
-	ctx, cancel := context.WithTimeout(r.ctx, refreshTimeout)
+func (p *Plugin) fetch() ([]byte, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, refreshTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -198,23 +166,23 @@ func numbers(m *sdk.Model) []int64 {
 }
 
 // read returns the archive of an earlier refresh; nil without one.
-func (r *refresher) read() []byte {
-	data, err := os.ReadFile(r.path)
+func (p *Plugin) read() []byte {
+	data, err := os.ReadFile(p.path)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		r.log.Warn("refreshed catalog not used", "err", err)
+		p.log.Warn("refreshed catalog not used", "err", err)
 	}
 	return data
 }
 
 // newerModels returns the models of a provider in a refreshed archive, with the addresses, packages and modes of the snapshot's models. known
 // loses the models that are no longer offered.
-func (r *refresher) newerModels(provider string, known map[string]sdk.Model) map[string]sdk.Model {
-	if r.cached == nil || r.cached() == nil {
+func (p *Plugin) newerModels(provider string, known map[string]sdk.Model) map[string]sdk.Model {
+	if p.cached == nil || p.cached() == nil {
 		return nil
 	}
-	newer, err := readNewer(r.cached(), provider)
+	newer, err := readNewer(p.cached(), provider)
 	if err != nil {
-		r.log.Warn("refreshed catalog not used", "file", r.path, "err", err)
+		p.log.Warn("refreshed catalog not used", "file", p.path, "err", err)
 		return nil
 	}
 	if newer == nil {

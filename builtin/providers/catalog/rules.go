@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/npm"
 	"github.com/tenonhq/tenon/sdk"
@@ -86,7 +87,6 @@ const (
 
 var (
 	gpt    = lazyregexp.New(`gpt-(\d)(?:\.(\d+))?`)
-	claude = lazyregexp.New(`claude-(?:[a-z]+-)?(\d)(?:[-.](\d)\d{0,1}(?:\D|$))?`)
 	gemini = lazyregexp.New(`gemini-(\d)(?:\.(\d))?`)
 )
 
@@ -102,7 +102,7 @@ func (r *rule) version(expression *regexp.Regexp) int {
 }
 
 func (r *rule) gptVersion() int    { return r.version(gpt()) }
-func (r *rule) claudeVersion() int { return r.version(claude()) }
+func (r *rule) claudeVersion() int { return wire.ClaudeVersion(r.name) }
 func (r *rule) geminiVersion() int { return r.version(gemini()) }
 
 // openAI reports whether the package is for servers with OpenAI's own models.

@@ -94,7 +94,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 			b.Set("toolConfig", sdk.Object{"functionCallingConfig": sdk.Object{"mode": mode}})
 		}
 	}
-	config := wire.Sampling(&req.Params, "temperature", "topP", "topK")
+	config := wire.Sampling(&req.Params, "topP", "topK")
 	if limit := req.Params.MaxOutputTokens; limit > 0 {
 		config["maxOutputTokens"] = limit
 	}

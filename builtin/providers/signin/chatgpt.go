@@ -32,7 +32,6 @@ type chatgpt struct {
 	issuer   string
 	redirect string // the only one that the client has
 	api      string
-	wait     func(context.Context, time.Duration) error // replaces the wait in tests
 }
 
 func (c *chatgpt) client(options sdk.Object, user sdk.AuthUser) string {
@@ -88,7 +87,7 @@ func (c *chatgpt) device(ctx context.Context, options sdk.Object, user sdk.AuthU
 		return nil, errors.New("the answer of OpenAI has no code")
 	}
 	user.Code(c.issuer+"/codex/device", code)
-	t, err := poll(ctx, answer, c.wait, func(ctx context.Context) (*oauth.Token, error) {
+	t, err := poll(ctx, answer, func(ctx context.Context) (*oauth.Token, error) {
 		confirmed, err := c.post(ctx, "/api/accounts/deviceauth/token", map[string]string{"device_auth_id": id, "user_code": code})
 		if refused, ok := errors.AsType[*oauth.Error](err); ok && (refused.Status == http.StatusForbidden || refused.Status == http.StatusNotFound) {
 			return nil, &oauth.Error{Status: refused.Status, Code: oauth.CodePending}

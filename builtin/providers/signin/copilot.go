@@ -3,7 +3,6 @@ package signin
 import (
 	"context"
 	"strings"
-	"time"
 
 	"github.com/tenonhq/tenon/internal/oauth"
 	"github.com/tenonhq/tenon/sdk"
@@ -19,7 +18,6 @@ const enterprise = "enterpriseUrl"
 type copilot struct {
 	http   oauth.Doer
 	server string
-	wait   func(context.Context, time.Duration) error // replaces the wait in tests
 }
 
 func (c *copilot) login(ctx context.Context, options sdk.Object, user sdk.AuthUser) (*sdk.Token, error) {
@@ -32,7 +30,7 @@ func (c *copilot) login(ctx context.Context, options sdk.Object, user sdk.AuthUs
 	if client == copilotClient {
 		user.Notice("GitHub will name the application opencode, whose OAuth client is used; options.clientId replaces it")
 	}
-	flow := deviceFlow{http: c.http, wait: c.wait, codes: server + "/login/device/code", tokens: server + "/login/oauth/access_token", client: client, scope: "read:user"}
+	flow := deviceFlow{http: c.http, codes: server + "/login/device/code", tokens: server + "/login/oauth/access_token", client: client, scope: "read:user"}
 	t, err := flow.login(ctx, user)
 	if err != nil {
 		return nil, err

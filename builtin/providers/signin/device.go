@@ -12,12 +12,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
+// pollMargin is added to the interval of a server, whose clock may be faster, as opencode does.
+const pollMargin = 3 * time.Second
+
 // deviceFlow signs in with a code that the user enters on any device, see RFC 8628.
 type deviceFlow struct {
 	http          oauth.Doer
 	codes, tokens string // addresses
 	client, scope string
-	wait          func(context.Context, time.Duration) error // replaces the wait in tests
 }
 
 func (f *deviceFlow) login(ctx context.Context, user sdk.AuthUser) (*oauth.Token, error) {
@@ -32,7 +34,7 @@ func (f *deviceFlow) login(ctx context.Context, user sdk.AuthUser) (*oauth.Token
 	}
 	user.Code(address, code)
 	token := oauth.Endpoint{HTTP: f.http, URL: f.tokens, ClientID: f.client}
-	return poll(ctx, answer, f.wait, func(ctx context.Context) (*oauth.Token, error) {
+	return poll(ctx, answer, func(ctx context.Context) (*oauth.Token, error) {
 		return token.Request(ctx, url.Values{
 			"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}, "device_code": {answer.Text("device_code")},
 		})
@@ -40,16 +42,15 @@ func (f *deviceFlow) login(ctx context.Context, user sdk.AuthUser) (*oauth.Token
 }
 
 // poll waits for the user to confirm a code. Defaults are those of RFC 8628, section 3.2, and of GitHub.
-func poll(ctx context.Context, answer oauth.Answer, wait func(context.Context, time.Duration) error, ask func(context.Context) (*oauth.Token, error)) (*oauth.Token, error) {
-	d := oauth.Device{Interval: 5 * time.Second, Lifetime: 15 * time.Minute, Wait: wait, Ask: ask}
+func poll(ctx context.Context, answer oauth.Answer, ask func(context.Context) (*oauth.Token, error)) (*oauth.Token, error) {
+	interval, lifetime := 5*time.Second, 15*time.Minute
 	if seconds := answer.Number("interval"); seconds > 0 && seconds <= 60 {
-		d.Interval = time.Duration(seconds) * time.Second
+		interval = time.Duration(seconds) * time.Second
 	}
 	if seconds := answer.Number("expires_in"); seconds > 0 && seconds <= 3600 {
-		d.Lifetime = time.Duration(seconds) * time.Second
+		lifetime = time.Duration(seconds) * time.Second
 	}
-	d.Interval += pollMargin
-	return d.Poll(ctx)
+	return oauth.Poll(ctx, interval+pollMargin, lifetime, ask)
 }
 
 // refresh returns a new token for the refresh token of an old one.

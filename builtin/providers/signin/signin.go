@@ -12,9 +12,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// pollMargin is added to the interval of a server, whose clock may be faster, as opencode does.
-const pollMargin = 3 * time.Second
-
 // Plugin contributes the sign-ins.
 type Plugin struct {
 	copilot copilot

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -49,12 +50,12 @@ func (u *user) Visit(ctx context.Context, address string) (string, error) {
 	return u.browse(ctx, address)
 }
 
-// provider is an authorization server with a device flow. It refuses requests that come too early, with slow_down.
+// provider is an authorization server with a device flow. It refuses requests that come too early, with slow_down. As an oauth.Doer it
+// answers without a network, so that waits in a bubble of synctest take no time.
 type provider struct {
-	*httptest.Server
+	*http.ServeMux
 	mu        sync.Mutex
-	now       time.Duration // advanced by waits of the client
-	polled    time.Duration // time of the last request for the token
+	polled    time.Time // of the last request for the token
 	interval  time.Duration
 	answers   []string // error codes before the token; "slow" raises the interval
 	refreshes map[string]bool
@@ -63,8 +64,8 @@ type provider struct {
 
 func newProvider(t *testing.T, answers ...string) *provider {
 	t.Helper()
-	p := &provider{interval: 5 * time.Second, answers: answers, refreshes: map[string]bool{}}
 	mux := http.NewServeMux()
+	p := &provider{ServeMux: mux, polled: time.Now(), interval: 5 * time.Second, answers: answers, refreshes: map[string]bool{}}
 	mux.HandleFunc("POST /login/device/code", func(w http.ResponseWriter, r *http.Request) {
 		if r.FormValue("scope") != "read:user" || r.FormValue("client_id") == "" {
 			t.Errorf("form %v", r.Form)
@@ -113,9 +114,14 @@ func newProvider(t *testing.T, answers ...string) *provider {
 		http.Redirect(w, r, q.Get("redirect_uri")+"?"+url.Values{"code": {"code"}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
 	})
 	mux.HandleFunc("POST /oauth/token", func(w http.ResponseWriter, r *http.Request) { p.token(w, r) })
-	p.Server = httptest.NewServer(mux)
-	t.Cleanup(p.Close)
 	return p
+}
+
+// Do answers a request.
+func (p *provider) Do(req *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, req)
+	return w.Result(), nil
 }
 
 func reply(w http.ResponseWriter, status int, v any) {
@@ -128,8 +134,8 @@ func reply(w http.ResponseWriter, status int, v any) {
 func (p *provider) poll() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	early := p.now-p.polled < p.interval
-	p.polled = p.now
+	early := time.Since(p.polled) < p.interval
+	p.polled = time.Now()
 	switch {
 	case early:
 		p.interval += 5 * time.Second
@@ -167,19 +173,6 @@ func (p *provider) token(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// wait advances the clock of the server instead of waiting.
-func (p *provider) wait(_ context.Context, d time.Duration) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.now += d
-	return nil
-}
-
-func (p *provider) doer(t *testing.T) oauth.Doer {
-	t.Helper()
-	return &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-}
-
 func TestDeviceCodes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -193,30 +186,36 @@ func TestDeviceCodes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := newProvider(t, c.answers...)
-			copilot := copilot{http: p.doer(t), server: p.URL, wait: p.wait}
-			u := &user{}
-			token, err := copilot.login(t.Context(), sdk.Object{}, u)
-			if !errors.Is(err, c.want) {
-				t.Fatalf("login() = %v, want %v", err, c.want)
-			}
-			if u.code != "https://github.example/device AB-CD" || len(u.notices) != 1 || !strings.Contains(u.notices[0], "opencode") {
-				t.Errorf("shown: %q, %q, want the code and whose client is used", u.code, u.notices)
-			}
-			if c.want == nil && (token.Access != "gho" || token.Expires != 0) {
-				t.Errorf("token %+v", token)
-			}
-			if limit := 15 * time.Second; c.want == nil && p.interval > limit {
-				t.Errorf("the client polled too early: interval %s", p.interval)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				p := newProvider(t, c.answers...)
+				copilot := copilot{http: p, server: "https://p.example"}
+				u := &user{}
+				token, err := copilot.login(t.Context(), sdk.Object{}, u)
+				if !errors.Is(err, c.want) {
+					t.Fatalf("login() = %v, want %v", err, c.want)
+				}
+				if u.code != "https://github.example/device AB-CD" || len(u.notices) != 1 || !strings.Contains(u.notices[0], "opencode") {
+					t.Errorf("shown: %q, %q, want the code and whose client is used", u.code, u.notices)
+				}
+				if c.want == nil && (token.Access != "gho" || token.Expires != 0) {
+					t.Errorf("token %+v", token)
+				}
+				if limit := 15 * time.Second; c.want == nil && p.interval > limit {
+					t.Errorf("the client polled too early: interval %s", p.interval)
+				}
+			})
 		})
 	}
 }
 
 func TestXAI(t *testing.T) {
 	t.Parallel()
+	synctest.Test(t, testXAI)
+}
+
+func testXAI(t *testing.T) {
 	p := newProvider(t, "authorization_pending", "slow_down", "authorization_pending")
-	x := xai{http: p.doer(t), issuer: p.URL, api: "https://api.example/v1", wait: p.wait}
+	x := xai{http: p, issuer: "https://p.example", api: "https://api.example/v1"}
 	u := &user{}
 	token, err := x.login(t.Context(), sdk.Object{}, u)
 	if err != nil || token.Access != "at1" || u.code != "https://x.example/d?c=GR-OK GR-OK" || len(u.notices) != 1 || !strings.Contains(u.notices[0], "Grok CLI") {
@@ -245,61 +244,76 @@ func TestXAI(t *testing.T) {
 
 func TestOwnClient(t *testing.T) {
 	t.Parallel()
-	p := newProvider(t)
-	u := &user{}
-	copilot := copilot{http: p.doer(t), server: p.URL, wait: p.wait}
-	if _, err := copilot.login(t.Context(), sdk.Object{"clientId": "mine"}, u); err != nil || len(u.notices) != 0 {
-		t.Errorf("login() = %v with notices %q, want none about another program's client", err, u.notices)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		u := &user{}
+		copilot := copilot{http: newProvider(t), server: "https://p.example"}
+		if _, err := copilot.login(t.Context(), sdk.Object{"clientId": "mine"}, u); err != nil || len(u.notices) != 0 {
+			t.Errorf("login() = %v with notices %q, want none about another program's client", err, u.notices)
+		}
+	})
 }
 
 func TestChatGPT(t *testing.T) {
 	t.Parallel()
-	for name, device := range map[string]bool{"browser": false, "device": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := newProvider(t, "authorization_pending", "authorization_pending")
-			c := chatgpt{http: p.doer(t), issuer: p.URL, redirect: "http://localhost:0/auth/callback", api: "https://api.example", wait: p.wait}
-			u := &user{browse: func(ctx context.Context, address string) (string, error) {
-				req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-				if err != nil {
-					return "", err
-				}
-				if resp, err := p.doer(t).Do(req); err == nil {
-					_ = resp.Body.Close()
-				}
-				<-ctx.Done()
-				return "", ctx.Err()
-			}}
-			login := c.browser
-			if device {
-				login = c.device
-			}
-			token, err := login(t.Context(), sdk.Object{}, u)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if device && u.code != p.URL+"/codex/device XY-12" {
-				t.Errorf("shown %q", u.code)
-			}
-			want := map[string]string{"Authorization": "Bearer at1", "ChatGPT-Account-Id": "acc", "originator": "tenon"}
-			headers, err := c.headers(t.Context(), token)
-			if diff := cmp.Diff(want, headers); diff != "" || err != nil {
-				t.Errorf("headers (-want +got): %v\n%s", err, diff)
-			}
-			info := &sdk.ProviderInfo{BaseURL: "https://api.openai.com/v1"}
-			if c.apply(info, token); info.BaseURL != "https://api.example" || info.Options["outputLimit"] != false {
-				t.Errorf("provider %+v", info)
-			}
-			second, err := c.refresh(t.Context(), sdk.Object{}, token)
-			if err != nil || second.Access != "at2" || second.Refresh != "rt2" || second.Metadata[account] != "acc" {
-				t.Fatalf("refresh() = %+v, %v", second, err)
-			}
-			var refused *oauth.Error
-			if _, err := c.refresh(t.Context(), sdk.Object{}, token); !errors.As(err, &refused) || refused.Code != oauth.CodeInvalidGrant {
-				t.Errorf("a refresh token that was used = %v, want invalid_grant", err)
-			}
-		})
+	t.Run("browser", func(t *testing.T) {
+		t.Parallel()
+		testChatGPT(t, false)
+	})
+	t.Run("device", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) { testChatGPT(t, true) })
+	})
+}
+
+func testChatGPT(t *testing.T, device bool) {
+	t.Helper()
+	p := newProvider(t, "authorization_pending", "authorization_pending")
+	c := chatgpt{http: p, issuer: "https://p.example", redirect: "http://localhost:0/auth/callback", api: "https://api.example"}
+	u := &user{browse: func(ctx context.Context, address string) (string, error) {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+		if err != nil {
+			return "", err
+		}
+		redirect, err := p.Do(req)
+		if err != nil {
+			return "", err
+		}
+		if req, err = http.NewRequestWithContext(ctx, http.MethodGet, redirect.Header.Get("Location"), nil); err != nil {
+			return "", err
+		}
+		if resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req); err == nil {
+			_ = resp.Body.Close()
+		}
+		<-ctx.Done()
+		return "", ctx.Err()
+	}}
+	login := c.browser
+	if device {
+		login = c.device
+	}
+	token, err := login(t.Context(), sdk.Object{}, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if device && u.code != c.issuer+"/codex/device XY-12" {
+		t.Errorf("shown %q", u.code)
+	}
+	want := map[string]string{"Authorization": "Bearer at1", "ChatGPT-Account-Id": "acc", "originator": "tenon"}
+	headers, err := c.headers(t.Context(), token)
+	if diff := cmp.Diff(want, headers); diff != "" || err != nil {
+		t.Errorf("headers (-want +got): %v\n%s", err, diff)
+	}
+	info := &sdk.ProviderInfo{BaseURL: "https://api.openai.com/v1"}
+	if c.apply(info, token); info.BaseURL != "https://api.example" || info.Options["outputLimit"] != false {
+		t.Errorf("provider %+v", info)
+	}
+	second, err := c.refresh(t.Context(), sdk.Object{}, token)
+	if err != nil || second.Access != "at2" || second.Refresh != "rt2" || second.Metadata[account] != "acc" {
+		t.Fatalf("refresh() = %+v, %v", second, err)
+	}
+	var refused *oauth.Error
+	if _, err := c.refresh(t.Context(), sdk.Object{}, token); !errors.As(err, &refused) || refused.Code != oauth.CodeInvalidGrant {
+		t.Errorf("a refresh token that was used = %v, want invalid_grant", err)
 	}
 }
 

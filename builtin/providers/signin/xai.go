@@ -21,7 +21,6 @@ type xai struct {
 	http   oauth.Doer
 	issuer string
 	api    string
-	wait   func(context.Context, time.Duration) error // replaces the wait in tests
 }
 
 func (x *xai) login(ctx context.Context, options sdk.Object, user sdk.AuthUser) (*sdk.Token, error) {
@@ -29,7 +28,7 @@ func (x *xai) login(ctx context.Context, options sdk.Object, user sdk.AuthUser) 
 	if client == xaiClient {
 		user.Notice("xAI will name the application Grok CLI, whose OAuth client is used; options.clientId replaces it")
 	}
-	flow := deviceFlow{http: x.http, wait: x.wait, codes: x.issuer + "/oauth2/device/code", tokens: x.issuer + "/oauth2/token", client: client, scope: xaiScope}
+	flow := deviceFlow{http: x.http, codes: x.issuer + "/oauth2/device/code", tokens: x.issuer + "/oauth2/token", client: client, scope: xaiScope}
 	t, err := flow.login(ctx, user)
 	if err != nil {
 		return nil, err

@@ -79,7 +79,7 @@ func (b *box) start(ctx context.Context, r *room, start func() error) error {
 	if err := b.ready(ctx, r); err != nil {
 		return err
 	}
-	return r.rules.Do(start, nil)
+	return r.rules.Do(start)
 }
 
 // ready builds the rules of a room that has none, unless its project cannot be confined.

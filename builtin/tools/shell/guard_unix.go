@@ -53,9 +53,9 @@ type guard struct {
 	tmp   string        // directory that it removes
 }
 
-// ready starts the guard unless it runs. A killed guard is replaced. tmp is a directory that it removes if the
-// host dies, empty for none.
-func (g *guard) ready(tmp string) error {
+// expect marks a command that is about to start, and starts the guard unless it runs; a killed guard is replaced. If the host dies, the guard
+// finds the command, and all that it starts, by the mark, and removes the directory tmp, which is empty for none.
+func (g *guard) expect(group *group, tmp string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.cmd != nil {
@@ -74,18 +74,9 @@ func (g *guard) ready(tmp string) error {
 		g.tmp = tmp
 		_, _ = fmt.Fprintf(g.input, "tmp %s\n", tmp) // an error: it died, as in send
 	}
-	return nil
-}
-
-// expect marks a command that is about to start: if the host dies, the guard finds the command, and all that it starts, by the mark.
-func (g *guard) expect(group *group) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.cmd == nil {
-		return
-	}
 	g.calls++
 	group.token, group.guard = fmt.Sprintf("%s.%d", g.token, g.calls), g.cmd.Process.Pid
+	return nil
 }
 
 // add puts the group of a command that started under guard.
@@ -94,7 +85,7 @@ func (g *guard) add(group *group) { g.send("+", group) }
 // remove removes a group that has ended from the list.
 func (g *guard) remove(group *group) { g.send("-", group) }
 
-// send writes to the guard. ready replaces a dead guard before the next command.
+// send writes to the guard. expect replaces a dead guard before the next command.
 func (g *guard) send(op string, group *group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

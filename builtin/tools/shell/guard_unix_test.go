@@ -7,7 +7,7 @@ import "testing"
 func TestGuardIsReplaced(t *testing.T) {
 	t.Parallel()
 	var g guard
-	if err := g.ready(""); err != nil {
+	if err := g.expect(&group{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	first := g.cmd.Process.Pid
@@ -16,7 +16,7 @@ func TestGuardIsReplaced(t *testing.T) {
 	}
 	<-g.ended
 	g.add(&group{pid: 1 << 30}) // no such group; must not block or end the host
-	if err := g.ready(""); err != nil {
+	if err := g.expect(&group{}, ""); err != nil {
 		t.Fatal(err)
 	}
 	if g.cmd.Process.Pid == first {

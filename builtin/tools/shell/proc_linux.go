@@ -1,8 +1,6 @@
 package shell
 
 import (
-	"bytes"
-	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
@@ -23,12 +21,7 @@ func processAttributes(confined bool) *syscall.SysProcAttr {
 func (g *group) onlyZombies() bool {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range files {
-		stat, err := os.ReadFile(file)
-		if err != nil {
-			continue
-		}
-		// pid (name) state parent group …; the name may hold anything.
-		fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+		fields := statOf(file)
 		if len(fields) > 2 && string(fields[2]) == strconv.Itoa(g.pid) && string(fields[0]) != "Z" && string(fields[0]) != "X" {
 			return false
 		}

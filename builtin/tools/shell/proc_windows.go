@@ -23,11 +23,10 @@ type group struct {
 // guard is not needed where there are job objects.
 type guard struct{}
 
-func (guard) ready(string) error { return nil }
-func (guard) expect(*group)      {}
-func (guard) add(*group)         {}
-func (guard) remove(*group)      {}
-func (guard) close() error       { return nil }
+func (guard) expect(*group, string) error { return nil }
+func (guard) add(*group)                  {}
+func (guard) remove(*group)               {}
+func (guard) close() error                { return nil }
 
 // newGroup prepares the command to start suspended, so that it starts nothing before it is in its job.
 func newGroup(cmd *exec.Cmd, _ bool) *group {

@@ -57,10 +57,9 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	group := newGroup(cmd, j.confine != nil)
 	defer group.close()
 
-	if err := t.guard.ready(t.box.temporary()); err != nil {
+	if err := t.guard.expect(group, t.box.temporary()); err != nil {
 		t.log.Warn("commands outlive a killed host", "err", err)
 	}
-	t.guard.expect(group)
 	group.mark(cmd)
 	defer t.guard.remove(group)
 	calls.join(group)

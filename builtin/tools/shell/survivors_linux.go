@@ -123,13 +123,16 @@ type process struct {
 	start        uint64
 }
 
-// processOf reads /proc/PID/stat: pid (name) state ppid pgrp session …; the name may hold anything. It also works for zombies.
+// statOf returns the fields of a file /proc/PID/stat behind the name, which may hold anything: state, parent, group, session and others.
+// None are returned if the process is gone.
+func statOf(file string) [][]byte {
+	stat, _ := os.ReadFile(file)
+	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+}
+
+// processOf returns a process, which may be a zombie.
 func processOf(pid int) (process, bool) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return process{}, false
-	}
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	fields := statOf(fmt.Sprintf("/proc/%d/stat", pid))
 	if len(fields) < 20 {
 		return process{}, false
 	}

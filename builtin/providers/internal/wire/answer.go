@@ -27,9 +27,6 @@ type Answer struct {
 	began  bool // an event was passed on
 }
 
-// NewAnswer returns an answer whose events go to sink.
-func NewAnswer(sink func(sdk.StreamEvent) error) *Answer { return &Answer{sink: sink} }
-
 // Call is one tool call of the answer.
 type Call struct {
 	ID       string

@@ -32,11 +32,11 @@ func (b *Body) Set(name string, value any) {
 	*b = append(*b, field{name, value})
 }
 
-// Sampling returns the sampling parameters that are set, under the format's names; an empty name leaves its parameter out.
-func Sampling(p *sdk.ChatParams, temperature, topP, topK string) sdk.Object {
+// Sampling returns the sampling parameters that are set. topP and topK are the format's names; an empty one leaves its parameter out.
+func Sampling(p *sdk.ChatParams, topP, topK string) sdk.Object {
 	out := sdk.Object{}
 	if p.Temperature != nil {
-		out[temperature] = *p.Temperature
+		out["temperature"] = *p.Temperature
 	}
 	if p.TopP != nil {
 		out[topP] = *p.TopP

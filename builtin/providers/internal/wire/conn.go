@@ -125,22 +125,17 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// Stream sends the request and passes on the answer. Errors of the server and of the connection are *sdk.ProviderError.
-func (c *Conn) Stream(ctx context.Context, r *Request, sink func(sdk.StreamEvent) error) error {
+// Ask encodes the body of a request, sends it and passes on the answer. Errors of the server and of the connection are *sdk.ProviderError.
+func (c *Conn) Ask(ctx context.Context, req *sdk.ModelRequest, encode func(*sdk.ModelRequest) ([]byte, error), r *Request, sink func(sdk.StreamEvent) error) (err error) {
+	if r.Body, err = encode(req); err != nil {
+		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
+	}
 	ex, err := c.send(ctx, http.MethodPost, r)
 	if err != nil {
 		return err
 	}
 	defer ex.close()
-	return c.failure(ctx, ex, consume(ex, c.Frames, r.Decoder(NewAnswer(sink))))
-}
-
-// Ask encodes the body of a request, sends it and passes on the answer.
-func (c *Conn) Ask(ctx context.Context, req *sdk.ModelRequest, encode func(*sdk.ModelRequest) ([]byte, error), r *Request, sink func(sdk.StreamEvent) error) (err error) {
-	if r.Body, err = encode(req); err != nil {
-		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
-	}
-	return c.Stream(ctx, r, sink)
+	return c.failure(ctx, ex, consume(ex, c.Frames, r.Decoder(&Answer{sink: sink})))
 }
 
 // Bounds of a list of models; the longest known is 3 MiB and lists 500 models of 60 values each.

@@ -3,7 +3,7 @@
 //
 // The path of a request:
 //
-//	format ── Body ──► Conn.Stream ──► exchange (timeouts) ──► consume (framing)
+//	format ── Body ──► Conn.Ask ──► exchange (timeouts) ──► consume (framing)
 //	                                                              │ events
 //	sink ◄── Answer (blocks, tool calls, finish) ◄── the format's Decoder
 package wire

@@ -210,7 +210,7 @@ func newPart(m *sdk.Model, content *sdk.ModelContent) (part, bool) {
 func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (message, bool) {
 	msg := message{Role: sdk.RoleAssistant}
 	to := c.ReasoningField
-	if to == api.ReasoningAuto && model.ReasoningField != "" && c.NPM != api.OpenRouter {
+	if to == api.ReasoningAuto && model.ReasoningField != "" && c.Info.NPM != api.OpenRouter {
 		to = model.ReasoningField
 	}
 	if to == "reasoning_content" {
@@ -280,7 +280,7 @@ func (c client) results(out []message, model *sdk.Model, m *sdk.ModelMessage) []
 			continue
 		}
 		msg := message{Role: sdk.RoleTool, Content: wire.Output(content.Text), ToolCallID: c.callID(model, content.CallID)}
-		if c.NPM == api.Mistral {
+		if c.Info.NPM == api.Mistral {
 			msg.Name = wire.ToolName(content.Tool)
 		}
 		out = append(out, msg)

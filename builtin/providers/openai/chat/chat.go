@@ -28,10 +28,10 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 
 // Stream sends the request and passes on the answer.
 func (c client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
-	return c.Ask(ctx, "chat/completions", req, c.Body, NewDecoder, sink)
+	return c.Ask(ctx, "chat/completions", req, c.Body, newDecoder, sink)
 }
 
-// NewDecoder returns a decoder of one answer.
-func NewDecoder(out *wire.Answer) wire.Decoder {
+// newDecoder returns a decoder of one answer.
+func newDecoder(out *wire.Answer) wire.Decoder {
 	return &decoder{Answer: out, byIndex: map[int]*wire.Call{}}
 }

@@ -15,13 +15,13 @@ const marked = 2
 // the gateway of Vercel sets its own marks.
 func (c client) mark(req *sdk.ModelRequest, messages []message) {
 	name := strings.ToLower(wire.APIName(&req.Model))
-	wanted := strings.Contains(name, "claude") || strings.Contains(name, "anthropic") || c.NPM == "@ai-sdk/alibaba"
-	if !wanted || c.NPM == "@ai-sdk/gateway" || c.NPM == "" || req.Params.Options["cacheControl"] != nil {
+	wanted := strings.Contains(name, "claude") || strings.Contains(name, "anthropic") || c.Info.NPM == "@ai-sdk/alibaba"
+	if !wanted || c.Info.NPM == "@ai-sdk/gateway" || c.Info.NPM == "" || req.Params.Options["cacheControl"] != nil {
 		return
 	}
 	for i := range messages {
 		if m := &messages[i]; m.Role == "system" || i >= len(messages)-marked {
-			m.mark(c.NPM == api.Copilot)
+			m.mark(c.Info.NPM == api.Copilot)
 		}
 	}
 }

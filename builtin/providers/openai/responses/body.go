@@ -173,11 +173,11 @@ func appendOutputItems(out []any, m *sdk.ModelMessage) []any {
 
 // filesInResults reports whether the server takes the files of results within them. xAI takes images only.
 func (c client) filesInResults(m *sdk.ModelMessage) bool {
-	if c.NPM == "@ai-sdk/xai" {
+	if c.Info.NPM == "@ai-sdk/xai" {
 		other := func(f *sdk.FilePart) bool { return !strings.HasPrefix(f.Mime, "image/") }
 		return !slices.ContainsFunc(m.Content, func(c sdk.ModelContent) bool { return slices.ContainsFunc(c.Files, other) })
 	}
-	return c.OpenAI || slices.Contains([]string{"@ai-sdk/openai", api.Azure, "@ai-sdk/amazon-bedrock/mantle"}, c.NPM)
+	return c.OpenAI || slices.Contains([]string{"@ai-sdk/openai", api.Azure, "@ai-sdk/amazon-bedrock/mantle"}, c.Info.NPM)
 }
 
 // appendResultItems appends the results of tool calls with their files: within them, or in a message behind them.

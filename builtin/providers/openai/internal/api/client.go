@@ -3,7 +3,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -11,7 +10,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 	"unsafe"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/sigv4"
@@ -20,21 +18,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Client sends requests to one provider.
+// Client sends requests to one provider, whose options it has checked.
 type Client struct {
 	*wire.Conn
-	Settings
-}
-
-// Settings are a provider's validated options.
-type Settings struct {
 	CacheKey     bool // send the session as prompt_cache_key
 	IncludeUsage bool // request the usage of a stream
 	// ReasoningField is the field for the model's earlier reasoning: "auto", "none", or a name.
 	ReasoningField string
 	CallIDLength   int  // tool call IDs must have this length and be alphanumeric; 0: any
 	OpenAI         bool // OpenAI's own servers, or Azure's
-	NPM            string
 	OutputLimit    bool // send the maximum number of tokens of an answer
 	azure          azure
 	schemas        schemas
@@ -77,29 +69,29 @@ func noTopK() []string {
 
 // Open checks the options of a provider and returns the client of a format. It does not use the network.
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, format func(*Client) sdk.ModelClient) (sdk.ModelClient, error) {
-	s := Settings{IncludeUsage: info.NPM != Mistral, ReasoningField: ReasoningAuto, OutputLimit: true, NPM: info.NPM, schemas: schemas{&sync.Mutex{}, map[string]json.RawMessage{}}}
+	c := &Client{IncludeUsage: info.NPM != Mistral, ReasoningField: ReasoningAuto, OutputLimit: true}
 	r := wire.NewOptions(&info)
-	if err := s.azure.setup(&info, r); err != nil {
+	err := c.azure.setup(&info, r)
+	if err != nil {
 		return nil, err
 	}
 	if base, err := url.Parse(info.BaseURL); err == nil {
-		s.OpenAI = base.Hostname() == "api.openai.com" || strings.HasSuffix(base.Hostname(), ".openai.azure.com")
+		c.OpenAI = base.Hostname() == "api.openai.com" || strings.HasSuffix(base.Hostname(), ".openai.azure.com")
 	}
-	s.CacheKey = s.OpenAI || slices.Contains(cacheKeys(), info.NPM)
+	c.CacheKey = c.OpenAI || slices.Contains(cacheKeys(), info.NPM)
 	if info.NPM == Mistral {
-		s.CallIDLength = MistralCallID
+		c.CallIDLength = MistralCallID
 	}
-	wire.Read(r, "setCacheKey", wire.Bool(), &s.CacheKey)
-	wire.Read(r, "includeUsage", wire.Bool(), &s.IncludeUsage)
-	wire.Read(r, "outputLimit", wire.Bool(), &s.OutputLimit)
-	wire.Read(r, "reasoningField", wire.String(), &s.ReasoningField)
-	wire.Read(r, "callIDLength", wire.Int(256), &s.CallIDLength)
+	wire.Read(r, "setCacheKey", wire.Bool(), &c.CacheKey)
+	wire.Read(r, "includeUsage", wire.Bool(), &c.IncludeUsage)
+	wire.Read(r, "outputLimit", wire.Bool(), &c.OutputLimit)
+	wire.Read(r, "reasoningField", wire.String(), &c.ReasoningField)
+	wire.Read(r, "callIDLength", wire.Int(256), &c.CallIDLength)
 	headers := map[string]string{}
 	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
 	google := vertex.Serves(info.BaseURL)
 	switch {
 	case google && info.Authorize == nil && (info.Key == "" || info.NoKey): // else it is a token: a provider that works without a key has another kind
-		var err error
 		if setup.Authorize, err = vertex.Setup(&info, r, "", "", ""); err != nil {
 			return nil, err
 		}
@@ -120,17 +112,15 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 		setup.Authorize = wire.KeyHeader("api-key", info.Key)
 	}
 	if info.NPM == mantle && info.Headers["Authorization"] == "" {
-		var err error
 		if _, setup.Authorize, err = sigv4.Setup(&info, r, mantleService); err != nil {
 			return nil, err
 		}
 	}
 	setup.Info = info
-	conn, err := wire.Open(setup)
-	if err != nil {
+	if c.Conn, err = wire.Open(setup); err != nil {
 		return nil, err
 	}
-	return format(&Client{Conn: conn, Settings: s}), nil
+	return format(c), nil
 }
 
 // Ask sends a request to the path of a format and passes on the answer.
@@ -153,7 +143,7 @@ func introduction(info *sdk.ProviderInfo) map[string]string {
 // Headers returns the headers of a request: the model's, the dialect's and the request's own.
 func (c *Client) Headers(req *sdk.ModelRequest) []map[string]string {
 	headers := []map[string]string{req.Model.Headers}
-	if c.NPM == Copilot {
+	if c.Info.NPM == Copilot {
 		headers = append(headers, wire.CopilotHeaders(req))
 	}
 	return append(headers, req.Headers)
@@ -167,12 +157,12 @@ func (c *Client) SetParams(b *wire.Body, req *sdk.ModelRequest, maxTokens string
 		b.Set("tool_choice", req.ToolChoice)
 	}
 	if !c.OpenAI || !Reasons(&req.Model) || p.Options["reasoningEffort"] == "none" { // OpenAI's models that reason refuse both
-		b.Merge(wire.Sampling(p, "temperature", "top_p", ""))
+		b.Merge(wire.Sampling(p, "top_p", ""))
 	}
-	if p.TopK != nil && !c.OpenAI && c.NPM != "" && !slices.Contains(noTopK(), c.NPM) {
+	if p.TopK != nil && !c.OpenAI && c.Info.NPM != "" && !slices.Contains(noTopK(), c.Info.NPM) {
 		b.Set("top_k", *p.TopK)
 	}
-	if c.OutputLimit && p.MaxOutputTokens > 0 && !(c.NPM == Copilot && strings.Contains(wire.APIName(&req.Model), "gpt")) {
+	if c.OutputLimit && p.MaxOutputTokens > 0 && !(c.Info.NPM == Copilot && strings.Contains(wire.APIName(&req.Model), "gpt")) {
 		b.Set(maxTokens, p.MaxOutputTokens)
 	}
 	if c.CacheKey && req.SessionID != "" {

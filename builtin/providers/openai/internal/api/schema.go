@@ -14,7 +14,7 @@ import (
 
 // schemas keeps the converted schemas of tools: a turn sends the same tools with each step.
 type schemas struct {
-	mu        *sync.Mutex
+	mu        sync.Mutex
 	converted map[string]json.RawMessage
 }
 
@@ -27,11 +27,11 @@ func (c *Client) Parameters(m *sdk.Model, t *sdk.ToolDefinition) json.RawMessage
 	name := strings.ToLower(wire.APIName(m))
 	var convert func(map[string]any) map[string]any
 	switch {
-	case c.NPM == "@ai-sdk/openai" || c.NPM == Azure:
+	case c.Info.NPM == "@ai-sdk/openai" || c.Info.NPM == Azure:
 		convert = reduced
 	case strings.Contains(name, "kimi") || strings.Contains(name, "moonshot"):
 		convert = plainReferences
-	case c.NPM == "@ai-sdk/xai":
+	case c.Info.NPM == "@ai-sdk/xai":
 		convert = openObjects
 	case bytes.Contains(raw, []byte(`"properties"`)):
 		return raw
@@ -58,6 +58,9 @@ func (s *schemas) get(raw json.RawMessage, convert func(map[string]any) map[stri
 	out, err := json.Marshal(schema)
 	if err != nil {
 		return raw
+	}
+	if s.converted == nil {
+		s.converted = map[string]json.RawMessage{}
 	}
 	if len(s.converted) < maxSchemas {
 		s.converted[string(raw)] = out

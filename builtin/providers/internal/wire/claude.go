@@ -1,0 +1,28 @@
+package wire
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/lazyregexp"
+)
+
+var (
+	versionAfter  = lazyregexp.New(`claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?:\D|$)`)
+	versionBefore = lazyregexp.New(`claude-(\d)(?:[-.](\d))?-[a-z]`)
+)
+
+// ClaudeVersion returns 100 times the version in the name of a Claude model, such as 405 for claude-opus-4-5-20251101, or 0.
+func ClaudeVersion(name string) int {
+	name = strings.ToLower(name)
+	m := versionAfter().FindStringSubmatch(name)
+	if m == nil {
+		m = versionBefore().FindStringSubmatch(name)
+	}
+	if m == nil {
+		return 0
+	}
+	major, _ := strconv.Atoi(m[1])
+	minor, _ := strconv.Atoi(m[2]) // none is 0
+	return 100*major + minor
+}

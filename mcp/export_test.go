@@ -1,0 +1,32 @@
+package mcp
+
+// Status is the state of a server.
+type Status struct {
+	State    string
+	Reason   string // of a failure or restart
+	Tools    int
+	Starts   int // number of connections
+	Withheld []Withheld
+}
+
+// Status returns the current state of the server.
+func (p *Plugin) Status() Status {
+	var s Status
+	p.link.mu.Lock()
+	s.State, s.Starts = string(p.link.state), p.link.starts
+	if p.link.reason != nil {
+		s.Reason = p.link.reason.Error()
+	}
+	p.link.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s.Tools, s.Withheld = len(p.offer.tools), p.offer.withheld
+	return s
+}
+
+// Current returns the definition of the current connection, approved or not; nil without a connection.
+func (p *Plugin) Current() *Definition {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.offer.current
+}
