@@ -48,7 +48,7 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 		case StateReady:
 			l.open(i, out)
 		case StateQuarantined:
-			out.Plugins = append(out.Plugins, &stub{i, l.log})
+			i.Plugin = &stub{i, l.log}
 			if i.pkg != nil && i.Decision.Approved { // only its runtime failed
 				l.contribute(i, out)
 			}
@@ -361,7 +361,7 @@ func (i *Item) precedes(o *Item) bool {
 func (l *Loader) open(i *Item, out *Loaded) {
 	if i.pkg != nil && i.pkg.Description.Runtime == nil {
 		if d := &i.pkg.Description; len(d.Agents)+len(d.Commands) > 0 {
-			out.Plugins = append(out.Plugins, &texts{d})
+			i.Plugin = &texts{d}
 		}
 		l.contribute(i, out)
 		return
@@ -371,7 +371,7 @@ func (l *Loader) open(i *Item, out *Loaded) {
 		i.reject(err)
 		return
 	}
-	out.Plugins = append(out.Plugins, p)
+	i.Plugin = p
 	if i.pkg != nil {
 		l.contribute(i, out)
 	}

@@ -148,9 +148,7 @@ func (s *Set) serverFiles(server *mcp.Server) []string {
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
 	if c.running() {
-		p := mcp.New(*c.Server, s.serverOptions(c))
-		s.own(p.Manifest().Name, c)
-		s.add(p, c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprintf("%q %q %q %v", c.Server.Args, c.Server.Env, c.Server.Headers, s.free(c)))
+		s.add(mcp.New(*c.Server, s.serverOptions(c)), c, c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprintf("%q %q %q %v", c.Server.Args, c.Server.Env, c.Server.Headers, s.free(c)))
 	}
 }
 
