@@ -72,7 +72,7 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		if err != nil {
 			return err
 		}
-		j.installer.Markets = &marketplace.Store{
+		j.installer.Markets = marketplace.Store{
 			File: filepath.Join(w.Project.ConfigDir, marketplace.FileName), Dir: filepath.Join(data, "marketplaces"), Home: w.Project.Home, Fetcher: j.installer.Fetcher,
 			Policy: j.installer.Policy,
 		}
