@@ -261,12 +261,3 @@ func shortHash(s string) string {
 func orUnknown(from string) string {
 	return cmp.Or(from, "the configuration")
 }
-
-// cutVariable returns the value of NAME=value.
-func cutVariable(entry, name string) (string, bool) {
-	n, value, ok := strings.Cut(entry, "=")
-	if runtime.GOOS == "windows" {
-		return value, ok && strings.EqualFold(n, name)
-	}
-	return value, ok && n == name
-}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -116,12 +117,7 @@ func (l *Loader) cache() string {
 	return filepath.Join(l.opts.CacheDir, "plugins")
 }
 
-// environ returns a variable of the host's environment; the last one counts.
+// environ returns a variable of the host's environment.
 func (l *Loader) environ(name string) (string, bool) {
-	for i := len(l.opts.Environ) - 1; i >= 0; i-- {
-		if value, ok := cutVariable(l.opts.Environ[i], name); ok {
-			return value, true
-		}
-	}
-	return "", false
+	return child.Lookup(l.opts.Environ, name)
 }

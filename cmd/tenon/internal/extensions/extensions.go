@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -107,9 +108,10 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	without, _ := o.lookup(WithoutVariable)
 	s.loader = plugins.New(plugins.Options{
 		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: s.openers,
-		Accepts: policy.Accepts, Allows: policy.Allows, Without: without(o.Environ), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
+		Accepts: policy.Accepts, Allows: policy.Allows, Without: strings.Split(without, ","), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 		Hooks: packageHooks,
 	})
 	found, err := s.loader.Load(ctx)
@@ -143,14 +145,8 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 // WithoutVariable is an environment variable with names of plugins, separated by commas, that are disabled for one run.
 const WithoutVariable = "TENON_WITHOUT_PLUGINS"
 
-func without(environ []string) []string {
-	for _, e := range environ {
-		if value, ok := strings.CutPrefix(e, WithoutVariable+"="); ok && value != "" {
-			return strings.Split(value, ",")
-		}
-	}
-	return nil
-}
+// lookup returns a variable of the environment.
+func (o *Options) lookup(name string) (string, bool) { return child.Lookup(o.Environ, name) }
 
 // Loader returns what finds and keeps the plugins.
 func (s *Set) Loader() *plugins.Loader { return s.loader }

@@ -79,7 +79,7 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not loaded: %v", path, err))
 		return nil
 	}
-	list, warnings, err := mcp.ReadConfig(data, path, s.lookup)
+	list, warnings, err := mcp.ReadConfig(data, path, s.opts.lookup)
 	s.Warnings = append(s.Warnings, warnings...)
 	if err != nil {
 		s.Warnings = append(s.Warnings, err.Error())
@@ -90,16 +90,6 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 		}
 	}
 	return nil
-}
-
-// lookup returns a variable of the environment; the last one counts.
-func (s *Set) lookup(name string) (string, bool) {
-	for _, kv := range slices.Backward(s.opts.Environ) {
-		if n, v, _ := strings.Cut(kv, "="); n == name {
-			return v, true
-		}
-	}
-	return "", false
 }
 
 // server adds one server, unless there is one of its name.
