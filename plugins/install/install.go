@@ -1,4 +1,12 @@
-// Package install fetches plugins into the sealed store and pins them in lock files. It neither runs nor approves plugins.
+// Package install fetches plugins into the sealed store, for lock files. It neither runs, approves nor pins plugins: the command does.
+//
+//	"github:owner/repo"
+//	      │ source.Parse, marketplace.Store.Find
+//	source.Ref ──► plan ──► source.Fetched   a directory, with the fields that pin it
+//	                             │ trust.Vault.Seal
+//	                        Staged           a sealed copy, and the entry for a lock file
+//	                             │ approval by the user (cmd/tenon/internal/install)
+//	                        pins.Plugin      in the lock file, by pins.History.Change
 package install
 
 import (
