@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -17,9 +17,6 @@ import (
 
 // inConfiguration is the origin of commands in the configuration.
 const inConfiguration = "configuration"
-
-// templateShell finds the shell commands of a command's template, as the host does.
-var templateShell = regexp.MustCompile("!`[^`]+`")
 
 // projectFile returns the file of the repository that an origin names, or "". An origin is an absolute path, or one relative to ~ or to the
 // working directory.
@@ -63,7 +60,7 @@ func (p *projectRules) waitingCommands(list []host.CommandInfo, files map[string
 		if path == "" || !cli.IsShipped(list[i].Plugin) {
 			continue
 		}
-		for _, shell := range templateShell.FindAllString(c.Template, -1) {
+		for _, shell := range input.ShellCommands(c.Template) {
 			p.waitFor(files, path, c.Digest, fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(shell)))
 		}
 	}
