@@ -39,10 +39,8 @@ func (l *Loader) discover(installed []Installed) (items []*Item, warnings []stri
 	for _, dir := range l.projectDirs() {
 		d.folder(filepath.Join(dir, projectTenon, pluginsDir), placeProject)
 	}
-	if l.opts.Accepts != nil {
-		for _, i := range d.items {
-			l.accept(i)
-		}
+	for _, i := range d.items {
+		l.accept(i)
 	}
 	return d.items, d.warnings
 }
@@ -56,11 +54,11 @@ func (l *Loader) accept(i *Item) {
 		r, err = i.installed.Resolved(filepath.Dir(i.installed.Lock), l.opts.Project.Home)
 	}
 	if err == nil {
-		err = l.opts.Accepts(r, signer)
+		err = l.opts.Policy.Accepts(r, signer)
 	}
 	if err == nil && i.installed != nil {
 		if r, err = i.installed.Content(r); err == nil {
-			err = l.opts.Accepts(r, signer)
+			err = l.opts.Policy.Accepts(r, signer)
 		}
 	}
 	if err != nil && i.usable() {

@@ -161,12 +161,9 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 
 // allowServers returns an error if the policy does not permit the address of a server.
 func (l *Loader) allowServers(p *manifest.Package) error {
-	if l.opts.Allows == nil {
-		return nil
-	}
 	for _, name := range sortedKeys(p.Servers) {
 		if address := p.Servers[name].URL; address != "" {
-			if err := l.opts.Allows(source.Ref{Kind: source.Archive, URL: address}); err != nil {
+			if err := l.opts.Policy.Allows(source.Ref{Kind: source.Archive, URL: address}); err != nil {
 				return fmt.Errorf("MCP server %s: %w", name, err)
 			}
 		}

@@ -111,7 +111,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	without, _ := o.lookup(WithoutVariable)
 	s.loader = plugins.New(plugins.Options{
 		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: s.openers,
-		Accepts: policy.Accepts, Allows: policy.Allows, Without: strings.Split(without, ","), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
+		Policy: policy, Without: strings.Split(without, ","), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 		Hooks: packageHooks,
 	})
 	found, err := s.loader.Load(ctx)
