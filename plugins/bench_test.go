@@ -26,7 +26,7 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		loaded, err := plugins.New(p.options).Load(b.Context())
-		if err != nil || len(loaded.Plugins) != 10 {
+		if err != nil || len(running(loaded)) != 10 {
 			b.Fatal(err, states(loaded))
 		}
 	}

@@ -39,10 +39,8 @@ func (l *Loader) discover(installed []Installed) (items []*Item, warnings []stri
 	for _, dir := range l.projectDirs() {
 		d.folder(filepath.Join(dir, projectTenon, pluginsDir), placeProject)
 	}
-	if l.opts.Accepts != nil {
-		for _, i := range d.items {
-			l.accept(i)
-		}
+	for _, i := range d.items {
+		l.accept(i)
 	}
 	return d.items, d.warnings
 }
@@ -56,11 +54,11 @@ func (l *Loader) accept(i *Item) {
 		r, err = i.installed.Resolved(filepath.Dir(i.installed.Lock), l.opts.Project.Home)
 	}
 	if err == nil {
-		err = l.opts.Accepts(r, signer)
+		err = l.opts.Policy.Accepts(r, signer)
 	}
 	if err == nil && i.installed != nil {
 		if r, err = i.installed.Content(r); err == nil {
-			err = l.opts.Accepts(r, signer)
+			err = l.opts.Policy.Accepts(r, signer)
 		}
 	}
 	if err != nil && i.usable() {
@@ -260,13 +258,4 @@ func shortHash(s string) string {
 
 func orUnknown(from string) string {
 	return cmp.Or(from, "the configuration")
-}
-
-// cutVariable returns the value of NAME=value.
-func cutVariable(entry, name string) (string, bool) {
-	n, value, ok := strings.Cut(entry, "=")
-	if runtime.GOOS == "windows" {
-		return value, ok && strings.EqualFold(n, name)
-	}
-	return value, ok && n == name
 }

@@ -27,7 +27,7 @@ type attempt struct {
 // nothing holds when nothing runs and nothing is contributed.
 func nothing(p *place, l *plugins.Loaded) {
 	p.t.Helper()
-	if len(l.Plugins)+len(l.Skills)+len(l.Servers)+len(l.HookFiles) > 0 {
+	if len(running(l))+len(l.Skills)+len(l.Servers)+len(l.HookFiles) > 0 {
 		p.t.Errorf("something is loaded: %s, %+v", states(l), l)
 	}
 }

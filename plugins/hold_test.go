@@ -46,7 +46,7 @@ func TestHoldsToWhatWasApproved(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := p.load()
-		if i := p.item(l, "greedy"); i.State != plugins.StatePending || i.Decision.Why != trust.WhyGrown || len(l.Plugins) != 0 {
+		if i := p.item(l, "greedy"); i.State != plugins.StatePending || i.Decision.Why != trust.WhyGrown || len(running(l)) != 0 {
 			t.Errorf("without the approval of %s: %s, %s", missing, states(l), i.Decision.Why)
 		}
 	}

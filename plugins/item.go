@@ -55,6 +55,8 @@ type Item struct {
 	// Manifest is its description; empty while unknown.
 	Manifest sdk.Description
 	Warnings []string
+	// Plugin is what the host runs; nil if nothing of the item is run, or only its skills, servers and command hooks.
+	Plugin sdk.Plugin
 
 	source  string // Path, links resolved
 	place   place
@@ -122,10 +124,8 @@ func (i *Item) usable() bool { return i.State != StateRejected }
 
 // Loaded is the result of Load.
 type Loaded struct {
-	Items []*Item // in order
-	// Plugins are the plugins to run, in order.
-	Plugins []sdk.Plugin
-	Skills  []sdk.PackagedSkill // of approved packages
+	Items  []*Item             // in the order of their hooks
+	Skills []sdk.PackagedSkill // of approved packages
 	// Servers are the MCP servers, HookFiles the files with command hooks of approved packages.
 	Servers   []Server
 	HookFiles []HookFile

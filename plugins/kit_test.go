@@ -198,9 +198,19 @@ func states(l *plugins.Loaded) string {
 	return strings.Join(out, ", ")
 }
 
+// running returns what the host would run.
+func running(l *plugins.Loaded) (out []sdk.Plugin) {
+	for _, i := range l.Items {
+		if i.Plugin != nil {
+			out = append(out, i.Plugin)
+		}
+	}
+	return out
+}
+
 func names(l *plugins.Loaded) string {
 	var out []string
-	for _, p := range l.Plugins {
+	for _, p := range running(l) {
 		out = append(out, p.Manifest().Name)
 	}
 	return strings.Join(out, " ")

@@ -48,7 +48,7 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 		case StateReady:
 			l.open(i, out)
 		case StateQuarantined:
-			out.Plugins = append(out.Plugins, &stub{i, l.log})
+			i.Plugin = &stub{i, l.log}
 			if i.pkg != nil && i.Decision.Approved { // only its runtime failed
 				l.contribute(i, out)
 			}
@@ -161,12 +161,9 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 
 // allowServers returns an error if the policy does not permit the address of a server.
 func (l *Loader) allowServers(p *manifest.Package) error {
-	if l.opts.Allows == nil {
-		return nil
-	}
 	for _, name := range sortedKeys(p.Servers) {
 		if address := p.Servers[name].URL; address != "" {
-			if err := l.opts.Allows(source.Ref{Kind: source.Archive, URL: address}); err != nil {
+			if err := l.opts.Policy.Allows(source.Ref{Kind: source.Archive, URL: address}); err != nil {
 				return fmt.Errorf("MCP server %s: %w", name, err)
 			}
 		}
@@ -361,7 +358,7 @@ func (i *Item) precedes(o *Item) bool {
 func (l *Loader) open(i *Item, out *Loaded) {
 	if i.pkg != nil && i.pkg.Description.Runtime == nil {
 		if d := &i.pkg.Description; len(d.Agents)+len(d.Commands) > 0 {
-			out.Plugins = append(out.Plugins, &texts{d})
+			i.Plugin = &texts{d}
 		}
 		l.contribute(i, out)
 		return
@@ -371,7 +368,7 @@ func (l *Loader) open(i *Item, out *Loaded) {
 		i.reject(err)
 		return
 	}
-	out.Plugins = append(out.Plugins, p)
+	i.Plugin = p
 	if i.pkg != nil {
 		l.contribute(i, out)
 	}

@@ -25,7 +25,7 @@ func TestNothingInstalled(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write("data", files{trust.LockFile: "garbage"}) // unused
-	if l := p.load(); len(l.Items)+len(l.Plugins)+len(l.Warnings) > 0 {
+	if l := p.load(); len(l.Items)+len(running(l))+len(l.Warnings) > 0 {
 		t.Errorf("loaded %+v, want nothing", l)
 	}
 }
@@ -44,7 +44,7 @@ func TestFindsAndApproves(t *testing.T) {
 		{Path: "~/dev", From: "tenon.json:4"},
 	}
 	first := p.load()
-	if len(first.Plugins) > 0 || len(first.Pending()) != 5 || p.wasm.ran() > 0 {
+	if len(running(first)) > 0 || len(first.Pending()) != 5 || p.wasm.ran() > 0 {
 		t.Fatalf("before approval: %s, ran %d", states(first), p.wasm.ran())
 	}
 	l := p.approve()
@@ -88,7 +88,7 @@ func TestPackageWithoutRuntime(t *testing.T) {
 		}
 	}
 	l := p.approve()
-	if len(l.Plugins) > 0 || len(l.Skills) != 1 || len(l.Servers) != 1 || len(l.HookFiles) != 1 {
+	if len(running(l)) > 0 || len(l.Skills) != 1 || len(l.Servers) != 1 || len(l.HookFiles) != 1 {
 		t.Fatalf("loaded %+v, %s", l, states(l))
 	}
 	store := p.path("data/plugins/store")
@@ -294,10 +294,10 @@ func TestOptions(t *testing.T) {
 				}
 				return
 			}
-			if len(l.Plugins) != 1 {
+			if len(running(l)) != 1 {
 				t.Fatal(states(l))
 			}
-			if err := l.Plugins[0].Start(t.Context(), host{}); err != nil || string(got) != c.options {
+			if err := running(l)[0].Start(t.Context(), host{}); err != nil || string(got) != c.options {
 				t.Errorf("options %s, %v; want %s", got, err, c.options)
 			}
 		})
@@ -322,7 +322,7 @@ func TestOptionsOfAProject(t *testing.T) {
 		{Path: p.path("config/plugins/redact"), Options: json.RawMessage(`{"on": false}`), From: "project", Project: true},
 	}
 	l := p.approve()
-	for _, plugin := range l.Plugins {
+	for _, plugin := range running(l) {
 		if err := plugin.Start(t.Context(), host{}); err != nil {
 			t.Fatal(err)
 		}
@@ -341,7 +341,7 @@ func TestDisabledAndUntrusted(t *testing.T) {
 	if err := l.Store().SetEnabled(t.Context(), p.item(p.load(), "a").Trusted(), false, "three failures in a row"); err != nil {
 		t.Fatal(err)
 	}
-	if loaded := p.load(); len(loaded.Plugins) > 0 || p.item(loaded, "a").State != plugins.StateDisabled || p.item(loaded, "a").Reason != "three failures in a row" {
+	if loaded := p.load(); len(running(loaded)) > 0 || p.item(loaded, "a").State != plugins.StateDisabled || p.item(loaded, "a").Reason != "three failures in a row" {
 		t.Errorf("a disabled plugin: %s", states(loaded))
 	}
 	if err := l.Untrust(t.Context(), "a"); err != nil {
@@ -424,7 +424,7 @@ func TestSecondLoadIsTheSame(t *testing.T) {
 		}
 		return b.String()
 	})
-	if diff := cmp.Diff(first, second, compact, cmpopts.IgnoreUnexported(plugins.Item{}), cmpopts.IgnoreFields(plugins.Loaded{}, "Plugins")); diff != "" {
+	if diff := cmp.Diff(first, second, compact, cmpopts.IgnoreUnexported(plugins.Item{}), cmpopts.IgnoreFields(plugins.Item{}, "Plugin")); diff != "" {
 		t.Errorf("read and remembered differ:\n%s", diff)
 	}
 	units := p.process.opened[len(p.process.opened)-2:]
@@ -453,13 +453,13 @@ func TestQuarantined(t *testing.T) {
 		t.Fatal(err)
 	}
 	loaded := p.load()
-	if i := p.item(loaded, "a"); i.State != plugins.StateQuarantined || i.Reason != "3 failures" || len(loaded.Plugins) != 1 {
+	if i := p.item(loaded, "a"); i.State != plugins.StateQuarantined || i.Reason != "3 failures" || len(running(loaded)) != 1 {
 		t.Fatal(states(loaded))
 	}
 	if len(loaded.HookFiles) != len(before.HookFiles) {
 		t.Errorf("%d files with command hooks, want %d", len(loaded.HookFiles), len(before.HookFiles))
 	}
-	stub := loaded.Plugins[0]
+	stub := running(loaded)[0]
 	if _, ok := stub.(sdk.ToolSource); ok {
 		t.Error("it has tools")
 	}

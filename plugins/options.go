@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/plugins/remote"
-	"github.com/tenonhq/tenon/plugins/source"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -60,12 +61,8 @@ type Options struct {
 	Openers map[sdk.Carrier]remote.Opener // of third-party plugins, by carrier
 	// Without are names of plugins that count as disabled this time.
 	Without []string
-	// Accepts returns an error for a source of plugins that the user's policy does not permit, or if it requires another signer than the
-	// recorded one. If nil, everything is permitted.
-	Accepts func(r source.Ref, signer string) error
-	// Allows returns an error for a source that the user's policy does not permit, whoever signed it. It judges the addresses of MCP
-	// servers of packages. If nil, all are permitted.
-	Allows func(r source.Ref) error
+	// Policy is the user's. It judges plugins by their sources and recorded signers, and MCP servers of packages by their addresses.
+	Policy signature.Policy
 	// Hooks returns the commands of a package's command hooks, one line each, as they run, and the parts that have no effect. An error
 	// means that none of them runs.
 	Hooks func(file, root string, data []byte) (lines, warnings []string, err error)
@@ -116,12 +113,7 @@ func (l *Loader) cache() string {
 	return filepath.Join(l.opts.CacheDir, "plugins")
 }
 
-// environ returns a variable of the host's environment; the last one counts.
+// environ returns a variable of the host's environment.
 func (l *Loader) environ(name string) (string, bool) {
-	for i := len(l.opts.Environ) - 1; i >= 0; i-- {
-		if value, ok := cutVariable(l.opts.Environ[i], name); ok {
-			return value, true
-		}
-	}
-	return "", false
+	return child.Lookup(l.opts.Environ, name)
 }

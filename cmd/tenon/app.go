@@ -87,7 +87,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 	})
 	root.AddCommand(runCommand(a), tui.Command(a), chat.Command(a), sessions.Command(a), manCommand(a))
 	root.AddCommand(inspect.Commands(a)...)
-	root.AddCommand(manage.Commands(a, func(ctx context.Context, o manage.ApproveOptions) error { return approveRules(ctx, a, o) }, install.Commands(a))...)
+	root.AddCommand(manage.Commands(a, install.Commands(a), approveCommand(a))...)
 	root.AddCommand(topics()...)
 	cli.UsualArgs(root)
 	group(root)

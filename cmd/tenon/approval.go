@@ -100,11 +100,9 @@ func leftOut(a *cli.App, set *extensions.Set) {
 	for _, c := range set.In(plugins.StateRejected) {
 		a.Log.Warn(fmt.Sprintf("%s %s is not loaded: %s", kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Err.Error())))
 	}
-	for _, c := range set.Candidates {
-		if c.State == plugins.StateQuarantined {
-			a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",
-				kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Reason), terminal.Visible(manage.Argument(c))))
-		}
+	for _, c := range set.In(plugins.StateQuarantined) {
+		a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",
+			kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Reason), terminal.Visible(manage.Argument(c))))
 	}
 	for _, c := range set.In(plugins.StatePending) {
 		why := ""
@@ -125,12 +123,15 @@ func kindText(k trust.Kind) string {
 	return "plugin"
 }
 
+// inUse returns the extensions that new turns use.
+func (m *wired) inUse() *extensions.Set { return m.extensions[len(m.extensions)-1] }
+
 // quarantine saves that a plugin is in quarantine. Built-in plugins and servers of the user's own configuration have no entry to save
 // it in, so they are in quarantine only in this process.
 func (m *wired) quarantine(ctx context.Context, plugin, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
-	err := m.extensions[len(m.extensions)-1].Quarantine(ctx, plugin, reason)
+	err := m.inUse().Quarantine(ctx, plugin, reason)
 	if err != nil && !errors.Is(err, trust.ErrNotFound) {
 		m.Workspace.App.Log.Warn("the quarantine could not be saved", "plugin", plugin, "err", err)
 	}
@@ -140,7 +141,7 @@ func (m *wired) quarantine(ctx context.Context, plugin, reason string) {
 func (m *wired) keepFailures(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
-	if err := m.extensions[len(m.extensions)-1].KeepFailures(ctx, m.Failures()); err != nil {
+	if err := m.inUse().KeepFailures(ctx, m.Failures()); err != nil {
 		m.Workspace.App.Log.Warn("the failures of plugins could not be saved", "err", err)
 	}
 }
@@ -151,7 +152,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = set.Reuse(ctx, m.extensions[len(m.extensions)-1])
+	err = set.Reuse(ctx, m.inUse())
 	for _, c := range append(set.In(plugins.StateRejected), set.In(plugins.StatePending)...) {
 		if err == nil && c.Item != nil && slices.Contains(m.Options.Plugins, c.From) {
 			if err = c.Err; err == nil {
@@ -175,7 +176,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 
 // refreshPlugins loads the plugins again if the user approved some of those that wait, in another terminal. It returns their names.
 func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
-	last := m.extensions[len(m.extensions)-1]
+	last := m.inUse()
 	changed, err := last.ApprovalsChanged()
 	if err != nil || !changed {
 		return nil, err
@@ -183,7 +184,7 @@ func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) 
 	if err := m.reloadPlugins(ctx); err != nil {
 		return nil, err
 	}
-	ready := m.extensions[len(m.extensions)-1].In(plugins.StateReady)
+	ready := m.inUse().In(plugins.StateReady)
 	for _, waited := range last.In(plugins.StatePending) {
 		if slices.ContainsFunc(ready, func(c *extensions.Candidate) bool {
 			return c.Kind == waited.Kind && c.Name == waited.Name && c.From == waited.From

@@ -3,26 +3,23 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// inConfiguration is where a command says it stands that the configuration holds.
+// inConfiguration is the origin of commands in the configuration.
 const inConfiguration = "configuration"
 
-// templateShell finds the shell commands of a command's template, as the host does.
-var templateShell = regexp.MustCompile("!`[^`]+`")
-
-// projectFile returns the file that came with the repository and that an origin names, "" when it names none: an absolute path,
-// or one below ~ or where tenon was started.
+// projectFile returns the file of the repository that an origin names, or "". An origin is an absolute path, or one relative to ~ or to the
+// working directory.
 func projectFile(w *cli.Workspace, origin string) string {
 	path := origin
 	if rest, ok := strings.CutPrefix(path, "~"+string(filepath.Separator)); ok {
@@ -46,8 +43,7 @@ func (p *projectRules) trustCommand(c *sdk.Command) permission.Trust {
 	return permission.Trust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path, c.Digest)}
 }
 
-// commandFile returns the file of the project in which a command stands, "" for another command; known is false if tenon cannot
-// say where it stands.
+// commandFile returns the file of the project that defines a command, or "". known is false if tenon does not know what defines it.
 func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
 	if c.Origin != inConfiguration {
 		return projectFile(p.w, c.Origin), true
@@ -64,7 +60,7 @@ func (p *projectRules) waitingCommands(list []host.CommandInfo, files map[string
 		if path == "" || !cli.IsShipped(list[i].Plugin) {
 			continue
 		}
-		for _, shell := range templateShell.FindAllString(c.Template, -1) {
+		for _, shell := range input.ShellCommands(c.Template) {
 			p.waitFor(files, path, c.Digest, fmt.Sprintf("/%s runs %s", terminal.OneLine(c.Name), terminal.OneLine(shell)))
 		}
 	}

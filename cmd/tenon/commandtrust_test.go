@@ -55,7 +55,7 @@ func TestApprovalOfMarkdown(t *testing.T) {
 	path := filepath.Join(root, ".tenon", "commands", "a.md")
 	w := &cli.Workspace{Project: sdk.Project{Directory: root, Worktree: root}, Loaded: &config.Loaded{}}
 	approved := strings.Repeat("a", 64)
-	p := &projectRules{w: w, approved: map[string]bool{path + "@" + approved: true}, warn: func(string) {}}
+	p := &projectRules{w: w, approved: map[string]bool{path + "@" + approved: true}}
 	for digest, want := range map[string]bool{approved: true, strings.Repeat("b", 64): false, "": false} {
 		c := &sdk.Command{Origin: ".tenon/commands/a.md", Template: "!`git log`", Digest: digest}
 		if got := p.trustCommand(c); !got.Repository || got.Approved != want {

@@ -3,13 +3,16 @@
 //
 //	terminal    the user's terminal: screen, keyboard, text that is safe to print
 //	view        a turn as text or JSON lines; messages, tables
-//	cli         shared by all commands: streams, flags, directories, configuration, store, errors with remedies, exit codes
 //	extensions  plugins, MCP servers and command hooks, and what the user approved
-//	turn        one turn: prompt, session, events, questions, interrupts
-//	chat        tenon chat
-//	sessions    tenon session
+//	cli         shared by all commands: streams, flags, directories, configuration, store, errors with remedies, exit codes
 //	inspect     tenon stats, doctor, explain, hooks, models, config, agent, command, skill, version
-//	manage      tenon plugin, mcp, permission, import
+//	manage      tenon plugin, mcp, auth, permission, import
+//	install     the commands of tenon plugin that install, update, publish and remove
+//	frontend    what user interfaces ask of a host
+//	turn        one turn: prompt, session, events, questions, interrupts
+//	sessions    tenon session
+//	chat        tenon chat
+//	tui         the full-screen terminal UI
 //
 // Each imports only those above it. This package holds the rest:
 //
@@ -17,7 +20,8 @@
 //	run.go              tenon run
 //	wire.go             the store, plugins and host of a command
 //	approval.go         extensions at the start of a host, and their reload
-//	permissiontrust.go, commandtrust.go, receivers.go  what files of a repository may decide
+//	permissiontrust.go, commandtrust.go, receivers.go  what files of a repository may decide; tenon permission approve
+//	help.go, man.go, complete.go                       help, manual pages, words that a shell completes
 //
 // stdout carries the answer or JSON lines, stderr everything else.
 package main

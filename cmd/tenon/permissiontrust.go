@@ -14,8 +14,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/manage"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
@@ -43,22 +44,22 @@ func managedFile() string {
 
 // projectRules decides which rules of the project's files may allow something.
 type projectRules struct {
-	w        *cli.Workspace
-	warn     func(text string)
-	approved map[string]bool // path@digest
-
-	receivers approvedReceivers
+	w         *cli.Workspace
+	approved  map[string]bool // path@digest
+	receivers sync.Map        // digests of the approved receivers, to which askReceivers adds while the host runs
 	warned    sync.Once
 }
 
 func newProjectRules(ctx context.Context, w *cli.Workspace, s store.Store) (*projectRules, error) {
-	p := &projectRules{w: w, warn: func(text string) { w.App.Log.Warn(text) }, approved: map[string]bool{}}
+	p := &projectRules{w: w, approved: map[string]bool{}}
 	list, err := s.Approvals(ctx, w.ApprovalProject())
 	for _, a := range list {
-		if a.Permission == rulesPermission {
+		switch a.Permission {
+		case rulesPermission:
 			p.approved[a.Pattern] = true
+		case receiverPermission:
+			p.receivers.Store(a.Pattern[strings.LastIndexByte(a.Pattern, '@')+1:], true)
 		}
-		p.receivers.add(a)
 	}
 	return p, err
 }
@@ -72,7 +73,7 @@ func (p *projectRules) trust(origin, digest string) permission.Trust {
 // unapproved warns once about a rule that asks instead of allowing.
 func (p *projectRules) unapproved(r sdk.PermissionRule) {
 	p.warned.Do(func() {
-		p.warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", terminal.Visible(p.source(r.Origin))))
+		p.w.App.Log.Warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", terminal.Visible(p.source(r.Origin))))
 	})
 }
 
@@ -101,9 +102,21 @@ func approvalKey(w *cli.Workspace, path, digest string) string {
 	return path + "@" + digest
 }
 
+// approveCommand returns "tenon permission approve".
+func approveCommand(a *cli.App) *cobra.Command {
+	var yes, dryRun bool
+	cmd := &cobra.Command{
+		Use: "approve", Short: "Show and approve rules, shell commands and addresses in this project's files",
+		RunE: func(cmd *cobra.Command, _ []string) error { return approveRules(cmd.Context(), a, yes, dryRun) },
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only show them; exit with code 5 if any is not approved")
+	return cmd
+}
+
 // approveRules shows the rules of this project's files that allow something, the shell commands in templates of its commands, and
-// the receivers of conversations that its files choose. It asks and approves all of them, unless the options say otherwise.
-func approveRules(ctx context.Context, a *cli.App, o manage.ApproveOptions) (err error) {
+// the receivers of conversations that its files choose. It asks, unless yes is set, and approves all of them.
+func approveRules(ctx context.Context, a *cli.App, yes, dryRun bool) (err error) {
 	w, err := a.Configured(ctx)
 	if err != nil {
 		return err
@@ -134,10 +147,10 @@ func approveRules(ctx context.Context, a *cli.App, o manage.ApproveOptions) (err
 		list = append(list, receiverApproval(w, &r))
 	}
 	notApproved := cli.Fail(cli.ExitRefused, errors.New("not approved"), "nothing was changed")
-	if o.DryRun {
+	if dryRun {
 		return notApproved
 	}
-	if !o.Yes {
+	if !yes {
 		ok, err := a.Confirm("  approve all of this? [y/N] ")
 		if err != nil {
 			return err
@@ -193,7 +206,7 @@ func permissionOptions(ctx context.Context, w *cli.Workspace, s store.Store, o *
 	if err != nil {
 		return nil, err
 	}
-	o.Own, o.ApprovedReceiver = w.Loaded.Own, p.receivers.has
+	o.Own, o.ApprovedReceiver = w.Loaded.Own, p.receives
 	o.FromProject = func(origin string) bool { return projectFile(w, origin) != "" }
 	o.Policy = permission.Policy{Managed: w.Loaded.Managed, Trust: p.trust, TrustCommand: p.trustCommand, Unapproved: p.unapproved}
 	return p, nil

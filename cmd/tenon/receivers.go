@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -18,30 +17,10 @@ import (
 // receiverPermission is the permission under which approved receivers are stored. The pattern is provider, address, @ and digest.
 const receiverPermission = "project address"
 
-// approvedReceivers are the digests of the approved receivers. It is safe for concurrent use.
-type approvedReceivers struct {
-	mu      sync.Mutex
-	digests map[string]bool
-}
-
-// add adds the receiver of an approval, if the approval is for a receiver.
-func (a *approvedReceivers) add(approval store.Approval) {
-	if approval.Permission != receiverPermission {
-		return
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.digests == nil {
-		a.digests = map[string]bool{}
-	}
-	a.digests[approval.Pattern[strings.LastIndexByte(approval.Pattern, '@')+1:]] = true
-}
-
-// has reports whether the user approved a receiver. See host.Options.
-func (a *approvedReceivers) has(digest string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return digest != "" && a.digests[digest]
+// receives reports whether the user approved the receiver with a digest. See host.Options.
+func (p *projectRules) receives(digest string) bool {
+	_, approved := p.receivers.Load(digest)
+	return approved && digest != ""
 }
 
 // receiverApproval returns the approval of a receiver.
@@ -92,11 +71,10 @@ func (m *wired) askReceivers(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		approval := receiverApproval(m.Workspace, &r)
-		if err := m.Store.Approve(ctx, []store.Approval{approval}); err != nil {
+		if err := m.Store.Approve(ctx, []store.Approval{receiverApproval(m.Workspace, &r)}); err != nil {
 			return err
 		}
-		m.rules.receivers.add(approval)
+		m.rules.receivers.Store(r.Digest, true)
 	}
 	return nil
 }

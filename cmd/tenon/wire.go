@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,17 +43,18 @@ func wire(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*wired, err
 	}()
 	set, err := gather(ctx, w, o)
 	<-opened
-	switch {
-	case err != nil && storeErr == nil:
-		return nil, errors.Join(err, s.Close())
-	case err != nil:
-		return nil, err
-	case storeErr != nil:
-		return nil, errors.Join(storeErr, set.Close(context.WithoutCancel(ctx)))
+	var m *wired
+	if err = cmp.Or(err, storeErr); err == nil {
+		m, err = startHost(ctx, w, o, set, s)
 	}
-	m, err := startHost(ctx, w, o, set, s)
 	if err != nil {
-		return nil, errors.Join(err, set.Close(context.WithoutCancel(ctx)))
+		if set != nil {
+			err = errors.Join(err, set.Close(context.WithoutCancel(ctx)))
+		}
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
+		return nil, err
 	}
 	if o.Interactive {
 		if err := m.askReceivers(ctx); err != nil {
@@ -62,18 +64,19 @@ func wire(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*wired, err
 	return m, nil
 }
 
+// startHost starts the host with the plugins of the set.
 func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *extensions.Set, s *sqlite.Store) (*wired, error) {
 	public, err := w.Loaded.Redacted()
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, err
 	}
 	required, _, err := set.Required()
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, err
 	}
 	if c := w.Loaded.Config.Sandbox; len(c.Write)+len(c.Read)+len(c.Hide) > 0 {
 		if _, err := w.Sandbox(); err != nil {
-			return nil, errors.Join(err, s.Close())
+			return nil, err
 		}
 	}
 	m := &wired{Machine: &cli.Machine{Store: s, Workspace: w, Options: o}, extensions: []*extensions.Set{set}, shipped: cli.Shipped()}
@@ -87,12 +90,10 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 		Quarantine: func(plugin, reason string) { m.quarantine(ctx, plugin, reason) },
 	}
 	if m.rules, err = permissionOptions(ctx, w, s, &options); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, err
 	}
-	if m.Host, err = host.New(ctx, options); err != nil {
-		return nil, errors.Join(err, s.Close())
-	}
-	return m, nil
+	m.Host, err = host.New(ctx, options)
+	return m, err
 }
 
 // withSkills adds the skills of packages to a configuration.

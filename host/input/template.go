@@ -19,6 +19,9 @@ var (
 	plainArguments = lazyregexp.New(`^[A-Za-z0-9_./:@%+=, -]*$`)
 )
 
+// ShellCommands returns the shell commands of a command's template as they are written: !`…`.
+func ShellCommands(template string) []string { return templateShell().FindAllString(template, -1) }
+
 // pieceKind is what a piece of a filled template is.
 type pieceKind int
 

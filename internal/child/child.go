@@ -68,6 +68,17 @@ func Environ(base []string, extra map[string]string) []string {
 	return out
 }
 
+// Lookup returns a variable of an environment in the form of os.Environ. The last of several values counts, as in a shell; on Windows, the
+// case of names does not.
+func Lookup(environ []string, name string) (value string, ok bool) {
+	for _, entry := range slices.Backward(environ) {
+		if n, v, found := strings.Cut(entry, "="); found && key(n) == key(name) {
+			return v, true
+		}
+	}
+	return "", false
+}
+
 // GitEnviron returns base without the variables of git, as its hooks have them, which lead it to another repository. Those stay that name the
 // user's settings and connection. Git asks no question, fetches nothing on demand and answers in English.
 func GitEnviron(base []string, extra ...string) []string {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -135,14 +136,10 @@ func (f *finder) add(access Access, origin string, paths ...string) {
 	}
 }
 
-// lookup returns a variable of the environment; the last one counts.
+// lookup returns a variable of the environment; empty if it is not set.
 func (f *finder) lookup(name string) string {
-	for _, entry := range slices.Backward(f.Environ) {
-		if n, value, _ := strings.Cut(entry, "="); n == name {
-			return value
-		}
-	}
-	return ""
+	value, _ := child.Lookup(f.Environ, name)
+	return value
 }
 
 // own returns tenon's directories and files.

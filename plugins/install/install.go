@@ -1,4 +1,12 @@
-// Package install fetches plugins into the sealed store and pins them in lock files. It neither runs nor approves plugins.
+// Package install fetches plugins into the sealed store, for lock files. It neither runs, approves nor pins plugins: the command does.
+//
+//	"github:owner/repo"
+//	      │ source.Parse, marketplace.Store.Find
+//	source.Ref ──► plan ──► source.Fetched   a directory, with the fields that pin it
+//	                             │ trust.Vault.Seal
+//	                        Staged           a sealed copy, and the entry for a lock file
+//	                             │ approval by the user (cmd/tenon/internal/install)
+//	                        pins.Plugin      in the lock file, by pins.History.Change
 package install
 
 import (
@@ -34,10 +42,10 @@ var ErrRenamed = errors.New("the plugin has another name")
 type Installer struct {
 	Fetcher *source.Fetcher
 	Vault   *trust.Vault
-	Policy  *signature.Policy    // of the user; if nil, everything is permitted
+	Policy  signature.Policy     // of the user
 	Key     *signature.PublicKey // has to sign what is staged without a pin, in addition to the policy; nil: none
 	was     *signature.PublicKey // that signed the content before; it has to sign the new unless the policy names a signer
-	Markets *marketplace.Store   // of the user; if nil, references to plugins of marketplaces are refused
+	Markets marketplace.Store    // of the user
 	History pins.History
 	Home    string // for ~ in references
 	// Vendor is the directory of the project with the content of its pins; empty: none.
@@ -136,8 +144,6 @@ func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error)
 	case p.ref.Kind != source.Catalogue:
 	case pin != nil:
 		p.from, err = in.parse(t, pin.Pin, false)
-	case in.Markets == nil:
-		err = fmt.Errorf("%s: %w", ref, marketplace.ErrNotFound)
 	default:
 		if p.found, err = in.Markets.Find(p.ref.URL, p.ref.Version); err != nil {
 			return nil, err
@@ -160,7 +166,7 @@ func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error)
 
 // guard applies the policy: before anything is fetched to the address, after it to the signature.
 func (in *Installer) guard(p *plan) error {
-	policy := cmp.Or(in.Policy, &signature.Policy{})
+	policy := in.Policy
 	if err := policy.Allows(p.from); err != nil {
 		return err
 	}
@@ -312,7 +318,7 @@ func (in *Installer) Missing(ctx context.Context, f *pins.File) ([]pins.Plugin, 
 
 // mayVendor reports whether the vendor directory may replace a source: its content has no signature that could be checked.
 func (in *Installer) mayVendor(r source.Ref) bool {
-	return in.Vendor != "" && (in.Policy == nil || !in.Policy.Requires(r))
+	return in.Vendor != "" && !in.Policy.Requires(r)
 }
 
 // Hosts returns the hosts that fetching pinned plugins contacts, each once, in order.

@@ -64,7 +64,7 @@ func newKit(t *testing.T) *kit {
 	fetcher := &source.Fetcher{Cache: filepath.Join(data, "cache"), Environ: append(os.Environ(), "HOME="+k.top), Registry: k.server.URL + "/npm"}
 	k.Installer = &install.Installer{
 		Fetcher: fetcher, History: pins.History{Dir: data}, Vault: trust.NewVault(trust.VaultOptions{Dir: filepath.Join(data, "store")}), Home: k.top, Temp: filepath.Join(data, "unpacked"),
-		Markets: &marketplace.Store{File: filepath.Join(data, "config", marketplace.FileName), Dir: filepath.Join(data, "markets"), Home: k.top, Fetcher: fetcher},
+		Markets: marketplace.Store{File: filepath.Join(data, "config", marketplace.FileName), Dir: filepath.Join(data, "markets"), Home: k.top, Fetcher: fetcher},
 	}
 	k.target = install.Target{Path: filepath.Join(data, "config", pins.Name)}
 	return k

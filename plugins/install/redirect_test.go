@@ -146,7 +146,7 @@ func TestPolicyJudgesMarketplaceRedirects(t *testing.T) {
 			t.Errorf("%+v: %+v, %v after %d requests", c, m, err, web.requests.Load())
 		}
 	}
-	k.Markets.Policy = nil
+	k.Markets.Policy = signature.Policy{}
 	if _, err := k.Markets.Add(t.Context(), web.front+"/market.json", "/"); err != nil {
 		t.Error(err)
 	}

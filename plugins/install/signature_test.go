@@ -141,7 +141,7 @@ func TestMinisign(t *testing.T) {
 		}
 	}
 	// Without a policy, a key that the user gave stays the key for updates.
-	k.Policy = nil
+	k.Policy = signature.Policy{}
 	k.serveSigned(t, "/a.zip", "four", secret)
 	key, err := signature.ParseKey("untrusted comment: minisign public key\n" + public + "\n")
 	if err != nil {
@@ -182,7 +182,7 @@ func TestUnsigned(t *testing.T) {
 		}
 	}
 	// Content in the project's vendor directory claims a signer and has no signature.
-	k.Policy = nil
+	k.Policy = signature.Policy{}
 	pinned, err := k.Stage(t.Context(), k.target, refs[0], nil)
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/filelock"
+	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/source"
 )
 
@@ -52,15 +52,7 @@ type Store struct {
 	Dir     string // fetched catalogues; made when needed
 	Home    string // for ~ in addresses
 	Fetcher *source.Fetcher
-	Policy  Policy // of the user; if nil, all addresses are permitted
-}
-
-// Policy decides about addresses.
-type Policy interface {
-	// Allows returns an error for an address that is not permitted.
-	Allows(r source.Ref) error
-	// Judge returns the function that judges the addresses to which the server leads; nil if all are permitted.
-	Judge(r source.Ref) func(to *url.URL) error
+	Policy  signature.Policy // of the user
 }
 
 // Market is a marketplace of the user.
@@ -221,13 +213,11 @@ func unknown(name string) error { return fmt.Errorf("%w: marketplace %q", ErrNot
 
 // fetch reads the catalogue at an address.
 func (s *Store) fetch(ctx context.Context, r source.Ref) (*state, *Market, error) {
-	fetcher := *s.Fetcher
-	if s.Policy != nil {
-		if err := s.Policy.Allows(r); err != nil {
-			return nil, nil, err
-		}
-		fetcher.Judge = s.Policy.Judge(r)
+	if err := s.Policy.Allows(r); err != nil {
+		return nil, nil, err
 	}
+	fetcher := *s.Fetcher
+	fetcher.Judge = s.Policy.Judge(r)
 	file, err := fetcher.File(ctx, r, maxBytes, places...)
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w: %w", ErrCatalogue, err)

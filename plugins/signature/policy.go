@@ -45,23 +45,23 @@ type signer struct {
 }
 
 // New returns the policy of a configuration. The error wraps ErrPolicy and names the field.
-func New(c sdk.PluginPolicy, verifier Sigstore) (*Policy, error) {
-	p := &Policy{restricted: c.Allow != nil, sigstore: verifier}
+func New(c sdk.PluginPolicy, verifier Sigstore) (Policy, error) {
+	p := Policy{restricted: c.Allow != nil, sigstore: verifier}
 	p.sigstore.TrustedRoot = c.TrustedRoot
 	if c.TrustedRoot != "" && !filepath.IsAbs(c.TrustedRoot) {
-		return nil, fmt.Errorf("%w: trusted_root: write an absolute path", ErrPolicy)
+		return Policy{}, fmt.Errorf("%w: trusted_root: write an absolute path", ErrPolicy)
 	}
 	var err error
 	if p.allow, err = patterns(c.Allow); err != nil {
-		return nil, fmt.Errorf("%w: allow: %w", ErrPolicy, err)
+		return Policy{}, fmt.Errorf("%w: allow: %w", ErrPolicy, err)
 	}
 	if p.deny, err = patterns(c.Deny); err != nil {
-		return nil, fmt.Errorf("%w: deny: %w", ErrPolicy, err)
+		return Policy{}, fmt.Errorf("%w: deny: %w", ErrPolicy, err)
 	}
 	for i, s := range c.Signers {
 		rule, err := newSigner(s)
 		if err != nil {
-			return nil, fmt.Errorf("%w: signers[%d]: %w", ErrPolicy, i, err)
+			return Policy{}, fmt.Errorf("%w: signers[%d]: %w", ErrPolicy, i, err)
 		}
 		p.signers = append(p.signers, *rule)
 	}
@@ -134,10 +134,10 @@ func (p *Policy) Accepts(r source.Ref, recorded string) error {
 }
 
 // With returns a policy that requires the signature of a key in addition; nil changes nothing.
-func (p *Policy) With(key *PublicKey) *Policy {
+func (p *Policy) With(key *PublicKey) Policy {
 	out := *p
 	out.key = key
-	return &out
+	return out
 }
 
 // Requires reports whether the policy names a signer for a source.

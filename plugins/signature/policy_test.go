@@ -28,7 +28,7 @@ func policy(t testing.TB, c sdk.PluginPolicy) *signature.Policy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return &p
 }
 
 func TestAllows(t *testing.T) {

@@ -159,7 +159,6 @@ type Fetcher struct {
 	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It is called by one
 	// goroutine of each Fetch.
 	Progress    func(name string, have, want int64)
-	Limits      archive.Limits
 	MaxTransfer int64 // bytes of one git fetch; default: 512 MiB
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
 	Platforms []string
@@ -217,7 +216,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 		out.Path = r.URL
 		return nil
 	case info.IsDir():
-		return out.unpacked(archive.Directory{Path: r.URL, Limits: f.Limits}.Extract(ctx, dir))
+		return out.unpacked(archive.Directory{Path: r.URL}.Extract(ctx, dir))
 	case !info.Mode().IsRegular():
 		return errors.New("neither a directory nor a file")
 	case format == "":
@@ -286,7 +285,7 @@ func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched,
 	if format == formatBundle {
 		return f.unpackBundle(ctx, file, info.Size(), out, dir)
 	}
-	a := archive.File{Format: archive.Format(format), Data: file, Size: info.Size(), Limits: f.Limits}
+	a := archive.File{Format: archive.Format(format), Data: file, Size: info.Size()}
 	return out.unpacked(a.Extract(ctx, dir))
 }
 

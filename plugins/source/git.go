@@ -37,7 +37,7 @@ func (f *Fetcher) git(ctx context.Context, r Ref, out *Fetched, dir string) erro
 	}
 	out.Commit, out.Version = commit, r.Version
 	tree := commit + ":" + r.Subdir
-	g := archive.Git{Tree: tree, Limits: f.Limits, Command: func(ctx context.Context, args ...string) *exec.Cmd { return f.gitCommand(ctx, repo, args...) }}
+	g := archive.Git{Tree: tree, Command: func(ctx context.Context, args ...string) *exec.Cmd { return f.gitCommand(ctx, repo, args...) }}
 	return out.unpacked(g.Extract(ctx, dir))
 }
 

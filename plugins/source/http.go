@@ -20,8 +20,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofrs/flock"
-
+	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/httpx"
 )
 
@@ -32,9 +31,9 @@ const (
 	dialTimeout  = 15 * time.Second
 	// stallTimeout is the longest time without a byte.
 	stallTimeout = 30 * time.Second
-	// lockRetry is the time between tries to lock a download.
-	lockRetry  = 100 * time.Millisecond
-	maxExcerpt = 200 // bytes of an error page
+	// lockTimeout is the maximum wait for another process that downloads the same.
+	lockTimeout = time.Hour
+	maxExcerpt  = 200 // bytes of an error page
 )
 
 // refused reports whether a repository must not send requests to an address: this machine, link-local, metadata servers, and special
@@ -176,31 +175,28 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, transfer fu
 	if err != nil {
 		return "", "", err
 	}
-	lock := flock.New(part + ".lock") // another process may download the same
-	if ok, err := lock.TryLockContext(ctx, lockRetry); err != nil || !ok {
-		return "", "", fmt.Errorf("download of %s by another tenon: %w", address, err)
-	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	for try := 1; ; try++ {
-		err = transfer(part)
-		if err == nil || try == maxTries || ctx.Err() != nil || !errors.Is(err, errCut) {
-			break
+	err = filelock.Do(ctx, part+".lock", lockTimeout, func() error {
+		for try := 1; ; try++ {
+			err := transfer(part)
+			if err == nil {
+				break
+			}
+			if try == maxTries || ctx.Err() != nil || !errors.Is(err, errCut) {
+				return err
+			}
 		}
-	}
-	if err != nil {
-		return "", "", err
-	}
-	if sum, err = sumFile(part); err != nil {
-		return "", "", err
-	}
-	if want != "" && sum != want {
-		return "", "", errors.Join(fmt.Errorf("%w: %s has SHA-256 %s, expected %s", ErrMismatch, address, sum, want), os.Remove(part), removeTag(part))
-	}
-	path, _, err = f.cached(filesKind, sum)
-	if err != nil {
-		return "", "", err
-	}
-	return path, sum, errors.Join(os.Rename(part, path), removeTag(part))
+		if sum, err = sumFile(part); err != nil {
+			return err
+		}
+		if want != "" && sum != want {
+			return errors.Join(fmt.Errorf("%w: %s has SHA-256 %s, expected %s", ErrMismatch, address, sum, want), os.Remove(part), removeTag(part))
+		}
+		if path, _, err = f.cached(filesKind, sum); err != nil {
+			return err
+		}
+		return errors.Join(os.Rename(part, path), removeTag(part))
+	})
+	return path, sum, err
 }
 
 // errCut is returned for a transfer that broke off and can be continued.

@@ -106,7 +106,7 @@ func (f *Fetcher) unpackBundle(ctx context.Context, file *os.File, size int64, o
 	if err != nil {
 		return err
 	}
-	a := archive.File{Format: archive.Zip, Data: data, Size: size, Limits: f.Limits}
+	a := archive.File{Format: archive.Zip, Data: data, Size: size}
 	if err := out.unpacked(a.Extract(ctx, dir)); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,23 +130,15 @@ func (f *Fetcher) resolveOCI(ctx context.Context, repo *oci.Repository, r Ref, d
 		return oci.Blob{}, fmt.Errorf("%w: %s", ErrOffline, r)
 	}
 	reference := digest
-	if reference == "" && r.Kind == OCI {
-		if reference = r.Version; reference == "" {
-			reference = "latest"
-		}
+	if r.Kind == OCI {
+		reference = cmp.Or(digest, r.Version, "latest")
 	}
 	b, err := repo.Resolve(ctx, reference)
 	if err == nil && digest != "" && b.Digest != digest {
 		err = fmt.Errorf("%w: the registry has %s, pinned is %s", ErrMismatch, b.Digest, digest)
 	}
-	if err == nil && b.Size > maxManifest {
-		err = fmt.Errorf("manifest of %d bytes; at most %d", b.Size, maxManifest)
-	}
 	return b, err
 }
-
-// maxManifest limits a manifest, in bytes, as registries do.
-const maxManifest = 4 << 20
 
 func (f *Fetcher) manifest(ctx context.Context, repo *oci.Repository, r Ref, b oci.Blob) (*oci.Manifest, error) {
 	file, err := f.blob(ctx, repo, r, b)

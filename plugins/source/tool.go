@@ -38,13 +38,13 @@ func (t tool) run(ctx context.Context, environ []string) (_ []byte, err error) {
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = t.dir, child.Environ(environ, t.env), &output, &complaints
 	start := cmd.Start
 	if t.write != nil {
-		cell, err := t.cell(program)
+		cell, cellErr := t.cell(program)
 		switch {
-		case err == nil:
+		case cellErr == nil:
 			defer func() { err = errors.Join(err, cell.Close()) }()
 			start = func() error { return cell.Start(cmd) }
-		case !errors.Is(err, confine.ErrUnsupported):
-			return nil, err
+		case !errors.Is(cellErr, confine.ErrUnsupported):
+			return nil, cellErr
 		}
 	}
 	if err = start(); err == nil {

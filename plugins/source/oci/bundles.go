@@ -8,7 +8,6 @@ import (
 
 	specs "github.com/opencontainers/image-spec/specs-go/v1"
 	"oras.land/oras-go/v2/content"
-	"oras.land/oras-go/v2/registry/remote"
 )
 
 // bundleType is the start of the media types of Sigstore bundles, which are the artifact types of their manifests too, see
@@ -37,20 +36,18 @@ func (r *Repository) Bundles(ctx context.Context, of Blob, maxBytes int64) ([][]
 	return out, nil
 }
 
-// referrersOf returns the function that asks a registry for the signatures of a manifest.
-func referrersOf(repo *remote.Repository) func(ctx context.Context, of specs.Descriptor) ([]specs.Descriptor, error) {
-	return func(ctx context.Context, of specs.Descriptor) (out []specs.Descriptor, err error) {
-		err = repo.Referrers(ctx, of, "", func(list []specs.Descriptor) error {
-			for _, d := range list {
-				// Some registries list the type of the empty configuration instead of the artifact's.
-				if (isBundle(d) || d.ArtifactType == specs.MediaTypeEmptyJSON) && len(out) < maxBundles {
-					out = append(out, d)
-				}
+// referrers asks the registry for the signatures of a manifest.
+func (s server) referrers(ctx context.Context, of specs.Descriptor) (out []specs.Descriptor, err error) {
+	err = s.Referrers(ctx, of, "", func(list []specs.Descriptor) error {
+		for _, d := range list {
+			// Some registries list the type of the empty configuration instead of the artifact's.
+			if (isBundle(d) || d.ArtifactType == specs.MediaTypeEmptyJSON) && len(out) < maxBundles {
+				out = append(out, d)
 			}
-			return nil
-		})
-		return out, err
-	}
+		}
+		return nil
+	})
+	return out, err
 }
 
 // bundle returns the only layer of a manifest; nil if it is not a bundle that refers to the manifest of.
@@ -58,7 +55,7 @@ func (r *Repository) bundle(ctx context.Context, d specs.Descriptor, of Blob, ma
 	if d.Size > maxManifest {
 		return nil, fmt.Errorf("signature manifest of %d bytes; at most %d", d.Size, maxManifest)
 	}
-	data, err := content.FetchAll(ctx, r.fetcher, d)
+	data, err := content.FetchAll(ctx, r.place, d)
 	var m specs.Manifest
 	if err == nil {
 		err = json.Unmarshal(data, &m)
@@ -72,5 +69,5 @@ func (r *Repository) bundle(ctx context.Context, d specs.Descriptor, of Blob, ma
 	if m.Layers[0].Size > maxBytes {
 		return nil, fmt.Errorf("signature manifest %s: bundle of %d bytes; at most %d", d.Digest, m.Layers[0].Size, maxBytes)
 	}
-	return content.FetchAll(ctx, r.fetcher, m.Layers[0])
+	return content.FetchAll(ctx, r.place, m.Layers[0])
 }

@@ -23,8 +23,7 @@ func IsLayout(dir string) bool {
 
 // Layout returns the layout in a directory. It has one artifact, or one for each platform, and perhaps their signatures.
 func Layout(dir string) *Repository {
-	l := layout(dir)
-	return &Repository{fetcher: l, resolve: l.resolve, referrers: l.referrers}
+	return &Repository{layout(dir)}
 }
 
 type layout string
@@ -51,8 +50,8 @@ func (l layout) index() ([]specs.Descriptor, error) {
 	return index.Manifests, nil
 }
 
-// resolve returns the manifest with a digest; without one, the only one that is tagged, or else the only one that is not a signature.
-func (l layout) resolve(_ context.Context, reference string) (specs.Descriptor, error) {
+// Resolve returns the manifest with a digest; without one, the only one that is tagged, or else the only one that is not a signature.
+func (l layout) Resolve(_ context.Context, reference string) (specs.Descriptor, error) {
 	all, err := l.index()
 	if err != nil {
 		return specs.Descriptor{}, err

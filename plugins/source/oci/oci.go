@@ -41,18 +41,19 @@ var ErrArtifact = errors.New("not a plugin")
 // see https://github.com/opencontainers/distribution-spec/blob/main/spec.md#pushing-manifests.
 const maxManifest = 4 << 20
 
-// fetcher is what registries and layouts have in common.
-type fetcher interface {
+// Repository is a repository of a registry, or a layout directory.
+type Repository struct{ place }
+
+// place is what registries and layouts have in common.
+type place interface {
 	Fetch(ctx context.Context, d specs.Descriptor) (io.ReadCloser, error)
+	Resolve(ctx context.Context, reference string) (specs.Descriptor, error)
+	// referrers returns the manifests that can be signatures of a manifest.
+	referrers(ctx context.Context, of specs.Descriptor) ([]specs.Descriptor, error)
 }
 
-// Repository is a repository of a registry, or a layout directory.
-type Repository struct {
-	fetcher
-	resolve   func(ctx context.Context, reference string) (specs.Descriptor, error)
-	referrers func(ctx context.Context, of specs.Descriptor) ([]specs.Descriptor, error)
-	remote    *remote.Repository // nil of a layout
-}
+// server is a repository of a registry.
+type server struct{ *remote.Repository }
 
 // Open returns the repository with a name such as ghcr.io/owner/plugin. Nothing is requested. The credentials are those that the user's
 // docker has.
@@ -71,7 +72,7 @@ func Open(name string, client *http.Client) (*Repository, error) {
 		c.BlockedRealmPrefixes = []netip.Prefix{}
 	}
 	repo.Client = c
-	return &Repository{fetcher: repo, resolve: repo.Resolve, referrers: referrersOf(repo), remote: repo}, nil
+	return &Repository{server{repo}}, nil
 }
 
 // Address returns the address of the registry that Open uses for a name.
@@ -99,11 +100,14 @@ func Loopback(name string) bool {
 	return httpx.Loopback(strings.Trim(host, "[]"))
 }
 
-// Resolve returns the digest of a tag; of a digest, the same.
+// Resolve returns the manifest of a tag or a digest.
 func (r *Repository) Resolve(ctx context.Context, reference string) (Blob, error) {
-	d, err := r.resolve(ctx, reference)
-	if err != nil {
+	d, err := r.place.Resolve(ctx, reference)
+	switch {
+	case err != nil:
 		return Blob{}, err
+	case d.Size > maxManifest:
+		return Blob{}, fmt.Errorf("manifest of %d bytes; at most %d", d.Size, maxManifest)
 	}
 	return blob(d), checkDigest(d.Digest)
 }
@@ -123,7 +127,7 @@ func (b Blob) descriptor() specs.Descriptor {
 
 // Fetch opens a blob. Its content is not checked.
 func (r *Repository) Fetch(ctx context.Context, b Blob) (io.ReadCloser, error) {
-	return r.fetcher.Fetch(ctx, b.descriptor())
+	return r.place.Fetch(ctx, b.descriptor())
 }
 
 func checkDigest(d digest.Digest) error {
@@ -212,7 +216,8 @@ func decodeIndex(list []specs.Descriptor) (*Manifest, error) {
 // Push stores a plugin under a tag and returns the digest of its manifest. config describes the plugin, archive are its files as .tar.gz.
 // The same input has the same digest.
 func (r *Repository) Push(ctx context.Context, tag string, config, archive []byte, annotations map[string]string) (string, error) {
-	if r.remote == nil {
+	remote, ok := r.place.(server)
+	if !ok {
 		return "", errors.New("a layout is not written")
 	}
 	m := specs.Manifest{MediaType: specs.MediaTypeImageManifest, ArtifactType: ArtifactType, Annotations: annotations}
@@ -220,9 +225,9 @@ func (r *Repository) Push(ctx context.Context, tag string, config, archive []byt
 	m.Config = content.NewDescriptorFromBytes(ConfigType, config)
 	m.Layers = []specs.Descriptor{content.NewDescriptorFromBytes(ContentType, archive)}
 	for d, data := range map[*specs.Descriptor][]byte{&m.Config: config, &m.Layers[0]: archive} {
-		exists, err := r.remote.Blobs().Exists(ctx, *d)
+		exists, err := remote.Blobs().Exists(ctx, *d)
 		if err == nil && !exists {
-			err = r.remote.Blobs().Push(ctx, *d, strings.NewReader(string(data)))
+			err = remote.Blobs().Push(ctx, *d, strings.NewReader(string(data)))
 		}
 		if err != nil {
 			return "", err
@@ -233,5 +238,5 @@ func (r *Repository) Push(ctx context.Context, tag string, config, archive []byt
 		return "", err
 	}
 	d := content.NewDescriptorFromBytes(m.MediaType, data)
-	return d.Digest.String(), r.remote.PushReference(ctx, d, strings.NewReader(string(data)), tag)
+	return d.Digest.String(), remote.PushReference(ctx, d, strings.NewReader(string(data)), tag)
 }

@@ -59,12 +59,14 @@ func New(s Streams, env environ, version, managed string) *App {
 func (a *App) Exit(err error) int {
 	var shown *shownError
 	switch {
+	case err == nil:
+		return exitOK
 	case errors.Is(err, ErrHard):
 		return ExitInterrupted
 	case errors.As(err, &shown):
 		return Remedy(shown.err).Code
 	}
-	return report(a.Mask, err)
+	return ReportIn(a.Mask, OnCommandLine(), err)
 }
 
 // Directory returns the real path of the working directory: a shell that followed a link to it names another one, in which neither its sessions nor

@@ -100,14 +100,6 @@ func UsageError(fix, format string, args ...any) error {
 	return Fail(ExitUsage, fmt.Errorf(format, args...), fix)
 }
 
-// report prints the error and its remedy and returns the exit code.
-func report(w io.Writer, err error) int {
-	if err == nil {
-		return exitOK
-	}
-	return ReportIn(w, OnCommandLine(), err)
-}
-
 // ReportIn prints an error, whose text may come from a server, a file or a plugin, and its remedy in the given wording. It
 // returns the exit code.
 func ReportIn(w io.Writer, words *wording, err error) int {

@@ -133,14 +133,10 @@ func keepProject(cache, id string) {
 // environ is a process environment that tests can replace.
 type environ []string
 
-// Lookup returns the value of a variable, or "" if it is not set. The last of several values counts, as in a shell.
+// Lookup returns the value of a variable, or "" if it is not set.
 func (e environ) Lookup(name string) string {
-	for i := len(e) - 1; i >= 0; i-- {
-		if n, v, _ := strings.Cut(e[i], "="); n == name {
-			return v
-		}
-	}
-	return ""
+	value, _ := child.Lookup(e, name)
+	return value
 }
 
 // FindDirs returns a project with the directories outside of it, as absolute paths. It follows the XDG base directories, ignoring relative paths, or else the conventions of the system. dataFlag and

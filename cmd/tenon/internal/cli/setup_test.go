@@ -58,7 +58,7 @@ func TestRemedyOfEveryError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var out bytes.Buffer
-			if code := report(&out, c.err); code != c.code {
+			if code := ReportIn(&out, OnCommandLine(), c.err); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
 			lines := strings.Split(strings.TrimSpace(out.String()), "\n")

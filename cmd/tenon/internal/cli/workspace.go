@@ -192,7 +192,12 @@ func Shipped() []sdk.Plugin { return builtin.All() }
 // IsShipped reports whether a name is that of a built-in plugin.
 func IsShipped(name string) bool { return slices.Contains(shippedNames(), name) }
 
-var shippedNames = sync.OnceValue(func() []string { return names(Shipped()) })
+var shippedNames = sync.OnceValue(func() (names []string) {
+	for _, p := range Shipped() {
+		names = append(names, p.Manifest().Name)
+	}
+	return names
+})
 
 // shippedContributions returns the IDs of the built-in tools and providers.
 func shippedContributions() (tools, providers []string) {
@@ -209,14 +214,6 @@ func shippedContributions() (tools, providers []string) {
 		}
 	}
 	return tools, providers
-}
-
-func names(list []sdk.Plugin) []string {
-	out := make([]string, len(list))
-	for i, p := range list {
-		out[i] = p.Manifest().Name
-	}
-	return out
 }
 
 // Machine is a running host and its store.

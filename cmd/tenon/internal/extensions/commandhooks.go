@@ -75,8 +75,7 @@ func (s *Set) addHooks(c *Candidate, source *commandhooks.Source) {
 			s.reject(c, err)
 			return
 		}
-		s.own(source.Name, c)
-		s.add(p, source.Where+" "+string(source.Data)+" "+fmt.Sprint(s.free(c)))
+		s.add(p, c, source.Where+" "+string(source.Data)+" "+fmt.Sprint(s.free(c)))
 	}
 	s.Candidates = append(s.Candidates, c)
 }

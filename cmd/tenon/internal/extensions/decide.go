@@ -263,19 +263,20 @@ func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason 
 // Quarantine notes that a plugin is not called any more, so that it stays so in the next run. trust.ErrNotFound for what has no approval of
 // its own to note it in.
 func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
-	c := s.owners[plugin]
-	if c == nil {
-		return trust.ErrNotFound
+	for _, p := range s.Plugins {
+		if p.Manifest().Name == plugin {
+			return s.store.Quarantine(ctx, s.origins[p].candidate.approvedItem(), reason)
+		}
 	}
-	return s.store.Quarantine(ctx, c.approvedItem(), reason)
+	return trust.ErrNotFound
 }
 
 // Failures returns how often hooks failed in a row when plugins were last used, by plugin and hook.
 func (s *Set) Failures() map[string]map[string]int {
 	out := map[string]map[string]int{}
-	for name, c := range s.owners {
-		if len(c.decision.Failures) > 0 {
-			out[name] = c.decision.Failures
+	for _, p := range s.Plugins {
+		if c := s.origins[p].candidate; len(c.decision.Failures) > 0 {
+			out[p.Manifest().Name] = c.decision.Failures
 		}
 	}
 	return out
@@ -284,11 +285,12 @@ func (s *Set) Failures() map[string]map[string]int {
 // KeepFailures saves the current series of failures of hooks for the next run. Plugins without their own approval start from zero.
 func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]int) error {
 	var err error
-	for name, c := range s.owners {
-		if c.State != plugins.StateReady || maps.Equal(failures[name], c.decision.Failures) {
+	for _, p := range s.Plugins {
+		c, now := s.origins[p].candidate, failures[p.Manifest().Name]
+		if c.State != plugins.StateReady || maps.Equal(now, c.decision.Failures) {
 			continue
 		}
-		if one := s.store.SetFailures(ctx, c.approvedItem(), failures[name]); !errors.Is(one, trust.ErrNotFound) {
+		if one := s.store.SetFailures(ctx, c.approvedItem(), now); !errors.Is(one, trust.ErrNotFound) {
 			err = errors.Join(err, one)
 		}
 	}

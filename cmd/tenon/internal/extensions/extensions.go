@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -49,13 +50,18 @@ type Set struct {
 	// Warnings are for the user.
 	Warnings []string
 
-	keys    map[sdk.Plugin]string // what each plugin was made of
-	owners  map[string]*Candidate // of each plugin that the user decided about, by its name
+	origins map[sdk.Plugin]origin
 	opts    Options
 	loader  *plugins.Loader
 	store   *trust.Store
 	entries trust.Entries
 	openers map[sdk.Carrier]remote.Opener
+}
+
+// origin is what a plugin was made of.
+type origin struct {
+	candidate *Candidate
+	key       string // another plugin with this key would do the same
 }
 
 // Candidate is something of a third party and what the user decided about it.
@@ -90,7 +96,7 @@ func ownFiles(c *config.Loaded) []string {
 // Open finds everything and opens what may run. A problem of one candidate does not affect the others; the error is one of
 // tenon.lock, or of ctx.
 func Open(ctx context.Context, o Options) (*Set, error) {
-	s := &Set{opts: o, keys: map[sdk.Plugin]string{}, owners: map[string]*Candidate{}, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
+	s := &Set{opts: o, origins: map[sdk.Plugin]origin{}, store: trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))}
 	var err error
 	if s.entries, err = s.store.Read(); err != nil {
 		return nil, err
@@ -102,9 +108,10 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	without, _ := o.lookup(WithoutVariable)
 	s.loader = plugins.New(plugins.Options{
 		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: s.openers,
-		Accepts: policy.Accepts, Allows: policy.Allows, Without: without(o.Environ), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
+		Policy: policy, Without: strings.Split(without, ","), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 		Hooks: packageHooks,
 	})
 	found, err := s.loader.Load(ctx)
@@ -112,13 +119,12 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		return nil, errors.Join(err, s.Close(ctx))
 	}
 	s.Skills, s.Warnings = found.Skills, found.Warnings
-	for _, p := range found.Plugins {
-		s.add(p, s.pluginKey(p.Manifest().Name, found.Items))
-	}
 	for _, i := range found.Items {
 		c := pluginCandidate(i)
 		s.Candidates = append(s.Candidates, c)
-		s.own(i.Name, c)
+		if i.Plugin != nil {
+			s.add(i.Plugin, c, fmt.Sprintf("%s %s %s %v %s %v", i.State, i.Name, i.Digest, i.Grants, i.Options(), o.unconfined(i.Name)))
+		}
 		if _, installed := i.Pin(); installed {
 			continue // shown when it was installed, and by plugin info
 		}
@@ -139,29 +145,16 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 // WithoutVariable is an environment variable with names of plugins, separated by commas, that are disabled for one run.
 const WithoutVariable = "TENON_WITHOUT_PLUGINS"
 
-func without(environ []string) []string {
-	for _, e := range environ {
-		if value, ok := strings.CutPrefix(e, WithoutVariable+"="); ok && value != "" {
-			return strings.Split(value, ",")
-		}
-	}
-	return nil
-}
+// lookup returns a variable of the environment.
+func (o *Options) lookup(name string) (string, bool) { return child.Lookup(o.Environ, name) }
 
 // Loader returns what finds and keeps the plugins.
 func (s *Set) Loader() *plugins.Loader { return s.loader }
 
-// add adds a plugin. The key says what it was made of: another plugin with this key would do the same.
-func (s *Set) add(p sdk.Plugin, key string) {
+// add adds a plugin that was made of a candidate. The key describes all that the plugin depends on.
+func (s *Set) add(p sdk.Plugin, c *Candidate, key string) {
 	s.Plugins = append(s.Plugins, p)
-	s.keys[p] = key
-}
-
-// own notes whose a plugin is.
-func (s *Set) own(plugin string, c *Candidate) {
-	if c.running() {
-		s.owners[plugin] = c
-	}
+	s.origins[p] = origin{c, key}
 }
 
 // running reports whether the candidate is part of runs, if only by the hooks that its quarantine leaves.
@@ -172,22 +165,12 @@ func (c *Candidate) running() bool {
 // Quarantined returns the plugins in quarantine, and why, by their names.
 func (s *Set) Quarantined() map[string]string {
 	out := map[string]string{}
-	for name, c := range s.owners {
-		if c.State == plugins.StateQuarantined {
-			out[name] = c.Reason
+	for _, p := range s.Plugins {
+		if c := s.origins[p].candidate; c.State == plugins.StateQuarantined {
+			out[p.Manifest().Name] = c.Reason
 		}
 	}
 	return out
-}
-
-// pluginKey returns the key of a plugin: its content, what it was granted, and its options.
-func (s *Set) pluginKey(name string, items []*plugins.Item) string {
-	for _, i := range items {
-		if i.Name == name && (i.State == plugins.StateReady || i.State == plugins.StateQuarantined) {
-			return fmt.Sprintf("%s %s %s %v %s %v", i.State, name, i.Digest, i.Grants, i.Options(), s.opts.unconfined(name))
-		}
-	}
-	return ""
 }
 
 // Reuse puts the plugins of an earlier set in the place of those that would do the same, and closes the latter, which must not have
@@ -195,14 +178,10 @@ func (s *Set) pluginKey(name string, items []*plugins.Item) string {
 func (s *Set) Reuse(ctx context.Context, earlier *Set) error {
 	var err error
 	for i, p := range s.Plugins {
-		key := s.keys[p]
-		if key == "" {
-			continue
-		}
 		for _, old := range earlier.Plugins {
-			if earlier.keys[old] == key {
+			if earlier.origins[old].key == s.origins[p].key {
 				err = errors.Join(err, p.Close(ctx))
-				s.Plugins[i], s.keys[old] = old, key
+				s.Plugins[i], s.origins[old] = old, s.origins[p]
 			}
 		}
 	}

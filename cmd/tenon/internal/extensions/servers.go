@@ -79,7 +79,7 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 		s.Warnings = append(s.Warnings, fmt.Sprintf("%s is not loaded: %v", path, err))
 		return nil
 	}
-	list, warnings, err := mcp.ReadConfig(data, path, s.lookup)
+	list, warnings, err := mcp.ReadConfig(data, path, s.opts.lookup)
 	s.Warnings = append(s.Warnings, warnings...)
 	if err != nil {
 		s.Warnings = append(s.Warnings, err.Error())
@@ -90,16 +90,6 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 		}
 	}
 	return nil
-}
-
-// lookup returns a variable of the environment; the last one counts.
-func (s *Set) lookup(name string) (string, bool) {
-	for _, kv := range slices.Backward(s.opts.Environ) {
-		if n, v, _ := strings.Cut(kv, "="); n == name {
-			return v, true
-		}
-	}
-	return "", false
 }
 
 // server adds one server, unless there is one of its name.
@@ -148,9 +138,7 @@ func (s *Set) serverFiles(server *mcp.Server) []string {
 func (s *Set) addServer(c *Candidate) {
 	s.Candidates = append(s.Candidates, c)
 	if c.running() {
-		p := mcp.New(*c.Server, s.serverOptions(c))
-		s.own(p.Manifest().Name, c)
-		s.add(p, c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprintf("%q %q %q %v", c.Server.Args, c.Server.Env, c.Server.Headers, s.free(c)))
+		s.add(mcp.New(*c.Server, s.serverOptions(c)), c, c.From+" "+c.Server.Root+" "+string(c.trusted.Digest)+" "+string(c.Server.Definition())+" "+fmt.Sprintf("%q %q %q %v", c.Server.Args, c.Server.Env, c.Server.Headers, s.free(c)))
 	}
 }
 

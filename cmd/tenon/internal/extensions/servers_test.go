@@ -24,6 +24,7 @@ import (
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/pins"
+	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -31,7 +32,7 @@ func newSet(t *testing.T) *Set {
 	t.Helper()
 	project := sdk.Project{Directory: t.TempDir(), DataDir: t.TempDir(), ConfigDir: t.TempDir()}
 	return &Set{
-		keys: map[sdk.Plugin]string{}, owners: map[string]*Candidate{}, loader: plugins.New(plugins.Options{Project: project}),
+		origins: map[sdk.Plugin]origin{}, loader: plugins.New(plugins.Options{Project: project}),
 		opts: Options{Project: project, Config: &config.Loaded{Config: &sdk.Config{}}, Logger: slog.New(slog.DiscardHandler)},
 	}
 }
@@ -61,8 +62,31 @@ func TestPackagedServerKey(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if key := func(n int) string { return s.keys[s.Plugins[n]] }; key(0) != key(1) || key(0) == key(2) {
+	if key := func(n int) string { return s.origins[s.Plugins[n]].key }; key(0) != key(1) || key(0) == key(2) {
 		t.Errorf("keys %q, %q, %q", key(0), key(1), key(2))
+	}
+}
+
+// TestQuarantineOfTheLoadedServer: of two servers with one name, the quarantine is of the one that is loaded.
+func TestQuarantineOfTheLoadedServer(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	s.store = trust.OpenStore(filepath.Join(t.TempDir(), trust.LockFile))
+	far := &mcp.Server{Name: "far", Transport: mcp.TransportHTTP, URL: "https://far.example/mcp"}
+	item := trust.Item{Kind: trust.KindServer, Name: "far", Source: "/project/.mcp.json", Digest: trust.Digest("sha256:" + strings.Repeat("0", 64))}
+	if _, err := s.store.Approve(t.Context(), item, nil); err != nil {
+		t.Fatal(err)
+	}
+	s.addServer(&Candidate{Kind: trust.KindServer, Name: "far", Project: true, State: plugins.StateReady, Server: far, trusted: item})
+	if err := s.packagedServer(packaged(t, t.TempDir(), "a")); err != nil {
+		t.Fatal(err)
+	}
+	s.distinct()
+	if err := s.Quarantine(t.Context(), "mcp.far", "three failures"); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.store.Read(); err != nil || list[0].Quarantined != "three failures" {
+		t.Errorf("entries %+v, %v", list, err)
 	}
 }
 

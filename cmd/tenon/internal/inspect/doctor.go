@@ -131,12 +131,12 @@ func (c *checkup) all(ctx context.Context, offline bool) {
 	}
 	c.config(w)
 	c.sandbox(w)
-	c.servers(ctx, w, offline)
+	owners := c.servers(ctx, w, offline)
 	if !stored {
 		c.note("host", "not started: it needs the database")
 		return
 	}
-	c.plugins(ctx, w)
+	c.plugins(ctx, w, owners)
 	m, err := w.Open(ctx, cli.HostOptions{})
 	if err != nil {
 		c.bad("host", err)
@@ -367,12 +367,12 @@ func (c *checkup) provider(id string, a *providerAnswer, needed bool) {
 	}
 }
 
-// servers reports whether the MCP servers work. It starts those that may run.
-func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) {
+// servers reports whether the MCP servers work. It starts those that may run. It returns the owners of tools and skills; nil after an error.
+func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *owners {
 	s, err := w.Extensions(ctx, nil, false)
 	if err != nil {
 		c.bad("mcp", err)
-		return
+		return nil
 	}
 	if !offline {
 		s.CheckServers(ctx)
@@ -401,6 +401,7 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) {
 	if err := s.Discard(ctx); err != nil {
 		c.bad("mcp", err)
 	}
+	return ownersOf(s.Candidates)
 }
 
 // reach sends a request without a key to the provider's server. Any response is a success.

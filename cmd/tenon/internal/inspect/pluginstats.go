@@ -24,31 +24,23 @@ type owners struct {
 	servers       map[string]string // plugin by the beginning of the ids of a server's tools
 }
 
-// newOwners asks the plugins, servers and packages of the workspace. None is started.
-func newOwners(ctx context.Context, w *cli.Workspace) (*owners, error) {
-	set, err := w.Extensions(ctx, nil, false)
-	if err != nil {
-		return nil, err
-	}
+// ownersOf returns the owners among these plugins and servers. None is started.
+func ownersOf(list []*extensions.Candidate) *owners {
 	o := &owners{map[string]string{}, map[string]string{}, map[string]string{}}
-	for _, c := range set.Candidates {
-		o.add(c)
-	}
-	return o, set.Discard(ctx)
-}
-
-func (o *owners) add(c *extensions.Candidate) {
-	switch {
-	case c.Item != nil:
-		for _, id := range c.Item.Request.Tools {
-			o.tools[id] = c.Name
+	for _, c := range list {
+		switch {
+		case c.Item != nil:
+			for _, id := range c.Item.Request.Tools {
+				o.tools[id] = c.Name
+			}
+			for _, name := range c.Item.Request.Skills {
+				o.skills[name] = c.Name
+			}
+		case c.Server != nil:
+			o.servers[mcp.ToolID(c.Server.Name, "")] = c.Server.PluginName()
 		}
-		for _, name := range c.Item.Request.Skills {
-			o.skills[name] = c.Name
-		}
-	case c.Server != nil:
-		o.servers[mcp.ToolID(c.Server.Name, "")] = c.Server.PluginName()
 	}
+	return o
 }
 
 // of returns the plugin that a tool call cost; empty for tenon's own tools.
@@ -111,20 +103,16 @@ func (p *pluginStats) time() time.Duration {
 const doctorDays = 7
 
 // plugins reports what plugins cost over the last sessions. Those that failed are noted.
-func (c *checkup) plugins(ctx context.Context, w *cli.Workspace) {
+func (c *checkup) plugins(ctx context.Context, w *cli.Workspace, owners *owners) {
 	s, err := w.OpenStore(ctx)
 	if err != nil {
 		return // reported as the database
 	}
 	defer s.Close()
 	census := newCensus(firstDay(doctorDays))
-	census.withoutDamage = func(err error) error { // reported as the database
+	census.owners, census.withoutDamage = owners, func(err error) error { // reported as the database
 		_, err = store.Readable(err)
 		return err
-	}
-	if census.owners, err = newOwners(ctx, w); err != nil {
-		c.bad("plugins", err)
-		return
 	}
 	if err := census.take(ctx, s, store.Query{Children: true, Archived: true, Limit: CensusPage}); err != nil {
 		c.bad("plugins", err)

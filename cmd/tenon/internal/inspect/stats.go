@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
@@ -37,10 +38,10 @@ that were removed, counts on the day the session was created. Days are in the lo
 			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
 				c := newCensus(firstDay(days))
 				if byPlugin {
-					configured, err := a.Configured(cmd.Context())
-					if err == nil {
-						c.owners, err = newOwners(cmd.Context(), configured)
-					}
+					err := a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, e *extensions.Set) error {
+						c.owners = ownersOf(e.Candidates)
+						return nil
+					})
 					if err != nil {
 						return err
 					}

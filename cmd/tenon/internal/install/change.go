@@ -63,7 +63,7 @@ With --frozen, tenon asks nothing and approves nothing, and fails unless every p
 
 // sync fetches what is missing of one lock file.
 func (j *job) sync(ctx context.Context, yes, frozen bool) error {
-	f, err := j.loader.History().Read(j.target.Path)
+	f, err := j.pinned()
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (j *job) sync(ctx context.Context, yes, frozen bool) error {
 		j.app.Screen.Line("fetched " + terminal.Visible(p.Name) + " (" + terminal.Visible(install.Describe(s.Plugin)) + ")")
 	}
 	if !frozen {
-		if f, err = j.loader.History().Read(j.target.Path); err != nil { // with the digests of what was made here
+		if f, err = j.pinned(); err != nil { // with the digests of what was made here
 			return err
 		}
 		if err := j.approvePinned(ctx, f.Plugins, yes); err != nil {
@@ -151,7 +151,7 @@ type update struct {
 // about those that cannot be fetched; the others are returned with it.
 func (j *job) updates(ctx context.Context, names []string, found map[string]bool, yes bool) ([]update, error) {
 	j.installer.Vendor, j.installer.Fetcher.Seed = "", "" // they have what is pinned, not what is newer: all hosts are asked
-	f, err := j.loader.History().Read(j.target.Path)
+	f, err := j.pinned()
 	if err != nil {
 		return nil, err
 	}
@@ -333,7 +333,7 @@ func removeCommand(a *cli.App) *cobra.Command {
 		Long: `Remove installed plugins and their approvals. tenon keeps a plugin's data and sign-ins for a later plugin of the same name;
 --purge deletes them.`,
 		RunE: body(a, &project, func(ctx context.Context, j *job, names []string) error {
-			f, err := j.loader.History().Read(j.target.Path)
+			f, err := j.pinned()
 			if err != nil {
 				return err
 			}
@@ -408,7 +408,7 @@ func verifyCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			count := 0
 			err := both(cmd.Context(), a, func(j *job) error {
-				f, err := j.loader.History().Read(j.target.Path)
+				f, err := j.pinned()
 				if err != nil {
 					return err
 				}
@@ -438,7 +438,7 @@ func whyCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found := map[string]bool{}
 			err := both(cmd.Context(), a, func(j *job) error {
-				f, err := j.loader.History().Read(j.target.Path)
+				f, err := j.pinned()
 				if err != nil {
 					return err
 				}

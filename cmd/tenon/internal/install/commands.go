@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,7 +71,7 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		if err != nil {
 			return err
 		}
-		j.installer.Markets = &marketplace.Store{
+		j.installer.Markets = marketplace.Store{
 			File: filepath.Join(w.Project.ConfigDir, marketplace.FileName), Dir: filepath.Join(data, "marketplaces"), Home: w.Project.Home, Fetcher: j.installer.Fetcher,
 			Policy: j.installer.Policy,
 		}
@@ -80,6 +79,14 @@ func with(ctx context.Context, a *cli.App, project bool, f func(j *job) error) e
 		a.Screen.BottomLines(nil)
 		return remedied(err)
 	})
+}
+
+// pinned reads the lock file.
+func (j *job) pinned() (*pins.File, error) { return j.loader.History().Read(j.target.Path) }
+
+// pin adds a plugin to the lock file, or replaces the one of its name.
+func (j *job) pin(ctx context.Context, p pins.Plugin) error {
+	return j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) { return f.With(p), nil })
 }
 
 // body returns what a command runs: f, with the lock file of the project where project points to true, else of the user.
@@ -165,15 +172,19 @@ tenon pins the exact content in ` + pins.Name + `: yours in the configuration di
 project's, which may be committed. It holds no approvals.`,
 		Args: cli.Args(1, -1, "a reference"),
 		RunE: body(a, &project, func(ctx context.Context, j *job, args []string) error {
+			var err error
 			if key != "" {
-				var err error
 				if j.installer.Key, err = signature.ParseKey(key); err != nil {
 					return cli.UsageError("minisign prints the public key; it is the second line of minisign.pub", "--key: %w", err)
 				}
 			}
+			t := j.target
+			if t.Base, err = a.Directory(); err != nil { // paths on the command line start at the working directory
+				return err
+			}
 			var staged []*install.Staged
 			for _, ref := range args {
-				s, err := j.installer.Stage(ctx, j.base(ref, a), ref, nil)
+				s, err := j.installer.Stage(ctx, t, ref, nil)
 				if err != nil {
 					return err
 				}
@@ -192,7 +203,7 @@ project's, which may be committed. It holds no approvals.`,
 // adopt shows staged plugins, asks about each, and pins those that were approved.
 func (j *job) adopt(ctx context.Context, staged []*install.Staged, yes bool, without []string) error {
 	for _, s := range staged {
-		f, err := j.loader.History().Read(j.target.Path)
+		f, err := j.pinned()
 		if err != nil {
 			return err
 		}
@@ -202,8 +213,7 @@ func (j *job) adopt(ctx context.Context, staged []*install.Staged, yes bool, wit
 		if err := j.approve(ctx, s, yes, without); err != nil {
 			return err
 		}
-		err = j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) { return f.With(s.Plugin), nil })
-		if err != nil {
+		if err := j.pin(ctx, s.Plugin); err != nil {
 			return err
 		}
 		j.app.Screen.Line(fmt.Sprintf("installed %s (%s)", terminal.Visible(s.Name), terminal.Visible(install.Describe(s.Plugin))))
@@ -272,16 +282,4 @@ func find(set *extensions.Set, in *plugins.Installed) *extensions.Candidate {
 		}
 	}
 	return nil
-}
-
-// base returns where relative paths of a reference on the command line start: the working directory.
-func (j *job) base(ref string, a *cli.App) install.Target {
-	if !strings.HasPrefix(ref, ".") {
-		return j.target
-	}
-	t := j.target
-	if dir, err := a.Directory(); err == nil {
-		t.Base = dir
-	}
-	return t
 }

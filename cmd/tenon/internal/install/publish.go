@@ -51,7 +51,7 @@ Only plugins from OCI indexes have variants; other pins are valid on all platfor
 
 // lock adds the variants for platforms to the pins that have variants.
 func (j *job) lock(ctx context.Context, platforms []string, yes bool) error {
-	f, err := j.loader.History().Read(j.target.Path)
+	f, err := j.pinned()
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (j *job) lock(ctx context.Context, platforms []string, yes bool) error {
 		if err != nil {
 			return err
 		}
-		if err := j.loader.History().Change(ctx, j.target.Path, func(f *pins.File) (*pins.File, error) { return f.With(s.Plugin), nil }); err != nil {
+		if err := j.pin(ctx, s.Plugin); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func vendorCommand(a *cli.App) *cobra.Command {
 		Long: "Copy the content of all plugins of the project's " + pins.Name + " to " + install.VendorDir + `.
 tenon plugin sync then uses this copy; with --offline it needs no network.`,
 		RunE: body(a, new(true), func(ctx context.Context, j *job, _ []string) error {
-			f, err := j.loader.History().Read(j.target.Path)
+			f, err := j.pinned()
 			if err != nil {
 				return err
 			}

@@ -2,7 +2,6 @@
 package manage
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,12 +23,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Commands returns the commands for plugins, MCP servers and permissions. approveRules is called to approve the rules in the
-// project's files; installers are further commands for plugins.
-func Commands(a *cli.App, approveRules func(context.Context, ApproveOptions) error, installers []*cobra.Command) []*cobra.Command {
+// Commands returns the commands for plugins, MCP servers and permissions. installers are further commands for plugins, approve is that for
+// the rules in the project's files.
+func Commands(a *cli.App, installers []*cobra.Command, approve *cobra.Command) []*cobra.Command {
 	plugin := pluginCommand(a)
 	plugin.AddCommand(installers...)
-	return []*cobra.Command{plugin, mcpCommand(a), authCommand(a), permissionCommand(a, approveRules), importRootCommand(a)}
+	return []*cobra.Command{plugin, mcpCommand(a), authCommand(a), permissionCommand(a, approve), importRootCommand(a)}
 }
 
 func importRootCommand(a *cli.App) *cobra.Command {

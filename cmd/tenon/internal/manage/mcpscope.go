@@ -44,43 +44,43 @@ func lockServers(ctx context.Context, w *cli.Workspace, f func() error) error {
 }
 
 // changeServer runs f with the file with a server that tenon mcp add wrote: the user's, else the project's. project selects the latter.
-func changeServer(ctx context.Context, a *cli.App, name string, project bool, f func(w *cli.Workspace, file *mcpFile, own bool) error) error {
+func changeServer(ctx context.Context, a *cli.App, name string, project bool, f func(file *mcpFile) error) error {
 	w, err := a.Configured(ctx)
 	if err != nil {
 		return err
 	}
 	return lockServers(ctx, w, func() error {
-		file, own, err := findServer(w, name, project)
+		file, err := findServer(w, name, project)
 		if err != nil {
 			return err
 		}
-		return f(w, file, own)
+		return f(file)
 	})
 }
 
-func findServer(w *cli.Workspace, name string, project bool) (f *mcpFile, own bool, err error) {
-	for _, own := range []bool{true, false} {
-		if own && project {
+func findServer(w *cli.Workspace, name string, project bool) (*mcpFile, error) {
+	for _, inProject := range []bool{false, true} {
+		if project && !inProject {
 			continue
 		}
-		file, err := readMCPFile(w, !own)
+		file, err := readMCPFile(w, inProject)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		if _, there := file.servers[name]; there {
-			return file, own, nil
+			return file, nil
 		}
 	}
 	where := serverFile(w, false) + " and " + serverFile(w, true)
 	if project {
 		where = serverFile(w, true)
 	}
-	return nil, false, cli.UsageError("tenon mcp list shows where each server is configured", "server %q not found in %s", name, where)
+	return nil, cli.UsageError("tenon mcp list shows where each server is configured", "server %q not found in %s", name, where)
 }
 
 func removeServer(ctx context.Context, a *cli.App, name string, project bool) error {
-	return changeServer(ctx, a, name, project, func(w *cli.Workspace, file *mcpFile, _ bool) (err error) {
-		before, failed := w.Extensions(ctx, nil, false)
+	return changeServer(ctx, a, name, project, func(file *mcpFile) (err error) {
+		before, failed := file.w.Extensions(ctx, nil, false)
 		if failed == nil {
 			defer func() { err = errors.Join(err, before.Discard(ctx)) }()
 		}
@@ -133,8 +133,8 @@ project's file stays the same.`,
 func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bool) error {
 	done := verb + "d"
 	inOwn := false
-	err := changeServer(ctx, a, name, false, func(_ *cli.Workspace, file *mcpFile, own bool) error {
-		if inOwn = own; !own {
+	err := changeServer(ctx, a, name, false, func(file *mcpFile) error {
+		if inOwn = !file.project; !inOwn {
 			return nil
 		}
 		if err := file.disable(name, !enabled); err != nil {

@@ -26,14 +26,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ApproveOptions are the options of "permission approve".
-type ApproveOptions struct {
-	Yes    bool // do not ask
-	DryRun bool // only show what is not approved
-}
-
-// permissionCommand returns the command. approve is called to approve the rules in the project's files.
-func permissionCommand(a *cli.App, approve func(context.Context, ApproveOptions) error) *cobra.Command {
+func permissionCommand(a *cli.App, approve *cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{Use: "permission", Short: "Show and test permission rules, and manage approvals"}
 	cli.Group(cmd)
 	list := &cobra.Command{
@@ -67,14 +60,7 @@ func permissionCommand(a *cli.App, approve func(context.Context, ApproveOptions)
 			return testRule(cmd.Context(), a, strings.Join(args, " "))
 		},
 	}
-	var o ApproveOptions
-	approval := &cobra.Command{
-		Use: "approve", Short: "Show and approve rules, shell commands and addresses in this project's files",
-		RunE: func(cmd *cobra.Command, _ []string) error { return approve(cmd.Context(), o) },
-	}
-	approval.Flags().BoolVar(&o.Yes, "yes", false, "do not ask")
-	approval.Flags().BoolVar(&o.DryRun, "dry-run", false, "only show them; exit with code 5 if any is not approved")
-	cmd.AddCommand(a.FormatFlag(list), forget, explain, lint, test, approval, sandboxCommand(a))
+	cmd.AddCommand(a.FormatFlag(list), forget, explain, lint, test, approve, sandboxCommand(a))
 	return cmd
 }
 
