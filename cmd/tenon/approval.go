@@ -130,7 +130,7 @@ func kindText(k trust.Kind) string {
 func (m *wired) quarantine(ctx context.Context, plugin, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
-	err := m.extensions[len(m.extensions)-1].Quarantine(ctx, plugin, reason)
+	err := m.extensions.Load().Quarantine(ctx, plugin, reason)
 	if err != nil && !errors.Is(err, trust.ErrNotFound) {
 		m.Workspace.App.Log.Warn("the quarantine could not be saved", "plugin", plugin, "err", err)
 	}
@@ -140,7 +140,7 @@ func (m *wired) quarantine(ctx context.Context, plugin, reason string) {
 func (m *wired) keepFailures(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
-	if err := m.extensions[len(m.extensions)-1].KeepFailures(ctx, m.Failures()); err != nil {
+	if err := m.extensions.Load().KeepFailures(ctx, m.Failures()); err != nil {
 		m.Workspace.App.Log.Warn("the failures of plugins could not be saved", "err", err)
 	}
 }
@@ -151,7 +151,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = set.Reuse(ctx, m.extensions[len(m.extensions)-1])
+	err = set.Reuse(ctx, m.extensions.Load())
 	for _, c := range append(set.In(plugins.StateRejected), set.In(plugins.StatePending)...) {
 		if err == nil && c.Item != nil && slices.Contains(m.Options.Plugins, c.From) {
 			if err = c.Err; err == nil {
@@ -167,15 +167,15 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 		err = m.Host.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required, Strict: true})
 	}
 	if err != nil {
-		return errors.Join(err, set.Close(ctx))
+		return errors.Join(err, set.Discard(ctx))
 	}
-	m.extensions = append(m.extensions, set)
+	m.extensions.Store(set)
 	return nil
 }
 
 // refreshPlugins loads the plugins again if the user approved some of those that wait, in another terminal. It returns their names.
 func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
-	last := m.extensions[len(m.extensions)-1]
+	last := m.extensions.Load()
 	changed, err := last.ApprovalsChanged()
 	if err != nil || !changed {
 		return nil, err
@@ -183,7 +183,7 @@ func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) 
 	if err := m.reloadPlugins(ctx); err != nil {
 		return nil, err
 	}
-	ready := m.extensions[len(m.extensions)-1].In(plugins.StateReady)
+	ready := m.extensions.Load().In(plugins.StateReady)
 	for _, waited := range last.In(plugins.StatePending) {
 		if slices.ContainsFunc(ready, func(c *extensions.Candidate) bool {
 			return c.Kind == waited.Kind && c.Name == waited.Name && c.From == waited.From

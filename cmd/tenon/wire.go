@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
@@ -17,8 +18,8 @@ import (
 type wired struct {
 	*cli.Machine
 	rules      *projectRules
-	extensions []*extensions.Set // those in use, the latest last
-	shipped    []sdk.Plugin      // in every generation
+	extensions atomic.Pointer[extensions.Set] // of the generation in force; hooks that fail need it too
+	shipped    []sdk.Plugin                   // in every generation
 }
 
 // openMachine opens the store and starts the host with the plugins that are approved.
@@ -48,11 +49,11 @@ func wire(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*wired, err
 	case err != nil:
 		return nil, err
 	case storeErr != nil:
-		return nil, errors.Join(storeErr, set.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(storeErr, set.Discard(context.WithoutCancel(ctx)))
 	}
 	m, err := startHost(ctx, w, o, set, s)
 	if err != nil {
-		return nil, errors.Join(err, set.Close(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, set.Discard(context.WithoutCancel(ctx)))
 	}
 	if o.Interactive {
 		if err := m.askReceivers(ctx); err != nil {
@@ -76,7 +77,8 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 			return nil, errors.Join(err, s.Close())
 		}
 	}
-	m := &wired{Machine: &cli.Machine{Store: s, Workspace: w, Options: o}, extensions: []*extensions.Set{set}, shipped: cli.Shipped()}
+	m := &wired{Machine: &cli.Machine{Store: s, Workspace: w, Options: o}, shipped: cli.Shipped()}
+	m.extensions.Store(set)
 	m.Machine.Close, m.Machine.Reload, m.Machine.Refresh = m.close, m.reloadPlugins, m.refreshPlugins
 	options := host.Options{
 		Config: withSkills(w.Loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.Project, Store: s,
@@ -102,14 +104,10 @@ func withSkills(c *sdk.Config, list []sdk.PackagedSkill) *sdk.Config {
 	return &more
 }
 
-// close closes the host, then what its plugins shared, then the store.
+// close closes the host, then the store.
 func (m *wired) close(ctx context.Context) error {
 	m.keepFailures(ctx)
-	err := m.Host.Close(ctx)
-	for _, set := range m.extensions {
-		err = errors.Join(err, set.Close(context.WithoutCancel(ctx)))
-	}
-	if err := errors.Join(err, m.Store.Close()); err != nil {
+	if err := errors.Join(m.Host.Close(ctx), m.Store.Close()); err != nil {
 		return fmt.Errorf("shut down: %w", err)
 	}
 	return nil

@@ -88,11 +88,6 @@ func openPackage(t *testing.T, about []byte, source string, grants []sdk.Capabil
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // after the host is closed, and its plugins with it
-		if err := runtime.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
 	plugin, err := runtime.Open(remote.Unit{
 		Description: p.Description, Program: filepath.Join(p.Root, p.Description.Runtime.Module), Grants: grants, Logger: log,
 		Broker: ability.New(ability.Options{Plugin: p.Manifest.Name, Grants: grants, DataDir: filepath.Join(t.TempDir(), "data"), Logger: log}),

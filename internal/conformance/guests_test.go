@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -57,16 +56,7 @@ func (w *workshop) open() error {
 }
 
 func (w *workshop) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	r, err := w.runtime()
-	if err == nil {
-		err = r.Close(ctx)
-	}
-	if rest := os.RemoveAll(w.dir); err == nil {
-		err = rest
-	}
-	return err
+	return os.RemoveAll(w.dir)
 }
 
 // build builds one of the folders of this package, once, and returns the path of the file.

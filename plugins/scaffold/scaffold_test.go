@@ -119,7 +119,7 @@ func moduleDescription(t *testing.T, path string) sdk.Description {
 		t.Fatal(err)
 	}
 	d, err := r.Describe(t.Context(), remote.Unit{Program: path})
-	if err := errors.Join(err, r.Close(t.Context())); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	return d

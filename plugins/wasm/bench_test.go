@@ -127,8 +127,8 @@ func BenchmarkFirstCall(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer r.Close(context.Background())
 				p := started(b, r, unit, host{})
+				defer p.Close(context.Background())
 				h := p.(sdk.Hooker).Hooks()[0]
 				if _, err := h.Remote.HandleRemote(b.Context(), &sdk.RemoteCall{Point: h.Point, Input: []byte(`{}`), Value: []byte(`{"args":{"command":"x"}}`)}); err != nil {
 					b.Fatal(err)
@@ -162,8 +162,8 @@ func idleMemory(b *testing.B, dir string, m string) int64 {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer r.Close(context.Background())
 	p := started(b, r, remote.Unit{Program: m, Description: argument()}, host{})
+	defer p.Close(context.Background())
 	h := p.(sdk.Hooker).Hooks()[0]
 	call := func(session string) {
 		input := []byte(`{"sessionID":"` + session + `"}`)

@@ -44,11 +44,10 @@ func openGuest(t *testing.T, cache string, module []byte, h *sdktest.Host, grant
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		if g.Plugin != nil {
-			err = g.Close(ctx)
+		if g.Plugin == nil {
+			return
 		}
-		if err := errors.Join(err, runtime.Close(ctx)); err != nil {
+		if err := g.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
@@ -342,11 +341,6 @@ func TestGuestOfTheDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := runtime.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
 	if _, err := runtime.Describe(t.Context(), remote.Unit{Program: moduleOf(t, compiler(t, strings.NewReader(imports), "wat.mjs"))}); err != nil && errors.Is(err, wasm.ErrModule) {
 		t.Errorf("a module with all imports: %v", err)
 	}

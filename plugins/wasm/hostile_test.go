@@ -116,7 +116,7 @@ func TestCloseIsBounded(t *testing.T) {
 		}()
 		<-h.entered
 		start := time.Now()
-		if err := r.Close(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `plugin "guest": calls still run`) {
+		if err := p.Close(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `plugin "guest": calls still run`) {
 			t.Errorf("Close = %v, want one that names the plugin", err)
 		}
 		if took := time.Since(start); took > 5*time.Second {
@@ -124,7 +124,7 @@ func TestCloseIsBounded(t *testing.T) {
 		}
 		close(h.release)
 		<-ended
-		if err := r.Close(t.Context()); err != nil {
+		if err := p.Close(t.Context()); err != nil {
 			t.Errorf("the second Close = %v", err)
 		}
 	})

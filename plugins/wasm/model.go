@@ -11,7 +11,7 @@ import (
 
 // Auth sends a request to the sign-in methods of the guest.
 func (p *plugin) Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error) {
-	return p.do(ctx, job{op: guest.AuthOp, whole: request, user: user})
+	return p.do(ctx, &job{op: guest.AuthOp, input: pieces{request}, user: user})
 }
 
 // Stream sends a request to a model through the guest, which sends the events by guest.EventOperation.
@@ -20,7 +20,7 @@ func (p *plugin) Stream(ctx context.Context, session string, req *guest.StreamRe
 	if err != nil {
 		return nil, err
 	}
-	output, err := p.do(ctx, job{op: guest.StreamOp, session: session, whole: input, event: event})
+	output, err := p.do(ctx, &job{op: guest.StreamOp, session: session, input: pieces{input}, event: event})
 	if err != nil || len(output) == 0 {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func (p *plugin) ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Mod
 	if err != nil {
 		return nil, nil, err
 	}
-	output, err := p.do(ctx, job{op: guest.ModelsOp, whole: input})
+	output, err := p.do(ctx, &job{op: guest.ModelsOp, input: pieces{input}})
 	if err != nil {
 		return nil, nil, err
 	}

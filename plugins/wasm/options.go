@@ -25,7 +25,7 @@ var (
 	ErrCompiling = fmt.Errorf("%w: the module is still being compiled for the first time", hooks.ErrNotReady)
 	// ErrDepth means that calls of a plugin led to calls of the same plugin too often.
 	ErrDepth = errors.New("the plugin's calls led back to itself too often")
-	// ErrClosed means that the plugin or the runtime was closed.
+	// ErrClosed means that the plugin was closed.
 	ErrClosed = errors.New("closed")
 )
 

@@ -149,7 +149,10 @@ func (p *plugin) Precompile(ctx context.Context) error {
 	return err
 }
 
-// Close cancels running calls and waits for them, as long as ctx allows, at most 5 s.
+// closeGrace bounds how long Close waits for calls and compilations, whatever its context allows.
+const closeGrace = 5 * time.Second
+
+// Close cancels running calls and waits for them, as long as ctx allows.
 func (p *plugin) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()
@@ -168,6 +171,5 @@ func (p *plugin) Close(ctx context.Context) error {
 	}
 	p.pool.drain()
 	p.system.close()
-	p.runtime.forget(p)
 	return p.program.close(ctx)
 }

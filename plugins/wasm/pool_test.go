@@ -102,7 +102,6 @@ func TestIdleTimeout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer r.Close(t.Context())
 		p := started(t, r, remote.Unit{Program: module("counter.wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
 		for _, c := range []struct {
 			wait time.Duration
@@ -226,12 +225,6 @@ func TestClose(t *testing.T) {
 	}
 	if err := unstarted.Close(t.Context()); err != nil {
 		t.Error(err)
-	}
-	if err := r.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if _, err := r.Open(remote.Unit{Program: module("echo.wasm"), Description: sdk.Description{Name: "x"}}); !errors.Is(err, wasm.ErrClosed) {
-		t.Errorf("open after close: %v", err)
 	}
 }
 
