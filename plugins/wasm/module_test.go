@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -221,5 +222,18 @@ func TestDescribe(t *testing.T) {
 	}
 	if _, err := r.Describe(t.Context(), remote.Unit{Program: moduleOf(t, nil)}); !errors.Is(err, wasm.ErrModule) {
 		t.Errorf("error = %v", err)
+	}
+}
+
+// A module is described with the memory of its package.
+func TestDescribeMemory(t *testing.T) {
+	t.Parallel()
+	const pages = sdk.DefaultWASMMemoryMB<<4 + 1
+	code := moduleOf(t, compiler(t, strings.NewReader(fmt.Sprintf(`(module (import "tenon_v1" "output" (func $output (param i32 i32)))
+		(memory (export "memory") %d) (data (i32.const 0) "{\"name\":\"big\"}") (func (export "tenon_abi") (result i32) (i32.const 0x10000))
+		(func (export "tenon_call") (param i32 i32) (result i32) (call $output (i32.const 0) (i32.const 14)) (i32.const 0)))`, pages)), "wat.mjs"))
+	large := sdk.Description{Runtime: &sdk.Runtime{MemoryMB: 2 * sdk.DefaultWASMMemoryMB}}
+	if d, err := newRuntime(t, wasm.Options{}).Describe(t.Context(), remote.Unit{Program: code, Description: large}); err != nil || d.Name != "big" {
+		t.Errorf("Describe = %+v, %v", d, err)
 	}
 }
