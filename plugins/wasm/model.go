@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -50,12 +49,12 @@ func (p *plugin) ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Mod
 
 // streamEvent passes an event of a model's answer on. It does not count as an operation: the speed is the model's, and the host bounds the
 // answer.
-func (c *call) streamEvent(event []byte) (ability.Status, []byte) {
+func (c *call) streamEvent(event []byte) (guest.Status, []byte) {
 	if c.event == nil {
-		return ability.Failed, []byte("only a model request has events")
+		return guest.StatusFailed, []byte("only a model request has events")
 	}
 	if err := c.event(event); err != nil {
-		return ability.Failed, []byte(err.Error())
+		return guest.StatusFailed, []byte(err.Error())
 	}
-	return ability.OK, []byte("{}")
+	return guest.StatusOK, []byte("{}")
 }
