@@ -44,7 +44,7 @@
 // {"verdict":"deny","reason":"…"}.
 //
 // The status of host_call is guest.Status: 0 done, 1 failed (the response is the text), 2 not granted, 3 no such
-// operation, 4 a limit. The operations are listed there.
+// operation, 4 a limit. docs/abilities.md lists the operations.
 //
 // # What an instance may rely on
 //

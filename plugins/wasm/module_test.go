@@ -103,16 +103,11 @@ func TestOpenRefuses(t *testing.T) {
 		is   error
 		text string
 	}{
-		"no file":      {remote.Unit{Program: module("none.wasm"), Description: named(sdk.Description{})}, wasm.ErrModule, "none.wasm"},
-		"directory":    {remote.Unit{Program: module("bad"), Description: named(sdk.Description{})}, wasm.ErrModule, "not a regular file"},
-		"name":         {remote.Unit{Program: good}, sdk.ErrManifest, "name"},
-		"digest":       {remote.Unit{Program: good, Checksum: "12", Description: named(sdk.Description{})}, wasm.ErrModule, "digest"},
-		"memory":       {remote.Unit{Program: good, Description: named(sdk.Description{Runtime: &sdk.Runtime{MemoryMB: 2000}})}, sdk.ErrManifest, "runtime.memory"},
-		"state":        {remote.Unit{Program: good, Description: named(sdk.Description{Runtime: &sdk.Runtime{State: "all"}})}, sdk.ErrManifest, "runtime.state"},
-		"point":        {remote.Unit{Program: good, Description: named(sdk.Description{Hooks: []sdk.HookDescription{{Point: "x"}}})}, sdk.ErrManifest, "hooks[0].point"},
-		"tool":         {remote.Unit{Program: good, Description: named(sdk.Description{Tools: []sdk.ToolDescription{{}}})}, sdk.ErrManifest, "tools[0].id"},
-		"tool timeout": {remote.Unit{Program: good, Description: named(sdk.Description{Tools: []sdk.ToolDescription{{ToolDefinition: sdk.ToolDefinition{ID: "a"}, TimeoutMS: 1 << 40}}})}, sdk.ErrManifest, "tools[0].timeout"},
-		"agents":       {remote.Unit{Program: good, Description: named(sdk.Description{Agents: []sdk.Agent{{}}})}, sdk.ErrManifest, "processes only"},
+		"no file":   {remote.Unit{Program: module("none.wasm"), Description: named(sdk.Description{})}, wasm.ErrModule, "none.wasm"},
+		"directory": {remote.Unit{Program: module("bad"), Description: named(sdk.Description{})}, wasm.ErrModule, "not a regular file"},
+		"name":      {remote.Unit{Program: good}, sdk.ErrManifest, "name"},
+		"digest":    {remote.Unit{Program: good, Checksum: "12", Description: named(sdk.Description{})}, wasm.ErrModule, "digest"},
+		"point":     {remote.Unit{Program: good, Description: named(sdk.Description{Hooks: []sdk.HookDescription{{Point: "x"}}})}, sdk.ErrManifest, "hooks[0].point"},
 	} {
 		if _, err := r.Open(c.spec); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: error = %v, want %v with %q", name, err, c.is, c.text)
