@@ -14,6 +14,7 @@ import (
 
 // Runner runs the contributions of one plugin, by their positions in the description. Its methods are safe for concurrent use.
 type Runner interface {
+	Models
 	// Hook returns the handler of a hook.
 	Hook(n int, point sdk.Point) sdk.RemoteHandler
 	// Execute runs a tool call.
@@ -24,7 +25,7 @@ type Runner interface {
 	Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error)
 }
 
-// Base is the part of a plugin that is the same in every carrier: its manifest, hooks and tools.
+// Base is the part of a plugin that is the same in every carrier: its manifest and contributions.
 type Base struct {
 	Unit
 	carrier sdk.Carrier

@@ -76,9 +76,6 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	return p, nil
 }
 
-// Protocols returns the wire protocols of the description.
-func (p *plugin) Protocols() []sdk.Protocol { return remote.Protocols(&p.Unit, p) }
-
 // startWait is how long Start waits for a module that has to be compiled once more: most of the 5 s that host gives a plugin to start.
 const startWait = 4 * time.Second
 
