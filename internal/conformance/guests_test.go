@@ -32,7 +32,7 @@ type workshop struct {
 		sync.Once
 		turn turn
 	}
-	runtime func() (*wasm.Runtime, error)
+	runtime *wasm.Runtime
 	python  func() (string, error) // the path of the interpreter
 }
 
@@ -44,9 +44,7 @@ func (w *workshop) open() error {
 		return err
 	}
 	w.dir = dir
-	w.runtime = sync.OnceValues(func() (*wasm.Runtime, error) {
-		return wasm.New(wasm.Options{CacheDir: filepath.Join(dir, "cache")})
-	})
+	w.runtime = wasm.New(wasm.Options{CacheDir: filepath.Join(dir, "cache")})
 	w.python = sync.OnceValues(func() (string, error) {
 		// Not the shim of a version manager: it takes longer to start than the plugin.
 		path, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
@@ -140,10 +138,7 @@ func wasmCarrier() plugintest.Carrier {
 // openWASM opens the plugin of a case as a WASM module.
 func openWASM(t *testing.T, c plugintest.Case, path string) sdk.Plugin {
 	t.Helper()
-	r, err := shop.runtime()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := shop.runtime
 	p, err := r.Open(remote.Unit{
 		Description: c.Description, Program: path, Checksum: shop.module(t, r, path), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
 	})

@@ -23,7 +23,7 @@ type Carrier struct {
 	// Check reports the problems of a package's runtime, the field where. It may replace the command by the one for this platform.
 	Check func(c Checker, where string, rt *sdk.Runtime)
 	// New returns the opener for the plugins of a host. It reads, compiles and starts nothing.
-	New func(e Environment) (Opener, error)
+	New func(e Environment) Opener
 }
 
 // Opener opens plugins outside of the host's process. It holds nothing: what its plugins share ends with the last of them.

@@ -123,10 +123,7 @@ func BenchmarkFirstCall(b *testing.B) {
 		unit := remote.Unit{Program: m, Checksum: digest(b, m), Description: argument()} // as the loader makes it
 		b.Run(name, func(b *testing.B) {
 			first := func() {
-				r, err := wasm.New(wasm.Options{CacheDir: dir})
-				if err != nil {
-					b.Fatal(err)
-				}
+				r := wasm.New(wasm.Options{CacheDir: dir})
 				p := started(b, r, unit, host{})
 				defer p.Close(context.Background())
 				h := p.(sdk.Hooker).Hooks()[0]
@@ -158,10 +155,7 @@ func BenchmarkIdleMemory(b *testing.B) {
 
 func idleMemory(b *testing.B, dir string, m string) int64 {
 	const instances = 4
-	r, err := wasm.New(wasm.Options{CacheDir: dir})
-	if err != nil {
-		b.Fatal(err)
-	}
+	r := wasm.New(wasm.Options{CacheDir: dir})
 	p := started(b, r, remote.Unit{Program: m, Description: argument()}, host{})
 	defer p.Close(context.Background())
 	h := p.(sdk.Hooker).Hooks()[0]

@@ -93,10 +93,7 @@ func (s stuck) CallTool(context.Context, sdk.ToolRequest) (*sdk.ToolResult, erro
 func TestCloseIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := wasm.New(wasm.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := wasm.New(wasm.Options{})
 		grants := []sdk.Capability{{Name: sdk.CapabilityTool, Scope: []string{"again"}}}
 		p, err := r.Open(remote.Unit{
 			Program: module("nested.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)},

@@ -98,10 +98,7 @@ func TestSharedState(t *testing.T) {
 func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := wasm.New(wasm.Options{IdleTimeout: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := wasm.New(wasm.Options{IdleTimeout: time.Minute})
 		p := started(t, r, remote.Unit{Program: module("counter.wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
 		for _, c := range []struct {
 			wait time.Duration

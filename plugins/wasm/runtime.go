@@ -20,16 +20,13 @@ type Runtime struct {
 }
 
 // New returns a runtime. It touches no file.
-func New(o Options) (*Runtime, error) {
-	o, err := o.withDefaults()
-	if err != nil {
-		return nil, err
-	}
+func New(o Options) *Runtime {
+	o = o.withDefaults()
 	r := &Runtime{options: o, codes: codes{inUse: map[codeKey]*usedCode{}}}
 	if o.CacheDir != "" {
-		r.cache = newCache(o.CacheDir, int64(o.CacheMB)<<20, o.Logger)
+		r.cache = newCache(o.CacheDir, cacheBytes, o.Logger)
 	}
-	return r, nil
+	return r
 }
 
 // Open returns the plugin of the unit, which is also an sdk.Hooker and an sdk.ToolSource. It checks that the module exists and does

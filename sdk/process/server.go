@@ -140,7 +140,7 @@ func (s *server) close() {
 	closed := make(chan struct{})
 	go func() { // ends when the plugin is closed, or with the process
 		defer close(closed)
-		_, _ = guarded(s, func() (struct{}, error) { return struct{}{}, s.guest.Close(ctx) }) // nobody would receive the error
+		_, _ = guarded(s, func() (struct{}, error) { return struct{}{}, s.guest.Close(ctx) })
 	}()
 	select {
 	case <-closed:

@@ -94,16 +94,12 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	if s.entries, err = s.store.Read(); err != nil {
 		return nil, err
 	}
-	openers, err := openers(&o)
-	if err != nil {
-		return nil, err
-	}
 	policy, err := signature.New(o.Config.Config.PluginPolicy, signature.Sigstore{})
 	if err != nil {
 		return nil, err
 	}
 	s.loader = plugins.New(plugins.Options{
-		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: openers,
+		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: openers(&o),
 		Accepts: policy.Accepts, Allows: policy.Allows, Without: without(o.Environ), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 		Hooks: packageHooks,
 	})

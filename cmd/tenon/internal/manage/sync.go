@@ -190,11 +190,7 @@ func describeModule(ctx context.Context, a *cli.App, c remote.Carrier, path stri
 	if err != nil {
 		return nil, err
 	}
-	o, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir})
-	if err != nil {
-		return nil, err
-	}
-	d, err := o.Describe(ctx, remote.Unit{Program: path})
+	d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir}).Describe(ctx, remote.Unit{Program: path})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoDescription, err)
 	}
