@@ -64,8 +64,7 @@ func TestHammer(t *testing.T) {
 					e.Enable(name)
 				}
 			}
-			l.Conflicts()
-			l.JSON()
+			hooks.Conflicts(l.Entries())
 		})
 	}
 	wg.Wait()

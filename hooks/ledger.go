@@ -82,22 +82,6 @@ func (l *Ledger) Entries() []Entry {
 	return slices.Concat(l.chunks...)
 }
 
-// JSON returns the entries as a JSON array.
-func (l *Ledger) JSON() json.RawMessage {
-	entries := l.Entries()
-	if len(entries) == 0 {
-		return json.RawMessage("[]")
-	}
-	raw, err := json.Marshal(entries)
-	if err != nil {
-		panic(err) // strings and numbers always encode
-	}
-	return raw
-}
-
-// Conflicts returns the conflicts among the entries.
-func (l *Ledger) Conflicts() []Conflict { return Conflicts(l.Entries()) }
-
 // Conflicts finds the values that several plugins changed in one firing: at the same pointer, or one under
 // the other. That is not an error, because each plugin saw the changes of the one before it, but the last one won.
 func Conflicts(entries []Entry) []Conflict {

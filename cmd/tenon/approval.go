@@ -123,15 +123,12 @@ func kindText(k trust.Kind) string {
 	return "plugin"
 }
 
-// inUse returns the extensions that new turns use.
-func (m *wired) inUse() *extensions.Set { return m.extensions[len(m.extensions)-1] }
-
 // quarantine saves that a plugin is in quarantine. Built-in plugins and servers of the user's own configuration have no entry to save
 // it in, so they are in quarantine only in this process.
 func (m *wired) quarantine(ctx context.Context, plugin, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
-	err := m.inUse().Quarantine(ctx, plugin, reason)
+	err := m.extensions.Load().Quarantine(ctx, plugin, reason)
 	if err != nil && !errors.Is(err, trust.ErrNotFound) {
 		m.Workspace.App.Log.Warn("the quarantine could not be saved", "plugin", plugin, "err", err)
 	}
@@ -141,7 +138,7 @@ func (m *wired) quarantine(ctx context.Context, plugin, reason string) {
 func (m *wired) keepFailures(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
-	if err := m.inUse().KeepFailures(ctx, m.Failures()); err != nil {
+	if err := m.extensions.Load().KeepFailures(ctx, m.Failures()); err != nil {
 		m.Workspace.App.Log.Warn("the failures of plugins could not be saved", "err", err)
 	}
 }
@@ -152,7 +149,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = set.Reuse(ctx, m.inUse())
+	err = set.Reuse(ctx, m.extensions.Load())
 	for _, c := range append(set.In(plugins.StateRejected), set.In(plugins.StatePending)...) {
 		if err == nil && c.Item != nil && slices.Contains(m.Options.Plugins, c.From) {
 			if err = c.Err; err == nil {
@@ -168,15 +165,15 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 		err = m.Host.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required, Strict: true})
 	}
 	if err != nil {
-		return errors.Join(err, set.Close(ctx))
+		return errors.Join(err, set.Discard(ctx))
 	}
-	m.extensions = append(m.extensions, set)
+	m.extensions.Store(set)
 	return nil
 }
 
 // refreshPlugins loads the plugins again if the user approved some of those that wait, in another terminal. It returns their names.
 func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
-	last := m.inUse()
+	last := m.extensions.Load()
 	changed, err := last.ApprovalsChanged()
 	if err != nil || !changed {
 		return nil, err
@@ -184,7 +181,7 @@ func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) 
 	if err := m.reloadPlugins(ctx); err != nil {
 		return nil, err
 	}
-	ready := m.inUse().In(plugins.StateReady)
+	ready := m.extensions.Load().In(plugins.StateReady)
 	for _, waited := range last.In(plugins.StatePending) {
 		if slices.ContainsFunc(ready, func(c *extensions.Candidate) bool {
 			return c.Kind == waited.Kind && c.Name == waited.Name && c.From == waited.From

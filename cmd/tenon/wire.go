@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
@@ -18,8 +19,8 @@ import (
 type wired struct {
 	*cli.Machine
 	rules      *projectRules
-	extensions []*extensions.Set // those in use, the latest last
-	shipped    []sdk.Plugin      // in every generation
+	extensions atomic.Pointer[extensions.Set] // of the generation in force; hooks that fail need it too
+	shipped    []sdk.Plugin                   // in every generation
 }
 
 // openMachine opens the store and starts the host with the plugins that are approved.
@@ -49,7 +50,7 @@ func wire(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*wired, err
 	}
 	if err != nil {
 		if set != nil {
-			err = errors.Join(err, set.Close(context.WithoutCancel(ctx)))
+			err = errors.Join(err, set.Discard(context.WithoutCancel(ctx)))
 		}
 		if s != nil {
 			err = errors.Join(err, s.Close())
@@ -79,7 +80,8 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 			return nil, err
 		}
 	}
-	m := &wired{Machine: &cli.Machine{Store: s, Workspace: w, Options: o}, extensions: []*extensions.Set{set}, shipped: cli.Shipped()}
+	m := &wired{Machine: &cli.Machine{Store: s, Workspace: w, Options: o}, shipped: cli.Shipped()}
+	m.extensions.Store(set)
 	m.Machine.Close, m.Machine.Reload, m.Machine.Refresh = m.close, m.reloadPlugins, m.refreshPlugins
 	options := host.Options{
 		Config: withSkills(w.Loaded.Config, set.Skills), PublicConfig: withSkills(public, set.Skills), Project: w.Project, Store: s,
@@ -103,14 +105,10 @@ func withSkills(c *sdk.Config, list []sdk.PackagedSkill) *sdk.Config {
 	return &more
 }
 
-// close closes the host, then what its plugins shared, then the store.
+// close closes the host, then the store.
 func (m *wired) close(ctx context.Context) error {
 	m.keepFailures(ctx)
-	err := m.Host.Close(ctx)
-	for _, set := range m.extensions {
-		err = errors.Join(err, set.Close(context.WithoutCancel(ctx)))
-	}
-	if err := errors.Join(err, m.Store.Close()); err != nil {
+	if err := errors.Join(m.Host.Close(ctx), m.Store.Close()); err != nil {
 		return fmt.Errorf("shut down: %w", err)
 	}
 	return nil

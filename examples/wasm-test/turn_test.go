@@ -84,15 +84,7 @@ func openPackage(t *testing.T, about []byte, source string, grants []sdk.Capabil
 	}
 	log := slog.New(slog.DiscardHandler)
 	// The race detector makes compiling slow.
-	runtime, err := wasm.New(wasm.Options{CacheDir: filepath.Join(compiled, "cache"), CompileTimeout: 10 * time.Minute, Logger: log})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // after the host is closed, and its plugins with it
-		if err := runtime.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
+	runtime := wasm.New(wasm.Options{CacheDir: filepath.Join(compiled, "cache"), CompileTimeout: 10 * time.Minute, Logger: log})
 	plugin, err := runtime.Open(remote.Unit{
 		Description: p.Description, Program: filepath.Join(p.Root, p.Description.Runtime.Module), Grants: grants, Logger: log,
 		Broker: ability.New(ability.Options{Plugin: p.Manifest.Name, Grants: grants, DataDir: filepath.Join(t.TempDir(), "data"), Logger: log}),

@@ -51,10 +51,7 @@ func guestModules() map[string][]byte {
 // TestGuestModules runs turns with modules installed that no compiler would make.
 func TestGuestModules(t *testing.T) {
 	t.Parallel()
-	r, err := shop.runtime()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := shop.runtime
 	for name, module := range guestModules() {
 		for _, at := range []place{{sdk.PointToolBefore, 1}, {sdk.PointPermissionAsk, 1}} {
 			t.Run(name+" "+string(at.point), func(t *testing.T) {
@@ -67,10 +64,7 @@ func TestGuestModules(t *testing.T) {
 // TestGuestModuleWorks shows that the modules of TestGuestModules are well formed except for their fault.
 func TestGuestModuleWorks(t *testing.T) {
 	t.Parallel()
-	r, err := shop.runtime()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := shop.runtime
 	answer := `{"changes": [{"pointer": "/args/text", "value": "changed"}]}`
 	module := guestModule{answer: answer, start: []byte{}, body: answers(0, int64(len(answer)), 0)}.bytes()
 	m := newMachine(t, openModule(t, r, sdk.PointToolBefore, module))

@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -33,7 +32,7 @@ type workshop struct {
 		sync.Once
 		turn turn
 	}
-	runtime func() (*wasm.Runtime, error)
+	runtime *wasm.Runtime
 	python  func() (string, error) // the path of the interpreter
 }
 
@@ -45,9 +44,7 @@ func (w *workshop) open() error {
 		return err
 	}
 	w.dir = dir
-	w.runtime = sync.OnceValues(func() (*wasm.Runtime, error) {
-		return wasm.New(wasm.Options{CacheDir: filepath.Join(dir, "cache")})
-	})
+	w.runtime = wasm.New(wasm.Options{CacheDir: filepath.Join(dir, "cache")})
 	w.python = sync.OnceValues(func() (string, error) {
 		// Not the shim of a version manager: it takes longer to start than the plugin.
 		path, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
@@ -57,16 +54,7 @@ func (w *workshop) open() error {
 }
 
 func (w *workshop) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	r, err := w.runtime()
-	if err == nil {
-		err = r.Close(ctx)
-	}
-	if rest := os.RemoveAll(w.dir); err == nil {
-		err = rest
-	}
-	return err
+	return os.RemoveAll(w.dir)
 }
 
 // build builds one of the folders of this package, once, and returns the path of the file.
@@ -150,10 +138,7 @@ func wasmCarrier() plugintest.Carrier {
 // openWASM opens the plugin of a case as a WASM module.
 func openWASM(t *testing.T, c plugintest.Case, path string) sdk.Plugin {
 	t.Helper()
-	r, err := shop.runtime()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := shop.runtime
 	p, err := r.Open(remote.Unit{
 		Description: c.Description, Program: path, Checksum: shop.module(t, r, path), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),
 	})

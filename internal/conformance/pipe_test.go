@@ -106,7 +106,7 @@ func (h pipeHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.A
 	if err != nil {
 		return sdk.Answer{}, err
 	}
-	answer, err := h.pipe.guest.HookJSON(ctx, h.n, raw)
+	answer, err := h.pipe.guest.Hook(ctx, h.n, raw)
 	if err != nil {
 		return sdk.Answer{}, lost(ctx, err)
 	}

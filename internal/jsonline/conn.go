@@ -211,6 +211,9 @@ func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage, 
 			if m.Method == "" {
 				return response(m)
 			}
+			if each == nil {
+				continue
+			}
 			if err := each(m); err != nil {
 				c.Cancel(id)
 				return nil, err

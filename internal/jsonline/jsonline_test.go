@@ -101,6 +101,19 @@ func TestCall(t *testing.T) {
 	}
 }
 
+// A call that wants no messages before its response drops them.
+func TestCallDropsUpdates(t *testing.T) {
+	t.Parallel()
+	var caller *jsonline.Conn
+	caller = serve(t, func(c *jsonline.Conn, m *jsonline.Message) {
+		caller.Update(m.ID, &jsonline.Message{Method: "event"})
+		_ = c.Reply(m.ID, m.Params, nil)
+	})
+	if got, err := caller.Call(t.Context(), "echo", json.RawMessage("1"), nil); err != nil || string(got) != "1" {
+		t.Errorf("echo = %s, %v", got, err)
+	}
+}
+
 // input is a stream that is only read.
 type input struct{ io.Reader }
 

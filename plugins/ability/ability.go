@@ -16,28 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
-
-// Status says how an operation ended. It goes over the wire.
-type Status int32
-
-// The statuses.
-const (
-	OK      Status = 0
-	Failed  Status = 1 // the output is the error's text
-	Denied  Status = 2 // not granted; the output names the missing grant
-	Unknown Status = 3 // unknown operation
-	Limited Status = 4 // a quota, rate or size was exceeded; the output says which
-)
-
-// String returns the name of the status.
-func (s Status) String() string {
-	names := [...]string{"ok", "failed", "denied", "unknown", "limited"}
-	if s < 0 || int(s) >= len(names) {
-		return fmt.Sprintf("status %d", int32(s))
-	}
-	return names[s]
-}
 
 // Options configure a Broker.
 type Options struct {
@@ -137,14 +117,14 @@ var errClosed = errors.New("the plugin was closed")
 
 // Do runs an operation on behalf of c. It returns soon after ctx ends. The request may be reused after Do returned; the answer
 // belongs to the caller: JSON with OK, otherwise human-readable text.
-func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (Status, []byte) {
+func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (guest.Status, []byte) {
 	answer, err := b.do(ctx, c, op, request)
 	if err != nil {
 		status := statusOf(err)
 		b.log.Debug("ability refused", "op", op, "status", status.String(), "err", err)
 		return status, []byte(err.Error())
 	}
-	return OK, answer
+	return guest.StatusOK, answer
 }
 
 func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (answer []byte, err error) {
@@ -153,7 +133,7 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	}
 	o, ok := b.operations[op]
 	if !ok {
-		return nil, &problem{Unknown, fmt.Sprintf("unknown operation %.64q", op)}
+		return nil, &problem{guest.StatusUnknown, fmt.Sprintf("unknown operation %.64q", op)}
 	}
 	if len(request) > b.limits.RequestBytes {
 		return nil, limited("%s: the request has %d bytes, at most %d are accepted", op, len(request), b.limits.RequestBytes)
@@ -196,7 +176,7 @@ func (*Broker) explain(op string, err error) error {
 	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok {
 		return refusal
 	}
-	if p, ok := errors.AsType[*problem](err); ok && p.status == Denied {
+	if p, ok := errors.AsType[*problem](err); ok && p.status == guest.StatusDenied {
 		return p
 	}
 	return fmt.Errorf("%s: %w", op, err)

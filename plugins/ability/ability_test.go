@@ -13,6 +13,7 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // everything is a grant for each capability the broker knows.
@@ -62,7 +63,7 @@ func TestEveryOperationNeedsItsGrant(t *testing.T) {
 			h := &host{}
 			b.Bind(h)
 			status, text := do(t, b, op, o[0])
-			if status != ability.Denied || !strings.Contains(text, `"`+o[1]+`"`) || !strings.Contains(text, `"p"`) {
+			if status != guest.StatusDenied || !strings.Contains(text, `"`+o[1]+`"`) || !strings.Contains(text, `"p"`) {
 				t.Errorf("%s = %v %q, want denied with the plugin and the capability %s", op, status, text, o[1])
 			}
 			if h.last() != "" {
@@ -98,7 +99,7 @@ func TestAnswers(t *testing.T) {
 	before := time.Now().UnixMilli()
 	status, text := do(t, b, "time", "")
 	var answer struct{ UnixMilli int64 }
-	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != ability.OK || answer.UnixMilli < before {
+	if err := json.Unmarshal([]byte(text), &answer); err != nil || status != guest.StatusOK || answer.UnixMilli < before {
 		t.Errorf("time = %v %s, want at least %d", status, text, before)
 	}
 }
@@ -117,7 +118,7 @@ func TestToolCall(t *testing.T) {
 		{"question", `{"questions":[{"question":"q"}]}`, `{"answers":[["no"]]}`, `call question [{"question":"q","header":"","options":null}]`},
 	} {
 		status, answer := b.Do(t.Context(), c, o.op, []byte(o.request))
-		if status != ability.OK || string(answer) != o.answer || call.last() != o.asked {
+		if status != guest.StatusOK || string(answer) != o.answer || call.last() != o.asked {
 			t.Errorf("%s = %v %s and asked %s, want %s and %s", o.op, status, answer, call.last(), o.answer, o.asked)
 		}
 	}
@@ -132,32 +133,32 @@ func TestFailures(t *testing.T) {
 		caller  ability.Caller
 		op      string
 		request string
-		status  ability.Status
+		status  guest.Status
 		text    string
 	}{
-		"unknown operation":     {&host{}, s1, "fs.read", `{}`, ability.Unknown, `unknown operation "fs.read"`},
-		"empty operation":       {&host{}, s1, "", `{}`, ability.Unknown, `unknown operation ""`},
-		"case matters":          {&host{}, s1, "KV.get", `{}`, ability.Unknown, "KV.get"},
-		"no JSON":               {&host{}, s1, "kv.get", `{`, ability.Failed, "kv.get: bad request"},
-		"wrong type":            {&host{}, s1, "kv.get", `{"key":1}`, ability.Failed, "key"},
-		"no UTF-8":              {&host{}, s1, "kv.get", "{\"key\":\"\xff\"}", ability.Failed, "UTF-8"},
-		"progress without call": {&host{}, s1, "progress", `{}`, ability.Failed, "only a tool call"},
-		"no session":            {&host{}, noCall, "session", `{}`, ability.Failed, "not called for a session"},
-		"no session for a tool": {&host{}, noCall, "tool", `{"tool":"read"}`, ability.Failed, "not called for a session"},
-		"ask for nothing":       {&host{}, s1, "ask", `{}`, ability.Failed, "permission"},
-		"no questions":          {&host{}, s1, "question", `{}`, ability.Failed, "questions"},
-		"host without tools":    {bareHost{}, s1, "tool", `{"tool":"read"}`, ability.Failed, "this host does not give plugins tool calls"},
-		"host without sessions": {bareHost{}, s1, "session", `{}`, ability.Failed, "the messages of a session"},
-		"host without leave":    {bareHost{}, s1, "ask", `{"permission":"x"}`, ability.Failed, "permission outside"},
-		"host without user":     {bareHost{}, s1, "question", `{"questions":[{}]}`, ability.Failed, "questions"},
-		"host without model":    {bareHost{}, s1, "sample", `{}`, ability.Failed, "the model"},
-		"host without config":   {bareHost{}, s1, "config", `{}`, ability.Failed, "the configuration"},
-		"before Bind":           {nil, s1, "config", `{}`, ability.Failed, "the configuration"},
-		"secret not set":        {&host{}, s1, "secret", `{"name":"TOKEN"}`, ability.Failed, "TOKEN"},
-		"refusal":               {&host{fail: &sdk.Refusal{Reason: "not on Fridays", By: "user"}}, s1, "ask", `{"permission":"x"}`, ability.Failed, "not on Fridays (refused by user)"},
-		"error of the host":     {&host{fail: errors.New("gone")}, s1, "sample", `{}`, ability.Failed, "sample: gone"},
-		"panic of the host":     {&host{panic: true}, s1, "tool", `{"tool":"read"}`, ability.Failed, "tool: internal error in the host"},
-		"panic in progress":     {nil, ability.Caller{Tool: &callHost{host{panic: true}}}, "progress", `{}`, ability.Failed, "internal error"},
+		"unknown operation":     {&host{}, s1, "fs.read", `{}`, guest.StatusUnknown, `unknown operation "fs.read"`},
+		"empty operation":       {&host{}, s1, "", `{}`, guest.StatusUnknown, `unknown operation ""`},
+		"case matters":          {&host{}, s1, "KV.get", `{}`, guest.StatusUnknown, "KV.get"},
+		"no JSON":               {&host{}, s1, "kv.get", `{`, guest.StatusFailed, "kv.get: bad request"},
+		"wrong type":            {&host{}, s1, "kv.get", `{"key":1}`, guest.StatusFailed, "key"},
+		"no UTF-8":              {&host{}, s1, "kv.get", "{\"key\":\"\xff\"}", guest.StatusFailed, "UTF-8"},
+		"progress without call": {&host{}, s1, "progress", `{}`, guest.StatusFailed, "only a tool call"},
+		"no session":            {&host{}, noCall, "session", `{}`, guest.StatusFailed, "not called for a session"},
+		"no session for a tool": {&host{}, noCall, "tool", `{"tool":"read"}`, guest.StatusFailed, "not called for a session"},
+		"ask for nothing":       {&host{}, s1, "ask", `{}`, guest.StatusFailed, "permission"},
+		"no questions":          {&host{}, s1, "question", `{}`, guest.StatusFailed, "questions"},
+		"host without tools":    {bareHost{}, s1, "tool", `{"tool":"read"}`, guest.StatusFailed, "this host does not give plugins tool calls"},
+		"host without sessions": {bareHost{}, s1, "session", `{}`, guest.StatusFailed, "the messages of a session"},
+		"host without leave":    {bareHost{}, s1, "ask", `{"permission":"x"}`, guest.StatusFailed, "permission outside"},
+		"host without user":     {bareHost{}, s1, "question", `{"questions":[{}]}`, guest.StatusFailed, "questions"},
+		"host without model":    {bareHost{}, s1, "sample", `{}`, guest.StatusFailed, "the model"},
+		"host without config":   {bareHost{}, s1, "config", `{}`, guest.StatusFailed, "the configuration"},
+		"before Bind":           {nil, s1, "config", `{}`, guest.StatusFailed, "the configuration"},
+		"secret not set":        {&host{}, s1, "secret", `{"name":"TOKEN"}`, guest.StatusFailed, "TOKEN"},
+		"refusal":               {&host{fail: &sdk.Refusal{Reason: "not on Fridays", By: "user"}}, s1, "ask", `{"permission":"x"}`, guest.StatusFailed, "not on Fridays (refused by user)"},
+		"error of the host":     {&host{fail: errors.New("gone")}, s1, "sample", `{}`, guest.StatusFailed, "sample: gone"},
+		"panic of the host":     {&host{panic: true}, s1, "tool", `{"tool":"read"}`, guest.StatusFailed, "tool: internal error in the host"},
+		"panic in progress":     {nil, ability.Caller{Tool: &callHost{host{panic: true}}}, "progress", `{}`, guest.StatusFailed, "internal error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,10 +178,10 @@ func TestSizes(t *testing.T) {
 	t.Parallel()
 	b := newBroker(t, ability.Options{Grants: everything(), Limits: ability.Limits{RequestBytes: 100, ResponseBytes: 20}})
 	b.Bind(&host{})
-	if status, text := do(t, b, "kv.get", `{"key":"`+strings.Repeat("k", 100)+`"}`); status != ability.Limited || !strings.Contains(text, "100") {
+	if status, text := do(t, b, "kv.get", `{"key":"`+strings.Repeat("k", 100)+`"}`); status != guest.StatusLimited || !strings.Contains(text, "100") {
 		t.Errorf("large request = %v %s, want limited", status, text)
 	}
-	if status, text := do(t, b, "config", `{}`); status != ability.Limited || !strings.Contains(text, "20") {
+	if status, text := do(t, b, "config", `{}`); status != guest.StatusLimited || !strings.Contains(text, "20") {
 		t.Errorf("large answer = %v %s, want limited", status, text)
 	}
 }
@@ -189,21 +190,21 @@ func TestRate(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroker(t, ability.Options{Limits: ability.Limits{Rate: 10, Burst: 3}})
-		ask := func(want ability.Status) {
+		ask := func(want guest.Status) {
 			t.Helper()
 			if status, text := do(t, b, "kv.get", `{}`); status != want {
 				t.Errorf("kv.get = %v %s, want %v", status, text, want)
 			}
 		}
-		ask(ability.Denied)
-		ask(ability.Denied)
-		if status, text := do(t, b, "nothing", `{}`); status != ability.Unknown { // counts, too
+		ask(guest.StatusDenied)
+		ask(guest.StatusDenied)
+		if status, text := do(t, b, "nothing", `{}`); status != guest.StatusUnknown { // counts, too
 			t.Errorf("nothing = %v %s, want unknown", status, text)
 		}
-		ask(ability.Limited)
+		ask(guest.StatusLimited)
 		time.Sleep(100 * time.Millisecond)
-		ask(ability.Denied)
-		ask(ability.Limited)
+		ask(guest.StatusDenied)
+		ask(guest.StatusLimited)
 	})
 }
 
@@ -224,7 +225,7 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 	b := ability.New(ability.Options{Plugin: "p", Grants: everything()})
 	h := &hangingHost{entered: make(chan struct{})}
 	b.Bind(h)
-	done := make(chan ability.Status)
+	done := make(chan guest.Status)
 	go func() {
 		status, _ := b.Do(context.WithoutCancel(t.Context()), ability.Caller{SessionID: "s1"}, "sample", nil)
 		done <- status
@@ -235,10 +236,10 @@ func TestCloseEndsWhatIsUnderWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if status := <-done; status != ability.Failed {
+	if status := <-done; status != guest.StatusFailed {
 		t.Errorf("an operation under way ended with %v, want failed", status)
 	}
-	if status, text := do(t, b, "config", ""); status != ability.Failed || !strings.Contains(text, "closed") {
+	if status, text := do(t, b, "config", ""); status != guest.StatusFailed || !strings.Contains(text, "closed") {
 		t.Errorf("after Close: %v %s, want failed", status, text)
 	}
 }
@@ -250,7 +251,7 @@ func TestCancelledCaller(t *testing.T) {
 	b.Bind(h)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if status, _ := b.Do(ctx, ability.Caller{SessionID: "s1"}, "tool", []byte(`{"tool":"read"}`)); status != ability.Failed || h.last() != "" {
+	if status, _ := b.Do(ctx, ability.Caller{SessionID: "s1"}, "tool", []byte(`{"tool":"read"}`)); status != guest.StatusFailed || h.last() != "" {
 		t.Errorf("a call that is over = %v and asked the host for %q", status, h.last())
 	}
 }

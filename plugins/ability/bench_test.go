@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 func BenchmarkDo(b *testing.B) {
@@ -13,11 +14,11 @@ func BenchmarkDo(b *testing.B) {
 	want(b, broker, "kv.set", `{"key":"a","value":"some text that is kept"}`, "")
 	for op, c := range map[string]struct {
 		request string
-		status  ability.Status
+		status  guest.Status
 	}{
-		"kv.get": {`{"key":"a"}`, ability.OK},
-		"kv.set": {`{"key":"a","value":"some text that is kept"}`, ability.OK},
-		"secret": {`{"name":"TOKEN"}`, ability.Denied},
+		"kv.get": {`{"key":"a"}`, guest.StatusOK},
+		"kv.set": {`{"key":"a","value":"some text that is kept"}`, guest.StatusOK},
+		"secret": {`{"name":"TOKEN"}`, guest.StatusDenied},
 	} {
 		b.Run(op+"/"+c.status.String(), func(b *testing.B) {
 			request := []byte(c.request)

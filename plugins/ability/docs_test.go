@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // The page guests are written from names every operation with its capability, and no other.
@@ -35,7 +36,7 @@ func TestDocs(t *testing.T) {
 	}
 	b := newBroker(t, ability.Options{})
 	for op := range rows {
-		if status, _ := do(t, b, op, "{}"); status == ability.Unknown {
+		if status, _ := do(t, b, op, "{}"); status == guest.StatusUnknown {
 			t.Errorf("docs/abilities.md names the operation %q, which is not there", op)
 		}
 	}

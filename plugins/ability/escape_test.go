@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // Attempts to reach what was not granted, other than by the network. The ones by the network are in network_test.go.
@@ -58,7 +59,7 @@ func TestEscape(t *testing.T) {
 			h := &host{}
 			b.Bind(h)
 			status, text := do(t, b, c.op, c.request)
-			if status != ability.Denied || !strings.Contains(text, c.text) || strings.Contains(text, "s3cret") {
+			if status != guest.StatusDenied || !strings.Contains(text, c.text) || strings.Contains(text, "s3cret") {
 				t.Errorf("%s %s = %v %s, want denied with %s", c.op, c.request, status, text, c.text)
 			}
 			if h.last() != "" {
@@ -75,7 +76,7 @@ func TestEscapeGrantWidening(t *testing.T) {
 	b := newBroker(t, ability.Options{Grants: given, Secret: func(string) (string, bool) { return "s3cret", true }})
 	b.Bind(&host{}) // allows everything it is asked for
 	for _, op := range []string{"grant", "grants", "grant.add", "capability", "trust", "plugin.trust", "approve", "bind", "config.set", "env", "exec", "fs.read", "kv", "events"} {
-		if status, text := do(t, b, op, `{"name":"secret","scope":["OTHER"],"plugin":"p"}`); status != ability.Unknown {
+		if status, text := do(t, b, op, `{"name":"secret","scope":["OTHER"],"plugin":"p"}`); status != guest.StatusUnknown {
 			t.Errorf("%s = %v %s, want unknown", op, status, text)
 		}
 	}
@@ -85,7 +86,7 @@ func TestEscapeGrantWidening(t *testing.T) {
 	given[0].Scope[0], given[1].Scope[0] = "OTHER", "bash"
 	given[2].Name = "kv"
 	for op, request := range map[string]string{"secret": `{"name":"OTHER"}`, "tool": `{"tool":"bash"}`, "kv.get": `{"key":"a"}`} {
-		if status, text := do(t, b, op, request); status != ability.Denied {
+		if status, text := do(t, b, op, request); status != guest.StatusDenied {
 			t.Errorf("%s %s = %v %s, want denied", op, request, status, text)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // Whatever a guest sends, the answer has a known status and is JSON or text, and the network is reached where it was granted alone.
@@ -41,11 +42,11 @@ func FuzzDo(f *testing.F) {
 	f.Fuzz(func(t *testing.T, op string, request []byte) {
 		status, answer := b.Do(t.Context(), ability.Caller{SessionID: "s1"}, op, request)
 		switch status {
-		case ability.OK:
+		case guest.StatusOK:
 			if !json.Valid(answer) {
 				t.Errorf("%q %q = ok %q, which is not JSON", op, request, answer)
 			}
-		case ability.Failed, ability.Denied, ability.Unknown, ability.Limited:
+		case guest.StatusFailed, guest.StatusDenied, guest.StatusUnknown, guest.StatusLimited:
 			if len(answer) == 0 || len(answer) > 4096+len(request)*8 || strings.Contains(string(answer), "mistake") {
 				t.Errorf("%q %q = %v %q", op, request, status, answer)
 			}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 const (
@@ -192,7 +193,7 @@ func (b *Broker) explainHTTP(err error, timeout time.Duration) error {
 	}
 	if private, ok := errors.AsType[*privateError](err); ok {
 		b.log.Warn("plugin kept from an address that is not public", "host", private.host, "addr", private.addr)
-		return &problem{Denied, fmt.Sprintf("plugin %q: %s", b.plugin, private)}
+		return &problem{guest.StatusDenied, fmt.Sprintf("plugin %q: %s", b.plugin, private)}
 	}
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // echo answers with the request as it came.
@@ -38,10 +39,10 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, "%s%s", &text, body)
 }
 
-func fetch(tb testing.TB, b *ability.Broker, req sdk.FetchRequest) (*sdk.FetchResponse, ability.Status, string) {
+func fetch(tb testing.TB, b *ability.Broker, req sdk.FetchRequest) (*sdk.FetchResponse, guest.Status, string) {
 	tb.Helper()
 	status, text := do(tb, b, "http", marshal(tb, req))
-	if status != ability.OK {
+	if status != guest.StatusOK {
 		return &sdk.FetchResponse{}, status, text
 	}
 	var resp sdk.FetchResponse
@@ -59,7 +60,7 @@ func TestHTTP(t *testing.T) {
 		Method: "POST", URL: "http://API.example.:8080/a%20b?q=1#top", Headers: map[string]string{"x-key": "k", "Content-Type": "text/plain"}, Body: sdk.Bytes("\xff\x00"),
 	})
 	want := "POST api.example:8080 /a%20b?q=1 HTTP/1.1\nAccept-Encoding: gzip\nConnection: close\nContent-Length: 2\nContent-Type: text/plain\nUser-Agent: tenon\nX-Key: k\n\xff\x00"
-	if status != ability.OK || resp.Status != http.StatusTeapot || resp.Headers["x-two"] != "1, 2" || string(resp.Body) != want {
+	if status != guest.StatusOK || resp.Status != http.StatusTeapot || resp.Headers["x-two"] != "1, 2" || string(resp.Body) != want {
 		t.Errorf("answer %v %s, headers %v, body\n%s\nwant\n%s", status, text, resp.Headers, resp.Body, want)
 	}
 	if len(n.lookups) != 1 || n.lookups[0] != "api.example" {
@@ -100,11 +101,11 @@ func TestHTTPBadRequests(t *testing.T) {
 		"TRACE":               {method("TRACE"), "method"},
 		"a name twice":        {sdk.FetchRequest{URL: "http://allowed.example/", Headers: map[string]string{"x-a": "1", "X-A": "2"}}, "duplicate header"},
 	} {
-		if _, status, text := fetch(t, b, c.req); status != ability.Failed || !strings.Contains(text, c.text) {
+		if _, status, text := fetch(t, b, c.req); status != guest.StatusFailed || !strings.Contains(text, c.text) {
 			t.Errorf("%s = %v %s, want failed with %q", name, status, text, c.text)
 		}
 	}
-	if _, status, text := fetch(t, b, header("X-A", strings.Repeat("x", 70_000))); status != ability.Limited {
+	if _, status, text := fetch(t, b, header("X-A", strings.Repeat("x", 70_000))); status != guest.StatusLimited {
 		t.Errorf("large headers = %v %s, want limited", status, text)
 	}
 	if len(n.reached()) != 0 {
@@ -147,7 +148,7 @@ func TestRedirects(t *testing.T) {
 				Headers: map[string]string{"Authorization": "s3cret", "Cookie": "s3cret", "X-Api-Key": "s3cret", "Accept": "text/x"},
 			})
 			got := string(resp.Body)
-			if status != ability.OK || !strings.HasPrefix(got, c.method+" ") || !strings.Contains(got, "Accept: text/x") {
+			if status != guest.StatusOK || !strings.HasPrefix(got, c.method+" ") || !strings.Contains(got, "Accept: text/x") {
 				t.Fatalf("%v %s\n%s", status, text, got)
 			}
 			if n := strings.Count(got, "s3cret"); n != 0 && !c.keeps || n != 3 && c.keeps {
@@ -168,7 +169,7 @@ func TestNoCookiesAreKept(t *testing.T) {
 		echo(w, r)
 	})
 	for range 2 {
-		if resp, status, text := fetch(t, b, sdk.FetchRequest{URL: "http://a.example/"}); status != ability.OK || strings.Contains(string(resp.Body), "Cookie") {
+		if resp, status, text := fetch(t, b, sdk.FetchRequest{URL: "http://a.example/"}); status != guest.StatusOK || strings.Contains(string(resp.Body), "Cookie") {
 			t.Errorf("%v %s\n%s", status, text, resp.Body)
 		}
 	}
@@ -183,7 +184,7 @@ func TestEscapeProxyEnvironment(t *testing.T) {
 	}
 	b, n := httpBroker(t, "http://a.example")
 	n.serve(publicAddr+":80", hello)
-	if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "http://a.example/"}); status != ability.OK {
+	if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "http://a.example/"}); status != guest.StatusOK {
 		t.Errorf("%v %s", status, text)
 	}
 }
@@ -202,47 +203,47 @@ func TestHostileAnswers(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		serve  http.HandlerFunc
-		status ability.Status
+		status guest.Status
 		text   string
 	}{
-		"just small enough": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) }, ability.OK, ""},
-		"too large":         {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size+1)) }, ability.Limited, "more than 10000 bytes"},
+		"just small enough": {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) }, guest.StatusOK, ""},
+		"too large":         {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size+1)) }, guest.StatusLimited, "more than 10000 bytes"},
 		"endless body": {func(w http.ResponseWriter, r *http.Request) {
 			for r.Context().Err() == nil {
 				_, _ = w.Write(make([]byte, 1000))
 			}
-		}, ability.Limited, "more than 10000 bytes"},
+		}, guest.StatusLimited, "more than 10000 bytes"},
 		"gzip bomb": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Encoding", "gzip")
 			_, _ = w.Write(bomb.Bytes())
-		}, ability.Limited, "more than 10000 bytes"},
+		}, guest.StatusLimited, "more than 10000 bytes"},
 		"slow drip": {func(w http.ResponseWriter, r *http.Request) {
 			_, _ = w.Write([]byte("x"))
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
-		}, ability.Failed, "no complete answer within"},
-		"no answer": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, ability.Failed, "no complete answer within"},
+		}, guest.StatusFailed, "no complete answer within"},
+		"no answer": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, guest.StatusFailed, "no complete answer within"},
 		"cut off": {func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = w.Write([]byte("x"))
-		}, ability.Failed, "broke off after 1 bytes"},
+		}, guest.StatusFailed, "broke off after 1 bytes"},
 		"endless headers": {raw(func(c net.Conn) {
 			_, err := io.WriteString(c, "HTTP/1.1 200 OK\r\n")
 			for err == nil {
 				_, err = io.WriteString(c, "X-Header: "+strings.Repeat("x", 1000)+"\r\n")
 			}
-		}), ability.Failed, "header"},
+		}), guest.StatusFailed, "header"},
 		"one endless header": {raw(func(c net.Conn) {
 			_, err := io.WriteString(c, "HTTP/1.1 200 OK\r\nX-Header: ")
 			for err == nil {
 				_, err = io.WriteString(c, strings.Repeat("x", 1000))
 			}
-		}), ability.Failed, "header"},
-		"no HTTP":        {raw(func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-x\r\n") }), ability.Failed, "malformed"},
-		"closes at once": {raw(func(net.Conn) {}), ability.Failed, "EOF"},
+		}), guest.StatusFailed, "header"},
+		"no HTTP":        {raw(func(c net.Conn) { _, _ = io.WriteString(c, "SSH-2.0-x\r\n") }), guest.StatusFailed, "malformed"},
+		"closes at once": {raw(func(net.Conn) {}), guest.StatusFailed, "EOF"},
 		"switches protocol": {raw(func(c net.Conn) {
 			_, _ = io.WriteString(c, "HTTP/1.1 101 x\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nraw")
-		}), ability.OK, ""},
+		}), guest.StatusOK, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -282,14 +283,14 @@ func TestTLS(t *testing.T) {
 	pool.AddCert(s.Certificate())
 	b, n := httpBroker(t, "https://example.com", "https://other.example")
 	n.put(publicAddr+":443", s)
-	if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "https://example.com/"}); status != ability.Failed || !strings.Contains(text, "certificate") {
+	if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "https://example.com/"}); status != guest.StatusFailed || !strings.Contains(text, "certificate") {
 		t.Errorf("an unknown certificate = %v %s, want failed", status, text)
 	}
 	ability.Trust(b, pool)
-	if resp, status, text := fetch(t, b, sdk.FetchRequest{URL: "https://example.com/"}); status != ability.OK || !strings.Contains(string(resp.Body), "GET example.com / HTTP/1.1") {
+	if resp, status, text := fetch(t, b, sdk.FetchRequest{URL: "https://example.com/"}); status != guest.StatusOK || !strings.Contains(string(resp.Body), "GET example.com / HTTP/1.1") {
 		t.Errorf("a known certificate = %v %s %s", status, text, resp.Body)
 	}
-	if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "https://other.example/"}); status != ability.Failed || !strings.Contains(text, "certificate") {
+	if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "https://other.example/"}); status != guest.StatusFailed || !strings.Contains(text, "certificate") {
 		t.Errorf("a certificate of another name = %v %s, want failed", status, text)
 	}
 }
@@ -299,7 +300,7 @@ func TestHTTPRate(t *testing.T) {
 	b := newBroker(t, ability.Options{Grants: []sdk.Capability{grant("http", "http://a.example")}, Limits: ability.Limits{HTTPRate: 1, HTTPBurst: 2}})
 	n := newInternet(t, b)
 	n.serve(publicAddr+":80", hello)
-	for i, want := range []ability.Status{ability.OK, ability.OK, ability.Limited} {
+	for i, want := range []guest.Status{guest.StatusOK, guest.StatusOK, guest.StatusLimited} {
 		if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "http://a.example/"}); status != want {
 			t.Errorf("request %d = %v %s, want %v", i, status, text, want)
 		}
@@ -317,21 +318,21 @@ func TestHTTPConcurrency(t *testing.T) {
 		<-release
 		hello(w, r)
 	})
-	first := make(chan ability.Status)
+	first := make(chan guest.Status)
 	go func() {
 		status, _ := b.Do(t.Context(), ability.Caller{}, "http", []byte(`{"url":"http://a.example/"}`))
 		first <- status
 	}()
 	<-entered
-	if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "http://a.example/", TimeoutMS: 20}); status != ability.Failed || !strings.Contains(text, "1 other request") {
+	if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "http://a.example/", TimeoutMS: 20}); status != guest.StatusFailed || !strings.Contains(text, "1 other request") {
 		t.Errorf("a second request = %v %s, want to have waited in vain", status, text)
 	}
 	close(release)
-	if status := <-first; status != ability.OK {
+	if status := <-first; status != guest.StatusOK {
 		t.Errorf("the first request = %v", status)
 	}
 	go func() { <-entered }()
-	if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "http://a.example/"}); status != ability.OK {
+	if _, status, text := fetch(t, b, sdk.FetchRequest{URL: "http://a.example/"}); status != guest.StatusOK {
 		t.Errorf("the next request = %v %s", status, text)
 	}
 }

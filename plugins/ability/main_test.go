@@ -12,6 +12,7 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 func TestMain(m *testing.M) {
@@ -45,7 +46,7 @@ func grant(name string, scope ...string) sdk.Capability {
 }
 
 // do asks in the name of session s1.
-func do(tb testing.TB, b *ability.Broker, op, request string) (ability.Status, string) {
+func do(tb testing.TB, b *ability.Broker, op, request string) (guest.Status, string) {
 	tb.Helper()
 	status, answer := b.Do(tb.Context(), ability.Caller{SessionID: "s1"}, op, []byte(request))
 	return status, string(answer)
@@ -54,7 +55,7 @@ func do(tb testing.TB, b *ability.Broker, op, request string) (ability.Status, s
 // want asks and fails the test unless the answer is OK and equal.
 func want(tb testing.TB, b *ability.Broker, op, request, answer string) {
 	tb.Helper()
-	if status, got := do(tb, b, op, request); status != ability.OK || answer != "" && got != answer {
+	if status, got := do(tb, b, op, request); status != guest.StatusOK || answer != "" && got != answer {
 		tb.Fatalf("%s %s = %v %s, want ok %s", op, request, status, got, answer)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // publicAddr is an address that may be dialled.
@@ -109,64 +110,64 @@ func TestEscapeURL(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		url    string
-		status ability.Status
+		status guest.Status
 		text   string
 	}{
-		"other host":                  {"http://evil.example/", ability.Denied, `"http" with "http://evil.example"`},
-		"other scheme":                {"https://allowed.example/", ability.Denied, "https://allowed.example"},
-		"other port":                  {"http://allowed.example:8080/", ability.Denied, "http://allowed.example:8080"},
-		"port of the other scheme":    {"http://allowed.example:443/", ability.Denied, "http://allowed.example:443"},
-		"subdomain of an exact grant": {"http://x.allowed.example/", ability.Denied, "x.allowed.example"},
-		"suffix without a dot":        {"http://evilallowed.example/", ability.Denied, "evilallowed.example"},
-		"prefix":                      {"http://allowed.example.evil.example/", ability.Denied, "evil.example"},
-		"userinfo":                    {"http://allowed.example@evil.example/", ability.Failed, "user name"},
-		"userinfo with colon":         {"http://allowed.example:80@evil.example/", ability.Failed, "user name"},
-		"own userinfo":                {"http://me:secret@allowed.example/", ability.Failed, "user name"},
-		"backslash before @":          {`http://evil.example\@allowed.example/`, ability.Failed, "backslash"},
-		"backslash as slash":          {`http:\\evil.example`, ability.Failed, "backslash"},
-		"encoded dot":                 {"http://allowed%2eexample/", ability.Failed, "bad URL"},
-		"encoded slash":               {"http://allowed.example%2f@evil.example/", ability.Failed, "user name"},
-		"encoded @":                   {"http://allowed.example%40evil.example/", ability.Failed, "bad URL"},
-		"full-width dot":              {"http://allowed．example/", ability.Failed, "ASCII"},
-		"full-width digits":           {"http://１２７.0.0.1/", ability.Failed, "ASCII"},
-		"ideographic dot":             {"http://127。0。0。1/", ability.Failed, "ASCII"},
-		"encoded full-width":          {"http://%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1/", ability.Failed, "invalid host name"},
-		"soft hyphen":                 {"http://allowed\u00ad.example/", ability.Failed, "ASCII"},
-		"null byte":                   {"http://allowed.example\\u0000.evil.example/", ability.Failed, "backslash"},
-		"CRLF in the URL":             {"http://allowed.example/\r\nHost: evil.example", ability.Failed, "space"},
-		"encoded CRLF in the host":    {"http://allowed.example%0d%0a/", ability.Failed, "bad URL"},
-		"space":                       {"http://allowed.example /", ability.Failed, "space"},
-		"tab in the scheme":           {"ht\ttp://allowed.example/", ability.Failed, "space"},
-		"file":                        {"file:///etc/passwd", ability.Failed, "only http and https"},
-		"file on a host":              {"file://allowed.example/etc/passwd", ability.Failed, "only http and https"},
-		"ftp":                         {"ftp://allowed.example/", ability.Failed, "only http and https"},
-		"gopher":                      {"gopher://allowed.example:80/_GET", ability.Failed, "only http and https"},
-		"unix socket":                 {"http+unix://%2Fvar%2Frun%2Fdocker.sock/", ability.Failed, "bad URL"},
-		"opaque":                      {"http:allowed.example", ability.Failed, "no host"},
-		"without scheme":              {"//allowed.example/", ability.Failed, "only http and https"},
-		"without host":                {"http:///etc/passwd", ability.Failed, "no host"},
-		"empty":                       {"", ability.Failed, "only http and https"},
-		"port 0":                      {"http://allowed.example:0/", ability.Failed, "port"},
-		"port without number":         {"http://allowed.example:/", ability.Failed, "port"},
-		"port with zeros":             {"http://allowed.example:080/", ability.Failed, "port"},
-		"port too large":              {"http://allowed.example:65616/", ability.Failed, "port"}, // 65616 is 80 in 16 bits
-		"loopback":                    {"http://127.0.0.1/", ability.Denied, "http://127.0.0.1"},
-		"loopback as decimal":         {"http://2130706433/", ability.Failed, "another way to write"},
-		"loopback as hex":             {"http://0x7f000001/", ability.Failed, "another way to write"},
-		"loopback as hex pieces":      {"http://0x7f.1/", ability.Failed, "another way to write"},
-		"loopback as last hex":        {"http://127.0x1/", ability.Failed, "another way to write"},
-		"loopback as octal":           {"http://0177.0.0.1/", ability.Failed, "another way to write"},
-		"loopback as octal number":    {"http://017700000001/", ability.Failed, "another way to write"},
-		"loopback in short":           {"http://127.1/", ability.Failed, "another way to write"},
-		"zero":                        {"http://0/", ability.Failed, "another way to write"},
-		"IPv6 loopback":               {"http://[::1]/", ability.Denied, "http://[::1]"},
-		"IPv6 in another spelling":    {"http://[0:0:0:0:0:0:0:1]/", ability.Denied, "http://[::1]"},
-		"mapped loopback":             {"http://[::ffff:127.0.0.1]/", ability.Denied, "::ffff:127.0.0.1"},
-		"zone":                        {"http://[fe80::1%25eth0]/", ability.Failed, "zones"},
-		"brackets around a name":      {"http://[allowed.example]/", ability.Failed, ""},
-		"localhost":                   {"http://localhost/", ability.Denied, "http://localhost"},
-		"localhost with a dot":        {"http://localhost./", ability.Denied, "http://localhost"},
-		"two trailing dots":           {"http://allowed.example../", ability.Failed, "invalid host name"},
+		"other host":                  {"http://evil.example/", guest.StatusDenied, `"http" with "http://evil.example"`},
+		"other scheme":                {"https://allowed.example/", guest.StatusDenied, "https://allowed.example"},
+		"other port":                  {"http://allowed.example:8080/", guest.StatusDenied, "http://allowed.example:8080"},
+		"port of the other scheme":    {"http://allowed.example:443/", guest.StatusDenied, "http://allowed.example:443"},
+		"subdomain of an exact grant": {"http://x.allowed.example/", guest.StatusDenied, "x.allowed.example"},
+		"suffix without a dot":        {"http://evilallowed.example/", guest.StatusDenied, "evilallowed.example"},
+		"prefix":                      {"http://allowed.example.evil.example/", guest.StatusDenied, "evil.example"},
+		"userinfo":                    {"http://allowed.example@evil.example/", guest.StatusFailed, "user name"},
+		"userinfo with colon":         {"http://allowed.example:80@evil.example/", guest.StatusFailed, "user name"},
+		"own userinfo":                {"http://me:secret@allowed.example/", guest.StatusFailed, "user name"},
+		"backslash before @":          {`http://evil.example\@allowed.example/`, guest.StatusFailed, "backslash"},
+		"backslash as slash":          {`http:\\evil.example`, guest.StatusFailed, "backslash"},
+		"encoded dot":                 {"http://allowed%2eexample/", guest.StatusFailed, "bad URL"},
+		"encoded slash":               {"http://allowed.example%2f@evil.example/", guest.StatusFailed, "user name"},
+		"encoded @":                   {"http://allowed.example%40evil.example/", guest.StatusFailed, "bad URL"},
+		"full-width dot":              {"http://allowed．example/", guest.StatusFailed, "ASCII"},
+		"full-width digits":           {"http://１２７.0.0.1/", guest.StatusFailed, "ASCII"},
+		"ideographic dot":             {"http://127。0。0。1/", guest.StatusFailed, "ASCII"},
+		"encoded full-width":          {"http://%EF%BC%91%EF%BC%92%EF%BC%97.0.0.1/", guest.StatusFailed, "invalid host name"},
+		"soft hyphen":                 {"http://allowed\u00ad.example/", guest.StatusFailed, "ASCII"},
+		"null byte":                   {"http://allowed.example\\u0000.evil.example/", guest.StatusFailed, "backslash"},
+		"CRLF in the URL":             {"http://allowed.example/\r\nHost: evil.example", guest.StatusFailed, "space"},
+		"encoded CRLF in the host":    {"http://allowed.example%0d%0a/", guest.StatusFailed, "bad URL"},
+		"space":                       {"http://allowed.example /", guest.StatusFailed, "space"},
+		"tab in the scheme":           {"ht\ttp://allowed.example/", guest.StatusFailed, "space"},
+		"file":                        {"file:///etc/passwd", guest.StatusFailed, "only http and https"},
+		"file on a host":              {"file://allowed.example/etc/passwd", guest.StatusFailed, "only http and https"},
+		"ftp":                         {"ftp://allowed.example/", guest.StatusFailed, "only http and https"},
+		"gopher":                      {"gopher://allowed.example:80/_GET", guest.StatusFailed, "only http and https"},
+		"unix socket":                 {"http+unix://%2Fvar%2Frun%2Fdocker.sock/", guest.StatusFailed, "bad URL"},
+		"opaque":                      {"http:allowed.example", guest.StatusFailed, "no host"},
+		"without scheme":              {"//allowed.example/", guest.StatusFailed, "only http and https"},
+		"without host":                {"http:///etc/passwd", guest.StatusFailed, "no host"},
+		"empty":                       {"", guest.StatusFailed, "only http and https"},
+		"port 0":                      {"http://allowed.example:0/", guest.StatusFailed, "port"},
+		"port without number":         {"http://allowed.example:/", guest.StatusFailed, "port"},
+		"port with zeros":             {"http://allowed.example:080/", guest.StatusFailed, "port"},
+		"port too large":              {"http://allowed.example:65616/", guest.StatusFailed, "port"}, // 65616 is 80 in 16 bits
+		"loopback":                    {"http://127.0.0.1/", guest.StatusDenied, "http://127.0.0.1"},
+		"loopback as decimal":         {"http://2130706433/", guest.StatusFailed, "another way to write"},
+		"loopback as hex":             {"http://0x7f000001/", guest.StatusFailed, "another way to write"},
+		"loopback as hex pieces":      {"http://0x7f.1/", guest.StatusFailed, "another way to write"},
+		"loopback as last hex":        {"http://127.0x1/", guest.StatusFailed, "another way to write"},
+		"loopback as octal":           {"http://0177.0.0.1/", guest.StatusFailed, "another way to write"},
+		"loopback as octal number":    {"http://017700000001/", guest.StatusFailed, "another way to write"},
+		"loopback in short":           {"http://127.1/", guest.StatusFailed, "another way to write"},
+		"zero":                        {"http://0/", guest.StatusFailed, "another way to write"},
+		"IPv6 loopback":               {"http://[::1]/", guest.StatusDenied, "http://[::1]"},
+		"IPv6 in another spelling":    {"http://[0:0:0:0:0:0:0:1]/", guest.StatusDenied, "http://[::1]"},
+		"mapped loopback":             {"http://[::ffff:127.0.0.1]/", guest.StatusDenied, "::ffff:127.0.0.1"},
+		"zone":                        {"http://[fe80::1%25eth0]/", guest.StatusFailed, "zones"},
+		"brackets around a name":      {"http://[allowed.example]/", guest.StatusFailed, ""},
+		"localhost":                   {"http://localhost/", guest.StatusDenied, "http://localhost"},
+		"localhost with a dot":        {"http://localhost./", guest.StatusDenied, "http://localhost"},
+		"two trailing dots":           {"http://allowed.example../", guest.StatusFailed, "invalid host name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,7 +211,7 @@ func TestGrantedURL(t *testing.T) {
 		n.serve(publicAddr+":80", hello)
 		n.serve(publicAddr+":8080", hello)
 		status, text := do(t, b, "http", marshal(t, sdk.FetchRequest{URL: c.url}))
-		if c.granted != (status == ability.OK) || !c.granted && status != ability.Denied {
+		if c.granted != (status == guest.StatusOK) || !c.granted && status != guest.StatusDenied {
 			t.Errorf("grant %s, request %s = %v %s, want granted %v", c.scope, c.url, status, text, c.granted)
 		}
 	}
@@ -220,25 +221,25 @@ func TestEscapeRedirect(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		target string
-		status ability.Status
+		status guest.Status
 		text   string
 	}{
-		"other host":        {"http://evil.example/", ability.Denied, "http://evil.example"},
-		"scheme-relative":   {"//evil.example/", ability.Denied, "http://evil.example"},
-		"other port":        {"http://allowed.example:8080/", ability.Denied, "http://allowed.example:8080"},
-		"other scheme":      {"https://allowed.example/", ability.Denied, "https://allowed.example"},
-		"file":              {"file:///etc/passwd", ability.Failed, "only http and https"},
-		"ftp":               {"ftp://allowed.example/", ability.Failed, "only http and https"},
-		"userinfo":          {"http://allowed.example@evil.example/", ability.Failed, "user name"},
-		"own userinfo":      {"http://me:pw@allowed.example/", ability.Failed, "user name"},
-		"loopback":          {"http://127.0.0.1/", ability.Denied, "http://127.0.0.1"},
-		"decimal":           {"http://2130706433/", ability.Failed, "another way to write"},
-		"metadata":          {"http://169.254.169.254/latest/meta-data/", ability.Denied, "169.254.169.254"},
-		"IPv6 zone":         {"http://[fe80::1%25eth0]/", ability.Failed, "zones"},
-		"localhost":         {"http://localhost:80/", ability.Denied, "localhost"},
-		"private by DNS":    {"http://moved.allowed.example/", ability.Denied, "not public"},
-		"forever":           {"/again", ability.Failed, "more than 5 redirects"},
-		"full-width digits": {"http://１２７.0.0.1/", ability.Failed, "invalid host name"},
+		"other host":        {"http://evil.example/", guest.StatusDenied, "http://evil.example"},
+		"scheme-relative":   {"//evil.example/", guest.StatusDenied, "http://evil.example"},
+		"other port":        {"http://allowed.example:8080/", guest.StatusDenied, "http://allowed.example:8080"},
+		"other scheme":      {"https://allowed.example/", guest.StatusDenied, "https://allowed.example"},
+		"file":              {"file:///etc/passwd", guest.StatusFailed, "only http and https"},
+		"ftp":               {"ftp://allowed.example/", guest.StatusFailed, "only http and https"},
+		"userinfo":          {"http://allowed.example@evil.example/", guest.StatusFailed, "user name"},
+		"own userinfo":      {"http://me:pw@allowed.example/", guest.StatusFailed, "user name"},
+		"loopback":          {"http://127.0.0.1/", guest.StatusDenied, "http://127.0.0.1"},
+		"decimal":           {"http://2130706433/", guest.StatusFailed, "another way to write"},
+		"metadata":          {"http://169.254.169.254/latest/meta-data/", guest.StatusDenied, "169.254.169.254"},
+		"IPv6 zone":         {"http://[fe80::1%25eth0]/", guest.StatusFailed, "zones"},
+		"localhost":         {"http://localhost:80/", guest.StatusDenied, "localhost"},
+		"private by DNS":    {"http://moved.allowed.example/", guest.StatusDenied, "not public"},
+		"forever":           {"/again", guest.StatusFailed, "more than 5 redirects"},
+		"full-width digits": {"http://１２７.0.0.1/", guest.StatusFailed, "invalid host name"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -272,7 +273,7 @@ func TestEscapeDNS(t *testing.T) {
 			n.names["allowed.example"] = answer
 			n.serve(publicAddr+":80", hello)
 			status, text := do(t, b, "http", `{"url":"http://allowed.example/"}`)
-			if status != ability.Denied || !strings.Contains(text, "not public") || strings.Contains(text, addr+" ") {
+			if status != guest.StatusDenied || !strings.Contains(text, "not public") || strings.Contains(text, addr+" ") {
 				t.Errorf("%s as %s = %v %s, want denied without the address", form, addr, status, text)
 			}
 			if reached := n.reached(); len(reached) != 0 {
@@ -295,7 +296,7 @@ func TestEscapeDNSRebinding(t *testing.T) {
 	n.serve(publicAddr+":80", redirect("/second"))
 	n.serve("127.0.0.1:80", hello)
 	status, text := do(t, b, "http", `{"url":"http://allowed.example/"}`)
-	if status != ability.Denied || !strings.Contains(text, "not public") {
+	if status != guest.StatusDenied || !strings.Contains(text, "not public") {
 		t.Errorf("rebinding = %v %s, want denied", status, text)
 	}
 	if got := n.reached(); len(got) != 1 || got[0].String() != publicAddr+":80" {
@@ -312,21 +313,21 @@ func TestPrivateGrants(t *testing.T) {
 	for _, c := range []struct {
 		scope, url string
 		names      []string // of the host
-		status     ability.Status
+		status     guest.Status
 	}{
-		{"http://127.0.0.1:8080", "http://127.0.0.1:8080/", nil, ability.OK},
-		{"http://127.0.0.1:8080", "http://127.0.0.2:8080/", nil, ability.Denied},
-		{"http://127.0.0.1:80", "http://127.0.0.1/", nil, ability.OK},
-		{"http://127.0.0.1", "http://127.0.0.1/", nil, ability.Denied}, // the port is not written
-		{"http://[::1]:8080", "http://[0::1]:8080/", nil, ability.OK},
-		{"http://[::ffff:127.0.0.1]:8080", "http://[::ffff:7f00:1]:8080/", nil, ability.OK},
-		{"http://10.0.0.1:8080", "http://10.0.0.1:8080/", nil, ability.OK},
-		{"http://localhost:8080", "http://LOCALHOST.:8080/", []string{"127.0.0.1"}, ability.OK},
-		{"http://localhost:8080", "http://localhost:8080/", []string{"::1"}, ability.OK},
-		{"http://localhost:8080", "http://localhost:8080/", []string{"10.0.0.1"}, ability.Denied},
-		{"http://localhost", "http://localhost/", []string{"127.0.0.1"}, ability.Denied},
-		{"http://db.example:8080", "http://db.example:8080/", []string{"127.0.0.1"}, ability.Denied},
-		{"http://*.example.com:8080", "http://db.example.com:8080/", []string{"10.0.0.1"}, ability.Denied},
+		{"http://127.0.0.1:8080", "http://127.0.0.1:8080/", nil, guest.StatusOK},
+		{"http://127.0.0.1:8080", "http://127.0.0.2:8080/", nil, guest.StatusDenied},
+		{"http://127.0.0.1:80", "http://127.0.0.1/", nil, guest.StatusOK},
+		{"http://127.0.0.1", "http://127.0.0.1/", nil, guest.StatusDenied}, // the port is not written
+		{"http://[::1]:8080", "http://[0::1]:8080/", nil, guest.StatusOK},
+		{"http://[::ffff:127.0.0.1]:8080", "http://[::ffff:7f00:1]:8080/", nil, guest.StatusOK},
+		{"http://10.0.0.1:8080", "http://10.0.0.1:8080/", nil, guest.StatusOK},
+		{"http://localhost:8080", "http://LOCALHOST.:8080/", []string{"127.0.0.1"}, guest.StatusOK},
+		{"http://localhost:8080", "http://localhost:8080/", []string{"::1"}, guest.StatusOK},
+		{"http://localhost:8080", "http://localhost:8080/", []string{"10.0.0.1"}, guest.StatusDenied},
+		{"http://localhost", "http://localhost/", []string{"127.0.0.1"}, guest.StatusDenied},
+		{"http://db.example:8080", "http://db.example:8080/", []string{"127.0.0.1"}, guest.StatusDenied},
+		{"http://*.example.com:8080", "http://db.example.com:8080/", []string{"10.0.0.1"}, guest.StatusDenied},
 	} {
 		b, n := httpBroker(t, c.scope, "http://other.example:8080")
 		for _, host := range []string{"localhost", "db.example", "db.example.com"} {
@@ -347,7 +348,7 @@ func TestRealNetwork(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(hello))
 	defer s.Close()
 	b := newBroker(t, ability.Options{Grants: []sdk.Capability{grant("http", s.URL)}})
-	if status, text := do(t, b, "http", marshal(t, sdk.FetchRequest{URL: s.URL})); status != ability.OK || !strings.Contains(text, `"body":"hello"`) {
+	if status, text := do(t, b, "http", marshal(t, sdk.FetchRequest{URL: s.URL})); status != guest.StatusOK || !strings.Contains(text, `"body":"hello"`) {
 		t.Errorf("a granted address = %v %s", status, text)
 	}
 	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
@@ -355,10 +356,10 @@ func TestRealNetwork(t *testing.T) {
 		t.Fatal(err)
 	}
 	b = newBroker(t, ability.Options{Grants: []sdk.Capability{grant("http", "http://localhost:"+port)}})
-	if status, text := do(t, b, "http", marshal(t, sdk.FetchRequest{URL: "http://localhost:" + port})); status != ability.OK {
+	if status, text := do(t, b, "http", marshal(t, sdk.FetchRequest{URL: "http://localhost:" + port})); status != guest.StatusOK {
 		t.Errorf("localhost, granted = %v %s", status, text)
 	}
-	if status, _ := do(t, b, "http", marshal(t, sdk.FetchRequest{URL: s.URL})); status != ability.Denied {
+	if status, _ := do(t, b, "http", marshal(t, sdk.FetchRequest{URL: s.URL})); status != guest.StatusDenied {
 		t.Errorf("the address of localhost, where only the name is granted = %v, want denied", status)
 	}
 }

@@ -259,7 +259,7 @@ func able[T any](b *Broker, ability string) (T, error) {
 // session returns the session of an operation: always that of the call the plugin is answering.
 func (b *Broker) session(c Caller, op, wanted string) (string, error) {
 	if wanted != "" && wanted != c.SessionID {
-		return "", &problem{Denied, fmt.Sprintf("%s: plugin %q may reach only the session it is called for; no capability allows another", op, b.plugin)}
+		return "", &problem{guest.StatusDenied, fmt.Sprintf("%s: plugin %q may reach only the session it is called for; no capability allows another", op, b.plugin)}
 	}
 	if c.SessionID == "" {
 		return "", errors.New("the plugin is not called for a session now; ask while answering a hook or a tool call")

@@ -3,11 +3,13 @@ package ability
 import (
 	"errors"
 	"fmt"
+
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// problem is an error that ends an operation with another status than Failed.
+// problem is an error that ends an operation with another status than StatusFailed.
 type problem struct {
-	status Status
+	status guest.Status
 	text   string
 }
 
@@ -16,7 +18,7 @@ func (p *problem) Error() string { return p.text }
 
 // limited returns the error for an exceeded quota, rate or size.
 func limited(format string, args ...any) error {
-	return &problem{Limited, fmt.Sprintf(format, args...)}
+	return &problem{guest.StatusLimited, fmt.Sprintf(format, args...)}
 }
 
 // denied returns the error for a missing grant; scope is the missing entry of its scope.
@@ -25,7 +27,7 @@ func (b *Broker) denied(op, capability, scope string) error {
 	if scope != "" {
 		what += fmt.Sprintf(" with %q in its scope", scope)
 	}
-	return &problem{Denied, fmt.Sprintf("%s: plugin %q was not granted %s; list it in the plugin's capabilities and let the user approve it (tenon plugin trust)", op, b.plugin, what)}
+	return &problem{guest.StatusDenied, fmt.Sprintf("%s: plugin %q was not granted %s; list it in the plugin's capabilities and let the user approve it (tenon plugin trust)", op, b.plugin, what)}
 }
 
 // missing returns the error for an ability that this host lacks.
@@ -34,9 +36,9 @@ func missing(what string) error {
 }
 
 // statusOf returns the status that belongs to an error.
-func statusOf(err error) Status {
+func statusOf(err error) guest.Status {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.status
 	}
-	return Failed
+	return guest.StatusFailed
 }

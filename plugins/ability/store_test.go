@@ -15,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 func kvOptions(dir string) ability.Options {
@@ -63,7 +64,7 @@ func TestKVQuota(t *testing.T) {
 	b := newBroker(t, o)
 	limited := func(request, text string) {
 		t.Helper()
-		if status, got := do(t, b, "kv.set", request); status != ability.Limited || !strings.Contains(got, text) {
+		if status, got := do(t, b, "kv.set", request); status != guest.StatusLimited || !strings.Contains(got, text) {
 			t.Errorf("kv.set %s = %v %s, want limited with %q", request, status, got, text)
 		}
 	}
@@ -76,7 +77,7 @@ func TestKVQuota(t *testing.T) {
 	want(t, b, "kv.set", `{"key":"c","value":""}`, "")
 	limited(`{"key":"d","value":""}`, "4 keys, at most 3")
 	want(t, b, "kv.keys", ``, `{"keys":["a","b","c"]}`)
-	if status, text := do(t, b, "kv.get", `{"key":""}`); status != ability.Failed || !strings.Contains(text, "empty") {
+	if status, text := do(t, b, "kv.get", `{"key":""}`); status != guest.StatusFailed || !strings.Contains(text, "empty") {
 		t.Errorf("an empty key = %v %s", status, text)
 	}
 }
@@ -106,7 +107,7 @@ func TestKVDamaged(t *testing.T) {
 			}
 			b := newBroker(t, kvOptions(dir))
 			for op, request := range map[string]string{"kv.get": `{"key":"a"}`, "kv.set": `{"key":"a","value":"c"}`, "kv.delete": `{"key":"a"}`, "kv.keys": ``} {
-				if status, text := do(t, b, op, request); status != ability.Failed || !strings.Contains(text, path) || !strings.Contains(text, "move the file away") {
+				if status, text := do(t, b, op, request); status != guest.StatusFailed || !strings.Contains(text, path) || !strings.Contains(text, "move the file away") {
 					t.Errorf("%s = %v %s, want an error that names the file and the remedy", op, status, text)
 				}
 			}
@@ -132,7 +133,7 @@ func TestKVManyWriters(t *testing.T) {
 			group.Go(func() {
 				for k := range keys {
 					request := fmt.Sprintf(`{"key":"%d-%d-%d","value":"v"}`, i, j, k)
-					if status, answer := b.Do(t.Context(), ability.Caller{}, "kv.set", []byte(request)); status != ability.OK {
+					if status, answer := b.Do(t.Context(), ability.Caller{}, "kv.set", []byte(request)); status != guest.StatusOK {
 						t.Errorf("%s = %v %s", request, status, answer)
 					}
 				}
@@ -152,7 +153,7 @@ func writer(dir string) int {
 	for i := range 800 {
 		key := fmt.Sprintf("%d-%d", os.Getpid(), i)
 		status, answer := b.Do(context.Background(), ability.Caller{}, "kv.set", fmt.Appendf(nil, `{"key":%q,"value":"v"}`, key))
-		if status != ability.OK {
+		if status != guest.StatusOK {
 			fmt.Fprintln(os.Stderr, status, string(answer))
 			return 1
 		}

@@ -18,7 +18,7 @@ func streaming(t *testing.T, b *ability.Broker, c ability.Caller) string {
 	t.Helper()
 	status, answer := b.Do(c.Call, c, "http", []byte(`{"url":"http://api.example:8080/","stream":true}`))
 	var resp sdk.FetchResponse
-	if status != ability.OK || json.Unmarshal(answer, &resp) != nil || resp.Stream == 0 || resp.Status != 200 || len(resp.Body) > 0 {
+	if status != guest.StatusOK || json.Unmarshal(answer, &resp) != nil || resp.Stream == 0 || resp.Status != 200 || len(resp.Body) > 0 {
 		t.Fatalf("http = %v %s, want a stream", status, answer)
 	}
 	return fmt.Sprintf(`{"stream":%d}`, resp.Stream)
@@ -44,7 +44,7 @@ func TestStream(t *testing.T) {
 		t.Helper()
 		status, answer := b.Do(ctx, c, "http.read", []byte(stream))
 		var piece guest.StreamChunk
-		if status != ability.OK || json.Unmarshal(answer, &piece) != nil || string(piece.Data) != want || piece.End != end {
+		if status != guest.StatusOK || json.Unmarshal(answer, &piece) != nil || string(piece.Data) != want || piece.End != end {
 			t.Errorf("http.read = %v %s, want %q", status, answer, want)
 		}
 	}
@@ -52,12 +52,12 @@ func TestStream(t *testing.T) {
 	next <- "\xa9\n\n"
 	read("\xa9\n\n", false)
 	other := ability.Caller{SessionID: "s1", Call: t.Context()}
-	if status, answer := b.Do(ctx, other, "http.read", []byte(stream)); status != ability.Failed || !strings.Contains(string(answer), "another call") {
+	if status, answer := b.Do(ctx, other, "http.read", []byte(stream)); status != guest.StatusFailed || !strings.Contains(string(answer), "another call") {
 		t.Errorf("another call reads it: %v %s", status, answer)
 	}
 	close(next)
 	read("", true)
-	if status, answer := b.Do(ctx, c, "http.read", []byte(stream)); status != ability.Failed || !strings.Contains(string(answer), "not found") {
+	if status, answer := b.Do(ctx, c, "http.read", []byte(stream)); status != guest.StatusFailed || !strings.Contains(string(answer), "not found") {
 		t.Errorf("after the end: %v %s", status, answer)
 	}
 }
@@ -91,7 +91,7 @@ func TestStreamEnds(t *testing.T) {
 	}
 	b, n := httpBroker(t, "http://api.example:8080")
 	n.serve(publicAddr+":8080", func(w http.ResponseWriter, _ *http.Request) {})
-	if status, answer := b.Do(t.Context(), ability.Caller{}, "http", []byte(`{"url":"http://api.example:8080/","stream":true}`)); status != ability.Failed || !strings.Contains(string(answer), "only a call") {
+	if status, answer := b.Do(t.Context(), ability.Caller{}, "http", []byte(`{"url":"http://api.example:8080/","stream":true}`)); status != guest.StatusFailed || !strings.Contains(string(answer), "only a call") {
 		t.Errorf("without a call: %v %s", status, answer)
 	}
 }

@@ -148,13 +148,9 @@ func (r *reader) extension(rep *report, n *checked.Node) {
 		r.runtime(v, d.Runtime)
 		v.forCarrier(&d, sdk.Carrier(d.Runtime.Type))
 		r.p.Manifest.Carrier = sdk.Carrier(d.Runtime.Type)
-		r.p.Undescribed = contributesNothing(&d)
+		r.p.Undescribed = len(contributed(&d)) == 0
 	}
 	v.build(d.Build)
 	r.p.Manifest.Capabilities, r.p.Manifest.Options = d.Capabilities, d.Options
 	r.p.Description = d
-}
-
-func contributesNothing(d *sdk.Description) bool {
-	return len(d.Hooks)+len(d.Tools)+len(d.Providers)+len(d.Protocols)+len(d.Auth)+len(d.Agents)+len(d.Commands) == 0
 }

@@ -15,9 +15,8 @@ import (
 // hookFile finds the command hooks of a package: hooks/hooks.json in the directory of our extension, or where other tools have it. Its
 // content is checked by the command hooks; here it only has to be JSON.
 func (r *reader) hookFile() {
-	for _, dir := range []string{sdk.ExtensionNamespace, "hooks"} {
-		rel := strings.TrimPrefix(dir+"/hooks/hooks.json", "hooks/")
-		if !r.folder.has(dir) {
+	for _, rel := range []string{sdk.ExtensionNamespace + "/" + usualHooks, usualHooks} {
+		if top, _, _ := strings.Cut(rel, "/"); !r.folder.has(top) {
 			continue
 		}
 		path := filepath.Join(r.folder.root, filepath.FromSlash(rel))

@@ -135,8 +135,7 @@ func (v *validator) word(where, s string) string {
 
 // withoutRuntime refuses contributions that nothing would run.
 func (v *validator) withoutRuntime(d *sdk.Description) {
-	for _, field := range contributed([]string{"hooks", "tools", "providers", "protocols", "auth", "agents", "commands"},
-		len(d.Hooks), len(d.Tools), len(d.Providers), len(d.Protocols), len(d.Auth), len(d.Agents), len(d.Commands)) {
+	for _, field := range contributed(d) {
 		v.add(v.at(field), "add a runtime, or remove it", "needs a runtime")
 	}
 }
@@ -146,16 +145,24 @@ func (v *validator) forCarrier(d *sdk.Description, carrier sdk.Carrier) {
 	if !CarrierOf(carrier).Inert {
 		return
 	}
-	for _, field := range contributed([]string{"agents", "commands"}, len(d.Agents), len(d.Commands)) {
-		v.add(v.at(field), "make it a process, or remove it", "a %s plugin cannot contribute %s", carrier, field)
+	for _, field := range contributed(d) {
+		if field == "agents" || field == "commands" {
+			v.add(v.at(field), "make it a process, or remove it", "a %s plugin cannot contribute %s", carrier, field)
+		}
 	}
 }
 
-// contributed returns the fields that are not empty.
-func contributed(fields []string, lengths ...int) (out []string) {
-	for i, field := range fields {
-		if lengths[i] > 0 {
-			out = append(out, field)
+// contributed returns the fields that list contributions, except for empty ones.
+func contributed(d *sdk.Description) (out []string) {
+	for _, list := range []struct {
+		field  string
+		length int
+	}{
+		{"hooks", len(d.Hooks)}, {"tools", len(d.Tools)}, {"providers", len(d.Providers)}, {"protocols", len(d.Protocols)},
+		{"auth", len(d.Auth)}, {"agents", len(d.Agents)}, {"commands", len(d.Commands)},
+	} {
+		if list.length > 0 {
+			out = append(out, list.field)
 		}
 	}
 	return out

@@ -65,7 +65,10 @@ func BenchmarkHook(b *testing.B) {
 			b.Fatal(err)
 		}
 		call := payload()
-		request := &guest.HookRequest{Input: call.Input, Value: call.Value}
+		request, err := json.Marshal(guest.HookRequest{Input: call.Input, Value: call.Value})
+		if err != nil {
+			b.Fatal(err)
+		}
 		for b.Loop() {
 			if _, err := g.Hook(b.Context(), 0, request); err != nil {
 				b.Fatal(err)

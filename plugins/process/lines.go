@@ -67,9 +67,6 @@ func (s *lineServer) call(ctx context.Context, method string, params any, each f
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
-	if each == nil {
-		each = func(*jsonline.Message) error { return nil }
-	}
 	return s.conn.Call(ctx, method, body, each)
 }
 

@@ -16,8 +16,8 @@ func Carrier() remote.Carrier {
 	return remote.Carrier{Name: sdk.CarrierProcess, How: how, Check: check, New: newOpener}
 }
 
-func newOpener(e remote.Environment) (remote.Opener, error) {
-	return New(Options{Environ: e.Environ, Host: e.Host, Unconfined: e.Unconfined}), nil
+func newOpener(e remote.Environment) remote.Opener {
+	return New(Options{Environ: e.Environ, Host: e.Host, Unconfined: e.Unconfined})
 }
 
 func how(rt *sdk.Runtime, unconfined error) string {

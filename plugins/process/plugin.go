@@ -13,8 +13,7 @@ import (
 // remotePlugin is a plugin that runs as a process.
 type remotePlugin struct {
 	*remote.Base
-	super     *supervisor
-	protocols []sdk.Protocol
+	super *supervisor
 }
 
 var (
@@ -33,7 +32,6 @@ func newPlugin(o Options, u *remote.Unit) (*remotePlugin, error) {
 	if p.Base, err = remote.NewBase(u, sdk.CarrierProcess, p.super); err != nil {
 		return nil, err
 	}
-	p.protocols = remote.Protocols(u, p.super)
 	return p, nil
 }
 
@@ -58,9 +56,6 @@ func (p *remotePlugin) Close(ctx context.Context) error {
 	}
 	return p.Broker.Close(ctx)
 }
-
-// Protocols returns the wire protocols the description lists.
-func (p *remotePlugin) Protocols() []sdk.Protocol { return p.protocols }
 
 // Agents returns the agents the description lists.
 func (p *remotePlugin) Agents() []sdk.Agent { return p.Description.Agents }

@@ -114,8 +114,6 @@ func TestOpenChecksTheSpec(t *testing.T) {
 		"relative script": {func(s *remote.Unit) { s.Program = "main.js" }, `program: want an absolute path, not "main.js"`},
 		"digest":          {func(s *remote.Unit) { s.Checksum = "12" }, "digest"},
 		"hook point":      {func(s *remote.Unit) { s.Description.Hooks[1].Point = "chat.parms" }, `hooks[1].point: unknown hook point "chat.parms"`},
-		"tool id":         {func(s *remote.Unit) { s.Description.Tools[2].ID = "" }, "tools[2]"},
-		"tool schema":     {func(s *remote.Unit) { s.Description.Tools[0].Parameters = []byte("{") }, "tools[0]"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -23,23 +23,15 @@ type Carrier struct {
 	// Check reports the problems of a package's runtime, the field where. It may replace the command by the one for this platform.
 	Check func(c Checker, where string, rt *sdk.Runtime)
 	// New returns the opener for the plugins of a host. It reads, compiles and starts nothing.
-	New func(e Environment) (Opener, error)
+	New func(e Environment) Opener
 }
 
-// Opener opens plugins outside of the host's process. If its plugins share resources, it also has Close(ctx) error.
+// Opener opens plugins outside of the host's process. It holds nothing: what its plugins share ends with the last of them.
 type Opener interface {
 	// Describe runs a plugin without grants and returns its contributions. Nothing of it runs afterwards.
 	Describe(ctx context.Context, u Unit) (sdk.Description, error)
 	// Open returns the plugin, which contributes exactly what u.Description lists. It starts, reads and compiles nothing.
 	Open(u Unit) (sdk.Plugin, error)
-}
-
-// Close ends what the plugins of an opener share. The plugins must be closed.
-func Close(ctx context.Context, o Opener) error {
-	if c, ok := o.(interface{ Close(context.Context) error }); ok {
-		return c.Close(ctx)
-	}
-	return nil
 }
 
 // Precompiler is implemented by plugins that are compiled before their first call.

@@ -22,20 +22,20 @@ type Models interface {
 	ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Model, *guest.ProviderError, error)
 }
 
-// Protocols returns the wire protocols of a plugin.
-func Protocols(u *Unit, m Models) []sdk.Protocol {
-	d := &u.Description
+// Protocols returns the wire protocols of the description.
+func (b *Base) Protocols() []sdk.Protocol {
+	d := &b.Description
 	var out []sdk.Protocol
 	for _, name := range d.Protocols {
 		out = append(out, sdk.Protocol{Name: name, Open: func(info sdk.ProviderInfo) (sdk.ModelClient, error) {
-			if info.Authorize != nil && info.SignedInBy != u.owner() {
+			if info.Authorize != nil && info.SignedInBy != b.owner() {
 				return nil, fmt.Errorf("provider %s: your sign-in is not passed to plugin %s, which did not create it; use a key", info.ID, d.Name)
 			}
 			provider, err := json.Marshal(info)
 			if err != nil {
 				return nil, err
 			}
-			return &modelClient{m, info, guest.Connection{Protocol: name, Provider: provider, Key: info.Key}}, nil
+			return &modelClient{b.runner, info, guest.Connection{Protocol: name, Provider: provider, Key: info.Key}}, nil
 		}})
 	}
 	return out

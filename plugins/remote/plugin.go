@@ -14,6 +14,7 @@ import (
 
 // Runner runs the contributions of one plugin, by their positions in the description. Its methods are safe for concurrent use.
 type Runner interface {
+	Models
 	// Hook returns the handler of a hook.
 	Hook(n int, point sdk.Point) sdk.RemoteHandler
 	// Execute runs a tool call.
@@ -24,7 +25,7 @@ type Runner interface {
 	Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error)
 }
 
-// Base is the part of a plugin that is the same in every carrier: its manifest, hooks and tools.
+// Base is the part of a plugin that is the same in every carrier: its manifest and contributions.
 type Base struct {
 	Unit
 	carrier sdk.Carrier
@@ -54,9 +55,6 @@ func NewBase(u *Unit, carrier sdk.Carrier, r Runner) (*Base, error) {
 	}
 	for i := range d.Tools {
 		t := &tool{ToolDescription: &d.Tools[i], n: i, runner: r}
-		if err := t.check(); err != nil {
-			return nil, fmt.Errorf("%w: plugin %q: tools[%d].%w", sdk.ErrManifest, d.Name, i, err)
-		}
 		if t.Prepares {
 			b.tools = append(b.tools, preparingTool{t})
 			continue
@@ -125,20 +123,6 @@ var (
 	_ sdk.ToolDeadline   = (*tool)(nil)
 	_ sdk.ToolPreparer   = preparingTool{}
 )
-
-// check returns an error that begins with the name of the bad field.
-func (t *tool) check() error {
-	longest := sdk.DefaultToolTimeout.Milliseconds()
-	switch {
-	case t.ID == "":
-		return fmt.Errorf("id: missing")
-	case t.TimeoutMS < 0 || t.TimeoutMS > longest:
-		return fmt.Errorf("timeout: %d is not between 0 and %d milliseconds", t.TimeoutMS, longest)
-	case len(t.Parameters) > 0 && !json.Valid(t.Parameters):
-		return fmt.Errorf("parameters: want a JSON schema")
-	}
-	return nil
-}
 
 // Definition returns the definition for the model. A tool without parameters takes an empty object.
 func (t *tool) Definition() sdk.ToolDefinition {

@@ -10,8 +10,11 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// silent answers every sign-in request with an empty object.
-type silent struct{ runner }
+// silent answers every sign-in request with an empty object, and refuses the credentials of requests to models.
+type silent struct {
+	runner
+	*refusing
+}
 
 func (silent) Auth(context.Context, []byte, sdk.AuthUser) ([]byte, error) { return []byte(`{}`), nil }
 
@@ -34,15 +37,15 @@ func TestEmptySignIn(t *testing.T) {
 	t.Parallel()
 	d := sdk.Description{Name: "p", Protocols: []string{"x"}, Auth: []sdk.AuthDescription{{Provider: "a", ID: "m", Headers: true}}}
 	u := &remote.Unit{Description: d, Grants: []sdk.Capability{{Name: sdk.CapabilityAuth, Scope: []string{"a"}}}}
-	b, err := remote.NewBase(u, sdk.CarrierWASM, silent{})
+	server := &refusing{}
+	b, err := remote.NewBase(u, sdk.CarrierWASM, silent{refusing: server})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if headers, err := b.AuthMethods()[0].Headers(t.Context(), &sdk.Token{Access: "t"}); err == nil || !strings.Contains(err.Error(), "no headers") {
 		t.Errorf("headers %v, %v, want an error", headers, err)
 	}
-	server := &refusing{}
-	client, err := remote.Protocols(u, server)[0].Open(sdk.ProviderInfo{
+	client, err := b.Protocols()[0].Open(sdk.ProviderInfo{
 		ID: "a", SignedInBy: "p", Authorize: func(context.Context, map[string]string) (map[string]string, error) { return nil, nil },
 	})
 	if err != nil {
@@ -61,7 +64,7 @@ func TestSignInOfNamesake(t *testing.T) {
 	info := sdk.ProviderInfo{ID: "a", Authorize: func(context.Context, map[string]string) (map[string]string, error) { return nil, nil }}
 	for owner, receives := range map[string]bool{"p-1": true, "p-2": false} {
 		u := &remote.Unit{Description: d, Owner: owner, Grants: grants}
-		b, err := remote.NewBase(u, sdk.CarrierWASM, silent{})
+		b, err := remote.NewBase(u, sdk.CarrierWASM, silent{refusing: &refusing{}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +72,7 @@ func TestSignInOfNamesake(t *testing.T) {
 			t.Errorf("method of %s: plugin %s, owner %s", owner, m.Plugin, m.Owner)
 		}
 		info.SignedInBy = "p-1"
-		if _, err := remote.Protocols(u, &refusing{})[0].Open(info); (err == nil) != receives {
+		if _, err := b.Protocols()[0].Open(info); (err == nil) != receives {
 			t.Errorf("opened by %s with the sign-in of p-1: %v", owner, err)
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // Unit is a plugin that a carrier runs. All paths are absolute.
 type Unit struct {
-	// Description lists the contributions. The carrier calls no others. Name is required.
+	// Description lists the contributions, as package manifest accepts them. The carrier calls no others. Name is required.
 	Description sdk.Description
 	Owner       string           // sdk.AuthMethod.Owner of its sign-ins; default: its name
 	Grants      []sdk.Capability // capabilities that the user granted

@@ -114,12 +114,9 @@ func normal(t *testing.T, d sdk.Description) (out any) {
 
 func moduleDescription(t *testing.T, path string) sdk.Description {
 	t.Helper()
-	r, err := wasm.New(wasm.Options{CacheDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := wasm.New(wasm.Options{CacheDir: t.TempDir()})
 	d, err := r.Describe(t.Context(), remote.Unit{Program: path})
-	if err := errors.Join(err, r.Close(t.Context())); err != nil {
+	if err != nil {
 		t.Fatal(err)
 	}
 	return d

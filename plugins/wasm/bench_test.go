@@ -123,12 +123,9 @@ func BenchmarkFirstCall(b *testing.B) {
 		unit := remote.Unit{Program: m, Checksum: digest(b, m), Description: argument()} // as the loader makes it
 		b.Run(name, func(b *testing.B) {
 			first := func() {
-				r, err := wasm.New(wasm.Options{CacheDir: dir})
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer r.Close(context.Background())
+				r := wasm.New(wasm.Options{CacheDir: dir})
 				p := started(b, r, unit, host{})
+				defer p.Close(context.Background())
 				h := p.(sdk.Hooker).Hooks()[0]
 				if _, err := h.Remote.HandleRemote(b.Context(), &sdk.RemoteCall{Point: h.Point, Input: []byte(`{}`), Value: []byte(`{"args":{"command":"x"}}`)}); err != nil {
 					b.Fatal(err)
@@ -158,12 +155,9 @@ func BenchmarkIdleMemory(b *testing.B) {
 
 func idleMemory(b *testing.B, dir string, m string) int64 {
 	const instances = 4
-	r, err := wasm.New(wasm.Options{CacheDir: dir})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer r.Close(context.Background())
+	r := wasm.New(wasm.Options{CacheDir: dir})
 	p := started(b, r, remote.Unit{Program: m, Description: argument()}, host{})
+	defer p.Close(context.Background())
 	h := p.(sdk.Hooker).Hooks()[0]
 	call := func(session string) {
 		input := []byte(`{"sessionID":"` + session + `"}`)

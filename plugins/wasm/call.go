@@ -15,45 +15,29 @@ type job struct {
 	tool    sdk.ToolHost       // of a tool call
 	user    sdk.AuthUser       // of a sign-in
 	event   func([]byte) error // of a model request: takes its events
-	// The input is whole, or, when that is nil, a guest.HookRequest made of parts: its input and its value.
-	whole     []byte
-	parts     [2][]byte
-	last      bool // the session ends: the instance is not needed any more
-	unstarted bool // runs in a new instance without a start request
+	input   pieces
+	last    bool // the session ends: the instance is not needed any more
 }
 
-// pieces returns the input in the order in which it goes into the guest's memory. Putting it together there saves a copy.
-func (j *job) pieces() [5][]byte {
-	if j.parts[0] == nil {
-		return [5][]byte{j.whole}
-	}
-	if j.parts[1] == nil {
-		return [5][]byte{[]byte(`{"input":`), j.parts[0], []byte(`}`)}
-	}
-	return [5][]byte{[]byte(`{"input":`), j.parts[0], []byte(`,"value":`), j.parts[1], []byte(`}`)}
-}
+// pieces is the input of a call. Putting them together in the guest's memory saves a copy.
+type pieces [5][]byte
 
 // call is one run of a guest's code: it is the context that code runs under, by which the functions the guest imports find it. Its
 // goroutine alone uses it.
 type call struct {
-	context.Context           // of the caller
-	plugin          *plugin   // whose code runs
-	deadline        time.Time // of Context; zero without
-	session         string
-	tool            sdk.ToolHost
-	user            sdk.AuthUser
-	event           func([]byte) error
-
-	input    [5][]byte
-	output   []byte // nil: none was set
-	response []byte // of the last host_call
-	fault    error  // ends the call, and with it the instance
+	context.Context // of the caller
+	*job
+	plugin   *plugin   // whose code runs
+	deadline time.Time // of Context; zero without
+	output   []byte    // nil: none was set
+	response []byte    // of the last host_call
+	fault    error     // ends the call, and with it the instance
 }
 
 type callKey struct{}
 
 func newCall(ctx context.Context, p *plugin, j *job) *call {
-	c := &call{Context: ctx, plugin: p, session: j.session, tool: j.tool, user: j.user, event: j.event, input: j.pieces()}
+	c := &call{Context: ctx, job: j, plugin: p}
 	c.deadline, _ = ctx.Deadline()
 	return c
 }
@@ -137,7 +121,7 @@ func (c *call) nested() context.Context {
 }
 
 // do runs a job in the right instance.
-func (p *plugin) do(ctx context.Context, j job) ([]byte, error) {
+func (p *plugin) do(ctx context.Context, j *job) ([]byte, error) {
 	if !p.active.enter() {
 		return nil, fmt.Errorf("plugin %q: %w", p.Description.Name, ErrClosed)
 	}
@@ -153,21 +137,18 @@ func (p *plugin) do(ctx context.Context, j job) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if j.unstarted {
-		return p.alone(ctx, code, &j)
-	}
 	nested := n.waits(p)
 	i, err := p.pool.get(ctx, j.session, nested, p.closing)
 	if err != nil {
 		return nil, err
 	}
 	if i == nil {
-		if i, err = p.started(ctx, code, &j); err != nil {
+		if i, err = p.started(ctx, code, j.session); err != nil {
 			p.pool.release(nested)
 			return nil, err
 		}
 	}
-	output, err := i.answer(ctx, &j)
+	output, err := i.answer(ctx, j)
 	if i.broken || j.last {
 		i.close()
 		p.pool.release(nested)

@@ -43,8 +43,8 @@
 // the value and what to put there: {"changes":[{"pointer":"/args/x","value":1},{"pointer":"/args/y","remove":true}]}, a gate with
 // {"verdict":"deny","reason":"…"}.
 //
-// The status of host_call is that of package plugins/ability: 0 done, 1 failed (the response is the text), 2 not granted, 3 no such
-// operation, 4 a limit. The operations are listed there.
+// The status of host_call is guest.Status: 0 done, 1 failed (the response is the text), 2 not granted, 3 no such
+// operation, 4 a limit. docs/abilities.md lists the operations.
 //
 // # What an instance may rely on
 //

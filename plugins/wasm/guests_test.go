@@ -39,16 +39,12 @@ func openGuest(t *testing.T, cache string, module []byte, h *sdktest.Host, grant
 	t.Helper()
 	g := &guestUnderTest{t: t, logs: &bytes.Buffer{}}
 	log := slog.New(slog.NewTextHandler(g.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	runtime, err := wasm.New(wasm.Options{Logger: log, CacheDir: cache, CompileTimeout: 10 * time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runtime := wasm.New(wasm.Options{Logger: log, CacheDir: cache, CompileTimeout: 10 * time.Minute})
 	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		if g.Plugin != nil {
-			err = g.Close(ctx)
+		if g.Plugin == nil {
+			return
 		}
-		if err := errors.Join(err, runtime.Close(ctx)); err != nil {
+		if err := g.Close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
@@ -338,15 +334,7 @@ func TestGuestOfTheDocs(t *testing.T) {
 	// The signatures of all imports are what the host links.
 	imports := "(module " + wat[1] + ` (memory (export "memory") 1)
 		(func (export "tenon_abi") (result i32) (i32.const 0x10000)) (func (export "tenon_call") (param i32 i32) (result i32) (i32.const 2)))`
-	runtime, err := wasm.New(wasm.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := runtime.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}()
+	runtime := wasm.New(wasm.Options{})
 	if _, err := runtime.Describe(t.Context(), remote.Unit{Program: moduleOf(t, compiler(t, strings.NewReader(imports), "wat.mjs"))}); err != nil && errors.Is(err, wasm.ErrModule) {
 		t.Errorf("a module with all imports: %v", err)
 	}

@@ -38,9 +38,8 @@ func (h *hook) Ready() error {
 // HandleRemote calls the guest.
 func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
 	var answer sdk.Answer
-	j := job{op: h.op, session: remote.SessionOf(call.Input), last: h.point == sdk.PointSessionEnd}
-	j.parts[0], j.parts[1] = call.Input, call.Value
-	output, err := h.plugin.do(ctx, j)
+	j := job{op: h.op, session: remote.SessionOf(call.Input), input: hookRequest(call), last: h.point == sdk.PointSessionEnd}
+	output, err := h.plugin.do(ctx, &j)
 	if err != nil || len(output) == 0 {
 		return answer, err
 	}
@@ -48,4 +47,12 @@ func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answ
 		return sdk.Answer{}, badAnswer("hook "+call.Hook, output, err)
 	}
 	return answer, nil
+}
+
+// hookRequest returns a guest.HookRequest as JSON.
+func hookRequest(call *sdk.RemoteCall) pieces {
+	if len(call.Value) == 0 {
+		return pieces{[]byte(`{"input":`), call.Input, []byte(`}`)}
+	}
+	return pieces{[]byte(`{"input":`), call.Input, []byte(`,"value":`), call.Value, []byte(`}`)}
 }

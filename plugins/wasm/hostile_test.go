@@ -93,10 +93,7 @@ func (s stuck) CallTool(context.Context, sdk.ToolRequest) (*sdk.ToolResult, erro
 func TestCloseIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := wasm.New(wasm.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := wasm.New(wasm.Options{})
 		grants := []sdk.Capability{{Name: sdk.CapabilityTool, Scope: []string{"again"}}}
 		p, err := r.Open(remote.Unit{
 			Program: module("nested.wasm"), Description: sdk.Description{Name: "guest", Hooks: gates(1)},
@@ -116,7 +113,7 @@ func TestCloseIsBounded(t *testing.T) {
 		}()
 		<-h.entered
 		start := time.Now()
-		if err := r.Close(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `plugin "guest": calls still run`) {
+		if err := p.Close(t.Context()); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), `plugin "guest": calls still run`) {
 			t.Errorf("Close = %v, want one that names the plugin", err)
 		}
 		if took := time.Since(start); took > 5*time.Second {
@@ -124,7 +121,7 @@ func TestCloseIsBounded(t *testing.T) {
 		}
 		close(h.release)
 		<-ended
-		if err := r.Close(t.Context()); err != nil {
+		if err := p.Close(t.Context()); err != nil {
 			t.Errorf("the second Close = %v", err)
 		}
 	})

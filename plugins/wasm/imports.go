@@ -117,16 +117,16 @@ func hostCall(c *call, m api.Memory, stack []uint64) {
 	if !ok {
 		return
 	}
-	var status ability.Status
+	var status guest.Status
 	switch broker := c.plugin.Broker; {
 	case len(name) > maxOperation:
-		status, c.response = ability.Unknown, fmt.Appendf(nil, "an operation with a name of %d bytes", len(name))
+		status, c.response = guest.StatusUnknown, fmt.Appendf(nil, "an operation with a name of %d bytes", len(name))
 	case len(request) > maxRequest:
-		status, c.response = ability.Limited, fmt.Appendf(nil, "%s: a request of %d bytes; the limit is %d", name, len(request), maxRequest)
+		status, c.response = guest.StatusLimited, fmt.Appendf(nil, "%s: a request of %d bytes; the limit is %d", name, len(request), maxRequest)
 	case string(name) == guest.EventOperation:
 		status, c.response = c.streamEvent(request)
 	case broker == nil:
-		status, c.response = ability.Unknown, []byte("this host has no operations")
+		status, c.response = guest.StatusUnknown, []byte("this host has no operations")
 	default:
 		caller := ability.Caller{SessionID: c.session, Tool: c.tool, User: c.user, Call: c.Context}
 		// The request is copied because its memory is freed with the instance.

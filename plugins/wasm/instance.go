@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/sys"
 
@@ -43,38 +42,28 @@ type instance struct {
 	stack   [2]uint64
 }
 
-// alone runs a job in an instance made for it, which gets no start request.
-func (p *plugin) alone(ctx context.Context, code *code, j *job) ([]byte, error) {
-	i, err := p.instantiate(ctx, code, j)
-	if err != nil {
-		return nil, err
-	}
-	defer i.close()
-	return i.answer(ctx, j)
-}
-
-// started makes an instance and sends it the start request.
-func (p *plugin) started(ctx context.Context, code *code, j *job) (*instance, error) {
+// started makes an instance for a session and sends it the start request.
+func (p *plugin) started(ctx context.Context, code *code, session string) (*instance, error) {
 	request := p.request.Load()
 	if request == nil {
 		return nil, fmt.Errorf("plugin %q was not started", p.Description.Name)
 	}
-	i, err := p.instantiate(ctx, code, j)
+	i, err := p.instantiate(ctx, code, session)
 	if err != nil {
 		return nil, err
 	}
 	// Requests of a starting guest belong to no session.
-	if _, err := i.answer(ctx, &job{op: guest.StartOp, whole: *request}); err != nil {
+	if _, err := i.answer(ctx, &job{op: guest.StartOp, input: pieces{*request}}); err != nil {
 		i.close()
 		return nil, fmt.Errorf("start: %w", err)
 	}
 	return i, nil
 }
 
-// instantiate makes an instance and lets it initialise itself.
-func (p *plugin) instantiate(ctx context.Context, code *code, j *job) (i *instance, err error) {
+// instantiate makes an instance for a session and lets it initialise itself.
+func (p *plugin) instantiate(ctx context.Context, code *code, session string) (i *instance, err error) {
 	c := newCall(ctx, p, &job{})
-	i = &instance{plugin: p, session: j.session, shared: code.shared, guard: guard{current: c}}
+	i = &instance{plugin: p, session: session, shared: code.shared, guard: guard{current: c}}
 	config, err := p.system.config(p, &i.guard)
 	if err != nil {
 		return nil, err
@@ -85,7 +74,9 @@ func (p *plugin) instantiate(ctx context.Context, code *code, j *job) (i *instan
 			i, err = nil, fmt.Errorf("%w: instantiate: %v", ErrTrap, r)
 		}
 	}()
-	if i.module, err = i.make(c, code, config); err != nil {
+	inMemory, memory := withMemory(c)
+	i.memory = memory
+	if i.module, err = code.runtime.InstantiateModule(inMemory, code.compiled, config); err != nil {
 		if c.fault != nil {
 			return nil, fmt.Errorf("initialise: %w", c.fault)
 		}
@@ -97,12 +88,6 @@ func (p *plugin) instantiate(ctx context.Context, code *code, j *job) (i *instan
 		return nil, err
 	}
 	return i, nil
-}
-
-func (i *instance) make(c *call, code *code, config wazero.ModuleConfig) (api.Module, error) {
-	ctx, memory := withMemory(c)
-	i.memory = memory
-	return code.runtime.InstantiateModule(ctx, code.compiled, config)
 }
 
 // checkABI asks the guest which version it speaks.

@@ -72,15 +72,12 @@ func goGuest(t testing.TB, name string) string {
 			return err
 		}
 		// Tests that run at the same time would each compile it.
-		r, err := wasm.New(wasm.Options{CacheDir: guestCache(t), CompileTimeout: 10 * time.Minute})
+		r := wasm.New(wasm.Options{CacheDir: guestCache(t), CompileTimeout: 10 * time.Minute})
+		p, err := r.Open(remote.Unit{Description: sdk.Description{Name: name}, Program: out})
 		if err != nil {
 			return err
 		}
-		p, err := r.Open(remote.Unit{Description: sdk.Description{Name: name}, Program: out})
-		if err == nil {
-			err = p.(remote.Precompiler).Precompile(t.Context())
-		}
-		return errors.Join(err, r.Close(context.WithoutCancel(t.Context())))
+		return errors.Join(p.(remote.Precompiler).Precompile(t.Context()), p.Close(context.WithoutCancel(t.Context())))
 	}))
 	if err := build.(func() error)(); err != nil {
 		t.Fatalf("build guest %s: %v", name, err)
@@ -88,21 +85,13 @@ func goGuest(t testing.TB, name string) string {
 	return out
 }
 
-// newRuntime returns a runtime that is closed with the test.
+// newRuntime returns a runtime.
 func newRuntime(t testing.TB, o wasm.Options) *wasm.Runtime {
 	t.Helper()
 	if o.CompileTimeout == 0 {
 		o.CompileTimeout = 10 * time.Minute // the race detector makes compiling slow
 	}
-	r, err := wasm.New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := r.Close(context.Background()); err != nil {
-			t.Errorf("close the runtime: %v", err)
-		}
-	})
+	r := wasm.New(o)
 	return r
 }
 
@@ -122,7 +111,7 @@ func (h host) Logger() *slog.Logger {
 func (h host) Project() sdk.Project     { return h.project }
 func (h host) Options() json.RawMessage { return h.options }
 
-// started opens and starts a plugin.
+// started opens and starts a plugin, which is closed with the test.
 func started(t testing.TB, r *wasm.Runtime, s remote.Unit, h host) sdk.Plugin {
 	t.Helper()
 	if s.Description.Name == "" {
@@ -132,6 +121,11 @@ func started(t testing.TB, r *wasm.Runtime, s remote.Unit, h host) sdk.Plugin {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := p.Close(context.Background()); err != nil {
+			t.Errorf("close the plugin: %v", err)
+		}
+	})
 	if err := p.Start(t.Context(), h); err != nil {
 		t.Fatal(err)
 	}

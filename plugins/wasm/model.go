@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // Auth sends a request to the sign-in methods of the guest.
 func (p *plugin) Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error) {
-	return p.do(ctx, job{op: guest.AuthOp, whole: request, user: user})
+	return p.do(ctx, &job{op: guest.AuthOp, input: pieces{request}, user: user})
 }
 
 // Stream sends a request to a model through the guest, which sends the events by guest.EventOperation.
@@ -20,7 +19,7 @@ func (p *plugin) Stream(ctx context.Context, session string, req *guest.StreamRe
 	if err != nil {
 		return nil, err
 	}
-	output, err := p.do(ctx, job{op: guest.StreamOp, session: session, whole: input, event: event})
+	output, err := p.do(ctx, &job{op: guest.StreamOp, session: session, input: pieces{input}, event: event})
 	if err != nil || len(output) == 0 {
 		return nil, err
 	}
@@ -37,7 +36,7 @@ func (p *plugin) ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Mod
 	if err != nil {
 		return nil, nil, err
 	}
-	output, err := p.do(ctx, job{op: guest.ModelsOp, whole: input})
+	output, err := p.do(ctx, &job{op: guest.ModelsOp, input: pieces{input}})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,12 +49,12 @@ func (p *plugin) ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Mod
 
 // streamEvent passes an event of a model's answer on. It does not count as an operation: the speed is the model's, and the host bounds the
 // answer.
-func (c *call) streamEvent(event []byte) (ability.Status, []byte) {
+func (c *call) streamEvent(event []byte) (guest.Status, []byte) {
 	if c.event == nil {
-		return ability.Failed, []byte("only a model request has events")
+		return guest.StatusFailed, []byte("only a model request has events")
 	}
 	if err := c.event(event); err != nil {
-		return ability.Failed, []byte(err.Error())
+		return guest.StatusFailed, []byte(err.Error())
 	}
-	return ability.OK, []byte("{}")
+	return guest.StatusOK, []byte("{}")
 }

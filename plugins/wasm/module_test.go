@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -102,16 +103,11 @@ func TestOpenRefuses(t *testing.T) {
 		is   error
 		text string
 	}{
-		"no file":      {remote.Unit{Program: module("none.wasm"), Description: named(sdk.Description{})}, wasm.ErrModule, "none.wasm"},
-		"directory":    {remote.Unit{Program: module("bad"), Description: named(sdk.Description{})}, wasm.ErrModule, "not a regular file"},
-		"name":         {remote.Unit{Program: good}, sdk.ErrManifest, "name"},
-		"digest":       {remote.Unit{Program: good, Checksum: "12", Description: named(sdk.Description{})}, wasm.ErrModule, "digest"},
-		"memory":       {remote.Unit{Program: good, Description: named(sdk.Description{Runtime: &sdk.Runtime{MemoryMB: 2000}})}, sdk.ErrManifest, "runtime.memory"},
-		"state":        {remote.Unit{Program: good, Description: named(sdk.Description{Runtime: &sdk.Runtime{State: "all"}})}, sdk.ErrManifest, "runtime.state"},
-		"point":        {remote.Unit{Program: good, Description: named(sdk.Description{Hooks: []sdk.HookDescription{{Point: "x"}}})}, sdk.ErrManifest, "hooks[0].point"},
-		"tool":         {remote.Unit{Program: good, Description: named(sdk.Description{Tools: []sdk.ToolDescription{{}}})}, sdk.ErrManifest, "tools[0].id"},
-		"tool timeout": {remote.Unit{Program: good, Description: named(sdk.Description{Tools: []sdk.ToolDescription{{ToolDefinition: sdk.ToolDefinition{ID: "a"}, TimeoutMS: 1 << 40}}})}, sdk.ErrManifest, "tools[0].timeout"},
-		"agents":       {remote.Unit{Program: good, Description: named(sdk.Description{Agents: []sdk.Agent{{}}})}, sdk.ErrManifest, "processes only"},
+		"no file":   {remote.Unit{Program: module("none.wasm"), Description: named(sdk.Description{})}, wasm.ErrModule, "none.wasm"},
+		"directory": {remote.Unit{Program: module("bad"), Description: named(sdk.Description{})}, wasm.ErrModule, "not a regular file"},
+		"name":      {remote.Unit{Program: good}, sdk.ErrManifest, "name"},
+		"digest":    {remote.Unit{Program: good, Checksum: "12", Description: named(sdk.Description{})}, wasm.ErrModule, "digest"},
+		"point":     {remote.Unit{Program: good, Description: named(sdk.Description{Hooks: []sdk.HookDescription{{Point: "x"}}})}, sdk.ErrManifest, "hooks[0].point"},
 	} {
 		if _, err := r.Open(c.spec); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: error = %v, want %v with %q", name, err, c.is, c.text)
@@ -221,5 +217,18 @@ func TestDescribe(t *testing.T) {
 	}
 	if _, err := r.Describe(t.Context(), remote.Unit{Program: moduleOf(t, nil)}); !errors.Is(err, wasm.ErrModule) {
 		t.Errorf("error = %v", err)
+	}
+}
+
+// A module is described with the memory of its package.
+func TestDescribeMemory(t *testing.T) {
+	t.Parallel()
+	const pages = sdk.DefaultWASMMemoryMB<<4 + 1
+	code := moduleOf(t, compiler(t, strings.NewReader(fmt.Sprintf(`(module (import "tenon_v1" "output" (func $output (param i32 i32)))
+		(memory (export "memory") %d) (data (i32.const 0) "{\"name\":\"big\"}") (func (export "tenon_abi") (result i32) (i32.const 0x10000))
+		(func (export "tenon_call") (param i32 i32) (result i32) (call $output (i32.const 0) (i32.const 14)) (i32.const 0)))`, pages)), "wat.mjs"))
+	large := sdk.Description{Runtime: &sdk.Runtime{MemoryMB: 2 * sdk.DefaultWASMMemoryMB}}
+	if d, err := newRuntime(t, wasm.Options{}).Describe(t.Context(), remote.Unit{Program: code, Description: large}); err != nil || d.Name != "big" {
+		t.Errorf("Describe = %+v, %v", d, err)
 	}
 }

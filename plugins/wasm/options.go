@@ -25,7 +25,7 @@ var (
 	ErrCompiling = fmt.Errorf("%w: the module is still being compiled for the first time", hooks.ErrNotReady)
 	// ErrDepth means that calls of a plugin led to calls of the same plugin too often.
 	ErrDepth = errors.New("the plugin's calls led back to itself too often")
-	// ErrClosed means that the plugin or the runtime was closed.
+	// ErrClosed means that the plugin was closed.
 	ErrClosed = errors.New("closed")
 )
 
@@ -33,8 +33,6 @@ var (
 type Options struct {
 	// CacheDir is where compiled modules are kept, made with mode 0700. Empty: every process compiles them.
 	CacheDir string
-	// CacheMB bounds the cache, in MiB. Default 512.
-	CacheMB int
 	// CompileTimeout bounds how long the compilation of one module is waited for. Default 60 s.
 	CompileTimeout time.Duration
 	// IdleTimeout is how long an instance waits for its next call before it is dropped. Default 5 minutes.
@@ -43,18 +41,14 @@ type Options struct {
 }
 
 const (
-	defaultCacheMB        = 512
+	cacheBytes            = 512 << 20 // of all entries of the cache
 	defaultCompileTimeout = 60 * time.Second
 	defaultIdleTimeout    = 5 * time.Minute
 )
 
-func (o Options) withDefaults() (Options, error) {
-	if o.CacheMB < 0 || o.CompileTimeout < 0 || o.IdleTimeout < 0 {
-		return o, fmt.Errorf("wasm options: CacheMB %d, CompileTimeout %v and IdleTimeout %v must not be negative", o.CacheMB, o.CompileTimeout, o.IdleTimeout)
-	}
-	o.CacheMB = cmp.Or(o.CacheMB, defaultCacheMB)
+func (o Options) withDefaults() Options {
 	o.CompileTimeout = cmp.Or(o.CompileTimeout, defaultCompileTimeout)
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdleTimeout)
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	return o, nil
+	return o
 }

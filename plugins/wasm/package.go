@@ -15,7 +15,7 @@ func Carrier() remote.Carrier {
 	return remote.Carrier{Name: sdk.CarrierWASM, Extension: ".wasm", Module: true, Inert: true, How: how, Check: check, New: newOpener}
 }
 
-func newOpener(e remote.Environment) (remote.Opener, error) {
+func newOpener(e remote.Environment) remote.Opener {
 	o := Options{Logger: e.Logger}
 	if e.CacheDir != "" {
 		o.CacheDir = filepath.Join(e.CacheDir, "wasm")

@@ -1,6 +1,7 @@
 package wasm
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
-	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 const (
@@ -49,12 +49,6 @@ var (
 
 func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	d := &u.Description
-	if len(d.Agents)+len(d.Commands) > 0 {
-		return nil, fmt.Errorf("%w: plugin %q: agents and commands come from processes only", sdk.ErrManifest, d.Name)
-	}
-	if len(d.Hooks) > maxContributions || len(d.Tools) > maxContributions {
-		return nil, fmt.Errorf("%w: plugin %q: more than %d hooks or tools", sdk.ErrManifest, d.Name, maxContributions)
-	}
 	p := &plugin{runtime: r, closing: make(chan struct{})}
 	var err error
 	if p.Base, err = remote.NewBase(u, sdk.CarrierWASM, p); err != nil {
@@ -65,9 +59,9 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 		log = r.options.Logger.With("plugin", d.Name)
 	}
 	p.log.Store(log)
-	memoryMB, shared, err := runtimeOf(d)
-	if err != nil {
-		return nil, fmt.Errorf("plugin %q: %w", d.Name, err)
+	memoryMB, shared := sdk.DefaultWASMMemoryMB, false
+	if rt := d.Runtime; rt != nil {
+		memoryMB, shared = cmp.Or(rt.MemoryMB, memoryMB), rt.State == sdk.StatePlugin
 	}
 	if shared && len(d.Protocols) > 0 {
 		return nil, fmt.Errorf("%w: plugin %q: runtime.state: %s would let an answer of a model block the other calls; want %s", sdk.ErrManifest, d.Name, sdk.StatePlugin, sdk.StateSession)
@@ -81,32 +75,6 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	p.pool = newPool(shared, r.options.IdleTimeout, &p.active)
 	return p, nil
 }
-
-// Protocols returns the wire protocols of the description.
-func (p *plugin) Protocols() []sdk.Protocol { return remote.Protocols(&p.Unit, p) }
-
-// runtimeOf returns the memory of an instance, in MiB, and whether all sessions share one.
-func runtimeOf(d *sdk.Description) (memoryMB int, shared bool, err error) {
-	memoryMB = sdk.DefaultWASMMemoryMB
-	if d.Runtime == nil {
-		return memoryMB, false, nil
-	}
-	if m := d.Runtime.MemoryMB; m < 0 || m > sdk.MaxWASMMemoryMB {
-		return 0, false, fmt.Errorf("%w: runtime.memory: %d is not between 1 and %d MiB", sdk.ErrManifest, m, sdk.MaxWASMMemoryMB)
-	} else if m > 0 {
-		memoryMB = m
-	}
-	switch d.Runtime.State {
-	case "", sdk.StateSession:
-		return memoryMB, false, nil
-	case sdk.StatePlugin:
-		return memoryMB, true, nil
-	}
-	return 0, false, fmt.Errorf("%w: runtime.state: %q is neither %s nor %s", sdk.ErrManifest, d.Runtime.State, sdk.StateSession, sdk.StatePlugin)
-}
-
-// maxContributions is how many numbers there are between guest.HookOp, guest.ToolOp and guest.PrepareOp.
-const maxContributions = guest.ToolOp - guest.HookOp
 
 // startWait is how long Start waits for a module that has to be compiled once more: most of the 5 s that host gives a plugin to start.
 const startWait = 4 * time.Second
@@ -149,7 +117,10 @@ func (p *plugin) Precompile(ctx context.Context) error {
 	return err
 }
 
-// Close cancels running calls and waits for them, as long as ctx allows, at most 5 s.
+// closeGrace bounds how long Close waits for calls and compilations, whatever its context allows.
+const closeGrace = 5 * time.Second
+
+// Close cancels running calls and waits for them, as long as ctx allows.
 func (p *plugin) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()
@@ -168,6 +139,5 @@ func (p *plugin) Close(ctx context.Context) error {
 	}
 	p.pool.drain()
 	p.system.close()
-	p.runtime.forget(p)
 	return p.program.close(ctx)
 }

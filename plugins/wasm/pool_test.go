@@ -98,11 +98,7 @@ func TestSharedState(t *testing.T) {
 func TestIdleTimeout(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := wasm.New(wasm.Options{IdleTimeout: time.Minute})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer r.Close(t.Context())
+		r := wasm.New(wasm.Options{IdleTimeout: time.Minute})
 		p := started(t, r, remote.Unit{Program: module("counter.wasm"), Description: sdk.Description{Hooks: gates(1)}}, host{})
 		for _, c := range []struct {
 			wait time.Duration
@@ -226,12 +222,6 @@ func TestClose(t *testing.T) {
 	}
 	if err := unstarted.Close(t.Context()); err != nil {
 		t.Error(err)
-	}
-	if err := r.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if _, err := r.Open(remote.Unit{Program: module("echo.wasm"), Description: sdk.Description{Name: "x"}}); !errors.Is(err, wasm.ErrClosed) {
-		t.Errorf("open after close: %v", err)
 	}
 }
 

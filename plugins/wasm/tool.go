@@ -39,7 +39,7 @@ func (p *plugin) callTool(ctx context.Context, base uint32, n int, call *sdk.Too
 	if err != nil {
 		return false, fmt.Errorf("tool %s: %w", id, err)
 	}
-	output, err := p.do(ctx, job{op: base + uint32(n), session: call.SessionID, tool: call.Host, whole: input})
+	output, err := p.do(ctx, &job{op: base + uint32(n), session: call.SessionID, tool: call.Host, input: pieces{input}})
 	if err != nil || len(output) == 0 {
 		return false, err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
@@ -52,11 +53,14 @@ type PrepareResponse struct {
 	Requests []sdk.PermissionRequest `json:"requests"`
 }
 
-// Guest runs one plugin. Safe for use from many goroutines after Start.
+// Guest runs one plugin. Safe for use from many goroutines.
 type Guest struct {
-	plugin sdk.Plugin
+	plugin  sdk.Plugin
+	begun   atomic.Bool // Start was called
+	closing sync.Once
 
 	mu    sync.RWMutex // guards what Start sets
+	ready bool
 	hooks []hook
 	tools []sdk.Tool
 }
@@ -126,8 +130,15 @@ func describeTool(t sdk.Tool) sdk.ToolDescription {
 }
 
 // Start starts the plugin and finds the hooks and tools the host will call. One that the manifest names and the plugin has not is
-// an error.
+// an error, and so is a second start.
 func (g *Guest) Start(ctx context.Context, req *StartRequest, h sdk.Host) error {
+	g.mu.RLock()
+	twice := g.ready
+	g.mu.RUnlock()
+	if twice {
+		return errors.New("the plugin was started before")
+	}
+	g.begun.Store(true)
 	if err := g.plugin.Start(ctx, h); err != nil {
 		return err
 	}
@@ -136,7 +147,9 @@ func (g *Guest) Start(ctx context.Context, req *StartRequest, h sdk.Host) error 
 	if err := g.findHooks(req.Hooks); err != nil {
 		return err
 	}
-	return g.findTools(req.Tools)
+	err := g.findTools(req.Tools)
+	g.ready = err == nil
+	return err
 }
 
 func (g *Guest) findHooks(refs []HookRef) error {
@@ -177,28 +190,17 @@ func (g *Guest) findTools(ids []string) error {
 	return nil
 }
 
-// Plugin returns the plugin.
-func (g *Guest) Plugin() sdk.Plugin { return g.plugin }
-
-// Hook runs hook n of the list given at start. A panic of the handler is not recovered: the wire decides what it means.
-func (g *Guest) Hook(ctx context.Context, n int, req *HookRequest) (sdk.Answer, error) {
-	hook, call, err := g.newCall(n)
-	if err != nil {
-		return sdk.Answer{}, err
+// Close closes the plugin if Start was called, once. A call during another waits for it.
+func (g *Guest) Close(ctx context.Context) (err error) {
+	if g.begun.Load() {
+		g.closing.Do(func() { err = g.plugin.Close(ctx) })
 	}
-	if err := value.Decode(req.Input, call.Input); err != nil {
-		return sdk.Answer{}, fmt.Errorf("input of %s: %w", call.Point, err)
-	}
-	if call.Value != nil {
-		if err := value.Decode(req.Value, call.Value); err != nil {
-			return sdk.Answer{}, fmt.Errorf("value of %s: %w", call.Point, err)
-		}
-	}
-	return handle(ctx, hook, call)
+	return err
 }
 
-// HookJSON runs hook n of the list given at start as Hook does. data is the JSON of a HookRequest and is not kept.
-func (g *Guest) HookJSON(ctx context.Context, n int, data []byte) (sdk.Answer, error) {
+// Hook runs hook n of the list given at start. data is the JSON of a HookRequest and is not kept. A panic of the handler is not recovered: the
+// wire decides what it means.
+func (g *Guest) Hook(ctx context.Context, n int, data []byte) (sdk.Answer, error) {
 	hook, call, err := g.newCall(n)
 	if err != nil {
 		return sdk.Answer{}, err
@@ -207,6 +209,14 @@ func (g *Guest) HookJSON(ctx context.Context, n int, data []byte) (sdk.Answer, e
 		return sdk.Answer{}, fmt.Errorf("hook at %s: %w", call.Point, err)
 	}
 	return handle(ctx, hook, call)
+}
+
+// AppendAnswer appends the JSON of an answer to out, nothing if the hook changed and decided nothing.
+func AppendAnswer(out []byte, a *sdk.Answer) []byte {
+	if a.Verdict == sdk.VerdictAbstain && a.Reason == "" && a.Message == "" && len(a.Changes) == 0 {
+		return out
+	}
+	return value.AppendAnswer(out, a.Changes, string(a.Verdict), a.Reason, a.Message)
 }
 
 // newCall returns hook n and a call of it with an input and a value yet to be decoded.

@@ -123,30 +123,24 @@ func TestHook(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			answer, err := g.HookJSON(t.Context(), c.n, []byte(c.input))
-			check(t, "HookJSON", &answer, err, c.answer, c.err)
-			var req guest.HookRequest
-			if json.Unmarshal([]byte(c.input), &req) != nil {
-				return
-			}
-			answer, err = g.Hook(t.Context(), c.n, &req)
-			check(t, "Hook", &answer, err, c.answer, c.err)
+			answer, err := g.Hook(t.Context(), c.n, []byte(c.input))
+			check(t, &answer, err, c.answer, c.err)
 		})
 	}
 }
 
-func check(t *testing.T, what string, answer *sdk.Answer, err error, want, wantErr string) {
+func check(t *testing.T, answer *sdk.Answer, err error, want, wantErr string) {
 	t.Helper()
 	switch {
 	case wantErr != "":
 		if err == nil || !strings.Contains(err.Error(), wantErr) {
-			t.Errorf("%s: error %v, want one with %q", what, err, wantErr)
+			t.Errorf("error %v, want one with %q", err, wantErr)
 		}
 	case err != nil:
-		t.Errorf("%s: %v", what, err)
+		t.Error(err)
 	default:
 		if got := string(value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message)); got != want {
-			t.Errorf("%s = %s, want %s", what, got, want)
+			t.Errorf("answer %s, want %s", got, want)
 		}
 	}
 }
@@ -219,11 +213,11 @@ func BenchmarkHook(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(len(data)))
 			for b.Loop() {
-				answer, err := g.HookJSON(b.Context(), 1, data)
+				answer, err := g.Hook(b.Context(), 1, data)
 				if err != nil {
 					b.Fatal(err)
 				}
-				out = value.AppendAnswer(out[:0], answer.Changes, string(answer.Verdict), answer.Reason, answer.Message)
+				out = guest.AppendAnswer(out[:0], &answer)
 			}
 		})
 	}

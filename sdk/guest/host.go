@@ -24,6 +24,15 @@ const (
 	StatusLimited Status = 4 // a quota, a rate or a size; the answer says which
 )
 
+// String returns the name of the status.
+func (s Status) String() string {
+	names := [...]string{"ok", "failed", "denied", "unknown", "limited"}
+	if s < 0 || int(s) >= len(names) {
+		return fmt.Sprintf("status %d", int32(s))
+	}
+	return names[s]
+}
+
 // ErrLimited is wrapped by errors of operations that would exceed a quota, a rate or a size.
 var ErrLimited = errors.New("limit of the host")
 

@@ -2,6 +2,7 @@ package lines
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -75,5 +76,5 @@ func (s *server) serve() {
 	s.end()
 	ctx, cancel := context.WithTimeout(guest.Detached(), closeTime)
 	defer cancel()
-	_ = s.close(ctx)
+	_, _ = s.guarded(func() (json.RawMessage, error) { return nil, s.guest.Close(ctx) })
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/internal/jsontext"
-	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -31,9 +30,6 @@ type server struct {
 	end     context.CancelFunc
 	calls   sync.WaitGroup
 	running guest.Calls
-
-	mu      sync.Mutex
-	started bool
 }
 
 func newServer(p sdk.Plugin, conn *jsonline.Conn) *server {
@@ -173,7 +169,7 @@ func (s *server) run(ctx context.Context, m *jsonline.Message, p *params) (json.
 	case "auth":
 		return s.auth(ctx, p)
 	case "stop":
-		return nil, s.close(ctx)
+		return nil, s.guest.Close(ctx)
 	}
 	return nil, fmt.Errorf("%w: %s", errMethod, m.Method)
 }
@@ -190,35 +186,12 @@ func (s *server) start(ctx context.Context, request json.RawMessage) error {
 	if err := json.Unmarshal(request, &req); err != nil {
 		return fmt.Errorf("start request: %w", err)
 	}
-	s.mu.Lock()
-	twice := s.started
-	s.started = true
-	s.mu.Unlock()
-	if twice {
-		return errors.New("the plugin was started before")
-	}
 	return s.guest.Start(ctx, &req, newHost(&req, s))
 }
 
-// close closes a plugin that was started, once.
-func (s *server) close(ctx context.Context) error {
-	s.mu.Lock()
-	started := s.started
-	s.started = false
-	s.mu.Unlock()
-	if !started {
-		return nil
-	}
-	_, err := s.guarded(func() (json.RawMessage, error) { return nil, s.guest.Plugin().Close(ctx) })
-	return err
-}
-
 func (s *server) hook(ctx context.Context, p *params) (json.RawMessage, error) {
-	answer, err := s.guest.HookJSON(ctx, p.Hook, p.Request)
-	if err != nil || answer.Verdict == sdk.VerdictAbstain && answer.Reason == "" && answer.Message == "" && len(answer.Changes) == 0 {
-		return nil, err
-	}
-	return value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message), nil
+	answer, err := s.guest.Hook(ctx, p.Hook, p.Request)
+	return guest.AppendAnswer(nil, &answer), err
 }
 
 // tool runs a tool call, or lists its permissions.

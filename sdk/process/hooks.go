@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"encoding/json"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -45,19 +44,13 @@ func (s *server) Hooks(stream grpc.BidiStreamingServer[tenonv1.HookRequest, teno
 
 // run calls the hook.
 func (h *hookStream) run(ctx context.Context, req *tenonv1.HookRequest) *tenonv1.HookResponse {
-	answer, err := guarded(h.server, func() (sdk.Answer, error) { return h.server.guest.HookJSON(ctx, int(req.Hook), req.Request) })
+	answer, err := guarded(h.server, func() (sdk.Answer, error) { return h.server.guest.Hook(ctx, int(req.Hook), req.Request) })
+	body := guest.AppendAnswer(nil, &answer)
+	if err == nil && len(body) > MaxMessage-1<<10 {
+		err = tooLarge("answer", len(body))
+	}
 	if err != nil {
 		return &tenonv1.HookResponse{Error: text(err.Error())}
-	}
-	if answer.Verdict == sdk.VerdictAbstain && answer.Reason == "" && answer.Message == "" && len(answer.Changes) == 0 {
-		return &tenonv1.HookResponse{}
-	}
-	body, err := json.Marshal(answer)
-	if err != nil {
-		return &tenonv1.HookResponse{Error: text(err.Error())}
-	}
-	if len(body) > MaxMessage-1<<10 {
-		return &tenonv1.HookResponse{Error: tooLarge("answer", len(body)).Error()}
 	}
 	return &tenonv1.HookResponse{Answer: body}
 }

@@ -68,7 +68,7 @@ func Serve(p sdk.Plugin) {
 		GRPCServer:      s.listen,
 		Logger:          hclog.NewNullLogger(),
 	})
-	s.waitClosed(closeTime)
+	s.close()
 }
 
 // registrar tells go-plugin what to serve.

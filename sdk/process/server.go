@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -25,15 +24,12 @@ type server struct {
 	link    *link
 	clients *guest.Clients
 
-	mu      sync.Mutex
-	grpc    *grpc.Server  // nil until listen
-	started bool          // the plugin was started
-	closing bool          // its close was called
-	closed  chan struct{} // closed when the plugin is, whether it was started or not
+	mu   sync.Mutex
+	grpc *grpc.Server // nil until listen
 }
 
 func newServer(p sdk.Plugin) *server {
-	return &server{guest: guest.New(p), link: newLink(), clients: guest.NewClients(p), closed: make(chan struct{})}
+	return &server{guest: guest.New(p), link: newLink(), clients: guest.NewClients(p)}
 }
 
 // listen makes the gRPC server.
@@ -69,9 +65,7 @@ func (s *server) Describe(context.Context, *tenonv1.DescribeRequest) (*tenonv1.D
 // Host takes the stream to the host. When it ends, the host is gone.
 func (s *server) Host(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
 	err := s.link.serve(stream)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(stream.Context()), closeTime)
-	defer cancel()
-	_ = s.close(ctx)
+	s.close()
 	go s.disconnect() // it waits for this handler
 	return err
 }
@@ -81,13 +75,6 @@ func (s *server) Start(ctx context.Context, req *tenonv1.StartRequest) (*tenonv1
 	var start guest.StartRequest
 	if err := json.Unmarshal(req.Request, &start); err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "start request: %v", err)
-	}
-	s.mu.Lock()
-	twice := s.started
-	s.started = true
-	s.mu.Unlock()
-	if twice {
-		return nil, status.Error(codes.FailedPrecondition, "the plugin was started before")
 	}
 	s.link.awaitOpen(ctx)
 	return guarded(s, func() (*tenonv1.StartResponse, error) {
@@ -143,34 +130,21 @@ func toolCall(body []byte) (*sdk.ToolCall, error) {
 
 // Stop closes the plugin. The host ends the process next.
 func (s *server) Stop(ctx context.Context, _ *tenonv1.StopRequest) (*tenonv1.StopResponse, error) {
-	return guarded(s, func() (*tenonv1.StopResponse, error) { return &tenonv1.StopResponse{}, s.close(ctx) })
+	return guarded(s, func() (*tenonv1.StopResponse, error) { return &tenonv1.StopResponse{}, s.guest.Close(ctx) })
 }
 
-// close closes the plugin, once.
-func (s *server) close(ctx context.Context) error {
-	s.mu.Lock()
-	first := s.started && !s.closing
-	s.closing = s.closing || first
-	s.mu.Unlock()
-	if !first {
-		return nil
-	}
-	defer close(s.closed)
-	_, err := guarded(s, func() (struct{}, error) { return struct{}{}, s.guest.Plugin().Close(ctx) })
-	return err
-}
-
-// waitClosed waits until a plugin that was started is closed, and no longer than limit.
-func (s *server) waitClosed(limit time.Duration) {
-	s.mu.Lock()
-	started := s.started
-	s.mu.Unlock()
-	if !started {
-		return
-	}
+// close closes the plugin because its host is gone. It waits until the plugin is closed, but no longer than closeTime.
+func (s *server) close() {
+	ctx, cancel := context.WithTimeout(guest.Detached(), closeTime)
+	defer cancel()
+	closed := make(chan struct{})
+	go func() { // ends when the plugin is closed, or with the process
+		defer close(closed)
+		_, _ = guarded(s, func() (struct{}, error) { return struct{}{}, s.guest.Close(ctx) })
+	}()
 	select {
-	case <-s.closed:
-	case <-time.After(limit):
+	case <-closed:
+	case <-ctx.Done():
 	}
 }
 

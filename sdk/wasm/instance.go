@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"runtime/debug"
 
-	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -101,15 +100,9 @@ func (i *instance) start(input []byte) error {
 }
 
 func (i *instance) hook(n int, input []byte) (empty bool, err error) {
-	answer, err := i.guest.HookJSON(guest.Detached(), n, input)
-	if err != nil {
-		return false, err
-	}
-	if len(answer.Changes) == 0 && answer.Verdict == "" && answer.Reason == "" {
-		return true, nil
-	}
-	i.output = value.AppendAnswer(i.output, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message)
-	return false, nil
+	answer, err := i.guest.Hook(guest.Detached(), n, input)
+	i.output = guest.AppendAnswer(i.output, &answer)
+	return len(i.output) == 0, err
 }
 
 func (i *instance) toolCall(input []byte) (*sdk.ToolCall, error) {

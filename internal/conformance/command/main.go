@@ -57,6 +57,10 @@ func run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
+	data, err := json.Marshal(req)
+	if err != nil {
+		return err
+	}
 	plugin := conformance.New(sdk.CarrierCommand)
 	plugin.Exit = os.Exit
 	options := json.RawMessage(os.Getenv("CONFORMANCE_OPTIONS"))
@@ -65,7 +69,7 @@ func run(ctx context.Context, in io.Reader, out io.Writer) (err error) {
 	if err := g.Start(ctx, start, sdktest.New(plugin, sdktest.Options{Options: options})); err != nil {
 		return err
 	}
-	answer, err := g.Hook(ctx, 0, req)
+	answer, err := g.Hook(ctx, 0, data)
 	if err != nil {
 		return err
 	}

@@ -87,11 +87,7 @@ func (s *server) callHook(ctx context.Context, number string, args json.RawMessa
 	if err != nil {
 		return result{}, err
 	}
-	var req guest.HookRequest
-	if err := json.Unmarshal(args, &req); err != nil {
-		return result{}, err
-	}
-	answer, err := s.guest.Hook(ctx, n, &req)
+	answer, err := s.guest.Hook(ctx, n, args)
 	if err != nil {
 		return result{}, err
 	}
@@ -138,8 +134,8 @@ func (s *server) interceptorList() []map[string]any {
 // invoke runs a hook as an interceptor. A payload is {"input", "value"}.
 func (s *server) invoke(ctx context.Context, params json.RawMessage) (any, error) {
 	var call struct {
-		Name    string            `json:"name"`
-		Payload guest.HookRequest `json:"payload"`
+		Name    string          `json:"name"`
+		Payload json.RawMessage `json:"payload"`
 	}
 	if err := json.Unmarshal(params, &call); err != nil {
 		return nil, err
@@ -148,7 +144,7 @@ func (s *server) invoke(ctx context.Context, params json.RawMessage) (any, error
 	if err != nil || n < 0 || n >= len(s.Hooks) {
 		return nil, fmt.Errorf("interceptor %q not found", call.Name)
 	}
-	answer, err := s.guest.Hook(ctx, n, &call.Payload)
+	answer, err := s.guest.Hook(ctx, n, call.Payload)
 	if err != nil {
 		return nil, err
 	}
@@ -161,8 +157,12 @@ func (s *server) invoke(ctx context.Context, params json.RawMessage) (any, error
 		}
 		return map[string]any{"valid": !refuses, "severity": map[bool]string{true: "error", false: "info"}[refuses], "messages": messages}, nil
 	}
+	var payload guest.HookRequest
+	if err := json.Unmarshal(call.Payload, &payload); err != nil {
+		return nil, err
+	}
 	v := info.NewValue()
-	if err := value.Decode(call.Payload.Value, v); err != nil {
+	if err := value.Decode(payload.Value, v); err != nil {
 		return nil, err
 	}
 	if err := value.Apply(v, answer.Changes); err != nil {
@@ -173,6 +173,6 @@ func (s *server) invoke(ctx context.Context, params json.RawMessage) (any, error
 		return nil, err
 	}
 	return map[string]any{
-		"modified": len(answer.Changes) > 0, "payload": guest.HookRequest{Input: call.Payload.Input, Value: changed},
+		"modified": len(answer.Changes) > 0, "payload": guest.HookRequest{Input: payload.Input, Value: changed},
 	}, nil
 }

@@ -17,7 +17,6 @@ import (
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
-	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
@@ -40,7 +39,7 @@ type Options struct {
 	Hide     func(secrets []string) // masks the tokens of MCP servers; see auth.Options
 }
 
-// Set is what was found. Close ends what its plugins share, after the host has closed them.
+// Set is what was found. The host closes its plugins; Discard closes those that no host got.
 type Set struct {
 	// Plugins are those that may run, in the order of their hooks: plugins as configured, MCP servers, command hooks.
 	Plugins []sdk.Plugin
@@ -55,7 +54,7 @@ type Set struct {
 	loader  *plugins.Loader
 	store   *trust.Store
 	entries trust.Entries
-	openers map[sdk.Carrier]remote.Opener
+	reused  []sdk.Plugin // of an earlier set
 }
 
 // origin is what a plugin was made of.
@@ -101,22 +100,19 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 	if s.entries, err = s.store.Read(); err != nil {
 		return nil, err
 	}
-	if s.openers, err = openers(&o); err != nil {
-		return nil, err
-	}
 	policy, err := signature.New(o.Config.Config.PluginPolicy, signature.Sigstore{})
 	if err != nil {
 		return nil, err
 	}
 	without, _ := o.lookup(WithoutVariable)
 	s.loader = plugins.New(plugins.Options{
-		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: s.openers,
+		Project: o.Project, Entries: pluginEntries(&o), Staged: o.Staged, CacheDir: o.CacheDir, ConfigFiles: ownFiles(o.Config), Store: s.store, Openers: openers(&o),
 		Policy: policy, Without: strings.Split(without, ","), Reserved: o.Reserved, Shipped: o.Shipped, Environ: o.Environ, Logger: o.Logger,
 		Hooks: packageHooks,
 	})
 	found, err := s.loader.Load(ctx)
 	if err != nil {
-		return nil, errors.Join(err, s.Close(ctx))
+		return nil, err
 	}
 	s.Skills, s.Warnings = found.Skills, found.Warnings
 	for _, i := range found.Items {
@@ -133,10 +129,10 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		}
 	}
 	if err := s.servers(ctx, found.Servers); err != nil {
-		return nil, errors.Join(err, s.Close(ctx))
+		return nil, errors.Join(err, s.Discard(ctx))
 	}
 	if err := s.commandHooks(ctx, found.HookFiles); err != nil {
-		return nil, errors.Join(err, s.Close(ctx))
+		return nil, errors.Join(err, s.Discard(ctx))
 	}
 	s.distinct()
 	return s, nil
@@ -181,25 +177,19 @@ func (s *Set) Reuse(ctx context.Context, earlier *Set) error {
 		for _, old := range earlier.Plugins {
 			if earlier.origins[old].key == s.origins[p].key {
 				err = errors.Join(err, p.Close(ctx))
-				s.Plugins[i], s.origins[old] = old, s.origins[p]
+				s.Plugins[i], s.origins[old], s.reused = old, s.origins[p], append(s.reused, old)
 			}
 		}
 	}
 	return err
 }
 
-// Discard closes the plugins, none of which was started, and what they share.
+// Discard closes the plugins, except those of an earlier set.
 func (s *Set) Discard(ctx context.Context) (err error) {
 	for _, p := range s.Plugins {
-		err = errors.Join(err, p.Close(ctx))
-	}
-	return errors.Join(err, s.Close(ctx))
-}
-
-// Close ends what the plugins share. The plugins themselves are the host's.
-func (s *Set) Close(ctx context.Context) (err error) {
-	for _, o := range s.openers {
-		err = errors.Join(err, remote.Close(ctx, o))
+		if !slices.Contains(s.reused, p) {
+			err = errors.Join(err, p.Close(ctx))
+		}
 	}
 	return err
 }

@@ -185,17 +185,12 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 	return out, nil
 }
 
-func describeModule(ctx context.Context, a *cli.App, c remote.Carrier, path string) (_ []byte, err error) {
+func describeModule(ctx context.Context, a *cli.App, c remote.Carrier, path string) ([]byte, error) {
 	dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	o, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, remote.Close(context.WithoutCancel(ctx), o)) }()
-	d, err := o.Describe(ctx, remote.Unit{Program: path})
+	d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir}).Describe(ctx, remote.Unit{Program: path})
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoDescription, err)
 	}

@@ -221,8 +221,8 @@ func (t *pluginTest) turn(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	got, err := trial.run(ctx, t.w.App, set.Plugins) // closes the plugins
-	if err = errors.Join(err, set.Close(ctx)); err != nil {
+	got, err := trial.run(ctx, t.w.App, set.Plugins)
+	if err = errors.Join(err, set.Discard(ctx)); err != nil {
 		return err
 	}
 	if t.update || t.record && trial.Expect == nil {
@@ -266,9 +266,8 @@ func (t *pluginTest) replay(ctx context.Context, path string) error {
 		for _, d := range differences {
 			err = errors.Join(err, errors.New(d.String()))
 		}
-		err = errors.Join(err, p.Close(ctx))
 	}
-	return errors.Join(err, set.Close(ctx))
+	return errors.Join(err, set.Discard(ctx))
 }
 
 // buildPlugin builds the package in a directory, if its manifest has a build command.
