@@ -115,8 +115,8 @@ func (p *Path) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// abs returns where the file is.
-func (r *Repo) abs(p Path) string {
+// Abs returns where the file is.
+func (r *Repo) Abs(p Path) string {
 	if name := filepath.FromSlash(string(p)); !filepath.IsAbs(name) {
 		return filepath.Join(r.worktree, name)
 	}
@@ -147,7 +147,7 @@ func (r *Repo) Record(ctx context.Context, p Path) (Entry, error) {
 }
 
 func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) (Entry, error) {
-	name := r.abs(p)
+	name := r.Abs(p)
 	info, err := os.Lstat(name)
 	if isMissing(err) {
 		return Entry{Above: r.missingAbove(name)}, nil
@@ -309,4 +309,4 @@ func (r *Repo) Contents(ctx context.Context, hashes []string) (map[string][]byte
 }
 
 // Name returns the absolute name of a file, for users and JSON: as valid UTF-8.
-func (r *Repo) Name(p Path) string { return Path(r.abs(p)).String() }
+func (r *Repo) Name(p Path) string { return Path(r.Abs(p)).String() }
