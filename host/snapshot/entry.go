@@ -198,6 +198,14 @@ func (r *Repo) missingAbove(name string) int {
 // isMissing reports whether the file does not exist, even because a file is in place of a directory above it.
 func isMissing(err error) bool { return errors.Is(err, os.ErrNotExist) || isNotDir(err) }
 
+// ignoreMissing returns the error, or nil for that of a file that does not exist.
+func ignoreMissing(err error) error {
+	if isMissing(err) {
+		return nil
+	}
+	return err
+}
+
 // unixMode returns the permissions of a file in the bits of Unix.
 func unixMode(info os.FileInfo) uint32 {
 	mode := uint32(info.Mode().Perm())

@@ -226,7 +226,7 @@ func (k *Session) undone(ctx context.Context, r *sdk.Revert) (map[snapshot.Path]
 
 // restoring collects what is to become of files.
 type restoring struct {
-	repo  *snapshot.Repo // nil if there are no states of files, and so nothing to restore
+	repo  *snapshot.Repo // nil where file states are off and nothing is to be restored
 	force bool
 
 	steps     []snapshot.Step
