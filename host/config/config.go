@@ -129,7 +129,6 @@ type loader struct {
 	inside       projectfs.FS      // opens files of the project
 
 	secrets []string
-	fields  checked.FieldTable
 	// borrowed holds the keys whose values a file of the project took from the environment or another file, and whether there is more
 	// in the value than one variable.
 	borrowed map[string]bool
@@ -137,7 +136,7 @@ type loader struct {
 
 func newLoader(o Options) *loader {
 	return &loader{
-		opts: o, env: environment(o.Environ), projectFiles: map[string]string{}, fields: checked.FieldTable{}, borrowed: map[string]bool{},
+		opts: o, env: environment(o.Environ), projectFiles: map[string]string{}, borrowed: map[string]bool{},
 		inside: projectfs.New([]string{o.Worktree, o.Directory}, []string{o.ConfigDir}),
 	}
 }
