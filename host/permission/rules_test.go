@@ -249,7 +249,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("Explain(%q) (-want +got):\n%s", command, diff)
 		}
 	}
-	// What bounds a strict agent is bound by the administrator's rules.
+	// The rules of a strict agent are themselves within the administrator's.
 	bounds := permission.Compile("", rules("*", "*", "allow", "bash", "make*", "ask")).Within(permission.Compile("", rules("bash", "make*", "deny")))
 	for _, s := range permission.Compile("", rules("bash", "*", "allow")).Within(bounds).Explain("bash", "make") {
 		if s.Wins != (s.Rule.Action == deny) {
