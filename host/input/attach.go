@@ -30,11 +30,8 @@ import (
 )
 
 const (
-
-	// Limits of an attached text file in the prompt; the figures of the read tool.
-	attachLines = 2000
-	// attachEntries bounds the listing of an attached directory.
-	attachEntries = 200
+	attachLines   = 2000 // of an attached text file; the figure of the read tool
+	attachEntries = 200  // in the listing of an attached directory
 )
 
 // ErrAttach is wrapped by the errors of files that cannot be attached; they name the file and the reason.
@@ -354,17 +351,13 @@ func (r *Resolver) inlined(part *sdk.FilePart, path, element, text string, err e
 	}}
 }
 
-// data returns the content of a file, read from its start, as a data: URL.
-func data(f io.ReadSeeker, typ string, size int64) (string, error) {
+// data returns the content of a file as a data: URL.
+func data(f io.Reader, typ string, size int64) (string, error) {
 	if !media.Attachable(typ) {
 		return "", fmt.Errorf("a binary file of type %s: only text, images and PDF can be attached", typ)
 	}
 	if size > generation.MaxMediaBytes {
 		return "", fmt.Errorf("%d bytes exceed the limit of %d for files sent to a model", size, generation.MaxMediaBytes)
-	}
-	_, err := f.Seek(0, io.SeekStart)
-	if err != nil {
-		return "", err
 	}
 	content, err := io.ReadAll(io.LimitReader(f, generation.MaxMediaBytes))
 	if err != nil {
@@ -376,8 +369,8 @@ func data(f io.ReadSeeker, typ string, size int64) (string, error) {
 // sniff tells the type of a file by its first bytes and, for what those do not tell, by its name, which makes no file attachable.
 func sniff(f *os.File) (string, error) {
 	head := make([]byte, 4096)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+	n, err := f.ReadAt(head, 0)
+	if err != nil && !errors.Is(err, io.EOF) {
 		return "", err
 	}
 	head = head[:n]
@@ -408,11 +401,8 @@ func printable(head []byte) bool {
 	return control*10 <= len(head)*3 && (utf8.Valid(head) || utf8.Valid(head[:max(0, len(head)-utf8.UTFMax)]) || control == 0)
 }
 
-// readText reads the beginning of a text file of a size, from its start, within the limits of an attachment.
-func readText(f io.ReadSeeker, size int64) (string, error) {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return "", err
-	}
+// readText reads the beginning of a text file of a size, within the limits of an attachment.
+func readText(f io.Reader, size int64) (string, error) {
 	var out strings.Builder
 	in := bufio.NewReader(io.LimitReader(f, generation.AttachBytes+1))
 	for range attachLines {
