@@ -49,7 +49,7 @@ func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sd
 		state.Status, state.Title, state.Attachments = sdk.ToolCompleted, o.Result.Title, o.Result.Attachments
 		state.Output, state.Metadata = o.Result.Output, o.Result.Metadata
 		if cfg != nil {
-			state.Output, state.Metadata, blobs = fitOutput(*cfg, o.Result)
+			state.Output, state.Metadata, blobs = FitOutput(*cfg, o.Result)
 		}
 		return state, blobs
 	}

@@ -17,9 +17,9 @@ const (
 	defaultOutputBytes = 50 * 1024
 )
 
-// fitOutput returns the output as it goes into the conversation. One that is too large is stored whole,
+// FitOutput returns the output as it goes into the conversation. One that is too large is stored whole,
 // by its hash, and leaves a preview that says how to read the rest.
-func fitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
+func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
 	metadata := r.Metadata
 	lines, size := OutputLimits(cfg)
 	if _, own := metadata["truncated"]; own {
