@@ -60,7 +60,7 @@ func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*S
 		s.hide(s.gather(ctx), messages)
 	}
 	if s.Schema != nil {
-		s.tools[Structured] = newStructured(s.Schema, s.Accept)
+		s.tools[Structured] = ofHost(&structuredOutput{s.Schema, s.Accept})
 	}
 	for _, one := range s.tools {
 		if !one.Hidden {
@@ -105,6 +105,12 @@ func (s *Set) gather(ctx context.Context) []*Tool {
 		}
 	}
 	return slices.DeleteFunc(all, func(one *Tool) bool { return s.tools[one.Def.ID] != one })
+}
+
+// ofHost returns a tool that the host adds to those of the plugins.
+func ofHost(one sdk.Tool) *Tool {
+	def := one.Definition()
+	return &Tool{Tool: one, Def: def, Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}, permission: def.ID}
 }
 
 // offeredBy asks a plugin for the tools that are available to a model and an agent.
