@@ -290,7 +290,7 @@ func (p *restoring) record(ctx context.Context) (string, error) {
 	return p.repo.Keep(ctx, data)
 }
 
-// note is what the journal of a revert knows beside the files.
+// note is what a pending change of files knows about the session.
 type note struct {
 	Revert *sdk.Revert `json:"revert"`
 }
@@ -315,7 +315,7 @@ func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) (
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx) // from here on it is done or undone
-	if err := p.repo.Begin(&snapshot.Journal{ID: k.Conversation.ID(), Steps: p.steps, Note: data}); err != nil {
+	if err := p.repo.Begin(&snapshot.Pending{ID: k.Conversation.ID(), Steps: p.steps, Note: data}); err != nil {
 		return nil, err
 	}
 	if err := p.repo.Run(ctx, p.steps); err != nil {
@@ -380,7 +380,7 @@ func (f *Files) FinishReverts(ctx context.Context) {
 	}
 }
 
-func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
+func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapshot.Pending) error {
 	token, err := f.Sessions.Claim(ctx, j.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return repo.End(j.ID) // the session was deleted; its files stay as they are
@@ -418,7 +418,7 @@ func (k *Session) finishOwn(ctx context.Context) error {
 
 // complete takes the files of a revert that was cut off to where they should be, except for those that were changed meanwhile, and then the
 // session with setRevert.
-func (f *Files) complete(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal, setRevert func(mark *sdk.Revert) error) error {
+func (f *Files) complete(ctx context.Context, repo *snapshot.Repo, j *snapshot.Pending, setRevert func(mark *sdk.Revert) error) error {
 	var n note
 	if err := json.Unmarshal(j.Note, &n); err != nil {
 		return fmt.Errorf("a revert of session %s that was cut off: %w", j.ID, err)
