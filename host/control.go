@@ -82,7 +82,7 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 	return h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		if t.user != nil { // the turn under way continues afterwards, as it is
 			if model != "" {
-				if _, err := t.gen.Models.Resolve(ctx, model); err != nil {
+				if _, err := t.gen.Models.Resolve(model); err != nil {
 					return stateDone, err
 				}
 			}
@@ -101,7 +101,7 @@ func (h *Host) Uncompact(ctx context.Context, session string) error {
 	return h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
 		messages := t.conv.Snapshot()
 		summary, question, _ := live.LastSummary(messages)
-		if summary < 0 || question < 0 {
+		if summary < 0 {
 			return stateDone, fmt.Errorf("session %s has no summary: %w", session, ErrNothing)
 		}
 		ids := []string{messages[summary].Info.Head().ID, messages[question].Info.Head().ID}

@@ -504,7 +504,7 @@ func TestRevertFinishedLate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := repo.Begin(&snapshot.Journal{ID: id, Steps: steps, Note: note}); err != nil {
+			if err := repo.Begin(&snapshot.Pending{ID: id, Steps: steps, Note: note}); err != nil {
 				t.Fatal(err)
 			}
 			next(k, id)

@@ -133,7 +133,7 @@ func (t *turn) prepareCall(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	c.prepared, c.paths = prepared, tools.WillWrite(c.tool, requests)
+	c.prepared, c.paths = prepared, c.tool.WillWrite(requests)
 	for _, r := range requests {
 		if err := c.host.Ask(ctx, r); err != nil {
 			return err

@@ -97,7 +97,7 @@ func (p ToolPart) MarshalJSON() ([]byte, error) { return value.Marshal(&p) }
 
 // UnmarshalJSON decodes the state by its status. Errors wrap ErrWire.
 func (s *ToolState) UnmarshalJSON(data []byte) error {
-	if err := value.UnmarshalState(data, s); err != nil {
+	if err := value.Unmarshal(data, s); err != nil {
 		return err
 	}
 	if slices.Contains(s.Attachments, nil) {
@@ -107,4 +107,4 @@ func (s *ToolState) UnmarshalJSON(data []byte) error {
 }
 
 // MarshalJSON encodes the fields that belong to the status.
-func (s ToolState) MarshalJSON() ([]byte, error) { return value.AppendState(nil, &s) }
+func (s ToolState) MarshalJSON() ([]byte, error) { return value.Marshal(&s) }

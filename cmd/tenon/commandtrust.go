@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -27,7 +26,7 @@ func projectFile(w *cli.Workspace, origin string) string {
 	} else if !filepath.IsAbs(path) {
 		path = filepath.Join(w.Project.Directory, filepath.FromSlash(path))
 	}
-	if slices.Contains(w.Loaded.ProjectFiles, path) {
+	if w.Loaded.ProjectFiles[path] != "" {
 		return path
 	}
 	if strings.EqualFold(filepath.Ext(path), ".md") && projectfs.Inside(w.Project.Worktree, path) && !projectfs.Inside(w.Project.ConfigDir, path) {

@@ -21,7 +21,7 @@ func TestCommandTrust(t *testing.T) {
 			Directory: filepath.Join(root, "sub"), Worktree: root,
 			Home: home, ConfigDir: filepath.Join(root, "conf"), // of a user who keeps their configuration in a repository
 		},
-		Loaded: &config.Loaded{ProjectFiles: []string{filepath.Join(root, "tenon.json")}, Origins: map[string]config.Origin{
+		Loaded: &config.Loaded{ProjectFiles: map[string]string{filepath.Join(root, "tenon.json"): "digest"}, Origins: map[string]config.Origin{
 			"command.theirs.template": {Source: filepath.Join(root, "tenon.json"), Line: 3},
 			"command.ours.template":   {Source: filepath.Join(root, "conf", "tenon.json"), Line: 3},
 		}},

@@ -96,7 +96,7 @@ func (p *projectRules) isApproved(path, digest string) bool {
 
 // approvalKey names a file with the content that was read, whatever the file holds now. It is empty, and never approved, if that is unknown.
 func approvalKey(w *cli.Workspace, path, digest string) string {
-	if digest = cmp.Or(w.Loaded.ProjectDigests[path], digest); digest == "" {
+	if digest = cmp.Or(w.Loaded.ProjectFiles[path], digest); digest == "" {
 		return ""
 	}
 	return path + "@" + digest

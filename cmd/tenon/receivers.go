@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -53,7 +54,7 @@ func (p *projectRules) choosing(key, origin string) []string {
 		}
 	}
 	if len(files) == 0 { // no single key decides, for example if only a provider is configured and no model
-		files = slices.Clone(p.w.Loaded.ProjectFiles)
+		files = slices.Collect(maps.Keys(p.w.Loaded.ProjectFiles))
 	}
 	slices.Sort(files)
 	return files

@@ -42,9 +42,11 @@ type toolCall struct {
 
 // block is one open block of the answer.
 type block struct {
-	id   string
-	part sdk.Part
-	text text
+	id       string
+	part     sdk.Part
+	metadata *sdk.Object // of the part
+	content  *string     // of the part; nil for a tool call
+	text     text        // received so far
 }
 
 // take stores one event. An unexpected event is an error of the provider.
@@ -82,7 +84,7 @@ func (a *Answer) takeText(e sdk.StreamEvent) error {
 		b = a.begin(key, e.Type)
 	}
 	if len(e.Metadata) > 0 {
-		a.Conversation.Locked(func() { setMetadata(b.part, e.Metadata) })
+		a.Conversation.Locked(func() { *b.metadata = e.Metadata })
 	}
 	if e.Text == "" {
 		return nil
@@ -102,24 +104,15 @@ func (a *Answer) storeFailure() error {
 
 func (a *Answer) begin(key, typ string) *block {
 	head := a.Conversation.NewPart(a.Msg)
-	b := &block{id: key}
 	if typ == sdk.StreamText {
-		b.part = &sdk.TextPart{PartHead: head, Time: &sdk.PartTime{Start: live.Now()}}
+		p := &sdk.TextPart{PartHead: head, Time: &sdk.PartTime{Start: live.Now()}}
+		a.current = &block{id: key, part: p, metadata: &p.Metadata, content: &p.Text}
 	} else {
-		b.part = &sdk.ReasoningPart{PartHead: head, Time: sdk.PartTime{Start: live.Now()}}
+		p := &sdk.ReasoningPart{PartHead: head, Time: sdk.PartTime{Start: live.Now()}}
+		a.current = &block{id: key, part: p, metadata: &p.Metadata, content: &p.Text}
 	}
-	a.current = b
-	a.Conversation.AddPart(b.part)
-	return b
-}
-
-func setMetadata(p sdk.Part, metadata sdk.Object) {
-	switch p := p.(type) {
-	case *sdk.TextPart:
-		p.Metadata = metadata
-	case *sdk.ReasoningPart:
-		p.Metadata = metadata
-	}
+	a.Conversation.AddPart(a.current.part)
+	return a.current
 }
 
 // endCurrent closes the open text or reasoning block, text through the hooks at text.complete.
@@ -142,20 +135,11 @@ func (a *Answer) endCurrent() error {
 		text = v.Text
 	}
 	a.Conversation.Locked(func() {
-		setText(b.part, text)
+		*b.content = text
 		live.ClosePart(b.part, live.Interruption{})
 	})
 	a.Conversation.Record(store.PutPart{Part: b.part, Streamed: len(text) >= minStreamed && text == streamed})
 	return nil
-}
-
-func setText(p sdk.Part, text string) {
-	switch p := p.(type) {
-	case *sdk.TextPart:
-		p.Text = text
-	case *sdk.ReasoningPart:
-		p.Text = text
-	}
 }
 
 // takeToolCall adds to a tool call. Calls may be interleaved; each is complete when the answer is.
@@ -171,8 +155,7 @@ func (a *Answer) takeToolCall(e sdk.StreamEvent) error {
 		b = a.beginCall(e)
 	}
 	if len(e.Metadata) > 0 {
-		p := b.part.(*sdk.ToolPart)
-		a.Conversation.Locked(func() { p.Metadata = e.Metadata })
+		a.Conversation.Locked(func() { *b.metadata = e.Metadata })
 	}
 	if e.Text == "" {
 		return nil
@@ -191,7 +174,7 @@ func (a *Answer) beginCall(e sdk.StreamEvent) *block {
 		PartHead: a.Conversation.NewPart(a.Msg), CallID: callID, Tool: e.Tool,
 		State: sdk.ToolState{Status: sdk.ToolPending, Input: json.RawMessage("{}")},
 	}
-	b := &block{id: e.ID, part: p}
+	b := &block{id: e.ID, part: p, metadata: &p.Metadata}
 	a.open[e.ID] = b
 	a.Calls = append(a.Calls, &toolCall{Part: p, block: b})
 	a.Conversation.AddPart(p)
@@ -251,7 +234,7 @@ func (a *Answer) keep(err error) {
 	}
 	a.Conversation.Locked(func() {
 		if b := a.current; b != nil {
-			setText(b.part, b.text.prefix(limit))
+			*b.content = b.text.prefix(limit)
 		}
 		for _, c := range a.Calls {
 			c.Part.State.Raw = c.block.text.prefix(limit)

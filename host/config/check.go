@@ -33,7 +33,7 @@ type checker struct {
 
 func newChecker(l *loader, s *source) *checker {
 	c := &checker{loader: l, src: s, origins: map[string]Origin{}}
-	c.Checker = checked.Checker{Source: &s.Source, Report: &l.report, Rules: c, Types: l.fields}
+	c.Checker = checked.Checker{Source: &s.Source, Report: &l.report, Rules: c}
 	return c
 }
 

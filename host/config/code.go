@@ -8,12 +8,10 @@ import (
 	"github.com/tenonhq/tenon/internal/checked"
 )
 
-// Code is an entry of the configuration that names code to run, with the place that wrote it. An entry from a file of the project
-// must not run before the user approved it.
-type Code struct {
+// HookBlock is the command hooks of one source. Those of a file of the project must not run before the user approved them.
+type HookBlock struct {
 	Origin Origin
-	Path   string          // of a plugin: as in Config.Plugins
-	Data   json.RawMessage // of hooks: the value of the key in this source
+	Data   json.RawMessage // the value of the key in this source
 }
 
 // code notes who named plugins and hooks, before the layers add up and hide it, and takes from a layer of the project the plugins
@@ -23,9 +21,7 @@ func (m *merger) code(layer tree, origins map[string]Origin) {
 		list = slices.DeleteFunc(slices.Clone(list), func(entry any) bool { return m.isUsers(pluginPath(entry), origins["plugins"]) })
 		layer["plugins"] = list
 		for _, entry := range list {
-			path := pluginPath(entry)
-			at := func(c Code) bool { return c.Path == path }
-			m.plugins = append(slices.DeleteFunc(m.plugins, at), Code{Origin: origins["plugins"], Path: path})
+			m.plugins[pluginPath(entry)] = origins["plugins"]
 		}
 	}
 	if hooks, ok := layer["hooks"]; ok {
@@ -33,7 +29,7 @@ func (m *merger) code(layer tree, origins map[string]Origin) {
 		if err != nil {
 			return // cannot be: the value came from JSON
 		}
-		m.hooks = append(m.hooks, Code{Origin: firstUnder(origins, "hooks"), Data: data})
+		m.hooks = append(m.hooks, HookBlock{Origin: firstUnder(origins, "hooks"), Data: data})
 	}
 }
 
@@ -46,7 +42,8 @@ func pluginPath(entry any) string {
 // isUsers reports whether a file of the project names a plugin that the user named. The user's entry stays: a repository must not
 // take the options of a redactor away.
 func (m *merger) isUsers(path string, by Origin) bool {
-	return by.Layer == LayerProject && slices.ContainsFunc(m.plugins, func(c Code) bool { return c.Path == path && c.Origin.Layer != LayerProject })
+	user, named := m.plugins[path]
+	return by.Layer == LayerProject && named && user.Layer != LayerProject
 }
 
 // firstUnder returns the origin of the first value at or below key.
@@ -59,19 +56,13 @@ func firstUnder(origins map[string]Origin, key string) Origin {
 	return Origin{}
 }
 
-// PluginOrigin returns who named the plugin with this path in the configuration.
-func (l *Loaded) PluginOrigin(path string) Origin {
-	for _, c := range l.plugins {
-		if c.Path == path {
-			return c.Origin
-		}
-	}
-	return Origin{}
-}
+// PluginOrigin returns who named the plugin with this path in the configuration. An entry from a file of the project must not run before
+// the user approved it.
+func (l *Loaded) PluginOrigin(path string) Origin { return l.plugins[path] }
 
 // HookBlocks returns the command hooks of each source, lowest layer first. They do not replace each other as the layers of other
 // keys do: what a file of the project says neither adds to nor takes from what the user wrote.
-func (l *Loaded) HookBlocks() []Code { return slices.Clone(l.hooks) }
+func (l *Loaded) HookBlocks() []HookBlock { return slices.Clone(l.hooks) }
 
 // ServerOrigin returns who configured an MCP server. When a file of the project set any of its values, that is the place: it could
 // have changed the command of a server the user trusts.

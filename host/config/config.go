@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"errors"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/projectfs"
@@ -34,10 +33,8 @@ type Loaded struct {
 	Origins map[string]Origin
 	// Files are the absolute paths that were read, in the order of their layers.
 	Files []string
-	// ProjectFiles are those of Files that came with the repository.
-	ProjectFiles []string
-	// ProjectDigests holds the SHA-256 of each of ProjectFiles, in hexadecimal digits, of the bytes that were parsed.
-	ProjectDigests map[string]string
+	// ProjectFiles holds the SHA-256 of each of Files that came with the repository, in hexadecimal digits, of the bytes that were parsed.
+	ProjectFiles map[string]string
 	// Managed are the permission rules of the administrator's file. They are in Config, too.
 	Managed sdk.PermissionRules
 	// Warnings are things that have no effect, or not the one that was meant.
@@ -51,7 +48,8 @@ type Loaded struct {
 	// no file of the project says anything about those.
 	Own *sdk.Config
 
-	plugins, hooks []Code
+	plugins map[string]Origin
+	hooks   []HookBlock
 }
 
 // Load reads all layers. All problems in them are returned as one *Error, which wraps ErrConfig; other errors are
@@ -62,18 +60,25 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, own := newMerger(), newOwnMerger(sources)
+	m := newMerger()
 	if err := m.defaults(); err != nil {
 		return nil, err
 	}
 	var managed sdk.PermissionRules
+	var own []tree     // what the user's layers say about receivers
+	byProject := false // a file of the project says something about them, too
 	for _, s := range sources {
 		c := newChecker(l, s)
 		layer := c.layer()
 		if s.layer == LayerManaged {
 			managed, _ = layer["permission"].(sdk.PermissionRules)
 		}
-		if err := errors.Join(own.add(layer, s.layer), m.add(layer, c.origins)); err != nil {
+		if chosen := receivers(layer); s.layer == LayerProject {
+			byProject = byProject || len(chosen) > 0
+		} else {
+			own = append(own, chosen)
+		}
+		if err := m.add(layer, c.origins); err != nil {
 			return nil, err
 		}
 	}
@@ -92,10 +97,10 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	}
 	loaded := &Loaded{
 		Config: cfg, Origins: m.origins, Files: l.files, Warnings: l.report.Warnings, Secrets: l.sortedSecrets(), Foreign: foreign,
-		ProjectFiles: l.projectFiles, ProjectDigests: l.projectDigests, Managed: managed, plugins: m.plugins, hooks: m.hooks,
+		ProjectFiles: l.projectFiles, Managed: managed, plugins: m.plugins, hooks: m.hooks,
 	}
-	if own.differs {
-		loaded.Own, err = own.config()
+	if byProject {
+		loaded.Own, err = merged(own)
 	}
 	return loaded, err
 }
@@ -116,17 +121,14 @@ func (l *Loaded) Mask(text string) string {
 
 // loader holds what reading all sources shares.
 type loader struct {
-	opts   Options
-	env    map[string]string
-	report checked.Report
-	files  []string
-	// projectFiles are those of files that came with the repository.
-	projectFiles   []string
-	projectDigests map[string]string
-	inside         projectfs.FS // opens files of the project
+	opts         Options
+	env          map[string]string
+	report       checked.Report
+	files        []string
+	projectFiles map[string]string // as Loaded.ProjectFiles
+	inside       projectfs.FS      // opens files of the project
 
 	secrets []string
-	fields  checked.FieldTable
 	// borrowed holds the keys whose values a file of the project took from the environment or another file, and whether there is more
 	// in the value than one variable.
 	borrowed map[string]bool
@@ -134,7 +136,7 @@ type loader struct {
 
 func newLoader(o Options) *loader {
 	return &loader{
-		opts: o, env: environment(o.Environ), fields: checked.FieldTable{}, borrowed: map[string]bool{},
+		opts: o, env: environment(o.Environ), projectFiles: map[string]string{}, borrowed: map[string]bool{},
 		inside: projectfs.New([]string{o.Worktree, o.Directory}, []string{o.ConfigDir}),
 	}
 }

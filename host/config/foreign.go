@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/requestfield"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -35,7 +36,7 @@ func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]
 // projectAddress returns the address of the provider at key that a file of the project chose, and where, or "".
 func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin) (at Origin, address string) {
 	chosen := map[string]string{key + ".options.baseURL": p.Options.BaseURL, key + ".api": p.Options.BaseURL}
-	for _, name := range []string{"endpoint", "enterpriseUrl", "location", "project", "region", "resourceName"} {
+	for _, name := range requestfield.Addresses() {
 		chosen[key+".options."+name] = string(p.Options.Extra[name])
 	}
 	for id, m := range p.Models {

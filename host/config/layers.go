@@ -110,12 +110,8 @@ func (l *loader) file(layer Layer, path string, must bool) *source {
 	}
 	l.files = append(l.files, path)
 	if layer == LayerProject {
-		l.projectFiles = append(l.projectFiles, path)
-		if l.projectDigests == nil {
-			l.projectDigests = map[string]string{}
-		}
-		sum := sha256.Sum256([]byte(text))
-		l.projectDigests[path] = hex.EncodeToString(sum[:])
+		sum := sha256.Sum256(text)
+		l.projectFiles[path] = hex.EncodeToString(sum[:])
 	}
 	if !s.parse(text, &l.report) {
 		return nil

@@ -41,7 +41,7 @@ func TestManaged(t *testing.T) {
 	if len(l.Config.Permission) != 2 || l.Config.Permission[1] != l.Managed[0] {
 		t.Errorf("Permission = %v", l.Config.Permission)
 	}
-	if len(l.ProjectFiles) != 1 || l.ProjectFiles[0] != project {
+	if len(l.ProjectFiles) != 1 || l.ProjectFiles[project] == "" {
 		t.Errorf("ProjectFiles = %v, want %s", l.ProjectFiles, project)
 	}
 	if err := os.WriteFile(managed, []byte(`{"permission": 1}`), 0o600); err != nil {

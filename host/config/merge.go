@@ -30,14 +30,14 @@ func (t tree) ReadBytes() ([]byte, error) { return nil, errNoBytes }
 type merger struct {
 	ko      *koanf.Koanf
 	origins map[string]Origin
-	sums    map[string]any // by key, the lists that add up
-	plugins []Code
-	hooks   []Code
+	sums    map[string]any    // by key, the lists that add up
+	plugins map[string]Origin // who named each, by path
+	hooks   []HookBlock
 }
 
 func newMerger() *merger {
 	// Names of models hold dots, so the delimiter is a character that no key has.
-	return &merger{ko: koanf.New("\x00"), origins: map[string]Origin{}, sums: map[string]any{}}
+	return &merger{ko: koanf.New("\x00"), origins: map[string]Origin{}, sums: map[string]any{}, plugins: map[string]Origin{}}
 }
 
 // defaults adds the default values.

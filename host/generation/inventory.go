@@ -183,8 +183,8 @@ func (n Inventory) CheckModels(ctx context.Context) []model.Problem {
 }
 
 // DoubtModel returns an error if a model is none of the known models of its provider; see model.Models.Doubt.
-func (n Inventory) DoubtModel(ctx context.Context, name string) error {
-	return use(n, func(g *Set) error { return g.Models.Doubt(ctx, name) })
+func (n Inventory) DoubtModel(name string) error {
+	return use(n, func(g *Set) error { return g.Models.Doubt(name) })
 }
 
 // DefaultModel returns the model of sessions that name none, and why it is that one.

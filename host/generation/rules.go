@@ -9,12 +9,12 @@ import (
 )
 
 // Rules returns the permission rules of an agent in a session and, for a subagent's session, within what its parent may do, with the path of
-// agents. With own, what files of the repository allow does not count. find returns the parents.
-func (g *Set) Rules(ctx context.Context, find func(context.Context, string) (*sdk.Session, error), a *sdk.Agent, s *sdk.Session, own bool) (*permission.Rules, string, error) {
+// agents. forTemplate is as in permission.Policy. find returns the parents.
+func (g *Set) Rules(ctx context.Context, find func(context.Context, string) (*sdk.Session, error), a *sdk.Agent, s *sdk.Session, forTemplate bool) (*permission.Rules, string, error) {
 	rules := g.r.o.Policy.Rules(permission.Sources{
 		Agent: a.Permission, General: g.Config.Permission, Named: g.Config.Agent[a.Name].Permission, Session: s.Permission,
 		Strict: a.Strict, ThirdParty: len(a.Permission) > 0 && g.ByThirdParty(a.Name),
-	}, own)
+	}, forTemplate)
 	if s.ParentID == "" {
 		return rules, a.Name, nil
 	}
@@ -26,7 +26,7 @@ func (g *Set) Rules(ctx context.Context, find func(context.Context, string) (*sd
 	if err != nil {
 		return nil, "", err
 	}
-	parents, path, err := g.Rules(ctx, find, &pa, parent, own)
+	parents, path, err := g.Rules(ctx, find, &pa, parent, forTemplate)
 	if err != nil {
 		return nil, "", err
 	}

@@ -4,16 +4,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 // maxSampleTools bounds the tools of a request to the model; providers take 128.
 const maxSampleTools = 128
 
-// toolID are the names that all providers accept.
-var toolID = lazyregexp.New(`^[A-Za-z0-9_-]{1,64}$`)
+// IsToolID reports whether model servers accept it as the name of a tool.
+func IsToolID(id string) bool {
+	return id != "" && len(id) <= 64 && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
 
 // checkSampleTools checks the tools that a plugin offers to the model.
 func checkSampleTools(req *sdk.SampleRequest) error {
@@ -30,7 +32,7 @@ func checkSampleTools(req *sdk.SampleRequest) error {
 		t := &req.Tools[i]
 		var schema map[string]json.RawMessage
 		switch {
-		case !toolID().MatchString(t.ID):
+		case !IsToolID(t.ID):
 			return fmt.Errorf("tools[%d].id: invalid name %.80q: want 1 to 64 of A-Z a-z 0-9 _ -", i, t.ID)
 		case seen[t.ID]:
 			return fmt.Errorf("tools[%d].id: duplicate name %q", i, t.ID)
@@ -70,7 +72,7 @@ func samplePart(info sdk.Message, p sdk.Part) (sdk.Parts, error) {
 	if _, answer := info.(*sdk.AssistantMessage); !ok || !answer {
 		return ForeignParts(sdk.Parts{p})
 	}
-	if !toolID().MatchString(call.Tool) || call.CallID == "" || call.State.Open() {
+	if !IsToolID(call.Tool) || call.CallID == "" || call.State.Open() {
 		return nil, fmt.Errorf("the call %.80q of tool %.80q: want an ID, a tool name and a result", call.CallID, call.Tool)
 	}
 	state := sdk.ToolState{Status: call.State.Status, Input: call.State.Input, Output: clip(call.State.Output), Error: clip(call.State.Error)}

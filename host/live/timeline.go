@@ -2,8 +2,8 @@ package live
 
 import "github.com/tenonhq/tenon/sdk"
 
-// LastSummary returns the index of the latest finished summary and the identifier of the first message
-// kept verbatim; -1 without a summary.
+// LastSummary returns the indices of the latest finished summary and of its question, and the identifier of the first message kept
+// verbatim; -1 without a summary, or without its question.
 func LastSummary(messages []sdk.MessageWithParts) (summary, question int, tail string) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		a, ok := messages[i].Info.(*sdk.AssistantMessage)
@@ -15,7 +15,7 @@ func LastSummary(messages []sdk.MessageWithParts) (summary, question int, tail s
 				return i, k, c.TailStartID
 			}
 		}
-		return i, -1, ""
+		break
 	}
 	return -1, -1, ""
 }
@@ -32,8 +32,8 @@ func CompactionPart(parts sdk.Parts) *sdk.CompactionPart {
 // reachesSummary reports whether the messages go back far enough: to a finished summary, its question and
 // the start of its verbatim tail.
 func reachesSummary(messages []sdk.MessageWithParts) bool {
-	summary, question, tail := LastSummary(messages)
-	if summary < 0 || question < 0 {
+	summary, _, tail := LastSummary(messages)
+	if summary < 0 {
 		return false
 	}
 	return tail == "" || IndexOf(messages, tail) >= 0
@@ -53,7 +53,7 @@ func IndexOf(messages []sdk.MessageWithParts, id string) int {
 // left verbatim, and everything since. Compactions that failed are left out.
 func Active(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
 	summary, question, tail := LastSummary(messages)
-	if summary < 0 || question < 0 {
+	if summary < 0 {
 		return withoutCompactions(messages)
 	}
 	out := []sdk.MessageWithParts{messages[question], messages[summary]}

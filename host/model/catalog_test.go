@@ -95,7 +95,7 @@ func TestNewerCatalog(t *testing.T) {
 		"only":    {Name: "Old", Cost: sdk.ModelCost{Input: 1}},
 		"curated": {Name: "Curated", ReasoningField: "own", Cost: sdk.ModelCost{Input: 2}, Limit: sdk.ModelLimit{Context: 3}},
 	} {
-		got, err := models.Resolve(t.Context(), "known/"+id)
+		got, err := models.Resolve("known/" + id)
 		if err != nil || got.Name != want.Name || got.Cost.Input != want.Cost.Input || got.Limit != want.Limit || got.ReasoningField != want.ReasoningField || got.Family != "f" {
 			t.Errorf("%s = %+v, %v, want %+v", id, got, err, want)
 		}

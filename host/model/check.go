@@ -48,7 +48,7 @@ func (m *Models) Check(ctx context.Context) (out []Problem) {
 			continue
 		}
 		_, err := m.open(ctx, named[key], false)
-		if problem := m.Doubt(ctx, named[key]); err == nil && problem != nil {
+		if problem := m.Doubt(named[key]); err == nil && problem != nil {
 			out = append(out, Problem{key, problem, true})
 		} else if err != nil {
 			out = append(out, Problem{key, err, errors.Is(err, ErrReceiver)})
@@ -67,8 +67,8 @@ func (m *Models) Check(ctx context.Context) (out []Problem) {
 
 // Doubt returns an error if the name of a model is none of the known models of its provider, with the most similar one. Such a model can be
 // used: tables are older than models. It returns nil if the provider is unknown or no model of it is known.
-func (m *Models) Doubt(ctx context.Context, name string) error {
-	model, err := m.Resolve(ctx, name)
+func (m *Models) Doubt(name string) error {
+	model, err := m.Resolve(name)
 	if err != nil {
 		return nil
 	}

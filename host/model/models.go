@@ -54,8 +54,7 @@ type Options struct {
 type Models struct {
 	o         Options
 	config    *sdk.Config
-	receivers *receivers        // who may be sent a conversation
-	foreign   map[string]string // as Options.Foreign
+	receivers *receivers // who may be sent a conversation
 	providers map[string]*provider
 	order     []string // of the providers: catalogs in plugin order, then the configuration's
 	secretEnv map[string]bool
@@ -107,7 +106,7 @@ func New(o Options) *Models {
 func makeModels(o Options, r *receivers) *Models {
 	config := o.Config
 	m := &Models{
-		o: o, config: config, receivers: r, foreign: o.Foreign, providers: map[string]*provider{}, secretEnv: map[string]bool{},
+		o: o, config: config, receivers: r, providers: map[string]*provider{}, secretEnv: map[string]bool{},
 		clients: map[server]sdk.ModelClient{}, local: map[string][]sdk.Model{},
 	}
 	if o.Refresh != nil {
@@ -191,7 +190,7 @@ func (m *Models) findKeys() {
 			if p.info.Key != "" || env[name] == "" {
 				continue
 			}
-			if m.foreign[id] != "" {
+			if m.o.Foreign[id] != "" {
 				p.withheld = name
 				continue
 			}
@@ -223,7 +222,7 @@ func (m *Models) Choose(ctx context.Context) (Picked, error) {
 // that needs neither.
 func (m *Models) pick(ctx context.Context) (Picked, error) {
 	if name := m.config.Model; name != "" {
-		model, err := m.Resolve(ctx, name)
+		model, err := m.Resolve(name)
 		return Picked{model, "model in the configuration"}, err
 	}
 	for _, id := range m.order {
@@ -303,7 +302,7 @@ func (m *Models) known(providerID, id string) sdk.Model {
 
 // Resolve returns the model that provider/model names. A model that the table does not have is taken at
 // its word when its provider can be reached: tables are older than models.
-func (m *Models) Resolve(_ context.Context, name string) (sdk.Model, error) {
+func (m *Models) Resolve(name string) (sdk.Model, error) {
 	providerID, id, ok := strings.Cut(name, "/")
 	if !ok || providerID == "" || id == "" {
 		return sdk.Model{}, fmt.Errorf("%w: %q: want provider/model, as tenon models lists them", ErrModel, name)
@@ -357,7 +356,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 		return nil, err
 	}
 	if p.withheld != "" && p.info.Key == "" {
-		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.foreign[id], p.withheld)
+		return nil, fmt.Errorf("%w: provider %q: its address was set by a file of the project (%s), so the key in %s is not sent there; put the provider into your own configuration", ErrModel, id, m.o.Foreign[id], p.withheld)
 	}
 	if len(p.info.Env) > 0 && p.keyFrom == "" && !at.public && !p.configured && !p.info.NoKey {
 		return nil, fmt.Errorf("%w: provider %q has no key: set %s, or provider.%s.options.apiKey in tenon.json, or run tenon auth login %s", ErrModel, id, strings.Join(p.info.Env, " or "), id, id)
@@ -371,7 +370,7 @@ func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.M
 		}
 		return nil, fmt.Errorf("%w: provider %q: %s; set provider.%s.protocol to one of %s", ErrModel, id, problem, id, strings.Join(names, ", "))
 	}
-	info.KeyOnly = info.KeyOnly || m.foreign[id] != ""
+	info.KeyOnly = info.KeyOnly || m.o.Foreign[id] != ""
 	c, err := protocol.Open(info)
 	if err != nil {
 		return nil, fmt.Errorf("%w: provider %q: %w%s", ErrModel, id, err, p.addressNote())
@@ -427,7 +426,7 @@ func (m *Models) open(ctx context.Context, name string, byRepository bool) (*Mod
 	var out Model
 	var err error
 	if name != "" {
-		out.Model, err = m.Resolve(ctx, name)
+		out.Model, err = m.Resolve(name)
 	} else {
 		var choice Picked
 		choice, err = m.Choose(ctx)

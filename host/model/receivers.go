@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/requestfield"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -92,7 +93,7 @@ func (r *receivers) usedByUser(ctx context.Context) map[string]bool {
 }
 
 // harmless are options that do not decide who receives a request.
-var harmless = []string{"timeout", "chunkTimeout", "headerTimeout", "setCacheKey"}
+var harmless = []string{"timeout", "chunkTimeout", "headerTimeout", "answerTimeout", "totalTimeout", "setCacheKey"}
 
 // receiver returns the digest of everything that decides who receives what is sent to a provider: protocol, address, options
 // (region, resource, project, …), headers, and where the key comes from. A key itself is in it only where it is not the user's: the
@@ -157,7 +158,7 @@ func (m *Models) shownAddress(id string) string {
 // namedAddresses returns the options that protocols make an address of, each as its name and value.
 func namedAddresses(info *sdk.ProviderInfo) []string {
 	var out []string
-	for _, name := range []string{"endpoint", "enterpriseUrl", "location", "project", "region", "resourceName"} {
+	for _, name := range requestfield.Addresses() {
 		value, _ := info.Options[name].(string)
 		switch {
 		case value == "":

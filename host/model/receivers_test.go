@@ -112,6 +112,20 @@ func TestShownAddress(t *testing.T) {
 	}
 }
 
+// TestTimeLimitsAreNotPartOfTheReceiver: a project may set how long an answer may take without a new approval.
+func TestTimeLimitsAreNotPartOfTheReceiver(t *testing.T) {
+	t.Parallel()
+	yes, none := true, sdk.ProviderConfig{}
+	usual := sdk.ProviderConfig{Protocol: "x", Options: sdk.ProviderOptions{BaseURL: "https://a"}}
+	limited := usual
+	limited.Options = sdk.ProviderOptions{
+		BaseURL: "https://a", Timeout: []byte("1"), ChunkTimeout: 2, HeaderTimeout: 3, AnswerTimeout: []byte("4"), TotalTimeout: []byte("false"), SetCacheKey: &yes,
+	}
+	if one, other := unapproved(t, none, usual).Digest, unapproved(t, none, limited).Digest; one != other {
+		t.Errorf("digest %s with time limits, %s without", other, one)
+	}
+}
+
 // TestPackageIsPartOfTheReceiver: another npm package can make other options the address. Approvals from before it counted stay valid.
 func TestPackageIsPartOfTheReceiver(t *testing.T) {
 	t.Parallel()

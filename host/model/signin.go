@@ -25,7 +25,7 @@ func (m *Models) signIn(p *provider) {
 	source := m.o.SignIn(&SignInRequest{Info: &info, Addressed: p.addressed, Methods: m.o.AuthMethods})
 	switch {
 	case source == "":
-	case m.foreign[p.info.ID] != "":
+	case m.o.Foreign[p.info.ID] != "":
 		p.withheld = source
 	default:
 		p.info, p.keyFrom, p.signedIn = info, source, true

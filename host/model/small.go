@@ -12,7 +12,7 @@ import (
 // given model itself.
 func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
 	if name := m.config.SmallModel; name != "" {
-		model, err := m.Resolve(ctx, name)
+		model, err := m.Resolve(name)
 		if err == nil && m.o.Own != nil {
 			err = m.receivers.check(ctx, m, model.ProviderID, true)
 		}
@@ -35,7 +35,7 @@ func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
 	if v.Model == nil {
 		return of, nil
 	}
-	return m.Resolve(ctx, v.Model.String())
+	return m.Resolve(v.Model.String())
 }
 
 // smallID returns the ID of the small model that goes with another model of its provider: the provider's own, else that of the rules; empty

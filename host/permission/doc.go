@@ -1,5 +1,9 @@
-// Package permission decides what permission rules say about a tool call. It is pure: it asks no one, stores
-// nothing and reads no files.
+// Package permission decides about permission requests. The order of judgement is in host/permit.go.
+//
+//	Policy (policy.go): which rules count ─► Rules (rules.go, request.go, wildcard.go, guard.go): what they say about a request
+//	Approvals (approvals.go): what the user allowed before, in the session or, by the store, in the project
+//	Asks (asks.go): requests and questions that wait for the user ◄─ Answers (answers.go)
+//	refusal.go: the texts of refusals with their remedies; lint.go: rules that never apply
 //
 // The laws, which are those of opencode:
 //

@@ -39,13 +39,13 @@ type Sources struct {
 // Rules returns the permission rules of an agent in a session, of which the last that matches decides: the defaults, the agent's
 // own, the user's, the user's for this agent, the session's.
 //
-// own is set where nothing that files of the repository allow counts, approved or not.
+// forTemplate is set for the template of a command of the repository: nothing that its files allow counts, approved or not.
 //
 // The user's rules for all agents do not lift what the agent's own rules deny or ask for: an agent that is made to read does not write
 // because agents in general may. The user's rules for this agent do lift them. Rules of the agent that allow count before the user's. Those of
 // an agent from a third-party plugin do not count: permission does not come from a publisher.
-func (p *Policy) Rules(s Sources, own bool) *Rules {
-	agents, general, named := p.hold(s.Agent, own), p.hold(s.General, own), p.hold(s.Named, own)
+func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
+	agents, general, named := p.hold(s.Agent, forTemplate), p.hold(s.General, forTemplate), p.hold(s.Named, forTemplate)
 	managed := Compile(p.Home, p.Managed)
 	rules := Compile(p.Home, Defaults(), agents, general, named, s.Session)
 	if len(agents) > 0 {
@@ -100,8 +100,8 @@ func (p *Policy) users(rules sdk.PermissionRules) sdk.PermissionRules {
 	})
 }
 
-// hold returns rules of which those of the repository ask instead of allowing, unless they are approved; with all, also approved ones.
-func (p *Policy) hold(rules sdk.PermissionRules, all bool) sdk.PermissionRules {
+// hold returns rules of which those of the repository ask instead of allowing, unless they are approved; for a template, even then.
+func (p *Policy) hold(rules sdk.PermissionRules, forTemplate bool) sdk.PermissionRules {
 	out := slices.Clone(rules)
 	for i := range out {
 		r := &out[i]
@@ -109,9 +109,9 @@ func (p *Policy) hold(rules sdk.PermissionRules, all bool) sdk.PermissionRules {
 			continue
 		}
 		switch t := p.trust(*r); {
-		case !t.Repository || t.Approved && !all:
+		case !t.Repository || t.Approved && !forTemplate:
 			continue
-		case all:
+		case forTemplate:
 			r.Origin += " (of the repository, as the command is)"
 		default:
 			if p.Unapproved != nil {

@@ -249,6 +249,13 @@ func TestExplain(t *testing.T) {
 			t.Errorf("Explain(%q) (-want +got):\n%s", command, diff)
 		}
 	}
+	// The rules of a strict agent are themselves within the administrator's.
+	bounds := permission.Compile("", rules("*", "*", "allow", "bash", "make*", "ask")).Within(permission.Compile("", rules("bash", "make*", "deny")))
+	for _, s := range permission.Compile("", rules("bash", "*", "allow")).Within(bounds).Explain("bash", "make") {
+		if s.Wins != (s.Rule.Action == deny) {
+			t.Errorf("Explain within two bounds: %+v", s)
+		}
+	}
 	if got := permission.Compile("", rules("read", "*", "allow")).Explain("bash", "ls"); len(got) != 0 {
 		t.Errorf("Explain without a match = %v", got)
 	}

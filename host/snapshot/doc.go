@@ -8,5 +8,5 @@
 //	Take   ──► Tree: all files that are not ignored and not too large, repositories inside of the project too
 //	           (take.go; scan.go goes through the directories, ignored.go asks git, contents.go stores, state.go remembers)
 //	Record ──► Entry: one file, whatever it is and wherever; for tools that say what they write
-//	Run    ──► files go from one Entry to another, all or none; a Journal survives a crash in the middle
+//	Run    ──► files go from one Entry to another, all or none; what is Pending survives a crash in the middle
 package snapshot

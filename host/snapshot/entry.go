@@ -115,8 +115,8 @@ func (p *Path) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// abs returns where the file is.
-func (r *Repo) abs(p Path) string {
+// Abs returns where the file is.
+func (r *Repo) Abs(p Path) string {
 	if name := filepath.FromSlash(string(p)); !filepath.IsAbs(name) {
 		return filepath.Join(r.worktree, name)
 	}
@@ -147,7 +147,7 @@ func (r *Repo) Record(ctx context.Context, p Path) (Entry, error) {
 }
 
 func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) (Entry, error) {
-	name := r.abs(p)
+	name := r.Abs(p)
 	info, err := os.Lstat(name)
 	if isMissing(err) {
 		return Entry{Above: r.missingAbove(name)}, nil
@@ -197,6 +197,14 @@ func (r *Repo) missingAbove(name string) int {
 
 // isMissing reports whether the file does not exist, even because a file is in place of a directory above it.
 func isMissing(err error) bool { return errors.Is(err, os.ErrNotExist) || isNotDir(err) }
+
+// ignoreMissing returns the error, or nil for that of a file that does not exist.
+func ignoreMissing(err error) error {
+	if isMissing(err) {
+		return nil
+	}
+	return err
+}
 
 // unixMode returns the permissions of a file in the bits of Unix.
 func unixMode(info os.FileInfo) uint32 {
@@ -309,4 +317,4 @@ func (r *Repo) Contents(ctx context.Context, hashes []string) (map[string][]byte
 }
 
 // Name returns the absolute name of a file, for users and JSON: as valid UTF-8.
-func (r *Repo) Name(p Path) string { return Path(r.abs(p)).String() }
+func (r *Repo) Name(p Path) string { return Path(r.Abs(p)).String() }

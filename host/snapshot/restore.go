@@ -235,13 +235,6 @@ func removeEmpty(root *os.Root, dir string, limit int) {
 	}
 }
 
-func ignoreMissing(err error) error {
-	if errors.Is(err, os.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
 // replaceFile writes a file so that after a crash it is the old one or the new one.
 func replaceFile(name string, content []byte) error {
 	return atomicfile.Write(name, content, atomicfile.Options{Sync: true})

@@ -102,7 +102,7 @@ func side(ctx context.Context, n int, f func(int) error) error {
 func (s *scan) visit(v *visit) error {
 	info, err := os.Lstat(strings.TrimSuffix(v.dir, string(filepath.Separator)))
 	if err != nil || !info.IsDir() {
-		return ignoreGone(err)
+		return ignoreMissing(err)
 	}
 	n := &node{Stamp: stampOf(info)}
 	n.Settled = n.Stamp.settled(s.begun)
@@ -138,7 +138,7 @@ func (s *scan) visit(v *visit) error {
 func (s *scan) rules(dir string) (stamp, error) {
 	info, err := os.Lstat(dir + ".gitignore")
 	if err != nil {
-		return stamp{}, ignoreGone(err)
+		return stamp{}, ignoreMissing(err)
 	}
 	return stampOf(info), nil
 }
@@ -153,7 +153,7 @@ func (s *scan) list(v *visit, old *node) error {
 		return nil
 	case err != nil:
 		v.new = nil
-		return ignoreGone(err)
+		return ignoreMissing(err)
 	}
 	var known []file
 	for _, e := range list {
@@ -194,7 +194,7 @@ func (s *scan) known(v *visit, list []file) error {
 	l, err := newLooker(v.dir)
 	if err != nil {
 		v.new, v.fresh = nil, nil
-		return ignoreGone(err)
+		return ignoreMissing(err)
 	}
 	defer l.close()
 	same := true
@@ -206,7 +206,7 @@ func (s *scan) known(v *visit, list []file) error {
 		}
 		if err == nil {
 			s.file(v, was, is)
-		} else if err := ignoreGone(err); err != nil {
+		} else if err := ignoreMissing(err); err != nil {
 			return err
 		}
 	}
@@ -254,7 +254,7 @@ func (s *scan) admit(ctx context.Context, level []*visit) error {
 				info, err := os.Lstat(v.dir + e.Name)
 				if err == nil {
 					s.file(v, file{Name: e.Name}, stampOf(info))
-				} else if err := ignoreGone(err); err != nil {
+				} else if err := ignoreMissing(err); err != nil {
 					return err
 				}
 			}
@@ -324,12 +324,4 @@ func (s *scan) finish(v *visit) error {
 		return nil
 	}
 	return s.r.keep(objectTree, n.Hash, content)
-}
-
-// ignoreGone takes away the errors of a file that is not there any more.
-func ignoreGone(err error) error {
-	if isMissing(err) {
-		return nil
-	}
-	return err
 }

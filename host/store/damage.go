@@ -119,7 +119,7 @@ type Aside struct {
 // StandIn returns a message for parts whose own message cannot be read. The parts and the message before it (nil for none) show
 // which role it had.
 func StandIn(head sdk.MessageHead, before sdk.Message, parts sdk.Parts) sdk.Message {
-	at := CreatedAt(before)
+	at := createdAt(before)
 	if spokenByModel(parts) {
 		a := &sdk.AssistantMessage{MessageHead: head}
 		a.Time.Created, a.Time.Completed = at, max(at, 1) // closed: nothing of it may be written again
@@ -133,8 +133,8 @@ func StandIn(head sdk.MessageHead, before sdk.Message, parts sdk.Parts) sdk.Mess
 	return u
 }
 
-// CreatedAt returns when a message was created, in milliseconds since 1970; 0 for nil.
-func CreatedAt(m sdk.Message) sdk.Millis {
+// createdAt returns when a message was created, in milliseconds since 1970; 0 for nil.
+func createdAt(m sdk.Message) sdk.Millis {
 	switch m := m.(type) {
 	case *sdk.UserMessage:
 		return m.Time.Created

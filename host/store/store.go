@@ -140,8 +140,14 @@ type Store interface {
 	// Collect removes unused data. A session in use is left alone.
 	Collect(ctx context.Context, o GC) (Collected, error)
 
-	// Permanent approvals of the user.
-	ApprovalKeeper
+	// Approve stores approvals, all or none. One that is there, of the same project, permission and pattern, stays as it is. Every
+	// process sees what another one stored as soon as it is stored.
+	Approve(ctx context.Context, approvals []Approval) error
+	// Approvals lists those of a project, oldest first.
+	Approvals(ctx context.Context, project string) ([]Approval, error)
+	// Forget removes one approval of a project, or with ID 0 all, and returns how many there were. Errors: ErrNotFound for an ID that is
+	// not there.
+	Forget(ctx context.Context, project string, id int64) (int, error)
 
 	// Close waits for the writes under way and gives up all sessions of this node. Safe twice.
 	Close() error

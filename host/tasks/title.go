@@ -1,4 +1,4 @@
-// Package tasks runs background requests: titles of sessions.
+// Package tasks writes the titles of sessions (title.go), and knows what subagents are asked and may do (subtask.go).
 package tasks
 
 import (

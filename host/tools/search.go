@@ -64,8 +64,7 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 			hidden = append(hidden, one)
 		}
 	}
-	search := &toolSearch{hidden: hidden, present: s.present}
-	s.tools[searchTool] = &Tool{Tool: search, Def: search.Definition(), Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}}
+	s.tools[searchTool] = ofHost(&toolSearch{hidden: hidden, present: s.present})
 }
 
 func (one *Tool) builtin() bool { return one.Origin.Carrier == sdk.CarrierBuiltin }

@@ -24,11 +24,6 @@ const Structured = "StructuredOutput"
 // maxToolTimeout bounds the deadline that a tool sets for its calls.
 const maxToolTimeout = 10 * time.Minute
 
-// isToolID reports whether model servers accept it as the name of a tool.
-func isToolID(id string) bool {
-	return id != "" && len(id) <= 64 && strings.Trim(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == ""
-}
-
 // Tool is one tool of a step.
 type Tool struct {
 	sdk.Tool
@@ -36,6 +31,8 @@ type Tool struct {
 	Origin  sdk.Origin
 	Timeout time.Duration // 0: the tool bounds itself
 	Hidden  bool          // behind tool_search, and not found yet
+
+	permission string // the key of its permission
 }
 
 // Scope is the input of New and All. It is not changed.
@@ -63,7 +60,7 @@ func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*S
 		s.hide(s.gather(ctx), messages)
 	}
 	if s.Schema != nil {
-		s.tools[Structured] = newStructured(s.Schema, s.Accept)
+		s.tools[Structured] = ofHost(&structuredOutput{s.Schema, s.Accept})
 	}
 	for _, one := range s.tools {
 		if !one.Hidden {
@@ -97,42 +94,38 @@ func (s *Set) gather(ctx context.Context) []*Tool {
 			continue
 		}
 		m, agent := s.Model.Model, s.Agent // the plugin may keep them
-		offered, _ := generation.Ask(ctx, l, "tools", func(context.Context) ([]*offer, error) {
-			return offersOf(source, l, &m, &agent), nil
+		offered, _ := generation.Ask(ctx, l, "tools", func(context.Context) ([]*Tool, error) {
+			return offeredBy(l, source, &m, &agent), nil
 		})
-		for _, o := range offered {
-			if s.admits(l, o) {
-				s.tools[o.Def.ID] = &o.Tool
-				all = append(all, &o.Tool)
+		for _, one := range offered {
+			if s.admits(l, one) {
+				s.tools[one.Def.ID] = one
+				all = append(all, one)
 			}
 		}
 	}
 	return slices.DeleteFunc(all, func(one *Tool) bool { return s.tools[one.Def.ID] != one })
 }
 
-// offer is a tool with the permission key and the availability that its plugin returns.
-type offer struct {
-	Tool
-	key       string // of its permission
-	available bool
+// ofHost returns a tool that the host adds to those of the plugins.
+func ofHost(one sdk.Tool) *Tool {
+	def := one.Definition()
+	return &Tool{Tool: one, Def: def, Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}, permission: def.ID}
 }
 
-// offersOf asks a plugin for its tools.
-func offersOf(source sdk.ToolSource, l *generation.Plugin, model *sdk.Model, agent *sdk.Agent) []*offer {
-	tools := source.Tools()
-	list := make([]offer, len(tools))
-	out := make([]*offer, len(tools))
-	for i, one := range tools {
-		o := &list[i]
-		o.Tool = Tool{Tool: one, Def: one.Definition(), Origin: l.Origin(), Timeout: deadline(l, one)}
-		o.key, o.available = o.Def.ID, true
+// offeredBy asks a plugin for the tools that are available to a model and an agent.
+func offeredBy(l *generation.Plugin, source sdk.ToolSource, model *sdk.Model, agent *sdk.Agent) []*Tool {
+	var out []*Tool
+	for _, one := range source.Tools() {
+		if a, ok := one.(sdk.ToolAvailability); ok && !a.Available(model, agent) {
+			continue
+		}
+		t := &Tool{Tool: one, Def: one.Definition(), Origin: l.Origin(), Timeout: deadline(l, one)}
+		t.permission = t.Def.ID
 		if p, ok := one.(sdk.ToolPermission); ok {
-			o.key = p.Permission()
+			t.permission = p.Permission()
 		}
-		if a, ok := one.(sdk.ToolAvailability); ok {
-			o.available = a.Available(model, agent)
-		}
-		out[i] = o
+		out = append(out, t)
 	}
 	return out
 }
@@ -151,9 +144,9 @@ func deadline(l *generation.Plugin, one sdk.Tool) time.Duration {
 }
 
 // admits reports whether the agent may call the tool in this turn. Tools of plugins with an invalid definition are left out, with a notice.
-func (s *Set) admits(l *generation.Plugin, o *offer) bool {
-	id := o.Def.ID
-	if allowed, said := s.Listed[id]; said && !allowed || !o.available || s.Rules.Removed(o.key) {
+func (s *Set) admits(l *generation.Plugin, one *Tool) bool {
+	id := one.Def.ID
+	if allowed, said := s.Listed[id]; said && !allowed || s.Rules.Removed(one.permission) {
 		return false
 	}
 	if l.Builtin() {
@@ -161,9 +154,9 @@ func (s *Set) admits(l *generation.Plugin, o *offer) bool {
 	}
 	var err error
 	switch {
-	case !isToolID(id):
+	case !generation.IsToolID(id):
 		err = fmt.Errorf("an id has 1 to 64 letters, digits, - and _, not %q", id)
-	case !s.Schemas.isObject(o.Def.Parameters):
+	case !s.Schemas.isObject(one.Def.Parameters):
 		err = errors.New("parameters must be a JSON schema of type object")
 	default:
 		return true

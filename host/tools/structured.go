@@ -32,8 +32,3 @@ func (s *structuredOutput) Execute(_ context.Context, call *sdk.ToolCall) (*sdk.
 	s.accept(call.Args)
 	return &sdk.ToolResult{Title: "Structured output", Output: "The answer was accepted.", Metadata: sdk.Object{"valid": true}}, nil
 }
-
-func newStructured(schema json.RawMessage, accept func(json.RawMessage)) *Tool {
-	s := &structuredOutput{schema, accept}
-	return &Tool{Tool: s, Def: s.Definition(), Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}}
-}

@@ -14,26 +14,17 @@ const (
 
 // MayWrite reports whether a call of the tool may write files; any tool of a third-party plugin may.
 func (t *Tool) MayWrite() bool {
-	key := t.permission()
-	return t.Origin.Carrier != sdk.CarrierBuiltin || key == permissionEdit || key == permissionBash
+	return !t.builtin() || t.permission == permissionEdit || t.permission == permissionBash
 }
 
 // OnlyReads reports whether calls of the tool only read files: those of the built-in tools read, list, glob and grep.
 func (t *Tool) OnlyReads() bool {
-	return t.Origin.Carrier == sdk.CarrierBuiltin && slices.Contains([]string{"read", "list", "glob", "grep"}, t.permission())
-}
-
-// permission returns the key of the tool's permission.
-func (t *Tool) permission() string {
-	if p, ok := t.Tool.(sdk.ToolPermission); ok {
-		return p.Permission()
-	}
-	return t.Def.ID
+	return t.builtin() && slices.Contains([]string{"read", "list", "glob", "grep"}, t.permission)
 }
 
 // WillWrite returns the files that a built-in tool lists in its permission requests.
-func WillWrite(one *Tool, requests []sdk.PermissionRequest) []string {
-	if one.Origin.Carrier != sdk.CarrierBuiltin || one.permission() != permissionEdit {
+func (t *Tool) WillWrite(requests []sdk.PermissionRequest) []string {
+	if !t.builtin() || t.permission != permissionEdit {
 		return nil
 	}
 	var out []string

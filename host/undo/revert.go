@@ -15,10 +15,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-var (
-	// ErrElsewhere means that the session changed files of another project than the host's.
-	ErrElsewhere = errors.New("the session changed files of another project")
-)
+// ErrElsewhere means that the session changed files of another project than the host's.
+var ErrElsewhere = errors.New("the session changed files of another project")
 
 // ConflictError says which files are not as the session left them, so that nothing was changed.
 type ConflictError struct {
@@ -119,7 +117,11 @@ func (k *Session) Unrevert(ctx context.Context, force bool) (*Reverted, error) {
 
 // plan plans to undo the net changes, and to bring back what is undone now and not among them.
 func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, done map[snapshot.Path]snapshot.Step, force bool) (*restoring, error) {
-	p := &restoring{files: k.Files, force: force, touched: map[snapshot.Path]snapshot.Step{}}
+	repo, err := k.Files.open()
+	if err != nil && len(net)+len(done) > 0 {
+		return nil, err
+	}
+	p := &restoring{repo: repo, force: force, touched: map[snapshot.Path]snapshot.Step{}}
 	for path, n := range net {
 		expected, original := n.After, n.After
 		if d, ok := done[path]; ok {
@@ -224,7 +226,7 @@ func (k *Session) undone(ctx context.Context, r *sdk.Revert) (map[snapshot.Path]
 
 // restoring collects what is to become of files.
 type restoring struct {
-	files *Files
+	repo  *snapshot.Repo // nil where file states are off and nothing is to be restored
 	force bool
 
 	steps     []snapshot.Step
@@ -235,14 +237,11 @@ type restoring struct {
 
 // add plans that a file goes to target. It should be as expected; original is what it was before anything was undone.
 func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, target, original snapshot.Entry, between bool) error {
-	repo, err := p.files.open()
-	if err != nil {
-		return err
-	}
 	behind := p.behindLink(path)
 	var is snapshot.Entry // behind a symbolic link there is another file, not this one
+	var err error
 	if !behind {
-		is, err = repo.Look(path)
+		is, err = p.repo.Look(path)
 	}
 	// Permissions that neither this nor an earlier revert changes are the user's.
 	if expected.SamePermissions(target) && original.WithPermissionsOf(expected) == original {
@@ -253,7 +252,7 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 		return nil
 	}
 	if err == nil && !is.Same(expected) && !behind { // what is as expected is stored
-		is, err = repo.Record(ctx, path)
+		is, err = p.repo.Record(ctx, path)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -280,10 +279,6 @@ func (p *restoring) record(ctx context.Context) (string, error) {
 	if len(p.touched) == 0 {
 		return "", nil
 	}
-	repo, err := p.files.open()
-	if err != nil {
-		return "", err
-	}
 	var steps []snapshot.Step
 	for _, path := range slices.Sorted(maps.Keys(p.touched)) {
 		steps = append(steps, p.touched[path])
@@ -292,10 +287,10 @@ func (p *restoring) record(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return repo.Keep(ctx, data)
+	return p.repo.Keep(ctx, data)
 }
 
-// note is what the journal of a revert knows beside the files.
+// note is what a pending change of files knows about the session.
 type note struct {
 	Revert *sdk.Revert `json:"revert"`
 }
@@ -315,26 +310,22 @@ func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) (
 		k.setRevert(mark)
 		return files, k.Conversation.Journal.Flush(ctx)
 	}
-	repo, err := k.Files.open()
-	if err != nil {
-		return nil, err
-	}
 	data, err := json.Marshal(note{mark})
 	if err != nil {
 		return nil, err
 	}
 	ctx = context.WithoutCancel(ctx) // from here on it is done or undone
-	if err := repo.Begin(&snapshot.Journal{ID: k.Conversation.ID(), Steps: p.steps, Note: data}); err != nil {
+	if err := p.repo.Begin(&snapshot.Pending{ID: k.Conversation.ID(), Steps: p.steps, Note: data}); err != nil {
 		return nil, err
 	}
-	if err := repo.Run(ctx, p.steps); err != nil {
-		return nil, errors.Join(err, repo.End(k.Conversation.ID()))
+	if err := p.repo.Run(ctx, p.steps); err != nil {
+		return nil, errors.Join(err, p.repo.End(k.Conversation.ID()))
 	}
 	k.setRevert(mark)
 	if err := k.Conversation.Journal.Flush(ctx); err != nil {
 		return nil, err // the next host finishes it
 	}
-	return files, repo.End(k.Conversation.ID())
+	return files, p.repo.End(k.Conversation.ID())
 }
 
 func (k *Session) setRevert(mark *sdk.Revert) {
@@ -389,7 +380,7 @@ func (f *Files) FinishReverts(ctx context.Context) {
 	}
 }
 
-func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal) error {
+func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapshot.Pending) error {
 	token, err := f.Sessions.Claim(ctx, j.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		return repo.End(j.ID) // the session was deleted; its files stay as they are
@@ -427,7 +418,7 @@ func (k *Session) finishOwn(ctx context.Context) error {
 
 // complete takes the files of a revert that was cut off to where they should be, except for those that were changed meanwhile, and then the
 // session with setRevert.
-func (f *Files) complete(ctx context.Context, repo *snapshot.Repo, j *snapshot.Journal, setRevert func(mark *sdk.Revert) error) error {
+func (f *Files) complete(ctx context.Context, repo *snapshot.Repo, j *snapshot.Pending, setRevert func(mark *sdk.Revert) error) error {
 	var n note
 	if err := json.Unmarshal(j.Note, &n); err != nil {
 		return fmt.Errorf("a revert of session %s that was cut off: %w", j.ID, err)

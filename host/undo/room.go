@@ -48,7 +48,7 @@ func (p *restoring) othersIn(dir snapshot.Path) ([]string, error) {
 			p.steps[i].To.Above = max(s.To.Above, strings.Count(rest, "/")+1)
 		}
 	}
-	root := p.name(dir)
+	root := p.repo.Abs(dir)
 	var others []string
 	parents := map[snapshot.Path]bool{dir: true} // of what goes
 	for path := range goes {
@@ -77,20 +77,11 @@ func (p *restoring) othersIn(dir snapshot.Path) ([]string, error) {
 	return others, err
 }
 
-// name returns where a file is.
-func (p *restoring) name(path snapshot.Path) string {
-	name := filepath.FromSlash(string(path))
-	if filepath.IsAbs(name) {
-		return name
-	}
-	return filepath.Join(p.files.Project.Worktree, name)
-}
-
 // behindLink reports whether a directory of the project above a file is a symbolic link now.
 func (p *restoring) behindLink(path snapshot.Path) bool {
 	for i := strings.LastIndexByte(string(path), '/'); i > 0; i = strings.LastIndexByte(string(path), '/') {
 		path = path[:i]
-		if info, err := os.Lstat(p.name(path)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+		if info, err := os.Lstat(p.repo.Abs(path)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
 			return true
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/visible"
@@ -81,8 +82,7 @@ type Checker struct {
 	Source *Source
 	Report *Report
 	Rules  Rules
-	Types  FieldTable // may be shared by checkers that run one after the other
-	Nulls  bool       // null stands for an omitted value
+	Nulls  bool // null stands for an omitted value
 }
 
 // Decode checks n and, when nothing is wrong, decodes it into v, a pointer. It reports whether it did. The source is strict.
@@ -210,7 +210,7 @@ func (c *Checker) Map(p Place, n *Node, elem reflect.Type) (any, bool) {
 
 // Struct returns an object whose names are the fields of the struct t.
 func (c *Checker) Struct(p Place, n *Node, t reflect.Type) (any, bool) {
-	known := c.Types.of(t)
+	known := FieldsOf(t)
 	out := make(map[string]any, len(n.Members))
 	return out, c.Each(p, n, func(at Place, name string, n *Node) {
 		field, ok := known.Types[name]
@@ -325,8 +325,14 @@ type Fields struct {
 	Open  bool     // other members are kept
 }
 
-// FieldsOf returns the members of the struct t, those of embedded structs included.
+// fields holds the Fields of the types seen so far.
+var fields sync.Map
+
+// FieldsOf returns the members of the struct t, those of embedded structs included. They must not be changed.
 func FieldsOf(t reflect.Type) Fields {
+	if f, ok := fields.Load(t); ok {
+		return f.(Fields)
+	}
 	f := Fields{Types: map[string]reflect.Type{}}
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -344,6 +350,7 @@ func FieldsOf(t reflect.Type) Fields {
 		}
 	}
 	slices.Sort(f.Names)
+	fields.Store(t, f)
 	return f
 }
 
@@ -354,18 +361,4 @@ func FieldName(field reflect.StructField) string {
 		return ""
 	}
 	return name
-}
-
-// FieldTable holds the fields of the types seen so far. The zero value keeps nothing.
-type FieldTable map[reflect.Type]Fields
-
-func (ft FieldTable) of(t reflect.Type) Fields {
-	f, ok := ft[t]
-	if !ok {
-		f = FieldsOf(t)
-		if ft != nil {
-			ft[t] = f
-		}
-	}
-	return f
 }

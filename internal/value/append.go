@@ -3,6 +3,7 @@ package value
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -40,8 +41,12 @@ func escapes(s string) int {
 	return strings.Count(s, "\n") + strings.Count(s, `"`) + strings.Count(s, "\\") + strings.Count(s, "\t")
 }
 
-// appendKeeping appends the JSON of the struct v with its unknown fields.
+// appendKeeping appends the JSON of the struct v with its unknown fields, or of a state the fields that belong to its status.
 func (p *plan) appendKeeping(out []byte, v reflect.Value) ([]byte, error) {
+	if p = p.at(v); p.states != nil {
+		return nil, fmt.Errorf("tool state: unknown status %q", v.Field(0))
+	}
+	out = slices.Grow(out, p.textSize(v))
 	body, err := p.appendStruct(out, v)
 	if extra := p.extraOf(v); err == nil && len(extra) > 0 {
 		body = append(out, mergeExtra(body[len(out):], extra, p)...)
@@ -94,11 +99,8 @@ func (p *plan) append(out []byte, v reflect.Value) ([]byte, error) {
 		return buf.Bytes(), err
 	case p.kind == reflect.Interface && !v.IsNil():
 		return planOf(v.Elem().Type()).append(out, v.Elem())
-	case p.keeps:
-		v = withAddress(v)
-		return p.appendKeeping(slices.Grow(out, p.textSize(v)), v)
-	case p.states != nil:
-		return AppendState(out, withAddress(v).Addr().Interface())
+	case p.keeps || p.states != nil:
+		return p.appendKeeping(out, withAddress(v))
 	case p.encodes:
 	case p.kind == reflect.String:
 		text := v.String()

@@ -8,40 +8,10 @@ import (
 	"slices"
 )
 
-// Clone returns a deep copy of v, a pointer to a type of the contract. Strings are shared, and so are values that are neither JSON nor of a
-// type of the contract: an interface value in a field, or a foreign struct inside an Object.
-func Clone(v any) any { return cloneAny(v) }
-
-// CloneObject returns a deep copy of the object.
-func CloneObject(o map[string]any) map[string]any {
-	c := maps.Clone(o)
-	for k, v := range o {
-		if !scalar(v) {
-			c[k] = cloneAny(v)
-		}
-	}
-	return c
-}
-
-// scalar reports whether v is JSON that is not changed in place.
-func scalar(v any) bool {
-	switch v.(type) {
-	case nil, string, bool, float64, json.Number, int, int64:
-		return true
-	}
-	return false
-}
-
-func cloneExtra(e Extra) Extra {
-	c := maps.Clone(e)
-	for k, raw := range e {
-		c[k] = bytes.Clone(raw)
-	}
-	return c
-}
-
-// cloneAny copies JSON in the form of encoding/json without reflection, and types of the contract and containers of them by plan.
-func cloneAny(v any) any {
+// Clone returns a deep copy of v: a pointer to a type of the contract, a container of them, or JSON in the form of encoding/json, which is
+// copied without reflection. Strings are shared, and so are values that are neither: an interface value in a field, or a foreign struct
+// inside an Object.
+func Clone(v any) any {
 	if scalar(v) {
 		return v
 	}
@@ -51,7 +21,7 @@ func cloneAny(v any) any {
 	case []any:
 		c := slices.Clone(v)
 		for i, e := range c {
-			c[i] = cloneAny(e)
+			c[i] = Clone(e)
 		}
 		return c
 	}
@@ -73,6 +43,34 @@ func cloneAny(v any) any {
 	dst.Elem().Set(reflect.ValueOf(v))
 	p.memory.detach(dst.UnsafePointer())
 	return dst.Elem().Interface()
+}
+
+// CloneObject returns a deep copy of the object.
+func CloneObject(o map[string]any) map[string]any {
+	c := maps.Clone(o)
+	for k, v := range o {
+		if !scalar(v) {
+			c[k] = Clone(v)
+		}
+	}
+	return c
+}
+
+// scalar reports whether v is JSON that is not changed in place.
+func scalar(v any) bool {
+	switch v.(type) {
+	case nil, string, bool, float64, json.Number, int, int64:
+		return true
+	}
+	return false
+}
+
+func cloneExtra(e Extra) Extra {
+	c := maps.Clone(e)
+	for k, raw := range e {
+		c[k] = bytes.Clone(raw)
+	}
+	return c
 }
 
 func (p *plan) detachMap(v reflect.Value) {

@@ -30,7 +30,7 @@ func memoryOf(p *plan) memory {
 	case anyType:
 		return memory{
 			func(a, b unsafe.Pointer) bool { return sameAny(*(*any)(a), *(*any)(b)) },
-			func(p unsafe.Pointer) { *(*any)(p) = cloneAny(*(*any)(p)) },
+			func(p unsafe.Pointer) { *(*any)(p) = Clone(*(*any)(p)) },
 		}
 	case reflect.TypeFor[[]string]():
 		return memory{

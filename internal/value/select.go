@@ -63,28 +63,23 @@ func (s *selection) add(path []string) {
 
 // member returns the selection inside the member of that name; nil for none.
 func (s *selection) member(name string) *selection {
-	named, any := s.members[name], s.members["*"]
-	switch {
-	case named == nil || name == "*":
-		return any
-	case any == nil:
-		return named
-	}
-	both := &selection{all: named.all || any.all, members: maps.Clone(named.members)}
-	for key, inner := range any.members {
-		if both.members == nil {
-			both.members = map[string]*selection{}
-		}
-		both.members[key] = inner.merge(both.members[key])
-	}
-	return both
+	return s.members[name].with(s.members["*"])
 }
 
-func (s *selection) merge(o *selection) *selection {
-	if o == nil {
+// with returns the selection of what one or the other selects; nil selects nothing.
+func (s *selection) with(o *selection) *selection {
+	switch {
+	case s == nil || s == o:
+		return o
+	case o == nil:
 		return s
 	}
-	return (&selection{members: map[string]*selection{"x": s, "*": o}}).member("x")
+	both := &selection{all: s.all || o.all, members: map[string]*selection{}}
+	maps.Copy(both.members, s.members)
+	for key, inner := range o.members {
+		both.members[key] = both.members[key].with(inner)
+	}
+	return both
 }
 
 // selector writes the JSON.
@@ -118,7 +113,7 @@ func (s *selector) value(p *plan, v reflect.Value, want *selection) error {
 		return nil
 	}
 	if p.tag != "" {
-		want = want.merge(&selection{members: map[string]*selection{
+		want = want.with(&selection{members: map[string]*selection{
 			"type": {all: true}, "role": {all: true}, "id": {all: true},
 		}})
 	}
@@ -163,10 +158,12 @@ func (s *selector) object(p *plan, v reflect.Value, want *selection) error {
 		}
 	}
 	if p.extra != nil {
-		o.extras(p, p.extraOf(v), want)
+		if err := o.extras(p, p.extraOf(v), want); err != nil {
+			return err
+		}
 	}
 	o.end()
-	return o.err
+	return nil
 }
 
 // field writes a field as its owner does, which may keep unknown fields inside it.
@@ -223,7 +220,7 @@ func (s *selector) mapping(p *plan, v reflect.Value, want *selection) error {
 		}
 	}
 	o.end()
-	return o.err
+	return nil
 }
 
 func sortedKeys(m reflect.Value) []string {
@@ -288,7 +285,6 @@ func selectRaw(out *bytes.Buffer, raw []byte, want *selection) {
 type objectWriter struct {
 	s     *selector
 	count int
-	err   error
 }
 
 func (o *objectWriter) key(name string) {
@@ -313,7 +309,7 @@ func (o *objectWriter) head(p *plan, v reflect.Value) {
 	o.s.out.Write(jsontext.Quote(headID(p, v)))
 }
 
-func (o *objectWriter) extras(p *plan, extra Extra, want *selection) {
+func (o *objectWriter) extras(p *plan, extra Extra, want *selection) error {
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		inner := want.member(name)
 		if _, known := p.byName[name]; known || inner == nil || name == p.tag {
@@ -321,10 +317,10 @@ func (o *objectWriter) extras(p *plan, extra Extra, want *selection) {
 		}
 		raw, err := jsontext.Marshal(extra[name])
 		if err != nil {
-			o.err = err
-			return
+			return err
 		}
 		o.key(name)
 		selectRaw(&o.s.out, raw, inner)
 	}
+	return nil
 }

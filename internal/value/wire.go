@@ -9,10 +9,13 @@ import (
 )
 
 // Unmarshal decodes data into v, a pointer to a struct that has a field Extra for the fields that it does not declare. A member of a
-// union may lack its tag, but not have another one. Errors wrap ErrWire.
+// union may lack its tag, but not have another one. The State of the contract is decoded by the status in the data. Errors wrap ErrWire.
 func Unmarshal(data []byte, v any) error {
 	target := reflect.ValueOf(v).Elem()
 	p := planOf(target.Type())
+	if p.states != nil {
+		return p.decodeState(data, target)
+	}
 	extra, err := p.decode(data, target)
 	*p.extraAt(target) = extra
 	return err
@@ -61,11 +64,11 @@ func (p *plan) decodeFields(data []byte, target reflect.Value) (Extra, error) {
 }
 
 // Marshal encodes v, a pointer to a struct that has a field Extra: an object, led by the tag of a member of a union and followed by the
-// extra fields in the order of their names. HTML characters are not escaped.
+// extra fields in the order of their names. Of the State of the contract it has the fields that belong to the status. HTML characters are not
+// escaped.
 func Marshal(v any) ([]byte, error) {
 	target := reflect.ValueOf(v).Elem()
-	p := planOf(target.Type())
-	return p.appendKeeping(make([]byte, 0, p.textSize(target)), target)
+	return planOf(target.Type()).appendKeeping(nil, target)
 }
 
 // twinOf returns a pointer to v as a type with the same fields and no methods.

@@ -68,7 +68,7 @@ func (s *Store) repair(x *database.Tx, session string, seq int64, found []broken
 	e.storeSeq()
 }
 
-// setAside removes the database.Row, or puts what is known without it in its place.
+// setAside removes the row, or puts what is known without it in its place.
 func (b *broken) setAside(x *edit) {
 	switch b.Type {
 	case store.DamagedSession:

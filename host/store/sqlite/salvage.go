@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
-// table is a table of rows of sessions, ordered by key. Its indexes on stamp and on id are copies of what names a database.Row, in other
+// table is a table of rows of sessions, ordered by key. Its indexes on stamp and on id are copies of what names a row, in other
 // pages of the file.
 type table struct {
 	scan, newestFirst       string // rows of a span of keys
@@ -19,7 +19,7 @@ type table struct {
 	keysByStamp, keysByName string // from the indexes alone
 }
 
-// named is the identifier of a database.Row, a line feed and the value, because a further column costs the driver as much as a row.
+// named is the identifier of a row, a line feed and the value, because a further column costs the driver as much as a row.
 const named = "CAST(id || char(10) || coalesce(data, '') AS BLOB)"
 
 func tableOf(name string) *table {

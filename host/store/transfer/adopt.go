@@ -145,23 +145,17 @@ func (a *adoption) output(f *File, t *sdk.ToolPart) {
 		a.drop("the full text of a large output is not imported: the file has only its preview", true)
 		delete(t.State.Metadata, "outputPath")
 	}
-	whole := t.State.Output
-	lines, size := tools.OutputLimits(sdk.ToolOutputConfig{})
-	kept := tools.CutOutput(whole, lines, size, false)
-	if len(kept) == len(whole) {
+	kept, metadata, blobs := tools.FitOutput(sdk.ToolOutputConfig{}, &sdk.ToolResult{Output: t.State.Output, Metadata: t.State.Metadata})
+	if len(blobs) == 0 {
 		return
 	}
-	hash := store.Hash([]byte(whole))
 	if f.Outputs == nil {
 		f.Outputs = map[string]string{}
 	}
-	if t.State.Metadata == nil {
-		t.State.Metadata = sdk.Object{}
+	for _, whole := range blobs {
+		f.Outputs[store.Hash(whole)] = string(whole)
 	}
-	f.Outputs[hash] = whole
-	t.State.Metadata["truncated"], t.State.Metadata["outputPath"] = true, store.OutputPrefix+hash
-	t.State.Output = fmt.Sprintf("%s\n[%d of %d bytes shown. The whole output: read with filePath %q, offset and limit]",
-		kept, len(kept), len(whole), store.OutputPrefix+hash)
+	t.State.Output, t.State.Metadata = kept, metadata
 }
 
 // Imports returns what the store takes: the session, then those of its subagents. The values stay part of the file.

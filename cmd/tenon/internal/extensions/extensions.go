@@ -89,7 +89,7 @@ type Candidate struct {
 
 // ownFiles returns the configuration files that did not come with the repository.
 func ownFiles(c *config.Loaded) []string {
-	return slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return slices.Contains(c.ProjectFiles, path) })
+	return slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return c.ProjectFiles[path] != "" })
 }
 
 // Open finds everything and opens what may run. A problem of one candidate does not affect the others; the error is one of

@@ -135,7 +135,7 @@ func Address(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput
 			return nil, err
 		}
 		if name := cmp.Or(in.Model, m.Config().Model); name != "" && !f.Quiet {
-			if doubt := m.DoubtModel(ctx, name); doubt != nil {
+			if doubt := m.DoubtModel(name); doubt != nil {
 				m.Workspace.App.Screen.Line("note: " + terminal.Visible(doubt.Error()))
 			}
 		}

@@ -1,0 +1,61 @@
+package convert
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+const (
+	// renderedResult bounds the tool output in the text that is summarised, in bytes.
+	renderedResult = 2000
+	// BytesPerToken is the usual estimate where no count of the provider is at hand.
+	BytesPerToken = 4
+)
+
+// Text returns a message as text, with its role; empty for one without text, files and calls.
+func Text(m *sdk.MessageWithParts) string {
+	var out []string
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			if !p.Ignored && p.Text != "" {
+				out = append(out, p.Text)
+			}
+		case *sdk.FilePart:
+			out = append(out, "[attached "+p.Filename+", "+p.Mime+"]")
+		case *sdk.ToolPart:
+			result := p.State.Output
+			if p.State.Status == sdk.ToolError {
+				result = "error: " + p.State.Error
+			}
+			result = visible.Cut(result, renderedResult, " […]")
+			out = append(out, fmt.Sprintf("[called %s %s]\n%s", p.Tool, p.State.Input, result))
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return m.Info.Role() + ": " + strings.Join(out, "\n")
+}
+
+// Tokens guesses how many tokens a message takes.
+func Tokens(m *sdk.MessageWithParts) int64 {
+	n := 0
+	for _, p := range m.Parts {
+		switch p := p.(type) {
+		case *sdk.TextPart:
+			n += len(p.Text)
+		case *sdk.ReasoningPart:
+			n += len(p.Text)
+		case *sdk.ToolPart:
+			n += len(p.State.Input) + len(p.State.Error)
+			if p.State.Time.Compacted == 0 {
+				n += len(p.State.Output)
+			}
+		}
+	}
+	return int64(n / BytesPerToken)
+}

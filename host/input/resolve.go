@@ -1,0 +1,236 @@
+package input
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/host/convert"
+	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/permission"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/internal/projectfs"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+var (
+	// mention is @ and a path or an agent's name, at the start of a word. A path in quotes may contain any other character.
+	mention = lazyregexp.New("(^|[\\s(\\[\"'])@(\"[^\"\\n]+\"|'[^'\\n]+'|[^\\s`,;\"')\\]]+)")
+	// fileName matches names that can only mean a file or a directory, unlike @app.route( or @types/node.
+	fileName = lazyregexp.New(`^[\pL\pN_./~ -]*(/|\.[a-z]{1,5})$`)
+)
+
+// Resolver turns what a user typed and attached into parts. It is for one prompt; set the exported fields.
+type Resolver struct {
+	Project    sdk.Project
+	Log        *slog.Logger
+	Generation *generation.Set
+	Rules      *permission.Rules // for files that the template of a repository names
+	// Author returns the author of a command's template.
+	Author func(*Command) Author
+	// Shell returns the function that runs the shell commands of a command's template.
+	Shell func(ctx context.Context, c *Command) (func(ctx context.Context, line string) (*sdk.ToolResult, error), error)
+
+	err        error // the first attachment that cannot be used
+	references references
+}
+
+// Parts returns the parts of a prompt: those that text, or the command c with text as its arguments, makes, and the given ones, resolved. c may be nil.
+func (r *Resolver) Parts(ctx context.Context, text string, c *Command, given sdk.Parts) (sdk.Parts, error) {
+	parts, err := r.prompt(ctx, text, c)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range given {
+		parts = append(parts, r.part(p)...)
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	if c == nil && len(parts) == 0 {
+		return nil, errors.New("the prompt is empty: nothing to answer")
+	}
+	return parts, nil
+}
+
+// prompt returns the parts of the prompt that the user typed or a command makes.
+func (r *Resolver) prompt(ctx context.Context, text string, c *Command) (sdk.Parts, error) {
+	switch {
+	case c == nil:
+		return r.text(ctx, text, spans{}), nil
+	case c.rendered:
+		return c.render(ctx, r.Log, text)
+	}
+	if err := r.runTemplate(ctx, c); err != nil {
+		return nil, err
+	}
+	if c.line {
+		line := c.pieces[0]
+		return sdk.Parts{&sdk.TextPart{Text: "$ " + line.text + "\n" + line.output, Metadata: sdk.Object{"shell": line.text}}}, nil
+	}
+	text, foreign := joinPieces(c.pieces, r.Author(c))
+	return r.text(ctx, text, foreign), nil
+}
+
+// spans are ranges of a prompt, in bytes from and to, that the user did not write.
+type spans struct {
+	closed   [][2]int // no mention is looked for
+	confined [][2]int // of files, only those count that lie in the project and may be read without asking
+}
+
+// among reports whether text[start:end] overlaps one of the ranges.
+func among(ranges [][2]int, start, end int) bool {
+	return slices.ContainsFunc(ranges, func(r [2]int) bool { return start < r[1] && r[0] < end })
+}
+
+// text returns the text as a part and what it mentions as more: files, agents, and what plugins know by the name.
+func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Parts {
+	if text == "" {
+		return nil
+	}
+	parts := sdk.Parts{&sdk.TextPart{Text: text}}
+	seen := map[string]bool{}
+	for start, end := nextMention(text, 0); end > 0; start, end = nextMention(text, end) {
+		name, found := r.find(ctx, text, start, end, foreign, seen)
+		if found == nil && quoted(text[start:end]) {
+			end = start + 1 // the quote belongs to the text: mentions behind it count
+		}
+		if !seen[name] {
+			parts = append(parts, found...)
+		}
+		seen[name] = true
+	}
+	return parts
+}
+
+// nextMention returns where the name of the next mention is in the text; zeros if there is none.
+func nextMention(text string, from int) (start, end int) {
+	m := mention().FindStringSubmatchIndex(text[from:])
+	if m == nil {
+		return 0, 0
+	}
+	return from + m[4], from + m[5]
+}
+
+// find resolves the mention text[start:end] to a file, an agent, or what plugins know by the name. They are not asked again for a name that was seen.
+func (r *Resolver) find(ctx context.Context, text string, start, end int, foreign spans, seen map[string]bool) (name string, found sdk.Parts) {
+	if among(foreign.closed, start-1, end) {
+		return "", nil
+	}
+	quotes := 0 // around the name: a template may have them around an argument
+	if quoted(text[start:end]) {
+		quotes = 1
+	}
+	name, found = r.local(text, start, end, among(foreign.confined, start+quotes, end-quotes))
+	if found != nil {
+		return name, found
+	}
+	if quotes == 0 {
+		name = referenceName(text, start, end)
+		if name == "" || seen[name] {
+			return "", nil
+		}
+		found = r.references.find(ctx, r.Generation, name)
+	}
+	if found == nil && fileName().MatchString(name) {
+		r.Log.Warn("file not found; the prompt keeps the text", "mention", "@"+name)
+	}
+	return name, found
+}
+
+// local resolves the mention text[start:end], with punctuation behind it or without, to a file or an agent. It returns the name without quotes.
+func (r *Resolver) local(text string, start, end int, confined bool) (name string, found sdk.Parts) {
+	written := text[start:end]
+	for _, candidate := range []string{written, strings.TrimRight(written, ".:!?")} {
+		source := &sdk.SourceText{Value: "@" + candidate, Start: start - 1, End: start + len(candidate)}
+		if name = candidate; quoted(name) {
+			name = name[1 : len(name)-1]
+		}
+		if found := r.mentioned(name, source, confined); found != nil {
+			return name, found
+		}
+	}
+	return name, nil
+}
+
+// quoted reports whether what follows the @ of a mention is in quotes.
+func quoted(name string) bool { return strings.HasPrefix(name, `"`) || strings.HasPrefix(name, "'") }
+
+// Mention returns the text that attaches a file or directory; empty if no text does.
+func Mention(path string) string {
+	for _, quote := range []string{"", `"`, "'"} {
+		text := "@" + quote + path + quote
+		if m := mention().FindStringSubmatch(text); m != nil && m[0] == text && (quote != "" || !quoted(path)) {
+			return text
+		}
+	}
+	return ""
+}
+
+// mentioned returns the parts of one mention, nil when it names nothing that is there.
+func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool) sdk.Parts {
+	path := r.path(name)
+	if _, err := r.files().Stat(path); err == nil {
+		at := attached{path: path}
+		if confined {
+			var ok bool
+			if at.real, ok = r.mayAttach(path); !ok {
+				r.Log.Warn("not attached: a command of the repository names a file outside of the project, or one that is asked for", "file", path)
+				return nil
+			}
+		}
+		return r.file(at, &sdk.FileSource{Type: "file", Path: path, Text: source})
+	}
+	i := slices.IndexFunc(r.Generation.Agents(), func(a sdk.Agent) bool {
+		return a.Name == name && a.Mode != sdk.ModePrimary && !a.Hidden
+	})
+	if i < 0 {
+		return nil
+	}
+	return r.agent(&sdk.AgentPart{Name: name, Source: source})
+}
+
+// mayAttach reports whether a file that a template of the repository names lies in the project, symlinks resolved, and may be read
+// without asking. It returns the real path, which is the one to open.
+func (r *Resolver) mayAttach(path string) (real string, ok bool) {
+	root := projectfs.Real(r.Project.Worktree)
+	real = projectfs.Real(path)
+	rel, err := filepath.Rel(root, real)
+	return real, err == nil && filepath.IsLocal(rel) && r.Rules.Decide("read", filepath.ToSlash(rel)).Action == sdk.ActionAllow
+}
+
+// part resolves a part a client gave: files are read, agents announced, the rest is taken as it is.
+func (r *Resolver) part(p sdk.Part) sdk.Parts {
+	switch p := p.(type) {
+	case *sdk.AgentPart:
+		return r.agent(p)
+	case *sdk.FilePart:
+		if strings.HasPrefix(p.URL, "data:") && convert.IsTextMime(p.Mime) {
+			return r.dataText(p)
+		}
+		if !strings.HasPrefix(p.URL, "file:") {
+			return sdk.Parts{p}
+		}
+		path, err := FilePath(p.URL)
+		if err != nil {
+			r.fail(err)
+			return nil
+		}
+		source := cmp.Or(p.Source, &sdk.FileSource{Type: "file", Path: path})
+		return r.file(attached{path: path}, source)
+	}
+	return sdk.Parts{p}
+}
+
+func (r *Resolver) agent(p *sdk.AgentPart) sdk.Parts {
+	return sdk.Parts{p, &sdk.TextPart{Synthetic: true, Text: fmt.Sprintf("Use the task tool with subagent_type %q for what the message above asks of @%s.", p.Name, p.Name)}}
+}
+
+func (r *Resolver) fail(err error) {
+	r.err = cmp.Or(r.err, err)
+}
