@@ -73,6 +73,8 @@ type Decision struct {
 	// Guarded is why editing a file asks whatever allows it: the name in its path that means that programs run it or that it steers
 	// agents. Empty for other files and permissions.
 	Guarded string
+
+	by *rule // the one that decided
 }
 
 // Decide returns what the rules say about one pattern: a path, a command, a URL.
@@ -85,13 +87,15 @@ func (r *Rules) decide(permission, pattern string) Decision {
 	d := Decision{Action: sdk.ActionAsk, Index: -1}
 	for i, rule := range r.candidates(permission) {
 		if rule.pattern.match(pattern) && rule.speaks(permission) {
-			d = Decision{Action: rule.Action, Matched: true, Rule: rule.PermissionRule, Index: i}
+			d = Decision{Action: rule.Action, Matched: true, Rule: rule.PermissionRule, Index: i, by: rule}
 			break
 		}
 	}
 	if r.parent != nil {
 		p := r.parent.decide(permission, pattern)
-		p.Depth++
+		if p.Depth >= 0 {
+			p.Depth++
+		}
 		if strictness(p.Action) > strictness(d.Action) || p.Final && p.Action == d.Action {
 			d = p
 		}
@@ -162,29 +166,25 @@ type Step struct {
 	Wins  bool // the rule that decides; at most one
 }
 
-// Explain returns all rules that match in the order they are read, a parent's after the subagent's own. None wins where
-// none matches.
+// Explain returns all rules that match in the order they are read, a parent's after the subagent's own, an administrator's last. None wins
+// where none matches.
 func (r *Rules) Explain(permission, pattern string) []Step {
 	permission, pattern = normal(permission), normal(pattern)
-	winner := r.decide(permission, pattern)
-	var steps []Step
-	lists, depths := []*Rules{}, []int{}
-	for depth, list := 0, r; list != nil; depth, list = depth+1, list.parent {
-		lists, depths = append(lists, list), append(depths, depth)
+	return r.explain(permission, pattern, 0, r.decide(permission, pattern).by)
+}
+
+func (r *Rules) explain(permission, pattern string, depth int, winner *rule) (steps []Step) {
+	for i := range r.rules {
+		rule := &r.rules[i]
+		if rule.permission.match(permission) && rule.pattern.match(pattern) && rule.speaks(permission) {
+			steps = append(steps, Step{Rule: rule.PermissionRule, Index: i, Depth: depth, Wins: rule == winner})
+		}
+	}
+	if r.parent != nil {
+		steps = append(steps, r.parent.explain(permission, pattern, depth+1, winner)...)
 	}
 	if r.bound != nil {
-		lists, depths = append(lists, r.bound), append(depths, -1)
-	}
-	for n, list := range lists {
-		depth := depths[n]
-		for i := range list.rules {
-			rule := &list.rules[i]
-			if !rule.permission.match(permission) || !rule.pattern.match(pattern) || !rule.speaks(permission) {
-				continue
-			}
-			wins := winner.Matched && winner.Depth == depth && winner.Index == i
-			steps = append(steps, Step{Rule: rule.PermissionRule, Index: i, Depth: depth, Wins: wins})
-		}
+		steps = append(steps, r.bound.explain(permission, pattern, -1, winner)...)
 	}
 	return steps
 }
