@@ -69,7 +69,7 @@ func (r *refresher) RefreshCatalog() {
 	if r.url == "" || r.ctx == nil || r.ctx.Err() != nil {
 		return
 	}
-	if last, err := os.Stat(r.path + ".lock"); err == nil && time.Since(last.ModTime()) < refreshInterval {
+	if last, err := os.Stat(r.path + ".lock"); err == nil && time.Since(last.ModTime()).Abs() < refreshInterval { // the clock may have been ahead
 		return
 	}
 	r.running.Go(func() { // ends with r.ctx at the latest; stop waits for it
