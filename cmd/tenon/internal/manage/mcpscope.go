@@ -235,7 +235,7 @@ func (f *mcpFile) write(text []byte, err error) error {
 	}
 	// Headers and environment variables may hold tokens, so only the user may read the file.
 	if err := atomicfile.Write(target, text, atomicfile.Options{Sync: true}); err != nil {
-		return fmt.Errorf("write %s: %w", f.path, err)
+		return fmt.Errorf("write %s: %w", f.path, cli.Cause(err))
 	}
 	return nil
 }
