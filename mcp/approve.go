@@ -18,7 +18,7 @@ func (p *Plugin) approve(current *Definition) {
 		return
 	case p.pin == nil && p.server.Own:
 		p.save(newPin(current))
-	case p.pin != nil && time.Since(p.pin.Checked) > freshFor/24 && len(Compare(&p.pin.Definition, current)) == 0:
+	case p.pin != nil && time.Since(p.pin.Checked).Abs() > freshFor/24 && len(Compare(&p.pin.Definition, current)) == 0:
 		p.save(&Pin{Definition: p.pin.Definition, Unusable: p.pin.Unusable, Checked: time.Now()})
 	}
 }

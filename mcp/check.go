@@ -54,7 +54,7 @@ func (d *dialer) record(def *Definition, err error) {
 		c.Title, c.Tools = def.Title, len(def.Tools)
 	}
 	old := LastCheck(d.options.Dir, d.server)
-	if err == nil && old != nil && time.Since(old.At) < checkFresh && old.Tools == c.Tools && old.Error == "" && old.Title == c.Title {
+	if err == nil && old != nil && time.Since(old.At).Abs() < checkFresh && old.Tools == c.Tools && old.Error == "" && old.Title == c.Title {
 		return
 	}
 	c.Declined = c.SignIn && old != nil && old.Declined

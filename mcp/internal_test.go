@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -27,6 +28,28 @@ func TestToolIDs(t *testing.T) {
 }
 
 // A provider refuses every later request of a session with too many images.
+// TestStartsIn: records that were written while the clock was ahead count as old.
+func TestStartsIn(t *testing.T) {
+	t.Parallel()
+	at := func(age time.Duration) time.Time { return time.Now().Add(-age) }
+	const year = 365 * 24 * time.Hour
+	for name, c := range map[string]struct {
+		plugin *Plugin
+		soon   bool
+	}{
+		"works":                  {&Plugin{pin: &Pin{Checked: at(0)}}, false},
+		"approved long ago":      {&Plugin{pin: &Pin{Checked: at(year)}}, true},
+		"approved in the future": {&Plugin{pin: &Pin{Checked: at(-year)}}, true},
+		"just failed":            {&Plugin{last: &Check{Error: "x", At: at(0)}}, false},
+		"failed long ago":        {&Plugin{last: &Check{Error: "x", At: at(year)}}, true},
+		"failed in the future":   {&Plugin{last: &Check{Error: "x", At: at(-year)}}, true},
+	} {
+		if got := c.plugin.startsIn(); (got == 0) != c.soon || got > retryAfter {
+			t.Errorf("%s: startsIn() = %v, want a start now: %v", name, got, c.soon)
+		}
+	}
+}
+
 func TestManyAttachments(t *testing.T) {
 	t.Parallel()
 	image := `{"type":"image","data":"aGk=","mimeType":"image/png"},`

@@ -151,8 +151,8 @@ func (p *Plugin) listsChanged() {
 func (p *Plugin) startsIn() time.Duration {
 	switch {
 	case p.last != nil && p.last.Error != "":
-		return max(0, retryAfter-time.Since(p.last.At))
-	case p.pin == nil || time.Since(p.pin.Checked) > freshFor || p.calledByHooks():
+		return max(0, retryAfter-time.Since(p.last.At).Abs()) // the clock may have been ahead
+	case p.pin == nil || time.Since(p.pin.Checked).Abs() > freshFor || p.calledByHooks():
 		return 0
 	}
 	return -1

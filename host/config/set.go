@@ -58,6 +58,28 @@ func Set(text []byte, key string, value json.RawMessage) ([]byte, error) {
 	return root.Pack(), nil
 }
 
+// Remove returns the text of a configuration file without the value at key. Comments and the layout of all other values stay as they are.
+func Remove(text []byte, key string) ([]byte, error) {
+	path, err := splitKey(key)
+	if err != nil {
+		return nil, err
+	}
+	root, err := hujson.Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	patch, err := json.Marshal([]any{map[string]any{"op": "remove", "path": pointer(path)}})
+	if err != nil {
+		return nil, err
+	}
+	for root.Find(pointer(path)) != nil { // a name may be there twice
+		if err := root.Patch(patch); err != nil {
+			return nil, err
+		}
+	}
+	return root.Pack(), nil
+}
+
 // addMember adds a value at the end of an object, which is at the path without its last name, on a separate line if the others are.
 func addMember(root *hujson.Value, object *hujson.Object, path []string, value json.RawMessage) error {
 	depth, before := len(path), "\n"+strings.Repeat(indentation, len(path))

@@ -19,6 +19,7 @@ func TestSet(t *testing.T) {
 		"one line":       {`{"a": 1}`, "b.c", "true", `{"a": 1, "b": {"c":true}}`},
 		"deeper":         {"{\n  \"a\": {\n    \"b\": 1\n  }\n}\n", "a.c", "2", "{\n  \"a\": {\n    \"b\": 1,\n    \"c\": 2\n  }\n}\n"},
 		"empty object":   {"{\n  \"a\": {}\n}\n", "a.c", "2", "{\n  \"a\": {\n    \"c\": 2\n  }\n}\n"},
+		"emptied object": {"{\n  \"a\": {\n  }\n}\n", "a.c", "2", "{\n  \"a\": {\n    \"c\": 2\n  }\n}\n"},
 		"quoted name":    {"{}", `models."a.b/~c".x`, "1", "{\n  \"models\": {\n    \"a.b/~c\": {\n      \"x\": 1\n    }\n  }\n}"},
 		"object in list": {"{\"a\": [1]}", "a.b", "1", "error"},
 		"no object":      {"{\"a\": 1}", "a.b", "1", "error"},
@@ -41,6 +42,30 @@ func TestSet(t *testing.T) {
 				t.Errorf("Set(%q, %q) (-want +got), error %v:\n%s", c.text, c.key, err, diff)
 			}
 		})
+	}
+}
+
+func TestRemove(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, key, want string }{
+		"first":     {"{\n  \"a\": 1,\n  \"b\": [1, 2]\n}\n", "a", "{\n  \"b\": [1, 2]\n}\n"},
+		"middle":    {"{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}\n", "b", "{\n  \"a\": 1,\n  \"c\": 3\n}\n"},
+		"last":      {"{\n  \"a\": [1, 2],\n  \"b\": 2\n}\n", "b", "{\n  \"a\": [1, 2]\n}\n"},
+		"only":      {"{\n  \"a\": {\n    \"b\": 1\n  }\n}\n", "a.b", "{\n  \"a\": {\n  }\n}\n"},
+		"one line":  {`{"a": {"b": 1, "c": 2}}`, "a.c", `{"a": {"b": 1}}`},
+		"twice":     {`{"a": 1, "b": 2, "a": 3}`, "a", `{ "b": 2}`},
+		"not there": {`{"a": 1}`, "b.c", `{"a": 1}`},
+		"no JSON":   {"{", "a", "error"},
+		"no key":    {"{}", "", "error"},
+	} {
+		out, err := config.Remove([]byte(c.text), c.key)
+		got := string(out)
+		if err != nil {
+			got = "error"
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: Remove(%q, %q) (-want +got), error %v:\n%s", name, c.text, c.key, err, diff)
+		}
 	}
 }
 

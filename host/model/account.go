@@ -214,7 +214,7 @@ func (m *Models) storedList(p *provider) (list []sdk.Model, fresh bool) {
 	if err != nil || json.Unmarshal(data, &list) != nil {
 		return nil, false
 	}
-	return list, time.Since(at.ModTime()) <= accountFresh
+	return list, time.Since(at.ModTime()).Abs() <= accountFresh // the clock may have been ahead
 }
 
 // store stores the list of an account. Without it, the next process asks the server.

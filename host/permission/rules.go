@@ -93,7 +93,9 @@ func (r *Rules) decide(permission, pattern string) Decision {
 	}
 	if r.parent != nil {
 		p := r.parent.decide(permission, pattern)
-		p.Depth++
+		if p.Depth >= 0 {
+			p.Depth++
+		}
 		if strictness(p.Action) > strictness(d.Action) || p.Final && p.Action == d.Action {
 			d = p
 		}

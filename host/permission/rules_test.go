@@ -229,7 +229,9 @@ func TestRemoved(t *testing.T) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	parent := permission.Compile("", rules("*", "*", "ask", "bash", "git push*", "deny"))
-	r := permission.Child(parent, permission.Compile("", rules("bash", "*", "ask", "bash", "git *", "allow", "bash", "rm *", "deny")))
+	own := permission.Compile("", rules("bash", "*", "ask", "bash", "git *", "allow", "bash", "rm *", "deny"))
+	r := permission.Child(parent, own)
+	bounded := permission.Child(permission.Compile("", rules("*", "*", "allow")).Within(permission.Compile("", rules("bash", "git *", "deny"))), own)
 	type step struct {
 		Pattern      string
 		Index, Depth int
@@ -240,7 +242,8 @@ func TestExplain(t *testing.T) {
 		"rm -rf x": {{"*", 0, 0, false}, {"rm *", 2, 0, true}, {"*", 0, 1, false}},
 		"make":     {{"*", 0, 0, true}, {"*", 0, 1, false}},
 	}
-	for command, want := range tests {
+	check := func(r *permission.Rules, command string, want []step) {
+		t.Helper()
 		var got []step
 		for _, s := range r.Explain("bash", command) {
 			got = append(got, step{s.Rule.Pattern, s.Index, s.Depth, s.Wins})
@@ -249,6 +252,10 @@ func TestExplain(t *testing.T) {
 			t.Errorf("Explain(%q) (-want +got):\n%s", command, diff)
 		}
 	}
+	for command, want := range tests {
+		check(r, command, want)
+	}
+	check(bounded, "git push", []step{{"*", 0, 0, false}, {"git *", 1, 0, false}, {"*", 0, 1, false}, {"git *", 0, -1, true}})
 	// The rules of a strict agent are themselves within the administrator's.
 	bounds := permission.Compile("", rules("*", "*", "allow", "bash", "make*", "ask")).Within(permission.Compile("", rules("bash", "make*", "deny")))
 	for _, s := range permission.Compile("", rules("bash", "*", "allow")).Within(bounds).Explain("bash", "make") {

@@ -2,6 +2,7 @@ package projectfs
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -72,7 +73,18 @@ func (f FS) Open(path string) (*os.File, fs.FileInfo, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return f.OpenReal(real)
+	file, info, err := f.OpenReal(real)
+	return file, info, absent(path, err)
+}
+
+// absent returns the error for a missing file in place of the one for its directory, which may be entered but not opened.
+func absent(path string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		if _, missing := os.Lstat(path); errors.Is(missing, fs.ErrNotExist) {
+			return missing
+		}
+	}
+	return err
 }
 
 // Read returns the content of the file at path. One of more than limit bytes is an error; others are those of Open.
@@ -100,7 +112,8 @@ func (f FS) ReadDir(path string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.ReadDirReal(real)
+	list, err := f.ReadDirReal(real)
+	return list, absent(path, err)
 }
 
 // ReadDirReal lists the directory at exactly the real path, sorted by name.

@@ -36,6 +36,7 @@ func TestSignIn(t *testing.T) {
 		"the user's client":     {config: auth.Config{ClientID: "own"}, setUp: func(s *authtest.Service) { s.Clients["own"] = "" }},
 		"the user's secret":     {config: auth.Config{ClientID: "own", ClientSecret: "a b:c"}, setUp: func(s *authtest.Service) { s.Clients["own"] = "a b:c" }},
 		"the server's own name": {setUp: func(s *authtest.Service) { s.Iss = s.URL }, register: 1},
+		"a name, unannounced":   {setUp: func(s *authtest.Service) { s.Iss, s.Silent = s.URL, true }, register: 1},
 		"document, not known":   {config: auth.Config{ClientID: "https://tenon.example/client.json"}, register: 1},
 		"localhost":             {config: auth.Config{RedirectURI: "http://localhost/x/y"}, register: 1},
 	} {
@@ -121,6 +122,7 @@ func TestRefusedSignIn(t *testing.T) {
 	}{
 		"the user refuses":    {func(s *authtest.Service) { s.Deny = true }, "access_denied: not"},
 		"of another issuer":   {func(s *authtest.Service) { s.Iss = "https://evil.example" }, "does not match"},
+		"not announced":       {func(s *authtest.Service) { s.Iss, s.Silent = "https://evil.example", true }, "does not match"},
 		"the code is refused": {func(s *authtest.Service) { s.Forget = true }, "invalid_grant"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -104,7 +104,7 @@ func (a *Authorizer) listen(ctx context.Context) (*oauth.Redirect, string, error
 func (a *Authorizer) flow(address string, old *credentials.Credential) *auth.AuthorizationCodeHandlerConfig {
 	c := a.o.Config
 	config := &auth.AuthorizationCodeHandlerConfig{
-		RedirectURL: address, RequestRefreshToken: true, AcceptUnadvertisedIss: false, Client: a.client,
+		RedirectURL: address, RequestRefreshToken: true, AcceptUnadvertisedIss: true, Client: a.client,
 		ScopeFilter: func(named []string) []string { return a.scopes(named, old) },
 	}
 	switch {

@@ -37,7 +37,7 @@ func (p *Plugin) RefreshCatalog() {
 	if p.url == "" || p.ctx == nil || p.ctx.Err() != nil {
 		return
 	}
-	if last, err := os.Stat(p.path + ".lock"); err == nil && time.Since(last.ModTime()) < refreshInterval {
+	if last, err := os.Stat(p.path + ".lock"); err == nil && time.Since(last.ModTime()).Abs() < refreshInterval { // the clock may have been ahead
 		return
 	}
 	p.running.Go(func() { // ends with p.ctx at the latest; Close waits for it

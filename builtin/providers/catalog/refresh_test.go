@@ -111,6 +111,15 @@ func TestRefresh(t *testing.T) {
 	if requests.Load() != 2 {
 		t.Errorf("%d requests after a day, want another one", requests.Load())
 	}
+	future := time.Now().AddDate(1, 0, 0)
+	if err := os.Chtimes(filepath.Join(cache, "models.zip.lock"), future, future); err != nil {
+		t.Fatal(err)
+	}
+	next.RefreshCatalog()
+	next.Wait()
+	if requests.Load() != 3 {
+		t.Errorf("%d requests after the clock was ahead, want another one", requests.Load())
+	}
 }
 
 // TestRefreshFails: a bad answer changes nothing, and the attempt counts.

@@ -10,11 +10,11 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
-// openReadOnly opens the database for reading alone, after opening it failed because its place cannot be written. Every write is
-// refused with that error. A directory without a database is an empty store.
+// openReadOnly opens the database for reading alone, after opening it failed because its place cannot be written or is full. Every write is
+// refused with that error. A directory without a database, or one that is missing and cannot be created, is an empty store.
 func (s *Store) openReadOnly(ctx context.Context, cause error) error {
 	info, err := os.Stat(filepath.Dir(s.path))
-	if err != nil || !info.IsDir() {
+	if err != nil && !errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
 		return cause
 	}
 	s.readOnly = cause

@@ -64,12 +64,14 @@ func TestOpenReadOnly(t *testing.T) {
 		}
 	}
 
-	empty := readOnly(t, t.TempDir())
-	if list, err := empty.List(t.Context(), store.Query{}); err != nil || len(list) != 0 {
-		t.Errorf("List of an empty directory = %v, %v", list, err)
-	}
-	if _, err := empty.Create(t.Context(), aSession("ses_b")); !errors.Is(err, store.ErrReadOnly) {
-		t.Errorf("Create in an empty directory = %v, want ErrReadOnly", err)
+	for name, dir := range map[string]string{"an empty": t.TempDir(), "a missing": filepath.Join(t.TempDir(), "none")} {
+		empty := readOnly(t, dir)
+		if list, err := empty.List(t.Context(), store.Query{}); err != nil || len(list) != 0 {
+			t.Errorf("List of %s directory = %v, %v", name, list, err)
+		}
+		if _, err := empty.Create(t.Context(), aSession("ses_b")); !errors.Is(err, store.ErrReadOnly) {
+			t.Errorf("Create in %s directory = %v, want ErrReadOnly", name, err)
+		}
 	}
 }
 

@@ -27,6 +27,8 @@ type Options struct {
 	Version string
 	// Logger receives messages about migrations. Nil logs nothing.
 	Logger *slog.Logger
+	// ReadFull opens a store for reading that cannot be opened for writing because the disk is full. It stays so, so it is for short work.
+	ReadFull bool
 }
 
 // Store is a store.Store in one SQLite file. While it owns sessions it is a node of its own: two stores
@@ -79,7 +81,7 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 	}
 	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	c, err := s.openCurrent(ctx)
-	if errors.Is(err, store.ErrReadOnly) {
+	if errors.Is(err, store.ErrReadOnly) || o.ReadFull && errors.Is(err, store.ErrFull) {
 		if err := s.openReadOnly(ctx, err); err != nil {
 			return nil, err
 		}

@@ -27,6 +27,7 @@ type Service struct {
 	Named    []string          // scopes in the challenge
 	Lifetime int               // of access tokens, in seconds
 	Iss      string            // issuer in answers, if not empty
+	Silent   bool              // the metadata does not announce Iss
 	Deny     bool              // the user refuses
 	Forget   bool              // codes are forgotten
 	Withheld string            // scope that is never granted
@@ -62,7 +63,7 @@ func New(t testing.TB) *Service {
 		s.json(w, http.StatusOK, map[string]any{
 			"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token", "registration_endpoint": s.URL + "/register",
 			"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": s.Methods,
-			"authorization_response_iss_parameter_supported": s.Iss != "",
+			"authorization_response_iss_parameter_supported": s.Iss != "" && !s.Silent,
 		})
 	})
 	mux.HandleFunc("/register", s.register)

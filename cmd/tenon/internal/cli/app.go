@@ -88,7 +88,7 @@ func (a *App) Directory() (string, error) {
 		err = errors.New("not a directory")
 	}
 	if err != nil {
-		return "", UsageError("pass a directory that exists", "--dir %q: %w", a.Flags.dir, Cause(err))
+		return "", UsageError("pass a directory that exists and that you may enter", "--dir %q: %w", a.Flags.dir, Cause(err))
 	}
 	return projectfs.Real(dir), nil
 }

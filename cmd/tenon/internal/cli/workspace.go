@@ -141,7 +141,12 @@ func (w *Workspace) ApprovalProject() string {
 // OpenStore opens the session store. In a repository that has its first commit since it was last used, it moves the sessions and
 // approvals from before the commit to the project.
 func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: w.Database(), Version: w.App.Version, Logger: w.App.Log})
+	return w.openStore(ctx, sqlite.Options{})
+}
+
+func (w *Workspace) openStore(ctx context.Context, o sqlite.Options) (*sqlite.Store, error) {
+	o.Path, o.Version, o.Logger = w.Database(), w.App.Version, w.App.Log
+	s, err := sqlite.Open(ctx, o)
 	if err == nil && w.ProjectID() != GlobalProject && w.id.fresh {
 		if err := adopt(ctx, s, w.Project); err != nil {
 			w.App.Log.Debug("sessions from before the first commit are not adopted yet", "err", err)
@@ -281,7 +286,7 @@ func (a *App) WithStore(ctx context.Context, f func(w *Workspace, s store.Store)
 	if err != nil {
 		return err
 	}
-	s, err := w.OpenStore(ctx)
+	s, err := w.openStore(ctx, sqlite.Options{ReadFull: true})
 	if err != nil {
 		return err
 	}

@@ -30,11 +30,12 @@ func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names 
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	var done sync.Map // of the candidates
 	notice := time.AfterFunc(noticeAfter, func() {
 		var names []string
 		var longest time.Duration
 		for _, c := range strangers {
-			if !s.broken(c) && !s.pinned(c) {
+			if _, ok := done.Load(c); !ok {
 				names, longest = append(names, c.Name), max(longest, min(limit, c.Server.Limit()))
 			}
 		}
@@ -47,6 +48,7 @@ func (s *Set) Meet(ctx context.Context, limit time.Duration, waiting func(names 
 		if ctx.Err() != nil {
 			return // not tried, so it is not broken
 		}
+		defer done.Store(c, true)
 		ctx, cancel := context.WithTimeout(ctx, c.Server.Limit())
 		defer cancel()
 		_ = s.Pin(ctx, c) // the error is in the record

@@ -228,3 +228,36 @@ func TestMeetGivesEachItsTime(t *testing.T) {
 		}
 	}
 }
+
+// TestMeetNamesOnlyWaiting: a server that has answered is not waited for, although the outcome cannot be stored.
+func TestMeetNamesOnlyWaiting(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	if err := os.Symlink("nowhere", s.serverDir()); err != nil { // records are not found and cannot be written
+		t.Fatal(err)
+	}
+	named := make(chan []string, 1)
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		if r.URL.Path == "/fails" {
+			w.WriteHeader(http.StatusTeapot)
+			return
+		}
+		select {
+		case list := <-named:
+			named <- list // for the test
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(far.Close)
+	for _, name := range []string{"fails", "hangs"} {
+		s.Candidates = append(s.Candidates, &Candidate{
+			Name: name, State: plugins.StateReady, Server: &mcp.Server{Name: name, Transport: mcp.TransportHTTP, URL: far.URL + "/" + name, Own: true},
+		})
+	}
+	s.Meet(t.Context(), time.Minute, func(names []string, _ time.Duration) { named <- names })
+	close(named)
+	if got := <-named; !slices.Equal(got, []string{"hangs"}) {
+		t.Errorf("waiting for %q, want only the server that hangs", got)
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/mcp"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/sdk"
@@ -154,8 +155,7 @@ func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, project bool
 	if err := checkServer(name, entry); err != nil {
 		return err
 	}
-	file.servers[name] = entry
-	return file.write()
+	return file.write(config.Set(file.text, serverKey(name), entry))
 }
 
 // unique returns an error if a server of any scope has the name, or one whose tools would have the same names.

@@ -16,7 +16,9 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -84,8 +86,7 @@ func removeServer(ctx context.Context, a *cli.App, name string, project bool) er
 		if failed == nil {
 			defer func() { err = errors.Join(err, before.Discard(ctx)) }()
 		}
-		delete(file.servers, name)
-		if err := file.write(); err != nil {
+		if err := file.write(config.Remove(file.text, serverKey(name))); err != nil {
 			return err
 		}
 		a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), terminal.Visible(file.path)))
@@ -137,7 +138,12 @@ func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bo
 		if inOwn = !file.project; !inOwn {
 			return nil
 		}
-		if err := file.disable(name, !enabled); err != nil {
+		key := checked.Join(serverKey(name), "disabled")
+		text, err := config.Remove(file.text, key)
+		if err == nil && !enabled {
+			text, err = config.Set(text, key, json.RawMessage("true"))
+		}
+		if err := file.write(text, err); err != nil {
 			return err
 		}
 		a.Screen.Line(fmt.Sprintf("%s %s in %s", done, terminal.Visible(name), terminal.Visible(file.path)))
@@ -173,71 +179,52 @@ type mcpEntry struct {
 	Timeout int64             `json:"timeout,omitempty"` // milliseconds
 }
 
-// mcpFile is a file of servers. Other content is preserved.
+// mcpFile is a file of servers. Changes keep its layout and other content.
 type mcpFile struct {
 	w       *cli.Workspace
 	path    string
-	project bool // the project's, else the user's
-	other   map[string]json.RawMessage
+	project bool   // the project's, else the user's
+	text    []byte // with an object mcpServers
 	servers map[string]json.RawMessage
 }
+
+// serverKey returns the key of a server in the file.
+func serverKey(name string) string { return checked.Join("mcpServers", name) }
 
 // readMCPFile reads the file. A missing file is empty.
 func readMCPFile(w *cli.Workspace, project bool) (*mcpFile, error) {
 	path := serverFile(w, project)
-	f := &mcpFile{w: w, path: path, project: project}
 	content, err := projectfs.ReadRegular(path, extensions.MaxServerFile) // a project may contain a link to a device
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		content = []byte("{}")
+		content = []byte("{}\n")
 	case err != nil:
 		return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", path, cli.Cause(err)), "correct the file or delete it")
 	}
-	if err := json.Unmarshal(content, &f.other); err != nil {
+	var file, servers map[string]json.RawMessage
+	if err := json.Unmarshal(content, &file); err != nil {
 		return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: not valid JSON: %w", path, err), "fix the file by hand; tenon did not change it")
 	}
-	if servers, ok := f.other["mcpServers"]; ok {
-		if err := json.Unmarshal(servers, &f.servers); err != nil {
+	if raw, ok := file["mcpServers"]; ok {
+		if err := json.Unmarshal(raw, &servers); err != nil {
 			return nil, cli.Fail(cli.ExitConfig, fmt.Errorf("%s: mcpServers: %w", path, err), "mcpServers must hold one object per server")
 		}
 	}
-	if f.other == nil { // null
-		f.other = map[string]json.RawMessage{}
+	if file == nil { // null
+		content = []byte("{}\n")
 	}
-	if f.servers == nil {
-		f.servers = map[string]json.RawMessage{}
+	if servers == nil {
+		if content, err = config.Set(content, "mcpServers", json.RawMessage("{}")); err != nil {
+			return nil, err
+		}
 	}
-	return f, nil
+	return &mcpFile{w, path, project, content, servers}, nil
 }
 
-// disable switches a server on or off, and keeps its other keys.
-func (f *mcpFile) disable(name string, disabled bool) error {
-	var entry map[string]json.RawMessage
-	if err := json.Unmarshal(f.servers[name], &entry); err != nil || entry == nil {
-		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: mcpServers.%s: want an object", f.path, name), "fix the file by hand")
-	}
-	delete(entry, "disabled")
-	if disabled {
-		entry["disabled"] = json.RawMessage("true")
-	}
-	raw, err := json.Marshal(entry)
+// write replaces the file that the path leads to with the result of a change.
+func (f *mcpFile) write(text []byte, err error) error {
 	if err != nil {
-		return err
-	}
-	f.servers[name] = raw
-	return f.write()
-}
-
-// write replaces the file that the path leads to.
-func (f *mcpFile) write() error {
-	servers, err := json.Marshal(f.servers)
-	if err != nil {
-		return err
-	}
-	f.other["mcpServers"] = servers
-	out, err := cli.JSON(f.other)
-	if err != nil {
-		return err
+		return cli.Fail(cli.ExitConfig, fmt.Errorf("%s: %w", f.path, err), "fix the file by hand; tenon did not change it")
 	}
 	target, err := f.w.Target(f.path, f.project)
 	if err != nil {
@@ -247,8 +234,8 @@ func (f *mcpFile) write() error {
 		return err
 	}
 	// Headers and environment variables may hold tokens, so only the user may read the file.
-	if err := atomicfile.Write(target, []byte(out), atomicfile.Options{Sync: true}); err != nil {
-		return fmt.Errorf("write %s: %w", f.path, err)
+	if err := atomicfile.Write(target, text, atomicfile.Options{Sync: true}); err != nil {
+		return fmt.Errorf("write %s: %w", f.path, cli.Cause(err))
 	}
 	return nil
 }
