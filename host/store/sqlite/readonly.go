@@ -21,16 +21,15 @@ func (s *Store) openReadOnly(ctx context.Context, cause error) error {
 	if _, err := os.Lstat(s.path); errors.Is(err, os.ErrNotExist) {
 		return s.openEmpty(ctx)
 	}
-	// Without a log the file is complete and has no writer: a writer would have a log. SQLite needs this option, because it
-	// cannot make the files with which it would find out.
-	uri := database.URI(s.path) + "&immutable=1"
-	if log, err := os.Stat(s.path + "-wal"); err == nil && log.Size() > 0 {
-		uri = database.URI(s.path) + "&mode=ro"
-	}
-	s.readers = database.NewPool(uri)
-	c, err := database.ConnectToRead(ctx, uri)
+	// A log, even an empty one, may have a writer. Otherwise the file is complete, and SQLite needs the other option because it cannot make
+	// the files with which it would find out.
+	log, err := os.Stat(s.path + "-wal")
+	empty := err != nil || log.Size() == 0
 	if err == nil {
-		err = errors.Join(s.current(ctx, c), c.Close())
+		err = s.readAt(ctx, database.URI(s.path)+"&mode=ro")
+	}
+	if err != nil && empty {
+		err = s.readAt(ctx, database.URI(s.path)+"&immutable=1")
 	}
 	if errors.Is(err, store.ErrNewer) || errors.Is(err, store.ErrCorrupt) || database.Corrupt(err) {
 		return s.explain(err)
@@ -39,6 +38,16 @@ func (s *Store) openReadOnly(ctx context.Context, cause error) error {
 		return cause // of an older version, or it cannot be read either
 	}
 	return nil
+}
+
+// readAt has readers open the database under this name, if it can be read and is current.
+func (s *Store) readAt(ctx context.Context, uri string) error {
+	c, err := database.ConnectToRead(ctx, uri)
+	if err != nil {
+		return err
+	}
+	s.readers = database.NewPool(uri)
+	return errors.Join(s.current(ctx, c), c.Close())
 }
 
 func (s *Store) openEmpty(ctx context.Context) error {

@@ -2,8 +2,10 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,4 +86,28 @@ func filesIn(t *testing.T, dir string) []string {
 		out = append(out, e.Name())
 	}
 	return out
+}
+
+// TestReadBesideWriter reads while another process writes, whose log was empty at first: it sees what is stored, and no damage.
+func TestReadBesideWriter(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openAt(t, dir)
+	createIn(t, s, "ses_a")
+	must(t, s.Close())
+	s = openAt(t, dir)
+	if log, err := os.Stat(filepath.Join(dir, "tenon.db-wal")); err != nil || log.Size() > 0 {
+		t.Fatalf("the log of a new writer: %v, %v, want an empty one", log, err)
+	}
+	r := readOnly(t, dir)
+	must(t, r.Check(t.Context(), ""))
+	for n := range 60 {
+		id := fmt.Sprintf("ses_%d", n)
+		token := createIn(t, s, id)
+		appendTo(t, s, token, store.PutMessage{Message: aMessage(id, 1)}, store.PutPart{Part: aPart(id, 1, strings.Repeat("x", 100_000))})
+	}
+	if list, err := r.List(t.Context(), store.Query{}); err != nil || len(list) != 61 {
+		t.Errorf("List = %d sessions, %v, want 61", len(list), err)
+	}
+	must(t, r.Check(t.Context(), ""))
 }
