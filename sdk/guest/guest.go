@@ -7,9 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
@@ -59,8 +61,10 @@ type Guest struct {
 	begun   atomic.Bool // Start was called
 	closing sync.Once
 
-	mu    sync.RWMutex // guards what Start sets
-	ready bool
+	starting sync.Mutex // held by Start
+	ready    bool       // Start succeeded
+
+	mu    sync.RWMutex // guards what Start finds
 	hooks []hook
 	tools []sdk.Tool
 }
@@ -132,10 +136,9 @@ func describeTool(t sdk.Tool) sdk.ToolDescription {
 // Start starts the plugin and finds the hooks and tools the host will call. One that the manifest names and the plugin has not is
 // an error, and so is a second start.
 func (g *Guest) Start(ctx context.Context, req *StartRequest, h sdk.Host) error {
-	g.mu.RLock()
-	twice := g.ready
-	g.mu.RUnlock()
-	if twice {
+	g.starting.Lock()
+	defer g.starting.Unlock()
+	if g.ready {
 		return errors.New("the plugin was started before")
 	}
 	g.begun.Store(true)
@@ -196,6 +199,21 @@ func (g *Guest) Close(ctx context.Context) (err error) {
 		g.closing.Do(func() { err = g.plugin.Close(ctx) })
 	}
 	return err
+}
+
+// CloseWithin closes the plugin because its host is gone. It waits until the plugin is closed, but no longer than limit.
+func (g *Guest) CloseWithin(limit time.Duration, log func() *slog.Logger) {
+	ctx, cancel := context.WithTimeout(Detached(), limit)
+	defer cancel()
+	closed := make(chan struct{})
+	go func() { // ends when the plugin is closed, or with the process
+		defer close(closed)
+		_, _ = Guard(log, func() (struct{}, error) { return struct{}{}, g.Close(ctx) })
+	}()
+	select {
+	case <-closed:
+	case <-ctx.Done():
+	}
 }
 
 // Hook runs hook n of the list given at start. data is the JSON of a HookRequest and is not kept. A panic of the handler is not recovered: the

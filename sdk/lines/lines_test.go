@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -17,7 +18,10 @@ import (
 	"github.com/tenonhq/tenon/sdk/lines"
 )
 
-const asPlugin = "TENON_TEST_PLUGIN"
+const (
+	asPlugin = "TENON_TEST_PLUGIN"
+	hangs    = "TENON_TEST_HANGS" // in Close
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asPlugin) != "" {
@@ -40,15 +44,23 @@ func bundle() *sdk.Bundle {
 			v.Text = strings.ToUpper(v.Text)
 			return nil
 		})},
-		OnClose: func(context.Context) error { _, err := os.Stderr.WriteString("closed"); return err },
+		OnClose: func(context.Context) error {
+			_, err := os.Stderr.WriteString("closed")
+			if os.Getenv(hangs) != "" {
+				<-time.After(time.Hour)
+			}
+			return err
+		},
 	}
 }
 
 // start starts the plugin with lines on its standard streams.
-func start(t *testing.T) (say func(line string), hear func() string, end func() string) {
+func start(t *testing.T, env ...string) (say func(line string), hear func() string, end func() string) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), asPlugin+"=1", "TENON_PLUGIN=tenon.v1.Plugin", "TENON_LINES=stdio")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, os.Args[0])
+	cmd.Env = append(append(os.Environ(), asPlugin+"=1", "TENON_PLUGIN=tenon.v1.Plugin", "TENON_LINES=stdio"), env...)
 	var stderr strings.Builder
 	cmd.Stderr = &stderr
 	stdin, err := cmd.StdinPipe()
@@ -107,6 +119,18 @@ func TestServe(t *testing.T) {
 	}
 	if got := end(); got != "closed" {
 		t.Errorf("at the end of the connection: %q", got)
+	}
+}
+
+// A plugin that hangs while it is stopped does not outlive its host.
+func TestHostIsGoneDuringStop(t *testing.T) {
+	t.Parallel()
+	say, hear, end := start(t, hangs+"=1")
+	say(`{"jsonrpc":"2.0","id":1,"method":"start","params":{"request":{}}}`)
+	hear()
+	say(`{"jsonrpc":"2.0","id":2,"method":"stop","params":{}}`)
+	if got := end(); got != "closed" {
+		t.Errorf("it was closed like this: %q", got)
 	}
 }
 

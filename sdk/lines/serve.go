@@ -1,8 +1,6 @@
 package lines
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -74,7 +72,5 @@ func (s *server) serve() {
 	_ = s.conn.Serve(s.handle) // the host knows why
 	s.conn.Close()
 	s.end()
-	ctx, cancel := context.WithTimeout(guest.Detached(), closeTime)
-	defer cancel()
-	_, _ = s.guarded(func() (json.RawMessage, error) { return nil, s.guest.Close(ctx) })
+	s.guest.CloseWithin(closeTime, s.logger)
 }

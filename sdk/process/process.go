@@ -68,7 +68,7 @@ func Serve(p sdk.Plugin) {
 		GRPCServer:      s.listen,
 		Logger:          hclog.NewNullLogger(),
 	})
-	s.close()
+	s.guest.CloseWithin(closeTime, s.link.logger)
 }
 
 // registrar tells go-plugin what to serve.

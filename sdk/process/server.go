@@ -65,7 +65,7 @@ func (s *server) Describe(context.Context, *tenonv1.DescribeRequest) (*tenonv1.D
 // Host takes the stream to the host. When it ends, the host is gone.
 func (s *server) Host(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
 	err := s.link.serve(stream)
-	s.close()
+	s.guest.CloseWithin(closeTime, s.link.logger)
 	go s.disconnect() // it waits for this handler
 	return err
 }
@@ -131,21 +131,6 @@ func toolCall(body []byte) (*sdk.ToolCall, error) {
 // Stop closes the plugin. The host ends the process next.
 func (s *server) Stop(ctx context.Context, _ *tenonv1.StopRequest) (*tenonv1.StopResponse, error) {
 	return guarded(s, func() (*tenonv1.StopResponse, error) { return &tenonv1.StopResponse{}, s.guest.Close(ctx) })
-}
-
-// close closes the plugin because its host is gone. It waits until the plugin is closed, but no longer than closeTime.
-func (s *server) close() {
-	ctx, cancel := context.WithTimeout(guest.Detached(), closeTime)
-	defer cancel()
-	closed := make(chan struct{})
-	go func() { // ends when the plugin is closed, or with the process
-		defer close(closed)
-		_, _ = guarded(s, func() (struct{}, error) { return struct{}{}, s.guest.Close(ctx) })
-	}()
-	select {
-	case <-closed:
-	case <-ctx.Done():
-	}
 }
 
 // guarded runs what belongs to the plugin.

@@ -154,7 +154,7 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 	ctx, cancel := context.WithTimeoutCause(ctx, describeTime, fmt.Errorf("no answer within %s", describeTime))
 	defer cancel()
 	if c := manifest.CarrierOf(sdk.Carrier(run.Type)); c.Module {
-		return describeModule(ctx, a, c, filepath.Join(dir, filepath.FromSlash(run.Module)))
+		return describeModule(ctx, a, c, remote.Unit{Description: sdk.Description{Runtime: run}, Program: filepath.Join(dir, filepath.FromSlash(run.Module))})
 	}
 	command := run.Command
 	if other := run.Platforms[runtime.GOOS+"/"+runtime.GOARCH]; len(other) > 0 {
@@ -185,12 +185,12 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 	return out, nil
 }
 
-func describeModule(ctx context.Context, a *cli.App, c remote.Carrier, path string) ([]byte, error) {
+func describeModule(ctx context.Context, a *cli.App, c remote.Carrier, u remote.Unit) ([]byte, error) {
 	dirs, err := cli.FindDirs(a.Env, a.Flags.DataDir)
 	if err != nil {
 		return nil, err
 	}
-	d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir}).Describe(ctx, remote.Unit{Program: path})
+	d, err := c.New(remote.Environment{Logger: a.Log, CacheDir: dirs.CacheDir}).Describe(ctx, u)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errNoDescription, err)
 	}
