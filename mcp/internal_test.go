@@ -27,8 +27,7 @@ func TestToolIDs(t *testing.T) {
 	}
 }
 
-// A provider refuses every later request of a session with too many images.
-// TestStartsIn: records that were written while the clock was ahead count as old.
+// Records that were written while the clock was ahead count as old.
 func TestStartsIn(t *testing.T) {
 	t.Parallel()
 	at := func(age time.Duration) time.Time { return time.Now().Add(-age) }
@@ -50,6 +49,7 @@ func TestStartsIn(t *testing.T) {
 	}
 }
 
+// A provider refuses every later request of a session with too many images.
 func TestManyAttachments(t *testing.T) {
 	t.Parallel()
 	image := `{"type":"image","data":"aGk=","mimeType":"image/png"},`
