@@ -101,7 +101,7 @@ func (m mode) String() string { return [...]string{"ask", "accept edits", "plan"
 type (
 	eventsMsg []sdk.Event
 	logMsg    string
-	redraw    struct{} // something that no message has told changed the screen
+	redraw    struct{} // draws the screen again: something changed it without a message
 )
 
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
