@@ -350,6 +350,7 @@ func FieldsOf(t reflect.Type) Fields {
 		}
 	}
 	slices.Sort(f.Names)
+	f.Names = slices.Clip(f.Names) // callers may append to their own copy
 	fields.Store(t, f)
 	return f
 }
