@@ -47,7 +47,7 @@ func TestStartIsStoredFirst(t *testing.T) {
 }
 
 // TestStoreIsFull runs out of room at each write of a turn in turn: the turn ends with that error, no caller
-// was told of what is not stored, and with room again the session goes on.
+// was told of what is not stored, and with room again the session continues.
 func TestStoreIsFull(t *testing.T) {
 	t.Parallel()
 	for _, tool := range []string{"echo", "read"} {
@@ -64,7 +64,7 @@ func storeIsFull(t *testing.T, tool string) {
 			t.Fatal("the turn never got through")
 		}
 		f := &faulty{fullAt: n, written: make(chan struct{}, 1)}
-		pace := func() { // so that each event of the model is a write of its own
+		pace := func() { // so that each event of the model is a separate write
 			select {
 			case <-f.written:
 			case <-time.After(100 * time.Millisecond): // no space left

@@ -36,7 +36,7 @@ func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp)
 			continue // added, then deleted
 		}
 		if c.old != nil && c.old.Size() > maxHashed && !c.remove { // its content, which is not in memory, could not be restored
-			return nil, fmt.Errorf("%q has more than %d MB; replace it with write, or delete it with a patch of its own", c.name, maxHashed>>20)
+			return nil, fmt.Errorf("%q has more than %d MB; replace it with write, or delete it with a separate patch", c.name, maxHashed>>20)
 		}
 		if err := c.compare(call); err != nil {
 			return nil, err
