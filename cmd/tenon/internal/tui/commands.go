@@ -63,9 +63,10 @@ func commands() []command {
 // commandList lists the commands, with those of the configuration and of plugins, which have no run. Commands of the program hide others of the
 // same name.
 func (m *model) commandList() []command {
-	out := commands()
+	own := commands()
+	out := own
 	for i := range m.inventory.commands {
-		if c := &m.inventory.commands[i]; find(c.Name) == nil {
+		if c := &m.inventory.commands[i]; find(own, c.Name) == nil {
 			out = append(out, command{name: terminal.OneLine(c.Name), args: "[arguments]", short: terminal.OneLine(c.Description)})
 		}
 	}
@@ -80,11 +81,11 @@ func (m *model) commandNames() []string {
 	return out
 }
 
-// find returns a command of the program; nil if there is none of this name.
-func find(name string) *command {
-	for _, c := range commands() {
-		if c.name == name || slices.Contains(c.aliases, name) {
-			return &c
+// find returns the command with a name or alias; nil if there is none.
+func find(list []command, name string) *command {
+	for i := range list {
+		if c := &list[i]; c.name == name || slices.Contains(c.aliases, name) {
+			return c
 		}
 	}
 	return nil
@@ -98,7 +99,7 @@ func (m *model) mayHoldKey(line string) bool {
 		return false
 	}
 	name := words[0][1:]
-	if c := find(name); c != nil {
+	if c := find(commands(), name); c != nil {
 		return c.name == "connect" && len(words) > 1
 	}
 	return m.custom(name) == nil && !isPath(name)
@@ -126,7 +127,7 @@ func (m *model) custom(name string) *host.CommandInfo {
 
 // runCommand runs a command. ok is false if there is none of this name.
 func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
-	if c := find(name); c != nil {
+	if c := find(commands(), name); c != nil {
 		if args != "" && c.args == "" {
 			m.problem(fmt.Sprintf("/%s takes no argument", name))
 			return nil, true

@@ -23,7 +23,7 @@ import (
 func (m *model) palette() dialog.Dialog {
 	toComplete := func(c *command) bool { return c == nil || c.run == nil || c.args == "title" }
 	p := &dialog.Picker{Title: "Commands", Choose: func(r dialog.Row) tea.Cmd {
-		if c := find(r.ID); !toComplete(c) {
+		if c := find(commands(), r.ID); !toComplete(c) {
 			return c.run(m, "")
 		}
 		return m.replace(&host.PromptInput{Command: r.ID})
