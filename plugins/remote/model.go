@@ -13,15 +13,6 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// Models sends requests to the models of a plugin's wire protocols. Its methods are safe for concurrent use.
-type Models interface {
-	// Stream sends a request on behalf of a session and calls event with the JSON of each event, from one goroutine. It returns the error of
-	// event, the failure that the plugin reported, or why the plugin could not be asked.
-	Stream(ctx context.Context, session string, req *guest.StreamRequest, event func([]byte) error) (*guest.ProviderError, error)
-	// ListModels returns the models of a provider. Errors: as for Stream, errors.ErrUnsupported if the plugin cannot list them.
-	ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Model, *guest.ProviderError, error)
-}
-
 // Protocols returns the wire protocols of the description.
 func (b *Base) Protocols() []sdk.Protocol {
 	d := &b.Description
@@ -43,7 +34,7 @@ func (b *Base) Protocols() []sdk.Protocol {
 
 // modelClient asks the models of one provider through a plugin.
 type modelClient struct {
-	models     Models
+	runner     Runner
 	provider   sdk.ProviderInfo
 	connection guest.Connection
 }
@@ -90,7 +81,7 @@ func (c *modelClient) stream(ctx context.Context, req *sdk.ModelRequest, sink fu
 	idle := time.AfterFunc(sdk.DefaultIdleTimeout, func() { cancel(errSilent) })
 	defer idle.Stop()
 	a := &modelAnswer{idle: idle, sink: sink}
-	failure, err := c.models.Stream(ctx, req.SessionID, &guest.StreamRequest{Connection: c.connection, Request: body}, a.take)
+	failure, err := c.runner.Stream(ctx, req.SessionID, &guest.StreamRequest{Connection: c.connection, Request: body}, a.take)
 	switch {
 	case a.sinkErr != nil:
 		return a.sinkErr
@@ -143,7 +134,7 @@ func (c *modelClient) broken(ctx context.Context, begun bool, err error) error {
 
 // ListModels asks the provider for its models. The error wraps errors.ErrUnsupported if the plugin cannot list them.
 func (c *modelClient) ListModels(ctx context.Context) ([]sdk.Model, error) {
-	models, failure, err := c.models.ListModels(ctx, &c.connection)
+	models, failure, err := c.runner.ListModels(ctx, &c.connection)
 	if err != nil {
 		return nil, c.broken(ctx, false, err)
 	}

@@ -14,7 +14,6 @@ import (
 
 // Runner runs the contributions of one plugin, by their positions in the description. Its methods are safe for concurrent use.
 type Runner interface {
-	Models
 	// Hook returns the handler of a hook.
 	Hook(n int, point sdk.Point) sdk.RemoteHandler
 	// Execute runs a tool call.
@@ -23,6 +22,11 @@ type Runner interface {
 	Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]sdk.PermissionRequest, error)
 	// Auth sends the JSON of a guest.AuthRequest to the plugin and returns that of a guest.AuthAnswer. user is nil except during a login.
 	Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error)
+	// Stream sends a request on behalf of a session and calls event with the JSON of each event, from one goroutine. It returns the error of
+	// event, the failure that the plugin reported, or why the plugin could not be asked.
+	Stream(ctx context.Context, session string, req *guest.StreamRequest, event func([]byte) error) (*guest.ProviderError, error)
+	// ListModels returns the models of a provider. Errors: as for Stream, errors.ErrUnsupported if the plugin cannot list them.
+	ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Model, *guest.ProviderError, error)
 }
 
 // Base is the part of a plugin that is the same in every carrier: its manifest and contributions.

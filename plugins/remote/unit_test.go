@@ -12,7 +12,7 @@ import (
 )
 
 // runner has no contributions.
-type runner struct{ remote.Models }
+type runner struct{ remote.Runner }
 
 func (runner) Hook(int, sdk.Point) sdk.RemoteHandler                      { return nil }
 func (runner) Auth(context.Context, []byte, sdk.AuthUser) ([]byte, error) { return nil, nil }

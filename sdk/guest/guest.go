@@ -201,9 +201,12 @@ func (g *Guest) Close(ctx context.Context) (err error) {
 	return err
 }
 
-// CloseWithin closes the plugin because its host is gone. It waits until the plugin is closed, but no longer than limit.
-func (g *Guest) CloseWithin(limit time.Duration, log func() *slog.Logger) {
-	ctx, cancel := context.WithTimeout(Detached(), limit)
+// closeTime is how long a plugin may take to close when its host is gone.
+const closeTime = 2 * time.Second
+
+// CloseAlone closes the plugin because its host is gone. It waits until the plugin is closed, but no longer than closeTime.
+func (g *Guest) CloseAlone(log func() *slog.Logger) {
+	ctx, cancel := context.WithTimeout(Detached(), closeTime)
 	defer cancel()
 	closed := make(chan struct{})
 	go func() { // ends when the plugin is closed, or with the process

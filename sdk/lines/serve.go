@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"time"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/sdk"
@@ -14,9 +13,6 @@ import (
 
 // maxStack bounds the stack of a goroutine, in bytes. Go's own bound of 1 GiB makes an endless recursion last for seconds.
 const maxStack = 128 << 20
-
-// closeTime is how long a plugin may take to close when its host is gone.
-const closeTime = 2 * time.Second
 
 // The variable that says where the connection is.
 const (
@@ -72,5 +68,5 @@ func (s *server) serve() {
 	_ = s.conn.Serve(s.handle) // the host knows why
 	s.conn.Close()
 	s.end()
-	s.guest.CloseWithin(closeTime, s.logger)
+	s.guest.CloseAlone(s.logger)
 }

@@ -15,7 +15,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"time"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/go-plugin"
@@ -43,9 +42,6 @@ const (
 // maxStack bounds the stack of a goroutine. Go's own bound of 1 GiB makes an endless recursion last for seconds.
 const maxStack = 128 << 20
 
-// closeTime is how long a plugin has to close when its host is gone.
-const closeTime = 2 * time.Second
-
 // Serve runs the plugin until the host ends it or is gone. It is all that main does: what Serve prints before the host connects to
 // it would be taken for the handshake, so print nothing.
 //
@@ -68,7 +64,7 @@ func Serve(p sdk.Plugin) {
 		GRPCServer:      s.listen,
 		Logger:          hclog.NewNullLogger(),
 	})
-	s.guest.CloseWithin(closeTime, s.link.logger)
+	s.guest.CloseAlone(s.link.logger)
 }
 
 // registrar tells go-plugin what to serve.

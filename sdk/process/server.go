@@ -65,7 +65,7 @@ func (s *server) Describe(context.Context, *tenonv1.DescribeRequest) (*tenonv1.D
 // Host takes the stream to the host. When it ends, the host is gone.
 func (s *server) Host(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
 	err := s.link.serve(stream)
-	s.guest.CloseWithin(closeTime, s.link.logger)
+	s.guest.CloseAlone(s.link.logger)
 	go s.disconnect() // it waits for this handler
 	return err
 }

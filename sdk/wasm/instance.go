@@ -26,7 +26,6 @@ const panicked = "panic: "
 
 // instance is the plugin in this module's memory.
 type instance struct {
-	plugin  sdk.Plugin
 	guest   *guest.Guest
 	clients *guest.Clients
 	log     *slog.Logger
@@ -35,7 +34,7 @@ type instance struct {
 }
 
 func newInstance(p sdk.Plugin, host guest.Caller, log func(level int32, text []byte)) *instance {
-	return &instance{plugin: p, guest: guest.New(p), clients: guest.NewClients(p), log: newLogger(log), host: host}
+	return &instance{guest: guest.New(p), clients: guest.NewClients(p), log: newLogger(log), host: host}
 }
 
 // call answers one call of the host. The output is valid until the next one, input is not kept.
