@@ -62,7 +62,7 @@ type Decision struct {
 	Action  sdk.Action
 	Matched bool // false: no rule matched, Action is ask
 	// Rule is the one that decided and Index its place in the list. Depth tells whose list: 0 its own, 1 its parent's,
-	// and so on, -1 the administrator's.
+	// and so on. It means nothing for an administrator's rule, see Final.
 	Rule  sdk.PermissionRule
 	Index int
 	Depth int
@@ -93,9 +93,7 @@ func (r *Rules) decide(permission, pattern string) Decision {
 	}
 	if r.parent != nil {
 		p := r.parent.decide(permission, pattern)
-		if p.Depth >= 0 {
-			p.Depth++
-		}
+		p.Depth++
 		if strictness(p.Action) > strictness(d.Action) || p.Final && p.Action == d.Action {
 			d = p
 		}
@@ -104,7 +102,7 @@ func (r *Rules) decide(permission, pattern string) Decision {
 		return d
 	}
 	b := r.bound.decide(permission, pattern)
-	b.Depth, b.Final = -1, true
+	b.Final = true
 	if b.Matched && b.Action != sdk.ActionAllow && strictness(b.Action) >= strictness(d.Action) {
 		return b
 	}
@@ -162,7 +160,7 @@ func Combine(actions ...sdk.Action) sdk.Action {
 type Step struct {
 	Rule  sdk.PermissionRule
 	Index int
-	Depth int  // whose list, as in Decision
+	Depth int  // whose list, as in Decision; -1: the administrator's
 	Wins  bool // the rule that decides; at most one
 }
 
