@@ -6,7 +6,7 @@ type Status struct {
 	Reason   string // of a failure or restart
 	Tools    int
 	Starts   int // number of connections
-	Withheld []Withheld
+	Withheld []withheld
 }
 
 // Status returns the current state of the server.

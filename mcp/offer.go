@@ -18,16 +18,16 @@ type offer struct {
 	instructions string
 	resources    bool
 	interceptors []interceptor.Spec
-	withheld     []Withheld
+	withheld     []withheld
 	approved     map[string]bool // "tool NAME" and "interceptor NAME": may be called
 }
 
-// Withheld is an item of a server that is not offered to the host.
-type Withheld struct {
-	Kind   string `json:"kind"` // tool, prompt, interceptor or instructions
-	Name   string `json:"name,omitempty"`
-	Reason string `json:"reason"`
-	Diff   string `json:"diff,omitempty"` // from the approved item
+// withheld is an item of a server that is not offered to the host.
+type withheld struct {
+	Kind   string // tool, prompt, interceptor or instructions
+	Name   string
+	Reason string
+	Diff   string // from the approved item
 }
 
 // update sets the offer to the approved part of the current definition, or to the approved definition before the server is
@@ -51,7 +51,7 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 	from := current
 	if p.pin == nil {
 		if current != nil {
-			next.withheld = []Withheld{{Kind: "tool", Name: "*", Reason: "the server is not approved yet; approve it with " + p.remedy()}}
+			next.withheld = []withheld{{Kind: "tool", Name: "*", Reason: "the server is not approved yet; approve it with " + p.remedy()}}
 		}
 		return next
 	}
@@ -68,7 +68,7 @@ func (p *Plugin) makeOffer(current *Definition) *offer {
 		if d.New {
 			reason = "is not part of the approved definition"
 		}
-		next.withheld = append(next.withheld, Withheld{d.Kind, d.Name, reason + "; approve it with " + p.remedy(), d.Diff})
+		next.withheld = append(next.withheld, withheld{d.Kind, d.Name, reason + "; approve it with " + p.remedy(), d.Diff})
 	}
 	next.resources, next.instructions = from.Resources, from.Instructions
 	if differs["instructions "] {
@@ -125,7 +125,7 @@ func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bo
 		}
 		seen[t.Name] = true
 		if why, bad := p.pin.Unusable[t.Name]; bad { // the tool is what was approved, and so is its schema
-			next.withheld = append(next.withheld, Withheld{Kind: "tool", Name: visible.Strip(t.Name), Reason: why})
+			next.withheld = append(next.withheld, withheld{Kind: "tool", Name: visible.Strip(t.Name), Reason: why})
 			continue
 		}
 		parameters, err := t.parameters()
@@ -150,7 +150,7 @@ func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bo
 }
 
 // logWithheld logs the items that are not offered, and why, each once. p.mu must be held.
-func (p *Plugin) logWithheld(list []Withheld) {
+func (p *Plugin) logWithheld(list []withheld) {
 	for _, w := range list {
 		if p.named[w] {
 			continue
