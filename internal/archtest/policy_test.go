@@ -35,7 +35,7 @@ func trees() map[string][]string {
 // layers returns folders whose packages build on each other, each on those before it alone.
 func layers() map[string][]string {
 	return map[string][]string{
-		"cmd/tenon/internal":     {"terminal", "view", "extensions", "cli", "inspect", "frontend", "manage", "install", "turn", "sessions", "chat", "tui"},
+		"cmd/tenon/internal":     {"pages", "terminal", "view", "extensions", "cli", "inspect", "frontend", "manage", "install", "turn", "sessions", "chat", "tui"},
 		"cmd/tenon/internal/tui": {"draw", "fuzzy", "list", "edit", "past", "pace", "transcript", "dialog"},
 	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/pages"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/pace"
@@ -126,7 +127,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	defer sub.Close()
 	m := newModel(ctx, frontend.Local{Machine: s.m}, o)
 	program := tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(s.a.In), tea.WithOutput(s.a.Out), tea.WithEnvironment(s.a.Env), tea.WithoutSignalHandler())
-	p := &pace.Pace{Program: program, Rested: releasePages}
+	p := &pace.Pace{Program: program, Rested: pages.Release}
 	defer p.Stop()
 	m.changed, m.post = p.Changed, program.Send
 	pumped := make(chan struct{})

@@ -1,16 +1,18 @@
-package tui
+package main
 
 import (
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/pages"
 )
 
 // The test is not parallel: others would use pages meanwhile.
 func TestReleasePages(t *testing.T) {
 	before := filePages(t)
-	releasePages()
+	pages.Release()
 	if after := filePages(t); after > before/2 {
 		t.Errorf("the process holds %d KiB of its file, before %d", after, before)
 	}

@@ -1,0 +1,2 @@
+// Package pages keeps the resident memory of the process small.
+package pages
