@@ -139,7 +139,7 @@ func setConfig(ctx context.Context, a *cli.App, key, text string, project bool) 
 		return fmt.Errorf("write %s: %w", target, cli.Cause(err))
 	}
 	for _, warning := range loaded.Warnings {
-		if warning.Key == key || strings.HasPrefix(warning.Key, key+".") {
+		if strings.HasPrefix(warning.Key+".", key+".") || strings.HasPrefix(key+".", warning.Key+".") {
 			a.Screen.Line("warning: " + terminal.Visible(warning.String()))
 		}
 	}
