@@ -258,9 +258,6 @@ func ConfigKeys(ctx context.Context, a *cli.App) []string {
 	if err != nil {
 		return nil
 	}
-	values, err := valuesOf(w.Loaded)
-	if err != nil {
-		return nil
-	}
+	values, _ := valuesOf(w.Loaded)
 	return slices.Sorted(maps.Keys(values))
 }
