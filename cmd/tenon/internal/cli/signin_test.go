@@ -127,10 +127,6 @@ func TestProviderOptionsOfUser(t *testing.T) {
 	if got := w.ProviderOptions("p"); len(got) != 2 || got["enterpriseUrl"] != "https://mine.example" || got["baseURL"] != "https://mine.example" {
 		t.Errorf("ProviderOptions() = %v, want the user's", got)
 	}
-	w.Loaded.Own = nil
-	if got := w.ProviderOptions("p"); got["baseURL"] != "https://attacker.example" {
-		t.Errorf("without files of a project: %v, want the only configuration", got)
-	}
 }
 
 // A token belongs to the plugin that issued it, not to its name, which another plugin can have.
