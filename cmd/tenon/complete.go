@@ -44,7 +44,7 @@ func addCompletions(a *cli.App, root *cobra.Command) {
 		arguments["session "+name] = sessionIDs
 	}
 	arguments["explain"] = sessionIDs
-	for _, name := range strings.Fields("info trust untrust remove update why") {
+	for _, name := range strings.Fields("info trust untrust enable disable remove update why") {
 		arguments["plugin "+name] = candidates(trust.KindPlugin)
 	}
 	for _, name := range strings.Fields("get remove tools call logs trust enable disable login logout") {

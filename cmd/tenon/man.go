@@ -44,9 +44,6 @@ func writeManPages(dir string, cmd *cobra.Command) error {
 		return err
 	}
 	for _, sub := range cmd.Commands() {
-		if sub.Hidden {
-			continue
-		}
 		if err := writeManPages(dir, sub); err != nil {
 			return err
 		}
@@ -82,9 +79,7 @@ func manPage(cmd *cobra.Command) string {
 		related = append(related, manName(cmd.Parent()))
 	}
 	for _, sub := range cmd.Commands() {
-		if !sub.Hidden {
-			related = append(related, manName(sub))
-		}
+		related = append(related, manName(sub))
 	}
 	for i, name := range related {
 		related[i] = ".BR " + roff(name) + " (1)"

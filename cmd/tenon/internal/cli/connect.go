@@ -92,7 +92,7 @@ func (m *Machine) SignInWith(ctx context.Context, provider, method string, keyri
 	methods := m.AuthMethods(provider)
 	i := slices.IndexFunc(methods, func(one sdk.AuthMethod) bool { return methodName(&one) == method })
 	if i < 0 {
-		return UsageError("tenon auth login "+provider+" lists them", "provider %s has no sign-in method %q", provider, method)
+		return UsageError("choose one with --method", "provider %s has no sign-in method %q; it has %s", provider, method, Names(m.SignInMethods(provider)))
 	}
 	err := m.Workspace.login(ctx, &methods[i], keyring, user)
 	return Remedies{

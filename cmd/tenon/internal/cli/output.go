@@ -106,6 +106,15 @@ func (a *App) Confirm(question string) (bool, error) {
 // Choice is one of the answers to a question.
 type Choice struct{ Name, Text string }
 
+// Names lists the names of choices.
+func Names(choices []Choice) string {
+	var out []string
+	for _, c := range choices {
+		out = append(out, c.Name)
+	}
+	return strings.Join(out, ", ")
+}
+
 // Pick shows numbered choices and returns the name of the one that the user chose, or other text that the user entered; empty at the end
 // of the input. The caller checks first that Screen.Answers is set.
 func (a *App) Pick(question string, choices []Choice) (string, error) {

@@ -142,10 +142,7 @@ func (e environ) Lookup(name string) string {
 // FindDirs returns a project with the directories outside of it, as absolute paths. It follows the XDG base directories, ignoring relative paths, or else the conventions of the system. dataFlag and
 // TENON_DATA_DIR name the data directory itself.
 func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		home = ""
-	}
+	home, _ := os.UserHomeDir() // "" if there is none
 	d := sdk.Project{Home: home, ConfigDir: xdg(env, "XDG_CONFIG_HOME"), DataDir: dataFlag}
 	if d.ConfigDir == "" {
 		if base, err := os.UserConfigDir(); err == nil {
@@ -154,8 +151,8 @@ func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 	}
 	d.DataDir = cmp.Or(d.DataDir, env.Lookup("TENON_DATA_DIR"))
 	if d.DataDir != "" {
-		d.DataDir, err = filepath.Abs(d.DataDir)
-		d.CacheDir = filepath.Join(d.DataDir, "cache") // a chosen data directory holds all data
+		dir, err := filepath.Abs(d.DataDir)
+		d.DataDir, d.CacheDir = dir, filepath.Join(dir, "cache") // a chosen data directory holds all data
 		return d, err
 	}
 	if d.CacheDir = xdg(env, "XDG_CACHE_HOME"); d.CacheDir == "" {
@@ -180,20 +177,15 @@ func xdg(env environ, name string) string {
 }
 
 func systemData(env environ, home string) string {
+	base, below := home, ".local/share"
 	switch runtime.GOOS {
 	case "windows":
-		if base := env.Lookup("LOCALAPPDATA"); base != "" {
-			return filepath.Join(base, "tenon")
-		}
-		return ""
+		base, below = env.Lookup("LOCALAPPDATA"), ""
 	case "darwin":
-		if home != "" {
-			return filepath.Join(home, "Library", "Application Support", "tenon")
-		}
+		below = "Library/Application Support"
+	}
+	if base == "" {
 		return ""
 	}
-	if home == "" {
-		return ""
-	}
-	return filepath.Join(home, ".local", "share", "tenon")
+	return filepath.Join(base, below, "tenon")
 }

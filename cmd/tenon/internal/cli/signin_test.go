@@ -95,6 +95,40 @@ func TestAuthorizeRefreshesOnce(t *testing.T) {
 	}
 }
 
+// A token of opencode is used until it expires or is refused: only opencode may refresh it.
+func TestOpencodeToken(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		expires sdk.Millis
+		refused map[string]string
+		want    string
+	}{
+		"valid":   {expires: 1 << 50, want: "Bearer a"},
+		"expired": {expires: 1},
+		"refused": {refused: map[string]string{"Authorization": "Bearer a"}},
+	} {
+		stored := &credentials.Credential{Type: credentials.TypeOAuth, Access: "a", Expires: c.expires, Source: credentials.OpencodeSource}
+		headers, err := workspace(t).authorize("p", sdk.AuthMethod{Provider: "p"}, stored)(t.Context(), c.refused)
+		if headers["Authorization"] != c.want || c.want == "" && (err == nil || !strings.Contains(err.Error(), "tenon auth login p")) {
+			t.Errorf("%s: %v, %v, want %q or the command", name, headers, err, c.want)
+		}
+	}
+}
+
+// A repository does not choose where the user signs in.
+func TestProviderOptionsOfUser(t *testing.T) {
+	t.Parallel()
+	options := func(server string) *sdk.Config {
+		return &sdk.Config{Provider: map[string]sdk.ProviderConfig{"p": {Options: sdk.ProviderOptions{BaseURL: server, Extra: sdk.Extra{"enterpriseUrl": []byte(`"` + server + `"`)}}}}}
+	}
+	w := workspace(t)
+	w.Loaded.Config = options("https://attacker.example")
+	w.Loaded.Own = options("https://mine.example")
+	if got := w.ProviderOptions("p"); len(got) != 2 || got["enterpriseUrl"] != "https://mine.example" || got["baseURL"] != "https://mine.example" {
+		t.Errorf("ProviderOptions() = %v, want the user's", got)
+	}
+}
+
 // A token belongs to the plugin that issued it, not to its name, which another plugin can have.
 func TestTokenOfNamesake(t *testing.T) {
 	t.Parallel()

@@ -327,9 +327,6 @@ func (c *Candidate) missing() (fix string, err error) {
 
 // Find returns the candidates of a name, or at a path.
 func (s *Set) Find(name string) []*Candidate {
-	path, err := filepath.Abs(name)
-	if err != nil {
-		path = name
-	}
+	path, _ := filepath.Abs(name) // without a working directory, only names are found
 	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.Name != name && c.From != path })
 }

@@ -330,9 +330,6 @@ func (c *checkup) providers(ctx context.Context, m *cli.Machine, ids []string, n
 		answers[i].address = model.WithoutSecrets(addresses[id])
 		asked.Go(func() { // ends with ctx at the latest; waited for below
 			answers[i].models, answers[i].err = m.TestProvider(ctx, id)
-			if errors.Is(answers[i].err, errors.ErrUnsupported) {
-				answers[i].models, answers[i].err = 0, reach(ctx, addresses[id])
-			}
 		})
 	}
 	asked.Wait()
@@ -356,6 +353,8 @@ func (c *checkup) provider(id string, a *providerAnswer, needed bool) {
 	switch {
 	case refused && (answer.StatusCode == http.StatusUnauthorized || answer.StatusCode == http.StatusForbidden):
 		c.bad("key", cli.Fail(cli.ExitModel, fmt.Errorf("%s refuses the credentials: %w", id, a.err), "check the key: tenon models shows its source; or run tenon auth login "+id))
+	case errors.Is(a.err, errors.ErrUnsupported):
+		c.note("network", "%s is not tested: no model of %s is known", a.address, id)
 	case a.err != nil && !refused && !needed:
 		c.note("network", "%s does not answer: %s", a.address, a.err)
 	case a.err != nil && !refused:
@@ -402,19 +401,6 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *
 		c.bad("mcp", err)
 	}
 	return ownersOf(s.Candidates)
-}
-
-// reach sends a request without a key to the provider's server. Any response is a success.
-func reach(ctx context.Context, address string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(address, "/")+"/models", nil)
-	if err != nil {
-		return errors.New("invalid address") // the text of err contains it
-	}
-	resp, err := http.DefaultTransport.RoundTrip(req) // a redirect is an answer, too
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
 }
 
 // sandbox reports whether commands of the model run confined.

@@ -117,9 +117,6 @@ func ReadLedger(ctx context.Context, s store.Store, session string, current func
 			_ = leftOut(ledgerDamage(session, row.MessageID)) // reports it
 			continue
 		}
-		if len(e.Entries) == 0 {
-			continue
-		}
 		if e.Conflicts = hooks.Conflicts(e.Entries); e.Conflicts == nil {
 			e.Conflicts = []hooks.Conflict{}
 		}

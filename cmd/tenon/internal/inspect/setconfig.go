@@ -139,7 +139,7 @@ func setConfig(ctx context.Context, a *cli.App, key, text string, project bool) 
 		return fmt.Errorf("write %s: %w", target, cli.Cause(err))
 	}
 	for _, warning := range loaded.Warnings {
-		if warning.Key == key || strings.HasPrefix(warning.Key, key+".") {
+		if strings.HasPrefix(warning.Key+".", key+".") || strings.HasPrefix(key+".", warning.Key+".") {
 			a.Screen.Line("warning: " + terminal.Visible(warning.String()))
 		}
 	}
@@ -258,9 +258,6 @@ func ConfigKeys(ctx context.Context, a *cli.App) []string {
 	if err != nil {
 		return nil
 	}
-	values, err := valuesOf(w.Loaded)
-	if err != nil {
-		return nil
-	}
+	values, _ := valuesOf(w.Loaded)
 	return slices.Sorted(maps.Keys(values))
 }

@@ -92,7 +92,7 @@ func (v *values) all(value any) {
 }
 
 func (v *values) nested(raw json.RawMessage) {
-	if v.left--; v.left < 0 || len(raw) == 0 {
+	if v.left--; v.left < 0 {
 		return
 	}
 	v.add(raw)

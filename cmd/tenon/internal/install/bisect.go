@@ -36,6 +36,9 @@ fails if its exit code is not 0. Plugins are disabled only for these runs; requi
 			if err != nil {
 				return err
 			}
+			if len(names) == 0 {
+				return cli.UsageError("tenon plugin list shows the plugins; required ones, MCP servers and command hooks stay on", "no plugin can be disabled")
+			}
 			b := &bisection{app: a, command: args, all: names}
 			return b.run(cmd.Context())
 		},

@@ -2,6 +2,7 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,12 +108,11 @@ func marketUpdateCommand(a *cli.App) *cobra.Command {
 					names = append(names, m.Name)
 				}
 			}
+			var problems []error
 			for _, name := range names {
-				if err := j.updateMarket(ctx, name); err != nil {
-					return err
-				}
+				problems = append(problems, j.updateMarket(ctx, name))
 			}
-			return nil
+			return errors.Join(problems...)
 		}),
 	}
 }

@@ -99,21 +99,13 @@ func chooseProvider(m *cli.Machine, args []string) (string, error) {
 	const others = "tenon models --all lists all providers"
 	usual, _ := m.SignInProviders()
 	if !m.Workspace.App.Screen.Answers {
-		return "", cli.UsageError("name one of them, such as: tenon auth login openai; "+others, "missing provider; the usual ones are %s", names(usual))
+		return "", cli.UsageError("name one of them, such as: tenon auth login openai; "+others, "missing provider; the usual ones are %s", cli.Names(usual))
 	}
 	id, err := m.Workspace.App.Pick("provider (a number or an ID; "+others+"): ", usual)
 	if err == nil && id == "" {
 		err = cli.UsageError("run tenon auth login again", "no provider chosen")
 	}
 	return id, err
-}
-
-func names(choices []cli.Choice) string {
-	var out []string
-	for _, c := range choices {
-		out = append(out, c.Name)
-	}
-	return strings.Join(out, ", ")
 }
 
 // chooseMethod returns the name of the sign-in method of the flags, else the only one, else the one that the user picks.
@@ -127,17 +119,10 @@ func chooseMethod(m *cli.Machine, f *authLogin, id string) (string, error) {
 	case f.method == "" && !a.Screen.Answers:
 		return cli.MethodKey, nil // on stdin
 	}
-	wanted := f.method
-	if wanted == "" {
-		var err error
-		if wanted, err = a.Pick("sign-in method (a number or an ID): ", methods); err != nil {
-			return "", err
-		}
+	if f.method != "" {
+		return f.method, nil
 	}
-	if !slices.ContainsFunc(methods, func(c cli.Choice) bool { return c.Name == wanted }) {
-		return "", cli.UsageError("choose one with --method", "provider %s has no sign-in method %q; it has %s", id, wanted, names(methods))
-	}
-	return wanted, nil
+	return a.Pick("sign-in method (a number or an ID): ", methods)
 }
 
 // storeKey stores a key from the environment, a file or stdin.

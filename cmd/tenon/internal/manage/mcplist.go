@@ -103,27 +103,14 @@ func (l *listedServer) approved() string {
 
 // works says what the last start of the server showed.
 func (l *listedServer) works() string {
-	switch {
-	case l.Check == nil:
+	if l.Check == nil {
 		return "not started yet"
-	case l.Check.Error != "":
-		return fmt.Sprintf("no (%s): %s", age(l.Check.At), view.Clip(terminal.OneLine(l.Check.Error), 100))
 	}
-	return fmt.Sprintf("yes (%s), %s", age(l.Check.At), view.Plural(l.Check.Tools, "tool"))
-}
-
-// age says how long ago something was.
-func age(at time.Time) string {
-	d := time.Since(at).Round(time.Minute)
-	switch {
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	when := view.Ago(l.Check.At.UnixMilli(), time.Now())
+	if l.Check.Error != "" {
+		return fmt.Sprintf("no (%s): %s", when, view.Clip(terminal.OneLine(l.Check.Error), 100))
 	}
-	return at.Local().Format(time.DateOnly)
+	return fmt.Sprintf("yes (%s), %s", when, view.Plural(l.Check.Tools, "tool"))
 }
 
 func mcpGetCommand(a *cli.App) *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
@@ -54,39 +55,29 @@ func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
 	})
 }
 
-// turnsOf returns the turns of a conversation that were answered.
-func turnsOf(messages []sdk.MessageWithParts) ([]*trial, error) {
-	var turns []*trial
+// turnsOf returns the turns of a conversation that were answered. Steps after a message that the host wrote, such as the one that follows
+// a summary, belong to the turn before it.
+func turnsOf(messages []sdk.MessageWithParts) (turns []*trial, err error) {
 	var steps []scriptStep
-	finish := func() error {
-		if len(turns) == 0 {
-			return nil
-		}
-		if len(steps) == 0 {
-			turns = turns[:len(turns)-1]
-			return nil
-		}
-		script, err := json.Marshal(steps)
-		turns[len(turns)-1].Script, steps = script, nil
-		return err
-	}
 	for i := range messages {
 		m := &messages[i]
-		switch m.Info.(type) {
+		switch info := m.Info.(type) {
 		case *sdk.UserMessage:
-			if err := finish(); err != nil {
-				return nil, err
-			}
 			if prompt := view.TypedText(m.Parts); prompt != "" {
-				turns = append(turns, &trial{Prompt: prompt})
+				turns, steps = append(turns, &trial{Prompt: prompt}), nil
 			}
 		case *sdk.AssistantMessage:
-			if step := stepOf(m); len(turns) > 0 && (step.Text != "" || len(step.ToolCalls) > 0) {
-				steps = append(steps, step)
+			step := stepOf(m)
+			if info.Summary || len(turns) == 0 || step.Text == "" && len(step.ToolCalls) == 0 {
+				continue
+			}
+			steps = append(steps, step)
+			if turns[len(turns)-1].Script, err = json.Marshal(steps); err != nil {
+				return nil, err
 			}
 		}
 	}
-	return turns, finish()
+	return slices.DeleteFunc(turns, func(t *trial) bool { return t.Script == nil }), nil
 }
 
 // stepOf returns an answer of the model.

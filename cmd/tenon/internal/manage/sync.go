@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -123,18 +122,15 @@ func checkManifest(ctx context.Context, a *cli.App, dir string) error {
 // compareManifest returns the manifest of a package, and the manifest as its code declares it if they differ. Errors wrap errNoDescription
 // if the code declares nothing.
 func compareManifest(ctx context.Context, a *cli.App, dir string) (old, synced []byte, err error) {
-	path := filepath.Join(dir, manifest.File)
-	old, err = os.ReadFile(path)
+	old, err = os.ReadFile(filepath.Join(dir, manifest.File))
 	if err != nil {
 		return nil, nil, err
 	}
-	var m struct {
-		Extensions map[string]sdk.Description `json:"extensions"`
+	p, err := manifest.ReadUnbuilt(dir)
+	if err != nil {
+		return nil, nil, err
 	}
-	if err := json.Unmarshal(old, &m); err != nil {
-		return nil, nil, cli.UsageError("fix plugin.json", "%s: %w", path, err)
-	}
-	run := m.Extensions[sdk.ExtensionNamespace].Runtime
+	run := p.Description.Runtime
 	if run == nil {
 		return old, nil, nil // its servers describe themselves
 	}
@@ -156,18 +152,11 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 	if c := manifest.CarrierOf(sdk.Carrier(run.Type)); c.Module {
 		return describeModule(ctx, a, c, remote.Unit{Description: sdk.Description{Runtime: run}, Program: filepath.Join(dir, filepath.FromSlash(run.Module))})
 	}
-	command := run.Command
-	if other := run.Platforms[runtime.GOOS+"/"+runtime.GOARCH]; len(other) > 0 {
-		command = other
-	}
-	if len(command) == 0 {
-		return nil, cli.UsageError("fix plugin.json", "runtime.command is missing")
-	}
-	program := command[0]
+	program := run.Command[0]
 	if strings.HasPrefix(program, "./") {
 		program = filepath.Join(dir, filepath.FromSlash(program))
 	}
-	cmd := exec.CommandContext(ctx, program, append(slices.Clone(command[1:]), "--describe")...)
+	cmd := exec.CommandContext(ctx, program, append(slices.Clone(run.Command[1:]), "--describe")...)
 	cmd.Dir, cmd.Env = dir, child.Environ(a.Env, map[string]string{"PLUGIN_ROOT": dir, "PYTHONDONTWRITEBYTECODE": "1"})
 	child.Prepare(cmd)
 	var stderr bytes.Buffer
@@ -177,10 +166,10 @@ func describeCode(ctx context.Context, a *cli.App, dir string, run *sdk.Runtime)
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s --describe: %w\n%s", errNoDescription, strings.Join(command, " "), err, strings.TrimSpace(stderr.String()))
+		return nil, fmt.Errorf("%w: %s --describe: %w\n%s", errNoDescription, strings.Join(run.Command, " "), err, strings.TrimSpace(stderr.String()))
 	}
 	if !json.Valid(out) {
-		return nil, fmt.Errorf("%w: %s --describe printed %.80q", errNoDescription, strings.Join(command, " "), out)
+		return nil, fmt.Errorf("%w: %s --describe printed %.80q", errNoDescription, strings.Join(run.Command, " "), out)
 	}
 	return out, nil
 }

@@ -140,22 +140,16 @@ func (t *pluginTest) report(path string, err error) {
 	screen.Line(screen.Paint(terminal.Green, "✓ ") + terminal.Visible(name))
 }
 
-// scratchWorkspace returns an empty project with its own directories.
+// scratchWorkspace returns an empty project with its own directories, except for the cache: compiling a module takes a second, and a digest
+// identifies each entry.
 func scratchWorkspace(a *cli.App, scratch string) (*cli.Workspace, error) {
+	dirs, _ := cli.FindDirs(a.Env, a.Flags.DataDir) // without a home directory, nothing is cached
 	project := filepath.Join(scratch, "project")
 	w := &cli.Workspace{App: a, Loaded: &config.Loaded{Config: &sdk.Config{}}, Project: sdk.Project{
 		ID: cli.GlobalProject, Directory: project, Worktree: project, Home: scratch,
-		ConfigDir: filepath.Join(scratch, "config"), DataDir: filepath.Join(scratch, "data"), CacheDir: testCache(a, scratch),
+		ConfigDir: filepath.Join(scratch, "config"), DataDir: filepath.Join(scratch, "data"), CacheDir: dirs.CacheDir,
 	}}
 	return w, os.MkdirAll(project, 0o755)
-}
-
-// testCache returns the usual cache directory, because compiling a module takes a second. Entries are identified by digest.
-func testCache(a *cli.App, scratch string) string {
-	if d, err := cli.FindDirs(a.Env, a.Flags.DataDir); err == nil && d.CacheDir != "" {
-		return d.CacheDir
-	}
-	return filepath.Join(scratch, "cache")
 }
 
 // open finds the plugin under test.

@@ -45,7 +45,7 @@ func archiveCommand(a *cli.App) *cobra.Command {
 					return ""
 				}
 				s.Time.Archived = time.Now().UnixMilli()
-				return "is archived; undo with tenon session unarchive " + s.ID + ""
+				return "is archived; undo with tenon session unarchive " + s.ID
 			})
 		},
 	}

@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -40,7 +41,7 @@ func markdownPart(p sdk.Part) string {
 			return strings.TrimSpace(terminal.Prose(p.Text))
 		}
 	case *sdk.FilePart:
-		return "Attached: " + code(p.Filename)
+		return "Attached: " + code(cmp.Or(p.Filename, p.Mime))
 	case *sdk.ToolPart:
 		out := fmt.Sprintf("**%s** %s\n\n%s", terminal.OneLine(p.Tool), p.State.Status, block("json", string(p.State.Input)))
 		if result := p.State.Output + p.State.Error; result != "" { // a call has one of them

@@ -196,7 +196,7 @@ func showSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		view.ShowMessage(c, &b, &messages[i], info.Directory, output)
 	}
 	if info.Revert != nil {
-		fmt.Fprintf(&b, "\n%s\n", c.Paint(terminal.Dim, "the following messages were reverted; tenon session unrevert restores it until the next prompt"))
+		fmt.Fprintf(&b, "\n%s\n", c.Paint(terminal.Dim, "the following messages were reverted; tenon session unrevert restores them until the next prompt"))
 	}
 	if err := checkOutputs(ctx, a, s, messages); err != nil {
 		return err

@@ -2,7 +2,9 @@ package turn
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -131,10 +133,8 @@ func readSchema(path string) (*sdk.OutputFormat, error) {
 		return nil, cli.UsageError("check the path", "schema %q: %w", path, cli.Cause(err))
 	}
 	var object sdk.Object
-	if err := object.UnmarshalJSON(data); err != nil || object == nil {
-		if err == nil {
-			err = errors.New("want an object")
-		}
+	if err := json.Unmarshal(data, &object); err != nil || object == nil {
+		err = cmp.Or(err, errors.New("want an object"))
 		return nil, cli.UsageError("write a JSON schema of type object", "schema %q: %w", path, err)
 	}
 	if t, ok := object["type"]; ok && t != "object" {

@@ -214,9 +214,7 @@ func (e Escaper) Write(data []byte) (int, error) {
 	var out []byte
 	start := 0
 	flush := func(end int) error {
-		if out = append(out, data[start:end]...); len(out) == 0 {
-			return nil
-		}
+		out = append(out, data[start:end]...)
 		_, err := e.Writer.Write(out)
 		out, start = out[:0], end
 		return err

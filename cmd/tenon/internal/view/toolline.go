@@ -147,13 +147,8 @@ func Number(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
 		return int64(v), true
-	case int64:
-		return v, true
 	case float64:
 		return int64(v), true
-	case json.Number:
-		n, err := v.Int64()
-		return n, err == nil
 	}
 	return 0, false
 }

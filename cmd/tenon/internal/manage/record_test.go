@@ -1,0 +1,38 @@
+package manage
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// A message of the host and a summary neither end a recorded turn nor are part of its script. A turn without an answer is left out.
+func TestTurnsOf(t *testing.T) {
+	t.Parallel()
+	text := func(s string) sdk.Parts { return sdk.Parts{&sdk.TextPart{Text: s}} }
+	user := func(parts sdk.Parts) sdk.MessageWithParts {
+		return sdk.MessageWithParts{Info: &sdk.UserMessage{}, Parts: parts}
+	}
+	answer := func(parts sdk.Parts) sdk.MessageWithParts {
+		return sdk.MessageWithParts{Info: &sdk.AssistantMessage{}, Parts: parts}
+	}
+	call := &sdk.ToolPart{Tool: "read", State: sdk.ToolState{Input: json.RawMessage(`{"a":1}`)}}
+	got, err := turnsOf([]sdk.MessageWithParts{
+		answer(text("before")),
+		user(text("one")), answer(sdk.Parts{call}),
+		user(sdk.Parts{&sdk.CompactionPart{}}), {Info: &sdk.AssistantMessage{Summary: true}, Parts: text("summary")},
+		user(sdk.Parts{&sdk.TextPart{Text: "continue", Synthetic: true}}), answer(text("done")),
+		user(text("two")),
+		user(text("three")), answer(text("end")),
+	})
+	want := []*trial{
+		{Prompt: "one", Script: json.RawMessage(`[{"toolCalls":[{"tool":"read","args":{"a":1}}]},{"text":"done"}]`)},
+		{Prompt: "three", Script: json.RawMessage(`[{"text":"end"}]`)},
+	}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("turnsOf() = %v (-want +got):\n%s", err, diff)
+	}
+}
