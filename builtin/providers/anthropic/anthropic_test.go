@@ -166,6 +166,25 @@ func TestThinking(t *testing.T) {
 	}
 }
 
+// The option of the AI SDK belongs to the choice of tools, which the server takes only with tools.
+func TestParallelCalls(t *testing.T) {
+	t.Parallel()
+	for choice, want := range map[string]string{
+		"": `"tool_choice":{"disable_parallel_tool_use":true,"type":"auto"}`, sdk.ToolChoiceRequired: `"tool_choice":{"disable_parallel_tool_use":true,"type":"any"}`,
+		sdk.ToolChoiceNone: `"tool_choice":{"type":"none"}`, "no tools": "",
+	} {
+		req := conversation()
+		req.ToolChoice, req.Params.Options = choice, sdk.Object{"disableParallelToolUse": true}
+		if want == "" {
+			req.ToolChoice, req.Tools = "", nil
+		}
+		_, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req)
+		if !strings.Contains(body, want) || strings.Contains(body, "tool_choice") != (want != "") {
+			t.Errorf("%q: body %s, want %s in it", choice, body, want)
+		}
+	}
+}
+
 func TestVertex(t *testing.T) {
 	t.Parallel()
 	info := wiretest.Info()
