@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -154,6 +155,32 @@ func TestElicitation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A question that may belong to the calls of two sessions reaches neither user.
+func TestQuestionOfNoSession(t *testing.T) {
+	t.Parallel()
+	record := filepath.Join(t.TempDir(), "record")
+	p := ready(t, newTestHost(t), fake(t, "plain", "COUNT="+record))
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	other := toolCall(`{"text":"waits"}`)
+	other.SessionID = "ses_2"
+	go func() { // ends with ctx
+		_, err := find(t, p, "fake_never").Execute(ctx, other)
+		ended <- err
+	}()
+	eventually(t, "the other call", func() bool { return len(linesWith(t, record, "waits")) == 1 })
+	h := &toolHost{answers: func([]sdk.Question) ([][]string, error) {
+		t.Error("a user was asked")
+		return [][]string{{"Yes"}}, nil
+	}}
+	r, err := runOn(t.Context(), t, p, "fake_ask", `{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, h)
+	if err != nil || !strings.Contains(r.Output, "the request belongs to no tool call") {
+		t.Errorf("the server got %+v, %v", r, err)
+	}
+	cancel()
+	<-ended
 }
 
 // The questions say who asks, and what may be answered.
