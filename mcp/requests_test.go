@@ -126,6 +126,8 @@ func TestElicitation(t *testing.T) {
 		"not confirmed":  {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"No"}), `{"action":"decline"}`},
 		"defaults": {defaultForm, answer(nil, nil, nil, []string{}, []string{"Green"}),
 			`{"action":"accept","content":{"name":"Ann","age":30,"score":9.5,"more":true,"color":"g"}}`},
+		"a large default": {`{"message":"?","requestedSchema":{"properties":{"n":{"type":"integer","default":2000000,"maximum":3000000}}}}`,
+			func(q []sdk.Question) ([][]string, error) { return [][]string{q[0].Default}, nil }, `{"action":"accept","content":{"n":2000000}}`},
 		"left empty":             {defaultForm, answer([]string{""}, nil, []string{""}, []string{}, nil), `{"action":"accept","content":{"age":30,"more":true,"color":"r"}}`},
 		"declined":               {orderForm, answer(), `{"action":"decline"}`},
 		"an address, opened":     {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://a.example/x"}`, answer([]string{"Yes"}), `{"action":"accept"}`},
