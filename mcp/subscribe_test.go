@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -89,16 +88,4 @@ func system(t *testing.T, p *mcp.Plugin) string {
 		}
 	}
 	return strings.Join(v.System, "\n")
-}
-
-// After a restart the server is asked again for news about the resources that were read.
-func TestResubscribe(t *testing.T) {
-	t.Parallel()
-	record := filepath.Join(t.TempDir(), "record")
-	p := ready(t, newTestHost(t), fake(t, "plain", "RECORD="+record, "COUNT="+record))
-	mustRun(t, p, "fake_read_resource", `{"uri":"note://a"}`)
-	_, _ = run(t.Context(), t, p, "fake_die", "{}")
-	mustRun(t, p, "fake_echo", `{"text":"x"}`)
-	want := `resources/subscribe {"uri":"note://a"}`
-	eventually(t, "two subscriptions", func() bool { return len(linesWith(t, record, want)) == 2 })
 }

@@ -112,13 +112,13 @@ func TestDeadlineAndCancel(t *testing.T) {
 func TestCancelledTask(t *testing.T) {
 	t.Parallel()
 	record := filepath.Join(t.TempDir(), "record")
-	p := ready(t, newTestHost(t), fake(t, "plain", "RECORD="+record))
+	p := ready(t, newTestHost(t), fake(t, "plain", "LEVEL="+record))
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := run(ctx, t, p, "fake_task", "{}"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error = %v", err)
 	}
-	eventually(t, "cancelled", func() bool { return len(linesWith(t, record, `tasks/cancel {"taskId":"t1"}`)) == 1 })
+	eventually(t, "cancelled", func() bool { return len(linesWith(t, record, `{"taskId":"t1"}`)) == 1 })
 }
 
 func TestServerDeadline(t *testing.T) {

@@ -115,14 +115,12 @@ func TestLinkedHooks(t *testing.T) {
 		before, script string
 		notes          []string
 	}{
-		"a removed link":      {one, "rm .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
-		"a file":              {one, "rm .git/hooks/pre-push && echo evil > .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
-		"another file":        {one, "echo evil > e && ln -sf ../../e .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
-		"a removed directory": {all, "rm .git/hooks", []string{".git/hooks was put back"}},
-		"a directory":         {all, "rm .git/hooks && mkdir .git/hooks && echo evil > .git/hooks/pre-push", []string{".git/hooks was put back"}},
-		"another directory":   {all, "mkdir e && echo evil > e/pre-push && ln -sfn ../e .git/hooks", []string{".git/hooks was put back"}},
-		"a linked hook":       {all, "echo evil > mine/pre-push && echo evil > mine/pre-commit", []string{"mine/pre-commit was put back", "mine/pre-push was put back"}},
-		"both":                {all, "echo evil > mine/pre-push && rm .git/hooks", []string{".git/hooks was put back", "mine/pre-push was put back"}},
+		"a file":            {one, "rm .git/hooks/pre-push && echo evil > .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
+		"another file":      {one, "echo evil > e && ln -sf ../../e .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
+		"a directory":       {all, "rm .git/hooks && mkdir .git/hooks && echo evil > .git/hooks/pre-push", []string{".git/hooks was put back"}},
+		"another directory": {all, "mkdir e && echo evil > e/pre-push && ln -sfn ../e .git/hooks", []string{".git/hooks was put back"}},
+		"a linked hook":     {all, "echo evil > mine/pre-push && echo evil > mine/pre-commit", []string{"mine/pre-commit was put back", "mine/pre-push was put back"}},
+		"both":              {all, "echo evil > mine/pre-push && rm .git/hooks", []string{".git/hooks was put back", "mine/pre-push was put back"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
