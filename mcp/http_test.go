@@ -484,7 +484,7 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
-	answer := func(result string) { s.events <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result) }
+	answer := func(result string) { s.events <- fmt.Sprintf(`{"jsonrpc":"2.0","id":"%s","result":%s}`, m.ID, result) } // a text, as of some servers
 	switch m.Method {
 	case "":
 		s.roots <- m.Result
