@@ -111,7 +111,7 @@ func (l *serverLog) open() {
 		_ = l.file.Close()
 		l.file = nil
 	}
-	_ = os.MkdirAll(filepath.Dir(l.path), 0o700)
+	_ = os.MkdirAll(filepath.Dir(l.path), 0o700) // without the directory the file cannot be opened either
 	if info, err := os.Stat(l.path); err == nil && info.Size() > maxLogBytes {
 		_ = os.Rename(l.path, l.path+".1")
 	}

@@ -287,7 +287,7 @@ func (r *restorer) hooks() {
 		}
 		is := r.now.hooks[dir]
 		names := union(was, is)
-		if _, link := was["."]; link { // it replaces the directory with all hooks in it
+		if _, alone := was["."]; alone { // a link replaces the directory and all hooks in it
 			names = union(was, nil)
 		}
 		for name := range names {
