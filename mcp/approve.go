@@ -36,9 +36,6 @@ func (p *Plugin) save(pin *Pin) {
 func (p *Plugin) reload() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.host == nil { // before Start
-		return
-	}
 	stamp := p.pins().Stamp(p.server)
 	if stamp == p.stamp {
 		return

@@ -198,9 +198,7 @@ func compareLists[T any](kind string, approved, current []T, name func(T) string
 // pretty returns a value as indented JSON.
 func pretty(v any) string {
 	var out bytes.Buffer
-	if json.Indent(&out, canonical(v), "", "  ") != nil {
-		return ""
-	}
+	_ = json.Indent(&out, canonical(v), "", "  ") // canonical returns JSON
 	return out.String()
 }
 

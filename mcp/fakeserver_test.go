@@ -164,9 +164,13 @@ func (s *fakeServer) handle(m fakeMessage) {
 		if os.Getenv("INTERCEPTORS") != "" {
 			capabilities["extensions"] = map[string]any{"io.modelcontextprotocol/interceptors": map[string]any{}}
 		}
+		instructions := "Call echo for everything."
+		if raw, err := os.ReadFile(os.Getenv("INSTRUCTIONS")); err == nil {
+			instructions = string(raw)
+		}
 		s.reply(m.ID, map[string]any{
 			"protocolVersion": "2025-06-18", "capabilities": capabilities, "serverInfo": map[string]any{"name": "fake", "version": "1"},
-			"instructions": "Call echo for everything.",
+			"instructions": instructions,
 		})
 	case "tools/list":
 		if s.mode == "growing" {
@@ -194,11 +198,12 @@ func (s *fakeServer) handle(m fakeMessage) {
 		s.reply(m.ID, map[string]any{"resourceTemplates": []any{map[string]any{"uriTemplate": "note://{name}", "name": "any note"}}})
 	case "resources/read":
 		s.reply(m.ID, map[string]any{"contents": []any{map[string]any{"uri": "note://a", "mimeType": "text/plain", "text": "the note"}}})
-	case "resources/subscribe", "logging/setLevel":
-		if f := os.Getenv("LEVEL"); f != "" && m.Method == "logging/setLevel" {
+	case "resources/subscribe", "logging/setLevel", "tasks/cancel":
+		if f := os.Getenv("LEVEL"); f != "" && m.Method != "resources/subscribe" {
 			appendLine(f, string(m.Params))
 		}
 		s.reply(m.ID, map[string]any{})
+	case "tasks/result": // never ready
 	case "completion/complete":
 		s.reply(m.ID, map[string]any{"completion": map[string]any{"values": []string{"main.go", "main_test.go", string(m.Params)}}})
 	case "interceptors/list":
@@ -241,6 +246,9 @@ func (s *fakeServer) tools() []any {
 	} {
 		list = append(list, tool(name, anyObject))
 	}
+	task := tool("task", anyObject)
+	task["execution"] = map[string]any{"taskSupport": "required"}
+	list = append(list, task)
 	readOnly := tool("die reading", anyObject)
 	readOnly["annotations"] = map[string]any{"readOnlyHint": true}
 	for _, t := range list {
@@ -274,6 +282,8 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 			return
 		}
 		os.Exit(7)
+	case "task":
+		s.reply(id, map[string]any{"task": map[string]any{"taskId": "t1"}})
 	case "env":
 		s.reply(id, text(strings.Join(os.Environ(), "\n")))
 	case "child":

@@ -30,10 +30,7 @@ func (p *Plugin) makeHooks() []sdk.Hook {
 	for i := range p.server.Hooks {
 		c := &p.server.Hooks[i]
 		d := c.Description()
-		h, err := hookpoint.Hook(&d, "", &toolHook{p, c.Tool})
-		if err != nil {
-			continue // refused by Validate
-		}
+		h, _ := hookpoint.Hook(&d, "", &toolHook{p, c.Tool}) // Validate refused others
 		if c.Name == "" {
 			h.Name = c.Tool
 		}
@@ -77,9 +74,7 @@ func hookCall(c *sdk.RemoteCall) *protocol.Call {
 	var in struct {
 		SessionID string `json:"sessionID"`
 	}
-	if json.Unmarshal(c.Input, &in) != nil {
-		return &protocol.Call{}
-	}
+	_ = json.Unmarshal(c.Input, &in) // the host encoded an object
 	return &protocol.Call{Session: in.SessionID}
 }
 

@@ -440,6 +440,22 @@ func TestAnswersOfOtherRequests(t *testing.T) {
 	}
 }
 
+// The user's headers stay with the server's origin, even if the server names another address for messages.
+func TestMessagesElsewhere(t *testing.T) {
+	t.Parallel()
+	elsewhere := listen(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("received %s, headers %v", r.URL, r.Header) }))
+	server := listen(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		fmt.Fprintf(w, "event: note\ndata: x\n\nevent: endpoint\ndata: %s/messages\n\n", elsewhere.URL)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}))
+	_, err := mcp.Probe(t.Context(), remote(mcp.TransportSSE, server.URL), newTestHost(t).project, mcp.Options{Dir: t.TempDir()})
+	if err == nil || !strings.Contains(err.Error(), "the url") {
+		t.Errorf("error = %v, want one about the address", err)
+	}
+}
+
 // oldServer is a hand-made server over the transport from before streamable HTTP, which asks for the roots before it answers a call.
 type oldServer struct {
 	events chan string
@@ -468,7 +484,7 @@ func (s *oldServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
-	answer := func(result string) { s.events <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%s}`, m.ID, result) }
+	answer := func(result string) { s.events <- fmt.Sprintf(`{"jsonrpc":"2.0","id":"%s","result":%s}`, m.ID, result) } // a text, as of some servers
 	switch m.Method {
 	case "":
 		s.roots <- m.Result

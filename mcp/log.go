@@ -95,9 +95,6 @@ func (l *serverLog) Print(what string, raw []byte) {
 
 // put appends a line; l.mu is held.
 func (l *serverLog) put(line []byte) {
-	if l.path == "" {
-		return
-	}
 	if l.file == nil || l.size > maxLogBytes {
 		l.open()
 	}
@@ -114,15 +111,12 @@ func (l *serverLog) open() {
 		_ = l.file.Close()
 		l.file = nil
 	}
-	if os.MkdirAll(filepath.Dir(l.path), 0o700) != nil {
-		return
-	}
+	_ = os.MkdirAll(filepath.Dir(l.path), 0o700) // without the directory the file cannot be opened either
 	if info, err := os.Stat(l.path); err == nil && info.Size() > maxLogBytes {
 		_ = os.Rename(l.path, l.path+".1")
 	}
 	file, err := os.OpenFile(l.path, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		l.path = ""
 		return
 	}
 	l.file, l.size = file, 0

@@ -30,10 +30,7 @@ const maxErrors = 10
 
 // message writes a log message of the server to its log, and the first serious ones also to tenon's log.
 func (d *dialer) message(fields map[string]any) {
-	raw, err := json.Marshal(fields["data"])
-	if err != nil {
-		return
-	}
+	raw, _ := json.Marshal(fields["data"]) // it was JSON
 	if text, ok := fields["data"].(string); ok {
 		raw = []byte(text)
 	}

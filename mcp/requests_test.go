@@ -1,11 +1,13 @@
 package mcp_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -125,6 +127,8 @@ func TestElicitation(t *testing.T) {
 		"not confirmed":  {`{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, answer([]string{"No"}), `{"action":"decline"}`},
 		"defaults": {defaultForm, answer(nil, nil, nil, []string{}, []string{"Green"}),
 			`{"action":"accept","content":{"name":"Ann","age":30,"score":9.5,"more":true,"color":"g"}}`},
+		"a large default": {`{"message":"?","requestedSchema":{"properties":{"n":{"type":"integer","default":2000000,"maximum":3000000}}}}`,
+			func(q []sdk.Question) ([][]string, error) { return [][]string{q[0].Default}, nil }, `{"action":"accept","content":{"n":2000000}}`},
 		"left empty":             {defaultForm, answer([]string{""}, nil, []string{""}, []string{}, nil), `{"action":"accept","content":{"age":30,"more":true,"color":"r"}}`},
 		"declined":               {orderForm, answer(), `{"action":"decline"}`},
 		"an address, opened":     {`{"mode":"url","message":"Go","elicitationId":"1","url":"https://a.example/x"}`, answer([]string{"Yes"}), `{"action":"accept"}`},
@@ -154,6 +158,26 @@ func TestElicitation(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A question that may belong to the calls of two sessions reaches neither user.
+func TestQuestionOfNoSession(t *testing.T) {
+	t.Parallel()
+	record := filepath.Join(t.TempDir(), "record")
+	p := ready(t, newTestHost(t), fake(t, "plain", "COUNT="+record))
+	ctx, cancel := context.WithCancel(t.Context())
+	other, never := toolCall(`{"text":"waits"}`), find(t, p, "fake_never")
+	other.SessionID = "ses_2"
+	var running sync.WaitGroup
+	running.Go(func() { _, _ = never.Execute(ctx, other) }) // until cancel
+	eventually(t, "the other call", func() bool { return len(linesWith(t, record, "waits")) == 1 })
+	h := &toolHost{answers: func([]sdk.Question) ([][]string, error) { return [][]string{{"Yes"}}, nil }}
+	r, err := runOn(t.Context(), t, p, "fake_ask", `{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}`, h)
+	if err != nil || !strings.Contains(r.Output, "the request belongs to no tool call") {
+		t.Errorf("the server got %+v, %v", r, err)
+	}
+	cancel()
+	running.Wait()
 }
 
 // The questions say who asks, and what may be answered.

@@ -60,29 +60,32 @@ func TestResourceUpdatedOverHTTP(t *testing.T) {
 // updated reads a resource, has it changed, and reads it again.
 func updated(t *testing.T, p *mcp.Plugin, name string, touch func()) {
 	t.Helper()
-	system := func() string {
-		v := sdk.ChatSystemValue{}
-		for _, h := range p.Hooks() {
-			if h.Name == "instructions" {
-				if _, err := h.Handler.Handle(t.Context(), &sdk.HookCall{Input: &sdk.ChatInput{Purpose: sdk.PurposeTurn}, Value: &v}); err != nil {
-					t.Fatal(err)
-				}
-			}
-		}
-		return strings.Join(v.System, "\n")
-	}
 	args, err := json.Marshal(map[string]string{"uri": "note://a"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	mustRun(t, p, name+"_read_resource", string(args))
-	if strings.Contains(system(), "note://a") {
+	if strings.Contains(system(t, p), "note://a") {
 		t.Error("a resource that did not change is named")
 	}
 	touch()
-	eventually(t, "named", func() bool { return strings.Contains(system(), "changed after they were read: note://a") })
+	eventually(t, "named", func() bool { return strings.Contains(system(t, p), "changed after they were read: note://a") })
 	mustRun(t, p, name+"_read_resource", string(args))
-	if strings.Contains(system(), "note://a") {
+	if strings.Contains(system(t, p), "note://a") {
 		t.Error("a resource that was read again is named")
 	}
+}
+
+// system returns what the server adds to the system prompt.
+func system(t *testing.T, p *mcp.Plugin) string {
+	t.Helper()
+	v := sdk.ChatSystemValue{}
+	for _, h := range p.Hooks() {
+		if h.Name == "instructions" {
+			if _, err := h.Handler.Handle(t.Context(), &sdk.HookCall{Input: &sdk.ChatInput{Purpose: sdk.PurposeTurn}, Value: &v}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return strings.Join(v.System, "\n")
 }

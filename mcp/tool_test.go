@@ -108,6 +108,19 @@ func TestDeadlineAndCancel(t *testing.T) {
 	}
 }
 
+// The server hears of a task whose call was cancelled.
+func TestCancelledTask(t *testing.T) {
+	t.Parallel()
+	record := filepath.Join(t.TempDir(), "record")
+	p := ready(t, newTestHost(t), fake(t, "plain", "LEVEL="+record))
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if _, err := run(ctx, t, p, "fake_task", "{}"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error = %v", err)
+	}
+	eventually(t, "cancelled", func() bool { return len(linesWith(t, record, `{"taskId":"t1"}`)) == 1 })
+}
+
 func TestServerDeadline(t *testing.T) {
 	t.Parallel()
 	s := fake(t, "plain")

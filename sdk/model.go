@@ -181,7 +181,7 @@ const (
 	ToolChoiceNone     = "none"
 )
 
-// RoleTool is the role of a ModelMessage that holds tool results.
+// RoleTool is the role of a ModelMessage that holds tool results, and nothing else.
 const RoleTool = "tool"
 
 // ModelMessage is one message of a request: RoleUser, RoleAssistant or RoleTool.

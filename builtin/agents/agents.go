@@ -73,14 +73,13 @@ func (p *Plugin) add(list *[]sdk.Agent, doc *sources.Document, config *sdk.Agent
 				"file", doc.Path, "options", strings.Join(names, ", "))
 		}
 	}
-	i := slices.IndexFunc(*list, func(a sdk.Agent) bool { return a.Name == doc.Name })
-	switch {
-	case config.Disable && i >= 0:
-		*list = slices.Delete(*list, i, i+1)
+	named := func(a sdk.Agent) bool { return a.Name == doc.Name }
+	if config.Disable {
+		*list = slices.DeleteFunc(*list, named)
 		return nil
-	case config.Disable:
-		return nil
-	case i < 0:
+	}
+	i := slices.IndexFunc(*list, named)
+	if i < 0 {
 		*list = append(*list, sdk.Agent{Name: doc.Name, Mode: mode})
 		i = len(*list) - 1
 	}

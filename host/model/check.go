@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"runtime"
 	"slices"
 	"strings"
@@ -91,5 +92,5 @@ func Unreachable(err error) bool {
 	if errors.As(err, new(*tls.CertificateVerificationError)) || errors.As(err, new(tls.RecordHeaderError)) {
 		return true
 	}
-	return errors.Is(err, syscall.ECONNREFUSED) || runtime.GOOS == "windows" && errors.Is(err, windowsRefused)
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, http.ErrSchemeMismatch) || runtime.GOOS == "windows" && errors.Is(err, windowsRefused)
 }

@@ -17,7 +17,11 @@ func TestUnreachableWithoutTrust(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
 	for _, url := range []string{untrusted.URL, strings.Replace(plain.URL, "http:", "https:", 1)} {
-		_, err := http.DefaultTransport.RoundTrip(httptest.NewRequest(http.MethodGet, url, http.NoBody))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = http.DefaultClient.Do(req)
 		if err == nil || !Unreachable(&sdk.ProviderError{Err: err}) {
 			t.Errorf("%s: %v counts as an answer", url, err)
 		}

@@ -2,6 +2,7 @@
 package httpx
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -29,6 +30,12 @@ func ReadAll(body io.Reader, limit int) ([]byte, error) {
 func Excerpt(body io.Reader, limit int) []byte {
 	content, _ := io.ReadAll(io.LimitReader(body, int64(limit)))
 	return content
+}
+
+// NoTLS reports whether a request failed because the server does not support TLS. net/http has an error of its own for one that answers in
+// plain HTTP.
+func NoTLS(err error) bool {
+	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, new(tls.RecordHeaderError))
 }
 
 // Port returns the port of the URL, or the usual port of http and https.

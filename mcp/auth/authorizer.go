@@ -177,9 +177,6 @@ func (a *Authorizer) refresh(ctx context.Context, old *credentials.Credential) (
 // Challenged handles the refusal of a request with a token that another request has got meanwhile, or a refreshed one. It does not wait
 // for the user. Errors: *SignInError, after which SignIn helps.
 func (a *Authorizer) Challenged(ctx context.Context, req *http.Request, resp *http.Response) (retry bool, err error) {
-	if a.o.Config.Off {
-		return false, nil
-	}
 	sent, bearer := strings.CutPrefix(req.Header.Get("Authorization"), "Bearer ")
 	challenges, err := oauthex.ParseWWWAuthenticate(resp.Header.Values("WWW-Authenticate"))
 	if err != nil {

@@ -205,14 +205,11 @@ func (f *field) note() string {
 	if f.Format != "" {
 		kind = visible.Bound(f.Format, 100)
 	}
-	bound := func(word string, limit any) {
-		kind = strings.TrimSpace(fmt.Sprintf("%s %s %v", kind, word, limit))
-	}
 	if f.Minimum != nil {
-		bound("from", *f.Minimum)
+		kind = strings.TrimSpace(kind + " from " + decimal(*f.Minimum))
 	}
 	if f.Maximum != nil {
-		bound("up to", *f.Maximum)
+		kind = strings.TrimSpace(kind + " up to " + decimal(*f.Maximum))
 	}
 	if kind != "" {
 		notes = append(notes, kind)
@@ -247,6 +244,9 @@ func (f *field) given() []string {
 	var out []string
 	for _, v := range values {
 		text := fmt.Sprint(v)
+		if n, ok := v.(float64); ok {
+			text = decimal(n)
+		}
 		for _, c := range f.choices() {
 			if c.Const == text {
 				text = c.Title
@@ -324,9 +324,9 @@ func (f *field) number(text string) (any, error) {
 	case err != nil || math.IsNaN(n) || math.IsInf(n, 0):
 		return nil, fmt.Errorf("%q is not a number", text)
 	case f.Minimum != nil && n < *f.Minimum:
-		return nil, fmt.Errorf("%v is less than %v", n, *f.Minimum)
+		return nil, fmt.Errorf("%s is less than %s", text, decimal(*f.Minimum))
 	case f.Maximum != nil && n > *f.Maximum:
-		return nil, fmt.Errorf("%v is more than %v", n, *f.Maximum)
+		return nil, fmt.Errorf("%s is more than %s", text, decimal(*f.Maximum))
 	case f.Type == "integer":
 		whole, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
@@ -336,6 +336,9 @@ func (f *field) number(text string) (any, error) {
 	}
 	return n, nil
 }
+
+// decimal writes a number without an exponent, which no integer has.
+func decimal(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
 func (f *field) checkText(text string) error {
 	length := len([]rune(text))

@@ -262,12 +262,9 @@ func ownChanges(call *sdk.RemoteCall, a, b *ownValue) ([]sdk.Change, error) {
 	return DiffValue(call.Point, a.Value, b.Value)
 }
 
-// DiffValue returns the changes between two values of a hook point.
+// DiffValue returns the changes between two values of a hook point that has values.
 func DiffValue(point sdk.Point, before, after json.RawMessage) ([]sdk.Change, error) {
-	info, ok := hookpoint.Of(string(point))
-	if !ok || info.NewValue == nil {
-		return nil, fmt.Errorf("hook point %s has no value", point)
-	}
+	info, _ := hookpoint.Of(string(point))
 	a, b := info.NewValue(), info.NewValue()
 	if err := errors.Join(value.Decode(before, a), value.Decode(after, b)); err != nil {
 		return nil, err

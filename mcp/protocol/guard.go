@@ -88,11 +88,7 @@ type guard struct {
 }
 
 func newGuard(base *url.URL, remote *Remote) *guard {
-	inner, ok := http.DefaultTransport.(*http.Transport)
-	if !ok {
-		inner = &http.Transport{Proxy: http.ProxyFromEnvironment}
-	}
-	return &guard{base: base, remote: remote, inner: inner.Clone()}
+	return &guard{base: base, remote: remote, inner: http.DefaultTransport.(*http.Transport).Clone()}
 }
 
 func (g *guard) client() *http.Client {

@@ -48,9 +48,10 @@ func (m *message) answers(id int64) bool {
 	return m.isAnswer() && (m.hasID(id) || m.Error != nil && (m.hasNoID() || string(m.ID) == `""`))
 }
 
-func (m *message) hasID(id int64) bool {
-	return strings.Trim(string(m.ID), `"`) == strconv.FormatInt(id, 10)
-}
+func (m *message) hasID(id int64) bool { return m.key() == strconv.FormatInt(id, 10) }
+
+// key returns the ID of a request that the message answers.
+func (m *message) key() string { return strings.Trim(string(m.ID), `"`) }
 
 func (m *message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "null" }
 

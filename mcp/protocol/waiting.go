@@ -31,9 +31,9 @@ func (w *waiting) add(id int64) (answer chan *message, forget func()) {
 func (w *waiting) pass(m *message) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	answer, ok := w.answers[string(m.ID)]
+	answer, ok := w.answers[m.key()]
 	if ok {
-		delete(w.answers, string(m.ID))
+		delete(w.answers, m.key())
 		answer <- m
 	}
 	return ok

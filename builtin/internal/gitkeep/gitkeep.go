@@ -286,7 +286,11 @@ func (r *restorer) hooks() {
 			r.now.readHooks(dir, hookName)
 		}
 		is := r.now.hooks[dir]
-		for name := range union(was, is) {
+		names := union(was, is)
+		if _, alone := was["."]; alone { // a link replaces the directory and all hooks in it
+			names = union(was, nil)
+		}
+		for name := range names {
 			old, file := was[name], filepath.Join(dir, name)
 			if old != is[name] {
 				r.put(r.k.show(file), file, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })

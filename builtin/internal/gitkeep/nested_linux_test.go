@@ -106,6 +106,35 @@ func TestBelow(t *testing.T) {
 	}
 }
 
+// Links to hooks, and the hooks in a directory of the project that .git/hooks links to, are put back.
+func TestLinkedHooks(t *testing.T) {
+	t.Parallel()
+	const hooks = "readlink .git/hooks .git/hooks/pre-push; cat .git/hooks/pre-push; ls .git/hooks | grep -v sample"
+	const one, all = "cp -p .git/hooks/pre-push mine && ln -sf ../../mine .git/hooks/pre-push", "mv .git/hooks mine && ln -s ../mine .git/hooks"
+	for name, c := range map[string]struct {
+		before, script string
+		notes          []string
+	}{
+		"a file":            {one, "rm .git/hooks/pre-push && echo evil > .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
+		"another file":      {one, "echo evil > e && ln -sf ../../e .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
+		"a directory":       {all, "rm .git/hooks && mkdir .git/hooks && echo evil > .git/hooks/pre-push", []string{".git/hooks was put back"}},
+		"another directory": {all, "mkdir e && echo evil > e/pre-push && ln -sfn ../e .git/hooks", []string{".git/hooks was put back"}},
+		"a linked hook":     {all, "echo evil > mine/pre-push && echo evil > mine/pre-commit", []string{"mine/pre-commit was put back", "mine/pre-push was put back"}},
+		"both":              {all, "echo evil > mine/pre-push && rm .git/hooks", []string{".git/hooks was put back", "mine/pre-push was put back"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			run(t, dir, c.before)
+			before := run(t, dir, hooks)
+			wantNotes(t, dir, c.script, c.notes)
+			if after := run(t, dir, hooks); after != before {
+				t.Errorf("hooks:\n%s\nbefore:\n%s", after, before)
+			}
+		})
+	}
+}
+
 // Hooks in a directory of the project that core.hooksPath names are put back; other files there are left to the command.
 func TestHooksPath(t *testing.T) {
 	t.Parallel()

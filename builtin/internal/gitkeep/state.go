@@ -73,7 +73,9 @@ func (k *keeper) read(ctx context.Context) *state {
 			s.stamps[filepath.Join(dir, name)] = stampOf(filepath.Join(dir, name))
 		}
 		s.readCommon(dir)
-		s.readHooks(filepath.Join(dir, "hooks"), anyName)
+		hooks := filepath.Join(dir, "hooks")
+		s.readHooks(hooks, anyName)
+		k.readHooksPath(s, dir, s.hooks[hooks]["."].link)
 	}
 	if len(s.stamps) > maxFiles {
 		s.err = fmt.Errorf("%s: more than %d files that git reads", s.dirs[0], maxFiles)
@@ -308,9 +310,10 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 	return nil
 }
 
-// readHooksPath reads the hooks in the directory that core.hooksPath names for a working tree, if it is in the project.
-func (k *keeper) readHooksPath(s *state, worktree, path string) {
-	dir := absolute(worktree, path)
+// readHooksPath reads the hooks in a directory outside of git's, if it is in the project: core.hooksPath names it relative to a working tree, or
+// the link that replaces a git directory's hooks.
+func (k *keeper) readHooksPath(s *state, base, path string) {
+	dir := absolute(base, path)
 	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.project, dir) || s.hooks[dir] != nil {
 		return
 	}

@@ -166,6 +166,23 @@ func TestThinking(t *testing.T) {
 	}
 }
 
+// The option of the AI SDK belongs to the choice of tools, which the server takes only with tools.
+func TestParallelCalls(t *testing.T) {
+	t.Parallel()
+	for choice, want := range map[string]string{
+		"": `{"disable_parallel_tool_use":true,"type":"auto"}`, sdk.ToolChoiceRequired: `{"disable_parallel_tool_use":true,"type":"any"}`, sdk.ToolChoiceNone: `{"type":"none"}`,
+	} {
+		req := conversation()
+		req.ToolChoice, req.Params.Options = choice, sdk.Object{"disableParallelToolUse": true}
+		_, with := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req)
+		req.Tools = nil
+		_, without := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req)
+		if !strings.Contains(with, `"tool_choice":`+want) || strings.Contains(without, "tool_choice") {
+			t.Errorf("%q: body %s, want %s in it; without tools: %s", choice, with, want, without)
+		}
+	}
+}
+
 func TestVertex(t *testing.T) {
 	t.Parallel()
 	info := wiretest.Info()

@@ -75,8 +75,8 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 			tools[i] = tool{t.ID, t.Description, wire.ObjectParameters(t), c.eager && claude}
 		}
 		b.Set("tools", tools)
-		if choice := map[string]string{sdk.ToolChoiceRequired: "any", sdk.ToolChoiceNone: "none"}[req.ToolChoice]; choice == "none" || choice != "" && !thinks { // a model that reasons cannot be forced
-			b.Set("tool_choice", sdk.Object{"type": choice})
+		if choice := toolChoice(req, thinks); len(choice) > 0 {
+			b.Set("tool_choice", choice)
 		}
 	}
 	if !thinks && !refusesSampling(name) {
@@ -85,6 +85,22 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	b.Set("stream", true)
 	b.Merge(options)
 	return b.Encode(wire.SizeOf(req))
+}
+
+// toolChoice returns whether the model must call tools, and one at a time; empty for the server's default. A model that reasons cannot be
+// forced.
+func toolChoice(req *sdk.ModelRequest, thinks bool) sdk.Object {
+	if req.ToolChoice == sdk.ToolChoiceNone {
+		return sdk.Object{"type": "none"}
+	}
+	choice := sdk.Object{}
+	if single := req.Params.Options["disableParallelToolUse"]; single != nil {
+		choice = sdk.Object{"type": "auto", "disable_parallel_tool_use": single}
+	}
+	if req.ToolChoice == sdk.ToolChoiceRequired && !thinks {
+		choice["type"] = "any"
+	}
+	return choice
 }
 
 // wireOptions returns the options under their names in the format. Configurations for the AI SDK use other names.
@@ -96,9 +112,7 @@ func wireOptions(options sdk.Object) sdk.Object {
 			out["thinking"] = renamed(value, "budgetTokens", "budget_tokens")
 		case "effort":
 			out["output_config"] = wire.Joined(out["output_config"], sdk.Object{"effort": value})
-		case "disableParallelToolUse":
-			out["tool_choice"] = sdk.Object{"type": "auto", "disable_parallel_tool_use": value}
-		case "cacheControl", "sendReasoning", "toolStreaming", "structuredOutputMode": // not fields of the body
+		case "cacheControl", "disableParallelToolUse", "sendReasoning", "toolStreaming", "structuredOutputMode": // not fields of the body
 		default:
 			out[name] = wire.Joined(out[name], value)
 		}

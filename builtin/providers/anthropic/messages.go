@@ -115,9 +115,6 @@ func (c *client) results(model *sdk.Model, m *sdk.ModelMessage, claude bool) []b
 	var out []block
 	for i := range m.Content {
 		content := &m.Content[i]
-		if content.Type != sdk.ContentToolResult {
-			continue
-		}
 		inner := []block{text(wire.Output(content.Text))}
 		for _, f := range content.Files {
 			inner = append(inner, c.file(wire.NewAttachment(model, f.Mime, f.Filename, f.URL), claude))

@@ -195,9 +195,6 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 	var out []content
 	for i := range m.Content {
 		piece := &m.Content[i]
-		if piece.Type != sdk.ContentToolResult {
-			continue
-		}
 		inner := []content{text(wire.Output(piece.Text))}
 		if e.filesInResults() || len(e.req.Tools) == 0 {
 			for _, f := range piece.Files {

@@ -95,7 +95,7 @@ func (*Plugin) Providers() []sdk.ProviderInfo {
 		known[providers[i].ID] = true
 	}
 	for line := range strings.Lines(others) {
-		if p, ok := parseLine(line); ok && !known[p.ID] {
+		if p := parseLine(line); !known[p.ID] {
 			providers = append(providers, p)
 		}
 	}
@@ -103,11 +103,8 @@ func (*Plugin) Providers() []sdk.ProviderInfo {
 }
 
 // parseLine reads a line of providers.txt; "-" stands for an empty field.
-func parseLine(line string) (sdk.ProviderInfo, bool) {
+func parseLine(line string) sdk.ProviderInfo {
 	f := strings.Split(strings.TrimSpace(line), "\t")
-	if len(f) != 5 {
-		return sdk.ProviderInfo{}, false
-	}
 	p := sdk.ProviderInfo{ID: f[0], Name: f[1], NPM: f[2], Protocol: npm.Protocol(f[2])}
 	if f[3] != "-" {
 		p.BaseURL = f[3]
@@ -117,7 +114,7 @@ func parseLine(line string) (sdk.ProviderInfo, bool) {
 	} else {
 		p.NoKey = true
 	}
-	return p, true
+	return p
 }
 
 // row is a provider in the table.

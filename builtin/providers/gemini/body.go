@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -83,9 +84,9 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		declarations := make([]declaration, len(req.Tools))
 		for i := range req.Tools {
 			t := &req.Tools[i]
-			schema, err := parameters(t.Parameters)
+			schema, err := parameters(t)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("tool %q: %w", t.ID, err)
 			}
 			declarations[i] = declaration{geminiName(t.ID), t.Description, schema}
 		}
@@ -223,9 +224,6 @@ func resultParts(model *sdk.Model, m *sdk.ModelMessage, ids map[string]string, t
 	var out, beside []part
 	for i := range m.Content {
 		result := &m.Content[i]
-		if result.Type != sdk.ContentToolResult {
-			continue
-		}
 		var files []part
 		for _, f := range result.Files {
 			files = append(files, filePart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))

@@ -10,7 +10,7 @@ import (
 
 // Schema returns the schema that is sent for a tool's schema.
 func Schema(in string) (string, error) {
-	out, err := parameters(json.RawMessage(in))
+	out, err := parameters(&sdk.ToolDefinition{Parameters: json.RawMessage(in)})
 	if err != nil {
 		return "", err
 	}

@@ -73,15 +73,21 @@ func FuzzSchema(f *testing.F) {
 func TestSchemas(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
-		"none":        {`{"type":"object","properties":{}}`, `null`},
-		"plain":       {`{"$schema":"x","type":"object","additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a","b"]}`, `{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`},
-		"enum":        {`{"properties":{"a":{"enum":[1,2],"type":"integer"},"b":{"const":"x"}}}`, `{"properties":{"a":{"enum":["1","2"],"type":"string"},"b":{"enum":["x"],"type":"string"}},"type":"object"}`},
-		"types":       {`{"properties":{"a":{"type":["string","null"]},"b":{"type":["string","number"]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"},"b":{"anyOf":[{"type":"string"},{"type":"number"}]}},"type":"object"}`},
-		"array":       {`{"properties":{"a":{"type":"array"},"b":{"type":"array","items":{}}}}`, `{"properties":{"a":{"items":{"type":"string"},"type":"array"},"b":{"items":{"type":"string"},"type":"array"}},"type":"object"}`},
-		"reference":   {`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string"}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
-		"null":        {`{"properties":{"a":{"anyOf":[{"type":"null"},{"type":"string"}]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"}},"type":"object"}`},
-		"recursive":   {`{"properties":{"a":{"$ref":"#"}}}`, `error: schema of a tool: nested deeper than 32 levels, or recursive`},
-		"no property": {`{"properties":{"a":{"type":"string","properties":{"x":{}},"required":["x"]}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
+		"none":         {`{"type":"object","properties":{}}`, `null`},
+		"plain":        {`{"$schema":"x","type":"object","additionalProperties":false,"properties":{"a":{"type":"string"}},"required":["a","b"]}`, `{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`},
+		"enum":         {`{"properties":{"a":{"enum":[1,2],"type":"integer"},"b":{"const":"x"}}}`, `{"properties":{"a":{"enum":["1","2"],"type":"string"},"b":{"enum":["x"],"type":"string"}},"type":"object"}`},
+		"types":        {`{"properties":{"a":{"type":["string","null"]},"b":{"type":["string","number"]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"},"b":{"anyOf":[{"type":"string"},{"type":"number"}]}},"type":"object"}`},
+		"array":        {`{"properties":{"a":{"type":"array"},"b":{"type":"array","items":{}}}}`, `{"properties":{"a":{"items":{"type":"string"},"type":"array"},"b":{"items":{"type":"string"},"type":"array"}},"type":"object"}`},
+		"reference":    {`{"properties":{"a":{"$ref":"#/$defs/b"}},"$defs":{"b":{"type":"string"}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
+		"null":         {`{"properties":{"a":{"anyOf":[{"type":"null"},{"type":"string"}]}}}`, `{"properties":{"a":{"nullable":true,"type":"string"}},"type":"object"}`},
+		"recursive":    {`{"properties":{"a":{"$ref":"#"}}}`, `error: schema of a tool: nested deeper than 32 levels, or recursive`},
+		"alternatives": {`{"type":"object","anyOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"number"}}}]}`, `{"properties":{"a":{"type":"string"},"b":{"type":"number"}},"type":"object"}`},
+		"all of": {`{"properties":{"a":{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"allOf":[{"properties":{"y":{"type":"number"}},"required":["y"]}]}}}`,
+			`{"properties":{"a":{"properties":{"x":{"type":"string"},"y":{"type":"number"}},"required":["x","y"],"type":"object"}},"type":"object"}`},
+		"one of several": {`{"properties":{"a":{"oneOf":[{"type":"string"},{"type":"number"},{"type":"null"}]},"b":{"enum":["x",null]},"c":{"$ref":"#/$defs/d","description":"C"}},"$defs":{"d":{"items":{"type":"string"}}}}`,
+			`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"number"}],"nullable":true},"b":{"enum":["x"],"nullable":true,"type":"string"},"c":{"description":"C","items":{"type":"string"},"type":"array"}},"type":"object"}`},
+		"no definition": {`{"properties":{"a":{"$ref":"#/$defs/b"}}}`, `error: schema of a tool: reference "#/$defs/b" not found`},
+		"no property":   {`{"properties":{"a":{"type":"string","properties":{"x":{}},"required":["x"]}}}`, `{"properties":{"a":{"type":"string"}},"type":"object"}`},
 	} {
 		got, err := gemini.Schema(c.in)
 		if err != nil {

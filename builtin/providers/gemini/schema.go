@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
+	"github.com/tenonhq/tenon/sdk"
 )
 
 // maxDepth is the maximum depth of a tool's schema; recursive schemas cannot be written without $ref.
@@ -19,12 +22,10 @@ var kept = []string{
 
 // parameters returns the schema of a tool's arguments as the subset of OpenAPI that the server takes, or nil if the tool takes no
 // arguments.
-func parameters(raw json.RawMessage) (any, error) {
+func parameters(t *sdk.ToolDefinition) (any, error) {
 	var root map[string]any
-	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &root); err != nil {
-			return nil, fmt.Errorf("schema of a tool: %w", err)
-		}
+	if err := json.Unmarshal(wire.ObjectParameters(t), &root); err != nil {
+		return nil, fmt.Errorf("schema of a tool: %w", err)
 	}
 	if properties, _ := root["properties"].(map[string]any); len(properties) == 0 && root["$ref"] == nil {
 		return nil, nil

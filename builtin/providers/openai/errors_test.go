@@ -191,7 +191,7 @@ func TestConnectionErrorsAreClear(t *testing.T) {
 	cases := map[string]struct{ url, want string }{
 		"refused":     {"http://" + refused + "/v1", "is the server running"},
 		"certificate": {tlsServer.URL + "/v1", "certificate"},
-		"no tls":      {strings.Replace(plain.URL, "http:", "https:", 1) + "/v1", "http"},
+		"no tls":      {strings.Replace(plain.URL, "http:", "https:", 1) + "/v1", "does not support TLS"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -158,6 +158,7 @@ func TestChatDialects(t *testing.T) {
 			[]string{"reasoning:hm", "text:yes!", "finish:stop"}},
 		"thinking between calls": {delta(`"reasoning":"a"`) + call(`"index":0,"id":"a","function":{"name":"read","arguments":"{}"}`) + delta(`"reasoning":"b"`) + delta(`"content":"t"`) + finish("stop"),
 			[]string{"reasoning:a", "read:{}", "reasoning:b", "text:t", "finish:tool-calls"}},
+		"copilot":         {delta(`"reasoning_text":"h"`) + delta(`"reasoning_text":"m"`) + delta(`"reasoning_opaque":"sealed"`) + delta(`"content":"x"`) + finish("stop"), []string{"reasoning:hm", "text:x", "finish:stop"}},
 		"reasoning twice": {delta(`"reasoning_content":"a","reasoning":"a"`) + finish("stop"), []string{"reasoning:a", "finish:stop"}},
 		"unclosed think":  {delta(`"content":"<think>hm"`) + delta(`"content":" </thi"`) + finish("length"), []string{"reasoning:hm </thi", "finish:length"}},
 		"late think":      {delta(`"content":"so <think>hm</think>"`) + finish("stop"), []string{"text:so <think>hm</think>", "finish:stop"}},

@@ -246,9 +246,14 @@ func TestOwnClient(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u := &user{}
-		copilot := copilot{http: newProvider(t), server: "https://p.example"}
-		if _, err := copilot.login(t.Context(), sdk.Object{"clientId": "mine"}, u); err != nil || len(u.notices) != 0 {
-			t.Errorf("login() = %v with notices %q, want none about another program's client", err, u.notices)
+		copilot := copilot{http: newProvider(t), server: "https://github.example"}
+		token, err := copilot.login(t.Context(), sdk.Object{"clientId": "mine", "enterpriseUrl": "https://p.example/"}, u)
+		if err != nil || len(u.notices) != 0 {
+			t.Fatalf("login() = %v with notices %q, want none about another program's client", err, u.notices)
+		}
+		var info sdk.ProviderInfo
+		if applyCopilot(&info, token); info.Options["enterpriseUrl"] != "https://p.example/" {
+			t.Errorf("options %v, want the address that the user signed in at", info.Options)
 		}
 	})
 }

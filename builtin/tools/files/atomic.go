@@ -103,7 +103,7 @@ type staged struct {
 
 // stage writes content to a temporary file in the directory. commit renames it, so that the file always has the complete old or new
 // content. An existing file, described by old, keeps its mode and, if the system allows it, its owner; its other names (hard links) keep
-// the old content. For a new file, old is nil; it gets the mode of like, unless that is nil. After an error the old content is unchanged and
+// the old content. For a new file, old is nil. Unless like is nil, the file gets its mode. After an error the old content is unchanged and
 // no temporary file is left. The caller calls commit or discard.
 func (p *location) stage(content []byte, old, like fs.FileInfo) (*staged, error) {
 	o := atomicfile.Options{Mode: 0o666, Sync: true} // less the umask

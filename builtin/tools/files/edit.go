@@ -64,8 +64,8 @@ func (p *plugin) planReplace(ctx context.Context, call *sdk.ToolCall, t target, 
 	}
 	c := &change{target: t, old: now.info, before: now.content, after: doc.apply(replacements)}
 	if bytes.Equal(c.before, c.after) {
-		return nil, "", fmt.Errorf("%q already has newString at lines %s (matched %s): nothing to change",
-			t.name, lineRange(doc.text, f.spans[0]), f.how)
+		return nil, "", fmt.Errorf("%q already has newString at line %d (matched %s): nothing to change",
+			t.name, lineOf(doc.text, f.spans[0].start), f.how)
 	}
 	return c, editReport(t, doc.text, f, args.NewString), nil
 }

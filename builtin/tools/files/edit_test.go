@@ -83,18 +83,20 @@ func TestEditRefused(t *testing.T) {
 		args  sdk.Object
 		texts []string
 	}{
-		"same":         {edit("f.go", "x", "x"), []string{"are equal"}},
-		"not read":     {edit("unread", "x", "y"), []string{`"unread" exists; read it first`}},
-		"missing":      {edit("g.go", "x", "y"), []string{`"g.go": file does not exist; did you mean "f.go"?`}},
-		"empty old":    {edit("f.go", "", "y"), []string{"exists and oldString is empty"}},
-		"ambiguous":    {edit("twice", "x = 1", "z"), []string{"2 times, at lines 1, 3", "replaceAll"}},
-		"likely twice": {edit("like.txt", "head\nvalue number ten\nfoot", "z"), []string{"2 times (by its first and last line), at lines 1, 4"}},
-		"directory":    {edit(".", "x", "y"), []string{"it is a directory"}},
-		"white space":  {edit("f.go", "func One() {\n    panic(nil)\n}", "z"), []string{"line 3: 1 of 3 lines match", "line 4 differs", "file:  →return 1", "asked: ····panic(nil)"}},
-		"line numbers": {edit("f.go", "3: func One() {\n4: \treturn 1\n", "z"), []string{"omit the \"N: \""}},
-		"case":         {edit("f.go", "func two() {", "z"), []string{"line 7 differs", "file:  func Two() {", "asked: func two() {"}},
-		"nothing like": {edit("f.go", "zzzzzzzzzzzzzzzzzz", "z"), []string{"Nothing in the file is similar"}},
-		"too large":    {edit("big.txt", "start end", "z"), []string{"not in"}},
+		"same":          {edit("f.go", "x", "x"), []string{"are equal"}},
+		"not read":      {edit("unread", "x", "y"), []string{`"unread" exists; read it first`}},
+		"missing":       {edit("g.go", "x", "y"), []string{`"g.go": file does not exist; did you mean "f.go"?`}},
+		"empty old":     {edit("f.go", "", "y"), []string{"exists and oldString is empty"}},
+		"ambiguous":     {edit("twice", "x = 1", "z"), []string{"2 times, at lines 1, 3", "replaceAll"}},
+		"likely twice":  {edit("like.txt", "head\nvalue number ten\nfoot", "z"), []string{"2 times (by its first and last line), at lines 1, 4"}},
+		"directory":     {edit(".", "x", "y"), []string{"it is a directory"}},
+		"white space":   {edit("f.go", "func One() {\n    panic(nil)\n}", "z"), []string{"line 3: 1 of 3 lines match", "line 4 differs", "file:  →return 1", "asked: ····panic(nil)"}},
+		"line numbers":  {edit("f.go", "3: func One() {\n4: \treturn 1\n", "z"), []string{"omit the \"N: \""}},
+		"case":          {edit("f.go", "func two() {", "z"), []string{"line 7 differs", "file:  func Two() {", "asked: func two() {"}},
+		"nothing like":  {edit("f.go", "zzzzzzzzzzzzzzzzzz", "z"), []string{"Nothing in the file is similar"}},
+		"escapes":       {edit("f.go", `package f\n\nfunc One() {\n\treturn 1`, "z"), []string{"the text at line 1", "(after unescaping), which is much longer"}},
+		"there already": {edit("twice", "y  =  2", "y = 2"), []string{`"twice" already has newString at line 2`}},
+		"too large":     {edit("big.txt", "start end", "z"), []string{"not in"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

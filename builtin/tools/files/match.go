@@ -34,8 +34,8 @@ func locate(name, text, old string, all bool) (found, error) {
 		}
 		for _, s := range spans {
 			if level.how != "" && m.tooLarge(s) {
-				return found{}, fmt.Errorf("oldString resembles lines %s of %q (%s), but these are much longer; give the text to replace in full",
-					lineRange(text, s), name, level.how)
+				return found{}, fmt.Errorf("oldString resembles the text at line %d of %q (%s), which is much longer; give the text to replace in full",
+					lineOf(text, s.start), name, level.how)
 			}
 		}
 		return found{spans, level.how}, nil
@@ -234,14 +234,4 @@ func ambiguous(name, text string, spans []span, how string) error {
 	}
 	return fmt.Errorf("oldString is in %q %d times%s, at lines %s; add lines around it until it is unique, or set replaceAll",
 		name, len(spans), how, strings.Join(at, ", "))
-}
-
-// lineRange returns the lines of a span: "7" or "7-9".
-func lineRange(text string, s span) string {
-	first := lineOf(text, s.start)
-	last := first + max(countLines(text[s.start:s.end]), 1) - 1
-	if first == last {
-		return fmt.Sprint(first)
-	}
-	return fmt.Sprintf("%d-%d", first, last)
 }

@@ -92,16 +92,13 @@ func vote(lines, want []string) []place {
 	return places[:min(len(places), maxPlaces)]
 }
 
-// guess returns the line that is most similar to the longest line of want, if any is similar.
+// guess returns the line that is most similar to the longest line of want, if any is similar. want has at least one line.
 func guess(lines, want []string) []place {
 	longest := 0
 	for k, text := range want {
 		if len(text) > len(want[longest]) {
 			longest = k
 		}
-	}
-	if len(want) == 0 {
-		return nil
 	}
 	best := place{score: 0.5}
 	budget := maxGuess

@@ -106,7 +106,11 @@ func TestPatchFiles(t *testing.T) {
 	if diff := cmp.Diff(names, result.Metadata["files"]); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
-	b.edit("dir/moved", "M", "x") // it knows all that it wrote
+	b.must("apply_patch", patch("*** Delete File: update", "*** Update File: dir/moved", "*** Move to: n", "*** Update File: n", "*** Move to: update"))
+	if info, err := os.Stat(b.path("update")); err != nil || info.Mode().Perm() != 0o755 && os.PathSeparator == '/' {
+		t.Errorf("mode of the file that replaces another = %v, %v, want that of the moved one", info.Mode(), err)
+	}
+	b.edit("update", "M", "x") // it knows all that it wrote
 	b.edit("twice", "two", "x")
 }
 
@@ -134,6 +138,10 @@ func TestPatchRefused(t *testing.T) {
 		"move onto":      {[]string{"*** Update File: f.go", "*** Move to: unread", "-package f", "+x"}, []string{`cannot be moved to "unread"`}},
 		"add twice":      {[]string{"*** Add File: n", "+x", "*** Add File: n", "+x"}, []string{"exists already"}},
 		"deleted before": {[]string{"*** Delete File: f.go", "*** Update File: f.go", "-x", "+y"}, []string{"does not exist"}},
+		"deleted twice":  {[]string{"*** Delete File: f.go", "*** Delete File: f.go"}, []string{"the patch deletes or moves it"}},
+		"move onto new":  {[]string{"*** Add File: n", "+x", "*** Update File: f.go", "*** Move to: n"}, []string{"which the patch creates"}},
+		"move below":     {[]string{"*** Update File: f.go", "*** Move to: unread/n"}, []string{`"f.go" cannot be moved to "unread/n": `}},
+		"no operation":   {[]string{"*** Rename File: f.go"}, []string{`expected "*** Add File: "`}},
 		"directory":      {[]string{"*** Delete File: ."}, []string{"it is a directory"}},
 		"no sign":        {[]string{"*** Update File: f.go", "@@", "package f"}, []string{"bad patch: line 7", "starts with"}},
 		"no change":      {[]string{"*** Update File: f.go", "@@", " package f"}, []string{"a hunk without any line"}},

@@ -64,7 +64,7 @@ type patchFile struct {
 func (f *patchFile) find(n int, h hunk) (int, error) {
 	from := f.next
 	for _, context := range h.context {
-		at := f.seek([]string{context}, from, false)
+		at := f.seek([]string{context}, from)
 		if at < 0 {
 			return 0, f.missing(n, []string{context}, "the line after @@")
 		}
@@ -78,13 +78,13 @@ func (f *patchFile) find(n int, h hunk) (int, error) {
 		return from, nil
 	}
 	if h.atEnd {
-		if at := f.seek(old, max(len(f.lines)-len(old), from), true); at >= 0 {
+		if at := f.seek(old, max(len(f.lines)-len(old), from)); at >= 0 {
 			return at, nil
 		}
 	}
-	at := f.seek(old, from, false)
+	at := f.seek(old, from)
 	if at < 0 && len(h.context) > 0 {
-		at = f.seek(old, from-1, false) // the hunk repeats the line after @@
+		at = f.seek(old, from-1) // the hunk repeats the line after @@
 	}
 	if at < 0 {
 		return 0, f.missing(n, old, "its unchanged and removed lines")
@@ -130,14 +130,10 @@ func equalities() []func(a, b string) bool {
 }
 
 // seek returns the first line at or after from where the lines match, compared less and less strictly, or -1.
-// If last is set, they must be the last lines of the file.
-func (f *patchFile) seek(want []string, from int, last bool) int {
+func (f *patchFile) seek(want []string, from int) int {
 	for _, equal := range equalities() {
 	next:
 		for at := from; at+len(want) <= len(f.lines); at++ {
-			if last && at+len(want) != len(f.lines) {
-				continue
-			}
 			for k, text := range want {
 				if !equal(f.lines[at+k], text) {
 					continue next
@@ -169,7 +165,7 @@ func plain(s string) string {
 // missing returns the error for a hunk that does not apply.
 func (f *patchFile) missing(n int, want []string, what string) error {
 	text := fmt.Sprintf("hunk %d of %q does not apply: %s are not in the file", n, f.name, what)
-	if at := f.seek(want, 0, false); f.next > 0 && at >= 0 && at < f.next {
+	if at := f.seek(want, 0); f.next > 0 && at >= 0 && at < f.next {
 		return fmt.Errorf("%w: %s after line %d, where the previous hunk ends, but are at line %d: put the hunks in the order of the file",
 			errNoMatch, text, f.next, at+1)
 	}

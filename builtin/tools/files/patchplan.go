@@ -83,7 +83,7 @@ func (s *patchState) add(t target, content []byte) error {
 func (s *patchState) delete(ctx context.Context, t target) error {
 	if c := s.changes[t.real]; c != nil {
 		if c.remove {
-			return notFound(s.call, t)
+			return errRemoved(t)
 		}
 		c.after, c.remove = nil, true
 		return nil
@@ -120,7 +120,7 @@ func (s *patchState) update(ctx context.Context, op resolvedOp) error {
 		s.record(c)
 	}
 	if c.remove {
-		return notFound(s.call, op.target)
+		return errRemoved(op.target)
 	}
 	after, err := patched(c.name, c.after, op.hunks)
 	if err != nil {
@@ -143,24 +143,28 @@ func (t target) lstat() (fs.FileInfo, error) {
 	return info, errors.Join(err, p.close())
 }
 
+func errRemoved(t target) error {
+	return fmt.Errorf("%q does not exist any more: the patch deletes or moves it", t.name)
+}
+
 // move moves the content of c and its mode to the file to, which must not exist.
 func (s *patchState) move(c *change, to target) error {
-	if info, err := to.lstat(); err == nil && (c.old == nil || !os.SameFile(info, c.old)) {
-		if gone := s.changes[to.real]; gone == nil || !gone.remove {
-			return fmt.Errorf("%q cannot be moved to %q, which exists; delete that first", c.name, to.name)
-		}
-	} else if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	if other := s.changes[to.real]; other != nil && !other.remove {
+	other := s.changes[to.real]
+	switch info, err := to.lstat(); {
+	case err == nil && (other == nil || !other.remove) && (c.old == nil || !os.SameFile(info, c.old)):
+		return fmt.Errorf("%q cannot be moved to %q, which exists; delete that first", c.name, to.name)
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("%q cannot be moved to %q: %w", c.name, to.name, err)
+	case other != nil && !other.remove:
 		return fmt.Errorf("%q cannot be moved to %q, which the patch creates", c.name, to.name)
+	case other == nil:
+		other = &change{target: to}
+		s.record(other)
 	}
-	after := c.after
-	c.after, c.remove = nil, true
-	if other := s.changes[to.real]; other != nil {
-		other.after, other.remove = after, false
-		return nil
+	other.after, other.mode = c.after, c.mode
+	if other.mode == nil {
+		other.mode = c.old
 	}
-	s.record(&change{target: to, mode: c.old, after: after})
+	c.after, c.remove, other.remove = nil, true, false
 	return nil
 }

@@ -28,9 +28,6 @@ func question() sdk.Tool {
 
 // askUser asks and waits for the answers.
 func askUser(ctx context.Context, call *sdk.ToolCall, args questionArgs) (*sdk.ToolResult, error) {
-	if len(args.Questions) == 0 {
-		return nil, errors.New("question: questions is empty")
-	}
 	asker, err := ability[sdk.Questioner](call, "sdk.Questioner")
 	if err != nil {
 		return nil, err

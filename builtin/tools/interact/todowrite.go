@@ -39,9 +39,6 @@ func storeTodos(ctx context.Context, call *sdk.ToolCall, args todoArgs) (*sdk.To
 			open++
 		}
 	}
-	if args.Todos == nil {
-		args.Todos = []sdk.Todo{}
-	}
 	if err := keeper.SetTodos(ctx, args.Todos); err != nil {
 		return nil, fmt.Errorf("todowrite: %w", err)
 	}

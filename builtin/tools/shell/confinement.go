@@ -32,9 +32,6 @@ func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashAr
 		requests = append(requests, *unconfinedRequest(args))
 	}
 	for i := range requests {
-		if requests[i].Metadata == nil {
-			requests[i].Metadata = sdk.Object{}
-		}
 		requests[i].Metadata["sandbox"] = text
 	}
 	return requests, nil

@@ -144,7 +144,7 @@ func explain(err error) error {
 		return fmt.Errorf("the name %q could not be looked up: %w", dns.Name, err)
 	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return fmt.Errorf("the certificate of the server is not trusted: %w", err)
-	case errors.As(err, new(tls.RecordHeaderError)):
+	case httpx.NoTLS(err):
 		return fmt.Errorf("the server does not speak TLS; is it http:// instead of https://? %w", err)
 	}
 	return err

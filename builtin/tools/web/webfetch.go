@@ -125,16 +125,7 @@ func readArgs(call *sdk.ToolCall) (fetchArgs, error) {
 	if err != nil {
 		return args, err
 	}
-	switch args.Format {
-	case "":
-		args.Format = "markdown"
-	case "text", "markdown", "html":
-	default:
-		return args, fmt.Errorf("webfetch: format %q: want text, markdown or html", args.Format)
-	}
-	if args.Timeout < 0 {
-		return args, fmt.Errorf("webfetch: timeout %v is negative; it is in seconds, default %v", args.Timeout, DefaultTimeout.Seconds())
-	}
+	args.Format = cmp.Or(args.Format, "markdown")
 	if args.address, err = url.Parse(strings.TrimSpace(args.URL)); err != nil {
 		return args, fmt.Errorf("webfetch: %w: %w", ErrURL, err)
 	}

@@ -218,7 +218,7 @@ func TestTLS(t *testing.T) {
 	plain := httptest.NewServer(serve("", ""))
 	defer plain.Close()
 	_, err = tool(t).Execute(t.Context(), call(t, map[string]any{"url": strings.Replace(plain.URL, "http:", "https:", 1)}))
-	if err == nil || !strings.Contains(err.Error(), "https") {
+	if err == nil || !strings.Contains(err.Error(), "does not speak TLS") {
 		t.Errorf("Execute = %v", err)
 	}
 }

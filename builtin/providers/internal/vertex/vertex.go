@@ -99,7 +99,7 @@ func (s *source) token(ctx context.Context) (*oauth2.Token, error) {
 	if s.tokens == nil {
 		found, err := google.FindDefaultCredentials(context.WithoutCancel(ctx), scope)
 		if err != nil {
-			return nil, fmt.Errorf("credentials of Google Cloud (application default): %w; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS", err)
+			return nil, fmt.Errorf("no Google Cloud credentials (application default): %w; run gcloud auth application-default login, or set GOOGLE_APPLICATION_CREDENTIALS", err)
 		}
 		s.tokens = found.TokenSource
 	}

@@ -23,14 +23,8 @@ func (b *Body) index(name string) int {
 	return slices.IndexFunc(*b, func(f field) bool { return f.name == name })
 }
 
-// Set sets a field, in place if it is set already.
-func (b *Body) Set(name string, value any) {
-	if i := b.index(name); i >= 0 {
-		(*b)[i].value = value
-		return
-	}
-	*b = append(*b, field{name, value})
-}
+// Set sets a field that is not set yet.
+func (b *Body) Set(name string, value any) { *b = append(*b, field{name, value}) }
 
 // Sampling returns the sampling parameters that are set. topP and topK are the format's names; an empty one leaves its parameter out.
 func Sampling(p *sdk.ChatParams, topP, topK string) sdk.Object {
@@ -127,8 +121,8 @@ func APIName(m *sdk.Model) string {
 	return cmp.Or(m.APIID, m.ID)
 }
 
-// ObjectParameters is Parameters for servers that take only an object without alternatives: Anthropic's, and Bedrock's for Claude. The properties
-// of the alternatives become optional; the host checks the arguments against the schema itself.
+// ObjectParameters is Parameters for servers that take only an object without alternatives: Anthropic's, Google's, and Bedrock's for Claude. The
+// properties of the alternatives become optional; the host checks the arguments against the schema itself.
 func ObjectParameters(t *sdk.ToolDefinition) json.RawMessage {
 	raw := Parameters(t)
 	var schema map[string]json.RawMessage
@@ -156,10 +150,7 @@ func ObjectParameters(t *sdk.ToolDefinition) json.RawMessage {
 	if len(properties) > 0 {
 		schema["properties"], _ = json.Marshal(properties) // it was JSON
 	}
-	out, err := json.Marshal(schema)
-	if err != nil {
-		return raw
-	}
+	out, _ := json.Marshal(schema) // likewise
 	return out
 }
 

@@ -209,7 +209,7 @@ func connectionTrouble(err error, baseURL string) string {
 		return fmt.Sprintf("host %q not found: check options.baseURL and the network (%s)", dns.Name, dns.Err)
 	case errors.As(err, &cert):
 		return fmt.Sprintf("the certificate of %s is not trusted: %s", host, cert.Err)
-	case errors.As(err, new(tls.RecordHeaderError)):
+	case httpx.NoTLS(err):
 		return fmt.Sprintf("%s does not support TLS: does options.baseURL need http:// instead of https://?", host)
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fmt.Sprintf("cannot connect to %s: %s: is the server running, and options.baseURL right?", host, dial.Err)

@@ -168,10 +168,7 @@ func contentOf(m *sdk.Model, contents []sdk.ModelContent) any {
 	parts := make([]part, 0, len(contents))
 	texts := make([]string, 0, len(contents))
 	for i := range contents {
-		part, ok := newPart(m, &contents[i])
-		if !ok {
-			continue
-		}
+		part := newPart(m, &contents[i])
 		parts = append(parts, part)
 		if part.Type == wire.KindText {
 			texts = append(texts, part.Text)
@@ -183,26 +180,23 @@ func contentOf(m *sdk.Model, contents []sdk.ModelContent) any {
 	return parts
 }
 
-func newPart(m *sdk.Model, content *sdk.ModelContent) (part, bool) {
+func newPart(m *sdk.Model, content *sdk.ModelContent) part {
 	if content.Type == sdk.ContentText {
-		return part{Type: "text", Text: content.Text}, true
-	}
-	if content.Type != sdk.ContentFile {
-		return part{}, false
+		return part{Type: "text", Text: content.Text}
 	}
 	a := wire.NewAttachment(m, content.Mime, content.Filename, content.URL)
 	switch {
 	case a.Kind == wire.KindImage:
-		return part{Type: "image_url", ImageURL: &image{a.URL}}, true
+		return part{Type: "image_url", ImageURL: &image{a.URL}}
 	case a.Kind == wire.KindAudio:
 		_, data, _ := strings.Cut(a.URL, ",")
-		return part{Type: "input_audio", InputAudio: &audio{data, api.AudioFormat(a.Mime)}}, true
+		return part{Type: "input_audio", InputAudio: &audio{data, api.AudioFormat(a.Mime)}}
 	case a.Kind == wire.KindFile && strings.HasPrefix(a.URL, "data:"):
-		return part{Type: "file", File: &file{a.Name, a.URL}}, true
+		return part{Type: "file", File: &file{a.Name, a.URL}}
 	case a.Kind == wire.KindFile:
 		a = wire.Notice("%s is at %s", a.Name, a.URL) // Chat Completions accepts no URL of a file
 	}
-	return part{Type: "text", Text: a.Text}, true
+	return part{Type: "text", Text: a.Text}
 }
 
 // assistant returns an earlier answer of the model, or false if it would be empty: Moonshot and DeepSeek refuse one that has only reasoning, such
@@ -276,9 +270,6 @@ func reasoningBack(msg *message, content *sdk.ModelContent, to string, inTurn bo
 func (c client) results(out []message, model *sdk.Model, m *sdk.ModelMessage) []message {
 	for i := range m.Content {
 		content := &m.Content[i]
-		if content.Type != sdk.ContentToolResult {
-			continue
-		}
 		msg := message{Role: sdk.RoleTool, Content: wire.Output(content.Text), ToolCallID: c.callID(model, content.CallID)}
 		if c.Info.NPM == api.Mistral {
 			msg.Name = wire.ToolName(content.Tool)

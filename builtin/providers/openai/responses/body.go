@@ -184,9 +184,6 @@ func (c client) filesInResults(m *sdk.ModelMessage) bool {
 func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage, within bool) []any {
 	for i := range m.Content {
 		content := &m.Content[i]
-		if content.Type != sdk.ContentToolResult {
-			continue
-		}
 		item := inputItem{Type: "function_call_output", CallID: wire.Shorten(content.CallID), Output: wire.Output(content.Text)}
 		if within && len(content.Files) > 0 {
 			parts := []inputPart{{Type: "input_text", Text: wire.Output(content.Text)}}

@@ -78,12 +78,9 @@ func rulesAbove(root, top string) *rules {
 
 // repository returns how many of the directories above root belong to the repository that contains root.
 func repository(root string, above []string) int {
-	if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
-		return 0
-	}
-	for i, dir := range above {
+	for i, dir := range append([]string{root}, above...) {
 		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return i + 1
+			return i
 		}
 	}
 	return 0

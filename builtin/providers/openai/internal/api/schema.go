@@ -55,10 +55,7 @@ func (s *schemas) get(raw json.RawMessage, convert func(map[string]any) map[stri
 	if schema["properties"] == nil && schema["$ref"] == nil { // OpenAI's models at every gateway, and LM Studio, refuse objects without
 		schema["type"], schema["properties"] = "object", map[string]any{}
 	}
-	out, err := json.Marshal(schema)
-	if err != nil {
-		return raw
-	}
+	out, _ := json.Marshal(schema) // it was JSON
 	if s.converted == nil {
 		s.converted = map[string]json.RawMessage{}
 	}
