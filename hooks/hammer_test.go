@@ -15,7 +15,7 @@ import (
 )
 
 // TestHammer fires from many goroutines while hooks hang, panic, fail and recover, plugins are
-// quarantined and enabled, and callers give up. Changes of the good hooks must never be lost.
+// quarantined, and callers give up. Changes of the good hooks must never be lost.
 func TestHammer(t *testing.T) {
 	t.Parallel()
 	stuck := hang(t)
@@ -50,28 +50,28 @@ func TestHammer(t *testing.T) {
 		o.Timeout = 5 * time.Millisecond
 		return plugin(name, h, g, o)
 	}
-	e, _ := start0(t, hooks.Options{Plugins: []hooks.Plugin{
-		plugin("first", appends("first")), bad("b"), bad("c"), plugin("last", appends("last"), gate(sdk.VerdictAsk, "")),
-	}})
-	var wg sync.WaitGroup
-	for range 8 {
-		wg.Go(func() {
-			var l hooks.Ledger
-			for i := range 60 {
-				hammerOnce(t, e, &l)
-				e.Observe(sdk.PointEvent, event(i))
-				for name := range e.Quarantined() {
-					e.Enable(name)
+	for range 10 { // each engine begins without failures
+		e, _ := start0(t, hooks.Options{Plugins: []hooks.Plugin{
+			plugin("first", appends("first")), bad("b"), bad("c"), plugin("last", appends("last"), gate(sdk.VerdictAsk, "")),
+		}})
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				var l hooks.Ledger
+				for i := range 6 {
+					hammerOnce(t, e, &l)
+					e.Observe(sdk.PointEvent, event(i))
+					e.Quarantined()
 				}
-			}
-			hooks.Conflicts(l.Entries())
-		})
-	}
-	wg.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := e.Close(ctx); err != nil {
-		t.Error(err)
+				hooks.Conflicts(l.Entries())
+			})
+		}
+		wg.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		if err := e.Close(ctx); err != nil {
+			t.Error(err)
+		}
+		cancel()
 	}
 	stuck.free()
 }

@@ -60,15 +60,6 @@ func (h *pluginHook) countFailure(err error) string {
 	return reason
 }
 
-// enable ends the quarantine. It clears the failures first: other goroutines must not see them without the quarantine.
-func (m *pluginState) enable() {
-	m.failures.Store(0)
-	for _, h := range m.hooks {
-		h.failures.Store(0)
-	}
-	m.reason.Store(nil)
-}
-
 // Failures returns the number of failures in a row, by plugin and hook, for Options.Failures of the next engine. Quarantined plugins are left
 // out.
 func (e *Engine) Failures() map[string]map[string]int {
@@ -105,13 +96,6 @@ func (e *Engine) Quarantined() map[string]string {
 		}
 	}
 	return out
-}
-
-// Enable ends the quarantine of a plugin. Nothing happens if it is not quarantined or unknown.
-func (e *Engine) Enable(plugin string) {
-	if m := e.plugins[plugin]; m != nil {
-		m.enable()
-	}
 }
 
 // quarantineError is the error of a hook whose plugin is quarantined. It says how to end that.

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,6 +120,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 		return nil, errors.New("host: Config, Store, Logger and Project are required")
 	}
 	o.Policy.Home = o.Project.Home
+	o.PublicConfig = cmp.Or(o.PublicConfig, &sdk.Config{})
 	h := &Host{
 		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(),
 
@@ -133,14 +135,12 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.Answers = permission.NewAnswers(h.ctx, h.asks, h.approvals)
 	h.backgroundCtx, h.cancelBackground = context.WithCancel(h.ctx)
 	h.plugins = generation.NewRegistry(ctx, generation.Options{
+		Config: o.Config, PublicConfig: o.PublicConfig, Secrets: o.Secrets, Foreign: o.Foreign, Own: o.Own,
 		Project: o.Project, Policy: o.Policy, Environ: o.Environ, Log: o.Logger, FromProject: o.FromProject, ApprovedReceiver: o.ApprovedReceiver, SignIn: o.SignIn, Quarantine: o.Quarantine,
 		Notice: h.notice, Turns: turns{h}, Bus: h.bus,
 	})
 	h.Inventory = h.plugins.Inventory()
-	if err := h.plugins.Start(ctx, ReloadOptions{
-		Config: o.Config, PublicConfig: o.PublicConfig, Plugins: o.Plugins, Secrets: o.Secrets, Foreign: o.Foreign, Own: o.Own, Quarantined: o.Quarantined,
-		Required: o.Required, Failures: o.Failures,
-	}); err != nil {
+	if err := h.plugins.Start(ctx, ReloadOptions{Plugins: o.Plugins, Quarantined: o.Quarantined, Required: o.Required, Failures: o.Failures}); err != nil {
 		h.cancel()
 		return nil, err
 	}

@@ -126,6 +126,46 @@ func TestWithdraw(t *testing.T) {
 	}
 }
 
+// TestWithdrawWhileNothingIsStored: prompts can be listed and taken back while the disk hangs, more of them than wait for it elsewhere.
+func TestWithdrawWhileNothingIsStored(t *testing.T) {
+	t.Parallel()
+	const prompts = 300
+	hangs, release := make(chan struct{}), make(chan struct{})
+	f := &faulty{onStart: func() {
+		close(hangs)
+		<-release
+	}}
+	k := faultyKit(t, f, base(newModel(t, call("version", `{}`), say("done"))), version("one"))
+	id := k.titled()
+	wait, err := k.Submit(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-hangs
+	for range prompts {
+		if _, err := k.Submit(t.Context(), host.PromptInput{SessionID: id, Text: "more"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, w := range k.Waiting(id) {
+		if err := k.Withdraw(id, w.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want(t, "waiting", 0, len(k.Waiting(id)))
+	close(release)
+	if _, err := wait(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; runtime.Gosched() {
+		if left, err := k.store.Prompts(t.Context(), id); err != nil || len(left) == 0 {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("stored prompts = %v", left)
+		}
+	}
+}
+
 // TestShellLine runs as a call of the bash tool that asks, and the model sees line and output with the next prompt.
 func TestShellLine(t *testing.T) {
 	t.Parallel()

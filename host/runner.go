@@ -195,7 +195,8 @@ func (h *Host) Withdraw(session, id string) error {
 		for _, q := range r.queue {
 			if q.id == id && q.job == nil {
 				if r.view != nil && q.stored { // the process may end before the runner takes it
-					r.view.turn.conv.Journal.Put([]store.Op{store.TakePrompt{PromptID: id}})
+					journal := r.view.turn.conv.Journal
+					r.startBackground(func() { journal.Put([]store.Op{store.TakePrompt{PromptID: id}}) })
 					q.stored = false
 				}
 				q.job = func(context.Context, *turn) (state, error) { return stateDone, nil }
@@ -352,8 +353,13 @@ func (r *runner) generation() *generation.Set {
 // inBackground runs f in addition to the turn. The runner keeps the session until f returns.
 func (r *runner) inBackground(f func()) {
 	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.startBackground(f)
+}
+
+// startBackground does so for callers that hold mu. f may wait for mu, or for the journal.
+func (r *runner) startBackground(f func()) {
 	r.background++
-	r.mu.Unlock()
 	go func() { // ends with f; waitIdle waits for it
 		defer func() {
 			r.mu.Lock()

@@ -101,6 +101,9 @@ type Agent struct {
 	Replaces []string `json:"replaces,omitempty"`
 }
 
+// OriginConfiguration is the Origin of agents and commands that the configuration defines.
+const OriginConfiguration = "configuration"
+
 // Modes of agents.
 const (
 	ModePrimary  = "primary"  // the user talks to it

@@ -57,7 +57,7 @@ func (p *Plugin) load(w *sources.Watch) []sdk.Command {
 		add(c)
 	}
 	for name, c := range p.Config.Command {
-		add(command(name, c, "configuration"))
+		add(command(name, c, sdk.OriginConfiguration))
 	}
 	for _, folder := range sources.ConfigFolders(p.Project) {
 		for _, sub := range []string{"command", "commands"} {

@@ -82,6 +82,9 @@ func rootCommand(a *cli.App) *cobra.Command {
 	}
 	a.GlobalFlags(root)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if own, ok := errors.AsType[*cli.Failure](err); ok {
+			return own
+		}
 		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // what follows is for programmers
 		return cli.UsageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%s", problem)
 	})

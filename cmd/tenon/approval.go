@@ -162,7 +162,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	}
 	required, _, missing := set.Required()
 	if err = errors.Join(err, missing); err == nil {
-		err = m.Host.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required, Strict: true})
+		err = m.Host.Reload(ctx, host.ReloadOptions{Plugins: slices.Concat(m.shipped, set.Plugins), Quarantined: set.Quarantined(), Required: required})
 	}
 	if err != nil {
 		return errors.Join(err, set.Discard(ctx))

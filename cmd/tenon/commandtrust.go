@@ -14,9 +14,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// inConfiguration is the origin of commands in the configuration.
-const inConfiguration = "configuration"
-
 // projectFile returns the file of the repository that an origin names, or "". An origin is an absolute path, or one relative to ~ or to the
 // working directory.
 func projectFile(w *cli.Workspace, origin string) string {
@@ -44,7 +41,7 @@ func (p *projectRules) trustCommand(c *sdk.Command) permission.Trust {
 
 // commandFile returns the file of the project that defines a command, or "". known is false if tenon does not know what defines it.
 func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
-	if c.Origin != inConfiguration {
+	if c.Origin != sdk.OriginConfiguration {
 		return projectFile(p.w, c.Origin), true
 	}
 	o, known := p.w.Loaded.Origins["command."+c.Name+".template"]

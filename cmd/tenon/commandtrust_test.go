@@ -37,9 +37,9 @@ func TestCommandTrust(t *testing.T) {
 		"the user's":      {sdk.Command{Origin: filepath.Join("~", "p", "conf", "commands", "a.md")}, false},
 		"elsewhere":       {sdk.Command{Origin: filepath.Join("~", "other", "a.md")}, false},
 		"built in":        {sdk.Command{Origin: "built in"}, false},
-		"configuration":   {sdk.Command{Name: "theirs", Origin: inConfiguration}, true},
-		"the user's file": {sdk.Command{Name: "ours", Origin: inConfiguration}, false},
-		"a hook's":        {sdk.Command{Name: "added", Origin: inConfiguration}, true},
+		"configuration":   {sdk.Command{Name: "theirs", Origin: sdk.OriginConfiguration}, true},
+		"the user's file": {sdk.Command{Name: "ours", Origin: sdk.OriginConfiguration}, false},
+		"a hook's":        {sdk.Command{Name: "added", Origin: sdk.OriginConfiguration}, true},
 	} {
 		if got := p.trustCommand(&c.command); got.Repository != c.repository || got.Approved {
 			t.Errorf("%s: %+v, want of the repository: %v", name, got, c.repository)

@@ -98,7 +98,7 @@ func TestLayersOverrideInOrder(t *testing.T) {
 	want("a/extra", p.path("extra.json")+":1")
 	p.opts.Environ = append(p.opts.Environ, `TENON_CONFIG_CONTENT={"model": "a/inline"}`)
 	want("a/inline", "env TENON_CONFIG_CONTENT:1")
-	p.opts.Environ = append(p.opts.Environ, "TENON_MODEL=a/env", "TENON_MODEL=a/shadowed")
+	p.opts.Environ = append(p.opts.Environ, "TENON_MODEL=a/shadowed", "TENON_MODEL=a/env")
 	want("a/env", "env TENON_MODEL")
 }
 

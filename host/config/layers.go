@@ -211,15 +211,12 @@ func (l *loader) absolute(path, dir string) string {
 	return filepath.Join(dir, path)
 }
 
-// environment returns the variables by name. If a variable occurs twice, the first one counts, as in os.Getenv.
+// environment returns the variables by name. The last of several values counts, as in child.Lookup.
 func environment(environ []string) map[string]string {
 	env := make(map[string]string, len(environ))
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		name = envName(name)
-		if _, ok := env[name]; !ok {
-			env[name] = value
-		}
+		env[envName(name)] = value
 	}
 	return env
 }

@@ -48,7 +48,7 @@ func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 		case i >= 0:
 			out[i].Agent, out[i].Configured = configureAgent(out[i].Agent, c), true
 		default:
-			out = append(out, AgentInfo{Agent: configureAgent(sdk.Agent{Name: name, Mode: sdk.ModeAll, Origin: "configuration"}, c), Configured: true})
+			out = append(out, AgentInfo{Agent: configureAgent(sdk.Agent{Name: name, Mode: sdk.ModeAll, Origin: sdk.OriginConfiguration}, c), Configured: true})
 		}
 	}
 	return out

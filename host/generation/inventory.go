@@ -41,13 +41,6 @@ func (n Inventory) Agents() []sdk.Agent {
 	return use(n, func(g *Set) []sdk.Agent { return g.Agents() })
 }
 
-// Enable ends the quarantine of a plugin. One that is not quarantined, or not there, is left alone.
-func (n Inventory) Enable(plugin string) {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	g.Engine.Enable(plugin)
-}
-
 // AgentInfo is an agent and where it came from.
 type AgentInfo struct {
 	sdk.Agent

@@ -45,11 +45,10 @@ type contribution struct {
 }
 
 // load reads the manifest of a plugin and makes its host.
-func (r *Registry) load(p sdk.Plugin, made *ReloadOptions) *Plugin {
+func (r *Registry) load(p sdk.Plugin) *Plugin {
 	l := &Plugin{r: r, Value: p}
 	l.Manifest, l.failure = manifestOf(p)
-	l.host = &pluginHost{r: r, manifest: l.Manifest, log: r.o.Log.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, made.Config)}
-	l.host.config.Store(made.PublicConfig)
+	l.host = &pluginHost{r: r, manifest: l.Manifest, log: r.o.Log.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
 	return l
 }
 

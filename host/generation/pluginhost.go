@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
@@ -27,7 +26,6 @@ type pluginHost struct {
 	manifest sdk.Manifest
 	log      *slog.Logger
 	options  json.RawMessage
-	config   atomic.Pointer[sdk.Config] // without secrets; of the latest generation that has the plugin
 
 	mu    sync.Mutex
 	subs  map[*live.Subscription]bool
@@ -79,7 +77,7 @@ func (p *pluginHost) Project() sdk.Project { return p.r.o.Project }
 func (p *pluginHost) Options() json.RawMessage { return p.options }
 
 // Config returns the configuration without secrets.
-func (p *pluginHost) Config() *sdk.Config { return p.config.Load() }
+func (p *pluginHost) Config() *sdk.Config { return p.r.o.PublicConfig }
 
 // Denies reports whether the rules of the session's turn deny something; false when no turn runs.
 func (p *pluginHost) Denies(sessionID, key, pattern string) bool {

@@ -15,6 +15,11 @@ import (
 
 // Options of a registry. All are required, except the functions that may be nil.
 type Options struct {
+	Config           *sdk.Config
+	PublicConfig     *sdk.Config       // as Options.PublicConfig
+	Secrets          []string          // as Options.Secrets
+	Foreign          map[string]string // as Options.Foreign
+	Own              *sdk.Config       // as Options.Own
 	Project          sdk.Project
 	Policy           permission.Policy
 	Environ          []string

@@ -1,7 +1,6 @@
 package generation
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,14 +10,8 @@ import (
 
 // ReloadOptions say what a new generation is made of.
 type ReloadOptions struct {
-	// Config replaces the configuration, with PublicConfig, Secrets, Foreign and Own as in Options. Nil: all five stay as they are.
-	Config       *sdk.Config
-	PublicConfig *sdk.Config
-	Secrets      []string
-	Foreign      map[string]string
-	Own          *sdk.Config
 	// Plugins are all plugins of the new generation, in their order. One that is the same value as a plugin in force
-	// continues, with the options it was started with; it must not have been closed.
+	// continues; it must not have been closed.
 	Plugins []sdk.Plugin
 	// Quarantined is as in Options, for new plugins. The others keep their state.
 	Quarantined map[string]string
@@ -26,14 +19,12 @@ type ReloadOptions struct {
 	Failures map[string]map[string]int
 	// Required is as in Options.
 	Required map[string]bool
-	// Strict makes a plugin that does not work an error. Otherwise it is left out with a notice, as in New.
-	Strict bool
 }
 
 // Reload starts the plugins that are new and puts a new generation in force. Turns that run keep the plugins they began with;
 // the next turn of every session uses the new ones. Sessions, prompts that wait and requests to the user are not touched.
-// Plugins that are gone are closed once no turn uses them any more. When something goes wrong the old generation stays in
-// force. ctx bounds the reload alone. Errors: ErrClosed, and what New returns.
+// Plugins that are gone are closed once no turn uses them any more. If a plugin does not work, or anything else fails, the old
+// generation stays in force. ctx bounds the reload alone. Errors: ErrClosed, and what New returns.
 func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	r := n.r
 	r.reload.Lock()
@@ -46,9 +37,6 @@ func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	defer context.AfterFunc(r.ctx, cancel)()
 	old := r.Acquire()
 	defer r.Release(old)
-	if o.Config == nil {
-		o.Config, o.PublicConfig, o.Secrets, o.Foreign, o.Own = old.made.Config, old.made.PublicConfig, old.made.Secrets, old.made.Foreign, old.made.Own
-	}
 	g, err := r.newGeneration(ctx, o, old)
 	if err != nil {
 		if r.closing() { // which is what ended the start of the plugins
@@ -66,15 +54,6 @@ func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 
 // replace puts a generation in force and sees to it that the old one is closed. It reports false when the host was closed.
 func (r *Registry) replace(old, g *Set) bool {
-	for _, l := range g.Plugins {
-		if old.find(l.Value) == nil {
-			continue
-		}
-		l.host.config.Store(g.made.PublicConfig)
-		if !bytes.Equal(l.host.options, optionsOf(l.Manifest.Name, g.made.Config)) {
-			r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s keeps its old options until tenon restarts", l.Manifest.Name)})
-		}
-	}
 	r.mu.Lock()
 	if r.closed {
 		r.mu.Unlock()

@@ -1,7 +1,6 @@
 package generation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +20,8 @@ const startTimeout = 5 * time.Second
 // Registry.Acquire, or Retain, and Release.
 type Set struct {
 	r         *Registry
-	made      ReloadOptions // its options, complete
+	made      ReloadOptions
+	strict    bool // a plugin that does not work is an error, as after the first generation
 	Plugins   []*Plugin
 	leftOut   []*Plugin // did not start; closed with the others
 	Engine    *hooks.Engine
@@ -37,8 +37,9 @@ type Set struct {
 }
 
 func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set) (*Set, error) {
-	g := &Set{r: r, made: o, Config: o.Config, own: o.Own, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{})}
-	g.made.PublicConfig = cmp.Or(g.made.PublicConfig, &sdk.Config{})
+	g := &Set{
+		r: r, made: o, strict: old != nil, Config: r.o.Config, own: r.o.Own, protocols: map[string]sdk.Protocol{}, users: 1, unused: make(chan struct{}),
+	}
 	err := g.start(ctx, old)
 	if err == nil {
 		err = g.contributions(ctx, old)
@@ -64,7 +65,7 @@ func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set)
 				c.RefreshCatalog()
 			}
 		},
-		Protocols: g.protocols, Engine: g.Engine, Environ: r.o.Environ, Secrets: g.made.Secrets, Foreign: g.made.Foreign,
+		Protocols: g.protocols, Engine: g.Engine, Environ: r.o.Environ, Secrets: r.o.Secrets, Foreign: r.o.Foreign,
 		Approved: r.o.ApprovedReceiver, SignIn: r.o.SignIn, AuthMethods: g.auth, CacheDir: r.o.Project.CacheDir,
 	})
 	return g, nil
@@ -87,7 +88,7 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 	for _, p := range g.made.Plugins {
 		l := old.find(p)
 		if l == nil {
-			l = g.r.load(p, &g.made)
+			l = g.r.load(p)
 		}
 		g.r.retainPlugin(l)
 		if l.failure != nil && l.started == nil {
@@ -136,7 +137,7 @@ func (g *Set) await(ctx context.Context, all []*Plugin) error {
 // drop leaves a plugin out, with a notice. It returns an error if the plugin is required.
 func (g *Set) drop(l *Plugin, err error) error {
 	g.leftOut = append(g.leftOut, l)
-	if g.made.Strict || g.made.Required[l.Manifest.Name] {
+	if g.strict || g.made.Required[l.Manifest.Name] {
 		return fmt.Errorf("plugin %q: %w", l.Manifest.Name, err)
 	}
 	g.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is skipped: %v", l.Manifest.Name, err)})
@@ -174,7 +175,7 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 		g.r.o.Notice(n)
 	}
 	engine, err := hooks.New(hooks.Options{
-		Plugins: list, Overrides: g.made.Config.HookConfig, Notice: notice, Logger: g.r.o.Log,
+		Plugins: list, Overrides: g.r.o.Config.HookConfig, Notice: notice, Logger: g.r.o.Log,
 		CheckChanges: checkHookChanges, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { g.r.rememberQuarantine(g, plugin, reason) },
 	})
 	g.Engine = engine
@@ -232,7 +233,7 @@ func (g *Set) transformConfig(ctx context.Context) error {
 	if !g.Engine.Has(sdk.PointConfig) {
 		return nil
 	}
-	public := g.made.PublicConfig
+	public := g.r.o.PublicConfig
 	edited := value.Clone(public).(*sdk.Config)
 	in := &sdk.ConfigInput{Directory: g.r.o.Project.Directory}
 	if _, err := g.Engine.Transform(ctx, sdk.PointConfig, hooks.Scope{}, in, edited); err != nil {

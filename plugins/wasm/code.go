@@ -2,12 +2,10 @@ package wasm
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
@@ -34,71 +32,6 @@ type code struct {
 	cache    wazero.CompilationCache // nil without a file behind it
 	compiled wazero.CompiledModule
 	shared   *image // memory pages that idle instances share
-}
-
-// codeKey is what code depends on within one process.
-type codeKey struct {
-	digest [sha256.Size]byte // SHA-256 of the module
-	pages  uint32            // most memory of an instance, in pages of 64 KiB
-}
-
-// codes is the code that open plugins use. Plugins of the same module share it: those of two generations during a reload, and of several
-// projects. Otherwise each would load it again, which takes about 50 ms and tens of megabytes for a module in Go.
-type codes struct {
-	mu    sync.Mutex
-	inUse map[codeKey]*usedCode
-}
-
-type usedCode struct {
-	*code
-	users int
-}
-
-// take returns the code of a module, or nil if no plugin uses it. It is given back with release.
-func (s *codes) take(k codeKey) *code {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := s.inUse[k]
-	if u == nil {
-		return nil
-	}
-	u.users++
-	return u.code
-}
-
-// add takes new code and makes it known. If another plugin was faster, it closes the code and returns that of the other.
-func (s *codes) add(ctx context.Context, k codeKey, c *code, log *slog.Logger) *code {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := s.inUse[k]
-	if u == nil {
-		u = &usedCode{code: c}
-		s.inUse[k] = u
-	} else {
-		c.close(ctx, log)
-	}
-	u.users++
-	return u.code
-}
-
-// release gives code back, and closes it when no other plugin uses it.
-func (s *codes) release(ctx context.Context, k codeKey, c *code, log *slog.Logger) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if u := s.inUse[k]; u != nil && u.code == c {
-		if u.users--; u.users > 0 {
-			return
-		}
-		delete(s.inUse, k)
-	}
-	c.close(ctx, log)
-}
-
-// holds reports whether a plugin uses the code of a module.
-func (s *codes) holds(k codeKey) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.inUse[k] != nil
 }
 
 // features are the features that modules may use. The rewriter supports only these.

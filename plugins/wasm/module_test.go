@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -156,51 +155,6 @@ func TestDigest(t *testing.T) {
 	p = started(t, newRuntime(t, wasm.Options{CacheDir: cache}), spec, host{})
 	if got, err := ask(t.Context(), p, 0, ""); err != nil || got.Reason != "a" {
 		t.Errorf("another module ran: %v, %v", got, err)
-	}
-}
-
-// Plugins of one approved module share its code as long as one of them is open, and nothing else.
-func TestSharedCode(t *testing.T) {
-	t.Parallel()
-	r := newRuntime(t, wasm.Options{})
-	path := filepath.Join(t.TempDir(), "x.wasm")
-	data, err := os.ReadFile(module("counter.wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	spec := remote.Unit{Program: path, Checksum: digest(t, path), Description: sdk.Description{Hooks: gates(1)}}
-	answers := func(p sdk.Plugin, want string) {
-		t.Helper()
-		if got, err := ask(t.Context(), p, 0, ""); err != nil || got.Reason != want {
-			t.Errorf("answer %q, %v, want %q", got.Reason, err, want)
-		}
-	}
-	// Plugins that load at the same time end up with one code, too.
-	plugins := []sdk.Plugin{started(t, r, spec, host{}), started(t, r, spec, host{}), started(t, r, spec, host{})}
-	var wg sync.WaitGroup
-	for _, p := range plugins {
-		wg.Go(func() { answers(p, "a") })
-	}
-	wg.Wait()
-	if err := os.WriteFile(path, nil, 0o600); err != nil { // what is opened from here on finds no module to load
-		t.Fatal(err)
-	}
-	for n, p := range plugins {
-		next := started(t, r, spec, host{})
-		answers(p, "b")
-		if err := p.Close(t.Context()); err != nil {
-			t.Errorf("close plugin %d: %v", n, err)
-		}
-		answers(next, "a")
-		if err := next.Close(t.Context()); err != nil {
-			t.Errorf("close the plugin after %d: %v", n, err)
-		}
-	}
-	if _, err := ask(t.Context(), started(t, r, spec, host{}), 0, ""); !errors.Is(err, wasm.ErrDigest) {
-		t.Errorf("after all plugins are closed: error = %v, want %v", err, wasm.ErrDigest)
 	}
 }
 

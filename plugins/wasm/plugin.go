@@ -95,11 +95,8 @@ func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 		return err
 	}
 	p.request.Store(&data)
-	lost := p.program.lost()
-	if lost {
+	if p.program.lost() {
 		p.log.Load().Info("the module is compiled once more: its compiled code is not in the cache")
-	}
-	if lost || p.runtime.codes.holds(p.program.key()) { // code of another plugin is taken before that one closes
 		ctx, cancel := context.WithTimeout(ctx, startWait)
 		defer cancel()
 		_ = p.Precompile(ctx) // the first call returns the error of the module

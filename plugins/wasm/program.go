@@ -34,13 +34,10 @@ func newProgram(r *Runtime, f moduleFile, memoryMB int, log *slog.Logger) *progr
 	return &program{runtime: r, file: f, pages: uint32(memoryMB) << 4, log: log}
 }
 
-// key is under which plugins share the code of an approved module.
-func (p *program) key() codeKey { return codeKey{p.file.digest, p.pages} }
-
 // lost reports whether an approved module must be compiled again: the cache was deleted, or is from another version.
 func (p *program) lost() bool {
 	r := p.runtime
-	return p.file.approved() && r.cache != nil && !r.codes.holds(p.key()) && !r.cache.holds(p.file.digest, p.pages)
+	return p.file.approved() && r.cache != nil && !r.cache.holds(p.file.digest, p.pages)
 }
 
 // code returns the compiled module. The first call begins to load it. When ctx ends before that is done the error wraps
@@ -108,11 +105,11 @@ func (p *program) load(ctx context.Context) {
 	}
 	p.log.Debug("module ready", "dur", time.Since(start), "cached", cached)
 	if !p.finish(c, nil) {
-		p.runtime.codes.release(ctx, p.key(), c, p.log)
+		c.close(ctx, p.log)
 	}
 }
 
-// compile returns the code of the module, from another plugin or the cache if possible. It is given back with codes.release.
+// compile returns the code of the module, from the cache if possible.
 func (p *program) compile(ctx context.Context) (c *code, cached bool, err error) {
 	defer func() {
 		// A module that makes the compiler panic must not end the host.
@@ -120,23 +117,13 @@ func (p *program) compile(ctx context.Context) (c *code, cached bool, err error)
 			c, err = nil, fmt.Errorf("%w: the compiler gave up: %v", ErrModule, r)
 		}
 	}()
-	if !p.file.approved() {
-		return p.compileFile(ctx)
-	}
-	r := p.runtime
-	if c := r.codes.take(p.key()); c != nil {
-		return c, true, nil
-	}
 	// The code of the module that was approved is as good as that module, which need not be read then.
-	if r.cache != nil {
-		c = r.cache.lookup(ctx, p.file.digest, p.pages)
-	}
-	if cached = c != nil; !cached {
-		if c, cached, err = p.compileFile(ctx); err != nil {
-			return nil, false, err
+	if p.file.approved() && p.runtime.cache != nil {
+		if c := p.runtime.cache.lookup(ctx, p.file.digest, p.pages); c != nil {
+			return c, true, nil
 		}
 	}
-	return r.codes.add(ctx, p.key(), c, p.log), cached, nil
+	return p.compileFile(ctx)
 }
 
 // compileFile reads the module and returns its code, from the cache if possible.
@@ -209,7 +196,7 @@ func (p *program) close(ctx context.Context) error {
 	p.loaded, p.err = nil, ErrClosed
 	p.mu.Unlock()
 	if loaded != nil {
-		p.runtime.codes.release(ctx, p.key(), loaded, p.log)
+		loaded.close(ctx, p.log)
 	}
 	if ended == nil {
 		return nil

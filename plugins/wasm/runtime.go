@@ -16,13 +16,12 @@ import (
 type Runtime struct {
 	options Options
 	cache   *cache // nil without Options.CacheDir
-	codes   codes
 }
 
 // New returns a runtime. It touches no file.
 func New(o Options) *Runtime {
 	o = o.withDefaults()
-	r := &Runtime{options: o, codes: codes{inUse: map[codeKey]*usedCode{}}}
+	r := &Runtime{options: o}
 	if o.CacheDir != "" {
 		r.cache = newCache(o.CacheDir, cacheBytes, o.Logger)
 	}

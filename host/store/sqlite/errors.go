@@ -32,8 +32,8 @@ func (s *Store) explain(err error) error {
 	// Growing the shared index of the log fails this way when the disk is full.
 	case code&0xff == lib.SQLITE_FULL, code == lib.SQLITE_IOERR_SHMSIZE:
 		return fmt.Errorf("%w: %s: %w", store.ErrFull, s.path, err)
-	// A quota, or a limit of the size of files, fails this way.
-	case code == lib.SQLITE_IOERR_WRITE:
+	// A quota, or a limit of the size of files, fails this way; one of almost nothing when the shared index of the log is opened.
+	case code == lib.SQLITE_IOERR_WRITE, code == lib.SQLITE_IOERR_SHMOPEN:
 		return fmt.Errorf("%w: %s, or a quota or the limit of the size of files is reached: %w", store.ErrFull, s.path, err)
 	case code&0xff == lib.SQLITE_READONLY, code&0xff == lib.SQLITE_CANTOPEN, code&0xff == lib.SQLITE_PERM:
 		return fmt.Errorf("%w: %s: %w", store.ErrReadOnly, s.path, err)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -72,34 +71,11 @@ func (a *App) Exit(err error) int {
 // Directory returns the real path of the working directory: a shell that followed a link to it names another one, in which neither its sessions nor
 // its repository would be found.
 func (a *App) Directory() (string, error) {
-	if a.Flags.dir == "" {
-		dir, err := os.Getwd()
-		if err != nil {
-			return "", UsageError("change to a directory that exists, or pass --dir DIR", "working directory: %w", err)
-		}
-		return projectfs.Real(dir), nil
-	}
-	dir, err := filepath.Abs(a.Flags.dir)
+	dir, err := os.Getwd()
 	if err != nil {
-		return "", err
-	}
-	info, err := os.Stat(dir)
-	if err == nil && !info.IsDir() {
-		err = errors.New("not a directory")
-	}
-	if err != nil {
-		return "", UsageError("pass a directory that exists and that you may enter", "--dir %q: %w", a.Flags.dir, Cause(err))
+		return "", UsageError("change to a directory that exists, or pass --dir DIR", "working directory: %w", err)
 	}
 	return projectfs.Real(dir), nil
-}
-
-// Path returns the absolute form of a path, which starts at the working directory if it is relative.
-func (a *App) Path(path string) (string, error) {
-	if filepath.IsAbs(path) {
-		return path, nil
-	}
-	dir, err := a.Directory()
-	return filepath.Join(dir, path), err
 }
 
 // Program finds a program for the user in PATH. It is not one of the project, see projectfs.LookPath.
@@ -131,9 +107,22 @@ func (a *App) GlobalFlags(root *cobra.Command) {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.checkFlags(cmd) }
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.Flags.logLevel, "log-level", "", "minimum `level` of log messages on stderr: debug, info, warn or error (default warn)")
-	flags.StringVar(&a.Flags.dir, "dir", "", "work in this `directory` (default: the current one)")
+	flags.Func("dir", "work in this `directory` (default: the current one); relative paths start there", a.changeDirectory)
 	flags.StringVar(&a.Flags.DataDir, "data-dir", "", "store sessions in this `directory` (default: $TENON_DATA_DIR, or the user's data directory)")
 	flags.StringVar(&a.Flags.config, "config", "", "also read this configuration `file`; it overrides the project's")
+}
+
+// changeDirectory makes the directory that of the process, as git -C does, so that all paths on the command line start there. A completion parses the
+// flags twice.
+func (a *App) changeDirectory(dir string) error {
+	if dir == a.Flags.dir {
+		return nil
+	}
+	if err := os.Chdir(dir); err != nil {
+		return UsageError("pass a directory that exists and that you may enter", "--dir %q: %w", dir, Cause(err))
+	}
+	a.Flags.dir = dir
+	return nil
 }
 
 // checkFlags returns an error for an unknown log level, and for a session or message that is named but empty: in a script, this is a

@@ -115,7 +115,7 @@ type packed struct {
 
 // pack packs the plugin in a directory, by default the working directory.
 func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
-	dir, err := a.Path(strings.Join(args, ""))
+	dir, err := filepath.Abs(strings.Join(args, ""))
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func packCommand(a *cli.App) *cobra.Command {
 				}
 				output += ".tar.gz"
 			}
-			if output, err = a.Path(output); err != nil {
+			if output, err = filepath.Abs(output); err != nil {
 				return err
 			}
 			if err := atomicfile.Write(output, p.content, atomicfile.Options{Mode: 0o644}); err != nil {

@@ -23,7 +23,7 @@ tenon plugin install --key. minisign -G creates a key; tenon reads its password 
 			if key == "" {
 				key = filepath.Join(a.Env.Lookup("HOME"), ".minisign", "minisign.key") // the default of minisign
 			}
-			path, err := a.Path(key)
+			path, err := filepath.Abs(key)
 			if err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ tenon plugin install --key. minisign -G creates a key; tenon reads its password 
 func signFiles(a *cli.App, files []string, secret string) error {
 	password := ""
 	for i, file := range files {
-		file, err := a.Path(file)
+		file, err := filepath.Abs(file)
 		if err != nil {
 			return err
 		}

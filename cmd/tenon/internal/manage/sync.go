@@ -71,7 +71,7 @@ as tenon plugin sync-manifest does.`,
 
 // packageDirectory returns the directory that a command's arguments name.
 func packageDirectory(a *cli.App, args []string) (string, error) {
-	dir, err := a.Path(strings.Join(args, ""))
+	dir, err := filepath.Abs(strings.Join(args, ""))
 	if err != nil {
 		return "", err
 	}

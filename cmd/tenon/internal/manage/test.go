@@ -41,7 +41,7 @@ depend on the load of the machine. --update saves the actual results as the expe
 the run the expected ones. Prompts and arguments that hooks changed are recorded as changed. A test runs in an empty
 project: put the files that its tools need into its field "files".`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path, err := a.Path(strings.Join(args, ""))
+			path, err := filepath.Abs(strings.Join(args, ""))
 			if err != nil {
 				return err
 			}

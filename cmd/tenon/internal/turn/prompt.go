@@ -110,7 +110,7 @@ func stdinText(data []byte, err error) (string, error) {
 	return strings.TrimRight(string(data), "\r\n"), nil
 }
 
-// attachments returns the parts for attached files. Relative paths are relative to the working directory of the process.
+// attachments returns the parts for attached files.
 func attachments(paths []string) (sdk.Parts, error) {
 	var parts sdk.Parts
 	for _, path := range paths {
