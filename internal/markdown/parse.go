@@ -42,7 +42,7 @@ func (strikeParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.
 	before := block.PrecendingCharacter()
 	line, segment := block.PeekLine()
 	node := parser.ScanDelimiter(line, before, 1, strikeParser{})
-	if node == nil || node.OriginalLength > 2 || before == '~' {
+	if node.OriginalLength > 2 || before == '~' {
 		return nil
 	}
 	node.Segment = segment.WithStop(segment.Start + node.OriginalLength)
