@@ -166,6 +166,22 @@ func TestBranchIsBoundedAndSafe(t *testing.T) {
 	}
 }
 
+func TestBranchOfALinkedWorktree(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, link := range []string{"../git", filepath.Join(dir, "git")} {
+		for path, text := range map[string]string{"git/HEAD": "ref: refs/heads/side\n", "w/.git": "gitdir: " + link + "\n"} {
+			path = filepath.Join(dir, filepath.FromSlash(path))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if have := branchOf(filepath.Join(dir, "w")); have != "side" {
+			t.Errorf("%s: branch %q, want side", link, have)
+		}
+	}
+}
+
 func longHead(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -359,7 +375,8 @@ func TestUndoneMessagesLeaveTheStore(t *testing.T) {
 }
 
 func (a *answers) Ledger(context.Context, string) ([]inspect.Explained, error) {
-	return []inspect.Explained{{Step: 1, Entries: []hooks.Entry{{Plugin: "p", Reason: "the key is s3cret"}}}}, nil
+	entries := []hooks.Entry{{Plugin: "p", Reason: "the key is s3cret"}}
+	return []inspect.Explained{{Step: 1, Entries: entries}, {Step: 2, Entries: slices.Repeat(entries, 30)}}, nil
 }
 
 func TestLedgerIsMasked(t *testing.T) {
@@ -369,6 +386,10 @@ func TestLedgerIsMasked(t *testing.T) {
 	m.Update(m.openLedger()())
 	if screen := m.plain(); strings.Contains(screen, "s3cret") || !strings.Contains(screen, "the key is ***") {
 		t.Errorf("the ledger shows a secret:\n%s", screen)
+	}
+	m.press(']', "]")
+	if screen := m.plain(); !strings.Contains(screen, "\n step 2") || strings.Contains(screen, "\n step 1") {
+		t.Errorf("] does not go to the next step:\n%s", screen)
 	}
 }
 
@@ -564,5 +585,65 @@ func TestModelIsFoundByPartOfItsName(t *testing.T) {
 	m.key(tea.KeyPressMsg{Code: tea.KeyEnter})
 	if m.modelName != "b/small" {
 		t.Errorf("model %q, want b/small", m.modelName)
+	}
+}
+
+// taskEvents show a task of the session, and publish what its subagent does.
+func taskEvents(events ...sdk.Event) eventsMsg {
+	task := &sdk.ToolPart{PartHead: sdk.PartHead{ID: "prt_1", MessageID: "msg_1"}, Tool: "task", State: sdk.ToolState{
+		Status: sdk.ToolCompleted, Metadata: sdk.Object{"sessionId": "ses_2"},
+	}}
+	return append(eventsMsg{{Properties: &sdk.PartInfo{SessionID: "ses_1", Part: task}}}, events...)
+}
+
+// The session of a subagent that ran before the start is read when the user enters it.
+func TestSubagentFromBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	h.stored = storedAfter(t, nil)
+	h.stored.Session.ParentID = "ses_1"
+	m.Update(taskEvents())
+	m.leader = true
+	for _, msg := range messages(m.press(tea.KeyDown, "")) {
+		m.Update(msg)
+	}
+	if screen := m.plain(); !strings.Contains(screen, "subagent's session") || !strings.Contains(screen, "the old prompt") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
+
+// A subagent that is resumed after the start asks, and its session is shown from its beginning.
+func TestResumedSubagentAsks(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	_, cmd := m.Update(taskEvents(
+		sdk.Event{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: "ses_2", Info: sdk.Session{ID: "ses_2", ParentID: "ses_1"}}},
+		sdk.Event{Properties: &sdk.PermissionRequest{ID: "per_1", SessionID: "ses_2", Permission: "bash", Patterns: []string{"ls"}}},
+	))
+	if screen := m.plain(); !strings.Contains(screen, "to run this command?") || !strings.Contains(screen, "in the subagent's session") {
+		t.Errorf("no question:\n%s", screen)
+	}
+	for _, msg := range messages(cmd) {
+		m.Update(msg)
+	}
+	m.answered("per_1") // elsewhere
+	m.enter()
+	if screen := m.plain(); strings.Contains(screen, "to run this command?") || !strings.Contains(screen, "the old prompt") {
+		t.Errorf("the session of the subagent:\n%s", screen)
+	}
+}
+
+// A notice names the plugin once.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	for want, p := range map[string]*sdk.PluginNotice{
+		"  plugin noisy chat.params: skipped: no good\n":      {Plugin: "noisy", Hook: "chat.params", Message: "skipped: no good"},
+		"  plugin noisy is skipped: no good\n":                {Plugin: "noisy", Message: "plugin noisy is skipped: no good"},
+		"  damaged and left out of the conversation: msg_1\n": {Message: "damaged and left out of the conversation: msg_1"},
+	} {
+		m, _ := testModel(t, 80, 24)
+		if m.Update(eventsMsg{{Properties: p}}); !strings.Contains(m.plain(), want) {
+			t.Errorf("no %q on the screen:\n%s", want, m.plain())
+		}
 	}
 }
