@@ -304,7 +304,7 @@ func (t *Thread) Children() []string {
 	return out
 }
 
-// Doing describes what a subagent's session does.
+// Doing describes the tool calls of a subagent's session; empty without any.
 func (t *Thread) Doing() string {
 	calls, last := 0, ""
 	for _, i := range t.List.Items {
@@ -314,7 +314,7 @@ func (t *Thread) Doing() string {
 		}
 	}
 	if calls == 0 {
-		return "working"
+		return "" // the mark of the card says whether it works
 	}
 	return fmt.Sprintf("%s · %s", view.Plural(calls, "tool call"), last)
 }
