@@ -166,22 +166,6 @@ func TestBranchIsBoundedAndSafe(t *testing.T) {
 	}
 }
 
-func TestBranchOfALinkedWorktree(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	for _, link := range []string{"../git", filepath.Join(dir, "git")} {
-		for path, text := range map[string]string{"git/HEAD": "ref: refs/heads/side\n", "w/.git": "gitdir: " + link + "\n"} {
-			path = filepath.Join(dir, filepath.FromSlash(path))
-			if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if have := branchOf(filepath.Join(dir, "w")); have != "side" {
-			t.Errorf("%s: branch %q, want side", link, have)
-		}
-	}
-}
-
 func longHead(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -204,17 +204,6 @@ func TestDefaultOfAQuestion(t *testing.T) {
 			t.Errorf("answers %q, want %q", h.list, want)
 		}
 	}
-	m, h := testModel(t, 80, 24)
-	m.question(sdk.Question{Options: options, Multiple: true, Default: []string{"Blue"}})
-	m.press('1', "1")
-	m.press(tea.KeyDown, "")
-	m.press(tea.KeySpace, " ")
-	for _, r := range "me" {
-		m.press(r, string(r))
-	}
-	if run(m.press(tea.KeyEnter, "")); !slices.Equal(h.list, []string{"que_1 [[Red Green Blue me]]"}) {
-		t.Errorf("answers %q", h.list)
-	}
 }
 
 func TestUsualKeys(t *testing.T) {
