@@ -85,16 +85,30 @@ func TestTUINotification(t *testing.T) {
 	x.leave()
 }
 
-// A click and ctrl+o show the output of a tool; alt+up marks a card.
+// A click and ctrl+o show the output of a tool, ctrl+o reasoning too; alt+up marks a card.
 func TestTUIDetails(t *testing.T) {
 	t.Parallel()
-	s := fakellm.New(t, fakellm.Call("bash", `{"command": "seq 1 30", "description": "count"}`), fakellm.Text("Counted."))
+	hold := make(chan struct{})
+	s := fakellm.New(t, fakellm.Reply{}.Reasoning("reasoning_content", "I **count**.").Wait(hold).Call("bash", `{"command": "seq 1 30; until [ -e go ]; do sleep 0.1; done", "description": "count"}`),
+		fakellm.Text("Counted."))
 	p := newProcess(t, s.URL())
 	x := p.onScreen(t, 80, 50, "--title", "x", "--auto")
 	x.shows("Ask anything")
 	x.enter("go\r")
+	x.shows("thinking: I **count**.")
+	close(hold)
+	x.shows("● bash")
+	if screen := x.shows("│ 30"); strings.Contains(screen, "│ 24") || !strings.Contains(screen, "│ 25") {
+		t.Errorf("not the latest lines of a running command:\n%s", screen)
+	}
+	if err := os.WriteFile(filepath.Join(p.work, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	x.shows("Counted.")
 	screen := x.idle()
+	if !strings.Contains(screen, "thought for") {
+		t.Errorf("no reasoning:\n%s", screen)
+	}
 	if !strings.Contains(screen, "… 24 more lines") || strings.Contains(screen, "│ 15") {
 		t.Errorf("the card is not folded:\n%s", screen)
 	}
@@ -106,6 +120,7 @@ func TestTUIDetails(t *testing.T) {
 	x.hides("│ 15")
 	x.enter("\x0f") // ctrl+o
 	x.shows("│ 15")
+	x.hides("thought for")
 	x.enter("\x0f")
 	x.hides("│ 15")
 	x.enter("\x1b[1;3A") // alt+up

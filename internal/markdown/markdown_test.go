@@ -255,3 +255,17 @@ func BenchmarkDeltas(b *testing.B) {
 		}
 	}
 }
+
+// A backslash before a bar is part of the table, not of code elsewhere.
+func TestBackslashBeforeABar(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"| a | b |\n|---|---|\n| `p\\|q` | **`r\\|s`** |": "a     │ b\n──────┼──────────\n`p|q` │ **`r|s`**",
+		"- grep `p\\|q`":       "• grep `p\\|q`",
+		"a ~~~b~~~ ~c~ `d\ne`": "a ~~~b~~~ ~~c~~ `d e`",
+	} {
+		if diff := cmp.Diff(want, strings.Join(markdown.Render(source, 60, markdown.Style{}), "\n")); diff != "" {
+			t.Errorf("%q (-want +have):\n%s", source, diff)
+		}
+	}
+}

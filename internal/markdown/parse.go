@@ -24,14 +24,7 @@ var blockParser = sync.OnceValue(func() parser.Parser {
 })
 
 // strike is struck text.
-type strike struct{ ast.BaseInline }
-
-var kindStrike = ast.NewNodeKind("Strike")
-
-func (*strike) Kind() ast.NodeKind { return kindStrike }
-
-// Dump prints the node for debugging.
-func (n *strike) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
+type strike struct{ ast.Emphasis }
 
 // strikeParser parses ~struck~ and ~~struck~~ text.
 type strikeParser struct{}
@@ -42,7 +35,7 @@ func (strikeParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) ast.
 	before := block.PrecendingCharacter()
 	line, segment := block.PeekLine()
 	node := parser.ScanDelimiter(line, before, 1, strikeParser{})
-	if node == nil || node.OriginalLength > 2 || before == '~' {
+	if node.OriginalLength > 2 || before == '~' {
 		return nil
 	}
 	node.Segment = segment.WithStop(segment.Start + node.OriginalLength)
@@ -81,17 +74,10 @@ func (*table) Kind() ast.NodeKind { return kindTable }
 func (n *table) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
 
 // plain is a paragraph that is too long to be parsed. It is shown as it is.
-type plain struct{ ast.BaseBlock }
-
-var kindPlain = ast.NewNodeKind("Plain")
-
-func (*plain) Kind() ast.NodeKind { return kindPlain }
+type plain struct{ ast.Paragraph }
 
 // IsRaw reports that the text has no inline nodes.
 func (*plain) IsRaw() bool { return true }
-
-// Dump prints the node for debugging.
-func (n *plain) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
 
 // tableTransformer finds the tables in paragraphs. Long paragraphs become plain.
 type tableTransformer struct{}

@@ -250,7 +250,7 @@ func (r *renderer) node(n ast.Node, look string) []span {
 	s := r.style
 	switch n := n.(type) {
 	case *ast.Text:
-		text := r.plain(n)
+		text := resolve(n.Segment.Value(r.source)) // escapes and character references
 		switch {
 		case n.SoftLineBreak() && r.filled(n):
 			text += " "
@@ -316,13 +316,20 @@ func (r *renderer) codeSpan(n *ast.CodeSpan, look string) []span {
 		}
 		return c
 	}, b.String())
-	if n.Parent().Kind() == ast.KindTextBlock { // a bar in a table
+	if inTable(n) { // \| is a bar there
 		code = strings.ReplaceAll(code, `\|`, "|")
 	}
 	if r.style.Code == "" {
 		code = "`" + code + "`"
 	}
 	return []span{{text: code, look: with(look, r.style.Code)}}
+}
+
+func inTable(n ast.Node) bool {
+	for n != nil && n.Kind() != kindTable {
+		n = n.Parent()
+	}
+	return n != nil
 }
 
 // link adds the address to the text of a link, unless the text is the address.
@@ -341,15 +348,6 @@ func (r *renderer) link(label []span, address, look string) []span {
 		}
 	}
 	return label
-}
-
-// plain returns the text of a node: escapes and character references are resolved.
-func (r *renderer) plain(n *ast.Text) string {
-	value := n.Segment.Value(r.source)
-	if n.IsRaw() {
-		return printable(value)
-	}
-	return resolve(value)
 }
 
 func resolve(value []byte) string {

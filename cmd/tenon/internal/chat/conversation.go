@@ -310,11 +310,8 @@ func (c *conversation) tellResume() {
 	}
 }
 
-// messages returns the messages of the session, without reverted ones; none without a session.
+// messages returns the messages of the session, without reverted ones.
 func (c *conversation) messages(ctx context.Context) ([]sdk.MessageWithParts, error) {
-	if c.session == nil {
-		return nil, nil
-	}
 	h, err := frontend.Local{Machine: c.m}.History(ctx, c.session.ID)
 	if err != nil {
 		return nil, err

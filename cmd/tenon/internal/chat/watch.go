@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 const (
@@ -36,6 +38,7 @@ func newWatcher(paths []string) (*watcher, error) {
 	}
 	w := &watcher{notify: notify}
 	for _, path := range paths {
+		path = projectfs.Real(path) // a link itself is not walked
 		info, err := os.Stat(path)
 		if err == nil && info.IsDir() {
 			w.roots = append(w.roots, path)
@@ -89,10 +92,7 @@ func (w *watcher) settled(ctx context.Context) {
 	defer quiet.Stop()
 	for {
 		select {
-		case e, open := <-w.notify.Events:
-			if !open {
-				return
-			}
+		case e := <-w.notify.Events:
 			if w.counts(e) {
 				quiet.Reset(settleAfter)
 			}

@@ -359,7 +359,8 @@ func TestUndoneMessagesLeaveTheStore(t *testing.T) {
 }
 
 func (a *answers) Ledger(context.Context, string) ([]inspect.Explained, error) {
-	return []inspect.Explained{{Step: 1, Entries: []hooks.Entry{{Plugin: "p", Reason: "the key is s3cret"}}}}, nil
+	entries := []hooks.Entry{{Plugin: "p", Reason: "the key is s3cret"}}
+	return []inspect.Explained{{Step: 1, Entries: entries}, {Step: 2, Entries: slices.Repeat(entries, 30)}}, nil
 }
 
 func TestLedgerIsMasked(t *testing.T) {
@@ -369,6 +370,10 @@ func TestLedgerIsMasked(t *testing.T) {
 	m.Update(m.openLedger()())
 	if screen := m.plain(); strings.Contains(screen, "s3cret") || !strings.Contains(screen, "the key is ***") {
 		t.Errorf("the ledger shows a secret:\n%s", screen)
+	}
+	m.press(']', "]")
+	if screen := m.plain(); !strings.Contains(screen, "\n step 2") || strings.Contains(screen, "\n step 1") {
+		t.Errorf("] does not go to the next step:\n%s", screen)
 	}
 }
 

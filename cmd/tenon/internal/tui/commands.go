@@ -150,17 +150,14 @@ func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
 func (m *model) leaderKey(name string) tea.Cmd {
 	switch name {
 	case "down":
-		m.enter()
-		return nil
+		return m.enter()
 	case "up":
 		m.leave()
 		return nil
 	case "left":
-		m.sibling(-1)
-		return nil
+		return m.sibling(-1)
 	case "right":
-		m.sibling(1)
-		return nil
+		return m.sibling(1)
 	case "esc", "ctrl+x":
 		return nil
 	}

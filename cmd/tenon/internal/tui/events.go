@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -55,16 +54,12 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 		if t := m.threads[p.SessionID]; t != nil {
 			t.RemoveMessage(p.MessageID)
 		}
-	case *sdk.PartRef:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.RemovePart(p.PartID)
-		}
 	case *sdk.TodoInfo:
 		if t := m.threads[p.SessionID]; t != nil {
 			t.Todos = p.Todos
 		}
 	case *sdk.PluginNotice:
-		m.main().Notice(transcript.Warn, noticeText(p))
+		m.main().Notice(transcript.Warn, view.Notice(p))
 	case *sdk.SessionRef:
 		if t := m.threads[p.SessionID]; t != nil && e.Type == sdk.EventSessionCompacted {
 			t.Notice(transcript.Faint, "the conversation was summarized; older messages stay here, the model sees the summary")
@@ -73,21 +68,6 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 		return m.askEvent(e)
 	}
 	return nil
-}
-
-func noticeText(p *sdk.PluginNotice) string {
-	text := terminal.OneLine(p.Message)
-	if p.Plugin == "" {
-		return text
-	}
-	head := "plugin " + terminal.OneLine(p.Plugin)
-	if p.Hook != "" {
-		head += ", " + terminal.OneLine(p.Hook)
-	}
-	if p.Quarantined {
-		text += "; it is quarantined"
-	}
-	return head + ": " + text
 }
 
 // sessionEvent keeps the sessions of the conversation: the root's and those of its subagents.
@@ -100,8 +80,11 @@ func (m *model) sessionEvent(typ string, p *sdk.SessionInfo) tea.Cmd {
 		if undone && typ == sdk.EventSessionUpdated && !t.Busy() { // a turn removes what was undone: that is not on the screen
 			return m.load(p.Info.ID)
 		}
-	case typ == sdk.EventSessionCreated && p.Info.ParentID != "" && m.threads[p.Info.ParentID] != nil:
+	case p.Info.ParentID == "" || m.threads[p.Info.ParentID] == nil || typ == sdk.EventSessionDeleted:
+	case typ == sdk.EventSessionCreated:
 		m.threads[p.Info.ID] = transcript.New(&p.Info, &m.look)
+	default: // a subagent of before the start is resumed
+		return m.loadChild(p.Info.ID, p.Info.ParentID)
 	}
 	return nil
 }
@@ -158,28 +141,29 @@ func (m *model) childText(session string) string {
 	return ""
 }
 
-// children returns the sessions of the subagents of a session, the oldest first.
-func (m *model) children(parent string) []string {
-	var out []string
-	for id, t := range m.threads {
-		if id != "" && t.Info.ParentID == parent {
-			out = append(out, id)
-		}
+// loadChild reads the session of a subagent, unless events have shown it from its beginning.
+func (m *model) loadChild(session, parent string) tea.Cmd {
+	if m.threads[session] != nil {
+		return nil
 	}
-	slices.SortFunc(out, func(a, b string) int {
-		return cmp.Or(cmp.Compare(m.threads[a].Info.Time.Created, m.threads[b].Info.Time.Created), strings.Compare(a, b))
-	})
-	return out
+	m.threads[session] = transcript.New(&sdk.Session{ID: session, ParentID: parent}, &m.look)
+	return m.load(session)
 }
 
 // enter shows a subagent's session: the latest below the shown one.
-func (m *model) enter() {
-	list := m.children(m.shown)
-	if len(list) == 0 || m.shown == "" {
+func (m *model) enter() tea.Cmd {
+	list := m.thread().Children()
+	if len(list) == 0 {
 		m.say("this session has no subagents")
-		return
+		return nil
 	}
-	m.show(list[len(list)-1])
+	return m.showChild(list[len(list)-1], m.shown)
+}
+
+func (m *model) showChild(session, parent string) tea.Cmd {
+	load := m.loadChild(session, parent)
+	m.show(session)
+	return load
 }
 
 // leave shows the session above.
@@ -190,15 +174,17 @@ func (m *model) leave() {
 }
 
 // sibling shows another subagent of the same session.
-func (m *model) sibling(by int) {
-	parent := m.thread().Info.ParentID
-	if parent == "" {
-		return
+func (m *model) sibling(by int) tea.Cmd {
+	parent := m.threads[m.thread().Info.ParentID]
+	if parent == nil {
+		return nil
 	}
-	list := m.children(parent)
-	if i := slices.Index(list, m.shown); i >= 0 {
-		m.show(list[(i+by+len(list))%len(list)])
+	list := parent.Children()
+	i := slices.Index(list, m.shown)
+	if i < 0 {
+		return nil
 	}
+	return m.showChild(list[(i+by+len(list))%len(list)], parent.Info.ID)
 }
 
 func (m *model) show(session string) {

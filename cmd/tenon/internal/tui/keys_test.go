@@ -188,6 +188,24 @@ func TestTextIsTheOwnAnswer(t *testing.T) {
 	}
 }
 
+// Enter takes the default, as an empty answer does.
+func TestDefaultOfAQuestion(t *testing.T) {
+	t.Parallel()
+	options := []sdk.QuestionOption{{Label: "Red"}, {Label: "Green"}, {Label: "Blue"}}
+	for want, q := range map[string]sdk.Question{
+		"que_1 [[Green]]":      {Options: options, Default: []string{"Green"}},
+		"que_1 [[Green Blue]]": {Options: options, Multiple: true, Default: []string{"Green", "Blue"}},
+		"que_1 [[Red]]":        {Options: options, Multiple: true},
+		"que_1 [[]]":           {Options: options, Multiple: true, Optional: true},
+	} {
+		m, h := testModel(t, 80, 24)
+		m.question(q)
+		if run(m.press(tea.KeyEnter, "")); !slices.Equal(h.list, []string{want}) {
+			t.Errorf("answers %q, want %q", h.list, want)
+		}
+	}
+}
+
 func TestUsualKeys(t *testing.T) {
 	t.Parallel()
 	for want, k := range map[string]tea.KeyPressMsg{

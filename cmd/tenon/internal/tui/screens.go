@@ -137,9 +137,10 @@ func (m *model) statusScreen() dialog.Dialog {
 				view.Limit(u.Output), view.Limit(u.Reasoning), price(cost)))
 		}
 		usage("tokens", t.Info.Tokens, t.Info.Cost)
-		for _, id := range m.children(m.root) {
-			child := m.threads[id]
-			usage("subagent", child.Info.Tokens, child.Info.Cost)
+		for _, id := range t.Children() {
+			if child := m.threads[id]; child != nil { // else it was not read yet
+				usage("subagent", child.Info.Tokens, child.Info.Cost)
+			}
 		}
 		return out
 	}}
@@ -186,9 +187,11 @@ func (m *model) openLedger() tea.Cmd {
 		}
 		lines := strings.Split(strings.TrimRight(m.o.clean(b.String()), "\n"), "\n")
 		return m.opens(&dialog.Pager{
-			Title:   "Changes by plugins",
-			Section: func(line string) bool { return strings.HasPrefix(line, "step ") || strings.HasPrefix(line, "outside ") },
-			Draw:    func(*draw.Theme, int) []string { return draw.Indent(" ", lines) },
+			Title: "Changes by plugins",
+			Section: func(line string) bool {
+				return strings.HasPrefix(line, " step ") || strings.HasPrefix(line, " outside ")
+			},
+			Draw: func(*draw.Theme, int) []string { return draw.Indent(" ", lines) },
 		}), nil
 	})
 }

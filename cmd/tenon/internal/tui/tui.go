@@ -143,7 +143,7 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	case errors.Is(err, cli.ErrHard):
 		return nil, err
 	case errors.Is(err, tea.ErrProgramPanic):
-		return m, cli.Fail(cli.ExitTurn, errors.New("the terminal UI crashed"), "continue with tenon tui -s "+m.root+", and report the text above")
+		return m, cli.Fail(cli.ExitTurn, errors.New("the terminal UI crashed"), "report the text above")
 	}
 	return m, err
 }

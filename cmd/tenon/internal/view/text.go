@@ -97,13 +97,17 @@ func (v *Text) Event(e *sdk.Event) {
 		v.template(*p)
 	case *sdk.PluginNotice:
 		if !v.turn.LogsNotices {
-			from := ""
-			if p.Plugin != "" {
-				from = fmt.Sprintf("plugin %s %s: ", terminal.Visible(p.Plugin), terminal.Visible(p.Hook))
-			}
-			v.line(from + terminal.OneLine(p.Message))
+			v.line(Notice(p))
 		}
 	}
+}
+
+// Notice describes a problem of a plugin. The message names the plugin if the notice is not about one of its hooks.
+func Notice(p *sdk.PluginNotice) string {
+	if p.Hook == "" {
+		return terminal.OneLine(p.Message)
+	}
+	return fmt.Sprintf("plugin %s %s: %s", terminal.Visible(p.Plugin), terminal.Visible(p.Hook), terminal.OneLine(p.Message))
 }
 
 // template shows a shell command in the template of a command before permission for it is requested; not one that the user typed.

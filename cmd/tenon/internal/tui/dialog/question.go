@@ -28,7 +28,19 @@ type Questions struct {
 
 // NewQuestions asks the questions of a request. send passes the answers to the host; nil dismisses the questions.
 func NewQuestions(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd) *Questions {
-	return &Questions{request: r, send: send, chosen: map[int]bool{}}
+	q := &Questions{request: r, send: send}
+	q.begin()
+	return q
+}
+
+// begin asks the next question. Its default is chosen.
+func (q *Questions) begin() {
+	q.at, q.chosen, q.text, q.top = 0, map[int]bool{}, edit.Editor{}, 0
+	for i, o := range slices.Backward(q.question().Options) {
+		if slices.Contains(q.question().Default, o.Label) {
+			q.at, q.chosen[i] = i, true
+		}
+	}
 }
 
 func (q *Questions) question() *sdk.Question { return &q.request.Questions[len(q.answers)] }
@@ -99,7 +111,7 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 		if text != "" && q.free() {
 			answer = append(answer, text)
 		}
-		if len(answer) == 0 && !q.writing() {
+		if len(answer) == 0 && !q.writing() && !one.Optional {
 			answer = []string{one.Options[q.at].Label}
 		}
 	case q.writing():
@@ -120,7 +132,7 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 	if len(q.answers) == len(q.request.Questions) {
 		return true, q.send(q.answers)
 	}
-	q.at, q.chosen, q.text, q.top = 0, map[int]bool{}, edit.Editor{}, 0
+	q.begin()
 	return false, nil
 }
 
@@ -140,7 +152,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 		head = fmt.Sprintf("%d of %d · ", len(q.answers)+1, n)
 	}
 	out := q.ask(c, head+visible.Prose(one.Question))
-	if len(one.Default) > 0 {
+	if len(one.Default) > 0 && q.free() {
 		out = append(out, draw.Fit(" "+draw.Paint(k.Faint, "empty means "+terminal.OneLine(strings.Join(one.Default, ", "))), width))
 	}
 	rows, row, column := q.text.View(max(4, width-8), c.Height/3, c.Method, plain)

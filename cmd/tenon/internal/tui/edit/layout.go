@@ -115,22 +115,17 @@ func (e *Editor) cellWidth(cluster string, width int) int {
 // position returns the row and column of the caret.
 func (e *Editor) position() (rowIndex, column int) {
 	rows := e.layout()
-	for i := len(rows) - 1; i >= 0; i-- {
-		r := &rows[i]
-		if e.caret < r.start {
-			continue
-		}
-		for _, c := range r.cells {
-			if c.offset >= e.caret {
-				return i, c.column
-			}
-		}
-		if n := len(r.cells); n > 0 {
-			return i, r.cells[n-1].column + r.cells[n-1].width
-		}
-		return i, 0
+	i := len(rows) - 1
+	for rows[i].start > e.caret {
+		i--
 	}
-	return 0, 0
+	for _, c := range rows[i].cells {
+		if c.offset >= e.caret {
+			return i, c.column
+		}
+		column = c.column + c.width
+	}
+	return i, column
 }
 
 // vertical moves the caret by rows and returns the column that further moves want.

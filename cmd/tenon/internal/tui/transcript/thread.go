@@ -243,18 +243,9 @@ func (t *Thread) Delta(d *sdk.PartDelta) {
 
 // RemoveMessage removes all parts of a message.
 func (t *Thread) RemoveMessage(id string) {
-	t.remove(func(i *item) bool { return i.message == id })
-}
-
-// RemovePart removes a part.
-func (t *Thread) RemovePart(id string) {
-	t.remove(func(i *item) bool { return i.id == id })
-}
-
-func (t *Thread) remove(is func(*item) bool) {
 	t.List.Items = slices.DeleteFunc(t.List.Items, func(i list.Item) bool {
 		base := baseOf(i)
-		if !is(base) {
+		if base.message != id {
 			return false
 		}
 		delete(t.byPart, base.id)
@@ -296,13 +287,24 @@ func (t *Thread) Tick() {
 // ChildChanged redraws the card of the task that runs a subagent's session.
 func (t *Thread) ChildChanged(session string) {
 	for _, i := range t.List.Items {
-		if tool, ok := i.(*toolItem); ok && tool.part.State.Metadata["sessionId"] == session {
+		if tool, ok := i.(*toolItem); ok && tool.child() == session {
 			tool.change()
 		}
 	}
 }
 
-// Doing describes what a subagent's session does.
+// Children returns the sessions of the subagents that tasks run, in the order of their first tasks.
+func (t *Thread) Children() []string {
+	var out []string
+	for _, i := range t.List.Items {
+		if tool, ok := i.(*toolItem); ok && tool.child() != "" && !slices.Contains(out, tool.child()) {
+			out = append(out, tool.child())
+		}
+	}
+	return out
+}
+
+// Doing describes the tool calls of a subagent's session; empty without any.
 func (t *Thread) Doing() string {
 	calls, last := 0, ""
 	for _, i := range t.List.Items {
@@ -312,7 +314,7 @@ func (t *Thread) Doing() string {
 		}
 	}
 	if calls == 0 {
-		return "working"
+		return "" // the mark of the card says whether it works
 	}
 	return fmt.Sprintf("%s · %s", view.Plural(calls, "tool call"), last)
 }

@@ -146,9 +146,15 @@ func (t *toolItem) body(width int) []string {
 	return t.cut(lines, foldedHead, foldedTail)
 }
 
+// child returns the session of the subagent that the call runs; empty if there is none.
+func (t *toolItem) child() string {
+	id, _ := t.part.State.Metadata["sessionId"].(string)
+	return id
+}
+
 // subagent describes the session of a task.
 func (t *toolItem) subagent() []string {
-	id, _ := t.part.State.Metadata["sessionId"].(string)
+	id := t.child()
 	if id == "" {
 		return nil
 	}

@@ -1,0 +1,69 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// taskEvents show a task of the session, and publish what its subagent does.
+func taskEvents(events ...sdk.Event) eventsMsg {
+	task := &sdk.ToolPart{PartHead: sdk.PartHead{ID: "prt_1", MessageID: "msg_1"}, Tool: "task", State: sdk.ToolState{
+		Status: sdk.ToolCompleted, Metadata: sdk.Object{"sessionId": "ses_2"},
+	}}
+	return append(eventsMsg{{Properties: &sdk.PartInfo{SessionID: "ses_1", Part: task}}}, events...)
+}
+
+// The session of a subagent that ran before the start is read when the user enters it.
+func TestSubagentFromBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	h.stored = storedAfter(t, nil)
+	h.stored.Session.ParentID = "ses_1"
+	m.Update(taskEvents())
+	m.leader = true
+	for _, msg := range messages(m.press(tea.KeyDown, "")) {
+		m.Update(msg)
+	}
+	if screen := m.plain(); !strings.Contains(screen, "subagent's session") || !strings.Contains(screen, "the old prompt") {
+		t.Errorf("screen:\n%s", screen)
+	}
+}
+
+// A subagent that is resumed after the start asks, and its session is shown from its beginning.
+func TestResumedSubagentAsks(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	_, cmd := m.Update(taskEvents(
+		sdk.Event{Type: sdk.EventSessionUpdated, Properties: &sdk.SessionInfo{SessionID: "ses_2", Info: sdk.Session{ID: "ses_2", ParentID: "ses_1"}}},
+		sdk.Event{Properties: &sdk.PermissionRequest{ID: "per_1", SessionID: "ses_2", Permission: "bash", Patterns: []string{"ls"}}},
+	))
+	if screen := m.plain(); !strings.Contains(screen, "to run this command?") || !strings.Contains(screen, "in the subagent's session") {
+		t.Errorf("no question:\n%s", screen)
+	}
+	for _, msg := range messages(cmd) {
+		m.Update(msg)
+	}
+	m.answered("per_1") // elsewhere
+	m.enter()
+	if screen := m.plain(); strings.Contains(screen, "to run this command?") || !strings.Contains(screen, "the old prompt") {
+		t.Errorf("the session of the subagent:\n%s", screen)
+	}
+}
+
+// A notice names the plugin once.
+func TestNotices(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	for want, p := range map[string]*sdk.PluginNotice{
+		"  plugin noisy chat.params: skipped: no good\n": {Plugin: "noisy", Hook: "chat.params", Message: "skipped: no good"},
+		"  plugin noisy is skipped: no good\n":           {Plugin: "noisy", Message: "plugin noisy is skipped: no good"},
+	} {
+		if m.Update(eventsMsg{{Properties: p}}); !strings.Contains(m.plain(), want) {
+			t.Errorf("no %q on the screen:\n%s", want, m.plain())
+		}
+	}
+}
