@@ -516,6 +516,23 @@ func TestRevertFinishedLate(t *testing.T) {
 	}
 }
 
+// A command runs while an edit waits for the user's permission, and changes the file first.
+func TestRevertOverlappingCalls(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, nil)
+	k.write("a.txt", "one")
+	wrote, edited := make(chan struct{}), make(chan struct{})
+	k.bash.act = func() { k.write("a.txt", "two"); close(wrote); <-edited }
+	k.edit.wait = func() { <-wrote }
+	k.edit.act, k.edit.files = func() { k.write("a.txt", "three"); close(edited) }, []string{k.path("a.txt")}
+	k.model.on(sdk.PurposeTurn, calls(toolCall{tool: "bash", args: "{}"}, toolCall{tool: "edit", args: "{}"}), say("ok"))
+	id, _ := k.prompt("go on")
+	k.revert(host.RevertOptions{SessionID: id})
+	k.is("undone", map[string]string{"a.txt": "one"})
+	k.unrevert(id)
+	k.is("redone", map[string]string{"a.txt": "three"})
+}
+
 // A fork has the messages before a point, under new names, and goes on by itself.
 func TestFork(t *testing.T) {
 	t.Parallel()
