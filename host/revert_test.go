@@ -578,3 +578,42 @@ func TestFork(t *testing.T) {
 		t.Errorf("Fork() at no message = %v, want ErrNotFound", err)
 	}
 }
+
+// A fork leaves out what is undone, and takes the task list only with the whole conversation.
+func TestForkOfUndone(t *testing.T) {
+	t.Parallel()
+	k := start(t, nil, base(newModel(t)))
+	todos := []sdk.Todo{{Content: "task", Status: "pending", Priority: "low"}}
+	image := &sdk.FilePart{Mime: "image/png", URL: "data:image/png;base64,AAAA", PartHead: sdk.PartHead{ID: "prt_image", SessionID: "ses_x", MessageID: "msg_1"}}
+	for revert, want := range map[string]struct {
+		messages int
+		todos    []sdk.Todo
+	}{"": {2, todos}, "msg_2": {1, []sdk.Todo{}}} {
+		s := &sdk.Session{ID: "ses_x" + revert, Directory: k.dir, Title: "t"}
+		if revert != "" {
+			s.Revert = &sdk.Revert{MessageID: revert}
+		}
+		head := func(id string) sdk.MessageHead { return sdk.MessageHead{ID: id, SessionID: s.ID} }
+		part := &sdk.ToolPart{PartHead: sdk.PartHead{ID: "prt_1", SessionID: s.ID, MessageID: "msg_1"}, CallID: "c", Tool: "read",
+			State: sdk.ToolState{Status: sdk.ToolCompleted, Input: json.RawMessage("{}"), Attachments: []*sdk.FilePart{image}}}
+		err := k.store.Import(t.Context(), []store.Import{{Session: s, Ops: []store.Op{
+			store.PutMessage{Message: &sdk.AssistantMessage{MessageHead: head("msg_1")}}, store.PutPart{Part: part},
+			store.PutMessage{Message: &sdk.UserMessage{MessageHead: head("msg_2")}}, store.PutTodos{Todos: todos},
+		}}}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fork, err := k.Fork(t.Context(), s.ID, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := k.messages(fork.ID)
+		got, err := k.store.Todos(t.Context(), fork.ID)
+		if err != nil || len(list) != want.messages || !slices.Equal(got, want.todos) {
+			t.Errorf("undone from %q: %d messages, tasks %v, %v; want %+v", revert, len(list), got, err, want)
+		}
+		if file := list[0].Parts[0].(*sdk.ToolPart).State.Attachments[0]; file.SessionID != fork.ID || file.MessageID != list[0].Info.Head().ID || file.ID == "prt_image" {
+			t.Errorf("attachment = %+v, want it with the names of the fork", file.PartHead)
+		}
+	}
+}
