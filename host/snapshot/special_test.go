@@ -257,7 +257,7 @@ func TestNothingOfTheUserRuns(t *testing.T) {
 			if err := os.Chtimes(filepath.Join(p.store(), "collected"), past, past); err != nil {
 				t.Fatal(err)
 			}
-	if due, err := p.Collect(t.Context()); !due || err != nil {
+			if due, err := p.Collect(t.Context()); !due || err != nil {
 				t.Fatalf("Collect() = %t, %v, want that it was due", due, err)
 			}
 			if _, err := os.Stat(mark); !errors.Is(err, os.ErrNotExist) {
@@ -378,7 +378,7 @@ func TestCollectEmptyReference(t *testing.T) {
 		if err := os.Chtimes(filepath.Join(p.store(), "collected"), at, at); err != nil {
 			t.Fatal(err)
 		}
-	if due, err := p.Collect(t.Context()); !due || err != nil {
+		if due, err := p.Collect(t.Context()); !due || err != nil {
 			t.Fatalf("Collect() after %s = %t, %v, want that it was due", age, due, err)
 		}
 	}
