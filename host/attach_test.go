@@ -22,7 +22,7 @@ func project(t *testing.T) string {
 		"main.go": "package main\n", "notes.txt": "a note", "sub/inner.txt": "inner", "sub/deeper/x": "x", "empty": "",
 		"image.png": pngHeader, "doc.pdf": "%PDF-1.4\n%\xe2\xe3\xcf\xd3\n", "program": "\x7fELF\x02\x01\x01\x00\x00\x00\x00",
 		"with space.txt": "spaced", "my notes, v2.md": "notes", "it's.md": "its", "long.txt": strings.Repeat("a line of text\n", 5000), "page.html": "<html><body>hello</body></html>",
-		"latin1.txt": "caf\xe9 au lait, s'il vous pla\xeet\n", "v1.2": "versioned", "zeros.png": strings.Repeat("\x00", 100), "words.jpg": "no image",
+		"latin1.txt": "caf\xe9 au lait, s'il vous pla\xeet\n", "v1.2": "versioned", "zeros.png": strings.Repeat("\x00", 100), "words.jpg": "no image", "control.log": "\x01" + strings.Repeat("ü", 2500),
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -83,6 +83,7 @@ func TestMentions(t *testing.T) {
 		"html is text":               {"@page.html", file("page.html", "<html><body>hello</body></html>")},
 		"an image":                   {"@image.png", []string{"file image.png image/png data"}},
 		"text with an image's name":  {"@words.jpg", file("words.jpg", "no image")},
+		"text with a control byte":   {"@control.log", []string{"file control.log text/plain file", fmt.Sprintf("text true %q", `<file path="control.…`+strings.Repeat("ü", 36)+"\n</file>")}},
 		"a document":                 {"@doc.pdf", []string{"file doc.pdf application/pdf data"}},
 		"missing":                    {"@nothing.go is not there", nil},
 		"an address":                 {"write to me@main.go", nil},

@@ -148,6 +148,38 @@ func TestPluginsSetListedVariables(t *testing.T) {
 	}
 }
 
+// TestPluginsChooseNoRules holds that a hook at chat.message can change the model of a prompt, but not which tools may run.
+func TestPluginsChooseNoRules(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		writes, pointer, value string
+		model                  string
+	}{
+		"agent":            {"/message/agent", "/message/agent", `"build"`, "m"},
+		"no removed tools": {"/message", "/message/tools", "", "m"},
+		"tool restored":    {"/message", "/message/tools/bash", "true", "m"},
+		"another removed":  {"/message/tools", "/message/tools/echo", "false", "m"},
+		"model":            {"/message/model", "/message/model/modelID", `"m2"`, "m2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := newModel(t, say("done"))
+			b := base(m)
+			b.tools = []sdk.Tool{echo("edit"), echo("bash"), echo("read")}
+			b.agents = append(b.agents, sdk.Agent{Name: "plan", Mode: sdk.ModePrimary, Permission: sdk.PermissionRules{{Permission: "edit", Pattern: "*", Action: sdk.ActionDeny}}})
+			k := start(t, func(o *host.Options) {
+				o.Config.Provider = map[string]sdk.ProviderConfig{"test": {Models: map[string]sdk.ModelConfig{"m2": {ToolCall: new(true)}}}}
+			}, b, changing(sdk.PointChatMessage, c.writes, c.pointer, c.value))
+			if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: k.session(), Text: "go", Agent: "plan", Tools: map[string]bool{"bash": false}}); err != nil {
+				t.Fatal(err)
+			}
+			if r := m.of(sdk.PurposeTurn)[0]; r.Model.ID != c.model || len(r.Tools) != 1 || r.Tools[0].ID != "read" {
+				t.Errorf("model %s has the tools %v, want %s with read alone", r.Model.ID, r.Tools, c.model)
+			}
+		})
+	}
+}
+
 // TestMismatchIsBrief checks that the error of arguments which do not fit their schema does not repeat them in full.
 func TestMismatchIsBrief(t *testing.T) {
 	if testing.Short() {

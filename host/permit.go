@@ -14,9 +14,6 @@ import (
 func (t *turn) permit(ctx context.Context, r sdk.PermissionRequest, tool string, o sdk.Origin) error {
 	h := t.host
 	r.ID = h.ids.New(sdk.PrefixPermission)
-	if r.Metadata == nil {
-		r.Metadata = sdk.Object{}
-	}
 	if r.Always == nil {
 		r.Always = []string{}
 	}

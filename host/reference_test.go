@@ -71,6 +71,7 @@ func TestMentionsOfPlugins(t *testing.T) {
 		"a file":                   {"read @here.txt", nil, []string{"<file"}, ""},
 		"an agent":                 {"@helper do it", nil, []string{"Use the task tool"}, ""},
 		"too long":                 {"@big:x://y", []string{"big:x://y"}, []string{"aaa"}, ""},
+		"an image":                 {"@image", []string{"image"}, []string{"data:image/png;base64,AAAA"}, ""},
 		"a file to read":           {"@thief", []string{"thief"}, nil, "a file part must hold its data"},
 		"another part":             {"@odd", []string{"odd"}, nil, "text and files can be given"},
 		"many":                     {strings.Repeat("@a1 ", 3) + manyMentions(40), append([]string{"a1"}, manyNames(31)...), nil, ""},
@@ -90,6 +91,9 @@ func TestMentionsOfPlugins(t *testing.T) {
 			}
 			var added []string
 			for _, p := range parts[1:] {
+				if p, ok := p.(*sdk.FilePart); ok && strings.HasPrefix(p.URL, "data:") {
+					added = append(added, p.URL)
+				}
 				if p, ok := p.(*sdk.TextPart); ok {
 					added = append(added, p.Text)
 					if !p.Synthetic || len(p.Text) > 60<<10 {

@@ -516,48 +516,19 @@ func TestRevertFinishedLate(t *testing.T) {
 	}
 }
 
-// A fork has the messages before a point, under new names, and goes on by itself.
-func TestFork(t *testing.T) {
+// A command runs while an edit waits for the user's permission, and changes the file first.
+func TestRevertOverlappingCalls(t *testing.T) {
 	t.Parallel()
-	k := newWork(t, func(o *host.Options) { o.Config.ToolOutput.MaxBytes = 100 })
-	long := strings.Repeat("long output ", 50)
-	k.bash.act = func() { k.write("a.txt", "two") }
-	k.model.on(sdk.PurposeTurn, call("read", `{"text":"`+long+`"}`), say("first answer"), call("bash", `{}`), say("second answer"))
-	id, _ := k.prompt("first")
-	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "second"}); err != nil {
-		t.Fatal(err)
-	}
-	list := k.messages(id)
-	s, err := k.Fork(t.Context(), id, list[3].Info.Head().ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	copied := k.messages(s.ID)
-	if len(copied) != 3 || textOf(&copied[2]) != "first answer" {
-		t.Fatalf("the fork has %d messages: %+v", len(copied), copied)
-	}
-	if parent := copied[1].Info.(*sdk.AssistantMessage).ParentID; parent != copied[0].Info.Head().ID {
-		t.Errorf("parentID = %q, want that of the copy", parent)
-	}
-	if len(k.messages(id)) != len(list) {
-		t.Error("the original lost messages")
-	}
-	hash := store.Hash([]byte(`{"text":"` + long + `"}`))
-	if err := k.store.Delete(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := k.store.Blob(t.Context(), hash); err != nil {
-		t.Errorf("the fork's large output went with the original: %v", err)
-	}
-	k.model.on(sdk.PurposeTurn, say("third answer"))
-	m, err := k.Prompt(t.Context(), host.PromptInput{SessionID: s.ID, Text: "third"})
-	if err != nil || textOf(m) != "third answer" {
-		t.Errorf("Prompt() of the fork = %v, %v", m, err)
-	}
-	if again, err := k.Fork(t.Context(), s.ID, ""); err != nil || !strings.HasSuffix(again.Title, "(fork #2)") {
-		t.Errorf("Fork() of the fork = %+v, %v, want fork #2", again, err)
-	}
-	if _, err := k.Fork(t.Context(), s.ID, "msg_none"); !errors.Is(err, host.ErrNotFound) {
-		t.Errorf("Fork() at no message = %v, want ErrNotFound", err)
-	}
+	k := newWork(t, nil)
+	k.write("a.txt", "one")
+	wrote, edited := make(chan struct{}), make(chan struct{})
+	k.bash.act = func() { k.write("a.txt", "two"); close(wrote); <-edited }
+	k.edit.wait = func() { <-wrote }
+	k.edit.act, k.edit.files = func() { k.write("a.txt", "three"); close(edited) }, []string{k.path("a.txt")}
+	k.model.on(sdk.PurposeTurn, calls(toolCall{tool: "bash", args: "{}"}, toolCall{tool: "edit", args: "{}"}), say("ok"))
+	id, _ := k.prompt("go on")
+	k.revert(host.RevertOptions{SessionID: id})
+	k.is("undone", map[string]string{"a.txt": "one"})
+	k.unrevert(id)
+	k.is("redone", map[string]string{"a.txt": "three"})
 }

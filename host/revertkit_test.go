@@ -87,12 +87,17 @@ type acting struct {
 	act func()
 	// files are what it says it will write; metadata as the built-in tools give it.
 	files []string
+	// wait is called before the call runs, as the user's answer would be waited for.
+	wait func()
 }
 
 func (a *acting) tool() *tool {
 	return &tool{id: a.id,
 		prepare: func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
 			r := sdk.PermissionRequest{Permission: a.id, Patterns: []string{"x"}}
+			if a.wait != nil {
+				a.wait()
+			}
 			if a.files != nil {
 				r.Metadata = sdk.Object{"files": a.files}
 			}

@@ -88,8 +88,6 @@ func (w *schemaWriter) value(t reflect.Type, key string) schema {
 		return stringSchema(key)
 	case reflect.Bool:
 		return schema{"type": "boolean"}
-	case reflect.Interface:
-		return schema{}
 	}
 	return numberSchema(t, key)
 }

@@ -29,6 +29,8 @@ func checkHookChanges(hook *sdk.Hook, before, after any) error {
 	switch hook.Point {
 	case sdk.PointConfig:
 		return guardConfig(before, after)
+	case sdk.PointChatMessage:
+		return guardMessage(before.(*sdk.ChatMessageValue).Message, after.(*sdk.ChatMessageValue).Message)
 	case sdk.PointShellEnv:
 		return guardEnv(envname.Declared(hook.Writes), before.(*sdk.ShellEnvValue).Env, after.(*sdk.ShellEnvValue).Env)
 	}
@@ -42,6 +44,19 @@ func guardConfig(before, after any) error {
 	}
 	if _, refused := value.Restrict(changes, configFields); len(refused) > 0 {
 		return fmt.Errorf("a plugin must not change %s of the configuration: set it in your tenon.json", strings.Join(refused, ", "))
+	}
+	return nil
+}
+
+// guardMessage keeps the rules of a prompt: those of its agent, and the tools that it removes.
+func guardMessage(before, after *sdk.UserMessage) error {
+	if after.Agent != before.Agent {
+		return fmt.Errorf("a plugin must not change the agent of a message: the rules of %q hold", before.Agent)
+	}
+	for name, on := range before.Tools {
+		if now, listed := after.Tools[name]; !on && (now || !listed) {
+			return fmt.Errorf("a plugin must not restore the tool %q, which the message removes", name)
+		}
 	}
 	return nil
 }

@@ -37,9 +37,6 @@ func (g *Set) Rules(ctx context.Context, find func(context.Context, string) (*sd
 // ErrNotFound.
 func (n Inventory) Rules(agent string) (*permission.Rules, error) {
 	g := n.r.Acquire()
-	if g == nil {
-		return nil, ErrClosed
-	}
 	defer n.r.Release(g)
 	a, err := g.Agent(cmp.Or(agent, sdk.AgentBuild))
 	if err != nil {

@@ -2,7 +2,6 @@ package input
 
 import (
 	"bufio"
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
@@ -152,7 +150,7 @@ func sniff(f *os.File) (string, error) {
 	}
 	head = head[:n]
 	typ, _, _ := mime.ParseMediaType(http.DetectContentType(head))
-	if strings.HasPrefix(typ, "text/") || typ == "application/octet-stream" && printable(head) {
+	if strings.HasPrefix(typ, "text/") || typ == "application/octet-stream" && !media.Binary(head) {
 		return convert.MimeText, nil
 	}
 	if typ == "application/octet-stream" {
@@ -161,21 +159,6 @@ func sniff(f *os.File) (string, error) {
 		}
 	}
 	return typ, nil
-}
-
-// printable reports whether the start of a file looks like text: no NUL, hardly any control bytes, UTF-8
-// except for a rune cut at the end.
-func printable(head []byte) bool {
-	if bytes.IndexByte(head, 0) >= 0 {
-		return false
-	}
-	control := 0
-	for _, b := range head {
-		if b < ' ' && b != '\n' && b != '\r' && b != '\t' && b != '\f' && b != 0x1b {
-			control++
-		}
-	}
-	return control*10 <= len(head)*3 && (utf8.Valid(head) || utf8.Valid(head[:max(0, len(head)-utf8.UTFMax)]) || control == 0)
 }
 
 // readText reads the beginning of a text file of a size, within the limits of an attachment.

@@ -208,9 +208,13 @@ func configureModel(m sdk.Model, c sdk.ModelConfig) sdk.Model {
 	if c.Headers != nil {
 		m.Headers = Merged(m.Headers, c.Headers)
 	}
-	if c.Variants != nil {
-		m.Variants = Merged(m.Variants, c.Variants)
-		maps.DeleteFunc(m.Variants, func(_ string, options sdk.Object) bool { return options["disabled"] == true })
+	m.Variants = Merged(m.Variants, nil)
+	for name, options := range c.Variants {
+		m.Variants[name] = Merged(m.Variants[name], options)
+		delete(m.Variants[name], "disabled")
+		if options["disabled"] == true {
+			delete(m.Variants, name)
+		}
 	}
 	return m
 }

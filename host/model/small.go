@@ -19,9 +19,6 @@ func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
 		return model, err
 	}
 	p := m.providers[of.ProviderID]
-	if p == nil {
-		return of, nil
-	}
 	v := &sdk.SmallModelValue{}
 	if id := m.smallID(p, &of); id != "" {
 		v.Model = &sdk.ModelRef{ProviderID: p.info.ID, ModelID: id}

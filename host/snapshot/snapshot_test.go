@@ -324,6 +324,19 @@ func TestSpecialFiles(t *testing.T) {
 			change: func(p *project) { p.write("lib/a.txt", "changed"); p.write("lib/new", "n") },
 			want:   []string{"lib/a.txt", "lib/new"},
 		},
+		"our own files are left alone": {
+			setup: func(p *project) {
+				p.openWith(snapshot.Options{Exclude: []string{p.path(`o*w[n ?\`), p.path("inner/own"), filepath.Dir(p.dir)}})
+				p.write("inner/x", "x")
+				gitIn(p.t, p.path("inner"), "init", "-q")
+			},
+			change: func(p *project) {
+				p.write(`o*w[n ?\`, "1")
+				p.write("inner/own", "2")
+				p.write("own", "3")
+			},
+			want: []string{"own"},
+		},
 		"ignored files are left alone": {
 			setup: func(p *project) {
 				p.write(".gitignore", "*.log\n")
@@ -336,7 +349,7 @@ func TestSpecialFiles(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if runtime.GOOS == "windows" && strings.HasPrefix(name, "names") {
+			if runtime.GOOS == "windows" && (strings.HasPrefix(name, "names") || strings.HasPrefix(name, "our own")) {
 				return // which Windows does not allow
 			}
 			p := newProject(t)
@@ -352,7 +365,7 @@ func TestSpecialFiles(t *testing.T) {
 			after := state(t, p.dir)
 			p.revert(list)
 			want := before
-			for _, ignored := range []string{"x.log", "x.mine", "x.tmp"} {
+			for _, ignored := range []string{"x.log", "x.mine", "x.tmp", `o*w[n ?\`, "inner/own"} {
 				if !slices.Contains(test.want, ignored) && after[ignored] != "" {
 					want[ignored] = after[ignored]
 				}

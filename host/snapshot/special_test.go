@@ -333,7 +333,11 @@ func TestTakeAtOnce(t *testing.T) {
 func TestCollect(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
+	p.write("inner/x", "one")
+	gitIn(t, p.path("inner"), "init", "-q")
 	old := p.during(func() { p.write("a.txt", "two\n") })
+	p.during(func() { p.write("inner/x", "two") })
+	oldInner := p.during(func() { p.write("inner/x", "three") })
 	if due, err := p.Collect(t.Context()); due || err != nil {
 		t.Fatalf("Collect() of a new store = %t, %v, want nothing to do", due, err)
 	}
@@ -344,16 +348,18 @@ func TestCollect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh := p.during(func() { p.write("a.txt", "three\n") })
+	fresh := p.during(func() { p.write("a.txt", "three\n"); p.write("inner/x", "four") })
 	if due, err := p.Collect(t.Context()); !due || err != nil {
 		t.Fatalf("Collect() = %t, %v, want that it was due", due, err)
 	}
 	p.revert(fresh)
-	if got := p.read("a.txt"); got != "two\n" {
-		t.Errorf("a.txt = %q, want two", got)
+	if a, x := p.read("a.txt"), p.read("inner/x"); a != "two\n" || x != "three" {
+		t.Errorf("a.txt = %q, inner/x = %q, want two and three", a, x)
 	}
-	if err := p.Run(t.Context(), backwards(old)); !errors.Is(err, snapshot.ErrGone) {
-		t.Errorf("Run() to an old state = %v, want ErrGone", err)
+	for _, list := range [][]snapshot.Change{old, oldInner} {
+		if err := p.Run(t.Context(), backwards(list)); !errors.Is(err, snapshot.ErrGone) {
+			t.Errorf("Run() to an old state of %q = %v, want ErrGone", names(list), err)
+		}
 	}
 }
 

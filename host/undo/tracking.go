@@ -77,9 +77,15 @@ type Session struct {
 
 // window is the time in which calls write.
 type window struct {
-	message string                           // where its changes are noted
-	tree    *snapshot.Tree                   // as all files were; nil unless a call may write any
-	named   map[snapshot.Path]snapshot.Entry // as files were that calls said they would write
+	message string                  // where its changes are noted
+	tree    *snapshot.Tree          // as all files were; nil unless a call may write any
+	named   map[snapshot.Path]named // files that calls said they would write
+}
+
+// named is a file as it was before the first call that said it would write it.
+type named struct {
+	snapshot.Entry
+	afterTree bool // an earlier call may have changed it since the tree of the window
 }
 
 // Begin notes how files are before a call of a step writes; the function it returns is called when the call is over. Both wait for nothing
@@ -94,7 +100,7 @@ func (k *Session) Begin(ctx context.Context, message string, paths []string) (en
 	}
 	if k.running == 0 {
 		k.wait()
-		k.window = window{message: message, named: map[snapshot.Path]snapshot.Entry{}}
+		k.window = window{message: message, named: map[snapshot.Path]named{}}
 	}
 	k.running++
 	if len(paths) > 0 {
@@ -145,7 +151,7 @@ func (k *Session) name(ctx context.Context, repo *snapshot.Repo, files []string)
 		}
 		was, err := repo.Record(ctx, path)
 		if err == nil {
-			k.window.named[path] = was
+			k.window.named[path] = named{was, k.window.tree != nil}
 		}
 		errs = append(errs, err)
 	}
@@ -224,14 +230,20 @@ func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapsh
 		}
 		out = repo.Changes(w.tree, after)
 	}
-	out = slices.DeleteFunc(out, func(c snapshot.Change) bool { _, named := w.named[c.Path]; return named })
+	out = slices.DeleteFunc(out, func(c snapshot.Change) bool {
+		was, ok := w.named[c.Path]
+		if was.afterTree {
+			w.named[c.Path] = named{Entry: c.Before}
+		}
+		return ok
+	})
 	for path, was := range w.named {
 		is, err := repo.Record(ctx, path)
 		if err != nil {
 			return nil, nil, err
 		}
-		if !is.Same(was) {
-			out = append(out, snapshot.Change{Path: path, Before: was, After: is})
+		if !is.Same(was.Entry) {
+			out = append(out, snapshot.Change{Path: path, Before: was.Entry, After: is})
 		}
 	}
 	slices.SortFunc(out, func(a, b snapshot.Change) int { return strings.Compare(string(a.Path), string(b.Path)) })

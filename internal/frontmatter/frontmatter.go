@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"reflect"
 	"regexp"
 	"slices"
@@ -21,6 +20,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
@@ -82,16 +82,14 @@ func (d *Document) Decode(v any) error {
 
 // Keys returns the keys of the document without a field in v, a pointer to a struct, and the keys of all fields of v.
 func (d *Document) Keys(v any) (unknown, known []string) {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(d.Meta, &fields) != nil {
-		return nil, nil // unreachable: Parse returns an object
-	}
 	known = checked.FieldsOf(reflect.TypeOf(v).Elem()).Names
-	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		if !slices.Contains(known, key) {
-			unknown = append(unknown, key)
+	jsontext.EachField(d.Meta, func(key, _ []byte) bool {
+		if name := jsontext.Name(key); !slices.Contains(known, name) {
+			unknown = append(unknown, name)
 		}
-	}
+		return true
+	})
+	slices.Sort(unknown)
 	return unknown, known
 }
 

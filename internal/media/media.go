@@ -1,4 +1,4 @@
-// Package media knows which files models read.
+// Package media knows which files models read, and which are text.
 package media
 
 import "net/http"
@@ -18,4 +18,18 @@ func Detect(head []byte) string {
 		return typ
 	}
 	return ""
+}
+
+// Binary reports whether the beginning of a file is not text: it has a NUL byte or more than 30 % control characters.
+func Binary(head []byte) bool {
+	control := 0
+	for _, c := range head {
+		if c == 0 {
+			return true
+		}
+		if c < '\t' || c > '\r' && c < ' ' && c != 0x1b {
+			control++
+		}
+	}
+	return control*10 > len(head)*3
 }

@@ -34,13 +34,13 @@ func has(list []sandbox.Path, access sandbox.Access, path string) bool {
 
 func TestSecrets(t *testing.T) {
 	t.Parallel()
-	home := newHome(t, "backup/.ssh/id", "src/project/.npmrc", ".config/old/.netrc", ".config/gh/hosts", "notes/a")
-	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home, DataDir: home + "/data", CacheDir: home + "/cache"}, Environ: []string{"XDG_CONFIG_HOME=" + home + "/conf", "TENON_CONFIG=" + home + "/own.json"}})
+	home := newHome(t, "backup/.ssh/id", "src/project/.npmrc", ".config/old/.netrc", ".config/gh/hosts", "notes/a", "conf/deep/old/.netrc", "store/deep/app/.netrc")
+	list, err := sandbox.Find(sandbox.Options{Project: sdk.Project{Home: home, DataDir: home + "/data", CacheDir: home + "/cache"}, Environ: []string{"XDG_CONFIG_HOME=" + home + "/conf/deep", "XDG_DATA_HOME=" + home + "/store/deep", "TENON_CONFIG=" + home + "/own.json"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{
-		".ssh", ".aws", ".netrc", "backup/.ssh", ".config/old/.netrc", ".config/gh", "conf/gh", ".local/share/keyrings", ".cargo/credentials.toml", ".bash_history",
+		".ssh", ".aws", ".netrc", "backup/.ssh", ".config/old/.netrc", ".config/gh", "conf/deep/gh", "conf/deep/old/.netrc", "store/deep/keyrings", "store/deep/app/.netrc", ".local/share/keyrings", ".cargo/credentials.toml", ".bash_history",
 		"data", "cache", "own.json", ".config/tenon",
 	} {
 		if !has(list, sandbox.Hide, filepath.Join(home, path)) {

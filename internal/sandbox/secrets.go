@@ -68,23 +68,23 @@ func (f *finder) secretsOf(home, origin string) {
 	}
 	under(home, secretNames())
 	under(home, secretPaths())
-	config, share := filepath.Join(home, ".config"), filepath.Join(home, ".local", "share")
-	under(config, configSecrets())
-	under(share, shareSecrets())
-	for name, dir := range map[string]string{"XDG_CONFIG_HOME": config, "XDG_DATA_HOME": share} {
-		if moved := f.lookup(name); filepath.IsAbs(moved) && moved != dir {
-			names := configSecrets()
-			if dir == share {
-				names = shareSecrets()
-			}
-			under(moved, names)
-		}
+	places := []string{home}
+	for _, d := range []struct {
+		usual, moved string
+		secrets      []string
+	}{
+		{filepath.Join(home, ".config"), f.lookup("XDG_CONFIG_HOME"), configSecrets()},
+		{filepath.Join(home, ".local", "share"), f.lookup("XDG_DATA_HOME"), shareSecrets()},
+	} {
+		under(d.usual, d.secrets)
+		under(d.moved, d.secrets) // add ignores what is not absolute
+		places = append(places, d.usual, d.moved)
 	}
 	known := map[string]bool{}
 	for _, name := range secretNames() {
 		known[name] = true
 	}
-	for _, place := range []string{home, config, share} {
+	for _, place := range places {
 		f.below(place, known)
 	}
 }

@@ -88,10 +88,3 @@ func (p *plan) detachMap(v reflect.Value) {
 	}
 	v.Set(dst)
 }
-
-// detachInterface copies the value of an interface if its type is of the contract; others are shared.
-func (p *plan) detachInterface(v reflect.Value) {
-	if inner := v.Elem(); inner.Kind() == reflect.Pointer && ours(inner.Type().Elem()) {
-		v.Set(reflect.ValueOf(clonePointer(inner.Interface())))
-	}
-}

@@ -355,10 +355,8 @@ func scalarEqual(a, b reflect.Value) bool {
 		return a.String() == b.String()
 	case reflect.Bool:
 		return a.Bool() == b.Bool()
-	case reflect.Float32, reflect.Float64:
+	case reflect.Float64:
 		return a.Float() == b.Float()
-	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return a.Uint() == b.Uint()
 	}
 	return a.Int() == b.Int()
 }

@@ -74,16 +74,10 @@ func (p *plan) memoryByKind() memory {
 	switch p.typ.Kind() {
 	case reflect.Bool, reflect.Int8, reflect.Uint8:
 		return scalarMemory[uint8]()
-	case reflect.Int16, reflect.Uint16:
-		return scalarMemory[uint16]()
-	case reflect.Int32, reflect.Uint32:
-		return scalarMemory[uint32]()
 	case reflect.Int64, reflect.Uint64:
 		return scalarMemory[uint64]()
 	case reflect.Int, reflect.Uint:
 		return scalarMemory[uint]()
-	case reflect.Float32:
-		return scalarMemory[float32]()
 	case reflect.Float64:
 		return scalarMemory[float64]()
 	case reflect.String:
@@ -96,8 +90,6 @@ func (p *plan) memoryByKind() memory {
 		return p.sliceMemory()
 	case reflect.Map:
 		return memory{sameHeader, p.reflected(p.detachMap)}
-	case reflect.Interface:
-		return memory{sameHeader, p.reflected(p.detachInterface)}
 	}
 	return memory{same: func(a, b unsafe.Pointer) bool { return false }}
 }

@@ -102,8 +102,6 @@ func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
 		p.elem = compilePlan(t.Elem(), building)
 		p.nilList = t.Kind() == reflect.Slice && p.elem.shape == shapeUnion && p.decodes
-	case reflect.Array:
-		p.shallow = true // the contract has none; shared if it holds pointers
 	case reflect.Interface:
 	case reflect.Struct:
 		p.compileStruct(building)
@@ -145,9 +143,7 @@ func shapeOf(t reflect.Type) shape {
 			return shapeMap
 		}
 		return shapeOpaque
-	case reflect.Bool, reflect.String, reflect.Float32, reflect.Float64,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+	case reflect.Bool, reflect.String, reflect.Float64, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
 		return shapeScalar
 	}
 	return shapeOpaque

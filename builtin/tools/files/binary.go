@@ -3,6 +3,8 @@ package files
 import (
 	"path/filepath"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/media"
 )
 
 // sniffBytes is the number of bytes that determine the type of a file.
@@ -13,21 +15,8 @@ const binaryExtensions = " .zip .tar .gz .tgz .bz2 .xz .zst .7z .rar .exe .dll .
 	".pyc .pyo .wasm .bin .dat .db .sqlite .doc .docx .xls .xlsx .ppt .pptx .odt .ods .odp .mp3 .mp4 .mov .avi .mkv .wav " +
 	".flac .ogg .ico .bmp .tiff .woff .woff2 .ttf .otf .eot "
 
-// isBinary reports whether a file is not text, from its name and beginning: by its extension, a NUL
-// byte, or more than 30 % control characters.
+// isBinary reports whether a file is not text, by the extension of its name and its beginning.
 func isBinary(name string, head []byte) bool {
-	if ext := strings.ToLower(filepath.Ext(name)); ext != "" && strings.Contains(binaryExtensions, " "+ext+" ") {
-		return true
-	}
-	head = head[:min(len(head), sniffBytes)]
-	control := 0
-	for _, c := range head {
-		if c == 0 {
-			return true
-		}
-		if c < '\t' || c > '\r' && c < ' ' && c != 0x1b {
-			control++
-		}
-	}
-	return control*10 > len(head)*3
+	ext := strings.ToLower(filepath.Ext(name))
+	return ext != "" && strings.Contains(binaryExtensions, " "+ext+" ") || media.Binary(head[:min(len(head), sniffBytes)])
 }

@@ -165,6 +165,45 @@ func wantRebuilt(t *testing.T, dir string, texts map[string]string, lost map[str
 	}
 }
 
+// A rebuild keeps what belongs to no message.
+func TestRebuildKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openAt(t, dir)
+	token, err := s.Create(t.Context(), aSession("ses_a"))
+	must(t, err)
+	todos := []sdk.Todo{{Content: "task", Status: "pending", Priority: "low"}}
+	appendTo(t, s, token, store.PutMessage{Message: aMessage("ses_a", 1)}, store.PutTodos{Todos: todos}, store.SetTurn{Open: true})
+	prompts := []store.Prompt{{ID: "msg_8", SessionID: "ses_a", Data: []byte(`{"text":"one"}`)}, {ID: "msg_7", SessionID: "ses_a", Data: []byte(`{"text":"two"}`)}}
+	for _, p := range prompts {
+		must(t, s.Submit(t.Context(), p))
+	}
+	approvals := []store.Approval{{ID: 1, Project: "/src", Permission: "bash", Pattern: "ls", Created: 5, Session: "ses_a", Origin: "ls -l"}}
+	must(t, s.Approve(t.Context(), approvals))
+	must(t, s.Close())
+	_, err = Rebuild(t.Context(), Options{Path: filepath.Join(dir, "tenon.db"), Version: "1.2.3"})
+	must(t, err)
+	s = openAt(t, dir)
+	type rest struct {
+		Todos     []sdk.Todo
+		Prompts   []store.Prompt
+		Approvals []store.Approval
+		Open      []string
+	}
+	var got rest
+	got.Todos, err = s.Todos(t.Context(), "ses_a")
+	must(t, err)
+	got.Prompts, err = s.Prompts(t.Context(), "ses_a")
+	must(t, err)
+	got.Approvals, err = s.Approvals(t.Context(), "/src")
+	must(t, err)
+	got.Open, err = s.Interrupted(t.Context())
+	must(t, err)
+	if d := cmp.Diff(rest{todos, prompts, approvals, []string{"ses_a"}}, got); d != "" {
+		t.Errorf("after the rebuild (-want +got):\n%s", d)
+	}
+}
+
 // readAll returns the text of each part that can be read, and the damage.
 func readAll(t testing.TB, s *Store, session string) (map[string]string, []store.Damage) {
 	t.Helper()

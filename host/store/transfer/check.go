@@ -1,7 +1,6 @@
 package transfer
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -13,12 +12,9 @@ const maxIdentifier = 64
 
 // check looks at what the store and the loop rely on. at is the place of the file in its parent; seen has the
 // identifiers of all files.
-func (f *File) check(at string, seen map[string]bool, depth int) error {
+func (f *File) check(at string, seen map[string]bool) error {
 	if f == nil || f.Info == nil {
 		return fmt.Errorf("%sinfo is missing: pass a file that tenon session export or opencode export wrote", at)
-	}
-	if depth > maxDepth {
-		return fmt.Errorf("%schildren nest deeper than %d", at, maxDepth)
 	}
 	if err := fresh(f.Info.ID, sdk.PrefixSession, seen); err != nil {
 		return fmt.Errorf("%sinfo.id: %w", at, err)
@@ -30,7 +26,7 @@ func (f *File) check(at string, seen map[string]bool, depth int) error {
 	}
 	for i, child := range f.Children {
 		place := fmt.Sprintf("%schildren[%d].", at, i)
-		if err := child.check(place, seen, depth+1); err != nil {
+		if err := child.check(place, seen); err != nil {
 			return err
 		}
 		if child.Info.ParentID != f.Info.ID {
@@ -41,9 +37,6 @@ func (f *File) check(at string, seen map[string]bool, depth int) error {
 }
 
 func (f *File) checkMessage(m *sdk.MessageWithParts, seen map[string]bool) error {
-	if m.Info == nil {
-		return errors.New("info is missing")
-	}
 	head := m.Info.Head()
 	if err := fresh(head.ID, sdk.PrefixMessage, seen); err != nil {
 		return fmt.Errorf("info.id: %w", err)
@@ -52,9 +45,6 @@ func (f *File) checkMessage(m *sdk.MessageWithParts, seen map[string]bool) error
 		return fmt.Errorf("info.sessionID: %q is not the session of the file", head.SessionID)
 	}
 	for i, p := range m.Parts {
-		if p == nil {
-			return fmt.Errorf("parts[%d] is null", i)
-		}
 		h := p.Head()
 		if err := fresh(h.ID, sdk.PrefixPart, seen); err != nil {
 			return fmt.Errorf("parts[%d].id: %w", i, err)

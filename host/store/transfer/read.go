@@ -26,7 +26,7 @@ func Read(r io.Reader) (*File, error) {
 		f, err = decode(data, "", 0)
 	}
 	if err == nil {
-		err = f.check("", map[string]bool{}, 0)
+		err = f.check("", map[string]bool{})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrFile, err)

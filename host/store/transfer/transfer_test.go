@@ -208,6 +208,10 @@ func TestRedact(t *testing.T) {
 	t.Parallel()
 	f := read(t, foreign)
 	f.Outputs = map[string]string{"x": "hunter2"}
+	child := read(t, strings.NewReplacer("ses_1", "ses_2", "ses_0", "ses_1", "msg_", "msg_c", "prt_", "prt_c").Replace(foreign))
+	child.Outputs = f.Outputs
+	f.Children = []*transfer.File{child}
+	f.Damaged = []store.Damage{{Type: store.DamagedBlob, Session: "ses_1", ID: store.Hash([]byte("hunter2")), Problem: "the row is missing"}}
 	out, err := f.Redact()
 	if err != nil {
 		t.Fatal(err)
@@ -217,6 +221,9 @@ func TestRedact(t *testing.T) {
 		if strings.Contains(got, secret) {
 			t.Errorf("%q is still there: %s", secret, got)
 		}
+	}
+	if strings.Contains(got, store.Hash([]byte("hunter2"))) || len(out.Children) != 1 {
+		t.Errorf("the hash of an output is there, or no child: %s", got)
 	}
 	for _, kept := range []string{`"tool":"bash"`, `"status":"completed"`, `"cost":0.25`, `"input":1`, `"finish":"stop"`, "redacted: 14 bytes"} {
 		if !strings.Contains(got, kept) {

@@ -1,0 +1,98 @@
+package host_test
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// A fork has the messages before a point, under new names, and goes on by itself.
+func TestFork(t *testing.T) {
+	t.Parallel()
+	k := newWork(t, func(o *host.Options) { o.Config.ToolOutput.MaxBytes = 100 })
+	long := strings.Repeat("long output ", 50)
+	k.bash.act = func() { k.write("a.txt", "two") }
+	k.model.on(sdk.PurposeTurn, call("read", `{"text":"`+long+`"}`), say("first answer"), call("bash", `{}`), say("second answer"))
+	id, _ := k.prompt("first")
+	if _, err := k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "second"}); err != nil {
+		t.Fatal(err)
+	}
+	list := k.messages(id)
+	s, err := k.Fork(t.Context(), id, list[3].Info.Head().ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := k.messages(s.ID)
+	if len(copied) != 3 || textOf(&copied[2]) != "first answer" {
+		t.Fatalf("the fork has %d messages: %+v", len(copied), copied)
+	}
+	if parent := copied[1].Info.(*sdk.AssistantMessage).ParentID; parent != copied[0].Info.Head().ID {
+		t.Errorf("parentID = %q, want that of the copy", parent)
+	}
+	if len(k.messages(id)) != len(list) {
+		t.Error("the original lost messages")
+	}
+	hash := store.Hash([]byte(`{"text":"` + long + `"}`))
+	if err := k.store.Delete(t.Context(), id); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.store.Blob(t.Context(), hash); err != nil {
+		t.Errorf("the fork's large output went with the original: %v", err)
+	}
+	k.model.on(sdk.PurposeTurn, say("third answer"))
+	m, err := k.Prompt(t.Context(), host.PromptInput{SessionID: s.ID, Text: "third"})
+	if err != nil || textOf(m) != "third answer" {
+		t.Errorf("Prompt() of the fork = %v, %v", m, err)
+	}
+	if again, err := k.Fork(t.Context(), s.ID, ""); err != nil || !strings.HasSuffix(again.Title, "(fork #2)") {
+		t.Errorf("Fork() of the fork = %+v, %v, want fork #2", again, err)
+	}
+	if _, err := k.Fork(t.Context(), s.ID, "msg_none"); !errors.Is(err, host.ErrNotFound) {
+		t.Errorf("Fork() at no message = %v, want ErrNotFound", err)
+	}
+}
+
+// A fork leaves out what is undone, and takes the task list only with the whole conversation.
+func TestForkOfUndone(t *testing.T) {
+	t.Parallel()
+	k := start(t, nil, base(newModel(t)))
+	todos := []sdk.Todo{{Content: "task", Status: "pending", Priority: "low"}}
+	image := &sdk.FilePart{Mime: "image/png", URL: "data:image/png;base64,AAAA", PartHead: sdk.PartHead{ID: "prt_image", SessionID: "ses_x", MessageID: "msg_1"}}
+	for revert, want := range map[string]struct {
+		messages int
+		todos    []sdk.Todo
+	}{"": {2, todos}, "msg_2": {1, []sdk.Todo{}}} {
+		s := &sdk.Session{ID: "ses_x" + revert, Directory: k.dir, Title: "t"}
+		if revert != "" {
+			s.Revert = &sdk.Revert{MessageID: revert}
+		}
+		head := func(id string) sdk.MessageHead { return sdk.MessageHead{ID: id, SessionID: s.ID} }
+		part := &sdk.ToolPart{PartHead: sdk.PartHead{ID: "prt_1", SessionID: s.ID, MessageID: "msg_1"}, CallID: "c", Tool: "read",
+			State: sdk.ToolState{Status: sdk.ToolCompleted, Input: json.RawMessage("{}"), Attachments: []*sdk.FilePart{image}}}
+		err := k.store.Import(t.Context(), []store.Import{{Session: s, Ops: []store.Op{
+			store.PutMessage{Message: &sdk.AssistantMessage{MessageHead: head("msg_1")}}, store.PutPart{Part: part},
+			store.PutMessage{Message: &sdk.UserMessage{MessageHead: head("msg_2")}}, store.PutTodos{Todos: todos},
+		}}}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fork, err := k.Fork(t.Context(), s.ID, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := k.messages(fork.ID)
+		got, err := k.store.Todos(t.Context(), fork.ID)
+		if err != nil || len(list) != want.messages || !slices.Equal(got, want.todos) {
+			t.Errorf("undone from %q: %d messages, tasks %v, %v; want %+v", revert, len(list), got, err, want)
+		}
+		if file := list[0].Parts[0].(*sdk.ToolPart).State.Attachments[0]; file.SessionID != fork.ID || file.MessageID != list[0].Info.Head().ID || file.ID == "prt_image" {
+			t.Errorf("attachment = %+v, want it with the names of the fork", file.PartHead)
+		}
+	}
+}
