@@ -29,6 +29,8 @@ const lockTimeout = 30 * time.Second
 var (
 	// ErrList is returned for a list that cannot be understood. It is left unchanged.
 	ErrList = errors.New("unusable list of marketplaces")
+	// ErrAddress is returned for an address of a marketplace that cannot be understood.
+	ErrAddress = errors.New("invalid address of a marketplace")
 	// ErrTaken is returned for a name that another marketplace has.
 	ErrTaken = errors.New("name of another marketplace")
 	// ErrReserved is returned for the name of an official marketplace at another address.
@@ -83,7 +85,7 @@ type state struct {
 func (s *Store) Add(ctx context.Context, text, dir string) (*Market, error) {
 	r, err := s.address(text, dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
 	}
 	fetched, m, err := s.fetch(ctx, r)
 	if err != nil {
