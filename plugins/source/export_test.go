@@ -23,6 +23,15 @@ func (f *Fetcher) TransferCommit(ctx context.Context, address string) error {
 	return f.transferCommit(ctx, repo, Ref{Kind: Git, URL: address}, "HEAD", "refs/tenon/test")
 }
 
+// OpenGate starts the server that npm reaches, and returns its address.
+func (f *Fetcher) OpenGate() (base string, end func() error, err error) {
+	g, err := f.openGate(nil)
+	if err != nil {
+		return "", nil, err
+	}
+	return g.base, g.close, nil
+}
+
 // DecodeNPMLock decodes the packages of a pin as a fetch does.
 func DecodeNPMLock(data []byte) (json.RawMessage, error) {
 	l, err := decodeNPMLock(data)

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -108,6 +110,78 @@ func TestNPMRefused(t *testing.T) {
 	}
 }
 
+// TestNPMGate: an npm that ignores settings reaches nothing but the registry, and only reads there.
+func TestNPMGate(t *testing.T) {
+	t.Parallel()
+	registry := sourcetest.NewNPM(t)
+	registry.Add(t, map[string]string{"package.json": `{"name":"one","version":"1.0.0"}`})
+	f := fetcher(t)
+	f.Registry = registry.URL
+	base, end, err := f.OpenGate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gate, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxied := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(gate), DisableKeepAlives: true}}
+	direct := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for _, c := range []struct {
+		client          *http.Client
+		method, address string
+		want            int
+	}{
+		{direct, http.MethodGet, base + "one", http.StatusOK},
+		{direct, http.MethodGet, base + "two", http.StatusNotFound},
+		{direct, http.MethodPut, base + "one", http.StatusForbidden},
+		{direct, http.MethodGet, "http://" + gate.Host + "/one", http.StatusForbidden},
+		{proxied, http.MethodGet, "http://other.example/one", http.StatusForbidden},
+		{proxied, http.MethodGet, "https://other.example/one", 0}, // CONNECT is refused
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, c.address, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		have := 0
+		if resp, err := c.client.Do(req); err == nil {
+			have = resp.StatusCode
+			_ = resp.Body.Close()
+		}
+		if have != c.want {
+			t.Errorf("%s %s: status %d, want %d", c.method, c.address, have, c.want)
+		}
+	}
+	if err := end(); err != nil || !slices.Equal(registry.Asked(), []string{"/one", "/two"}) {
+		t.Errorf("the registry was asked for %q, %v", registry.Asked(), err)
+	}
+}
+
+// TestNPMShrinkwrap: a package's own lock decides about the versions of its dependencies, with npm's registry and with another.
+func TestNPMShrinkwrap(t *testing.T) {
+	t.Parallel()
+	registry := sourcetest.NewNPM(t)
+	two := map[string]string{"package.json": `{"name":"two","version":"1.0.0"}`}
+	tarball, err := sourcetest.Tarball("package/", two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry.Add(t, two)
+	registry.Add(t, map[string]string{"package.json": `{"name":"two","version":"1.1.0"}`})
+	for version, address := range map[string]string{"1.0.0": registry.URL, "2.0.0": "https://registry.npmjs.org"} {
+		registry.Add(t, map[string]string{
+			"package.json": `{"name":"one","version":"` + version + `","peerDependencies":{"two":"1","absent":"1"},"peerDependenciesMeta":{"absent":{"optional":true}}}`,
+			"npm-shrinkwrap.json": `{"lockfileVersion":3,"packages":{"node_modules/dev":{"version":"1.0.0","dev":true,"resolved":"git+ssh://x/y"},
+				"node_modules/two":{"version":"1.0.0","resolved":"` + address + `/two/-/1.0.0.tgz","integrity":"` + sourcetest.Integrity(tarball) + `"}}}`,
+		})
+		f := fetcher(t)
+		f.Registry = registry.URL
+		if _, files, err := fetch(t, f, "npm:one@"+version, nil); err != nil || files["node_modules/two/package.json"] != two["package.json"] {
+			t.Errorf("from %s: %v, %q", address, err, files["node_modules/two/package.json"])
+		}
+	}
+}
+
 // TestNPMLockRefused: a lock file is a stranger's text.
 func TestNPMLockRefused(t *testing.T) {
 	t.Parallel()
@@ -139,7 +213,17 @@ func TestNPMLockRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// For a repository, the registry must name the pinned tarball. The transport reaches the server of this test.
+	f.Guarded, f.Transport = true, http.DefaultTransport
+	if _, _, err := fetch(t, f, "npm:one", &out.Pin); err != nil {
+		t.Errorf("guarded: %v", err)
+	}
 	pin := out.Pin
+	pin.URL += "?other"
+	if _, _, err := fetch(t, f, "npm:one", &pin); !errors.Is(err, source.ErrMismatch) {
+		t.Errorf("another address of the tarball: %v", err)
+	}
+	pin = out.Pin
 	pin.Packages = nil
 	if _, _, err := fetch(t, f, "npm:one", &pin); !errors.Is(err, source.ErrRef) {
 		t.Errorf("a local pin without packages: %v", err)
