@@ -170,7 +170,7 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	broken := fmt.Errorf("%s: %w since it was sealed; it is copied again when it is approved", place, ErrChanged)
+	broken := fmt.Errorf("%s: %w since it was sealed", place, ErrChanged)
 	if sum(index) != d {
 		return nil, broken
 	}
@@ -188,7 +188,7 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	}
 	if err := v.verify(ctx, s); err != nil {
 		v.stamps.forget(s.Root)
-		return nil, errors.Join(broken, err)
+		return nil, fmt.Errorf("%w: %w", broken, err)
 	}
 	v.stamps.remember(s.Root, stamp, d)
 	return s, nil
