@@ -238,10 +238,7 @@ func (s *Sealed) File() string {
 	if !s.single {
 		return ""
 	}
-	for _, e := range s.entries() {
-		return filepath.Join(s.Root, e.path)
-	}
-	return ""
+	return filepath.Join(s.Root, s.entries()[0].path)
 }
 
 // Single reports whether the copy is of a single file.
@@ -304,10 +301,7 @@ func (s *Sealed) entries() []entry {
 		if len(f) < 5 {
 			continue // the first line
 		}
-		quoted, err := strconv.QuotedPrefix(f[4])
-		if err != nil {
-			continue // cannot be: the index is the one that was written
-		}
+		quoted, _ := strconv.QuotedPrefix(f[4]) // the index is the one that was written
 		path, _ := strconv.Unquote(quoted)
 		out = append(out, entry{kind: f[0], exec: f[1] == "x", sum: f[3], path: path})
 	}
