@@ -59,11 +59,9 @@ func TestTextOfRights(t *testing.T) {
 			{"name": "clock"}]}`)})
 	text := p.item(p.load(), "x").Text(nil)
 	for _, want := range []string{
-		"secret: read the secrets KEY\n", "config: read your configuration, without secrets\n", "session: read the whole session of each call\n",
-		"ask: ask you questions and request permission\n", "events: receive *, that is, all events\n", "model: ask your model, at your cost\n", "clock: read the time\n",
-		"; priority 5; after other\n", "FULL RIGHTS: it can run commands: it rewrites the prompts of your commands\n",
-		"it fails or takes longer than 2s, YOUR TURN ENDS\n", "FULL RIGHTS: it can read your keys: it sets headers of the requests that carry them\n",
-		"FULL RIGHTS: it can change what tenon does: it chooses models and rewrites prompts\n",
+		"secret: read the secrets KEY", "config: read your configuration, without secrets", "session: read the whole session of each call", "ask: ask you questions and request permission",
+		"events: receive *, that is, all events", "model: ask your model, at your cost", "clock: read the time", "; priority 5; after other", "2s, YOUR TURN ENDS",
+		"can run commands: it rewrites the prompts of your commands", "can read your keys: it sets headers of the requests that carry them", "can change what tenon does: it chooses models and rewrites prompts",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the text has no %q:\n%s", want, text)

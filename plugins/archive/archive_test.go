@@ -429,9 +429,8 @@ func TestLimits(t *testing.T) {
 			}
 		}
 	}
-	dir := t.TempDir()
-	if _, err := open(archive.Zip, storedKnown(t, 0o644), limits).Extract(t.Context(), dir); err != nil || tree(t, dir)["a"] != "123" {
-		t.Errorf("within the limits: %v, %v", err, tree(t, dir))
+	if _, err := open(archive.Zip, storedKnown(t, 0o644), limits).Extract(t.Context(), t.TempDir()); err != nil {
+		t.Errorf("within the limits: %v", err)
 	}
 }
 

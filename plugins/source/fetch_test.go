@@ -161,30 +161,6 @@ func TestArchive(t *testing.T) {
 			t.Errorf("the second run: %v after %d requests in all", err, d.requests.Load())
 		}
 	})
-	t.Run("finishes one that an earlier run has complete", func(t *testing.T) {
-		t.Parallel()
-		asked := ""
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			asked += " " + r.Header.Get("Range")
-			w.Header().Set("ETag", fixed())
-			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(data))
-		}))
-		t.Cleanup(server.Close)
-		f := fetcher(t)
-		out, _, err := fetch(t, f, server.URL+"/a.tar.gz", nil)
-		locks, globErr := filepath.Glob(filepath.Join(f.Cache, "files", "part-*.lock"))
-		if err != nil || globErr != nil || len(locks) != 1 {
-			t.Fatalf("Fetch() = %v, locks %v, %v", err, locks, globErr)
-		}
-		part := strings.TrimSuffix(locks[0], ".lock")
-		move(t, filepath.Join(f.Cache, "files", out.SHA256), part)
-		if err := os.WriteFile(part+".tag", []byte(fixed()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, files, err := fetch(t, f, server.URL+"/a.tar.gz", nil); err != nil || files["plugin.json"] != "{}" || asked != fmt.Sprintf("  bytes=%d- ", len(data)) {
-			t.Errorf("Fetch() = %v, %v after requests of%s", files, err, asked)
-		}
-	})
 	t.Run("is not led from https to http", func(t *testing.T) {
 		t.Parallel()
 		plain := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))

@@ -24,7 +24,6 @@ func TestGo(t *testing.T) {
 		"cmd/say/cgo.go": "//go:build cgo\n\npackage main\n\nimport \"C\"\n",
 		"lib/lib.go":     "package lib\n",
 	})
-	sourcetest.AddModule(t, proxy, "example.com/one/v2", "v2.0.0", map[string]string{"go.mod": "module example.com/one/v2\n\ngo 1.21\n", "one.go": "package main\n\nfunc main() { println(\"v2\") }\n"})
 	f := fetcher(t)
 	f.Environ, f.Builds = sourcetest.GoEnviron(proxy), sourcetest.GoBuilds(t)
 	say := func(out *source.Fetched, err error) string {
@@ -41,10 +40,6 @@ func TestGo(t *testing.T) {
 	out, _, err := fetch(t, f, "go:example.com/tools/cmd/say", nil)
 	if have := say(out, err); have != "one" || out.Version != "v1.2.3" || !out.Local || len(out.Build.Sum) != 4 {
 		t.Errorf("%q, %+v %+v", have, out, out.Build)
-	}
-	major, _, err := fetch(t, f, "go:example.com/one/v2", nil)
-	if have := say(major, err); have != "v2" || !strings.HasPrefix(filepath.Base(major.Path), "one") {
-		t.Errorf("a module of a major version: %q, %+v", have, major)
 	}
 	// A later version of a dependency changes nothing for the pin.
 	sourcetest.AddModule(t, proxy, "example.com/dep", "v1.1.0", map[string]string{"go.mod": "module example.com/dep\n\ngo 1.21\n", "dep.go": "package dep\n\nconst Text = \"two\"\n"})

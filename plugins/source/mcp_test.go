@@ -68,7 +68,7 @@ func TestMCP(t *testing.T) {
 	t.Parallel()
 	npm := sourcetest.NewNPM(t)
 	npm.Add(t, map[string]string{"package.json": `{"name":"@o/files","version":"1.0.0","bin":{"files":"dist/main.js","other":"x.js"},"dependencies":{"dep":"1"}}`, "dist/main.js": "require('dep')"})
-	npm.Add(t, map[string]string{"package.json": `{"name":"dep","version":"1.0.0","bin":{"start":"./index.js"}}`, "index.js": ""})
+	npm.Add(t, map[string]string{"package.json": `{"name":"dep","version":"1.0.0"}`, "index.js": ""})
 	bundle := zipped(t, map[string]string{"manifest.json": `{"name":"b","version":"1","server":{"mcp_config":{"command":"node","args":["${__dirname}/a.js"]}}}`, "a.js": "1"})
 	servers := map[string]string{}
 	mux := http.NewServeMux()
@@ -94,7 +94,6 @@ func TestMCP(t *testing.T) {
 	for name, identifier := range map[string]string{"nuget": "Some.Tool", "oci": "docker.io/o/p:1", "cargo": "crate"} {
 		servers["io.x/"+name] = `{"name":"io.x/` + name + `","version":"1","packages":[{"registryType":"` + name + `","identifier":"` + identifier + `","version":"1.0","transport":{"type":"stdio"}}]}`
 	}
-	servers["io.x/single"] = `{"name":"io.x/single","version":"1","packages":[{"registryType":"npm","identifier":"dep","version":"1.0.0","transport":{"type":"stdio"},"packageArguments":[{"type":"named","name":"--all","isRequired":true}]}]}`
 	servers["io.x/template"] = `{"name":"io.x/template","version":"1","remotes":[{"type":"sse","url":"https://{tenant}.example.com/mcp"}]}`
 	servers["io.x/argument"] = strings.NewReplacer("io.x/files", "io.x/argument", `"valueHint":"optional"`, `"valueHint":"path","isRequired":true`).Replace(servers["io.x/files"])
 	servers["io.x/range"] = strings.NewReplacer("io.x/files", "io.x/range", `"1.0.0"`, `"^1"`).Replace(servers["io.x/files"])
@@ -124,9 +123,6 @@ func TestMCP(t *testing.T) {
 	}
 	if _, p, err := readPackage(t, f, "mcp:io.x/remote", nil); err != nil || p.Servers["remote"].URL != "https://example.com/mcp" || p.Servers["remote"].Headers["X-A"] != "b" {
 		t.Errorf("%+v, %v", p, err)
-	}
-	if _, p, err := readPackage(t, f, "mcp:io.x/single", nil); err != nil || strings.Join(p.Servers["single"].Args, " ") != "${PLUGIN_ROOT}/node_modules/dep/index.js --all" {
-		t.Errorf("a package with one program of another name: %+v, %v", p, err)
 	}
 	f.Offline = true // the pins have all that is needed
 	for _, have := range []*source.Fetched{out, bundled} {

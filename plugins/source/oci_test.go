@@ -176,20 +176,6 @@ func TestOCIPlatforms(t *testing.T) {
 	if out, _, err = fetch(t, f, ref, &out.Pin); err != nil || out.Platforms["plan9/mips"] != other["digest"] || len(out.Platforms) != 2 {
 		t.Errorf("with another platform: %+v, %v", out, err)
 	}
-	// A variant for WebAssembly is for all platforms without their own.
-	wasm := artifact(t, base, "", "application/x", map[string][]byte{"application/wasm": module})
-	wasm["platform"] = object{"os": "wasip1", "architecture": "wasm"}
-	if index, err = json.Marshal(object{"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": []object{other, wasm}}); err != nil {
-		t.Fatal(err)
-	}
-	put(t, base+"/v2/o/p/manifests/any", "application/vnd.oci.image.index.v1+json", index)
-	if _, have, err := fetch(t, fetcher(t), strings.Replace(ref, ":v1", ":any", 1), nil); err != nil || have["p.wasm"] != string(module) {
-		t.Errorf("a variant for WebAssembly: %v, %v", have, err)
-	}
-	digest := strings.TrimSuffix(ref, ":v1") + "@" + digestOf(index)
-	if _, have, err := fetch(t, f, digest, &out.Pin); !errors.Is(err, source.ErrMismatch) || len(have) > 0 {
-		t.Errorf("another digest than the pinned one: %v, %v", have, err)
-	}
 	f.Platforms = []string{"linux/none"}
 	if _, _, err := fetch(t, f, ref, &out.Pin); !errors.Is(err, oci.ErrArtifact) {
 		t.Errorf("a platform that is missing: %v", err)

@@ -95,14 +95,6 @@ func inFiles(what string, args []string) (string, error) {
 		return "", os.Link(args[0], args[1])
 	case "symlink":
 		return "", os.Symlink(args[0], args[1])
-	case "readlink":
-		return os.Readlink(args[0])
-	case "times":
-		return "", os.Chtimes(args[0], time.Unix(1, 0), time.Unix(2, 0))
-	case "truncate":
-		return "", os.Truncate(args[0], 1)
-	case "edit":
-		return edit(args[0])
 	case "files":
 		for n := range 1000 {
 			if _, err := os.Open(args[0]); err != nil {
@@ -112,28 +104,4 @@ func inFiles(what string, args []string) (string, error) {
 		return "1000", nil
 	}
 	return "", fmt.Errorf("no attempt %q", what)
-}
-
-// edit makes a file, changes a part in the middle and its size, and returns what it reads from its second byte.
-func edit(name string) (string, error) {
-	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return "", err
-	}
-	defer file.Close()
-	if _, err = file.WriteString("0123456789"); err == nil {
-		_, err = file.WriteAt([]byte("ab"), 3)
-	}
-	if err == nil {
-		err = file.Truncate(6)
-	}
-	if err == nil {
-		err = file.Sync()
-	}
-	if err != nil {
-		return "", err
-	}
-	data := make([]byte, 5)
-	_, err = file.ReadAt(data, 1)
-	return string(data), err
 }
