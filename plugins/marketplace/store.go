@@ -35,7 +35,7 @@ var (
 	ErrTaken = errors.New("name of another marketplace")
 	// ErrReserved is returned for the name of an official marketplace at another address.
 	ErrReserved = errors.New("reserved name")
-	// ErrStale is returned for a marketplace of whose catalogue there is no usable copy from its present address.
+	// ErrStale is returned for a marketplace whose catalogue was not fetched from its present address, or whose copy is damaged.
 	ErrStale = errors.New("its catalogue has to be fetched")
 )
 
@@ -103,7 +103,7 @@ func (s *Store) Add(ctx context.Context, text, dir string) (*Market, error) {
 	})
 }
 
-// List returns the marketplaces by name. Those of which there is no usable copy have no catalogue.
+// List returns the marketplaces by name. Those with ErrStale have no catalogue.
 func (s *Store) List() ([]Market, error) {
 	l, err := s.read()
 	if err != nil {
