@@ -139,7 +139,8 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 		}
 		i.Carrier = manifest.CarrierOfFile(file).Name
 		i.Request = trust.Request{Carrier: i.Carrier, Undescribed: true}
-		return l.cachedDescription(i)
+		l.cachedDescription(i)
+		return nil
 	}
 	pkg, err := l.readPackage(i, from)
 	if err != nil {
@@ -154,7 +155,7 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 		err = l.allowServers(pkg)
 	}
 	if err == nil && pkg.Undescribed {
-		err = l.cachedDescription(i)
+		l.cachedDescription(i)
 	}
 	return err
 }
@@ -209,6 +210,10 @@ func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
 func (l *Loader) decide(i *Item, approved trust.Entries) {
 	i.Request.Replaces = l.replaced(&i.Request)
 	d := approved.Check(i.Trusted())
+	if known := d.Previous; known != nil && known.Digest == i.Digest && i.Request.Undescribed && i.Name != known.Name {
+		i.Name = known.Name // which it told before
+		d = approved.Check(i.Trusted())
+	}
 	if !d.Approved && d.Why == trust.WhyChanged && i.watched() {
 		d = trust.Decision{Approved: true, Grants: d.Previous.Grants, Disabled: d.Disabled, Reason: d.Reason, Previous: d.Previous}
 	}

@@ -138,6 +138,16 @@ func TestBareModule(t *testing.T) {
 	if names(again) != "shout" || len(p.wasm.asked) != 1 {
 		t.Errorf("%s; asked %d times, want once", states(again), len(p.wasm.asked))
 	}
+	// It stays approved without its cached description.
+	cache := p.path("cache/plugins/descriptions/" + strings.TrimPrefix(string(i.Digest), "sha256:") + ".json")
+	for n, lose := range []func() error{func() error { return os.WriteFile(cache, []byte("{"), 0o600) }, func() error { return os.Remove(cache) }} {
+		if err := lose(); err != nil {
+			t.Fatal(err)
+		}
+		if again := p.load(); names(again) != "shout" || len(p.wasm.asked) != n+2 {
+			t.Errorf("without its description: %s; asked %d times, want %d", states(again), len(p.wasm.asked), n+2)
+		}
+	}
 }
 
 func TestBareProgram(t *testing.T) {
