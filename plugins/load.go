@@ -411,7 +411,8 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 		return err
 	}
 	again.Request.Replaces = l.replaced(&again.Request)
-	if again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0 {
+	// Without a cached description, only what the content told before is known, and the content is the same.
+	if !again.Request.Undescribed && (again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0) {
 		return fmt.Errorf("%s: %w while it was shown; review it again", i.Path, trust.ErrChanged)
 	}
 	for _, g := range grants {
