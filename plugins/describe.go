@@ -76,17 +76,15 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 	return nil
 }
 
-// cachedDescription uses the description from an earlier run of the item.
-func (l *Loader) cachedDescription(i *Item) error {
-	path := l.descriptionFile(i.Digest)
-	data, err := os.ReadFile(path)
+// cachedDescription uses the description from an earlier run of the item. Without a valid one the item is asked again.
+func (l *Loader) cachedDescription(i *Item) {
+	data, err := os.ReadFile(l.descriptionFile(i.Digest))
+	if err == nil {
+		err = l.described(i, data)
+	}
 	if err != nil {
-		return nil // the item is asked again
+		l.log.Debug("no description of an earlier run", "plugin", i.Name, "err", err)
 	}
-	if err := l.described(i, data); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
 }
 
 // described checks the description an item returned and applies it.

@@ -139,7 +139,8 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 		}
 		i.Carrier = manifest.CarrierOfFile(file).Name
 		i.Request = trust.Request{Carrier: i.Carrier, Undescribed: true}
-		return l.cachedDescription(i)
+		l.cachedDescription(i)
+		return nil
 	}
 	pkg, err := l.readPackage(i, from)
 	if err != nil {
@@ -154,7 +155,7 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 		err = l.allowServers(pkg)
 	}
 	if err == nil && pkg.Undescribed {
-		err = l.cachedDescription(i)
+		l.cachedDescription(i)
 	}
 	return err
 }
@@ -172,7 +173,7 @@ func (l *Loader) allowServers(p *manifest.Package) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-8-" + runtime.GOOS + "-" + runtime.GOARCH
+const keptPackage = "package-9-" + runtime.GOOS + "-" + runtime.GOARCH
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -209,6 +210,10 @@ func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
 func (l *Loader) decide(i *Item, approved trust.Entries) {
 	i.Request.Replaces = l.replaced(&i.Request)
 	d := approved.Check(i.Trusted())
+	if known := d.Previous; known != nil && known.Digest == i.Digest && i.Request.Undescribed && i.Name != known.Name {
+		i.Name = known.Name // which it told before
+		d = approved.Check(i.Trusted())
+	}
 	if !d.Approved && d.Why == trust.WhyChanged && i.watched() {
 		d = trust.Decision{Approved: true, Grants: d.Previous.Grants, Disabled: d.Disabled, Reason: d.Reason, Previous: d.Previous}
 	}
@@ -406,7 +411,8 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 		return err
 	}
 	again.Request.Replaces = l.replaced(&again.Request)
-	if again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0 {
+	// Without a cached description, only what the content told before is known, and the content is the same.
+	if !again.Request.Undescribed && (again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0) {
 		return fmt.Errorf("%s: %w while it was shown; review it again", i.Path, trust.ErrChanged)
 	}
 	for _, g := range grants {

@@ -131,12 +131,23 @@ func TestBareModule(t *testing.T) {
 	if i.Name != "shout" || i.State != plugins.StatePending || !slices.Equal(i.Request.Tools, []string{"shout"}) {
 		t.Fatalf("described item %+v", i)
 	}
-	if err := l.Approve(t.Context(), i, nil); err != nil {
+	// It is approved, and stays approved, without its cached description.
+	cache := p.path("cache/plugins/descriptions/" + strings.TrimPrefix(string(i.Digest), "sha256:") + ".json")
+	description, err := os.ReadFile(cache)
+	if err := errors.Join(err, os.Remove(cache), l.Approve(t.Context(), i, nil), os.WriteFile(cache, description, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	again := p.load()
 	if names(again) != "shout" || len(p.wasm.asked) != 1 {
 		t.Errorf("%s; asked %d times, want once", states(again), len(p.wasm.asked))
+	}
+	for n, lose := range []func() error{func() error { return os.WriteFile(cache, []byte("{"), 0o600) }, func() error { return os.Remove(cache) }} {
+		if err := lose(); err != nil {
+			t.Fatal(err)
+		}
+		if again := p.load(); names(again) != "shout" || len(p.wasm.asked) != n+2 {
+			t.Errorf("without its description: %s; asked %d times, want %d", states(again), len(p.wasm.asked), n+2)
+		}
 	}
 }
 

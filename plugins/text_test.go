@@ -48,6 +48,27 @@ func TestText(t *testing.T) {
 	}
 }
 
+// Each capability that a plugin may request is described, and so are the rights of hooks.
+func TestTextOfRights(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.write(theirs, files{"p": "+x", "plugin.json": manifestOf("x", `{"runtime": {"type": "process", "command": ["./p"]},
+		"hooks": [{"point": "command.execute.before", "writes": ["/parts"], "priority": 5, "after": ["other"]}, {"point": "chat.headers", "writes": ["/headers"], "onError": "stop"},
+			{"point": "config", "writes": ["/model"]}],
+		"capabilities": [{"name": "secret", "scope": ["KEY"]}, {"name": "config"}, {"name": "session"}, {"name": "ask"}, {"name": "events", "scope": ["*"]}, {"name": "model"},
+			{"name": "clock"}]}`)})
+	text := p.item(p.load(), "x").Text(nil)
+	for _, want := range []string{
+		"secret: read the secrets KEY", "config: read your configuration, without secrets", "session: read the whole session of each call", "ask: ask you questions and request permission",
+		"events: receive *, that is, all events", "model: ask your model, at your cost", "clock: read the time", "; priority 5; after other", "2s, YOUR TURN ENDS",
+		"can run commands: it rewrites the prompts of your commands", "can read your keys: it sets headers of the requests that carry them", "can change what tenon does: it chooses models and rewrites prompts",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text has no %q:\n%s", want, text)
+		}
+	}
+}
+
 // A granted directory that is reached by a link is shown with where the link leads.
 func TestTextOfLinkedDirectory(t *testing.T) {
 	t.Parallel()

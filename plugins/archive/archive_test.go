@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -174,6 +175,7 @@ func TestExtract(t *testing.T) {
 		"plain":         {plain, want, 0},
 		"one folder":    {wrapped, want, 0},
 		"links":         {links, linked, 5},
+		"chains":        {[]member{{name: "p/a", body: "a"}, {name: "p/abs", link: "/etc"}, {name: "p/first", link: "abs"}, {name: "p/drive", link: `C:\x`}, {name: "p/second", link: "drive"}}, map[string]string{"a": "a"}, 4},
 		"only skills":   {[]member{{name: "skills/a/SKILL.md", body: "a"}}, map[string]string{"skills/a/SKILL.md": "a"}, 0},
 		"with ./":       {[]member{{name: "./"}, {name: "./a", body: "1"}, {name: "./b/c", body: "2"}}, map[string]string{"a": "1", "b/c": "2"}, 0},
 		"empty":         {nil, map[string]string{}, 0},
@@ -287,7 +289,14 @@ func hostile(t *testing.T) (out []sample) {
 	tarOnly["directory with content"] = zipped(t, fixTar(put(tarBytes(t, file), 156, '5')))
 
 	good, two := zipBytes(t, file), zipBytes(t, file, member{name: "p/b", body: "2"})
+	known, directory := storedKnown(t, 0o644), storedKnown(t, fs.ModeDir|0o755)
 	zipOnly := map[string][]byte{
+		"other checksum":         put(known, 14, 0xff),
+		"other size":             put(known, 18, 0xff),
+		"directory with content": directory,
+		"cut local header":       put(known, 26, 0xff, 0xff),
+		"directory too early":    put(good, -6, good[len(good)-6]-1),
+		"directory too late":     put(good, -6, 0xff, 0xff),
 		"prefix":                 append([]byte("#!/bin/sh\n"), good...),
 		"suffix":                 append(slices.Clone(good), "\n"...),
 		"comment":                commented(good, "hello"),
@@ -388,6 +397,23 @@ func storedLater(t *testing.T) []byte {
 	return b.Bytes()
 }
 
+// storedKnown returns a zip with an uncompressed file whose size is before its data, as other programs write it.
+func storedKnown(t *testing.T, mode fs.FileMode) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	h := &zip.FileHeader{Name: "p/a", Method: zip.Store, CRC32: crc32.ChecksumIEEE([]byte("123")), CompressedSize64: 3, UncompressedSize64: 3}
+	h.SetMode(mode)
+	f, err := w.CreateRaw(h)
+	if err == nil {
+		_, err = io.WriteString(f, "123")
+	}
+	if err = errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	limits := archive.Limits{Entries: 3, Bytes: 1000, Depth: 2}
@@ -402,6 +428,9 @@ func TestLimits(t *testing.T) {
 				t.Errorf("%s, %s: Extract() = %v, wrote %v", name, format, err, tree(t, dir))
 			}
 		}
+	}
+	if _, err := open(archive.Zip, storedKnown(t, 0o644), limits).Extract(t.Context(), t.TempDir()); err != nil {
+		t.Errorf("within the limits: %v", err)
 	}
 }
 
@@ -440,7 +469,7 @@ func TestGit(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			into := t.TempDir()
-			g := archive.Git{Tree: c.at, Command: func(ctx context.Context, args ...string) *exec.Cmd {
+			g := archive.Git{Tree: c.at, Limits: archive.Limits{Bytes: 300_000}, Command: func(ctx context.Context, args ...string) *exec.Cmd {
 				return exec.CommandContext(ctx, "git", append([]string{"-C", dir}, args...)...)
 			}}
 			content, err := g.Extract(t.Context(), into)
@@ -452,6 +481,10 @@ func TestGit(t *testing.T) {
 			}
 			if len(content.LeftOut) != c.out {
 				t.Errorf("left out: %q", content.LeftOut)
+			}
+			g.Limits.Bytes = 1000
+			if _, err := g.Extract(t.Context(), t.TempDir()); c.want["big"] != "" && !errors.Is(err, archive.ErrUnsafe) {
+				t.Errorf("more than permitted: %v", err)
 			}
 		})
 	}

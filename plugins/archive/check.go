@@ -247,10 +247,10 @@ var componentFolders = map[string]bool{"skills": true, "commands": true, "agents
 
 // inside reports whether a link leads to something in the package that is not behind another link.
 func (c *checker) inside(e entry, prefix string) bool {
-	if e.target == "" || path.IsAbs(e.target) || strings.ContainsAny(e.target, `\:`) {
-		return false
-	}
 	for range 40 { // as many as Linux follows
+		if e.target == "" || path.IsAbs(e.target) || strings.ContainsAny(e.target, `\:`) {
+			return false
+		}
 		at := path.Dir(e.name)
 		for segment := range strings.SplitSeq(e.target, "/") {
 			if n, ok := c.seen[c.key(at)]; ok && c.found[n].kind == kindLink {
@@ -265,9 +265,7 @@ func (c *checker) inside(e entry, prefix string) bool {
 		if !ok || c.found[n].kind != kindLink {
 			return true
 		}
-		if e = c.found[n]; e.target == "" || path.IsAbs(e.target) {
-			return false
-		}
+		e = c.found[n]
 	}
 	return false
 }

@@ -247,11 +247,16 @@ func TestMarketplace(t *testing.T) {
 				{"name": "option", "source": {"source": "url", "url": "--upload-pack=x"}},
 				{"name": "ext", "source": {"source": "url", "url": "ext::sh -c x"}},
 				{"name": "strange", "source": {"source": "ftp"}},
+				{"name": "branch", "source": {"source": "github", "repo": "owner/tools", "ref": "--upload-pack=x"}},
+				{"name": "commit", "source": {"source": "github", "repo": "owner/tools", "sha": "--upload-pack=x"}},
+				{"name": "version", "source": {"source": "url", "url": "https://h.example/a@b"}},
+				{"name": "path", "source": {"source": "archive", "url": "/etc"}},
+				{"name": "lax", "source": "./plugins/plain", "strict": 1},
 				{"name": "no source"}, {"name": "plain", "source": "./twice"}, 7
 			]}`,
 	})
 	m, err := k.Markets.Add(t.Context(), k.server.URL+"/market/.git", "/")
-	if err != nil || m.Name != "market" || len(m.Entries) != 20 || len(m.Problems) != 3 {
+	if err != nil || m.Name != "market" || len(m.Entries) != 24 || len(m.Problems) != 4 {
 		t.Fatalf("Add() = %+v, %v", m, err)
 	}
 	for name, want := range map[string]struct{ skills, commands, version, manifest string }{
@@ -290,6 +295,10 @@ func TestMarketplace(t *testing.T) {
 		"outside":   {marketplace.ErrSource, "leads out"},
 		"option":    {marketplace.ErrSource, ""},
 		"ext":       {marketplace.ErrSource, ""},
+		"branch":    {marketplace.ErrSource, "not a branch or tag"},
+		"commit":    {marketplace.ErrSource, "not a full commit"},
+		"version":   {marketplace.ErrSource, "must not contain #, @"},
+		"path":      {marketplace.ErrSource, "not of kind archive"},
 		"strange":   {marketplace.ErrSource, "unknown kind"},
 		"gone":      {marketplace.ErrNotFound, "removed"},
 		"nothing":   {marketplace.ErrNotFound, ""},
@@ -384,7 +393,7 @@ func TestMarketplaceAddresses(t *testing.T) {
 	k := newKit(t)
 	k.repository(t, "tools", map[string]string{".claude-plugin/plugin.json": `{"name": "tools"}`, "skills/a/SKILL.md": skill("a")})
 	catalogue := func(address string) string {
-		return `{"name": "far", "plugins": [{"name": "tools", "source": {"source": "url", "url": "` + address + `"}}, {"name": "near", "source": "./tools"}]}`
+		return `{"name": "far", "plugins": [{"name": "tools", "source": {"source": "url", "url": "` + address + `"}}, {"name": "near", "source": "./tools"}, {"name": "linked", "source": "./link"}]}`
 	}
 	// As if it had been fetched from the network.
 	far := func(address string) {
@@ -424,6 +433,9 @@ func TestMarketplaceAddresses(t *testing.T) {
 			if _, err := k.Stage(t.Context(), k.target, name+"@local", nil); err != nil {
 				t.Errorf("%s of %s: %v", name, address, err)
 			}
+		}
+		if s, err := k.Stage(t.Context(), k.target, "linked@local", nil); !errors.Is(err, marketplace.ErrSource) || !strings.Contains(err.Error(), "through a link") {
+			t.Errorf("a link of %s that leads out: %+v, %v", address, s, err)
 		}
 		if err := k.Markets.Remove(t.Context(), "local"); err != nil {
 			t.Fatal(err)

@@ -158,6 +158,21 @@ a
 {"name": "p", "mcpServers": {"url": {"type": "http", "url": "https://example.com/${X:-$}{TOKEN}", "headers": {"A": "${TOKEN}"}},
  "command": {"command": "${X:-$}{PROGRAM}"}, "cwd": {"command": "x", "cwd": "${CLAUDE_PLUGIN_ROOT}/${X:-${FOLDER}}"}, "good": {"command": "${CLAUDE_PLUGIN_ROOT}/${X:-s}"}}}
 `, "Claude Code p  server=good:./s", []string{"${TOKEN}", "${PROGRAM}", "${FOLDER}"}},
+		"skills known by their directories": {`
+-- .claude-plugin/plugin.json --
+{"name": "p"}
+-- skills/skill-development/SKILL.md --
+` + strings.ReplaceAll(skill, "review", "Skill Development") + `
+-- skills/unnamed/SKILL.md --
+` + strings.ReplaceAll(skill, "name: review\n", "") + `
+-- skills/Bad Name/SKILL.md --
+` + strings.ReplaceAll(skill, "review", "-x") + `
+`, "Claude Code p  skill=skill-development skill=unnamed", []string{`name: "Bad Name": use 1 to 64`}},
+		"an unnamed skill at the root": {`
+-- .claude-plugin/plugin.json --
+{"name": "p", "mcpServers": {"s": {"type": "sse", "url": "https://example.com/sse"}, "c": {"command": "x", "cwd": "${CLAUDE_PLUGIN_ROOT}"}}}
+-- SKILL.md --
+` + strings.ReplaceAll(skill, "name: review\n", ""), "Claude Code p  skill=p server=c:x server=s:https://example.com/sse", nil},
 		"a skill at the root": {`
 -- .claude-plugin/plugin.json --
 {"name": "p"}

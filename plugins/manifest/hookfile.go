@@ -80,10 +80,7 @@ func (r *reader) foreignHooks(n *checked.Node, manifest string) {
 	if !added || len(all) == 0 {
 		return
 	}
-	data, err := json.Marshal(map[string]any{"hooks": all})
-	if err != nil { // JSON that was valid before
-		return
-	}
+	data, _ := json.Marshal(map[string]any{"hooks": all}) // JSON that was valid before
 	r.p.HookFile, r.p.Hooks = manifest, data
 }
 

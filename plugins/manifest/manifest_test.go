@@ -239,6 +239,7 @@ func TestIgnores(t *testing.T) {
 		"SKILL.md leads out":             {files{"plugin.json": plain(""), "skills/a/SKILL.md": "-> ../../../other.md", "../other.md": skill("a")}, []string{"leads out"}},
 		"skill with another name":        {files{"plugin.json": plain(""), "skills/a/SKILL.md": skill("b")}, []string{`"b" is not the name of its directory`}},
 		"skill without description":      {files{"plugin.json": plain(""), "skills/a/SKILL.md": "---\nname: a\n---\n"}, []string{"description: is missing"}},
+		"skill with a name for display":  {files{"plugin.json": plain(""), "skills/a/SKILL.md": skill("A skill")}, []string{`"A skill": use 1 to 64`}},
 		"skill without front matter":     {files{"plugin.json": plain(""), "skills/a/SKILL.md": "hello"}, []string{"name: is missing from the front matter"}},
 		"skill without end":              {files{"plugin.json": plain(""), "skills/a/SKILL.md": "---\nname: a\n"}, []string{"not closed"}},
 		"skill with a long description":  {files{"plugin.json": plain(""), "skills/a/SKILL.md": "---\nname: a\ndescription: " + strings.Repeat("x", 1025) + "\n---\n"}, []string{"more than 1024"}},

@@ -73,7 +73,15 @@ func (r *reader) skillsIn(place string, named bool) {
 
 // addSkill adds the skill in a directory. A skill that is wrong is left out and reported. Errors: fs.ErrNotExist without a skill, errSkills.
 func (r *reader) addSkill(dir string, named bool) error {
-	s, err := r.skill(dir)
+	usual := "" // other hosts know a skill by its directory, and show its name
+	switch {
+	case named:
+	case dir == ".":
+		usual = r.p.Manifest.Name
+	default:
+		usual = path.Base(dir)
+	}
+	s, err := r.skill(dir, usual)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return err
@@ -95,8 +103,8 @@ func (r *reader) skillOut(dir string, err error) {
 	r.warn(filepath.Join(r.folder.root, filepath.FromSlash(dir), skillFile), "", "", "the skill is left out: %v", err)
 }
 
-// skill reads the skill in a directory; fs.ErrNotExist when the directory holds none.
-func (r *reader) skill(dir string) (Skill, error) {
+// skill reads the skill in a directory; fs.ErrNotExist when the directory holds none. usual is as in parseSkill.
+func (r *reader) skill(dir, usual string) (Skill, error) {
 	resolved, err := r.folder.resolve(dir)
 	if err != nil {
 		return Skill{}, err
@@ -112,13 +120,14 @@ func (r *reader) skill(dir string) (Skill, error) {
 	if err != nil {
 		return Skill{}, err
 	}
-	s, err := parseSkill(data)
+	s, err := parseSkill(data, usual)
 	s.Dir = resolved
 	return s, err
 }
 
-// parseSkill checks the name and the description in the front matter of a SKILL.md.
-func parseSkill(data []byte) (Skill, error) {
+// parseSkill checks the name and the description in the front matter of a SKILL.md. Unless usual is empty, it replaces a name that is missing
+// or invalid.
+func parseSkill(data []byte, usual string) (Skill, error) {
 	if !utf8.Valid(data) {
 		return Skill{}, errors.New("is not valid UTF-8")
 	}
@@ -135,11 +144,13 @@ func parseSkill(data []byte) (Skill, error) {
 		return Skill{}, err
 	}
 	s := Skill{Name: meta.Name, Description: strings.TrimSpace(meta.Description), Manual: bool(meta.Manual)}
+	if usual != "" && !validSkill(s.Name) {
+		s.Name = usual
+	}
 	switch {
 	case s.Name == "":
 		return Skill{}, errors.New("name: is missing from the front matter")
-	case len(s.Name) > maxSkillName || strings.Trim(s.Name, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" ||
-		s.Name[0] == '-' || s.Name[len(s.Name)-1] == '-' || strings.Contains(s.Name, "--"):
+	case !validSkill(s.Name):
 		return Skill{}, fmt.Errorf("name: %s: use 1 to %d of a-z, 0-9 and -, no dash at the start or end and no --", quoted(s.Name), maxSkillName)
 	case s.Description == "":
 		return Skill{}, errors.New("description: is missing from the front matter")
@@ -147,4 +158,9 @@ func parseSkill(data []byte) (Skill, error) {
 		return Skill{}, fmt.Errorf("description: has more than %d characters", maxSkillDescription)
 	}
 	return s, nil
+}
+
+func validSkill(name string) bool {
+	return name != "" && len(name) <= maxSkillName && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" &&
+		name[0] != '-' && name[len(name)-1] != '-' && !strings.Contains(name, "--")
 }

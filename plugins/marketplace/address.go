@@ -36,7 +36,7 @@ func (s *Store) address(text, dir string) (source.Ref, error) {
 	}
 	r, err := source.Parse(text, dir, s.Home)
 	if err == nil && r.Kind != source.Path && r.Kind != source.Git {
-		err = fmt.Errorf("%w %q: a marketplace is owner/repo, a repository, a marketplace.json or a directory", source.ErrRef, text)
+		err = fmt.Errorf("%w %q: a plugin, not a marketplace", source.ErrRef, text)
 	}
 	return r, err
 }

@@ -59,9 +59,6 @@ type header struct {
 
 // Decode reads a catalogue. Entries that are wrong by themselves are left out and named in Problems. Errors wrap ErrCatalogue.
 func Decode(data []byte) (*Catalogue, error) {
-	if len(data) > maxBytes {
-		return nil, fmt.Errorf("%w: more than %d MiB", ErrCatalogue, maxBytes>>20)
-	}
 	var h header
 	if err := json.Unmarshal(data, &h); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrCatalogue, err)

@@ -29,12 +29,14 @@ const lockTimeout = 30 * time.Second
 var (
 	// ErrList is returned for a list that cannot be understood. It is left unchanged.
 	ErrList = errors.New("unusable list of marketplaces")
+	// ErrAddress is returned for an address of a marketplace that cannot be understood.
+	ErrAddress = errors.New("invalid address of a marketplace")
 	// ErrTaken is returned for a name that another marketplace has.
 	ErrTaken = errors.New("name of another marketplace")
 	// ErrReserved is returned for the name of an official marketplace at another address.
 	ErrReserved = errors.New("reserved name")
-	// ErrStale is returned for a marketplace whose catalogue was not fetched from its present address.
-	ErrStale = errors.New("its catalogue was not fetched yet")
+	// ErrStale is returned for a marketplace whose catalogue was not fetched from its present address, or whose copy is damaged.
+	ErrStale = errors.New("its catalogue has to be fetched")
 )
 
 // reserved are the names of official marketplaces, which are repositories of reservedFor: another server's catalogue must not pass for one.
@@ -83,7 +85,7 @@ type state struct {
 func (s *Store) Add(ctx context.Context, text, dir string) (*Market, error) {
 	r, err := s.address(text, dir)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
 	}
 	fetched, m, err := s.fetch(ctx, r)
 	if err != nil {
@@ -101,7 +103,7 @@ func (s *Store) Add(ctx context.Context, text, dir string) (*Market, error) {
 	})
 }
 
-// List returns the marketplaces by name. Those that were not fetched have no catalogue.
+// List returns the marketplaces by name. Those with ErrStale have no catalogue.
 func (s *Store) List() ([]Market, error) {
 	l, err := s.read()
 	if err != nil {
@@ -110,13 +112,8 @@ func (s *Store) List() ([]Market, error) {
 	var out []Market
 	for _, name := range slices.Sorted(maps.Keys(l.Marketplaces)) {
 		m := Market{Name: name, Address: l.Marketplaces[name]}
-		st, err := s.state(name, m.Address)
-		if err == nil {
-			m.Commit, m.Fetched = st.Commit, st.Fetched
-			m.Catalogue, err = Decode(st.Catalogue)
-		}
-		if err != nil && !errors.Is(err, ErrStale) {
-			return nil, err
+		if st, c, err := s.state(name, m.Address); err == nil { // else it has to be fetched
+			m.Commit, m.Fetched, m.Catalogue = st.Commit, st.Fetched, c
 		}
 		out = append(out, m)
 	}
@@ -136,9 +133,7 @@ func (s *Store) Update(ctx context.Context, name string) (before *Catalogue, m *
 	if m.Name != name {
 		return nil, nil, fmt.Errorf("%w: %s calls itself %s now", ErrTaken, name, m.Name)
 	}
-	if old, err := s.state(name, address); err == nil {
-		before, _ = Decode(old.Catalogue) // one that is damaged is replaced
-	}
+	_, before, _ = s.state(name, address) // one that is damaged is replaced
 	return before, m, s.change(ctx, func(*addresses) error { return s.keep(name, fetched) })
 }
 
@@ -170,11 +165,7 @@ func (s *Store) Find(name, market string) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, err := s.state(market, address)
-	if err != nil {
-		return nil, err
-	}
-	c, err := Decode(st.Catalogue)
+	st, c, err := s.state(market, address)
 	if err != nil {
 		return nil, err
 	}
@@ -288,17 +279,21 @@ func (s *Store) keep(name string, st *state) error {
 }
 
 // state returns the fetched catalogue of a marketplace. Errors: ErrStale.
-func (s *Store) state(name, address string) (*state, error) {
+func (s *Store) state(name, address string) (*state, *Catalogue, error) {
 	data, err := os.ReadFile(s.stateFile(name))
 	var st state
 	if err == nil {
 		err = json.Unmarshal(data, &st)
 	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: %w", s.stateFile(name), err)
+	var c *Catalogue
+	if err == nil && st.Address == address {
+		c, err = Decode(st.Catalogue)
 	}
-	if st.Address != address || address == "" {
-		return nil, fmt.Errorf("marketplace %s: %w", name, ErrStale)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return nil, nil, fmt.Errorf("marketplace %s: %w: %s: %v", name, ErrStale, s.stateFile(name), err) // what is wrong with it does not count
+	case c == nil:
+		return nil, nil, fmt.Errorf("marketplace %s: %w", name, ErrStale)
 	}
-	return &st, nil
+	return &st, c, nil
 }

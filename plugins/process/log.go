@@ -27,8 +27,5 @@ func (d debugLog) Warn(msg string, args ...any) { d.Debug(msg, args...) }
 // Error is Debug.
 func (d debugLog) Error(msg string, args ...any) { d.Debug(msg, args...) }
 
-// With adds attributes.
-func (d debugLog) With(args ...any) hclog.Logger { return newDebugLog(d.log.With(args...)) }
-
 // Named returns the same logger: one process has one.
 func (d debugLog) Named(string) hclog.Logger { return d }

@@ -92,7 +92,7 @@ func (k *PublicKey) check(content, data []byte) error {
 }
 
 // ErrPassword is returned for a key that needs a password, or another one.
-var ErrPassword = errors.New("wrong password")
+var ErrPassword = errors.New("the key cannot be decrypted")
 
 // Sign writes FILE.minisig next to a file, and returns its path and the public key. key is the content of a secret key file of minisign;
 // password decrypts it. The same file and key have the same signature.

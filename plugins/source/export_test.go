@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 )
 
 // GoProxy returns the GOPROXY with which modules are fetched.
@@ -22,6 +23,9 @@ func (f *Fetcher) TransferCommit(ctx context.Context, address string) error {
 	}
 	return f.transferCommit(ctx, repo, Ref{Kind: Git, URL: address}, "HEAD", "refs/tenon/test")
 }
+
+// Gate returns the server that npm reaches at http://gate/secret/.
+func (f *Fetcher) Gate() http.Handler { return &npmGate{f: f, base: "http://gate/secret/"} }
 
 // DecodeNPMLock decodes the packages of a pin as a fetch does.
 func DecodeNPMLock(data []byte) (json.RawMessage, error) {

@@ -161,6 +161,18 @@ func TestArchive(t *testing.T) {
 			t.Errorf("the second run: %v after %d requests in all", err, d.requests.Load())
 		}
 	})
+	t.Run("is not led from https to http", func(t *testing.T) {
+		t.Parallel()
+		plain := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") }))
+		t.Cleanup(plain.Close)
+		server := httptest.NewTLSServer(http.RedirectHandler(plain.URL+"/a.tar.gz", http.StatusFound))
+		t.Cleanup(server.Close)
+		f := fetcher(t)
+		f.Transport = server.Client().Transport
+		if _, _, err := fetch(t, f, server.URL+"/a.tar.gz", nil); err == nil || !strings.Contains(err.Error(), "redirect from https to http is not followed") {
+			t.Errorf("Fetch() = %v", err)
+		}
+	})
 	t.Run("starts again when the file changed", func(t *testing.T) {
 		t.Parallel()
 		n := 0

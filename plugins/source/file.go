@@ -21,7 +21,7 @@ type File struct {
 	Commit string // of a repository
 }
 
-// File reads the first of the named files that the source contains. With a commit in the reference, it is that of this commit. Of a
+// File reads the first of the named files that the source contains: a path, a document behind an URL, or a repository. With a commit in the reference, it is that of this commit. Of a
 // document behind an URL, and of a file of this machine, names are not looked at. The error wraps fs.ErrNotExist if the source has none
 // of them.
 func (f *Fetcher) File(ctx context.Context, r Ref, maxBytes int, names ...string) (*File, error) {
@@ -33,10 +33,8 @@ func (f *Fetcher) File(ctx context.Context, r Ref, maxBytes int, names ...string
 	case Archive:
 		out = &File{}
 		out.Data, err = f.get(ctx, r.URL, nil, maxBytes)
-	case Git:
+	default: // Git
 		out, err = f.gitFile(ctx, r, maxBytes, names)
-	default:
-		err = fmt.Errorf("%w: no files can be read from a source of kind %q", ErrRef, r.Kind)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r, err)

@@ -91,6 +91,10 @@ func TestMCP(t *testing.T) {
 	servers["io.x/remote"] = `{"name":"io.x/remote","version":"1","remotes":[{"type":"streamable-http","url":"https://example.com/mcp","headers":[{"name":"X-A","value":"b"}]}]}`
 	servers["io.x/header"] = `{"name":"io.x/header","version":"1","remotes":[{"type":"sse","url":"https://example.com/mcp","headers":[{"name":"X-Key","isRequired":true,"isSecret":true}]}]}`
 	servers["io.x/python"] = `{"name":"io.x/python","version":"1","packages":[{"registryType":"pypi","identifier":"p","transport":{"type":"stdio"}}]}`
+	for name, identifier := range map[string]string{"nuget": "Some.Tool", "oci": "docker.io/o/p:1", "cargo": "crate"} {
+		servers["io.x/"+name] = `{"name":"io.x/` + name + `","version":"1","packages":[{"registryType":"` + name + `","identifier":"` + identifier + `","version":"1.0","transport":{"type":"stdio"}}]}`
+	}
+	servers["io.x/template"] = `{"name":"io.x/template","version":"1","remotes":[{"type":"sse","url":"https://{tenant}.example.com/mcp"}]}`
 	servers["io.x/argument"] = strings.NewReplacer("io.x/files", "io.x/argument", `"valueHint":"optional"`, `"valueHint":"path","isRequired":true`).Replace(servers["io.x/files"])
 	servers["io.x/range"] = strings.NewReplacer("io.x/files", "io.x/range", `"1.0.0"`, `"^1"`).Replace(servers["io.x/files"])
 	servers["io.x/elsewhere"] = strings.NewReplacer("io.x/files", "io.x/elsewhere", "https://registry.npmjs.org", "https://evil.example").Replace(servers["io.x/files"])
@@ -135,8 +139,12 @@ func TestMCP(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, out, err)
 		}
 	}
-	if _, _, err := readPackage(t, f, "mcp:io.x/python", nil); err == nil || !strings.Contains(err.Error(), "it is pypi p; ") || !strings.Contains(err.Error(), "tenon mcp add NAME -- uvx p") {
-		t.Errorf("a package that is not installed: %v", err)
+	for name, want := range map[string]string{
+		"python": "tenon mcp add NAME -- uvx p", "nuget": "dnx Some.Tool@1.0 --yes", "oci": "docker run -i --rm docker.io/o/p:1", "cargo": "it is cargo crate; ", "template": "add it with tenon mcp add",
+	} {
+		if _, _, err := readPackage(t, f, "mcp:io.x/"+name, nil); !errors.Is(err, source.ErrServer) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s is not installed: %v, want %q", name, err, want)
+		}
 	}
 	pin := bundled.Pin
 	pin.Server = json.RawMessage(strings.Replace(string(pin.Server), "/b.mcpb", "/c.mcpb", 1))
@@ -207,6 +215,7 @@ func TestBundle(t *testing.T) {
 		"no manifest": zipped(t, map[string]string{"a": "b"}), "a comment": append(declared, strings.Repeat("x", len(block))...),
 		"required in an argument": zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${user_config.a}"]}},"user_config":{"a":{"required":true}}}`}),
 		"home":                    zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${HOME}"]}}}`}),
+		"required in a variable":  zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","env":{"A":"x ${user_config.a}"}}},"user_config":{"a":{"required":true}}}`}),
 		"no command":              zipped(t, map[string]string{"manifest.json": `{"name":"a"}`}),
 		"no name":                 zipped(t, map[string]string{"manifest.json": `{"server":{"mcp_config":{"command":"node"}}}`}),
 	} {
@@ -223,11 +232,11 @@ func TestBundle(t *testing.T) {
 		system = runtime.GOOS
 	}
 	path := filepath.Join(t.TempDir(), "x.mcpb")
-	own := zipped(t, map[string]string{"manifest.json": `{"name":"a","version":"1","server":{"mcp_config":{"command":"node","platform_overrides":{"` + system + `":{"command":"deno"}}}}}`})
+	own := zipped(t, map[string]string{"manifest.json": `{"name":"a","version":"1","server":{"mcp_config":{"command":"node","platform_overrides":{"` + system + `":{"command":"deno","args":["${__dirname}${/}a.js"],"env":{"A":"b"}}}}}}`})
 	if err := os.WriteFile(path, own, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, p, err := readPackage(t, fetcher(t), path, nil); err != nil || !out.Local || p.Servers["a"].Command != "deno" {
+	if out, p, err := readPackage(t, fetcher(t), path, nil); err != nil || !out.Local || p.Servers["a"].Command != "deno" || p.Servers["a"].Args[0] != "${PLUGIN_ROOT}/a.js" || p.Servers["a"].Env["A"] != "b" {
 		t.Errorf("%+v, %+v, %v", out, p, err)
 	}
 }

@@ -269,10 +269,10 @@ func readNPMLock(data []byte, base string) (*packageLock, error) {
 			delete(lock.Packages, place)
 			continue
 		}
-		if rest, ok := strings.CutPrefix(p.Resolved, base); ok {
-			p.Resolved = rest
-			lock.Packages[place] = p
+		for _, from := range []string{base, defaultRegistry + "/"} { // shrinkwraps name npm's registry, whose packages a user's registry has
+			p.Resolved = strings.TrimPrefix(p.Resolved, from)
 		}
+		lock.Packages[place] = p
 	}
 	return &lock, lock.check()
 }

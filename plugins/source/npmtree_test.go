@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -108,6 +110,52 @@ func TestNPMRefused(t *testing.T) {
 	}
 }
 
+// TestNPMGate: an npm that ignores settings reaches nothing but the registry, and only reads there.
+func TestNPMGate(t *testing.T) {
+	t.Parallel()
+	registry := sourcetest.NewNPM(t)
+	registry.Add(t, map[string]string{"package.json": `{"name":"one","version":"1.0.0"}`})
+	f := fetcher(t)
+	f.Registry = registry.URL
+	for line, want := range map[string]int{
+		"GET /secret/one": http.StatusOK, "GET /secret/two": http.StatusNotFound, "PUT /secret/one": http.StatusForbidden, "GET /one": http.StatusForbidden,
+		"GET http://gate/secret/one": http.StatusForbidden, "CONNECT gate:80": http.StatusForbidden,
+	} {
+		method, target, _ := strings.Cut(line, " ")
+		r, w := httptest.NewRequestWithContext(t.Context(), method, target, nil), httptest.NewRecorder()
+		r.Host = "gate"
+		if f.Gate().ServeHTTP(w, r); w.Code != want {
+			t.Errorf("%s: status %d, want %d", line, w.Code, want)
+		}
+	}
+	if asked := registry.Asked(); len(asked) != 2 {
+		t.Errorf("the registry was asked for %q", asked)
+	}
+}
+
+// TestNPMShrinkwrap: a package's own lock, which names npm's registry, decides about versions with another registry, too.
+func TestNPMShrinkwrap(t *testing.T) {
+	t.Parallel()
+	registry := sourcetest.NewNPM(t)
+	two := map[string]string{"package.json": `{"name":"two","version":"1.0.0"}`}
+	tarball, err := sourcetest.Tarball("package/", two)
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry.Add(t, two)
+	registry.Add(t, map[string]string{"package.json": `{"name":"two","version":"1.1.0"}`})
+	registry.Add(t, map[string]string{
+		"package.json": `{"name":"one","version":"1.0.0","peerDependencies":{"two":"1","absent":"1"},"peerDependenciesMeta":{"absent":{"optional":true}}}`,
+		"npm-shrinkwrap.json": `{"lockfileVersion":3,"packages":{"node_modules/dev":{"version":"1.0.0","dev":true,"resolved":"git+ssh://x/y"},
+			"node_modules/two":{"version":"1.0.0","resolved":"https://registry.npmjs.org/two/-/1.0.0.tgz","integrity":"` + sourcetest.Integrity(tarball) + `"}}}`,
+	})
+	f := fetcher(t)
+	f.Registry = registry.URL
+	if _, files, err := fetch(t, f, "npm:one", nil); err != nil || files["node_modules/two/package.json"] != two["package.json"] {
+		t.Errorf("%v, %q", err, files["node_modules/two/package.json"])
+	}
+}
+
 // TestNPMLockRefused: a lock file is a stranger's text.
 func TestNPMLockRefused(t *testing.T) {
 	t.Parallel()
@@ -139,7 +187,17 @@ func TestNPMLockRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	// For a repository, the registry must name the pinned tarball. The transport reaches the server of this test.
+	f.Guarded, f.Transport = true, http.DefaultTransport
+	if _, _, err := fetch(t, f, "npm:one", &out.Pin); err != nil {
+		t.Errorf("guarded: %v", err)
+	}
 	pin := out.Pin
+	pin.URL += "?other"
+	if _, _, err := fetch(t, f, "npm:one", &pin); !errors.Is(err, source.ErrMismatch) {
+		t.Errorf("another address of the tarball: %v", err)
+	}
+	pin = out.Pin
 	pin.Packages = nil
 	if _, _, err := fetch(t, f, "npm:one", &pin); !errors.Is(err, source.ErrRef) {
 		t.Errorf("a local pin without packages: %v", err)

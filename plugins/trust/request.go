@@ -164,8 +164,3 @@ func quoteAll(words []string) string {
 	}
 	return strings.Join(out, " ")
 }
-
-// Covers reports whether r includes everything that other asks for.
-func (r *Request) Covers(other Request) bool {
-	return !slices.ContainsFunc(Diff(*r, other), func(c Change) bool { return c.Added })
-}

@@ -255,9 +255,6 @@ func (s *Store) change(ctx context.Context, f func(Entries) (Entries, error)) er
 		if list, err = f(list); err != nil {
 			return err
 		}
-		if list == nil {
-			list = Entries{}
-		}
 		data, err := json.MarshalIndent(lockContent{lockVersion, list}, "", "  ")
 		if err != nil {
 			return err

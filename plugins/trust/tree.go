@@ -249,10 +249,7 @@ func (s *scanner) relative(name, target string) string {
 	if err != nil || !filepath.IsLocal(rel) {
 		return target
 	}
-	fromDir, err := filepath.Rel(filepath.FromSlash(path.Dir(name)), rel)
-	if err != nil {
-		return target
-	}
+	fromDir, _ := filepath.Rel(filepath.FromSlash(path.Dir(name)), rel) // both are below the root
 	return filepath.ToSlash(fromDir)
 }
 
@@ -338,10 +335,8 @@ func kindOf(m fs.FileMode) string {
 		return "a socket"
 	case m&(fs.ModeDevice|fs.ModeCharDevice) != 0:
 		return "a device"
-	case m.IsDir():
-		return "a directory"
 	}
-	return "no regular file"
+	return "not a regular file"
 }
 
 // shown makes a file's name fit for a message.

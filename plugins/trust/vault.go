@@ -170,7 +170,7 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	if err != nil {
 		return nil, err
 	}
-	broken := fmt.Errorf("%s: %w since it was sealed; it is copied again when it is approved", place, ErrChanged)
+	broken := fmt.Errorf("%s: %w since it was sealed", place, ErrChanged)
 	if sum(index) != d {
 		return nil, broken
 	}
@@ -188,7 +188,7 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	}
 	if err := v.verify(ctx, s); err != nil {
 		v.stamps.forget(s.Root)
-		return nil, errors.Join(broken, err)
+		return nil, fmt.Errorf("%w: %w", broken, err)
 	}
 	v.stamps.remember(s.Root, stamp, d)
 	return s, nil
@@ -238,10 +238,7 @@ func (s *Sealed) File() string {
 	if !s.single {
 		return ""
 	}
-	for _, e := range s.entries() {
-		return filepath.Join(s.Root, e.path)
-	}
-	return ""
+	return filepath.Join(s.Root, s.entries()[0].path)
 }
 
 // Single reports whether the copy is of a single file.
@@ -304,10 +301,7 @@ func (s *Sealed) entries() []entry {
 		if len(f) < 5 {
 			continue // the first line
 		}
-		quoted, err := strconv.QuotedPrefix(f[4])
-		if err != nil {
-			continue // cannot be: the index is the one that was written
-		}
+		quoted, _ := strconv.QuotedPrefix(f[4]) // the index is the one that was written
 		path, _ := strconv.Unquote(quoted)
 		out = append(out, entry{kind: f[0], exec: f[1] == "x", sum: f[3], path: path})
 	}

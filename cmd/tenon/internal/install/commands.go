@@ -100,6 +100,8 @@ func body(a *cli.App, project *bool, f func(context.Context, *job, []string) err
 func remedied(err error) error {
 	const denied, unsafe = "nothing was installed; tenon config show prints plugin_policy", "nothing was installed; report it to its publisher"
 	err = cli.Remedies{
+		{marketplace.ErrAddress, cli.ExitUsage, "write owner/repo, the URL of a repository or of a marketplace.json, or ./directory"},
+		{marketplace.ErrSource, cli.ExitTurn, "nothing was installed; if its marketplace is wrong, report it to its publisher"},
 		{source.ErrRef, cli.ExitUsage, "write one of: " + source.Forms},
 		{install.ErrRenamed, cli.ExitTurn, "remove it and install it again if that is right"},
 		{source.ErrServer, cli.ExitTurn, "tenon mcp add adds servers with other settings"},

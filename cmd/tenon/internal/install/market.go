@@ -171,6 +171,11 @@ func searchCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			for _, m := range markets {
+				if m.Catalogue == nil {
+					a.Screen.Line(fmt.Sprintf("%s: %v; run: tenon plugin marketplace update", terminal.OneLine(m.Name), marketplace.ErrStale))
+				}
+			}
 			empty := "nothing found"
 			if len(markets) == 0 {
 				empty = "no marketplaces; tenon plugin marketplace add owner/repo adds one"

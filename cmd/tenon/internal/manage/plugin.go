@@ -141,26 +141,28 @@ again.`,
 const MaxRounds = 3
 
 func trustPlugin(ctx context.Context, a *cli.App, name string, yes bool, without []string) error {
+	paths := asPaths(name)
 	for round := 1; ; round++ {
-		again := false
-		err := a.WithExtensions(ctx, asPaths(name), func(_ *cli.Workspace, s *extensions.Set) (err error) {
-			again, err = trustFound(ctx, a, s, name, yes, without, round)
+		next := ""
+		err := a.WithExtensions(ctx, paths, func(_ *cli.Workspace, s *extensions.Set) (err error) {
+			next, err = trustFound(ctx, a, s, name, yes, without, round)
 			return err
 		})
-		if err != nil || !again || round == MaxRounds {
+		if err != nil || next == "" || round == MaxRounds {
 			return err
 		}
+		name = next
 	}
 }
 
-// trustFound approves the candidates of a name and reports whether another round may be needed.
-func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string, yes bool, without []string, round int) (again bool, err error) {
+// trustFound approves the candidates of a name and returns the name or path for another round, which may be needed; empty if not.
+func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string, yes bool, without []string, round int) (next string, err error) {
 	found, err := find(s, name)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	if err := decidable(found); err != nil {
-		return false, err
+		return "", err
 	}
 	for _, c := range found {
 		switch {
@@ -172,11 +174,14 @@ func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string,
 			continue
 		}
 		if err := Approve(ctx, a, s, c, yes, without); err != nil {
-			return false, err
+			return "", err
 		}
-		again = true
+		next = name
+		if c.Item != nil && len(found) == 1 && filepath.IsAbs(c.From) { // a module or program may have told another name
+			next = c.From
+		}
 	}
-	return again, nil
+	return next, nil
 }
 
 // decidable returns an error if the candidates cannot be approved.
