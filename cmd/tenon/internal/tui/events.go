@@ -168,17 +168,26 @@ func (m *model) showChild(session, parent string) tea.Cmd {
 
 // leave shows the session above.
 func (m *model) leave() {
-	if parent := m.thread().Info.ParentID; parent != "" && m.threads[parent] != nil {
-		m.show(parent)
+	if m.thread().Info.ParentID != "" {
+		m.show(m.above().Info.ID)
 	}
+}
+
+// above returns the session above a subagent's. It is the root for the subagents of another session: those of the original in a copy.
+func (m *model) above() *transcript.Thread {
+	parent := m.threads[m.thread().Info.ParentID]
+	if parent == nil || parent.Info.ParentID == "" {
+		return m.main()
+	}
+	return parent
 }
 
 // sibling shows another subagent of the same session.
 func (m *model) sibling(by int) tea.Cmd {
-	parent := m.threads[m.thread().Info.ParentID]
-	if parent == nil {
+	if m.thread().Info.ParentID == "" {
 		return nil
 	}
+	parent := m.above()
 	list := parent.Children()
 	i := slices.Index(list, m.shown)
 	if i < 0 {

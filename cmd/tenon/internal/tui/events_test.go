@@ -33,6 +33,24 @@ func TestSubagentFromBeforeTheStart(t *testing.T) {
 	}
 }
 
+// A copy of a session shows the subagents of the original. Esc returns to the copy.
+func TestSubagentOfACopy(t *testing.T) {
+	t.Parallel()
+	m, h := testModel(t, 80, 24)
+	h.stored = storedAfter(t, nil)
+	h.stored.Session.ParentID = "ses_0"
+	m.Update(taskEvents())
+	for _, msg := range messages(m.enter()) {
+		m.Update(msg)
+	}
+	if screen := m.plain(); !strings.Contains(screen, "subagent's session") {
+		t.Fatalf("screen:\n%s", screen)
+	}
+	if m.press(tea.KeyEscape, ""); m.shown != "ses_1" {
+		t.Errorf("the screen shows %q", m.shown)
+	}
+}
+
 // A subagent that is resumed after the start asks, and its session is shown from its beginning.
 func TestResumedSubagentAsks(t *testing.T) {
 	t.Parallel()
