@@ -103,6 +103,7 @@ func compilePlan(t reflect.Type, building map[reflect.Type]*plan) *plan {
 		p.elem = compilePlan(t.Elem(), building)
 		p.nilList = t.Kind() == reflect.Slice && p.elem.shape == shapeUnion && p.decodes
 	case reflect.Interface:
+		p.shallow = p.shape == shapeOpaque // not of the contract: shared
 	case reflect.Struct:
 		p.compileStruct(building)
 	default:

@@ -167,6 +167,17 @@ func TestCloneIsDeep(t *testing.T) {
 	}
 }
 
+// Go plugins put any value into an object: lists and maps of interfaces are copied, what is in them is shared.
+func TestCloneForeignInterfaces(t *testing.T) {
+	t.Parallel()
+	failure := errors.New("failed")
+	c := value.CloneObject(sdk.Object{"list": []error{failure}, "map": map[string]error{"a": failure}, "empty": []error{nil}})
+	want := sdk.Object{"list": []error{failure}, "map": map[string]error{"a": failure}, "empty": []error{nil}}
+	if !reflect.DeepEqual(c, map[string]any(want)) {
+		t.Errorf("CloneObject() = %v, want %v", c, want)
+	}
+}
+
 func addresses(v reflect.Value, path string, visit func(uintptr, string)) {
 	switch v.Kind() {
 	case reflect.Pointer:
