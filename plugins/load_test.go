@@ -149,6 +149,19 @@ func TestBareModule(t *testing.T) {
 			t.Errorf("without its description: %s; asked %d times, want %d", states(again), len(p.wasm.asked), n+2)
 		}
 	}
+	// Neither more requests than approved nor another content under the known name.
+	p.wasm.describe = strings.Replace(p.wasm.describe, `[{`, `[{"id": "more", "description": "d", "parameters": {"type": "object"}}, {`, 1)
+	asked := len(p.wasm.asked)
+	if err := os.Remove(cache); err != nil {
+		t.Fatal(err)
+	}
+	if again := p.load(); p.item(again, "shout").State != plugins.StatePending || len(running(again)) > 0 {
+		t.Errorf("it tells more without its description: %s", states(again))
+	}
+	p.write("project", files{"My Mod.wasm": "\x00asm2"})
+	if again := p.load(); p.item(again, "my-mod").State != plugins.StatePending || len(p.wasm.asked) != asked+1 {
+		t.Errorf("changed: %s; asked %d times, want %d", states(again), len(p.wasm.asked), asked+1)
+	}
 }
 
 func TestBareProgram(t *testing.T) {

@@ -21,9 +21,9 @@ type File struct {
 	Commit string // of a repository
 }
 
-// File reads the first of the named files that the source contains: a path, a document behind an URL, or a repository. With a commit in the reference, it is that of this commit. Of a
-// document behind an URL, and of a file of this machine, names are not looked at. The error wraps fs.ErrNotExist if the source has none
-// of them.
+// File reads the first of the named files that the source contains: a path, a document behind an URL, or a repository. With a commit in
+// the reference, it is that of this commit. Of a document behind an URL, and of a file of this machine, names are not looked at. The error
+// wraps fs.ErrNotExist if the source has none of them.
 func (f *Fetcher) File(ctx context.Context, r Ref, maxBytes int, names ...string) (*File, error) {
 	var out *File
 	var err error

@@ -214,6 +214,7 @@ func TestBundle(t *testing.T) {
 	for name, content := range map[string][]byte{
 		"no manifest": zipped(t, map[string]string{"a": "b"}), "a comment": append(declared, strings.Repeat("x", len(block))...),
 		"required in an argument": zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${user_config.a}"]}},"user_config":{"a":{"required":true}}}`}),
+		"required with a list":    zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${user_config.a}"]}},"user_config":{"a":{"required":true,"default":["b","c"]}}}`}),
 		"home":                    zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","args":["${HOME}"]}}}`}),
 		"required in a variable":  zipped(t, map[string]string{"manifest.json": `{"name":"a","server":{"mcp_config":{"command":"node","env":{"A":"x ${user_config.a}"}}},"user_config":{"a":{"required":true}}}`}),
 		"no command":              zipped(t, map[string]string{"manifest.json": `{"name":"a"}`}),

@@ -188,16 +188,15 @@ func (m *bundleManifest) fill(text string) (string, error) {
 	out := bundleVariable.ReplaceAllStringFunc(text, func(v string) string {
 		name := strings.Trim(v, "${}")
 		key, isSetting := strings.CutPrefix(name, "user_config.")
-		switch s := m.Settings[key]; {
+		s := m.Settings[key]
+		_, list := s.Default.([]any) // its elements are separate arguments, which are not supported
+		switch {
 		case name == "__dirname":
 			return rootDirectory
 		case name == "/" || name == "pathSeparator":
 			return "/"
-		case isSetting && s.Default != nil && !strings.Contains(fmt.Sprint(s.Default), "${"):
-			if _, list := s.Default.([]any); !list {
-				return fmt.Sprint(s.Default)
-			}
-			problem = errUnset
+		case isSetting && s.Default != nil && !list && !strings.Contains(fmt.Sprint(s.Default), "${"):
+			return fmt.Sprint(s.Default)
 		case isSetting && !s.Required:
 			problem = errUnset
 		default:

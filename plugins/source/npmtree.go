@@ -259,9 +259,16 @@ const maxPackages = 2000
 
 // readNPMLock reads npm's lock, in which the addresses of tarballs begin with base. Errors wrap ErrDependencies.
 func readNPMLock(data []byte, base string) (*packageLock, error) {
-	var lock packageLock
-	if err := json.Unmarshal(data, &lock); err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrDependencies, npmLock, err)
+	var lock struct {
+		packageLock
+		Old json.RawMessage `json:"dependencies"` // of npm 6
+	}
+	err := json.Unmarshal(data, &lock)
+	if err == nil && lock.Packages == nil && lock.Old != nil {
+		err = errors.New("its lockfileVersion is 1; its publisher can write it again with npm 7 or later")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: npm's lock: %w", ErrDependencies, err)
 	}
 	delete(lock.Packages, "") // the root is written again from the package.json that is pinned
 	for place, p := range lock.Packages {
@@ -274,7 +281,7 @@ func readNPMLock(data []byte, base string) (*packageLock, error) {
 		}
 		lock.Packages[place] = p
 	}
-	return &lock, lock.check()
+	return &lock.packageLock, lock.check()
 }
 
 // decodeNPMLock reads the lock of a pin.

@@ -149,10 +149,17 @@ func TestNPMShrinkwrap(t *testing.T) {
 		"npm-shrinkwrap.json": `{"lockfileVersion":3,"packages":{"node_modules/dev":{"version":"1.0.0","dev":true,"resolved":"git+ssh://x/y"},
 			"node_modules/two":{"version":"1.0.0","resolved":"https://registry.npmjs.org/two/-/1.0.0.tgz","integrity":"` + sourcetest.Integrity(tarball) + `"}}}`,
 	})
+	registry.Add(t, map[string]string{
+		"package.json":        `{"name":"old","version":"1.0.0","dependencies":{"two":"1"}}`,
+		"npm-shrinkwrap.json": `{"lockfileVersion":1,"dependencies":{"two":{"version":"1.0.0"}}}`,
+	})
 	f := fetcher(t)
 	f.Registry = registry.URL
 	if _, files, err := fetch(t, f, "npm:one", nil); err != nil || files["node_modules/two/package.json"] != two["package.json"] {
 		t.Errorf("%v, %q", err, files["node_modules/two/package.json"])
+	}
+	if _, files, err := fetch(t, f, "npm:old", nil); !errors.Is(err, source.ErrDependencies) || !strings.Contains(err.Error(), "lockfileVersion is 1") {
+		t.Errorf("a shrinkwrap of npm 6: %v, %v", files, err)
 	}
 }
 

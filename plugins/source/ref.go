@@ -246,7 +246,7 @@ func archiveRef(scheme, rest string) (Ref, error) {
 	if u.Host == "" || u.User != nil {
 		return r, errors.New("want https://host/path")
 	}
-	if formatOf(u.Path) == "" {
+	if formatOf(u.EscapedPath()) == "" { // as a fetch reads it
 		return r, errors.New("the path must end in .tar.gz, .tgz, .zip, .mcpb or .wasm; of a git repository write git+https://")
 	}
 	return r, errors.Join(secure(u), manifest.CheckSpelling(u))

@@ -2,6 +2,9 @@ package manage
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,5 +37,19 @@ func TestTurnsOf(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("turnsOf() = %v (-want +got):\n%s", err, diff)
+	}
+}
+
+// A test file with text after its JSON is refused: --update would drop the text.
+func TestReadTrial(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "a.turn.json")
+	for text, want := range map[string]string{"{\"prompt\": \"a\"}\n": "", `{"prompt": "a"} {"prompt": "b"}`: "unexpected data", `{"prompt": "a"}}`: "unexpected data", "{}": "prompt is missing"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := readTrial(path); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("readTrial(%q) = %v, want %q", text, err, want)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,6 +86,9 @@ func readTrial(path string) (*trial, error) {
 	t := &trial{}
 	if err := decoder.Decode(t); err != nil {
 		return nil, fmt.Errorf("%s: %w; its fields are prompt, script, files, options and expect", path, err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: unexpected data after the JSON value", path)
 	}
 	if t.Prompt == "" {
 		return nil, fmt.Errorf("%s: prompt is missing", path)
