@@ -208,7 +208,9 @@ func configureModel(m sdk.Model, c sdk.ModelConfig) sdk.Model {
 	if c.Headers != nil {
 		m.Headers = Merged(m.Headers, c.Headers)
 	}
-	m.Variants = Merged(m.Variants, nil)
+	if c.Variants != nil {
+		m.Variants = Merged(m.Variants, nil)
+	}
 	for name, options := range c.Variants {
 		m.Variants[name] = Merged(m.Variants[name], options)
 		delete(m.Variants[name], "disabled")
