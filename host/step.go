@@ -115,17 +115,18 @@ func (t *turn) startTitle() {
 		return // no plugin contributes the agent: sessions keep their default titles
 	}
 	s, user := t.As(agent, t.Model, sdk.PurposeTitle), t.user
+	h, conv := t.host, t.conv // not t: the next prompt may replace its content meanwhile
 	// Ends with the request, at the latest after TitleTimeout; the runner waits for it before it releases the session.
 	t.runner.inBackground(func() {
-		defer t.host.plugins.Release(s.Generation)
-		ctx, cancel := context.WithTimeout(t.host.backgroundCtx, tasks.TitleTimeout)
+		defer h.plugins.Release(s.Generation)
+		ctx, cancel := context.WithTimeout(h.backgroundCtx, tasks.TitleTimeout)
 		defer cancel()
-		err := tasks.Title(ctx, s, t.conv, user)
+		err := tasks.Title(ctx, s, conv, user)
 		switch {
 		case errors.Is(err, model.ErrReceiver):
-			t.host.log.Warn("no title was written", "err", err)
+			h.log.Warn("no title was written", "err", err)
 		case err != nil:
-			t.host.log.Debug("no title was written", "session", s.SessionID, "err", err)
+			h.log.Debug("no title was written", "session", s.SessionID, "err", err)
 		}
 	})
 }
