@@ -14,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/credentials"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/signature"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -62,6 +63,7 @@ func (w *wording) Remedy(err error) *Failure {
 	}
 	if f := (Remedies{
 		{fs.ErrNotExist, ExitTurn, "check the path; without a leading / it is relative to the current directory"},
+		{projectfs.ErrOutside, ExitTurn, "replace the link by the file that it names"},
 		{syscall.EROFS, ExitTurn, "make the file and its directory writable, then run it again"},
 		{syscall.ENOSPC, ExitTurn, "free disk space, then run it again"},
 		{syscall.EDQUOT, ExitTurn, "free disk space or raise the quota, then run it again"},

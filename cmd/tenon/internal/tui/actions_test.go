@@ -473,6 +473,9 @@ func (a *answers) Files(context.Context) ([]string, error)         { return nil,
 
 func (a *answers) Submit(_ context.Context, in host.PromptInput) (func(context.Context) (*sdk.MessageWithParts, error), error) {
 	a.list = append(a.list, fmt.Sprintf("by %s: %s to %s with effort %s", in.Agent, in.Text, in.SessionID, in.Variant))
+	for _, p := range in.Parts {
+		a.list = append(a.list, fmt.Sprintf("/%s with %s", in.Command, p.(*sdk.FilePart).Filename))
+	}
 	return nil, errors.New("refused")
 }
 
@@ -499,10 +502,26 @@ func TestLeavingThePlanMode(t *testing.T) {
 		if have := m.promptInput("", nil).Agent; have != want[0] || m.agentName() != want[0] {
 			t.Errorf("chosen %q: the prompt goes to %q, the screen shows %q, want %q", chosen, have, m.agentName(), want[0])
 		}
-		cmd, _ := m.runCommand("review", "")
+		cmd, _ := m.runCommand("review", "", nil)
 		run(cmd)
 		if sent := "by " + want[1] + ":  to ses_1 with effort "; !slices.Contains(h.list, sent) {
 			t.Errorf("chosen %q: calls %q, want %q", chosen, h.list, sent)
+		}
+	}
+}
+
+// A command of the configuration takes the attached files. They stay in the input with one of the program, or an unknown one.
+func TestCommandsWithFiles(t *testing.T) {
+	t.Parallel()
+	for text, sent := range map[string]bool{"/review this": true, "/help": false, "/revew": false} {
+		m, h := testModel(t, 80, 24)
+		m.inventory.commands = []host.CommandInfo{{Command: sdk.Command{Name: "review"}}}
+		m.input.Set(text)
+		m.attach("/a.png")
+		run(m.enterPrompt())
+		_, files := m.input.Text()
+		if slices.Contains(h.list, "/review with a.png") != sent || !sent && (len(h.list) > 0 || !slices.Equal(files, []string{"/a.png"})) {
+			t.Errorf("%s: calls %q, the input keeps %q", text, h.list, files)
 		}
 	}
 }

@@ -125,9 +125,10 @@ func (m *model) custom(name string) *host.CommandInfo {
 	return nil
 }
 
-// runCommand runs a command. ok is false if there is none of this name.
-func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
+// runCommand runs a command. Files attached to one of the program stay attached. ok is false if there is none of this name.
+func (m *model) runCommand(name, args string, files []string) (cmd tea.Cmd, ok bool) {
 	if c := find(commands(), name); c != nil {
+		m.attach(files...)
 		if args != "" && c.args == "" {
 			m.problem(fmt.Sprintf("/%s takes no argument", name))
 			return nil, true
@@ -138,7 +139,7 @@ func (m *model) runCommand(name, args string) (cmd tea.Cmd, ok bool) {
 	if c == nil {
 		return nil, false
 	}
-	in := m.promptInput(args, nil)
+	in := m.promptInput(args, files)
 	if c.Agent != "" && m.mode != modePlan {
 		in.Agent = m.agent
 	}
@@ -216,9 +217,7 @@ func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []trans
 	if text, files := m.input.Text(); m.input.Empty() || text == m.undone.Text && slices.Equal(files, m.undone.Files) {
 		m.undone = prompt
 		m.input.Set(prompt.Text)
-		for _, path := range prompt.Files {
-			m.attach(path)
-		}
+		m.attach(prompt.Files...)
 	}
 	return m.load(o.SessionID)
 }

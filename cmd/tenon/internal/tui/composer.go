@@ -76,13 +76,14 @@ func (m *model) run(text string, files []string) tea.Cmd {
 		in := m.promptInput(strings.TrimSpace(text[1:]), nil)
 		in.Shell, in.NoReply = true, true
 		return m.send(in)
-	case strings.HasPrefix(text, "/") && len(files) == 0:
+	case strings.HasPrefix(text, "/"):
 		name, args, _ := strings.Cut(text[1:], " ")
-		if cmd, ok := m.runCommand(strings.TrimSpace(name), strings.TrimSpace(args)); ok {
+		if cmd, ok := m.runCommand(strings.TrimSpace(name), strings.TrimSpace(args), files); ok {
 			return cmd
 		}
 		if !isPath(name) {
 			m.input.Set(text)
+			m.attach(files...)
 			m.problem("unknown command /" + terminal.OneLine(name) + "; " + m.meant(name) + ` To send it as a prompt, put a space before the "/"`)
 			return nil
 		}
@@ -157,9 +158,11 @@ func (m *model) pasteImage() tea.Cmd {
 	})
 }
 
-// attach adds a file to the prompt.
-func (m *model) attach(path string) {
-	m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
+// attach adds files to the prompt.
+func (m *model) attach(files ...string) {
+	for _, path := range files {
+		m.input.InsertChip(edit.Chip{Label: "[" + fileLabel(path) + "]", File: path})
+	}
 }
 
 // editExternally opens the prompt in the user's editor.
