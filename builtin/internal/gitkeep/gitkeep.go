@@ -280,7 +280,7 @@ func (r *restorer) hooks() {
 			was = nil // a repository made by the command has no hooks of the user
 		case !ofGit && !known:
 			continue // named by core.hooksPath of the command, which is put back
-		case r.now.hooks[dir] == nil && ofGit:
+		case r.now.hooks[dir] == nil && ofGit && filepath.Base(dir) == "hooks":
 			r.now.readHooks(dir, anyName)
 		case r.now.hooks[dir] == nil:
 			r.now.readHooks(dir, hookName)

@@ -120,6 +120,8 @@ func TestLinkedHooks(t *testing.T) {
 		"a directory":       {all, "rm .git/hooks && mkdir .git/hooks && echo evil > .git/hooks/pre-push", []string{".git/hooks was put back"}},
 		"another directory": {all, "mkdir e && echo evil > e/pre-push && ln -sfn ../e .git/hooks", []string{".git/hooks was put back"}},
 		"a linked hook":     {all, "echo evil > mine/pre-push && echo evil > mine/pre-commit", []string{"mine/pre-commit was put back", "mine/pre-push was put back"}},
+		"a link to a link":  {"mv .git/hooks mine && ln -s mine a && ln -s ../a .git/hooks", "echo evil > mine/pre-push", []string{"mine/pre-push was put back"}},
+		"core.hooksPath":    {"cp -rp .git/hooks mine && ln -s mine a && git config core.hooksPath a", "echo evil > mine/pre-push", []string{"mine/pre-push was put back"}},
 		"both":              {all, "echo evil > mine/pre-push && rm .git/hooks", []string{".git/hooks was put back", "mine/pre-push was put back"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,6 +134,17 @@ func TestLinkedHooks(t *testing.T) {
 				t.Errorf("hooks:\n%s\nbefore:\n%s", after, before)
 			}
 		})
+	}
+}
+
+// A file that is not a hook stays in the directory of .git that .git/hooks linked to.
+func TestLinkedHooksOfGit(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	run(t, dir, "mv .git/hooks .git/mine && ln -s mine .git/hooks && echo lib > .git/mine/lib.sh")
+	wantNotes(t, dir, "mkdir e && ln -sfn ../e .git/hooks", []string{".git/hooks was put back"})
+	if got := run(t, dir, "readlink .git/hooks; cat .git/hooks/lib.sh"); got != "mine\nlib\n" {
+		t.Errorf("link and file: %q", got)
 	}
 }
 

@@ -318,6 +318,7 @@ func (k *keeper) readHooksPath(s *state, base, path string) {
 		return
 	}
 	s.readHooks(dir, hookName)
+	k.readHooksPath(s, filepath.Dir(dir), s.hooks[dir]["."].link) // it may be a link too
 }
 
 // entry is one setting.
