@@ -159,6 +159,8 @@ func TestPluginsChooseNoRules(t *testing.T) {
 		"no removed tools": {"/message", "/message/tools", "", "m"},
 		"tool restored":    {"/message", "/message/tools/bash", "true", "m"},
 		"another removed":  {"/message/tools", "/message/tools/echo", "false", "m"},
+		"no message":       {"", "", "{}", "m"},
+		"null":             {"", "", "null", "m"},
 		"model":            {"/message/model", "/message/model/modelID", `"m2"`, "m2"},
 	} {
 		t.Run(name, func(t *testing.T) {

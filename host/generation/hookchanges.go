@@ -1,7 +1,6 @@
 package generation
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -51,9 +50,6 @@ func guardConfig(before, after any) error {
 
 // guardMessage keeps the rules of a prompt: those of its agent, and the tools that it removes.
 func guardMessage(before, after *sdk.UserMessage) error {
-	if after == nil { // the hook replaced the whole value
-		return errors.New("a plugin must not remove the message: answer with a value that has one")
-	}
 	if after.Agent != before.Agent {
 		return fmt.Errorf("a plugin must not change the agent of a message: the rules of %q hold", before.Agent)
 	}

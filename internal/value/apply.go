@@ -158,6 +158,11 @@ func (a *applier) set(p *plan, v reflect.Value, raw json.RawMessage) error {
 	if err := json.Unmarshal(raw, fresh.Interface()); err != nil {
 		return err
 	}
+	for _, f := range p.fields {
+		if f.plan.isHead() && !f.omitEmpty && fresh.Elem().FieldByIndex(f.index).IsNil() {
+			return fmt.Errorf("field %q: %w", f.name, errNullHead)
+		}
+	}
 	v.Set(fresh.Elem())
 	return nil
 }

@@ -136,6 +136,17 @@ func TestApplyRefuses(t *testing.T) {
 	}
 }
 
+// TestApplyKeepsMessage holds that a change of a whole value must not take away the message that the value is about.
+func TestApplyKeepsMessage(t *testing.T) {
+	t.Parallel()
+	for _, whole := range []string{"null", "{}", `{"message":null,"parts":[]}`} {
+		v := &sdk.ChatMessageValue{Message: &sdk.UserMessage{}}
+		if err := value.Apply(v, []sdk.Change{change("", whole)}); !errors.Is(err, sdk.ErrWire) || v.Message == nil {
+			t.Errorf("%s: error %v, message %v: want the change refused", whole, err, v.Message)
+		}
+	}
+}
+
 // FuzzApply holds that whatever a plugin answers is applied or refused, all or nothing, and that the
 // outcome still has a JSON.
 func FuzzApply(f *testing.F) {
