@@ -273,14 +273,14 @@ func union[V any](a, b map[string]V) map[string]bool {
 func (r *restorer) hooks() {
 	for dir := range union(r.before.hooks, r.now.hooks) {
 		owner := filepath.Dir(dir)
-		ofGit := slices.Contains(r.now.dirs, owner) || slices.Contains(r.before.dirs, owner)
+		ofGit := filepath.Base(dir) == "hooks" && (slices.Contains(r.now.dirs, owner) || slices.Contains(r.before.dirs, owner))
 		was, known := r.before.hooks[dir]
 		switch {
 		case ofGit && !r.before.same(owner):
 			was = nil // a repository made by the command has no hooks of the user
 		case !ofGit && !known:
 			continue // named by core.hooksPath of the command, which is put back
-		case r.now.hooks[dir] == nil && ofGit && filepath.Base(dir) == "hooks":
+		case r.now.hooks[dir] == nil && ofGit:
 			r.now.readHooks(dir, anyName)
 		case r.now.hooks[dir] == nil:
 			r.now.readHooks(dir, hookName)
