@@ -187,8 +187,11 @@ func (r *restorer) restore(ctx context.Context) []string {
 // directories. It reports whether there were any.
 func (r *restorer) pointers() bool {
 	notes := len(r.notes)
-	if path := filepath.Join(r.k.worktree, ".git"); r.before.link != "" && r.before.link != r.now.link {
+	switch path := filepath.Join(r.k.worktree, ".git"); {
+	case r.before.link != "" && r.before.link != r.now.link:
 		r.put(".git", path, func() error { return replace(r.k.project, path, []byte(r.before.link), r.now.stamps[path]) })
+	case r.now.toFile && !r.before.toFile:
+		r.put(".git", path, func() error { return remove(r.k.project, path) })
 	}
 	for dir, is := range r.now.common {
 		path, was := filepath.Join(dir, commonFile), r.before.common[dir]

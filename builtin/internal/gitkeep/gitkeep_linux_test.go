@@ -120,6 +120,37 @@ func TestNewRepository(t *testing.T) {
 	}
 }
 
+// A link .git leads to a repository, whoever made the link. Later commands change nothing there either.
+func TestLinkToRepository(t *testing.T) {
+	t.Parallel()
+	evil := "git config core.fsmonitor evil; echo evil > .git/hooks/pre-commit"
+	for name, scripts := range map[string][]string{
+		"the user's":          {evil},
+		"in the project":      {"mv .git old; git init -q new; ln -s new/.git .git; " + evil, evil},
+		"outside":             {"mv .git old; git init -q $OUT; ln -s $OUT/.git .git; " + evil, evil},
+		"through a link":      {"mv .git old; git init -q a; git init -q b; ln -s a/.git l; ln -s l .git", "cd b; " + evil + "; cd ..; rm l; ln -s b/.git l"},
+		"made in two steps":   {"mv .git old; ln -s new/.git .git", "git init -q new; cd new; " + evil},
+		"a link to a gitfile": {"mv .git old; git init -q a; echo 'gitdir: a/.git' > f; ln -s f .git; git config core.fsmonitor evil"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			if name == "the user's" {
+				run(t, dir, "mv .git real && ln -s real .git")
+			}
+			k := gitkeep.Of(dir)
+			for i, script := range scripts {
+				k.Enter(t.Context())
+				run(t, dir, "OUT="+t.TempDir()+"; "+script)
+				notes := k.Leave(t.Context(), true)
+				if left := run(t, dir, "git config core.fsmonitor || true; ls .git/hooks/pre-commit 2>/dev/null || true"); left != "" {
+					t.Errorf("after command %d: %q; notes %q", i, left, notes)
+				}
+			}
+		})
+	}
+}
+
 // A linked working tree has its settings and hooks in the main repository, and a file that names it.
 func TestLinked(t *testing.T) {
 	t.Parallel()

@@ -29,6 +29,7 @@ type state struct {
 	dirs     []string                       // git directories: of the working tree, then the common one if it is linked, then of submodules and other working trees
 	own      int                            // number of those that belong to the working tree
 	link     string                         // content of .git if it is a file
+	toFile   bool                           // .git is a link to a file
 	common   map[string]string              // content of the file commondir by git directory, by which git takes settings and hooks from elsewhere
 	stamps   map[string]stamp               // of all files that were read, including those that do not exist
 	settings map[string]map[string][]string // by file and key
@@ -179,7 +180,7 @@ func (k *keeper) git(ctx context.Context, dir string, args ...string) (string, e
 	return out, err
 }
 
-// find fills in where the repository is: nowhere, in .git, or where the file .git says.
+// find fills in where the repository is: nowhere, in .git, where the link .git leads, or where the file .git says.
 func (k *keeper) find(s *state) error {
 	path := filepath.Join(k.worktree, ".git")
 	info, err := os.Lstat(path)
@@ -193,6 +194,8 @@ func (k *keeper) find(s *state) error {
 		s.stamps[path] = stampOf(path).identity()
 		s.dirs = []string{path}
 		return nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		return s.follow(path)
 	case !info.Mode().IsRegular():
 		s.stamps[path] = stampOf(path)
 		return fmt.Errorf("%s is neither a directory nor a file", path)
@@ -214,6 +217,23 @@ func (k *keeper) find(s *state) error {
 	for _, dir := range s.dirs {
 		s.stamps[dir] = stampOf(dir).identity()
 	}
+	return nil
+}
+
+// follow fills in the repository to which the link .git leads: none if it leads nowhere.
+func (s *state) follow(link string) error {
+	end := link + "/." // the directory, through whatever links
+	s.stamps[link], s.stamps[end] = stampOf(link), stampOf(end).identity()
+	dir, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return nil // git finds no repository either
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		s.toFile = true
+		return fmt.Errorf("%s is a link to a file", link)
+	}
+	s.stamps[dir] = stampOf(dir).identity()
+	s.dirs = []string{dir}
 	return nil
 }
 
