@@ -13,7 +13,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
-	"github.com/tenonhq/tenon/host/input"
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -51,7 +50,7 @@ type Turn struct {
 	Quiet   bool
 	Raw     bool               // Markdown is not rendered
 	InChat  bool               // the turn belongs to a chat
-	Fresh   bool               // the session is new, and is deleted again if the model cannot be used or reached
+	Fresh   bool               // the session is new, and is deleted again if nothing in it can be continued
 	Keys    *terminal.Keyboard // source of answers to questions; nil: questions are refused
 	// Begin finds or creates the session.
 	Begin func(context.Context) (*sdk.Session, error)
@@ -266,7 +265,7 @@ func (t *Turn) finish(ctx context.Context, o *view.Outcome) *view.Outcome {
 		o.Err = cli.OutputError(t.broken)
 		return o
 	}
-	if t.Fresh && (model.Unreachable(o.Err) || errors.Is(o.Err, host.ErrModel) || errors.Is(o.Err, input.ErrAttach) || errors.Is(o.Err, input.ErrCommand)) {
+	if t.Fresh && o.Err != nil && !t.interrupted {
 		t.discard(ctx, o)
 	}
 	refused := t.allRefused(o)
@@ -310,11 +309,15 @@ func (t *Turn) allRefused(o *view.Outcome) error {
 		"allow them with rules under permission in tenon.json, or with --auto; tenon session show prints the calls")
 }
 
-// discard deletes the session of a turn without an answer, so that a wrong address leaves nothing behind.
+// discard deletes the session of a failed turn if nothing in it can be continued: the prompt was refused before it was stored, or the model
+// cannot be used or reached and has not answered.
 func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
 	messages, err := t.Machine.Store.Messages(ctx, t.session, store.Page{})
-	if err != nil {
+	if err != nil || len(messages) > 0 && !model.Unreachable(o.Err) && !errors.Is(o.Err, host.ErrModel) {
 		return
+	}
+	if ledger, err := t.Machine.Store.Ledger(ctx, t.session, ""); err != nil || len(messages) == 0 && len(ledger) > 0 {
+		return // shell commands of a command's template were called
 	}
 	for i := range messages {
 		if _, ok := messages[i].Info.(*sdk.AssistantMessage); ok && view.AnswerText(&messages[i]) != "" {
