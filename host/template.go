@@ -50,8 +50,8 @@ func (t *turn) templateTurn(ctx context.Context, c *input.Command, u *sdk.UserMe
 	}
 	v.tools = tools.All(ctx, v.toolScope())
 	if v.tools.Find(shellTool) == nil {
-		return nil, fmt.Errorf("command %s runs shell commands in its template, which agent %q may not do; choose another agent, or allow it the tool %s",
-			c.Label(), v.Agent.Name, shellTool)
+		return nil, fmt.Errorf("%w %s runs shell commands in its template, which agent %q may not do; choose another agent, or allow it the tool %s",
+			input.ErrCommand, c.Label(), v.Agent.Name, shellTool)
 	}
 	return &v, nil
 }

@@ -100,7 +100,7 @@ func referenceName(text string, start, end int) string {
 	}
 }
 
-// ErrCommand is wrapped by the errors of commands whose plugin writes the prompt; they name the command and the reason.
+// ErrCommand is wrapped by the errors of commands that give no prompt; they name the command and the reason.
 var ErrCommand = errors.New("command")
 
 // render makes the prompt of a command whose plugin writes it itself.

@@ -388,7 +388,7 @@ func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *
 		case one.State == plugins.StatePending:
 			c.note("mcp", "%s: not approved; approve it with tenon mcp trust %s", one.Name, one.Name)
 		case one.State != plugins.StateReady:
-			c.note("mcp", "%s: %s %s", one.Name, one.State, one.Reason)
+			c.note("mcp", "%s: %s %s", one.Name, one.State, strings.TrimPrefix(one.Reason, "disabled "))
 		case last == nil:
 			c.note("mcp", "%s: never started", one.Name)
 		case last.Error != "":

@@ -126,7 +126,7 @@ func (f *foreign) run(a *cli.App, args []string, output string) error {
 var fileReference = lazyregexp.New(`\{file:([^}~/\\](?:[^}:][^}]*)?)\}`)
 
 // move makes references to files in the directory from those of a configuration in the directory of output. It returns notes about them,
-// and about what else lies in from.
+// and about what else lies in from and in the tool's directory there.
 func (f *foreign) move(translated *config.Translation, from, project, output string) (notes []config.Note, err error) {
 	if from, err = filepath.Abs(from); err != nil {
 		return nil, err
@@ -151,8 +151,10 @@ func (f *foreign) move(translated *config.Translation, from, project, output str
 	for _, names := range slices.Sorted(maps.Keys(f.beside)) {
 		dir, others, _ := strings.Cut(names, " ")
 		for _, name := range strings.Fields(others) {
-			if _, err := os.Stat(filepath.Join(from, name)); err == nil && dir == filepath.Base(from) && from != project {
-				notes = append(notes, config.Note{Key: filepath.Join(from, name), Reason: f.beside[names]})
+			for _, at := range []string{from, filepath.Join(from, "."+f.name)} {
+				if _, err := os.Stat(filepath.Join(at, name)); err == nil && dir == filepath.Base(at) && at != project {
+					notes = append(notes, config.Note{Key: filepath.Join(at, name), Reason: f.beside[names]})
+				}
 			}
 		}
 	}

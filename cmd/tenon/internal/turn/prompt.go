@@ -2,7 +2,6 @@ package turn
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,9 +131,12 @@ func readSchema(path string) (*sdk.OutputFormat, error) {
 	if err != nil {
 		return nil, cli.UsageError("check the path", "schema %q: %w", path, cli.Cause(err))
 	}
-	var object sdk.Object
-	if err := json.Unmarshal(data, &object); err != nil || object == nil {
-		err = cmp.Or(err, errors.New("want an object"))
+	var object map[string]any
+	err = json.Unmarshal(data, &object)
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); other || err == nil && object == nil {
+		err = errors.New("it is not an object")
+	}
+	if err != nil {
 		return nil, cli.UsageError("write a JSON schema of type object", "schema %q: %w", path, err)
 	}
 	if t, ok := object["type"]; ok && t != "object" {
