@@ -42,7 +42,7 @@ func gather(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*extensio
 	if _, fix, err := set.Required(); err != nil {
 		return nil, errors.Join(cli.Fail(cli.ExitConfig, err, terminal.Visible(fix)), set.Discard(ctx))
 	}
-	leftOut(w.App, set)
+	leftOut(w.App, set, o.Rejected)
 	set.Meet(ctx, o.Wait, o.Waiting)
 	if o.Interactive {
 		if err := offerSignIn(ctx, w.App, set); err != nil {
@@ -92,13 +92,16 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 	return nil
 }
 
-// leftOut reports extensions that are not used, with the remedy. None of them has run.
-func leftOut(a *cli.App, set *extensions.Set) {
+// leftOut reports extensions that are not used, with the remedy: those that cannot be loaded to rejected, if it is set. None of them has run.
+func leftOut(a *cli.App, set *extensions.Set, rejected func(text string)) {
+	if rejected == nil {
+		rejected = func(text string) { a.Log.Warn(terminal.Visible(text)) }
+	}
 	for _, w := range set.Warnings {
 		a.Log.Warn(terminal.Visible(w))
 	}
 	for _, c := range set.In(plugins.StateRejected) {
-		a.Log.Warn(fmt.Sprintf("%s %s is not loaded: %s", kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Err.Error())))
+		rejected(fmt.Sprintf("%s %s is not loaded: %v", kindText(c.Kind), c.Name, c.Err))
 	}
 	for _, c := range set.In(plugins.StateQuarantined) {
 		a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",

@@ -54,7 +54,7 @@ func (r *configReport) add(list []config.Problem, warning bool) {
 	}
 }
 
-// checkConfig reports all problems of the configuration, its command hooks, models and providers.
+// checkConfig reports all problems of the configuration, its command hooks, plugins, models and providers.
 func checkConfig(ctx context.Context, a *cli.App) error {
 	r := configReport{Files: []string{}, Problems: []configProblem{}}
 	w, err := a.ConfiguredQuietly(ctx)
@@ -88,9 +88,11 @@ func (r *configReport) hooks(w *cli.Workspace) {
 	}
 }
 
-// models adds the problems of configured models and providers.
+// models adds the plugins and servers that cannot be loaded, and the problems of configured models and providers.
 func (r *configReport) models(ctx context.Context, w *cli.Workspace) error {
-	m, err := w.Open(ctx, cli.HostOptions{})
+	m, err := w.Open(ctx, cli.HostOptions{Rejected: func(text string) {
+		r.Problems = append(r.Problems, configProblem{Message: text, Warning: true})
+	}})
 	if err != nil {
 		return err
 	}
