@@ -47,7 +47,7 @@ func builtins() []sdk.Agent {
 			Permission: planRules(), Strict: true,
 		}, {
 			Name: agentGeneral, Description: "Research and work of several steps, also several in parallel.", Mode: sdk.ModeSubagent, Origin: origin,
-			Permission: rules(deny("todowrite")),
+			Permission: rules(agentGeneral, deny("todowrite")),
 		}, {
 			Name: agentExplore, Description: "Finds files, code and answers in the code base; reads only.", Mode: sdk.ModeSubagent,
 			Prompt: strings.TrimSpace(explorePrompt), Origin: origin, Permission: exploreRules(),
@@ -62,14 +62,14 @@ func builtins() []sdk.Agent {
 func hidden(name, prompt string, temperature *float64) sdk.Agent {
 	return sdk.Agent{
 		Name: name, Mode: sdk.ModePrimary, Hidden: true, Prompt: strings.TrimSpace(prompt), Temperature: temperature,
-		Permission: rules(deny("*")), Origin: origin,
+		Permission: rules(name, deny("*")), Origin: origin,
 	}
 }
 
 // planRules allow reading and deny edits. Commands and tools of plugins and MCP servers, which can also change files, require
 // approval. Other rules cannot allow them, because the agent is strict.
 func planRules() sdk.PermissionRules {
-	return rules(slices.Concat(sdk.PermissionRules{ask("*", "*")}, reading(), sdk.PermissionRules{
+	return rules(agentPlan, slices.Concat(sdk.PermissionRules{ask("*", "*")}, reading(), sdk.PermissionRules{
 		allow("task", "*"), allow("todowrite", "*"), allow("question", "*"), allow("tool_search", "*"),
 		deny("edit"), allow("edit", ".tenon/plans/*.md"), allow("edit", ".opencode/plans/*.md"),
 		{Permission: "task", Pattern: agentGeneral, Action: sdk.ActionDeny},
@@ -78,7 +78,7 @@ func planRules() sdk.PermissionRules {
 
 // exploreRules allow only reading. Commands and web pages require approval, as everywhere.
 func exploreRules() sdk.PermissionRules {
-	return rules(slices.Concat(sdk.PermissionRules{deny("*")}, reading(), sdk.PermissionRules{
+	return rules(agentExplore, slices.Concat(sdk.PermissionRules{deny("*")}, reading(), sdk.PermissionRules{
 		ask("bash", "*"), ask("webfetch", "*"), ask(sdk.PermissionExternalDirectory, "*"), ask(sdk.PermissionDoomLoop, "*"),
 	})...)
 }
@@ -103,10 +103,10 @@ func allow(permission, pattern string) sdk.PermissionRule {
 	return sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAllow}
 }
 
-// rules sets the origin of each rule.
-func rules(list ...sdk.PermissionRule) sdk.PermissionRules {
+// rules sets the origin of each rule of an agent.
+func rules(agent string, list ...sdk.PermissionRule) sdk.PermissionRules {
 	for i := range list {
-		list[i].Origin = origin
+		list[i].Origin = "agent " + agent + " (" + origin + ")"
 	}
 	return list
 }

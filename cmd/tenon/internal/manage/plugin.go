@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -367,6 +368,8 @@ func newPlugin(a *cli.App, name, carrier, lang, dir string) error {
 		return cli.UsageError(`write a name such as "my-plugin"`, "%w", err)
 	case errors.Is(err, scaffold.ErrExists):
 		return cli.UsageError("choose another name, or another directory with --path", "%w", err)
+	case errors.As(err, new(*fs.PathError)):
+		return err
 	case err != nil:
 		return cli.UsageError("tenon plugin new --help lists carriers and languages", "%w", err)
 	}
