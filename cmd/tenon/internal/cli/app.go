@@ -160,7 +160,7 @@ func Group(cmd *cobra.Command) {
 func UnknownCommand(cmd *cobra.Command, name string) error {
 	fix := fmt.Sprintf("%s --help lists the commands", cmd.CommandPath())
 	near := within(cmd, name)
-	if len(near) == 0 {
+	if len(near) == 0 && name != "" {
 		near = cmd.SuggestionsFor(name)
 	}
 	if len(near) > 0 {

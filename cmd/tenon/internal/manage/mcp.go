@@ -134,7 +134,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 			return err
 		}
 		if warning != nil {
-			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work: run tenon mcp logs %s to see its output, then edit %s, or remove it with tenon mcp remove %s", name, serverFile(w, f.project), name))
+			return cli.Fail(cli.ExitTurn, warning, fmt.Sprintf("the server was added but does not work: run tenon mcp logs %s to see its output, then edit %s, or remove it with tenon mcp remove %s", Argument(c), serverFile(w, f.project), Argument(c)))
 		}
 		return printTools(ctx, a, s, c)
 	})
@@ -206,7 +206,11 @@ func withServer(ctx context.Context, a *cli.App, name string, f func(*extensions
 func approvedServer(ctx context.Context, a *cli.App, name string, f func(*extensions.Set, *extensions.Candidate) error) error {
 	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
 		if c.State != plugins.StateReady {
-			return cli.Fail(cli.ExitRefused, fmt.Errorf("server %q is not running: %s", name, c.State), why(c))
+			fix := why(c)
+			if c.Server != nil && c.Server.Disabled {
+				fix = "enable it in " + c.From
+			}
+			return cli.Fail(cli.ExitRefused, fmt.Errorf("server %q is not running: %s", name, c.State), fix)
 		}
 		return f(s, c)
 	})

@@ -113,6 +113,9 @@ func stdinText(data []byte, err error) (string, error) {
 func attachments(paths []string) (sdk.Parts, error) {
 	var parts sdk.Parts
 	for _, path := range paths {
+		if path == "" { // as from a variable that is not set
+			return nil, cli.UsageError("name a file", "-f has no file")
+		}
 		abs, err := filepath.Abs(path)
 		if err == nil {
 			_, err = os.Stat(abs)
