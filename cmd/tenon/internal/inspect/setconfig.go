@@ -14,6 +14,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
@@ -23,9 +24,13 @@ import (
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/filelock"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
+
+// lockTimeout limits how long a change of the configuration waits for another one.
+const lockTimeout = 10 * time.Second
 
 // configFileCommands returns the commands that name and change a configuration file.
 func configFileCommands(a *cli.App) []*cobra.Command {
@@ -54,7 +59,13 @@ file is written only if the configuration is valid with the new value. A value t
   tenon config set --project compaction.auto false`,
 		Args: cli.Args(2, 2, "a key and a value"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return setConfig(cmd.Context(), a, args[0], args[1], project)
+			w, err := a.Place(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return filelock.Do(cmd.Context(), filepath.Join(w.Project.DataDir, "config.lock"), lockTimeout, func() error {
+				return setConfig(cmd.Context(), a, w, args[0], args[1], project)
+			})
 		},
 	}
 	list := []*cobra.Command{path, edit, set}
@@ -108,11 +119,7 @@ func editConfig(ctx context.Context, a *cli.App, project bool) error {
 }
 
 // setConfig changes one value of a configuration file, if the configuration is valid with it.
-func setConfig(ctx context.Context, a *cli.App, key, text string, project bool) error {
-	w, err := a.Place(ctx)
-	if err != nil {
-		return err
-	}
+func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text string, project bool) error {
 	path := configFile(w, project)
 	target, mode, err := writableFile(w, path, project)
 	if err != nil {
