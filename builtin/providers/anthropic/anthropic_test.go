@@ -65,6 +65,24 @@ func TestAnswerWithoutMessageStop(t *testing.T) {
 	}
 }
 
+// The arguments of a call may come whole, and are missing if they are null.
+func TestWholeArguments(t *testing.T) {
+	t.Parallel()
+	for input, want := range map[string]string{`{"a":1}`: `{"a":1}`, `{}`: `{}`, `null`: ``} {
+		call := event(`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"c","name":"list","input":` + input + `}}`)
+		events, err := wiretest.Decode(t.Context(), anthropic.Open, wiretest.Info(), wiretest.Hello(), []byte(event(start)+call+event(end)+event(stop)))
+		args := ""
+		for i := range events {
+			if events[i].Type == sdk.StreamToolCall {
+				args += events[i].Text
+			}
+		}
+		if err != nil || args != want {
+			t.Errorf("%s: arguments %q, %v, want %q", input, args, err, want)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(event(start) + event(textOpen) + textDelta("hi") + event(end) + event(stop)))
 	f.Add([]byte(event(`{"type":"content_block_start","content_block":{"type":"redacted_thinking","data":"x"}}`) + event(stop)))

@@ -223,7 +223,7 @@ func (d *decoder) end(index int) error {
 		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaSignature: string(open.signature)})
 	case open.citations != nil:
 		return d.BlockWords(open.number, sdk.StreamText, "", sdk.Object{metaCitations: open.citations})
-	case open.call != nil && !open.call.Args && len(open.input) > len("{}"):
+	case open.call != nil && !open.call.Args && wire.Present(open.input):
 		return d.Arguments(open.call, string(open.input))
 	}
 	return nil
