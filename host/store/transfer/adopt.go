@@ -61,7 +61,7 @@ func (a *adoption) drop(what string, there bool) {
 func (a *adoption) file(f *File, p Place) {
 	s := f.Info
 	a.drop("its permission rules are not imported: permissions never come from a file", len(s.Permission) > 0)
-	a.drop("its address on the web is not imported: share the session again to publish it", s.Share != nil)
+	a.drop("its share URL is not imported: tenon does not publish sessions", s.Share != nil)
 	a.drop("its unfinished undo is not imported: the files are not here", s.Revert != nil)
 	a.drop("its workspace is not imported: tenon has no workspaces", s.WorkspaceID != "")
 	s.Permission, s.Share, s.Revert, s.WorkspaceID, s.Time.Compacting = nil, nil, nil, "", 0

@@ -72,7 +72,7 @@ func TestAdopt(t *testing.T) {
 	t.Parallel()
 	f := read(t, foreign)
 	notes := f.Adopt(transfer.Place{ProjectID: "here", Directory: "/src"})
-	for _, want := range []string{"subagent", "permission rules", "on the web", "undo", "workspace", "file states", "preview", "attached file", `"/home/bob/x"`} {
+	for _, want := range []string{"subagent", "permission rules", "share URL", "undo", "workspace", "file states", "preview", "attached file", `"/home/bob/x"`} {
 		if !slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, want) }) {
 			t.Errorf("no note on %q in %q", want, notes)
 		}

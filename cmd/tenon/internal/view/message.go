@@ -86,7 +86,11 @@ func showPart(c *terminal.Screen, p sdk.Part, directory string) string {
 	case *sdk.ReasoningPart:
 		return c.Paint(terminal.Dim, "thought: "+Clip(terminal.OneLine(p.Text), reasoningLength))
 	case *sdk.FilePart:
-		return c.Paint(terminal.Dim, "attached "+terminal.OneLine(p.Filename)+" ("+terminal.OneLine(p.Mime)+")")
+		what := terminal.OneLine(p.Mime)
+		if p.Filename != "" {
+			what = terminal.OneLine(p.Filename) + " (" + what + ")"
+		}
+		return c.Paint(terminal.Dim, "attached "+what)
 	case *sdk.ToolPart:
 		if p.State.Open() {
 			return "… " + terminal.Visible(p.Tool) + " " + Subject(&p.State, directory)
