@@ -24,7 +24,7 @@ func TestFaults(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ command, text string }{
 		"exit code 1":                {"echo oops >&2; exit 1", "exit code 1, want 0 (continue) or 2 (block): oops"},
-		"exit code 3":                {"exit 3", "exit code 3"},
+		"exit code 3":                {"exit 3", "exit code 3, want 0 (continue) or 2 (block): no message"},
 		"no such command":            {"tenon-no-such-command", "exit code 127"},
 		"not executable":             {"touch x; ./x", "exit code 126"},
 		"no interpreter":             {"printf '#!/no/such\\n' > x; chmod +x x; ./x", "exit code 12"},

@@ -62,13 +62,13 @@ func (o *output) reply(e *entry) (*reply, error) {
 	case o.code == exitBlock && isBroken(stderr) && !quotes(stderr, o.input):
 		return nil, fmt.Errorf("the command could not run: %s", stderr)
 	case o.code == exitBlock && !blockable(e.event):
-		return nil, fmt.Errorf("exit code 2, but %s cannot be blocked: %s", e.event, stderr)
+		return nil, fmt.Errorf("exit code 2, but %s cannot be blocked: %s", e.event, cmp.Or(stderr, "no message"))
 	case o.code == exitBlock:
 		return &reply{block: true, reason: stderr}, nil
 	case o.code == 126 || o.code == 127:
-		return nil, fmt.Errorf("exit code %d: the command, or an interpreter it needs, was not found or is not executable: %s", o.code, stderr)
+		return nil, fmt.Errorf("exit code %d: the command, or an interpreter it needs, was not found or is not executable: %s", o.code, cmp.Or(stderr, "no message"))
 	case o.code != 0:
-		return nil, fmt.Errorf("exit code %d, want 0 (continue) or 2 (block): %s", o.code, stderr)
+		return nil, fmt.Errorf("exit code %d, want 0 (continue) or 2 (block): %s", o.code, cmp.Or(stderr, "no message"))
 	}
 	return parseReply(e.event, o.stdout)
 }

@@ -92,16 +92,19 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 	return nil
 }
 
-// leftOut reports extensions that are not used, with the remedy: those that cannot be loaded to rejected, if it is set. None of them has run.
+// leftOut reports extensions that are not used, with the remedy: plugins and servers that cannot be loaded to rejected, if it is set. None of
+// them has run.
 func leftOut(a *cli.App, set *extensions.Set, rejected func(text string)) {
-	if rejected == nil {
-		rejected = func(text string) { a.Log.Warn(terminal.Visible(text)) }
-	}
 	for _, w := range set.Warnings {
 		a.Log.Warn(terminal.Visible(w))
 	}
 	for _, c := range set.In(plugins.StateRejected) {
-		rejected(fmt.Sprintf("%s %s is not loaded: %v", kindText(c.Kind), c.Name, c.Err))
+		text := fmt.Sprintf("%s %s is not loaded: %v", kindText(c.Kind), c.Name, c.Err)
+		if rejected == nil || c.Kind == trust.KindHooks {
+			a.Log.Warn(terminal.Visible(text))
+		} else {
+			rejected(text)
+		}
 	}
 	for _, c := range set.In(plugins.StateQuarantined) {
 		a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",
