@@ -139,34 +139,49 @@ func (e environ) Lookup(name string) string {
 	return value
 }
 
-// FindDirs returns a project with the directories outside of it, as absolute paths. It follows the XDG base directories, ignoring relative paths, or else the conventions of the system. dataFlag and
-// TENON_DATA_DIR name the data directory itself.
+// FindDirs returns a project with the directories outside of it, as absolute paths: a relative or empty one would name files of a repository as
+// the user's own. It follows the XDG base directories, ignoring relative paths, or else the conventions of the system. dataFlag and
+// TENON_DATA_DIR name the data directory itself. Without a home directory, the others are in the data directory.
 func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
-	home, _ := os.UserHomeDir() // "" if there is none
-	d := sdk.Project{Home: home, ConfigDir: xdg(env, "XDG_CONFIG_HOME"), DataDir: dataFlag}
-	if d.ConfigDir == "" {
-		if base, err := os.UserConfigDir(); err == nil {
-			d.ConfigDir = filepath.Join(base, "tenon")
+	home := absolute(os.UserHomeDir())
+	d := sdk.Project{Home: home, ConfigDir: base(env, "XDG_CONFIG_HOME", os.UserConfigDir, home, ".config"), DataDir: cmp.Or(dataFlag, env.Lookup("TENON_DATA_DIR"))}
+	if d.DataDir == "" {
+		d.CacheDir = base(env, "XDG_CACHE_HOME", os.UserCacheDir, home, ".cache")
+		if d.DataDir = xdg(env, "XDG_DATA_HOME"); d.DataDir == "" {
+			d.DataDir = systemData(env, home)
 		}
-	}
-	d.DataDir = cmp.Or(d.DataDir, env.Lookup("TENON_DATA_DIR"))
-	if d.DataDir != "" {
-		dir, err := filepath.Abs(d.DataDir)
-		d.DataDir, d.CacheDir = dir, filepath.Join(dir, "cache") // a chosen data directory holds all data
-		return d, err
-	}
-	if d.CacheDir = xdg(env, "XDG_CACHE_HOME"); d.CacheDir == "" {
-		if base, err := os.UserCacheDir(); err == nil {
-			d.CacheDir = filepath.Join(base, "tenon")
-		}
-	}
-	if d.DataDir = xdg(env, "XDG_DATA_HOME"); d.DataDir == "" {
-		d.DataDir = systemData(env, home)
 	}
 	if d.DataDir == "" {
 		return d, UsageError("set HOME, or name a data directory with --data-dir DIR or TENON_DATA_DIR", "no home directory to store sessions in")
 	}
-	return d, nil
+	dir, err := filepath.Abs(d.DataDir)
+	d.DataDir = dir
+	d.Home, d.ConfigDir = cmp.Or(d.Home, filepath.Join(dir, "home")), cmp.Or(d.ConfigDir, filepath.Join(dir, "config"))
+	d.CacheDir = cmp.Or(d.CacheDir, filepath.Join(dir, "cache")) // a chosen data directory holds all data
+	return d, err
+}
+
+// base returns tenon's directory in the one that a variable names, in that of the system, or else below the home directory; "" without one.
+func base(env environ, variable string, system func() (string, error), home, below string) string {
+	if dir := xdg(env, variable); dir != "" {
+		return dir
+	}
+	parent := absolute(system())
+	if parent == "" && home != "" { // the variable is relative
+		parent = filepath.Join(home, below)
+	}
+	if parent == "" {
+		return ""
+	}
+	return filepath.Join(parent, "tenon")
+}
+
+// absolute returns a directory if it is absolute, else "".
+func absolute(dir string, err error) string {
+	if err != nil || !filepath.IsAbs(dir) {
+		return ""
+	}
+	return dir
 }
 
 func xdg(env environ, name string) string {
@@ -184,7 +199,7 @@ func systemData(env environ, home string) string {
 	case "darwin":
 		below = "Library/Application Support"
 	}
-	if base == "" {
+	if !filepath.IsAbs(base) {
 		return ""
 	}
 	return filepath.Join(base, below, "tenon")
