@@ -289,7 +289,7 @@ func (r *reader) foreignAgent(t text) {
 	}
 	meta.Name = cmp.Or(meta.Name, t.name)
 	if meta.Model != nil && meta.Model != "inherit" {
-		r.models++
+		r.models = true
 	}
 	r.p.Description.Agents = append(r.p.Description.Agents, sdk.Agent{
 		Name: r.named(meta.Name), Description: meta.Description, Mode: sdk.ModeSubagent, Prompt: t.Body, Origin: t.file,
@@ -347,8 +347,8 @@ func restrictions(tools, excluded []string, origin string) (out sdk.PermissionRu
 
 // leftOut warns about parts without an equivalent.
 func (r *reader) leftOut(n *checked.Node, manifest string) {
-	if r.models > 0 {
-		r.warn("agents", "model", "", "the models of %d agents are ignored: agents of plugins use the session's model", r.models)
+	if r.models {
+		r.warn("agents", "model", "", "is left out: agents of plugins use the session's model")
 	}
 	for i := range n.Members {
 		if what := withoutEquivalent[n.Members[i].Name]; what != "" {

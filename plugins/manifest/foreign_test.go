@@ -112,7 +112,7 @@ x
 `, "Claude Code tools 1.2.0 skill=review command=tools:commit command=tools:git:push agent=tools:free-webfetch " +
 			"agent=tools:reviewer-edit-glob-list-skill-task-todowrite-webfetch-websearch server=db:./bin/db--data,${PLUGIN_DATA} server=default:x${LEVEL:-info} " +
 			"server=fallback:https://example.com/mcp server=secret:x server=web:https://example.com/mcp env=API_KEY,LEVEL hooks=hooks.json",
-			[]string{"agents/free.md: permissionMode: is left out", "models of 1", "LSP servers", "${HOST}", "programs for PATH"}},
+			[]string{"agents/free.md: permissionMode: is left out", "agents: model: is left out", "LSP servers", "${HOST}", "programs for PATH"}},
 		"hooks in the manifest": {`
 -- .claude-plugin/plugin.json --
 {"name": "p", "hooks": {"Stop": [{"hooks": [{"type": "command", "command": "inline"}]}]}}

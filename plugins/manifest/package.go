@@ -137,7 +137,7 @@ type reader struct {
 	folder folder
 	built  bool
 	p      *Package
-	models int // agents of another host's plugin that name a model
+	models bool // an agent of another host's plugin names a model
 }
 
 func (r *reader) warn(file, field, remedy, format string, args ...any) {
