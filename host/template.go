@@ -26,13 +26,17 @@ func (t *turn) templateShell(ctx context.Context, c *input.Command, u *sdk.UserM
 	if err != nil {
 		return nil, err
 	}
+	where := "in the template of " + c.Label()
+	if c.IsShellLine() {
+		where = c.Label()
+	}
 	return func(ctx context.Context, line string) (*sdk.ToolResult, error) {
 		args, err := json.Marshal(map[string]string{"command": line, "description": "for " + c.Label()})
 		if err != nil {
 			return nil, err // strings always encode
 		}
 		result, entry, err := v.callFor(ctx, &call{byPlugin: c.Owner, template: c.Label(), raw: args}, shellTool, u.ID)
-		entry.Reason = "in the template of " + c.Label() + ": " + visible.Cut(line, maxTemplateReason, "…")
+		entry.Reason = where + ": " + visible.Cut(line, maxTemplateReason, "…")
 		if err != nil {
 			entry.Error = err.Error()
 		}
@@ -50,6 +54,9 @@ func (t *turn) templateTurn(ctx context.Context, c *input.Command, u *sdk.UserMe
 	}
 	v.tools = tools.All(ctx, v.toolScope())
 	if v.tools.Find(shellTool) == nil {
+		if c.IsShellLine() {
+			return nil, &sdk.Refusal{By: "rule", Reason: fmt.Sprintf("agent %q may not run shell commands", v.Agent.Name)}
+		}
 		return nil, fmt.Errorf("%w %s runs shell commands in its template, which agent %q may not do; choose another agent, or allow it the tool %s",
 			input.ErrCommand, c.Label(), v.Agent.Name, shellTool)
 	}
