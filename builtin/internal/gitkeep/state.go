@@ -211,13 +211,18 @@ func (k *keeper) find(s *state) error {
 		return fmt.Errorf("%s does not name a repository", path)
 	}
 	s.dirs = []string{absolute(k.worktree, dir)}
+	s.addCommon()
+	return nil
+}
+
+// addCommon adds the common directory if that of the working tree is linked.
+func (s *state) addCommon() {
 	if common, err := readFile(filepath.Join(s.dirs[0], commonFile)); err == nil {
 		s.dirs = append(s.dirs, absolute(s.dirs[0], strings.TrimSpace(string(common))))
 	}
 	for _, dir := range s.dirs {
 		s.stamps[dir] = stampOf(dir).identity()
 	}
-	return nil
 }
 
 // follow fills in the repository to which the link .git leads: none if it leads nowhere.
@@ -232,8 +237,8 @@ func (s *state) follow(link string) error {
 		s.toFile = true
 		return fmt.Errorf("%s is a link to a file", link)
 	}
-	s.stamps[dir] = stampOf(dir).identity()
 	s.dirs = []string{dir}
+	s.addCommon()
 	return nil
 }
 

@@ -319,6 +319,9 @@ func (t *Turn) discard(ctx context.Context, o *view.Outcome) {
 	if ledger, err := t.Machine.Store.Ledger(ctx, t.session, ""); err != nil || len(messages) == 0 && len(ledger) > 0 {
 		return // shell commands of a command's template were called
 	}
+	if waiting, err := t.Machine.Store.Prompts(ctx, t.session); err != nil || len(waiting) > 0 {
+		return // as after a failure of the disk
+	}
 	for i := range messages {
 		if _, ok := messages[i].Info.(*sdk.AssistantMessage); ok && view.AnswerText(&messages[i]) != "" {
 			return
