@@ -16,10 +16,10 @@ import (
 // ErrOutput reports that writing to stdout failed.
 var ErrOutput = errors.New("cannot write to stdout")
 
-// OutputError wraps a failed write to stdout.
+// OutputError wraps a failed write to stdout. Nothing is printed about a closed pipe, as of a program that has read enough.
 func OutputError(err error) error {
 	if terminal.ReaderEnded(err) {
-		return Fail(ExitTurn, fmt.Errorf("%w: the program that reads it ended", ErrOutput), "tenon session show prints what was stored until then")
+		return Shown(ErrOutput)
 	}
 	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "redirect the output elsewhere, or free disk space; tenon session show prints a completed turn")
 }
