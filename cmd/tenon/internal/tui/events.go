@@ -59,7 +59,7 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 			t.Todos = p.Todos
 		}
 	case *sdk.PluginNotice:
-		m.main().Notice(transcript.Warn, view.Notice(p))
+		m.notice(p)
 	case *sdk.SessionRef:
 		if t := m.threads[p.SessionID]; t != nil && e.Type == sdk.EventSessionCompacted {
 			t.Notice(transcript.Faint, "the conversation was summarized; older messages stay here, the model sees the summary")

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -9,12 +11,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -62,7 +66,8 @@ type model struct {
 	branch                   string
 	inventory                inventory
 	toast                    toast
-	log                      []string       // what the process logged
+	log                      []string       // the latest records
+	notices                  []string       // messages of plugin notices that the session shows
 	forgets                  bool           // the history is not stored
 	editors                  sync.WaitGroup // editors of the user that have the terminal
 }
@@ -196,14 +201,30 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// maxLog is the number of log lines that are kept for /log.
+// maxLog is the number of log records that are kept for /log.
 const maxLog = 500
 
-func (m *model) logged(line string) {
-	if m.log = append(m.log, line); len(m.log) > maxLog {
+// logged keeps a record of the log, and shows it unless it repeats a notice in the session.
+func (m *model) logged(record string) {
+	if m.log = append(m.log, record); len(m.log) > maxLog {
 		m.log = m.log[1:]
 	}
-	m.problem(line + " (/log shows all)")
+	if !slices.ContainsFunc(m.notices, func(notice string) bool { return repeats(record, notice) }) {
+		m.problem(record + " (/log shows all)")
+	}
+}
+
+// notice shows a problem of a plugin in the session instead of its record in the log, which arrives before or after it.
+func (m *model) notice(p *sdk.PluginNotice) {
+	m.notices = append(m.notices, p.Message)
+	m.main().Notice(transcript.Warn, view.Notice(p))
+	if repeats(m.toast.text, p.Message) {
+		m.toast = toast{}
+	}
+}
+
+func repeats(record, notice string) bool {
+	return strings.Contains(terminal.OneLine(record), terminal.OneLine(notice))
 }
 
 // tick redraws running work once a second, while there is any.

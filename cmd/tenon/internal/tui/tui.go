@@ -254,13 +254,11 @@ func short(dir, home string) string {
 	return dir
 }
 
-// Write takes lines of the log for the screen.
+// Write passes a record of the log to the screen.
 func (s *session) Write(p []byte) (int, error) {
-	for _, line := range strings.Split(strings.TrimRight(string(p), "\n"), "\n") {
-		select {
-		case s.logs <- strings.TrimSpace(draw.StripSGR(line)):
-		default: // too many; the first ones matter
-		}
+	select {
+	case s.logs <- strings.TrimSpace(draw.StripSGR(string(p))):
+	default: // too many; the first ones matter
 	}
 	return len(p), nil
 }
