@@ -84,8 +84,8 @@ func (m *model) calm() bool { return m.now().Sub(m.frontAt) >= startled }
 // fits reports whether a key, or a paste as the text of one, is for the dialog on the top. Keys that were meant for the prompt or another
 // question do not answer a question.
 func (m *model) fits(k tea.KeyPressMsg) bool {
-	p, permission := m.top().(*dialog.Permission)
-	return (m.front == nil || m.calm()) && (!permission || p.Meant(k))
+	q, choice := m.top().(*dialog.Choice)
+	return (m.front == nil || m.calm()) && (!choice || q.Meant(k))
 }
 
 func (m *model) permission(r *sdk.PermissionRequest) dialog.Dialog {
@@ -101,7 +101,7 @@ func (m *model) permission(r *sdk.PermissionRequest) dialog.Dialog {
 			return nil, m.host.ReplyPermission(r.ID, d.Reply, d.Message)
 		})
 	}
-	return dialog.NewPermission(asked, send, func(d dialog.Dialog) { m.open(d) })
+	return dialog.NewPermission(asked, send, m.open)
 }
 
 // questions shows questions of the model, or the form of an MCP server.
@@ -113,7 +113,7 @@ func (m *model) questions(r *sdk.QuestionRequest) dialog.Dialog {
 		return dialog.NewQuestions(r, send)
 	}
 	if address := r.Questions[0].Form.URL; address != "" && len(r.Questions) == 1 {
-		return dialog.NewLink(r, send, func() tea.Cmd { return m.browse(address) }, func(d dialog.Dialog) { m.open(d) })
+		return dialog.NewLink(r, send, func() tea.Cmd { return m.browse(address) }, m.open)
 	}
 	return dialog.NewForm(r, send)
 }
@@ -130,13 +130,12 @@ func (m *model) browse(address string) tea.Cmd {
 }
 
 // conflictQuestion asks whether undo may overwrite files that changed since.
-func conflictQuestion(err error, force func() tea.Cmd) dialog.Dialog {
-	return &dialog.Choice{
-		Title: "Overwrite files that changed after the session wrote them?",
-		Text:  []string{terminal.OneLine(err.Error())},
-		Options: []dialog.Option{
-			{Key: "n", Label: "No, keep them", Run: func() tea.Cmd { return nil }},
-			{Key: "y", Label: "Yes, overwrite them", Run: force},
-		},
-	}
+func (m *model) conflictQuestion(err error, force func() tea.Cmd) dialog.Dialog {
+	keep := func() tea.Cmd { return nil }
+	return dialog.NewChoice(view.Asked{
+		Question: "Overwrite files that changed after the session wrote them?", Body: terminal.OneLine(err.Error()),
+	}, []dialog.Option{
+		{Key: "n", Label: "No, keep them", Run: keep},
+		{Key: "y", Label: "Yes, overwrite them", Run: force},
+	}, keep, m.open)
 }

@@ -78,7 +78,7 @@ func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {
 		if screen := m.plain(); !strings.Contains(screen, "https://evil.example/?aaa") || !strings.Contains(screen, "all of it below") {
 			t.Errorf("%v: no beginning of the question:\n%s", size, screen)
 		}
-		text := fullText(m, m.asks[0].Dialog.(*dialog.Permission).FullScreen(), false)
+		text := fullText(m, m.asks[0].Dialog.(*dialog.Choice).FullScreen(), false)
 		if !strings.Contains(strings.Join(strings.Fields(text), ""), "/-https://go.dev/doc") {
 			t.Errorf("%v: no end of the question on the full screen", size)
 		}
@@ -114,7 +114,7 @@ func TestSpacesDoNotHideTheEndOfALine(t *testing.T) {
 		ID: "per_1", Permission: "edit", Patterns: []string{"a.sh"},
 		Metadata: sdk.Object{"diff": "--- a.sh\n+++ a.sh\n@@ -1 +1 @@\n-x\n" + hidden + "\n"},
 	})
-	p := m.asks[0].Dialog.(*dialog.Permission)
+	p := m.asks[0].Dialog.(*dialog.Choice)
 	for name, lines := range map[string]string{
 		"question": m.plain(),
 		"pager":    fullText(m, p.FullScreen(), false),

@@ -189,7 +189,7 @@ func (m *model) revert(o host.RevertOptions) tea.Cmd {
 		r, err := m.host.Revert(ctx, o)
 		if conflict, ok := errors.AsType[*host.ConflictError](err); ok && !conflict.Forced {
 			o.Force = true
-			return m.opens(conflictQuestion(err, func() tea.Cmd { return m.revert(o) })), nil
+			return m.opens(m.conflictQuestion(err, func() tea.Cmd { return m.revert(o) })), nil
 		}
 		return func() tea.Cmd { return m.reverted(o, r, prompts) }, err
 	})

@@ -147,7 +147,7 @@ func (m *model) pasteImage() tea.Cmd {
 				problem = "the clipboard has no image"
 				continue
 			}
-			f, err := m.o.temporary.create("image-*.png")
+			f, err := os.CreateTemp(m.o.temporary, "image-*.png")
 			if err != nil {
 				return nil, err
 			}
@@ -182,7 +182,7 @@ func (m *model) editExternally() tea.Cmd {
 		if err != nil {
 			return nil, fmt.Errorf("edit the prompt: %w", err)
 		}
-		f, err := m.o.temporary.create("prompt-*.md")
+		f, err := os.CreateTemp(m.o.temporary, "prompt-*.md")
 		if err != nil {
 			return nil, err
 		}

@@ -60,12 +60,12 @@ func (m *model) topKey(top dialog.Dialog, k tea.KeyPressMsg) tea.Cmd {
 	if !m.fits(k) {
 		return m.startle()
 	}
-	_, permission := top.(*dialog.Permission)
+	_, choice := top.(*dialog.Choice)
 	switch name := k.String(); {
 	case name == "ctrl+x":
 		m.leader = true
 		return nil
-	case name == "shift+tab" && permission:
+	case name == "shift+tab" && choice:
 		return m.nextMode()
 	case name == "ctrl+o" && len(m.dialogs) == 0:
 		m.thread().UnfoldAll()
@@ -333,7 +333,5 @@ func (m *model) click(c tea.MouseClickMsg) {
 	if c.Button != tea.MouseLeft || len(m.dialogs) > 0 {
 		return
 	}
-	if item, _, ok := m.thread().List.At(c.Y - m.listTop()); ok {
-		m.thread().Toggle(item)
-	}
+	m.thread().Toggle(m.thread().List.At(c.Y - m.listTop()))
 }

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -38,7 +37,7 @@ import (
 type options struct {
 	version                       string
 	directory, shortDir, worktree string
-	temporary                     *scratch
+	temporary                     string       // directory for files that are removed at the end
 	editor                        string       // command line of the user's editor; empty: none is set
 	session                       *sdk.Session // of the command line; nil: a new one
 	title                         string
@@ -114,8 +113,8 @@ type session struct {
 
 // run shows the screen until the user leaves, and returns the last state.
 func (s *session) run(ctx context.Context) (*model, error) {
-	temporary := &scratch{}
-	defer temporary.remove()
+	temporary, _ := os.MkdirTemp("", "tenon-tui-") // without it, creating a file there fails
+	defer os.RemoveAll(temporary)                  // the system cleans up what is left
 	defer s.a.Divert(s)()
 	o, err := s.options(ctx, temporary)
 	if err != nil {
@@ -183,36 +182,8 @@ func (s *session) untilSignal(program *tea.Program, m *model) error {
 	}
 }
 
-// scratch is a directory for files that live as long as the program. It is made when it is first needed.
-type scratch struct {
-	mu  sync.Mutex
-	dir string
-}
-
-// create creates a file; pattern is as for os.CreateTemp.
-func (s *scratch) create(pattern string) (*os.File, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dir == "" {
-		dir, err := os.MkdirTemp("", "tenon-tui-")
-		if err != nil {
-			return nil, err
-		}
-		s.dir = dir
-	}
-	return os.CreateTemp(s.dir, pattern)
-}
-
-func (s *scratch) remove() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dir != "" {
-		_ = os.RemoveAll(s.dir) // the system cleans up what is left
-	}
-}
-
 // options gathers what the model needs to know.
-func (s *session) options(ctx context.Context, temporary *scratch) (options, error) {
+func (s *session) options(ctx context.Context, temporary string) (options, error) {
 	w, env := s.m.Workspace, s.a.Env
 	earlier, err := past.Open(filepath.Join(w.Project.DataDir, past.Name))
 	if err != nil {

@@ -18,11 +18,8 @@ const (
 )
 
 // Score returns how well a text matches a pattern, and false if it does not contain the characters of the pattern in this order. Case
-// counts only if the pattern has a capital letter. An empty pattern matches everything equally.
+// counts only if the pattern has a capital letter. An empty pattern matches everything.
 func Score(pattern, text string) (score int, ok bool) {
-	if pattern == "" {
-		return 0, true
-	}
 	if strings.ToLower(pattern) == pattern {
 		text = strings.ToLower(text)
 	}
