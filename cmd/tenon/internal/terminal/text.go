@@ -5,6 +5,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/markdown"
 	show "github.com/tenonhq/tenon/internal/visible"
 )
@@ -58,6 +59,11 @@ func Controls(r rune) bool { return show.Controls(r) }
 func OneLine(text string) string {
 	return strings.Join(strings.Fields(Visible(text)), " ")
 }
+
+var sgr = lazyregexp.New(`\x1b\[[0-9;:?]*[A-Za-z]`)
+
+// StripSGR removes color sequences, and others of their form.
+func StripSGR(text string) string { return sgr().ReplaceAllString(text, "") }
 
 // Fit shortens a line to a number of columns, not counting escape sequences. A shortened line ends in "…".
 func Fit(line string, columns int) string { return ansi.Truncate(line, columns, "…") }

@@ -12,8 +12,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host"
@@ -66,7 +66,7 @@ func (m *model) request(r *sdk.PermissionRequest) {
 
 func (m *model) plain() string {
 	lines, _ := m.screen()
-	return draw.StripSGR(strings.Join(lines, "\n"))
+	return terminal.StripSGR(strings.Join(lines, "\n"))
 }
 
 func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {
@@ -137,7 +137,7 @@ func fullText(m *model, p *dialog.Pager, split bool) string {
 		p.Key(tea.KeyPressMsg{Code: 'v', Text: "v"})
 		lines, _ = p.View(m.canvas(80))
 	}
-	return draw.StripSGR(strings.Join(lines, "\n"))
+	return terminal.StripSGR(strings.Join(lines, "\n"))
 }
 
 // yesModel returns a model, its time, and a function that presses y after a while and checks what the host was called for.

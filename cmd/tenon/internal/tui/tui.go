@@ -22,7 +22,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/pages"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/pace"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
@@ -228,7 +227,7 @@ func short(dir, home string) string {
 // Write passes a record of the log to the screen.
 func (s *session) Write(p []byte) (int, error) {
 	select {
-	case s.logs <- strings.TrimSpace(draw.StripSGR(string(p))):
+	case s.logs <- strings.TrimSpace(terminal.StripSGR(string(p))):
 	default: // too many; the first ones matter
 	}
 	return len(p), nil

@@ -80,7 +80,7 @@ func (t *Turn) Run(ctx context.Context) *view.Outcome {
 	if err != nil {
 		return &view.Outcome{Err: err}
 	}
-	t.session, t.view = s.ID, t.newView(s)
+	t.session, t.view, t.calls = s.ID, t.newView(s), map[string]bool{}
 	if t.Keys != nil {
 		t.asker = newAsker(t.app().Screen, t.Keys, t.Machine.Host, t.Machine.Workspace.Project.Directory)
 	}
@@ -149,11 +149,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 	}
 	for {
 		select {
-		case e, open := <-events:
-			if !open {
-				events = nil
-				continue
-			}
+		case e := <-events:
 			t.take(e)
 		case p := <-t.answers():
 			t.asker.input(p)
@@ -239,17 +235,10 @@ func (t *Turn) drain(events <-chan sdk.Event) {
 		t.asker.withdraw()
 		t.release()
 	}
-	for {
-		select {
-		case e, open := <-events:
-			if !open {
-				return
-			}
-			t.count(&e)
-			t.view.Event(&e)
-		default:
-			return
-		}
+	for len(events) > 0 {
+		e := <-events
+		t.count(&e)
+		t.view.Event(&e)
 	}
 }
 
@@ -289,9 +278,6 @@ func (t *Turn) count(e *sdk.Event) {
 		return
 	}
 	if call, ok := updated.Part.(*sdk.ToolPart); ok && !call.State.Open() {
-		if t.calls == nil {
-			t.calls = map[string]bool{}
-		}
 		t.calls[call.ID] = call.State.Metadata["refusedBy"] == "headless"
 	}
 }

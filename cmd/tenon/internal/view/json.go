@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -203,39 +204,24 @@ func NewEncoder(w io.Writer) *json.Encoder {
 	return enc
 }
 
-// escapeBuffer is the size in bytes of the blocks that Escaper writes.
-const escapeBuffer = 64 << 10
-
 // Escaper writes JSON with escapes for characters that do not show. Each Write must end at the end of a character.
 type Escaper struct{ Writer io.Writer }
 
-// Write returns the length of data unless the writer behind fails.
+// Write returns the length of data unless the underlying writer fails.
 func (e Escaper) Write(data []byte) (int, error) {
-	var out []byte
-	start := 0
-	flush := func(end int) error {
-		out = append(out, data[start:end]...)
-		_, err := e.Writer.Write(out)
-		out, start = out[:0], end
-		return err
-	}
-	for i := 0; i < len(data); {
-		r, size := rune(data[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRune(data[i:])
-		}
-		if r != '\n' && r != '\t' && terminal.Controls(r) {
-			out = appendUnicode(append(out, data[start:i]...), r)
-			start = i + size
-		}
-		if i += size; len(out)+i-start >= escapeBuffer {
-			if err := flush(i); err != nil {
-				return start, err
+	out, hides := data, func(r rune) bool { return r != '\n' && r != '\t' && terminal.Controls(r) }
+	if bytes.ContainsFunc(data, hides) {
+		out = nil
+		for _, r := range string(data) {
+			if hides(r) {
+				out = appendUnicode(out, r)
+			} else {
+				out = utf8.AppendRune(out, r)
 			}
 		}
 	}
-	if err := flush(len(data)); err != nil {
-		return start, err
+	if _, err := e.Writer.Write(out); err != nil {
+		return 0, err
 	}
 	return len(data), nil
 }

@@ -59,7 +59,7 @@ func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts
 			b.WriteString(text + "\n")
 		}
 		if call, ok := p.(*sdk.ToolPart); ok && output != nil {
-			for line := range strings.Lines(terminal.Visible(sgr.ReplaceAllString(output(call), ""))) {
+			for line := range strings.Lines(terminal.Visible(terminal.StripSGR(output(call)))) {
 				b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
 			}
 		}

@@ -4,13 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -22,9 +22,6 @@ const (
 	// errorLength is the maximum length of an error in a line, in characters. A refusal with its remedy fits.
 	errorLength = 600
 )
-
-// sgr matches the color sequences in the output of programs.
-var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
 
 // subjectKeys are the arguments that describe the subject of a call, the most specific first.
 var subjectKeys = [...]string{"command", "filePath", "file_path", "path", "url", "pattern", "query", "description", "name"}
@@ -137,9 +134,11 @@ func CountLines(diff string) (added, removed int) {
 // lastLine returns the last non-empty line of a command's output.
 func lastLine(metadata sdk.Object) string {
 	output, _ := metadata["output"].(string)
-	output = strings.TrimSpace(sgr.ReplaceAllString(output, ""))
-	output = output[strings.LastIndexAny(output, "\r\n")+1:] // after a carriage return, the last state of a progress bar
-	return Clip(terminal.OneLine(output), SubjectLength)
+	lines := OutputLines(visible.Tail(output, argumentLength))
+	if len(lines) == 0 {
+		return ""
+	}
+	return Clip(terminal.OneLine(lines[len(lines)-1]), SubjectLength)
 }
 
 // Number reads a number of metadata: a Go value in the process of the call, else decoded JSON.
@@ -237,20 +236,11 @@ func excerpt(s *sdk.ToolState) []string {
 	if !ok {
 		output = s.Output
 	}
-	output = strings.Trim(sgr.ReplaceAllString(output, ""), "\n")
-	if strings.TrimSpace(output) == "" {
-		return nil
-	}
-	lines := strings.Split(output, "\n")
+	lines := OutputLines(output)
 	hidden := len(lines) - headLines - tailLines
 	if hidden > 1 { // a mark takes a line too
 		mark := "… " + Plural(hidden, "line")
 		lines = slices.Concat(lines[:headLines], []string{mark}, lines[len(lines)-tailLines:])
-	}
-	for i, line := range lines {
-		line = strings.TrimRight(line, "\r")
-		line = line[strings.LastIndexByte(line, '\r')+1:] // the last state of a progress bar
-		lines[i] = strings.ReplaceAll(terminal.Visible(Clip(line, argumentLength)), "\t", "    ")
 	}
 	return lines
 }

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 )
 
@@ -66,7 +67,7 @@ func (p *Pager) jump(by int) {
 		is = func(line string) bool { return strings.HasPrefix(line, "@@") }
 	}
 	for i := p.top + by; i >= 0 && i < len(p.lines); i += by {
-		if is(draw.StripSGR(p.lines[i])) {
+		if is(terminal.StripSGR(p.lines[i])) {
 			p.top = i
 			p.Scroll(0)
 			return

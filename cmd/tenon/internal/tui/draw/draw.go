@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
-
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 )
 
 // Paint returns text in a look.
@@ -93,8 +91,3 @@ func Separate(text string) string {
 		return r
 	}, text)
 }
-
-var sgr = lazyregexp.New(`\x1b\[[0-9;:?]*[A-Za-z]`)
-
-// StripSGR removes color sequences and others of their form: those of this package, or those in the output of a program.
-func StripSGR(text string) string { return sgr().ReplaceAllString(text, "") }

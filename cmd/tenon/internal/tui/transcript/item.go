@@ -126,7 +126,7 @@ func (p *promptItem) render(width int) []string {
 	bar := draw.Paint(p.look.Theme.User, "┃") + " "
 	out := []string{""}
 	if text != "" {
-		out = append(out, draw.Indent(bar, draw.Wrap(strings.TrimRight(visible.Prose(plain(text)), "\n"), width-2))...)
+		out = append(out, draw.Indent(bar, draw.Wrap(strings.TrimRight(visible.Prose(view.Plain(text)), "\n"), width-2))...)
 	}
 	for _, note := range notes {
 		out = append(out, draw.Indent(bar, draw.Wrap(draw.Paint(p.look.Theme.Faint, note), width-2))...)

@@ -9,7 +9,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -25,8 +24,6 @@ const (
 	foldedDiff = 12
 	// maxOpenLines bounds an unfolded card.
 	maxOpenLines = 400
-	// maxOpenBytes bounds the output that a card looks at, from its end.
-	maxOpenBytes = 256 << 10
 )
 
 // toolItem is the card of a tool call.
@@ -139,7 +136,7 @@ func (t *toolItem) body(width int) []string {
 			return nil
 		}
 	}
-	lines := outputLines(output)
+	lines := view.OutputLines(output)
 	if t.running() {
 		return t.cut(lines, 0, liveTail)
 	}
@@ -163,7 +160,7 @@ func (t *toolItem) subagent() []string {
 		out = append(out, text)
 	}
 	if t.open && t.part.State.Output != "" {
-		out = append(out, outputLines(t.part.State.Output)...)
+		out = append(out, view.OutputLines(t.part.State.Output)...)
 	}
 	return append(out, draw.Paint(t.look.Theme.Faint, "ctrl+x ↓ opens its session"))
 }
@@ -183,24 +180,6 @@ func (t *toolItem) cut(lines []string, head, tail int) []string {
 	}
 	out := append(lines[:head:head], draw.Paint(t.look.Theme.Faint, more))
 	return append(out, lines[len(lines)-tail:]...)
-}
-
-// carriage matches the text that a carriage return overwrites.
-var carriage = lazyregexp.New(`(?m)^.*\r([^\n])`)
-
-// plain returns the output of a program without colors and without what it has overwritten.
-func plain(output string) string {
-	return carriage().ReplaceAllString(strings.ReplaceAll(draw.StripSGR(output), "\r\n", "\n"), "$1")
-}
-
-// outputLines returns the output of a program as safe lines.
-func outputLines(output string) []string {
-	output = plain(visible.Tail(output, maxOpenBytes))
-	output = strings.TrimRight(strings.ReplaceAll(visible.Text(output), "\t", "    "), "\n ")
-	if output == "" {
-		return nil
-	}
-	return strings.Split(output, "\n")
 }
 
 // trimDiff removes the names of the files from a diff of one file: the card names it.
