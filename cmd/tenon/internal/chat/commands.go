@@ -45,12 +45,10 @@ func chatCommands() []chatCommand {
 	}
 }
 
-// leaving returns the words that exit without a slash, as in other agents.
-func leaving() []string { return []string{"exit", "quit", ":q"} }
-
 // commandLine splits a command into name and arguments. A line that begins with a space is not a command.
 func commandLine(text string) (name, args string, ok bool) {
-	if slices.Contains(leaving(), strings.TrimSpace(text)) {
+	switch strings.TrimSpace(text) {
+	case "exit", "quit", ":q": // as in other agents
 		return "exit", "", true
 	}
 	rest, ok := strings.CutPrefix(text, "/")

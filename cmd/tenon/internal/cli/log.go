@@ -165,11 +165,8 @@ func environSecrets(env environ) []string {
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		name = strings.ToUpper(name)
-		for _, end := range []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD"} {
-			if strings.HasSuffix(name, end) && len(value) >= minSecret {
-				out = append(out, value)
-				break
-			}
+		if slices.ContainsFunc([]string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD"}, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			out = append(out, value)
 		}
 	}
 	return out

@@ -62,11 +62,8 @@ func (m *model) do(f func(ctx context.Context) (then, error)) tea.Cmd {
 
 // load shows a session as it is stored. Its events are shown meanwhile.
 func (m *model) load(session string) tea.Cmd {
-	t := m.threads[session]
-	if t == nil {
-		t = transcript.New(&sdk.Session{ID: session}, &m.look)
-		m.threads[session] = t
-	}
+	t := m.threadOf(session)
+	m.threads[session] = t
 	fill := t.Read()
 	return m.do(func(ctx context.Context) (then, error) {
 		h, err := m.host.History(ctx, session)
@@ -274,9 +271,7 @@ func (m *model) giveBack(in host.PromptInput) {
 		fill(&m.stash, &in)
 		place = "ctrl+s shows it"
 	}
-	if t := m.threads[in.SessionID]; t != nil {
-		t.Notice(transcript.Warn, "not sent: "+view.Clip(terminal.OneLine(in.Text), 60)+"; "+place)
-	}
+	m.threadOf(in.SessionID).Notice(transcript.Warn, "not sent: "+view.Clip(terminal.OneLine(in.Text), 60)+"; "+place)
 }
 
 // prompt gives a prompt to its session, and waits for the answer.
@@ -345,12 +340,12 @@ func (e *edits) send(h frontend.Host) {
 func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, problem error) {
 	var turn *host.TurnError
 	var refusal *sdk.Refusal
-	stored := last != nil
+	t, stored := m.threadOf(in.SessionID), last != nil
 	switch {
 	case m.ctx.Err() != nil:
 		return
 	case problem == nil:
-		if t := m.threads[in.SessionID]; t != nil && stored {
+		if stored {
 			if note := view.Shortfall(last); note != "" {
 				t.Notice(transcript.Warn, note+` "continue"`)
 			}
@@ -366,18 +361,14 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 		if stored {
 			text += "; everything so far is stored, and the next prompt continues from there"
 		}
-		if t := m.threads[in.SessionID]; t != nil {
-			t.Notice(transcript.Faint, text)
-		}
+		t.Notice(transcript.Faint, text)
 	case stored:
 		m.say(m.o.remedy(problem))
 	default: // there is nothing to continue
 		m.say(m.o.remedy(turn.Err))
 	}
 	if errors.Is(problem, host.ErrWaits) {
-		if t := m.threads[in.SessionID]; t != nil {
-			t.Notice(transcript.Warn, "waits for your next prompt: "+view.Clip(terminal.OneLine(in.Text), 60))
-		}
+		t.Notice(transcript.Warn, "waits for your next prompt: "+view.Clip(terminal.OneLine(in.Text), 60))
 	} else if !stored {
 		m.giveBack(in)
 	}

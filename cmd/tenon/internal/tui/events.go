@@ -34,35 +34,26 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 	case *sdk.SessionStatusInfo:
 		return m.status(p)
 	case *sdk.SessionErrorInfo:
-		if t := m.threads[p.SessionID]; t != nil && p.Error != nil && p.Error.Name != sdk.ErrorAborted {
-			t.Failed(p.Error)
+		if p.Error != nil && p.Error.Name != sdk.ErrorAborted {
+			m.threadOf(p.SessionID).Failed(p.Error)
 		}
 	case *sdk.MessageInfo:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.Message(p.Info)
-		}
+		m.threadOf(p.SessionID).Message(p.Info)
 	case *sdk.PartInfo:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.Part(p.Part)
-			m.parentChanged(t)
-		}
+		t := m.threadOf(p.SessionID)
+		t.Part(p.Part)
+		m.threadOf(t.Info.ParentID).ChildChanged(t.Info.ID) // the card of the task that runs it
 	case *sdk.PartDelta:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.Delta(p)
-		}
+		m.threadOf(p.SessionID).Delta(p)
 	case *sdk.MessageRef:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.RemoveMessage(p.MessageID)
-		}
+		m.threadOf(p.SessionID).RemoveMessage(p.MessageID)
 	case *sdk.TodoInfo:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.Todos = p.Todos
-		}
+		m.threadOf(p.SessionID).Todos = p.Todos
 	case *sdk.PluginNotice:
 		m.notice(p)
 	case *sdk.SessionRef:
-		if t := m.threads[p.SessionID]; t != nil && e.Type == sdk.EventSessionCompacted {
-			t.Notice(transcript.Faint, "the conversation was summarized; older messages stay here, the model sees the summary")
+		if e.Type == sdk.EventSessionCompacted {
+			m.threadOf(p.SessionID).Notice(transcript.Faint, "the conversation was summarized; older messages stay here, the model sees the summary")
 		}
 	default:
 		return m.askEvent(e)
@@ -126,19 +117,9 @@ func (m *model) notify(text string) tea.Cmd {
 	return tea.Raw(ansi.Notify("tenon: "+terminal.OneLine(m.main().Info.Title)+" "+text) + "\a")
 }
 
-// parentChanged redraws the card of the task that runs a subagent.
-func (m *model) parentChanged(t *transcript.Thread) {
-	if parent := m.threads[t.Info.ParentID]; parent != nil && t.Info.ParentID != "" {
-		parent.ChildChanged(t.Info.ID)
-	}
-}
-
 // childText describes what a subagent's session does.
 func (m *model) childText(session string) string {
-	if t := m.threads[session]; t != nil {
-		return t.Doing()
-	}
-	return ""
+	return m.threadOf(session).Doing()
 }
 
 // loadChild reads the session of a subagent, unless events have shown it from its beginning.

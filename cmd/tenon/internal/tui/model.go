@@ -138,6 +138,14 @@ func (m *model) thread() *transcript.Thread { return m.threads[m.shown] }
 // main returns the session that prompts go to.
 func (m *model) main() *transcript.Thread { return m.threads[m.root] }
 
+// threadOf returns a session; one that is not the user's is new and not shown.
+func (m *model) threadOf(session string) *transcript.Thread {
+	if t := m.threads[session]; t != nil {
+		return t
+	}
+	return transcript.New(&sdk.Session{ID: session}, &m.look)
+}
+
 // say shows a message until the next key.
 func (m *model) say(text string)     { m.toast = toast{text: text} }
 func (m *model) problem(text string) { m.toast = toast{text, true} }

@@ -18,15 +18,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// helpSections are the keys of each screen.
-func helpSections() []struct {
+// helpSection lists the keys of a screen, each with its meaning.
+type helpSection struct {
 	title string
 	keys  [][2]string
-} {
-	return []struct {
-		title string
-		keys  [][2]string
-	}{
+}
+
+func helpSections() []helpSection {
+	return []helpSection{
 		{"Prompt", [][2]string{
 			{"enter", "send; while a turn runs, the prompt waits and reaches the model with its next step"},
 			{"alt+enter, ctrl+j, \\ enter", "new line"},

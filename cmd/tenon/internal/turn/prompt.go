@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -35,15 +36,8 @@ type promptText struct {
 //
 // With lines, stdin is not read, because it holds further prompts, and the first prompt may be missing.
 func readPrompt(ctx context.Context, a *cli.App, args []string, signals <-chan os.Signal, optional, lines bool) (promptText, error) {
-	var words []string
-	dash := false
-	for _, arg := range args {
-		if arg == "-" {
-			dash = true
-			continue
-		}
-		words = append(words, arg)
-	}
+	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
+	dash := len(words) < len(args)
 	p := promptText{text: strings.TrimSpace(strings.Join(words, " "))}
 	if lines {
 		return p, nil

@@ -39,15 +39,9 @@ func (f *follower) take(e *sdk.Event) {
 
 // depth returns how deep a session is below the root session. The session of a resumed subagent was never announced, so it
 // counts as a child of the root.
-func (f *follower) depth(session string) int {
-	depth := 0
-	for session != f.root && depth < len(f.parents)+1 {
+func (f *follower) depth(session string) (depth int) {
+	for ; session != f.root && session != ""; session = f.parents[session] {
 		depth++
-		parent, known := f.parents[session]
-		if !known {
-			break
-		}
-		session = parent
 	}
 	return depth
 }

@@ -17,13 +17,6 @@ func Plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-func was(n int, word string) string {
-	if n == 1 {
-		return "1 " + word + " was"
-	}
-	return Plural(n, word) + " were"
-}
-
 // Clip shortens text to a maximum number of characters.
 func Clip(text string, max int) string {
 	n, end := 0, 0

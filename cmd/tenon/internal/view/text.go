@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -50,12 +52,7 @@ type thought struct {
 // maxTail is the maximum length of kept reasoning, in bytes: enough for reasoningLength characters of any kind with white space.
 const maxTail = 4 << 10
 
-func (t *thought) write(text string) {
-	t.tail += text
-	if extra := len(t.tail) - maxTail; extra > 0 {
-		t.tail = strings.Clone(strings.ToValidUTF8(t.tail[extra:], ""))
-	}
-}
+func (t *thought) write(text string) { t.tail = strings.Clone(visible.Tail(t.tail+text, maxTail)) }
 
 // openCall is a running tool call.
 type openCall struct {
@@ -278,18 +275,14 @@ func roughly(d time.Duration) time.Duration {
 
 // TodoLine returns the task list as one line.
 func TodoLine(s *terminal.Screen, list []sdk.Todo) string {
-	marks := map[string]string{"pending": "○", "in_progress": "▸", "completed": "✓", "cancelled": "✗"}
+	marks := map[string]string{"in_progress": "▸", "completed": "✓", "cancelled": "✗"}
 	done := 0
 	var items []string
 	for _, t := range list {
 		if t.Status == "completed" {
 			done++
 		}
-		mark, ok := marks[t.Status]
-		if !ok {
-			mark = "○"
-		}
-		item := mark + " " + Clip(terminal.OneLine(t.Content), 60)
+		item := cmp.Or(marks[t.Status], "○") + " " + Clip(terminal.OneLine(t.Content), 60)
 		if t.Status == "completed" || t.Status == "cancelled" {
 			item = s.Paint(terminal.Dim, item)
 		}
@@ -309,7 +302,7 @@ func (v *Text) Finish(o *Outcome) error {
 		return v.s.Failed()
 	}
 	if v.refused > 0 {
-		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows the rule that would allow it\n", was(v.refused, "tool call"))
+		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows the rule that would allow it\n", Plural(v.refused, "tool call"))
 	}
 	if note := Shortfall(o.Message); note != "" && o.Err == nil {
 		remedy := `tenon run -c "continue"`
