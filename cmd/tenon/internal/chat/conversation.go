@@ -66,7 +66,7 @@ func WatchLines(ctx context.Context, m *cli.Machine, f *turn.Flags, signals <-ch
 func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err error) {
 	defer func() {
 		if !errors.Is(err, cli.ErrHard) {
-			err = errors.Join(err, c.watcher.Close())
+			c.watcher.Close()
 			turn.ShutDown(ctx, c.m, c.signals)
 		}
 	}()
@@ -145,13 +145,11 @@ func (c *conversation) next(ctx context.Context) *promptEntry {
 			if c.interruptedBetween(s) {
 				return nil
 			}
-		case e := <-c.watcher.events():
-			if c.watcher.counts(e) {
+		case <-c.watcher.ticks():
+			if c.watcher.changed() {
 				c.load(ctx)
 				c.source.shown = false
 			}
-		case err := <-c.watcher.errors():
-			c.a.Log.Warn("some changes may have been missed", "err", err)
 		}
 	}
 }
@@ -168,12 +166,11 @@ func (c *conversation) interruptedBetween(s os.Signal) bool {
 
 // load reloads the plugins. On an error, the old ones stay in use.
 func (c *conversation) load(ctx context.Context) {
-	c.watcher.settled(ctx)
 	err := manage.BuildAll(ctx, c.a, c.m.Options.Plugins)
 	if err == nil {
 		err = c.m.Reload(ctx)
 	}
-	c.watcher.settled(ctx) // the build writes files
+	c.watcher.loaded, _ = c.watcher.files() // the build writes files
 	s := c.a.Screen
 	if err != nil {
 		s.Line(s.Paint(terminal.Yellow, "reload failed, the old plugins stay loaded: "+terminal.Visible(cli.Remedy(err).Error())))
