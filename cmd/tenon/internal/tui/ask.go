@@ -32,7 +32,7 @@ func (m *model) askEvent(e *sdk.Event) tea.Cmd {
 	return nil
 }
 
-// ask queues a question. The first one is announced to a user who is away.
+// ask queues a question, and notifies a user who is away of the first one.
 func (m *model) ask(a asked) tea.Cmd {
 	if m.asks = append(m.asks, a); len(m.asks) > 1 || !m.blurred && m.now().Sub(m.pressed) < longTurn {
 		return nil
@@ -40,7 +40,7 @@ func (m *model) ask(a asked) tea.Cmd {
 	return m.notify("waits for your answer")
 }
 
-// asker names the session that the question on the screen is about, unless it is the user's or of its subagents.
+// asker returns the title of the session that asks the visible question; empty for the current session and its subagents.
 func (m *model) asker() string {
 	if len(m.dialogs) > 0 || len(m.asks) == 0 {
 		return ""
@@ -59,7 +59,7 @@ func (m *model) answered(id string) {
 	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.id == id })
 }
 
-// faced notes when a question comes to the top, and has the screen drawn again when keys answer it.
+// faced notices a new visible question, and schedules a redraw for when keys begin to answer it.
 func (m *model) faced() tea.Cmd {
 	front := m.top()
 	if _, choice := front.(*dialog.Choice); len(m.dialogs) > 0 && !choice {
@@ -72,17 +72,17 @@ func (m *model) faced() tea.Cmd {
 	return m.startle()
 }
 
-// startle ignores keys for a moment.
+// startle makes the visible question ignore keys for a moment.
 func (m *model) startle() tea.Cmd {
 	m.frontAt = m.now()
 	return tea.Tick(startled, func(time.Time) tea.Msg { return redraw{} })
 }
 
-// calm reports whether keys answer the question on the screen.
+// calm reports whether keys answer the visible question.
 func (m *model) calm() bool { return m.now().Sub(m.frontAt) >= startled }
 
-// fits reports whether a key, or a paste as the text of one, is for the dialog on the top. Keys that were meant for the prompt or another
-// question do not answer a question.
+// fits reports whether a key (or a paste, as its text) is meant for the topmost dialog. Keys meant for the prompt or another question must not
+// answer a question.
 func (m *model) fits(k tea.KeyPressMsg) bool {
 	q, choice := m.top().(*dialog.Choice)
 	return (m.front == nil || m.calm()) && (!choice || q.Meant(k))

@@ -18,13 +18,13 @@ import (
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
-// command is a command after / and in the palette. Its aliases are the names in other agents.
+// command is a slash command, also listed in the palette. Its aliases are its names in other agents.
 type command struct {
 	name    string
 	aliases []string
 	args    string // as help shows them
 	short   string
-	keys    string // that do the same
+	keys    string // keys with the same effect
 	leader  string // key after ctrl+x
 	run     func(m *model, args string) tea.Cmd
 }
@@ -60,8 +60,8 @@ func commands() []command {
 	}
 }
 
-// commandList lists the commands, with those of the configuration and of plugins, which have no run. Commands of the program hide others of the
-// same name.
+// commandList lists the built-in commands and those of the configuration and of plugins, which have no run function. Built-in commands hide
+// others of the same name.
 func (m *model) commandList() []command {
 	own := commands()
 	out := own
@@ -81,7 +81,7 @@ func (m *model) commandNames() []string {
 	return out
 }
 
-// find returns the command with a name or alias; nil if there is none.
+// find returns the command with a name or alias, or nil.
 func find(list []command, name string) *command {
 	for i := range list {
 		if c := &list[i]; c.name == name || slices.Contains(c.aliases, name) {
@@ -91,8 +91,8 @@ func find(list []command, name string) *command {
 	return nil
 }
 
-// mayHoldKey reports whether a line is a sign-in with arguments, where users write their key, or an unknown command, which may be a
-// misspelled sign-in, such as /connect=KEY.
+// mayHoldKey reports whether a line may contain a key: a sign-in with arguments, or an unknown command, which may be a misspelled sign-in
+// such as /connect=KEY.
 func (m *model) mayHoldKey(line string) bool {
 	words := strings.Fields(line)
 	if len(words) == 0 || words[0][0] != '/' {
@@ -105,8 +105,8 @@ func (m *model) mayHoldKey(line string) bool {
 	return m.custom(name) == nil && !isPath(name)
 }
 
-// isPath reports whether the word after a "/" at the beginning of a prompt is the rest of a path rather than a command: not if it begins
-// like a sign-in, such as /connect/openai, /conect/openai or /connect=KEY, whose arguments may be a key with a "/".
+// isPath reports whether the word after a "/" at the beginning of a prompt is the rest of a path, not a command. Words that resemble a sign-in,
+// such as /conect/openai or /connect=KEY, are not paths: their arguments may be a key that contains a "/".
 func isPath(name string) bool {
 	if !strings.Contains(name, "/") {
 		return false
@@ -115,7 +115,7 @@ func isPath(name string) bool {
 	return !nearest.Slip(first, "connect") && !nearest.Slip(first, "login")
 }
 
-// custom returns a command of the configuration or of a plugin; nil if there is none of this name.
+// custom returns the command of the configuration or of a plugin with this name, or nil.
 func (m *model) custom(name string) *host.CommandInfo {
 	for i := range m.inventory.commands {
 		if c := &m.inventory.commands[i]; c.Name == name {
@@ -125,7 +125,7 @@ func (m *model) custom(name string) *host.CommandInfo {
 	return nil
 }
 
-// runCommand runs a command. Files attached to one of the program stay attached. ok is false if there is none of this name.
+// runCommand runs a command; ok is false if the name is unknown. Files attached to a built-in command stay attached.
 func (m *model) runCommand(name, args string, files []string) (cmd tea.Cmd, ok bool) {
 	if c := find(commands(), name); c != nil {
 		m.attach(files...)
@@ -143,7 +143,7 @@ func (m *model) runCommand(name, args string, files []string) (cmd tea.Cmd, ok b
 	if c.Agent != "" && m.mode != modePlan {
 		in.Agent = m.agent
 	}
-	in.Command, in.Variant = name, m.effort // the command's own comes before that of the session
+	in.Command, in.Variant = name, m.effort // the command's own variant overrides the session's
 	return m.send(in), true
 }
 
@@ -178,7 +178,7 @@ func (m *model) needSession() bool {
 	return m.root != ""
 }
 
-// revert undoes the latest prompt or those from a message on, or restores a prompt.
+// revert undoes the latest prompt, or all prompts from a message on, or restores a prompt.
 func (m *model) revert(o host.RevertOptions) tea.Cmd {
 	if !m.needSession() {
 		return nil
@@ -195,7 +195,7 @@ func (m *model) revert(o host.RevertOptions) tea.Cmd {
 	})
 }
 
-// reverted says what undo or redo did, reads the session again, and gives the undone one of the prompts back, or takes it away again.
+// reverted reports the result of undo or redo, reloads the session, and puts the undone prompt into the input or removes it from there.
 func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []transcript.Prompt) tea.Cmd {
 	done := view.Plural(len(r.Files), "file")
 	if r.Messages > 0 {
@@ -267,7 +267,7 @@ func (m *model) rename(title string) tea.Cmd {
 	})
 }
 
-// toggleMouse switches the mouse. Without it, the terminal selects and scrolls itself.
+// toggleMouse switches the mouse on or off. While it is off, the terminal itself selects and scrolls.
 func (m *model) toggleMouse() tea.Cmd {
 	off := !m.settings.NoMouse
 	m.say("mouse " + map[bool]string{true: "off: the terminal selects text", false: "on: the wheel scrolls, a click shows details"}[off])

@@ -63,7 +63,7 @@ func (m *model) chooseModel(args string) tea.Cmd {
 	}}
 	p.Paste(args)
 	m.listModels(p)
-	return tea.Batch(m.open(p), m.do(func(ctx context.Context) (then, error) { // servers that the configuration names may list further models
+	return tea.Batch(m.open(p), m.do(func(ctx context.Context) (then, error) { // configured servers may list more models
 		list, err := m.host.ListModels(ctx, host.ModelListOptions{Configured: true})
 		return set(func() {
 			m.inventory.models = list
@@ -91,7 +91,7 @@ func (m *model) listModels(p *dialog.Picker) {
 	p.Fill(rows)
 }
 
-// chooseAgent opens the picker of agents, or chooses the one that is named.
+// chooseAgent chooses the named agent, or opens the picker of agents.
 func (m *model) chooseAgent(args string) tea.Cmd {
 	choose := func(r dialog.Row) tea.Cmd {
 		m.agent, m.mode = r.ID, modeAsk
@@ -144,7 +144,7 @@ func (m *model) chooseEffort(args string) tea.Cmd {
 	return nil
 }
 
-// chooseTheme opens the picker of themes, or chooses the one that is named.
+// chooseTheme chooses the named theme, or opens the picker of themes.
 func (m *model) chooseTheme(args string) tea.Cmd {
 	p := &dialog.Picker{Title: "Theme", Choose: func(r dialog.Row) tea.Cmd {
 		save := m.keep(func(s *settings.Settings) { s.Theme = r.ID })
@@ -164,7 +164,7 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 	return m.open(p)
 }
 
-// keep takes and stores what the user chose on the screen.
+// keep applies a change of the settings and stores it.
 func (m *model) keep(change func(*settings.Settings)) tea.Cmd {
 	change(&m.settings)
 	return m.do(func(ctx context.Context) (then, error) { return nil, settings.Change(ctx, m.o.settingsFile, change) })
@@ -221,7 +221,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 // pinnedNote begins the notes of pinned sessions.
 const pinnedNote = "pinned · "
 
-// pinnedFirst marks the pinned sessions and puts them first. The others stay in their order.
+// pinnedFirst marks the pinned sessions and moves them to the top.
 func (m *model) pinnedFirst(rows []dialog.Row) []dialog.Row {
 	var first, rest []dialog.Row
 	for _, r := range rows {
@@ -246,7 +246,7 @@ func (m *model) pin(session string, on bool) tea.Cmd {
 	})
 }
 
-// deleted removes a session that was deleted from the screen.
+// deleted removes a deleted session from the screen.
 func (m *model) deleted(p *dialog.Picker, session string) tea.Cmd {
 	p.Remove(session)
 	var forget tea.Cmd
@@ -283,7 +283,7 @@ func (m *model) openTimeline() tea.Cmd {
 	return m.open(p)
 }
 
-// openQueue lists the prompts that wait.
+// openQueue lists the waiting prompts.
 func (m *model) openQueue() tea.Cmd {
 	waiting := m.waiting()
 	p := &dialog.Picker{

@@ -18,7 +18,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// helpSection lists the keys of a screen, each with its meaning.
+// helpSection lists the keys of a part of the screen, each with its effect.
 type helpSection struct {
 	title string
 	keys  [][2]string
@@ -105,7 +105,7 @@ func (m *model) helpScreen() dialog.Dialog {
 	}}
 }
 
-// statusScreen shows what the next prompt will use, and what the session has cost.
+// statusScreen shows the settings of the next prompt and the cost of the session.
 func (m *model) statusScreen() dialog.Dialog {
 	return &dialog.Pager{Title: "Status", Draw: func(k *draw.Theme, width int) []string {
 		t := m.main()
@@ -137,7 +137,7 @@ func (m *model) statusScreen() dialog.Dialog {
 		}
 		usage("tokens", t.Info.Tokens, t.Info.Cost)
 		for _, id := range t.Children() {
-			if child := m.threads[id]; child != nil { // else it was not read yet
+			if child := m.threads[id]; child != nil { // nil: not read yet
 				usage("subagent", child.Info.Tokens, child.Info.Cost)
 			}
 		}
@@ -166,7 +166,7 @@ func (m *model) logScreen() dialog.Dialog {
 	}}
 }
 
-// openLedger shows what plugins changed in each request of the shown session.
+// openLedger shows the changes that plugins made to each request of the shown session.
 func (m *model) openLedger() tea.Cmd {
 	if !m.needSession() {
 		return nil
@@ -213,7 +213,7 @@ func (m *model) openDiff() tea.Cmd {
 	})
 }
 
-// changes returns the file changes of a session, also as a unified diff.
+// changes returns the file changes of a session, and a unified diff of them.
 func changes(ctx context.Context, m *model, session string) (diff string, list []host.FileChange, err error) {
 	list, err = m.host.SessionChanges(ctx, session, "")
 	var b strings.Builder

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// smallHeight is the height below which lists beside the transcript take one line.
+	// smallHeight is the height of the screen below which the task list and the waiting prompts take one line each.
 	smallHeight = 20
-	// maxTodos and maxWaiting are the shown rows of the task list and of waiting prompts.
+	// maxTodos and maxWaiting are the maximum numbers of shown tasks and waiting prompts.
 	maxTodos, maxWaiting = 6, 3
 )
 
@@ -45,7 +45,7 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// screen returns the lines of the screen and the place of the caret.
+// screen returns the lines of the screen and the position of the caret.
 func (m *model) screen() ([]string, *tea.Position) {
 	top := m.top()
 	if pager, ok := top.(*dialog.Pager); ok {
@@ -69,7 +69,7 @@ func (m *model) screen() ([]string, *tea.Position) {
 	return append(lines, bottom...), at
 }
 
-// top returns what sees keys first: a dialog, a question of the host, or nil.
+// top returns the dialog or question that receives keys, or nil.
 func (m *model) top() dialog.Dialog {
 	if n := len(m.dialogs); n > 0 {
 		return m.dialogs[n-1]
@@ -132,7 +132,7 @@ func (m *model) welcome(height int) []string {
 	return out[:min(len(out), height)]
 }
 
-// canvas is the place for a dialog of a height.
+// canvas returns the canvas of a dialog with this height.
 func (m *model) canvas(height int) dialog.Canvas {
 	return dialog.Canvas{Theme: m.look.Theme, Width: m.width, Height: height, Method: m.method, Ready: m.calm()}
 }
@@ -149,7 +149,7 @@ func (m *model) rule(width int) string {
 	return draw.Paint(look, strings.Repeat("─", width))
 }
 
-// bottom draws what is below the transcript.
+// bottom draws the part of the screen below the transcript.
 func (m *model) bottom(top dialog.Dialog) (lines []string, at *tea.Position) {
 	lines = append(m.todoLines(), m.waitingLines()...)
 	lines = append(lines, m.workLine()...)
@@ -214,7 +214,7 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 	return out, &tea.Position{X: 2 + column, Y: 1 + row}
 }
 
-// workLine says what is under way.
+// workLine describes the current activity.
 func (m *model) workLine() []string {
 	t, k := m.thread(), m.look.Theme
 	var left string
@@ -284,7 +284,7 @@ func (m *model) todoLines() []string {
 	return out
 }
 
-// waitingLines draws the prompts that wait.
+// waitingLines draws the waiting prompts.
 func (m *model) waitingLines() []string {
 	k, waiting := m.look.Theme, m.waiting()
 	var out []string
@@ -298,7 +298,7 @@ func (m *model) waitingLines() []string {
 	return out
 }
 
-// context returns the tokens of the model's context that the latest step used, and its limit; 0 if unknown.
+// context returns the number of context tokens that the latest step used, and the model's limit; 0 if unknown.
 func (m *model) context() (used, limit int64) {
 	last := m.main().Last
 	if last == nil {
@@ -307,7 +307,7 @@ func (m *model) context() (used, limit int64) {
 	return last.Tokens.Sum(), m.modelNamed(last.ProviderID + "/" + last.ModelID).Limit.Context
 }
 
-// footer names mode, model, context, cost, branch and directory. In a narrow window, the last ones are left out.
+// footer shows agent, model, context, cost, branch and directory. A narrow window omits the last ones.
 func (m *model) footer() string {
 	k := m.look.Theme
 	name, effort := m.modelOf()
