@@ -21,9 +21,9 @@ type Choice struct {
 	cancel  func() tea.Cmd
 	show    func(Dialog) tea.Cmd
 	all     []Option
-	options []Option // those of all that are on the screen
+	options []Option // those on the screen
 	at      int
-	top     int // of the preview
+	top     int // first visible line of the preview
 	reason  *edit.Editor
 	reject  func(reason string) tea.Cmd
 }
@@ -31,11 +31,11 @@ type Choice struct {
 // Decision is the user's answer to a permission request.
 type Decision struct {
 	Reply   sdk.Reply
-	Session bool   // allows it for the rest of the session; Reply is empty
-	Message string // to the model, with sdk.ReplyReject
+	Session bool   // allow it for the rest of the session; Reply is empty
+	Message string // message to the model, with sdk.ReplyReject
 }
 
-// Keys of options that store the rule that their label names.
+// Keys of the options that store the rule in their label.
 const keySession, keyAlways = "s", "a"
 
 // NewChoice asks a question. cancel is called when the user closes it without an answer; show opens another dialog.
@@ -61,7 +61,7 @@ func NewPermission(asked view.Asked, send func(Decision) tea.Cmd, show func(Dial
 	return q
 }
 
-// NewLink asks whether the user opens the address of a form's only field. send passes the answer to the host, nil if the user cancels; browse
+// NewLink asks whether to open the address in the only field of a form. send passes the answer to the host, nil if the user cancels; browse
 // opens a browser.
 func NewLink(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd, browse func() tea.Cmd, show func(Dialog) tea.Cmd) *Choice {
 	field := r.Questions[0].Form
@@ -134,7 +134,7 @@ func (q *Choice) Paste(text string) {
 	}
 }
 
-// preview returns the whole command or diff, else the arguments, and after them the question and notes if those above are cut.
+// preview returns the whole command, diff or arguments. If the head is cut, the question and notes follow in full.
 func (q *Choice) preview(k *draw.Theme, width int, cut bool) []string {
 	var out []string
 	switch {
@@ -154,7 +154,7 @@ func (q *Choice) text() string {
 	return strings.Join(append([]string{q.asked.Question}, q.asked.Notes...), "\n")
 }
 
-// head draws the question and its notes, each in at most a third of the height. cut means that this is not all of them.
+// head draws the question and its notes, each in at most a third of the height; cut reports whether some of them are missing.
 func (q *Choice) head(k *draw.Theme, width, height int) (lines []string, cut bool) {
 	most := max(2, height/3)
 	question := draw.Wrap(q.asked.Question, width-2)
@@ -174,7 +174,7 @@ func (q *Choice) head(k *draw.Theme, width, height int) (lines []string, cut boo
 	return draw.Indent(" ", append(question, draw.PaintAll(k.Faint, notes)...)), cut
 }
 
-// offer leaves out the options that store a rule if not all of it can be shown.
+// offer omits the options that store a rule if the whole rule does not fit on the screen.
 func (q *Choice) offer(width, room int) {
 	chosen := q.options[q.at].Key
 	q.options = q.all
@@ -214,7 +214,7 @@ func (q *Choice) answers(c Canvas, room int) ([]string, *tea.Position) {
 	q.offer(c.Width, room)
 	at := q.at
 	if !c.Ready {
-		at = -1 // the mark shows that keys answer
+		at = -1 // the mark would suggest that keys answer
 	}
 	return optionLines(c.Theme, q.options, at, c.Width, room), nil
 }

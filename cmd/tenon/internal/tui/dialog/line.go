@@ -49,7 +49,7 @@ func (l *Line) View(c Canvas) ([]string, *tea.Position) {
 	return inputLines(c, draw.Paint("1", l.Title), shown, "enter save · esc cancel")
 }
 
-// inputLines draws an input below its title.
+// inputLines draws a title, an input and a hint.
 func inputLines(c Canvas, title string, input *edit.Editor, hint string) ([]string, *tea.Position) {
 	rows, row, column := input.View(max(4, c.Width-6), c.Height/3, c.Method, plain)
 	out := []string{draw.Fit(" "+title, c.Width)}
@@ -59,14 +59,14 @@ func inputLines(c Canvas, title string, input *edit.Editor, hint string) ([]stri
 	return append(out, " "+draw.Paint(c.Theme.Faint, hint)), &tea.Position{X: 4 + column, Y: 1 + row}
 }
 
-// Wait shows the progress of a sign-in. It takes a line of text if Enter is set.
+// Wait shows the progress of a sign-in. It accepts a line of text if Enter is set.
 type Wait struct {
 	Title   string
 	Lines   []string          // safe text
 	Address string            // ctrl+y copies it; may be empty
 	Enter   func(text string) // must not block; the dialog stays open
 	Cancel  func()            // called when the user closes the dialog
-	Prompt  string            // what Enter takes
+	Prompt  string            // describes the text for Enter
 
 	input edit.Editor
 }

@@ -33,7 +33,7 @@ func optionKey(name string, options []Option, at *int) int {
 	return -1
 }
 
-// optionLines draws answers, one to a line; in too little room only the current one. No answer is marked if at is -1.
+// optionLines draws answers below each other, or only the current one if there is too little room. No answer is marked if at is -1.
 func optionLines(k *draw.Theme, options []Option, at, width, room int) []string {
 	if room < optionRows(options, width) {
 		mark, keys := " ", []string(nil)
@@ -64,7 +64,7 @@ func optionLines(k *draw.Theme, options []Option, at, width, room int) []string 
 	return out
 }
 
-// optionRows returns the number of rows that options take with their whole labels.
+// optionRows returns the number of rows needed for the whole labels of options.
 func optionRows(options []Option, width int) int {
 	rows := 0
 	for i := range options {

@@ -16,18 +16,18 @@ import (
 type Picker struct {
 	Title string
 	Rows  []Row
-	Empty string // shown without rows
-	Hint  string // keys besides enter and esc
-	// Choose is called with the chosen row; it closes the picker.
+	Empty string // shown instead of rows
+	Hint  string // keys other than enter and esc
+	// Choose is called with the chosen row, and the picker closes.
 	Choose func(r Row) tea.Cmd
-	// Keys are further keys for the current row. They leave the picker open unless they return true.
+	// Keys are more keys for the current row. Returning true closes the picker.
 	Keys map[string]func(r Row) (done bool, cmd tea.Cmd)
 
 	filter edit.Editor
 	found  []int // indexes of the rows that match
 	ready  bool  // found is up to date
 	at     int
-	armed  string // row that Confirm was called for
+	armed  string // ID of the row that Confirm was called for
 }
 
 // Row is a row of a picker.
@@ -143,7 +143,7 @@ func (p *Picker) line(k *draw.Theme, r Row, selected bool, width int) string {
 	return draw.Fit(draw.Sides("  "+mark+r.Label, draw.Paint(k.Faint, note)+" ", width-1), width)
 }
 
-// Confirm reports whether it is called for a row twice in a row. In between, the picker asks for the second key.
+// Confirm reports whether this is the second consecutive call for a row. After the first one, the picker asks for the second key.
 func (p *Picker) Confirm(r Row) bool {
 	if p.armed == r.ID {
 		p.armed = ""
@@ -153,7 +153,7 @@ func (p *Picker) Confirm(r Row) bool {
 	return false
 }
 
-// Fill replaces the rows. The current row stays the current one.
+// Fill replaces the rows. The current row stays current.
 func (p *Picker) Fill(rows []Row) {
 	current, ok := p.row()
 	p.Rows, p.ready = rows, false
@@ -171,7 +171,7 @@ func (p *Picker) Relabel(id, label string) {
 	}
 }
 
-// Remove removes a row. The row after it becomes the current one.
+// Remove removes a row. The next row becomes current.
 func (p *Picker) Remove(id string) {
 	at := p.at
 	p.Rows = slices.DeleteFunc(p.Rows, func(r Row) bool { return r.ID == id })

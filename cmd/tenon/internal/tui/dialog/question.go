@@ -19,11 +19,11 @@ type Questions struct {
 	request *sdk.QuestionRequest
 	send    func(answers [][]string) tea.Cmd
 	answers [][]string
-	at      int // row: an option, or behind them the text
+	at      int // current row: an option, or the text below the options
 	chosen  map[int]bool
 	text    edit.Editor
-	top     int    // of the question
-	problem string // with the last enter
+	top     int    // first visible line of the question
+	problem string // reason why the last enter was refused
 }
 
 // NewQuestions asks the questions of a request. send passes the answers to the host; nil dismisses the questions.
@@ -45,7 +45,7 @@ func (q *Questions) begin() {
 
 func (q *Questions) question() *sdk.Question { return &q.request.Questions[len(q.answers)] }
 
-// free reports whether the question takes text.
+// free reports whether the question accepts text.
 func (q *Questions) free() bool {
 	one := q.question()
 	return one.Custom == nil || *one.Custom || len(one.Options) == 0
@@ -95,7 +95,7 @@ func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	return false, nil
 }
 
-// enter takes the answer to a question, and the next one is asked.
+// enter stores the answer to a question and asks the next one.
 func (q *Questions) enter() (bool, tea.Cmd) {
 	one := q.question()
 	var answer []string
@@ -136,7 +136,7 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 	return false, nil
 }
 
-// Paste implements Dialog. The text is the user's own answer.
+// Paste implements Dialog. The text becomes the user's own answer.
 func (q *Questions) Paste(text string) {
 	if q.free() {
 		q.at = len(q.question().Options)
@@ -188,7 +188,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	return append(out, draw.Fit(" "+draw.Paint(look, hint), width)), at
 }
 
-// ask draws the text of the question in at most half of the height.
+// ask draws the text of the question in at most half the height.
 func (q *Questions) ask(c Canvas, text string) []string {
 	lines, room := draw.Wrap(text, c.Width-2), max(2, c.Height/2)
 	all := len(lines)

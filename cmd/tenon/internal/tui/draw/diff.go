@@ -6,7 +6,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
 
-// WrapDiff breaks painted lines of a diff, of which each has one look. No character is dropped: spaces must not hide what follows them.
+// WrapDiff breaks lines of a diff, each painted in one look. It keeps every character, so that spaces cannot hide the text after them.
 func WrapDiff(lines []string, width int) []string {
 	var out []string
 	for _, line := range lines {
@@ -63,7 +63,7 @@ func SplitDiff(k *Theme, diff string, width int) []string {
 	return out
 }
 
-// at returns a line; empty behind the last one.
+// at returns a line, or "" after the last one.
 func at(lines []string, i int) string {
 	if i < len(lines) {
 		return lines[i]

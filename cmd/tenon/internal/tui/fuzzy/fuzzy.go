@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Points of a match. A character at the start of a word counts more than one inside, and neighbors more than scattered ones, so that
-// "gr" prefers "git-rebase" and "grep" to "merger".
+// Points for a match. Characters at the start of a word score more than others, and adjacent characters more than scattered ones, so "gr"
+// prefers "git-rebase" and "grep" to "merger".
 const (
 	pointMatch    = 1
 	pointStart    = 6
@@ -44,7 +44,7 @@ func Score(pattern, text string) (score int, ok bool) {
 		before = r
 		position++
 	}
-	if at := strings.Index(text, pattern); at >= 0 { // as a whole counts most
+	if strings.Contains(text, pattern) { // the whole pattern scores most
 		score += pointFirst + pointNeighbor*len(want)
 	}
 	return score*8 - min(position, 64)/8, next == len(want)

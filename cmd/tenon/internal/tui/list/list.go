@@ -1,9 +1,9 @@
-// Package list shows the part of a long list that fits a window. Only items in the window are asked for their lines, so the cost of
-// drawing does not depend on the length of the list.
+// Package list shows the part of a long list that fits a window. It requests lines only from items in the window, so the cost of drawing does
+// not depend on the length of the list.
 package list
 
-// Item is something with lines. It caches them itself: Lines is called with every drawing. Every call may return another number of
-// lines; the caller does not change them.
+// Item is an entry of a list. Lines is called for every drawing, so items cache their lines; their number may change between calls. Callers
+// do not modify them.
 type Item interface {
 	Lines(width int) []string
 }
@@ -12,8 +12,8 @@ type Item interface {
 type List struct {
 	Items []Item
 
-	// first is the first visible item and skip the number of its lines above the window, as of the last View; away means that
-	// they hold although the list grows.
+	// first is the first visible item, and skip the number of its lines above the window, at the last View. away means that they stay while the
+	// list grows.
 	first, skip   int
 	away          bool
 	width, height int
@@ -43,7 +43,7 @@ func (l *List) View(width, height int) []string {
 			l.away = more
 			return lines
 		}
-		l.away = false // there is less below than fits: that is the end
+		l.away = false // the rest does not fill the window, so this is the end
 	}
 	l.first, l.skip = len(l.Items), 0
 	l.back(height)

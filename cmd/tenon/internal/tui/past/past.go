@@ -1,4 +1,4 @@
-// Package past stores the prompts that the user sent, for all projects.
+// Package past stores the user's prompts, for all projects.
 package past
 
 import (
@@ -23,7 +23,7 @@ import (
 const (
 	// Name is the name of the history in the data directory.
 	Name = "chat-history.jsonl"
-	// maxEntries is the number of kept prompts. The file is rewritten when it has twice as many.
+	// maxEntries is the maximum number of kept prompts. The file is rewritten when it has twice as many.
 	maxEntries = 1000
 	// maxEntry is the maximum length of a kept prompt, in bytes. Longer prompts were pasted.
 	maxEntry = 16 << 10
@@ -46,7 +46,7 @@ type record struct {
 	Text string `json:"text"`
 }
 
-// Open reads the history. With an error, it also returns what could be read.
+// Open reads the history. With an error, it still returns a usable one, which may be empty.
 func Open(path string) (*File, error) {
 	h := &File{path: path}
 	f, err := os.Open(path)

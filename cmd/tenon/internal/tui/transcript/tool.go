@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	// foldedHead and foldedTail are the lines of output that a folded card shows; liveTail those of a running command.
+	// foldedHead and foldedTail are the numbers of first and last lines of output on a folded card; liveTail is for a running command.
 	foldedHead, foldedTail, liveTail = 2, 4, 6
-	// longArguments is the size in bytes from which a card counts the arguments that arrive and does not read them.
+	// longArguments is the size in bytes from which a card only counts the arguments that arrive.
 	longArguments = 1 << 10
-	// longCall is the duration in milliseconds from which it is shown.
+	// longCall is the shortest duration shown on a card, in milliseconds.
 	longCall = 1000
 	// foldedDiff is the number of lines of a diff that a folded card shows.
 	foldedDiff = 12
@@ -30,8 +30,8 @@ const (
 type toolItem struct {
 	item
 	part     *sdk.ToolPart
-	received int    // bytes of arguments while they arrive
-	raw      []byte // the first of them, up to longArguments
+	received int    // number of bytes of arguments so far
+	raw      []byte // the arguments, up to longArguments
 }
 
 func newToolItem(k *Look, p *sdk.ToolPart) *toolItem {
@@ -45,7 +45,7 @@ func (t *toolItem) set(p *sdk.ToolPart) {
 	t.change()
 }
 
-// arrived takes a piece of the arguments.
+// arrived appends a piece of the arguments.
 func (t *toolItem) arrived(delta string) {
 	t.received += len(delta)
 	if t.received <= longArguments {
@@ -54,7 +54,7 @@ func (t *toolItem) arrived(delta string) {
 	t.change()
 }
 
-// subject says what the call is about, before it runs as far as its arguments are complete.
+// subject describes the target of the call, as soon as its arguments are complete.
 func (t *toolItem) subject() string {
 	if t.part.State.Status == sdk.ToolPending {
 		if t.received > longArguments || !json.Valid(t.raw) {
@@ -143,7 +143,7 @@ func (t *toolItem) body(width int) []string {
 	return t.cut(lines, foldedHead, foldedTail)
 }
 
-// child returns the session of the subagent that the call runs; empty if there is none.
+// child returns the session of the subagent that the call runs, or "".
 func (t *toolItem) child() string {
 	id, _ := t.part.State.Metadata["sessionId"].(string)
 	return id
