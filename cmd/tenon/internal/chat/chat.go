@@ -65,7 +65,7 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	return err
 }
 
-// greeting describes where prompts go.
+// greeting describes the destination of prompts: directory, model and agent.
 func (c *conversation) greeting() string {
 	words := []string{c.m.Workspace.Project.Directory}
 	if name := c.modelName(); name != "" {
@@ -106,7 +106,7 @@ func (c *conversation) modelName() string {
 	return cmp.Or(c.model, itsAgent, used.String(), c.fallback, c.m.Config().Model)
 }
 
-// recalled is the number of shown messages when a session is continued.
+// recalled is the number of messages shown when a session is continued.
 const recalled = 2
 
 // recall shows a continued session and its last messages.

@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// chatCommand is a command of the chat. Its aliases are the names in other agents.
+// chatCommand is a command of the chat. Its aliases are its names in other agents.
 type chatCommand struct {
 	name    string
 	aliases []string
@@ -238,7 +238,7 @@ func (c *conversation) fork(ctx context.Context, args string) error {
 	return nil
 }
 
-// fresh starts a new session with the next prompt.
+// fresh makes the next prompt start a new session.
 func (c *conversation) fresh(context.Context, string) error {
 	if c.session == nil {
 		c.notify("this session is new")

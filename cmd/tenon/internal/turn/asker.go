@@ -26,17 +26,16 @@ type typed struct {
 
 // asker asks the user questions on the terminal, one after another. It is used from one goroutine.
 type asker struct {
-	s    *terminal.Screen
-	keys *terminal.Keyboard
-	host answerHost
-	// directory is the one that shown paths are relative to.
-	directory string
+	s         *terminal.Screen
+	keys      *terminal.Keyboard
+	host      answerHost
+	directory string // base of relative paths in questions
 
 	queue   []ask
 	current ask
 }
 
-// ask is a question to the user: an *askPermission or an *askQuestions.
+// ask is a question to the user, an *askPermission or *askQuestions.
 type ask interface {
 	id() string
 	show(a *asker)
@@ -99,8 +98,7 @@ func (a *asker) next() {
 	}
 }
 
-// input handles typed input. Lines that no question waits for are dropped: they were probably meant for a question that was
-// withdrawn.
+// input handles typed input. It drops lines that no question waits for: they were probably meant for a withdrawn question.
 func (a *asker) input(p terminal.Piece) {
 	a.keys.Took(p)
 	for {
@@ -143,7 +141,7 @@ type askPermission struct {
 
 func (q *askPermission) id() string { return q.request.ID }
 
-// show prints the whole command or diff: the answer allows all of it.
+// show prints the whole command or diff, because the answer allows all of it.
 func (q *askPermission) show(a *asker) {
 	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, q.asked.Question))
 	for _, note := range q.asked.Notes {
@@ -249,10 +247,10 @@ func (q *askQuestions) prompt(a *asker, question *sdk.Question) {
 	a.s.Ask("  " + want + " (" + empty(question) + "): ")
 }
 
-// cancelWord ends questions that an empty line does not end.
+// cancelWord cancels questions that accept an empty answer.
 const cancelWord = "/cancel"
 
-// empty says what an empty line means.
+// empty describes the meaning of an empty line.
 func empty(q *sdk.Question) string {
 	switch {
 	case len(q.Default) > 0:

@@ -34,7 +34,7 @@ type promptText struct {
 
 // readPrompt returns the prompt from the arguments and stdin, which is read if it is piped or an argument is "-". A signal ends that.
 //
-// With lines, stdin is not read, because it holds further prompts, and the first prompt may be missing.
+// If lines is set, it does not read stdin, which contains more prompts, and the first prompt may be missing.
 func readPrompt(ctx context.Context, a *cli.App, args []string, signals <-chan os.Signal, optional, lines bool) (promptText, error) {
 	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
 	dash := len(words) < len(args)

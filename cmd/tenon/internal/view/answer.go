@@ -16,7 +16,7 @@ import (
 type streamed struct {
 	id      string
 	written hash.Hash        // of the text so far, which may be long
-	blocks  *markdown.Stream // nil: it is shown as it is
+	blocks  *markdown.Stream // nil: the text is shown unrendered
 }
 
 // is reports whether the streamed text equals text.
@@ -62,7 +62,7 @@ func (v *Text) begin(id string) {
 	}
 }
 
-// columns is the width of text: the last column stays free, because some terminals break lines there.
+// columns returns the width of text. The last column stays free, because some terminals break lines there.
 func (v *Text) columns() int { return v.s.Width() - 1 }
 
 // write shows a piece of the current block of the answer.
@@ -77,7 +77,7 @@ func (v *Text) write(text string) {
 	v.s.Flow(v.text.blocks.Take(), v.live())
 }
 
-// endText ends the current block of the answer, if there is one.
+// endText ends the current block of the answer, if any.
 func (v *Text) endText() {
 	if v.text != nil && v.rich {
 		v.text.blocks.Close()

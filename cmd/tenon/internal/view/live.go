@@ -21,7 +21,7 @@ func (v *Text) draw() {
 	}
 }
 
-// live returns the live lines: the end of the block that is being written, and running work.
+// live returns the live lines: the end of the current block of text, and running work.
 func (v *Text) live() []string {
 	if !v.s.Live {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TypedText returns the text of a message that the user typed or the model wrote; empty if the host wrote the message.
+// TypedText returns the text that the user typed or the model wrote; empty if the host wrote the message.
 func TypedText(parts sdk.Parts) string {
 	var out []string
 	for _, p := range parts {
@@ -21,8 +21,8 @@ func TypedText(parts sdk.Parts) string {
 	return strings.Join(out, "\n")
 }
 
-// Draft returns the text that the user typed to send the message: a shell line begins with "!", and its output is left out. Plugins can set
-// the metadata, so a line counts only if the text shows it.
+// Draft returns the text that the user typed to send the message: a shell command follows "!", without its output. Plugins can set the
+// metadata, so a command counts only if the text shows it.
 func Draft(parts sdk.Parts) string {
 	for _, p := range parts {
 		if text, ok := p.(*sdk.TextPart); ok {
