@@ -54,7 +54,8 @@ func rootCommand(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tenon [prompt]",
 		Short: "A coding agent you can extend with plugins",
-		Example: `  tenon -c                                   continue in the terminal UI
+		Example: `  tenon                                      open the terminal UI
+  tenon -c                                   continue the latest session there
   tenon "explain what this project does"
   tenon -c "and now add a test"
   git diff | tenon run "review this change"`,

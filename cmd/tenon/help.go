@@ -99,7 +99,7 @@ const environmentTopic = `Environment variables that tenon reads. Flags take pre
   TENON_DATA_DIR                   directory of sessions, credentials and caches
   TENON_LOG_LEVEL                  debug, info, warn or error
   XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
-                                   parents of tenon's directories; default ~/.config, ~/.local/share, ~/.cache
+                                   parent directories of tenon's files; default ~/.config, ~/.local/share, ~/.cache
 
   OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …
                                    keys of providers; tenon models --all lists each provider with its variable

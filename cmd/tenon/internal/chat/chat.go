@@ -24,7 +24,7 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Start an interactive chat",
 		Long: `Start an interactive chat.
 
-This is the plain interface: it only appends to the terminal, and the terminal itself edits lines. It works with screen
+This is the plain interface: it only appends output and leaves line editing to the terminal. It works with screen
 readers, over slow connections and in pipes. For the full-screen interface, use tenon tui.
 
 Each line is a prompt. @file and @dir/ attach files and directories, @agent calls a subagent, and !command runs a shell

@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
 
-// defaultLogLevel shows degraded operation and problems that the user must act on.
+// defaultLogLevel shows degraded operation and problems that require action.
 const defaultLogLevel = slog.LevelWarn
 
 func parseLevel(s string) (level slog.Level, err error) {
@@ -24,7 +24,7 @@ func parseLevel(s string) (level slog.Level, err error) {
 	return level, err
 }
 
-// lazyHandler is a slog handler that is built for the first record, because most runs log nothing.
+// lazyHandler is a slog handler that is built at the first record, because most runs log nothing.
 type lazyHandler struct {
 	level *slog.LevelVar
 	build func() slog.Handler
@@ -142,8 +142,8 @@ func (m *maskWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Divert writes the log, errors and lines about the process to w, without secrets, until restore is called: a full-screen program owns
-// the terminal.
+// Divert writes the log, errors and lines about the process to w, without secrets, until restore is called. A full-screen program uses it,
+// because it owns the terminal.
 func (a *App) Divert(w io.Writer) (restore func()) {
 	set := func(to io.Writer) (was io.Writer) {
 		a.Mask.mu.Lock()
@@ -158,7 +158,7 @@ func (a *App) Divert(w io.Writer) (restore func()) {
 	}
 }
 
-// environSecrets returns the values of variables whose names suggest keys. They may be unknown to the configuration, and a
+// environSecrets returns the values of environment variables whose names suggest keys. The configuration may not mention them, but a
 // server may repeat them in an error.
 func environSecrets(env environ) []string {
 	var out []string

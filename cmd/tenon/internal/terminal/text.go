@@ -31,7 +31,7 @@ func (c *Screen) Paint(s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Style returns the looks of Markdown and diffs on the screen. Long words and lines of code are left to the terminal, so that they can be
+// Style returns the style of Markdown and diffs on the screen. It leaves long words and lines of code to the terminal, so that they can be
 // copied whole.
 func (c *Screen) Style() markdown.Style {
 	var style markdown.Style
@@ -71,7 +71,7 @@ func Fit(line string, columns int) string { return ansi.Truncate(line, columns, 
 // Columns returns the width of text in columns.
 func Columns(text string) int { return ansi.StringWidth(text) }
 
-// Wrapped returns text about the work of the command as the screen shows it: on a terminal, long lines break at spaces.
+// Wrapped returns text for the screen: on a terminal, long lines break at spaces.
 func (c *Screen) Wrapped(text string) string {
 	if !c.Rich {
 		return text
@@ -79,8 +79,8 @@ func (c *Screen) Wrapped(text string) string {
 	return Wrap(text, c.Width()-1)
 }
 
-// Wrap breaks lines that are longer than a number of columns at spaces. The following lines are indented by two columns more. Longer words stay
-// whole. The looks of the text continue on the next line.
+// Wrap breaks lines longer than a number of columns at spaces, and indents the following lines by two more columns. Longer words stay whole. Looks
+// continue on the next line.
 func Wrap(text string, columns int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

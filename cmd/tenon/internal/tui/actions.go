@@ -352,7 +352,7 @@ func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, proble
 		}
 		return
 	case errors.As(problem, &refusal) && refusal.By == "user":
-		m.say("stopped because you answered no; write what to do instead")
+		m.say("stopped because you answered no; tell the model what to do instead")
 	case !errors.As(problem, &turn):
 		m.problem(m.o.explain(problem))
 	case turn.Named.Name == sdk.ErrorAborted:

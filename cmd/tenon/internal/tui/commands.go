@@ -55,7 +55,7 @@ func commands() []command {
 		{name: "details", short: "show or hide details of tools and reasoning", keys: "ctrl+o", leader: "o", run: func(m *model, _ string) tea.Cmd { m.thread().UnfoldAll(); return nil }},
 		{name: "mouse", short: "switch the mouse on or off; without it, the terminal selects text", leader: "k", run: func(m *model, _ string) tea.Cmd { return m.toggleMouse() }},
 		{name: "connect", aliases: []string{"login"}, args: "[provider]", short: "store the key of a provider, or sign in to it", run: (*model).connect},
-		{name: "log", short: "show warnings of this process", run: func(m *model, _ string) tea.Cmd { return m.open(m.logScreen()) }},
+		{name: "log", short: "show warnings from this process", run: func(m *model, _ string) tea.Cmd { return m.open(m.logScreen()) }},
 		{name: "exit", aliases: []string{"quit", "q"}, short: "exit", keys: "ctrl+d", leader: "q", run: func(*model, string) tea.Cmd { return tea.Quit }},
 	}
 }

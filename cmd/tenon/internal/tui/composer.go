@@ -102,7 +102,7 @@ var elsewhere = map[string]string{
 func (m *model) meant(name string) string {
 	first, _, _ := strings.Cut(name, "/")
 	if shell := elsewhere[first]; shell != "" {
-		return "in a shell, it is: tenon " + shell + "."
+		return "in a shell, run: tenon " + shell + "."
 	}
 	if near := nearest.Name(first, m.commandNames()); near != "" {
 		return "did you mean /" + near + "?"

@@ -57,7 +57,7 @@ func (m *model) chooseModel(args string) tea.Cmd {
 		m.say("the next prompt uses " + terminal.OneLine(args))
 		return nil
 	}
-	p := &dialog.Picker{Title: "Model", Empty: "no provider can be used; tenon models --all lists what is missing", Choose: func(r dialog.Row) tea.Cmd {
+	p := &dialog.Picker{Title: "Model", Empty: "no usable provider; tenon models --all lists the keys to set", Choose: func(r dialog.Row) tea.Cmd {
 		m.modelName, m.effort = r.ID, ""
 		return nil
 	}}

@@ -60,7 +60,7 @@ func TestAskerShows(t *testing.T) {
 			"? Allow bash to run this command?\n  requested by the agent plan\n    a\\u{1b}\n    b\n" + once,
 		},
 		"a plugin":   {bash(sdk.Object{"plugin": "x\x1b"}), "? Allow bash to run this command?\n  requested by the plugin x\\u{1b}\n" + command + options},
-		"a guard":    {bash(sdk.Object{"guarded": ".git"}), "? Allow bash to run this command?\n  always asks: programs run .git, or it controls agents\n" + command + options},
+		"a guard":    {bash(sdk.Object{"guarded": ".git"}), "? Allow bash to run this command?\n  always asks: programs execute .git, or it controls agents\n" + command + options},
 		"confined":   {bash(sdk.Object{"sandbox": "NOT confined: x\x1b"}), "? Allow bash to run this command?\n  NOT confined: x\\u{1b}\n" + command + options},
 		"a template": {bash(sdk.Object{"template": "/do (/p/do.md\u202e)"}), "? Allow bash to run this command?\n  requested by /do (/p/do.md\\u{202e}), not by the model\n" + command + options},
 		"sampling": {
@@ -73,7 +73,7 @@ func TestAskerShows(t *testing.T) {
 		},
 		"a file outside": {
 			sdk.PermissionRequest{Permission: "external_directory", Patterns: []string{"/etc/*"}, Metadata: sdk.Object{"tool": "read", "filepath": "/etc/passwd"}},
-			"? Allow read to use /etc/passwd, which is outside of the project?\n" + once,
+			"? Allow read to use /etc/passwd, which is outside the project?\n" + once,
 		},
 		"a server": {
 			sdk.PermissionRequest{Permission: "s_echo", Patterns: []string{"*"}, Metadata: sdk.Object{"tool": "s_echo", "server": "s"}, Args: []byte(`{"text": "hi\u202e"}`)},

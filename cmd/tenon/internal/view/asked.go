@@ -38,7 +38,7 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	}
 	note("requested by the plugin %s", of("plugin"))
 	note("requested by %s, not by the model", of("template"))
-	note("always asks: programs run %s, or it controls agents", of("guarded"))
+	note("always asks: programs execute %s, or it controls agents", of("guarded"))
 	note("%s", of("sandbox"))
 	note("shown in full, because it contains %s", r.Verbatim)
 	var args map[string]json.RawMessage
@@ -70,13 +70,13 @@ func question(r *sdk.PermissionRequest, of func(string) string, directory string
 	case "bash":
 		return "Allow " + tool + " to run this command?"
 	case sdk.PermissionUnconfined:
-		return "Allow " + tool + " to run this command outside of the sandbox?"
+		return "Allow " + tool + " to run this command outside the sandbox?"
 	case "edit":
 		return "Allow " + tool + " to change " + target + "?"
 	case "read":
 		return "Allow " + tool + " to read " + target + "?"
 	case sdk.PermissionExternalDirectory:
-		return "Allow " + tool + " to use " + cmp.Or(of("filepath"), target) + ", which is outside of the project?"
+		return "Allow " + tool + " to use " + cmp.Or(of("filepath"), target) + ", which is outside the project?"
 	case "webfetch":
 		return "Allow " + tool + " to request " + target + "?"
 	case "task":
