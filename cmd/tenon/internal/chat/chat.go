@@ -87,13 +87,11 @@ func (c *conversation) promptText() string {
 
 // agentName returns the current agent; empty means the default one.
 func (c *conversation) agentName() string {
-	switch {
-	case c.agent != "":
-		return c.agent
-	case c.session != nil && c.session.Agent != "":
-		return c.session.Agent
+	used := ""
+	if c.session != nil {
+		used = c.session.Agent
 	}
-	return c.m.Config().DefaultAgent
+	return cmp.Or(c.agent, used, c.m.Config().DefaultAgent)
 }
 
 // modelName returns the current model as provider/model; empty if it is not known yet.

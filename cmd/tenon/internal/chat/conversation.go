@@ -276,7 +276,7 @@ func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*
 	case errors.As(o.Err, &f) && f.Code == cli.ExitInterrupted && !o.Leave && c.m.Options.Interactive:
 		c.notify("interrupted; everything so far is stored, and the next prompt continues from there")
 	case errors.As(o.Err, &f) && f.Code == cli.ExitInterrupted:
-		c.ended = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), c.resume())
+		o.Leave = true
 	case errors.Is(o.Err, cli.ErrOutput):
 		c.ended = o.Err
 	default:

@@ -214,23 +214,20 @@ func (c *conversation) cost(ctx context.Context, _ string) error {
 
 // subagents returns the number and the usage of the sessions below a session.
 func (c *conversation) subagents(ctx context.Context, id string) (n int, u inspect.Usage, err error) {
-	q := store.Query{ParentID: id, Archived: true, Limit: inspect.CensusPage}
-	for {
-		list, err := c.m.Store.Sessions(ctx, q)
-		if err = c.a.WithoutDamage(err); err != nil || len(list) == 0 {
-			return n, u, err
-		}
-		for i := range list {
-			below, more, err := c.subagents(ctx, list[i].ID)
-			if err != nil {
-				return n, u, err
-			}
-			n += 1 + below
-			u.Add(0, list[i].Tokens, list[i].Cost)
-			u.Add(0, more.Tokens, more.Cost)
-		}
-		q.Before = &list[len(list)-1]
+	list, err := c.m.Store.Sessions(ctx, store.Query{ParentID: id, Archived: true, Limit: cli.MaxSessions})
+	if err = c.a.WithoutDamage(err); err != nil {
+		return 0, u, err
 	}
+	for i := range list {
+		below, more, err := c.subagents(ctx, list[i].ID)
+		if err != nil {
+			return 0, u, err
+		}
+		n += 1 + below
+		u.Add(0, list[i].Tokens, list[i].Cost)
+		u.Add(0, more.Tokens, more.Cost)
+	}
+	return n, u, nil
 }
 
 // fullness shows the share of the model's context that the latest request used.
@@ -319,11 +316,7 @@ func (c *conversation) permissions(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
-		c.notify(`no permanent permissions here; answering "always" to a permission request adds one`)
-		return nil
-	}
-	if err := manage.ListApprovals(c.a, list); err != nil {
+	if err := manage.ListApprovals(c.a, list); err != nil || len(list) == 0 {
 		return err
 	}
 	c.notify("/permissions forget ID revokes one; tenon permission explain shows which rule decides")

@@ -65,11 +65,18 @@ var sgr = lazyregexp.New(`\x1b\[[0-9;:?]*[A-Za-z]`)
 // StripSGR removes color sequences, and others of their form.
 func StripSGR(text string) string { return sgr().ReplaceAllString(text, "") }
 
-// Fit shortens a line to a number of columns, not counting escape sequences. A shortened line ends in "…".
-func Fit(line string, columns int) string { return ansi.Truncate(line, columns, "…") }
+// Columns returns the width of a line without escape sequences. Terminals disagree about joined emoji, so it assumes the larger width: otherwise,
+// some terminals would lose the end of the line.
+func Columns(line string) int { return max(ansi.StringWidth(line), ansi.StringWidthWc(line)) }
 
-// Columns returns the width of text in columns.
-func Columns(text string) int { return ansi.StringWidth(text) }
+// Fit shortens a line to a number of columns. A shortened line ends in "…".
+func Fit(line string, columns int) string {
+	columns = max(columns, 0)
+	for limit := columns; Columns(line) > columns; limit-- { // Truncate counts a joined emoji as one character
+		line = ansi.Truncate(line, limit, "…")
+	}
+	return line
+}
 
 // Wrapped returns text for the screen: on a terminal, long lines break at spaces.
 func (c *Screen) Wrapped(text string) string {

@@ -165,7 +165,7 @@ func (n *menu) view(m *model, width, height int) []string {
 	rows := n.rows[from:min(len(n.rows), from+height)]
 	wide := 0
 	for _, r := range rows {
-		wide = max(wide, draw.Columns(r.label))
+		wide = max(wide, terminal.Columns(r.label))
 	}
 	wide = min(wide, max(20, width/2))
 	var out []string
@@ -174,7 +174,7 @@ func (n *menu) view(m *model, width, height int) []string {
 		if from+i == n.at {
 			line = draw.Paint(m.look.Theme.Selected, draw.Pad(" "+draw.Pad(r.label, wide)+"  "+view.Clip(r.note, 200), width-2))
 		}
-		out = append(out, draw.Fit(" "+line, width))
+		out = append(out, terminal.Fit(" "+line, width))
 	}
 	return out
 }

@@ -93,22 +93,27 @@ func (m *model) listModels(p *dialog.Picker) {
 
 // chooseAgent chooses the named agent, or opens the picker of agents.
 func (m *model) chooseAgent(args string) tea.Cmd {
-	choose := func(r dialog.Row) tea.Cmd {
+	p := &dialog.Picker{Title: "Agent", Choose: func(r dialog.Row) tea.Cmd {
 		m.agent, m.mode = r.ID, modeAsk
 		return m.acceptEdits()
-	}
-	p := &dialog.Picker{Title: "Agent", Choose: choose}
+	}}
 	for _, a := range m.primaries() {
 		p.Rows = append(p.Rows, dialog.Row{ID: a.Name, Label: terminal.OneLine(a.Name), Note: view.Clip(terminal.OneLine(a.Description), 60), Current: a.Name == m.agentName()})
-		if a.Name == args {
-			return choose(dialog.Row{ID: args})
-		}
 	}
-	if args != "" {
-		m.problem("agent " + terminal.OneLine(args) + " not found; /agent lists them")
+	return m.choose(p, args, "agent "+args+" not found; /agent lists them")
+}
+
+// choose opens a picker, or chooses the named row. An unknown name is a problem.
+func (m *model) choose(p *dialog.Picker, name, problem string) tea.Cmd {
+	if name == "" {
+		return m.open(p)
+	}
+	i := slices.IndexFunc(p.Rows, func(r dialog.Row) bool { return r.ID == name })
+	if i < 0 {
+		m.problem(problem)
 		return nil
 	}
-	return m.open(p)
+	return p.Choose(p.Rows[i])
 }
 
 // efforts returns the reasoning efforts of the model.
@@ -120,7 +125,7 @@ func (m *model) efforts() []string {
 	})
 }
 
-func (m *model) effortPicker() dialog.Dialog {
+func (m *model) effortPicker() *dialog.Picker {
 	_, current := m.modelOf()
 	p := &dialog.Picker{Title: "Reasoning effort", Empty: "this model has only one reasoning effort", Choose: func(r dialog.Row) tea.Cmd {
 		m.effort = r.ID
@@ -133,15 +138,7 @@ func (m *model) effortPicker() dialog.Dialog {
 }
 
 func (m *model) chooseEffort(args string) tea.Cmd {
-	if args == "" {
-		return m.open(m.effortPicker())
-	}
-	if !slices.Contains(m.efforts(), args) {
-		m.problem("this model has no effort " + terminal.OneLine(args) + "; ctrl+t lists them")
-		return nil
-	}
-	m.effort = args
-	return nil
+	return m.choose(m.effortPicker(), args, "this model has no effort "+args+"; ctrl+t lists them")
 }
 
 // chooseTheme chooses the named theme, or opens the picker of themes.
@@ -153,15 +150,8 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 	}}
 	for _, t := range draw.Themes(m.dark) {
 		p.Rows = append(p.Rows, dialog.Row{ID: t.Name, Label: t.Name, Current: t.Name == m.look.Theme.Name})
-		if t.Name == args {
-			return p.Choose(dialog.Row{ID: args})
-		}
 	}
-	if args != "" {
-		m.problem("theme " + terminal.OneLine(args) + " not found; /theme lists them")
-		return nil
-	}
-	return m.open(p)
+	return m.choose(p, args, "theme "+args+" not found; /theme lists them")
 }
 
 // keep applies a change of the settings and stores it.

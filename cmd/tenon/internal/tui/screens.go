@@ -79,9 +79,9 @@ func (m *model) helpScreen() dialog.Dialog {
 		var out []string
 		row := func(key, text string) {
 			left := "  " + draw.Pad(key, min(32, width/2)) + " "
-			for i, l := range draw.Wrap(text, width-draw.Columns(left)) {
+			for i, l := range draw.Wrap(text, width-terminal.Columns(left)) {
 				if i > 0 {
-					left = strings.Repeat(" ", draw.Columns(left))
+					left = strings.Repeat(" ", terminal.Columns(left))
 				}
 				out = append(out, draw.Paint(k.Accent, left)+l)
 			}
@@ -113,7 +113,7 @@ func (m *model) statusScreen() dialog.Dialog {
 		out := []string{""}
 		row := func(key, text string) {
 			if text != "" {
-				out = append(out, draw.Fit("  "+draw.Pad(key, 12)+text, width))
+				out = append(out, terminal.Fit("  "+draw.Pad(key, 12)+text, width))
 			}
 		}
 		row("session", terminal.OneLine(t.Info.Title))

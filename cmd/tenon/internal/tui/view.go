@@ -85,7 +85,7 @@ func (m *model) transcript(height int) []string {
 	t := m.thread()
 	var head []string
 	if t.Info.ParentID != "" {
-		head = []string{draw.Paint(m.look.Theme.Warn, draw.Fit(" subagent's session: "+terminal.OneLine(t.Info.Title)+" · ctrl+x ↑ returns", m.width))}
+		head = []string{draw.Paint(m.look.Theme.Warn, terminal.Fit(" subagent's session: "+terminal.OneLine(t.Info.Title)+" · ctrl+x ↑ returns", m.width))}
 	}
 	if len(t.List.Items) == 0 && t.Info.ID == "" {
 		return m.welcome(height)
@@ -127,7 +127,7 @@ func (m *model) welcome(height int) []string {
 		out = append(out, "")
 	}
 	for _, l := range text {
-		out = append(out, draw.Fit("  "+l, m.width))
+		out = append(out, terminal.Fit("  "+l, m.width))
 	}
 	return out[:min(len(out), height)]
 }
@@ -167,7 +167,7 @@ func (m *model) bottom(top dialog.Dialog) (lines []string, at *tea.Position) {
 	if top != nil {
 		lines = append(lines, m.rule(m.width))
 		if title := m.asker(); title != "" {
-			lines = append(lines, draw.Fit(draw.Paint(m.look.Theme.Warn, " Another session asks: "+title), m.width))
+			lines = append(lines, terminal.Fit(draw.Paint(m.look.Theme.Warn, " Another session asks: "+title), m.width))
 		}
 		shown, caret := top.View(m.canvas(max(6, m.height-len(lines)+1-min(6, m.height/4)) - 1))
 		if caret != nil {
@@ -208,7 +208,7 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 		mark = draw.Paint(k.Warn, "›")
 	}
 	for _, r := range rows {
-		out = append(out, draw.Fit(mark+" "+r, m.width))
+		out = append(out, terminal.Fit(mark+" "+r, m.width))
 		mark = " "
 	}
 	return out, &tea.Position{X: 2 + column, Y: 1 + row}
@@ -238,7 +238,7 @@ func (m *model) workLine() []string {
 	if left == "" && right == "" {
 		return nil
 	}
-	return []string{draw.Sides(" "+draw.Fit(left, m.width-2), right, m.width)}
+	return []string{draw.Sides(" "+terminal.Fit(left, m.width-2), right, m.width)}
 }
 
 // todoLines draws the task list while it has open entries.
@@ -262,7 +262,7 @@ func (m *model) todoLines() []string {
 	}
 	head := fmt.Sprintf("tasks %d/%d", done, len(t.Todos))
 	if m.height < smallHeight {
-		return []string{draw.Fit(" "+draw.Paint(k.Faint, head)+" "+terminal.OneLine(t.Todos[max(current, 0)].Content), m.width)}
+		return []string{terminal.Fit(" "+draw.Paint(k.Faint, head)+" "+terminal.OneLine(t.Todos[max(current, 0)].Content), m.width)}
 	}
 	from := max(0, min(current-1, len(t.Todos)-maxTodos))
 	out := []string{" " + draw.Paint(k.Faint, head)}
@@ -279,7 +279,7 @@ func (m *model) todoLines() []string {
 		default:
 			text = draw.Paint(k.Faint, "○ ") + text
 		}
-		out = append(out, draw.Fit("  "+text, m.width))
+		out = append(out, terminal.Fit("  "+text, m.width))
 	}
 	return out
 }
@@ -293,7 +293,7 @@ func (m *model) waitingLines() []string {
 			out = append(out, draw.Paint(k.Faint, fmt.Sprintf("   and %d more (ctrl+x w)", len(waiting)-i)))
 			break
 		}
-		out = append(out, draw.Sides(draw.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
+		out = append(out, draw.Sides(terminal.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
 	}
 	return out
 }
@@ -340,10 +340,10 @@ func (m *model) footer() string {
 	right = append(right, terminal.OneLine(m.o.shortDir))
 	for len(right) > 0 {
 		text := strings.Join(right, " · ")
-		if draw.Columns(left)+draw.Columns(text)+3 <= m.width {
+		if terminal.Columns(left)+terminal.Columns(text)+3 <= m.width {
 			return draw.Sides(left, draw.Paint(k.Faint, text)+" ", m.width)
 		}
 		right = right[:len(right)-1]
 	}
-	return draw.Fit(left, m.width)
+	return terminal.Fit(left, m.width)
 }

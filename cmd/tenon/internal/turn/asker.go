@@ -43,10 +43,6 @@ type ask interface {
 	take(a *asker, t typed) bool
 }
 
-func newAsker(s *terminal.Screen, keys *terminal.Keyboard, host answerHost, directory string) *asker {
-	return &asker{s: s, keys: keys, host: host, directory: directory}
-}
-
 // asking reports whether a question is on the screen.
 func (a *asker) asking() bool { return a.current != nil }
 
@@ -76,11 +72,6 @@ func (a *asker) drop(id string) {
 
 // line writes a line that breaks at spaces.
 func (a *asker) line(text string) { a.s.Line(a.s.Wrapped(text)) }
-
-// withdraw removes all questions.
-func (a *asker) withdraw() {
-	a.queue, a.current = nil, nil
-}
 
 // next asks the next question if none is on the screen.
 func (a *asker) next() {

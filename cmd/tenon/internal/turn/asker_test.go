@@ -97,7 +97,7 @@ func TestAskerShows(t *testing.T) {
 			}
 			defer in.Close()
 			defer typing.Close()
-			newAsker(&terminal.Screen{Out: &shown}, terminal.NewKeyboard(in), &replies{}, "/p").event(&sdk.Event{Properties: &c.request})
+			(&asker{s: &terminal.Screen{Out: &shown}, keys: terminal.NewKeyboard(in), host: &replies{}, directory: "/p"}).event(&sdk.Event{Properties: &c.request})
 			if diff := cmp.Diff(c.want, shown.String()); diff != "" {
 				t.Errorf("-want +have:\n%s", diff)
 			}
@@ -172,7 +172,7 @@ func TestAsker(t *testing.T) {
 			defer in.Close()
 			defer typing.Close()
 			have := &replies{}
-			a := newAsker(&terminal.Screen{Out: &bytes.Buffer{}}, terminal.NewKeyboard(in), have, "/p")
+			a := &asker{s: &terminal.Screen{Out: &bytes.Buffer{}}, keys: terminal.NewKeyboard(in), host: have, directory: "/p"}
 			for _, e := range c.events {
 				a.event(e)
 			}

@@ -82,7 +82,7 @@ func (t *Turn) Run(ctx context.Context) *view.Outcome {
 	}
 	t.session, t.view, t.calls = s.ID, t.newView(s), map[string]bool{}
 	if t.Keys != nil {
-		t.asker = newAsker(t.app().Screen, t.Keys, t.Machine.Host, t.Machine.Workspace.Project.Directory)
+		t.asker = &asker{s: t.app().Screen, keys: t.Keys, host: t.Machine.Host, directory: t.Machine.Workspace.Project.Directory}
 	}
 	return t.loop(ctx, sub.Events())
 }
@@ -232,7 +232,7 @@ func (t *Turn) checkView() {
 // drain shows the remaining events of the turn.
 func (t *Turn) drain(events <-chan sdk.Event) {
 	if t.asker != nil {
-		t.asker.withdraw()
+		t.asker.queue, t.asker.current = nil, nil
 		t.release()
 	}
 	for len(events) > 0 {

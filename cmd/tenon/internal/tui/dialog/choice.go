@@ -193,7 +193,7 @@ func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
 	room := max(1, c.Height-len(out)-len(tail)-1)
 	q.top = max(0, min(q.top, len(preview)-room))
 	for i := q.top; i < min(len(preview), q.top+room); i++ {
-		out = append(out, draw.Fit("   "+preview[i], width))
+		out = append(out, terminal.Fit("   "+preview[i], width))
 	}
 	if len(preview) > room {
 		out = append(out, " "+draw.Paint(k.Faint, fmt.Sprintf("lines %d-%d of %d · pgup pgdn · ctrl+f full screen", q.top+1, q.top+room, len(preview))))

@@ -231,7 +231,7 @@ func (f *Form) View(c Canvas) ([]string, *tea.Position) {
 		caret.Y += len(head) - top
 	}
 	hint := " tab next field · space choose · enter continue · esc cancel"
-	return append(append(head, body...), draw.Fit(draw.Paint(k.Faint, hint), c.Width)), caret
+	return append(append(head, body...), terminal.Fit(draw.Paint(k.Faint, hint), c.Width)), caret
 }
 
 // field draws a field: its name and value; for the current field also its note and choices.
@@ -249,16 +249,16 @@ func (f *Form) field(c Canvas, index int) (lines []string, caret *tea.Position) 
 	switch {
 	case current && len(one.Options) == 0:
 		rows, row, column := one.text.View(max(8, c.Width-8), c.Height/3, c.Method, plain)
-		lines = append(lines, draw.Fit(" "+mark+label, c.Width))
+		lines = append(lines, terminal.Fit(" "+mark+label, c.Width))
 		caret = &tea.Position{X: 5 + column, Y: 1 + row}
 		lines = append(lines, draw.Indent("     ", rows)...)
 	case current:
-		lines = append(lines, draw.Fit(" "+mark+label, c.Width))
+		lines = append(lines, terminal.Fit(" "+mark+label, c.Width))
 		for i := range one.Options {
 			lines = append(lines, f.option(c, one, i))
 		}
 	default:
-		lines = append(lines, draw.Fit(" "+mark+label+draw.Paint(k.Faint, ": ")+value, c.Width))
+		lines = append(lines, terminal.Fit(" "+mark+label+draw.Paint(k.Faint, ": ")+value, c.Width))
 	}
 	if note := terminal.OneLine(one.Form.Note); current && note != "" {
 		for _, l := range draw.Wrap(note, c.Width-6) {
@@ -281,9 +281,9 @@ func (f *Form) option(c Canvas, one *formField, i int) string {
 	}
 	line := box + terminal.OneLine(one.Options[i].Label)
 	if i == f.row && c.Ready {
-		return draw.Fit("   "+draw.Paint(c.Theme.Accent, "› ")+draw.Paint("1", line), c.Width)
+		return terminal.Fit("   "+draw.Paint(c.Theme.Accent, "› ")+draw.Paint("1", line), c.Width)
 	}
-	return draw.Fit("     "+line, c.Width)
+	return terminal.Fit("     "+line, c.Width)
 }
 
 // buttons draws the buttons below the fields.
@@ -296,5 +296,5 @@ func (f *Form) buttons(c Canvas) string {
 			out = append(out, "  "+b+" ")
 		}
 	}
-	return draw.Fit(" "+strings.Join(out, " "), c.Width)
+	return terminal.Fit(" "+strings.Join(out, " "), c.Width)
 }

@@ -5,6 +5,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 )
 
@@ -43,7 +44,7 @@ func optionLines(k *draw.Theme, options []Option, at, width, room int) []string 
 		for i := range options {
 			keys = append(keys, options[i].Key)
 		}
-		return []string{draw.Fit(" "+draw.Paint(k.Selected, mark+options[max(at, 0)].Label+" ")+draw.Paint(k.Faint, " ← → · "+strings.Join(keys, " ")), width)}
+		return []string{terminal.Fit(" "+draw.Paint(k.Selected, mark+options[max(at, 0)].Label+" ")+draw.Paint(k.Faint, " ← → · "+strings.Join(keys, " ")), width)}
 	}
 	var out []string
 	for i := range options {
@@ -58,7 +59,7 @@ func optionLines(k *draw.Theme, options []Option, at, width, room int) []string 
 					text = draw.Paint(k.Accent, "› ") + draw.Paint("1", label)
 				}
 			}
-			out = append(out, draw.Sides(draw.Fit(" "+text, width-6), key, width))
+			out = append(out, draw.Sides(terminal.Fit(" "+text, width-6), key, width))
 		}
 	}
 	return out

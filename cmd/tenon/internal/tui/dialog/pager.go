@@ -103,7 +103,7 @@ func (p *Pager) View(c Canvas) ([]string, *tea.Position) {
 	}
 	out := []string{draw.Sides(" "+draw.Paint(k.Accent, draw.Paint("1", p.Title)), draw.Paint(k.Faint, where)+" ", width)}
 	for i := p.top; i < min(len(p.lines), p.top+p.height); i++ {
-		out = append(out, draw.Fit(p.lines[i], width))
+		out = append(out, terminal.Fit(p.lines[i], width))
 	}
 	for len(out) < c.Height-1 {
 		out = append(out, "")

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/fuzzy"
@@ -107,7 +108,7 @@ func (p *Picker) View(c Canvas) ([]string, *tea.Position) {
 	k, width, found := c.Theme, c.Width, p.search()
 	rows, _, column := p.filter.View(max(4, width-8), 1, c.Method, plain)
 	head := " " + draw.Paint(k.Accent, draw.Paint("1", p.Title)) + "  " + draw.Paint(k.Faint, fmt.Sprintf("%d of %d", len(found), len(p.Rows)))
-	out := []string{draw.Fit(head, width), "  " + draw.Paint(k.Accent, "›") + " " + rows[0]}
+	out := []string{terminal.Fit(head, width), "  " + draw.Paint(k.Accent, "›") + " " + rows[0]}
 	at := &tea.Position{X: 4 + column, Y: 1}
 	room := max(1, min(c.Height-4, 14))
 	from := max(0, min(p.at-room/2, len(found)-room))
@@ -125,7 +126,7 @@ func (p *Picker) View(c Canvas) ([]string, *tea.Position) {
 	if p.Hint != "" {
 		hint = p.Hint + " · " + hint
 	}
-	return append(out, draw.Fit(" "+draw.Paint(k.Faint, hint), width)), at
+	return append(out, terminal.Fit(" "+draw.Paint(k.Faint, hint), width)), at
 }
 
 func (p *Picker) line(k *draw.Theme, r Row, selected bool, width int) string {
@@ -140,7 +141,7 @@ func (p *Picker) line(k *draw.Theme, r Row, selected bool, width int) string {
 	if selected {
 		return draw.Paint(k.Selected, draw.Pad(draw.Sides("  "+mark+r.Label, note+" ", width-1), width-1))
 	}
-	return draw.Fit(draw.Sides("  "+mark+r.Label, draw.Paint(k.Faint, note)+" ", width-1), width)
+	return terminal.Fit(draw.Sides("  "+mark+r.Label, draw.Paint(k.Faint, note)+" ", width-1), width)
 }
 
 // Confirm reports whether this is the second consecutive call for a row. After the first one, the picker asks for the second key.

@@ -153,7 +153,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	}
 	out := q.ask(c, head+visible.Prose(one.Question))
 	if len(one.Default) > 0 && q.free() {
-		out = append(out, draw.Fit(" "+draw.Paint(k.Faint, "empty means "+terminal.OneLine(strings.Join(one.Default, ", "))), width))
+		out = append(out, terminal.Fit(" "+draw.Paint(k.Faint, "empty means "+terminal.OneLine(strings.Join(one.Default, ", "))), width))
 	}
 	rows, row, column := q.text.View(max(4, width-8), c.Height/3, c.Method, plain)
 	room := max(1, c.Height-len(out)-len(rows)-1)
@@ -185,7 +185,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	if q.problem != "" {
 		look, hint = k.Fail, q.problem
 	}
-	return append(out, draw.Fit(" "+draw.Paint(look, hint), width)), at
+	return append(out, terminal.Fit(" "+draw.Paint(look, hint), width)), at
 }
 
 // ask draws the text of the question in at most half the height.
@@ -228,5 +228,5 @@ func (q *Questions) option(c Canvas, i int) string {
 	if o.Description != "" {
 		label += "  " + draw.Paint(k.Faint, terminal.OneLine(o.Description))
 	}
-	return draw.Fit("  "+mark+label, c.Width)
+	return terminal.Fit("  "+mark+label, c.Width)
 }

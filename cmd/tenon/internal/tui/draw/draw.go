@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
 
 // Paint returns text in a look.
@@ -16,30 +18,17 @@ func Paint(look, text string) string {
 	return "\x1b[" + look + "m" + text + "\x1b[m"
 }
 
-// Columns returns the width of a line. Terminals disagree about joined emoji, so it assumes the larger width: otherwise, some terminals would
-// lose the end of the line.
-func Columns(line string) int { return max(ansi.StringWidth(line), ansi.StringWidthWc(line)) }
-
-// Fit cuts a line to a width; a cut line ends in "…".
-func Fit(line string, width int) string {
-	width = max(width, 0)
-	for limit := width; Columns(line) > width; limit-- { // Truncate counts a joined emoji as one character
-		line = ansi.Truncate(line, limit, "…")
-	}
-	return line
-}
-
 // Pad cuts or fills a line to a width.
 func Pad(line string, width int) string {
-	line = Fit(line, width)
-	return line + strings.Repeat(" ", max(0, width-Columns(line)))
+	line = terminal.Fit(line, width)
+	return line + strings.Repeat(" ", max(0, width-terminal.Columns(line)))
 }
 
 // Sides returns a line of this width with text at both ends. It omits the right text if both do not fit.
 func Sides(left, right string, width int) string {
-	gap := width - Columns(left) - Columns(right)
+	gap := width - terminal.Columns(left) - terminal.Columns(right)
 	if gap < 1 {
-		return Fit(left, width)
+		return terminal.Fit(left, width)
 	}
 	return left + strings.Repeat(" ", gap) + right
 }

@@ -58,9 +58,6 @@ func (l *List) Scroll(lines int) {
 		l.away = true
 		return
 	}
-	if !l.away {
-		return
-	}
 	for l.skip += lines; l.first < len(l.Items)-1; l.first++ {
 		n := len(l.Items[l.first].Lines(l.width))
 		if l.skip < n {

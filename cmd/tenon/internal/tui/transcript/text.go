@@ -105,5 +105,5 @@ func (t *textItem) folded(width int) []string {
 	if text == "" {
 		return nil
 	}
-	return []string{"", draw.Fit(margin+draw.Paint(t.look.Theme.Faint, head+": "+text), width-len(margin))}
+	return []string{"", terminal.Fit(margin+draw.Paint(t.look.Theme.Faint, head+": "+text), width-len(margin))}
 }

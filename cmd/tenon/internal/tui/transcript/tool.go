@@ -72,7 +72,7 @@ func (t *toolItem) render(width int) []string {
 	out := []string{"", margin + t.head(width-2*len(margin))}
 	bar := margin + draw.Paint(t.look.Theme.Faint, "│") + " "
 	for _, line := range t.body(width - 2*len(margin) - 2) {
-		out = append(out, draw.Fit(bar+line, width-len(margin)))
+		out = append(out, terminal.Fit(bar+line, width-len(margin)))
 	}
 	return out
 }
@@ -109,8 +109,8 @@ func (t *toolItem) head(width int) string {
 	}
 	right := strings.Join(notes, " ")
 	left := mark + " " + draw.Paint("1", terminal.OneLine(t.part.Tool)) + " "
-	room := width - draw.Columns(left) - draw.Columns(right) - 1
-	return draw.Sides(left+draw.Fit(t.subject(), max(room, 8)), right, width)
+	room := width - terminal.Columns(left) - terminal.Columns(right) - 1
+	return draw.Sides(left+terminal.Fit(t.subject(), max(room, 8)), right, width)
 }
 
 // body is the rest of a card.
