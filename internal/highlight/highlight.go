@@ -68,9 +68,6 @@ type scanner struct {
 
 // add appends the next n bytes as a token.
 func (s *scanner) add(kind Kind, n int) {
-	if n == 0 {
-		return
-	}
 	text := s.line[s.pos : s.pos+n]
 	if last := len(s.tokens) - 1; last >= 0 && s.tokens[last].Kind == kind {
 		t := &s.tokens[last]

@@ -182,7 +182,7 @@ func (r *renderer) list(n *ast.List, width int) []row {
 
 // code renders a block of code.
 func (r *renderer) code(n ast.Node, language string, width int) []row {
-	c := coder{style: r.style, language: highlight.Named(language), diff: language == "diff" || language == "patch"}
+	c := newCoder(r.style, language)
 	var rows []row
 	for i := range n.Lines().Len() {
 		segment := n.Lines().At(i)
@@ -197,6 +197,10 @@ type coder struct {
 	language *highlight.Language
 	diff     bool
 	state    highlight.State
+}
+
+func newCoder(style *Style, language string) coder {
+	return coder{style: style, language: highlight.Named(language), diff: language == "diff" || language == "patch"}
 }
 
 func (c *coder) line(text string, width int) []row {

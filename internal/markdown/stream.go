@@ -7,7 +7,6 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
-	"github.com/tenonhq/tenon/internal/highlight"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -256,7 +255,7 @@ func (s *Stream) open(indent int, rest string) bool {
 	if mark := fenceMark(rest); mark != "" {
 		s.kind = noBlock
 		name, _, _ := strings.Cut(strings.TrimSpace(rest[len(mark):]), " ")
-		s.fence = &fence{mark, indent, coder{style: &s.style, language: highlight.Named(name), diff: name == "diff" || name == "patch"}}
+		s.fence = &fence{mark, indent, newCoder(&s.style, name)}
 		s.separate(gapAlways)
 		s.blank, s.marker = false, 0
 		return true

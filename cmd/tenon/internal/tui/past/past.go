@@ -116,9 +116,7 @@ func (h *File) Entries() []string {
 }
 
 // Add stores a prompt, unless it equals the latest one, in a file that only the user can read. If that fails, this process still keeps it.
-func (h *File) Add(text string) error { return h.add(text, time.Now()) }
-
-func (h *File) add(text string, now time.Time) error {
+func (h *File) Add(text string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n := len(h.entries); n > 0 && h.entries[n-1] == text {
@@ -138,7 +136,7 @@ func (h *File) add(text string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(record{now.UnixMilli(), text}.line())
+	_, err = f.Write(record{time.Now().UnixMilli(), text}.line())
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("%s: %w", h.path, cli.Cause(err))
 	}
