@@ -92,7 +92,7 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 	return nil
 }
 
-// leftOut reports extensions that are not used, with the remedy. None of them has run.
+// leftOut reports the extensions that are not used, each with a remedy. None of them has run.
 func leftOut(a *cli.App, set *extensions.Set) {
 	for _, w := range set.Warnings {
 		a.Log.Warn(terminal.Visible(w))
@@ -123,8 +123,8 @@ func kindText(k trust.Kind) string {
 	return "plugin"
 }
 
-// quarantine saves that a plugin is in quarantine. Built-in plugins and servers of the user's own configuration have no entry to save
-// it in, so they are in quarantine only in this process.
+// quarantine stores the quarantine of a plugin. Built-in plugins and servers of the user's own configuration have no entry in the lock file, so
+// their quarantine ends with this process.
 func (m *wired) quarantine(ctx context.Context, plugin, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
@@ -143,7 +143,7 @@ func (m *wired) keepFailures(ctx context.Context) {
 	}
 }
 
-// reloadPlugins loads the plugins again; turns that start later use them. On an error, the old ones stay in use.
+// reloadPlugins reloads the plugins; turns that start later use them. After an error, the old ones stay in use.
 func (m *wired) reloadPlugins(ctx context.Context) error {
 	set, err := m.Workspace.Extensions(ctx, m.Options.Plugins, m.Options.Watch)
 	if err != nil {
@@ -171,7 +171,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	return nil
 }
 
-// refreshPlugins loads the plugins again if the user approved some of those that wait, in another terminal. It returns their names.
+// refreshPlugins reloads the plugins if the user has approved pending ones in another terminal. It returns their names.
 func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
 	last := m.extensions.Load()
 	changed, err := last.ApprovalsChanged()

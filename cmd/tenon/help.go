@@ -51,7 +51,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// findCommand returns the command or topic of this name, whose words are the arguments.
+// findCommand returns the command or topic whose name consists of the arguments.
 func findCommand(root *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, rest, err := root.Find(args)
 	if err == nil && len(rest) > 0 {
@@ -75,7 +75,7 @@ func completeCommands(cmd *cobra.Command, args []string, prefix string) ([]strin
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// topics are the pages of help that belong to no command. The topic "config" is the help of the command with this name.
+// topics returns the help pages that belong to no command. (The page "config" is the help of that command.)
 func topics() []*cobra.Command {
 	var codes strings.Builder
 	codes.WriteString("Exit codes of tenon:\n\n")

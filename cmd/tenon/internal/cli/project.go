@@ -61,13 +61,13 @@ func isGit(path string) bool {
 	return err == nil && bytes.HasPrefix(content, []byte("gitdir: "))
 }
 
-// projectID finds the ID of a repository, its root commit. git takes milliseconds for that, or seconds if the history is long.
-// So the ID is cached in the data directory, and git runs in parallel to the rest of the start.
+// projectID finds the ID of a repository, its root commit. Because git takes milliseconds, or seconds for a long history, the ID is
+// cached in the data directory, and git runs in parallel to the rest of the start.
 type projectID struct {
 	done  chan struct{} // closed when id is set
 	id    string
 	cache string // the file that keeps the ID
-	fresh bool   // git found the ID, and it is not kept yet
+	fresh bool   // the ID comes from git and is not cached yet
 }
 
 // lookUpProject starts the search. Its goroutine ends with git, after gitTimeout at the latest; wait waits for it.
@@ -139,8 +139,8 @@ func (e environ) Lookup(name string) string {
 	return value
 }
 
-// FindDirs returns a project with the directories outside of it, as absolute paths. It follows the XDG base directories, ignoring relative paths, or else the conventions of the system. dataFlag and
-// TENON_DATA_DIR name the data directory itself.
+// FindDirs returns a project with the user's directories as absolute paths. They follow the XDG variables, except relative paths, or else the
+// conventions of the system. dataFlag and TENON_DATA_DIR name the data directory itself.
 func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 	home, _ := os.UserHomeDir() // "" if there is none
 	d := sdk.Project{Home: home, ConfigDir: xdg(env, "XDG_CONFIG_HOME"), DataDir: dataFlag}

@@ -21,7 +21,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// wording is how remedies name actions, which differ between the command line and a chat.
+// wording holds the names of actions in remedies, which differ between the command line and a chat.
 type wording struct {
 	goOn    string // continues the session: "… where it stopped"
 	again   string // tries again
@@ -48,8 +48,8 @@ func InChat() *wording {
 	}
 }
 
-// Remedy returns an error with its exit code and its remedy on the command line. This file is the only place that knows those
-// of other packages' errors.
+// Remedy returns an error with its exit code and its remedy on the command line. Only this file knows the remedies of other packages'
+// errors.
 func Remedy(err error) *Failure { return OnCommandLine().Remedy(err) }
 
 func (w *wording) Remedy(err error) *Failure {
@@ -113,7 +113,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 
 func configRemedy(err error) *Failure {
 	var ce *config.Error
-	if !errors.Is(err, config.ErrConfig) || !errors.As(err, &ce) { // descriptions of plugins have errors of this type, too
+	if !errors.Is(err, config.ErrConfig) || !errors.As(err, &ce) { // plugin descriptions cause errors of this type, too
 		return Remedies{
 			{pins.ErrFile, ExitConfig, "fix the problem, restore the file from version control, or delete it and install the plugins again"},
 			{signature.ErrPolicy, ExitConfig, "fix plugin_policy in your own or the administrator's configuration"},
