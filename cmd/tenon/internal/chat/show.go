@@ -187,9 +187,6 @@ func (c *conversation) chooseAgent(_ context.Context, args string) error {
 
 // cost shows the usage of the session and its subagents, and the share of the context in use.
 func (c *conversation) cost(ctx context.Context, _ string) error {
-	if err := c.needSession(ctx); err != nil {
-		return err
-	}
 	count, below, err := c.subagents(ctx, c.session.ID)
 	if err != nil {
 		return err

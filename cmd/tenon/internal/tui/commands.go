@@ -26,6 +26,7 @@ type command struct {
 	short   string
 	keys    string // keys with the same effect
 	leader  string // key after ctrl+x
+	session bool   // it needs a session
 	run     func(m *model, args string) tea.Cmd
 }
 
@@ -40,14 +41,14 @@ func commands() []command {
 		{name: "effort", aliases: []string{"variant"}, args: "[effort]", short: "choose the reasoning effort", keys: "ctrl+t", run: (*model).chooseEffort},
 		{name: "mode", short: "change the mode: ask, accept edits, plan", keys: "shift+tab", run: func(m *model, _ string) tea.Cmd { return m.nextMode() }},
 		{name: "theme", aliases: []string{"themes"}, args: "[theme]", short: "choose the theme", leader: "t", run: (*model).chooseTheme},
-		{name: "undo", short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{}) }},
-		{name: "redo", short: "restore the prompt that was undone last, until the next prompt", leader: "r", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{Redo: true}) }},
-		{name: "timeline", aliases: []string{"rewind"}, short: "go to a prompt, undo from it on, or fork before it", keys: "esc esc", leader: "g", run: func(m *model, _ string) tea.Cmd { return m.openTimeline() }},
-		{name: "fork", short: "continue in a copy of the session", run: func(m *model, _ string) tea.Cmd { return m.fork("") }},
-		{name: "compact", aliases: []string{"summarize"}, short: "summarize the conversation to free up context", leader: "c", run: func(m *model, _ string) tea.Cmd { return m.compact() }},
-		{name: "rename", args: "title", short: "change the title of the session", run: (*model).rename},
-		{name: "diff", short: "show the file changes of the session", leader: "d", run: func(m *model, _ string) tea.Cmd { return m.openDiff() }},
-		{name: "hooks", aliases: []string{"ledger", "explain"}, short: "show what plugins changed in each step", leader: "h", run: func(m *model, _ string) tea.Cmd { return m.openLedger() }},
+		{name: "undo", session: true, short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{}) }},
+		{name: "redo", session: true, short: "restore the prompt that was undone last, until the next prompt", leader: "r", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{Redo: true}) }},
+		{name: "timeline", session: true, aliases: []string{"rewind"}, short: "go to a prompt, undo from it on, or fork before it", keys: "esc esc", leader: "g", run: func(m *model, _ string) tea.Cmd { return m.openTimeline() }},
+		{name: "fork", session: true, short: "continue in a copy of the session", run: func(m *model, _ string) tea.Cmd { return m.forkOf(m.root, "") }},
+		{name: "compact", session: true, aliases: []string{"summarize"}, short: "summarize the conversation to free up context", leader: "c", run: func(m *model, _ string) tea.Cmd { return m.compact() }},
+		{name: "rename", session: true, args: "title", short: "change the title of the session", run: (*model).rename},
+		{name: "diff", session: true, short: "show the file changes of the session", leader: "d", run: func(m *model, _ string) tea.Cmd { return m.openDiff() }},
+		{name: "hooks", session: true, aliases: []string{"ledger", "explain"}, short: "show what plugins changed in each step", leader: "h", run: func(m *model, _ string) tea.Cmd { return m.openLedger() }},
 		{name: "queue", short: "edit or remove waiting prompts", leader: "w", run: func(m *model, _ string) tea.Cmd { return m.openQueue() }},
 		{name: "status", aliases: []string{"cost", "usage", "context"}, short: "model, context, tokens and cost", leader: "s", run: func(m *model, _ string) tea.Cmd { return m.open(m.statusScreen()) }},
 		{name: "editor", short: "write the prompt in your editor", leader: "e", run: func(m *model, _ string) tea.Cmd { return m.editExternally() }},
@@ -133,7 +134,7 @@ func (m *model) runCommand(name, args string, files []string) (cmd tea.Cmd, ok b
 			m.problem(fmt.Sprintf("/%s takes no argument", name))
 			return nil, true
 		}
-		return c.run(m, args), true
+		return m.execute(c, args), true
 	}
 	c := m.custom(name)
 	if c == nil {
@@ -164,25 +165,24 @@ func (m *model) leaderKey(name string) tea.Cmd {
 	}
 	for _, c := range commands() {
 		if c.leader == name {
-			return c.run(m, "")
+			return m.execute(&c, "")
 		}
 	}
 	m.problem("ctrl+x " + name + " is not a command; ctrl+x ? lists the keys")
 	return nil
 }
 
-func (m *model) needSession() bool {
-	if m.root == "" {
+// execute runs a built-in command, if it has the session that it needs.
+func (m *model) execute(c *command, args string) tea.Cmd {
+	if c.session && m.root == "" {
 		m.say("the session is empty; send a prompt first")
+		return nil
 	}
-	return m.root != ""
+	return c.run(m, args)
 }
 
 // revert undoes the latest prompt, or all prompts from a message on, or restores a prompt.
 func (m *model) revert(o host.RevertOptions) tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
 	o.SessionID = cmp.Or(o.SessionID, m.root)
 	prompts := m.main().Prompts()
 	return m.do(func(ctx context.Context) (then, error) {
@@ -222,13 +222,6 @@ func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []trans
 	return m.load(o.SessionID)
 }
 
-func (m *model) fork(message string) tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
-	return m.forkOf(m.root, message)
-}
-
 // forkOf continues in a copy of a session up to a message; empty: all of it.
 func (m *model) forkOf(session, message string) tea.Cmd {
 	return m.do(func(ctx context.Context) (then, error) {
@@ -241,9 +234,6 @@ func (m *model) forkOf(session, message string) tea.Cmd {
 }
 
 func (m *model) compact() tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
 	session, name := m.root, m.modelName
 	return m.do(func(ctx context.Context) (then, error) {
 		if err := m.host.Compact(ctx, session, name); err != nil {
@@ -256,9 +246,6 @@ func (m *model) compact() tea.Cmd {
 func (m *model) rename(title string) tea.Cmd {
 	if title == "" {
 		m.problem("write the title after /rename")
-		return nil
-	}
-	if !m.needSession() {
 		return nil
 	}
 	session := m.root

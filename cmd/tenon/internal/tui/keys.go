@@ -166,7 +166,7 @@ func (m *model) escape() tea.Cmd {
 		m.thread().List.End()
 	case m.armed != "":
 		m.armed = ""
-		return m.openTimeline()
+		return m.execute(find(commands(), "timeline"), "")
 	default:
 		m.armed = "esc"
 		if m.root != "" {

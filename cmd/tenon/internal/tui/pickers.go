@@ -24,7 +24,7 @@ func (m *model) palette() dialog.Dialog {
 	toComplete := func(c *command) bool { return c == nil || c.run == nil || c.args == "title" }
 	p := &dialog.Picker{Title: "Commands", Choose: func(r dialog.Row) tea.Cmd {
 		if c := find(commands(), r.ID); !toComplete(c) {
-			return c.run(m, "")
+			return m.execute(c, "")
 		}
 		return m.replace(&host.PromptInput{Command: r.ID})
 	}}
@@ -252,9 +252,6 @@ func (m *model) deleted(p *dialog.Picker, session string) tea.Cmd {
 
 // openTimeline lists the prompts of the session.
 func (m *model) openTimeline() tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
 	p := &dialog.Picker{
 		Title: "Timeline", Empty: "no prompts yet", Hint: "ctrl+u undo from here on · ctrl+f fork before it",
 		Choose: func(r dialog.Row) tea.Cmd {
@@ -263,7 +260,7 @@ func (m *model) openTimeline() tea.Cmd {
 		},
 		Keys: map[string]func(dialog.Row) (bool, tea.Cmd){
 			"ctrl+u": func(r dialog.Row) (bool, tea.Cmd) { return true, m.revert(host.RevertOptions{MessageID: r.ID}) },
-			"ctrl+f": func(r dialog.Row) (bool, tea.Cmd) { return true, m.fork(r.ID) },
+			"ctrl+f": func(r dialog.Row) (bool, tea.Cmd) { return true, m.forkOf(m.root, r.ID) },
 		},
 	}
 	prompts := m.main().Prompts()

@@ -133,7 +133,7 @@ func (m *model) statusScreen() dialog.Dialog {
 		out = append(out, "")
 		usage := func(name string, u sdk.Tokens, cost sdk.USD) {
 			row(name, fmt.Sprintf("%s in · %s cached · %s out · %s reasoning · %s", view.Limit(u.Input+u.Cache.Write), view.Limit(u.Cache.Read),
-				view.Limit(u.Output), view.Limit(u.Reasoning), price(cost)))
+				view.Limit(u.Output), view.Limit(u.Reasoning), view.Money(cost)))
 		}
 		usage("tokens", t.Info.Tokens, t.Info.Cost)
 		for _, id := range t.Children() {
@@ -143,14 +143,6 @@ func (m *model) statusScreen() dialog.Dialog {
 		}
 		return out
 	}}
-}
-
-// price returns a cost; an unknown one is "-".
-func price(cost sdk.USD) string {
-	if cost == 0 {
-		return "-"
-	}
-	return view.Money(cost)
 }
 
 func (m *model) logScreen() dialog.Dialog {
@@ -168,9 +160,6 @@ func (m *model) logScreen() dialog.Dialog {
 
 // openLedger shows the changes that plugins made to each request of the shown session.
 func (m *model) openLedger() tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
 	session := m.shown
 	return m.do(func(ctx context.Context) (then, error) {
 		all, err := m.host.Ledger(ctx, session)
@@ -197,9 +186,6 @@ func (m *model) openLedger() tea.Cmd {
 
 // openDiff shows the file changes of the session.
 func (m *model) openDiff() tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
 	session := m.root
 	return m.do(func(ctx context.Context) (then, error) {
 		diff, list, err := changes(ctx, m, session)
