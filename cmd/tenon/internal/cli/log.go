@@ -24,32 +24,30 @@ func parseLevel(s string) (level slog.Level, err error) {
 	return level, err
 }
 
-// lazyHandler is a slog handler that is built at the first record, because most runs log nothing.
-type lazyHandler struct {
-	level *slog.LevelVar
-	build func() slog.Handler
+// visibleHandler passes records to a handler, with text that cannot control the terminal.
+type visibleHandler struct {
+	handler slog.Handler
+	level   *slog.LevelVar
 }
 
-var _ slog.Handler = (*lazyHandler)(nil)
+var _ slog.Handler = (*visibleHandler)(nil)
 
 // newLogger returns a logger that writes human-readable lines to w.
 func newLogger(w io.Writer, level *slog.LevelVar) *slog.Logger {
-	return slog.New(&lazyHandler{level, sync.OnceValue(func() slog.Handler {
-		return charm.NewWithOptions(w, charm.Options{Level: charm.DebugLevel})
-	})})
+	return slog.New(&visibleHandler{charm.NewWithOptions(w, charm.Options{Level: charm.DebugLevel}), level})
 }
 
 // Enabled reports whether records of the level are shown.
-func (h *lazyHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
+func (h *visibleHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
-// Handle builds the handler once and passes it the record, with text that cannot control the terminal.
-func (h *lazyHandler) Handle(ctx context.Context, r slog.Record) error {
+// Handle passes on a record.
+func (h *visibleHandler) Handle(ctx context.Context, r slog.Record) error {
 	clean := slog.NewRecord(r.Time, r.Level, terminal.Visible(r.Message), r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		clean.AddAttrs(visibleAttr(a))
 		return true
 	})
-	return h.build().Handle(ctx, clean)
+	return h.handler.Handle(ctx, clean)
 }
 
 // visibleAttr returns an attribute whose text cannot control the terminal.
@@ -73,14 +71,13 @@ func visibleAttrs(attrs []slog.Attr) []slog.Attr {
 }
 
 // WithAttrs returns a handler with more attributes.
-func (h *lazyHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	attrs = visibleAttrs(attrs)
-	return &lazyHandler{h.level, sync.OnceValue(func() slog.Handler { return h.build().WithAttrs(attrs) })}
+func (h *visibleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &visibleHandler{h.handler.WithAttrs(visibleAttrs(attrs)), h.level}
 }
 
 // WithGroup returns a handler whose attributes belong to a group.
-func (h *lazyHandler) WithGroup(name string) slog.Handler {
-	return &lazyHandler{h.level, sync.OnceValue(func() slog.Handler { return h.build().WithGroup(name) })}
+func (h *visibleHandler) WithGroup(name string) slog.Handler {
+	return &visibleHandler{h.handler.WithGroup(name), h.level}
 }
 
 // masked replaces secrets.

@@ -156,7 +156,7 @@ func Warn(t *draw.Theme) string { return t.Warn }
 // Fail: see Faint.
 func Fail(t *draw.Theme) string { return t.Fail }
 
-// turnItem returns a line with the figures of a finished turn.
+// turnItem returns a line with the figures of a finished turn. A narrow window omits the last ones.
 func turnItem(k *Look, agent, model string, took time.Duration, tokens sdk.Tokens, cost sdk.USD) *item {
 	words := []string{agent, model, view.Duration(took.Round(10 * time.Millisecond))}
 	if tokens.Sum() > 0 {
@@ -166,6 +166,10 @@ func turnItem(k *Look, agent, model string, took time.Duration, tokens sdk.Token
 		words = append(words, view.Money(cost))
 	}
 	return &item{look: k, draw: func(width int) []string {
-		return []string{"", margin + draw.Paint(k.Theme.Faint, terminal.Fit(strings.Join(words, " · "), width-2*len(margin)))}
+		shown := len(words)
+		for shown > 1 && terminal.Columns(strings.Join(words[:shown], " · ")) > width-2*len(margin) {
+			shown--
+		}
+		return []string{"", margin + draw.Paint(k.Theme.Faint, terminal.Fit(strings.Join(words[:shown], " · "), width-2*len(margin)))}
 	}}
 }
