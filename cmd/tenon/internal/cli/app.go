@@ -56,14 +56,13 @@ func New(s Streams, env environ, version, managed string) *App {
 
 // Exit prints the error of a command, unless it was already printed, and returns the exit code.
 func (a *App) Exit(err error) int {
-	var shown *shownError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, ErrHard):
 		return ExitInterrupted
-	case errors.As(err, &shown):
-		return Remedy(shown.err).Code
+	case Remedy(err).shown:
+		return Remedy(err).Code
 	}
 	return ReportIn(a.Mask, OnCommandLine(), err)
 }

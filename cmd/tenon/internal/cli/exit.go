@@ -47,10 +47,12 @@ type Failure struct {
 	Code int
 	Err  error
 	Fix  string
+
+	shown bool
 }
 
 // Fail returns an error with an exit code and a remedy.
-func Fail(code int, err error, fix string) *Failure { return &Failure{code, err, fix} }
+func Fail(code int, err error, fix string) *Failure { return &Failure{Code: code, Err: err, Fix: fix} }
 
 // Remedies lists errors with their exit codes and remedies. The first entry that an error wraps applies.
 type Remedies []struct {
@@ -84,16 +86,11 @@ func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
 // Shown returns an error that was already printed. It only sets the exit code.
-func Shown(err error) error { return &shownError{err} }
-
-// shownError is an error that was already printed.
-type shownError struct{ err error }
-
-// Error returns the cause.
-func (e *shownError) Error() string { return e.err.Error() }
-
-// Unwrap returns the cause.
-func (e *shownError) Unwrap() error { return e.err }
+func Shown(err error) error {
+	f := *Remedy(err)
+	f.shown = true
+	return &f
+}
 
 // UsageError returns an error about the command line.
 func UsageError(fix, format string, args ...any) error {
