@@ -65,7 +65,7 @@ func askPending(ctx context.Context, a *cli.App, set *extensions.Set) (approved 
 			return approved, ctx.Err()
 		case errors.As(err, &f) && f.Code == cli.ExitRefused:
 		default:
-			a.Log.Warn(fmt.Sprintf("%s %s cannot be approved and is not run: %s", kindText(c.Kind), terminal.Visible(manage.Argument(c)), terminal.Visible(err.Error())))
+			a.Log.Warn(fmt.Sprintf("%s %s cannot be approved and is not run: %s", kindText(c.Kind), manage.Argument(c), err))
 		}
 	}
 	return approved, nil
@@ -95,32 +95,26 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 // leftOut reports the extensions that are not used, each with a remedy. None of them has run.
 func leftOut(a *cli.App, set *extensions.Set) {
 	for _, w := range set.Warnings {
-		a.Log.Warn(terminal.Visible(w))
+		a.Log.Warn(w)
 	}
 	for _, c := range set.In(plugins.StateRejected) {
-		a.Log.Warn(fmt.Sprintf("%s %s is not loaded: %s", kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Err.Error())))
+		a.Log.Warn(fmt.Sprintf("%s %s is not loaded: %s", kindText(c.Kind), c.Name, c.Err))
 	}
 	for _, c := range set.In(plugins.StateQuarantined) {
 		a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",
-			kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Reason), terminal.Visible(manage.Argument(c))))
+			kindText(c.Kind), c.Name, c.Reason, manage.Argument(c)))
 	}
 	for _, c := range set.In(plugins.StatePending) {
 		why := ""
 		if c.Reason != "" {
-			why = " (" + terminal.Visible(c.Reason) + ")"
+			why = " (" + c.Reason + ")"
 		}
-		a.Log.Warn(fmt.Sprintf("%s %s is not approved and was skipped%s; approve it: tenon plugin trust %s", kindText(c.Kind), terminal.Visible(c.Name), why, terminal.Visible(manage.Argument(c))))
+		a.Log.Warn(fmt.Sprintf("%s %s is not approved and was skipped%s; approve it: tenon plugin trust %s", kindText(c.Kind), c.Name, why, manage.Argument(c)))
 	}
 }
 
 func kindText(k trust.Kind) string {
-	switch k {
-	case trust.KindServer:
-		return "MCP server"
-	case trust.KindHooks:
-		return "command hooks"
-	}
-	return "plugin"
+	return map[trust.Kind]string{trust.KindPlugin: "plugin", trust.KindServer: "MCP server", trust.KindHooks: "command hooks"}[k]
 }
 
 // quarantine stores the quarantine of a plugin. Built-in plugins and servers of the user's own configuration have no entry in the lock file, so

@@ -73,7 +73,7 @@ func (p *projectRules) trust(origin, digest string) permission.Trust {
 // unapproved warns, once, about an unapproved rule, which asks instead of allowing.
 func (p *projectRules) unapproved(r sdk.PermissionRule) {
 	p.warned.Do(func() {
-		p.w.App.Log.Warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", terminal.Visible(p.source(r.Origin))))
+		p.w.App.Log.Warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", p.source(r.Origin)))
 	})
 }
 
