@@ -67,7 +67,7 @@ type Host interface {
 	KnownProvider(id string) error
 	SignInMethods(provider string) []cli.Choice
 	StoreKey(ctx context.Context, provider, key string) error
-	SignIn(ctx context.Context, provider, method string, user sdk.AuthUser) error
+	SignInWith(ctx context.Context, provider, method string, keyring bool, user sdk.AuthUser) error
 	TryCredentials(ctx context.Context, provider string) (string, error)
 }
 
@@ -122,11 +122,6 @@ func (l Local) Reload(ctx context.Context) error { return l.Machine.Reload(ctx) 
 // StoreKey implements Host.
 func (l Local) StoreKey(ctx context.Context, provider, key string) error {
 	return l.Workspace.StoreKey(ctx, provider, key, false)
-}
-
-// SignIn implements Host.
-func (l Local) SignIn(ctx context.Context, provider, method string, user sdk.AuthUser) error {
-	return l.SignInWith(ctx, provider, method, false, user)
 }
 
 // Ledger implements Host.

@@ -52,7 +52,9 @@ func (m *model) chooseMethod(provider string, methods []cli.Choice) tea.Cmd {
 // signIn signs in with a method, or asks for the key.
 func (m *model) signIn(provider, method string) tea.Cmd {
 	if method != cli.MethodKey {
-		return m.store(provider, func(ctx context.Context, user sdk.AuthUser) error { return m.host.SignIn(ctx, provider, method, user) })
+		return m.store(provider, func(ctx context.Context, user sdk.AuthUser) error {
+			return m.host.SignInWith(ctx, provider, method, false, user)
+		})
 	}
 	return m.open(&dialog.Line{Title: "Key of " + terminal.OneLine(provider) + " (not shown)", Secret: true, Done: func(key string) tea.Cmd {
 		return m.store(provider, func(ctx context.Context, _ sdk.AuthUser) error { return m.host.StoreKey(ctx, provider, key) })

@@ -48,3 +48,11 @@ var controls = map[string]rune{"ctrl+[": tea.KeyEscape, "ctrl+i": tea.KeyTab, "c
 
 // plain returns the label of a chip for inputs that do not paint chips.
 func plain(label string) string { return label }
+
+// marked returns the text of a choice or field, with a mark if it is the current one.
+func marked(c Canvas, text string, current bool) string {
+	if current && c.Ready {
+		return draw.Paint(c.Theme.Accent, "› ") + draw.Paint("1", text)
+	}
+	return "  " + text
+}

@@ -237,28 +237,25 @@ func (f *Form) View(c Canvas) ([]string, *tea.Position) {
 // field draws a field: its name and value; for the current field also its note and choices.
 func (f *Form) field(c Canvas, index int) (lines []string, caret *tea.Position) {
 	k, one := c.Theme, &f.fields[index]
-	label, mark := terminal.OneLine(one.Form.Label), "  "
+	label, current := terminal.OneLine(one.Form.Label), index == f.at
 	if !one.Optional {
 		label += " *"
 	}
-	current := index == f.at
-	if current && c.Ready {
-		mark, label = draw.Paint(k.Accent, "› "), draw.Paint("1", label)
-	}
+	label = " " + marked(c, label, current)
 	value := terminal.OneLine(strings.Join(one.answer(), ", "))
 	switch {
 	case current && len(one.Options) == 0:
 		rows, row, column := one.text.View(max(8, c.Width-8), c.Height/3, c.Method, plain)
-		lines = append(lines, terminal.Fit(" "+mark+label, c.Width))
+		lines = append(lines, terminal.Fit(label, c.Width))
 		caret = &tea.Position{X: 5 + column, Y: 1 + row}
 		lines = append(lines, draw.Indent("     ", rows)...)
 	case current:
-		lines = append(lines, terminal.Fit(" "+mark+label, c.Width))
+		lines = append(lines, terminal.Fit(label, c.Width))
 		for i := range one.Options {
 			lines = append(lines, f.option(c, one, i))
 		}
 	default:
-		lines = append(lines, terminal.Fit(" "+mark+label+draw.Paint(k.Faint, ": ")+value, c.Width))
+		lines = append(lines, terminal.Fit(label+draw.Paint(k.Faint, ": ")+value, c.Width))
 	}
 	if note := terminal.OneLine(one.Form.Note); current && note != "" {
 		for _, l := range draw.Wrap(note, c.Width-6) {
@@ -279,11 +276,7 @@ func (f *Form) option(c Canvas, one *formField, i int) string {
 	if one.Multiple {
 		box = map[bool]string{true: "[x] ", false: "[ ] "}[one.chosen[i]]
 	}
-	line := box + terminal.OneLine(one.Options[i].Label)
-	if i == f.row && c.Ready {
-		return terminal.Fit("   "+draw.Paint(c.Theme.Accent, "› ")+draw.Paint("1", line), c.Width)
-	}
-	return terminal.Fit("     "+line, c.Width)
+	return terminal.Fit("   "+marked(c, box+terminal.OneLine(one.Options[i].Label), i == f.row), c.Width)
 }
 
 // buttons draws the buttons below the fields.

@@ -217,16 +217,12 @@ func (q *Questions) option(c Canvas, i int) string {
 			box = "[x] "
 		}
 	}
-	label := box + terminal.OneLine(o.Label)
-	mark := "  "
-	if i == q.at && c.Ready {
-		mark, label = draw.Paint(k.Accent, "› "), draw.Paint("1", label)
-	}
+	label := marked(c, box+terminal.OneLine(o.Label), i == q.at)
 	if slices.Contains(one.Default, o.Label) {
 		label += draw.Paint(k.Faint, " (default)")
 	}
 	if o.Description != "" {
 		label += "  " + draw.Paint(k.Faint, terminal.OneLine(o.Description))
 	}
-	return terminal.Fit("  "+mark+label, c.Width)
+	return terminal.Fit("  "+label, c.Width)
 }
