@@ -61,13 +61,13 @@ func isGit(path string) bool {
 	return err == nil && bytes.HasPrefix(content, []byte("gitdir: "))
 }
 
-// projectID finds the ID of a repository, its root commit. git takes milliseconds for that, or seconds if the history is long.
-// So the ID is cached in the data directory, and git runs in parallel to the rest of the start.
+// projectID finds the ID of a repository, its root commit. Because git takes milliseconds, or seconds for a long history, the ID is
+// cached in the data directory, and git runs in parallel to the rest of the start.
 type projectID struct {
 	done  chan struct{} // closed when id is set
 	id    string
 	cache string // the file that keeps the ID
-	fresh bool   // git found the ID, and it is not kept yet
+	fresh bool   // the ID comes from git and is not cached yet
 }
 
 // lookUpProject starts the search. Its goroutine ends with git, after gitTimeout at the latest; wait waits for it.
@@ -139,53 +139,46 @@ func (e environ) Lookup(name string) string {
 	return value
 }
 
-// FindDirs returns a project with the directories outside of it, as absolute paths. It follows the XDG base directories, ignoring relative paths, or else the conventions of the system. dataFlag and
-// TENON_DATA_DIR name the data directory itself.
+// FindDirs returns a project with the user's directories as absolute paths. They follow the XDG variables, except relative paths, or else the
+// conventions of the system. dataFlag and TENON_DATA_DIR name the data directory itself.
 func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
-	home, _ := os.UserHomeDir() // "" if there is none
-	d := sdk.Project{Home: home, ConfigDir: xdg(env, "XDG_CONFIG_HOME"), DataDir: dataFlag}
-	if d.ConfigDir == "" {
-		if base, err := os.UserConfigDir(); err == nil {
-			d.ConfigDir = filepath.Join(base, "tenon")
-		}
-	}
-	d.DataDir = cmp.Or(d.DataDir, env.Lookup("TENON_DATA_DIR"))
-	if d.DataDir != "" {
-		dir, err := filepath.Abs(d.DataDir)
+	home, _ := os.UserHomeDir() // unknown directories are empty
+	config, _ := os.UserConfigDir()
+	cache, _ := os.UserCacheDir()
+	d := sdk.Project{Home: home, ConfigDir: userDir(env, "XDG_CONFIG_HOME", config)}
+	if chosen := cmp.Or(dataFlag, env.Lookup("TENON_DATA_DIR")); chosen != "" {
+		dir, err := filepath.Abs(chosen)
 		d.DataDir, d.CacheDir = dir, filepath.Join(dir, "cache") // a chosen data directory holds all data
 		return d, err
 	}
-	if d.CacheDir = xdg(env, "XDG_CACHE_HOME"); d.CacheDir == "" {
-		if base, err := os.UserCacheDir(); err == nil {
-			d.CacheDir = filepath.Join(base, "tenon")
-		}
-	}
-	if d.DataDir = xdg(env, "XDG_DATA_HOME"); d.DataDir == "" {
-		d.DataDir = systemData(env, home)
-	}
+	d.CacheDir, d.DataDir = userDir(env, "XDG_CACHE_HOME", cache), userDir(env, "XDG_DATA_HOME", systemData(env, home))
 	if d.DataDir == "" {
 		return d, UsageError("set HOME, or name a data directory with --data-dir DIR or TENON_DATA_DIR", "no home directory to store sessions in")
 	}
 	return d, nil
 }
 
-func xdg(env environ, name string) string {
-	if base := env.Lookup(name); filepath.IsAbs(base) {
-		return filepath.Join(base, "tenon")
-	}
-	return ""
-}
-
-func systemData(env environ, home string) string {
-	base, below := home, ".local/share"
-	switch runtime.GOOS {
-	case "windows":
-		base, below = env.Lookup("LOCALAPPDATA"), ""
-	case "darwin":
-		below = "Library/Application Support"
+// userDir returns tenon's directory in that of an XDG variable, else in the system's; empty if neither is known.
+func userDir(env environ, name, system string) string {
+	base := system
+	if dir := env.Lookup(name); filepath.IsAbs(dir) {
+		base = dir
 	}
 	if base == "" {
 		return ""
 	}
-	return filepath.Join(base, below, "tenon")
+	return filepath.Join(base, "tenon")
+}
+
+// systemData returns the system's directory for data of programs, or "".
+func systemData(env environ, home string) string {
+	switch {
+	case runtime.GOOS == "windows":
+		return env.Lookup("LOCALAPPDATA")
+	case home == "":
+		return ""
+	case runtime.GOOS == "darwin":
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return filepath.Join(home, ".local", "share")
 }
