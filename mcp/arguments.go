@@ -52,7 +52,7 @@ func (p *Prompt) assign(words []string) (given map[string]string, last string, r
 // what the word has before the value.
 func (p *Prompt) open(text string) (argument, value, prefix string, given map[string]string, ok bool) {
 	words, err := splitWords(text)
-	if err != nil || len(p.Arguments) == 0 {
+	if err != nil || len(p.Arguments) == 0 || strings.HasSuffix(text, `"`) || strings.HasSuffix(text, "'") { // a quoted word is complete
 		return "", "", "", nil, false
 	}
 	last := ""
@@ -73,6 +73,14 @@ func (p *Prompt) open(text string) (argument, value, prefix string, given map[st
 
 func (p *Prompt) has(argument string) bool {
 	return slices.ContainsFunc(p.Arguments, func(a PromptArgument) bool { return a.Name == argument })
+}
+
+// quoted returns a value as splitWords reads it.
+func quoted(value string) string {
+	if words, err := splitWords(value); err == nil && len(words) == 1 && words[0] == value {
+		return value
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 }
 
 // splitWords splits at white space outside single or double quotes, which open at the start of a word or of a value. In double

@@ -14,6 +14,8 @@ func TestCompleteCommand(t *testing.T) {
 		"nothing yet":    {"", "main.go", `"argument":{"name":"file","value":""}`},
 		"second":         {"main.go x", "main.go", `"argument":{"name":"note","value":"x"},"context":{"arguments":{"file":"main.go"}}`},
 		"by name":        {"note=x", "note=main.go", `"argument":{"name":"note","value":"x"}`},
+		"quoted":         {`"main.go" x`, "main.go", `"context":{"arguments":{"file":"main.go"}}`},
+		"in quotes":      {`"my n"`, "", ""},
 		"too many words": {"a b c d", "", ""},
 	}
 	for name, test := range tests {
@@ -29,7 +31,10 @@ func TestCompleteCommand(t *testing.T) {
 				}
 				return
 			}
-			if len(list) != 3 || list[0] != test.want || !strings.Contains(list[2], test.params) {
+			if prefix, _, _ := strings.Cut(test.want, "main.go"); len(list) == 3 && list[1] != prefix+`"my \"notes\".md"` {
+				t.Errorf("a suggestion with spaces is not quoted: %s", list[1])
+			}
+			if len(list) != 3 || list[0] != test.want || !strings.Contains(strings.ReplaceAll(list[2], `\"`, `"`), test.params) {
 				t.Errorf("suggestions %q, want %q first, and a request with %s", list, test.want, test.params)
 			}
 		})

@@ -205,7 +205,7 @@ func (s *fakeServer) handle(m fakeMessage) {
 		s.reply(m.ID, map[string]any{})
 	case "tasks/result": // never ready
 	case "completion/complete":
-		s.reply(m.ID, map[string]any{"completion": map[string]any{"values": []string{"main.go", "main_test.go", string(m.Params)}}})
+		s.reply(m.ID, map[string]any{"completion": map[string]any{"values": []string{"main.go", `my "notes".md`, string(m.Params)}}})
 	case "interceptors/list":
 		s.reply(m.ID, json.RawMessage(`{"interceptors":`+os.Getenv("INTERCEPTORS")+`}`))
 	case "interceptor/invoke":

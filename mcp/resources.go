@@ -264,7 +264,7 @@ func (p *Plugin) CompleteCommand(ctx context.Context, name, arguments string) ([
 	}
 	list, err := c.Complete(ctx, prompt.Name, argument, value, given)
 	for i := range list {
-		list[i] = prefix + list[i]
+		list[i] = prefix + quoted(list[i])
 	}
 	return list, err
 }

@@ -32,11 +32,11 @@ func run(ctx context.Context, args []string, env []string, s cli.Streams, manage
 	help := &checkedWriter{w: s.Out}
 	root.SetOut(help)
 	root.SetErr(s.Err)
-	root.InitDefaultCompletionCmd(args...) // after SetOut: it keeps the writer
+	root.InitDefaultCompletionCmd(args...) // after SetOut, because it stores the writer
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		cli.Group(completion)
 	}
-	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // also without descriptions
+	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) { // or its variant without descriptions
 		addCompletions(a, root)
 	}
 	err := root.ExecuteContext(ctx)
@@ -54,7 +54,8 @@ func rootCommand(a *cli.App) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "tenon [prompt]",
 		Short: "A coding agent you can extend with plugins",
-		Example: `  tenon -c                                   continue in the terminal UI
+		Example: `  tenon                                      open the terminal UI
+  tenon -c                                   continue the latest session there
   tenon "explain what this project does"
   tenon -c "and now add a test"
   git diff | tenon run "review this change"`,
@@ -85,7 +86,7 @@ func rootCommand(a *cli.App) *cobra.Command {
 		if own, ok := errors.AsType[*cli.Failure](err); ok {
 			return own
 		}
-		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // what follows is for programmers
+		problem, _, _ := strings.Cut(err.Error(), ": strconv.") // without details for programmers
 		return cli.UsageError(fmt.Sprintf("%s --help lists the flags", cmd.CommandPath()), "%s", problem)
 	})
 	root.AddCommand(runCommand(a), tui.Command(a), chat.Command(a), sessions.Command(a), manCommand(a))

@@ -65,7 +65,7 @@ func askPending(ctx context.Context, a *cli.App, set *extensions.Set) (approved 
 			return approved, ctx.Err()
 		case errors.As(err, &f) && f.Code == cli.ExitRefused:
 		default:
-			a.Log.Warn(fmt.Sprintf("%s %s cannot be approved and is not run: %s", kindText(c.Kind), terminal.Visible(manage.Argument(c)), terminal.Visible(err.Error())))
+			a.Log.Warn(fmt.Sprintf("%s %s cannot be approved and is not run: %s", kindText(c.Kind), manage.Argument(c), err))
 		}
 	}
 	return approved, nil
@@ -96,41 +96,35 @@ func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 // them has run.
 func leftOut(a *cli.App, set *extensions.Set, rejected func(text string)) {
 	for _, w := range set.Warnings {
-		a.Log.Warn(terminal.Visible(w))
+		a.Log.Warn(w)
 	}
 	for _, c := range set.In(plugins.StateRejected) {
 		text := fmt.Sprintf("%s %s is not loaded: %v", kindText(c.Kind), c.Name, c.Err)
 		if rejected == nil || c.Kind == trust.KindHooks {
-			a.Log.Warn(terminal.Visible(text))
+			a.Log.Warn(text)
 		} else {
 			rejected(text)
 		}
 	}
 	for _, c := range set.In(plugins.StateQuarantined) {
 		a.Log.Warn(fmt.Sprintf("%s %s is in quarantine (%s): its gates deny, its hooks with onError stop end the turn, and its other hooks are not called; to enable it, run tenon plugin enable %s",
-			kindText(c.Kind), terminal.Visible(c.Name), terminal.Visible(c.Reason), terminal.Visible(manage.Argument(c))))
+			kindText(c.Kind), c.Name, c.Reason, manage.Argument(c)))
 	}
 	for _, c := range set.In(plugins.StatePending) {
 		why := ""
 		if c.Reason != "" {
-			why = " (" + terminal.Visible(c.Reason) + ")"
+			why = " (" + c.Reason + ")"
 		}
-		a.Log.Warn(fmt.Sprintf("%s %s is not approved and was skipped%s; approve it: tenon plugin trust %s", kindText(c.Kind), terminal.Visible(c.Name), why, terminal.Visible(manage.Argument(c))))
+		a.Log.Warn(fmt.Sprintf("%s %s is not approved and was skipped%s; approve it: tenon plugin trust %s", kindText(c.Kind), c.Name, why, manage.Argument(c)))
 	}
 }
 
 func kindText(k trust.Kind) string {
-	switch k {
-	case trust.KindServer:
-		return "MCP server"
-	case trust.KindHooks:
-		return "command hooks"
-	}
-	return "plugin"
+	return map[trust.Kind]string{trust.KindPlugin: "plugin", trust.KindServer: "MCP server", trust.KindHooks: "command hooks"}[k]
 }
 
-// quarantine saves that a plugin is in quarantine. Built-in plugins and servers of the user's own configuration have no entry to save
-// it in, so they are in quarantine only in this process.
+// quarantine stores the quarantine of a plugin. Built-in plugins and servers of the user's own configuration have no entry in the lock file, so
+// their quarantine ends with this process.
 func (m *wired) quarantine(ctx context.Context, plugin, reason string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), quarantineTimeout)
 	defer cancel()
@@ -149,7 +143,7 @@ func (m *wired) keepFailures(ctx context.Context) {
 	}
 }
 
-// reloadPlugins loads the plugins again; turns that start later use them. On an error, the old ones stay in use.
+// reloadPlugins reloads the plugins; turns that start later use them. After an error, the old ones stay in use.
 func (m *wired) reloadPlugins(ctx context.Context) error {
 	set, err := m.Workspace.Extensions(ctx, m.Options.Plugins, m.Options.Watch)
 	if err != nil {
@@ -177,7 +171,7 @@ func (m *wired) reloadPlugins(ctx context.Context) error {
 	return nil
 }
 
-// refreshPlugins loads the plugins again if the user approved some of those that wait, in another terminal. It returns their names.
+// refreshPlugins reloads the plugins if the user has approved pending ones in another terminal. It returns their names.
 func (m *wired) refreshPlugins(ctx context.Context) (names []string, err error) {
 	last := m.extensions.Load()
 	changed, err := last.ApprovalsChanged()

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// startGC is the percentage of garbage collection until the first collection: it comes at 8 MB of memory instead of at 4. A start and a
-// short answer take 4 MB and end before it; a collection would take 4 ms of CPU.
+// startGC is the GC percentage until the first collection, which then comes at 8 MB of memory instead of 4. A start with a short answer takes
+// 4 MB, and so ends before it; a collection would take 4 ms of CPU time.
 const startGC = 200
 
 // delayCollection delays the first garbage collection. It does nothing if the user set GOGC.
@@ -19,7 +19,7 @@ func delayCollection() {
 	runtime.AddCleanup(new([64]byte), func(usual int) { endDelay(usual) }, usual)
 }
 
-// endDelay runs after the first collection. A percentage that was set since, such as that of a long answer, stays.
+// endDelay runs after the first collection. It keeps a percentage that was set in the meantime, such as for a long answer.
 func endDelay(usual int) {
 	if now := debug.SetGCPercent(usual); now != startGC {
 		debug.SetGCPercent(now)

@@ -32,14 +32,14 @@ func projectFile(w *cli.Workspace, origin string) string {
 	return ""
 }
 
-// trustCommand returns who wrote a command. See permission.Policy. A command in the configuration but in none of its files, as a plugin's
-// hook can add it, counts as the repository's.
+// trustCommand returns the origin of a command. See permission.Policy. A command that is in the configuration but in none of its files (a
+// plugin's hook can add it) counts as the repository's.
 func (p *projectRules) trustCommand(c *sdk.Command) permission.Trust {
 	path, known := p.commandFile(c)
 	return permission.Trust{Repository: path != "" || !known, Approved: path != "" && p.isApproved(path, c.Digest)}
 }
 
-// commandFile returns the file of the project that defines a command, or "". known is false if tenon does not know what defines it.
+// commandFile returns the project file that defines a command, or "". known is false if the origin of the command is unknown.
 func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
 	if c.Origin != sdk.OriginConfiguration {
 		return projectFile(p.w, c.Origin), true
@@ -48,7 +48,7 @@ func (p *projectRules) commandFile(c *sdk.Command) (path string, known bool) {
 	return projectFile(p.w, o.Source), known
 }
 
-// waitingCommands adds the shell commands in templates of the project's commands that are not approved.
+// waitingCommands adds the unapproved shell commands in the templates of the project's commands.
 func (p *projectRules) waitingCommands(list []host.CommandInfo, files map[string]*waitingFile) {
 	for i := range list {
 		c := &list[i].Command

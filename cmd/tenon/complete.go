@@ -29,11 +29,11 @@ const (
 	completedTitle = 40
 )
 
-// names lists the words that a shell offers, each with a description behind a tab.
+// names returns the words that a shell offers, each with an optional description after a tab.
 type names func(ctx context.Context, a *cli.App) []string
 
-// addCompletions makes shells complete the names of sessions, models, agents, plugins, servers and others. It is called only when
-// a shell asks.
+// addCompletions lets shells complete the names of sessions, models, agents, plugins, servers and others. It is called only if a shell requests
+// completions.
 func addCompletions(a *cli.App, root *cobra.Command) {
 	arguments := map[string]names{
 		"agent show": fromMachine(agentNames), "skill show": fromMachine(skillNames), "command show": fromMachine(commandNames), "models": fromMachine(modelNames),
@@ -84,7 +84,7 @@ func visit(cmd *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// matching returns the words that begin with the prefix and were not given yet.
+// matching returns the words with the prefix that are not on the command line yet.
 func matching(list, given []string, prefix string) []string {
 	return slices.DeleteFunc(list, func(line string) bool {
 		word, _, _ := strings.Cut(line, "\t")
@@ -96,7 +96,7 @@ func words(list ...string) names {
 	return func(context.Context, *cli.App) []string { return slices.Clone(list) }
 }
 
-// Completions have no place for errors: each of the following returns the names it could find.
+// Completions cannot report errors: the following functions return the names that they find.
 
 func sessionIDs(ctx context.Context, a *cli.App) (out []string) {
 	_ = a.WithStore(ctx, func(w *cli.Workspace, s store.Store) error {
@@ -173,7 +173,7 @@ func candidates(kind trust.Kind) names {
 	}
 }
 
-// providerNames returns the providers that are compiled in: they need no configuration, which may be damaged or still missing.
+// providerNames returns the built-in providers, which do not depend on the configuration: it may be invalid or missing.
 func providerNames(context.Context, *cli.App) (out []string) {
 	for _, p := range cli.Shipped() {
 		if source, ok := p.(sdk.ProviderSource); ok {

@@ -1,14 +1,14 @@
-// Command tenon runs a coding agent. It is the only package that knows all others: it puts the plugins in order, starts the
-// host, and connects the commands, which are in packages below internal:
+// Command tenon runs a coding agent. It is the only package that knows all others: it orders the plugins, starts the host, and
+// connects the commands, which are in packages below internal:
 //
 //	terminal    the user's terminal: screen, keyboard, text that is safe to print
 //	view        a turn as text or JSON lines; messages, tables
-//	extensions  plugins, MCP servers and command hooks, and what the user approved
+//	extensions  plugins, MCP servers and command hooks, and their approvals
 //	cli         shared by all commands: streams, flags, directories, configuration, store, errors with remedies, exit codes
 //	inspect     tenon stats, doctor, explain, hooks, models, config, agent, command, skill, version
 //	manage      tenon plugin, mcp, auth, permission, import
 //	install     the commands of tenon plugin that install, update, publish and remove
-//	frontend    what user interfaces ask of a host
+//	frontend    the interface between a host and its user interfaces
 //	turn        one turn: prompt, session, events, questions, interrupts
 //	sessions    tenon session
 //	chat        tenon chat
@@ -20,8 +20,8 @@
 //	run.go              tenon run
 //	wire.go             the store, plugins and host of a command
 //	approval.go         extensions at the start of a host, and their reload
-//	permissiontrust.go, commandtrust.go, receivers.go  what files of a repository may decide; tenon permission approve
-//	help.go, man.go, complete.go                       help, manual pages, words that a shell completes
+//	permissiontrust.go, commandtrust.go, receivers.go  trust in the files of a repository; tenon permission approve
+//	help.go, man.go, complete.go                       help, manual pages, shell completion
 //
 // stdout carries the answer or JSON lines, stderr everything else.
 package main

@@ -51,7 +51,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// findCommand returns the command or topic of this name, whose words are the arguments.
+// findCommand returns the command or topic whose name consists of the arguments.
 func findCommand(root *cobra.Command, args []string) (*cobra.Command, error) {
 	cmd, rest, err := root.Find(args)
 	if err == nil && len(rest) > 0 {
@@ -75,7 +75,7 @@ func completeCommands(cmd *cobra.Command, args []string, prefix string) ([]strin
 	return out, cobra.ShellCompDirectiveNoFileComp
 }
 
-// topics are the pages of help that belong to no command. The topic "config" is the help of the command with this name.
+// topics returns the help pages that belong to no command. (The page "config" is the help of that command.)
 func topics() []*cobra.Command {
 	var codes strings.Builder
 	codes.WriteString("Exit codes of tenon:\n\n")
@@ -99,7 +99,7 @@ const environmentTopic = `Environment variables that tenon reads. Flags take pre
   TENON_DATA_DIR                   directory of sessions, credentials and caches
   TENON_LOG_LEVEL                  debug, info, warn or error
   XDG_CONFIG_HOME, XDG_DATA_HOME, XDG_CACHE_HOME
-                                   parents of tenon's directories; default ~/.config, ~/.local/share, ~/.cache
+                                   parent directories of tenon's files; default ~/.config, ~/.local/share, ~/.cache
 
   OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, …
                                    keys of providers; tenon models --all lists each provider with its variable

@@ -90,7 +90,7 @@ func manPage(cmd *cobra.Command) string {
 	return b.String()
 }
 
-// verbatim returns text whose line breaks and indentation stay.
+// verbatim returns roff for text that keeps its line breaks and indentation.
 func verbatim(text string) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for i, line := range lines {
@@ -99,7 +99,7 @@ func verbatim(text string) string {
 	return ".nf\n" + strings.Join(lines, "\n") + "\n.fi\n"
 }
 
-// roffEscapes are characters with another meaning, or another look, in roff.
+// roffEscapes escapes characters that have a special meaning or look in roff.
 var roffEscapes = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "`", `\(ga`, "^", `\(ha`, "~", `\(ti`)
 
 // roff escapes a line of text.

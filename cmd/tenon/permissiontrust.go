@@ -25,10 +25,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// rulesPermission is the permission under which approved files of rules are kept; the pattern is path@digest.
+// rulesPermission is the permission under which approved files with rules are stored; the pattern is path@digest.
 const rulesPermission = "project rules"
 
-// managedFile is where an administrator's configuration is.
+// managedFile returns the path of the administrator's configuration.
 func managedFile() string {
 	switch runtime.GOOS {
 	case "windows":
@@ -64,16 +64,16 @@ func newProjectRules(ctx context.Context, w *cli.Workspace, s store.Store) (*pro
 	return p, err
 }
 
-// trust returns who wrote a rule. See permission.Policy.
+// trust returns the origin of a rule. See permission.Policy.
 func (p *projectRules) trust(origin, digest string) permission.Trust {
 	path := p.source(origin)
 	return permission.Trust{Repository: path != "", Approved: path != "" && p.isApproved(path, digest)}
 }
 
-// unapproved warns once about a rule that asks instead of allowing.
+// unapproved warns, once, about an unapproved rule, which asks instead of allowing.
 func (p *projectRules) unapproved(r sdk.PermissionRule) {
 	p.warned.Do(func() {
-		p.w.App.Log.Warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", terminal.Visible(p.source(r.Origin))))
+		p.w.App.Log.Warn(fmt.Sprintf("%s contains rules that allow actions; until you approve them with tenon permission approve, tenon asks", p.source(r.Origin)))
 	})
 }
 
@@ -89,12 +89,13 @@ func (p *projectRules) source(origin string) string {
 	return projectFile(p.w, path)
 }
 
-// isApproved reports whether the file is approved with the content that was read; digest is known for Markdown files.
+// isApproved reports whether the content that was read from a file is approved. digest is set for Markdown files.
 func (p *projectRules) isApproved(path, digest string) bool {
 	return p.approved[approvalKey(p.w, path, digest)]
 }
 
-// approvalKey names a file with the content that was read, whatever the file holds now. It is empty, and never approved, if that is unknown.
+// approvalKey identifies a file and the content that was read, which may differ from the current one. If that content is unknown, the key is
+// empty and never approved.
 func approvalKey(w *cli.Workspace, path, digest string) string {
 	if digest = cmp.Or(w.Loaded.ProjectFiles[path], digest); digest == "" {
 		return ""
@@ -114,8 +115,8 @@ func approveCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// approveRules shows the rules of this project's files that allow something, the shell commands in templates of its commands, and
-// the receivers of conversations that its files choose. It asks, unless yes is set, and approves all of them.
+// approveRules shows the allow rules in this project's files, the shell commands in its command templates, and the receivers of
+// conversations that its files choose. It asks for confirmation, unless yes is set, and approves all of them.
 func approveRules(ctx context.Context, a *cli.App, yes, dryRun bool) (err error) {
 	w, err := a.Configured(ctx)
 	if err != nil {
@@ -165,7 +166,7 @@ func approveRules(ctx context.Context, a *cli.App, yes, dryRun bool) (err error)
 	return a.Print("valid until the files change; revoke with tenon permission forget\n")
 }
 
-// waitingFile is a file of the project that is not approved: its content, and its rules and shell commands as the user sees them.
+// waitingFile is an unapproved file of the project: the digest of its content, and its rules and shell commands as shown to the user.
 type waitingFile struct {
 	digest string
 	lines  []string
@@ -184,7 +185,7 @@ func (p *projectRules) waitFor(files map[string]*waitingFile, path, digest, line
 	}
 }
 
-// waitingRules adds the rules that allow something and are not approved.
+// waitingRules adds the unapproved allow rules.
 func (p *projectRules) waitingRules(m *cli.Machine, files map[string]*waitingFile) {
 	all := slices.Clone(p.w.Loaded.Config.Permission)
 	for _, agent := range p.w.Loaded.Config.Agent {
@@ -200,7 +201,7 @@ func (p *projectRules) waitingRules(m *cli.Machine, files map[string]*waitingFil
 	}
 }
 
-// permissionOptions adds to the host's options what bounds and trusts permission rules and receivers.
+// permissionOptions sets the host's options about trust in permission rules and receivers.
 func permissionOptions(ctx context.Context, w *cli.Workspace, s store.Store, o *host.Options) (*projectRules, error) {
 	p, err := newProjectRules(ctx, w, s)
 	if err != nil {

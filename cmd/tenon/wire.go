@@ -15,15 +15,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// wired is a machine with the parts it was built from.
+// wired is a machine and its parts.
 type wired struct {
 	*cli.Machine
 	rules      *projectRules
-	extensions atomic.Pointer[extensions.Set] // of the generation in force; hooks that fail need it too
-	shipped    []sdk.Plugin                   // in every generation
+	extensions atomic.Pointer[extensions.Set] // of the current generation; failing hooks use it concurrently
+	shipped    []sdk.Plugin                   // built-in plugins, part of every generation
 }
 
-// openMachine opens the store and starts the host with the plugins that are approved.
+// openMachine opens the store and starts the host with the approved plugins.
 func openMachine(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*cli.Machine, error) {
 	m, err := wire(ctx, w, o)
 	if err != nil {
@@ -32,7 +32,7 @@ func openMachine(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*cli
 	return m.Machine, nil
 }
 
-// wire is openMachine with the parts of the machine.
+// wire is openMachine, but also returns the parts of the machine.
 func wire(ctx context.Context, w *cli.Workspace, o cli.HostOptions) (*wired, error) {
 	w.ProjectID()
 	opened := make(chan struct{})

@@ -83,7 +83,6 @@ func libraries() map[string][]string {
 		"oras.land/oras-go/v2":                              {"plugins/source/oci"},
 		"github.com/opencontainers/go-digest":               {"plugins/source/oci"},
 		"github.com/opencontainers/image-spec":              {"plugins/source/oci"},
-		"github.com/fsnotify/fsnotify":                      {"cmd/tenon"},
 		"golang.org/x/tools":                                {"internal/lint"},
 		"honnef.co/go/tools":                                {"internal/lint"},
 	}

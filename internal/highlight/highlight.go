@@ -1,5 +1,5 @@
-// Package highlight splits source code into comments, strings, numbers and keywords. It reads code line by line and by its letters
-// alone: it knows no grammar, so it never fails and never needs more than the line and the state at its start.
+// Package highlight splits source code into comments, strings, numbers and keywords. It reads code line by line and uses no grammar, so it
+// never fails, and needs only a line and the state at its start.
 package highlight
 
 import (
@@ -26,7 +26,7 @@ type Token struct {
 	Text string
 }
 
-// State is what is open at the end of a line. The zero State means nothing.
+// State describes the comment or string that is open at the end of a line. The zero State means none.
 type State struct {
 	kind    Kind
 	end     string // ends the open comment or string
@@ -41,9 +41,9 @@ func Named(name string) *Language {
 	return languages()[strings.ToLower(name)]
 }
 
-// Line splits a line, without its line break, that begins in the state. The texts of the tokens together are the line. Neighbours
-// have different kinds. A nil Language returns the line as text, and so does any for a line that is longer than code is, which also closes
-// what is open: its end may be in that line.
+// Line splits a line, without its line break, that begins in the state. The concatenated tokens are the line, and adjacent tokens differ in
+// kind. A nil Language returns the line as text. So does any language for a line longer than maxLine, which also ends an open comment or string,
+// because its end may be in that line.
 func (l *Language) Line(line string, state State) ([]Token, State) {
 	s := scanner{language: l, line: line, state: state}
 	if l == nil || len(line) > maxLine {
@@ -63,14 +63,11 @@ type scanner struct {
 	pos      int
 	state    State
 	tokens   []Token
-	unclosed string // marks of strings that do not end on the line: they are searched once
+	unclosed string // marks of strings that do not end on the line, to search for each end only once
 }
 
 // add appends the next n bytes as a token.
 func (s *scanner) add(kind Kind, n int) {
-	if n == 0 {
-		return
-	}
 	text := s.line[s.pos : s.pos+n]
 	if last := len(s.tokens) - 1; last >= 0 && s.tokens[last].Kind == kind {
 		t := &s.tokens[last]
@@ -134,8 +131,8 @@ func (s *scanner) comment(rest string) bool {
 	return false
 }
 
-// quoted takes a string that ends on this line. Without an end, only a double-quoted string reaches up to the end of the line: other
-// marks are apostrophes too.
+// quoted takes a string that ends on this line. Without an end, only a double-quoted string extends to the end of the line: the other
+// marks may be apostrophes.
 func (s *scanner) quoted(rest string) bool {
 	if char := s.language.char; char != "" && strings.HasPrefix(rest, char) {
 		n := charLength(rest)
@@ -177,7 +174,7 @@ func endOf(text, end string, escapes bool) (n int, closed bool) {
 	return len(text), false
 }
 
-// charLength returns the length of a literal of one character, such as 'x' or '\n', or 1 if it is none, such as a lifetime.
+// charLength returns the length of a character literal such as 'x' or '\n', or 1 for other text, such as a lifetime.
 func charLength(rest string) int {
 	_, size := utf8.DecodeRuneInString(rest[1:])
 	if end := 1 + size; end < len(rest) && rest[1] != '\\' && rest[end] == '\'' {
@@ -197,7 +194,7 @@ func inNumber(r rune) bool {
 // prefixes are characters that keywords of some languages begin with.
 const prefixes = "#@!"
 
-// startsWord reports whether a word begins with r. A name after a dot is a word with the dot, so that it is not a keyword.
+// startsWord reports whether a word begins with r. A word includes a dot before it, so that a name after a dot is not a keyword.
 func startsWord(r rune) bool {
 	return r == '_' || r == '.' || strings.ContainsRune(prefixes, r) || unicode.IsLetter(r)
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// Diff returns the lines of a unified diff, painted, with their tabs expanded. They are as long as in the source.
+// Diff returns the painted lines of a unified diff. It expands tabs, but does not break lines.
 func (s *Style) Diff(diff string) []string {
 	lines := strings.Split(strings.TrimRight(visible.Text(diff), "\n"), "\n")
 	for i, line := range lines {

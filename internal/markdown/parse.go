@@ -11,8 +11,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// blockParser returns the parser of blocks, made at the first call. Definitions of references stay text, because links may come before
-// them in a stream, and HTML is text. goldmark's own extensions for tables and strike-through cost 1 ms at start.
+// blockParser returns the parser of blocks, created at the first call. Definitions of references stay text, because links may precede them in a
+// stream; so does HTML. goldmark's own extensions for tables and strike-through would cost 1 ms at every start.
 var blockParser = sync.OnceValue(func() parser.Parser {
 	blocks := slices.DeleteFunc(parser.DefaultBlockParsers(), func(v util.PrioritizedValue) bool { return v.Value == parser.NewHTMLBlockParser() })
 	const after = 500 // of code spans and links
@@ -73,7 +73,7 @@ func (*table) Kind() ast.NodeKind { return kindTable }
 // Dump prints the node for debugging.
 func (n *table) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
 
-// plain is a paragraph that is too long to be parsed. It is shown as it is.
+// plain is a paragraph that is too long to parse, and is shown unrendered.
 type plain struct{ ast.Paragraph }
 
 // IsRaw reports that the text has no inline nodes.
@@ -112,7 +112,7 @@ func (tableTransformer) Transform(node *ast.Paragraph, reader text.Reader, _ par
 	}
 }
 
-// add adds a row: missing cells are empty, and cells too many are left out.
+// add adds a row. Missing cells are empty, and surplus cells are dropped.
 func (t *table) add(line text.Segment, source []byte) {
 	row := cells(line, source)
 	for i := range t.aligns {
@@ -149,7 +149,7 @@ func cells(line text.Segment, source []byte) []text.Segment {
 	return out
 }
 
-// alignments parses the line below the head of a table, such as |:--|--:|; nil if it is none.
+// alignments parses the line below the head of a table, such as |:--|--:|; other lines return nil.
 func alignments(line []byte) []align {
 	line = bytes.TrimSpace(line)
 	if !bytes.ContainsAny(line, "|") && !bytes.HasPrefix(line, []byte(":")) && !bytes.HasSuffix(line, []byte(":")) {

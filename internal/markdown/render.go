@@ -18,10 +18,10 @@ import (
 const (
 	// minWidth is the smallest width in columns. Deeply nested blocks are no longer indented when less remains.
 	minWidth = 10
-	// codeIndent is before each line of code.
+	// codeIndent precedes each line of code.
 	codeIndent = "  "
 	tabStop    = 4 // columns
-	// filledLine is the length in bytes from which a line of a paragraph counts as full. Texts are usually broken at 65 columns or more.
+	// filledLine is the length in bytes from which a line of a paragraph counts as full. Most texts break lines at 65 columns or more.
 	filledLine = 60
 )
 
@@ -33,7 +33,7 @@ type renderer struct {
 	number int
 }
 
-// parse returns the blocks of a text, which has no control characters.
+// parse returns the blocks of a text without control characters.
 func parse(source string) (ast.Node, []byte) {
 	data := []byte(source)
 	return blockParser().Parse(text.NewReader(data), parser.WithContext(parser.NewContext())), data
@@ -52,7 +52,7 @@ func (r *renderer) blocks(n ast.Node, width int) []row {
 	return rows
 }
 
-// separate reports whether a blank line is between two blocks: where the source has one, and around code and tables.
+// separate reports whether a blank line separates two blocks: where the source has one, and around code and tables.
 func separate(a, b ast.Node) bool {
 	return b.HasBlankPreviousLines() || stands(a) || stands(b) || b.Kind() == ast.KindHeading
 }
@@ -119,7 +119,7 @@ func drop(spans []span, n int) []span {
 	return spans
 }
 
-// inner returns the width that remains beside an indent.
+// inner returns the width that remains after an indent.
 func inner(width, indent int) int {
 	if width-indent < minWidth {
 		return width
@@ -127,7 +127,7 @@ func inner(width, indent int) int {
 	return width - indent
 }
 
-// indented puts an indent before rows: first before the first one, rest before the others. Blocks too narrow for it stay as they are.
+// indented puts first before the first row and rest before the others. It does not indent blocks that would become too narrow.
 func indented(rows []row, first, rest string, indent, width int) []row {
 	if inner(width, indent) == width {
 		return rows
@@ -182,7 +182,7 @@ func (r *renderer) list(n *ast.List, width int) []row {
 
 // code renders a block of code.
 func (r *renderer) code(n ast.Node, language string, width int) []row {
-	c := coder{style: r.style, language: highlight.Named(language), diff: language == "diff" || language == "patch"}
+	c := newCoder(r.style, language)
 	var rows []row
 	for i := range n.Lines().Len() {
 		segment := n.Lines().At(i)
@@ -197,6 +197,10 @@ type coder struct {
 	language *highlight.Language
 	diff     bool
 	state    highlight.State
+}
+
+func newCoder(style *Style, language string) coder {
+	return coder{style: style, language: highlight.Named(language), diff: language == "diff" || language == "patch"}
 }
 
 func (c *coder) line(text string, width int) []row {
@@ -287,14 +291,14 @@ func (r *renderer) node(n ast.Node, look string) []span {
 	return r.inline(n, look)
 }
 
-// filled reports whether the source line that a text ends looks as if it was broken only because it was full. Other line breaks in
-// paragraphs stay, because models mean them.
+// filled reports whether the line break after a text exists only because the source line was full. Other line breaks in paragraphs are kept,
+// because models insert them on purpose.
 func (r *renderer) filled(n *ast.Text) bool {
 	end := n.Segment.Stop
 	return !n.HardLineBreak() && end-(bytes.LastIndexByte(r.source[:end], '\n')+1) >= filledLine
 }
 
-// marked returns text with a look, or else between the marks that it has in Markdown.
+// marked returns text with a look or, without one, between its Markdown marks.
 func (r *renderer) marked(n ast.Node, below, look, mark string) []span {
 	spans := r.inline(n, with(below, look))
 	if look != "" {

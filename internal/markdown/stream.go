@@ -7,24 +7,23 @@ import (
 
 	"github.com/yuin/goldmark/ast"
 
-	"github.com/tenonhq/tenon/internal/highlight"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
 const (
-	// maxText is the size in bytes from which a paragraph is rendered although it has not ended, so that rendering takes linear time: some
-	// texts, such as [a](b[a](b, take goldmark quadratic time. It is far above the length of a paragraph that a person writes.
+	// maxText is the size in bytes from which an unfinished paragraph is rendered, so that rendering takes linear time: goldmark takes quadratic
+	// time for some texts, such as [a](b[a](b. Ordinary paragraphs are much shorter.
 	maxText = 4 << 10
-	// maxTable is the same for tables. The rest of the table is rendered below a copy of its head.
+	// maxTable is the limit for tables. The rest of a table is rendered below a copy of its head.
 	maxTable = 16 << 10
-	// maxItem is the same for list items, which contain other blocks.
+	// maxItem is the limit for list items, which contain other blocks.
 	maxItem = 64 << 10
-	// maxDepth is the number of markers of quotes and list items from which a line is shown as it is. No terminal has room for so many.
+	// maxDepth is the maximum number of markers of quotes and list items in a line. Lines with more are not rendered; no terminal has room for them.
 	maxDepth = 50
 )
 
-// Render returns the lines of a text, each at most width columns wide, at least 10. Code lines and words may be longer if the style allows
-// Overflow. Each line ends all looks that it begins.
+// Render returns the lines of a text, each at most width columns wide; width is at least 10. Code lines and words may be longer if the style
+// allows Overflow. Each line ends all looks that it begins.
 func Render(source string, width int, style Style) []string {
 	s := NewStream(width, style)
 	s.Write(source)
@@ -32,27 +31,27 @@ func Render(source string, width int, style Style) []string {
 	return s.Take()
 }
 
-// Stream renders a text that arrives in pieces. How it is cut into pieces does not change the result. Use it from one goroutine.
+// Stream renders a text that arrives in pieces. The result does not depend on the pieces. Use it from one goroutine.
 type Stream struct {
 	width int
 	style Style
 
 	closed  []string // lines that Take has not returned yet
-	partial []byte   // the last line, which has no end yet
-	blank   bool     // a blank line came last
+	partial []byte   // last line, still incomplete
+	blank   bool     // the last line was blank
 
 	// the open block
 	kind   blockKind
 	fence  *fence // not nil: fenced code
 	source []byte
-	spaced bool // a blank line is above it
-	offset int  // of an item: the indent of its text, in columns
-	copied int  // of a table that continues another one: the size of its head, in bytes
+	spaced bool // it follows a blank line
+	offset int  // indent of an item's text, in columns
+	copied int  // size in bytes of the copied head, if the block continues a table
 
 	// the last rendered block
-	above  gap  // whether it wants a blank line below
-	marker byte // of the list it ends with; 0 if it ends with something else
-	number int  // of the next item of that list
+	above  gap  // whether a blank line must follow
+	marker byte // marker of the list at its end; 0: no list
+	number int  // number of the next item of that list
 }
 
 // blockKind is the kind of the open block at the top level.
@@ -66,7 +65,7 @@ const (
 	indentedCode
 )
 
-// gap says whether a blank line separates blocks.
+// gap decides whether a blank line separates blocks.
 type gap uint8
 
 const (
@@ -77,8 +76,8 @@ const (
 
 // fence is open fenced code.
 type fence struct {
-	mark   string // the characters of its first line; as many or more end it
-	indent int    // of its first line, which is removed from the others
+	mark   string // opening characters; at least as many end it
+	indent int    // indent of the first line, which is removed from the others
 	coder  coder
 }
 
@@ -230,7 +229,7 @@ func (s *Stream) fenced(text string, indent int, rest string) {
 	s.emit(s.fence.coder.line(unindent(text, s.fence.indent), s.width))
 }
 
-// continues reports whether a line belongs to the open block.
+// continues reports whether a line continues the open block.
 func (s *Stream) continues(indent int, rest string) bool {
 	begins := indent < tabStop && (fenceMark(rest) != "" || heading(rest) || rule(rest) || rest[0] == '>' || itemOffset(rest, s.kind != item) > 0)
 	switch s.kind {
@@ -246,7 +245,7 @@ func (s *Stream) continues(indent int, rest string) bool {
 	return false
 }
 
-// open begins the block of a line. It reports whether the line is used up.
+// open begins the block of a line, and reports whether it consumed the line.
 func (s *Stream) open(indent int, rest string) bool {
 	s.kind = paragraph
 	if indent >= tabStop {
@@ -256,7 +255,7 @@ func (s *Stream) open(indent int, rest string) bool {
 	if mark := fenceMark(rest); mark != "" {
 		s.kind = noBlock
 		name, _, _ := strings.Cut(strings.TrimSpace(rest[len(mark):]), " ")
-		s.fence = &fence{mark, indent, coder{style: &s.style, language: highlight.Named(name), diff: name == "diff" || name == "patch"}}
+		s.fence = &fence{mark, indent, newCoder(&s.style, name)}
 		s.separate(gapAlways)
 		s.blank, s.marker = false, 0
 		return true
@@ -277,7 +276,7 @@ func (s *Stream) end() {
 	s.kind, s.source, s.copied = noBlock, s.source[:0], 0
 }
 
-// render appends the lines of a whole block. A copy of a head without rows below it has none.
+// render appends the lines of a whole block. It skips the copied head of a table without rows.
 func (s *Stream) render(source string) {
 	if len(source) == s.copied {
 		return
@@ -311,7 +310,7 @@ func (s *Stream) render(source string) {
 	}
 }
 
-// separate appends a blank line if the block above or the one below, or the source, wants one.
+// separate appends a blank line if the source, the block above or the block below requires one.
 func (s *Stream) separate(below gap) {
 	if s.above != gapNever && (s.spaced || s.above == gapAlways || below == gapAlways) {
 		s.closed = append(s.closed, "")

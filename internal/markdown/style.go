@@ -1,7 +1,7 @@
 // Package markdown renders Markdown as styled lines for a terminal.
 //
-// Stream splits a text that still grows into blocks: a finished block is rendered once, and only the open one is rendered again. Render
-// is a Stream that gets the whole text. Text may come from anywhere: no line controls the terminal, except by the sequences of its Style.
+// Stream splits a growing text into blocks: it renders a finished block once, and only the open block again. Render writes a whole text to a
+// Stream. Text may be untrusted: no line controls the terminal, except by the sequences of its Style.
 package markdown
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/tenonhq/tenon/internal/highlight"
 )
 
-// Style is how the elements look. A look is a list of SGR parameters, such as "1;36". Headings, emphasis and code without a look keep
-// the marks of their Markdown. The zero Style is for terminals without colors.
+// Style holds the looks of the elements. A look is a list of SGR parameters, such as "1;36". Headings, emphasis and code without a look keep
+// their Markdown marks. The zero Style is for terminals without colors.
 type Style struct {
 	Heading, Strong, Emphasis, Strike, Code, Link string
 	Faint                                         string // addresses, quotes, bullets, rules
 	Comment, String, Number, Keyword              string // in code blocks
 	Added, Removed, Hunk, File                    string // in diffs
 
-	// Links says that the terminal knows hyperlinks (OSC 8).
+	// Links means that the terminal supports hyperlinks (OSC 8).
 	Links bool
 	// Overflow leaves code lines and words longer than the width to the terminal, so that they can be copied whole.
 	Overflow bool
@@ -83,7 +83,7 @@ func with(below, look string) string {
 	return below + ";" + look
 }
 
-// linkable reports whether a terminal may open an address.
+// linkable reports whether an address may become a hyperlink.
 func linkable(address string) bool {
 	for _, scheme := range []string{"https://", "http://", "mailto:"} {
 		if strings.HasPrefix(strings.ToLower(address), scheme) {

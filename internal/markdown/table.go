@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	// minColumn is the smallest width of a shrunk column of a table. A table that needs smaller ones is shown row by row.
+	// minColumn is the minimum width of a shrunk column. A table that needs narrower ones is shown row by row.
 	minColumn = 6
 	// between is the number of columns between the cells of a row: " │ ".
 	between = 3

@@ -124,8 +124,8 @@ func chop(spans []span, width int, overflow bool) []row {
 	return append(rows, row{line.take(), columns})
 }
 
-// cluster returns the first character of text, as a reader counts, and its width in columns. Many terminals show the parts of a joined emoji
-// one after the other; the width is that on the terminal that needs more columns, else the end of the line would be lost there.
+// cluster returns the first grapheme cluster of text and its width in columns. Terminals disagree about joined emoji, so it assumes the larger
+// width: otherwise, some terminals would lose the end of the line.
 func cluster(text string) (string, int) {
 	if text[0] < 0x80 && (len(text) == 1 || text[1] < 0x80) {
 		return text[:1], 1

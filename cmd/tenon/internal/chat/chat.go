@@ -24,7 +24,7 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Start an interactive chat",
 		Long: `Start an interactive chat.
 
-This is the plain interface: it only appends to the terminal, and the terminal itself edits lines. It works with screen
+This is the plain interface: it only appends output and leaves line editing to the terminal. It works with screen
 readers, over slow connections and in pipes. For the full-screen interface, use tenon tui.
 
 Each line is a prompt. @file and @dir/ attach files and directories, @agent calls a subagent, and !command runs a shell
@@ -65,7 +65,7 @@ func runChat(ctx context.Context, a *cli.App, f *turn.Flags, args []string) erro
 	return err
 }
 
-// greeting describes where prompts go.
+// greeting describes the destination of prompts: directory, model and agent.
 func (c *conversation) greeting() string {
 	words := []string{c.m.Workspace.Project.Directory}
 	if name := c.modelName(); name != "" {
@@ -87,13 +87,11 @@ func (c *conversation) promptText() string {
 
 // agentName returns the current agent; empty means the default one.
 func (c *conversation) agentName() string {
-	switch {
-	case c.agent != "":
-		return c.agent
-	case c.session != nil && c.session.Agent != "":
-		return c.session.Agent
+	used := ""
+	if c.session != nil {
+		used = c.session.Agent
 	}
-	return c.m.Config().DefaultAgent
+	return cmp.Or(c.agent, used, c.m.Config().DefaultAgent)
 }
 
 // modelName returns the current model as provider/model; empty if it is not known yet.
@@ -106,7 +104,7 @@ func (c *conversation) modelName() string {
 	return cmp.Or(c.model, itsAgent, used.String(), c.fallback, c.m.Config().Model)
 }
 
-// recalled is the number of shown messages when a session is continued.
+// recalled is the number of messages shown when a session is continued.
 const recalled = 2
 
 // recall shows a continued session and its last messages.

@@ -16,12 +16,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// chatCommand is a command of the chat. Its aliases are the names in other agents.
+// chatCommand is a command of the chat. Its aliases are its names in other agents.
 type chatCommand struct {
 	name    string
 	aliases []string
 	args    string // as help shows them
 	short   string
+	session bool // it needs a session
 	run     func(c *conversation, ctx context.Context, args string) error
 }
 
@@ -29,28 +30,26 @@ type chatCommand struct {
 func chatCommands() []chatCommand {
 	return []chatCommand{
 		{name: "help", aliases: []string{"?"}, args: "[command]", short: "list the commands, or explain one", run: (*conversation).help},
-		{name: "undo", args: "[force]", short: "undo the last prompt: its file changes and its messages", run: (*conversation).undo},
-		{name: "redo", args: "[force]", short: "redo: restore the prompt that was undone last, its files and messages (until the next prompt)", run: (*conversation).redo},
-		{name: "diff", args: "[names]", short: "show the file changes of the session", run: (*conversation).diff},
-		{name: "compact", aliases: []string{"summarize"}, short: "summarize the conversation to free up context", run: (*conversation).compact},
-		{name: "fork", args: "[message]", short: "continue in a copy of the session, leaving the original unchanged", run: (*conversation).fork},
+		{name: "undo", session: true, args: "[force]", short: "undo the last prompt: its file changes and its messages", run: (*conversation).undo},
+		{name: "redo", session: true, args: "[force]", short: "redo: restore the prompt that was undone last, its files and messages (until the next prompt)", run: (*conversation).redo},
+		{name: "diff", session: true, args: "[names]", short: "show the file changes of the session", run: (*conversation).diff},
+		{name: "compact", session: true, aliases: []string{"summarize"}, short: "summarize the conversation to free up context", run: (*conversation).compact},
+		{name: "fork", session: true, args: "[message]", short: "continue in a copy of the session, leaving the original unchanged", run: (*conversation).fork},
 		{name: "new", aliases: []string{"clear"}, short: "start a new session", run: (*conversation).fresh},
 		{name: "sessions", aliases: []string{"resume"}, args: "[session]", short: "list the sessions of this project, or continue one", run: (*conversation).sessions},
 		{name: "model", aliases: []string{"models"}, args: "[model]", short: "list the models, or choose one", run: (*conversation).chooseModel},
 		{name: "agent", aliases: []string{"agents"}, args: "[agent]", short: "list the agents, or choose one", run: (*conversation).chooseAgent},
-		{name: "cost", aliases: []string{"usage", "stats"}, short: "show the tokens and cost of the session", run: (*conversation).cost},
+		{name: "cost", session: true, aliases: []string{"usage", "stats"}, short: "show the tokens and cost of the session", run: (*conversation).cost},
 		{name: "hooks", args: "[list]", short: "show the hook calls of the last turn, or list all hooks", run: (*conversation).hooks},
 		{name: "permissions", args: "[forget ID]", short: "list permanent permissions, or revoke one", run: (*conversation).permissions},
 		{name: "exit", aliases: []string{"quit", "q"}, short: "exit", run: func(c *conversation, _ context.Context, _ string) error { c.left = true; return nil }},
 	}
 }
 
-// leaving returns the words that exit without a slash, as in other agents.
-func leaving() []string { return []string{"exit", "quit", ":q"} }
-
 // commandLine splits a command into name and arguments. A line that begins with a space is not a command.
 func commandLine(text string) (name, args string, ok bool) {
-	if slices.Contains(leaving(), strings.TrimSpace(text)) {
+	switch strings.TrimSpace(text) {
+	case "exit", "quit", ":q": // as in other agents
 		return "exit", "", true
 	}
 	rest, ok := strings.CutPrefix(text, "/")
@@ -81,7 +80,14 @@ func (c *conversation) command(ctx context.Context, name, args string) {
 			c.problem(cli.UsageError("omit it, or write it on its own line as a prompt", "/%s takes no argument, but got %q", name, args))
 			return
 		}
-		c.done(command.run(c, ctx, args))
+		var err error
+		if command.session {
+			err = c.needSession(ctx)
+		}
+		if err == nil {
+			err = command.run(c, ctx, args)
+		}
+		c.done(err)
 		return
 	}
 	configured := c.configuredCommands(ctx)
@@ -134,16 +140,16 @@ func (c *conversation) needSession(ctx context.Context) error {
 	return c.open(ctx, nil)
 }
 
-// forced parses the argument of undo and redo, which need a session.
-func (c *conversation) forced(ctx context.Context, args string) (bool, error) {
+// forced parses the argument of undo and redo.
+func forced(args string) (bool, error) {
 	if args != "" && args != "force" {
 		return false, cli.UsageError(`the only argument is "force", which overwrites files even if they were modified since`, "unknown argument %q", args)
 	}
-	return args == "force", c.needSession(ctx)
+	return args == "force", nil
 }
 
 func (c *conversation) undo(ctx context.Context, args string) error {
-	force, err := c.forced(ctx, args)
+	force, err := forced(args)
 	if err != nil {
 		return err
 	}
@@ -173,7 +179,7 @@ func (c *conversation) showUndone(ctx context.Context, id string) error {
 }
 
 func (c *conversation) redo(ctx context.Context, args string) error {
-	force, err := c.forced(ctx, args)
+	force, err := forced(args)
 	if err != nil {
 		return err
 	}
@@ -202,9 +208,6 @@ func (c *conversation) diff(ctx context.Context, args string) error {
 	if args != "" && args != "names" {
 		return cli.UsageError(`the only argument is "names", which prints only file names`, "unknown argument %q", args)
 	}
-	if err := c.needSession(ctx); err != nil {
-		return err
-	}
 	list, err := c.m.SessionChanges(ctx, c.session.ID, "")
 	if err != nil {
 		return sessions.RevertProblem(err)
@@ -213,9 +216,6 @@ func (c *conversation) diff(ctx context.Context, args string) error {
 }
 
 func (c *conversation) compact(ctx context.Context, _ string) error {
-	if err := c.needSession(ctx); err != nil {
-		return err
-	}
 	c.drive(ctx, func(context.Context) (*sdk.Session, error) { return c.session, nil },
 		func(ctx context.Context) (*sdk.MessageWithParts, error) {
 			return nil, c.m.Compact(ctx, c.session.ID, c.model)
@@ -224,9 +224,6 @@ func (c *conversation) compact(ctx context.Context, _ string) error {
 }
 
 func (c *conversation) fork(ctx context.Context, args string) error {
-	if err := c.needSession(ctx); err != nil {
-		return err
-	}
 	id, err := cli.FindMessage(ctx, c.m.Store, c.session.ID, args)
 	if err != nil {
 		return err
@@ -240,7 +237,7 @@ func (c *conversation) fork(ctx context.Context, args string) error {
 	return nil
 }
 
-// fresh starts a new session with the next prompt.
+// fresh makes the next prompt start a new session.
 func (c *conversation) fresh(context.Context, string) error {
 	if c.session == nil {
 		c.notify("this session is new")

@@ -31,17 +31,17 @@ type conversation struct {
 
 	commands bool              // lines that begin with / are commands
 	session  *sdk.Session      // as last read; nil: the next prompt starts one
-	model    string            // chosen by the user, as provider/model; empty: that of the session
-	fallback string            // chosen by default until the session has a model
-	agent    string            // chosen by the user; empty: that of the session
-	attached sdk.Parts         // for the next prompt
+	model    string            // chosen by the user, as provider/model; empty: the session's
+	fallback string            // default model until the session has one
+	agent    string            // chosen by the user; empty: the session's
+	attached sdk.Parts         // attachments of the next prompt
 	answer   *sdk.OutputFormat // required format of all answers; nil: any
-	failed   error             // the first error, which was already shown
-	ended    error             // why the conversation must end
+	failed   error             // first error, already shown
+	ended    error             // reason why the conversation must end
 	left     bool              // the user wants to exit
 }
 
-// promptEntry is a prompt of the user, perhaps an empty one. verbatim means that it is a prompt even if it looks like a command.
+// promptEntry is the user's input, which may be empty. verbatim means that it is a prompt even if it looks like a command.
 type promptEntry struct {
 	text     string
 	verbatim bool
@@ -60,13 +60,12 @@ func WatchLines(ctx context.Context, m *cli.Machine, f *turn.Flags, signals <-ch
 	return c.hold(ctx, first)
 }
 
-// hold runs the first prompt, unless it is empty, and then those of the source, and closes the machine. It ends with the source,
-// with a signal between turns, and when the output cannot be written. It returns the first error unless an interactive user
-// saw it.
+// hold runs the first prompt, unless it is empty, and then the prompts of the source, and closes the machine. It ends with the source, at a
+// signal between turns, or when the output cannot be written. It returns the first error, unless an interactive user has seen it.
 func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err error) {
 	defer func() {
 		if !errors.Is(err, cli.ErrHard) {
-			err = errors.Join(err, c.watcher.Close())
+			c.watcher.Close()
 			turn.ShutDown(ctx, c.m, c.signals)
 		}
 	}()
@@ -100,7 +99,7 @@ func (c *conversation) hold(ctx context.Context, first *host.PromptInput) (err e
 	switch {
 	case c.ended != nil:
 		return c.ended
-	case c.failed != nil && !c.m.Options.Interactive: // an interactive user has seen the error
+	case c.failed != nil && !c.m.Options.Interactive:
 		return cli.Shown(c.failed)
 	}
 	return nil
@@ -124,7 +123,7 @@ func (c *conversation) problem(err error) {
 	cli.ReportIn(c.a.Mask, words, err)
 }
 
-// next waits for the next prompt, and reloads changed plugins in the meantime. It returns nil at the end of the prompts.
+// next waits for the next prompt, and reloads changed plugins in the meantime. It returns nil after the last prompt.
 func (c *conversation) next(ctx context.Context) *promptEntry {
 	for {
 		c.source.begin()
@@ -145,13 +144,11 @@ func (c *conversation) next(ctx context.Context) *promptEntry {
 			if c.interruptedBetween(s) {
 				return nil
 			}
-		case e := <-c.watcher.events():
-			if c.watcher.counts(e) {
+		case <-c.watcher.ticks():
+			if c.watcher.changed() {
 				c.load(ctx)
 				c.source.shown = false
 			}
-		case err := <-c.watcher.errors():
-			c.a.Log.Warn("some changes may have been missed", "err", err)
 		}
 	}
 }
@@ -168,12 +165,11 @@ func (c *conversation) interruptedBetween(s os.Signal) bool {
 
 // load reloads the plugins. On an error, the old ones stay in use.
 func (c *conversation) load(ctx context.Context) {
-	c.watcher.settled(ctx)
 	err := manage.BuildAll(ctx, c.a, c.m.Options.Plugins)
 	if err == nil {
 		err = c.m.Reload(ctx)
 	}
-	c.watcher.settled(ctx) // the build writes files
+	c.watcher.loaded, _ = c.watcher.files() // the build writes files
 	s := c.a.Screen
 	if err != nil {
 		s.Line(s.Paint(terminal.Yellow, "reload failed, the old plugins stay loaded: "+terminal.Visible(cli.Remedy(err).Error())))
@@ -187,7 +183,7 @@ func (c *conversation) refresh(ctx context.Context) {
 	names, err := c.m.Refresh(ctx)
 	switch {
 	case err != nil:
-		c.a.Log.Warn("what was approved in the meantime is not loaded", "err", err)
+		c.a.Log.Warn("plugins approved in the meantime cannot be loaded", "err", err)
 	case len(names) > 0:
 		c.notify("approved and loaded: " + strings.Join(names, ", "))
 	}
@@ -222,7 +218,7 @@ func (c *conversation) open(ctx context.Context, in *host.PromptInput) error {
 			return err
 		}
 		c.session, c.fallback = s, in.Model
-		c.f.Session, c.f.Resume, c.f.Fork, c.f.Title = "", false, false, "" // they apply to the first session only
+		c.f.Session, c.f.Resume, c.f.Fork, c.f.Title = "", false, false, "" // these flags apply only to the first session
 		return nil
 	}
 	s, err := c.m.Session(ctx, c.session.ID)
@@ -255,12 +251,13 @@ func (c *conversation) shell(ctx context.Context, line string) {
 		return
 	}
 	if m := c.turn(ctx, &host.PromptInput{Text: line, Shell: true, NoReply: true}); m != nil {
-		_, output, _ := strings.Cut(view.TypedText(m.Parts), "\n") // the first line is the command
+		_, output, _ := strings.Cut(view.TypedText(m.Parts), "\n") // after the line with the command
 		c.a.Screen.Line(cmp.Or(terminal.Visible(strings.TrimRight(output, "\n")), "(no output)"))
 	}
 }
 
-// drive runs do as a turn: it is shown, may ask the user, and Ctrl-C interrupts it. It returns the last message; nil after an error.
+// drive runs a turn: it shows the turn, asks the user its questions, and interrupts it at Ctrl-C. It returns the last message, or nil after an
+// error.
 func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*sdk.Session, error), run func(context.Context) (*sdk.MessageWithParts, error)) *sdk.MessageWithParts {
 	t := &turn.Turn{Machine: c.m, Signals: c.signals, Quiet: c.f.Quiet, Raw: c.f.Raw, InChat: c.commands, Begin: begin, Do: run}
 	if c.m.Options.Interactive {
@@ -279,8 +276,8 @@ func (c *conversation) drive(ctx context.Context, begin func(context.Context) (*
 	case errors.As(o.Err, &f) && f.Code == cli.ExitInterrupted && !o.Leave && c.m.Options.Interactive:
 		c.notify("interrupted; everything so far is stored, and the next prompt continues from there")
 	case errors.As(o.Err, &f) && f.Code == cli.ExitInterrupted:
-		c.ended = cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), c.resume())
-	case errors.Is(o.Err, cli.ErrOutput): // the output cannot be written
+		o.Leave = true
+	case errors.Is(o.Err, cli.ErrOutput):
 		c.ended = o.Err
 	default:
 		c.problem(o.Err)

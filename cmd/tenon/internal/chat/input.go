@@ -10,24 +10,24 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/turn"
 )
 
-// howToLeave is shown for Ctrl-C between turns.
+// howToLeave is shown after Ctrl-C between turns.
 const howToLeave = "press Ctrl-C again, Ctrl-D or type /exit to exit"
 
 // lineSource reads prompts from stdin, one per line. Unfinished lines are joined. The terminal edits lines itself.
 type lineSource struct {
 	keys   *terminal.Keyboard
 	screen *terminal.Screen // nil: stdin is not a terminal
-	prompt func() string    // with screen
+	prompt func() string    // returns the prompt string; set with screen
 
-	text  string // of unfinished lines
-	shown bool   // the prompt is on the screen
-	asked bool   // Ctrl-C came on an empty line just now
+	text  string // unfinished lines
+	shown bool   // the prompt string is on the screen
+	asked bool   // Ctrl-C was just pressed on an empty line
 }
 
 // begin shows the prompt.
 func (l *lineSource) begin() {
 	if l.screen != nil && !l.shown {
-		l.keys.Ended = false // an end of input at a question ends only the question; a closed terminal reports it again
+		l.keys.Ended = false // end of input at a question ends only the question; a closed terminal reports it again
 		l.screen.Ask(l.prompt())
 		l.shown = true
 	}
@@ -53,7 +53,7 @@ func (l *lineSource) entry() (*promptEntry, error) {
 			return l.rest()
 		}
 		l.answered()
-		if l.screen != nil { // Esc was meant to stop or clear something; the terminal put it into the line
+		if l.screen != nil { // the user pressed Esc to stop or clear something, and the terminal put it into the line
 			line = strings.TrimLeft(line, "\x1b")
 		}
 		l.text += strings.ToValidUTF8(line, "\uFFFD")

@@ -21,7 +21,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// listedSessions is how many sessions /sessions lists.
+// listedSessions is the number of sessions that /sessions lists.
 const listedSessions = 20
 
 func (c *conversation) help(ctx context.Context, args string) error {
@@ -111,7 +111,7 @@ func (c *conversation) switchTo(ctx context.Context, list []store.Listed, name s
 	if err != nil {
 		return err
 	}
-	c.session, c.model, c.agent, c.fallback = s, "", "", "" // the session has its own
+	c.session, c.model, c.agent, c.fallback = s, "", "", "" // the session's own apply
 	if s.Directory != c.m.Workspace.SessionDirectory() {
 		c.notify(fmt.Sprintf("note: the session was started in %s; this conversation works in %s", s.Directory, c.m.Workspace.Project.Directory))
 	}
@@ -142,7 +142,7 @@ func (c *conversation) chooseModel(ctx context.Context, args string) error {
 	case len(matches) > 1:
 		return cli.UsageError("write more of the name", "several models match %q: %s", args, strings.Join(matches, ", "))
 	case full && slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, provider+"/") }):
-		c.model = args // providers may have unlisted models
+		c.model = args // an unlisted model of a known provider
 	default:
 		return cli.Fail(cli.ExitModel, fmt.Errorf("model %q not found", args), "/model lists the available models")
 	}
@@ -185,11 +185,8 @@ func (c *conversation) chooseAgent(_ context.Context, args string) error {
 	return nil
 }
 
-// cost shows the usage of the session and its subagents, and how much of the context is used.
+// cost shows the usage of the session and its subagents, and the share of the context in use.
 func (c *conversation) cost(ctx context.Context, _ string) error {
-	if err := c.needSession(ctx); err != nil {
-		return err
-	}
 	count, below, err := c.subagents(ctx, c.session.ID)
 	if err != nil {
 		return err
@@ -214,26 +211,23 @@ func (c *conversation) cost(ctx context.Context, _ string) error {
 
 // subagents returns the number and the usage of the sessions below a session.
 func (c *conversation) subagents(ctx context.Context, id string) (n int, u inspect.Usage, err error) {
-	q := store.Query{ParentID: id, Archived: true, Limit: inspect.CensusPage}
-	for {
-		list, err := c.m.Store.Sessions(ctx, q)
-		if err = c.a.WithoutDamage(err); err != nil || len(list) == 0 {
-			return n, u, err
-		}
-		for i := range list {
-			below, more, err := c.subagents(ctx, list[i].ID)
-			if err != nil {
-				return n, u, err
-			}
-			n += 1 + below
-			u.Add(0, list[i].Tokens, list[i].Cost)
-			u.Add(0, more.Tokens, more.Cost)
-		}
-		q.Before = &list[len(list)-1]
+	list, err := c.m.Store.Sessions(ctx, store.Query{ParentID: id, Archived: true, Limit: cli.MaxSessions})
+	if err = c.a.WithoutDamage(err); err != nil {
+		return 0, u, err
 	}
+	for i := range list {
+		below, more, err := c.subagents(ctx, list[i].ID)
+		if err != nil {
+			return 0, u, err
+		}
+		n += 1 + below
+		u.Add(0, list[i].Tokens, list[i].Cost)
+		u.Add(0, more.Tokens, more.Cost)
+	}
+	return n, u, nil
 }
 
-// fullness shows how much of the model's context the latest request used.
+// fullness shows the share of the model's context that the latest request used.
 func (c *conversation) fullness(ctx context.Context) error {
 	messages, err := c.messages(ctx)
 	if err != nil {
@@ -319,11 +313,7 @@ func (c *conversation) permissions(ctx context.Context, args string) error {
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
-		c.notify(`no permanent permissions here; answering "always" to a permission request adds one`)
-		return nil
-	}
-	if err := manage.ListApprovals(c.a, list); err != nil {
+	if err := manage.ListApprovals(c.a, list); err != nil || len(list) == 0 {
 		return err
 	}
 	c.notify("/permissions forget ID revokes one; tenon permission explain shows which rule decides")

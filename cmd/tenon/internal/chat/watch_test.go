@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// Changes of a file and of a package behind a link count, in new directories too; those of other files do not.
+// Changes of a file and of a package behind a link count once they are stable, in new directories too; those of other files do not.
 func TestWatcher(t *testing.T) {
 	t.Parallel()
 	dir := projectfs.Real(t.TempDir())
@@ -23,21 +23,21 @@ func TestWatcher(t *testing.T) {
 	}
 	defer w.Close()
 	for path, counts := range map[string]bool{one: true, two: false, filepath.Join(pkg, "a~"): false, filepath.Join(pkg, "new", "a"): true} {
-		if filepath.Base(path) == "a" {
-			if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
-				t.Fatal(err)
-			}
-			w.follow(filepath.Dir(path))
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("new"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
-		e := <-w.events()
-		for e.Name != path {
-			e = <-w.events()
+		if first, second := w.changed(), w.changed(); first || second != counts {
+			t.Errorf("%s: changed is %v and then %v", path, first, second)
 		}
-		if w.counts(e) != counts {
-			t.Errorf("%s counts: %v", e, !counts)
-		}
+		w.loaded = w.seen
+	}
+	if err := os.Remove(one); err != nil {
+		t.Fatal(err)
+	}
+	if w.changed(); !w.changed() {
+		t.Error("a removed plugin is not a change")
+	}
+	if _, err := newWatcher([]string{one}); err == nil {
+		t.Error("a missing plugin is watched")
 	}
 }

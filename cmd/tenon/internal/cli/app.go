@@ -28,7 +28,7 @@ type App struct {
 	Env    environ
 	Flags  globalFlags
 	Screen *terminal.Screen
-	Mask   *maskWriter // stderr for errors and log, without secrets
+	Mask   *maskWriter // stderr for errors and the log; masks secrets
 	Level  slog.LevelVar
 	Log    *slog.Logger
 	JSON   bool // the command prints JSON
@@ -40,8 +40,8 @@ type App struct {
 	Start func(context.Context, *Workspace, HostOptions) (*Machine, error)
 
 	interrupted <-chan struct{}       // closed when a signal asks the command to end
-	signals     chan os.Signal        // which catches those that ask the process to end
-	damaged     map[store.Damage]bool // rows that were reported
+	signals     chan os.Signal        // receives signals that ask the process to end
+	damaged     map[store.Damage]bool // rows already reported
 }
 
 // New returns an app; its flags are set when the command line is parsed.
@@ -56,20 +56,19 @@ func New(s Streams, env environ, version, managed string) *App {
 
 // Exit prints the error of a command, unless it was already printed, and returns the exit code.
 func (a *App) Exit(err error) int {
-	var shown *shownError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.Is(err, ErrHard):
 		return ExitInterrupted
-	case errors.As(err, &shown):
-		return Remedy(shown.err).Code
+	case Remedy(err).shown:
+		return Remedy(err).Code
 	}
 	return ReportIn(a.Mask, OnCommandLine(), err)
 }
 
-// Directory returns the real path of the working directory: a shell that followed a link to it names another one, in which neither its sessions nor
-// its repository would be found.
+// Directory returns the real path of the working directory. The shell's path may contain links, and its sessions and repository would not be
+// found under that name.
 func (a *App) Directory() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -78,7 +77,7 @@ func (a *App) Directory() (string, error) {
 	return projectfs.Real(dir), nil
 }
 
-// Program finds a program for the user in PATH. It is not one of the project, see projectfs.LookPath.
+// Program finds a program in PATH, ignoring the project's own (see projectfs.LookPath).
 func (a *App) Program(name string) (string, error) {
 	dir, err := a.Directory()
 	if err != nil {
@@ -108,25 +107,25 @@ func (a *App) GlobalFlags(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.Flags.logLevel, "log-level", "", "minimum `level` of log messages on stderr: debug, info, warn or error (default warn)")
 	flags.Func("dir", "work in this `directory` (default: the current one); relative paths start there", a.changeDirectory)
-	flags.StringVar(&a.Flags.DataDir, "data-dir", "", "store sessions in this `directory` (default: $TENON_DATA_DIR, or the user's data directory)")
+	flags.StringVar(&a.Flags.DataDir, "data-dir", "", "store sessions, credentials and caches in this `directory` (default: $TENON_DATA_DIR, or the user's data directory)")
 	flags.StringVar(&a.Flags.config, "config", "", "also read this configuration `file`; it overrides the project's")
 }
 
-// changeDirectory makes the directory that of the process, as git -C does, so that all paths on the command line start there. A completion parses the
-// flags twice.
+// changeDirectory changes the working directory of the process, like git -C, so all paths on the command line start there. It ignores a repeated
+// call, because a completion parses the flags twice.
 func (a *App) changeDirectory(dir string) error {
 	if dir == a.Flags.dir {
 		return nil
 	}
 	if err := os.Chdir(dir); err != nil {
-		return UsageError("pass a directory that exists and that you may enter", "--dir %q: %w", dir, Cause(err))
+		return UsageError("pass an existing directory that you can enter", "--dir %q: %w", dir, Cause(err))
 	}
 	a.Flags.dir = dir
 	return nil
 }
 
-// checkFlags returns an error for an unknown log level, and for a session or message that is named but empty: in a script, this is a
-// variable that is not set, and must not mean all of them or the latest one.
+// checkFlags returns an error for an unknown log level, and for an empty session or message: in a script, it comes from an unset variable,
+// and must not select all sessions or the latest one.
 func (a *App) checkFlags(cmd *cobra.Command) error {
 	for _, name := range []string{"session", "at", "from", "to"} {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
@@ -143,8 +142,8 @@ func (a *App) checkFlags(cmd *cobra.Command) error {
 	return nil
 }
 
-// Group makes a command a group of subcommands. Alone it prints its help; an unknown subcommand is an error with a
-// suggestion.
+// Group makes a command a group of subcommands. Without arguments it prints its help; for an unknown subcommand it returns an error with
+// a suggestion.
 func Group(cmd *cobra.Command) {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -172,7 +171,7 @@ func UnknownCommand(cmd *cobra.Command, name string) error {
 	return UsageError(fix, "unknown command %q for %s", name, cmd.CommandPath())
 }
 
-// within returns the commands of this name in the groups of cmd.
+// within returns the paths of the commands with this name in the groups of cmd.
 func within(cmd *cobra.Command, name string) (paths []string) {
 	for _, group := range cmd.Commands() {
 		for _, c := range group.Commands() {

@@ -13,8 +13,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Visit asks the user to open an address in a browser, and opens it if this machine has one. It returns a line that the user enters: the
-// address that a browser on another machine was sent to. Otherwise it waits until ctx ends.
+// Visit asks the user to open an address, and opens it in a browser if possible. It returns the line that the user enters, which is the address
+// to which a browser on another machine was redirected, or waits until ctx ends.
 func (a *App) Visit(ctx context.Context, address string) (string, error) {
 	if err := a.show(address); err != nil {
 		return "", err
@@ -27,7 +27,7 @@ func (a *App) Visit(ctx context.Context, address string) (string, error) {
 	return line, err
 }
 
-// Watch is Visit for a session, whose stdin must not be read: it waits for a browser on this machine.
+// Watch is Visit without reading stdin, which belongs to the session. It waits for a browser on this machine.
 func (a *App) Watch(ctx context.Context, address string) (string, error) {
 	if err := a.show(address); err != nil {
 		return "", err
@@ -36,7 +36,7 @@ func (a *App) Watch(ctx context.Context, address string) (string, error) {
 	return "", ctx.Err()
 }
 
-// show opens an address in a browser, if there is one, and prints it.
+// show prints an address and opens it in a browser if possible.
 func (a *App) show(address string) error {
 	opened, err := a.Browse(address)
 	if err != nil {
@@ -68,8 +68,8 @@ func (a *App) enter(ctx context.Context) (string, error) {
 	}
 }
 
-// Browse opens an http or https address in the user's browser: $BROWSER, or that of a graphical session on this machine. It reports
-// whether a program was started.
+// Browse opens an http or https address in the user's browser: $BROWSER, or the browser of a graphical session on this machine. It
+// reports whether it started a program.
 func (a *App) Browse(address string) (opened bool, err error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" {
@@ -92,7 +92,7 @@ func (a *App) Browse(address string) (opened bool, err error) {
 	return true, nil
 }
 
-// browser returns the command that opens an address; nil if there is none.
+// browser returns the command that opens an address, or nil.
 func (a *App) browser() []string {
 	if name, _, _ := strings.Cut(a.Env.Lookup("BROWSER"), ":"); name != "" {
 		return strings.Fields(name)
@@ -112,7 +112,7 @@ func (a *App) browser() []string {
 	return []string{"xdg-open"}
 }
 
-// AuthUser is the user during a sign-in to a provider, at the command line.
+// AuthUser implements sdk.AuthUser for sign-ins on the command line.
 type AuthUser struct{ *App }
 
 var _ sdk.AuthUser = AuthUser{}

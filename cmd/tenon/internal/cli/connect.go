@@ -23,7 +23,7 @@ const (
 	testTimeout = 15 * time.Second
 )
 
-// SignInProviders lists the providers that a user may sign in to: the usual ones, which have a sign-in or are best known, and the others.
+// SignInProviders lists the providers that a user may sign in to: the usual ones, which offer a sign-in or are well known, and the others.
 func (m *Machine) SignInProviders() (usual, others []Choice) {
 	known := map[string]bool{}
 	add := func(to *[]Choice, id, text string) {
@@ -47,7 +47,7 @@ func (m *Machine) SignInProviders() (usual, others []Choice) {
 	return usual, others
 }
 
-// KnownProvider returns an error with a remedy for a provider that nothing describes: credentials of a misspelled one would never be used.
+// KnownProvider returns an error with a remedy for an unknown provider: credentials of a misspelled one would never be used.
 func (m *Machine) KnownProvider(id string) error {
 	var ids []string
 	for _, p := range m.ProviderInfos() {
@@ -63,8 +63,8 @@ func (m *Machine) KnownProvider(id string) error {
 	return UsageError(fix, "unknown provider %q", id)
 }
 
-// SignInMethods lists the ways to sign in to a provider: MethodKey, and the sign-ins of plugins. A provider whose only sign-in replaces the
-// key has that one alone.
+// SignInMethods lists the ways to sign in to a provider: MethodKey and the sign-in methods of plugins. It omits MethodKey if a single method
+// replaces the key.
 func (m *Machine) SignInMethods(provider string) []Choice {
 	methods := m.AuthMethods(provider)
 	keyed := slices.ContainsFunc(m.ProviderInfos(), func(p sdk.ProviderInfo) bool { return p.ID == provider && len(p.Env) > 0 })
@@ -78,7 +78,7 @@ func (m *Machine) SignInMethods(provider string) []Choice {
 	return out
 }
 
-// methodName returns the name of a method for users: the ID, with the plugin of one that is not compiled in.
+// methodName returns the name of a method for users: its ID, after the name of a third-party plugin.
 func methodName(m *sdk.AuthMethod) string {
 	if m.Plugin == "" {
 		return m.ID
@@ -116,10 +116,10 @@ func (w *Workspace) put(ctx context.Context, provider string, c *credentials.Cre
 	if err := w.Credentials().Put(ctx, credentials.ForProvider(provider), c); err != nil {
 		return err
 	}
-	return model.ForgetLists(w.Project.CacheDir) // they are those of another account
+	return model.ForgetLists(w.Project.CacheDir) // another account may have other models
 }
 
-// TryCredentials sends a request with the credentials of a provider, and says what the answer was. Errors have a remedy.
+// TryCredentials sends a request with the credentials of a provider, and describes the answer. Errors have a remedy.
 func (m *Machine) TryCredentials(ctx context.Context, provider string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, testTimeout)
 	defer cancel()

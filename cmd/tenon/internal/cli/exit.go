@@ -47,19 +47,21 @@ type Failure struct {
 	Code int
 	Err  error
 	Fix  string
+
+	shown bool
 }
 
 // Fail returns an error with an exit code and a remedy.
-func Fail(code int, err error, fix string) *Failure { return &Failure{code, err, fix} }
+func Fail(code int, err error, fix string) *Failure { return &Failure{Code: code, Err: err, Fix: fix} }
 
-// Remedies are the exit codes and remedies of errors. Of those that an error wraps, the first counts.
+// Remedies lists errors with their exit codes and remedies. The first entry that an error wraps applies.
 type Remedies []struct {
 	Err  error
 	Code int
 	Fix  string
 }
 
-// Failure returns the error with its exit code and remedy, or nil if it is none of them.
+// Failure returns the error with its exit code and remedy, or nil if it is not in the list.
 func (r Remedies) Failure(err error) *Failure {
 	for _, one := range r {
 		if errors.Is(err, one.Err) {
@@ -69,7 +71,7 @@ func (r Remedies) Failure(err error) *Failure {
 	return nil
 }
 
-// Remedied returns the error with its exit code and remedy, or unchanged if it is none of them.
+// Remedied returns the error with its exit code and remedy, or unchanged if it is not in the list.
 func (r Remedies) Remedied(err error) error {
 	if f := r.Failure(err); f != nil {
 		return f
@@ -84,24 +86,19 @@ func (f *Failure) Error() string { return f.Err.Error() }
 func (f *Failure) Unwrap() error { return f.Err }
 
 // Shown returns an error that was already printed. It only sets the exit code.
-func Shown(err error) error { return &shownError{err} }
-
-// shownError is an error that was already printed.
-type shownError struct{ err error }
-
-// Error returns the cause.
-func (e *shownError) Error() string { return e.err.Error() }
-
-// Unwrap returns the cause.
-func (e *shownError) Unwrap() error { return e.err }
+func Shown(err error) error {
+	f := *Remedy(err)
+	f.shown = true
+	return &f
+}
 
 // UsageError returns an error about the command line.
 func UsageError(fix, format string, args ...any) error {
 	return Fail(ExitUsage, fmt.Errorf(format, args...), fix)
 }
 
-// ReportIn prints an error, whose text may come from a server, a file or a plugin, and its remedy in the given wording. It
-// returns the exit code.
+// ReportIn prints an error and its remedy in the given wording, and returns the exit code. The text of the error may come from a server, a file
+// or a plugin.
 func ReportIn(w io.Writer, words *wording, err error) int {
 	f := words.Remedy(err)
 	fmt.Fprintf(w, "error: %s\n", indentRest(terminal.Visible(f.Err.Error()), "       "))

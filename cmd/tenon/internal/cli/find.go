@@ -63,8 +63,8 @@ func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 	return nil, UsageError("write more of the ID", "session %q is ambiguous:%s", id, lines.String())
 }
 
-// LatestSession returns the session of this directory that was updated last, or else that of any directory in the same
-// working tree. Other clones of the repository are the same project but have other files. Errors are those of FindSession.
+// LatestSession returns the latest session of this directory, or else of any directory in the same working tree. Other clones of the
+// repository belong to the same project, but have other files. It returns errors like FindSession.
 func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Session, error) {
 	list, err := s.Sessions(ctx, store.Query{Directory: w.SessionDirectory(), Limit: 1})
 	if len(list) > 0 {

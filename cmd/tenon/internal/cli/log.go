@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
 
-// defaultLogLevel shows degraded operation and problems that the user must act on.
+// defaultLogLevel shows degraded operation and problems that require action.
 const defaultLogLevel = slog.LevelWarn
 
 func parseLevel(s string) (level slog.Level, err error) {
@@ -24,32 +24,30 @@ func parseLevel(s string) (level slog.Level, err error) {
 	return level, err
 }
 
-// lazyHandler is a slog handler that is built for the first record, because most runs log nothing.
-type lazyHandler struct {
-	level *slog.LevelVar
-	build func() slog.Handler
+// visibleHandler passes records to a handler, with text that cannot control the terminal.
+type visibleHandler struct {
+	handler slog.Handler
+	level   *slog.LevelVar
 }
 
-var _ slog.Handler = (*lazyHandler)(nil)
+var _ slog.Handler = (*visibleHandler)(nil)
 
 // newLogger returns a logger that writes human-readable lines to w.
 func newLogger(w io.Writer, level *slog.LevelVar) *slog.Logger {
-	return slog.New(&lazyHandler{level, sync.OnceValue(func() slog.Handler {
-		return charm.NewWithOptions(w, charm.Options{Level: charm.DebugLevel})
-	})})
+	return slog.New(&visibleHandler{charm.NewWithOptions(w, charm.Options{Level: charm.DebugLevel}), level})
 }
 
 // Enabled reports whether records of the level are shown.
-func (h *lazyHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
+func (h *visibleHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
-// Handle builds the handler once and passes it the record, with text that cannot control the terminal.
-func (h *lazyHandler) Handle(ctx context.Context, r slog.Record) error {
+// Handle passes on a record.
+func (h *visibleHandler) Handle(ctx context.Context, r slog.Record) error {
 	clean := slog.NewRecord(r.Time, r.Level, terminal.Visible(r.Message), r.PC)
 	r.Attrs(func(a slog.Attr) bool {
 		clean.AddAttrs(visibleAttr(a))
 		return true
 	})
-	return h.build().Handle(ctx, clean)
+	return h.handler.Handle(ctx, clean)
 }
 
 // visibleAttr returns an attribute whose text cannot control the terminal.
@@ -73,14 +71,13 @@ func visibleAttrs(attrs []slog.Attr) []slog.Attr {
 }
 
 // WithAttrs returns a handler with more attributes.
-func (h *lazyHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	attrs = visibleAttrs(attrs)
-	return &lazyHandler{h.level, sync.OnceValue(func() slog.Handler { return h.build().WithAttrs(attrs) })}
+func (h *visibleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &visibleHandler{h.handler.WithAttrs(visibleAttrs(attrs)), h.level}
 }
 
 // WithGroup returns a handler whose attributes belong to a group.
-func (h *lazyHandler) WithGroup(name string) slog.Handler {
-	return &lazyHandler{h.level, sync.OnceValue(func() slog.Handler { return h.build().WithGroup(name) })}
+func (h *visibleHandler) WithGroup(name string) slog.Handler {
+	return &visibleHandler{h.handler.WithGroup(name), h.level}
 }
 
 // masked replaces secrets.
@@ -142,8 +139,8 @@ func (m *maskWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Divert writes the log, errors and lines about the process to w, without secrets, until restore is called: a full-screen program owns
-// the terminal.
+// Divert writes the log, errors and lines about the process to w, without secrets, until restore is called. A full-screen program uses it,
+// because it owns the terminal.
 func (a *App) Divert(w io.Writer) (restore func()) {
 	set := func(to io.Writer) (was io.Writer) {
 		a.Mask.mu.Lock()
@@ -158,18 +155,15 @@ func (a *App) Divert(w io.Writer) (restore func()) {
 	}
 }
 
-// environSecrets returns the values of variables whose names suggest keys. They may be unknown to the configuration, and a
+// environSecrets returns the values of environment variables whose names suggest keys. The configuration may not mention them, but a
 // server may repeat them in an error.
 func environSecrets(env environ) []string {
 	var out []string
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
 		name = strings.ToUpper(name)
-		for _, end := range []string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD"} {
-			if strings.HasSuffix(name, end) && len(value) >= minSecret {
-				out = append(out, value)
-				break
-			}
+		if slices.ContainsFunc([]string{"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_PASSWD"}, func(end string) bool { return strings.HasSuffix(name, end) }) {
+			out = append(out, value)
 		}
 	}
 	return out

@@ -16,10 +16,10 @@ import (
 // ErrOutput reports that writing to stdout failed.
 var ErrOutput = errors.New("cannot write to stdout")
 
-// OutputError wraps a failed write to stdout.
+// OutputError wraps a failed write to stdout. It is silent about a closed pipe, because its reader may have read enough.
 func OutputError(err error) error {
 	if terminal.ReaderEnded(err) {
-		return Fail(ExitTurn, fmt.Errorf("%w: the program that reads it ended", ErrOutput), "tenon session show prints what was stored until then")
+		return Shown(ErrOutput)
 	}
 	return Fail(ExitTurn, fmt.Errorf("%w: %w", ErrOutput, err), "redirect the output elsewhere, or free disk space; tenon session show prints a completed turn")
 }
@@ -59,7 +59,7 @@ func (a *App) PrintTable(t *view.Table) error {
 	return a.Print(t.Text(width))
 }
 
-// Show prints a value as JSON if the user asked for that, else calls text.
+// Show prints a value as JSON if the user requested it, else calls text.
 func (a *App) Show(v any, text func() error) error {
 	if a.JSON {
 		return a.PrintJSON(v)
@@ -67,14 +67,14 @@ func (a *App) Show(v any, text func() error) error {
 	return text()
 }
 
-// Listing says how a list is printed as a table.
+// Listing describes a table.
 type Listing[T any] struct {
 	Empty string   // printed instead of an empty table; empty: nothing
 	Head  []string // names of the columns; nil: none
 	Row   func(*T) []string
 }
 
-// List prints a list as JSON if the user asked for that, else as a table.
+// List prints a list as JSON if the user requested it, else as a table.
 func List[T any](a *App, list []T, l Listing[T]) error {
 	if a.JSON {
 		return a.PrintJSON(append([]T{}, list...))
@@ -115,8 +115,8 @@ func Names(choices []Choice) string {
 	return strings.Join(out, ", ")
 }
 
-// Pick shows numbered choices and returns the name of the one that the user chose, or other text that the user entered; empty at the end
-// of the input. The caller checks first that Screen.Answers is set.
+// Pick shows numbered choices and returns the name of the chosen one, or any other text that the user enters; empty at the end of the input.
+// The caller must check Screen.Answers first.
 func (a *App) Pick(question string, choices []Choice) (string, error) {
 	for i, c := range choices {
 		a.Screen.Line(fmt.Sprintf("%3d  %-24s %s", i+1, terminal.OneLine(c.Name), terminal.OneLine(c.Text)))
@@ -162,7 +162,7 @@ func readLine(r io.Reader) (string, error) {
 	}
 }
 
-// maxSecret is the maximum size of an entered secret, in bytes. Keys of providers have up to some hundred.
+// maxSecret is the maximum size of an entered secret, in bytes. Keys of providers have a few hundred at most.
 const maxSecret = 16 << 10
 
 // AskSecret reads a key or a password: on a terminal after a question, without showing it, else all of stdin.

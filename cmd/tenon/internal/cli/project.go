@@ -61,13 +61,13 @@ func isGit(path string) bool {
 	return err == nil && bytes.HasPrefix(content, []byte("gitdir: "))
 }
 
-// projectID finds the ID of a repository, its root commit. git takes milliseconds for that, or seconds if the history is long.
-// So the ID is cached in the data directory, and git runs in parallel to the rest of the start.
+// projectID finds the ID of a repository, its root commit. Because git takes milliseconds, or seconds for a long history, the ID is
+// cached in the data directory, and git runs in parallel to the rest of the start.
 type projectID struct {
 	done  chan struct{} // closed when id is set
 	id    string
 	cache string // the file that keeps the ID
-	fresh bool   // git found the ID, and it is not kept yet
+	fresh bool   // the ID comes from git and is not cached yet
 }
 
 // lookUpProject starts the search. Its goroutine ends with git, after gitTimeout at the latest; wait waits for it.
@@ -139,68 +139,63 @@ func (e environ) Lookup(name string) string {
 	return value
 }
 
-// FindDirs returns a project with the directories outside of it, as absolute paths: a relative or empty one would name files of a repository as
-// the user's own. It follows the XDG base directories, ignoring relative paths, or else the conventions of the system. dataFlag and
-// TENON_DATA_DIR name the data directory itself. Without a home directory, the others are in the data directory.
+// FindDirs returns a project with the user's directories as absolute paths: relative ones would name files of a repository as the user's own.
+// They follow the XDG variables, except relative paths, or else the conventions of the system. dataFlag and TENON_DATA_DIR name the data
+// directory itself. Without a home directory, the others are in the data directory.
 func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
-	home := absolute(os.UserHomeDir())
-	d := sdk.Project{Home: home, ConfigDir: base(env, "XDG_CONFIG_HOME", os.UserConfigDir, home, ".config"), DataDir: cmp.Or(dataFlag, env.Lookup("TENON_DATA_DIR"))}
-	if d.DataDir == "" {
-		d.CacheDir = base(env, "XDG_CACHE_HOME", os.UserCacheDir, home, ".cache")
-		if d.DataDir = xdg(env, "XDG_DATA_HOME"); d.DataDir == "" {
-			d.DataDir = systemData(env, home)
+	home, _ := os.UserHomeDir() // unknown directories are empty
+	if !filepath.IsAbs(home) {
+		home = ""
+	}
+	d := sdk.Project{Home: home, ConfigDir: userDir(env, "XDG_CONFIG_HOME", systemDir(os.UserConfigDir, home, ".config"))}
+	if chosen := cmp.Or(dataFlag, env.Lookup("TENON_DATA_DIR")); chosen != "" {
+		dir, err := filepath.Abs(chosen)
+		if err != nil {
+			return d, err
 		}
+		d.DataDir = dir // holds the cache, too
+	} else {
+		d.CacheDir = userDir(env, "XDG_CACHE_HOME", systemDir(os.UserCacheDir, home, ".cache"))
+		d.DataDir = userDir(env, "XDG_DATA_HOME", systemData(env, home))
 	}
 	if d.DataDir == "" {
 		return d, UsageError("set HOME, or name a data directory with --data-dir DIR or TENON_DATA_DIR", "no home directory to store sessions in")
 	}
-	dir, err := filepath.Abs(d.DataDir)
-	d.DataDir = dir
-	d.Home, d.ConfigDir = cmp.Or(d.Home, filepath.Join(dir, "home")), cmp.Or(d.ConfigDir, filepath.Join(dir, "config"))
-	d.CacheDir = cmp.Or(d.CacheDir, filepath.Join(dir, "cache")) // a chosen data directory holds all data
-	return d, err
+	for dir, name := range map[*string]string{&d.Home: "home", &d.ConfigDir: "config", &d.CacheDir: "cache"} {
+		*dir = cmp.Or(*dir, filepath.Join(d.DataDir, name))
+	}
+	return d, nil
 }
 
-// base returns tenon's directory in the one that a variable names, in that of the system, or else below the home directory; "" without one.
-func base(env environ, variable string, system func() (string, error), home, below string) string {
-	if dir := xdg(env, variable); dir != "" {
+// systemDir returns a directory that the system finds, or the one below the home directory: the system accepts no relative XDG variable.
+func systemDir(find func() (string, error), home, below string) string {
+	if dir, err := find(); err == nil {
 		return dir
 	}
-	parent := absolute(system())
-	if parent == "" && home != "" { // the variable is relative
-		parent = filepath.Join(home, below)
-	}
-	if parent == "" {
-		return ""
-	}
-	return filepath.Join(parent, "tenon")
+	return filepath.Join(home, below)
 }
 
-// absolute returns a directory if it is absolute, else "".
-func absolute(dir string, err error) string {
-	if err != nil || !filepath.IsAbs(dir) {
-		return ""
-	}
-	return dir
-}
-
-func xdg(env environ, name string) string {
-	if base := env.Lookup(name); filepath.IsAbs(base) {
-		return filepath.Join(base, "tenon")
-	}
-	return ""
-}
-
-func systemData(env environ, home string) string {
-	base, below := home, ".local/share"
-	switch runtime.GOOS {
-	case "windows":
-		base, below = env.Lookup("LOCALAPPDATA"), ""
-	case "darwin":
-		below = "Library/Application Support"
+// userDir returns tenon's directory in that of an XDG variable, else in the system's; empty if that is not absolute.
+func userDir(env environ, name, system string) string {
+	base := system
+	if dir := env.Lookup(name); filepath.IsAbs(dir) {
+		base = dir
 	}
 	if !filepath.IsAbs(base) {
 		return ""
 	}
-	return filepath.Join(base, below, "tenon")
+	return filepath.Join(base, "tenon")
+}
+
+// systemData returns the system's directory for data of programs, or "".
+func systemData(env environ, home string) string {
+	switch {
+	case runtime.GOOS == "windows":
+		return env.Lookup("LOCALAPPDATA")
+	case home == "":
+		return ""
+	case runtime.GOOS == "darwin":
+		return filepath.Join(home, "Library", "Application Support")
+	}
+	return filepath.Join(home, ".local", "share")
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// wording is how remedies name actions, which differ between the command line and a chat.
+// wording holds the names of actions in remedies, which differ between the command line and a chat.
 type wording struct {
 	goOn    string // continues the session: "… where it stopped"
 	again   string // tries again
@@ -48,8 +48,8 @@ func InChat() *wording {
 	}
 }
 
-// Remedy returns an error with its exit code and its remedy on the command line. This file is the only place that knows those
-// of other packages' errors.
+// Remedy returns an error with its exit code and its remedy on the command line. Only this file knows the remedies of other packages'
+// errors.
 func Remedy(err error) *Failure { return OnCommandLine().Remedy(err) }
 
 func (w *wording) Remedy(err error) *Failure {
@@ -63,7 +63,7 @@ func (w *wording) Remedy(err error) *Failure {
 	}
 	if f := (Remedies{
 		{fs.ErrNotExist, ExitTurn, "check the path; without a leading / it is relative to the current directory"},
-		{projectfs.ErrOutside, ExitTurn, "replace the link by the file that it names"},
+		{projectfs.ErrOutside, ExitTurn, "replace the link with the file it points to"},
 		{syscall.EROFS, ExitTurn, "make the file and its directory writable, then run it again"},
 		{syscall.ENOSPC, ExitTurn, "free disk space, then run it again"},
 		{syscall.EDQUOT, ExitTurn, "free disk space or raise the quota, then run it again"},
@@ -102,7 +102,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 	case errors.Is(err, store.ErrNewer):
 		fix = "update tenon, or choose another data directory with --data-dir DIR"
 	case errors.Is(err, trust.ErrLockFile):
-		fix = "do what the error says, or move tenon.lock away; you will then be asked to approve everything again"
+		fix = "fix the problem, or move tenon.lock away and approve everything again"
 	case errors.Is(err, store.ErrFenced):
 		fix = "another process has continued this session: work there, or " + w.fresh
 	default:
@@ -113,9 +113,9 @@ func (w *wording) storeRemedy(err error) *Failure {
 
 func configRemedy(err error) *Failure {
 	var ce *config.Error
-	if !errors.Is(err, config.ErrConfig) || !errors.As(err, &ce) { // descriptions of plugins have errors of this type, too
+	if !errors.Is(err, config.ErrConfig) || !errors.As(err, &ce) { // plugin descriptions cause errors of this type, too
 		return Remedies{
-			{pins.ErrFile, ExitConfig, "do what the error says, restore the file from version control, or delete it and install the plugins again"},
+			{pins.ErrFile, ExitConfig, "fix the problem, restore the file from version control, or delete it and install the plugins again"},
 			{signature.ErrPolicy, ExitConfig, "fix plugin_policy in your own or the administrator's configuration"},
 			{config.ErrConfig, ExitConfig, "tenon config check lists every problem"},
 		}.Failure(err)
@@ -156,7 +156,7 @@ func (w *wording) turnRemedy(err error) *Failure {
 	case sdk.ErrorAborted:
 		return Fail(ExitInterrupted, errors.New("interrupted"), w.goOn+" where this stopped")
 	case sdk.ErrorProviderAuth:
-		return Fail(ExitModel, err, fmt.Sprintf("check the key of provider %s: its variable, or provider.%s.options.apiKey in tenon.json; tenon models shows its source", te.Named.Data.ProviderID, te.Named.Data.ProviderID))
+		return Fail(ExitModel, err, fmt.Sprintf("check the key of provider %s: its environment variable, or provider.%s.options.apiKey in tenon.json; tenon models shows its source", te.Named.Data.ProviderID, te.Named.Data.ProviderID))
 	case sdk.ErrorContextOverflow:
 		return Fail(ExitTurn, err, w.fresh+", or "+w.model+" with a larger context")
 	case sdk.ErrorStructuredOutput:
@@ -214,7 +214,7 @@ func (w *wording) hostRemedy(err error) *Failure {
 		{host.ErrModel, ExitModel, w.usable},
 		{input.ErrAttach, ExitTurn, "attach another file, or name it in the prompt without @: the model then reads it with its tools"},
 		{input.ErrCommand, ExitTurn, "correct the command; tenon command list shows its arguments"},
-		{credentials.ErrFile, ExitTurn, "do what the error says, or move the file away and sign in again with tenon auth login"},
+		{credentials.ErrFile, ExitTurn, "fix the problem, or move the file away and sign in again with tenon auth login"},
 		{credentials.ErrKeyring, ExitTurn, "unlock the keyring, or sign in again without --keyring"},
 		{host.ErrSubagent, ExitUsage, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them"},
 		{host.ErrNotFound, ExitUsage, "check the name; tenon session list, tenon agent list and tenon command list show the valid ones"},

@@ -11,7 +11,7 @@ import (
 // endings are the signals that ask a process to end.
 var endings = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
-// catch delivers endings to c alone. Those that were ignored at the start of the process, as with nohup, stay ignored.
+// catch delivers endings to c alone. Signals ignored at the start of the process, as with nohup, stay ignored.
 func (a *App) catch(c chan os.Signal) {
 	signal.Reset(endings...)
 	a.signals = c
@@ -22,8 +22,8 @@ func (a *App) catch(c chan os.Signal) {
 	}
 }
 
-// Interruptible returns a context that ends with the first signal that asks the process to end: a command then ends what it started, such as
-// the servers and plugins it asked. The second signal ends the process.
+// Interruptible returns a context that ends with the first signal that asks the process to end, so that a command can stop the servers and plugins
+// it has started. The second signal ends the process.
 func (a *App) Interruptible(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	a.interrupted = ctx.Done()
@@ -37,7 +37,7 @@ func (a *App) Interruptible(ctx context.Context) context.Context {
 	return ctx
 }
 
-// TakeSignals returns the signals that ask the process to end, which then do nothing else until stop is called. Writes to a closed pipe return
+// TakeSignals returns the signals that ask the process to end. They have no other effect until stop is called. Writes to a closed pipe return
 // errors instead of killing the process, so that the turn ends properly.
 func (a *App) TakeSignals() (signals <-chan os.Signal, stop func()) {
 	c, broken := make(chan os.Signal, 2), make(chan os.Signal, 1)
@@ -49,8 +49,8 @@ func (a *App) TakeSignals() (signals <-chan os.Signal, stop func()) {
 	}
 }
 
-// Await calls read, which waits for the user or for stdin and cannot be interrupted: meanwhile, signals end the process. It does not wait if
-// one has come before.
+// Await calls read, which waits for the user or stdin and cannot be canceled. During the call, signals end the process. Await returns immediately
+// if a signal has arrived before.
 func (a *App) Await(read func() error) error {
 	signal.Reset(endings...)
 	select {

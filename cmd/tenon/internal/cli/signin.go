@@ -36,7 +36,7 @@ func (w *Workspace) hideStored() {
 	if stored == nil {
 		warn("stored credentials", err)
 	} else {
-		warn("these stored credentials", err) // which the error names; the others are used
+		warn("these stored credentials", err) // the error names them; the others are used
 	}
 	for _, all := range []map[string]*credentials.Credential{keys, stored} {
 		for _, c := range all {
@@ -45,8 +45,8 @@ func (w *Workspace) hideStored() {
 	}
 }
 
-// StoredKeys returns the credentials for providers by ID: those of the store, and those of opencode for other providers. The others are
-// returned even with an error.
+// StoredKeys returns the credentials of providers by ID, from the store, or from opencode for providers missing there. With an error, it still
+// returns the readable ones.
 func (w *Workspace) StoredKeys() (map[string]*credentials.Credential, error) {
 	out, problem := credentials.Opencode(w.Project.Home, w.App.Env.Lookup, time.Now())
 	if out == nil {
@@ -80,7 +80,7 @@ func (w *Workspace) ProviderOptions(id string) sdk.Object {
 	return out
 }
 
-// SignIn returns the function that adds stored credentials to a provider, see host.Options.
+// SignIn returns the function that adds stored credentials to a provider. See host.Options.
 func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 	return func(r *model.SignInRequest) string {
 		info := r.Info
@@ -104,7 +104,7 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 		}
 		method, ok := methodOf(r.Methods, info.ID, c)
 		if !ok || method.Apply != nil && r.Addressed {
-			return "" // the sign-in is for its own address
+			return "" // the sign-in is only for its own address
 		}
 		if method.Apply != nil {
 			method.Apply(info, token(c))
@@ -114,7 +114,7 @@ func (w *Workspace) SignIn() func(*model.SignInRequest) (source string) {
 	}
 }
 
-// storedKeys returns StoredKeys as they were when it was first called, or first after a credential was stored.
+// storedKeys returns StoredKeys, cached until a credential is stored.
 func (w *Workspace) storedKeys() map[string]*credentials.Credential {
 	if all := w.stored.Load(); all != nil {
 		return *all
@@ -127,7 +127,7 @@ func (w *Workspace) storedKeys() map[string]*credentials.Credential {
 	return all
 }
 
-// keyFromKeyring sets the key of a provider that is in the system's keyring. If the keyring does not return it, requests fail with the reason.
+// keyFromKeyring sets the key of a provider from the system's keyring. If the keyring does not return it, requests fail with its error.
 func (w *Workspace) keyFromKeyring(info *sdk.ProviderInfo) (source string) {
 	c, err := w.Credentials().Get(credentials.ForProvider(info.ID))
 	if err != nil {
@@ -139,7 +139,7 @@ func (w *Workspace) keyFromKeyring(info *sdk.ProviderInfo) (source string) {
 	return "keyring"
 }
 
-// methodOf returns the method that issued a credential; the first one that is compiled in for a token of opencode.
+// methodOf returns the method that issued a credential; for a token of opencode, the first built-in method.
 func methodOf(methods []sdk.AuthMethod, provider string, c *credentials.Credential) (sdk.AuthMethod, bool) {
 	for _, m := range methods {
 		if m.Provider == provider && (issued(&m, c) || c.Method == "" && m.Plugin == "") {
@@ -154,7 +154,7 @@ func issued(m *sdk.AuthMethod, c *credentials.Credential) bool {
 	return c.Method == m.ID && c.Plugin == m.Owner
 }
 
-// authorize returns the function that signs requests to a provider in.
+// authorize returns the function that adds credentials to requests to a provider.
 func (w *Workspace) authorize(provider string, method sdk.AuthMethod, c *credentials.Credential) func(context.Context, map[string]string) (map[string]string, error) {
 	headers := headersOf(&method)
 	if c.Source == credentials.OpencodeSource {
@@ -206,7 +206,7 @@ func (w *Workspace) authorize(provider string, method sdk.AuthMethod, c *credent
 	}
 }
 
-// headersOf returns the function that returns the headers for a credential. It asks the method once for each token.
+// headersOf returns a function that returns the headers for a credential. It calls the method once for each token.
 func headersOf(method *sdk.AuthMethod) func(context.Context, *credentials.Credential) (map[string]string, error) {
 	var mu sync.Mutex
 	var access string
@@ -229,7 +229,7 @@ func headersOf(method *sdk.AuthMethod) func(context.Context, *credentials.Creden
 	}
 }
 
-// methodOptions returns the options that a method receives: those of the provider, none if the method's plugin is not compiled in.
+// methodOptions returns the options for a method: the provider's for a built-in method, none for other plugins.
 func (w *Workspace) methodOptions(m *sdk.AuthMethod) sdk.Object {
 	if m.Plugin != "" {
 		return sdk.Object{}
@@ -237,7 +237,7 @@ func (w *Workspace) methodOptions(m *sdk.AuthMethod) sdk.Object {
 	return w.ProviderOptions(m.Provider)
 }
 
-// signInAgain adds the remedy to an error that a new sign-in repairs.
+// signInAgain adds the remedy to an error, unless it is temporary.
 func signInAgain(provider string, err error) error {
 	if errors.Is(err, credentials.ErrLocked) || oauth.Passing(err) {
 		return err

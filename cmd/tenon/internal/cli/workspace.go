@@ -35,7 +35,7 @@ type Workspace struct {
 	id      *projectID  // nil outside of a repository
 	Loaded  *config.Loaded
 
-	stored atomic.Pointer[map[string]*credentials.Credential] // of storedKeys; nil: not read yet
+	stored atomic.Pointer[map[string]*credentials.Credential] // cache of storedKeys; nil: not read yet
 }
 
 // Place finds directories and project without reading the configuration.
@@ -73,7 +73,7 @@ func (a *App) Configured(ctx context.Context) (*Workspace, error) {
 	return w, nil
 }
 
-// ConfiguredQuietly is Configured for commands that show the warnings themselves: it does not log them.
+// ConfiguredQuietly is Configured without logging warnings, for commands that show them.
 func (a *App) ConfiguredQuietly(ctx context.Context) (*Workspace, error) {
 	w, err := a.Place(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func (a *App) ConfiguredQuietly(ctx context.Context) (*Workspace, error) {
 	return w, nil
 }
 
-// LoadConfig reads the configuration and masks its secrets from then on. pending are files that are about to be written; see config.Options.
+// LoadConfig reads the configuration and masks its secrets from then on. pending holds files that are about to be written; see config.Options.
 func (w *Workspace) LoadConfig(ctx context.Context, pending map[string][]byte) (*config.Loaded, error) {
 	env := w.App.Env
 	if file := w.App.Flags.config; file != "" {
@@ -129,7 +129,7 @@ func (w *Workspace) Scope() (projectID, directory string) {
 	return "", w.SessionDirectory()
 }
 
-// SessionDirectory returns the working directory as sessions have it.
+// SessionDirectory returns the working directory as stored in sessions.
 func (w *Workspace) SessionDirectory() string { return store.Directory(w.Project.Directory) }
 
 // ApprovalProject returns the project under which approvals are stored.
@@ -138,8 +138,8 @@ func (w *Workspace) ApprovalProject() string {
 	return permission.ApprovalProject(w.Project)
 }
 
-// OpenStore opens the session store. In a repository that has its first commit since it was last used, it moves the sessions and
-// approvals from before the commit to the project.
+// OpenStore opens the session store. If the repository has got its first commit since the last run, it moves the sessions and approvals from
+// before the commit to the project.
 func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 	return w.openStore(ctx, sqlite.Options{})
 }
@@ -157,8 +157,8 @@ func (w *Workspace) openStore(ctx context.Context, o sqlite.Options) (*sqlite.St
 	return s, err
 }
 
-// Target returns the file to write for the path of a configuration file. Links are followed, except out of the project for its own file:
-// that is projectfs.ErrOutside.
+// Target returns the file to write for the path of a configuration file, following links. For a link that leads a project's file out of the
+// project, it returns projectfs.ErrOutside.
 func (w *Workspace) Target(path string, project bool) (string, error) {
 	target := projectfs.Real(path)
 	if project && !projectfs.ForProject(w.Project).Holds(target) {
@@ -228,9 +228,9 @@ type Machine struct {
 	Workspace *Workspace
 	Options   HostOptions
 
-	// Reload loads the plugins again; turns that start later use them.
+	// Reload reloads the plugins; turns that start later use them.
 	Reload func(context.Context) error
-	// Refresh loads the plugins again if others were approved in the meantime, and returns their names.
+	// Refresh reloads the plugins if others were approved in the meantime, and returns the names of those.
 	Refresh func(context.Context) ([]string, error)
 	// Close closes the host, the extensions and the store.
 	Close func(context.Context) error
@@ -241,9 +241,9 @@ type HostOptions struct {
 	Interactive bool     // the user can be asked
 	Auto        bool     // allow everything that no rule denies
 	Plugins     []string // absolute paths of the plugins on the command line
-	Watch       bool     // they are being developed
-	// Wait is the longest wait for MCP servers that were never started before; zero does not wait. Waiting is called with their names and
-	// how long it waits at most when it takes a while.
+	Watch       bool     // Plugins are under development
+	// Wait is the maximum wait for MCP servers that were never started before; zero means no wait. If it takes a while, Waiting is called with
+	// their names and the maximum.
 	Wait    time.Duration
 	Waiting func(servers []string, limit time.Duration)
 	// Rejected is called with each plugin or server that cannot be loaded, and the reason. Nil: they are logged.
@@ -268,7 +268,7 @@ func (a *App) WithMachine(ctx context.Context, f func(*Machine) error) error {
 	return errors.Join(f(m), m.Close(context.WithoutCancel(ctx)))
 }
 
-// WithHost returns what a command runs: f, with a host and the session named by the argument, by default the latest.
+// WithHost returns the RunE function of a command, which calls f with a host and the session named by the argument, by default the latest.
 func (a *App) WithHost(f func(context.Context, *Machine, *sdk.Session) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()

@@ -16,8 +16,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Host is a host as user interfaces see it. Local implements it in the process of the host. Methods are documented at *host.Host
-// where it has them. All are safe for concurrent use. Config and Waiting return immediately.
+// Host is the part of a host that user interfaces use. Local implements it in the host's process. Methods of *host.Host are documented there.
+// All are safe for concurrent use. Config and Waiting return immediately.
 type Host interface {
 	// Turns.
 	Submit(ctx context.Context, in host.PromptInput) (wait func(context.Context) (*sdk.MessageWithParts, error), err error)
@@ -38,17 +38,17 @@ type Host interface {
 	Fork(ctx context.Context, session, messageID string) (*sdk.Session, error)
 	SetTitle(ctx context.Context, session, title string) error
 	DeleteSession(ctx context.Context, session string) error
-	// Sessions lists the root sessions of the project, the one updated last first.
+	// Sessions lists the root sessions of the project, latest update first.
 	Sessions(ctx context.Context) ([]store.Listed, error)
-	// History returns what is stored of a session: its messages without the reverted ones, and its task list.
+	// History returns the stored state of a session: its messages, without reverted ones, and its task list.
 	History(ctx context.Context, session string) (*History, error)
-	// Ledger returns what plugins changed in each request of a session.
+	// Ledger returns the changes of plugins to each request of a session.
 	Ledger(ctx context.Context, session string) ([]inspect.Explained, error)
 
 	// Files.
 	Revert(ctx context.Context, o host.RevertOptions) (*host.Reverted, error)
 	SessionChanges(ctx context.Context, session, messageID string) ([]host.FileChange, error)
-	// Files lists the files and directories of the project that are not ignored, directories with a slash at the end.
+	// Files lists the project's files and directories, except ignored ones. Directories end in a slash.
 	Files(ctx context.Context) ([]string, error)
 
 	// Inventory.
@@ -59,19 +59,19 @@ type Host interface {
 	DefaultModel(ctx context.Context) (host.ModelChoice, error)
 	CommandInfos(ctx context.Context) []host.CommandInfo
 	CompleteCommand(ctx context.Context, name, arguments string) []string
-	// Reload loads plugins and providers again; turns that start later use them.
+	// Reload reloads plugins and providers; turns that start later use them.
 	Reload(ctx context.Context) error
 
-	// Credentials of providers, as cli.Machine documents them. Reload loads providers with credentials that were stored since.
+	// Credentials of providers; see cli.Machine. New credentials take effect with Reload.
 	SignInProviders() (usual, others []cli.Choice)
 	KnownProvider(id string) error
 	SignInMethods(provider string) []cli.Choice
 	StoreKey(ctx context.Context, provider, key string) error
-	SignIn(ctx context.Context, provider, method string, user sdk.AuthUser) error
+	SignInWith(ctx context.Context, provider, method string, keyring bool, user sdk.AuthUser) error
 	TryCredentials(ctx context.Context, provider string) (string, error)
 }
 
-// History is what is stored of a session.
+// History is the stored state of a session.
 type History struct {
 	Session  *sdk.Session
 	Messages []sdk.MessageWithParts
@@ -84,7 +84,7 @@ type Local struct{ *cli.Machine }
 var _ Host = Local{}
 
 const (
-	// maxSessions is the maximum number of listed sessions: the search of the list covers no others.
+	// maxSessions is the maximum number of listed sessions. The search of the list does not find others.
 	maxSessions = 10_000
 	// maxFiles is the maximum number of listed files. Larger projects are listed in part; typing a directory's name still works.
 	maxFiles = 50_000
@@ -124,11 +124,6 @@ func (l Local) StoreKey(ctx context.Context, provider, key string) error {
 	return l.Workspace.StoreKey(ctx, provider, key, false)
 }
 
-// SignIn implements Host.
-func (l Local) SignIn(ctx context.Context, provider, method string, user sdk.AuthUser) error {
-	return l.SignInWith(ctx, provider, method, false, user)
-}
-
 // Ledger implements Host.
 func (l Local) Ledger(ctx context.Context, session string) ([]inspect.Explained, error) {
 	list, _, err := inspect.ReadLedger(ctx, l.Store, session, l.Hooks, l.Workspace.App.WithoutDamage)
@@ -158,7 +153,7 @@ func (l Local) Files(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// Model returns the model of a session that has none yet: the configured one, else the best one that can be used.
+// Model returns the model of a session that has none yet: the configured one, else the agent's, else the best available one.
 func Model(ctx context.Context, h Host, agent string) (model, reason string, err error) {
 	if model := h.Config().Model; model != "" {
 		return model, "", nil
@@ -173,7 +168,7 @@ func Model(ctx context.Context, h Host, agent string) (model, reason string, err
 	return choice.Model.Ref().String(), choice.Reason, nil
 }
 
-// AgentModel returns the model of an agent as provider/model; empty if the agent has none. It comes before that of the session.
+// AgentModel returns the model of an agent as provider/model; empty if the agent has none. It overrides the session's.
 func AgentModel(agents []sdk.Agent, name string) string {
 	for i := range agents {
 		if agents[i].Name == name && agents[i].Model != nil {

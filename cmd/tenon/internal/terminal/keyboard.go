@@ -5,15 +5,15 @@ import (
 	"os"
 )
 
-// Keyboard reads stdin piece by piece, for a question to the user or for the prompt of a chat. It is used from one goroutine.
+// Keyboard reads stdin piece by piece, for a question to the user or the prompt of a chat. Use it from one goroutine.
 //
 // A read of a terminal or a pipe cannot be canceled. It ends with input, which the current reader gets, or with the process.
 type Keyboard struct {
 	In     *os.File
 	Pieces chan Piece
 
-	Buf     []byte // input that is not used yet
-	Reading bool   // a goroutine reads a piece
+	Buf     []byte // unused input
+	Reading bool   // a goroutine is reading a piece
 	Ended   bool   // stdin has ended
 }
 

@@ -17,8 +17,8 @@ func dumb(env func(string) string) bool {
 	return term == "dumb" || term == "" && runtime.GOOS != "windows"
 }
 
-// looks returns the style of Markdown for a terminal with colors: its own 16, or more if it says that it has them and how light its
-// background is. A palette that does not fit the background cannot be read.
+// looks returns the style of Markdown for a terminal with colors: the terminal's own 16 colors, or more if it reports them and its background.
+// A palette for the wrong background would be unreadable.
 func looks(env func(string) string) markdown.Style {
 	dark, known := background(env("COLORFGBG"))
 	if !known {
@@ -44,9 +44,8 @@ func background(colors string) (dark, known bool) {
 	return n != 7 && n < 9, err == nil && n >= 0 && n < 16
 }
 
-// hyperlinks reports whether a terminal knows hyperlinks (OSC 8) by the list of
-// https://github.com/Alhadis/OSC8-Adoption. FORCE_HYPERLINK decides for others: 0 is no, anything else yes. tmux removes what
-// the terminal around it does not know.
+// hyperlinks reports whether a terminal supports hyperlinks (OSC 8), according to https://github.com/Alhadis/OSC8-Adoption.
+// FORCE_HYPERLINK overrides this: 0 means no, any other value yes. tmux removes links that the outer terminal does not support.
 func hyperlinks(env func(string) string) bool {
 	if force := env("FORCE_HYPERLINK"); force != "" {
 		return force != "0"

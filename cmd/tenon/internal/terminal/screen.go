@@ -14,11 +14,11 @@ import (
 )
 
 // Screen is the output that the user sees: stdout if it is a terminal, else stderr. On a terminal, it keeps live lines about
-// running work at the bottom, below everything that is written. It is safe for concurrent use.
+// running work below everything else. It is safe for concurrent use.
 type Screen struct {
 	Color bool
 	Rich  bool // the terminal understands escape sequences
-	Live  bool // running work is shown in lines at the bottom, which are replaced
+	Live  bool // live lines at the bottom show running work
 	// Streams reports whether stdout is the terminal, so that the answer is shown as it arrives.
 	Streams bool
 	// Answers reports whether stdin is a terminal, so that the user can be asked.
@@ -32,10 +32,10 @@ type Screen struct {
 	mu      sync.Mutex
 	buf     bytes.Buffer
 	bottom  []string // the live lines
-	drawn   int      // how many of them are on the terminal
+	drawn   int      // number of live lines on the terminal
 	inLine  bool     // streamed text or a question ends without a line break
-	section section  // of what was written last
-	err     error    // the first failed write
+	section section  // section of the last write
+	err     error    // error of the first failed write
 }
 
 // section is a kind of output. Blank lines separate sections.
@@ -123,8 +123,8 @@ func (c *Screen) Answered() {
 // BottomLines replaces the live lines, which only terminals show.
 func (c *Screen) BottomLines(lines []string) { c.Flow(nil, lines) }
 
-// Flow writes lines of text and replaces the live lines, in one write, so that nothing flickers. If text is empty but not nil, the live lines
-// are text that follows later.
+// Flow writes lines of text and replaces the live lines in one write, to avoid flicker. If text is empty but not nil, the live lines begin a text
+// that will follow.
 func (c *Screen) Flow(text, bottom []string) {
 	if !c.Live {
 		bottom = nil

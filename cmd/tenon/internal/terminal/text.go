@@ -5,6 +5,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/markdown"
 	show "github.com/tenonhq/tenon/internal/visible"
 )
@@ -30,7 +31,7 @@ func (c *Screen) Paint(s style, text string) string {
 	return "\x1b[" + string(s) + "m" + text + "\x1b[0m"
 }
 
-// Style returns the looks of Markdown and diffs on the screen. Long words and lines of code are left to the terminal, so that they can be
+// Style returns the style of Markdown and diffs on the screen. It leaves long words and lines of code to the terminal, so that they can be
 // copied whole.
 func (c *Screen) Style() markdown.Style {
 	var style markdown.Style
@@ -59,13 +60,25 @@ func OneLine(text string) string {
 	return strings.Join(strings.Fields(Visible(text)), " ")
 }
 
-// Fit shortens a line to a number of columns, not counting escape sequences. A shortened line ends in "…".
-func Fit(line string, columns int) string { return ansi.Truncate(line, columns, "…") }
+var sgr = lazyregexp.New(`\x1b\[[0-9;:?]*[A-Za-z]`)
 
-// Columns returns the width of text in columns.
-func Columns(text string) int { return ansi.StringWidth(text) }
+// StripSGR removes color sequences, and others of their form.
+func StripSGR(text string) string { return sgr().ReplaceAllString(text, "") }
 
-// Wrapped returns text about the work of the command as the screen shows it: on a terminal, long lines break at spaces.
+// Columns returns the width of a line without escape sequences. Terminals disagree about joined emoji, so it assumes the larger width: otherwise,
+// some terminals would lose the end of the line.
+func Columns(line string) int { return max(ansi.StringWidth(line), ansi.StringWidthWc(line)) }
+
+// Fit shortens a line to a number of columns. A shortened line ends in "…".
+func Fit(line string, columns int) string {
+	columns = max(columns, 0)
+	for limit := columns; Columns(line) > columns; limit-- { // Truncate counts a joined emoji as one character
+		line = ansi.Truncate(line, limit, "…")
+	}
+	return line
+}
+
+// Wrapped returns text for the screen: on a terminal, long lines break at spaces.
 func (c *Screen) Wrapped(text string) string {
 	if !c.Rich {
 		return text
@@ -73,8 +86,8 @@ func (c *Screen) Wrapped(text string) string {
 	return Wrap(text, c.Width()-1)
 }
 
-// Wrap breaks lines that are longer than a number of columns at spaces. The following lines are indented by two columns more. Longer words stay
-// whole. The looks of the text continue on the next line.
+// Wrap breaks lines longer than a number of columns at spaces, and indents the following lines by two more columns. Longer words stay whole. Looks
+// continue on the next line.
 func Wrap(text string, columns int) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {

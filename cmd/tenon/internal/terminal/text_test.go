@@ -28,6 +28,9 @@ func TestVisible(t *testing.T) {
 	}
 }
 
+// family takes two columns, or six in terminals that show its parts.
+const family = "👨\u200d👩\u200d👧"
+
 func TestFit(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -43,6 +46,11 @@ func TestFit(t *testing.T) {
 		"painted":        {"\x1b[1mab\x1b[0mcde", 4, "\x1b[1mab\x1b[0mc…"},
 		"painted, short": {"\x1b[1mab\x1b[0m", 2, "\x1b[1mab\x1b[0m"},
 		"one column":     {"ab", 1, "…"},
+		"joined emoji":   {family + "01234", 10, family + "012…"},
+		"emoji fit":      {family + "0123", 10, family + "0123"},
+		"many emoji":     {strings.Repeat(family, 4), 10, family + "…"},
+		"emoji at end":   {"0123" + family + family, 10, "0123…"},
+		"skin tone":      {strings.Repeat("👍🏽", 5), 10, strings.Repeat("👍🏽", 2) + "…"},
 		"empty":          {"", 3, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -25,7 +25,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// then is what a command does with the model when it has run. It is a message, so that the program's goroutine does it.
+// then is a message with the work that follows a command. The program's goroutine runs it, so it may use the model.
 type then func() tea.Cmd
 
 // set returns a message that only changes the model.
@@ -45,7 +45,7 @@ func (m *model) failed(err error) then { return set(func() { m.problem(m.o.expla
 // opens returns a message that opens a dialog.
 func (m *model) opens(d dialog.Dialog) then { return func() tea.Cmd { return m.open(d) } }
 
-// do runs f as a command, which must not use what the model changes, and then what it returns; nil: nothing. An error is shown instead.
+// do runs f as a command and then the function it returns, if any. f must not use state that the model changes. Errors are shown.
 func (m *model) do(f func(ctx context.Context) (then, error)) tea.Cmd {
 	ctx := m.ctx
 	return func() tea.Msg {
@@ -60,13 +60,10 @@ func (m *model) do(f func(ctx context.Context) (then, error)) tea.Cmd {
 	}
 }
 
-// load shows a session as it is stored. Its events are shown meanwhile.
+// load reads a stored session and shows it. Events are shown in the meantime.
 func (m *model) load(session string) tea.Cmd {
-	t := m.threads[session]
-	if t == nil {
-		t = transcript.New(&sdk.Session{ID: session}, &m.look)
-		m.threads[session] = t
-	}
+	t := m.threadOf(session)
+	m.threads[session] = t
 	fill := t.Read()
 	return m.do(func(ctx context.Context) (then, error) {
 		h, err := m.host.History(ctx, session)
@@ -74,10 +71,10 @@ func (m *model) load(session string) tea.Cmd {
 	})
 }
 
-// refresh shows what another process, such as a second terminal, added to the session since.
+// refresh reloads the session if another process, such as a second terminal, has changed it.
 func (m *model) refresh() tea.Cmd {
 	session, shown := m.root, m.main().Info.Time.Updated
-	if session == "" || shown == 0 || m.main().Busy() { // 0: it is being read
+	if session == "" || shown == 0 || m.main().Busy() { // 0: the session is being read
 		return nil
 	}
 	return m.do(func(ctx context.Context) (then, error) {
@@ -96,7 +93,7 @@ func (m *model) loadInventory() tea.Cmd {
 	})
 }
 
-// loadCommands reads the commands again: those of an MCP server are known when it has started.
+// loadCommands reloads the commands: an MCP server's are known only once it has started.
 func (m *model) loadCommands() tea.Cmd {
 	return m.do(func(ctx context.Context) (then, error) {
 		list := m.host.CommandInfos(ctx)
@@ -115,7 +112,7 @@ func (m *model) loadFiles() tea.Cmd {
 	})
 }
 
-// waiting returns the prompts that wait. In an idle session, the turn of the first one begins.
+// waiting returns the waiting prompts. An idle session has none: the turn of the first one is about to begin.
 func (m *model) waiting() []host.Waiting {
 	if !m.main().Busy() {
 		return nil
@@ -140,7 +137,7 @@ func (m *model) loadBranch() tea.Cmd {
 	}
 }
 
-// branchOf returns the branch or commit that is checked out; empty outside of a repository.
+// branchOf returns the checked-out branch or commit; empty outside a repository.
 func branchOf(worktree string) string {
 	dir := filepath.Join(worktree, ".git")
 	if link, err := readSmall(dir); err == nil { // a linked worktree
@@ -160,10 +157,10 @@ func branchOf(worktree string) string {
 	return visible.Cut(head, 8, "")
 }
 
-// maxGitFile is the number of bytes that are read of a file of Git: a path of the longest kind on Linux, and some.
+// maxGitFile is the maximum number of bytes read from a Git file: the longest path on Linux, and some more.
 const maxGitFile = 5 << 10
 
-// readSmall reads the beginning of a regular file. The project chooses which file that is.
+// readSmall reads the beginning of a regular file, whose path comes from the project.
 func readSmall(path string) (string, error) {
 	f, _, err := projectfs.OpenRegular(path)
 	if err != nil {
@@ -189,14 +186,14 @@ func (m *model) agentName() string {
 	return cmp.Or(m.agent, used, configured, sdk.AgentBuild)
 }
 
-// leftPlan reports whether the session's agent is the one of the plan mode, which the user left.
+// leftPlan reports whether the user left plan mode while the session's agent is still the one of that mode.
 func (m *model) leftPlan() bool { return m.left && m.main().Info.Agent == planAgent }
 
-// planAgent is the agent of the plan mode.
+// planAgent is the agent of plan mode.
 const planAgent = "plan"
 
-// modelOf returns the model of the next prompt as provider/model, and its variant: those that the user chose, else the agent's, the session's, the default.
-// The variant of the session is that of its agent: for another one, the host chooses.
+// modelOf returns the model of the next prompt as provider/model, and its variant: the user's choice, else the agent's, the session's, the
+// default. The session's variant applies only to its own agent; for another agent, the host chooses.
 func (m *model) modelOf() (name, effort string) {
 	used := m.main().Info.Model
 	agent := m.agentName()
@@ -207,7 +204,7 @@ func (m *model) modelOf() (name, effort string) {
 	return name, m.effort
 }
 
-// modelNamed returns the model of a name such as provider/model; an unknown one is empty.
+// modelNamed returns the model with a name such as provider/model, or an empty one if it is unknown.
 func (m *model) modelNamed(name string) sdk.Model {
 	for i := range m.inventory.models {
 		if info := &m.inventory.models[i].Model; info.Ref().String() == name {
@@ -217,8 +214,8 @@ func (m *model) modelNamed(name string) sdk.Model {
 	return sdk.Model{}
 }
 
-// promptInput returns a prompt for the host with what the user chose. The host chooses the rest: what is named here counts as chosen by the user, so
-// it needs no approval as a choice of the repository.
+// promptInput returns a prompt for the host with the user's choices. It leaves the rest to the host, because a model named here counts as
+// chosen by the user and would bypass the approval of a repository's choice.
 func (m *model) promptInput(text string, files []string) host.PromptInput {
 	in := host.PromptInput{SessionID: m.root, Text: text, Agent: m.agent, Model: m.modelName}
 	if _, in.Variant = m.modelOf(); m.mode == modePlan || m.leftPlan() {
@@ -255,15 +252,15 @@ func (m *model) send(in host.PromptInput) tea.Cmd {
 	})
 }
 
-// createFailed gives a prompt back whose session could not be created. It is in the history too.
+// createFailed returns a prompt to the input after its session could not be created.
 func (m *model) createFailed(in host.PromptInput, err error) {
 	m.creating = false
 	m.problem(m.o.explain(err))
 	m.giveBack(in)
 }
 
-// giveBack puts a prompt that is not part of its session into the input. If the user writes another one or left the session, it puts it aside, and
-// says so in the session. If there is a draft too, the text stays in the history.
+// giveBack returns a prompt that was not stored in its session to the input. If the user is writing another one or has left the session, it puts
+// the prompt aside and says so in the session. If a draft was put aside already, the prompt remains only in the history.
 func (m *model) giveBack(in host.PromptInput) {
 	place := "ctrl+r finds it"
 	switch {
@@ -274,37 +271,35 @@ func (m *model) giveBack(in host.PromptInput) {
 		fill(&m.stash, &in)
 		place = "ctrl+s shows it"
 	}
-	if t := m.threads[in.SessionID]; t != nil {
-		t.Notice(transcript.Warn, "not sent: "+view.Clip(terminal.OneLine(in.Text), 60)+"; "+place)
-	}
+	m.threadOf(in.SessionID).Notice(transcript.Warn, "not sent: "+view.Clip(terminal.OneLine(in.Text), 60)+"; "+place)
 }
 
-// prompt gives a prompt to its session, and waits for the answer.
+// prompt submits a prompt to its session and waits for the answer.
 func (m *model) prompt(in host.PromptInput) tea.Cmd {
 	return func() tea.Msg {
 		var message *sdk.MessageWithParts
 		wait, err := m.host.Submit(m.ctx, in)
 		if err == nil {
-			m.post(redraw{}) // it waits now
+			m.post(redraw{}) // the prompt is waiting now
 			message, err = wait(m.ctx)
 		}
 		return set(func() { m.prompted(in, message, err) })
 	}
 }
 
-// begin makes a new session the one that prompts go to.
+// begin makes a new session the one that receives prompts.
 func (m *model) begin(s *sdk.Session) {
 	t := m.threads[s.ID]
 	if t == nil {
 		t = transcript.New(s, &m.look)
-		t.List.Items = m.threads[""].List.Items // notices from before
+		t.List.Items = m.threads[""].List.Items // earlier notices
 		m.threads[s.ID] = t
 	}
 	m.root, m.creating = s.ID, false
 	m.show(s.ID)
 }
 
-// acceptEdits tells the host about the mode of the current session.
+// acceptEdits passes the mode of the current session to the host.
 func (m *model) acceptEdits() tea.Cmd {
 	session := ""
 	if m.mode == modeEdits {
@@ -317,7 +312,7 @@ func (m *model) acceptEdits() tea.Cmd {
 	})
 }
 
-// edits is the session whose edits are accepted; empty: none. Commands run in any order, so each sends what is wanted last.
+// edits holds the session whose edits are accepted; empty: none. Commands run in any order, so each one sends the latest wish.
 type edits struct {
 	wanted atomic.Pointer[string]
 	mu     sync.Mutex // guards sent, and orders the calls of the host
@@ -340,44 +335,40 @@ func (e *edits) send(h frontend.Host) {
 	e.sent = session
 }
 
-// prompted takes the end of a turn with its last message; without one, the prompt is not part of the session. An event told of the error of a
-// turn: the remedy is shown.
+// prompted handles the end of a turn. last is its last message; nil means that the prompt was not stored in the session. An event has shown the
+// error of a failed turn, so only the remedy is shown here.
 func (m *model) prompted(in host.PromptInput, last *sdk.MessageWithParts, problem error) {
 	var turn *host.TurnError
 	var refusal *sdk.Refusal
-	stored := last != nil
+	t, stored := m.threadOf(in.SessionID), last != nil
 	switch {
 	case m.ctx.Err() != nil:
 		return
 	case problem == nil:
-		if t := m.threads[in.SessionID]; t != nil && stored {
+		if stored {
 			if note := view.Shortfall(last); note != "" {
 				t.Notice(transcript.Warn, note+` "continue"`)
 			}
 		}
 		return
 	case errors.As(problem, &refusal) && refusal.By == "user":
-		m.say("stopped because you answered no; write what to do instead")
+		m.say("stopped because you answered no; tell the model what to do instead")
 	case !errors.As(problem, &turn):
 		m.problem(m.o.explain(problem))
 	case turn.Named.Name == sdk.ErrorAborted:
-		m.toast = toast{} // it was interrupting
+		m.toast = toast{} // "interrupting"
 		text := "interrupted"
 		if stored {
 			text += "; everything so far is stored, and the next prompt continues from there"
 		}
-		if t := m.threads[in.SessionID]; t != nil {
-			t.Notice(transcript.Faint, text)
-		}
+		t.Notice(transcript.Faint, text)
 	case stored:
 		m.say(m.o.remedy(problem))
-	default: // there is nothing to continue
+	default: // nothing to continue
 		m.say(m.o.remedy(turn.Err))
 	}
 	if errors.Is(problem, host.ErrWaits) {
-		if t := m.threads[in.SessionID]; t != nil {
-			t.Notice(transcript.Warn, "waits for your next prompt: "+view.Clip(terminal.OneLine(in.Text), 60))
-		}
+		t.Notice(transcript.Warn, "waits for your next prompt: "+view.Clip(terminal.OneLine(in.Text), 60))
 	} else if !stored {
 		m.giveBack(in)
 	}
@@ -408,7 +399,7 @@ func (m *model) interrupt() tea.Cmd {
 	})
 }
 
-// editWaiting takes the latest prompt that waits back into the input.
+// editWaiting withdraws a waiting prompt and puts it into the input.
 func (m *model) editWaiting(w host.Waiting) tea.Cmd {
 	session := m.root
 	return m.do(func(context.Context) (then, error) {
@@ -419,7 +410,7 @@ func (m *model) editWaiting(w host.Waiting) tea.Cmd {
 	})
 }
 
-// replace puts a prompt into the input as the user entered it. A draft is kept in the history.
+// replace puts a prompt into the input as the user entered it. The previous draft goes to the history.
 func (m *model) replace(in *host.PromptInput) tea.Cmd {
 	var save tea.Cmd
 	if draft := m.draft(); draft != "" {
@@ -429,7 +420,7 @@ func (m *model) replace(in *host.PromptInput) tea.Cmd {
 	return save
 }
 
-// fill writes a prompt as the user entered it.
+// fill writes a prompt into an editor as the user entered it.
 func fill(e *edit.Editor, in *host.PromptInput) {
 	e.Set(waitingText(&host.Waiting{Input: *in}))
 	for _, part := range in.Parts {
@@ -443,7 +434,7 @@ func fill(e *edit.Editor, in *host.PromptInput) {
 	}
 }
 
-// nextMode changes what is asked: ask, accept edits, plan.
+// nextMode switches to the next mode: ask, accept edits, plan.
 func (m *model) nextMode() tea.Cmd {
 	m.mode = (m.mode + 1) % 3
 	if m.mode == modePlan && !slices.ContainsFunc(m.inventory.agents, func(a sdk.Agent) bool { return a.Name == planAgent }) {
@@ -457,7 +448,7 @@ func (m *model) nextMode() tea.Cmd {
 	return m.acceptEdits()
 }
 
-// nextAgent chooses the next agent that answers users.
+// nextAgent chooses the next primary agent.
 func (m *model) nextAgent() {
 	list := m.primaries()
 	if len(list) == 0 {

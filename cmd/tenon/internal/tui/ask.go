@@ -32,7 +32,7 @@ func (m *model) askEvent(e *sdk.Event) tea.Cmd {
 	return nil
 }
 
-// ask queues a question. The first one is announced to a user who is away.
+// ask queues a question, and notifies a user who is away of the first one.
 func (m *model) ask(a asked) tea.Cmd {
 	if m.asks = append(m.asks, a); len(m.asks) > 1 || !m.blurred && m.now().Sub(m.pressed) < longTurn {
 		return nil
@@ -40,7 +40,7 @@ func (m *model) ask(a asked) tea.Cmd {
 	return m.notify("waits for your answer")
 }
 
-// asker names the session that the question on the screen is about, unless it is the user's or of its subagents.
+// asker returns the title of the session that asks the visible question; empty for the current session and its subagents.
 func (m *model) asker() string {
 	if len(m.dialogs) > 0 || len(m.asks) == 0 {
 		return ""
@@ -59,7 +59,7 @@ func (m *model) answered(id string) {
 	m.asks = slices.DeleteFunc(m.asks, func(a asked) bool { return a.id == id })
 }
 
-// faced notes when a question comes to the top, and has the screen drawn again when keys answer it.
+// faced notices a new visible question, and schedules a redraw for when keys begin to answer it.
 func (m *model) faced() tea.Cmd {
 	front := m.top()
 	if _, choice := front.(*dialog.Choice); len(m.dialogs) > 0 && !choice {
@@ -72,20 +72,20 @@ func (m *model) faced() tea.Cmd {
 	return m.startle()
 }
 
-// startle ignores keys for a moment.
+// startle makes the visible question ignore keys for a moment.
 func (m *model) startle() tea.Cmd {
 	m.frontAt = m.now()
 	return tea.Tick(startled, func(time.Time) tea.Msg { return redraw{} })
 }
 
-// calm reports whether keys answer the question on the screen.
+// calm reports whether keys answer the visible question.
 func (m *model) calm() bool { return m.now().Sub(m.frontAt) >= startled }
 
-// fits reports whether a key, or a paste as the text of one, is for the dialog on the top. Keys that were meant for the prompt or another
-// question do not answer a question.
+// fits reports whether a key (or a paste, as its text) is meant for the topmost dialog. Keys meant for the prompt or another question must not
+// answer a question.
 func (m *model) fits(k tea.KeyPressMsg) bool {
-	p, permission := m.top().(*dialog.Permission)
-	return (m.front == nil || m.calm()) && (!permission || p.Meant(k))
+	q, choice := m.top().(*dialog.Choice)
+	return (m.front == nil || m.calm()) && (!choice || q.Meant(k))
 }
 
 func (m *model) permission(r *sdk.PermissionRequest) dialog.Dialog {
@@ -101,7 +101,7 @@ func (m *model) permission(r *sdk.PermissionRequest) dialog.Dialog {
 			return nil, m.host.ReplyPermission(r.ID, d.Reply, d.Message)
 		})
 	}
-	return dialog.NewPermission(asked, send, func(d dialog.Dialog) { m.open(d) })
+	return dialog.NewPermission(asked, send, m.open)
 }
 
 // questions shows questions of the model, or the form of an MCP server.
@@ -113,7 +113,7 @@ func (m *model) questions(r *sdk.QuestionRequest) dialog.Dialog {
 		return dialog.NewQuestions(r, send)
 	}
 	if address := r.Questions[0].Form.URL; address != "" && len(r.Questions) == 1 {
-		return dialog.NewLink(r, send, func() tea.Cmd { return m.browse(address) }, func(d dialog.Dialog) { m.open(d) })
+		return dialog.NewLink(r, send, func() tea.Cmd { return m.browse(address) }, m.open)
 	}
 	return dialog.NewForm(r, send)
 }
@@ -130,13 +130,12 @@ func (m *model) browse(address string) tea.Cmd {
 }
 
 // conflictQuestion asks whether undo may overwrite files that changed since.
-func conflictQuestion(err error, force func() tea.Cmd) dialog.Dialog {
-	return &dialog.Choice{
-		Title: "Overwrite files that changed after the session wrote them?",
-		Text:  []string{terminal.OneLine(err.Error())},
-		Options: []dialog.Option{
-			{Key: "n", Label: "No, keep them", Run: func() tea.Cmd { return nil }},
-			{Key: "y", Label: "Yes, overwrite them", Run: force},
-		},
-	}
+func (m *model) conflictQuestion(err error, force func() tea.Cmd) dialog.Dialog {
+	keep := func() tea.Cmd { return nil }
+	return dialog.NewChoice(view.Asked{
+		Question: "Overwrite files that changed after the session wrote them?", Body: terminal.OneLine(err.Error()),
+	}, []dialog.Option{
+		{Key: "n", Label: "No, keep them", Run: keep},
+		{Key: "y", Label: "Yes, overwrite them", Run: force},
+	}, keep, m.open)
 }

@@ -12,8 +12,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
 	"github.com/tenonhq/tenon/host"
@@ -66,7 +66,7 @@ func (m *model) request(r *sdk.PermissionRequest) {
 
 func (m *model) plain() string {
 	lines, _ := m.screen()
-	return draw.StripSGR(strings.Join(lines, "\n"))
+	return terminal.StripSGR(strings.Join(lines, "\n"))
 }
 
 func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {
@@ -78,7 +78,7 @@ func TestLongQuestionIsShownFromItsBeginning(t *testing.T) {
 		if screen := m.plain(); !strings.Contains(screen, "https://evil.example/?aaa") || !strings.Contains(screen, "all of it below") {
 			t.Errorf("%v: no beginning of the question:\n%s", size, screen)
 		}
-		text := fullText(m, m.asks[0].Dialog.(*dialog.Permission).FullScreen(), false)
+		text := fullText(m, m.asks[0].Dialog.(*dialog.Choice).FullScreen(), false)
 		if !strings.Contains(strings.Join(strings.Fields(text), ""), "/-https://go.dev/doc") {
 			t.Errorf("%v: no end of the question on the full screen", size)
 		}
@@ -114,7 +114,7 @@ func TestSpacesDoNotHideTheEndOfALine(t *testing.T) {
 		ID: "per_1", Permission: "edit", Patterns: []string{"a.sh"},
 		Metadata: sdk.Object{"diff": "--- a.sh\n+++ a.sh\n@@ -1 +1 @@\n-x\n" + hidden + "\n"},
 	})
-	p := m.asks[0].Dialog.(*dialog.Permission)
+	p := m.asks[0].Dialog.(*dialog.Choice)
 	for name, lines := range map[string]string{
 		"question": m.plain(),
 		"pager":    fullText(m, p.FullScreen(), false),
@@ -137,7 +137,7 @@ func fullText(m *model, p *dialog.Pager, split bool) string {
 		p.Key(tea.KeyPressMsg{Code: 'v', Text: "v"})
 		lines, _ = p.View(m.canvas(80))
 	}
-	return draw.StripSGR(strings.Join(lines, "\n"))
+	return terminal.StripSGR(strings.Join(lines, "\n"))
 }
 
 // yesModel returns a model, its time, and a function that presses y after a while and checks what the host was called for.

@@ -18,14 +18,15 @@ import (
 	"github.com/tenonhq/tenon/internal/nearest"
 )
 
-// command is a command after / and in the palette. Its aliases are the names in other agents.
+// command is a slash command, also listed in the palette. Its aliases are its names in other agents.
 type command struct {
 	name    string
 	aliases []string
 	args    string // as help shows them
 	short   string
-	keys    string // that do the same
+	keys    string // keys with the same effect
 	leader  string // key after ctrl+x
+	session bool   // it needs a session
 	run     func(m *model, args string) tea.Cmd
 }
 
@@ -40,14 +41,14 @@ func commands() []command {
 		{name: "effort", aliases: []string{"variant"}, args: "[effort]", short: "choose the reasoning effort", keys: "ctrl+t", run: (*model).chooseEffort},
 		{name: "mode", short: "change the mode: ask, accept edits, plan", keys: "shift+tab", run: func(m *model, _ string) tea.Cmd { return m.nextMode() }},
 		{name: "theme", aliases: []string{"themes"}, args: "[theme]", short: "choose the theme", leader: "t", run: (*model).chooseTheme},
-		{name: "undo", short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{}) }},
-		{name: "redo", short: "restore the prompt that was undone last, until the next prompt", leader: "r", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{Redo: true}) }},
-		{name: "timeline", aliases: []string{"rewind"}, short: "go to a prompt, undo from it on, or fork before it", keys: "esc esc", leader: "g", run: func(m *model, _ string) tea.Cmd { return m.openTimeline() }},
-		{name: "fork", short: "continue in a copy of the session", run: func(m *model, _ string) tea.Cmd { return m.fork("") }},
-		{name: "compact", aliases: []string{"summarize"}, short: "summarize the conversation to free up context", leader: "c", run: func(m *model, _ string) tea.Cmd { return m.compact() }},
-		{name: "rename", args: "title", short: "change the title of the session", run: (*model).rename},
-		{name: "diff", short: "show the file changes of the session", leader: "d", run: func(m *model, _ string) tea.Cmd { return m.openDiff() }},
-		{name: "hooks", aliases: []string{"ledger", "explain"}, short: "show what plugins changed in each step", leader: "h", run: func(m *model, _ string) tea.Cmd { return m.openLedger() }},
+		{name: "undo", session: true, short: "undo the last prompt: its file changes and its messages", leader: "u", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{}) }},
+		{name: "redo", session: true, short: "restore the prompt that was undone last, until the next prompt", leader: "r", run: func(m *model, _ string) tea.Cmd { return m.revert(host.RevertOptions{Redo: true}) }},
+		{name: "timeline", session: true, aliases: []string{"rewind"}, short: "go to a prompt, undo from it on, or fork before it", keys: "esc esc", leader: "g", run: func(m *model, _ string) tea.Cmd { return m.openTimeline() }},
+		{name: "fork", session: true, short: "continue in a copy of the session", run: func(m *model, _ string) tea.Cmd { return m.forkOf(m.root, "") }},
+		{name: "compact", session: true, aliases: []string{"summarize"}, short: "summarize the conversation to free up context", leader: "c", run: func(m *model, _ string) tea.Cmd { return m.compact() }},
+		{name: "rename", session: true, args: "title", short: "change the title of the session", run: (*model).rename},
+		{name: "diff", session: true, short: "show the file changes of the session", leader: "d", run: func(m *model, _ string) tea.Cmd { return m.openDiff() }},
+		{name: "hooks", session: true, aliases: []string{"ledger", "explain"}, short: "show what plugins changed in each step", leader: "h", run: func(m *model, _ string) tea.Cmd { return m.openLedger() }},
 		{name: "queue", short: "edit or remove waiting prompts", leader: "w", run: func(m *model, _ string) tea.Cmd { return m.openQueue() }},
 		{name: "status", aliases: []string{"cost", "usage", "context"}, short: "model, context, tokens and cost", leader: "s", run: func(m *model, _ string) tea.Cmd { return m.open(m.statusScreen()) }},
 		{name: "editor", short: "write the prompt in your editor", leader: "e", run: func(m *model, _ string) tea.Cmd { return m.editExternally() }},
@@ -55,13 +56,13 @@ func commands() []command {
 		{name: "details", short: "show or hide details of tools and reasoning", keys: "ctrl+o", leader: "o", run: func(m *model, _ string) tea.Cmd { m.thread().UnfoldAll(); return nil }},
 		{name: "mouse", short: "switch the mouse on or off; without it, the terminal selects text", leader: "k", run: func(m *model, _ string) tea.Cmd { return m.toggleMouse() }},
 		{name: "connect", aliases: []string{"login"}, args: "[provider]", short: "store the key of a provider, or sign in to it", run: (*model).connect},
-		{name: "log", short: "show warnings of this process", run: func(m *model, _ string) tea.Cmd { return m.open(m.logScreen()) }},
+		{name: "log", short: "show warnings from this process", run: func(m *model, _ string) tea.Cmd { return m.open(m.logScreen()) }},
 		{name: "exit", aliases: []string{"quit", "q"}, short: "exit", keys: "ctrl+d", leader: "q", run: func(*model, string) tea.Cmd { return tea.Quit }},
 	}
 }
 
-// commandList lists the commands, with those of the configuration and of plugins, which have no run. Commands of the program hide others of the
-// same name.
+// commandList lists the built-in commands and those of the configuration and of plugins, which have no run function. Built-in commands hide
+// others of the same name.
 func (m *model) commandList() []command {
 	own := commands()
 	out := own
@@ -81,7 +82,7 @@ func (m *model) commandNames() []string {
 	return out
 }
 
-// find returns the command with a name or alias; nil if there is none.
+// find returns the command with a name or alias, or nil.
 func find(list []command, name string) *command {
 	for i := range list {
 		if c := &list[i]; c.name == name || slices.Contains(c.aliases, name) {
@@ -91,8 +92,8 @@ func find(list []command, name string) *command {
 	return nil
 }
 
-// mayHoldKey reports whether a line is a sign-in with arguments, where users write their key, or an unknown command, which may be a
-// misspelled sign-in, such as /connect=KEY.
+// mayHoldKey reports whether a line may contain a key: a sign-in with arguments, or an unknown command, which may be a misspelled sign-in
+// such as /connect=KEY.
 func (m *model) mayHoldKey(line string) bool {
 	words := strings.Fields(line)
 	if len(words) == 0 || words[0][0] != '/' {
@@ -105,8 +106,8 @@ func (m *model) mayHoldKey(line string) bool {
 	return m.custom(name) == nil && !isPath(name)
 }
 
-// isPath reports whether the word after a "/" at the beginning of a prompt is the rest of a path rather than a command: not if it begins
-// like a sign-in, such as /connect/openai, /conect/openai or /connect=KEY, whose arguments may be a key with a "/".
+// isPath reports whether the word after a "/" at the beginning of a prompt is the rest of a path, not a command. Words that resemble a sign-in,
+// such as /conect/openai or /connect=KEY, are not paths: their arguments may be a key that contains a "/".
 func isPath(name string) bool {
 	if !strings.Contains(name, "/") {
 		return false
@@ -115,7 +116,7 @@ func isPath(name string) bool {
 	return !nearest.Slip(first, "connect") && !nearest.Slip(first, "login")
 }
 
-// custom returns a command of the configuration or of a plugin; nil if there is none of this name.
+// custom returns the command of the configuration or of a plugin with this name, or nil.
 func (m *model) custom(name string) *host.CommandInfo {
 	for i := range m.inventory.commands {
 		if c := &m.inventory.commands[i]; c.Name == name {
@@ -125,7 +126,7 @@ func (m *model) custom(name string) *host.CommandInfo {
 	return nil
 }
 
-// runCommand runs a command. Files attached to one of the program stay attached. ok is false if there is none of this name.
+// runCommand runs a command; ok is false if the name is unknown. Files attached to a built-in command stay attached.
 func (m *model) runCommand(name, args string, files []string) (cmd tea.Cmd, ok bool) {
 	if c := find(commands(), name); c != nil {
 		m.attach(files...)
@@ -133,7 +134,7 @@ func (m *model) runCommand(name, args string, files []string) (cmd tea.Cmd, ok b
 			m.problem(fmt.Sprintf("/%s takes no argument", name))
 			return nil, true
 		}
-		return c.run(m, args), true
+		return m.execute(c, args), true
 	}
 	c := m.custom(name)
 	if c == nil {
@@ -143,7 +144,7 @@ func (m *model) runCommand(name, args string, files []string) (cmd tea.Cmd, ok b
 	if c.Agent != "" && m.mode != modePlan {
 		in.Agent = m.agent
 	}
-	in.Command, in.Variant = name, m.effort // the command's own comes before that of the session
+	in.Command, in.Variant = name, m.effort // the command's own variant overrides the session's
 	return m.send(in), true
 }
 
@@ -164,38 +165,37 @@ func (m *model) leaderKey(name string) tea.Cmd {
 	}
 	for _, c := range commands() {
 		if c.leader == name {
-			return c.run(m, "")
+			return m.execute(&c, "")
 		}
 	}
 	m.problem("ctrl+x " + name + " is not a command; ctrl+x ? lists the keys")
 	return nil
 }
 
-func (m *model) needSession() bool {
-	if m.root == "" {
+// execute runs a built-in command, if it has the session that it needs.
+func (m *model) execute(c *command, args string) tea.Cmd {
+	if c.session && m.root == "" {
 		m.say("the session is empty; send a prompt first")
-	}
-	return m.root != ""
-}
-
-// revert undoes the latest prompt or those from a message on, or restores a prompt.
-func (m *model) revert(o host.RevertOptions) tea.Cmd {
-	if !m.needSession() {
 		return nil
 	}
+	return c.run(m, args)
+}
+
+// revert undoes the latest prompt, or all prompts from a message on, or restores a prompt.
+func (m *model) revert(o host.RevertOptions) tea.Cmd {
 	o.SessionID = cmp.Or(o.SessionID, m.root)
 	prompts := m.main().Prompts()
 	return m.do(func(ctx context.Context) (then, error) {
 		r, err := m.host.Revert(ctx, o)
 		if conflict, ok := errors.AsType[*host.ConflictError](err); ok && !conflict.Forced {
 			o.Force = true
-			return m.opens(conflictQuestion(err, func() tea.Cmd { return m.revert(o) })), nil
+			return m.opens(m.conflictQuestion(err, func() tea.Cmd { return m.revert(o) })), nil
 		}
 		return func() tea.Cmd { return m.reverted(o, r, prompts) }, err
 	})
 }
 
-// reverted says what undo or redo did, reads the session again, and gives the undone one of the prompts back, or takes it away again.
+// reverted reports the result of undo or redo, reloads the session, and puts the undone prompt into the input or removes it from there.
 func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []transcript.Prompt) tea.Cmd {
 	done := view.Plural(len(r.Files), "file")
 	if r.Messages > 0 {
@@ -222,13 +222,6 @@ func (m *model) reverted(o host.RevertOptions, r *host.Reverted, prompts []trans
 	return m.load(o.SessionID)
 }
 
-func (m *model) fork(message string) tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
-	return m.forkOf(m.root, message)
-}
-
 // forkOf continues in a copy of a session up to a message; empty: all of it.
 func (m *model) forkOf(session, message string) tea.Cmd {
 	return m.do(func(ctx context.Context) (then, error) {
@@ -241,9 +234,6 @@ func (m *model) forkOf(session, message string) tea.Cmd {
 }
 
 func (m *model) compact() tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
 	session, name := m.root, m.modelName
 	return m.do(func(ctx context.Context) (then, error) {
 		if err := m.host.Compact(ctx, session, name); err != nil {
@@ -258,16 +248,13 @@ func (m *model) rename(title string) tea.Cmd {
 		m.problem("write the title after /rename")
 		return nil
 	}
-	if !m.needSession() {
-		return nil
-	}
 	session := m.root
 	return m.do(func(ctx context.Context) (then, error) {
 		return m.note("renamed"), m.host.SetTitle(ctx, session, title)
 	})
 }
 
-// toggleMouse switches the mouse. Without it, the terminal selects and scrolls itself.
+// toggleMouse switches the mouse on or off. While it is off, the terminal itself selects and scrolls.
 func (m *model) toggleMouse() tea.Cmd {
 	off := !m.settings.NoMouse
 	m.say("mouse " + map[bool]string{true: "off: the terminal selects text", false: "on: the wheel scrolls, a click shows details"}[off])

@@ -19,7 +19,7 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// remember stores a prompt in the history, unless it may hold a key.
+// remember stores a prompt in the history, unless it may contain a key.
 func (m *model) remember(text string) tea.Cmd {
 	m.history.Sent()
 	if m.mayHoldKey(text) {
@@ -33,7 +33,7 @@ func (m *model) remember(text string) tea.Cmd {
 	}
 }
 
-// quit ends the program at a signal. A draft is kept in the history.
+// quit ends the program at a signal, and stores a draft in the history.
 func (m *model) quit() tea.Cmd {
 	if draft := m.draft(); draft != "" {
 		return tea.Sequence(m.remember(draft), tea.Quit)
@@ -41,7 +41,7 @@ func (m *model) quit() tea.Cmd {
 	return tea.Quit
 }
 
-// draft returns the input for the history, which has only text: attached files are mentioned at the end. It is empty if there is nothing to keep.
+// draft returns the input as text for the history, with mentions of attached files at the end; empty if the input is blank.
 func (m *model) draft() string {
 	text, files := m.input.Text()
 	for _, path := range files {
@@ -56,7 +56,7 @@ func (m *model) draft() string {
 	return text
 }
 
-// forgot reports the first error of a prompt that was not stored in the history. The cause often has worse effects too, which are shown instead.
+// forgot reports the first failure to store the history, unless a problem is on the screen: it probably has the same cause.
 func (m *model) forgot(err error) {
 	if m.forgets {
 		return
@@ -69,7 +69,7 @@ func (m *model) forgot(err error) {
 	}
 }
 
-// run does what a prompt says: a command, a shell line, or a prompt for the model.
+// run runs a command or a shell line, or sends a prompt to the model.
 func (m *model) run(text string, files []string) tea.Cmd {
 	switch line := strings.TrimSpace(text); {
 	case strings.HasPrefix(text, "!") && len(line) > 1:
@@ -93,16 +93,16 @@ func (m *model) run(text string, files []string) tea.Cmd {
 	return m.submit(text, files)
 }
 
-// elsewhere has the commands of the shell for names of commands in other agents.
+// elsewhere maps commands of other agents to those of tenon in a shell.
 var elsewhere = map[string]string{
 	"config": "config", "doctor": "doctor", "export": "session export", "mcp": "mcp", "permissions": "permission", "plugin": "plugin", "plugins": "plugin",
 }
 
-// meant returns a sentence about what an unknown command may have been meant to be.
+// meant suggests a command for an unknown name, as a sentence.
 func (m *model) meant(name string) string {
 	first, _, _ := strings.Cut(name, "/")
 	if shell := elsewhere[first]; shell != "" {
-		return "in a shell, it is: tenon " + shell + "."
+		return "in a shell, run: tenon " + shell + "."
 	}
 	if near := nearest.Name(first, m.commandNames()); near != "" {
 		return "did you mean /" + near + "?"
@@ -143,11 +143,11 @@ func (m *model) pasteImage() tea.Cmd {
 				continue
 			}
 			data, err := exec.CommandContext(ctx, path, tool[1:]...).Output()
-			if err != nil || len(data) == 0 { // or it is a tool for another kind of screen
+			if err != nil || len(data) == 0 { // no image, or a tool for another display server
 				problem = "the clipboard has no image"
 				continue
 			}
-			f, err := m.o.temporary.create("image-*.png")
+			f, err := os.CreateTemp(m.o.temporary, "image-*.png")
 			if err != nil {
 				return nil, err
 			}
@@ -182,7 +182,7 @@ func (m *model) editExternally() tea.Cmd {
 		if err != nil {
 			return nil, fmt.Errorf("edit the prompt: %w", err)
 		}
-		f, err := m.o.temporary.create("prompt-*.md")
+		f, err := os.CreateTemp(m.o.temporary, "prompt-*.md")
 		if err != nil {
 			return nil, err
 		}

@@ -52,14 +52,16 @@ func (m *model) chooseMethod(provider string, methods []cli.Choice) tea.Cmd {
 // signIn signs in with a method, or asks for the key.
 func (m *model) signIn(provider, method string) tea.Cmd {
 	if method != cli.MethodKey {
-		return m.store(provider, func(ctx context.Context, user sdk.AuthUser) error { return m.host.SignIn(ctx, provider, method, user) })
+		return m.store(provider, func(ctx context.Context, user sdk.AuthUser) error {
+			return m.host.SignInWith(ctx, provider, method, false, user)
+		})
 	}
 	return m.open(&dialog.Line{Title: "Key of " + terminal.OneLine(provider) + " (not shown)", Secret: true, Done: func(key string) tea.Cmd {
 		return m.store(provider, func(ctx context.Context, _ sdk.AuthUser) error { return m.host.StoreKey(ctx, provider, key) })
 	}})
 }
 
-// store stores credentials, loads the providers again and sends a test request. A dialog shows the progress.
+// store stores credentials, reloads the providers and sends a test request. A dialog shows the progress.
 func (m *model) store(provider string, store func(context.Context, sdk.AuthUser) error) tea.Cmd {
 	ctx, cancel := context.WithCancel(m.ctx)
 	u := &signingIn{browse: m.o.browse, post: m.post, pasted: make(chan string, 1)}
@@ -79,7 +81,7 @@ func (m *model) store(provider string, store func(context.Context, sdk.AuthUser)
 	}
 }
 
-// tryStored loads the providers again, and tests the credentials of one until the user cancels ctx.
+// tryStored reloads the providers and tests the credentials of one. The user can cancel the test through ctx.
 func (m *model) tryStored(ctx context.Context, provider string) (string, error) {
 	if err := m.host.Reload(m.ctx); err != nil {
 		return "", fmt.Errorf("stored, but not in use yet: %w", err)
@@ -91,7 +93,7 @@ func (m *model) tryStored(ctx context.Context, provider string) (string, error) 
 	return result + " · /model chooses a model", err
 }
 
-// connected shows the end of a sign-in.
+// connected shows the result of a sign-in.
 func (m *model) connected(shown *dialog.Wait, provider, result string, err error) tea.Cmd {
 	m.close(shown)
 	if err != nil {
@@ -102,17 +104,17 @@ func (m *model) connected(shown *dialog.Wait, provider, result string, err error
 	return tea.Batch(m.loadInventory(), m.loadFallback())
 }
 
-// signingIn is the user of a sign-in that runs in a command. It shows each step in a dialog.
+// signingIn implements sdk.AuthUser for a sign-in that runs in a command. It shows each step in a dialog.
 type signingIn struct {
 	browse func(address string) (opened bool, err error)
 	post   func(tea.Msg) // passes a message to the program
-	pasted chan string   // the address that the user entered
+	pasted chan string   // address that the user entered
 	dialog *dialog.Wait
 }
 
 var _ sdk.AuthUser = (*signingIn)(nil)
 
-// show adds a line to the dialog. address is the one that the user opens; empty: unchanged.
+// show adds a line to the dialog, and sets the address to copy unless it is empty.
 func (u *signingIn) show(line, address string) {
 	u.post(set(func() {
 		u.dialog.Lines = append(u.dialog.Lines, line)
@@ -120,7 +122,7 @@ func (u *signingIn) show(line, address string) {
 	}))
 }
 
-// enter takes an address that the user enters.
+// enter receives an address from the user.
 func (u *signingIn) enter(text string) {
 	select {
 	case u.pasted <- text:

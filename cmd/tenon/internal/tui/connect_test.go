@@ -42,7 +42,7 @@ func TestConnectChecksItsArgument(t *testing.T) {
 		"/connect\tmine s3cret": {toast: "unknown command"},
 		"/conect mine s3cret":   {toast: "did you mean /connect?"},
 		"/key s3cret":           {toast: "unknown command /key; /help lists the commands. To send"},
-		"/permissions":          {toast: "in a shell, it is: tenon permission. To send"},
+		"/permissions":          {toast: "in a shell, run: tenon permission. To send"},
 		"/connect/mine s3cret":  {toast: "did you mean /connect?"},
 		"/conect/mine s3cret":   {toast: "did you mean /connect?"},
 		"/connect=s3/cret":      {toast: "unknown command"},

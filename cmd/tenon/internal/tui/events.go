@@ -14,10 +14,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// longTurn is the time from which the end of a turn is announced although the terminal has the focus, and without a key, a question.
+// longTurn is the duration of a turn from which its end is announced even in a focused terminal. Questions are announced if no key was pressed
+// for as long.
 const longTurn = 30 * time.Second
 
-// events takes events of the host.
+// events handles events of the host.
 func (m *model) events(list []sdk.Event) tea.Cmd {
 	var cmds []tea.Cmd
 	for i := range list {
@@ -26,7 +27,7 @@ func (m *model) events(list []sdk.Event) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// event takes an event of the host. Events of sessions that are not the user's are dropped.
+// event handles an event of the host. Events of sessions outside this conversation have no effect.
 func (m *model) event(e *sdk.Event) tea.Cmd {
 	switch p := e.Properties.(type) {
 	case *sdk.SessionInfo:
@@ -34,35 +35,26 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 	case *sdk.SessionStatusInfo:
 		return m.status(p)
 	case *sdk.SessionErrorInfo:
-		if t := m.threads[p.SessionID]; t != nil && p.Error != nil && p.Error.Name != sdk.ErrorAborted {
-			t.Failed(p.Error)
+		if p.Error != nil && p.Error.Name != sdk.ErrorAborted {
+			m.threadOf(p.SessionID).Failed(p.Error)
 		}
 	case *sdk.MessageInfo:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.Message(p.Info)
-		}
+		m.threadOf(p.SessionID).Message(p.Info)
 	case *sdk.PartInfo:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.Part(p.Part)
-			m.parentChanged(t)
-		}
+		t := m.threadOf(p.SessionID)
+		t.Part(p.Part)
+		m.threadOf(t.Info.ParentID).ChildChanged(t.Info.ID) // the card of the task that runs it
 	case *sdk.PartDelta:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.Delta(p)
-		}
+		m.threadOf(p.SessionID).Delta(p)
 	case *sdk.MessageRef:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.RemoveMessage(p.MessageID)
-		}
+		m.threadOf(p.SessionID).RemoveMessage(p.MessageID)
 	case *sdk.TodoInfo:
-		if t := m.threads[p.SessionID]; t != nil {
-			t.Todos = p.Todos
-		}
+		m.threadOf(p.SessionID).Todos = p.Todos
 	case *sdk.PluginNotice:
-		m.main().Notice(transcript.Warn, view.Notice(p))
+		m.notice(p)
 	case *sdk.SessionRef:
-		if t := m.threads[p.SessionID]; t != nil && e.Type == sdk.EventSessionCompacted {
-			t.Notice(transcript.Faint, "the conversation was summarized; older messages stay here, the model sees the summary")
+		if e.Type == sdk.EventSessionCompacted {
+			m.threadOf(p.SessionID).Notice(transcript.Faint, "the conversation was summarized; older messages stay visible here, but the model sees only the summary")
 		}
 	default:
 		return m.askEvent(e)
@@ -70,20 +62,20 @@ func (m *model) event(e *sdk.Event) tea.Cmd {
 	return nil
 }
 
-// sessionEvent keeps the sessions of the conversation: the root's and those of its subagents.
+// sessionEvent tracks the sessions of the conversation: the root and its subagents.
 func (m *model) sessionEvent(typ string, p *sdk.SessionInfo) tea.Cmd {
 	t := m.threads[p.Info.ID]
 	switch {
 	case t != nil:
 		undone := (t.Info.Revert == nil) != (p.Info.Revert == nil) || t.Info.Revert != nil && *t.Info.Revert != *p.Info.Revert
 		t.Info = p.Info
-		if undone && typ == sdk.EventSessionUpdated && !t.Busy() { // a turn removes what was undone: that is not on the screen
+		if undone && typ == sdk.EventSessionUpdated && !t.Busy() { // a turn deletes undone messages, which are not on the screen
 			return m.load(p.Info.ID)
 		}
 	case p.Info.ParentID == "" || m.threads[p.Info.ParentID] == nil || typ == sdk.EventSessionDeleted:
 	case typ == sdk.EventSessionCreated:
 		m.threads[p.Info.ID] = transcript.New(&p.Info, &m.look)
-	default: // a subagent of before the start is resumed
+	default: // a subagent from before the start is resumed
 		return m.loadChild(p.Info.ID, p.Info.ParentID)
 	}
 	return nil
@@ -121,27 +113,17 @@ func (m *model) turnEnded(t *transcript.Thread) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// notify asks the terminal to tell the user about the conversation.
+// notify sends a desktop notification about the conversation through the terminal.
 func (m *model) notify(text string) tea.Cmd {
 	return tea.Raw(ansi.Notify("tenon: "+terminal.OneLine(m.main().Info.Title)+" "+text) + "\a")
 }
 
-// parentChanged redraws the card of the task that runs a subagent.
-func (m *model) parentChanged(t *transcript.Thread) {
-	if parent := m.threads[t.Info.ParentID]; parent != nil && t.Info.ParentID != "" {
-		parent.ChildChanged(t.Info.ID)
-	}
-}
-
-// childText describes what a subagent's session does.
+// childText describes the activity of a subagent's session.
 func (m *model) childText(session string) string {
-	if t := m.threads[session]; t != nil {
-		return t.Doing()
-	}
-	return ""
+	return m.threadOf(session).Doing()
 }
 
-// loadChild reads the session of a subagent, unless events have shown it from its beginning.
+// loadChild reads the session of a subagent, unless events have delivered it from its start.
 func (m *model) loadChild(session, parent string) tea.Cmd {
 	if m.threads[session] != nil {
 		return nil
@@ -150,7 +132,7 @@ func (m *model) loadChild(session, parent string) tea.Cmd {
 	return m.load(session)
 }
 
-// enter shows a subagent's session: the latest below the shown one.
+// enter shows the session of the latest subagent.
 func (m *model) enter() tea.Cmd {
 	list := m.thread().Children()
 	if len(list) == 0 {
@@ -166,14 +148,14 @@ func (m *model) showChild(session, parent string) tea.Cmd {
 	return load
 }
 
-// leave shows the session above.
+// leave shows the parent session.
 func (m *model) leave() {
 	if m.thread().Info.ParentID != "" {
 		m.show(m.above().Info.ID)
 	}
 }
 
-// above returns the session above a subagent's. It is the root for the subagents of another session: those of the original in a copy.
+// above returns the parent of a subagent's session. In a copy of a session, subagents of the original belong to the root.
 func (m *model) above() *transcript.Thread {
 	parent := m.threads[m.thread().Info.ParentID]
 	if parent == nil || parent.Info.ParentID == "" {
@@ -201,7 +183,7 @@ func (m *model) show(session string) {
 	m.shown = session
 }
 
-// title is the title of the terminal's window.
+// title returns the title of the terminal window.
 func (m *model) title() string {
 	title := strings.TrimSpace(terminal.OneLine(m.main().Info.Title))
 	if title == "" {

@@ -72,6 +72,25 @@ func TestResumedSubagentAsks(t *testing.T) {
 	}
 }
 
+// The record of a notice in the log is not shown too, whichever arrives first.
+func TestNoticesAreShownOnce(t *testing.T) {
+	t.Parallel()
+	notice := eventsMsg{{Properties: &sdk.PluginNotice{Plugin: "noisy", Hook: "chat.params", Message: "skipped: no good"}}}
+	record := logMsg("WARN skipped: no good plugin=noisy hook=chat.params")
+	for _, order := range [][]tea.Msg{{notice, record}, {record, notice}} {
+		m, _ := testModel(t, 80, 24)
+		for _, msg := range order {
+			m.Update(msg)
+		}
+		if screen := m.plain(); strings.Count(screen, "skipped: no good") != 1 {
+			t.Errorf("not once:\n%s", screen)
+		}
+		if m.Update(logMsg("WARN another")); !strings.Contains(m.plain(), "another (/log shows all)") {
+			t.Errorf("no other record:\n%s", m.plain())
+		}
+	}
+}
+
 // A notice names the plugin once.
 func TestNotices(t *testing.T) {
 	t.Parallel()

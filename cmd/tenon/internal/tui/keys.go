@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// twice is the time in which a second ctrl+c leaves, and a second esc opens the timeline.
+	// twice is the time limit for a second ctrl+c to exit, and for a second esc to open the timeline.
 	twice = 2 * time.Second
-	// startled is the time in which a question ignores keys after it came to the top and after an ignored key.
+	// startled is the time for which a question ignores keys after it appeared and after each ignored key.
 	startled = 700 * time.Millisecond
 	// wheelLines is the number of lines that the mouse wheel scrolls.
 	wheelLines = 3
-	// pasteLines and pasteBytes are the size from which a paste becomes a chip.
+	// pasteLines and pasteBytes are the maximum size of a paste that is not shown as a chip.
 	pasteLines, pasteBytes = 8, 1500
 )
 
@@ -55,17 +55,17 @@ func (m *model) key(k tea.KeyPressMsg) tea.Cmd {
 	return m.promptKey(name, k.Text)
 }
 
-// topKey gives a key to the dialog or question on the top.
+// topKey passes a key to the topmost dialog or question.
 func (m *model) topKey(top dialog.Dialog, k tea.KeyPressMsg) tea.Cmd {
 	if !m.fits(k) {
 		return m.startle()
 	}
-	_, permission := top.(*dialog.Permission)
+	_, choice := top.(*dialog.Choice)
 	switch name := k.String(); {
 	case name == "ctrl+x":
 		m.leader = true
 		return nil
-	case name == "shift+tab" && permission:
+	case name == "shift+tab" && choice:
 		return m.nextMode()
 	case name == "ctrl+o" && len(m.dialogs) == 0:
 		m.thread().UnfoldAll()
@@ -166,7 +166,7 @@ func (m *model) escape() tea.Cmd {
 		m.thread().List.End()
 	case m.armed != "":
 		m.armed = ""
-		return m.openTimeline()
+		return m.execute(find(commands(), "timeline"), "")
 	default:
 		m.armed = "esc"
 		if m.root != "" {
@@ -239,14 +239,14 @@ func (m *model) promptKey(name, text string) tea.Cmd {
 	return m.write(name, text)
 }
 
-// write changes the prompt by a key for the editor, or by text.
+// write applies an editor key to the prompt, or inserts text.
 func (m *model) write(name, text string) tea.Cmd {
 	var refresh tea.Cmd
 	switch {
 	case m.input.Key(name):
 		m.history.Edited()
 	case text != "":
-		if m.input.Empty() { // not all terminals tell of the focus
+		if m.input.Empty() { // not all terminals report the focus
 			refresh = m.refresh()
 		}
 		m.input.Insert(text)
@@ -261,7 +261,7 @@ func (m *model) write(name, text string) tea.Cmd {
 	return refresh
 }
 
-// recall puts an earlier prompt into the input: one that waits, else one of the history.
+// recall puts an earlier prompt into the input: a waiting one if possible, else one from the history.
 func (m *model) recall(by int) tea.Cmd {
 	if waiting := m.waiting(); by < 0 && m.input.Empty() && len(waiting) > 0 {
 		return m.editWaiting(waiting[len(waiting)-1])
@@ -270,7 +270,7 @@ func (m *model) recall(by int) tea.Cmd {
 	return nil
 }
 
-// enterPrompt sends the prompt, or runs what it says.
+// enterPrompt sends the prompt, or runs its command.
 func (m *model) enterPrompt() tea.Cmd {
 	if strings.HasSuffix(m.input.Before(), `\`) {
 		m.input.Complete(1, "\n")
@@ -289,11 +289,11 @@ func (m *model) enterPrompt() tea.Cmd {
 	return tea.Batch(save, m.run(text, files))
 }
 
-// paste handles pasted text: a long one becomes a chip, a path of an image an attachment.
+// paste handles pasted text. A long text becomes a chip, a path of an image an attachment.
 func (m *model) paste(text string) tea.Cmd {
 	m.toast = toast{}
 	if top := m.top(); top != nil {
-		if !m.fits(tea.KeyPressMsg{Text: text}) { // it was for the prompt, and so is the next key
+		if !m.fits(tea.KeyPressMsg{Text: text}) { // the paste, and probably the next key, were meant for the prompt
 			return m.startle()
 		}
 		top.Paste(text)
@@ -333,7 +333,5 @@ func (m *model) click(c tea.MouseClickMsg) {
 	if c.Button != tea.MouseLeft || len(m.dialogs) > 0 {
 		return
 	}
-	if item, _, ok := m.thread().List.At(c.Y - m.listTop()); ok {
-		m.thread().Toggle(item)
-	}
+	m.thread().Toggle(m.thread().List.At(c.Y - m.listTop()))
 }

@@ -21,8 +21,8 @@ const maxMenu = 8
 type menu struct {
 	rows   []menuRow
 	at     int
-	length int    // bytes before the caret that a choice replaces
-	before string // text before the caret that the rows complete; for another one, the menu is not shown
+	length int    // number of bytes before the caret that a choice replaces
+	before string // text before the caret that the rows complete; the menu is hidden for any other text
 	shut   bool   // the user closed the menu
 }
 
@@ -58,7 +58,7 @@ func (m *model) commandRows(pattern string) []menuRow {
 	return out
 }
 
-// completeArguments asks the plugin of a command for suggestions; nil unless the prompt is a command with arguments.
+// completeArguments requests suggestions from the plugin of a command. It returns nil unless the prompt is a command with arguments.
 func (m *model) completeArguments() tea.Cmd {
 	before := m.input.Before()
 	name, arguments, ok := strings.Cut(strings.TrimPrefix(before, "/"), " ")
@@ -71,8 +71,7 @@ func (m *model) completeArguments() tea.Cmd {
 	})
 }
 
-// offer shows the suggestions of a command's plugin for the last word of the text before the caret, unless the user typed on. A single one
-// is inserted.
+// offer shows a plugin's suggestions for the last word before the caret, unless the user has typed on. A single suggestion is inserted.
 func (n *menu) offer(m *model, before string, words []string) {
 	if m.input.Before() != before {
 		return
@@ -89,7 +88,7 @@ func (n *menu) offer(m *model, before string, words []string) {
 	}
 }
 
-// maxMentions bounds the choices of @; more are useless.
+// maxMentions is the maximum number of choices after @.
 const maxMentions = 50
 
 func (m *model) mentionRows(pattern string) []menuRow {
@@ -111,7 +110,7 @@ func (m *model) mentionRows(pattern string) []menuRow {
 		}
 		switch {
 		case row.insert == "":
-			continue // cannot be written after @
+			continue // a name that @ cannot express
 		case !strings.HasSuffix(row.insert, "/"): // after a directory, its files
 			row.insert += " "
 		}
@@ -125,7 +124,7 @@ func (m *model) mentionRows(pattern string) []menuRow {
 // open reports whether the menu is shown.
 func (n *menu) open(m *model) bool { return len(n.rows) > 0 && n.before == m.input.Before() }
 
-// menuKey handles keys while the menu is open.
+// menuKey handles a key while the menu is open.
 func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 	n := &m.menu
 	if !n.open(m) {
@@ -156,7 +155,7 @@ func (m *model) menuKey(name string) (done bool, cmd tea.Cmd) {
 	return true, nil
 }
 
-// view draws the menu in at most height rows.
+// view draws at most height rows of the menu.
 func (n *menu) view(m *model, width, height int) []string {
 	if !n.open(m) {
 		return nil
@@ -166,7 +165,7 @@ func (n *menu) view(m *model, width, height int) []string {
 	rows := n.rows[from:min(len(n.rows), from+height)]
 	wide := 0
 	for _, r := range rows {
-		wide = max(wide, draw.Columns(r.label))
+		wide = max(wide, terminal.Columns(r.label))
 	}
 	wide = min(wide, max(20, width/2))
 	var out []string
@@ -175,7 +174,7 @@ func (n *menu) view(m *model, width, height int) []string {
 		if from+i == n.at {
 			line = draw.Paint(m.look.Theme.Selected, draw.Pad(" "+draw.Pad(r.label, wide)+"  "+view.Clip(r.note, 200), width-2))
 		}
-		out = append(out, draw.Fit(" "+line, width))
+		out = append(out, terminal.Fit(" "+line, width))
 	}
 	return out
 }

@@ -2,6 +2,8 @@ package tui
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -9,84 +11,87 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/dialog"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/transcript"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// model is the whole screen. Only the program's goroutine uses it: what takes time runs in commands, which return messages.
+// model is the state of the screen. Only the program's goroutine uses it. Slow work runs in commands, which return messages.
 type model struct {
-	ctx  context.Context // of the program: commands run in it
+	ctx  context.Context // the program's context, which bounds commands
 	host frontend.Host
 	o    options
 	now  func() time.Time
-	// changed says that the screen may have to be drawn.
+	// changed is called when the screen may have changed.
 	changed func(typed bool)
 	post    func(tea.Msg) // passes a message to the program, from any goroutine
 
 	width, height int
-	method        ansi.Method // how the terminal counts columns
+	method        ansi.Method // the terminal's way of counting columns
 	look          transcript.Look
 	dark, blurred bool
 	settings      settings.Settings
 
-	threads map[string]*transcript.Thread // by session; that without an ID is in place of one until there is one
-	root    string                        // the session prompts go to; empty until the first one
+	threads map[string]*transcript.Thread // by session ID; "" until the first prompt creates a session
+	root    string                        // session that receives prompts; empty until the first prompt
 	shown   string                        // the root or one of its subagents' sessions
 
 	input    edit.Editor
-	stash    edit.Editor       // a draft that is put aside
-	undone   transcript.Prompt // that undo put into the input
+	stash    edit.Editor       // draft put aside with ctrl+s
+	undone   transcript.Prompt // prompt that undo put into the input
 	history  past.Recall
 	menu     menu
-	dialogs  []dialog.Dialog // the last one sees keys first
-	asks     []asked         // questions of the host, the first one is on the screen
+	dialogs  []dialog.Dialog // the last one receives keys
+	asks     []asked         // pending questions of the host; the first one is on the screen
 	leader   bool            // ctrl+x was pressed
-	front    dialog.Dialog   // question on the top; nil: none
-	frontAt  time.Time       // when it came there, or ignored a key last
-	pressed  time.Time       // when a key was pressed last
-	armed    string          // key that does something if it is pressed again
-	creating bool            // the session of the first prompt
+	front    dialog.Dialog   // visible question; nil: none
+	frontAt  time.Time       // time at which it appeared or last ignored a key
+	pressed  time.Time       // time of the last key
+	armed    string          // key that has an effect if it is pressed again
+	creating bool            // the session is being created
 
-	agent, modelName, effort string // chosen by the user; empty: those of the session
-	fallback, reason         string // the model if neither session nor user chose one, and why it is that one
+	agent, modelName, effort string // chosen by the user; empty: the session's
+	fallback, reason         string // model used if neither session nor user chose one, and the reason for it
 	mode                     mode
-	left                     bool // the user left the plan mode: the session's agent is not that of the next prompt if it is the one of this mode
+	left                     bool // the user left plan mode, so its agent does not answer the next prompt even if it is the session's
 	edits                    edits
-	files                    []string // of the project
+	files                    []string // the project's files
 	branch                   string
 	inventory                inventory
 	toast                    toast
-	log                      []string       // what the process logged
-	forgets                  bool           // the history is not stored
-	editors                  sync.WaitGroup // editors of the user that have the terminal
+	log                      []string       // the latest records
+	notices                  []string       // messages of plugin notices that the session shows
+	forgets                  bool           // storing the history failed
+	editors                  sync.WaitGroup // user's editors that occupy the terminal
 }
 
-// asked is a question of the host about a session. It stays open until it is answered, here or elsewhere.
+// asked is a question of the host about a session. It stays open until it is answered, here or in another client.
 type asked struct {
 	dialog.Dialog
 	id, session string
 }
 
-// inventory is what the host offers.
+// inventory lists the host's agents, models and commands.
 type inventory struct {
 	agents   []sdk.Agent
 	models   []host.ModelInfo
 	commands []host.CommandInfo
 }
 
-// toast is a short message above the input, until the next key.
+// toast is a short message above the input. The next key removes it.
 type toast struct {
 	text string
 	bad  bool
 }
 
-// mode says what is asked: Shift-Tab changes it.
+// mode decides which actions need permission. Shift-Tab changes it.
 type mode int
 
 const (
@@ -97,11 +102,11 @@ const (
 
 func (m mode) String() string { return [...]string{"ask", "accept edits", "plan"}[m] }
 
-// Messages to the model beside then.
+// Messages to the model, in addition to then.
 type (
 	eventsMsg []sdk.Event
 	logMsg    string
-	redraw    struct{} // draws the screen again: something changed it without a message
+	redraw    struct{} // redraws the screen
 )
 
 func newModel(ctx context.Context, h frontend.Host, o options) *model {
@@ -116,7 +121,7 @@ func newModel(ctx context.Context, h frontend.Host, o options) *model {
 	return m
 }
 
-// setTheme takes the theme that the user chose; an unknown one is the first.
+// setTheme applies the user's theme, or the first one if it is unknown.
 func (m *model) setTheme() {
 	all := draw.Themes(m.dark)
 	m.look.Theme = &all[0]
@@ -133,7 +138,15 @@ func (m *model) thread() *transcript.Thread { return m.threads[m.shown] }
 // main returns the session that prompts go to.
 func (m *model) main() *transcript.Thread { return m.threads[m.root] }
 
-// say shows a message until the next key.
+// threadOf returns the thread of a session. For a session outside this conversation, it returns a new one that is not shown.
+func (m *model) threadOf(session string) *transcript.Thread {
+	if t := m.threads[session]; t != nil {
+		return t
+	}
+	return transcript.New(&sdk.Session{ID: session}, &m.look)
+}
+
+// say shows a message until the next key; problem marks it as an error.
 func (m *model) say(text string)     { m.toast = toast{text: text} }
 func (m *model) problem(text string) { m.toast = toast{text, true} }
 
@@ -171,7 +184,7 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 		m.setTheme()
 	case tea.ModeReportMsg:
 		if msg.Mode == ansi.ModeUnicodeCore && !msg.Value.IsNotRecognized() && !msg.Value.IsPermanentlyReset() {
-			m.method = ansi.GraphemeWidth // as bubbletea's renderer does
+			m.method = ansi.GraphemeWidth // like bubbletea's renderer
 		}
 	case tea.FocusMsg:
 		m.blurred = false
@@ -196,17 +209,33 @@ func (m *model) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// maxLog is the number of log lines that are kept for /log.
+// maxLog is the maximum number of log records kept for /log.
 const maxLog = 500
 
-func (m *model) logged(line string) {
-	if m.log = append(m.log, line); len(m.log) > maxLog {
+// logged stores a log record and shows it, unless it repeats a notice in the session.
+func (m *model) logged(record string) {
+	if m.log = append(m.log, record); len(m.log) > maxLog {
 		m.log = m.log[1:]
 	}
-	m.problem(line + " (/log shows all)")
+	if !slices.ContainsFunc(m.notices, func(notice string) bool { return repeats(record, notice) }) {
+		m.problem(record + " (/log shows all)")
+	}
 }
 
-// tick redraws running work once a second, while there is any.
+// notice shows a plugin's problem in the session, and not its log record, which arrives before or after the event.
+func (m *model) notice(p *sdk.PluginNotice) {
+	m.notices = append(m.notices, p.Message)
+	m.main().Notice(transcript.Warn, view.Notice(p))
+	if repeats(m.toast.text, p.Message) {
+		m.toast = toast{}
+	}
+}
+
+func repeats(record, notice string) bool {
+	return strings.Contains(terminal.OneLine(record), terminal.OneLine(notice))
+}
+
+// tick redraws running work once a second.
 func (m *model) tick() tea.Cmd {
 	t := m.thread()
 	if !t.Busy() {

@@ -24,7 +24,7 @@ func (m *model) palette() dialog.Dialog {
 	toComplete := func(c *command) bool { return c == nil || c.run == nil || c.args == "title" }
 	p := &dialog.Picker{Title: "Commands", Choose: func(r dialog.Row) tea.Cmd {
 		if c := find(commands(), r.ID); !toComplete(c) {
-			return c.run(m, "")
+			return m.execute(c, "")
 		}
 		return m.replace(&host.PromptInput{Command: r.ID})
 	}}
@@ -57,13 +57,13 @@ func (m *model) chooseModel(args string) tea.Cmd {
 		m.say("the next prompt uses " + terminal.OneLine(args))
 		return nil
 	}
-	p := &dialog.Picker{Title: "Model", Empty: "no provider can be used; tenon models --all lists what is missing", Choose: func(r dialog.Row) tea.Cmd {
+	p := &dialog.Picker{Title: "Model", Empty: "no usable provider; tenon models --all lists the keys to set", Choose: func(r dialog.Row) tea.Cmd {
 		m.modelName, m.effort = r.ID, ""
 		return nil
 	}}
 	p.Paste(args)
 	m.listModels(p)
-	return tea.Batch(m.open(p), m.do(func(ctx context.Context) (then, error) { // servers that the configuration names may list further models
+	return tea.Batch(m.open(p), m.do(func(ctx context.Context) (then, error) { // configured servers may list more models
 		list, err := m.host.ListModels(ctx, host.ModelListOptions{Configured: true})
 		return set(func() {
 			m.inventory.models = list
@@ -91,24 +91,29 @@ func (m *model) listModels(p *dialog.Picker) {
 	p.Fill(rows)
 }
 
-// chooseAgent opens the picker of agents, or chooses the one that is named.
+// chooseAgent chooses the named agent, or opens the picker of agents.
 func (m *model) chooseAgent(args string) tea.Cmd {
-	choose := func(r dialog.Row) tea.Cmd {
+	p := &dialog.Picker{Title: "Agent", Choose: func(r dialog.Row) tea.Cmd {
 		m.agent, m.mode = r.ID, modeAsk
 		return m.acceptEdits()
-	}
-	p := &dialog.Picker{Title: "Agent", Choose: choose}
+	}}
 	for _, a := range m.primaries() {
 		p.Rows = append(p.Rows, dialog.Row{ID: a.Name, Label: terminal.OneLine(a.Name), Note: view.Clip(terminal.OneLine(a.Description), 60), Current: a.Name == m.agentName()})
-		if a.Name == args {
-			return choose(dialog.Row{ID: args})
-		}
 	}
-	if args != "" {
-		m.problem("agent " + terminal.OneLine(args) + " not found; /agent lists them")
+	return m.choose(p, args, "agent "+args+" not found; /agent lists them")
+}
+
+// choose opens a picker, or chooses the named row. An unknown name is a problem.
+func (m *model) choose(p *dialog.Picker, name, problem string) tea.Cmd {
+	if name == "" {
+		return m.open(p)
+	}
+	i := slices.IndexFunc(p.Rows, func(r dialog.Row) bool { return r.ID == name })
+	if i < 0 {
+		m.problem(problem)
 		return nil
 	}
-	return m.open(p)
+	return p.Choose(p.Rows[i])
 }
 
 // efforts returns the reasoning efforts of the model.
@@ -120,7 +125,7 @@ func (m *model) efforts() []string {
 	})
 }
 
-func (m *model) effortPicker() dialog.Dialog {
+func (m *model) effortPicker() *dialog.Picker {
 	_, current := m.modelOf()
 	p := &dialog.Picker{Title: "Reasoning effort", Empty: "this model has only one reasoning effort", Choose: func(r dialog.Row) tea.Cmd {
 		m.effort = r.ID
@@ -133,18 +138,10 @@ func (m *model) effortPicker() dialog.Dialog {
 }
 
 func (m *model) chooseEffort(args string) tea.Cmd {
-	if args == "" {
-		return m.open(m.effortPicker())
-	}
-	if !slices.Contains(m.efforts(), args) {
-		m.problem("this model has no effort " + terminal.OneLine(args) + "; ctrl+t lists them")
-		return nil
-	}
-	m.effort = args
-	return nil
+	return m.choose(m.effortPicker(), args, "this model has no effort "+args+"; ctrl+t lists them")
 }
 
-// chooseTheme opens the picker of themes, or chooses the one that is named.
+// chooseTheme chooses the named theme, or opens the picker of themes.
 func (m *model) chooseTheme(args string) tea.Cmd {
 	p := &dialog.Picker{Title: "Theme", Choose: func(r dialog.Row) tea.Cmd {
 		save := m.keep(func(s *settings.Settings) { s.Theme = r.ID })
@@ -153,18 +150,11 @@ func (m *model) chooseTheme(args string) tea.Cmd {
 	}}
 	for _, t := range draw.Themes(m.dark) {
 		p.Rows = append(p.Rows, dialog.Row{ID: t.Name, Label: t.Name, Current: t.Name == m.look.Theme.Name})
-		if t.Name == args {
-			return p.Choose(dialog.Row{ID: args})
-		}
 	}
-	if args != "" {
-		m.problem("theme " + terminal.OneLine(args) + " not found; /theme lists them")
-		return nil
-	}
-	return m.open(p)
+	return m.choose(p, args, "theme "+args+" not found; /theme lists them")
 }
 
-// keep takes and stores what the user chose on the screen.
+// keep applies a change of the settings and stores it.
 func (m *model) keep(change func(*settings.Settings)) tea.Cmd {
 	change(&m.settings)
 	return m.do(func(ctx context.Context) (then, error) { return nil, settings.Change(ctx, m.o.settingsFile, change) })
@@ -221,7 +211,7 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 // pinnedNote begins the notes of pinned sessions.
 const pinnedNote = "pinned · "
 
-// pinnedFirst marks the pinned sessions and puts them first. The others stay in their order.
+// pinnedFirst marks the pinned sessions and moves them to the top.
 func (m *model) pinnedFirst(rows []dialog.Row) []dialog.Row {
 	var first, rest []dialog.Row
 	for _, r := range rows {
@@ -246,7 +236,7 @@ func (m *model) pin(session string, on bool) tea.Cmd {
 	})
 }
 
-// deleted removes a session that was deleted from the screen.
+// deleted removes a deleted session from the screen.
 func (m *model) deleted(p *dialog.Picker, session string) tea.Cmd {
 	p.Remove(session)
 	var forget tea.Cmd
@@ -262,9 +252,6 @@ func (m *model) deleted(p *dialog.Picker, session string) tea.Cmd {
 
 // openTimeline lists the prompts of the session.
 func (m *model) openTimeline() tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
 	p := &dialog.Picker{
 		Title: "Timeline", Empty: "no prompts yet", Hint: "ctrl+u undo from here on · ctrl+f fork before it",
 		Choose: func(r dialog.Row) tea.Cmd {
@@ -273,7 +260,7 @@ func (m *model) openTimeline() tea.Cmd {
 		},
 		Keys: map[string]func(dialog.Row) (bool, tea.Cmd){
 			"ctrl+u": func(r dialog.Row) (bool, tea.Cmd) { return true, m.revert(host.RevertOptions{MessageID: r.ID}) },
-			"ctrl+f": func(r dialog.Row) (bool, tea.Cmd) { return true, m.fork(r.ID) },
+			"ctrl+f": func(r dialog.Row) (bool, tea.Cmd) { return true, m.forkOf(m.root, r.ID) },
 		},
 	}
 	prompts := m.main().Prompts()
@@ -283,7 +270,7 @@ func (m *model) openTimeline() tea.Cmd {
 	return m.open(p)
 }
 
-// openQueue lists the prompts that wait.
+// openQueue lists the waiting prompts.
 func (m *model) openQueue() tea.Cmd {
 	waiting := m.waiting()
 	p := &dialog.Picker{

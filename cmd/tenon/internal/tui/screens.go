@@ -18,15 +18,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// helpSections are the keys of each screen.
-func helpSections() []struct {
+// helpSection lists the keys of a part of the screen, each with its effect.
+type helpSection struct {
 	title string
 	keys  [][2]string
-} {
-	return []struct {
-		title string
-		keys  [][2]string
-	}{
+}
+
+func helpSections() []helpSection {
+	return []helpSection{
 		{"Prompt", [][2]string{
 			{"enter", "send; while a turn runs, the prompt waits and reaches the model with its next step"},
 			{"alt+enter, ctrl+j, \\ enter", "new line"},
@@ -80,9 +79,9 @@ func (m *model) helpScreen() dialog.Dialog {
 		var out []string
 		row := func(key, text string) {
 			left := "  " + draw.Pad(key, min(32, width/2)) + " "
-			for i, l := range draw.Wrap(text, width-draw.Columns(left)) {
+			for i, l := range draw.Wrap(text, width-terminal.Columns(left)) {
 				if i > 0 {
-					left = strings.Repeat(" ", draw.Columns(left))
+					left = strings.Repeat(" ", terminal.Columns(left))
 				}
 				out = append(out, draw.Paint(k.Accent, left)+l)
 			}
@@ -106,7 +105,7 @@ func (m *model) helpScreen() dialog.Dialog {
 	}}
 }
 
-// statusScreen shows what the next prompt will use, and what the session has cost.
+// statusScreen shows the settings of the next prompt and the cost of the session.
 func (m *model) statusScreen() dialog.Dialog {
 	return &dialog.Pager{Title: "Status", Draw: func(k *draw.Theme, width int) []string {
 		t := m.main()
@@ -114,7 +113,7 @@ func (m *model) statusScreen() dialog.Dialog {
 		out := []string{""}
 		row := func(key, text string) {
 			if text != "" {
-				out = append(out, draw.Fit("  "+draw.Pad(key, 12)+text, width))
+				out = append(out, terminal.Fit("  "+draw.Pad(key, 12)+text, width))
 			}
 		}
 		row("session", terminal.OneLine(t.Info.Title))
@@ -134,24 +133,16 @@ func (m *model) statusScreen() dialog.Dialog {
 		out = append(out, "")
 		usage := func(name string, u sdk.Tokens, cost sdk.USD) {
 			row(name, fmt.Sprintf("%s in · %s cached · %s out · %s reasoning · %s", view.Limit(u.Input+u.Cache.Write), view.Limit(u.Cache.Read),
-				view.Limit(u.Output), view.Limit(u.Reasoning), price(cost)))
+				view.Limit(u.Output), view.Limit(u.Reasoning), view.Money(cost)))
 		}
 		usage("tokens", t.Info.Tokens, t.Info.Cost)
 		for _, id := range t.Children() {
-			if child := m.threads[id]; child != nil { // else it was not read yet
+			if child := m.threads[id]; child != nil { // nil: not read yet
 				usage("subagent", child.Info.Tokens, child.Info.Cost)
 			}
 		}
 		return out
 	}}
-}
-
-// price returns a cost; an unknown one is "-".
-func price(cost sdk.USD) string {
-	if cost == 0 {
-		return "-"
-	}
-	return view.Money(cost)
 }
 
 func (m *model) logScreen() dialog.Dialog {
@@ -167,11 +158,8 @@ func (m *model) logScreen() dialog.Dialog {
 	}}
 }
 
-// openLedger shows what plugins changed in each request of the shown session.
+// openLedger shows the changes that plugins made to each request of the shown session.
 func (m *model) openLedger() tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
 	session := m.shown
 	return m.do(func(ctx context.Context) (then, error) {
 		all, err := m.host.Ledger(ctx, session)
@@ -198,9 +186,6 @@ func (m *model) openLedger() tea.Cmd {
 
 // openDiff shows the file changes of the session.
 func (m *model) openDiff() tea.Cmd {
-	if !m.needSession() {
-		return nil
-	}
 	session := m.root
 	return m.do(func(ctx context.Context) (then, error) {
 		diff, list, err := changes(ctx, m, session)
@@ -214,7 +199,7 @@ func (m *model) openDiff() tea.Cmd {
 	})
 }
 
-// changes returns the file changes of a session, also as a unified diff.
+// changes returns the file changes of a session, and a unified diff of them.
 func changes(ctx context.Context, m *model, session string) (diff string, list []host.FileChange, err error) {
 	list, err = m.host.SessionChanges(ctx, session, "")
 	var b strings.Builder

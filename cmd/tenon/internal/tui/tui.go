@@ -1,7 +1,7 @@
-// Package tui is the full-screen terminal UI: one bubbletea model (model.go) that gets keys and the events of the host as messages,
-// passes them on, and puts the lines of the screen together (view.go). The parts are plain structs that know neither the model nor the
-// host: dialogs (tui/dialog) pass the user's choice to a function of the model, a session's items (tui/transcript) render lines for a
-// width. Update and View never wait: commands (actions.go) do. Text from outside goes through internal/visible before it is drawn.
+// Package tui is the full-screen terminal UI: one bubbletea model (model.go) that receives keys and host events as messages, routes
+// them to its parts, and assembles the lines of the screen (view.go). The parts are plain structs that know neither the model nor the
+// host: dialogs (tui/dialog) pass the user's choice to a function of the model; a session's items (tui/transcript) render lines for a
+// width. Update and View never wait: commands (actions.go) do. Text from outside passes internal/visible before it is drawn.
 package tui
 
 import (
@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -23,7 +22,6 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/frontend"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/pages"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/pace"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/past"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/settings"
@@ -34,29 +32,29 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// options are what the model needs to know of its surroundings.
+// options configure the model.
 type options struct {
 	version                       string
 	directory, shortDir, worktree string
-	temporary                     *scratch
+	temporary                     string       // directory for files that are removed at the end
 	editor                        string       // command line of the user's editor; empty: none is set
-	session                       *sdk.Session // of the command line; nil: a new one
+	session                       *sdk.Session // named on the command line; nil: a new one
 	title                         string
-	prompt                        host.PromptInput // of the command line: text and files
+	prompt                        host.PromptInput // text and files from the command line
 	agent, model, effort          string
-	settings                      settings.Settings // as they were at the start
+	settings                      settings.Settings // at the start
 	settingsFile                  string
 	past                          *past.File
-	explain                       func(error) string                            // with its remedy
-	remedy                        func(error) string                            // without the error
+	explain                       func(error) string                            // returns an error with its remedy
+	remedy                        func(error) string                            // returns the remedy alone
 	clean                         func(string) string                           // masks secrets
-	browse                        func(address string) (opened bool, err error) // opens the user's browser, if there is one
+	browse                        func(address string) (opened bool, err error) // opens the user's browser, if one is available
 }
 
 const (
-	// maxFarewell is the number of lines of the last answer that are left on the terminal.
+	// maxFarewell is the maximum number of lines of the last answer printed at the exit.
 	maxFarewell = 200
-	// eventRoom is the number of events that wait for the screen before the host does.
+	// eventRoom is the number of events queued for the screen before the host waits.
 	eventRoom = 1024
 )
 
@@ -97,12 +95,12 @@ func Run(ctx context.Context, a *cli.App, f *turn.Flags, args []string) error {
 		farewell = end.farewell(ctx, a)
 	}
 	if !turn.ShutDown(ctx, m, signals) || errors.Is(err, cli.ErrHard) {
-		return cli.ErrHard // without a word, which the terminal may not take
+		return cli.ErrHard // silently: the terminal may accept no output
 	}
 	return errors.Join(err, a.Print(farewell))
 }
 
-// session is one run of the terminal UI.
+// session runs the terminal UI once.
 type session struct {
 	a       *cli.App
 	m       *cli.Machine
@@ -112,10 +110,10 @@ type session struct {
 	logs    chan string
 }
 
-// run shows the screen until the user leaves, and returns the last state.
+// run shows the screen until the user exits, and returns the final model.
 func (s *session) run(ctx context.Context) (*model, error) {
-	temporary := &scratch{}
-	defer temporary.remove()
+	temporary, _ := os.MkdirTemp("", "tenon-tui-") // without it, creating a file there fails
+	defer os.RemoveAll(temporary)                  // the system cleans up what is left
 	defer s.a.Divert(s)()
 	o, err := s.options(ctx, temporary)
 	if err != nil {
@@ -148,11 +146,11 @@ func (s *session) run(ctx context.Context) (*model, error) {
 	return m, err
 }
 
-// patience is the time in which a terminal takes the last output after a signal.
+// patience is the time limit for the last output after a signal.
 const patience = 3 * time.Second
 
-// untilSignal runs the program until the user leaves or a signal ends it. At the second signal, or if the terminal takes no output, as that of a
-// broken connection, it returns cli.ErrHard and does not wait for the program. It waits for the user's editor, where text may have to be saved.
+// untilSignal runs the program until the user exits or a signal ends it. At the second signal, or if the terminal accepts no output (a broken
+// connection), it returns cli.ErrHard without waiting for the program. It waits for the user's editor, which may hold unsaved text.
 func (s *session) untilSignal(program *tea.Program, m *model) error {
 	ended := make(chan error, 1)
 	go func() { // ends with the program, or with the process
@@ -168,7 +166,7 @@ func (s *session) untilSignal(program *tea.Program, m *model) error {
 			return cli.ErrHard
 		case sig := <-s.signals:
 			switch {
-			case sig == os.Interrupt: // ctrl+c is a key here, and a signal in the user's editor
+			case sig == os.Interrupt: // ctrl+c is a key here; the signal is for the user's editor
 			case quits:
 				return cli.ErrHard
 			default:
@@ -183,36 +181,8 @@ func (s *session) untilSignal(program *tea.Program, m *model) error {
 	}
 }
 
-// scratch is a directory for files that live as long as the program. It is made when it is first needed.
-type scratch struct {
-	mu  sync.Mutex
-	dir string
-}
-
-// create creates a file; pattern is as for os.CreateTemp.
-func (s *scratch) create(pattern string) (*os.File, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dir == "" {
-		dir, err := os.MkdirTemp("", "tenon-tui-")
-		if err != nil {
-			return nil, err
-		}
-		s.dir = dir
-	}
-	return os.CreateTemp(s.dir, pattern)
-}
-
-func (s *scratch) remove() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.dir != "" {
-		_ = os.RemoveAll(s.dir) // the system cleans up what is left
-	}
-}
-
-// options gathers what the model needs to know.
-func (s *session) options(ctx context.Context, temporary *scratch) (options, error) {
+// options returns the options of the model.
+func (s *session) options(ctx context.Context, temporary string) (options, error) {
 	w, env := s.m.Workspace, s.a.Env
 	earlier, err := past.Open(filepath.Join(w.Project.DataDir, past.Name))
 	if err != nil {
@@ -246,7 +216,7 @@ func (s *session) options(ctx context.Context, temporary *scratch) (options, err
 	return o, nil
 }
 
-// short returns a directory with ~ for the home directory.
+// short abbreviates the home directory in a path as ~.
 func short(dir, home string) string {
 	if rel, err := filepath.Rel(home, dir); err == nil && home != "" && filepath.IsLocal(rel) {
 		return filepath.Join("~", rel)
@@ -254,21 +224,19 @@ func short(dir, home string) string {
 	return dir
 }
 
-// Write takes lines of the log for the screen.
+// Write passes a record of the log to the screen.
 func (s *session) Write(p []byte) (int, error) {
-	for _, line := range strings.Split(strings.TrimRight(string(p), "\n"), "\n") {
-		select {
-		case s.logs <- strings.TrimSpace(draw.StripSGR(line)):
-		default: // too many; the first ones matter
-		}
+	select {
+	case s.logs <- strings.TrimSpace(terminal.StripSGR(string(p))):
+	default: // too many; the first records matter most
 	}
 	return len(p), nil
 }
 
 var _ io.Writer = (*session)(nil)
 
-// pump passes events and log lines to the program until the context or the subscription ends. It always reads, so that the
-// host never waits for a program that waits for the user's editor; what arrives meanwhile is passed on together.
+// pump passes events and log records to the program until the context or the subscription ends. It never stops reading, so the
+// host does not wait for a program that waits for the user's editor. Events that arrive in the meantime are sent as one batch.
 func (s *session) pump(ctx context.Context, program *tea.Program, events <-chan sdk.Event) {
 	type arrived struct {
 		events eventsMsg
@@ -315,7 +283,7 @@ func (s *session) pump(ctx context.Context, program *tea.Program, events <-chan 
 	}
 }
 
-// farewell returns what is left on the terminal: the last answer, the changed files and how to continue.
+// farewell returns the text printed at the exit: the last answer, the changed files, and how to continue.
 func (m *model) farewell(ctx context.Context, a *cli.App) string {
 	if m.root == "" {
 		return ""
@@ -332,7 +300,7 @@ func (m *model) farewell(ctx context.Context, a *cli.App) string {
 		}
 		b.WriteByte('\n')
 	}
-	if diff, list, err := changes(ctx, m, m.root); err == nil && len(list) > 0 { // without undo, the changes are not known
+	if diff, list, err := changes(ctx, m, m.root); err == nil && len(list) > 0 { // without undo, changes are unknown
 		added, removed := view.CountLines(diff)
 		fmt.Fprintf(&b, "%s changed, +%d -%d\n", view.Plural(len(list), "file"), added, removed)
 		for i := range list {

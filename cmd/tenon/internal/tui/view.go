@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// smallHeight is the height below which lists beside the transcript take one line.
+	// smallHeight is the height of the screen below which the task list and the waiting prompts take one line each.
 	smallHeight = 20
-	// maxTodos and maxWaiting are the shown rows of the task list and of waiting prompts.
+	// maxTodos and maxWaiting are the maximum numbers of shown tasks and waiting prompts.
 	maxTodos, maxWaiting = 6, 3
 )
 
@@ -45,7 +45,7 @@ func (m *model) View() tea.View {
 	return v
 }
 
-// screen returns the lines of the screen and the place of the caret.
+// screen returns the lines of the screen and the position of the caret.
 func (m *model) screen() ([]string, *tea.Position) {
 	top := m.top()
 	if pager, ok := top.(*dialog.Pager); ok {
@@ -69,7 +69,7 @@ func (m *model) screen() ([]string, *tea.Position) {
 	return append(lines, bottom...), at
 }
 
-// top returns what sees keys first: a dialog, a question of the host, or nil.
+// top returns the dialog or question that receives keys, or nil.
 func (m *model) top() dialog.Dialog {
 	if n := len(m.dialogs); n > 0 {
 		return m.dialogs[n-1]
@@ -85,7 +85,7 @@ func (m *model) transcript(height int) []string {
 	t := m.thread()
 	var head []string
 	if t.Info.ParentID != "" {
-		head = []string{draw.Paint(m.look.Theme.Warn, draw.Fit(" subagent's session: "+terminal.OneLine(t.Info.Title)+" · ctrl+x ↑ returns", m.width))}
+		head = []string{draw.Paint(m.look.Theme.Warn, terminal.Fit(" subagent's session: "+terminal.OneLine(t.Info.Title)+" · ctrl+x ↑ returns", m.width))}
 	}
 	if len(t.List.Items) == 0 && t.Info.ID == "" {
 		return m.welcome(height)
@@ -127,12 +127,12 @@ func (m *model) welcome(height int) []string {
 		out = append(out, "")
 	}
 	for _, l := range text {
-		out = append(out, draw.Fit("  "+l, m.width))
+		out = append(out, terminal.Fit("  "+l, m.width))
 	}
 	return out[:min(len(out), height)]
 }
 
-// canvas is the place for a dialog of a height.
+// canvas returns the canvas of a dialog with this height.
 func (m *model) canvas(height int) dialog.Canvas {
 	return dialog.Canvas{Theme: m.look.Theme, Width: m.width, Height: height, Method: m.method, Ready: m.calm()}
 }
@@ -149,7 +149,7 @@ func (m *model) rule(width int) string {
 	return draw.Paint(look, strings.Repeat("─", width))
 }
 
-// bottom draws what is below the transcript.
+// bottom draws the part of the screen below the transcript.
 func (m *model) bottom(top dialog.Dialog) (lines []string, at *tea.Position) {
 	lines = append(m.todoLines(), m.waitingLines()...)
 	lines = append(lines, m.workLine()...)
@@ -167,7 +167,7 @@ func (m *model) bottom(top dialog.Dialog) (lines []string, at *tea.Position) {
 	if top != nil {
 		lines = append(lines, m.rule(m.width))
 		if title := m.asker(); title != "" {
-			lines = append(lines, draw.Fit(draw.Paint(m.look.Theme.Warn, " Another session asks: "+title), m.width))
+			lines = append(lines, terminal.Fit(draw.Paint(m.look.Theme.Warn, " Another session asks: "+title), m.width))
 		}
 		shown, caret := top.View(m.canvas(max(6, m.height-len(lines)+1-min(6, m.height/4)) - 1))
 		if caret != nil {
@@ -208,13 +208,13 @@ func (m *model) inputLines() ([]string, *tea.Position) {
 		mark = draw.Paint(k.Warn, "›")
 	}
 	for _, r := range rows {
-		out = append(out, draw.Fit(mark+" "+r, m.width))
+		out = append(out, terminal.Fit(mark+" "+r, m.width))
 		mark = " "
 	}
 	return out, &tea.Position{X: 2 + column, Y: 1 + row}
 }
 
-// workLine says what is under way.
+// workLine describes the current activity.
 func (m *model) workLine() []string {
 	t, k := m.thread(), m.look.Theme
 	var left string
@@ -238,7 +238,7 @@ func (m *model) workLine() []string {
 	if left == "" && right == "" {
 		return nil
 	}
-	return []string{draw.Sides(" "+draw.Fit(left, m.width-2), right, m.width)}
+	return []string{draw.Sides(" "+terminal.Fit(left, m.width-2), right, m.width)}
 }
 
 // todoLines draws the task list while it has open entries.
@@ -262,7 +262,7 @@ func (m *model) todoLines() []string {
 	}
 	head := fmt.Sprintf("tasks %d/%d", done, len(t.Todos))
 	if m.height < smallHeight {
-		return []string{draw.Fit(" "+draw.Paint(k.Faint, head)+" "+terminal.OneLine(t.Todos[max(current, 0)].Content), m.width)}
+		return []string{terminal.Fit(" "+draw.Paint(k.Faint, head)+" "+terminal.OneLine(t.Todos[max(current, 0)].Content), m.width)}
 	}
 	from := max(0, min(current-1, len(t.Todos)-maxTodos))
 	out := []string{" " + draw.Paint(k.Faint, head)}
@@ -279,12 +279,12 @@ func (m *model) todoLines() []string {
 		default:
 			text = draw.Paint(k.Faint, "○ ") + text
 		}
-		out = append(out, draw.Fit("  "+text, m.width))
+		out = append(out, terminal.Fit("  "+text, m.width))
 	}
 	return out
 }
 
-// waitingLines draws the prompts that wait.
+// waitingLines draws the waiting prompts.
 func (m *model) waitingLines() []string {
 	k, waiting := m.look.Theme, m.waiting()
 	var out []string
@@ -293,12 +293,12 @@ func (m *model) waitingLines() []string {
 			out = append(out, draw.Paint(k.Faint, fmt.Sprintf("   and %d more (ctrl+x w)", len(waiting)-i)))
 			break
 		}
-		out = append(out, draw.Sides(draw.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
+		out = append(out, draw.Sides(terminal.Fit(" "+draw.Paint(k.Accent, "waits ")+view.Clip(terminal.OneLine(waitingText(&waiting[i])), 300), m.width-9), draw.Paint(k.Faint, "↑ edits "), m.width))
 	}
 	return out
 }
 
-// context returns the tokens of the model's context that the latest step used, and its limit; 0 if unknown.
+// context returns the number of context tokens that the latest step used, and the model's limit; 0 if unknown.
 func (m *model) context() (used, limit int64) {
 	last := m.main().Last
 	if last == nil {
@@ -307,7 +307,7 @@ func (m *model) context() (used, limit int64) {
 	return last.Tokens.Sum(), m.modelNamed(last.ProviderID + "/" + last.ModelID).Limit.Context
 }
 
-// footer names mode, model, context, cost, branch and directory. In a narrow window, the last ones are left out.
+// footer shows agent, model, context, cost, branch and directory. A narrow window omits the last ones.
 func (m *model) footer() string {
 	k := m.look.Theme
 	name, effort := m.modelOf()
@@ -340,10 +340,10 @@ func (m *model) footer() string {
 	right = append(right, terminal.OneLine(m.o.shortDir))
 	for len(right) > 0 {
 		text := strings.Join(right, " · ")
-		if draw.Columns(left)+draw.Columns(text)+3 <= m.width {
+		if terminal.Columns(left)+terminal.Columns(text)+3 <= m.width {
 			return draw.Sides(left, draw.Paint(k.Faint, text)+" ", m.width)
 		}
 		right = right[:len(right)-1]
 	}
-	return draw.Fit(left, m.width)
+	return terminal.Fit(left, m.width)
 }

@@ -26,26 +26,21 @@ type typed struct {
 
 // asker asks the user questions on the terminal, one after another. It is used from one goroutine.
 type asker struct {
-	s    *terminal.Screen
-	keys *terminal.Keyboard
-	host answerHost
-	// directory is the one that shown paths are relative to.
-	directory string
+	s         *terminal.Screen
+	keys      *terminal.Keyboard
+	host      answerHost
+	directory string // base of relative paths in questions
 
 	queue   []ask
 	current ask
 }
 
-// ask is a question to the user: an *askPermission or an *askQuestions.
+// ask is a question to the user, an *askPermission or *askQuestions.
 type ask interface {
 	id() string
 	show(a *asker)
 	// take handles an answer and reports whether the question is done.
 	take(a *asker, t typed) bool
-}
-
-func newAsker(s *terminal.Screen, keys *terminal.Keyboard, host answerHost, directory string) *asker {
-	return &asker{s: s, keys: keys, host: host, directory: directory}
 }
 
 // asking reports whether a question is on the screen.
@@ -78,11 +73,6 @@ func (a *asker) drop(id string) {
 // line writes a line that breaks at spaces.
 func (a *asker) line(text string) { a.s.Line(a.s.Wrapped(text)) }
 
-// withdraw removes all questions.
-func (a *asker) withdraw() {
-	a.queue, a.current = nil, nil
-}
-
 // next asks the next question if none is on the screen.
 func (a *asker) next() {
 	for a.current == nil && len(a.queue) > 0 {
@@ -99,8 +89,7 @@ func (a *asker) next() {
 	}
 }
 
-// input handles typed input. Lines that no question waits for are dropped: they were probably meant for a question that was
-// withdrawn.
+// input handles typed input. It drops lines that no question waits for: they were probably meant for a withdrawn question.
 func (a *asker) input(p terminal.Piece) {
 	a.keys.Took(p)
 	for {
@@ -143,7 +132,7 @@ type askPermission struct {
 
 func (q *askPermission) id() string { return q.request.ID }
 
-// show prints the whole command or diff: the answer allows all of it.
+// show prints the whole command or diff, because the answer allows all of it.
 func (q *askPermission) show(a *asker) {
 	a.line(a.s.Paint(terminal.Yellow, "? ") + a.s.Paint(terminal.Bold, q.asked.Question))
 	for _, note := range q.asked.Notes {
@@ -249,10 +238,10 @@ func (q *askQuestions) prompt(a *asker, question *sdk.Question) {
 	a.s.Ask("  " + want + " (" + empty(question) + "): ")
 }
 
-// cancelWord ends questions that an empty line does not end.
+// cancelWord cancels questions that accept an empty answer.
 const cancelWord = "/cancel"
 
-// empty says what an empty line means.
+// empty describes the meaning of an empty line.
 func empty(q *sdk.Question) string {
 	switch {
 	case len(q.Default) > 0:

@@ -60,7 +60,7 @@ func TestAskerShows(t *testing.T) {
 			"? Allow bash to run this command?\n  requested by the agent plan\n    a\\u{1b}\n    b\n" + once,
 		},
 		"a plugin":   {bash(sdk.Object{"plugin": "x\x1b"}), "? Allow bash to run this command?\n  requested by the plugin x\\u{1b}\n" + command + options},
-		"a guard":    {bash(sdk.Object{"guarded": ".git"}), "? Allow bash to run this command?\n  always asks: programs run .git, or it controls agents\n" + command + options},
+		"a guard":    {bash(sdk.Object{"guarded": ".git"}), "? Allow bash to run this command?\n  always asks: programs execute .git, or it controls agents\n" + command + options},
 		"confined":   {bash(sdk.Object{"sandbox": "NOT confined: x\x1b"}), "? Allow bash to run this command?\n  NOT confined: x\\u{1b}\n" + command + options},
 		"a template": {bash(sdk.Object{"template": "/do (/p/do.md\u202e)"}), "? Allow bash to run this command?\n  requested by /do (/p/do.md\\u{202e}), not by the model\n" + command + options},
 		"sampling": {
@@ -73,7 +73,7 @@ func TestAskerShows(t *testing.T) {
 		},
 		"a file outside": {
 			sdk.PermissionRequest{Permission: "external_directory", Patterns: []string{"/etc/*"}, Metadata: sdk.Object{"tool": "read", "filepath": "/etc/passwd"}},
-			"? Allow read to use /etc/passwd, which is outside of the project?\n" + once,
+			"? Allow read to use /etc/passwd, which is outside the project?\n" + once,
 		},
 		"a server": {
 			sdk.PermissionRequest{Permission: "s_echo", Patterns: []string{"*"}, Metadata: sdk.Object{"tool": "s_echo", "server": "s"}, Args: []byte(`{"text": "hi\u202e"}`)},
@@ -97,7 +97,7 @@ func TestAskerShows(t *testing.T) {
 			}
 			defer in.Close()
 			defer typing.Close()
-			newAsker(&terminal.Screen{Out: &shown}, terminal.NewKeyboard(in), &replies{}, "/p").event(&sdk.Event{Properties: &c.request})
+			(&asker{s: &terminal.Screen{Out: &shown}, keys: terminal.NewKeyboard(in), host: &replies{}, directory: "/p"}).event(&sdk.Event{Properties: &c.request})
 			if diff := cmp.Diff(c.want, shown.String()); diff != "" {
 				t.Errorf("-want +have:\n%s", diff)
 			}
@@ -172,7 +172,7 @@ func TestAsker(t *testing.T) {
 			defer in.Close()
 			defer typing.Close()
 			have := &replies{}
-			a := newAsker(&terminal.Screen{Out: &bytes.Buffer{}}, terminal.NewKeyboard(in), have, "/p")
+			a := &asker{s: &terminal.Screen{Out: &bytes.Buffer{}}, keys: terminal.NewKeyboard(in), host: have, directory: "/p"}
 			for _, e := range c.events {
 				a.event(e)
 			}

@@ -25,8 +25,8 @@ const (
 	tickEvery = 200 * time.Millisecond
 	// abortEvery is the interval at which an interrupt is retried until the turn has started.
 	abortEvery = 20 * time.Millisecond
-	// longAnswer is the size in bytes of streamed text from which garbage is collected more often, at longAnswerGC percent of
-	// the memory in use. Copies of a long text are few and cost the collector nothing to look at, but it would let them double the memory.
+	// longAnswer is the size in bytes of streamed text from which garbage is collected more often: after the memory in use grows by
+	// longAnswerGC percent. By default, the few copies of a long text could double the memory; collecting them costs little.
 	longAnswer   = 1 << 20
 	longAnswerGC = 10
 )
@@ -58,17 +58,17 @@ type Turn struct {
 	Do func(context.Context) (*sdk.MessageWithParts, error)
 
 	session  string          // empty before Begin returned
-	calls    map[string]bool // the finished tool calls; true: refused because no user could be asked
-	streamed int             // bytes of text and arguments
-	usualGC  int             // the percentage of the collector to restore; 0: it was not changed
+	calls    map[string]bool // finished tool calls by ID; true: refused because no user could be asked
+	streamed int             // number of bytes of text and arguments
+	usualGC  int             // GC percentage to restore; 0: unchanged
 	view     display
 	asker    *asker // nil: no user to ask
 
-	held        []sdk.Event // while a question is on the screen
+	held        []sdk.Event // events that wait for the end of a question
 	interrupted bool
-	leave       bool             // a signal other than Ctrl-C
-	broken      error            // the error of the view
-	again       <-chan time.Time // the next attempt to abort
+	leave       bool             // a signal other than Ctrl-C arrived
+	broken      error            // error of the view
+	again       <-chan time.Time // fires at the next attempt to abort
 }
 
 // Run runs the turn and returns its outcome. At the second interrupt, it returns immediately with cli.ErrHard.
@@ -79,9 +79,9 @@ func (t *Turn) Run(ctx context.Context) *view.Outcome {
 	if err != nil {
 		return &view.Outcome{Err: err}
 	}
-	t.session, t.view = s.ID, t.newView(s)
+	t.session, t.view, t.calls = s.ID, t.newView(s), map[string]bool{}
 	if t.Keys != nil {
-		t.asker = newAsker(t.app().Screen, t.Keys, t.Machine.Host, t.Machine.Workspace.Project.Directory)
+		t.asker = &asker{s: t.app().Screen, keys: t.Keys, host: t.Machine.Host, directory: t.Machine.Workspace.Project.Directory}
 	}
 	return t.loop(ctx, sub.Events())
 }
@@ -97,7 +97,7 @@ func (t *Turn) RunAndClose(ctx context.Context) error {
 	if !ShutDown(ctx, t.Machine, t.Signals) && t.session != "" && o.Err != nil {
 		return cli.ErrHard
 	}
-	return o.Err // after the turn only the shutdown was cut short
+	return o.Err // at most the shutdown was cut short
 }
 
 // ShutDown closes the machine. It returns false if a signal arrived first.
@@ -148,11 +148,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 	}
 	for {
 		select {
-		case e, open := <-events:
-			if !open {
-				events = nil
-				continue
-			}
+		case e := <-events:
 			t.take(e)
 		case p := <-t.answers():
 			t.asker.input(p)
@@ -186,7 +182,7 @@ func (t *Turn) answers() <-chan terminal.Piece {
 	return t.asker.keys.Pieces
 }
 
-// take shows an event, or keeps it while a question is on the screen.
+// take shows an event, or holds it back while a question is on the screen.
 func (t *Turn) take(e sdk.Event) {
 	if d, ok := e.Properties.(*sdk.PartDelta); ok {
 		if t.streamed += len(d.Delta); t.streamed > longAnswer && t.usualGC == 0 {
@@ -205,7 +201,7 @@ func (t *Turn) take(e sdk.Event) {
 	t.view.Event(&e)
 }
 
-// release shows the kept events once no question is on the screen.
+// release shows the held events unless a question is on the screen.
 func (t *Turn) release() {
 	for len(t.held) > 0 && !t.asker.asking() {
 		e := t.held[0]
@@ -235,20 +231,13 @@ func (t *Turn) checkView() {
 // drain shows the remaining events of the turn.
 func (t *Turn) drain(events <-chan sdk.Event) {
 	if t.asker != nil {
-		t.asker.withdraw()
+		t.asker.queue, t.asker.current = nil, nil
 		t.release()
 	}
-	for {
-		select {
-		case e, open := <-events:
-			if !open {
-				return
-			}
-			t.count(&e)
-			t.view.Event(&e)
-		default:
-			return
-		}
+	for len(events) > 0 {
+		e := <-events
+		t.count(&e)
+		t.view.Event(&e)
 	}
 }
 
@@ -288,9 +277,6 @@ func (t *Turn) count(e *sdk.Event) {
 		return
 	}
 	if call, ok := updated.Part.(*sdk.ToolPart); ok && !call.State.Open() {
-		if t.calls == nil {
-			t.calls = map[string]bool{}
-		}
 		t.calls[call.ID] = call.State.Metadata["refusedBy"] == "headless"
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -32,17 +33,10 @@ type promptText struct {
 
 // readPrompt returns the prompt from the arguments and stdin, which is read if it is piped or an argument is "-". A signal ends that.
 //
-// With lines, stdin is not read, because it holds further prompts, and the first prompt may be missing.
+// If lines is set, it does not read stdin, which contains more prompts, and the first prompt may be missing.
 func readPrompt(ctx context.Context, a *cli.App, args []string, signals <-chan os.Signal, optional, lines bool) (promptText, error) {
-	var words []string
-	dash := false
-	for _, arg := range args {
-		if arg == "-" {
-			dash = true
-			continue
-		}
-		words = append(words, arg)
-	}
+	words := slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-" })
+	dash := len(words) < len(args)
 	p := promptText{text: strings.TrimSpace(strings.Join(words, " "))}
 	if lines {
 		return p, nil
@@ -86,7 +80,7 @@ func readStdin(ctx context.Context, a *cli.App, signals <-chan os.Signal) (strin
 	for {
 		select {
 		case <-notice:
-			a.Screen.Line("waiting for the end of stdin, which becomes part of the prompt (to skip it, use </dev/null)")
+			a.Screen.Line("waiting for stdin to end, because it is part of the prompt (to skip it, use </dev/null)")
 		case <-signals:
 			return "", cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
 		case <-ctx.Done():

@@ -3,6 +3,7 @@ package view
 import (
 	"bytes"
 	"crypto/sha256"
+	"hash"
 	"io"
 	"strings"
 
@@ -14,22 +15,14 @@ import (
 // streamed is a text part that is being streamed.
 type streamed struct {
 	id      string
-	written interface { // a hash of the text so far, because the text may be long
-		io.Writer
-		Sum(b []byte) []byte
-	}
-	blocks *markdown.Stream // nil: it is shown as it is
+	written hash.Hash        // of the text so far, which may be long
+	blocks  *markdown.Stream // nil: the text is shown unrendered
 }
-
-func newStreamed(id string) *streamed { return &streamed{id: id, written: sha256.New()} }
-
-func (s *streamed) write(text string) { _, _ = io.WriteString(s.written, text) } // a hash never fails
 
 // is reports whether the streamed text equals text.
 func (s *streamed) is(text string) bool {
-	whole := newStreamed(s.id)
-	whole.write(text)
-	return bytes.Equal(whole.written.Sum(nil), s.written.Sum(nil))
+	sum := sha256.Sum256([]byte(text))
+	return bytes.Equal(sum[:], s.written.Sum(nil))
 }
 
 // textPart starts or ends a block of the answer.
@@ -62,19 +55,19 @@ func (v *Text) textPart(p *sdk.TextPart) {
 // begin begins a block of the answer.
 func (v *Text) begin(id string) {
 	v.endText()
-	v.text = newStreamed(id)
+	v.text = &streamed{id: id, written: sha256.New()}
 	if v.rich {
 		v.text.blocks = markdown.NewStream(v.columns(), v.s.Style())
 		v.s.Flow([]string{}, nil)
 	}
 }
 
-// columns is the width of text: the last column stays free, because some terminals break lines there.
+// columns returns the width of text. The last column stays free, because some terminals break lines there.
 func (v *Text) columns() int { return v.s.Width() - 1 }
 
 // write shows a piece of the current block of the answer.
 func (v *Text) write(text string) {
-	v.text.write(text)
+	_, _ = io.WriteString(v.text.written, text) // a hash never fails
 	if !v.rich {
 		v.s.Stream(terminal.Prose(text))
 		return
@@ -84,7 +77,7 @@ func (v *Text) write(text string) {
 	v.s.Flow(v.text.blocks.Take(), v.live())
 }
 
-// endText ends the current block of the answer, if there is one.
+// endText ends the current block of the answer, if any.
 func (v *Text) endText() {
 	if v.text != nil && v.rich {
 		v.text.blocks.Close()

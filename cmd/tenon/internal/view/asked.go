@@ -12,16 +12,16 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Asked is a permission request in words. All texts are safe to print.
+// Asked describes a permission request. All texts are safe to print.
 type Asked struct {
 	Question string   // one sentence: tool, server and target
-	Notes    []string // one line each: who asks, why it always asks, whether the command is confined
-	Diff     string   // the change to a file
-	Body     string   // without a diff: the whole command, the prompt of a plugin, and the arguments that are not named above, one a line
-	Always   string   // the rule that "always" stores; empty if that is not offered
+	Notes    []string // one line each: requester, reason for always asking, confinement of the command
+	Diff     string   // change of a file
+	Body     string   // without a diff: the whole command or a plugin's prompt, and other arguments that are not named above, one per line
+	Always   string   // rule that "always" stores; empty if "always" is not offered
 }
 
-// Asks puts a permission request into words. Paths below directory are relative to it.
+// Asks describes a permission request. Paths below directory are relative to it.
 func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	of := func(key string) string {
 		text, _ := r.Metadata[key].(string)
@@ -38,7 +38,7 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	}
 	note("requested by the plugin %s", of("plugin"))
 	note("requested by %s, not by the model", of("template"))
-	note("always asks: programs run %s, or it controls agents", of("guarded"))
+	note("always asks: programs execute %s, or it controls agents", of("guarded"))
 	note("%s", of("sandbox"))
 	note("shown in full, because it contains %s", r.Verbatim)
 	var args map[string]json.RawMessage
@@ -55,7 +55,7 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	return a
 }
 
-// question returns the question of a request. of returns a text of its metadata.
+// question returns the question of a request. of returns a text from its metadata.
 func question(r *sdk.PermissionRequest, of func(string) string, directory string) string {
 	tool := cmp.Or(of("tool"), r.Permission)
 	if server := of("server"); server != "" {
@@ -70,13 +70,13 @@ func question(r *sdk.PermissionRequest, of func(string) string, directory string
 	case "bash":
 		return "Allow " + tool + " to run this command?"
 	case sdk.PermissionUnconfined:
-		return "Allow " + tool + " to run this command outside of the sandbox?"
+		return "Allow " + tool + " to run this command outside the sandbox?"
 	case "edit":
 		return "Allow " + tool + " to change " + target + "?"
 	case "read":
 		return "Allow " + tool + " to read " + target + "?"
 	case sdk.PermissionExternalDirectory:
-		return "Allow " + tool + " to use " + cmp.Or(of("filepath"), target) + ", which is outside of the project?"
+		return "Allow " + tool + " to use " + cmp.Or(of("filepath"), target) + ", which is outside the project?"
 	case "webfetch":
 		return "Allow " + tool + " to request " + target + "?"
 	case "task":
@@ -94,7 +94,7 @@ func question(r *sdk.PermissionRequest, of func(string) string, directory string
 	return "Allow " + tool + " for " + target + "?"
 }
 
-// body returns the command of a request, the prompt of a plugin, and the arguments that neither the question nor a note names.
+// body returns a plugin's prompt, or the command and the arguments that neither the question nor a note names.
 func body(r *sdk.PermissionRequest, of func(string) string, args map[string]json.RawMessage) string {
 	if r.Permission == permission.Sampling {
 		return of("prompt")
@@ -115,12 +115,12 @@ func body(r *sdk.PermissionRequest, of func(string) string, args map[string]json
 	return strings.Join(append(command, lines...), "\n")
 }
 
-// shell reports whether a request is of a tool that runs a command in the shell.
+// shell reports whether a request is for a tool that runs shell commands.
 func shell(r *sdk.PermissionRequest, of func(string) string) bool {
 	return r.Permission == "bash" || r.Permission == sdk.PermissionUnconfined || of("tool") == "bash" && of("server") == ""
 }
 
-// named reports whether the question of a built-in tool's permission names the value of an argument.
+// named reports whether the question already contains the value of an argument.
 func named(r *sdk.PermissionRequest, of func(string) string, value string) bool {
 	switch r.Permission {
 	case sdk.PermissionExternalDirectory:
@@ -131,7 +131,7 @@ func named(r *sdk.PermissionRequest, of func(string) string, value string) bool 
 	return false
 }
 
-// text returns a JSON string decoded; empty if raw is none.
+// text decodes a JSON string; other values return "".
 func text(raw json.RawMessage) string {
 	var value string
 	_ = json.Unmarshal(raw, &value) // other types are shown as JSON

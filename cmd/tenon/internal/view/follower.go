@@ -11,7 +11,7 @@ type follower struct {
 	root    string
 	parents map[string]string                // of the subagents' sessions
 	steps   map[string]*sdk.AssistantMessage // by message, of all sessions
-	model   string                           // of the latest step of the root session, as provider/model
+	model   string                           // model of the root session's latest step, as provider/model
 }
 
 func newFollower(root string) *follower {
@@ -37,30 +37,24 @@ func (f *follower) take(e *sdk.Event) {
 	}
 }
 
-// depth returns how deep a session is below the root session. The session of a resumed subagent was never announced, so it
-// counts as a child of the root.
-func (f *follower) depth(session string) int {
-	depth := 0
-	for session != f.root && depth < len(f.parents)+1 {
+// depth returns the depth of a session below the root session. A resumed subagent's session was never announced, so it counts
+// as a child of the root.
+func (f *follower) depth(session string) (depth int) {
+	for ; session != f.root && session != ""; session = f.parents[session] {
 		depth++
-		parent, known := f.parents[session]
-		if !known {
-			break
-		}
-		session = parent
 	}
 	return depth
 }
 
-// answers reports whether the part belongs to the answer: to a step of the root session that is not a summary.
+// answers reports whether the part belongs to the answer, that is, to a step of the root session that is not a summary.
 func (f *follower) answers(h *sdk.PartHead) bool {
 	m := f.steps[h.MessageID]
 	return h.SessionID == f.root && m != nil && !m.Summary
 }
 
-// totals are the figures of a turn, subagents included.
+// totals are the figures of a turn, including its subagents.
 type totals struct {
-	steps  int // of the root session
+	steps  int // steps of the root session
 	tokens sdk.Tokens
 	cost   sdk.USD
 }
@@ -91,7 +85,8 @@ func AnswerText(m *sdk.MessageWithParts) string {
 	return strings.Join(texts, "\n\n")
 }
 
-// Shortfall says what the answer of a turn that ended without an error lacks, up to the prompt that gets it; empty: nothing.
+// Shortfall describes an incomplete answer of a turn that ended without an error; empty for a complete one. The text ends before the prompt
+// that requests the rest.
 func Shortfall(m *sdk.MessageWithParts) string {
 	a, ok := m.Info.(*sdk.AssistantMessage)
 	if !ok || a.Error != nil {
@@ -108,7 +103,7 @@ func Shortfall(m *sdk.MessageWithParts) string {
 	return ""
 }
 
-// structured returns the answer that matches the prompt's schema, or nil.
+// structured returns the answer as JSON that matches the prompt's schema, or nil.
 func structured(m *sdk.MessageWithParts) []byte {
 	if m == nil {
 		return nil

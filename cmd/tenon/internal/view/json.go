@@ -1,6 +1,7 @@
 package view
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,8 +14,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// jsonLine is one line of "tenon run --format json". Type says which other fields there are; step_start to
-// error have the names and shapes of opencode's:
+// jsonLine is one line of "tenon run --format json". Type selects the other fields; step_start to error have the names and shapes
+// of opencode's:
 //
 //	session      info        the session, before anything else
 //	step_start   part        a step began
@@ -31,8 +32,7 @@ import (
 //	subagent     sessionID of the subagent, parentID, event   one of step_start to retry, of a subagent
 //	done         result, structured, messageID, model, finish, cost, tokens, steps, durationMS, error, exitCode
 //
-// The last line is done, unless the process was killed. Every part is stored before its line is
-// written.
+// The last line is done, unless the process was killed. Every part is stored before its line is written.
 type jsonLine struct {
 	Type      string     `json:"type"`
 	Timestamp sdk.Millis `json:"timestamp"`
@@ -75,11 +75,11 @@ type doneLine struct {
 // JSON writes a turn as JSON lines, one per event.
 type JSON struct {
 	out     Escaper
-	line    []byte // the last line; its memory is used again
+	line    []byte // buffer of the last line
 	turn    *Turn
 	f       *follower
 	now     func() time.Time
-	written map[string]bool // parts whose line was written
+	written map[string]bool // IDs of written parts
 	err     error
 }
 
@@ -90,7 +90,7 @@ func NewJSON(w io.Writer, turn *Turn) *JSON {
 	return v
 }
 
-// Failed returns why stdout cannot be written.
+// Failed returns the first error of writing to stdout, or nil.
 func (v *JSON) Failed() error { return v.err }
 
 // Tick does nothing: JSON lines do not depend on time.
@@ -195,52 +195,37 @@ func (v *JSON) Finish(o *Outcome) error {
 	return v.err
 }
 
-// NewEncoder returns the encoder of all JSON that is printed. HTML characters stay as they are. Characters that control a terminal or
-// change the direction of writing are written as \uXXXX, which has the same meaning.
+// NewEncoder returns the encoder for all printed JSON. It does not escape HTML characters. It writes characters that control a terminal or
+// change the direction of writing as \uXXXX, which has the same meaning.
 func NewEncoder(w io.Writer) *json.Encoder {
 	enc := json.NewEncoder(Escaper{w})
 	enc.SetEscapeHTML(false)
 	return enc
 }
 
-// escapeBuffer is the size in bytes of the blocks that Escaper writes.
-const escapeBuffer = 64 << 10
-
-// Escaper writes JSON with escapes for characters that do not show. Each Write must end at the end of a character.
+// Escaper writes JSON with escapes for characters that do not show. Each Write must contain whole characters.
 type Escaper struct{ Writer io.Writer }
 
-// Write returns the length of data unless the writer behind fails.
+// Write returns the length of data unless the underlying writer fails.
 func (e Escaper) Write(data []byte) (int, error) {
-	var out []byte
-	start := 0
-	flush := func(end int) error {
-		out = append(out, data[start:end]...)
-		_, err := e.Writer.Write(out)
-		out, start = out[:0], end
-		return err
-	}
-	for i := 0; i < len(data); {
-		r, size := rune(data[i]), 1
-		if r >= utf8.RuneSelf {
-			r, size = utf8.DecodeRune(data[i:])
-		}
-		if r != '\n' && r != '\t' && terminal.Controls(r) {
-			out = appendUnicode(append(out, data[start:i]...), r)
-			start = i + size
-		}
-		if i += size; len(out)+i-start >= escapeBuffer {
-			if err := flush(i); err != nil {
-				return start, err
+	out, hides := data, func(r rune) bool { return r != '\n' && r != '\t' && terminal.Controls(r) }
+	if bytes.ContainsFunc(data, hides) {
+		out = nil
+		for _, r := range string(data) {
+			if hides(r) {
+				out = appendUnicode(out, r)
+			} else {
+				out = utf8.AppendRune(out, r)
 			}
 		}
 	}
-	if err := flush(len(data)); err != nil {
-		return start, err
+	if _, err := e.Writer.Write(out); err != nil {
+		return 0, err
 	}
 	return len(data), nil
 }
 
-// appendUnicode appends a character as JSON escapes it.
+// appendUnicode appends the JSON escape of a character.
 func appendUnicode(out []byte, r rune) []byte {
 	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
 		return fmt.Appendf(out, `\u%04x\u%04x`, high, low)

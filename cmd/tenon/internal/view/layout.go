@@ -9,19 +9,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Plural returns a number with a noun, which gets an "s" unless the number is 1.
+// Plural returns a number with a noun, to which it appends an "s" unless the number is 1.
 func Plural(n int, word string) string {
 	if n == 1 {
 		return "1 " + word
 	}
 	return fmt.Sprintf("%d %ss", n, word)
-}
-
-func was(n int, word string) string {
-	if n == 1 {
-		return "1 " + word + " was"
-	}
-	return Plural(n, word) + " were"
 }
 
 // Clip shortens text to a maximum number of characters.

@@ -16,16 +16,13 @@ func (v *Text) Tick(now time.Time) {
 
 // draw shows running work in the live lines.
 func (v *Text) draw() {
-	if v.s.Live && !v.quiet {
+	if !v.quiet {
 		v.s.BottomLines(v.live())
 	}
 }
 
-// live returns the live lines: the end of the block that is being written, and running work.
+// live returns the live lines: the end of the current block of text, and running work.
 func (v *Text) live() []string {
-	if !v.s.Live {
-		return nil
-	}
 	var work []string
 	if !v.quiet {
 		work = v.work(v.now())

@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// TypedText returns the text of a message that the user typed or the model wrote; empty if the host wrote the message.
+// TypedText returns the text that the user typed or the model wrote; empty if the host wrote the message.
 func TypedText(parts sdk.Parts) string {
 	var out []string
 	for _, p := range parts {
@@ -21,8 +21,8 @@ func TypedText(parts sdk.Parts) string {
 	return strings.Join(out, "\n")
 }
 
-// Draft returns the text that the user typed to send the message: a shell line begins with "!", and its output is left out. Plugins can set
-// the metadata, so a line counts only if the text shows it.
+// Draft returns the text that the user typed to send the message: a shell command follows "!", without its output. Plugins can set the
+// metadata, so a command counts only if the text shows it.
 func Draft(parts sdk.Parts) string {
 	for _, p := range parts {
 		if text, ok := p.(*sdk.TextPart); ok {
@@ -59,7 +59,7 @@ func ShowMessage(c *terminal.Screen, b *strings.Builder, m *sdk.MessageWithParts
 			b.WriteString(text + "\n")
 		}
 		if call, ok := p.(*sdk.ToolPart); ok && output != nil {
-			for line := range strings.Lines(terminal.Visible(sgr.ReplaceAllString(output(call), ""))) {
+			for line := range strings.Lines(terminal.Visible(terminal.StripSGR(output(call)))) {
 				b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
 			}
 		}

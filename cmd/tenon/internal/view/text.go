@@ -2,6 +2,7 @@ package view
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,18 +11,19 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
 	// reasoningLength is the maximum length of shown reasoning, in characters.
 	reasoningLength = 160
-	// silence is the time a model may take to start answering before the wait is shown.
+	// silence is the delay of a model's answer from which the wait is shown.
 	silence = 2 * time.Second
 )
 
-// Text shows a turn as text. On a terminal, the answer appears as it arrives, block by block, with the tool calls in between. The block that
-// is not complete is shown in the live lines. Otherwise, each tool call is a line on stderr, and at the end the answer goes to stdout.
+// Text shows a turn as text. On a terminal, the answer appears as it arrives, block by block, with the tool calls in between; the live lines show
+// the incomplete block. Otherwise, each tool call is a line on stderr, and the answer goes to stdout at the end.
 type Text struct {
 	s      *terminal.Screen
 	answer io.Writer // stdout
@@ -33,38 +35,33 @@ type Text struct {
 	now    func() time.Time
 
 	text     *streamed       // the current block of the answer
-	thinking *thought        // the current reasoning
-	calls    []*openCall     // that run
-	finished map[string]bool // calls and texts that were shown
+	thinking *thought        // current reasoning
+	calls    []*openCall     // running calls
+	finished map[string]bool // IDs of shown calls and texts
 	retry    *sdk.SessionStatus
-	asked    time.Time // when the pending model request was sent; zero if none is pending
-	refused  int       // calls refused for lack of a user to ask
+	asked    time.Time // time of the pending model request; zero: none
+	refused  int       // number of calls refused because no user could be asked
 }
 
-// thought is reasoning that is being streamed. Only its end is shown and kept.
+// thought is streamed reasoning. Only its end is kept and shown.
 type thought struct {
 	id   string
 	tail string
 }
 
-// maxTail is the maximum length of kept reasoning, in bytes: enough for reasoningLength characters of any kind with white space.
+// maxTail is the maximum length of kept reasoning, in bytes: enough for reasoningLength characters of any kind and white space.
 const maxTail = 4 << 10
 
-func (t *thought) write(text string) {
-	t.tail += text
-	if extra := len(t.tail) - maxTail; extra > 0 {
-		t.tail = strings.Clone(strings.ToValidUTF8(t.tail[extra:], ""))
-	}
-}
+func (t *thought) write(text string) { t.tail = strings.Clone(visible.Tail(t.tail+text, maxTail)) }
 
 // openCall is a running tool call.
 type openCall struct {
 	part     *sdk.ToolPart
-	received int // bytes of arguments
+	received int // number of bytes of arguments so far
 }
 
-// NewText returns a view that shows the turn on s, writes an answer that is not streamed to answer, and the figures of the turn to
-// footer. quiet leaves only the answer.
+// NewText returns a view that shows the turn on s. It writes an answer that is not streamed to answer, and the figures of the turn to
+// footer. If quiet, it writes only the answer.
 func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet bool) *Text {
 	return &Text{
 		s: s, answer: answer, footer: footer, turn: turn, quiet: quiet, rich: s.Streams && s.Rich && !turn.Raw, f: newFollower(turn.Session.ID), now: time.Now,
@@ -72,7 +69,7 @@ func NewText(s *terminal.Screen, answer, footer io.Writer, turn *Turn, quiet boo
 	}
 }
 
-// Failed returns why the terminal cannot be written.
+// Failed returns the first error of writing to the terminal, or nil.
 func (v *Text) Failed() error { return v.s.Failed() }
 
 // Event shows an event.
@@ -102,7 +99,7 @@ func (v *Text) Event(e *sdk.Event) {
 	}
 }
 
-// Notice describes a problem of a plugin. The message names the plugin if the notice is not about one of its hooks.
+// Notice describes a problem of a plugin. If the notice is not about a hook, the message itself names the plugin.
 func Notice(p *sdk.PluginNotice) string {
 	if p.Hook == "" {
 		return terminal.OneLine(p.Message)
@@ -110,7 +107,7 @@ func Notice(p *sdk.PluginNotice) string {
 	return fmt.Sprintf("plugin %s %s: %s", terminal.Visible(p.Plugin), terminal.Visible(p.Hook), terminal.OneLine(p.Message))
 }
 
-// template shows a shell command in the template of a command before permission for it is requested; not one that the user typed.
+// template shows a shell command from the template of a command before permission for it is requested. It ignores commands typed by the user.
 func (v *Text) template(p sdk.Object) {
 	from, _ := p["template"].(string)
 	input, _ := p["input"].(json.RawMessage)
@@ -121,14 +118,14 @@ func (v *Text) template(p sdk.Object) {
 	v.line(v.s.Paint(terminal.Dim, terminal.Visible(from)+" runs "+terminal.OneLine(args.Command)))
 }
 
-// line writes a line, unless only the answer is wanted.
+// line writes a line unless the view is quiet.
 func (v *Text) line(text string) {
 	if !v.quiet {
 		v.s.Line(v.wrap(text))
 	}
 }
 
-// wrap breaks a line about the turn at spaces if it is shown on a terminal.
+// wrap breaks a line about the turn at spaces, on a terminal.
 func (v *Text) wrap(text string) string {
 	if !v.rich {
 		return text
@@ -174,7 +171,7 @@ func (v *Text) part(p sdk.Part) {
 	}
 }
 
-// heard ends the wait for the model.
+// heard records that the model has answered.
 func (v *Text) heard() {
 	shown := v.waits(v.now())
 	v.asked = time.Time{}
@@ -183,7 +180,7 @@ func (v *Text) heard() {
 	}
 }
 
-// waits reports whether the wait for the model is long enough to be shown.
+// waits reports whether the wait for the model is long enough to show.
 func (v *Text) waits(now time.Time) bool { return !v.asked.IsZero() && now.Sub(v.asked) >= silence }
 
 // reasoningPart shows the beginning of finished reasoning.
@@ -200,14 +197,14 @@ func (v *Text) reasoningPart(p *sdk.ReasoningPart) {
 	}
 	v.thinking = nil
 	v.draw()
-	if p.Text == "" { // the provider keeps it to itself
+	if p.Text == "" { // the provider hides it
 		return
 	}
 	took := Duration(time.Duration(p.Time.End-p.Time.Start) * time.Millisecond)
 	v.line(v.s.Paint(terminal.Dim, "thought for "+took+": "+Clip(terminal.OneLine(Clip(p.Text, maxTail)), reasoningLength)))
 }
 
-// call returns a running call by its part; nil if there is none.
+// call returns the running call with a part ID, or nil.
 func (v *Text) call(part string) *openCall {
 	for _, c := range v.calls {
 		if c.part.ID == part {
@@ -268,7 +265,7 @@ func (v *Text) status(p *sdk.SessionStatusInfo) {
 	v.draw()
 }
 
-// roughly rounds a wait to seconds, if it is longer than one.
+// roughly rounds waits of a second or more to whole seconds.
 func roughly(d time.Duration) time.Duration {
 	if d < time.Second {
 		return d.Round(time.Millisecond)
@@ -278,18 +275,14 @@ func roughly(d time.Duration) time.Duration {
 
 // TodoLine returns the task list as one line.
 func TodoLine(s *terminal.Screen, list []sdk.Todo) string {
-	marks := map[string]string{"pending": "○", "in_progress": "▸", "completed": "✓", "cancelled": "✗"}
+	marks := map[string]string{"in_progress": "▸", "completed": "✓", "cancelled": "✗"}
 	done := 0
 	var items []string
 	for _, t := range list {
 		if t.Status == "completed" {
 			done++
 		}
-		mark, ok := marks[t.Status]
-		if !ok {
-			mark = "○"
-		}
-		item := mark + " " + Clip(terminal.OneLine(t.Content), 60)
+		item := cmp.Or(marks[t.Status], "○") + " " + Clip(terminal.OneLine(t.Content), 60)
 		if t.Status == "completed" || t.Status == "cancelled" {
 			item = s.Paint(terminal.Dim, item)
 		}
@@ -305,11 +298,11 @@ func (v *Text) Finish(o *Outcome) error {
 	if err := v.writeAnswer(o); err != nil {
 		return err
 	}
-	if v.quiet || o.Message == nil || o.Message.Info.Role() == sdk.RoleUser { // without an answer
+	if v.quiet || o.Message == nil || o.Message.Info.Role() == sdk.RoleUser { // no answer
 		return v.s.Failed()
 	}
 	if v.refused > 0 {
-		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows the rule that would allow it\n", was(v.refused, "tool call"))
+		fmt.Fprintf(v.footer, "note: %s refused: no terminal to ask on; each line shows the rule that would allow it\n", Plural(v.refused, "tool call"))
 	}
 	if note := Shortfall(o.Message); note != "" && o.Err == nil {
 		remedy := `tenon run -c "continue"`
@@ -359,7 +352,7 @@ func (v *Text) writeStructured(data []byte) error {
 	return err
 }
 
-// figures returns the last line: model, steps, tokens, cost, time and how to continue.
+// figures returns the last line: model, steps, tokens, cost, time, and how to continue.
 func (v *Text) figures(o *Outcome) string {
 	t := v.f.totals()
 	var words []string

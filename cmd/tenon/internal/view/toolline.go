@@ -4,32 +4,29 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
 	// SubjectLength is the maximum length of the subject of a tool call in its line, in characters.
 	SubjectLength = 200
-	// argumentLength is the maximum number of bytes that are decoded of an argument. A subject is a fraction of it.
+	// argumentLength is the maximum number of bytes decoded from an argument. A subject is much shorter.
 	argumentLength = 8 << 10
-	// errorLength is the maximum length of an error in a line, in characters. A refusal with its remedy fits.
+	// errorLength is the maximum length of an error in a line, in characters: enough for a refusal with its remedy.
 	errorLength = 600
 )
 
-// sgr matches the color sequences in the output of programs.
-var sgr = regexp.MustCompile(`\x1b\[[0-9;]*m`)
-
-// subjectKeys are the arguments that describe the subject of a call, the most specific first.
+// subjectKeys are the arguments that may describe the subject of a call, the most specific first.
 var subjectKeys = [...]string{"command", "filePath", "file_path", "path", "url", "pattern", "query", "description", "name"}
 
-// Subject describes in a few words what a tool call is about. Paths below directory are relative to it.
+// Subject describes the target of a tool call in a few words. Paths below directory are relative to it.
 func Subject(s *sdk.ToolState, directory string) string {
 	args := map[string]string{}
 	jsontext.EachField(s.Input, func(key, raw []byte) bool {
@@ -62,7 +59,7 @@ func Subject(s *sdk.ToolState, directory string) string {
 	return Clip(terminal.OneLine(s.Title), SubjectLength)
 }
 
-// beginning decodes a JSON string, of a long one its first argumentLength bytes.
+// beginning decodes at most argumentLength bytes of a JSON string.
 func beginning(raw []byte) (text string) {
 	end := min(len(raw)-1, argumentLength)
 	for end > 0 && json.Unmarshal(slices.Concat(raw[:end], []byte{'"'}), &text) != nil {
@@ -98,8 +95,8 @@ func failed(s *sdk.ToolState) bool {
 	return ok && code != 0
 }
 
-// ChangedLines returns how many lines a finished call added and removed; false if it changed no file. The diff of a long change is cut: the numbers
-// count.
+// ChangedLines returns the numbers of lines that a finished call added and removed; ok is false if it changed no file. It prefers numbers in the
+// metadata, because the diff of a long change is cut.
 func ChangedLines(metadata sdk.Object) (added, removed int, ok bool) {
 	diff, _ := metadata["diff"].(string)
 	if diff == "" {
@@ -107,7 +104,7 @@ func ChangedLines(metadata sdk.Object) (added, removed int, ok bool) {
 	}
 	numbers, one := metadata["filediff"].(map[string]any)
 	if !one {
-		numbers = metadata // of several files
+		numbers = metadata // a change of several files
 	}
 	a, okA := Number(numbers["additions"])
 	r, okR := Number(numbers["deletions"])
@@ -137,12 +134,14 @@ func CountLines(diff string) (added, removed int) {
 // lastLine returns the last non-empty line of a command's output.
 func lastLine(metadata sdk.Object) string {
 	output, _ := metadata["output"].(string)
-	output = strings.TrimSpace(sgr.ReplaceAllString(output, ""))
-	output = output[strings.LastIndexAny(output, "\r\n")+1:] // after a carriage return, the last state of a progress bar
-	return Clip(terminal.OneLine(output), SubjectLength)
+	lines := OutputLines(visible.Tail(output, argumentLength))
+	if len(lines) == 0 {
+		return ""
+	}
+	return Clip(terminal.OneLine(lines[len(lines)-1]), SubjectLength)
 }
 
-// Number reads a number of metadata: a Go value in the process of the call, else decoded JSON.
+// Number returns a number in metadata: a Go value in the process of the call, decoded JSON elsewhere.
 func Number(v any) (int64, bool) {
 	switch v := v.(type) {
 	case int:
@@ -153,8 +152,8 @@ func Number(v any) (int64, bool) {
 	return 0, false
 }
 
-// toolLine returns the line of a finished call. If rich, the output follows below, and a failed program is marked; otherwise, the line
-// ends with the last line of the output.
+// toolLine returns the line of a finished call. If rich, it marks a failed program, and the output follows below; otherwise, it ends with the last
+// line of the output.
 func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int, rich bool) string {
 	s := &p.State
 	mark, name := c.Paint(terminal.Green, "✓"), terminal.Visible(p.Tool)
@@ -192,15 +191,15 @@ func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int, 
 }
 
 const (
-	// headLines and tailLines are the numbers of shown lines of a tool's output: its beginning and its end.
+	// headLines and tailLines are the numbers of lines shown from the beginning and the end of a tool's output.
 	headLines, tailLines = 4, 4
-	// diffLength is the number of shown lines of a change.
+	// diffLength is the maximum number of lines shown of a change.
 	diffLength = 20
-	// outputIndent is before each shown line of output.
+	// outputIndent precedes each line of output.
 	outputIndent = "    "
 )
 
-// outputLines returns the first and last lines of the output of a finished call, or the change it made, for below its line.
+// outputLines returns the lines to show below the line of a finished call: the first and last lines of its output, or its change.
 func outputLines(c *terminal.Screen, p *sdk.ToolPart, width int) []string {
 	s := &p.State
 	var lines []string
@@ -221,8 +220,7 @@ func outputLines(c *terminal.Screen, p *sdk.ToolPart, width int) []string {
 	return lines
 }
 
-// showsOutput reports whether the output of a call tells a user more than its line does: not a file that was read, nor a list that is shown in
-// another way.
+// showsOutput reports whether the output of a call adds information to its line. Files that were read and lists shown elsewhere do not.
 func showsOutput(p *sdk.ToolPart) bool {
 	switch p.Tool {
 	case "read", "write", "edit", "apply_patch", "todowrite", "task", "skill", "question", "webfetch", "tool_search":
@@ -237,20 +235,11 @@ func excerpt(s *sdk.ToolState) []string {
 	if !ok {
 		output = s.Output
 	}
-	output = strings.Trim(sgr.ReplaceAllString(output, ""), "\n")
-	if strings.TrimSpace(output) == "" {
-		return nil
-	}
-	lines := strings.Split(output, "\n")
+	lines := OutputLines(output)
 	hidden := len(lines) - headLines - tailLines
-	if hidden > 1 { // a mark takes a line too
+	if hidden > 1 { // the mark itself takes a line
 		mark := "… " + Plural(hidden, "line")
 		lines = slices.Concat(lines[:headLines], []string{mark}, lines[len(lines)-tailLines:])
-	}
-	for i, line := range lines {
-		line = strings.TrimRight(line, "\r")
-		line = line[strings.LastIndexByte(line, '\r')+1:] // the last state of a progress bar
-		lines[i] = strings.ReplaceAll(terminal.Visible(Clip(line, argumentLength)), "\t", "    ")
 	}
 	return lines
 }

@@ -11,12 +11,12 @@ type Turn struct {
 	Session     *sdk.Session
 	Directory   string
 	Retries     int                 // maximum retries of a step
-	LogsNotices bool                // the log reports failed plugins
-	Clean       func(string) string // removes secrets from the text of an error
-	// Remedy returns the text without secrets, the remedy, and the exit code of an error that ends the turn.
+	LogsNotices bool                // the log shows notices of plugins
+	Clean       func(string) string // masks secrets
+	// Remedy returns the text (with masked secrets), the remedy and the exit code of an error that ends the turn.
 	Remedy func(error) (text, fix string, code int)
-	Raw    bool // Markdown is printed as it is, and tool output is not shown
-	InChat bool // the turn belongs to a chat, which prints at its end how to continue
+	Raw    bool // print Markdown unrendered and omit tool output
+	InChat bool // the turn belongs to a chat, which itself prints how to continue
 }
 
 // Outcome is how a turn ended.

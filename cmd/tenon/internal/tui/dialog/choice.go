@@ -1,114 +1,227 @@
 package dialog
 
 import (
+	"fmt"
+	"net/url"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
+	"github.com/tenonhq/tenon/sdk"
 )
 
-// Choice is a question with a few answers.
+// Choice is a question with a few answers, and a preview of what it is about.
 type Choice struct {
-	Title   string
-	Text    []string
-	Options []Option
-
-	at int
+	asked   view.Asked
+	cancel  func() tea.Cmd
+	show    func(Dialog) tea.Cmd
+	all     []Option
+	options []Option // those on the screen
+	at      int
+	top     int // first visible line of the preview
+	reason  *edit.Editor
+	reject  func(reason string) tea.Cmd
 }
 
-// Option is an answer of a choice. The key chooses it without moving there.
-type Option struct {
-	Key, Label string
-	Run        func() tea.Cmd
+// Decision is the user's answer to a permission request.
+type Decision struct {
+	Reply   sdk.Reply
+	Session bool   // allow it for the rest of the session; Reply is empty
+	Message string // message to the model, with sdk.ReplyReject
+}
+
+// Keys of the options that store the rule in their label.
+const keySession, keyAlways = "s", "a"
+
+// NewChoice asks a question. cancel is called when the user closes it without an answer; show opens another dialog.
+func NewChoice(asked view.Asked, options []Option, cancel func() tea.Cmd, show func(Dialog) tea.Cmd) *Choice {
+	return &Choice{asked: asked, all: options, options: options, cancel: cancel, show: show}
+}
+
+// NewPermission asks whether a call may run. send passes the decision to the host.
+func NewPermission(asked view.Asked, send func(Decision) tea.Cmd, show func(Dialog) tea.Cmd) *Choice {
+	q := NewChoice(asked, nil, func() tea.Cmd { return send(Decision{Reply: sdk.ReplyReject}) }, show)
+	q.reject = func(reason string) tea.Cmd { return send(Decision{Reply: sdk.ReplyReject, Message: reason}) }
+	reply := func(d Decision) func() tea.Cmd { return func() tea.Cmd { return send(d) } }
+	q.all = append(q.all, Option{Key: "y", Label: "Yes, once", Run: reply(Decision{Reply: sdk.ReplyOnce})})
+	if rule := terminal.OneLine(asked.Always); rule != "" {
+		q.all = append(q.all,
+			Option{Key: keySession, Label: "Yes, in this session: " + rule, Run: reply(Decision{Session: true})},
+			Option{Key: keyAlways, Label: "Always in this project: " + rule, Run: reply(Decision{Reply: sdk.ReplyAlways})})
+	}
+	q.all = append(q.all,
+		Option{Key: "n", Label: "No", Run: q.cancel},
+		Option{Key: "m", Label: "No, and say why", Run: q.explain})
+	q.options = q.all
+	return q
+}
+
+// NewLink asks whether to open the address in the only field of a form. send passes the answer to the host, nil if the user cancels; browse
+// opens a browser.
+func NewLink(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd, browse func() tea.Cmd, show func(Dialog) tea.Cmd) *Choice {
+	field := r.Questions[0].Form
+	host := ""
+	if u, err := url.Parse(field.URL); err == nil {
+		host = terminal.OneLine(u.Host)
+	}
+	asked := view.Asked{Question: "Open an address of " + host + " in your browser?", Body: terminal.OneLine(field.URL), Notes: []string{terminal.OneLine(field.Message)}}
+	reply := func(label string) tea.Cmd { return send([][]string{{label}}) }
+	return NewChoice(asked, []Option{
+		{Key: "o", Label: "Yes, open it", Run: func() tea.Cmd { return tea.Batch(browse(), reply("Yes")) }},
+		{Key: "y", Label: "Yes, I have opened it", Run: func() tea.Cmd { return reply("Yes") }},
+		{Key: "n", Label: "No", Run: func() tea.Cmd { return reply("No") }},
+	}, func() tea.Cmd { return send(nil) }, show)
+}
+
+// explain opens the input for the reason of a rejection.
+func (q *Choice) explain() tea.Cmd {
+	q.reason = &edit.Editor{}
+	return nil
+}
+
+// Meant reports whether a key may be an answer. Any other letter is the beginning of a text that was meant for the prompt.
+func (q *Choice) Meant(k tea.KeyPressMsg) bool {
+	return q.reason != nil || k.Text == "" || slices.ContainsFunc(q.options, func(o Option) bool { return o.Key == k.String() })
 }
 
 // Key implements Dialog.
 func (q *Choice) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
-	name := k.String()
-	if name == "esc" || name == "ctrl+c" {
-		return true, nil
+	if q.reason != nil {
+		return q.reasonKey(k)
 	}
-	if i := optionKey(name, q.Options, &q.at); i >= 0 {
-		return true, q.Options[i].Run()
+	switch name := k.String(); name {
+	case "pgup":
+		q.top = max(0, q.top-5)
+	case "pgdown":
+		q.top += 5
+	case "ctrl+f":
+		return false, q.show(q.FullScreen())
+	case "ctrl+c", "esc":
+		return true, q.cancel()
+	default:
+		if i := optionKey(name, q.options, &q.at); i >= 0 {
+			cmd := q.options[i].Run()
+			return q.reason == nil, cmd
+		}
+	}
+	return false, nil
+}
+
+func (q *Choice) reasonKey(k tea.KeyPressMsg) (bool, tea.Cmd) {
+	switch name := k.String(); name {
+	case "esc", "ctrl+c":
+		q.reason = nil
+	case "enter":
+		text, _ := q.reason.Text()
+		if text = strings.TrimSpace(text); text != "" {
+			return true, q.reject(text)
+		}
+	default:
+		q.reason.Type(name, k.Text)
 	}
 	return false, nil
 }
 
 // Paste implements Dialog.
-func (q *Choice) Paste(string) {}
-
-// View implements Dialog.
-func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
-	out, at := []string{draw.Fit(" "+draw.Paint(c.Theme.Warn, draw.Paint("1", q.Title)), c.Width)}, q.at
-	if !c.Ready {
-		at = -1
+func (q *Choice) Paste(text string) {
+	if q.reason != nil {
+		q.reason.Insert(text)
 	}
-	for _, text := range q.Text {
-		for _, l := range draw.Wrap(text, c.Width-4) {
-			if len(out) < c.Height-len(q.Options)-1 {
-				out = append(out, "   "+l)
-			}
-		}
-	}
-	return append(out, optionLines(c.Theme, q.Options, at, c.Width, c.Height-len(out))...), nil
 }
 
-// optionKey moves between answers, and returns the index of the chosen one or -1.
-func optionKey(name string, options []Option, at *int) int {
-	switch name {
-	case "up", "left":
-		*at = (*at + len(options) - 1) % len(options)
-	case "down", "right", "tab":
-		*at = (*at + 1) % len(options)
-	case "enter":
-		return *at
-	default:
-		for i := range options {
-			if options[i].Key == name {
-				return i
-			}
-		}
-	}
-	return -1
-}
-
-// optionLines draws answers, one to a line; in too little room only the current one. No answer is marked if at is -1.
-func optionLines(k *draw.Theme, options []Option, at, width, room int) []string {
-	if room < optionRows(options, width) {
-		mark, keys := " ", []string(nil)
-		if at >= 0 {
-			mark = "› "
-		}
-		for i := range options {
-			keys = append(keys, options[i].Key)
-		}
-		return []string{draw.Fit(" "+draw.Paint(k.Selected, mark+options[max(at, 0)].Label+" ")+draw.Paint(k.Faint, " ← → · "+strings.Join(keys, " ")), width)}
-	}
+// preview returns the whole command, diff or arguments. If the head is cut, the question and notes follow in full.
+func (q *Choice) preview(k *draw.Theme, width int, cut bool) []string {
 	var out []string
-	for i := range options {
-		for row, label := range draw.Wrap(options[i].Label, width-9) {
-			text, key := "  "+label, ""
-			if i == at {
-				text = "  " + draw.Paint("1", label)
-			}
-			if row == 0 {
-				key = draw.Paint(k.Faint, options[i].Key) + "  "
-				if i == at {
-					text = draw.Paint(k.Accent, "› ") + draw.Paint("1", label)
-				}
-			}
-			out = append(out, draw.Sides(draw.Fit(" "+text, width-6), key, width))
-		}
+	switch {
+	case q.asked.Diff != "":
+		out = draw.WrapDiff(k.Text.Diff(q.asked.Diff), width)
+	case q.asked.Body != "":
+		out = draw.Wrap(strings.TrimRight(q.asked.Body, "\n"), width)
+	}
+	if cut {
+		out = append(out, draw.Wrap(q.text(), width)...)
 	}
 	return out
 }
 
-// optionRows returns the number of rows that options take with their whole labels.
-func optionRows(options []Option, width int) int {
-	rows := 0
-	for i := range options {
-		rows += len(draw.Wrap(options[i].Label, width-9))
+// text returns the question with its notes.
+func (q *Choice) text() string {
+	return strings.Join(append([]string{q.asked.Question}, q.asked.Notes...), "\n")
+}
+
+// head draws the question and its notes, each in at most a third of the height; cut reports whether some of them are missing.
+func (q *Choice) head(k *draw.Theme, width, height int) (lines []string, cut bool) {
+	most := max(2, height/3)
+	question := draw.Wrap(q.asked.Question, width-2)
+	if cut = len(question) > most; cut {
+		question = append(question[:most-1:most-1], "… (all of it below)")
 	}
-	return rows
+	var notes []string
+	for _, note := range q.asked.Notes {
+		notes = append(notes, draw.Wrap(note, width-2)...)
+	}
+	if room := max(0, min(most, height-len(question)-3)); len(notes) > room {
+		cut, notes = true, notes[:room]
+	}
+	for i, l := range question {
+		question[i] = draw.Paint(k.Warn, draw.Paint("1", l))
+	}
+	return draw.Indent(" ", append(question, draw.PaintAll(k.Faint, notes)...)), cut
+}
+
+// offer omits the options that store a rule if the whole rule does not fit on the screen.
+func (q *Choice) offer(width, room int) {
+	chosen := q.options[q.at].Key
+	q.options = q.all
+	if optionRows(q.all, width) > room {
+		q.options = slices.DeleteFunc(slices.Clone(q.all), func(o Option) bool { return o.Key == keySession || o.Key == keyAlways })
+	}
+	q.at = max(0, slices.IndexFunc(q.options, func(o Option) bool { return o.Key == chosen }))
+}
+
+// View implements Dialog.
+func (q *Choice) View(c Canvas) ([]string, *tea.Position) {
+	k, width := c.Theme, c.Width
+	out, cut := q.head(k, width, c.Height)
+	tail, at := q.answers(c, c.Height-len(out)-3)
+	preview := q.preview(k, width-4, cut)
+	room := max(1, c.Height-len(out)-len(tail)-1)
+	q.top = max(0, min(q.top, len(preview)-room))
+	for i := q.top; i < min(len(preview), q.top+room); i++ {
+		out = append(out, terminal.Fit("   "+preview[i], width))
+	}
+	if len(preview) > room {
+		out = append(out, " "+draw.Paint(k.Faint, fmt.Sprintf("lines %d-%d of %d · pgup pgdn · ctrl+f full screen", q.top+1, q.top+room, len(preview))))
+	} else if c.Height > 13 {
+		out = append(out, "")
+	}
+	if at != nil {
+		at.Y += len(out)
+	}
+	return append(out, tail...), at
+}
+
+// answers draws the options in at most room lines, or the input for the reason.
+func (q *Choice) answers(c Canvas, room int) ([]string, *tea.Position) {
+	if q.reason != nil {
+		return inputLines(c, "What should the model do instead?", q.reason, "enter send · esc back")
+	}
+	q.offer(c.Width, room)
+	at := q.at
+	if !c.Ready {
+		at = -1 // the mark would suggest that keys answer
+	}
+	return optionLines(c.Theme, q.options, at, c.Width, room), nil
+}
+
+// FullScreen shows the whole question with its command or diff.
+func (q *Choice) FullScreen() *Pager {
+	return &Pager{Title: q.asked.Question, Head: q.text(), Diff: q.asked.Diff, Draw: func(k *draw.Theme, width int) []string {
+		return draw.Indent("  ", q.preview(k, width-4, true))
+	}}
 }

@@ -1,5 +1,5 @@
-// Package dialog has the dialogs of the terminal UI: lists, questions, long texts. A dialog handles keys and draws itself. It knows neither the
-// screen nor the host: it passes the user's choice to a function of its owner, which returns the command that carries it out.
+// Package dialog implements the dialogs of the terminal UI: lists, questions, long texts. A dialog handles keys and draws itself. It knows neither
+// the screen nor the host: it passes the user's choice to a function of its owner, which returns the command that carries it out.
 package dialog
 
 import (
@@ -11,28 +11,28 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 )
 
-// Dialog is the lower part of the screen, for a *Pager all of it. It gets all keys while it is open.
+// Dialog occupies the lower part of the screen; a *Pager, all of it. It receives all keys while it is open.
 type Dialog interface {
 	// Key handles a key; done closes the dialog.
 	Key(k tea.KeyPressMsg) (done bool, cmd tea.Cmd)
 	// Paste handles pasted text.
 	Paste(text string)
-	// View draws the dialog. The caret is shown if it has a position, counted from the first line.
+	// View draws the dialog. A nil caret is not shown; its position is relative to the first line.
 	View(c Canvas) (lines []string, caret *tea.Position)
 }
 
-// Canvas describes the place that a dialog draws into.
+// Canvas describes the area in which a dialog draws.
 type Canvas struct {
 	Theme  *draw.Theme
 	Width  int         // of each line, in columns
 	Height int         // maximum number of lines
-	Method ansi.Method // how the terminal counts columns
-	// Ready reports whether keys answer a question: not in the first moment, in which they were meant for the prompt.
+	Method ansi.Method // the terminal's way of counting columns
+	// Ready reports whether keys answer a question. They do not in its first moments, because they were meant for the prompt.
 	Ready bool
 }
 
-// Usual returns a key by its usual name: terminals with the Kitty protocol report ctrl+[ and its kind as themselves. Shortcuts are those of the
-// user's layout, if its letters are Latin, else those of a US keyboard.
+// Usual returns a key under its usual name: terminals with the Kitty protocol report keys such as ctrl+[ instead of esc. Shortcuts follow the
+// user's keyboard layout if its letters are Latin, else a US keyboard.
 func Usual(k tea.KeyPressMsg) tea.KeyPressMsg {
 	if k.Code < utf8.RuneSelf {
 		k.BaseCode = 0
@@ -46,5 +46,13 @@ func Usual(k tea.KeyPressMsg) tea.KeyPressMsg {
 // controls are the keys that are control characters in ASCII.
 var controls = map[string]rune{"ctrl+[": tea.KeyEscape, "ctrl+i": tea.KeyTab, "ctrl+m": tea.KeyEnter}
 
-// plain is the label of a chip in an input that paints none.
+// plain returns the label of a chip for inputs that do not paint chips.
 func plain(label string) string { return label }
+
+// marked returns the text of a choice or field, with a mark if it is the current one.
+func marked(c Canvas, text string, current bool) string {
+	if current && c.Ready {
+		return draw.Paint(c.Theme.Accent, "› ") + draw.Paint("1", text)
+	}
+	return "  " + text
+}

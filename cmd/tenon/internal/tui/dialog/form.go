@@ -17,11 +17,11 @@ import (
 type Form struct {
 	send   func(answers [][]string) tea.Cmd
 	fields []formField
-	at     int // index of the field; behind the last one: the buttons
-	row    int // choice of the field, or button
+	at     int // index of the current field; len(fields): the buttons
+	row    int // index of the current choice or button
 }
 
-// formField is a field and what the user entered.
+// formField is a field with the user's input.
 type formField struct {
 	*sdk.Question
 	text    edit.Editor
@@ -29,11 +29,11 @@ type formField struct {
 	problem string
 }
 
-// buttons end a form.
+// buttons are the labels of the buttons below the fields.
 var buttons = []string{"Submit", "Decline"}
 
-// NewForm shows a form that begins with the last answers, or the defaults. send passes the answers to the host: none decline the form, nil
-// cancels it.
+// NewForm returns a form filled with the last answers, or the defaults. send passes the answers to the host: an empty list declines the form,
+// nil cancels it.
 func NewForm(r *sdk.QuestionRequest, send func(answers [][]string) tea.Cmd) *Form {
 	f := &Form{send: send}
 	for i := range r.Questions {
@@ -60,7 +60,7 @@ func (f *Form) invalid() int {
 	return slices.IndexFunc(f.fields, func(one formField) bool { return one.problem != "" })
 }
 
-// focus moves to a field, and there to the choice of the user.
+// focus moves to a field and to its chosen option.
 func (f *Form) focus(at int) {
 	f.at, f.row = at, 0
 	if at < len(f.fields) {
@@ -104,7 +104,7 @@ func (f *Form) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	return false, nil
 }
 
-// move goes to the next or previous choice, and from the last or first one to another field.
+// move goes to the next or previous choice, and beyond the last or first one to another field.
 func (f *Form) move(by int) {
 	switch to := f.row + by; {
 	case to >= 0 && to < f.rows():
@@ -147,7 +147,7 @@ func (one *formField) choose(option int) {
 	one.chosen[option], one.problem = true, ""
 }
 
-// answer returns the chosen options or the text. An empty text means that the field stays empty.
+// answer returns the chosen options, or the text of the field, which may be empty.
 func (one *formField) answer() []string {
 	var out []string
 	for i, on := range one.chosen {
@@ -202,7 +202,7 @@ func (f *Form) View(c Canvas) ([]string, *tea.Position) {
 	head = head[:min(len(head), max(1, c.Height/3))]
 	var body []string
 	var caret *tea.Position
-	from, to := 0, 0 // lines of the current field, from about its current choice on
+	from, to := 0, 0 // lines of the current field, from a few lines above its current choice
 	for i := range f.fields {
 		if i == f.at {
 			from = len(body) + max(0, f.row-c.Height/3)
@@ -231,34 +231,31 @@ func (f *Form) View(c Canvas) ([]string, *tea.Position) {
 		caret.Y += len(head) - top
 	}
 	hint := " tab next field · space choose · enter continue · esc cancel"
-	return append(append(head, body...), draw.Fit(draw.Paint(k.Faint, hint), c.Width)), caret
+	return append(append(head, body...), terminal.Fit(draw.Paint(k.Faint, hint), c.Width)), caret
 }
 
-// field draws a field: its name and value, and if it is the current one, its note and choices.
+// field draws a field: its name and value; for the current field also its note and choices.
 func (f *Form) field(c Canvas, index int) (lines []string, caret *tea.Position) {
 	k, one := c.Theme, &f.fields[index]
-	label, mark := terminal.OneLine(one.Form.Label), "  "
+	label, current := terminal.OneLine(one.Form.Label), index == f.at
 	if !one.Optional {
 		label += " *"
 	}
-	current := index == f.at
-	if current && c.Ready {
-		mark, label = draw.Paint(k.Accent, "› "), draw.Paint("1", label)
-	}
+	label = " " + marked(c, label, current)
 	value := terminal.OneLine(strings.Join(one.answer(), ", "))
 	switch {
 	case current && len(one.Options) == 0:
 		rows, row, column := one.text.View(max(8, c.Width-8), c.Height/3, c.Method, plain)
-		lines = append(lines, draw.Fit(" "+mark+label, c.Width))
+		lines = append(lines, terminal.Fit(label, c.Width))
 		caret = &tea.Position{X: 5 + column, Y: 1 + row}
 		lines = append(lines, draw.Indent("     ", rows)...)
 	case current:
-		lines = append(lines, draw.Fit(" "+mark+label, c.Width))
+		lines = append(lines, terminal.Fit(label, c.Width))
 		for i := range one.Options {
 			lines = append(lines, f.option(c, one, i))
 		}
 	default:
-		lines = append(lines, draw.Fit(" "+mark+label+draw.Paint(k.Faint, ": ")+value, c.Width))
+		lines = append(lines, terminal.Fit(label+draw.Paint(k.Faint, ": ")+value, c.Width))
 	}
 	if note := terminal.OneLine(one.Form.Note); current && note != "" {
 		for _, l := range draw.Wrap(note, c.Width-6) {
@@ -279,11 +276,7 @@ func (f *Form) option(c Canvas, one *formField, i int) string {
 	if one.Multiple {
 		box = map[bool]string{true: "[x] ", false: "[ ] "}[one.chosen[i]]
 	}
-	line := box + terminal.OneLine(one.Options[i].Label)
-	if i == f.row && c.Ready {
-		return draw.Fit("   "+draw.Paint(c.Theme.Accent, "› ")+draw.Paint("1", line), c.Width)
-	}
-	return draw.Fit("     "+line, c.Width)
+	return terminal.Fit("   "+marked(c, box+terminal.OneLine(one.Options[i].Label), i == f.row), c.Width)
 }
 
 // buttons draws the buttons below the fields.
@@ -296,5 +289,5 @@ func (f *Form) buttons(c Canvas) string {
 			out = append(out, "  "+b+" ")
 		}
 	}
-	return draw.Fit(" "+strings.Join(out, " "), c.Width)
+	return terminal.Fit(" "+strings.Join(out, " "), c.Width)
 }

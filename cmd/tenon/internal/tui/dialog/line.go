@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 )
@@ -49,24 +50,24 @@ func (l *Line) View(c Canvas) ([]string, *tea.Position) {
 	return inputLines(c, draw.Paint("1", l.Title), shown, "enter save · esc cancel")
 }
 
-// inputLines draws an input below its title.
+// inputLines draws a title, an input and a hint.
 func inputLines(c Canvas, title string, input *edit.Editor, hint string) ([]string, *tea.Position) {
 	rows, row, column := input.View(max(4, c.Width-6), c.Height/3, c.Method, plain)
-	out := []string{draw.Fit(" "+title, c.Width)}
+	out := []string{terminal.Fit(" "+title, c.Width)}
 	for _, r := range rows {
 		out = append(out, "  "+draw.Paint(c.Theme.Accent, "›")+" "+r)
 	}
 	return append(out, " "+draw.Paint(c.Theme.Faint, hint)), &tea.Position{X: 4 + column, Y: 1 + row}
 }
 
-// Wait shows the progress of a sign-in. It takes a line of text if Enter is set.
+// Wait shows the progress of a sign-in. It accepts a line of text if Enter is set.
 type Wait struct {
 	Title   string
 	Lines   []string          // safe text
 	Address string            // ctrl+y copies it; may be empty
 	Enter   func(text string) // must not block; the dialog stays open
 	Cancel  func()            // called when the user closes the dialog
-	Prompt  string            // what Enter takes
+	Prompt  string            // describes the text for Enter
 
 	input edit.Editor
 }
@@ -100,7 +101,7 @@ func (w *Wait) Paste(text string) {
 
 // View implements Dialog.
 func (w *Wait) View(c Canvas) ([]string, *tea.Position) {
-	out := []string{draw.Fit(" "+draw.Paint("1", w.Title), c.Width)}
+	out := []string{terminal.Fit(" "+draw.Paint("1", w.Title), c.Width)}
 	for _, line := range w.Lines {
 		out = append(out, draw.Indent("   ", draw.Wrap(line, c.Width-4))...)
 	}
@@ -108,7 +109,7 @@ func (w *Wait) View(c Canvas) ([]string, *tea.Position) {
 	if w.Address != "" {
 		hint = "ctrl+y copy the address · " + hint
 	}
-	tail, at := []string{draw.Fit(" "+draw.Paint(c.Theme.Faint, hint), c.Width)}, (*tea.Position)(nil)
+	tail, at := []string{terminal.Fit(" "+draw.Paint(c.Theme.Faint, hint), c.Width)}, (*tea.Position)(nil)
 	if w.Enter != nil {
 		tail, at = inputLines(c, w.Prompt, &w.input, hint)
 	}

@@ -6,6 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 )
 
@@ -66,7 +67,7 @@ func (p *Pager) jump(by int) {
 		is = func(line string) bool { return strings.HasPrefix(line, "@@") }
 	}
 	for i := p.top + by; i >= 0 && i < len(p.lines); i += by {
-		if is(draw.StripSGR(p.lines[i])) {
+		if is(terminal.StripSGR(p.lines[i])) {
 			p.top = i
 			p.Scroll(0)
 			return
@@ -102,7 +103,7 @@ func (p *Pager) View(c Canvas) ([]string, *tea.Position) {
 	}
 	out := []string{draw.Sides(" "+draw.Paint(k.Accent, draw.Paint("1", p.Title)), draw.Paint(k.Faint, where)+" ", width)}
 	for i := p.top; i < min(len(p.lines), p.top+p.height); i++ {
-		out = append(out, draw.Fit(p.lines[i], width))
+		out = append(out, terminal.Fit(p.lines[i], width))
 	}
 	for len(out) < c.Height-1 {
 		out = append(out, "")

@@ -7,6 +7,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/fuzzy"
@@ -16,18 +17,18 @@ import (
 type Picker struct {
 	Title string
 	Rows  []Row
-	Empty string // shown without rows
-	Hint  string // keys besides enter and esc
-	// Choose is called with the chosen row; it closes the picker.
+	Empty string // shown instead of rows
+	Hint  string // keys other than enter and esc
+	// Choose is called with the chosen row, and the picker closes.
 	Choose func(r Row) tea.Cmd
-	// Keys are further keys for the current row. They leave the picker open unless they return true.
+	// Keys are more keys for the current row. Returning true closes the picker.
 	Keys map[string]func(r Row) (done bool, cmd tea.Cmd)
 
 	filter edit.Editor
 	found  []int // indexes of the rows that match
 	ready  bool  // found is up to date
 	at     int
-	armed  string // row that Confirm was called for
+	armed  string // ID of the row that Confirm was called for
 }
 
 // Row is a row of a picker.
@@ -107,7 +108,7 @@ func (p *Picker) View(c Canvas) ([]string, *tea.Position) {
 	k, width, found := c.Theme, c.Width, p.search()
 	rows, _, column := p.filter.View(max(4, width-8), 1, c.Method, plain)
 	head := " " + draw.Paint(k.Accent, draw.Paint("1", p.Title)) + "  " + draw.Paint(k.Faint, fmt.Sprintf("%d of %d", len(found), len(p.Rows)))
-	out := []string{draw.Fit(head, width), "  " + draw.Paint(k.Accent, "›") + " " + rows[0]}
+	out := []string{terminal.Fit(head, width), "  " + draw.Paint(k.Accent, "›") + " " + rows[0]}
 	at := &tea.Position{X: 4 + column, Y: 1}
 	room := max(1, min(c.Height-4, 14))
 	from := max(0, min(p.at-room/2, len(found)-room))
@@ -125,7 +126,7 @@ func (p *Picker) View(c Canvas) ([]string, *tea.Position) {
 	if p.Hint != "" {
 		hint = p.Hint + " · " + hint
 	}
-	return append(out, draw.Fit(" "+draw.Paint(k.Faint, hint), width)), at
+	return append(out, terminal.Fit(" "+draw.Paint(k.Faint, hint), width)), at
 }
 
 func (p *Picker) line(k *draw.Theme, r Row, selected bool, width int) string {
@@ -140,10 +141,10 @@ func (p *Picker) line(k *draw.Theme, r Row, selected bool, width int) string {
 	if selected {
 		return draw.Paint(k.Selected, draw.Pad(draw.Sides("  "+mark+r.Label, note+" ", width-1), width-1))
 	}
-	return draw.Fit(draw.Sides("  "+mark+r.Label, draw.Paint(k.Faint, note)+" ", width-1), width)
+	return terminal.Fit(draw.Sides("  "+mark+r.Label, draw.Paint(k.Faint, note)+" ", width-1), width)
 }
 
-// Confirm reports whether it is called for a row twice in a row. In between, the picker asks for the second key.
+// Confirm reports whether this is the second consecutive call for a row. After the first one, the picker asks for the second key.
 func (p *Picker) Confirm(r Row) bool {
 	if p.armed == r.ID {
 		p.armed = ""
@@ -153,7 +154,7 @@ func (p *Picker) Confirm(r Row) bool {
 	return false
 }
 
-// Fill replaces the rows. The current row stays the current one.
+// Fill replaces the rows. The current row stays current.
 func (p *Picker) Fill(rows []Row) {
 	current, ok := p.row()
 	p.Rows, p.ready = rows, false
@@ -171,7 +172,7 @@ func (p *Picker) Relabel(id, label string) {
 	}
 }
 
-// Remove removes a row. The row after it becomes the current one.
+// Remove removes a row. The next row becomes current.
 func (p *Picker) Remove(id string) {
 	at := p.at
 	p.Rows = slices.DeleteFunc(p.Rows, func(r Row) bool { return r.ID == id })

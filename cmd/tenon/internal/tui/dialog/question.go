@@ -19,11 +19,11 @@ type Questions struct {
 	request *sdk.QuestionRequest
 	send    func(answers [][]string) tea.Cmd
 	answers [][]string
-	at      int // row: an option, or behind them the text
+	at      int // current row: an option, or the text below the options
 	chosen  map[int]bool
 	text    edit.Editor
-	top     int    // of the question
-	problem string // with the last enter
+	top     int    // first visible line of the question
+	problem string // reason why the last enter was refused
 }
 
 // NewQuestions asks the questions of a request. send passes the answers to the host; nil dismisses the questions.
@@ -45,7 +45,7 @@ func (q *Questions) begin() {
 
 func (q *Questions) question() *sdk.Question { return &q.request.Questions[len(q.answers)] }
 
-// free reports whether the question takes text.
+// free reports whether the question accepts text.
 func (q *Questions) free() bool {
 	one := q.question()
 	return one.Custom == nil || *one.Custom || len(one.Options) == 0
@@ -95,7 +95,7 @@ func (q *Questions) Key(k tea.KeyPressMsg) (bool, tea.Cmd) {
 	return false, nil
 }
 
-// enter takes the answer to a question, and the next one is asked.
+// enter stores the answer to a question and asks the next one.
 func (q *Questions) enter() (bool, tea.Cmd) {
 	one := q.question()
 	var answer []string
@@ -136,7 +136,7 @@ func (q *Questions) enter() (bool, tea.Cmd) {
 	return false, nil
 }
 
-// Paste implements Dialog. The text is the user's own answer.
+// Paste implements Dialog. The text becomes the user's own answer.
 func (q *Questions) Paste(text string) {
 	if q.free() {
 		q.at = len(q.question().Options)
@@ -153,7 +153,7 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	}
 	out := q.ask(c, head+visible.Prose(one.Question))
 	if len(one.Default) > 0 && q.free() {
-		out = append(out, draw.Fit(" "+draw.Paint(k.Faint, "empty means "+terminal.OneLine(strings.Join(one.Default, ", "))), width))
+		out = append(out, terminal.Fit(" "+draw.Paint(k.Faint, "empty means "+terminal.OneLine(strings.Join(one.Default, ", "))), width))
 	}
 	rows, row, column := q.text.View(max(4, width-8), c.Height/3, c.Method, plain)
 	room := max(1, c.Height-len(out)-len(rows)-1)
@@ -185,10 +185,10 @@ func (q *Questions) View(c Canvas) ([]string, *tea.Position) {
 	if q.problem != "" {
 		look, hint = k.Fail, q.problem
 	}
-	return append(out, draw.Fit(" "+draw.Paint(look, hint), width)), at
+	return append(out, terminal.Fit(" "+draw.Paint(look, hint), width)), at
 }
 
-// ask draws the text of the question in at most half of the height.
+// ask draws the text of the question in at most half the height.
 func (q *Questions) ask(c Canvas, text string) []string {
 	lines, room := draw.Wrap(text, c.Width-2), max(2, c.Height/2)
 	all := len(lines)
@@ -217,16 +217,12 @@ func (q *Questions) option(c Canvas, i int) string {
 			box = "[x] "
 		}
 	}
-	label := box + terminal.OneLine(o.Label)
-	mark := "  "
-	if i == q.at && c.Ready {
-		mark, label = draw.Paint(k.Accent, "› "), draw.Paint("1", label)
-	}
+	label := marked(c, box+terminal.OneLine(o.Label), i == q.at)
 	if slices.Contains(one.Default, o.Label) {
 		label += draw.Paint(k.Faint, " (default)")
 	}
 	if o.Description != "" {
 		label += "  " + draw.Paint(k.Faint, terminal.OneLine(o.Description))
 	}
-	return draw.Fit("  "+mark+label, c.Width)
+	return terminal.Fit("  "+label, c.Width)
 }

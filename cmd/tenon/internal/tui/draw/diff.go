@@ -1,12 +1,16 @@
 package draw
 
-import "strings"
+import (
+	"strings"
 
-// WrapDiff breaks painted lines of a diff, of which each has one look. No character is dropped: spaces must not hide what follows them.
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+)
+
+// WrapDiff breaks lines of a diff, each painted in one look. It keeps every character, so that spaces cannot hide the text after them.
 func WrapDiff(lines []string, width int) []string {
 	var out []string
 	for _, line := range lines {
-		plain := StripSGR(line)
+		plain := terminal.StripSGR(line)
 		before, after, _ := strings.Cut(line, plain)
 		for i, part := range breakLines(plain, max(width-2, 4)) {
 			if i > 0 {
@@ -38,7 +42,7 @@ func SplitDiff(k *Theme, diff string, width int) []string {
 		old, fresh = nil, nil
 	}
 	for _, text := range k.Text.Diff(diff) {
-		switch plain := StripSGR(text); {
+		switch plain := terminal.StripSGR(text); {
 		case strings.HasPrefix(plain, "--- "), strings.HasPrefix(plain, "+++ "), strings.HasPrefix(plain, "@@"), strings.HasPrefix(plain, "diff "):
 			flush()
 			out = append(out, WrapDiff([]string{text}, width)...)
@@ -59,7 +63,7 @@ func SplitDiff(k *Theme, diff string, width int) []string {
 	return out
 }
 
-// at returns a line; empty behind the last one.
+// at returns a line, or "" after the last one.
 func at(lines []string, i int) string {
 	if i < len(lines) {
 		return lines[i]

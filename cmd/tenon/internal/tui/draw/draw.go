@@ -1,5 +1,5 @@
-// Package draw has the themes of the terminal UI, and functions that cut, join and paint lines. Lines are painted with SGR sequences;
-// widths are columns of the terminal.
+// Package draw provides the themes of the terminal UI, and functions that cut, join and paint lines. Lines are painted with SGR sequences;
+// widths are in columns of the terminal.
 package draw
 
 import (
@@ -7,7 +7,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
-	"github.com/tenonhq/tenon/internal/lazyregexp"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 )
 
 // Paint returns text in a look.
@@ -18,30 +18,17 @@ func Paint(look, text string) string {
 	return "\x1b[" + look + "m" + text + "\x1b[m"
 }
 
-// Columns returns the width of a line. Terminals disagree about joined emoji: this is the width on the terminal that needs more columns,
-// else the end of the line would be lost there.
-func Columns(line string) int { return max(ansi.StringWidth(line), ansi.StringWidthWc(line)) }
-
-// Fit cuts a line to a width; a cut line ends in "…".
-func Fit(line string, width int) string {
-	width = max(width, 0)
-	for most := width; Columns(line) > width; most-- { // Truncate counts a joined emoji as one character
-		line = ansi.Truncate(line, most, "…")
-	}
-	return line
-}
-
 // Pad cuts or fills a line to a width.
 func Pad(line string, width int) string {
-	line = Fit(line, width)
-	return line + strings.Repeat(" ", max(0, width-Columns(line)))
+	line = terminal.Fit(line, width)
+	return line + strings.Repeat(" ", max(0, width-terminal.Columns(line)))
 }
 
-// Sides returns a line of this width with text at its left and right end. The right text gives way.
+// Sides returns a line of this width with text at both ends. It omits the right text if both do not fit.
 func Sides(left, right string, width int) string {
-	gap := width - Columns(left) - Columns(right)
+	gap := width - terminal.Columns(left) - terminal.Columns(right)
 	if gap < 1 {
-		return Fit(left, width)
+		return terminal.Fit(left, width)
 	}
 	return left + strings.Repeat(" ", gap) + right
 }
@@ -50,7 +37,7 @@ func Sides(left, right string, width int) string {
 func Wrap(text string, width int) []string {
 	width = max(width, 4)
 	text = ansi.Wrap(strings.ReplaceAll(text, "\t", "    "), width, "")
-	return breakLines(ansi.WrapWc(text, width, ""), width) // both leave a dash that follows a space at the end of a full line
+	return breakLines(ansi.WrapWc(text, width, ""), width) // both may leave a dash beyond the end of a full line
 }
 
 // breakLines breaks text into lines anywhere, and keeps all characters.
@@ -78,7 +65,7 @@ func PaintAll(look string, lines []string) []string {
 // joiner is the character between the parts of a joined emoji.
 const joiner = '\u200d'
 
-// Separate takes joined emoji apart. Terminals without mode 2027 disagree about their width, but not about that of their parts.
+// Separate splits joined emoji into their parts. Terminals without mode 2027 disagree about the width of joined emoji, but not of the parts.
 func Separate(text string) string {
 	if !strings.ContainsRune(text, joiner) {
 		return text
@@ -87,14 +74,9 @@ func Separate(text string) string {
 	return strings.Map(func(r rune) rune {
 		before := last
 		last = r
-		if r == joiner && before >= '\u2190' { // the first symbol that may be an emoji; scripts with joiners are before it
+		if r == joiner && before >= '\u2190' { // the first symbol that may be an emoji; scripts with joiners have lower code points
 			return -1
 		}
 		return r
 	}, text)
 }
-
-var sgr = lazyregexp.New(`\x1b\[[0-9;:?]*[A-Za-z]`)
-
-// StripSGR removes color sequences and others of their form: those of this package, or those in the output of a program.
-func StripSGR(text string) string { return sgr().ReplaceAllString(text, "") }

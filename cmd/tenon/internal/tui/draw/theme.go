@@ -2,7 +2,7 @@ package draw
 
 import "github.com/tenonhq/tenon/internal/markdown"
 
-// Theme holds the looks of the screen: SGR parameters. The terminal gets as many colors as it has; the renderer converts them.
+// Theme holds the looks of the screen as SGR parameters. The renderer reduces colors to those of the terminal.
 type Theme struct {
 	Name                                string
 	Accent, User, Ok, Warn, Fail, Faint string
@@ -10,7 +10,7 @@ type Theme struct {
 	Text                                markdown.Style
 }
 
-// Themes lists the themes in the order of the picker. The first two choose by the background of the terminal.
+// Themes lists the themes in the order of the picker. The first two suit the background of the terminal.
 func Themes(dark bool) []Theme {
 	basic := Theme{
 		Name: "terminal", Accent: "36", User: "1;36", Ok: "32", Warn: "33", Fail: "31", Faint: "2", Selected: "7", Text: markdown.Basic(),

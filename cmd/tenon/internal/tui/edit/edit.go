@@ -1,4 +1,4 @@
-// Package edit is an editor of a prompt: text of any number of lines, with chips that stand for long pastes and files.
+// Package edit implements the editor of a prompt: text of any number of lines, with chips that represent long pastes and files.
 package edit
 
 import (
@@ -11,27 +11,27 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// Chip is something that the text contains as one character.
+// Chip is a part of the text that behaves like one character.
 type Chip struct {
 	Label string // shown, such as "[Pasted 300 lines]"
-	Text  string // takes its place in the prompt
-	File  string // path of an attached file; Text is empty then
+	Text  string // replaces the chip in the prompt
+	File  string // path of an attached file; Text is then empty
 }
 
-// firstChip is the first of the characters that stand for chips: a private plane of Unicode, which input does not contain (Clean).
+// firstChip is the first character that represents a chip. Clean removes this private plane of Unicode from input.
 const firstChip = '\U00100000'
 
-// Editor holds a text and the place of the caret. The zero value is an empty editor. It is used from one goroutine.
+// Editor holds a text and the position of the caret. The zero value is an empty editor. Use it from one goroutine.
 type Editor struct {
 	text   string // with chips as characters from firstChip on
-	caret  int    // offset in bytes, between characters as users see them
+	caret  int    // offset in bytes, at the boundary of a grapheme cluster
 	chips  []Chip
-	killed string // text that ctrl+k, ctrl+u and ctrl+w removed last
-	column int    // wanted by up and down; -1: that of the caret
-	width  int    // of the last layout
+	killed string // text last removed with ctrl+k, ctrl+u or ctrl+w
+	column int    // target column of up and down; -1: the caret's column
+	width  int    // width of the last layout
 	method ansi.Method
-	rows   []row // of the last layout; nil: the text has changed
-	stale  bool  // text was added behind the last row
+	rows   []row // last layout; nil: the text has changed
+	stale  bool  // text was appended since the last layout
 }
 
 // Empty reports whether the text is empty.
@@ -57,7 +57,7 @@ func (e *Editor) Text() (text string, files []string) {
 // Before returns the text before the caret, for completion. Chips are single characters in it.
 func (e *Editor) Before() string { return e.text[:e.caret] }
 
-// Set replaces everything and puts the caret at the end. Chips that ctrl+y inserts again stay.
+// Set replaces the text and puts the caret at the end. It keeps the chips that ctrl+y may insert again.
 func (e *Editor) Set(text string) {
 	if !strings.ContainsFunc(e.killed, func(r rune) bool { return r >= firstChip }) {
 		e.chips = nil
@@ -206,7 +206,7 @@ func (e *Editor) wordEnd() int {
 	return len(e.text) - len(strings.TrimLeftFunc(after, inWord))
 }
 
-// Clean returns text as it can be edited: without control characters, and without those that stand for chips.
+// Clean removes control characters, and characters that represent chips, from text.
 func Clean(text string) string {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	text = strings.ToValidUTF8(text, "\uFFFD")

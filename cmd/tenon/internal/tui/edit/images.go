@@ -10,13 +10,14 @@ import (
 
 var imageName = lazyregexp.New(`(?i)\.(?:png|jpe?g|gif|webp)$`)
 
-// IsImage reports whether a path is that of an image, by its name.
+// IsImage reports whether the name of a file is that of an image.
 func IsImage(path string) bool { return imageName().MatchString(path) }
 
-// betweenImages matches the place between two paths of images.
+// betweenImages matches the space between two paths of images.
 var betweenImages = lazyregexp.New(`(?i)(\.(?:png|jpe?g|gif|webp)['"]?)\s+(['"]?(?:/|file://))`)
 
-// ImagePaths returns the paths of images if that is all that was pasted: terminals paste paths of dropped files, quoted, escaped or as addresses.
+// ImagePaths returns the paths of images if the pasted text contains nothing else. Terminals paste the paths of dropped files quoted, escaped or as
+// URLs.
 func ImagePaths(text string) []string {
 	var out []string
 	for _, path := range strings.Split(betweenImages().ReplaceAllString(strings.TrimSpace(text), "$1\n$2"), "\n") {

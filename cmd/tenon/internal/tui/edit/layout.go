@@ -10,7 +10,7 @@ import (
 // tabWidth is the number of columns of a tab.
 const tabWidth = 4
 
-// row is a line of the screen: text[start:end] of the editor, without the space or line break at which it ends.
+// row is a line of the screen: text[start:end] of the editor, without the final space or line break.
 type row struct {
 	start, end int
 	cells      []cell
@@ -19,8 +19,8 @@ type row struct {
 // cell is a character of a row.
 type cell struct{ offset, column, width int }
 
-// View returns the text in rows of at most width columns, and where the caret is. Of a long text, it returns the room rows around the caret,
-// at least one. method is how the terminal counts columns: without its mode 2027, the parts of a joined emoji take columns each. chip paints
+// View returns the text in rows of at most width columns, and the position of the caret. If the text has more than room rows, it returns those
+// around the caret. method is the terminal's way of counting columns: without mode 2027, each part of a joined emoji takes columns. chip paints
 // the label of a chip.
 func (e *Editor) View(width, room int, method ansi.Method, chip func(label string) string) (rows []string, caretRow, caretColumn int) {
 	if width = max(width, 2); width != e.width || method != e.method {
@@ -48,8 +48,7 @@ func (e *Editor) View(width, room int, method ansi.Method, chip func(label strin
 
 func (r *row) text(all string) string { return all[r.start:r.end] }
 
-// layout breaks the text into rows: at line breaks, and where the width ends, if possible after a space. The caret fits behind the last
-// character of a row.
+// layout breaks the text into rows at line breaks, and at the width, if possible after a space. Each row leaves room for the caret at its end.
 func (e *Editor) layout() []row {
 	if !e.stale && e.rows != nil {
 		return e.rows
@@ -57,7 +56,7 @@ func (e *Editor) layout() []row {
 	width := max(e.width, 2)
 	r, column, space := row{}, 0, -1 // index of the cell after the last space of the row
 	if last := len(e.rows) - 1; last >= 0 {
-		r.start, e.rows = e.rows[last].start, e.rows[:last:last] // text was added behind it; copies of an editor share rows
+		r.start, e.rows = e.rows[last].start, e.rows[:last:last] // lay out only the last row again; copies of an editor share rows
 	}
 	e.stale = false
 	flush := func(end int) {
@@ -128,7 +127,7 @@ func (e *Editor) position() (rowIndex, column int) {
 	return i, column
 }
 
-// vertical moves the caret by rows and returns the column that further moves want.
+// vertical moves the caret by rows and returns the target column of the next moves.
 func (e *Editor) vertical(by int) int {
 	at, column := e.position()
 	if e.column >= 0 {

@@ -8,8 +8,8 @@ import (
 	"unicode"
 )
 
-// Points of a match. A character at the start of a word counts more than one inside, and neighbors more than scattered ones, so that
-// "gr" prefers "git-rebase" and "grep" to "merger".
+// Points for a match. Characters at the start of a word score more than others, and adjacent characters more than scattered ones, so "gr"
+// prefers "git-rebase" and "grep" to "merger".
 const (
 	pointMatch    = 1
 	pointStart    = 6
@@ -18,11 +18,8 @@ const (
 )
 
 // Score returns how well a text matches a pattern, and false if it does not contain the characters of the pattern in this order. Case
-// counts only if the pattern has a capital letter. An empty pattern matches everything equally.
+// counts only if the pattern has a capital letter. An empty pattern matches everything.
 func Score(pattern, text string) (score int, ok bool) {
-	if pattern == "" {
-		return 0, true
-	}
 	if strings.ToLower(pattern) == pattern {
 		text = strings.ToLower(text)
 	}
@@ -47,7 +44,7 @@ func Score(pattern, text string) (score int, ok bool) {
 		before = r
 		position++
 	}
-	if at := strings.Index(text, pattern); at >= 0 { // as a whole counts most
+	if strings.Contains(text, pattern) { // the whole pattern scores most
 		score += pointFirst + pointNeighbor*len(want)
 	}
 	return score*8 - min(position, 64)/8, next == len(want)

@@ -1,9 +1,9 @@
-// Package list shows the part of a long list that fits a window. Only items in the window are asked for their lines, so the cost of
-// drawing does not depend on the length of the list.
+// Package list shows the part of a long list that fits a window. It requests lines only from items in the window, so the cost of drawing does
+// not depend on the length of the list.
 package list
 
-// Item is something with lines. It caches them itself: Lines is called with every drawing. Every call may return another number of
-// lines; the caller does not change them.
+// Item is an entry of a list. Lines is called for every drawing, so items cache their lines; their number may change between calls. Callers
+// do not modify them.
 type Item interface {
 	Lines(width int) []string
 }
@@ -12,15 +12,13 @@ type Item interface {
 type List struct {
 	Items []Item
 
-	// first is the first visible item and skip the number of its lines above the window, as of the last View; away means that
-	// they hold although the list grows.
+	// first is the first visible item, and skip the number of its lines above the window, at the last View. away means that they stay while the
+	// list grows.
 	first, skip   int
 	away          bool
 	width, height int
-	rows          []place // of the last View
+	rows          []int // indexes of the items in the rows of the last View
 }
-
-type place struct{ item, line int }
 
 // Following reports whether the window is at the end of the list.
 func (l *List) Following() bool { return !l.away }
@@ -41,14 +39,16 @@ func (l *List) Page() int { return max(1, l.height-2) }
 func (l *List) View(width, height int) []string {
 	l.width, l.height = width, height
 	if l.away {
-		if lines := l.down(); len(lines) == height || l.first == 0 && l.skip == 0 {
-			l.away = len(lines) == height && !l.ends()
+		if lines, more := l.down(); len(lines) == height || l.first == 0 && l.skip == 0 {
+			l.away = more
 			return lines
 		}
-		l.away = false // there is less below than fits: that is the end
+		l.away = false // the rest does not fill the window, so this is the end
 	}
-	l.up(height)
-	return l.down()
+	l.first, l.skip = len(l.Items), 0
+	l.back(height)
+	lines, _ := l.down()
+	return lines
 }
 
 // Scroll moves the window by lines, up if negative.
@@ -56,9 +56,6 @@ func (l *List) Scroll(lines int) {
 	if lines < 0 {
 		l.back(-lines)
 		l.away = true
-		return
-	}
-	if !l.away {
 		return
 	}
 	for l.skip += lines; l.first < len(l.Items)-1; l.first++ {
@@ -70,18 +67,12 @@ func (l *List) Scroll(lines int) {
 	}
 }
 
-// At returns the item in a row of the window and the line of it; ok is false if there is none.
-func (l *List) At(row int) (item, line int, ok bool) {
+// At returns the index of the item in a row of the window, or -1.
+func (l *List) At(row int) int {
 	if row < 0 || row >= len(l.rows) {
-		return 0, 0, false
+		return -1
 	}
-	return l.rows[row].item, l.rows[row].line, true
-}
-
-// up puts the beginning of the window so that its end is the end of the list.
-func (l *List) up(height int) {
-	l.first, l.skip = len(l.Items), 0
-	l.back(height)
+	return l.rows[row]
 }
 
 // back moves the beginning of the window up.
@@ -95,33 +86,20 @@ func (l *List) back(lines int) {
 	l.skip = max(0, -lines)
 }
 
-// down returns the lines from the beginning of the window on.
-func (l *List) down() []string {
-	out := make([]string, 0, l.height)
-	l.rows = l.rows[:0]
+// down returns the lines from the beginning of the window on, and reports whether the list has more below.
+func (l *List) down() (out []string, more bool) {
+	out, l.rows = make([]string, 0, l.height), l.rows[:0]
 	skip := l.skip
-	for i := l.first; i < len(l.Items) && len(out) < l.height; i++ {
+	for i := l.first; i < len(l.Items); i++ {
 		lines := l.Items[i].Lines(l.width)
-		for k := min(skip, len(lines)); k < len(lines) && len(out) < l.height; k++ {
-			out = append(out, lines[k])
-			l.rows = append(l.rows, place{i, k})
+		for _, line := range lines[min(skip, len(lines)):] {
+			if len(out) == l.height {
+				return out, true
+			}
+			out = append(out, line)
+			l.rows = append(l.rows, i)
 		}
 		skip = 0
 	}
-	return out
-}
-
-// ends reports whether the last line of the window is the last of the list.
-func (l *List) ends() bool {
-	if len(l.rows) == 0 {
-		return true
-	}
-	last := l.rows[len(l.rows)-1]
-	for i := last.item; i < len(l.Items); i++ {
-		n := len(l.Items[i].Lines(l.width))
-		if i == last.item && last.line < n-1 || i > last.item && n > 0 {
-			return false
-		}
-	}
-	return true
+	return out, false
 }

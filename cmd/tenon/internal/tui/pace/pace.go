@@ -14,15 +14,15 @@ const (
 	Frame = 16 * time.Millisecond
 	// soon is the time from the first change after a pause until it is drawn: other changes of the same moment are drawn with it.
 	soon = 2 * time.Millisecond
-	// linger is the time after the last change in which the screen is still drawn every frame.
+	// linger is the time after the last change for which every frame is still drawn.
 	linger = 250 * time.Millisecond
-	// rest is the interval while nothing changes. It is not infinite: on a machine without time to spare, a change can reach the renderer
-	// later than it was announced.
+	// rest is the interval while nothing changes. It is finite because on a busy machine, a change can reach the renderer after it was announced.
 	rest = time.Second
 )
 
-// Pace draws soon after a change, then every frame, and once a second while nothing changes. Keys are drawn soon also between frames. bubbletea looks for changes 60 times a second
-// all day long, which takes about 1% of a core; its ticker is not exported. TestTUIRests fails if a new version has another one.
+// Pace draws soon after a change, then every frame, and once a second while nothing changes. Keys are drawn soon even between frames. bubbletea
+// looks for changes 60 times a second all day long, which takes about 1% of a core; its ticker is not exported. TestTUIRests fails if a new
+// version of bubbletea replaces the ticker.
 type Pace struct {
 	Program *tea.Program
 	Rested  func() // called when nothing has changed for a while, each time
@@ -31,7 +31,7 @@ type Pace struct {
 	ticker *time.Ticker
 	timer  *time.Timer // to the next state
 	state  state
-	last   time.Time // of the changes
+	last   time.Time // time of the last change
 }
 
 type state int
@@ -42,7 +42,7 @@ const (
 	drawsFrames
 )
 
-// Changed says that there is something to draw. typed says that it answers a key.
+// Changed reports a change to draw; typed means that it responds to a key.
 func (p *Pace) Changed(typed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,7 +60,7 @@ func (p *Pace) Changed(typed bool) {
 	p.next(soon + soon/2)
 }
 
-// next calls step later.
+// next schedules step.
 func (p *Pace) next(after time.Duration) {
 	if p.timer == nil {
 		p.timer = time.AfterFunc(after, p.step)

@@ -1,4 +1,4 @@
-// Package past stores the prompts that the user sent, for all projects.
+// Package past stores the user's prompts, for all projects.
 package past
 
 import (
@@ -23,7 +23,7 @@ import (
 const (
 	// Name is the name of the history in the data directory.
 	Name = "chat-history.jsonl"
-	// maxEntries is the number of kept prompts. The file is rewritten when it has twice as many.
+	// maxEntries is the maximum number of kept prompts. The file is rewritten when it has twice as many.
 	maxEntries = 1000
 	// maxEntry is the maximum length of a kept prompt, in bytes. Longer prompts were pasted.
 	maxEntry = 16 << 10
@@ -46,7 +46,7 @@ type record struct {
 	Text string `json:"text"`
 }
 
-// Open reads the history. With an error, it also returns what could be read.
+// Open reads the history. With an error, it still returns a usable one, which may be empty.
 func Open(path string) (*File, error) {
 	h := &File{path: path}
 	f, err := os.Open(path)
@@ -116,9 +116,7 @@ func (h *File) Entries() []string {
 }
 
 // Add stores a prompt, unless it equals the latest one, in a file that only the user can read. If that fails, this process still keeps it.
-func (h *File) Add(text string) error { return h.add(text, time.Now()) }
-
-func (h *File) add(text string, now time.Time) error {
+func (h *File) Add(text string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if n := len(h.entries); n > 0 && h.entries[n-1] == text {
@@ -138,7 +136,7 @@ func (h *File) add(text string, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(record{now.UnixMilli(), text}.line())
+	_, err = f.Write(record{time.Now().UnixMilli(), text}.line())
 	if err = errors.Join(err, f.Close()); err != nil {
 		return fmt.Errorf("%s: %w", h.path, cli.Cause(err))
 	}

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -20,7 +19,7 @@ func TestPromptHistory(t *testing.T) {
 	add := func(h *File, texts ...string) {
 		t.Helper()
 		for _, text := range texts {
-			if err := h.add(text, time.UnixMilli(1)); err != nil {
+			if err := h.Add(text); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -70,7 +69,7 @@ func TestPromptHistoryIsBounded(t *testing.T) {
 	if n := len(h.entries); n != maxEntries || h.entries[n-1] != fmt.Sprint("prompt ", 2*maxEntries) {
 		t.Errorf("%d prompts, the last is %q", n, h.entries[n-1])
 	}
-	if err := h.add("one more", time.Now()); err != nil || len(h.entries) != maxEntries {
+	if err := h.Add("one more"); err != nil || len(h.entries) != maxEntries {
 		t.Errorf("%d prompts after one more: %v", len(h.entries), err)
 	}
 	content, err := os.ReadFile(path)
@@ -90,7 +89,7 @@ func TestPromptHistoryCannotBeWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := &File{path: filepath.Join(file, Name)}
-	if err := h.add("text", time.Now()); err == nil || len(h.entries) != 1 {
+	if err := h.Add("text"); err == nil || len(h.entries) != 1 {
 		t.Errorf("error %v, %q kept", err, h.entries)
 	}
 }

@@ -2,7 +2,7 @@ package past
 
 import "github.com/tenonhq/tenon/cmd/tenon/internal/tui/edit"
 
-// Recall puts earlier prompts into an editor. After the latest one, the draft from before comes back. It is used from one goroutine.
+// Recall puts earlier prompts into an editor. After the latest one, it restores the draft. Use it from one goroutine.
 type Recall struct {
 	File *File
 
@@ -10,10 +10,10 @@ type Recall struct {
 	draft edit.Editor
 }
 
-// Edited notes that the text in the editor is a draft now.
+// Edited marks the text in the editor as the draft.
 func (r *Recall) Edited() { r.at = 0 }
 
-// Keep keeps a draft that the user discards, until a prompt is sent.
+// Keep stores a draft that the user discards, until a prompt is sent.
 func (r *Recall) Keep(e *edit.Editor) {
 	r.draft, r.at = *e, 0
 }

@@ -1,4 +1,4 @@
-// Package settings keeps what the user chose on the screen, such as the theme.
+// Package settings stores the user's choices in the terminal UI, such as the theme.
 package settings
 
 import (
@@ -17,10 +17,10 @@ import (
 // FileName is the name of the file in the data directory.
 const FileName = "tui.json"
 
-// timeout is the maximum wait for another process that changes the settings.
+// timeout is the maximum wait for another process that is changing the settings.
 const timeout = 10 * time.Second
 
-// Settings are what the user chose on the screen.
+// Settings are the user's choices in the terminal UI.
 type Settings struct {
 	Theme   string `json:"theme,omitempty"`
 	NoMouse bool   `json:"noMouse,omitempty"`
@@ -43,7 +43,7 @@ func Read(path string) (s Settings, err error) {
 	return s, nil
 }
 
-// Change changes the settings in a file while no other process does. A file that cannot be read stays as it is.
+// Change changes the settings in a file, under a lock. It leaves a file that cannot be read unchanged.
 func Change(ctx context.Context, path string, f func(*Settings)) error {
 	err := filelock.Do(ctx, path+".lock", timeout, func() error {
 		s, err := Read(path)

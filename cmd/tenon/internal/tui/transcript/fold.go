@@ -27,7 +27,7 @@ func (t *Thread) Marked() int {
 	return slices.IndexFunc(t.List.Items, func(i list.Item) bool { return baseOf(i).marked })
 }
 
-// Mark marks the next item that can be folded, by steps of 1 or -1 from the marked one or from the end. After the last one, none is marked.
+// Mark marks the next (1) or previous (-1) item that can be folded, starting from the marked one or the end. After the last one, none is marked.
 func (t *Thread) Mark(by int) {
 	marked := t.Marked()
 	from := marked

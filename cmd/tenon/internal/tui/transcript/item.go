@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Look is what items need to draw themselves. Another theme has another address; the rest stays.
+// Look holds the data that items need to draw themselves. Only Theme changes; each theme has its own address.
 type Look struct {
 	Theme     *draw.Theme
 	Directory string // paths below it are shown relative to it
@@ -21,17 +21,17 @@ type Look struct {
 	Child     func(session string) string // describes what a subagent's session does
 }
 
-// item is an entry of the transcript. Its lines are rendered once for a width and a look, and again when it changes.
+// item is an entry of the transcript. Its lines are cached until its content, the width or the theme changes.
 type item struct {
 	id, message string
 	look        *Look
 	draw        func(width int) []string
-	folds, open bool // it has details; they are shown
-	fresh       bool // an event has shown it since the stored session was read last
+	folds, open bool // it has details; they are visible
+	fresh       bool // an event has updated it since the stored session was last read
 
-	width  int         // of lines
-	theme  *draw.Theme // of lines
-	lines  []string    // nil: to be rendered
+	width  int         // width of lines
+	theme  *draw.Theme // theme of lines
+	lines  []string    // nil: not rendered yet
 	marked bool
 }
 
@@ -72,10 +72,10 @@ func (i *item) mark(on bool) {
 	i.change()
 }
 
-// margin is the space left of the transcript.
+// margin is the left margin of the transcript.
 const margin = "  "
 
-// promptItem is a prompt. Its parts arrive one after another.
+// promptItem is a prompt. Its parts arrive one by one.
 type promptItem struct {
 	item
 	parts sdk.Parts
@@ -87,7 +87,7 @@ func newPromptItem(k *Look, message string) *promptItem {
 	return p
 }
 
-// set adds a part, or replaces it.
+// set adds or replaces a part.
 func (p *promptItem) set(part sdk.Part) {
 	if i := slices.IndexFunc(p.parts, func(o sdk.Part) bool { return o.Head().ID == part.Head().ID }); i >= 0 {
 		p.parts[i] = part
@@ -97,8 +97,8 @@ func (p *promptItem) set(part sdk.Part) {
 	p.change()
 }
 
-// content returns what users see of the prompt: its text, and notes about what the text does not mention. files are the paths of attached files
-// among them. A prompt of a plugin may have none of it.
+// content returns the visible text of the prompt, notes about parts that the text does not mention, and the paths of the attached files among
+// them. A plugin's prompt may have none of these.
 func (p *promptItem) content() (text string, notes, files []string) {
 	for _, part := range p.parts {
 		switch p := part.(type) {
@@ -110,7 +110,7 @@ func (p *promptItem) content() (text string, notes, files []string) {
 				}
 			}
 		case *sdk.CompactionPart:
-			notes = append(notes, "summarizing the conversation; then the model sees the summary instead of what is above")
+			notes = append(notes, "summarizing the conversation; the model will see the summary instead of the messages above")
 		case *sdk.SubtaskPart:
 			notes = append(notes, "subtask for "+terminal.OneLine(p.Agent)+": "+view.Clip(terminal.OneLine(p.Prompt), 300))
 		}
@@ -126,7 +126,7 @@ func (p *promptItem) render(width int) []string {
 	bar := draw.Paint(p.look.Theme.User, "┃") + " "
 	out := []string{""}
 	if text != "" {
-		out = append(out, draw.Indent(bar, draw.Wrap(strings.TrimRight(visible.Prose(plain(text)), "\n"), width-2))...)
+		out = append(out, draw.Indent(bar, draw.Wrap(strings.TrimRight(visible.Prose(view.Plain(text)), "\n"), width-2))...)
 	}
 	for _, note := range notes {
 		out = append(out, draw.Indent(bar, draw.Wrap(draw.Paint(p.look.Theme.Faint, note), width-2))...)
@@ -134,7 +134,7 @@ func (p *promptItem) render(width int) []string {
 	return out
 }
 
-// noticeItem is a line about the session itself.
+// noticeItem returns a line about the session itself.
 func noticeItem(k *Look, style func(*draw.Theme) string, text string) *item {
 	i := &item{look: k}
 	i.draw = func(width int) []string {
@@ -156,7 +156,7 @@ func Warn(t *draw.Theme) string { return t.Warn }
 // Fail: see Faint.
 func Fail(t *draw.Theme) string { return t.Fail }
 
-// turnItem describes a finished turn in one line. In a narrow window, the last figures are left out.
+// turnItem returns a line with the figures of a finished turn. A narrow window omits the last ones.
 func turnItem(k *Look, agent, model string, took time.Duration, tokens sdk.Tokens, cost sdk.USD) *item {
 	words := []string{agent, model, view.Duration(took.Round(10 * time.Millisecond))}
 	if tokens.Sum() > 0 {
@@ -167,9 +167,9 @@ func turnItem(k *Look, agent, model string, took time.Duration, tokens sdk.Token
 	}
 	return &item{look: k, draw: func(width int) []string {
 		shown := len(words)
-		for shown > 1 && draw.Columns(strings.Join(words[:shown], " · ")) > width-2*len(margin) {
+		for shown > 1 && terminal.Columns(strings.Join(words[:shown], " · ")) > width-2*len(margin) {
 			shown--
 		}
-		return []string{"", margin + draw.Paint(k.Theme.Faint, draw.Fit(strings.Join(words[:shown], " · "), width-2*len(margin)))}
+		return []string{"", margin + draw.Paint(k.Theme.Faint, terminal.Fit(strings.Join(words[:shown], " · "), width-2*len(margin)))}
 	}}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// textItem is text of the model. It grows with append.
+// textItem is text of the model, which grows with append.
 type textItem struct {
 	item
 	text  strings.Builder
@@ -24,8 +24,8 @@ type textItem struct {
 	stream      *markdown.Stream
 	streamWidth int
 	streamTheme *draw.Theme
-	fed         int      // bytes of source in the stream
-	blocks      []string // lines of the blocks that have ended
+	fed         int      // number of bytes written to the stream
+	blocks      []string // lines of the finished blocks
 }
 
 func newTextItem(k *Look, h *sdk.PartHead, reasoning bool) *textItem {
@@ -34,7 +34,7 @@ func newTextItem(k *Look, h *sdk.PartHead, reasoning bool) *textItem {
 	return t
 }
 
-// set replaces the text; ended means that it does not grow any more.
+// set replaces the text; ended means that it will not grow further.
 func (t *textItem) set(text string, ended bool) {
 	switch have := t.text.String(); {
 	case have == text && t.ended == ended:
@@ -55,7 +55,7 @@ func (t *textItem) append(delta string) {
 	t.change()
 }
 
-// render feeds the stream what is new. A finished block is rendered once; another width or look begins again.
+// render writes new text to the stream. A finished block is rendered once, unless the width or the theme changes.
 func (t *textItem) render(width int) []string {
 	if t.faint && !t.open {
 		t.stream = nil
@@ -73,10 +73,10 @@ func (t *textItem) render(width int) []string {
 		t.stream.Close()
 	}
 	t.blocks = append(t.blocks, t.placed(t.stream.Take())...)
-	return append(t.blocks, t.placed(t.stream.Open())...) // overwrites the open block of the last call
+	return append(t.blocks, t.placed(t.stream.Open())...) // overwrites the previous open block
 }
 
-// placed returns lines with the margin of the transcript.
+// placed adds the margin of the transcript to lines.
 func (t *textItem) placed(lines []string) []string {
 	for i, line := range lines {
 		if t.faint {
@@ -105,5 +105,5 @@ func (t *textItem) folded(width int) []string {
 	if text == "" {
 		return nil
 	}
-	return []string{"", draw.Fit(margin+draw.Paint(t.look.Theme.Faint, head+": "+text), width-len(margin))}
+	return []string{"", terminal.Fit(margin+draw.Paint(t.look.Theme.Faint, head+": "+text), width-len(margin))}
 }

@@ -17,22 +17,22 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Thread is a session on the screen: what the events of the host made of it.
+// Thread is a session on the screen, built from the events of the host.
 type Thread struct {
 	Info   sdk.Session
 	List   list.List
 	Status sdk.SessionStatus
-	Begun  time.Time // of the turn
+	Begun  time.Time // start of the turn
 	Todos  []sdk.Todo
-	Last   *sdk.AssistantMessage // the latest that has tokens
+	Last   *sdk.AssistantMessage // latest message with tokens
 
 	look   *Look
-	byPart map[string]list.Item // by ID of the item: of its part, of prompts that of the message
-	roles  map[string]string    // of messages
-	answer string               // ID of the message of the model that follows the latest prompt
-	reads  int                  // of the stored session
+	byPart map[string]list.Item // by item ID: the ID of the part, or for prompts of the message
+	roles  map[string]string    // by message ID
+	answer string               // ID of the model's message after the latest prompt
+	reads  int                  // number of reads of the stored session
 
-	answers map[string]*sdk.AssistantMessage // messages of the model since Begun
+	answers map[string]*sdk.AssistantMessage // the model's messages since Begun
 
 	open bool // details are shown
 }
@@ -47,8 +47,8 @@ func (t *Thread) Busy() bool {
 	return t.Status.Type == sdk.StatusBusy || t.Status.Type == sdk.StatusRetry
 }
 
-// Read returns a function that shows what is stored of the session. It is called before the session is read: what events show from then on is
-// newer and stays. If it is called again, the earlier function does nothing.
+// Read must be called before the stored session is read. It returns a function that shows the stored session, but keeps everything that events
+// have added since Read. After another call of Read, the earlier function does nothing.
 func (t *Thread) Read() func(h *frontend.History) {
 	for _, i := range t.List.Items {
 		baseOf(i).fresh = false
@@ -62,7 +62,7 @@ func (t *Thread) Read() func(h *frontend.History) {
 	}
 }
 
-// fill shows what is stored; before is the thread as it was when that was read.
+// fill shows the stored session; before is the state of the thread before the read.
 func (t *Thread) fill(h *frontend.History, before *Thread) {
 	stored := New(h.Session, t.look)
 	for i := range h.Messages {
@@ -91,8 +91,8 @@ func (t *Thread) fill(h *frontend.History, before *Thread) {
 	t.open = false
 }
 
-// merge puts the fresh items of the thread between and after those of the stored session. Lines that are not stored, such as the figures of
-// a turn, stay behind the items that they follow.
+// merge inserts the thread's fresh items between and after the stored ones. Lines that are not stored, such as the figures of a turn, stay behind
+// the items that they follow.
 func (t *Thread) merge(stored *Thread) {
 	var fresh []list.Item
 	lines, last := map[string][]list.Item{}, ""
@@ -111,7 +111,7 @@ func (t *Thread) merge(stored *Thread) {
 		if have := t.byPart[id]; have == nil || !baseOf(have).fresh {
 			baseOf(i).fresh = false
 			items = append(items, i)
-		} else if at := slices.Index(fresh, have); at >= 0 { // those before it came before it
+		} else if at := slices.Index(fresh, have); at >= 0 { // fresh items keep their order
 			items, fresh = append(items, fresh[:at+1]...), fresh[at+1:]
 		}
 		items = append(items, lines[id]...)
@@ -155,7 +155,7 @@ func (t *Thread) Notice(style func(*draw.Theme) string, text string) {
 	t.add("", noticeItem(t.look, style, text))
 }
 
-// Message notes the figures of a message.
+// Message records the role and the figures of a message.
 func (t *Thread) Message(info sdk.Message) {
 	t.roles[info.Head().ID] = info.Role()
 	a, ok := info.(*sdk.AssistantMessage)
@@ -169,7 +169,7 @@ func (t *Thread) Message(info sdk.Message) {
 	}
 }
 
-// Part shows a part as it is now.
+// Part shows the current state of a part.
 func (t *Thread) Part(p sdk.Part) {
 	h := p.Head()
 	have := t.byPart[h.ID]
@@ -229,7 +229,8 @@ func (t *Thread) userPart(message string, p sdk.Part) {
 	have.set(p)
 }
 
-// Delta appends streamed text. If the part is shown as it is stored, which may contain the text, the event of its end replaces it.
+// Delta appends streamed text. It ignores parts read from the store, which may contain the text already; the event at the end of the part
+// replaces them.
 func (t *Thread) Delta(d *sdk.PartDelta) {
 	switch item := t.byPart[d.PartID].(type) {
 	case *textItem:
@@ -253,10 +254,10 @@ func (t *Thread) RemoveMessage(id string) {
 	})
 }
 
-// baseOf returns the item in a list item: all items of a thread have one.
+// baseOf returns the item embedded in a list item of a thread.
 func baseOf(i list.Item) *item { return i.(interface{ base() *item }).base() }
 
-// End shows the figures of the turn that has ended.
+// End shows the figures of the finished turn.
 func (t *Thread) End(took time.Duration) {
 	var tokens sdk.Tokens
 	var cost sdk.USD
@@ -269,13 +270,13 @@ func (t *Thread) End(took time.Duration) {
 	}
 }
 
-// Begin notes that a turn begins.
+// Begin records the start of a turn.
 func (t *Thread) Begin(now time.Time) {
 	t.Begun, t.answer = now, ""
 	clear(t.answers)
 }
 
-// Tick redraws the latest cards whose calls run: they show the time.
+// Tick redraws the latest cards of running calls, which show the elapsed time.
 func (t *Thread) Tick() {
 	for _, i := range t.List.Items[max(0, len(t.List.Items)-64):] {
 		if tool, ok := i.(*toolItem); ok && tool.running() {
@@ -293,7 +294,7 @@ func (t *Thread) ChildChanged(session string) {
 	}
 }
 
-// Children returns the sessions of the subagents that tasks run, in the order of their first tasks.
+// Children returns the subagents' sessions in the order of their first tasks.
 func (t *Thread) Children() []string {
 	var out []string
 	for _, i := range t.List.Items {
@@ -314,7 +315,7 @@ func (t *Thread) Doing() string {
 		}
 	}
 	if calls == 0 {
-		return "" // the mark of the card says whether it works
+		return "" // the mark of the card shows its state
 	}
 	return fmt.Sprintf("%s · %s", view.Plural(calls, "tool call"), last)
 }
@@ -322,7 +323,7 @@ func (t *Thread) Doing() string {
 // Prompt is a prompt of the user.
 type Prompt struct {
 	ID    string   // of its message
-	Text  string   // that the user typed
+	Text  string   // typed by the user
 	Files []string // paths of attached files that the text does not mention
 }
 

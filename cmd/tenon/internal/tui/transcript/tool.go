@@ -9,32 +9,29 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/tui/draw"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
-	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/sdk"
 )
 
 const (
-	// foldedHead and foldedTail are the lines of output that a folded card shows; liveTail those of a running command.
+	// foldedHead and foldedTail are the numbers of first and last lines of output on a folded card; liveTail is for a running command.
 	foldedHead, foldedTail, liveTail = 2, 4, 6
-	// longArguments is the size in bytes from which a card counts the arguments that arrive and does not read them.
+	// longArguments is the size in bytes from which a card only counts the arguments that arrive.
 	longArguments = 1 << 10
-	// longCall is the duration in milliseconds from which it is shown.
+	// longCall is the shortest duration shown on a card, in milliseconds.
 	longCall = 1000
 	// foldedDiff is the number of lines of a diff that a folded card shows.
 	foldedDiff = 12
 	// maxOpenLines bounds an unfolded card.
 	maxOpenLines = 400
-	// maxOpenBytes bounds the output that a card looks at, from its end.
-	maxOpenBytes = 256 << 10
 )
 
 // toolItem is the card of a tool call.
 type toolItem struct {
 	item
 	part     *sdk.ToolPart
-	received int    // bytes of arguments while they arrive
-	raw      []byte // the first of them, up to longArguments
+	received int    // number of bytes of arguments so far
+	raw      []byte // the arguments, up to longArguments
 }
 
 func newToolItem(k *Look, p *sdk.ToolPart) *toolItem {
@@ -48,7 +45,7 @@ func (t *toolItem) set(p *sdk.ToolPart) {
 	t.change()
 }
 
-// arrived takes a piece of the arguments.
+// arrived appends a piece of the arguments.
 func (t *toolItem) arrived(delta string) {
 	t.received += len(delta)
 	if t.received <= longArguments {
@@ -57,7 +54,7 @@ func (t *toolItem) arrived(delta string) {
 	t.change()
 }
 
-// subject says what the call is about, before it runs as far as its arguments are complete.
+// subject describes the target of the call, as soon as its arguments are complete.
 func (t *toolItem) subject() string {
 	if t.part.State.Status == sdk.ToolPending {
 		if t.received > longArguments || !json.Valid(t.raw) {
@@ -75,7 +72,7 @@ func (t *toolItem) render(width int) []string {
 	out := []string{"", margin + t.head(width-2*len(margin))}
 	bar := margin + draw.Paint(t.look.Theme.Faint, "│") + " "
 	for _, line := range t.body(width - 2*len(margin) - 2) {
-		out = append(out, draw.Fit(bar+line, width-len(margin)))
+		out = append(out, terminal.Fit(bar+line, width-len(margin)))
 	}
 	return out
 }
@@ -112,8 +109,8 @@ func (t *toolItem) head(width int) string {
 	}
 	right := strings.Join(notes, " ")
 	left := mark + " " + draw.Paint("1", terminal.OneLine(t.part.Tool)) + " "
-	room := width - draw.Columns(left) - draw.Columns(right) - 1
-	return draw.Sides(left+draw.Fit(t.subject(), max(room, 8)), right, width)
+	room := width - terminal.Columns(left) - terminal.Columns(right) - 1
+	return draw.Sides(left+terminal.Fit(t.subject(), max(room, 8)), right, width)
 }
 
 // body is the rest of a card.
@@ -139,14 +136,14 @@ func (t *toolItem) body(width int) []string {
 			return nil
 		}
 	}
-	lines := outputLines(output)
+	lines := view.OutputLines(output)
 	if t.running() {
 		return t.cut(lines, 0, liveTail)
 	}
 	return t.cut(lines, foldedHead, foldedTail)
 }
 
-// child returns the session of the subagent that the call runs; empty if there is none.
+// child returns the session of the subagent that the call runs, or "".
 func (t *toolItem) child() string {
 	id, _ := t.part.State.Metadata["sessionId"].(string)
 	return id
@@ -163,7 +160,7 @@ func (t *toolItem) subagent() []string {
 		out = append(out, text)
 	}
 	if t.open && t.part.State.Output != "" {
-		out = append(out, outputLines(t.part.State.Output)...)
+		out = append(out, view.OutputLines(t.part.State.Output)...)
 	}
 	return append(out, draw.Paint(t.look.Theme.Faint, "ctrl+x ↓ opens its session"))
 }
@@ -183,24 +180,6 @@ func (t *toolItem) cut(lines []string, head, tail int) []string {
 	}
 	out := append(lines[:head:head], draw.Paint(t.look.Theme.Faint, more))
 	return append(out, lines[len(lines)-tail:]...)
-}
-
-// carriage matches the text that a carriage return overwrites.
-var carriage = lazyregexp.New(`(?m)^.*\r([^\n])`)
-
-// plain returns the output of a program without colors and without what it has overwritten.
-func plain(output string) string {
-	return carriage().ReplaceAllString(strings.ReplaceAll(draw.StripSGR(output), "\r\n", "\n"), "$1")
-}
-
-// outputLines returns the output of a program as safe lines.
-func outputLines(output string) []string {
-	output = plain(visible.Tail(output, maxOpenBytes))
-	output = strings.TrimRight(strings.ReplaceAll(visible.Text(output), "\t", "    "), "\n ")
-	if output == "" {
-		return nil
-	}
-	return strings.Split(output, "\n")
 }
 
 // trimDiff removes the names of the files from a diff of one file: the card names it.
