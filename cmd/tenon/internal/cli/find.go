@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/store"
@@ -64,9 +65,16 @@ func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 }
 
 // LatestSession returns the session of this directory that was updated last, or else that of any directory in the same
-// working tree. Other clones of the repository are the same project but have other files. Errors are those of FindSession.
+// working tree. Other clones of the repository are the same project but have other files. A session with a time in the future, because the clock
+// was wrong, counts only if the directory has no other. Errors are those of FindSession.
 func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Session, error) {
-	list, err := s.Sessions(ctx, store.Query{Directory: w.SessionDirectory(), Limit: 1})
+	query := store.Query{Directory: w.SessionDirectory(), Limit: 1}
+	query.Before = &sdk.Session{Time: sdk.SessionTime{Updated: time.Now().Add(time.Minute).UnixMilli()}}
+	list, err := s.Sessions(ctx, query)
+	if len(list) == 0 && err == nil {
+		query.Before = nil
+		list, err = s.Sessions(ctx, query)
+	}
 	if len(list) > 0 {
 		return &list[0], err
 	}
