@@ -48,20 +48,13 @@ func Parse(data []byte) (*Document, error) {
 	if !ok && unclosed.MatchString(body) {
 		return nil, fmt.Errorf("%w: it is not closed: write a line of three dashes after the last key", ErrFrontMatter)
 	}
-	if !ok {
-		return &Document{Meta: json.RawMessage("{}"), Body: strings.TrimSpace(body)}, nil
-	}
 	if len(meta) > maxBytes {
 		return nil, fmt.Errorf("%w: %d bytes, want at most %d", ErrFrontMatter, len(meta), maxBytes)
 	}
 	object, err := decode(meta)
 	if err != nil {
-		quoted := quoteTexts(meta)
-		if quoted == meta {
-			return nil, err
-		}
 		var again error
-		if object, again = decode(quoted); again != nil {
+		if object, again = decode(quoteTexts(meta)); again != nil {
 			return nil, err
 		}
 	}

@@ -56,10 +56,7 @@ func InURL(text string) []string {
 		if !Named(name) && !more[plain(name)] {
 			continue
 		}
-		meant, err := url.QueryUnescape(written)
-		if err != nil {
-			meant = ""
-		}
+		meant, _ := url.QueryUnescape(written) // empty if it is malformed
 		add(written, meant)
 	}
 	return out

@@ -139,26 +139,12 @@ func DecodeMember[M any](data []byte) (M, error) {
 
 // DecodeMembers decodes an array of members of the union M. Errors wrap ErrWire.
 func DecodeMembers[M any](data []byte) ([]M, error) {
-	out := []M{}
-	d := jsontext.NewScanner(data)
-	ordinary := d.Each('[', ']', func() bool {
-		raw, ok := d.Raw()
-		if !ok {
-			return false
-		}
-		member, err := DecodeMember[M](raw)
-		out = append(out, member)
-		return err == nil
-	})
-	if ordinary && d.AtEnd() {
-		return out, nil
-	}
 	u := unionOf(reflect.TypeFor[M]())
 	var raws []json.RawMessage
 	if err := json.Unmarshal(data, &raws); err != nil {
 		return nil, fmt.Errorf("%w: %ss: %w", ErrWire, u, err)
 	}
-	out = make([]M, len(raws))
+	out := make([]M, len(raws))
 	for i, raw := range raws {
 		var err error
 		if out[i], err = DecodeMember[M](raw); err != nil {

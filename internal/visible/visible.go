@@ -87,11 +87,6 @@ func Clean(s string, limit int) string {
 			space = false
 		}
 		n++
-		if ' ' < r && r < 0x7f { // most characters
-			b.WriteByte(byte(r))
-			marks = 0
-			continue
-		}
 		if unicode.Is(unicode.M, r) {
 			if marks++; marks > maxMarks {
 				continue
