@@ -74,9 +74,7 @@ func (d *differ) value(p *plan, a, b reflect.Value) {
 func (d *differ) byShape(p *plan, a, b reflect.Value) {
 	switch p.shape {
 	case shapeScalar:
-		if !scalarEqual(a, b) {
-			d.set(b)
-		}
+		d.set(b)
 	case shapeRaw:
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
 			d.set(b)
@@ -347,18 +345,6 @@ func (d *differ) unions(a, b reflect.Value) {
 	case a.Elem().Pointer() != b.Elem().Pointer():
 		d.byShape(planOf(a.Elem().Type()).elem, a.Elem().Elem(), b.Elem().Elem())
 	}
-}
-
-func scalarEqual(a, b reflect.Value) bool {
-	switch a.Kind() {
-	case reflect.String:
-		return a.String() == b.String()
-	case reflect.Bool:
-		return a.Bool() == b.Bool()
-	case reflect.Float64:
-		return a.Float() == b.Float()
-	}
-	return a.Int() == b.Int()
 }
 
 func (d *differ) set(v reflect.Value) {

@@ -37,10 +37,6 @@ func memoryOf(p *plan) memory {
 			func(a, b unsafe.Pointer) bool { return slices.Equal(*(*[]string)(a), *(*[]string)(b)) && sameNil(a, b) },
 			func(p unsafe.Pointer) { *(*[]string)(p) = slices.Clone(*(*[]string)(p)) },
 		}
-	case reflect.TypeFor[map[string]string]():
-		return mapMemory[string]()
-	case reflect.TypeFor[map[string]bool]():
-		return mapMemory[bool]()
 	}
 	if p.shape == shapeUnion {
 		return unionOf(t).memory
@@ -51,7 +47,7 @@ func memoryOf(p *plan) memory {
 	return p.memoryByKind()
 }
 
-// namedMapMemory is for maps of JSON, under any name.
+// namedMapMemory is for maps with strings as keys.
 func (p *plan) namedMapMemory() memory {
 	switch p.typ.Elem() {
 	case anyType:
@@ -66,18 +62,22 @@ func (p *plan) namedMapMemory() memory {
 			},
 			func(p unsafe.Pointer) { *(*Extra)(p) = cloneExtra(*(*Extra)(p)) },
 		}
+	case stringType:
+		return mapMemory[string]()
+	case reflect.TypeFor[bool]():
+		return mapMemory[bool]()
 	}
 	return p.memoryByKind()
 }
 
 func (p *plan) memoryByKind() memory {
 	switch p.typ.Kind() {
-	case reflect.Bool, reflect.Int8, reflect.Uint8:
-		return scalarMemory[uint8]()
-	case reflect.Int64, reflect.Uint64:
-		return scalarMemory[uint64]()
-	case reflect.Int, reflect.Uint:
-		return scalarMemory[uint]()
+	case reflect.Bool:
+		return scalarMemory[bool]()
+	case reflect.Int64:
+		return scalarMemory[int64]()
+	case reflect.Int:
+		return scalarMemory[int]()
 	case reflect.Float64:
 		return scalarMemory[float64]()
 	case reflect.String:
@@ -293,13 +293,5 @@ func sameAny(a, b any) bool {
 }
 
 func sameObject(a, b map[string]any) bool {
-	if len(a) != len(b) || (a == nil) != (b == nil) {
-		return false
-	}
-	for k, vb := range b {
-		if va, ok := a[k]; !ok || !sameAny(va, vb) {
-			return false
-		}
-	}
-	return true
+	return (a == nil) == (b == nil) && maps.EqualFunc(a, b, sameAny)
 }

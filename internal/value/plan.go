@@ -144,7 +144,7 @@ func shapeOf(t reflect.Type) shape {
 			return shapeMap
 		}
 		return shapeOpaque
-	case reflect.Bool, reflect.String, reflect.Float64, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	case reflect.Bool, reflect.String, reflect.Float64, reflect.Int, reflect.Int64:
 		return shapeScalar
 	}
 	return shapeOpaque

@@ -39,7 +39,7 @@ func (p *plan) decodeSlow(data []byte, target reflect.Value) (Extra, error) {
 	if p.want == "" {
 		return p.decodeFields(data, target)
 	}
-	if raw := jsontext.Field(data, p.tag); raw != nil && !isString(raw, p.want) {
+	if raw := jsontext.Field(data, p.tag); raw != nil && jsontext.StringField(data, p.tag) != p.want {
 		return nil, fmt.Errorf("%w: %s %.40s where %q is expected", ErrWire, p.tag, raw, p.want)
 	}
 	extra, err := p.decodeFields(data, target)
@@ -77,13 +77,4 @@ func (p *plan) twinOf(v reflect.Value) any {
 		return v.Addr().Interface()
 	}
 	return reflect.NewAt(p.twin(), v.Addr().UnsafePointer()).Interface()
-}
-
-// isString reports whether raw is the JSON of a string.
-func isString(raw []byte, want string) bool {
-	if len(raw) == len(want)+2 && string(raw[1:len(raw)-1]) == want {
-		return raw[0] == '"'
-	}
-	var s string
-	return json.Unmarshal(raw, &s) == nil && s == want
 }
