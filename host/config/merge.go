@@ -2,46 +2,34 @@ package config
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
-	"github.com/knadh/koanf/v2"
-
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// tree is one layer's values as koanf holds them. Leaves are strings, booleans, json.Number, nil, []any and
-// sdk.PermissionRules, whose order a map would lose.
-type tree map[string]any
+// tree holds the values of one or more layers. Leaves are strings, booleans, json.Number, nil, []any and sdk.PermissionRules, whose order a map
+// would lose.
+type tree = map[string]any
 
-var errNoBytes = errors.New("layer is parsed already")
-
-// Read returns the tree to koanf.
-func (t tree) Read() (map[string]any, error) { return t, nil }
-
-// ReadBytes is the other half of koanf.Provider; koanf calls it only with a parser.
-func (t tree) ReadBytes() ([]byte, error) { return nil, errNoBytes }
-
-// merger adds up the layers.
+// merger merges the layers.
 type merger struct {
-	ko      *koanf.Koanf
+	root    tree
 	origins map[string]Origin
 	sums    map[string]any    // by key, the lists that add up
-	plugins map[string]Origin // who named each, by path
+	plugins map[string]Origin // by path, the place that named the plugin
 	hooks   []HookBlock
 }
 
 func newMerger() *merger {
-	// Names of models hold dots, so the delimiter is a character that no key has.
-	return &merger{ko: koanf.New("\x00"), origins: map[string]Origin{}, sums: map[string]any{}, plugins: map[string]Origin{}}
+	return &merger{root: tree{}, origins: map[string]Origin{}, sums: map[string]any{}, plugins: map[string]Origin{}}
 }
 
 // defaults adds the default values.
-func (m *merger) defaults() error {
+func (m *merger) defaults() {
 	layer := tree{
 		"logLevel":       "warn",
 		"snapshot":       true,
@@ -52,12 +40,11 @@ func (m *merger) defaults() error {
 	}
 	origins := map[string]Origin{}
 	eachLeaf("", layer, func(key string) { origins[key] = Origin{Layer: LayerDefault, Source: string(LayerDefault)} })
-	return m.add(layer, origins)
+	m.add(layer, origins)
 }
 
-// add merges one layer over those before. koanf's own merge does all but the lists that add up; of those the
-// layer gets the sum so far.
-func (m *merger) add(layer tree, origins map[string]Origin) error {
+// add merges a layer, which it changes, over the earlier ones. Its values replace theirs, except for the lists that add up.
+func (m *merger) add(layer tree, origins map[string]Origin) {
 	m.code(layer, origins)
 	m.sumUp(layer, "instructions", "instructions")
 	m.sumUp(layer, "plugins", "plugins")
@@ -65,14 +52,12 @@ func (m *merger) add(layer tree, origins map[string]Origin) error {
 	eachObject(layer["agent"], func(name string, agent map[string]any) {
 		m.sumUp(agent, "permission", checked.Join(checked.Join("agent", name), "permission"))
 	})
-	if err := m.ko.Load(layer, nil); err != nil {
-		return err
-	}
+	mergeUnder(m.root, layer)
+	m.root = layer
 	maps.Copy(m.origins, origins)
-	return nil
 }
 
-// sumUp replaces the list under name, the value of key, by the sum of it and those before.
+// sumUp replaces the list under name, the value of key, by the sum of the earlier ones and it.
 func (m *merger) sumUp(object map[string]any, name, key string) {
 	switch list := object[name].(type) {
 	case sdk.PermissionRules:
@@ -87,7 +72,7 @@ func (m *merger) sumUp(object map[string]any, name, key string) {
 	m.sums[key] = object[name]
 }
 
-// mergeEntries appends what is new. An entry with the path of an earlier one takes its place.
+// mergeEntries appends new entries. An entry with the path of an earlier one replaces it.
 func mergeEntries(before, more []any) []any {
 	identity := func(v any) any {
 		if plugin, ok := v.(map[string]any); ok {
@@ -107,13 +92,12 @@ func mergeEntries(before, more []any) []any {
 	return sum
 }
 
-// config decodes the sum of all layers. Origins of values that are gone are forgotten.
+// config decodes the merged layers. It removes the origins of values that were replaced.
 func (m *merger) config() (*sdk.Config, error) {
-	root := m.ko.Raw()
 	keys := make(map[string]bool, len(m.origins))
-	eachLeaf("", root, func(key string) { keys[key] = true })
+	eachLeaf("", m.root, func(key string) { keys[key] = true })
 	maps.DeleteFunc(m.origins, func(key string, _ Origin) bool { return !keys[key] })
-	data, err := json.Marshal(root)
+	data, err := json.Marshal(m.root)
 	if err != nil {
 		return nil, fmt.Errorf("merged configuration: %w", err)
 	}
@@ -136,7 +120,7 @@ func eachLeaf(key string, m map[string]any, f func(key string)) {
 	}
 }
 
-// under reports whether key is prefix or stands below it.
+// under reports whether key is prefix or a key below it.
 func under(key, prefix string) bool {
 	rest, ok := strings.CutPrefix(key, prefix)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// gone reports whether there is no process with the ID.
+// gone reports whether the process with the ID has ended.
 func gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {

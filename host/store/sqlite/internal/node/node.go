@@ -75,7 +75,7 @@ func (n *Node) sweep() {
 
 // others returns the identifiers of the nodes with a file.
 func (n *Node) others() (ids []string) {
-	entries, _ := os.ReadDir(n.dir) // fails if there is no directory, and no other node
+	entries, _ := os.ReadDir(n.dir) // fails if no node has created the directory
 	for _, e := range entries {
 		if id, ok := strings.CutSuffix(e.Name(), lockSuffix); ok && id != n.ID {
 			ids = append(ids, id)
