@@ -21,6 +21,31 @@ func Unmarshal(data []byte, v any) error {
 	return err
 }
 
+// UnmarshalPlain decodes the object in data into v, a pointer to a struct without Extra that has fields of union types, which encoding/json cannot
+// decode. Errors wrap ErrWire.
+func UnmarshalPlain(data []byte, v any) error {
+	target := reflect.ValueOf(v).Elem()
+	p := planOf(target.Type())
+	target.SetZero()
+	for i := range p.fields {
+		f := &p.fields[i]
+		field, raw := target.FieldByIndex(f.index), jsontext.Field(data, f.name)
+		switch {
+		case f.plan.shape == shapeUnion:
+			member, err := unionOf(f.plan.typ).decode(raw)
+			if err != nil {
+				return err
+			}
+			field.Set(reflect.ValueOf(member))
+		case raw != nil:
+			if err := json.Unmarshal(raw, field.Addr().Interface()); err != nil {
+				return fmt.Errorf("%w: %s: %w", ErrWire, f.name, err)
+			}
+		}
+	}
+	return nil
+}
+
 // DecodeStruct decodes the object in data into v, a pointer to a struct, and returns the fields that v does not declare. The unknown fields of
 // a nested plain struct are returned under its name. It does not call UnmarshalJSON of v.
 func DecodeStruct(data []byte, v any) (Extra, error) {

@@ -38,7 +38,7 @@ func newServer(p sdk.Plugin, conn *jsonline.Conn) *server {
 	return s
 }
 
-// params are those of all methods together.
+// params holds the parameters of all methods.
 type params struct {
 	ID      uint64          `json:"id"`
 	Request json.RawMessage `json:"request"`
@@ -102,15 +102,10 @@ func (s *server) handle(m *jsonline.Message) {
 		ctx := s.running.Begin(s.ctx, m.ID, p.Token, p.Timeout)
 		s.calls.Go(func() {
 			defer s.running.Cancel(m.ID)
-			result, err := s.guarded(func() (json.RawMessage, error) { return s.run(ctx, m, &p) })
+			result, err := guest.Guard(s.logger, func() (json.RawMessage, error) { return s.run(ctx, m, &p) })
 			s.reply(m.ID, result, err)
 		})
 	}
-}
-
-// guarded runs what belongs to the plugin.
-func (s *server) guarded(run func() (json.RawMessage, error)) (json.RawMessage, error) {
-	return guest.Guard(s.logger, run)
 }
 
 // reply answers a call.
@@ -119,10 +114,10 @@ func (s *server) reply(id uint64, result json.RawMessage, err error) {
 		return
 	}
 	if err == nil && len(result) > guest.MaxMessage {
-		err = fmt.Errorf("the answer has %d bytes, at most %d MiB are passed on", len(result), guest.MaxMessage>>20)
+		err = fmt.Errorf("answer of %d bytes; the limit is %d MiB", len(result), guest.MaxMessage>>20)
 	}
 	if err == nil {
-		_ = s.conn.Reply(id, result, nil) // fails when the host is gone, which serve sees
+		_ = s.conn.Reply(id, result, nil) // fails if the connection has ended, which serve notices
 		return
 	}
 	_ = s.conn.Reply(id, nil, problemOf(err))
@@ -131,7 +126,7 @@ func (s *server) reply(id uint64, result json.RawMessage, err error) {
 // maxError bounds the text of an error, in bytes.
 const maxError = 256 << 10
 
-// problemOf returns an error in the form of the wire.
+// problemOf returns the error for the wire.
 func problemOf(err error) *jsonline.Error {
 	out := &jsonline.Error{Code: codeFailed, Message: err.Error()}
 	var refusal *sdk.Refusal
