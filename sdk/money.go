@@ -76,14 +76,16 @@ func parseDecimal(s string, digits int) (int64, error) {
 	if err != nil || shift < -64 || shift > 64 {
 		return 0, fmt.Errorf("%w: %q is not an amount of money", ErrWire, s)
 	}
-	// The digits of the result, after a minus sign.
-	end := len(whole) + digits + shift
-	text := whole + frac
-	text += strings.Repeat("0", max(0, end-len(text)))
-	if text = text[:max(0, end)]; text == "" || text == "-" {
+	var buffer [32]byte // does not escape
+	text := append(append(buffer[:0], whole...), frac...)
+	end := max(0, len(whole)+digits+shift) // of the sign and the digits of the result
+	for len(text) < end {
+		text = append(text, '0')
+	}
+	if text = text[:end]; len(text) == 0 || string(text) == "-" {
 		return 0, nil
 	}
-	n, err := strconv.ParseInt(text, 10, 64)
+	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("%w: %q is not an amount of money", ErrWire, s)
 	}

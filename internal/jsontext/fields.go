@@ -78,17 +78,24 @@ func StringField(data []byte, name string) string {
 
 // FirstString returns the text between the quotes of the first field of that name in the object in data; nil if it is not a string. It is a
 // guess: data may not be JSON, or have the field twice.
-func FirstString(data []byte, name string) (text []byte) {
-	EachField(data, func(key, value []byte) bool {
-		if string(key) != name {
-			return true
+func FirstString(data []byte, name string) []byte {
+	d := Scanner{data: data, nested: maxDepth}
+	for next := byte('{'); d.Next(next); next = ',' {
+		key, _, ok := d.Quoted()
+		if !ok || !d.Next(':') {
+			return nil
 		}
-		if value[0] == '"' {
-			text = value[1 : len(value)-1]
+		value, ok := d.Raw()
+		switch {
+		case !ok:
+			return nil
+		case string(key) == name && value[0] == '"':
+			return value[1 : len(value)-1]
+		case string(key) == name:
+			return nil
 		}
-		return false
-	})
-	return text
+	}
+	return nil
 }
 
 // ReplaceFields sets string fields of the object in data. Other fields do not change.

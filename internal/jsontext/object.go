@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 )
 
 // DecodeObject decodes an object or null. A number is a float64 if that holds it without loss, else a json.Number.
@@ -102,6 +103,10 @@ func (d *Scanner) Any() (any, bool) {
 		return nil, d.Literal("null")
 	}
 	number, ok := d.Number()
+	// Up to 15 digits are exact, and need no allocation. Minus zero is another float than zero.
+	if n, err := strconv.ParseInt(string(number), 10, 64); err == nil && len(number) <= 15 && n != 0 {
+		return float64(n), true
+	}
 	return exactNumbers(json.Number(number)), ok
 }
 

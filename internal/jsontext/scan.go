@@ -114,6 +114,9 @@ func (d *Scanner) Text() (string, bool) {
 	if !ok || !utf8.Valid(raw) {
 		return "", false // encoding/json replaces what is not UTF-8
 	}
+	if escapes == 0 {
+		return string(raw), true
+	}
 	var out strings.Builder
 	out.Grow(len(raw) - escapes)
 	for {
