@@ -136,17 +136,25 @@ func (h *Host) CallTool(ctx context.Context, req sdk.ToolRequest) (*sdk.ToolResu
 
 // SessionMessages requests the messages of a session.
 func (h *Host) SessionMessages(ctx context.Context, sessionID string) ([]sdk.MessageWithParts, error) {
-	return messages(ctx, h.call, sessionID)
+	var answer SessionMessages
+	err := h.call.do(ctx, "session", SessionRequest{sessionID}, &answer)
+	return answer.Messages, err
 }
 
-// AskPermission requests permission.
+// AskPermission requests permission. It returns a failure as a refusal, because permission is not granted.
 func (h *Host) AskPermission(ctx context.Context, req sdk.PermissionRequest) error {
-	return askPermission(ctx, h.call, req)
+	err := h.call.do(ctx, "ask", req, nil)
+	if failed, ok := errors.AsType[*failure](err); ok {
+		return &sdk.Refusal{Reason: failed.text}
+	}
+	return err
 }
 
 // AskUser asks the user.
 func (h *Host) AskUser(ctx context.Context, sessionID string, questions []sdk.Question) ([][]string, error) {
-	return question(ctx, h.call, sessionID, questions)
+	var answer QuestionAnswers
+	err := h.call.do(ctx, "question", QuestionRequest{sessionID, questions}, &answer)
+	return answer.Answers, err
 }
 
 // Sample sends a request to the user's model.
@@ -155,12 +163,11 @@ func (h *Host) Sample(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleRe
 }
 
 // NewToolHost returns the host of one tool call. call must send requests as part of that call.
-func NewToolHost(call Caller, log *slog.Logger) sdk.ToolHost { return &toolHost{call, log} }
-
-type toolHost struct {
-	call Caller
-	log  *slog.Logger
+func NewToolHost(call Caller, log *slog.Logger) sdk.ToolHost {
+	return &toolHost{&Host{log: log, call: call}}
 }
+
+type toolHost struct{ host *Host }
 
 var (
 	_ sdk.ToolHost      = (*toolHost)(nil)
@@ -170,46 +177,25 @@ var (
 
 // Progress shows the progress of the call. A failure is only logged.
 func (t *toolHost) Progress(title string, metadata sdk.Object) {
-	err := t.call.do(Detached(), "progress", ProgressRequest{title, metadata}, nil)
+	err := t.host.call.do(Detached(), "progress", ProgressRequest{title, metadata}, nil)
 	if err != nil {
-		t.log.Debug("progress not shown", "err", err)
+		t.host.log.Debug("progress not shown", "err", err)
 	}
 }
 
 // Ask requests permission.
 func (t *toolHost) Ask(ctx context.Context, req sdk.PermissionRequest) error {
-	return askPermission(ctx, t.call, req)
+	return t.host.AskPermission(ctx, req)
 }
 
 // Question asks the user.
 func (t *toolHost) Question(ctx context.Context, questions []sdk.Question) ([][]string, error) {
-	return question(ctx, t.call, "", questions)
+	return t.host.AskUser(ctx, "", questions)
 }
 
 // Messages requests the messages of the call's session.
 func (t *toolHost) Messages(ctx context.Context) ([]sdk.MessageWithParts, error) {
-	return messages(ctx, t.call, "")
-}
-
-func messages(ctx context.Context, call Caller, sessionID string) ([]sdk.MessageWithParts, error) {
-	var answer SessionMessages
-	err := call.do(ctx, "session", SessionRequest{sessionID}, &answer)
-	return answer.Messages, err
-}
-
-func question(ctx context.Context, call Caller, sessionID string, questions []sdk.Question) ([][]string, error) {
-	var answer QuestionAnswers
-	err := call.do(ctx, "question", QuestionRequest{sessionID, questions}, &answer)
-	return answer.Answers, err
-}
-
-// askPermission returns a failure as a refusal, because permission is not granted.
-func askPermission(ctx context.Context, call Caller, req sdk.PermissionRequest) error {
-	err := call.do(ctx, "ask", req, nil)
-	if failed, ok := errors.AsType[*failure](err); ok {
-		return &sdk.Refusal{Reason: failed.text}
-	}
-	return err
+	return t.host.SessionMessages(ctx, "")
 }
 
 func ask[T any](ctx context.Context, call Caller, op string, request any) (*T, error) {

@@ -114,7 +114,7 @@ func (s *server) reply(id uint64, result json.RawMessage, err error) {
 		return
 	}
 	if err == nil && len(result) > guest.MaxMessage {
-		err = fmt.Errorf("answer of %d bytes; the limit is %d MiB", len(result), guest.MaxMessage>>20)
+		err = fmt.Errorf("the answer has %d bytes, at most %d MiB are passed on", len(result), guest.MaxMessage>>20)
 	}
 	if err == nil {
 		_ = s.conn.Reply(id, result, nil) // fails if the connection has ended, which serve notices
@@ -177,11 +177,11 @@ func encode(v any, err error) (json.RawMessage, error) {
 }
 
 func (s *server) start(ctx context.Context, request json.RawMessage) error {
-	var req guest.StartRequest
-	if err := json.Unmarshal(request, &req); err != nil {
-		return fmt.Errorf("start request: %w", err)
+	req, err := guest.Decode[guest.StartRequest]("start request", request)
+	if err != nil {
+		return err
 	}
-	return s.guest.Start(ctx, &req, newHost(&req, s))
+	return s.guest.Start(ctx, req, newHost(req, s))
 }
 
 func (s *server) hook(ctx context.Context, p *params) (json.RawMessage, error) {
@@ -191,9 +191,9 @@ func (s *server) hook(ctx context.Context, p *params) (json.RawMessage, error) {
 
 // tool runs a tool call, or lists its permissions.
 func (s *server) tool(ctx context.Context, m *jsonline.Message, p *params) (json.RawMessage, error) {
-	call := new(sdk.ToolCall)
-	if err := json.Unmarshal(p.Call, call); err != nil {
-		return nil, fmt.Errorf("tool call: %w", err)
+	call, err := guest.Decode[sdk.ToolCall]("tool call", p.Call)
+	if err != nil {
+		return nil, err
 	}
 	if m.Method == "prepare" {
 		return encode(s.guest.Prepare(ctx, p.Tool, call))

@@ -149,5 +149,5 @@ func failure(err error) *tenonv1.Failure {
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func tooLarge(what string, size int) error {
-	return fmt.Errorf("%s of %d bytes; the limit is %d MiB", what, size, MaxMessage>>20)
+	return fmt.Errorf("the %s has %d bytes, at most %d MiB are passed on", what, size, MaxMessage>>20)
 }
