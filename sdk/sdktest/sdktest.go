@@ -32,7 +32,7 @@ type Options struct {
 	Fetch func(ctx context.Context, req *sdk.FetchRequest) (*sdk.FetchResponse, error)
 	// Tool answers the plugin's calls of tools. If nil, they fail.
 	Tool func(ctx context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error)
-	// Question answers questions to the user. If nil, there is no user (sdk.ErrHeadless).
+	// Question answers questions to the user. If nil, they fail with sdk.ErrHeadless.
 	Question func(questions []sdk.Question) ([][]string, error)
 	// Sample answers requests to the model. If nil, they fail.
 	Sample func(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error)
