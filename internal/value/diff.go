@@ -120,11 +120,14 @@ func (d *differ) structs(p *plan, a, b reflect.Value) {
 		d.set(b)
 		return
 	}
-	nested := p.extra != nil && d.nestedExtras(p, a, b)
+	if p.extra != nil && d.nestedExtras(p, a, b) {
+		d.encoded(a.Addr().Interface(), b.Addr().Interface())
+		return
+	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		if nested && d.fieldOfOwner(p, f, a, b) || f.same(address(a), address(b)) {
-			continue // already compared, or equal
+		if f.same(address(a), address(b)) {
+			continue
 		}
 		d.field(f, a.FieldByIndex(f.index), b.FieldByIndex(f.index))
 	}
@@ -206,34 +209,6 @@ func (d *differ) nestedExtras(p *plan, a, b reflect.Value) bool {
 		}
 	}
 	return false
-}
-
-// fieldOfOwner replaces a field with other unknown fields inside by its JSON from the owner.
-func (d *differ) fieldOfOwner(p *plan, f *planField, a, b reflect.Value) bool {
-	if bytes.Equal(p.extraOf(a)[f.name], p.extraOf(b)[f.name]) {
-		return false
-	}
-	old, err := jsontext.Marshal(a.Addr().Interface())
-	if err != nil {
-		d.fail(err)
-		return true
-	}
-	body, err := jsontext.Marshal(b.Addr().Interface())
-	if err != nil {
-		d.fail(err)
-		return true
-	}
-	was, is := jsontext.Field(old, f.name), jsontext.Field(body, f.name)
-	length := d.push(f.name)
-	defer d.pop(length)
-	switch {
-	case bytes.Equal(was, is):
-	case is == nil:
-		d.remove()
-	default:
-		d.setRaw(is)
-	}
-	return true
 }
 
 func (d *differ) slices(p *plan, a, b reflect.Value) {
