@@ -93,7 +93,7 @@ func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (
 	if err != nil {
 		return err
 	}
-	if p.parts, whole, err = partRows.newest(ctx, c, parts, 0); err == nil {
+	if p.parts, whole, err = partRows.all(ctx, c, parts); err == nil {
 		p.noteRange(whole, "parts")
 	}
 	return err

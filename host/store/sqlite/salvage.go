@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"math"
 	"slices"
 
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
@@ -15,7 +14,7 @@ import (
 // file.
 type table struct {
 	scan, newestFirst       string // rows of a span of keys
-	first                   string // the first key of a span
+	first, last             string // the outermost keys of a span
 	one                     string // a row by its key
 	keysByStamp, keysByName string // from the indexes alone
 }
@@ -27,8 +26,8 @@ func tableOf(name string) *table {
 	const columns = "SELECT key, " + named + " FROM "
 	const between = " WHERE key BETWEEN ? AND ? ORDER BY key"
 	return &table{
-		scan: columns + name + between + " LIMIT ?", newestFirst: columns + name + between + " DESC LIMIT ?",
-		first:       "SELECT key FROM " + name + between + " LIMIT 1",
+		scan: columns + name + between, newestFirst: columns + name + between + " DESC LIMIT ?",
+		first: "SELECT key FROM " + name + between + " LIMIT 1", last: "SELECT key FROM " + name + between + " DESC LIMIT 1",
 		one:         columns + name + " WHERE key = ?",
 		keysByStamp: "SELECT key FROM " + name + " INDEXED BY " + name + "_stamp WHERE stamp BETWEEN ? AND ?",
 		keysByName:  "SELECT key, id FROM " + name + " INDEXED BY " + name + "_id",
@@ -37,22 +36,35 @@ func tableOf(name string) *table {
 
 var messageRows, partRows = tableOf("message"), tableOf("part")
 
-// newest returns the last rows of the span, at most limit (0: all). It reports false if there may be more, because neither the rows nor their
-// indexes can be read.
+// all returns the rows of the span. It reports false if there may be more, because neither the rows nor their indexes can be read.
+func (t *table) all(ctx context.Context, c *database.Conn, in span) (out []stored, whole bool, err error) {
+	out, err = t.read(ctx, c, t.scan, in.low, in.high)
+	if err != nil && !database.Corrupt(err) {
+		return nil, false, err
+	}
+	if err == nil && ascending(out, in) && t.ends(ctx, c, t.last, in, out, len(out)-1) {
+		return out, true, nil
+	}
+	return t.salvage(ctx, c, in)
+}
+
+// newest returns the last rows of the span, at most limit (0: all).
 func (t *table) newest(ctx context.Context, c *database.Conn, in span, limit int) (out []stored, whole bool, err error) {
 	if limit <= 0 {
-		limit = math.MaxInt32
+		return t.all(ctx, c, in)
 	}
 	out, err = t.read(ctx, c, t.newestFirst, in.low, in.high, int64(limit))
 	if err != nil && !database.Corrupt(err) {
 		return nil, false, err
 	}
 	slices.Reverse(out)
-	if err == nil && ascending(out, in) && (len(out) == limit || t.complete(ctx, c, in, out)) {
+	if err == nil && ascending(out, in) && (len(out) == limit || t.ends(ctx, c, t.first, in, out, 0)) {
 		return out, true, nil
 	}
-	out, whole, err = t.salvage(ctx, c, in)
-	return out[max(0, len(out)-limit):], whole, err
+	if out, whole, err = t.salvage(ctx, c, in); err != nil {
+		return nil, false, err
+	}
+	return out[max(0, len(out)-limit):], whole, nil
 }
 
 func (t *table) read(ctx context.Context, c *database.Conn, query string, args ...any) (out []stored, err error) {
@@ -87,13 +99,13 @@ func ascending(list []stored, in span) bool {
 	return true
 }
 
-// complete reports whether a scan in descending order reached the first row of the span.
-func (t *table) complete(ctx context.Context, c *database.Conn, in span, list []stored) bool {
-	key, err := c.Number(ctx, t.first, in.low, in.high)
+// ends reports whether a scan reached the end of the span: whether the row at i has the outermost key.
+func (t *table) ends(ctx context.Context, c *database.Conn, query string, in span, list []stored, i int) bool {
+	key, err := c.Number(ctx, query, in.low, in.high)
 	if len(list) == 0 {
 		return err == nil && key == 0
 	}
-	return err == nil && key == list[0].key
+	return err == nil && key == list[i].key
 }
 
 // salvage reads a span that a scan cannot read: from both ends, then each further row that an index lists. Listed rows that cannot be read have a
@@ -101,7 +113,11 @@ func (t *table) complete(ctx context.Context, c *database.Conn, in span, list []
 func (t *table) salvage(ctx context.Context, c *database.Conn, in span) (out []stored, whole bool, err error) {
 	found := map[int64]stored{}
 	for _, query := range []string{t.scan, t.newestFirst} {
-		list, err := t.read(ctx, c, query, in.low, in.high, int64(math.MaxInt32))
+		args := []any{in.low, in.high}
+		if query == t.newestFirst {
+			args = append(args, int64(-1))
+		}
+		list, err := t.read(ctx, c, query, args...)
 		if err != nil && !database.Corrupt(err) {
 			return nil, false, err
 		}
