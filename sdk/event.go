@@ -38,7 +38,7 @@ type Event struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`
 	Properties any    `json:"properties"`
-	// Extra holds the unknown fields of the event, and under "properties" those of its properties.
+	// Extra holds the unknown fields of the event. Its member "properties" holds the unknown fields of the properties.
 	Extra Extra `json:"-"`
 }
 

@@ -23,7 +23,7 @@ type Options struct {
 	Pending map[string][]byte
 }
 
-// Loaded is the merged configuration and what is known about it.
+// Loaded is the merged configuration with its origins.
 type Loaded struct {
 	// Config holds the merged values. Older forms are converted: tools to permission rules, maxSteps to steps, npm to protocol and api to
 	// options.baseURL. Paths of plugins that began with ./, ../ or ~/ are absolute.

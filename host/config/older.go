@@ -42,7 +42,7 @@ func (c *checker) Member(p place, name string, isField bool, n *checked.Node, ou
 	return false
 }
 
-// lowerTools puts the rules of "tools" before those of "permission".
+// lowerTools puts the rules of "tools" before the rules of "permission".
 func lowerTools(_ string, object map[string]any) {
 	rules, _ := object["tools"].(sdk.PermissionRules)
 	delete(object, "tools")
@@ -52,7 +52,7 @@ func lowerTools(_ string, object map[string]any) {
 	}
 }
 
-// lowerModes puts the agents of "mode" under those of "agent".
+// lowerModes merges the agents of "mode" into "agent", whose values take precedence.
 func lowerModes(layer tree) {
 	modes, _ := layer["mode"].(map[string]any)
 	delete(layer, "mode")

@@ -72,7 +72,7 @@ func (c *checker) ruleList(p place, list *checked.Node) sdk.PermissionRules {
 	return rules
 }
 
-// permissions are those of tenon and its tools; tools of plugins and MCP servers have others. See docs/permissions.md.
+// permissions lists the permissions of tenon and its tools; tools of plugins and MCP servers have others. See docs/permissions.md.
 const permissions = "read glob grep list skill task todowrite todoread question edit bash webfetch sampling " +
 	sdk.PermissionExternalDirectory + " " + sdk.PermissionDoomLoop
 

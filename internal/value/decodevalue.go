@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// This file decodes ordinary JSON into Go values. As in memory.go, an address is always that of a live value of the plan's type.
+// This file decodes ordinary JSON into Go values. As in memory.go, an address always points to a live value of the plan's type.
 
 // fields reads an object into the struct at the address.
 func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {

@@ -18,7 +18,7 @@ type edit struct {
 // change is an encoded Op.
 type change func(*edit)
 
-// Append makes the changes in one transaction with those of other callers.
+// Append makes the changes in one transaction, which other callers share.
 func (s *Store) Append(ctx context.Context, t store.Token, ops []store.Op) (uint64, error) {
 	changes := make([]change, len(ops))
 	for i, op := range ops {

@@ -107,7 +107,7 @@ const encodeAhead = 64
 func (s *Store) stage(ctx context.Context, m *staged) error {
 	err := s.submit(ctx, func(x *database.Tx) {
 		s.hold(x)
-		// The first sequence number is that of the session row, which publish writes.
+		// The first sequence number belongs to the session row, which publish writes.
 		x.Exec("INSERT INTO head(id, seq, epoch, node, pid, turn) VALUES(?, 1, 0, ?, ?, 0)", m.hidden, s.node.ID, int64(os.Getpid()))
 	})
 	var next []change
