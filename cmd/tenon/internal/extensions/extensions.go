@@ -325,8 +325,8 @@ func (c *Candidate) missing() (fix string, err error) {
 	return fix, fmt.Errorf("%s %q is %s: %s", kind, c.Name, c.State, c.Reason)
 }
 
-// Find returns the candidates of a name, or at a path.
+// Find returns the candidates with a name, at a path, or installed from a reference.
 func (s *Set) Find(name string) []*Candidate {
-	path, _ := filepath.Abs(name) // without a working directory, only names are found
-	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.Name != name && c.From != path })
+	path, _ := filepath.Abs(name) // without a working directory, relative paths are not found
+	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.Name != name && c.From != name && c.From != path })
 }

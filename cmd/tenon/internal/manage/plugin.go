@@ -177,7 +177,7 @@ func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string,
 			return "", err
 		}
 		next = name
-		if c.Item != nil && len(found) == 1 && filepath.IsAbs(c.From) { // a module or program may have told another name
+		if c.Item != nil && len(found) == 1 { // a module or program may call itself something else
 			next = c.From
 		}
 	}
