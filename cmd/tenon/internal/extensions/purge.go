@@ -32,7 +32,8 @@ func (s *Stored) Delete(ctx context.Context) error {
 	return err
 }
 
-// Stored returns what an installed plugin has stored. Its servers are known only before it is removed.
+// Stored returns what an installed plugin has stored, without sign-ins if the error is about their file. Its servers are known only before
+// it is removed.
 func (s *Set) Stored(in *plugins.Installed) (*Stored, error) {
 	out := &Stored{store: s.credentials()}
 	dir, owner := s.loader.Stored(in)
@@ -40,9 +41,6 @@ func (s *Set) Stored(in *plugins.Installed) (*Stored, error) {
 		out.Dir = dir
 	}
 	list, err := out.store.All()
-	if err != nil {
-		return nil, err
-	}
 	for name, c := range list {
 		if c.Plugin == owner {
 			out.Tokens = append(out.Tokens, name)
@@ -58,5 +56,5 @@ func (s *Set) Stored(in *plugins.Installed) (*Stored, error) {
 			}
 		}
 	}
-	return out, nil
+	return out, err
 }
