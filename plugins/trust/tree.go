@@ -240,12 +240,18 @@ func (s *scanner) add(name string, depth int) error {
 	return fmt.Errorf("%w: %s is %s; a plugin consists of files, directories and links", ErrContent, shown(name), kindOf(info.Mode()))
 }
 
-// relative rewrites a link to an absolute path inside of the package, so that it is valid in a copy of the package.
+// relative rewrites a link to an absolute path inside of the package, so that it is valid in a copy of the package. The path may lead through
+// links above the package.
 func (s *scanner) relative(name, target string) string {
 	if !filepath.IsAbs(target) {
 		return filepath.ToSlash(target)
 	}
 	rel, err := filepath.Rel(s.real, target)
+	if dir, base := filepath.Split(target); err != nil || !filepath.IsLocal(rel) {
+		if dir, err = filepath.EvalSymlinks(dir); err == nil {
+			rel, err = filepath.Rel(s.real, filepath.Join(dir, base))
+		}
+	}
 	if err != nil || !filepath.IsLocal(rel) {
 		return target
 	}
