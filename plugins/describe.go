@@ -97,18 +97,17 @@ func (l *Loader) described(i *Item, data []byte) error {
 		return fmt.Errorf("%s: %w", i.Path, err)
 	}
 	if i.pkg != nil {
-		if d.Name != i.pkg.Manifest.Name {
-			return fmt.Errorf("%w: %s calls itself %q, its %s calls it %q; make them agree", sdk.ErrManifest, i.Path, d.Name, manifest.File, i.pkg.Manifest.Name)
+		own := &i.pkg.Description
+		if d.Name != own.Name {
+			return fmt.Errorf("%w: %s calls itself %q, its %s calls it %q; make them agree", sdk.ErrManifest, i.Path, d.Name, manifest.File, own.Name)
 		}
-		d.Runtime, d.Version, d.Summary = i.pkg.Description.Runtime, i.pkg.Description.Version, i.pkg.Description.Summary
-		d.Capabilities = append(slices.Clone(i.pkg.Description.Capabilities), missing(i.pkg.Description.Capabilities, d.Capabilities)...)
-		if len(i.pkg.Description.Options) > 0 {
-			d.Options = i.pkg.Description.Options
+		d.Runtime, d.Version, d.Summary = own.Runtime, own.Version, own.Summary
+		d.Capabilities = append(slices.Clone(own.Capabilities), missing(own.Capabilities, d.Capabilities)...)
+		if len(own.Options) > 0 {
+			d.Options = own.Options
 		}
-	} else {
-		i.Name, i.Version, i.Description = d.Name, d.Version, d.Summary
 	}
-	i.Manifest = d
+	i.Name, i.Manifest = d.Name, d
 	i.Request.Undescribed = false
 	addContributions(&i.Request, &d)
 	return nil

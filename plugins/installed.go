@@ -146,5 +146,5 @@ func NameOf(s *trust.Sealed, file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.Manifest.Name, nil
+	return p.Description.Name, nil
 }

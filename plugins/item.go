@@ -37,22 +37,20 @@ const (
 // Item is a discovered plugin.
 type Item struct {
 	// Name is the name in the manifest, or, until that is read, the name of the file.
-	Name        string
-	Version     string
-	Description string // from its manifest; show it through Text
-	Carrier     sdk.Carrier
-	Path        string // its location
-	From        string // human-readable: the entry that names it, or the directory it was found in
-	Project     bool   // it is part of the project
-	State       State
-	Err         error  // reason for the rejection
-	Reason      string // reason why it is disabled or in quarantine
+	Name    string
+	Carrier sdk.Carrier
+	Path    string // its location
+	From    string // human-readable: the entry that names it, or the directory it was found in
+	Project bool   // it is part of the project
+	State   State
+	Err     error  // reason for the rejection
+	Reason  string // reason why it is disabled or in quarantine
 	// Request lists what the plugin asks for; Decision is the user's answer.
 	Request  trust.Request
 	Decision trust.Decision
 	Digest   trust.Digest
 	Grants   []sdk.Capability // of an approved item
-	// Manifest is its description; empty while unknown.
+	// Manifest is its description; empty while unknown. Show its texts through Text.
 	Manifest sdk.Description
 	Warnings []string
 	// Plugin is what the host runs; nil if nothing of the item is run, or only its skills, servers and command hooks.
@@ -73,7 +71,7 @@ type Item struct {
 
 // Trusted is the item as package trust knows it.
 func (i *Item) Trusted() trust.Item {
-	return trust.Item{Kind: trust.KindPlugin, Name: i.Name, Source: i.source, Digest: i.Digest, Version: i.Version, Request: i.Request}
+	return trust.Item{Kind: trust.KindPlugin, Name: i.Name, Source: i.source, Digest: i.Digest, Version: i.Manifest.Version, Request: i.Request}
 }
 
 // Flagged reports whether the command line names the plugin: commands that are not given its path may not find it.
@@ -164,11 +162,11 @@ func (s Server) Resolve() (manifest.Server, error) {
 
 // HookFile is a file with command hooks of an approved package.
 type HookFile struct {
-	Plugin string
-	Path   string // in the sealed copy
-	Inline []byte // the hooks, if they are not the content of the file
-	Root   string // the sealed copy, PLUGIN_ROOT of the commands
-	Data   string // the plugin's own directory, PLUGIN_DATA of the commands
+	Plugin  string
+	Path    string // in the sealed copy
+	Content []byte // the hooks
+	Root    string // the sealed copy, PLUGIN_ROOT of the commands
+	Data    string // the plugin's own directory, PLUGIN_DATA of the commands
 }
 
 // owner identifies the plugin at this path; another plugin of the same name gets another one.

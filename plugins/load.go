@@ -146,18 +146,13 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 	if err != nil {
 		return err
 	}
-	i.pkg = pkg
-	i.Name, i.Version, i.Description, i.Carrier = pkg.Manifest.Name, pkg.Manifest.Version, pkg.Manifest.Description, pkg.Manifest.Carrier
+	i.pkg, i.Name, i.Carrier, i.Manifest = pkg, pkg.Description.Name, pkg.Carrier, pkg.Description
 	i.Warnings = append(i.Warnings, pkg.Warnings...)
-	i.Manifest = pkg.Description
-	i.Request, err = l.requestOf(i, pkg)
-	if err == nil {
-		err = l.allowServers(pkg)
-	}
-	if err == nil && pkg.Undescribed {
+	i.Request = l.requestOf(i, pkg)
+	if pkg.Undescribed {
 		l.cachedDescription(i)
 	}
-	return err
+	return l.allowServers(pkg)
 }
 
 // allowServers returns an error if the policy does not permit the address of a server.
@@ -173,7 +168,7 @@ func (l *Loader) allowServers(p *manifest.Package) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-9-" + runtime.GOOS + "-" + runtime.GOARCH
+const keptPackage = "package-10-" + runtime.GOOS + "-" + runtime.GOARCH
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -201,7 +196,7 @@ func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
 		err = s.Keep(kept, data)
 	}
 	if err != nil {
-		l.log.Debug("manifest of a package not cached", "plugin", p.Manifest.Name, "err", err)
+		l.log.Debug("manifest of a package not cached", "plugin", p.Description.Name, "err", err)
 	}
 	return p, nil
 }
@@ -389,7 +384,7 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name], Granted: env})
 	}
 	if i.pkg.HookFile != "" {
-		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Inline: i.pkg.Hooks, Root: i.pkg.Root, Data: data})
+		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Content: i.pkg.Hooks, Root: i.pkg.Root, Data: data})
 	}
 }
 
@@ -414,11 +409,6 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 	// Without a cached description, only what the content told before is known, and the content is the same.
 	if !again.Request.Undescribed && (again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0) {
 		return fmt.Errorf("%s: %w while it was shown; review it again", i.Path, trust.ErrChanged)
-	}
-	for _, g := range grants {
-		if err := manifest.CheckCapability(g); err != nil {
-			return err
-		}
 	}
 	if old := i.Decision.Previous; i.installed != nil && old != nil && old.Digest != i.Digest && !old.Disabled && old.Quarantined == "" {
 		if err := l.earlier().Keep(ctx, *old, maxEarlier); err != nil {

@@ -20,7 +20,7 @@ var _ sdk.Hooker = (*stub)(nil)
 
 // Manifest returns the identity of the replaced plugin.
 func (s *stub) Manifest() sdk.Manifest {
-	return sdk.Manifest{Name: s.item.Name, Version: s.item.Version, Carrier: s.item.Carrier}
+	return sdk.Manifest{Name: s.item.Name, Version: s.item.Manifest.Version, Carrier: s.item.Carrier}
 }
 
 // Start does nothing.

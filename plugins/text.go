@@ -31,12 +31,12 @@ func (i *Item) Text(unconfined error) string {
 	var b strings.Builder
 	w := text{&b}
 	title := i.Name
-	if i.Version != "" {
-		title += " " + i.Version
+	if i.Manifest.Version != "" {
+		title += " " + i.Manifest.Version
 	}
 	w.line("plugin %s", Clean(title))
-	if i.Description != "" {
-		w.field("says", Clean(i.Description))
+	if i.Manifest.Summary != "" {
+		w.field("says", Clean(i.Manifest.Summary))
 	}
 	w.field("from", Clean(i.Path)+origin(i))
 	w.field("digest", i.Digest.Short())

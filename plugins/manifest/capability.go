@@ -21,13 +21,6 @@ func scoped() map[string]bool {
 	}
 }
 
-// CheckCapability checks a requested or granted capability. The error wraps sdk.ErrManifest.
-func CheckCapability(c sdk.Capability) error {
-	v := &validator{report: newReport("capability " + quoted(c.Name))}
-	v.capability("", c)
-	return v.err()
-}
-
 func (v *validator) capabilities(list []sdk.Capability) {
 	unique(v, v.at("capabilities"), list, func(where string, c sdk.Capability) string {
 		v.capability(where, c)

@@ -342,8 +342,8 @@ func TestReads(t *testing.T) {
 	if diff := cmp.Diff(wantSkills, p.Skills); diff != "" {
 		t.Errorf("skills (-want +got):\n%s", diff)
 	}
-	m := p.Manifest
-	if p.Root != root || m.Name != "demo" || m.Version != "1.2.0" || m.Carrier != sdk.CarrierProcess || len(m.Capabilities) != 3 || p.Homepage != "r" {
+	d := p.Description
+	if p.Root != root || d.Name != "demo" || d.Version != "1.2.0" || p.Carrier != sdk.CarrierProcess || len(d.Capabilities) != 3 || p.Homepage != "r" {
 		t.Errorf("package %+v", p)
 	}
 	if !slices.Equal(p.Description.Runtime.Command, []string{"./bin/own"}) || len(p.Description.Hooks) != 3 || p.Undescribed || p.Description.Name != "demo" {
@@ -382,11 +382,8 @@ func TestCarrierOfPackagesWithoutRuntime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Manifest.Carrier != c.want {
-			t.Errorf("%s: carrier %q, want %q", name, p.Manifest.Carrier, c.want)
-		}
-		if err := p.Manifest.Validate(); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if p.Carrier != c.want {
+			t.Errorf("%s: carrier %q, want %q", name, p.Carrier, c.want)
 		}
 	}
 }

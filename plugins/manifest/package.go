@@ -37,9 +37,8 @@ type Package struct {
 	Root string
 	// Host is the program the package was written for: "tenon" for Agent Plugins.
 	Host string
-	// Manifest is what the host needs to know. Its carrier is that of the runtime; without one, mcp when there are servers, else command.
-	Manifest sdk.Manifest
-	Author   Author
+	// Carrier is that of the runtime; without a runtime, mcp if the package has servers, else command.
+	Carrier  sdk.Carrier
 	Homepage string
 	License  string
 	// Description is tenon's part, with name, version and summary filled in. Runtime.Command is the one for this platform.
@@ -48,27 +47,11 @@ type Package struct {
 	Undescribed bool
 	Skills      []Skill           // sorted by name
 	Servers     map[string]Server // of mcp.json
-	// HookFile is the file with the package's command hooks; empty without.
+	// HookFile is the file with the package's command hooks, or the manifest if that has some or names several files; empty without hooks.
 	HookFile string
-	// Hooks are the command hooks, if they are not the content of HookFile: some are in the manifest, or in several files.
-	Hooks json.RawMessage `json:",omitempty"`
+	Hooks    json.RawMessage `json:",omitempty"` // the command hooks
 	// Warnings name the parts that were left out, one line each with file, field and remedy.
 	Warnings []string
-}
-
-// HookData returns the command hooks, nil without any.
-func (p *Package) HookData() ([]byte, error) {
-	if p.HookFile == "" || p.Hooks != nil {
-		return p.Hooks, nil
-	}
-	return os.ReadFile(p.HookFile)
-}
-
-// Author is the author of a package according to the package.
-type Author struct {
-	Name  string `json:"name,omitempty"`
-	Email string `json:"email,omitempty"`
-	URL   string `json:"url,omitempty"`
 }
 
 // Read reads the package in dir. An error means that nothing of the package may be used; parts that are wrong by themselves (a
@@ -109,10 +92,10 @@ func read(dir, name string, built bool) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.p.Manifest.Carrier == "" {
-		r.p.Manifest.Carrier = sdk.CarrierCommand
+	if r.p.Carrier == "" {
+		r.p.Carrier = sdk.CarrierCommand
 		if len(r.p.Servers) > 0 {
-			r.p.Manifest.Carrier = sdk.CarrierMCP
+			r.p.Carrier = sdk.CarrierMCP
 		}
 	}
 	slices.SortFunc(r.p.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
@@ -156,9 +139,6 @@ func (r *reader) warnAll(rep *report, prefix string) {
 	for _, p := range rep.Problems {
 		p.Message = prefix + p.Message
 		r.warnOf(p)
-	}
-	if rep.Omitted > 0 {
-		r.warn(rep.src.Name, "", "", "and %d more", rep.Omitted)
 	}
 }
 

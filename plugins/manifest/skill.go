@@ -77,7 +77,7 @@ func (r *reader) addSkill(dir string, named bool) error {
 	switch {
 	case named:
 	case dir == ".":
-		usual = r.p.Manifest.Name
+		usual = r.p.Description.Name
 	default:
 		usual = path.Base(dir)
 	}

@@ -215,7 +215,7 @@ func pluginEntries(o *Options) []plugins.Entry {
 
 func pluginCandidate(i *plugins.Item) *Candidate {
 	return &Candidate{
-		Kind: trust.KindPlugin, Name: i.Name, Version: i.Version, Carrier: i.Carrier, From: i.Path, Project: i.Project,
+		Kind: trust.KindPlugin, Name: i.Name, Version: i.Manifest.Version, Carrier: i.Carrier, From: i.Path, Project: i.Project,
 		State: i.State, Err: i.Err, Reason: i.Reason, Grants: i.Grants, Item: i, decision: i.Decision,
 	}
 }

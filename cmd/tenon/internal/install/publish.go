@@ -124,8 +124,8 @@ func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
 		return nil, cli.Fail(cli.ExitUsage, err, "fix the plugin, or name the directory of one")
 	}
 	var content bytes.Buffer
-	d := archive.Directory{Path: p.Root, Without: func(name string) bool { return publishes(p.Manifest.Name, name) }}
-	if err := archive.Pack(ctx, &content, d, p.Manifest.Name); err != nil {
+	d := archive.Directory{Path: p.Root, Without: func(name string) bool { return publishes(p.Description.Name, name) }}
+	if err := archive.Pack(ctx, &content, d, p.Description.Name); err != nil {
 		return nil, err
 	}
 	out := &packed{p, []byte("{}"), content.Bytes()}
@@ -154,9 +154,9 @@ func packCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if output == "" {
-				output = p.Manifest.Name
-				if p.Manifest.Version != "" {
-					output += "-" + filepath.Base(p.Manifest.Version)
+				output = p.Description.Name
+				if p.Description.Version != "" {
+					output += "-" + filepath.Base(p.Description.Version)
 				}
 				output += ".tar.gz"
 			}
@@ -201,7 +201,7 @@ func pushCommand(a *cli.App) *cobra.Command {
 func annotations(p *manifest.Package) map[string]string {
 	out := map[string]string{}
 	for name, value := range map[string]string{
-		"title": p.Manifest.Name, "version": p.Manifest.Version, "description": p.Manifest.Description, "licenses": p.License, "url": p.Homepage,
+		"title": p.Description.Name, "version": p.Description.Version, "description": p.Description.Summary, "licenses": p.License, "url": p.Homepage,
 	} {
 		if value != "" {
 			out["org.opencontainers.image."+name] = value

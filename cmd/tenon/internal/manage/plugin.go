@@ -83,7 +83,7 @@ func pluginInfoCommand(a *cli.App) *cobra.Command {
 				for _, c := range found {
 					info := pluginInfo{listedPlugin: listed(c), Starts: c.Lines}
 					if c.Item != nil {
-						info.Description, info.Digest, info.Request = c.Item.Description, c.Item.Digest, &c.Item.Request
+						info.Description, info.Digest, info.Request = c.Item.Manifest.Summary, c.Item.Digest, &c.Item.Request
 					}
 					list = append(list, info)
 					b.WriteString(s.Text(c))
