@@ -28,6 +28,7 @@ func (l *Loader) Describe(ctx context.Context, i *Item) error {
 	if i.sealed, err = l.vault.Seal(ctx, i.source, i.Digest); err != nil {
 		return err
 	}
+	i.Warnings = nil // read finds them again
 	if err := l.read(ctx, i, i.sealed.Root); err != nil {
 		return err
 	}
@@ -121,10 +122,10 @@ func missing(have, more []sdk.Capability) []sdk.Capability {
 }
 
 func (l *Loader) descriptionFile(d trust.Digest) string {
-	if l.cache() == "" {
+	if l.cache == "" {
 		return ""
 	}
-	return filepath.Join(l.cache(), "descriptions", strings.TrimPrefix(string(d), "sha256:")+".json")
+	return filepath.Join(l.cache, "descriptions", strings.TrimPrefix(string(d), "sha256:")+".json")
 }
 
 func (l *Loader) forgetDescription(d trust.Digest) error {

@@ -36,7 +36,7 @@ func (l *Loader) discover(installed []Installed) (items []*Item, warnings []stri
 	if dir := l.opts.Project.ConfigDir; dir != "" {
 		d.folder(filepath.Join(dir, pluginsDir), placeUser)
 	}
-	for _, dir := range l.projectDirs() {
+	for _, dir := range projectfs.Upward(l.opts.Project.Directory, l.opts.Project.Worktree) {
 		d.folder(filepath.Join(dir, projectTenon, pluginsDir), placeProject)
 	}
 	for _, i := range d.items {
@@ -66,21 +66,6 @@ func (l *Loader) accept(i *Item) {
 	}
 }
 
-// projectDirs lists the directories from the root of the project down to the working directory.
-func (l *Loader) projectDirs() []string {
-	dir, top := l.opts.Project.Directory, l.opts.Project.Worktree
-	if dir == "" {
-		return nil
-	}
-	dirs := []string{dir}
-	for top != "" && dir != top && projectfs.Inside(top, dir) {
-		dir = filepath.Dir(dir)
-		dirs = append(dirs, dir)
-	}
-	slices.Reverse(dirs)
-	return dirs
-}
-
 type discovery struct {
 	loader   *Loader
 	items    []*Item
@@ -93,11 +78,11 @@ func (d *discovery) warn(format string, args ...any) {
 
 // configured adds an entry that is a path. Names are looked up after all plugins were read.
 func (d *discovery) configured(e *Entry, order int) {
-	path, isPath := d.loader.entryPath(e)
-	if !isPath {
+	path, ok := d.loader.entryPath(e)
+	if !ok {
 		return
 	}
-	i := &Item{Name: nameOfFile(path), Path: path, From: e.From, entry: e, order: order, options: e.Options, required: e.Required, place: placeUser}
+	i := &Item{Name: nameOfFile(path), Path: path, From: e.From, entry: e, order: order, Options: e.Options, Required: e.Required, place: placeUser}
 	switch {
 	case e.Flag:
 		i.place = placeFlag
@@ -115,15 +100,14 @@ func (l *Loader) entryPath(e *Entry) (string, bool) {
 		return filepath.Join(l.opts.Project.Home, p[1:]), true
 	case filepath.IsAbs(p):
 		return filepath.Clean(p), true
-	case p == "." || p == ".." || hasAnyPrefix(p, "./", "../", `.\`, `..\`) || e.Flag:
+	case e.Flag || relativePath().MatchString(p):
 		return filepath.Join(l.opts.Project.Directory, p), true
 	}
 	return "", false
 }
 
-func hasAnyPrefix(s string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
-}
+// relativePath matches texts that begin with . or .. as the first directory.
+var relativePath = lazyregexp.New(`^\.\.?([/\\]|$)`)
 
 // add resolves an item's path and adds it, unless it is present already.
 func (d *discovery) add(i *Item) {
@@ -149,10 +133,10 @@ func (d *discovery) add(i *Item) {
 	d.items = append(d.items, i)
 }
 
-// merge adds what another mention of the same plugin says. The user's word counts more than that of a file of the project, and
-// the later of two equals more than the earlier.
+// merge adds another mention of the same plugin. A mention of the user counts more than that of a project's file, and the later of two equal
+// ones more than the earlier.
 func (i *Item) merge(other *Item) {
-	i.required = i.required || other.required
+	i.Required = i.Required || other.Required
 	if other.entry == nil {
 		return
 	}
@@ -164,19 +148,19 @@ func (i *Item) merge(other *Item) {
 		i.order = other.order
 	}
 	i.entry, i.From = other.entry, other.From
-	if len(other.options) > 0 {
-		i.options = other.options
+	if len(other.Options) > 0 {
+		i.Options = other.Options
 	}
 	i.place, i.Project = min(i.place, other.place), i.Project && other.Project
 }
 
 func (i *Item) ignoreOptions(other *Item) {
-	if len(other.options) > 0 {
+	if len(other.Options) > 0 {
 		i.Warnings = append(i.Warnings, fmt.Sprintf("options from %s are ignored: the plugin is the user's, not the project's", orUnknown(other.From)))
 	}
 }
 
-// folder adds the plugins of a directory. One that is not there has none.
+// folder adds the plugins of a directory, which may be missing.
 func (d *discovery) folder(dir string, p place) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
@@ -199,7 +183,7 @@ func (d *discovery) folder(dir string, p place) {
 		if e.Type()&fs.ModeSymlink != 0 {
 			source, _ = filepath.EvalSymlinks(path) // add reports the error
 		}
-		// Of a link that leads out of the project not even the kind is looked at: add rejects it.
+		// Links that leave the project are not inspected: add rejects them.
 		if source != "" && (p != placeProject || d.loader.inProject(source)) && !d.plugin(path, source) {
 			continue
 		}
@@ -207,7 +191,7 @@ func (d *discovery) folder(dir string, p place) {
 	}
 }
 
-// plugin reports whether something in a plugin directory is a plugin. A directory that is none is reported: a plugin was meant.
+// plugin reports whether a file or directory in a plugin directory is a plugin. It warns about a directory without a manifest.
 func (d *discovery) plugin(path, source string) bool {
 	info, err := os.Stat(source)
 	switch {

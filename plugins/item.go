@@ -56,17 +56,16 @@ type Item struct {
 	// Plugin is what the host runs; nil if nothing of the item is run, or only its skills, servers and command hooks.
 	Plugin sdk.Plugin
 
-	source  string // Path, links resolved
-	place   place
-	order   int
-	entry   *Entry // nil without an entry
-	options json.RawMessage
+	Options  json.RawMessage // the user's options for the plugin; empty without any
+	Required bool            // the configuration forbids a run without the plugin
 
-	required bool              // an entry says so
-	pkg      *manifest.Package // nil of a single file
-	sealed   *trust.Sealed     // nil until approved or installed
-
-	installed *Installed // nil unless a lock file names it
+	source    string // Path, links resolved
+	place     place
+	order     int
+	entry     *Entry            // nil without an entry
+	pkg       *manifest.Package // nil of a single file
+	sealed    *trust.Sealed     // nil until approved or installed
+	installed *Installed        // nil unless a lock file names it
 }
 
 // Trusted is the item as package trust knows it.
@@ -76,12 +75,6 @@ func (i *Item) Trusted() trust.Item {
 
 // Flagged reports whether the command line names the plugin: commands that are not given its path may not find it.
 func (i *Item) Flagged() bool { return i.entry != nil && i.entry.Flag }
-
-// Required reports whether the configuration forbids a run without the plugin.
-func (i *Item) Required() bool { return i.required }
-
-// Options returns the user's options for the plugin; empty without any.
-func (i *Item) Options() json.RawMessage { return i.options }
 
 // LeftOut returns the parts that are not used, with the reasons: parts without an equivalent, damaged ones, and those that are not in the
 // sealed copy.
@@ -128,17 +121,6 @@ type Loaded struct {
 	Servers   []Server
 	HookFiles []HookFile
 	Warnings  []string
-}
-
-// Pending returns the items that await approval.
-func (l *Loaded) Pending() []*Item {
-	var out []*Item
-	for _, i := range l.Items {
-		if i.State == StatePending {
-			out = append(out, i)
-		}
-	}
-	return out
 }
 
 // Server is an MCP server of an approved package.

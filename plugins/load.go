@@ -48,7 +48,7 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 		case StateReady:
 			l.open(i, out)
 		case StateQuarantined:
-			i.Plugin = &stub{i, l.log}
+			i.Plugin = l.stub(i)
 			if i.pkg != nil && i.Decision.Approved { // only its runtime failed
 				l.contribute(i, out)
 			}
@@ -270,7 +270,7 @@ func (l *Loader) named(items []*Item) []*Item {
 		if _, isPath := l.entryPath(e); isPath || slices.Contains(l.opts.Reserved, e.Path) {
 			continue
 		}
-		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, options: e.Options, required: e.Required, place: placeUser}
+		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, Options: e.Options, Required: e.Required, place: placeUser}
 		if e.Project {
 			mention.place = placeProject
 		}
@@ -283,17 +283,14 @@ func (l *Loader) named(items []*Item) []*Item {
 			continue
 		}
 		i := items[at]
-		from := i.From
-		switch {
-		case e.Project && i.place < placeProject:
-			i.required = i.required || e.Required
+		if e.Project && i.place < placeProject {
+			i.Required = i.Required || e.Required
 			i.ignoreOptions(mention)
-		default:
-			place, project := i.place, i.Project
-			i.merge(mention)
-			i.place, i.Project = place, project // a mention does not change the origin
+			continue
 		}
-		i.From = from
+		from, place, project := i.From, i.place, i.Project
+		i.merge(mention)
+		i.From, i.place, i.Project = from, place, project // a mention does not change the origin
 	}
 	return items
 }

@@ -39,7 +39,7 @@ type Entry struct {
 	Project bool
 	// Flag marks an entry of the command line: it wins over others of its name.
 	Flag bool
-	// Required forbids a run without the plugin; see Item.Required.
+	// Required forbids a run without the plugin.
 	Required bool
 	// Watch is for plugin development: new content runs without approval as long as an earlier content at this path was approved and
 	// the plugin does not ask for more. Nothing of this is recorded.
@@ -82,6 +82,7 @@ type Loader struct {
 	opts  Options
 	store *trust.Store
 	vault *trust.Vault
+	cache string // directory; empty: nothing is cached
 	log   *slog.Logger
 
 	shipped func() (tools, providers []string)
@@ -94,9 +95,10 @@ func New(o Options) *Loader {
 	if l.store == nil {
 		l.store = trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))
 	}
-	l.vault = trust.NewVault(trust.VaultOptions{
-		Dir: filepath.Join(l.pluginDir(), "store"), CacheDir: l.cache(), Limits: o.Limits,
-	})
+	if o.CacheDir != "" {
+		l.cache = filepath.Join(o.CacheDir, "plugins")
+	}
+	l.vault = trust.NewVault(trust.VaultOptions{Dir: filepath.Join(l.pluginDir(), "store"), CacheDir: l.cache, Limits: o.Limits})
 	return l
 }
 
@@ -105,13 +107,6 @@ func (l *Loader) pluginDir() string { return filepath.Join(l.opts.Project.DataDi
 
 // Store returns the approvals.
 func (l *Loader) Store() *trust.Store { return l.store }
-
-func (l *Loader) cache() string {
-	if l.opts.CacheDir == "" {
-		return ""
-	}
-	return filepath.Join(l.opts.CacheDir, "plugins")
-}
 
 // environ returns a variable of the host's environment.
 func (l *Loader) environ(name string) (string, bool) {

@@ -45,7 +45,7 @@ type Pin struct {
 	// Source is the reference that a marketplace named for Ref, in the form of Ref.
 	Source string `json:"source,omitempty"`
 	// Definition is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
-	Definition JSON `json:"definition,omitempty"`
+	Definition json.RawMessage `json:"definition,omitempty"`
 	// Signer is who signed the content, as Verify returned it; empty if no signature was required.
 	Signer string `json:"signer,omitempty"`
 	// Local marks content that each machine makes of what the other fields pin: dependencies of an npm package, a program that is built,
@@ -78,20 +78,6 @@ func (p Pin) Resolved(base, home string) (Ref, error) {
 		err = fmt.Errorf("%w: source is again a plugin of a marketplace", ErrRef)
 	}
 	return r, err
-}
-
-// JSON is a JSON value in compact form. Empty, it is omitted.
-type JSON string
-
-// MarshalJSON returns the value.
-func (j JSON) MarshalJSON() ([]byte, error) { return []byte(j), nil }
-
-// UnmarshalJSON keeps the value without white space.
-func (j *JSON) UnmarshalJSON(data []byte) error {
-	var b bytes.Buffer
-	err := json.Compact(&b, data)
-	*j = JSON(b.String())
-	return err
 }
 
 // Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference that is fetched. A lock file is a
@@ -130,7 +116,7 @@ func (p Pin) made() bool { return p.Packages != nil || p.Platforms != nil || p.B
 // Fetched is a plugin on disk.
 type Fetched struct {
 	Pin
-	// Path is the directory or file of the plugin: the one passed to Fetch, a file in it, or a local module.
+	// Path is the directory or file of the plugin: the directory passed to Fetch, a file in it, or a directory that InPlace permits.
 	Path    string
 	LeftOut []string // parts that were not unpacked, with the reason
 
@@ -197,7 +183,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 }
 
 // path takes a directory, a module or an archive of this machine. A directory is copied, without links that lead out of it, as an archive of
-// it would be unpacked: both have the same digest. A module is used where it is: sealing copies it.
+// it would be unpacked: both have the same digest.
 func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	info, err := os.Stat(r.URL)
 	if err != nil {
@@ -206,7 +192,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 		}
 		return err
 	}
-	switch format := formatOf(r.URL); {
+	switch {
 	case info.IsDir() && oci.IsLayout(r.URL):
 		return f.artifact(ctx, oci.Layout(r.URL), r, out, dir)
 	case info.IsDir() && f.InPlace != nil && f.InPlace(ctx, r.URL):
@@ -216,43 +202,41 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 		return out.unpacked(archive.Directory{Path: r.URL}.Extract(ctx, dir))
 	case !info.Mode().IsRegular():
 		return errors.New("neither a directory nor a file")
-	case format == "":
+	case formatOf(r.URL) == "":
 		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip, .mcpb or .wasm")
 	}
 	sum, err := sumFile(r.URL)
+	if err == nil && out.SHA256 != "" && out.SHA256 != sum {
+		err = fmt.Errorf("%w: its SHA-256 is %s, pinned is %s", ErrMismatch, sum, out.SHA256)
+	}
 	if err != nil {
 		return err
 	}
-	if out.SHA256 != "" && out.SHA256 != sum {
-		return fmt.Errorf("%w: its SHA-256 is %s, pinned is %s", ErrMismatch, sum, out.SHA256)
-	}
-	if err := f.verifyFile(ctx, r.URL, sum, out, beside(r.URL)); err != nil {
-		return err
-	}
-	if formatOf(r.URL) == "wasm" {
-		out.Path, out.SHA256 = r.URL, sum
-		return nil
-	}
-	out.SHA256 = sum
-	return f.unpack(ctx, r.URL, formatOf(r.URL), out, dir)
+	return f.file(ctx, r.URL, r.URL, sum, beside(r.URL), out, dir)
 }
 
 // archive downloads a file.
 func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	want := cmp.Or(out.SHA256, r.SHA256)
-	file, sum, err := f.download(ctx, r.URL, r.URL, want, "")
+	path, sum, err := f.download(ctx, r.URL, r.URL, want, "")
 	if err != nil {
 		return err
 	}
+	name, _, _ := strings.Cut(r.URL, "?")
+	return f.file(ctx, path, name, sum, f.besideURL(r.URL, sum, want != ""), out, dir)
+}
+
+// file verifies a file and unpacks it. Its name tells its format, and signatures returns the content of a signature file by its suffix.
+func (f *Fetcher) file(ctx context.Context, path, name, sum string, signatures func(context.Context, string) ([]byte, error), out *Fetched, dir string) error {
 	out.SHA256 = sum
-	if err := f.verifyFile(ctx, file, sum, out, f.besideURL(r.URL, sum, want != "")); err != nil {
+	if err := f.verifyFile(ctx, path, sum, out, signatures); err != nil {
 		return err
 	}
-	format := formatOf(strings.SplitN(r.URL, "?", 2)[0])
+	format := formatOf(name)
 	if format == "wasm" {
-		return f.module(file, filepath.Base(strings.SplitN(r.URL, "?", 2)[0]), out, dir)
+		return f.module(path, filepath.Base(name), out, dir)
 	}
-	return f.unpack(ctx, file, format, out, dir)
+	return f.unpack(ctx, path, format, out, dir)
 }
 
 // module copies a bare module, under its own name: that becomes the plugin's name until it says another.

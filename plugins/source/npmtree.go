@@ -123,9 +123,9 @@ func (f *Fetcher) npmIn(ctx context.Context, work string, n npmNeeds, out *Fetch
 		if err != nil {
 			return err
 		}
-		out.Packages, out.Local = lock.encode(), true
+		out.Packages, out.Local = encode(lock), true
 	}
-	lock, err := decodeNPMLock(out.Packages)
+	lock, err := readNPMLock(out.Packages, "")
 	if err != nil {
 		return err
 	}
@@ -257,7 +257,8 @@ var lockedPlace = lazyregexp.New(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modu
 // maxPackages limits the dependencies of one package.
 const maxPackages = 2000
 
-// readNPMLock reads npm's lock, in which the addresses of tarballs begin with base. Errors wrap ErrDependencies.
+// readNPMLock reads npm's lock, in which the addresses of tarballs begin with base, or that of a pin, in which they are paths. Errors wrap
+// ErrDependencies.
 func readNPMLock(data []byte, base string) (*packageLock, error) {
 	var lock struct {
 		packageLock
@@ -283,9 +284,6 @@ func readNPMLock(data []byte, base string) (*packageLock, error) {
 	}
 	return &lock.packageLock, lock.check()
 }
-
-// decodeNPMLock reads the lock of a pin.
-func decodeNPMLock(data []byte) (*packageLock, error) { return readNPMLock(data, "") }
 
 // check refuses what does not come from the registry with a digest.
 func (l *packageLock) check() error {
@@ -317,8 +315,6 @@ func (l *packageLock) digests() map[string][]byte {
 	}
 	return out
 }
-
-func (l *packageLock) encode() json.RawMessage { return encode(l) }
 
 // forNPM returns the lock for a package with these needs, with addresses below base.
 func (l *packageLock) forNPM(n npmNeeds, base string) []byte {

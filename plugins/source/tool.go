@@ -23,14 +23,11 @@ type tool struct {
 	helps []string // further programs that it starts
 }
 
-// errNoTool is returned if the program is not installed.
-var errNoTool = errors.New("not found; install it")
-
 // run runs the program, confined where the system can, and returns its output. The error has the end of what it said.
 func (t tool) run(ctx context.Context, environ []string) (_ []byte, err error) {
 	program, err := exec.LookPath(t.name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t.name, errNoTool)
+		return nil, fmt.Errorf("%s not found; install it", t.name)
 	}
 	cmd := exec.CommandContext(ctx, program, t.args...)
 	child.Prepare(cmd)

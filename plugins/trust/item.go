@@ -64,23 +64,23 @@ func NewItem(ctx context.Context, d Definition) (Item, error) {
 	return d.Item, nil
 }
 
-// Granted reports whether every grant was requested, and names the first that was not.
-func Granted(asked, granted []sdk.Capability) (missing string, ok bool) {
+// notRequested returns the first grant that was not requested; "" if all were.
+func notRequested(asked, granted []sdk.Capability) string {
 	for _, g := range granted {
 		i := slices.IndexFunc(asked, func(a sdk.Capability) bool { return a.Name == g.Name })
 		if i < 0 {
-			return g.Name, false
+			return g.Name
 		}
 		if len(g.Scope) == 0 && len(asked[i].Scope) > 0 {
-			return g.Name + " without a scope", false
+			return g.Name + " without a scope"
 		}
 		for _, s := range g.Scope {
 			if !slices.Contains(asked[i].Scope, s) {
-				return g.Name + ": " + s, false
+				return g.Name + ": " + s
 			}
 		}
 	}
-	return "", true
+	return ""
 }
 
 // Why is the reason for which an item needs approval.

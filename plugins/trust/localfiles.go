@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // LocalFiles returns the files below root that the words of a command name, such as ./scripts/check.sh, looked for from dir. All paths
@@ -22,12 +24,10 @@ func LocalFiles(root, dir string, words []string) []string {
 	var out []string
 	add := func(candidate string) bool {
 		path, err := filepath.EvalSymlinks(candidate)
-		if err != nil {
+		if err != nil || !projectfs.Inside(root, path) {
 			return false
 		}
-		rel, err := filepath.Rel(root, path)
-		info, statErr := os.Stat(path)
-		if err != nil || !filepath.IsLocal(rel) || statErr != nil || !info.Mode().IsRegular() {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			return false
 		}
 		if !slices.Contains(out, path) {

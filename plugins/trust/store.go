@@ -147,11 +147,8 @@ func migrated(list Entries) Entries {
 // Approve notes that the user approved exactly this item and gave it grants, which must be among what it asks for. In its place it is
 // enabled and in no quarantine then. Errors wrap ErrGrant or ErrLockFile.
 func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (Entry, error) {
-	if missing, ok := Granted(i.Request.Capabilities, grants); !ok {
-		return Entry{}, fmt.Errorf("%w: %s was not asked for by %q", ErrGrant, missing, i.Name)
-	}
-	if !i.Digest.Valid() || i.Name == "" || i.Source == "" {
-		return Entry{}, fmt.Errorf("%w: %q has no digest or no source", ErrContent, i.Name)
+	if grant := notRequested(i.Request.Capabilities, grants); grant != "" {
+		return Entry{}, fmt.Errorf("%w: %q did not request %s", ErrGrant, i.Name, grant)
 	}
 	e := Entry{
 		Kind: i.Kind, Name: i.Name, Source: i.Source, Digest: i.Digest, Version: i.Version, Request: i.Request,

@@ -68,11 +68,9 @@ func (v *Vault) Save() error { return v.stamps.save() }
 // Digest returns the digest of the package or the file at path. A tree whose files did not change since it was last read is not read
 // again. Errors are those of ReadTree.
 func (v *Vault) Digest(ctx context.Context, path string) (Digest, error) {
-	real := path
-	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink != 0 {
-		if real, err = filepath.EvalSymlinks(path); err != nil {
-			return "", err
-		}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
 	}
 	before, newest, err := stampTree(real)
 	if err != nil {

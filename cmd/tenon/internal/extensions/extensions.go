@@ -119,7 +119,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		c := pluginCandidate(i)
 		s.Candidates = append(s.Candidates, c)
 		if i.Plugin != nil {
-			s.add(i.Plugin, c, fmt.Sprintf("%s %s %s %v %s %v", i.State, i.Name, i.Digest, i.Grants, i.Options(), o.unconfined(i.Name)))
+			s.add(i.Plugin, c, fmt.Sprintf("%s %s %s %v %s %v", i.State, i.Name, i.Digest, i.Grants, i.Options, o.unconfined(i.Name)))
 		}
 		if _, installed := i.Pin(); installed {
 			continue // shown when it was installed, and by plugin info
@@ -295,7 +295,7 @@ func (s *Set) ApprovalsChanged() (bool, error) {
 func (s *Set) Required() (names map[string]bool, fix string, err error) {
 	names = map[string]bool{}
 	for _, c := range s.Candidates {
-		if c.Item == nil || !c.Item.Required() {
+		if c.Item == nil || !c.Item.Required {
 			continue
 		}
 		names[c.Name] = true

@@ -27,7 +27,7 @@ fails if its exit code is not 0. Plugins are disabled only for these runs; requi
 			var names []string
 			err := a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
 				for _, c := range s.In(plugins.StateReady) {
-					if c.Item != nil && !c.Item.Required() {
+					if c.Item != nil && !c.Item.Required {
 						names = append(names, c.Name)
 					}
 				}

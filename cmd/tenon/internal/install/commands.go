@@ -239,7 +239,7 @@ func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without 
 	} else {
 		j.app.Screen.Line("  signer         not checked: no rule of plugin_policy names one for this source")
 	}
-	if s.Definition != "" {
+	if len(s.Definition) > 0 {
 		j.app.Screen.Line("  definition     from the marketplace")
 	}
 	if s.URL != "" {
