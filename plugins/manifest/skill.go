@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/frontmatter"
-	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // The places of skills, by the specification.
@@ -61,9 +60,6 @@ func (r *reader) skillsIn(place string, named bool) {
 		return
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() {
-			continue
-		}
 		if err := r.addSkill(path.Join(place, e.Name()), named); errors.Is(err, errSkills) {
 			r.warn(where, "", "split the package", "only the first %d skills are loaded", maxSkills)
 			return
@@ -114,9 +110,6 @@ func (r *reader) skill(dir, usual string) (Skill, error) {
 		return Skill{}, fs.ErrNotExist
 	}
 	data, err := r.folder.read(path.Join(dir, skillFile), maxSkillBytes)
-	if errors.Is(err, projectfs.ErrSpecial) {
-		return Skill{}, fs.ErrNotExist
-	}
 	if err != nil {
 		return Skill{}, err
 	}
