@@ -48,17 +48,13 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 	if !i.Request.Undescribed {
 		return nil
 	}
-	opener := l.opts.Openers[i.Carrier]
-	if opener == nil {
-		return fmt.Errorf("%s: this tenon has no carrier for %s plugins", i.Path, i.Carrier)
-	}
 	u, err := l.unit(i)
 	if err != nil {
 		return err
 	}
 	u.Description = sdk.Description{Name: i.Name, Runtime: i.Manifest.Runtime}
 	u.Grants, u.Env = nil, nil
-	said, err := opener.Describe(ctx, u)
+	said, err := l.opts.Openers[i.Carrier].Describe(ctx, u)
 	if err != nil {
 		return fmt.Errorf("%s: list its contributions: %w", i.Path, err)
 	}

@@ -222,18 +222,14 @@ func (l *Loader) inProject(source string) bool {
 	return err == nil && projectfs.Inside(top, source)
 }
 
-// nameOfFile makes a name for a plugin that has not said its own yet.
+// nameOfFile makes a name for a plugin whose own name is not known yet.
 func nameOfFile(path string) string {
 	base := strings.ToLower(filepath.Base(path))
 	if ext := filepath.Ext(base); ext == ".wasm" || ext == ".exe" {
 		base = strings.TrimSuffix(base, ext)
 	}
-	name := strings.TrimLeft(notInName().ReplaceAllString(base, "-"), "-")
-	return cmp.Or(strings.TrimRight(name[:min(64, len(name))], "-"), "plugin")
+	return cmp.Or(manifest.MakeName(base), "plugin")
 }
-
-// notInName matches what names of plugins cannot have.
-var notInName = lazyregexp.New(`[^a-z0-9]+`)
 
 func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))

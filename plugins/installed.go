@@ -111,7 +111,7 @@ func (l *Loader) earlier() *trust.Store {
 }
 
 // Restore approves the content of an installed plugin again that the user approved before in the same lock file, with the grants of then,
-// and reports whether there was such an approval. It is for a rollback by the user: a lock file that changed otherwise needs a new approval.
+// and reports whether there was such an approval. It is for the user's rollbacks: other changes of a lock file need a new approval.
 func (l *Loader) Restore(ctx context.Context, in Installed) (bool, error) {
 	list, err := l.earlier().Read()
 	if err != nil {

@@ -45,7 +45,7 @@ type Item struct {
 	State   State
 	Err     error  // reason for the rejection
 	Reason  string // reason why it is disabled or in quarantine
-	// Request lists what the plugin asks for; Decision is the user's answer.
+	// Request lists the plugin's requests; Decision is the user's answer.
 	Request  trust.Request
 	Decision trust.Decision
 	Digest   trust.Digest

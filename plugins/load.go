@@ -206,7 +206,7 @@ func (l *Loader) decide(i *Item, approved trust.Entries) {
 	i.Request.Replaces = l.replaced(&i.Request)
 	d := approved.Check(i.Trusted())
 	if known := d.Previous; known != nil && known.Digest == i.Digest && i.Request.Undescribed && i.Name != known.Name {
-		i.Name = known.Name // which it told before
+		i.Name = known.Name // from an earlier description
 		d = approved.Check(i.Trusted())
 	}
 	if !d.Approved && d.Why == trust.WhyChanged && i.watched() {
@@ -229,9 +229,7 @@ func (l *Loader) decide(i *Item, approved trust.Entries) {
 		i.State, i.Reason = StatePending, private.Error()
 	case !d.Approved:
 		i.State = StatePending
-	case i.sealed == nil:
-		i.reject(fmt.Errorf("%w: %s has no sealed copy", ErrNotApproved, i.Path))
-	default:
+	default: // sealed by locate, as its content is the approved one
 		i.State, i.Grants = StateReady, d.Grants
 	}
 }
@@ -403,7 +401,7 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 		return err
 	}
 	again.Request.Replaces = l.replaced(&again.Request)
-	// Without a cached description, only what the content told before is known, and the content is the same.
+	// Without a cached description there is nothing to compare, and the digest guarantees the content.
 	if !again.Request.Undescribed && (again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0) {
 		return fmt.Errorf("%s: %w while it was shown; review it again", i.Path, trust.ErrChanged)
 	}

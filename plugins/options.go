@@ -19,8 +19,6 @@ import (
 var (
 	// ErrTwice is returned for plugins with the same name.
 	ErrTwice = errors.New("two plugins have the same name")
-	// ErrNotApproved is returned for content that the user has not approved.
-	ErrNotApproved = errors.New("not approved")
 	// ErrMissing is returned for an entry of the configuration without a plugin.
 	ErrMissing = errors.New("plugin not found")
 	// ErrForeign is returned for an entry in a file of the project that names a plugin outside of it.
@@ -58,7 +56,7 @@ type Options struct {
 	ConfigFiles []string
 	// Store holds the approvals. Default: tenon.lock in Project.DataDir.
 	Store   *trust.Store
-	Openers map[sdk.Carrier]remote.Opener // of third-party plugins, by carrier
+	Openers map[sdk.Carrier]remote.Opener // of each of manifest.Carriers
 	// Without are names of plugins that count as disabled this time.
 	Without []string
 	// Policy is the user's. It judges plugins by their sources and recorded signers, and MCP servers of packages by their addresses.

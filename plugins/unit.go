@@ -3,7 +3,6 @@ package plugins
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,10 +14,6 @@ import (
 
 // plugin opens an approved item.
 func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
-	opener := l.opts.Openers[i.Carrier]
-	if opener == nil {
-		return nil, fmt.Errorf("this tenon has no carrier for %s plugins", i.Carrier)
-	}
 	if err := checkOptions(i); err != nil {
 		return nil, err
 	}
@@ -29,7 +24,7 @@ func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
 	_, leftOut := remote.Providers(&u.Description, u.Grants)
 	i.Warnings = append(i.Warnings, leftOut...)
 	u.Broker = ability.New(ability.Options{Plugin: i.Name, Grants: i.Grants, Secret: l.environ, DataDir: u.DataDir, Logger: u.Logger})
-	return opener.Open(u) // an unused broker needs no Close
+	return l.opts.Openers[i.Carrier].Open(u) // an unused broker needs no Close
 }
 
 // checkOptions checks the user's options against the plugin's schema.
@@ -116,13 +111,9 @@ func resolveCommand(u *remote.Unit, i *Item) (err error) {
 	return nil
 }
 
-// lookPath finds a program that the manifest names without a path. Relative directories of PATH do not count: they differ
-// by project.
+// lookPath finds a program that the manifest names without a path. LookPath refuses relative directories of PATH, which differ by project.
 func lookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
-	if err == nil && !filepath.IsAbs(path) {
-		err = exec.ErrDot
-	}
 	if err != nil {
 		return "", fmt.Errorf("runtime.command: %q is not installed: %w; install it, or correct PATH", name, err)
 	}

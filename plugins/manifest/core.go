@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -93,7 +94,7 @@ func checkCore(rep *report, n *checked.Node) {
 	}
 }
 
-// checkName holds the rule for names of plugins.
+// checkName reports an invalid plugin name.
 func checkName(rep *report, field, name string) bool {
 	if ValidName(name) {
 		return true
@@ -107,6 +108,15 @@ func ValidName(name string) bool {
 	m := sdk.Manifest{Name: name, Carrier: sdk.CarrierBuiltin}
 	return m.Validate() == nil
 }
+
+// MakeName returns a valid name made of a text; empty if no part of the text can be in a name.
+func MakeName(text string) string {
+	name := strings.TrimLeft(notInName().ReplaceAllString(strings.ToLower(text), "-"), "-")
+	return strings.TrimRight(name[:min(64, len(name))], "-")
+}
+
+// notInName matches characters that MakeName replaces.
+var notInName = lazyregexp.New(`[^a-z0-9]+`)
 
 // ourExtension returns tenon's part of the extensions; nil without one. Other namespaces are not inspected.
 func ourExtension(c *checked.Checker, n *checked.Node) (ours *checked.Node) {

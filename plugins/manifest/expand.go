@@ -64,6 +64,6 @@ func workingDirectory(cwd, root, data string) (string, error) {
 	return resolved, err
 }
 
-// Resolve returns the absolute path, links resolved, of something in the directory root, whose links are resolved. The error says so
-// when it is outside.
+// Resolve returns the absolute path, links resolved, of a file or directory in root, whose links are resolved. Paths outside of root are
+// errors.
 func Resolve(root, rel string) (string, error) { return folder{root: root}.resolve(rel) }

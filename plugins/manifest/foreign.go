@@ -67,7 +67,7 @@ func (r *reader) isForeign(usual bool) bool {
 	return usual && slices.ContainsFunc([]string{skillsDir, "commands", "agents", "hooks", ".mcp.json", skillFile}, r.folder.has)
 }
 
-// foreign reads the package as one of another host. With no manifest, the parts are in their usual places and the name is the one given.
+// foreign reads a package of another host. Without a manifest, its parts are in the usual places and it has the name that the caller passes.
 func (r *reader) foreign(name string) error {
 	h, n, err := r.foreignManifest()
 	if err != nil {
@@ -188,17 +188,20 @@ func (r *reader) markdown(places []string) (out []text) {
 			if err != nil || d.IsDir() || !strings.EqualFold(filepath.Ext(file), ".md") || strings.EqualFold(d.Name(), "README.md") {
 				return err
 			}
-			rel, err := filepath.Rel(root, file)
-			if err != nil {
-				return err
-			}
 			if len(out) == maxTexts {
 				return fmt.Errorf("more than %d files", maxTexts)
 			}
-			if rel == "." {
-				rel = filepath.Base(file)
+			doc, err := r.document(file)
+			if err != nil {
+				r.warn(file, "", "", "is left out: %v", err)
+				return nil
 			}
-			out = r.addText(out, file, strings.TrimSuffix(filepath.ToSlash(rel), filepath.Ext(rel)))
+			name := d.Name() // of a place that is a file
+			if file != root {
+				name = slashed(root, file)
+			}
+			name = strings.TrimSuffix(strings.TrimSuffix(name, filepath.Ext(name)), ".agent")
+			out = append(out, text{name, file, doc})
 			return nil
 		})
 		if err != nil {
@@ -208,25 +211,25 @@ func (r *reader) markdown(places []string) (out []text) {
 	return out
 }
 
-func (r *reader) addText(out []text, file, name string) []text {
-	rel, err := filepath.Rel(r.folder.root, file)
-	var data []byte
-	if err == nil {
-		data, err = r.folder.read(filepath.ToSlash(rel), maxSkillBytes)
-	}
-	var doc *frontmatter.Document
-	if err == nil {
-		doc, err = frontmatter.Parse(data)
-	}
-	if err != nil {
-		r.warn(file, "", "", "is left out: %v", err)
-		return out
-	}
-	doc.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", r.folder.root)
-	return append(out, text{strings.TrimSuffix(name, ".agent"), file, doc})
+// slashed returns the path of a file relative to a directory above it.
+func slashed(dir, file string) string {
+	return strings.TrimPrefix(filepath.ToSlash(file), filepath.ToSlash(dir)+"/")
 }
 
-// named returns the name of a component: that of the plugin before it, as its own program shows it.
+// document reads a Markdown file by its absolute path.
+func (r *reader) document(file string) (*frontmatter.Document, error) {
+	data, err := r.folder.read(slashed(r.folder.root, file), maxSkillBytes)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := frontmatter.Parse(data)
+	if err == nil {
+		doc.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", r.folder.root)
+	}
+	return doc, err
+}
+
+// named returns the name of a component with the plugin's name as a prefix, as its own program shows it.
 func (r *reader) named(name string) string {
 	return r.p.Description.Name + ":" + strings.ReplaceAll(name, "/", ":")
 }

@@ -128,8 +128,8 @@ func (r *reader) warn(file, field, remedy, format string, args ...any) {
 }
 
 func (r *reader) warnOf(p checked.Problem) {
-	if rel, err := filepath.Rel(r.folder.root, p.File); err == nil && filepath.IsLocal(rel) && r.p.Host != ownHost {
-		p.File = filepath.ToSlash(rel) // the package may lie in a store
+	if r.p.Host != ownHost {
+		p.File = slashed(r.folder.root, p.File) // the package may be in a store
 	}
 	r.p.Warnings = append(r.p.Warnings, p.String())
 }

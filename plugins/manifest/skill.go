@@ -99,7 +99,7 @@ func (r *reader) skillOut(dir string, err error) {
 	r.warn(filepath.Join(r.folder.root, filepath.FromSlash(dir), skillFile), "", "", "the skill is left out: %v", err)
 }
 
-// skill reads the skill in a directory; fs.ErrNotExist when the directory holds none. usual is as in parseSkill.
+// skill reads the skill in a directory; fs.ErrNotExist without one. usual is as in parseSkill.
 func (r *reader) skill(dir, usual string) (Skill, error) {
 	resolved, err := r.folder.resolve(dir)
 	if err != nil {

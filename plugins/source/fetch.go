@@ -139,8 +139,8 @@ type Fetcher struct {
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
 	// repository names.
 	Guarded bool
-	// BundleHost is the host, with its port, of which the user knows that a guarded fetch of an MCP server without a pin contacts it for a
-	// bundle. Other hosts are refused; empty: all of them.
+	// BundleHost is the only host, with its port, from which a guarded fetch of an MCP server without a pin downloads a bundle: the user has
+	// seen it. If empty, all are refused.
 	BundleHost string
 	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It is called by one
 	// goroutine of each Fetch.
@@ -239,7 +239,7 @@ func (f *Fetcher) file(ctx context.Context, path, name, sum string, signatures f
 	return f.unpack(ctx, path, format, out, dir)
 }
 
-// module copies a bare module, under its own name: that becomes the plugin's name until it says another.
+// module copies a bare module, under its own name: it is the plugin's name until its description tells another.
 func (f *Fetcher) module(file, name string, out *Fetched, dir string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -270,7 +270,7 @@ func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched,
 	return out.unpacked(a.Extract(ctx, dir))
 }
 
-// unpacked takes note of what was left out.
+// unpacked stores the parts that were left out.
 func (out *Fetched) unpacked(content *archive.Content, err error) error {
 	if err == nil {
 		out.LeftOut = content.LeftOut

@@ -27,7 +27,7 @@ import (
 const (
 	maxRedirects = 5
 	maxDownload  = 512 << 20 // bytes of one archive
-	maxTries     = 3         // of one download, each going on where the one before ended
+	maxTries     = 3         // of one download; each continues where the last one ended
 	dialTimeout  = 15 * time.Second
 	// stallTimeout is the longest time without a byte.
 	stallTimeout = 30 * time.Second
@@ -241,7 +241,7 @@ func (f *Fetcher) transfer(ctx context.Context, client *http.Client, address, au
 	if err != nil {
 		return err
 	}
-	// After the file of another version is empty: else a crash in between would leave its bytes with the tag of this one.
+	// Only after the file of another version was emptied: a crash in between must not leave its bytes with this tag.
 	if err := os.WriteFile(part+".tag", []byte(strongTag(resp.Header)), 0o600); err != nil {
 		return errors.Join(err, file.Close())
 	}

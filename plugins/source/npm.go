@@ -47,7 +47,7 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 			return err
 		}
 	case f.Guarded && !f.Offline:
-		// A repository's pin names the tarball. The registry must say the same of this version.
+		// A repository's pin names the tarball. The registry must name the same one for this version.
 		said := &Fetched{}
 		if err := f.resolveNPM(ctx, Ref{Kind: NPM, URL: r.URL, Version: out.Version}, said); err != nil {
 			return err

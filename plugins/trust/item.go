@@ -45,7 +45,7 @@ type Definition struct {
 	Files []string
 }
 
-// NewItem takes the digest of a definition.
+// NewItem returns the item of a definition, with its digest.
 func NewItem(ctx context.Context, d Definition) (Item, error) {
 	content, err := jsontext.Canonical(d.Content)
 	if err != nil {
@@ -90,7 +90,7 @@ type Why string
 const (
 	WhyNew     Why = "new"     // nothing was approved at this path
 	WhyChanged Why = "changed" // its content changed
-	WhyGrown   Why = "grown"   // it asks for more than was approved
+	WhyGrown   Why = "grown"   // it requests more than was approved
 )
 
 // Decision is the user's decision about an item.
@@ -110,7 +110,7 @@ type Decision struct {
 	Undescribed bool
 }
 
-// Check reports whether an item may run: its content was approved at its path, and it asks for no more than it did then.
+// Check reports whether an item may run: its content was approved at its path, and it requests no more than then.
 func (e Entries) Check(i Item) Decision {
 	d := Decision{Why: WhyNew}
 	if at := slices.IndexFunc(e, func(old Entry) bool { return i.same(&old) }); at >= 0 {

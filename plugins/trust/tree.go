@@ -24,7 +24,7 @@ import (
 
 // Kinds of errors about content.
 var (
-	// ErrContent means that a package holds something that cannot be approved.
+	// ErrContent is returned for a package with content that cannot be approved.
 	ErrContent = errors.New("cannot be approved")
 	// ErrChanged is returned for content that differs from its digest.
 	ErrChanged = errors.New("has changed")

@@ -176,7 +176,7 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	stamp, err := stampCopy(s.Root, s.entries())
 	if errors.Is(err, fs.ErrNotExist) {
 		v.stamps.forget(s.Root)
-		return nil, fmt.Errorf("%w: %v", broken, err) // not fs.ErrNotExist: the copy is there
+		return nil, fmt.Errorf("%w: %v", broken, err) // not fs.ErrNotExist, which means that there is no copy
 	}
 	if err != nil {
 		return nil, err
@@ -192,7 +192,7 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	return s, nil
 }
 
-// Verify reads a copy and compares it with its digest, even if nothing seems to have changed. Errors are those of Open.
+// Verify compares the content of a copy with its digest, even if its stamp did not change. Errors are those of Open.
 func (v *Vault) Verify(ctx context.Context, d Digest) error {
 	v.stamps.forget(filepath.Join(v.place(d), filesDir))
 	_, err := v.Open(ctx, d)
@@ -306,7 +306,7 @@ func (s *Sealed) entries() []entry {
 	return out
 }
 
-// place returns where the copy with this digest is, links resolved as soon as there is anything to resolve.
+// place returns the path of the copy with a digest, with links resolved once the vault exists.
 func (v *Vault) place(d Digest) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

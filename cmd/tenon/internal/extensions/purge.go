@@ -10,17 +10,17 @@ import (
 	"github.com/tenonhq/tenon/plugins"
 )
 
-// Stored is what a plugin leaves on this machine: a later plugin of its name in the same lock file would have it.
+// Stored lists what a plugin leaves on this machine. A later plugin of its name in the same lock file would have it.
 type Stored struct {
 	Dir    string   // of its data; empty: none
 	Tokens []string // names of stored sign-ins, of its methods and of its MCP servers
 	store  *credentials.Store
 }
 
-// Empty reports whether there is nothing.
+// Empty reports whether the plugin left nothing.
 func (s *Stored) Empty() bool { return s.Dir == "" && len(s.Tokens) == 0 }
 
-// Delete deletes it.
+// Delete deletes the data and the sign-ins.
 func (s *Stored) Delete(ctx context.Context) error {
 	var err error
 	if s.Dir != "" {

@@ -1,4 +1,4 @@
-// Package install holds the commands that install, update and remove plugins.
+// Package install contains the commands that install, update and remove plugins.
 package install
 
 import (
