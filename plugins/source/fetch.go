@@ -142,8 +142,8 @@ type Fetcher struct {
 	// BundleHost is the only host, with its port, from which a guarded fetch of an MCP server without a pin downloads a bundle: the user has
 	// seen it. If empty, all are refused.
 	BundleHost string
-	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It is called by one
-	// goroutine of each Fetch.
+	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It may be called
+	// concurrently.
 	Progress    func(name string, have, want int64)
 	MaxTransfer int64 // bytes of one git fetch; default: 512 MiB
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.

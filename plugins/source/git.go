@@ -159,9 +159,7 @@ func (f *Fetcher) watchTransfer(ctx context.Context, repo string, r Ref) (_ cont
 				cancel(err)
 				return
 			}
-			if f.Progress != nil && have > 0 {
-				f.Progress(r.Host(""), have, 0)
-			}
+			f.progress(r.Host(""), have, 0)
 		}
 	}()
 	return ctx, func() error {

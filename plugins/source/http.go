@@ -279,9 +279,7 @@ func (f *Fetcher) copy(file io.Writer, body io.Reader, host string, have, want i
 		if have += int64(n); have > maxDownload {
 			return fmt.Errorf("more than %d MiB", maxDownload>>20)
 		}
-		if f.Progress != nil {
-			f.Progress(host, have, want)
-		}
+		f.progress(host, have, want)
 		if errors.Is(err, io.EOF) && (want == 0 || have == want) {
 			return nil
 		}

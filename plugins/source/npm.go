@@ -84,10 +84,7 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 
 // RegistryURL returns the address of the npm registry.
 func (f *Fetcher) RegistryURL() string {
-	if f.Registry == "" {
-		return defaultRegistry
-	}
-	return strings.TrimSuffix(f.Registry, "/")
+	return cmp.Or(strings.TrimSuffix(f.Registry, "/"), defaultRegistry)
 }
 
 // tarball checks the address of a tarball: it is the registry's, or public when a repository names it.

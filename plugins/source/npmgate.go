@@ -48,14 +48,6 @@ func (f *Fetcher) openGate(digests map[string][]byte) (*npmGate, error) {
 		g.shared = f.transport()
 		inner.Transport = g.shared
 	}
-	if f.Progress != nil {
-		var mu sync.Mutex
-		inner.Progress = func(name string, have, want int64) {
-			mu.Lock()
-			defer mu.Unlock()
-			f.Progress(name, have, want)
-		}
-	}
 	g.server.Handler = g
 	go func() { // ends in close, which waits
 		defer close(g.finished)

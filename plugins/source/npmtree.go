@@ -210,7 +210,7 @@ func (g *npmGate) npm(ctx context.Context, work string, args ...string) error {
 	if err := os.WriteFile(settings, fmt.Appendf(nil, npmSettings, g.base, work), 0o600); err != nil {
 		return err
 	}
-	g.f.note("npm: dependencies")
+	g.f.progress("npm: dependencies", 0, 0)
 	_, err := tool{name: "npm", args: args, dir: work, write: []string{work}, helps: []string{"node"}, env: map[string]string{
 		"HOME": work, "USERPROFILE": work, "TMPDIR": work, "TEMP": work, "TMP": work,
 		"npm_config_userconfig": settings, "npm_config_globalconfig": filepath.Join(work, ".global"),

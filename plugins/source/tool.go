@@ -61,9 +61,9 @@ func (t tool) policy(program string) confine.Policy {
 	return p
 }
 
-// note shows what is being done.
-func (f *Fetcher) note(text string) {
+// progress reports the progress of an operation, in bytes; 0 if unknown.
+func (f *Fetcher) progress(name string, have, want int64) {
 	if f.Progress != nil {
-		f.Progress(text, 0, 0)
+		f.Progress(name, have, want)
 	}
 }
