@@ -25,24 +25,24 @@ const (
 	projectTenon = ".tenon"
 )
 
-// discover returns everything that may be a plugin: what the configuration names by its path, in order, then installed plugins, then the
-// contents of the user's directory and of the project's, by name.
-func (l *Loader) discover(installed []Installed) (items []*Item, warnings []string) {
-	d := &discovery{loader: l}
+// discover returns all candidates: entries of the configuration that are paths, in order, then installed plugins, then the contents of the
+// user's directory and of the project's, by name.
+func (l *Loader) discover(installed []Installed) *Loaded {
+	out := &Loaded{}
 	for n := range l.opts.Entries {
-		d.configured(&l.opts.Entries[n], n)
+		l.configured(out, &l.opts.Entries[n], n)
 	}
-	d.installed(installed)
+	l.addInstalled(out, installed)
 	if dir := l.opts.Project.ConfigDir; dir != "" {
-		d.folder(filepath.Join(dir, pluginsDir), placeUser)
+		l.folder(out, filepath.Join(dir, pluginsDir), placeUser)
 	}
 	for _, dir := range projectfs.Upward(l.opts.Project.Directory, l.opts.Project.Worktree) {
-		d.folder(filepath.Join(dir, projectTenon, pluginsDir), placeProject)
+		l.folder(out, filepath.Join(dir, projectTenon, pluginsDir), placeProject)
 	}
-	for _, i := range d.items {
+	for _, i := range out.Items {
 		l.accept(i)
 	}
-	return d.items, d.warnings
+	return out
 }
 
 // accept rejects an item that the policy does not permit.
@@ -66,19 +66,13 @@ func (l *Loader) accept(i *Item) {
 	}
 }
 
-type discovery struct {
-	loader   *Loader
-	items    []*Item
-	warnings []string
-}
-
-func (d *discovery) warn(format string, args ...any) {
-	d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+func (l *Loaded) warn(format string, args ...any) {
+	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
 }
 
 // configured adds an entry that is a path. Names are looked up after all plugins were read.
-func (d *discovery) configured(e *Entry, order int) {
-	path, ok := d.loader.entryPath(e)
+func (l *Loader) configured(out *Loaded, e *Entry, order int) {
+	path, ok := l.entryPath(e)
 	if !ok {
 		return
 	}
@@ -89,7 +83,7 @@ func (d *discovery) configured(e *Entry, order int) {
 	case e.Project:
 		i.place, i.Project = placeProject, true
 	}
-	d.add(i)
+	l.add(out, i)
 }
 
 // entryPath returns the path of an entry; false if the entry is a name.
@@ -110,7 +104,7 @@ func (l *Loader) entryPath(e *Entry) (string, bool) {
 var relativePath = lazyregexp.New(`^\.\.?([/\\]|$)`)
 
 // add resolves an item's path and adds it, unless it is present already.
-func (d *discovery) add(i *Item) {
+func (l *Loader) add(out *Loaded, i *Item) {
 	source, err := i.source, error(nil)
 	if source == "" {
 		source, err = filepath.EvalSymlinks(i.Path)
@@ -120,17 +114,17 @@ func (d *discovery) add(i *Item) {
 		i.reject(fmt.Errorf("%w: %s; correct the path in %s", ErrMissing, i.Path, orUnknown(i.From)))
 	case err != nil:
 		i.reject(err)
-	case i.Project && !d.loader.inProject(source):
+	case i.Project && !l.inProject(source):
 		i.reject(fmt.Errorf("%s leads to %s, which %w; name it in your own configuration", i.Path, source, ErrForeign))
 	}
 	i.source = source
 	if i.usable() {
-		if n := slices.IndexFunc(d.items, func(o *Item) bool { return o.source == source && o.usable() }); n >= 0 {
-			d.items[n].merge(i)
+		if n := slices.IndexFunc(out.Items, func(o *Item) bool { return o.source == source && o.usable() }); n >= 0 {
+			out.Items[n].merge(i)
 			return
 		}
 	}
-	d.items = append(d.items, i)
+	out.Items = append(out.Items, i)
 }
 
 // merge adds another mention of the same plugin. A mention of the user counts more than that of a project's file, and the later of two equal
@@ -161,17 +155,17 @@ func (i *Item) ignoreOptions(other *Item) {
 }
 
 // folder adds the plugins of a directory, which may be missing.
-func (d *discovery) folder(dir string, p place) {
+func (l *Loader) folder(out *Loaded, dir string, p place) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			d.warn("%v", err)
+			out.warn("%v", err)
 		}
 		return
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		d.warn("%v", err)
+		out.warn("%v", err)
 		return
 	}
 	for _, e := range list {
@@ -184,15 +178,15 @@ func (d *discovery) folder(dir string, p place) {
 			source, _ = filepath.EvalSymlinks(path) // add reports the error
 		}
 		// Links that leave the project are not inspected: add rejects them.
-		if source != "" && (p != placeProject || d.loader.inProject(source)) && !d.plugin(path, source) {
+		if source != "" && (p != placeProject || l.inProject(source)) && !out.isPlugin(path, source) {
 			continue
 		}
-		d.add(&Item{source: source, Name: nameOfFile(path), Path: path, From: dir, place: p, Project: p == placeProject, order: len(d.loader.opts.Entries)})
+		l.add(out, &Item{source: source, Name: nameOfFile(path), Path: path, From: dir, place: p, Project: p == placeProject, order: len(l.opts.Entries)})
 	}
 }
 
-// plugin reports whether a file or directory in a plugin directory is a plugin. It warns about a directory without a manifest.
-func (d *discovery) plugin(path, source string) bool {
+// isPlugin reports whether a file or directory in a plugin directory is a plugin. It warns about a directory without a manifest.
+func (l *Loaded) isPlugin(path, source string) bool {
 	info, err := os.Stat(source)
 	switch {
 	case err != nil:
@@ -203,7 +197,7 @@ func (d *discovery) plugin(path, source string) bool {
 		return false
 	}
 	if !manifest.Is(source) {
-		d.warn("%s is not a plugin: %s is missing", path, manifest.File)
+		l.warn("%s is not a plugin: %s is missing", path, manifest.File)
 		return false
 	}
 	return true

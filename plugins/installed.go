@@ -60,18 +60,18 @@ func (l *Loader) readInstalled() ([]Installed, error) {
 	return append(out, l.opts.Staged...), nil
 }
 
-// installed adds the plugins of the lock files.
-func (d *discovery) installed(list []Installed) {
+// addInstalled adds the plugins of the lock files.
+func (l *Loader) addInstalled(out *Loaded, list []Installed) {
 	for n := range list {
 		in := &list[n]
 		i := &Item{
 			Name: in.Name, Path: in.Ref, From: in.Lock, Project: in.Project, Digest: in.Digest, source: in.Source(), installed: in,
-			place: placeUser, order: len(d.loader.opts.Entries),
+			place: placeUser, order: len(l.opts.Entries),
 		}
 		if in.Project {
 			i.place = placeProject
 		}
-		d.items = append(d.items, i)
+		out.Items = append(out.Items, i)
 	}
 }
 

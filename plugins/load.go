@@ -27,20 +27,19 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, warnings := l.discover(installed)
-	out := &Loaded{Warnings: warnings}
-	if len(items) == 0 && len(l.opts.Entries) == 0 {
+	out := l.discover(installed)
+	if len(out.Items) == 0 && len(l.opts.Entries) == 0 {
 		return out, nil
 	}
 	approved, err := l.store.Read()
 	if err != nil {
 		return nil, err
 	}
-	l.inspectAll(ctx, items, approved)
+	l.inspectAll(ctx, out.Items, approved)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	items = l.named(items)
+	items := l.named(out.Items)
 	slices.SortStableFunc(items, func(a, b *Item) int { return cmp.Compare(a.order, b.order) })
 	l.rejectDuplicates(items)
 	for _, i := range items {
@@ -49,7 +48,7 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 			l.open(i, out)
 		case StateQuarantined:
 			i.Plugin = l.stub(i)
-			if i.pkg != nil && i.Decision.Approved { // only its runtime failed
+			if i.Decision.Approved { // only its runtime failed
 				l.contribute(i, out)
 			}
 		}
@@ -351,26 +350,24 @@ func (i *Item) precedes(o *Item) bool {
 
 // open adds the contributions of an approved item.
 func (l *Loader) open(i *Item, out *Loaded) {
-	if i.pkg != nil && i.pkg.Description.Runtime == nil {
-		if d := &i.pkg.Description; len(d.Agents)+len(d.Commands) > 0 {
-			i.Plugin = &texts{d}
+	switch d := &i.Manifest; {
+	case i.pkg == nil || d.Runtime != nil:
+		var err error
+		if i.Plugin, err = l.plugin(i); err != nil {
+			i.reject(err)
+			return
 		}
-		l.contribute(i, out)
-		return
+	case len(d.Agents)+len(d.Commands) > 0:
+		i.Plugin = &texts{d}
 	}
-	p, err := l.plugin(i)
-	if err != nil {
-		i.reject(err)
-		return
-	}
-	i.Plugin = p
-	if i.pkg != nil {
-		l.contribute(i, out)
-	}
+	l.contribute(i, out)
 }
 
 // contribute adds the contributions of a package other than its runtime.
 func (l *Loader) contribute(i *Item, out *Loaded) {
+	if i.pkg == nil {
+		return
+	}
 	for _, s := range i.pkg.Skills {
 		out.Skills = append(out.Skills, sdk.PackagedSkill{Name: s.Name, Description: s.Description, Location: s.File(), Root: i.pkg.Root, Manual: s.Manual})
 	}
