@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// overhead is what the headers of one entry may take in the uncompressed stream, in bytes: three blocks of a header, its name and its
+// overhead limits the headers of one entry in the uncompressed stream, in bytes: three blocks of a header, its name and its
 // padding.
 const overhead = 8 << 10
 
@@ -124,7 +124,7 @@ func zeros(r io.Reader) error {
 	}
 }
 
-// bounded fails when more is read than may be.
+// bounded fails if more bytes are read than permitted.
 type bounded struct {
 	in   io.Reader
 	left int64

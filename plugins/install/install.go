@@ -68,7 +68,7 @@ type Staged struct {
 	Sealed *trust.Sealed
 }
 
-// Renew stages what the reference of an installed plugin names now. The error wraps ErrRenamed if that is another plugin.
+// Renew stages the present content of an installed plugin's reference. The error wraps ErrRenamed if that is another plugin.
 func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Staged, error) {
 	renewing, fetcher := *in, *in.Fetcher
 	renewing.was, renewing.Fetcher = signature.KeyOf(p.Signer), &fetcher

@@ -25,9 +25,9 @@ import (
 
 // Kinds of errors.
 var (
-	// ErrMismatch is returned if what a server sends is not what is pinned.
+	// ErrMismatch is returned for content that differs from its pin.
 	ErrMismatch = errors.New("not the pinned content")
-	// ErrOffline is returned if something is neither in the cache nor may be fetched.
+	// ErrOffline is returned for content that is not in the cache and must not be fetched.
 	ErrOffline = errors.New("not in the cache")
 	// ErrAddress is returned for addresses that a repository must not name.
 	ErrAddress = errors.New("address refused")
@@ -46,9 +46,9 @@ type Pin struct {
 	Source string `json:"source,omitempty"`
 	// Definition is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
 	Definition json.RawMessage `json:"definition,omitempty"`
-	// Signer is who signed the content, as Verify returned it; empty if no signature was required.
+	// Signer is the signer of the content, as Verify returned it; empty if no signature was required.
 	Signer string `json:"signer,omitempty"`
-	// Local marks content that each machine makes of what the other fields pin: dependencies of an npm package, a program that is built,
+	// Local marks content that each machine makes from what the other fields pin: dependencies of an npm package, a program that is built,
 	// the variant for a platform. Its digest differs between machines.
 	Local bool `json:"local,omitempty"`
 	// Packages is the package-lock of the dependencies of an npm package, with addresses that are relative to the registry.
@@ -80,8 +80,8 @@ func (p Pin) Resolved(base, home string) (Ref, error) {
 	return r, err
 }
 
-// Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference that is fetched. A lock file is a
-// stranger's text, and its fields become names of files and arguments.
+// Check returns an error for invalid fields, and for fields that contradict the reference that is fetched. Lock files come from strangers, and
+// their fields become file names and arguments.
 func (p Pin) Check(r Ref) error {
 	switch {
 	case p.SHA256 != "" && (len(p.SHA256) != 64 || !isHex(p.SHA256)):
@@ -110,7 +110,7 @@ func (p Pin) Check(r Ref) error {
 	return nil
 }
 
-// made reports whether the fields pin something that each machine makes its content of.
+// made reports whether each machine makes the content from what the fields pin.
 func (p Pin) made() bool { return p.Packages != nil || p.Platforms != nil || p.Build != nil }
 
 // Fetched is a plugin on disk.
@@ -148,7 +148,7 @@ type Fetcher struct {
 	MaxTransfer int64 // bytes of one git fetch; default: 512 MiB
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
 	Platforms []string
-	// Verify checks the signatures of an artifact that was fetched and not unpacked yet, and returns its signer; empty if none is required.
+	// Verify checks the signatures of an artifact before it is unpacked, and returns its signer; empty if none is required.
 	// It decides about unsigned content too, and about the package behind an MCP server before that is fetched. If nil, no signature is looked for.
 	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
 	// InPlace reports whether a local directory is used where it is, and not copied: an earlier version pinned its digest, which includes links
@@ -301,8 +301,8 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	return path, seeded, err
 }
 
-// Kinds of what the cache has that are named by their digest, which is checked whenever they are used. Only these are taken from a seed,
-// which may be a repository's: the others would stay in the cache for all projects.
+// Kinds of cached files that are named by their digest, which is checked at each use. Only these are copied from a seed: it may be a
+// repository's, and the cache serves all projects.
 const (
 	filesKind = "files" // by SHA-256
 	npmKind   = "npm"   // by SHA-512

@@ -28,15 +28,13 @@ const (
 
 // packument is the description of a package, see https://github.com/npm/registry/blob/main/docs/responses/package-metadata.md.
 type packument struct {
-	Tags     map[string]string     `json:"dist-tags"`
-	Versions map[string]npmVersion `json:"versions"`
-}
-
-type npmVersion struct {
-	Dist struct {
-		Tarball   string `json:"tarball"`
-		Integrity string `json:"integrity"`
-	} `json:"dist"`
+	Tags     map[string]string `json:"dist-tags"`
+	Versions map[string]struct {
+		Dist struct {
+			Tarball   string `json:"tarball"`
+			Integrity string `json:"integrity"`
+		} `json:"dist"`
+	} `json:"versions"`
 }
 
 // npm downloads the tarball of a package.

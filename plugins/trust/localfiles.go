@@ -66,7 +66,7 @@ const NotCovered = "files that they reach in other ways (globs, make, npm, pytho
 // scriptEndings are the extensions that interpreters add to a name: node for modules, the others by convention.
 var scriptEndings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".py", ".rb", ".sh", "/index.js", "/index.mjs", "/package.json", "/__main__.py"}
 
-// maxBases bounds the number of directories searched for the files of one command.
+// maxBases limits the directories that are searched for the files of one command.
 const maxBases = 8
 
 // appendDirectory adds a directory named by a command: it may change to it before it starts the next file.

@@ -78,7 +78,7 @@ func RightOf(point sdk.Point, writes []string) Right {
 	return ""
 }
 
-// Change is an entry that only one of two requests has.
+// Change is an entry of only one of two requests.
 type Change struct {
 	Added bool   `json:"added"`
 	Kind  string `json:"kind"` // carrier, command, capability, hook, tool, leave, …

@@ -35,10 +35,10 @@ const LockFile = "tenon.lock"
 // lockVersion is the version of the format that is written. Version 1, in which plugins were disabled by their names alone, is read, too.
 const lockVersion = 2
 
-// lockTimeout bounds how long another tenon that writes the file is waited for.
+// lockTimeout is the maximum wait for another process that writes the file.
 const lockTimeout = 10 * time.Second
 
-// Entry is a decision of the user about an item.
+// Entry is the user's decision about an item.
 type Entry struct {
 	Kind       Kind             `json:"kind"`
 	Name       string           `json:"name"`
@@ -160,7 +160,7 @@ func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (E
 	})
 }
 
-// Keep adds an approval that was replaced, so that it can be given again. Of one item, the last limit stay.
+// Keep adds a replaced approval, so that it can be restored. It keeps the last limit approvals of an item.
 func (s *Store) Keep(ctx context.Context, e Entry, limit int) error {
 	item := Item{Kind: e.Kind, Name: e.Name, Source: e.Source}
 	return s.change(ctx, func(list Entries) (Entries, error) {
