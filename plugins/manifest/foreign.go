@@ -158,9 +158,9 @@ func (r *reader) foreignSkills(places []string) {
 		places = []string{"."}
 	}
 	for _, place := range places {
-		switch err := r.addSkill(place, false); {
+		switch err := r.addSkill(place); {
 		case errors.Is(err, fs.ErrNotExist):
-			r.skillsIn(place, false)
+			r.skillsIn(place)
 		case err != nil:
 			r.skillOut(place, err)
 		}
@@ -191,11 +191,12 @@ func (r *reader) markdown(places []string) (out []text) {
 			if len(out) == maxTexts {
 				return fmt.Errorf("more than %d files", maxTexts)
 			}
-			doc, err := r.document(file)
+			doc, err := r.document(slashed(r.folder.root, file))
 			if err != nil {
 				r.warn(file, "", "", "is left out: %v", err)
 				return nil
 			}
+			doc.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", r.folder.root)
 			name := d.Name() // of a place that is a file
 			if file != root {
 				name = slashed(root, file)
@@ -216,17 +217,13 @@ func slashed(dir, file string) string {
 	return strings.TrimPrefix(filepath.ToSlash(file), filepath.ToSlash(dir)+"/")
 }
 
-// document reads a Markdown file by its absolute path.
-func (r *reader) document(file string) (*frontmatter.Document, error) {
-	data, err := r.folder.read(slashed(r.folder.root, file), maxSkillBytes)
+// document reads a Markdown file by its path from the root.
+func (r *reader) document(rel string) (*frontmatter.Document, error) {
+	data, err := r.folder.read(rel, maxSkillBytes)
 	if err != nil {
 		return nil, err
 	}
-	doc, err := frontmatter.Parse(data)
-	if err == nil {
-		doc.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", r.folder.root)
-	}
-	return doc, err
+	return frontmatter.Parse(data)
 }
 
 // named returns the name of a component with the plugin's name as a prefix, as its own program shows it.

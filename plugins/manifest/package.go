@@ -108,7 +108,7 @@ func (r *reader) ours(path string, data []byte) error {
 		return err
 	}
 	if r.folder.has(skillsDir) {
-		r.skillsIn(skillsDir, true)
+		r.skillsIn(skillsDir)
 	}
 	r.servers()
 	r.hookFile()
