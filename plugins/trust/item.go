@@ -37,31 +37,31 @@ func (i Item) same(e *Entry) bool {
 	return e.Kind == i.Kind && e.Source == i.Source && (i.Kind == KindPlugin || e.Name == i.Name)
 }
 
-// Definition is an item that a file defines: an MCP server or a block of command hooks.
-type Definition struct {
-	Item        // without its digest
-	Content any // the decoded definition: the digest covers its canonical JSON
-	// Files are the files it starts and depends on; the digest covers their content, too. LocalFiles finds them.
-	Files []string
+// NewItem returns an item that a file defines, an MCP server or a block of command hooks, with its digest. That covers the canonical JSON of
+// the definition and the files that it starts and depends on, which LocalFiles finds.
+func NewItem(ctx context.Context, i Item, definition any, files []string) (Item, error) {
+	var err error
+	if i.Digest, err = i.digestOf(ctx, definition, files); err != nil {
+		return Item{}, fmt.Errorf("%s %q of %s: %w", i.Kind, i.Name, i.Source, err)
+	}
+	return i, nil
 }
 
-// NewItem returns the item of a definition, with its digest.
-func NewItem(ctx context.Context, d Definition) (Item, error) {
-	content, err := jsontext.Canonical(d.Content)
+func (i Item) digestOf(ctx context.Context, definition any, files []string) (Digest, error) {
+	content, err := jsontext.Canonical(definition)
 	if err != nil {
-		return Item{}, fmt.Errorf("%s %q of %s: %w", d.Kind, d.Name, d.Source, err)
+		return "", err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "tenon definition 1\n%s %q %d\n%s\n", d.Kind, d.Name, len(content), content)
-	for _, path := range slices.Sorted(slices.Values(d.Files)) {
+	fmt.Fprintf(&b, "tenon definition 1\n%s %q %d\n%s\n", i.Kind, i.Name, len(content), content)
+	for _, path := range slices.Sorted(slices.Values(files)) {
 		t, err := ReadTree(ctx, path, Limits{})
 		if err != nil {
-			return Item{}, fmt.Errorf("%s %q of %s: %w", d.Kind, d.Name, d.Source, err)
+			return "", err
 		}
 		fmt.Fprintf(&b, "%q %s\n", path, t.Digest())
 	}
-	d.Digest = sum(b.Bytes())
-	return d.Item, nil
+	return sum(b.Bytes()), nil
 }
 
 // notRequested returns the first grant that was not requested; "" if all were.

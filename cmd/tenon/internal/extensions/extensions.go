@@ -220,17 +220,16 @@ func pluginCandidate(i *plugins.Item) *Candidate {
 	}
 }
 
-// judge decides about a server or command hooks with this definition: what came with the project needs an approval of that and of its
-// files, what the user wrote is ready. It returns false after it rejected the candidate, or with the error of ctx.
+// judge sets the state of a server or of command hooks with this definition. The project's need an approval of the definition and of its files;
+// the user's are ready. judge returns false after it rejected the candidate, or with the error of ctx.
 func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, request trust.Request) (bool, error) {
 	c.State = plugins.StateReady
 	if !c.Project {
 		return true, nil
 	}
 	var err error
-	c.trusted, err = trust.NewItem(ctx, trust.Definition{
-		Item: trust.Item{Kind: c.Kind, Name: c.Name, Source: c.From, Request: request}, Content: json.RawMessage(definition), Files: c.files,
-	})
+	item := trust.Item{Kind: c.Kind, Name: c.Name, Source: c.From, Request: request}
+	c.trusted, err = trust.NewItem(ctx, item, json.RawMessage(definition), c.files)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.reject(c, err)
