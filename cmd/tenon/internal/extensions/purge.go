@@ -50,10 +50,8 @@ func (s *Set) Stored(in *plugins.Installed) (*Stored, error) {
 		if c.pack != in.Name || c.Server == nil || c.Server.Data != dir {
 			continue // the server of another plugin, which may have the same name in another lock file
 		}
-		if a := s.authorizer(c, false); a != nil {
-			if name, _, err := a.Stored(); err == nil {
-				out.Tokens = append(out.Tokens, name)
-			}
+		if name, _ := s.tokenName(c); name != "" {
+			out.Tokens = append(out.Tokens, name)
 		}
 	}
 	return out, err
