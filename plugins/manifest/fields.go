@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
-	"github.com/tenonhq/tenon/internal/jsonpointer"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -14,8 +14,8 @@ import (
 // existing fields. Types with arbitrary content accept any segments.
 func missingField(value any, pointer string) (segment string, known []string) {
 	t := reflect.TypeOf(value)
-	names, _ := jsonpointer.Split(pointer) // it was checked
-	for _, name := range names {
+	for _, raw := range strings.Split(pointer, "/")[1:] {
+		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(raw)
 		for t.Kind() == reflect.Pointer {
 			t = t.Elem()
 		}

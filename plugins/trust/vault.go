@@ -176,7 +176,7 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	stamp, err := stampCopy(s.Root, s.entries())
 	if errors.Is(err, fs.ErrNotExist) {
 		v.stamps.forget(s.Root)
-		return nil, fmt.Errorf("%w: %v", broken, err) // not fs.ErrNotExist, which means that there is no copy
+		return nil, fmt.Errorf("%w: %v", broken, err) // not fs.ErrNotExist, for which Seal would not remove the copy
 	}
 	if err != nil {
 		return nil, err
