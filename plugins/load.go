@@ -376,7 +376,7 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name], Granted: env})
 	}
 	if i.pkg.HookFile != "" {
-		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Content: i.pkg.Hooks, Root: i.pkg.Root, Data: data})
+		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Content: []byte(i.pkg.Hooks), Root: i.pkg.Root, Data: data})
 	}
 }
 

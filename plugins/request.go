@@ -30,7 +30,7 @@ func (l *Loader) requestOf(i *Item, p *manifest.Package) trust.Request {
 		return r
 	}
 	file := strings.TrimPrefix(p.HookFile, p.Root+string(filepath.Separator))
-	lines, warnings, err := l.opts.Hooks(file, p.Root, p.Hooks)
+	lines, warnings, err := l.opts.Hooks(file, p.Root, []byte(p.Hooks))
 	for _, w := range warnings {
 		i.Warnings = append(i.Warnings, file+": "+w)
 	}

@@ -56,7 +56,7 @@ func summary(p *manifest.Package) string {
 	if p.HookFile != "" {
 		out = append(out, "hooks="+filepath.Base(p.HookFile))
 		if filepath.Base(p.HookFile) != "hooks.json" {
-			out = append(out, string(p.Hooks))
+			out = append(out, p.Hooks)
 		}
 	}
 	return strings.Join(out, " ")

@@ -32,7 +32,7 @@ func (r *reader) hookFile() {
 		case r.p.HookFile != "":
 			r.warn(path, "", "keep one of the two files", "is not read: %s is", r.p.HookFile)
 		default:
-			r.p.HookFile, r.p.Hooks = path, data
+			r.p.HookFile, r.p.Hooks = path, string(data)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func (r *reader) foreignHooks(n *checked.Node, manifest string) {
 	}
 	all := map[string][]json.RawMessage{}
 	if r.p.HookFile != "" {
-		if err := addHooks(all, r.p.Hooks); err != nil {
+		if err := addHooks(all, []byte(r.p.Hooks)); err != nil {
 			r.warn(r.p.HookFile, "", "", "no command hooks are loaded: %v", err)
 		}
 	}
@@ -69,8 +69,8 @@ func (r *reader) foreignHooks(n *checked.Node, manifest string) {
 		}
 	}
 	if added && len(all) > 0 {
-		r.p.HookFile = manifest
-		r.p.Hooks, _ = json.Marshal(map[string]any{"hooks": all}) // JSON that was valid before
+		data, _ := json.Marshal(map[string]any{"hooks": all}) // JSON that was valid before
+		r.p.HookFile, r.p.Hooks = manifest, string(data)
 	}
 }
 

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,7 +48,7 @@ type Package struct {
 	Servers     map[string]Server // of mcp.json
 	// HookFile is the file with the package's command hooks, or the manifest if that has some or names several files; empty without hooks.
 	HookFile string
-	Hooks    json.RawMessage `json:",omitempty"` // the command hooks
+	Hooks    string // the command hooks, JSON as it is written: problems with them name lines
 	// Warnings name the parts that were left out, one line each with file, field and remedy.
 	Warnings []string
 }
