@@ -145,6 +145,8 @@ func clean(name string, depth int) (string, error) {
 		return "", unsafe(name, "the name has characters that cannot be shown; rename it")
 	case strings.ContainsAny(name, `\:`):
 		return "", unsafe(name, `the name has a backslash or a colon; rename it`)
+	case strings.HasPrefix(name, "/"):
+		return "", unsafe(name, "the path is absolute")
 	}
 	name = strings.TrimSuffix(name, "/")
 	if name == "." || name == "" {
