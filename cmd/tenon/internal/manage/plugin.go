@@ -83,7 +83,7 @@ func pluginInfoCommand(a *cli.App) *cobra.Command {
 				for _, c := range found {
 					info := pluginInfo{listedPlugin: listed(c), Starts: c.Lines}
 					if c.Item != nil {
-						info.Description, info.Digest, info.Request = c.Item.Description, c.Item.Digest, &c.Item.Request
+						info.Description, info.Digest, info.Request = c.Item.Manifest.Summary, c.Item.Digest, &c.Item.Request
 					}
 					list = append(list, info)
 					b.WriteString(s.Text(c))
@@ -177,7 +177,7 @@ func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string,
 			return "", err
 		}
 		next = name
-		if c.Item != nil && len(found) == 1 && filepath.IsAbs(c.From) { // a module or program may have told another name
+		if c.Item != nil && len(found) == 1 { // a module or program may call itself something else
 			next = c.From
 		}
 	}
