@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Access rights, see landlock(7). No process may create devices.
@@ -223,13 +225,12 @@ type tree struct {
 	above map[string]string // a directory above a path, and that path
 }
 
-// newTree takes the paths as they are written, and where they lead.
+// newTree returns the tree of the paths as they are written, and of the paths that their links lead to, which need not exist.
 func newTree(paths []string) tree {
 	t := tree{paths: map[string]bool{}, above: map[string]string{}}
-	known := map[string]string{}
 	for _, path := range paths {
 		t.add(filepath.Clean(path))
-		t.add(resolved(filepath.Clean(path), known))
+		t.add(projectfs.Real(path))
 	}
 	return t
 }
@@ -255,24 +256,4 @@ func (t *tree) has(path string) bool { return t.paths[path] }
 func (t *tree) below(dir string) (string, bool) {
 	path, ok := t.above[dir]
 	return path, ok
-}
-
-// resolved returns the path with its links followed, as far as it exists. known holds what was resolved before.
-func resolved(path string, known map[string]string) string {
-	if path == filepath.Dir(path) {
-		return path
-	}
-	if real, ok := known[path]; ok {
-		return real
-	}
-	real := filepath.Join(resolved(filepath.Dir(path), known), filepath.Base(path))
-	if info, err := os.Lstat(real); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if target, err := filepath.EvalSymlinks(real); err == nil {
-			real = target
-		} else if target, err := os.Readlink(real); err == nil && filepath.IsAbs(target) {
-			real = filepath.Clean(target) // does not exist yet
-		}
-	}
-	known[path] = real
-	return real
 }

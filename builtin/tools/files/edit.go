@@ -3,19 +3,12 @@ package files
 import (
 	"bytes"
 	"context"
-	_ "embed" // the description
 	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
-
-//go:embed edit.md
-var editDescription string
-
-//go:embed edit.json
-var editParameters string
 
 type editArgs struct {
 	OldString  string `json:"oldString"`
@@ -24,7 +17,7 @@ type editArgs struct {
 }
 
 func (p *plugin) edit() sdk.Tool {
-	return fileTool(p, "edit", editDescription, editParameters, p.planEdit)
+	return fileTool(p, "edit", p.planEdit)
 }
 
 func (p *plugin) planEdit(ctx context.Context, call *sdk.ToolCall, t target, args editArgs) (*change, string, error) {

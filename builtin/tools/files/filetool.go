@@ -19,7 +19,7 @@ type planner[A any] func(ctx context.Context, call *sdk.ToolCall, t target, args
 
 // fileTool returns a tool that changes one file, its argument filePath: edit or write. Execute plans the change again: calls of the
 // same step may have changed the file since Prepare.
-func fileTool[A any](p *plugin, id, description, parameters string, plan planner[A]) sdk.Tool {
+func fileTool[A any](p *plugin, id string, plan planner[A]) sdk.Tool {
 	compute := func(ctx context.Context, call *sdk.ToolCall, in fileCall[A]) (*change, string, error) {
 		c, report, err := plan(ctx, call, in.target, in.args)
 		if err != nil {
@@ -28,7 +28,7 @@ func fileTool[A any](p *plugin, id, description, parameters string, plan planner
 		return c, report, c.compare(call)
 	}
 	spec := tool.Spec[fileCall[A]]{
-		ID: id, Description: description, Parameters: parameters, Read: readFileCall[A],
+		ID: id, Texts: texts, Read: readFileCall[A],
 		Prepare: func(ctx context.Context, call *sdk.ToolCall, in fileCall[A]) ([]sdk.PermissionRequest, error) {
 			c, _, err := compute(ctx, call, in)
 			if err != nil {

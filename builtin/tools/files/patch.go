@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	_ "embed" // the description
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,12 +10,6 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-//go:embed patch.md
-var patchDescription string
-
-//go:embed patch.json
-var patchParameters string
 
 // patchModel reports whether the model was trained on apply_patch and gets it instead of edit and write.
 // The rule is opencode's.
@@ -27,7 +20,7 @@ func patchModel(model *sdk.Model) bool {
 
 func (p *plugin) patch() sdk.Tool {
 	spec := tool.Spec[[]resolvedOp]{
-		ID: "apply_patch", Description: patchDescription, Parameters: patchParameters, Read: readPatch, Prepare: p.preparePatch, Run: p.runPatch,
+		ID: "apply_patch", Texts: texts, Read: readPatch, Prepare: p.preparePatch, Run: p.runPatch,
 	}
 	return changer{spec.Tool().(tool.Prepared), patchModel}
 }

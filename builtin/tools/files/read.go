@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	_ "embed" // the description
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -27,12 +26,6 @@ const maxAttachment = 5 << 20
 // OutputPrefix marks a filePath of the tool read that names a stored tool output instead of a file.
 const OutputPrefix = "tool-output/"
 
-//go:embed read.md
-var readDescription string
-
-//go:embed read.json
-var readParameters string
-
 type readArgs struct {
 	FilePath string `json:"filePath"`
 	Offset   int    `json:"offset"`
@@ -43,7 +36,7 @@ type readArgs struct {
 
 func (p *plugin) read() sdk.Tool {
 	return tool.Spec[readArgs]{
-		ID: "read", Description: readDescription, Parameters: readParameters, Read: newReadArgs, Prepare: prepareRead, Run: p.runRead,
+		ID: "read", Texts: texts, Read: newReadArgs, Prepare: prepareRead, Run: p.runRead,
 	}.Tool()
 }
 

@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	_ "embed" // the description
 	"fmt"
 	"strings"
 	"unsafe"
@@ -11,18 +10,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-//go:embed write.md
-var writeDescription string
-
-//go:embed write.json
-var writeParameters string
-
 type writeArgs struct {
 	Content string `json:"content"`
 }
 
 func (p *plugin) write() sdk.Tool {
-	return fileTool(p, "write", writeDescription, writeParameters, p.planWrite)
+	return fileTool(p, "write", p.planWrite)
 }
 
 // planWrite keeps the byte order mark and the line endings of an existing file, unless the content has its own: models write \n.

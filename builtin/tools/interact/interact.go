@@ -3,11 +3,17 @@
 package interact
 
 import (
+	"embed"
 	"fmt"
 
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
+
+// texts describe the tools; see tool.Spec.
+//
+//go:embed *.json question.md skill.md task.md todowrite.md
+var texts embed.FS
 
 // New returns the plugin, which has no state.
 func New() sdk.Plugin {

@@ -3,7 +3,6 @@ package interact
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 
@@ -11,19 +10,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-//go:embed todowrite.md
-var todoDescription string
-
-//go:embed todowrite.json
-var todoParameters string
-
 type todoArgs struct {
 	Todos []sdk.Todo `json:"todos"`
 }
 
 // todowrite replaces the task list of the session.
 func todowrite() sdk.Tool {
-	return tool.Spec[todoArgs]{ID: "todowrite", Description: todoDescription, Parameters: todoParameters, Run: storeTodos}.Tool()
+	return tool.Spec[todoArgs]{ID: "todowrite", Texts: texts, Run: storeTodos}.Tool()
 }
 
 // storeTodos stores the list and returns it, so that the conversation contains it.

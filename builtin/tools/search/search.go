@@ -1,6 +1,7 @@
 package search
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -21,6 +22,11 @@ const maxResults = 100
 
 // maxPattern is the maximum length of a pattern in bytes.
 const maxPattern = 4096
+
+// texts describe the tools; see tool.Spec.
+//
+//go:embed glob.md glob.json grep.md grep.json
+var texts embed.FS
 
 // New returns the plugin.
 func New() sdk.Plugin {

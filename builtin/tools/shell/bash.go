@@ -3,7 +3,7 @@ package shell
 import (
 	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,11 +25,10 @@ const (
 	MaxCommand     = 128<<10 - 1 // bytes; Linux starts no program with a longer argument
 )
 
-//go:embed bash.md
-var description string
-
-//go:embed bash.json
-var parameters string
+// texts describe the tool; see tool.Spec.
+//
+//go:embed bash.md bash.json
+var texts embed.FS
 
 // bash is the tool that runs a command in a shell.
 type bash struct {
@@ -50,7 +49,7 @@ type bashArgs struct {
 }
 
 func (t *bash) tool() sdk.Tool {
-	return tool.Spec[bashArgs]{ID: "bash", Description: description, Parameters: parameters, Read: t.read, Prepare: t.prepare, Run: t.execute}.Tool()
+	return tool.Spec[bashArgs]{ID: "bash", Texts: texts, Read: t.read, Prepare: t.prepare, Run: t.execute}.Tool()
 }
 
 // prepare asks for the commands in the text and for the paths outside of the project that they name.

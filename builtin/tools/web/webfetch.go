@@ -3,7 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -33,11 +33,10 @@ const (
 // ErrURL is wrapped by errors about invalid URLs.
 var ErrURL = errors.New("bad URL")
 
-//go:embed webfetch.md
-var description string
-
-//go:embed webfetch.json
-var parameters string
+// texts describe the tool; see tool.Spec.
+//
+//go:embed webfetch.md webfetch.json
+var texts embed.FS
 
 type webfetch struct {
 	once sync.Once
@@ -53,7 +52,7 @@ type fetchArgs struct {
 
 func (t *webfetch) tool() sdk.Tool {
 	return tool.Spec[fetchArgs]{
-		ID: "webfetch", Description: description, Parameters: parameters, Read: readArgs, Run: t.run,
+		ID: "webfetch", Texts: texts, Read: readArgs, Run: t.run,
 		Prepare: func(_ context.Context, _ *sdk.ToolCall, args fetchArgs) ([]sdk.PermissionRequest, error) {
 			return []sdk.PermissionRequest{permission(args.address, args.Format)}, nil
 		},
