@@ -117,14 +117,7 @@ func (f FS) ReadDir(path string) ([]fs.DirEntry, error) {
 }
 
 // ReadDirReal lists the directory at exactly the real path, sorted by name.
-func (f FS) ReadDirReal(real string) ([]fs.DirEntry, error) {
-	d, err := OpenDir(f.roots, real)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close() // only read from
-	return d.ReadDir()
-}
+func (f FS) ReadDirReal(real string) ([]fs.DirEntry, error) { return ReadDir(f.roots, real) }
 
 // Stat describes what is at path, to find out whether there is something and whether it changed: it opens nothing. Of a link that
 // leads out of the project it describes the link.

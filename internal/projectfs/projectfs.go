@@ -97,6 +97,16 @@ func Open(trusted []string, real string) (*os.File, fs.FileInfo, error) {
 	return d.Open(name)
 }
 
+// ReadDir lists the directory at the real path, sorted by name. Errors are those of OpenDir.
+func ReadDir(trusted []string, real string) ([]fs.DirEntry, error) {
+	d, err := OpenDir(trusted, real)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close() // only read
+	return d.ReadDir()
+}
+
 // Close closes the directory. Files opened through it stay open.
 func (d *Dir) Close() error { return d.root.Close() }
 

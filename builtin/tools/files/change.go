@@ -102,18 +102,14 @@ func (p *plugin) store(call *sdk.ToolCall, changes ...*change) error {
 		return err
 	}
 	for _, c := range changes {
-		if c.remove {
-			p.history.drop(call.SessionID, c.real)
-		} else {
-			p.history.note(call.SessionID, c.real, c.hash())
-		}
+		p.history.note(call.SessionID, c.real, c.hash())
 	}
 	return nil
 }
 
-// hash identifies the content of the file after the change.
+// hash identifies the content of the file after the change, once it is in place. A deleted file counts as empty.
 func (c *change) hash() string {
-	if len(c.after) > maxHashed && c.written != nil {
+	if len(c.after) > maxHashed {
 		return statHash(c.written)
 	}
 	return contentHash(c.after)

@@ -267,7 +267,7 @@ func TestChangedOnDisk(t *testing.T) {
 	b.put("f.txt", "one\n")
 	b.read("f.txt")
 	b.put("f.txt", "two\n")
-	b.fails("edit", edit("f.txt", "two", "three"), "changed on disk since it was read at", "read it again")
+	b.fails("edit", edit("f.txt", "two", "three"), "changed on disk since it was read; read it again")
 	b.fails("write", sdk.Object{"filePath": "f.txt", "content": "x"}, "read it again")
 	b.fails("apply_patch", patch("*** Delete File: f.txt"), "read it again")
 	b.want("f.txt", "two\n")

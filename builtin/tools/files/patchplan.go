@@ -85,7 +85,7 @@ func (s *patchState) delete(ctx context.Context, t target) error {
 		if c.remove {
 			return errRemoved(t)
 		}
-		c.after, c.remove = nil, true
+		c.gone()
 		return nil
 	}
 	if t.itself != t.real && !paths.Inside(s.call, t.itself) {
@@ -133,6 +133,9 @@ func (s *patchState) update(ctx context.Context, op resolvedOp) error {
 	return s.move(c, op.moved)
 }
 
+// gone makes the change a deletion. A file added later at the same path has its own mode.
+func (c *change) gone() { c.after, c.mode, c.remove = nil, nil, true }
+
 // lstat returns the information about the target without following a link.
 func (t target) lstat() (fs.FileInfo, error) {
 	p, err := t.at(t.itself)
@@ -165,6 +168,7 @@ func (s *patchState) move(c *change, to target) error {
 	if other.mode == nil {
 		other.mode = c.old
 	}
-	c.after, c.remove, other.remove = nil, true, false
+	other.remove = false
+	c.gone()
 	return nil
 }

@@ -169,12 +169,7 @@ func readOutput(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.To
 
 // readDirectory lists the names in a directory.
 func readDirectory(call *sdk.ToolCall, t readArgs) (*sdk.ToolResult, error) {
-	dir, err := projectfs.OpenDir(t.trusted, t.real)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close() // only read from
-	entries, err := dir.ReadDir()
+	entries, err := projectfs.ReadDir(t.trusted, t.real)
 	if err != nil {
 		return nil, err
 	}

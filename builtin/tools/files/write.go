@@ -39,7 +39,7 @@ func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, t target, ar
 	doc := newDocument(now.content)
 	content := args.Content
 	if !strings.Contains(content, "\r\n") {
-		content = withEnding(content, doc.ending)
+		content = strings.ReplaceAll(content, "\n", doc.ending)
 	}
 	if doc.bom && !strings.HasPrefix(content, bom) {
 		content = bom + content
