@@ -19,14 +19,14 @@ func patchModel(model *sdk.Model) bool {
 }
 
 func (p *plugin) patch() sdk.Tool {
-	spec := tool.Spec[[]resolvedOp]{
+	spec := tool.Spec[[]patchOp]{
 		ID: "apply_patch", Texts: texts, Read: readPatch, Prepare: p.preparePatch, Run: p.runPatch,
 	}
 	return changer{spec.Tool().(tool.Prepared), patchModel}
 }
 
 // preparePatch checks that the whole patch applies and requests permission for it with its diff.
-func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp) ([]sdk.PermissionRequest, error) {
+func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([]sdk.PermissionRequest, error) {
 	changes, err := p.plan(ctx, call, ops)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []res
 }
 
 // runPatch applies the patch to the current files.
-func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp) (*sdk.ToolResult, error) {
+func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []patchOp) (*sdk.ToolResult, error) {
 	var real []string
 	for _, op := range ops {
 		real = append(real, op.target.real)
@@ -67,27 +67,18 @@ func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []resolve
 	return patchResult(call, changes), nil
 }
 
-// resolvedOp is an operation with its files.
-type resolvedOp struct {
-	patchOp
-	target target
-	moved  target // the new path, if moveTo is set
-}
-
-func readPatch(call *sdk.ToolCall) ([]resolvedOp, error) {
+func readPatch(call *sdk.ToolCall) ([]patchOp, error) {
 	args, err := tool.Args[struct {
 		PatchText string `json:"patchText"`
 	}](call)
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := parsePatch(args.PatchText)
+	ops, err := parsePatch(args.PatchText)
 	if err != nil {
 		return nil, err
 	}
-	ops := make([]resolvedOp, len(parsed))
-	for i, op := range parsed {
-		ops[i].patchOp = op
+	for i, op := range ops {
 		if ops[i].target, err = newTarget(call, op.path); err != nil {
 			return nil, err
 		}

@@ -14,7 +14,7 @@ import (
 
 // plan computes the changes of a patch in memory. Each operation sees the results of the previous ones, so a patch may
 // contain a file more than once. There is one change per file, in the order of their first operations.
-func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp) ([]*change, error) {
+func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([]*change, error) {
 	s := &patchState{plugin: p, call: call, changes: map[string]*change{}}
 	for _, op := range ops {
 		var err error
@@ -109,7 +109,7 @@ func (s *patchState) delete(ctx context.Context, t target) error {
 }
 
 // update changes the file of op and, if moveTo is set, moves it.
-func (s *patchState) update(ctx context.Context, op resolvedOp) error {
+func (s *patchState) update(ctx context.Context, op patchOp) error {
 	c := s.changes[op.target.real]
 	if c == nil {
 		now, err := s.loadText(ctx, s.call, op.target)

@@ -10,24 +10,21 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-type writeArgs struct {
-	Content string `json:"content"`
-}
-
 func (p *plugin) write() sdk.Tool {
 	return fileTool(p, "write", p.planWrite)
 }
 
 // planWrite keeps the byte order mark and the line endings of an existing file, unless the content has its own: models write \n.
-func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, t target, args writeArgs) (*change, string, error) {
+func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, in fileArgs) (*change, string, error) {
+	t := in.target
 	now, err := load(t)
 	if err != nil {
 		return nil, "", err
 	}
 	c := &change{target: t, old: now.info, before: now.content, extra: sdk.Object{"exists": now.info != nil}}
-	lines := plural(countLines(args.Content), "line")
+	lines := plural(countLines(in.Content), "line")
 	if now.info == nil {
-		c.after = unsafe.Slice(unsafe.StringData(args.Content), len(args.Content)) // not copied: contents do not change
+		c.after = unsafe.Slice(unsafe.StringData(in.Content), len(in.Content)) // not copied: contents do not change
 		return c, fmt.Sprintf("Created %s: %s.", t.name, lines), nil
 	}
 	if isBinary(t.real, now.content) && media.Detect(now.content) == "" {
@@ -37,7 +34,7 @@ func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, t target, ar
 		return nil, "", err
 	}
 	doc := newDocument(now.content)
-	content := args.Content
+	content := in.Content
 	if !strings.Contains(content, "\r\n") {
 		content = strings.ReplaceAll(content, "\n", doc.ending)
 	}
