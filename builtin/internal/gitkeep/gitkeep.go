@@ -180,6 +180,7 @@ func (r *restorer) restore(ctx context.Context) []string {
 		r.unreadable()
 	}
 	r.hooks()
+	r.linked()
 	return r.notes
 }
 
@@ -267,6 +268,16 @@ func union[V any](a, b map[string]V) map[string]bool {
 		}
 	}
 	return out
+}
+
+// linked puts back the files of the project that links among the hooks lead to.
+func (r *restorer) linked() {
+	for path, old := range r.before.linked {
+		dir, name := filepath.Dir(path), filepath.Base(path)
+		if _, known := r.before.hooks[dir][name]; !known && r.now.readHook(path) != old {
+			r.put(r.k.show(path), path, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })
+		}
+	}
 }
 
 // hooks puts back the files in the directories of hooks.

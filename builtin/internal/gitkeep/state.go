@@ -34,6 +34,8 @@ type state struct {
 	settings map[string]map[string][]string // by file and key
 	raw      map[string][]byte              // those files
 	hooks    map[string]map[string]hook     // by directory and name
+	linked   map[string]hook                // files of the project that links among the hooks lead to, by path
+	project  string                         // see keeper
 	err      error                          // why the settings are incomplete
 }
 
@@ -59,7 +61,10 @@ func (s *state) same(dir string) bool { return s.stamps[dir].identity() == stamp
 
 // read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
 func (k *keeper) read(ctx context.Context) *state {
-	s := &state{common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{}, hooks: map[string]map[string]hook{}}
+	s := &state{
+		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{},
+		hooks: map[string]map[string]hook{}, linked: map[string]hook{}, project: k.project,
+	}
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
 		return s
 	}
@@ -248,20 +253,40 @@ func (s *state) readHooks(dir string, counts func(name string) bool) {
 	}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		info, err := e.Info()
-		if err != nil || info.IsDir() || strings.HasSuffix(e.Name(), ".sample") || !counts(e.Name()) {
+		if e.IsDir() || strings.HasSuffix(e.Name(), ".sample") || !counts(e.Name()) {
 			continue
 		}
-		s.stamps[path] = stampOf(path)
-		h := hook{mode: info.Mode()}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			h.link, _ = os.Readlink(path) // if it is gone by now, the stamp shows that
-		} else if text, err := readFile(path); err == nil {
-			h.text = string(text)
-		}
+		h := s.readHook(filepath.Join(dir, e.Name()))
 		found[e.Name()] = h
+		s.follow(dir, h.link)
 	}
+}
+
+// readHook reads one hook.
+func (s *state) readHook(path string) hook {
+	s.stamps[path] = stampOf(path)
+	info, err := os.Lstat(path)
+	if err != nil || info.IsDir() {
+		return hook{}
+	}
+	h := hook{mode: info.Mode()}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		h.link, _ = os.Readlink(path) // if it is gone by now, the stamp shows that
+	} else if text, err := readFile(path); err == nil {
+		h.text = string(text)
+	}
+	return h
+}
+
+// follow reads the file of the project that a link in a directory leads to, through any number of links.
+func (s *state) follow(dir, link string) {
+	path := absolute(dir, link)
+	if _, known := s.linked[path]; known || link == "" || !projectfs.Inside(s.project, path) {
+		return
+	}
+	h := s.readHook(path)
+	s.linked[path] = h
+	s.follow(filepath.Dir(path), h.link)
 }
 
 // ask asks git for the settings in the files of all git directories and in what those include, and reads the hooks of directories in the
