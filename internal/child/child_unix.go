@@ -19,6 +19,9 @@ func prepare(cmd *exec.Cmd) {
 	dieWithParent(cmd.SysProcAttr)
 }
 
+// ownSession keeps signals of the terminal from the command.
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
 func kill(p *os.Process) error      { return signalGroup(p, syscall.SIGKILL) }
 func terminate(p *os.Process) error { return signalGroup(p, syscall.SIGTERM) }
 

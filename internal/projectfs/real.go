@@ -61,6 +61,14 @@ func Overlap(a, b string) bool {
 	return Within(a, b) || Within(b, a)
 }
 
+// Join returns a path that is relative to dir unless it is absolute.
+func Join(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
 // Inside reports whether path is dir or below it, by their text: neither has to exist, and no link is followed.
 func Inside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)

@@ -193,7 +193,7 @@ func (r *restorer) pointers() bool {
 	}
 	for dir, is := range r.now.common {
 		path, was := filepath.Join(dir, commonFile), r.before.common[dir]
-		linked := filepath.Base(filepath.Dir(dir)) == "worktrees" && absolute(dir, strings.TrimSpace(is)) == filepath.Dir(filepath.Dir(dir))
+		linked := filepath.Base(filepath.Dir(dir)) == "worktrees" && projectfs.Join(dir, strings.TrimSpace(is)) == filepath.Dir(filepath.Dir(dir))
 		if is == was || linked {
 			continue // git worktree add writes the latter
 		}
@@ -252,7 +252,7 @@ func (r *restorer) settings(ctx context.Context) {
 func (r *restorer) harmless(path, key string) bool {
 	if key == "core.worktree" && slices.Contains(r.now.dirs[r.now.own:], filepath.Dir(path)) {
 		return !slices.ContainsFunc(r.now.settings[path][key], func(value string) bool {
-			dir := absolute(filepath.Dir(path), value)
+			dir := projectfs.Join(filepath.Dir(path), value)
 			real, err := filepath.EvalSymlinks(dir)
 			return !projectfs.Inside(r.k.worktree, dir) || err == nil && !projectfs.Inside(r.k.worktree, real)
 		})

@@ -212,21 +212,14 @@ func (k *keeper) find(s *state) error {
 	if !ok {
 		return fmt.Errorf("%s does not name a repository", path)
 	}
-	s.dirs = []string{absolute(k.worktree, dir)}
+	s.dirs = []string{projectfs.Join(k.worktree, dir)}
 	if common, err := readFile(filepath.Join(s.dirs[0], commonFile)); err == nil {
-		s.dirs = append(s.dirs, absolute(s.dirs[0], strings.TrimSpace(string(common))))
+		s.dirs = append(s.dirs, projectfs.Join(s.dirs[0], strings.TrimSpace(string(common))))
 	}
 	for _, dir := range s.dirs {
 		s.stamps[dir] = stampOf(dir).identity()
 	}
 	return nil
-}
-
-func absolute(base, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(base, path)
 }
 
 // anyName accepts all files of .git/hooks: hooks may run files next to them.
@@ -280,7 +273,7 @@ func (s *state) readHook(path string) hook {
 
 // follow reads the file of the project that a link in a directory leads to, through any number of links.
 func (s *state) follow(dir, link string) {
-	path := absolute(dir, link)
+	path := projectfs.Join(dir, link)
 	if _, known := s.linked[path]; known || link == "" || !projectfs.Inside(s.project, path) {
 		return
 	}
@@ -308,14 +301,14 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 			}
 			continue
 		}
-		path := absolute(k.worktree, e.file)
+		path := projectfs.Join(k.worktree, e.file)
 		if s.settings[path] == nil {
 			s.settings[path] = map[string][]string{}
 			s.stamps[path] = stampOf(path)
 		}
 		s.settings[path][e.key] = append(s.settings[path][e.key], e.value)
 		if strings.HasPrefix(e.key, "include") && strings.HasSuffix(e.key, ".path") && !strings.HasPrefix(e.value, "~") {
-			included := absolute(filepath.Dir(path), e.value) // may be created later
+			included := projectfs.Join(filepath.Dir(path), e.value) // may be created later
 			s.stamps[included] = stampOf(included)
 		}
 	}
@@ -330,7 +323,7 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 		if own := settings["core.hookspath"]; len(own) > 0 {
 			path = own[len(own)-1]
 		}
-		k.readHooksPath(s, absolute(dir, worktree[len(worktree)-1]), path)
+		k.readHooksPath(s, projectfs.Join(dir, worktree[len(worktree)-1]), path)
 	}
 	return nil
 }
@@ -338,7 +331,7 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 // readHooksPath reads the hooks in a directory outside of git's, if it is in the project: core.hooksPath names it relative to a working tree, or
 // the link that replaces a git directory's hooks.
 func (k *keeper) readHooksPath(s *state, base, path string) {
-	dir := absolute(base, path)
+	dir := projectfs.Join(base, path)
 	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.project, dir) || s.hooks[dir] != nil {
 		return
 	}

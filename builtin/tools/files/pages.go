@@ -126,9 +126,6 @@ func showLine(number int, text []byte) string {
 		text = bytes.TrimPrefix(text, []byte(bom))
 	}
 	line := strings.ToValidUTF8(string(text), "\ufffd")
-	if len(line) <= maxLineChars {
-		return line
-	}
 	chars := 0
 	for i := range line {
 		if chars == maxLineChars {

@@ -75,9 +75,6 @@ func parsePatch(text string) ([]patchOp, error) {
 			p.at++
 			continue
 		case patchEnd:
-			if len(ops) == 0 {
-				return nil, fmt.Errorf("%w: no file is changed", errPatch)
-			}
 			return ops, nil
 		}
 		op, err := p.op(line)

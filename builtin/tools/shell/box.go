@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -38,15 +39,14 @@ type box struct {
 // room holds the rules for commands in one working tree.
 type room struct {
 	worktree string
-	rules    *confine.Ruleset       // nil until they are built, and while conflict is set
-	write    []string               // that the rules make writable
-	conflict *confine.ConflictError // the project contains what must stay hidden
+	rules    *confine.Ruleset // nil until they are built
+	write    []string         // that the rules make writable
 	git      *gitkeep.Keeper
 }
 
-// open returns the room of a working tree. Errors are errSwitchedOff, confine.ErrUnsupported, a *confine.ConflictError for a project that
+// open returns a visit to the room of a working tree. Errors are errSwitchedOff, confine.ErrUnsupported, a *confine.ConflictError for a project that
 // contains hidden paths, and errors in the configuration.
-func (b *box) open(ctx context.Context, worktree string) (*room, error) {
+func (b *box) open(ctx context.Context, worktree string) (*visit, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if on := b.config.Enabled; on != nil && !*on {
@@ -63,7 +63,8 @@ func (b *box) open(ctx context.Context, worktree string) (*room, error) {
 		}
 		b.rooms[worktree] = r
 	}
-	return r, b.ready(ctx, r)
+	err := b.ready(ctx, r)
+	return &visit{room: r, write: r.write, tmp: b.tmp}, err
 }
 
 // start starts a command in a room with rules. Rules that files have outdated are rebuilt first.
@@ -82,21 +83,19 @@ func (b *box) start(ctx context.Context, r *room, start func() error) error {
 	return r.rules.Do(start)
 }
 
-// ready builds the rules of a room that has none, unless its project cannot be confined.
+// ready builds the rules of a room that has none.
 func (b *box) ready(ctx context.Context, r *room) error {
-	if r.rules == nil && r.conflict == nil {
-		policy, err := b.policy(ctx, r.worktree)
-		if err == nil {
-			r.rules, err = confine.New(policy)
-		}
-		if err != nil && !errors.As(err, &r.conflict) {
-			return fmt.Errorf("sandbox: %w", err)
-		}
-		r.write = policy.Write
+	if r.rules != nil {
+		return nil
 	}
-	if r.conflict != nil {
-		return r.conflict
+	policy, err := b.policy(ctx, r.worktree)
+	if err == nil {
+		r.rules, err = confine.New(policy)
 	}
+	if err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	r.write = policy.Write
 	return nil
 }
 
@@ -121,13 +120,6 @@ func (b *box) temporary() string {
 	return b.tmp
 }
 
-// writable returns the directories that commands in a room may write.
-func (b *box) writable(r *room) []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return r.write
-}
-
 // linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git names a
 // directory in the repository, gitdir in that directory names this .git, and commondir names the repository. So a .git file in a project
 // cannot name any other repository. git has to find the same directory; it does not check gitdir by itself.
@@ -141,11 +133,7 @@ func linkedRepository(ctx context.Context, worktree string) []string {
 		if err != nil {
 			return ""
 		}
-		path := strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir: "))
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(base, path)
-		}
-		real, err := filepath.EvalSymlinks(path)
+		real, err := filepath.EvalSymlinks(projectfs.Join(base, strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir: "))))
 		if err != nil {
 			return ""
 		}
@@ -201,7 +189,7 @@ func (b *box) endTurn(ctx context.Context) []string {
 // visit is one command in its room. Without a room it runs unconfined.
 type visit struct {
 	room  *room
-	tmp   string   // of the session
+	tmp   string   // of all sessions, then of the session
 	write []string // directories that the command may write
 	// start starts the command; nil: unconfined.
 	start func(start func() error) error
@@ -209,23 +197,22 @@ type visit struct {
 
 // enter prepares a command. Whether it may run unconfined was decided before, by what Prepare asked for.
 func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*visit, error) {
-	v := &visit{}
 	if args.Unconfined {
-		return v, nil
+		return &visit{}, nil
 	}
-	r, err := b.open(ctx, worktreeOf(call))
+	v, err := b.open(ctx, worktreeOf(call))
 	if free(err) {
-		return v, nil
+		return &visit{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	v.room, v.write, v.tmp = r, b.writable(r), filepath.Join(b.temporary(), "session-"+strings.Map(plain, call.SessionID))
+	v.tmp = filepath.Join(v.tmp, "session-"+strings.Map(plain, call.SessionID))
 	if err := os.MkdirAll(v.tmp, 0o700); err != nil {
 		return nil, fmt.Errorf("temporary directory of the command: %w", err)
 	}
-	v.start = func(start func() error) error { return b.start(ctx, r, start) }
-	r.git.Enter(ctx)
+	v.start = func(start func() error) error { return b.start(ctx, v.room, start) }
+	v.room.git.Enter(ctx)
 	return v, nil
 }
 
