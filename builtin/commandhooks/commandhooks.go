@@ -194,20 +194,6 @@ func (p *Plugin) answer(ctx context.Context, e *entry, input any) (*reply, error
 
 // run starts the command, unless the plugin is closed.
 func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) {
-	cmd := shell(e.command, p.project.Worktree)
-	if e.args != nil {
-		var variables []string
-		for _, entry := range p.environ {
-			name, value, _ := strings.Cut(entry, "=")
-			variables = append(variables, "${"+name+"}", value)
-		}
-		expand := strings.NewReplacer(variables...).Replace
-		cmd = exec.Command(expand(e.command))
-		for _, arg := range e.args {
-			cmd.Args = append(cmd.Args, expand(arg))
-		}
-	}
-	cmd.Dir, cmd.Env = p.project.Directory, p.environ
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -219,6 +205,7 @@ func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) 
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	defer context.AfterFunc(p.life, cancel)()
+	cmd := p.command(ctx, e)
 	if p.source.Confine == nil {
 		return run(ctx, cmd, input, nil)
 	}
@@ -228,6 +215,25 @@ func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) 
 		p.log.Warn("programs that git runs automatically were changed while a command hook ran", "source", p.source.Where, "hook", e.where, "change", note)
 	}
 	return out, err
+}
+
+// command returns the command of an entry.
+func (p *Plugin) command(ctx context.Context, e *entry) *exec.Cmd {
+	cmd := shell(ctx, e.command, p.project.Worktree)
+	if e.args != nil {
+		var variables []string
+		for _, entry := range p.environ {
+			name, value, _ := strings.Cut(entry, "=")
+			variables = append(variables, "${"+name+"}", value)
+		}
+		expand := strings.NewReplacer(variables...).Replace
+		cmd = exec.CommandContext(ctx, expand(e.command))
+		for _, arg := range e.args {
+			cmd.Args = append(cmd.Args, expand(arg))
+		}
+	}
+	cmd.Dir, cmd.Env = p.project.Directory, p.environ
+	return cmd
 }
 
 // notify logs the answer's message for the user, and fields that have no effect at the event.
