@@ -130,9 +130,7 @@ func (p *parser) group(event string, at checked.Place, n *checked.Node) {
 }
 
 func (p *parser) matcher(event string, at checked.Place, n *checked.Node) matcher {
-	if !p.Want(at, n, checked.String) {
-		return matcher{}
-	}
+	p.Want(at, n, checked.String)
 	m, err := newMatcher(n.Text)
 	if err != nil {
 		p.Bad(at, err.Error(), "")
@@ -150,8 +148,6 @@ func (p *parser) matcher(event string, at checked.Place, n *checked.Node) matche
 func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 	kind, command := n.Get("type"), n.Get("command")
 	switch {
-	case !p.Want(at, n, checked.Object):
-		return
 	case kind == nil:
 		p.Bad(at.Member("type", n.Offset), "missing", `write "type": "command"`)
 		return

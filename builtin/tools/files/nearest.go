@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -124,34 +125,15 @@ func commonPrefix(a, b string) int {
 	return i
 }
 
-// excerpt returns the part of a line around the byte at, with tabs and outer white space as
-// signs.
+// excerpt returns the part of a line around the byte at, in quotes, which show its white space.
 func excerpt(s string, at int) string {
-	before, after := "", ""
 	start, end := max(at-maxShown/2, 0), min(at+maxShown, len(s))
-	start = min(start, end)
-	for start > 0 && !utf8.RuneStart(s[start]) {
-		start--
-	}
-	for end < len(s) && !utf8.RuneStart(s[end]) {
-		end++
-	}
+	text := strconv.Quote(s[min(start, end):end])
 	if start > 0 {
-		before = "…"
+		text = "…" + text
 	}
 	if end < len(s) {
-		after = "…"
+		text += "…"
 	}
-	s = s[start:end]
-	text := strings.Trim(s, " \t\r")
-	if text == "" {
-		return before + signs(s) + after + " (only white space)"
-	}
-	lead := s[:strings.Index(s, text)]
-	tail := s[len(lead)+len(text):]
-	return before + signs(lead) + strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\t", "→") + signs(tail) + after
-}
-
-func signs(space string) string {
-	return strings.NewReplacer(" ", "·", "\t", "→", "\r", "␍").Replace(space)
+	return text
 }
