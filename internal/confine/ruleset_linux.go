@@ -30,7 +30,7 @@ const scopes = 1<<0 | 1<<1
 // createVersion asks landlock_create_ruleset for the ABI version.
 const createVersion = 1
 
-// Supported returns the ABI version of Landlock, or why processes cannot be confined: an error that wraps [ErrUnsupported].
+// Supported returns the ABI version of Landlock. If processes cannot be confined, the error wraps [ErrUnsupported] and names the reason.
 func Supported() (abi int, err error) { return supported() }
 
 // supported asks the kernel once. The answer does not change while it runs.
@@ -51,7 +51,7 @@ var supported = sync.OnceValues(func() (abi int, err error) {
 	return int(v), nil
 })
 
-// rights returns the access rights and scopes that a version knows.
+// rights returns the access rights and scopes of an ABI version.
 func rights(abi int) (access, scoped uint64) {
 	access = handled
 	if abi < 2 {
@@ -69,16 +69,15 @@ func rights(abi int) (access, scoped uint64) {
 	return access, scoped
 }
 
-// Ruleset is a policy the kernel knows. It is safe for use from many goroutines and may be used for any number of commands until
-// Close.
+// Ruleset is a policy that was passed to the kernel. It is safe for concurrent use, for any number of commands until Close.
 type Ruleset struct {
 	mu     sync.RWMutex // held for reading while fd is used
 	fd     int          // -1 after Close
 	access uint64
-	split  map[string]stamp // directories that are allowed name by name, as they were
+	split  map[string]stamp // state of the directories that are allowed name by name
 }
 
-// stamp tells whether the names in a directory changed.
+// stamp changes with the names in a directory.
 type stamp struct {
 	dev, ino     uint64
 	mtime, ctime unix.Timespec
@@ -92,7 +91,7 @@ func stampOf(path string) (stamp, bool) {
 	return stamp{uint64(st.Dev), st.Ino, st.Mtim, st.Ctim}, true
 }
 
-// New builds the ruleset of a policy. The caller closes it. Errors are [ErrUnsupported], a [*ConflictError], and errors about paths in
+// New builds the ruleset of a policy. The caller closes it. Errors wrap [ErrUnsupported], are a [*ConflictError], or are about paths in
 // Write, which must exist.
 func New(p Policy) (*Ruleset, error) {
 	abi, err := Supported()
@@ -157,7 +156,7 @@ func (r *Ruleset) read(path string, hidden tree) {
 	}
 	r.split[path] = s
 	for _, e := range entries {
-		// A rule about a link would be one about where it leads.
+		// A rule for a link would apply to its target.
 		if e.Type()&fs.ModeSymlink == 0 {
 			r.read(filepath.Join(path, e.Name()), hidden)
 		}
@@ -197,7 +196,7 @@ func (r *Ruleset) allow(path string, access uint64) error {
 	return nil
 }
 
-// Stale reports whether names were added to or removed from a directory that is allowed name by name. A new ruleset includes them.
+// Stale reports whether names were added to or removed from a directory that is allowed name by name. If so, build a new ruleset.
 func (r *Ruleset) Stale() bool {
 	for path, was := range r.split {
 		if now, ok := stampOf(path); !ok || now != was {
@@ -207,7 +206,7 @@ func (r *Ruleset) Stale() bool {
 	return false
 }
 
-// Close releases the ruleset. It may be called twice. Commands that run stay confined.
+// Close releases the ruleset. It may be called twice. Running commands stay confined.
 func (r *Ruleset) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -46,7 +46,7 @@ func onThread(f func()) {
 		return // locked
 	}
 	elsewhere := make(chan struct{})
-	go onThread(func() { // as the one of Do
+	go onThread(func() { // ends after f
 		close(elsewhere)
 		f()
 	})
