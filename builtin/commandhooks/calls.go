@@ -11,7 +11,7 @@ import (
 // maxCalls is the maximum number of tool calls kept, far more than run concurrently.
 const maxCalls = 1024
 
-// calls keeps the decisions about tool calls until their permission requests. It is safe for concurrent use; the zero value is ready.
+// calls keeps the decisions about tool calls until their permission requests. It is safe for concurrent use.
 type calls struct {
 	mu    sync.Mutex
 	byKey map[callKey]call
@@ -34,9 +34,6 @@ func (c *calls) update(in *sdk.ToolInput, change func(*call)) {
 	key := callKey{in.SessionID, in.MessageID, in.CallID}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byKey == nil {
-		c.byKey = map[callKey]call{}
-	}
 	found, ok := c.byKey[key]
 	if !ok {
 		if len(c.order) == maxCalls {

@@ -91,7 +91,10 @@ func New(s Source) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{source: s, file: f, log: slog.New(slog.DiscardHandler), cancel: func() {}, slots: make(chan struct{}, maxAsync)}
+	p := &Plugin{
+		source: s, file: f, sessions: sessions{byID: map[string]*session{}}, calls: calls{byKey: map[callKey]call{}},
+		log: slog.New(slog.DiscardHandler), cancel: func() {}, slots: make(chan struct{}, maxAsync),
+	}
 	m := p.Manifest()
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrSource, s.Where, err)

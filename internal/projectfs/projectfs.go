@@ -42,7 +42,7 @@ type Dir struct {
 	path string
 }
 
-// OpenDir opens the directory at the real path. The part of the path that one of the trusted real paths shares is opened at once, the rest
+// OpenDir opens the directory at the real path. The part of the path that one of the trusted real paths shares is opened in one step, the rest
 // component by component. Every directory of the rest must be readable. Errors wrap ErrChanged or are those of package os.
 func OpenDir(trusted []string, real string) (*Dir, error) {
 	start := filepath.VolumeName(real) + string(filepath.Separator)

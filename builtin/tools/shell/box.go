@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -29,14 +28,13 @@ type box struct {
 	project sdk.Project
 	config  sdk.SandboxConfig
 	skills  []string // directories
-	log     *slog.Logger
 
 	mu    sync.Mutex
 	rooms map[string]*room // by working tree
-	tmp   string           // holds the temporary directories of sessions; empty before the first
+	tmp   string           // contains the temporary directories of sessions; empty before the first
 }
 
-// room holds the rules for commands in one working tree.
+// room contains the rules for commands in one working tree.
 type room struct {
 	worktree string
 	rules    *confine.Ruleset // nil until they are built
@@ -67,26 +65,24 @@ func (b *box) open(ctx context.Context, worktree string) (*visit, error) {
 	return &visit{room: r, write: r.write, tmp: b.tmp}, err
 }
 
-// start starts a command in a room with rules. Rules that files have outdated are rebuilt first.
+// start starts a command in a room.
 func (b *box) start(ctx context.Context, r *room, start func() error) error {
 	b.mu.Lock() // the rules stay open until the command has started
 	defer b.mu.Unlock()
-	if r.rules != nil && r.rules.Stale() {
-		if err := r.rules.Close(); err != nil {
-			b.log.Warn("sandbox", "err", err)
-		}
-		r.rules = nil
-	}
 	if err := b.ready(ctx, r); err != nil {
 		return err
 	}
 	return r.rules.Do(start)
 }
 
-// ready builds the rules of a room that has none.
+// ready builds the rules of a room that has none, or whose rules are outdated by new files.
 func (b *box) ready(ctx context.Context, r *room) error {
 	if r.rules != nil {
-		return nil
+		if !r.rules.Stale() {
+			return nil
+		}
+		_ = r.rules.Close() // only a descriptor
+		r.rules = nil
 	}
 	policy, err := b.policy(ctx, r.worktree)
 	if err == nil {
@@ -113,16 +109,16 @@ func (b *box) policy(ctx context.Context, worktree string) (confine.Policy, erro
 	return sandbox.Policy(list, append(linkedRepository(ctx, worktree), worktree, b.tmp)...), nil
 }
 
-// temporary returns the directory that holds the temporary ones of sessions, empty before the first.
+// temporary returns the directory that contains the temporary directories of sessions; it is empty before the first.
 func (b *box) temporary() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tmp
 }
 
-// linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git names a
+// linkedRepository returns the common directory of the repository of a linked working tree if the two name each other: .git names a
 // directory in the repository, gitdir in that directory names this .git, and commondir names the repository. So a .git file in a project
-// cannot name any other repository. git has to find the same directory; it does not check gitdir by itself.
+// cannot name any other repository. git, which does not check gitdir itself, must find the same directory.
 func linkedRepository(ctx context.Context, worktree string) []string {
 	link := filepath.Join(worktree, ".git")
 	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() {
@@ -173,8 +169,8 @@ func (b *box) close() error {
 	return err
 }
 
-// endTurn puts back changes of git's settings and hooks that could not be put back after their command. It returns these, and the changes
-// that other processes made since the last command.
+// endTurn restores changes to git's settings and hooks that could not be restored after their command. It returns messages about them and
+// about changes that other processes have made since the last command.
 func (b *box) endTurn(ctx context.Context) []string {
 	b.mu.Lock()
 	rooms := slices.Collect(maps.Values(b.rooms))
@@ -195,7 +191,7 @@ type visit struct {
 	start func(start func() error) error
 }
 
-// enter prepares a command. Whether it may run unconfined was decided before, by what Prepare asked for.
+// enter prepares a command. The permissions that Prepare requested have decided whether it may run unconfined.
 func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*visit, error) {
 	if args.Unconfined {
 		return &visit{}, nil
@@ -216,7 +212,7 @@ func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*v
 	return v, nil
 }
 
-// plain keeps what may be part of a file's name.
+// plain replaces characters that are unusual in a file's name.
 func plain(r rune) rune {
 	if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
 		return r
@@ -243,8 +239,8 @@ func (v *visit) environ(env []string) []string {
 	return child.Temporary(env, v.tmp, v.write)
 }
 
-// leave puts back changes to git and returns notes for the model and the user. It is called when everything the command started has
-// ended, or, if ended is false, could not be ended.
+// leave restores changes to git and returns notes for the model and the user. It is called when all processes of the command have ended, or,
+// if ended is false, could not be ended.
 func (v *visit) leave(ctx context.Context, end *ending, ended bool, out *output) []string {
 	if v.room == nil {
 		return nil
