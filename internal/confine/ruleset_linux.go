@@ -120,7 +120,7 @@ func (r *Ruleset) fill(p Policy) error {
 		if err != nil {
 			return fmt.Errorf("writable path: %w", err)
 		}
-		if inside, ok := hidden.below(real); ok {
+		if inside, ok := hidden.above[real]; ok {
 			return &ConflictError{Write: real, Hidden: inside}
 		}
 		if err := r.allow(real, readWrite); err != nil {
@@ -142,10 +142,10 @@ func (r *Ruleset) fill(p Policy) error {
 
 // read allows reading a tree except for the hidden paths in it. Files that cannot be opened here are not readable to the command either.
 func (r *Ruleset) read(path string, hidden tree) {
-	if hidden.has(path) {
+	if hidden.paths[path] {
 		return
 	}
-	if _, ok := hidden.below(path); !ok {
+	if hidden.above[path] == "" {
 		_ = r.allow(path, readOnly)
 		return
 	}
@@ -181,8 +181,6 @@ func (r *Ruleset) allow(path string, access uint64) error {
 			access |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 		}
 		access &= ofFiles | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-	case unix.S_IFLNK:
-		return nil // replaced since it was looked at
 	default:
 		access &= ofFiles
 	}
@@ -247,12 +245,4 @@ func (t *tree) add(path string) {
 			return
 		}
 	}
-}
-
-func (t *tree) has(path string) bool { return t.paths[path] }
-
-// below returns a path of the tree that is strictly below dir.
-func (t *tree) below(dir string) (string, bool) {
-	path, ok := t.above[dir]
-	return path, ok
 }

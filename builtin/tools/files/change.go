@@ -74,12 +74,12 @@ func (p *plugin) loadText(ctx context.Context, call *sdk.ToolCall, t target) (cu
 	return c, p.history.check(ctx, call, t, c.hash)
 }
 
-// compare sets the diff. It refuses a change that would replace bytes which are not UTF-8: read shows them as U+FFFD, so the model
+// compare sets the diff. It refuses a change that would replace bytes that are not UTF-8: read shows them as U+FFFD, so the model
 // cannot repeat them.
 func (c *change) compare(call *sdk.ToolCall) (err error) {
 	unknown := []byte("\ufffd")
 	if !utf8.Valid(c.before) && bytes.Count(c.after, unknown) > bytes.Count(c.before, unknown) {
-		return fmt.Errorf("%q is not UTF-8: U+FFFD stands for bytes that the new text would destroy; change only text without U+FFFD, or use a program such as sed",
+		return fmt.Errorf("%q is not UTF-8: the new text would destroy the bytes shown as U+FFFD; change only text without U+FFFD, or use a program such as sed",
 			c.name)
 	}
 	c.diff, err = newDiff(paths.Title(call, c.abs), c.before, c.after)

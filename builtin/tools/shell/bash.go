@@ -98,7 +98,7 @@ func bashRequest(args *bashArgs, found *judgement) *sdk.PermissionRequest {
 func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (*sdk.ToolResult, error) {
 	host, ok := call.Host.(sdk.Shell)
 	if !ok {
-		return nil, errors.New("the host gives no environment for commands (sdk.Shell)")
+		return nil, errors.New("this host provides no environment for commands (sdk.Shell)")
 	}
 	env, err := host.ShellEnv(ctx, args.dir)
 	if err != nil {
@@ -158,7 +158,7 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 	case strings.TrimSpace(args.Command) == "":
 		return args, errors.New("bash: command is empty")
 	case strings.ContainsRune(args.Command, 0):
-		return args, errors.New("bash: command holds a NUL byte, which no shell can be given")
+		return args, errors.New("bash: command contains a NUL byte, which no shell accepts")
 	case len(args.Command) > MaxCommand:
 		return args, fmt.Errorf("bash: command has %d bytes, at most %d can be run; write it to a file and run that", len(args.Command), MaxCommand)
 	case args.Timeout < 0:

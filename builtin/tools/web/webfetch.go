@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/tool"
@@ -39,8 +38,7 @@ var ErrURL = errors.New("bad URL")
 var texts embed.FS
 
 type webfetch struct {
-	once sync.Once
-	http *http.Client // made by client
+	client func() *http.Client // shared by all calls
 }
 
 type fetchArgs struct {
