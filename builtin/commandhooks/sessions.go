@@ -10,7 +10,7 @@ import (
 // plugin that was loaded into a running session it never runs.
 const announceWait = time.Second
 
-// sessions holds the state of the sessions. It is safe for concurrent use.
+// sessions contains the state of the sessions. It is safe for concurrent use.
 type sessions struct {
 	mu   sync.Mutex
 	byID map[string]*session

@@ -9,8 +9,8 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// shell returns a command that bash runs, whose dialect the hooks of other programs use, or sh if there is none. A bash in the project, which
-// commands of the model could put there, does not count.
+// shell returns a command for bash, whose dialect the hooks of other programs use, or for sh if bash is not installed. It ignores a bash in
+// the project, which commands of the model could have created.
 func shell(ctx context.Context, text, project string) *exec.Cmd {
 	name, err := projectfs.LookPath("bash", project)
 	if err != nil {

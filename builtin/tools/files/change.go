@@ -19,7 +19,7 @@ import (
 type change struct {
 	target
 	old     fs.FileInfo // nil if the file is created
-	mode    fs.FileInfo // source of the mode of a moved file; nil: that of old, or the default mode
+	mode    fs.FileInfo // moved file from which the mode is taken; nil: the mode of old, or the default
 	before  []byte
 	after   []byte
 	remove  bool

@@ -15,7 +15,7 @@ type document struct {
 	raw    string // as on disk, without the byte order mark
 	bom    bool
 	crlf   []int  // offsets in text of each \n that is \r\n in raw, ascending
-	ending string // the ending of most lines; new lines get it too
+	ending string // of most lines, and of new ones
 }
 
 func newDocument(content []byte) *document {
@@ -48,7 +48,7 @@ type replacement struct {
 }
 
 // apply returns the content of the file after the replacements, which must be in order and must not
-// overlap. New lines get the ending of most lines.
+// overlap. New lines have the ending of most lines.
 func (d *document) apply(replacements []replacement) []byte {
 	var b bytes.Buffer
 	if d.bom {

@@ -18,7 +18,7 @@ type found struct {
 }
 
 // locate finds old in text: exactly, else with increasing tolerance, in opencode's order. The first level that finds a place
-// decides. Unless all is set, it must find exactly one. Errors tell the model what was found instead; name is the file's.
+// decides. Unless all is set, it must find exactly one. Errors describe the places found instead; name is the file's.
 func locate(name, text, old string, all bool) (found, error) {
 	m := &matching{text: text, old: old}
 	for i, level := range levels() {

@@ -15,7 +15,7 @@ const (
 	maxPlaces  = 3        // similar places shown to the model
 	maxShown   = 120      // bytes of a line shown around the first difference
 	maxRepeats = 20       // counted occurrences of one line in the searched text
-	maxGuess   = 20 << 20 // work of the search for one similar line, in pairs of compared bytes
+	maxGuess   = 20 << 20 // maximum work of the search for one similar line, in pairs of compared bytes
 )
 
 // errNoMatch is wrapped by errors about text that is not in a file.
@@ -54,8 +54,7 @@ func nearest(file, asked []string) string {
 	return b.String()
 }
 
-// firstDifference describes the first difference between the searched lines and lines of the file; number is that of the first
-// one.
+// firstDifference describes the first difference between the searched lines and lines of the file, of which the first one has the number.
 func firstDifference(lines, asked []string, number int) string {
 	for k, want := range asked {
 		if k >= len(lines) {
@@ -69,7 +68,7 @@ func firstDifference(lines, asked []string, number int) string {
 	return "the lines match, but line breaks or the end differ"
 }
 
-// vote returns the offsets at which most lines of want are equal to those of the file.
+// vote returns the offsets at which most lines of want equal lines of the file.
 func vote(lines, want []string) []place {
 	at := map[string][]int{}
 	for k, text := range want {

@@ -11,8 +11,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// patchModel reports whether the model was trained on apply_patch and gets it instead of edit and write.
-// The rule is opencode's.
+// patchModel reports whether the model was trained on apply_patch, which it uses instead of edit and write. The rule is opencode's.
 func patchModel(model *sdk.Model) bool {
 	return model != nil && strings.Contains(model.ID, "gpt-") &&
 		!strings.Contains(model.ID, "gpt-4") && !strings.Contains(model.ID, "oss")

@@ -13,7 +13,7 @@ import (
 )
 
 // plan computes the changes of a patch in memory. Each operation sees the results of the previous ones, so a patch may
-// contain a file more than once. There is one change per file, in the order of their first operations.
+// contain a file more than once. It returns one change per file, in the order of their first operations.
 func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([]*change, error) {
 	s := &patchState{plugin: p, call: call, changes: map[string]*change{}}
 	for _, op := range ops {

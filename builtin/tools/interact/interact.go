@@ -23,7 +23,7 @@ func New() sdk.Plugin {
 	}
 }
 
-// ability returns what the host implements beyond sdk.ToolHost. name is the one of the interface, for the error.
+// ability returns the host as an optional interface of sdk.ToolHost. name is the interface's, for the error.
 func ability[T any](call *sdk.ToolCall, name string) (T, error) {
 	host, ok := call.Host.(T)
 	if !ok {

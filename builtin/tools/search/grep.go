@@ -91,8 +91,7 @@ type fileMatches struct {
 	err     error
 }
 
-// add adds the matches of the next file. It returns full once there is one match more than the output
-// shows.
+// add adds the matches of the next file. It returns full once it has one match more than the output shows.
 func (o *grepOutput) add(r fileMatches) (full bool) {
 	if r.err != nil {
 		o.unreadable++
