@@ -4,6 +4,8 @@ package envname
 import (
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/jsonpointer"
 )
 
 // RunsCode reports whether the environment variable can make a program run code, read configuration or load libraries. Hooks of plugins
@@ -20,16 +22,13 @@ func RunsCode(name string) bool {
 func Declared(writes []string) []string {
 	var out []string
 	for _, field := range writes {
-		name, ok := strings.CutPrefix(field, "/env/")
-		if ok && name != "*" && name != "" && !strings.Contains(name, "/") {
-			out = append(out, unescape.Replace(name))
+		segments, err := jsonpointer.Split(field)
+		if err == nil && len(segments) == 2 && segments[0] == "env" && segments[1] != "*" && segments[1] != "" {
+			out = append(out, segments[1])
 		}
 	}
 	return out
 }
-
-// unescape decodes a segment of a JSON pointer (RFC 6901).
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
 
 // The names are listed in the manuals of shells, dynamic linkers, git, and common interpreters and build tools.
 var (

@@ -112,9 +112,7 @@ func Policy(list []Path, writable ...string) confine.Policy {
 func SkillDirectories(c sdk.SkillsConfig) []string {
 	out := slices.Clone(c.Paths)
 	for _, s := range c.Packaged {
-		if !slices.Contains(out, s.Root) {
-			out = append(out, s.Root)
-		}
+		out = append(out, s.Root)
 	}
 	return out
 }

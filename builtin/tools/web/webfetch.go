@@ -84,17 +84,17 @@ func (t *webfetch) run(ctx context.Context, call *sdk.ToolCall, args fetchArgs) 
 	clock := &clock{left: args.timeout()}
 	ask := func(to *url.URL) error { return call.Host.Ask(ctx, permission(to, args.Format)) }
 	page, err := t.follow(ctx, clock, u, args.Format, ask)
+	var result *sdk.ToolResult
 	if err == nil {
-		var result *sdk.ToolResult
-		err = clock.run(ctx, func(ctx context.Context) error {
+		err = clock.run(ctx, func(ctx context.Context) (err error) {
 			result, err = page.result(ctx, u, args.Format)
 			return err
 		})
-		if err == nil {
-			return result, nil
-		}
 	}
-	if clock.left <= 0 && ctx.Err() == nil {
+	switch {
+	case err == nil:
+		return result, nil
+	case clock.left <= 0 && ctx.Err() == nil:
 		return nil, fmt.Errorf("fetch %s: no complete answer within %v", u, args.timeout())
 	}
 	return nil, fmt.Errorf("fetch %s: %w", u, err)
