@@ -116,7 +116,7 @@ var complaints = []string{"found", "open", "such", "directory", "denied", "synta
 func quotes(stderr string, input []byte) bool {
 	var decoded map[string]any
 	_ = json.Unmarshal(input, &decoded) // an object
-	delete(decoded, "cwd") // these two come from the user
+	delete(decoded, "cwd")              // these two come from the user
 	delete(decoded, "transcript_path")
 	said, asked := strings.ToLower(stderr), strings.ToLower(fmt.Sprint(decoded))
 	return strings.Contains(asked, `\`) ||
