@@ -65,24 +65,25 @@ func (b *box) open(ctx context.Context, worktree string) (*visit, error) {
 	return &visit{room: r, write: r.write, tmp: b.tmp}, err
 }
 
-// start starts a command in a room.
+// start starts a command in a room with rules. Rules that files have outdated are rebuilt first; if that fails, the command does not start,
+// because the user was not asked whether it may run unconfined.
 func (b *box) start(ctx context.Context, r *room, start func() error) error {
 	b.mu.Lock() // the rules stay open until the command has started
 	defer b.mu.Unlock()
+	if r.rules != nil && r.rules.Stale() {
+		_ = r.rules.Close() // only a descriptor
+		r.rules = nil
+	}
 	if err := b.ready(ctx, r); err != nil {
 		return err
 	}
 	return r.rules.Do(start)
 }
 
-// ready builds the rules of a room that has none, or whose rules are outdated by new files.
+// ready builds the rules of a room that has none.
 func (b *box) ready(ctx context.Context, r *room) error {
 	if r.rules != nil {
-		if !r.rules.Stale() {
-			return nil
-		}
-		_ = r.rules.Close() // only a descriptor
-		r.rules = nil
+		return nil
 	}
 	policy, err := b.policy(ctx, r.worktree)
 	if err == nil {
