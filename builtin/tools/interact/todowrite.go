@@ -42,15 +42,6 @@ func storeTodos(ctx context.Context, call *sdk.ToolCall, args todoArgs) (*sdk.To
 	return &sdk.ToolResult{
 		Title:    fmt.Sprintf("%d open", open),
 		Output:   string(list),
-		Metadata: sdk.Object{"todos": objects(args.Todos)},
+		Metadata: sdk.Object{"todos": args.Todos},
 	}, nil
-}
-
-// objects returns the list for metadata.
-func objects(todos []sdk.Todo) []any {
-	out := make([]any, len(todos))
-	for i, t := range todos {
-		out[i] = map[string]any{"content": t.Content, "status": t.Status, "priority": t.Priority}
-	}
-	return out
 }
