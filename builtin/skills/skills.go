@@ -22,8 +22,10 @@ import (
 
 // Plugin is the skills plugin.
 type Plugin struct {
-	sources.Loader[[]sdk.Skill]                // sorted by name; skills of packages have no body
-	rules                       sdk.RuleReader // nil if the host has none
+	// Loader has the skills sorted by name; those of packages have no body.
+	sources.Loader[[]sdk.Skill]
+
+	rules sdk.RuleReader // nil if the host has none
 }
 
 var (

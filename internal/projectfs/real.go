@@ -11,7 +11,7 @@ import (
 const maxLinks = 40
 
 // Real returns the absolute path with every symbolic link in it followed, including the last component. Parts that do not exist or cannot
-// be read are kept as written, so there is no error. As for the system, and unlike in a cleaned path, .. after a link leaves the
+// be read are kept as written, so it returns no error. As for the system, and unlike in a cleaned path, .. after a link leaves the
 // directory that the link leads to.
 func Real(path string) string {
 	sep := string(filepath.Separator)
