@@ -146,5 +146,10 @@ func (s *Staged) rename() error {
 	return err
 }
 
-// Discard removes the temporary file.
-func (s *Staged) Discard() error { return s.root.Remove(s.temp) }
+// Discard removes the temporary file, unless Commit was called.
+func (s *Staged) Discard() error {
+	if err := s.root.Remove(s.temp); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
