@@ -56,12 +56,12 @@ type Broker struct {
 
 	operations map[string]operation // by name; never changes
 
-	mu      sync.Mutex
-	host    sdk.Host // nil until Bind
-	closed  bool
-	running map[int]context.CancelFunc // the operations under way
-	next    int                        // key of running
-	idle    sync.WaitGroup             // counts running
+	life context.Context // ends in Close, and with it all operations and streams
+	end  context.CancelFunc
+
+	mu   sync.Mutex
+	host sdk.Host       // nil until Bind
+	idle sync.WaitGroup // counts the operations under way
 }
 
 // New returns a broker. Invalid entries of the grants, such as a malformed address, are logged and grant nothing; see CheckAddress.
@@ -72,8 +72,8 @@ func New(o Options) *Broker {
 		plugin: o.Plugin, limits: limits, log: log, secret: o.Secret,
 		grants: newGrants(o.Grants, log), rates: newRates(limits),
 		kv: newStore(o.DataDir, limits), web: newWeb(limits),
-		running: map[int]context.CancelFunc{},
 	}
+	b.life, b.end = context.WithCancel(guest.Detached())
 	b.operations = b.table()
 	return b
 }
@@ -88,11 +88,7 @@ func (b *Broker) Bind(h sdk.Host) {
 // Close cancels the operations under way and waits for them as long as ctx allows. Later requests fail. Safe twice.
 func (b *Broker) Close(ctx context.Context) error {
 	b.mu.Lock()
-	b.closed = true
-	b.streams.closeAll()
-	for _, cancel := range b.running {
-		cancel()
-	}
+	b.end()
 	b.mu.Unlock()
 	done := make(chan struct{})
 	go func() { // ends with the last operation; waited for below, unless ctx ends first
@@ -103,17 +99,9 @@ func (b *Broker) Close(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
+		return fmt.Errorf("operations of plugin %q still run: %w", b.plugin, ctx.Err())
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n := len(b.running); n > 0 {
-		return fmt.Errorf("%d operations of plugin %q still run: %w", n, b.plugin, ctx.Err())
-	}
-	return nil
 }
-
-// errClosed answers requests after Close.
-var errClosed = errors.New("the plugin was closed")
 
 // Do runs an operation on behalf of c. It returns soon after ctx ends. The request may be reused after Do returned; the answer
 // belongs to the caller: JSON with OK, otherwise human-readable text.
@@ -140,9 +128,9 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	}
 	switch {
 	case o.capability != "" && !b.grants.has(o.capability):
-		return nil, b.denied(op, o.capability, "")
+		return nil, fmt.Errorf("%s: %w", op, b.denied(o.capability, ""))
 	case o.capability == sdk.CapabilityAuth && c.User == nil:
-		return nil, b.explain(op, errNoSignIn)
+		return nil, fmt.Errorf("%s: only a sign-in can show this to the user", op)
 	}
 	if !utf8.Valid(request) {
 		return nil, fmt.Errorf("%s: the request is not valid UTF-8; send other bytes as {\"base64\": …}", op)
@@ -160,7 +148,7 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	}()
 	value, err := o.run(ctx, c, request)
 	if err != nil {
-		return nil, b.explain(op, err)
+		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	if answer, err = json.Marshal(value); err != nil {
 		return nil, fmt.Errorf("%s: encode the answer: %w", op, err)
@@ -171,37 +159,30 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	return answer, nil
 }
 
-// explain adds the operation to an error, except to a refusal or a missing grant, which are complete.
-func (*Broker) explain(op string, err error) error {
-	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok {
-		return refusal
-	}
-	if p, ok := errors.AsType[*problem](err); ok && p.status == guest.StatusDenied {
-		return p
-	}
-	return fmt.Errorf("%s: %w", op, err)
-}
-
-// begin registers an operation, so that Close can cancel it.
+// begin begins an operation. Its context ends with the broker, too.
 func (b *Broker) begin(ctx context.Context) (context.Context, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return nil, nil, errClosed
+	if b.life.Err() != nil {
+		return nil, nil, errors.New("the plugin was closed")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	key := b.next
-	b.next++
-	b.running[key] = cancel
 	b.idle.Add(1)
+	ctx, cancel := b.within(ctx)
 	return ctx, func() {
 		cancel()
-		b.mu.Lock()
-		delete(b.running, key)
-		b.mu.Unlock()
 		b.idle.Done()
 	}, nil
+}
+
+// within returns a context that also ends with the broker.
+func (b *Broker) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(b.life, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }

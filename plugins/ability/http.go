@@ -31,7 +31,7 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 	}
 	granted, ok := b.grants.origin(asked)
 	if !ok {
-		return nil, b.denied("http", sdk.CapabilityHTTP, asked.String())
+		return nil, b.denied(sdk.CapabilityHTTP, asked.String())
 	}
 	if !b.rates.http.Allow() {
 		return nil, limited("more than %d requests a second", b.limits.HTTPRate)
@@ -163,7 +163,7 @@ func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 	}
 	granted, ok := b.grants.origin(asked)
 	if !ok {
-		return b.denied("redirect", sdk.CapabilityHTTP, asked.String())
+		return b.denied(sdk.CapabilityHTTP, asked.String())
 	}
 	r.URL.Host = asked.hostport()
 	r.Header.Del("Referer") // may contain the query

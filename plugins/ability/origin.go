@@ -168,9 +168,6 @@ func usualPort(scheme string) uint16 {
 
 // checkName refuses hosts that are not plain DNS names.
 func checkName(host string) error {
-	if len(host) > 253 {
-		return errors.New("the host's name is longer than 253 characters")
-	}
 	labels := strings.Split(host, ".")
 	for _, label := range labels {
 		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {

@@ -32,10 +32,9 @@ type httpStream struct {
 
 // streams are the open streams of a plugin by number.
 type streams struct {
-	mu     sync.Mutex
-	next   int64
-	closed bool // no further stream is kept
-	open   map[int64]*httpStream
+	mu   sync.Mutex
+	next int64
+	open map[int64]*httpStream
 }
 
 // openStream sends a request and keeps its answer open. ctx bounds the time until the headers of the answer.
@@ -43,7 +42,7 @@ func (b *Broker) openStream(ctx context.Context, c Caller, req *sdk.FetchRequest
 	if c.Call == nil {
 		return nil, errors.New("only a call of the plugin can stream an answer")
 	}
-	whole, cancel := context.WithCancel(c.Call)
+	whole, cancel := b.within(c.Call)
 	r, err := newRequest(context.WithValue(whole, grantKey{}, granted), req, u)
 	if err != nil {
 		cancel()
@@ -72,21 +71,17 @@ func (b *Broker) openStream(ctx context.Context, c Caller, req *sdk.FetchRequest
 		return nil, b.explainHTTP(err, b.limits.HTTPTimeout)
 	}
 	answer := newResponse(resp)
-	answer.Stream, err = b.streams.add(&httpStream{call: c.Call, body: resp.Body, left: maxStreamBytes, end: func() {
+	answer.Stream = b.streams.add(&httpStream{call: c.Call, body: resp.Body, left: maxStreamBytes, end: func() {
 		end()
 		_ = resp.Body.Close()
 	}})
-	return answer, err
+	return answer, nil
 }
 
 // add keeps a stream until it ends or its call does, and returns its number, which is never 0.
-func (s *streams) add(one *httpStream) (int64, error) {
+func (s *streams) add(one *httpStream) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		one.end()
-		return 0, errClosed
-	}
 	if s.open == nil {
 		s.open = map[int64]*httpStream{}
 	}
@@ -94,7 +89,7 @@ func (s *streams) add(one *httpStream) (int64, error) {
 	id := s.next
 	s.open[id] = one
 	context.AfterFunc(one.call, func() { s.close(id) })
-	return id, nil
+	return id
 }
 
 // find returns a stream of the call.
@@ -115,17 +110,6 @@ func (s *streams) close(id int64) {
 	delete(s.open, id)
 	s.mu.Unlock()
 	if one != nil {
-		one.end()
-	}
-}
-
-// closeAll ends all streams.
-func (s *streams) closeAll() {
-	s.mu.Lock()
-	all := s.open
-	s.open, s.closed = nil, true
-	s.mu.Unlock()
-	for _, one := range all {
 		one.end()
 	}
 }

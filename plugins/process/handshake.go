@@ -45,12 +45,8 @@ func checkHandshake(line, socketDir string) error {
 	return nil
 }
 
-// lineHandshake is the handshake of a process that speaks lines, without the versions. go-plugin rejects the network stdio: it receives
-// memoryHandshake instead, and the dialer of the server in this process.
-const (
-	lineHandshake   = "|stdio||jsonrpc|"
-	memoryHandshake = "|unix|memory|grpc|"
-)
+// lineHandshake is the handshake of a process that speaks lines, without the versions.
+const lineHandshake = "|stdio||jsonrpc|"
 
 // speaksLines reports whether the handshake offers lines.
 func speaksLines(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), lineHandshake) }

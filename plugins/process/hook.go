@@ -12,6 +12,8 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/tenonhq/tenon/hooks"
+	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -39,7 +41,7 @@ func (h *remoteHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sd
 	if err != nil {
 		return sdk.Answer{}, err
 	}
-	ctx, token, done := in.calls.begin(ctx, caller{input: call.Input})
+	ctx, token, done := in.calls.begin(ctx, ability.Caller{SessionID: remote.SessionOf(call.Input)})
 	defer done()
 	response, err := in.hooks.call(ctx, &tenonv1.HookRequest{Hook: uint32(h.n), Request: hookRequest(call), Token: token, TimeoutMs: timeLeft(ctx)})
 	if err != nil {

@@ -143,15 +143,13 @@ func (s *hostSession) operation(ctx context.Context, req *tenonv1.HostRequest, o
 	var who ability.Caller
 	work := ctx
 	if req.Token != "" {
-		call, ok := s.in.calls.find(req.Token)
-		if !ok {
+		var ok bool
+		if who, ok = s.in.calls.find(req.Token); !ok {
 			refuse(tenonv1.Status_STATUS_DENIED, "the call that this request belongs to is over")
 			return
 		}
-		who = call.broker()
-		who.Call = call.ctx
 		var cancel context.CancelFunc
-		work, cancel = context.WithCancel(call.ctx)
+		work, cancel = context.WithCancel(who.Call)
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)()
 	}

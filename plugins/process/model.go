@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
@@ -17,7 +18,7 @@ func (s *supervisor) Stream(ctx context.Context, session string, req *guest.Stre
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, caller{session: session})
+	ctx, token, done := in.calls.begin(ctx, ability.Caller{SessionID: session})
 	defer done()
 	stream, err := in.api.Stream(ctx, &tenonv1.StreamRequest{Connection: wireConnection(&req.Connection), Request: req.Request, Token: token})
 	if err != nil {

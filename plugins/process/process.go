@@ -100,7 +100,7 @@ func (in *instance) connect(o Options, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	config := &plugin.ClientConfig{
+	in.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: process.ProtocolVersion, MagicCookieKey: process.CookieKey, MagicCookieValue: process.CookieValue},
 		Plugins:          plugin.PluginSet{process.ServiceName: dispenser{}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
@@ -120,13 +120,12 @@ func (in *instance) connect(o Options, log *slog.Logger) error {
 			grpc.WithDisableRetry(), // no call is made twice
 			grpc.WithIdleTimeout(0),
 		},
-	}
-	in.runner.onLines = func(lines *lineServer) { // before the client connects
-		config.TLSConfig = nil // the server is in this process
-		config.GRPCDialOptions = append(config.GRPCDialOptions, grpc.WithContextDialer(lines.dial))
-	}
-	in.client = plugin.NewClient(config)
+	})
 	protocol, err := in.client.Client()
+	if in.runner.lines != nil {
+		in.api = in.runner.lines
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -46,9 +46,7 @@ type childRunner struct {
 	plugged   []string // the environment go-plugin adds
 	socketDir string
 	wire      wire
-	// onLines is called during Start if the process speaks lines.
-	onLines func(*lineServer)
-	lines   *lineServer // nil if the process does not speak lines; read it after Start
+	lines     *lineClient // nil if the process does not speak lines; read it after Start
 
 	ended chan struct{} // closed when the process is gone and everything of it was read
 	how   error         // why it ended; read it after ended
@@ -83,7 +81,7 @@ func (r *childRunner) adopt(env []string, socketDir string) {
 	r.plugged, r.socketDir = env, socketDir
 }
 
-// Start starts the process and waits for its handshake.
+// Start starts the process and waits for its handshake. It returns errSpeaksLines for a process that is not for go-plugin.
 func (r *childRunner) Start(ctx context.Context) error {
 	r.mu.Lock()
 	r.begun = true
@@ -117,22 +115,19 @@ func (r *childRunner) Start(ctx context.Context) error {
 		<-r.ended
 		return r.how
 	}
-	r.connect(first)
-	return nil
-}
-
-// connect connects to a process that speaks lines.
-func (r *childRunner) connect(h hello) {
-	if !speaksLines(h.line) {
-		return
+	if !speaksLines(r.hello) {
+		return nil
 	}
-	r.lines = serveLines(jsonline.New(r.wire.stream(h, r.stdin)), func(err error) {
+	r.lines = serveLines(jsonline.New(r.wire.stream(first, r.stdin)), func(err error) {
 		if reason := connectionBroke(err); errors.Is(reason, errNotLines) || !awaitEnd(r.ended) {
 			r.fail(reason)
 		}
 	})
-	r.onLines(r.lines)
+	return errSpeaksLines
 }
+
+// errSpeaksLines ends go-plugin's part in the start of a process that speaks lines: it knows no such handshake.
+var errSpeaksLines = errors.New("the process speaks lines")
 
 // exec starts the process, and the goroutines that read its output and wait for it; they end with the process. The channel
 // receives the first line of its output.
@@ -336,11 +331,7 @@ func (r *childRunner) Wait(context.Context) error {
 
 // Stdout gives go-plugin the handshake line, and nothing more until the process ends.
 func (r *childRunner) Stdout() io.ReadCloser {
-	line := r.hello
-	if r.lines != nil {
-		line = strings.Replace(line, lineHandshake, memoryHandshake, 1)
-	}
-	return &untilEnd{strings.NewReader(line), r.ended}
+	return &untilEnd{strings.NewReader(r.hello), r.ended}
 }
 
 // Stderr gives go-plugin nothing: output is read here, within limits.

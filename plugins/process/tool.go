@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
@@ -22,7 +23,7 @@ func (s *supervisor) Execute(ctx context.Context, n int, call *sdk.ToolCall) (*s
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, caller{session: call.SessionID, tool: call.Host})
+	ctx, token, done := in.calls.begin(ctx, ability.Caller{SessionID: call.SessionID, Tool: call.Host})
 	defer done()
 	stream, err := in.api.Tool(ctx, &tenonv1.ToolRequest{Tool: uint32(n), Call: body, Token: token})
 	if err != nil {
@@ -61,7 +62,7 @@ func (s *supervisor) progress(ctx context.Context, call *sdk.ToolCall, p *tenonv
 		Metadata json.RawMessage `json:"metadata,omitempty"`
 	}{p.GetTitle(), p.GetMetadata()}
 	if body, err := json.Marshal(request); err == nil {
-		s.unit.Broker.Do(ctx, caller{session: call.SessionID, tool: call.Host}.broker(), "progress", body)
+		s.unit.Broker.Do(ctx, ability.Caller{SessionID: call.SessionID, Tool: call.Host}, "progress", body)
 	}
 }
 
@@ -75,7 +76,7 @@ func (s *supervisor) Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, caller{session: call.SessionID})
+	ctx, token, done := in.calls.begin(ctx, ability.Caller{SessionID: call.SessionID})
 	defer done()
 	response, err := in.api.Prepare(ctx, &tenonv1.PrepareRequest{Tool: uint32(n), Call: body, Token: token})
 	if err != nil {
@@ -97,7 +98,7 @@ func (s *supervisor) Auth(ctx context.Context, request []byte, user sdk.AuthUser
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, caller{user: user})
+	ctx, token, done := in.calls.begin(ctx, ability.Caller{User: user})
 	defer done()
 	response, err := in.api.Auth(ctx, &tenonv1.AuthRequest{Request: request, Token: token})
 	if err != nil {
