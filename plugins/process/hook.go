@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,7 +10,6 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
@@ -24,62 +22,32 @@ const stubbornTime = 5 * time.Second
 // sendQueue is how many messages wait for a process that does not read; then calls wait, as long as their deadlines let them.
 const sendQueue = 64
 
-// remoteHook is hook n of the plugin.
-type remoteHook struct {
-	super *supervisor
-	n     int
-}
-
-var _ hooks.RemoteReadier = (*remoteHook)(nil)
-
-// Hook returns the handler of hook n.
-func (s *supervisor) Hook(n int, _ sdk.Point) sdk.RemoteHandler { return &remoteHook{s, n} }
-
-// HandleRemote runs the hook in the process.
-func (h *remoteHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
-	in, err := h.super.instance(ctx)
+// RunHook runs hook n in the process.
+func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error) {
+	in, err := s.instance(ctx)
 	if err != nil {
-		return sdk.Answer{}, err
+		return nil, err
 	}
 	ctx, token, done := in.calls.begin(ctx, ability.Caller{SessionID: remote.SessionOf(call.Input)})
 	defer done()
-	response, err := in.hooks.call(ctx, &tenonv1.HookRequest{Hook: uint32(h.n), Request: hookRequest(call), Token: token, TimeoutMs: timeLeft(ctx)})
+	response, err := in.hooks.call(ctx, &tenonv1.HookRequest{Hook: uint32(n), Request: hookRequest(call), Token: token, TimeoutMs: timeLeft(ctx)})
 	if err != nil {
-		return sdk.Answer{}, err
+		return nil, err
 	}
 	if response.Error != "" {
-		return sdk.Answer{}, errors.New(response.Error)
+		return nil, errors.New(response.Error)
 	}
-	var answer sdk.Answer
-	if len(response.Answer) == 0 {
-		return answer, nil
-	}
-	if err := json.Unmarshal(response.Answer, &answer); err != nil {
-		return sdk.Answer{}, badAnswer("answer of the hook", response.Answer, err)
-	}
-	return answer, nil
+	return response.Answer, nil
 }
 
 // Ready returns an error while the process is starting.
-func (h *remoteHook) Ready() error {
-	h.super.mu.Lock()
-	defer h.super.mu.Unlock()
-	if h.super.starting == nil {
+func (s *supervisor) Ready() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.starting == nil {
 		return nil
 	}
 	return errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
-}
-
-// shownBytes is how much of a bad answer its error shows.
-const shownBytes = 80
-
-// badAnswer returns the error of an answer that is not what is expected. It shows the first bytes.
-func badAnswer(what string, answer []byte, err error) error {
-	more := ""
-	if len(answer) > shownBytes {
-		answer, more = answer[:shownBytes], "…"
-	}
-	return fmt.Errorf("%w: %s: %w: %q%s", sdk.ErrWire, what, err, answer, more)
 }
 
 // hookRequest encodes a guest.HookRequest. Its parts are JSON already: encoding/json would read them once more.

@@ -9,16 +9,11 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
-	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// Execute runs a call of tool n in the process.
-func (s *supervisor) Execute(ctx context.Context, n int, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	body, err := json.Marshal(call)
-	if err != nil {
-		return nil, err
-	}
+// RunTool runs a call of tool n in the process.
+func (s *supervisor) RunTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error) {
 	in, err := s.instance(ctx)
 	if err != nil {
 		return nil, err
@@ -41,11 +36,7 @@ func (s *supervisor) Execute(ctx context.Context, n int, call *sdk.ToolCall) (*s
 		case *tenonv1.ToolResponse_Progress:
 			s.progress(ctx, call, event.Progress)
 		case *tenonv1.ToolResponse_Result:
-			result := new(sdk.ToolResult)
-			if err := json.Unmarshal(event.Result, result); err != nil {
-				return nil, badAnswer("result of the tool "+s.unit.Description.Tools[n].ID, event.Result, err)
-			}
-			return result, nil
+			return event.Result, nil
 		case *tenonv1.ToolResponse_Failure:
 			return nil, s.failure(event.Failure)
 		}
@@ -66,12 +57,8 @@ func (s *supervisor) progress(ctx context.Context, call *sdk.ToolCall, p *tenonv
 	}
 }
 
-// Prepare asks the process which permissions a call of tool n requires.
-func (s *supervisor) Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	body, err := json.Marshal(call)
-	if err != nil {
-		return nil, err
-	}
+// PrepareTool asks the process which permissions a call of tool n requires.
+func (s *supervisor) PrepareTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error) {
 	in, err := s.instance(ctx)
 	if err != nil {
 		return nil, err
@@ -85,11 +72,7 @@ func (s *supervisor) Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]
 	if response.Failure != nil {
 		return nil, s.failure(response.Failure)
 	}
-	var needs guest.PrepareResponse
-	if err := json.Unmarshal(response.Response, &needs); err != nil {
-		return nil, badAnswer("permissions of the tool "+s.unit.Description.Tools[n].ID, response.Response, err)
-	}
-	return needs.Requests, nil
+	return response.Response, nil
 }
 
 // Auth asks a sign-in method in the process for something.

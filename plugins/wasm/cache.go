@@ -69,40 +69,36 @@ type entry struct {
 	native []byte // nil after unpack, which writes it to a file
 }
 
-// lookup returns the code of the module with the digest, or nil when it has to be compiled.
-func (c *cache) lookup(ctx context.Context, digest [sha256.Size]byte, pages uint32) *code {
-	if err := c.open(); err != nil {
-		return nil // compile logs it
-	}
-	name := entryName(digest, pages)
-	code, err := c.load(ctx, name, pages)
-	if err == nil {
-		return code
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		c.log.Warn("wasm cache entry is invalid; recompiling", "entry", name, "err", err)
-		_ = os.Remove(filepath.Join(c.dir, name)) // it is rewritten in a moment
-	}
-	return nil
-}
-
 // holds reports whether there is an entry for the module with the digest. Whether it is of use shows when it is read.
 func (c *cache) holds(digest [sha256.Size]byte, pages uint32) bool {
 	_, err := os.Stat(filepath.Join(c.dir, entryName(digest, pages)))
 	return err == nil
 }
 
-// compile returns the code of a module, from the cache if possible. A broken cache only costs time.
-func (c *cache) compile(ctx context.Context, wasm []byte, digest [sha256.Size]byte, pages uint32) (code *code, cached bool, err error) {
-	if err := c.open(); err != nil {
-		c.log.Warn("no cache for compiled wasm modules", "err", err)
-		code, err := compile(ctx, wasm, pages)
+// compile returns the code of the module with the digest, from the cache if possible; otherwise it calls read for the module. A broken
+// cache only costs time.
+func (c *cache) compile(ctx context.Context, digest [sha256.Size]byte, pages uint32, read func() ([]byte, error)) (code *code, cached bool, err error) {
+	name := entryName(digest, pages)
+	broken := c.open()
+	if broken == nil {
+		if code, err = c.load(ctx, name, pages); err == nil {
+			return code, true, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.log.Warn("wasm cache entry is invalid; recompiling", "entry", name, "err", err)
+			_ = os.Remove(filepath.Join(c.dir, name)) // create rewrites it
+		}
+	}
+	wasm, err := read()
+	if err != nil {
+		return nil, false, err
+	}
+	if broken != nil {
+		c.log.Warn("no cache for compiled wasm modules", "err", broken)
+		code, err = compile(ctx, wasm, pages)
 		return code, false, err
 	}
-	if code := c.lookup(ctx, digest, pages); code != nil {
-		return code, true, nil
-	}
-	code, err = c.create(ctx, wasm, entryName(digest, pages), pages)
+	code, err = c.create(ctx, wasm, name, pages)
 	return code, false, err
 }
 

@@ -138,14 +138,6 @@ func (i *instance) answer(ctx context.Context, j *job) ([]byte, error) {
 	}
 }
 
-// shownAnswer is how many bytes of a bad answer its error shows.
-const shownAnswer = 40
-
-// badAnswer returns the error for an answer that cannot be decoded, with its beginning.
-func badAnswer(what string, answer []byte, err error) error {
-	return fmt.Errorf("%w: %s: %w; its %d bytes begin with %q", ErrAnswer, what, err, len(answer), answer[:min(len(answer), shownAnswer)])
-}
-
 // clean makes the text of an error fit for a line of a log.
 func clean(text []byte) string {
 	if len(text) == 0 {

@@ -117,26 +117,18 @@ func (p *program) compile(ctx context.Context) (c *code, cached bool, err error)
 			c, err = nil, fmt.Errorf("%w: the compiler gave up: %v", ErrModule, r)
 		}
 	}()
-	// The code of the module that was approved is as good as that module, which need not be read then.
-	if p.file.approved() && p.runtime.cache != nil {
-		if c := p.runtime.cache.lookup(ctx, p.file.digest, p.pages); c != nil {
-			return c, true, nil
-		}
+	if cache := p.runtime.cache; cache != nil && p.file.approved() {
+		return cache.compile(ctx, p.file.digest, p.pages, p.file.read) // its code in the cache is as good as the module
 	}
-	return p.compileFile(ctx)
-}
-
-// compileFile reads the module and returns its code, from the cache if possible.
-func (p *program) compileFile(ctx context.Context) (c *code, cached bool, err error) {
-	wasm, digest, err := p.file.read()
+	wasm, err := p.file.read()
 	if err != nil {
 		return nil, false, err
 	}
-	if p.runtime.cache == nil {
-		c, err = compile(ctx, wasm, p.pages)
-		return c, false, err
+	if cache := p.runtime.cache; cache != nil {
+		return cache.compile(ctx, sha256.Sum256(wasm), p.pages, func() ([]byte, error) { return wasm, nil })
 	}
-	return p.runtime.cache.compile(ctx, wasm, digest, p.pages)
+	c, err = compile(ctx, wasm, p.pages)
+	return c, false, err
 }
 
 // moduleFile is the file of a module.
@@ -167,25 +159,24 @@ func newModuleFile(u *remote.Unit) (moduleFile, error) {
 // approved reports whether the content is known before the file is read.
 func (f *moduleFile) approved() bool { return f.digest != [sha256.Size]byte{} }
 
-// read returns the content and its SHA-256, after comparing that with the approved one.
-func (f *moduleFile) read() ([]byte, [sha256.Size]byte, error) {
-	var sum [sha256.Size]byte
+// read returns the content, after comparing its SHA-256 with the approved one.
+func (f *moduleFile) read() ([]byte, error) {
 	file, err := os.Open(f.path)
 	if err != nil {
-		return nil, sum, fmt.Errorf("%w: %w", ErrModule, err)
+		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
 	defer file.Close()
 	wasm, err := io.ReadAll(io.LimitReader(file, maxModuleBytes+1))
 	if err != nil {
-		return nil, sum, fmt.Errorf("%w: %w", ErrModule, err)
+		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
 	if len(wasm) > maxModuleBytes {
-		return nil, sum, fmt.Errorf("%w: %s has more than %d bytes", ErrModule, f.path, maxModuleBytes)
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrModule, f.path, maxModuleBytes)
 	}
-	if sum = sha256.Sum256(wasm); f.approved() && f.digest != sum {
-		return nil, sum, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; review the change, then approve it again", ErrDigest, sum, f.digest)
+	if sum := sha256.Sum256(wasm); f.approved() && f.digest != sum {
+		return nil, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; review the change, then approve it again", ErrDigest, sum, f.digest)
 	}
-	return wasm, sum, nil
+	return wasm, nil
 }
 
 // close ends the code. It waits for a compilation under way, as long as ctx lets it.

@@ -2,7 +2,6 @@ package wasm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -60,10 +59,7 @@ func (r *Runtime) Describe(ctx context.Context, u remote.Unit) (sdk.Description,
 	if err != nil {
 		return d, fmt.Errorf("%s: describe: %w", u.Program, err)
 	}
-	if err := json.Unmarshal(answer, &d); err != nil {
-		return d, badAnswer(u.Program+": describe", answer, err)
-	}
-	return d, nil
+	return d, remote.Decode(u.Program+": description", answer, &d)
 }
 
 // describe asks the guest to describe itself, in a new instance that gets no start request.

@@ -104,15 +104,14 @@ type toolHost struct {
 // Progress sends a notification.
 func (h *toolHost) Progress(title string, _ sdk.Object) {
 	h.count++
-	params, err := json.Marshal(map[string]any{"progressToken": h.token, "progress": h.count, "message": title})
-	if err == nil && len(h.token) > 0 {
-		h.server.send(message{JSONRPC: "2.0", Method: "notifications/progress", Params: params})
+	if len(h.token) > 0 { // at worst, no progress is shown
+		_ = h.server.conn.Notify("notifications/progress", map[string]any{"progressToken": h.token, "progress": h.count, "message": title})
 	}
 }
 
 // Ask fails: the protocol has no such request.
 func (h *toolHost) Ask(context.Context, sdk.PermissionRequest) error {
-	return errors.New("an MCP server cannot ask for leave")
+	return errors.New("an MCP server cannot ask for permission")
 }
 
 // interceptorList offers each hook as an interceptor.

@@ -114,7 +114,7 @@ func (l *listedServer) works() string {
 }
 
 func mcpGetCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(serverCommand(a, "get", "Show an MCP server: its configuration, approval and last start", withServer, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
+	return a.FormatFlag(serverCommand(a, "get", "Show an MCP server: its configuration, approval and last start", func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		l := listServer(s, c)
 		return a.Show(l, func() error {
 			lines := [][2]string{{"approved", l.approved()}, {"works", l.works()}, {"why", l.Why}}

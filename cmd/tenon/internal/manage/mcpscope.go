@@ -138,6 +138,11 @@ func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bo
 		if inOwn = !file.project; !inOwn {
 			return nil
 		}
+		if enabled {
+			if err := checkServer(name, file.servers[name], file.path, "correct the entry in the file"); err != nil {
+				return err
+			}
+		}
 		key := checked.Join(serverKey(name), "disabled")
 		text, err := config.Remove(file.text, key)
 		if err == nil && !enabled {
@@ -152,7 +157,7 @@ func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bo
 	if inOwn {
 		return err
 	}
-	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
+	return withServer(ctx, a, name, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		if !c.Project {
 			return cli.UsageError(fmt.Sprintf(`set "enabled": %v for it there`, enabled), "server %q is configured in %s", name, c.From)
 		}
