@@ -3,10 +3,7 @@ package process
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -88,21 +85,15 @@ func orDefault[T comparable](v, otherwise T) T {
 
 // Open returns the plugin. The first call starts its process. Errors wrap sdk.ErrManifest and name the field.
 func (c *Opener) Open(u remote.Unit) (sdk.Plugin, error) {
-	if err := complete(&u); err != nil {
-		return nil, err
-	}
+	complete(&u)
 	return newPlugin(c.opts, &u)
 }
 
 // Describe starts the process, asks for its contributions and ends it. Of u.Description it uses only the name, in messages; the name
 // may be empty.
 func (c *Opener) Describe(ctx context.Context, u remote.Unit) (sdk.Description, error) {
-	if u.Description.Name == "" && len(u.Command) > 0 {
-		u.Description.Name = filepath.Base(u.Command[0])
-	}
-	if err := complete(&u); err != nil {
-		return sdk.Description{}, err
-	}
+	u.Description.Name = cmp.Or(u.Description.Name, filepath.Base(u.Command[0]))
+	complete(&u)
 	return describe(ctx, c.opts, &u)
 }
 
@@ -112,29 +103,9 @@ func (o *Options) confined(u *remote.Unit) bool {
 	return err == nil && (o.Unconfined == nil || !o.Unconfined(u.Description.Name))
 }
 
-// complete checks the unit and sets its defaults.
-func complete(u *remote.Unit) error {
-	bad := func(field, format string, args ...any) error {
-		return fmt.Errorf("%w: plugin %q: %s: %s", sdk.ErrManifest, u.Description.Name, field, fmt.Sprintf(format, args...))
-	}
-	if u.Description.Name == "" {
-		return bad("name", "missing")
-	}
-	if len(u.Command) == 0 {
-		return bad("runtime.command", "missing; name the executable")
-	}
-	if u.Program == "" {
-		u.Program = u.Command[0]
-	}
-	for field, path := range map[string]string{"runtime.command": u.Command[0], "program": u.Program} {
-		if !filepath.IsAbs(path) {
-			return bad(field, "want an absolute path, not %q", path)
-		}
-	}
-	if sum, err := hex.DecodeString(u.Checksum); err != nil || len(sum) != 0 && len(sum) != sha256.Size {
-		return bad("digest", "want a SHA-256 in hexadecimal digits, not %q", u.Checksum)
-	}
+// complete sets the defaults of a unit.
+func complete(u *remote.Unit) {
+	u.Program = cmp.Or(u.Program, u.Command[0])
 	u.Root = cmp.Or(u.Root, filepath.Dir(u.Program))
 	u.Logger = cmp.Or(u.Logger, slog.New(slog.DiscardHandler))
-	return nil
 }
