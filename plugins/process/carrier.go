@@ -31,31 +31,31 @@ const (
 	DefaultMemoryMB     = 4096
 )
 
-// Options configure a Opener. The zero value is ready for use.
+// Options configure an Opener. The zero value is ready for use.
 type Options struct {
-	// Environ is the environment of the host, in the form of os.Environ. A process gets PATH, HOME and similar variables of it.
-	// If nil, os.Environ.
+	// Environ is the environment of the host, in the form of os.Environ. PATH, HOME and similar variables are passed to processes.
+	// Default os.Environ.
 	Environ []string
 	// Host is the host's name and version, for the log of a plugin.
 	Host string
-	// StartTimeout bounds a start, from executing the file to the answer of the plugin's Start. Default DefaultStartTimeout.
+	// StartTimeout limits a start, from the execution of the file to the answer to the start request. Default DefaultStartTimeout.
 	StartTimeout time.Duration
-	// StopTimeout is how long a plugin may take to stop, a quarter of it while an abandoned hook has no answer. Default DefaultStopTimeout.
+	// StopTimeout limits the shutdown of a plugin; a quarter of it applies if an abandoned hook is still unanswered. Default
+	// DefaultStopTimeout.
 	StopTimeout time.Duration
-	// Restarts is how often within ten minutes a process that ended by itself is started again. Default DefaultRestarts; negative:
-	// never.
+	// Restarts is the maximum number of restarts within ten minutes of a process that ended unexpectedly. Default DefaultRestarts;
+	// negative: none.
 	Restarts int
-	// RestartDelay is how long the second restart waits; the first does not, and each later one doubles the delay, at most 30 s.
-	// Default 500 ms; negative: none of them waits.
+	// RestartDelay is the delay of the second restart. The first has none; each later one doubles the delay, up to 30 s.
+	// Default 500 ms; negative: no delays.
 	RestartDelay time.Duration
-	// Unconfined reports whether the processes of the plugin of that name run with all rights of the user. If nil or false, they can
-	// reach only the system, their interpreter, their package, their data and their grants, where the system can confine them (see
-	// confine.Supported).
+	// Unconfined reports whether the processes of the plugin of that name run with all rights of the user. If nil or false, and if the
+	// system can confine processes (see confine.Supported), they can access only the system, their interpreter, package, data and grants.
 	Unconfined func(plugin string) bool
-	// MemoryMB bounds the data of a process, in MiB, where the system can (Linux). Default DefaultMemoryMB; negative: no bound.
+	// MemoryMB is the maximum data size of a process, in MiB; only on Linux. Default DefaultMemoryMB; negative: no limit.
 	MemoryMB int
 
-	linesOnStdio bool // as on Windows, for tests
+	linesOnStdio bool // lines use the standard streams, as on Windows; for tests
 }
 
 // Opener opens plugins that run as processes. Safe for use from many goroutines.
@@ -89,8 +89,7 @@ func (c *Opener) Open(u remote.Unit) (sdk.Plugin, error) {
 	return newPlugin(c.opts, &u)
 }
 
-// Describe starts the process, asks for its contributions and ends it. Of u.Description it uses only the name, in messages; the name
-// may be empty.
+// Describe starts the process, asks for its contributions and ends it. u.Description needs no fields; its name is used in messages.
 func (c *Opener) Describe(ctx context.Context, u remote.Unit) (sdk.Description, error) {
 	u.Description.Name = cmp.Or(u.Description.Name, filepath.Base(u.Command[0]))
 	complete(&u)

@@ -16,10 +16,10 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// stubbornTime is the time a hook may run after the host gave up on it. Then its process is killed: the hook may never end.
+// stubbornTime is the time for which an abandoned hook may continue to run. Then its process is killed, because the hook may never end.
 const stubbornTime = 5 * time.Second
 
-// sendQueue is how many messages wait for a process that does not read; then calls wait, as long as their deadlines let them.
+// sendQueue is the number of messages that are queued for a process that does not read. Further calls wait until their deadlines.
 const sendQueue = 64
 
 // RunHook runs hook n in the process.
@@ -50,7 +50,7 @@ func (s *supervisor) Ready() error {
 	return errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
 }
 
-// hookRequest encodes a guest.HookRequest. Its parts are JSON already: encoding/json would read them once more.
+// hookRequest encodes a guest.HookRequest. Its parts are already JSON, which encoding/json would scan again.
 func hookRequest(call *sdk.RemoteCall) []byte {
 	out := make([]byte, 0, len(call.Input)+len(call.Value)+len(`{"input":,"value":}`))
 	out = append(append(out, `{"input":`...), call.Input...)
@@ -63,7 +63,7 @@ func hookRequest(call *sdk.RemoteCall) []byte {
 // lateBy is added to the deadline sent to the plugin, so that the host's own deadline comes first.
 const lateBy = 100 * time.Millisecond
 
-// timeLeft returns the milliseconds after which the plugin is to give a call up; 0 without a deadline.
+// timeLeft returns the number of milliseconds after which the plugin should abandon a call; 0 without a deadline.
 func timeLeft(ctx context.Context) uint32 {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -72,21 +72,20 @@ func timeLeft(ctx context.Context) uint32 {
 	return uint32(max(time.Until(deadline)+lateBy, lateBy).Milliseconds())
 }
 
-// hookStream carries the calls of hooks to one process. One stream for all of them takes half the time of a gRPC call for each. A process
-// that speaks lines gets them without gRPC, which would take longer than the process itself.
+// hookStream sends the calls of hooks to one process. One stream for all of them takes half the time of separate gRPC calls.
 type hookStream struct {
 	in   *instance
 	next func() uint64 // returns the ID of a request
-	// try sends a request if that needs no waiting. It may then wait some milliseconds for the answer.
+	// try sends a request if that does not block. It may then wait some milliseconds for the answer.
 	try  func(*tenonv1.HookRequest) bool
 	send chan *tenonv1.HookRequest // to the goroutine that writes
 
 	mu      sync.Mutex
-	waiting map[uint64]chan *tenonv1.HookResponse // calls whose answer is wanted
+	waiting map[uint64]chan *tenonv1.HookResponse // calls that wait for their answers
 	late    map[uint64]*time.Timer                // abandoned calls without an answer
 }
 
-// openHooks opens the stream. Its goroutines end with ctx, and are among in.inside.
+// openHooks opens the stream. Its goroutines end with ctx; in.inside waits for them.
 func openHooks(ctx context.Context, in *instance) (*hookStream, error) {
 	h := &hookStream{
 		in: in, send: make(chan *tenonv1.HookRequest, sendQueue),
@@ -142,7 +141,7 @@ func (h *hookStream) call(ctx context.Context, req *tenonv1.HookRequest) (*tenon
 	return nil, h.in.endError()
 }
 
-// giveUp forgets a call, and cancels it in the plugin if it was sent.
+// giveUp abandons a call, and cancels it in the plugin if it was sent.
 func (h *hookStream) giveUp(req *tenonv1.HookRequest, sent bool) {
 	h.mu.Lock()
 	_, unanswered := h.waiting[req.Id]
@@ -171,7 +170,7 @@ func (h *hookStream) write(ctx context.Context, send func(*tenonv1.HookRequest) 
 		select {
 		case req := <-queue:
 			if send(req) != nil {
-				queue = nil // whatever reads from the process gets the error, and ends it
+				queue = nil // the reader gets the same error and ends the process
 			}
 		case <-ctx.Done():
 			return
@@ -181,7 +180,7 @@ func (h *hookStream) write(ctx context.Context, send func(*tenonv1.HookRequest) 
 	}
 }
 
-// read hands the answers out until the stream ends. A stream that ends before its process takes the process along.
+// read delivers answers until the stream ends. If the stream ends before the process, it kills the process.
 func (h *hookStream) read(stream grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse]) {
 	for {
 		response, err := stream.Recv()
@@ -193,7 +192,7 @@ func (h *hookStream) read(stream grpc.BidiStreamingClient[tenonv1.HookRequest, t
 	}
 }
 
-// deliver hands an answer to its call, unless that was given up.
+// deliver passes an answer to its call, unless the call was abandoned.
 func (h *hookStream) deliver(response *tenonv1.HookResponse) {
 	h.mu.Lock()
 	answer := h.waiting[response.Id]

@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	// maxRequests is how many requests of one process the host works on at a time; tool calls and questions may take long.
+	// maxRequests is the maximum number of concurrent requests of one process; tool calls and questions may take long.
 	maxRequests   = 64
 	maxLogMessage = 4 << 10
 	defaultEvents = 64
 	maxEvents     = 1024
 )
 
-// hostService is the host as the processes of a plugin reach it.
+// hostService answers the requests of a plugin's processes to the host.
 type hostService struct {
 	host   sdk.Host
 	broker *ability.Broker // nil: no operations
@@ -47,7 +47,7 @@ func newHostService(h sdk.Host, u *remote.Unit) *hostService {
 	return service
 }
 
-// serve opens the stream on which the process asks, and answers until ctx or the process ends. Its goroutines are among in.inside.
+// serve opens the stream of requests, and answers them until ctx or the process ends. in.inside waits for its goroutines.
 func (s *hostService) serve(ctx context.Context, in *instance) error {
 	stream, err := in.api.Host(ctx)
 	if err != nil {
@@ -65,14 +65,14 @@ type hostSession struct {
 	*hostService
 	in      *instance
 	stream  grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest]
-	writing chan struct{} // holds one value while the stream is written to
+	writing chan struct{} // holds one value while a goroutine writes to the stream
 	budget  *remote.LineLimit
 
 	mu      sync.Mutex
-	running map[uint64]context.CancelFunc // the requests under way
+	running map[uint64]context.CancelFunc // unanswered requests
 }
 
-// read takes requests until the stream ends. A plugin that does not serve the stream asks nothing.
+// read handles requests until the stream ends. Plugins without requests need not implement the stream.
 func (s *hostSession) read(ctx context.Context) {
 	for {
 		req, err := s.stream.Recv()
@@ -131,7 +131,7 @@ func (s *hostSession) begin(ctx context.Context, req *tenonv1.HostRequest, work 
 	})
 }
 
-// operation runs an operation on behalf of a call, or of no call.
+// operation runs an operation, on behalf of a call if the request has a token.
 func (s *hostSession) operation(ctx context.Context, req *tenonv1.HostRequest, op *tenonv1.Operation) {
 	refuse := func(status tenonv1.Status, text string) {
 		s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: status, Body: []byte(text)})
@@ -197,7 +197,7 @@ func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
 		args = append(args, visible.Clean(name, maxLogMessage), visible.Clean(plain(attrs[name]), maxLogMessage))
 	}
-	// One line that looks like one of the plugin: it must neither steer a terminal nor pose as a line of tenon.
+	// The text must neither control a terminal nor look like another line of the log.
 	s.log.Log(ctx, slog.Level(line.GetLevel()), visible.Clean(line.GetMessage(), maxLogMessage), args...)
 }
 
@@ -226,7 +226,7 @@ func (s *hostSession) answer(ctx context.Context, response *tenonv1.HostResponse
 	_ = s.stream.Send(response) // fails when the stream ended, and read sees that too
 }
 
-// matchAny reports whether one of the patterns matches, in which * matches any characters.
+// matchAny reports whether one of the patterns matches. In patterns, * matches any characters.
 func matchAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return ability.Match(p, name) })
 }

@@ -165,13 +165,13 @@ type lineHooks struct {
 	queue   chan<- *tenonv1.HookRequest // to the goroutine that calls send
 }
 
-// try sends a request if that needs no waiting. Then it waits some milliseconds for the answer, unless another goroutine reads from the process.
+// try sends a request if that does not block. Then it waits some milliseconds for the answer, unless another goroutine reads from the process.
 func (l *lineHooks) try(req *tenonv1.HookRequest) bool {
 	sent, whole := l.conn.TryBegin(req.Id, "hook", hookParams(req), l.take(req.Id))
 	if sent && !whole {
 		select {
 		case l.queue <- &tenonv1.HookRequest{}:
-		default: // what waits there is written behind the rest
+		default: // the next message in the queue is written after the rest
 		}
 	}
 	if sent {
@@ -180,7 +180,7 @@ func (l *lineHooks) try(req *tenonv1.HookRequest) bool {
 	return sent
 }
 
-// send sends a request, or cancels it. One without an ID is for the rest of a request of try.
+// send sends a request, or cancels it. A request without an ID stands for the rest of a request of try.
 func (l *lineHooks) send(req *tenonv1.HookRequest) error {
 	switch {
 	case req.Id == 0:
@@ -353,7 +353,7 @@ func providerErrorOf(err error) *tenonv1.ProviderError {
 	return out
 }
 
-// errNotLines is wrapped by the reason for ending a process that sends something else than messages.
+// errNotLines is wrapped by the reason for ending a process that sends invalid messages.
 var errNotLines = errors.New("it does not speak the line protocol")
 
 // connectionBroke returns the reason for ending a process whose connection ended before it.
@@ -364,7 +364,7 @@ func connectionBroke(err error) error {
 	return errors.New("it closed the connection")
 }
 
-// awaitEnd waits for the end of a process whose connection ended: usually both end together. It returns false if the process lives on.
+// awaitEnd waits for the end of a process whose connection ended; usually both end together. It returns false if the process continues.
 func awaitEnd(ended <-chan struct{}) bool {
 	select {
 	case <-ended:

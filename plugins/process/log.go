@@ -6,10 +6,9 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// debugLog gives go-plugin's messages to a slog.Logger, all at the level debug: what a user should know of them, the errors of calls
-// say. Traces are left out.
+// debugLog logs go-plugin's messages at the level debug: errors of calls contain everything that users need. Traces are dropped.
 type debugLog struct {
-	hclog.Logger // answers what go-plugin does not use
+	hclog.Logger // for methods that go-plugin does not call
 	log          *slog.Logger
 }
 
@@ -27,5 +26,5 @@ func (d debugLog) Warn(msg string, args ...any) { d.Debug(msg, args...) }
 // Error is Debug.
 func (d debugLog) Error(msg string, args ...any) { d.Debug(msg, args...) }
 
-// Named returns the same logger: one process has one.
+// Named returns the same logger.
 func (d debugLog) Named(string) hclog.Logger { return d }

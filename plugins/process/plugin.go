@@ -35,7 +35,7 @@ func newPlugin(o Options, u *remote.Unit) (*remotePlugin, error) {
 	return p, nil
 }
 
-// Start keeps the request with which processes are started. It starts none.
+// Start stores the start request of processes. It starts none.
 func (p *remotePlugin) Start(_ context.Context, h sdk.Host) error {
 	request, err := p.StartRequest(h, h.Project())
 	if err != nil {
@@ -48,7 +48,7 @@ func (p *remotePlugin) Start(_ context.Context, h sdk.Host) error {
 	return nil
 }
 
-// Close ends the process, and waits until nothing of it is left.
+// Close ends the process and waits for its goroutines.
 func (p *remotePlugin) Close(ctx context.Context) error {
 	p.super.close(ctx)
 	if p.Broker == nil {

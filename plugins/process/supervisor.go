@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/remote"
 )
 
-// supervisor keeps one process of a plugin: it starts it when it is needed, again after it ended by itself, and ends it.
+// supervisor manages the process of a plugin: it starts the process on demand, restarts it after a crash, and ends it.
 type supervisor struct {
 	opts Options
 	unit *remote.Unit
@@ -17,14 +17,14 @@ type supervisor struct {
 	mu       sync.Mutex
 	host     *hostService // nil until bind
 	request  []byte       // of the plugin's Start
-	current  *instance    // the process that runs; nil: none
-	starting *launch      // the start under way; nil: none
+	current  *instance    // the running process; nil: none
+	starting *launch      // the current start; nil: none
 	restarts restarts
 	closed   chan struct{} // closed by close
 	watching sync.WaitGroup
 }
 
-// launch is a start under way. Its result may be read after done.
+// launch is a start in progress. Its result may be read after done.
 type launch struct {
 	done   chan struct{}
 	cancel context.CancelCauseFunc
@@ -46,7 +46,7 @@ func (s *supervisor) bind(host *hostService, request []byte) {
 	s.host, s.request = host, request
 }
 
-// instance returns the process and starts it if necessary. It waits for a restart that is due before the deadline of ctx.
+// instance returns the process, and starts it if necessary. It waits for a restart if that is due before the deadline of ctx.
 func (s *supervisor) instance(ctx context.Context) (*instance, error) {
 	for {
 		in, starting, wait, err := s.look(ctx)
@@ -68,7 +68,7 @@ func (s *supervisor) instance(ctx context.Context) (*instance, error) {
 	}
 }
 
-// look returns the process, or the start under way, which it begins when it is time, or how long to wait until it is.
+// look returns the process, or the current start, which it begins if it is due, or the time until the next start is due.
 func (s *supervisor) look(ctx context.Context) (*instance, *launch, time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +93,7 @@ func (s *supervisor) look(ctx context.Context) (*instance, *launch, time.Duratio
 	if wait > 0 {
 		return nil, nil, wait, nil
 	}
-	// The start outlives the call that wants it: others wait for it too, and the next will need it.
+	// The start outlives its call, because other calls wait for it, too.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	s.starting = &launch{done: make(chan struct{}), cancel: cancel}
 	s.watching.Add(1)
@@ -118,7 +118,7 @@ func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// launch starts the process and watches it until it ends. It is among s.watching.
+// launch starts the process and watches it until it ends. s.watching waits for it.
 func (s *supervisor) launch(ctx context.Context, l *launch) {
 	defer s.watching.Done()
 	defer l.cancel(nil)
@@ -147,7 +147,7 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 	}
 }
 
-// crashed cleans up after a process that ended by itself.
+// crashed cleans up after a process that ended unexpectedly.
 func (s *supervisor) crashed(in *instance) {
 	s.mu.Lock()
 	s.forget(in)
@@ -157,7 +157,7 @@ func (s *supervisor) crashed(in *instance) {
 	in.discard()
 }
 
-// forget notes that a process ended by itself, once. The caller holds mu.
+// forget records, once, that a process ended unexpectedly. The caller holds mu.
 func (s *supervisor) forget(in *instance) {
 	if s.current == in {
 		s.current = nil
@@ -175,7 +175,7 @@ func (s *supervisor) isClosed() bool {
 	}
 }
 
-// close ends the process and waits for all that belongs to it. Safe twice and from many goroutines.
+// close ends the process and waits for all its goroutines. It may be called twice, and concurrently.
 func (s *supervisor) close(ctx context.Context) {
 	s.mu.Lock()
 	if !s.isClosed() {

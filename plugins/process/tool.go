@@ -43,7 +43,7 @@ func (s *supervisor) RunTool(ctx context.Context, n int, call *sdk.ToolCall, bod
 	}
 }
 
-// progress shows the progress of a call, through the broker, which limits its rate.
+// progress reports the progress of a call through the broker, which limits the rate.
 func (s *supervisor) progress(ctx context.Context, call *sdk.ToolCall, p *tenonv1.Progress) {
 	if s.unit.Broker == nil || call.Host == nil {
 		return
@@ -75,7 +75,7 @@ func (s *supervisor) PrepareTool(ctx context.Context, n int, call *sdk.ToolCall,
 	return response.Response, nil
 }
 
-// Auth asks a sign-in method in the process for something.
+// Auth calls a sign-in method in the process.
 func (s *supervisor) Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error) {
 	in, err := s.instance(ctx)
 	if err != nil {

@@ -23,7 +23,7 @@ type Runner interface {
 	RunTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error)
 	// PrepareTool asks a tool which permissions a call requires, and returns the JSON of a guest.PrepareResponse, which may be empty.
 	PrepareTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error)
-	// Auth sends the JSON of a guest.AuthRequest to the plugin and returns that of a guest.AuthAnswer. user is nil except during a login.
+	// Auth sends the JSON of a guest.AuthRequest to the plugin and returns the JSON of a guest.AuthAnswer. user is nil except during a login.
 	Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error)
 	// Stream sends a request on behalf of a session and calls event with the JSON of each event, from one goroutine. It returns the error of
 	// event, the failure that the plugin reported, or why the plugin could not be asked.
@@ -32,7 +32,7 @@ type Runner interface {
 	ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Model, *guest.ProviderError, error)
 }
 
-// Base is the part of a plugin that is the same in every carrier: its manifest and contributions.
+// Base is the part of a plugin that all carriers share: its manifest and contributions.
 type Base struct {
 	Unit
 	carrier sdk.Carrier
@@ -87,7 +87,7 @@ func (b *Base) Providers() []sdk.ProviderInfo {
 	return usable
 }
 
-// StartRequest returns the request that starts an instance of the plugin. project is what the plugin may know of the host's.
+// StartRequest returns the request that starts an instance of the plugin. project holds the facts about the host's project for the plugin.
 func (b *Base) StartRequest(h sdk.Host, project sdk.Project) ([]byte, error) {
 	options := b.Options
 	if len(options) == 0 {
