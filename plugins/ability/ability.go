@@ -1,6 +1,6 @@
-// Package ability is the only way for a plugin outside of the host's process to reach the network, its stored values, secrets, tools,
-// sessions, the user and the model. Carriers pass every request of a guest to a Broker, which checks the user's grants on each call,
-// bounds rates and sizes, and answers with a status and JSON.
+// Package ability gives plugins outside of the host's process access to the network, stored values, secrets, tools, sessions, the user and the
+// model. Carriers pass every request of a plugin to a Broker, which checks the user's grants on each call, limits rates and sizes, and
+// answers with a status and JSON.
 //
 // operations.go lists the operations; docs/abilities.md describes them for guest authors.
 package ability
@@ -24,7 +24,7 @@ type Options struct {
 	Plugin string // its name
 	// Grants are the user's grants. They are copied.
 	Grants []sdk.Capability
-	// Secret returns a variable of the host's environment. If nil, there are none.
+	// Secret returns a variable of the host's environment. Required for grants of the capability secret.
 	Secret func(name string) (string, bool)
 	// DataDir is the plugin's own directory, created with mode 0700 when it is first needed.
 	DataDir string
@@ -32,16 +32,16 @@ type Options struct {
 	Limits  Limits       // zero fields get their defaults
 }
 
-// Caller is the call that a plugin is answering while it asks.
+// Caller describes the call during which a plugin makes a request.
 type Caller struct {
 	SessionID string
 	Tool      sdk.ToolHost // nil outside of a tool call
 	User      sdk.AuthUser // nil outside of a sign-in
-	// Call ends with the call; streams that were opened in it end then. Nil outside of a call.
+	// Call is the context of the call, which also ends the streams opened during it. Nil outside of a call.
 	Call context.Context
 }
 
-// Broker answers the requests of one plugin. Safe for use from many goroutines.
+// Broker answers the requests of one plugin. Safe for concurrent use.
 type Broker struct {
 	plugin string
 	limits Limits
@@ -78,14 +78,14 @@ func New(o Options) *Broker {
 	return b
 }
 
-// Bind sets the host whose abilities the plugin may use. Carriers call it in Start.
+// Bind sets the host that performs the operations. Carriers call it in Start.
 func (b *Broker) Bind(h sdk.Host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.host = h
 }
 
-// Close cancels the operations under way and waits for them as long as ctx allows. Later requests fail. Safe twice.
+// Close cancels running operations and waits for them, at most until ctx ends. Later requests fail. It may be called twice.
 func (b *Broker) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.end()
@@ -103,8 +103,8 @@ func (b *Broker) Close(ctx context.Context) error {
 	}
 }
 
-// Do runs an operation on behalf of c. It returns soon after ctx ends. The request may be reused after Do returned; the answer
-// belongs to the caller: JSON with OK, otherwise human-readable text.
+// Do runs an operation on behalf of c. It returns soon after ctx ends. The request may be reused after Do returns; the answer belongs to the
+// caller. It is JSON if the status is OK, otherwise a human-readable text.
 func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (guest.Status, []byte) {
 	answer, err := b.do(ctx, c, op, request)
 	if err != nil {

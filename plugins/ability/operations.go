@@ -233,7 +233,7 @@ func (b *Broker) bound() sdk.Host {
 	return b.host
 }
 
-// able returns the host as T. The error names the missing ability.
+// able returns the host as T, or an error that names the missing ability.
 func able[T any](b *Broker, ability string) (T, error) {
 	host, ok := b.bound().(T)
 	if !ok {
@@ -242,7 +242,7 @@ func able[T any](b *Broker, ability string) (T, error) {
 	return host, nil
 }
 
-// session returns the session of an operation: always that of the call the plugin is answering.
+// session returns the session of an operation, which is always the session of the current call.
 func (b *Broker) session(c Caller, wanted string) (string, error) {
 	if wanted != "" && wanted != c.SessionID {
 		return "", &problem{guest.StatusDenied, fmt.Sprintf("plugin %q may reach only the session it is called for; no capability allows another", b.plugin)}

@@ -7,7 +7,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// problem is an error that ends an operation with another status than StatusFailed.
+// problem is an error with a status other than StatusFailed.
 type problem struct {
 	status guest.Status
 	text   string
@@ -35,7 +35,7 @@ func missing(what string) error {
 	return fmt.Errorf("this host does not give plugins %s", what)
 }
 
-// statusOf returns the status that belongs to an error.
+// statusOf returns the status for an error.
 func statusOf(err error) guest.Status {
 	if p, ok := errors.AsType[*problem](err); ok {
 		return p.status

@@ -14,20 +14,20 @@ import (
 )
 
 const (
-	// maxStreamBytes is the maximum size of a streamed answer. A model's answer of 16 MiB has about three times that as events.
+	// maxStreamBytes is the maximum size of a streamed answer. A model's answer of 16 MiB takes about three times as much as events.
 	maxStreamBytes = 64 << 20
 	// maxChunk is the maximum size of one piece.
 	maxChunk = 64 << 10
 )
 
-// httpStream is an answer that a plugin reads in pieces. It belongs to the call in which the plugin sent the request, and ends with it.
+// httpStream is an answer that a plugin reads in pieces. It ends with the call during which the plugin sent the request.
 type httpStream struct {
 	call context.Context // the call that it belongs to
 	end  func()          // ends the request and releases its slot; may be called twice
 
 	mu   sync.Mutex // held while reading
 	body io.Reader
-	left int // bytes that may follow
+	left int // remaining bytes of the limit
 }
 
 // streams are the open streams of a plugin by number.
@@ -37,7 +37,7 @@ type streams struct {
 	open map[int64]*httpStream
 }
 
-// openStream sends a request and keeps its answer open. ctx bounds the time until the headers of the answer.
+// openStream sends a request and keeps its answer open. ctx limits the time until the headers of the answer.
 func (b *Broker) openStream(ctx context.Context, c Caller, req *sdk.FetchRequest, u *url.URL, granted *origin) (*sdk.FetchResponse, error) {
 	if c.Call == nil {
 		return nil, errors.New("only a call of the plugin can stream an answer")
@@ -103,7 +103,7 @@ func (s *streams) find(c Caller, id int64) (*httpStream, error) {
 	return one, nil
 }
 
-// close ends a stream; one that ended already is left alone.
+// close ends a stream, unless it has ended.
 func (s *streams) close(id int64) {
 	s.mu.Lock()
 	one := s.open[id]
@@ -114,7 +114,7 @@ func (s *streams) close(id int64) {
 	}
 }
 
-// readStream waits for the next piece of a streamed answer.
+// readStream returns the next piece of a streamed answer.
 func (b *Broker) readStream(_ context.Context, c Caller, req guest.StreamRef) (out guest.StreamChunk, err error) {
 	s, err := b.streams.find(c, req.Stream)
 	if err != nil {

@@ -44,8 +44,8 @@ func (p *plugin) ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Mod
 	return list.Models, list.Error, err
 }
 
-// streamEvent passes an event of a model's answer on. It does not count as an operation: the speed is the model's, and the host bounds the
-// answer.
+// streamEvent passes on an event of a model's answer. The rate limit of operations does not apply: the model determines the speed, and the
+// host bounds the answer.
 func (c *call) streamEvent(event []byte) (guest.Status, []byte) {
 	if c.event == nil {
 		return guest.StatusFailed, []byte("only a model request has events")

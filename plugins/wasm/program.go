@@ -18,12 +18,12 @@ import (
 type program struct {
 	runtime *Runtime
 	file    moduleFile
-	pages   uint32 // most memory of an instance, in pages of 64 KiB
+	pages   uint32 // maximum memory of an instance, in pages of 64 KiB
 	log     *slog.Logger
 
 	mu       sync.Mutex
 	ready    chan struct{} // closed when loaded or err is set; nil before the first request
-	ended    chan struct{} // closed when the goroutine that loads is gone
+	ended    chan struct{} // closed when the goroutine of load ends
 	loaded   *code
 	err      error
 	finished bool
@@ -34,14 +34,14 @@ func newProgram(r *Runtime, f moduleFile, memoryMB int, log *slog.Logger) *progr
 	return &program{runtime: r, file: f, pages: uint32(memoryMB) << 4, log: log}
 }
 
-// lost reports whether an approved module must be compiled again: the cache was deleted, or is from another version.
+// lost reports whether an approved module must be compiled again, because the cache was deleted or is from another version.
 func (p *program) lost() bool {
 	r := p.runtime
 	return p.file.approved() && r.cache != nil && !r.cache.holds(p.file.digest, p.pages)
 }
 
-// code returns the compiled module. The first call begins to load it. When ctx ends before that is done the error wraps
-// ErrCompiling, and loading continues for the next call.
+// code returns the compiled module. The first call starts loading it. If ctx ends first, the error wraps ErrCompiling, and loading
+// continues.
 func (p *program) code(ctx context.Context) (*code, error) {
 	p.mu.Lock()
 	if p.finished {
@@ -51,7 +51,7 @@ func (p *program) code(ctx context.Context) (*code, error) {
 	if p.ready == nil {
 		p.ready, p.ended = make(chan struct{}), make(chan struct{})
 		p.timer = time.AfterFunc(p.runtime.options.CompileTimeout, p.timeOut)
-		// Owned by the program; it ends when the module is loaded, which cannot be interrupted. close waits for it.
+		// It ends when the module is loaded, which cannot be interrupted; close waits for it.
 		go p.load(context.WithoutCancel(ctx))
 	}
 	ready := p.ready
@@ -73,12 +73,12 @@ func (p *program) compiling() bool {
 	return p.ready != nil && !p.finished
 }
 
-// timeOut ends the wait for a compilation that takes too long.
+// timeOut ends a compilation that takes too long.
 func (p *program) timeOut() {
 	p.finish(nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.file.path, p.runtime.options.CompileTimeout))
 }
 
-// finish sets the result, unless it is set.
+// finish sets the result, unless it is already set.
 func (p *program) finish(c *code, err error) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -134,7 +134,7 @@ func (p *program) compile(ctx context.Context) (c *code, cached bool, err error)
 // moduleFile is the file of a module.
 type moduleFile struct {
 	path   string
-	digest [sha256.Size]byte // SHA-256 of the approved content; zero: any content will do
+	digest [sha256.Size]byte // SHA-256 of the approved content; zero: any content
 }
 
 func newModuleFile(u *remote.Unit) (moduleFile, error) {
@@ -179,7 +179,7 @@ func (f *moduleFile) read() ([]byte, error) {
 	return wasm, nil
 }
 
-// close ends the code. It waits for a compilation under way, as long as ctx lets it.
+// close releases the code. It waits for a running compilation, at most until ctx ends.
 func (p *program) close(ctx context.Context) error {
 	p.finish(nil, ErrClosed)
 	p.mu.Lock()

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// tracker knows the operations that must end before a plugin is closed.
+// tracker counts the operations that must end before a plugin is closed.
 type tracker struct {
 	mu      sync.Mutex
 	closed  bool
@@ -29,7 +29,7 @@ func (t *tracker) close() {
 	t.closed = true
 }
 
-// wait returns once nothing runs, or with the error of ctx. It is called after close.
+// wait waits until all operations have ended, or returns the error of ctx. It is called after close.
 func (t *tracker) wait(ctx context.Context) error {
 	idle := make(chan struct{})
 	go func() {
