@@ -1,7 +1,7 @@
 // Command mcp is the plugin of the conformance suite as an MCP server on stdin and stdout. Each of its hooks is a tool, which the
-// configuration of the server makes a hook again, or an interceptor of an event tenon/<point>.
+// configuration of the server declares as a hook, or an interceptor of an event tenon/<point>.
 //
-// The environment variable CONFORMANCE_SETUP holds the values that a plugin gets from its manifest and the host.
+// The environment variable CONFORMANCE_SETUP holds the values that other carriers pass from the manifest and the host.
 package main
 
 import (
