@@ -22,7 +22,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Commands returns the commands that only show something.
+// Commands returns the read-only commands.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		statsCommand(a), doctorCommand(a), explainCommand(a), hooksCommand(a), modelsCommand(a), configCommand(a),
@@ -197,7 +197,7 @@ func checkPoint(point *string) error {
 	return nil
 }
 
-// ListHooks prints hooks, those of all points if point is empty.
+// ListHooks prints the hooks at a point; at all points if point is empty.
 func ListHooks(a *cli.App, all []hooks.HookInfo, point string) error {
 	list := slices.DeleteFunc(slices.Clone(all), func(h hooks.HookInfo) bool { return point != "" && string(h.Point) != point })
 	return cli.List(a, list, cli.Listing[hooks.HookInfo]{

@@ -158,7 +158,7 @@ func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, project bool
 	return file.write(config.Set(file.text, serverKey(name), entry))
 }
 
-// unique returns an error if a server of any scope has the name, or one whose tools would have the same names.
+// unique returns an error if a server of any scope has the name, or a name that would lead to the same names of tools.
 func unique(ctx context.Context, a *cli.App, name string) error {
 	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
 		plugin := (&mcp.Server{Name: name}).PluginName()
@@ -179,7 +179,7 @@ func serverFile(w *cli.Workspace, project bool) string {
 	return filepath.Join(w.Project.ConfigDir, extensions.ServerFile)
 }
 
-// checkServer checks an entry of a file in the way it will be read.
+// checkServer returns an error if an entry of a file is invalid.
 func checkServer(name string, entry json.RawMessage, file, fix string) error {
 	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
 	if err != nil {
@@ -298,7 +298,7 @@ func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 	}
 	return a.Show(result, func() error {
 		text := strings.TrimRight(result.Output, "\n") + "\n"
-		if a.Screen.Streams { // elsewhere it is what the server sent
+		if a.Screen.Streams { // otherwise the output is unchanged
 			text = terminal.Visible(text)
 		}
 		return a.Print(text)
