@@ -54,7 +54,7 @@ func begin(ctx context.Context, o Options, u *remote.Unit, project sdk.Project, 
 	// A process that hangs blocks go-plugin too; ending it sets both free.
 	release := context.AfterFunc(ctx, func() { in.runner.fail(in.runner.late(context.Cause(ctx))) })
 	defer release()
-	err = in.connect(o, log)
+	err = in.connect(o)
 	if err == nil {
 		err = ready(ctx, in)
 	}
@@ -95,7 +95,7 @@ func environ(o Options, u *remote.Unit) ([]string, error) {
 }
 
 // connect starts the process through go-plugin.
-func (in *instance) connect(o Options, log *slog.Logger) error {
+func (in *instance) connect(o Options) error {
 	secured, cert, err := clientTLS()
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (in *instance) connect(o Options, log *slog.Logger) error {
 		TLSConfig:        secured,
 		SkipHostEnv:      true,
 		StartTimeout:     2 * o.StartTimeout, // begin's own comes first
-		Logger:           newDebugLog(log),
+		Logger:           hclog.NewNullLogger(), // errors say everything that users need
 		SyncStdout:       in.runner.out,
 		SyncStderr:       in.runner.err,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketRoot()},

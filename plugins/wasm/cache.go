@@ -258,9 +258,6 @@ func (c *cache) evict(keep string) error {
 
 // load returns the code of an entry.
 func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, error) {
-	if _, err := os.Stat(filepath.Join(c.dir, name)); err != nil {
-		return nil, err
-	}
 	dir, err := os.MkdirTemp(c.dir, loadPattern)
 	if err != nil {
 		return nil, err

@@ -42,7 +42,6 @@ var (
 	_ sdk.ToolSource     = (*plugin)(nil)
 	_ sdk.AuthSource     = (*plugin)(nil)
 	_ remote.Precompiler = (*plugin)(nil)
-
 	_ sdk.ProviderSource = (*plugin)(nil)
 	_ sdk.ProtocolSource = (*plugin)(nil)
 )
@@ -54,10 +53,7 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	if p.Base, err = remote.NewBase(u, sdk.CarrierWASM, p); err != nil {
 		return nil, err
 	}
-	log := u.Logger
-	if log == nil {
-		log = r.options.Logger.With("plugin", d.Name)
-	}
+	log := cmp.Or(u.Logger, r.options.Logger)
 	p.log.Store(log)
 	memoryMB, shared := sdk.DefaultWASMMemoryMB, false
 	if rt := d.Runtime; rt != nil {

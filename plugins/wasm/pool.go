@@ -114,7 +114,6 @@ func (p *pool) arm() {
 			next = min(next, time.Until(i.since.Add(trimAfter)))
 		}
 	}
-	next = max(next, time.Millisecond)
 	if p.timer == nil {
 		p.timer = time.AfterFunc(next, p.sweep)
 		return
