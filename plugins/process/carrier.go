@@ -3,7 +3,9 @@ package process
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
 // Kinds of failures of a plugin's process. Errors of calls wrap one of them, or come from the plugin.
@@ -67,20 +70,12 @@ func New(o Options) *Opener {
 		o.Environ = os.Environ()
 	}
 	o.Host = cmp.Or(o.Host, "tenon")
-	o.StartTimeout = orDefault(o.StartTimeout, DefaultStartTimeout)
-	o.StopTimeout = orDefault(o.StopTimeout, DefaultStopTimeout)
-	o.Restarts = orDefault(o.Restarts, DefaultRestarts)
-	o.RestartDelay = orDefault(o.RestartDelay, 500*time.Millisecond)
-	o.MemoryMB = orDefault(o.MemoryMB, DefaultMemoryMB)
+	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
+	o.StopTimeout = cmp.Or(o.StopTimeout, DefaultStopTimeout)
+	o.Restarts = cmp.Or(o.Restarts, DefaultRestarts)
+	o.RestartDelay = cmp.Or(o.RestartDelay, 500*time.Millisecond)
+	o.MemoryMB = cmp.Or(o.MemoryMB, DefaultMemoryMB)
 	return &Opener{o}
-}
-
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // Open returns the plugin. The first call starts its process. Errors wrap sdk.ErrManifest and name the field.
@@ -93,7 +88,22 @@ func (c *Opener) Open(u remote.Unit) (sdk.Plugin, error) {
 func (c *Opener) Describe(ctx context.Context, u remote.Unit) (sdk.Description, error) {
 	u.Description.Name = cmp.Or(u.Description.Name, filepath.Base(u.Command[0]))
 	complete(&u)
-	return describe(ctx, c.opts, &u)
+	var d sdk.Description
+	in, err := begin(ctx, c.opts, &u, sdk.Project{}, u.Logger, func(ctx context.Context, in *instance) error {
+		response, err := in.api.Describe(ctx, &tenonv1.DescribeRequest{})
+		if err != nil {
+			return in.explain(err)
+		}
+		if err := json.Unmarshal(response.Description, &d); err != nil {
+			return fmt.Errorf("%w: its description: %w", sdk.ErrManifest, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return sdk.Description{}, err
+	}
+	in.close(context.WithoutCancel(ctx))
+	return d, nil
 }
 
 // confined reports whether processes of the plugin run confined on this system.

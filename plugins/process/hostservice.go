@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,44 +30,34 @@ const (
 	maxEvents     = 1024
 )
 
-// hostService answers the requests of a plugin's processes to the host.
-type hostService struct {
-	host   sdk.Host
-	broker *ability.Broker // nil: no operations
-	events []string        // types of events that were granted; nil: none
-	log    *slog.Logger
-}
-
-func newHostService(h sdk.Host, u *remote.Unit) *hostService {
-	service := &hostService{host: h, broker: u.Broker, log: h.Logger()}
-	for _, grant := range u.Grants {
-		if grant.Name == sdk.CapabilityEvents {
-			service.events = append(service.events, grant.Scope...)
-		}
-	}
-	return service
-}
-
-// serve opens the stream of requests, and answers them until ctx or the process ends. in.inside waits for its goroutines.
-func (s *hostService) serve(ctx context.Context, in *instance) error {
+// serveHost opens the stream of requests, and answers them until ctx or the process ends. in.inside waits for its goroutines.
+func serveHost(ctx context.Context, in *instance, h sdk.Host, u *remote.Unit) error {
 	stream, err := in.api.Host(ctx)
 	if err != nil {
 		return in.explain(err)
 	}
-	session := &hostSession{
-		hostService: s, in: in, stream: stream, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{}, budget: &remote.LineLimit{},
+	s := &hostSession{
+		host: h, broker: u.Broker, log: h.Logger(), in: in, stream: stream, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{},
 	}
-	in.inside.Go(func() { session.read(ctx) })
+	for _, grant := range u.Grants {
+		if grant.Name == sdk.CapabilityEvents {
+			s.events = append(s.events, grant.Scope...)
+		}
+	}
+	in.inside.Go(func() { s.read(ctx) })
 	return nil
 }
 
-// hostSession is the stream of one process.
+// hostSession answers the requests of one process to the host.
 type hostSession struct {
-	*hostService
+	host    sdk.Host
+	broker  *ability.Broker // nil: no operations
+	events  []string        // granted types of events; nil: none
+	log     *slog.Logger
 	in      *instance
 	stream  grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest]
 	writing chan struct{} // holds one value while a goroutine writes to the stream
-	budget  *remote.LineLimit
+	budget  remote.LineLimit
 
 	mu      sync.Mutex
 	running map[uint64]context.CancelFunc // unanswered requests
@@ -171,7 +162,7 @@ func (s *hostSession) subscribe(ctx context.Context, id uint64, wanted *tenonv1.
 		return
 	}
 	size := min(max(int(wanted.GetSize()), 0), maxEvents)
-	for event := range source.Events(ctx, orDefault(size, defaultEvents)) {
+	for event := range source.Events(ctx, cmp.Or(size, defaultEvents)) {
 		if !matchAny(s.events, event.Type) || len(wanted.GetTypes()) > 0 && !matchAny(wanted.GetTypes(), event.Type) {
 			continue
 		}

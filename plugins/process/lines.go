@@ -124,7 +124,7 @@ func statusOf(method string, err error) error {
 	case errors.As(err, &problem) && problem.Code == jsonline.CodeMethodNotFound:
 		return status.Error(codes.Unimplemented, "method "+method+" not implemented")
 	case errors.As(err, &problem):
-		return status.Error(codes.Unknown, orDefault(problem.Message, "the plugin failed without a message"))
+		return status.Error(codes.Unknown, cmp.Or(problem.Message, "the plugin failed without a message"))
 	case errors.Is(err, jsonline.ErrClosed):
 		return status.Error(codes.Unavailable, err.Error())
 	}
@@ -211,7 +211,7 @@ func hookParams(req *tenonv1.HookRequest) []byte {
 func hookResponse(id uint64, m *jsonline.Message) *tenonv1.HookResponse {
 	switch {
 	case m.Error != nil:
-		return &tenonv1.HookResponse{Id: id, Error: orDefault(m.Error.Message, "the hook failed without a message")}
+		return &tenonv1.HookResponse{Id: id, Error: cmp.Or(m.Error.Message, "the hook failed without a message")}
 	case string(m.Result) == "null":
 		return &tenonv1.HookResponse{Id: id}
 	}

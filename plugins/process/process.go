@@ -106,7 +106,7 @@ func (in *instance) connect(o Options) error {
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		TLSConfig:        secured,
 		SkipHostEnv:      true,
-		StartTimeout:     2 * o.StartTimeout, // begin's own comes first
+		StartTimeout:     2 * o.StartTimeout,    // begin's own comes first
 		Logger:           hclog.NewNullLogger(), // errors say everything that users need
 		SyncStdout:       in.runner.out,
 		SyncStderr:       in.runner.err,
@@ -160,22 +160,22 @@ func socketRoot() string {
 }
 
 // start sends the start request.
-func (in *instance) start(ctx context.Context, host *hostService, request []byte, grants []sdk.Capability, version string, hooks bool) error {
-	given, err := json.Marshal(grants)
+func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, request []byte, version string) error {
+	grants, err := json.Marshal(u.Grants)
 	if err != nil {
 		return err
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	in.end = end
-	if err := host.serve(life, in); err != nil {
+	if err := serveHost(life, in, h, u); err != nil {
 		return err
 	}
-	_, err = in.api.Start(ctx, &tenonv1.StartRequest{Request: request, Grants: given, Host: version})
+	_, err = in.api.Start(ctx, &tenonv1.StartRequest{Request: request, Grants: grants, Host: version})
 	if err != nil {
 		return in.explain(err)
 	}
 	in.removeSocket()
-	if hooks {
+	if len(u.Description.Hooks) > 0 {
 		in.hooks, err = openHooks(life, in)
 	}
 	return err

@@ -7,20 +7,21 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/remote"
+	"github.com/tenonhq/tenon/sdk"
 )
 
-// supervisor manages the process of a plugin: it starts the process on demand, restarts it after a crash, and ends it.
+// supervisor is a plugin that runs as a process: it starts the process on demand, restarts it after a crash, and ends it.
 type supervisor struct {
+	*remote.Base
 	opts Options
-	unit *remote.Unit
 
 	mu       sync.Mutex
-	host     *hostService // nil until bind
-	request  []byte       // of the plugin's Start
-	current  *instance    // the running process; nil: none
-	starting *launch      // the current start; nil: none
+	host     sdk.Host  // nil until Start
+	request  []byte    // the start request
+	current  *instance // the running process; nil: none
+	starting *launch   // the current start; nil: none
 	restarts restarts
-	closed   chan struct{} // closed by close
+	closed   chan struct{} // closed by Close
 	watching sync.WaitGroup
 }
 
@@ -32,18 +33,46 @@ type launch struct {
 	err    error
 }
 
-func newSupervisor(o Options, u *remote.Unit) *supervisor {
-	return &supervisor{
-		opts: o, unit: u,
-		restarts: restarts{most: o.Restarts, delay: o.RestartDelay}, closed: make(chan struct{}),
+var (
+	_ sdk.Hooker         = (*supervisor)(nil)
+	_ sdk.ToolSource     = (*supervisor)(nil)
+	_ sdk.ProtocolSource = (*supervisor)(nil)
+	_ sdk.ProviderSource = (*supervisor)(nil)
+	_ sdk.AuthSource     = (*supervisor)(nil)
+	_ sdk.AgentSource    = (*supervisor)(nil)
+	_ sdk.CommandSource  = (*supervisor)(nil)
+)
+
+func newPlugin(o Options, u *remote.Unit) (sdk.Plugin, error) {
+	s := &supervisor{opts: o, restarts: restarts{most: o.Restarts, delay: o.RestartDelay}, closed: make(chan struct{})}
+	var err error
+	if s.Base, err = remote.NewBase(u, sdk.CarrierProcess, s); err != nil {
+		return nil, err
 	}
+	return s, nil
 }
 
-// bind sets the host and the start request of processes.
-func (s *supervisor) bind(host *hostService, request []byte) {
+// Start stores the start request of processes. It starts none.
+func (s *supervisor) Start(_ context.Context, h sdk.Host) error {
+	request, err := s.StartRequest(h, h.Project())
+	if err != nil {
+		return err
+	}
+	if s.Broker != nil {
+		s.Broker.Bind(h)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.host, s.request = host, request
+	s.host, s.request = h, request
+	return nil
+}
+
+// Agents returns the agents in the description.
+func (s *supervisor) Agents() []sdk.Agent { return s.Description.Agents }
+
+// Commands returns the commands in the description.
+func (s *supervisor) Commands(context.Context) ([]sdk.Command, error) {
+	return s.Description.Commands, nil
 }
 
 // instance returns the process, and starts it if necessary. It waits for a restart if that is due before the deadline of ctx.
@@ -72,7 +101,7 @@ func (s *supervisor) instance(ctx context.Context) (*instance, error) {
 func (s *supervisor) look(ctx context.Context) (*instance, *launch, time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := s.unit.Description.Name
+	name := s.Description.Name
 	if s.current != nil && s.current.isOver() {
 		s.forget(s.current)
 	}
@@ -106,7 +135,7 @@ func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return fmt.Errorf("%w: plugin %q: %w; it is started again in %s", ErrEnded, s.unit.Description.Name, s.restarts.last, wait.Round(time.Millisecond))
+		return fmt.Errorf("%w: plugin %q: %w; it is started again in %s", ErrEnded, s.Description.Name, s.restarts.last, wait.Round(time.Millisecond))
 	}
 	select {
 	case <-time.After(wait):
@@ -122,10 +151,10 @@ func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 func (s *supervisor) launch(ctx context.Context, l *launch) {
 	defer s.watching.Done()
 	defer l.cancel(nil)
-	log := s.host.log
+	log := s.host.Logger()
 	began := time.Now()
-	in, err := begin(ctx, s.opts, s.unit, s.host.host.Project(), log, func(ctx context.Context, in *instance) error {
-		return in.start(ctx, s.host, s.request, s.unit.Grants, s.opts.Host, len(s.unit.Description.Hooks) > 0)
+	in, err := begin(ctx, s.opts, &s.Unit, s.host.Project(), log, func(ctx context.Context, in *instance) error {
+		return in.start(ctx, &s.Unit, s.host, s.request, s.opts.Host)
 	})
 	s.mu.Lock()
 	l.in, l.err = in, err
@@ -143,7 +172,7 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 	select {
 	case <-in.runner.ended:
 		s.crashed(in)
-	case <-s.closed: // close ends it
+	case <-s.closed: // Close ends it
 	}
 }
 
@@ -153,7 +182,7 @@ func (s *supervisor) crashed(in *instance) {
 	s.forget(in)
 	down := s.restarts.down
 	s.mu.Unlock()
-	s.host.log.Warn("process ended", "err", in.runner.how, "down", down)
+	s.host.Logger().Warn("process ended", "err", in.runner.how, "down", down)
 	in.discard()
 }
 
@@ -175,8 +204,8 @@ func (s *supervisor) isClosed() bool {
 	}
 }
 
-// close ends the process and waits for all its goroutines. It may be called twice, and concurrently.
-func (s *supervisor) close(ctx context.Context) {
+// Close ends the process and waits for its goroutines. It may be called twice, and concurrently.
+func (s *supervisor) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.isClosed() {
 		close(s.closed)
@@ -194,4 +223,8 @@ func (s *supervisor) close(ctx context.Context) {
 	if in != nil {
 		in.close(context.WithoutCancel(ctx))
 	}
+	if s.Broker == nil {
+		return nil
+	}
+	return s.Broker.Close(ctx)
 }

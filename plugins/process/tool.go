@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,7 @@ func (s *supervisor) RunTool(ctx context.Context, n int, call *sdk.ToolCall, bod
 	for {
 		response, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%w: the tool %s ended without a result", sdk.ErrWire, s.unit.Description.Tools[n].ID)
+			return nil, fmt.Errorf("%w: the tool %s ended without a result", sdk.ErrWire, s.Description.Tools[n].ID)
 		}
 		if err != nil {
 			return nil, in.explain(err)
@@ -45,7 +46,7 @@ func (s *supervisor) RunTool(ctx context.Context, n int, call *sdk.ToolCall, bod
 
 // progress reports the progress of a call through the broker, which limits the rate.
 func (s *supervisor) progress(ctx context.Context, call *sdk.ToolCall, p *tenonv1.Progress) {
-	if s.unit.Broker == nil || call.Host == nil {
+	if s.Broker == nil || call.Host == nil {
 		return
 	}
 	request := struct {
@@ -53,7 +54,7 @@ func (s *supervisor) progress(ctx context.Context, call *sdk.ToolCall, p *tenonv
 		Metadata json.RawMessage `json:"metadata,omitempty"`
 	}{p.GetTitle(), p.GetMetadata()}
 	if body, err := json.Marshal(request); err == nil {
-		s.unit.Broker.Do(ctx, ability.Caller{SessionID: call.SessionID, Tool: call.Host}, "progress", body)
+		s.Broker.Do(ctx, ability.Caller{SessionID: call.SessionID, Tool: call.Host}, "progress", body)
 	}
 }
 
@@ -96,7 +97,7 @@ func (s *supervisor) Auth(ctx context.Context, request []byte, user sdk.AuthUser
 // failure returns the error for a failure the plugin reported.
 func (s *supervisor) failure(f *tenonv1.Failure) error {
 	if f.GetRefused() {
-		return &sdk.Refusal{Halt: f.GetHalt(), Reason: f.GetMessage(), By: "plugin " + s.unit.Description.Name}
+		return &sdk.Refusal{Halt: f.GetHalt(), Reason: f.GetMessage(), By: "plugin " + s.Description.Name}
 	}
-	return errors.New(orDefault(f.GetMessage(), "the plugin failed without a message"))
+	return errors.New(cmp.Or(f.GetMessage(), "the plugin failed without a message"))
 }
