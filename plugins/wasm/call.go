@@ -67,10 +67,8 @@ func (c *call) check() error {
 		c.fault = fmt.Errorf("stopped: %w", err)
 		return c.fault
 	}
-	select {
-	case <-c.plugin.closing:
+	if c.plugin.active.life.Err() != nil {
 		c.fault = fmt.Errorf("stopped: plugin %w", ErrClosed)
-	default:
 	}
 	return c.fault
 }
@@ -137,7 +135,7 @@ func (p *plugin) do(ctx context.Context, j *job) ([]byte, error) {
 		return nil, err
 	}
 	nested := n.waits(p)
-	i, err := p.pool.get(ctx, j.session, nested, p.closing)
+	i, err := p.pool.get(ctx, j.session, nested)
 	if err != nil {
 		return nil, err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -31,9 +30,7 @@ type plugin struct {
 	log     atomic.Pointer[slog.Logger]
 	request atomic.Pointer[[]byte] // the start request; nil before Start
 
-	closing chan struct{} // closed by Close
-	once    sync.Once
-	active  tracker // calls and other operations that Close waits for
+	active *tracker // calls and other operations that Close waits for
 }
 
 var (
@@ -48,7 +45,7 @@ var (
 
 func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	d := &u.Description
-	p := &plugin{runtime: r, closing: make(chan struct{})}
+	p := &plugin{runtime: r, active: newTracker()}
 	var err error
 	if p.Base, err = remote.NewBase(u, sdk.CarrierWASM, p); err != nil {
 		return nil, err
@@ -68,7 +65,7 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	}
 	p.system = newSystem(u)
 	p.program = newProgram(r, file, memoryMB, log)
-	p.pool = newPool(shared, r.options.IdleTimeout, &p.active)
+	p.pool = newPool(shared, r.options.IdleTimeout, p.active)
 	return p, nil
 }
 
@@ -117,10 +114,7 @@ const closeGrace = 5 * time.Second
 func (p *plugin) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()
-	p.once.Do(func() {
-		close(p.closing)
-		p.active.close()
-	})
+	p.active.close()
 	if p.Broker != nil {
 		if err := p.Broker.Close(ctx); err != nil {
 			p.log.Load().Warn("close the broker", "err", err)

@@ -40,13 +40,13 @@ func newPool(shared bool, timeout time.Duration, active *tracker) *pool {
 
 // get waits for its turn and returns an idle instance of the session, or nil if there is none. The caller then calls release or put. A nested
 // call does not wait, because the call it would wait for may be waiting for it.
-func (p *pool) get(ctx context.Context, session string, nested bool, closing <-chan struct{}) (*instance, error) {
+func (p *pool) get(ctx context.Context, session string, nested bool) (*instance, error) {
 	if !nested {
 		select {
 		case p.slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for the plugin's other calls: %w", ctx.Err())
-		case <-closing:
+		case <-p.active.life.Done():
 			return nil, ErrClosed
 		}
 	}

@@ -21,13 +21,11 @@ type program struct {
 	pages   uint32 // maximum memory of an instance, in pages of 64 KiB
 	log     *slog.Logger
 
-	mu       sync.Mutex
-	ready    chan struct{} // closed when loaded or err is set; nil before the first request
-	ended    chan struct{} // closed when the goroutine of load ends
-	loaded   *code
-	err      error
-	finished bool
-	timer    *time.Timer
+	mu     sync.Mutex
+	began  time.Time     // start of loading
+	ready  chan struct{} // closed when loading has ended; nil before the first call
+	loaded *code
+	err    error
 }
 
 func newProgram(r *Runtime, f moduleFile, memoryMB int, log *slog.Logger) *program {
@@ -44,17 +42,16 @@ func (p *program) lost() bool {
 // continues.
 func (p *program) code(ctx context.Context) (*code, error) {
 	p.mu.Lock()
-	if p.finished {
-		defer p.mu.Unlock()
-		return p.loaded, p.err
-	}
-	if p.ready == nil {
-		p.ready, p.ended = make(chan struct{}), make(chan struct{})
-		p.timer = time.AfterFunc(p.runtime.options.CompileTimeout, p.timeOut)
+	if p.ready == nil && p.err == nil {
+		p.ready, p.began = make(chan struct{}), time.Now()
 		// It ends when the module is loaded, which cannot be interrupted; close waits for it.
 		go p.load(context.WithoutCancel(ctx))
 	}
-	ready := p.ready
+	ready, late := p.ready, p.began.Add(p.runtime.options.CompileTimeout)
+	if p.loaded != nil || p.err != nil {
+		defer p.mu.Unlock()
+		return p.loaded, p.err
+	}
 	p.mu.Unlock()
 	select {
 	case <-ready:
@@ -63,49 +60,33 @@ func (p *program) code(ctx context.Context) (*code, error) {
 		return p.loaded, p.err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrCompiling, ctx.Err())
+	case <-time.After(time.Until(late)):
+		return nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.file.path, p.runtime.options.CompileTimeout)
 	}
 }
 
-// compiling reports whether the module is being loaded.
+// compiling reports whether the module is being loaded, and not for too long.
 func (p *program) compiling() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.ready != nil && !p.finished
-}
-
-// timeOut ends a compilation that takes too long.
-func (p *program) timeOut() {
-	p.finish(nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.file.path, p.runtime.options.CompileTimeout))
-}
-
-// finish sets the result, unless it is already set.
-func (p *program) finish(c *code, err error) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.finished {
-		return false
-	}
-	p.finished, p.loaded, p.err = true, c, err
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-	if p.ready != nil {
-		close(p.ready)
-	}
-	return true
+	return p.ready != nil && p.loaded == nil && p.err == nil && time.Since(p.began) < p.runtime.options.CompileTimeout
 }
 
 func (p *program) load(ctx context.Context) {
-	defer close(p.ended)
-	start := time.Now()
+	defer close(p.ready)
 	c, cached, err := p.compile(ctx)
-	if err != nil {
-		p.finish(nil, fmt.Errorf("%s: %w", p.file.path, err))
-		return
-	}
-	p.log.Debug("module ready", "dur", time.Since(start), "cached", cached)
-	if !p.finish(c, nil) {
-		c.close(ctx, p.log)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.err != nil: // closed
+		if c != nil {
+			c.close(ctx, p.log)
+		}
+	case err != nil:
+		p.err = fmt.Errorf("%s: %w", p.file.path, err)
+	default:
+		p.loaded = c
+		p.log.Debug("module ready", "dur", time.Since(p.began), "cached", cached)
 	}
 }
 
@@ -181,19 +162,18 @@ func (f *moduleFile) read() ([]byte, error) {
 
 // close releases the code. It waits for a running compilation, at most until ctx ends.
 func (p *program) close(ctx context.Context) error {
-	p.finish(nil, ErrClosed)
 	p.mu.Lock()
-	ended, loaded := p.ended, p.loaded
+	loaded, ready := p.loaded, p.ready
 	p.loaded, p.err = nil, ErrClosed
 	p.mu.Unlock()
 	if loaded != nil {
 		loaded.close(ctx, p.log)
 	}
-	if ended == nil {
+	if ready == nil {
 		return nil
 	}
 	select {
-	case <-ended:
+	case <-ready:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%s: it is still being compiled: %w", p.file.path, ctx.Err())
