@@ -3,26 +3,33 @@ package process
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"sync"
 
 	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 )
 
-// callTable holds the calls that a process is answering by the tokens sent with them. Each request to the host names one of them: a
-// token cannot be guessed, and is invalid once its call is over. The zero value is empty. Safe for concurrent use.
+// callTable maps tokens to the calls that a process is answering. A request to the host on behalf of a call contains its token, which cannot
+// be guessed and is invalid once the call is over. The zero value is empty. Safe for concurrent use.
 type callTable struct {
 	mu      sync.Mutex
-	running map[string]ability.Caller // whose contexts end with the calls
+	running map[string]runningCall
+}
+
+type runningCall struct {
+	ability.Caller                 // its context ends with the call
+	input          json.RawMessage // of a hook, which contains the session
 }
 
 // begin adds a call and returns its context and token. done ends both.
-func (t *callTable) begin(ctx context.Context, c ability.Caller) (_ context.Context, token string, done func()) {
+func (t *callTable) begin(ctx context.Context, c runningCall) (_ context.Context, token string, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	token, c.Call = rand.Text(), ctx
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.running == nil {
-		t.running = map[string]ability.Caller{}
+		t.running = map[string]runningCall{}
 	}
 	t.running[token] = c
 	return ctx, token, func() {
@@ -33,10 +40,13 @@ func (t *callTable) begin(ctx context.Context, c ability.Caller) (_ context.Cont
 	}
 }
 
-// find returns the call of a token.
+// find returns the caller for a token.
 func (t *callTable) find(token string) (ability.Caller, bool) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	call, ok := t.running[token]
-	return call, ok
+	t.mu.Unlock()
+	if call.input != nil {
+		call.SessionID = remote.SessionOf(call.input)
+	}
+	return call.Caller, ok
 }

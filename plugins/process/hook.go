@@ -10,8 +10,6 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/tenonhq/tenon/plugins/ability"
-	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -28,7 +26,7 @@ func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) (
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, ability.Caller{SessionID: remote.SessionOf(call.Input)})
+	ctx, token, done := in.calls.begin(ctx, runningCall{input: call.Input})
 	defer done()
 	response, err := in.hooks.call(ctx, &tenonv1.HookRequest{Hook: uint32(n), Request: hookRequest(call), Token: token, TimeoutMs: timeLeft(ctx)})
 	if err != nil {

@@ -18,7 +18,7 @@ func (s *supervisor) Stream(ctx context.Context, session string, req *guest.Stre
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, ability.Caller{SessionID: session})
+	ctx, token, done := in.calls.begin(ctx, runningCall{Caller: ability.Caller{SessionID: session}})
 	defer done()
 	stream, err := in.api.Stream(ctx, &tenonv1.StreamRequest{Connection: wireConnection(&req.Connection), Request: req.Request, Token: token})
 	if err != nil {

@@ -19,7 +19,7 @@ func (s *supervisor) RunTool(ctx context.Context, n int, call *sdk.ToolCall, bod
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, ability.Caller{SessionID: call.SessionID, Tool: call.Host})
+	ctx, token, done := in.calls.begin(ctx, runningCall{Caller: ability.Caller{SessionID: call.SessionID, Tool: call.Host}})
 	defer done()
 	stream, err := in.api.Tool(ctx, &tenonv1.ToolRequest{Tool: uint32(n), Call: body, Token: token})
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *supervisor) PrepareTool(ctx context.Context, n int, call *sdk.ToolCall,
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, ability.Caller{SessionID: call.SessionID})
+	ctx, token, done := in.calls.begin(ctx, runningCall{Caller: ability.Caller{SessionID: call.SessionID}})
 	defer done()
 	response, err := in.api.Prepare(ctx, &tenonv1.PrepareRequest{Tool: uint32(n), Call: body, Token: token})
 	if err != nil {
@@ -82,7 +82,7 @@ func (s *supervisor) Auth(ctx context.Context, request []byte, user sdk.AuthUser
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, ability.Caller{User: user})
+	ctx, token, done := in.calls.begin(ctx, runningCall{Caller: ability.Caller{User: user}})
 	defer done()
 	response, err := in.api.Auth(ctx, &tenonv1.AuthRequest{Request: request, Token: token})
 	if err != nil {
