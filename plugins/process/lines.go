@@ -26,9 +26,12 @@ import (
 // parameters are those of plugin.proto; a field with bytes of JSON is that JSON.
 type lineClient struct {
 	conn     *jsonline.Conn
-	ended    sync.WaitGroup
 	requests chan *tenonv1.HostRequest // of the process
 	hosted   atomic.Bool               // Host was called
+
+	mu     sync.Mutex
+	closed bool           // no further goroutine may start
+	ended  sync.WaitGroup // counts the goroutines
 }
 
 var _ tenonv1.PluginClient = (*lineClient)(nil)
@@ -43,6 +46,9 @@ func serveLines(conn *jsonline.Conn, broken func(error)) *lineClient {
 // close ends the connection and waits for the client's goroutines.
 func (c *lineClient) close() {
 	c.conn.Close()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
 	c.ended.Wait()
 }
 
@@ -90,6 +96,13 @@ type lineStream[T any] struct {
 // close if the process does not read.
 func stream[T any](ctx context.Context, c *lineClient, run func(send func(*T) error) error) *lineStream[T] {
 	s := &lineStream[T]{ctx: ctx, received: make(chan *T)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		s.err = status.Error(codes.Unavailable, jsonline.ErrClosed.Error())
+		close(s.received)
+		return s
+	}
 	c.ended.Go(func() {
 		defer close(s.received)
 		s.err = run(func(message *T) error {
