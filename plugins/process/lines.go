@@ -22,8 +22,8 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// lineClient is the client of a process that speaks lines. Hooks do not pass it: hookStream sends them to conn. The names of methods and
-// parameters are those of plugin.proto; a field with bytes of JSON is that JSON.
+// lineClient is the client of a process that speaks lines. It does not handle hooks, which hookStream sends to conn. Methods and parameters
+// have the names in plugin.proto; bytes that contain JSON are sent as JSON.
 type lineClient struct {
 	conn     *jsonline.Conn
 	requests chan *tenonv1.HostRequest // of the process
