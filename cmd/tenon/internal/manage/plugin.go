@@ -177,7 +177,7 @@ func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string,
 			return "", err
 		}
 		next = name
-		if c.Item != nil && len(found) == 1 { // a module or program may call itself something else
+		if c.Item != nil && len(found) == 1 { // a module or program may describe itself with another name
 			next = c.From
 		}
 	}
@@ -200,7 +200,7 @@ func decidable(found []*extensions.Candidate) error {
 	return nil
 }
 
-// onePlace returns an error if several plugins have the name.
+// onePlace returns an error if several plugins have the same name.
 func onePlace(verb string, found []*extensions.Candidate) error {
 	var places []string
 	for _, c := range found {
