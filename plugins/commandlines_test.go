@@ -47,11 +47,15 @@ func TestBadCommandHooks(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	p.write(theirs, files{
-		".claude-plugin/plugin.json": `{"name": "x"}`, "hooks/hooks.json": `{"hooks": {"Stop": [{"hooks": [{"type": "command"}]}]}}`,
+		".claude-plugin/plugin.json": `{"name": "x"}`, "hooks/hooks.json": "{\"hooks\":\n{\"Stop\": [{\"hooks\": [{\"type\": \"command\"}]}]}}",
 		"commands/a.md": "do it",
 	})
 	i := p.item(p.load(), "x")
-	if text := i.Text(nil); i.State != plugins.StatePending || !strings.Contains(text, "bad command hooks: hooks/hooks.json:1:") {
+	if text := i.Text(nil); i.State != plugins.StatePending || !strings.Contains(text, "bad command hooks: hooks/hooks.json:2:") {
 		t.Errorf("%s:\n%s", i.State, text)
+	}
+	p.approve()
+	if i = p.item(p.load(), "x"); i.State != plugins.StateReady || !strings.Contains(strings.Join(i.LeftOut(), "\n"), "hooks/hooks.json:2:") {
+		t.Errorf("read from the cache: %s, left out %q", i.State, i.LeftOut())
 	}
 }

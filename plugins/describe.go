@@ -28,6 +28,7 @@ func (l *Loader) Describe(ctx context.Context, i *Item) error {
 	if i.sealed, err = l.vault.Seal(ctx, i.source, i.Digest); err != nil {
 		return err
 	}
+	i.Warnings = nil // read finds them again
 	if err := l.read(ctx, i, i.sealed.Root); err != nil {
 		return err
 	}
@@ -47,17 +48,13 @@ func (l *Loader) describe(ctx context.Context, i *Item) error {
 	if !i.Request.Undescribed {
 		return nil
 	}
-	opener := l.opts.Openers[i.Carrier]
-	if opener == nil {
-		return fmt.Errorf("%s: this tenon has no carrier for %s plugins", i.Path, i.Carrier)
-	}
 	u, err := l.unit(i)
 	if err != nil {
 		return err
 	}
 	u.Description = sdk.Description{Name: i.Name, Runtime: i.Manifest.Runtime}
 	u.Grants, u.Env = nil, nil
-	said, err := opener.Describe(ctx, u)
+	said, err := l.opts.Openers[i.Carrier].Describe(ctx, u)
 	if err != nil {
 		return fmt.Errorf("%s: list its contributions: %w", i.Path, err)
 	}
@@ -97,18 +94,17 @@ func (l *Loader) described(i *Item, data []byte) error {
 		return fmt.Errorf("%s: %w", i.Path, err)
 	}
 	if i.pkg != nil {
-		if d.Name != i.pkg.Manifest.Name {
-			return fmt.Errorf("%w: %s calls itself %q, its %s calls it %q; make them agree", sdk.ErrManifest, i.Path, d.Name, manifest.File, i.pkg.Manifest.Name)
+		own := &i.pkg.Description
+		if d.Name != own.Name {
+			return fmt.Errorf("%w: %s calls itself %q, its %s calls it %q; make them agree", sdk.ErrManifest, i.Path, d.Name, manifest.File, own.Name)
 		}
-		d.Runtime, d.Version, d.Summary = i.pkg.Description.Runtime, i.pkg.Description.Version, i.pkg.Description.Summary
-		d.Capabilities = append(slices.Clone(i.pkg.Description.Capabilities), missing(i.pkg.Description.Capabilities, d.Capabilities)...)
-		if len(i.pkg.Description.Options) > 0 {
-			d.Options = i.pkg.Description.Options
+		d.Runtime, d.Version, d.Summary = own.Runtime, own.Version, own.Summary
+		d.Capabilities = append(slices.Clone(own.Capabilities), missing(own.Capabilities, d.Capabilities)...)
+		if len(own.Options) > 0 {
+			d.Options = own.Options
 		}
-	} else {
-		i.Name, i.Version, i.Description = d.Name, d.Version, d.Summary
 	}
-	i.Manifest = d
+	i.Name, i.Manifest = d.Name, d
 	i.Request.Undescribed = false
 	addContributions(&i.Request, &d)
 	return nil
@@ -122,10 +118,10 @@ func missing(have, more []sdk.Capability) []sdk.Capability {
 }
 
 func (l *Loader) descriptionFile(d trust.Digest) string {
-	if l.cache() == "" {
+	if l.cache == "" {
 		return ""
 	}
-	return filepath.Join(l.cache(), "descriptions", strings.TrimPrefix(string(d), "sha256:")+".json")
+	return filepath.Join(l.cache, "descriptions", strings.TrimPrefix(string(d), "sha256:")+".json")
 }
 
 func (l *Loader) forgetDescription(d trust.Digest) error {

@@ -25,24 +25,24 @@ const (
 	projectTenon = ".tenon"
 )
 
-// discover returns everything that may be a plugin: what the configuration names by its path, in order, then installed plugins, then the
-// contents of the user's directory and of the project's, by name.
-func (l *Loader) discover(installed []Installed) (items []*Item, warnings []string) {
-	d := &discovery{loader: l}
+// discover returns all candidates: entries of the configuration that are paths, in order, then installed plugins, then the contents of the
+// user's directory and of the project's, by name.
+func (l *Loader) discover(installed []Installed) *Loaded {
+	out := &Loaded{}
 	for n := range l.opts.Entries {
-		d.configured(&l.opts.Entries[n], n)
+		l.configured(out, &l.opts.Entries[n], n)
 	}
-	d.installed(installed)
+	l.addInstalled(out, installed)
 	if dir := l.opts.Project.ConfigDir; dir != "" {
-		d.folder(filepath.Join(dir, pluginsDir), placeUser)
+		l.folder(out, filepath.Join(dir, pluginsDir), placeUser)
 	}
-	for _, dir := range l.projectDirs() {
-		d.folder(filepath.Join(dir, projectTenon, pluginsDir), placeProject)
+	for _, dir := range projectfs.Upward(l.opts.Project.Directory, l.opts.Project.Worktree) {
+		l.folder(out, filepath.Join(dir, projectTenon, pluginsDir), placeProject)
 	}
-	for _, i := range d.items {
+	for _, i := range out.Items {
 		l.accept(i)
 	}
-	return d.items, d.warnings
+	return out
 }
 
 // accept rejects an item that the policy does not permit.
@@ -66,45 +66,24 @@ func (l *Loader) accept(i *Item) {
 	}
 }
 
-// projectDirs lists the directories from the root of the project down to the working directory.
-func (l *Loader) projectDirs() []string {
-	dir, top := l.opts.Project.Directory, l.opts.Project.Worktree
-	if dir == "" {
-		return nil
-	}
-	dirs := []string{dir}
-	for top != "" && dir != top && projectfs.Inside(top, dir) {
-		dir = filepath.Dir(dir)
-		dirs = append(dirs, dir)
-	}
-	slices.Reverse(dirs)
-	return dirs
-}
-
-type discovery struct {
-	loader   *Loader
-	items    []*Item
-	warnings []string
-}
-
-func (d *discovery) warn(format string, args ...any) {
-	d.warnings = append(d.warnings, fmt.Sprintf(format, args...))
+func (l *Loaded) warn(format string, args ...any) {
+	l.Warnings = append(l.Warnings, fmt.Sprintf(format, args...))
 }
 
 // configured adds an entry that is a path. Names are looked up after all plugins were read.
-func (d *discovery) configured(e *Entry, order int) {
-	path, isPath := d.loader.entryPath(e)
-	if !isPath {
+func (l *Loader) configured(out *Loaded, e *Entry, order int) {
+	path, ok := l.entryPath(e)
+	if !ok {
 		return
 	}
-	i := &Item{Name: nameOfFile(path), Path: path, From: e.From, entry: e, order: order, options: e.Options, required: e.Required, place: placeUser}
+	i := &Item{Name: nameOfFile(path), Path: path, From: e.From, entry: e, order: order, Options: e.Options, Required: e.Required, place: placeUser}
 	switch {
 	case e.Flag:
 		i.place = placeFlag
 	case e.Project:
 		i.place, i.Project = placeProject, true
 	}
-	d.add(i)
+	l.add(out, i)
 }
 
 // entryPath returns the path of an entry; false if the entry is a name.
@@ -115,18 +94,17 @@ func (l *Loader) entryPath(e *Entry) (string, bool) {
 		return filepath.Join(l.opts.Project.Home, p[1:]), true
 	case filepath.IsAbs(p):
 		return filepath.Clean(p), true
-	case p == "." || p == ".." || hasAnyPrefix(p, "./", "../", `.\`, `..\`) || e.Flag:
+	case e.Flag || relativePath().MatchString(p):
 		return filepath.Join(l.opts.Project.Directory, p), true
 	}
 	return "", false
 }
 
-func hasAnyPrefix(s string, prefixes ...string) bool {
-	return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(s, p) })
-}
+// relativePath matches texts that begin with . or .. as the first directory.
+var relativePath = lazyregexp.New(`^\.\.?([/\\]|$)`)
 
 // add resolves an item's path and adds it, unless it is present already.
-func (d *discovery) add(i *Item) {
+func (l *Loader) add(out *Loaded, i *Item) {
 	source, err := i.source, error(nil)
 	if source == "" {
 		source, err = filepath.EvalSymlinks(i.Path)
@@ -136,23 +114,23 @@ func (d *discovery) add(i *Item) {
 		i.reject(fmt.Errorf("%w: %s; correct the path in %s", ErrMissing, i.Path, orUnknown(i.From)))
 	case err != nil:
 		i.reject(err)
-	case i.Project && !d.loader.inProject(source):
+	case i.Project && !l.inProject(source):
 		i.reject(fmt.Errorf("%s leads to %s, which %w; name it in your own configuration", i.Path, source, ErrForeign))
 	}
 	i.source = source
 	if i.usable() {
-		if n := slices.IndexFunc(d.items, func(o *Item) bool { return o.source == source && o.usable() }); n >= 0 {
-			d.items[n].merge(i)
+		if n := slices.IndexFunc(out.Items, func(o *Item) bool { return o.source == source && o.usable() }); n >= 0 {
+			out.Items[n].merge(i)
 			return
 		}
 	}
-	d.items = append(d.items, i)
+	out.Items = append(out.Items, i)
 }
 
-// merge adds what another mention of the same plugin says. The user's word counts more than that of a file of the project, and
-// the later of two equals more than the earlier.
+// merge adds another mention of the same plugin. A mention of the user counts more than that of a project's file, and the later of two equal
+// ones more than the earlier.
 func (i *Item) merge(other *Item) {
-	i.required = i.required || other.required
+	i.Required = i.Required || other.Required
 	if other.entry == nil {
 		return
 	}
@@ -164,30 +142,30 @@ func (i *Item) merge(other *Item) {
 		i.order = other.order
 	}
 	i.entry, i.From = other.entry, other.From
-	if len(other.options) > 0 {
-		i.options = other.options
+	if len(other.Options) > 0 {
+		i.Options = other.Options
 	}
 	i.place, i.Project = min(i.place, other.place), i.Project && other.Project
 }
 
 func (i *Item) ignoreOptions(other *Item) {
-	if len(other.options) > 0 {
+	if len(other.Options) > 0 {
 		i.Warnings = append(i.Warnings, fmt.Sprintf("options from %s are ignored: the plugin is the user's, not the project's", orUnknown(other.From)))
 	}
 }
 
-// folder adds the plugins of a directory. One that is not there has none.
-func (d *discovery) folder(dir string, p place) {
+// folder adds the plugins of a directory, which may be missing.
+func (l *Loader) folder(out *Loaded, dir string, p place) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
-			d.warn("%v", err)
+			out.warn("%v", err)
 		}
 		return
 	}
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
-		d.warn("%v", err)
+		out.warn("%v", err)
 		return
 	}
 	for _, e := range list {
@@ -199,16 +177,16 @@ func (d *discovery) folder(dir string, p place) {
 		if e.Type()&fs.ModeSymlink != 0 {
 			source, _ = filepath.EvalSymlinks(path) // add reports the error
 		}
-		// Of a link that leads out of the project not even the kind is looked at: add rejects it.
-		if source != "" && (p != placeProject || d.loader.inProject(source)) && !d.plugin(path, source) {
+		// Links that leave the project are not inspected: add rejects them.
+		if source != "" && (p != placeProject || l.inProject(source)) && !out.isPlugin(path, source) {
 			continue
 		}
-		d.add(&Item{source: source, Name: nameOfFile(path), Path: path, From: dir, place: p, Project: p == placeProject, order: len(d.loader.opts.Entries)})
+		l.add(out, &Item{source: source, Name: nameOfFile(path), Path: path, From: dir, place: p, Project: p == placeProject, order: len(l.opts.Entries)})
 	}
 }
 
-// plugin reports whether something in a plugin directory is a plugin. A directory that is none is reported: a plugin was meant.
-func (d *discovery) plugin(path, source string) bool {
+// isPlugin reports whether a file or directory in a plugin directory is a plugin. It warns about a directory without a manifest.
+func (l *Loaded) isPlugin(path, source string) bool {
 	info, err := os.Stat(source)
 	switch {
 	case err != nil:
@@ -219,7 +197,7 @@ func (d *discovery) plugin(path, source string) bool {
 		return false
 	}
 	if !manifest.Is(source) {
-		d.warn("%s is not a plugin: %s is missing", path, manifest.File)
+		l.warn("%s is not a plugin: %s is missing", path, manifest.File)
 		return false
 	}
 	return true
@@ -238,18 +216,14 @@ func (l *Loader) inProject(source string) bool {
 	return err == nil && projectfs.Inside(top, source)
 }
 
-// nameOfFile makes a name for a plugin that has not said its own yet.
+// nameOfFile makes a name for a plugin whose own name is not known yet.
 func nameOfFile(path string) string {
 	base := strings.ToLower(filepath.Base(path))
 	if ext := filepath.Ext(base); ext == ".wasm" || ext == ".exe" {
 		base = strings.TrimSuffix(base, ext)
 	}
-	name := strings.TrimLeft(notInName().ReplaceAllString(base, "-"), "-")
-	return cmp.Or(strings.TrimRight(name[:min(64, len(name))], "-"), "plugin")
+	return cmp.Or(manifest.MakeName(base), "plugin")
 }
-
-// notInName matches what names of plugins cannot have.
-var notInName = lazyregexp.New(`[^a-z0-9]+`)
 
 func shortHash(s string) string {
 	sum := sha256.Sum256([]byte(s))

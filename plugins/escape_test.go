@@ -69,7 +69,7 @@ func TestEscapes(t *testing.T) {
 			p.write("project/.tenon/plugins", files{"run": "+x#!/bin/sh", "m.wasm": "\x00asm"})
 		}, check: func(p *place, l *plugins.Loaded) {
 			nothing(p, l)
-			if len(l.Pending()) != 4 {
+			if len(pending(l)) != 4 {
 				p.t.Errorf("%s, want four that wait", states(l))
 			}
 		}},
@@ -257,7 +257,7 @@ func TestApprovesWhatWasShown(t *testing.T) {
 			if err := l.Approve(t.Context(), i, i.Request.Capabilities); !errors.Is(err, trust.ErrChanged) {
 				t.Errorf("error %v, want ErrChanged", err)
 			}
-			if again := p.load(); len(again.Pending()) != 1 || p.wasm.ran() > 0 {
+			if again := p.load(); len(pending(again)) != 1 || p.wasm.ran() > 0 {
 				t.Errorf("after that: %s", states(again))
 			}
 		})

@@ -60,18 +60,18 @@ func (l *Loader) readInstalled() ([]Installed, error) {
 	return append(out, l.opts.Staged...), nil
 }
 
-// installed adds the plugins of the lock files.
-func (d *discovery) installed(list []Installed) {
+// addInstalled adds the plugins of the lock files.
+func (l *Loader) addInstalled(out *Loaded, list []Installed) {
 	for n := range list {
 		in := &list[n]
 		i := &Item{
 			Name: in.Name, Path: in.Ref, From: in.Lock, Project: in.Project, Digest: in.Digest, source: in.Source(), installed: in,
-			place: placeUser, order: len(d.loader.opts.Entries),
+			place: placeUser, order: len(l.opts.Entries),
 		}
 		if in.Project {
 			i.place = placeProject
 		}
-		d.items = append(d.items, i)
+		out.Items = append(out.Items, i)
 	}
 }
 
@@ -111,7 +111,7 @@ func (l *Loader) earlier() *trust.Store {
 }
 
 // Restore approves the content of an installed plugin again that the user approved before in the same lock file, with the grants of then,
-// and reports whether there was such an approval. It is for a rollback by the user: a lock file that changed otherwise needs a new approval.
+// and reports whether there was such an approval. It is for the user's rollbacks: other changes of a lock file need a new approval.
 func (l *Loader) Restore(ctx context.Context, in Installed) (bool, error) {
 	list, err := l.earlier().Read()
 	if err != nil {
@@ -146,5 +146,5 @@ func NameOf(s *trust.Sealed, file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return p.Manifest.Name, nil
+	return p.Description.Name, nil
 }

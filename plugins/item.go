@@ -37,53 +37,44 @@ const (
 // Item is a discovered plugin.
 type Item struct {
 	// Name is the name in the manifest, or, until that is read, the name of the file.
-	Name        string
-	Version     string
-	Description string // from its manifest; show it through Text
-	Carrier     sdk.Carrier
-	Path        string // its location
-	From        string // human-readable: the entry that names it, or the directory it was found in
-	Project     bool   // it is part of the project
-	State       State
-	Err         error  // reason for the rejection
-	Reason      string // reason why it is disabled or in quarantine
-	// Request lists what the plugin asks for; Decision is the user's answer.
+	Name    string
+	Carrier sdk.Carrier
+	Path    string // its location
+	From    string // human-readable: the entry that names it, or the directory it was found in
+	Project bool   // it is part of the project
+	State   State
+	Err     error  // reason for the rejection
+	Reason  string // reason why it is disabled or in quarantine
+	// Request lists the plugin's requests; Decision is the user's answer.
 	Request  trust.Request
 	Decision trust.Decision
 	Digest   trust.Digest
 	Grants   []sdk.Capability // of an approved item
-	// Manifest is its description; empty while unknown.
+	// Manifest is its description; empty while unknown. Show its texts through Text.
 	Manifest sdk.Description
 	Warnings []string
 	// Plugin is what the host runs; nil if nothing of the item is run, or only its skills, servers and command hooks.
 	Plugin sdk.Plugin
 
-	source  string // Path, links resolved
-	place   place
-	order   int
-	entry   *Entry // nil without an entry
-	options json.RawMessage
+	Options  json.RawMessage // the user's options for the plugin; empty without any
+	Required bool            // the configuration forbids a run without the plugin
 
-	required bool              // an entry says so
-	pkg      *manifest.Package // nil of a single file
-	sealed   *trust.Sealed     // nil until approved or installed
-
-	installed *Installed // nil unless a lock file names it
+	source    string // Path, links resolved
+	place     place
+	order     int
+	entry     *Entry            // nil without an entry
+	pkg       *manifest.Package // nil of a single file
+	sealed    *trust.Sealed     // nil until approved or installed
+	installed *Installed        // nil unless a lock file names it
 }
 
 // Trusted is the item as package trust knows it.
 func (i *Item) Trusted() trust.Item {
-	return trust.Item{Kind: trust.KindPlugin, Name: i.Name, Source: i.source, Digest: i.Digest, Version: i.Version, Request: i.Request}
+	return trust.Item{Kind: trust.KindPlugin, Name: i.Name, Source: i.source, Digest: i.Digest, Version: i.Manifest.Version, Request: i.Request}
 }
 
 // Flagged reports whether the command line names the plugin: commands that are not given its path may not find it.
 func (i *Item) Flagged() bool { return i.entry != nil && i.entry.Flag }
-
-// Required reports whether the configuration forbids a run without the plugin.
-func (i *Item) Required() bool { return i.required }
-
-// Options returns the user's options for the plugin; empty without any.
-func (i *Item) Options() json.RawMessage { return i.options }
 
 // LeftOut returns the parts that are not used, with the reasons: parts without an equivalent, damaged ones, and those that are not in the
 // sealed copy.
@@ -132,17 +123,6 @@ type Loaded struct {
 	Warnings  []string
 }
 
-// Pending returns the items that await approval.
-func (l *Loaded) Pending() []*Item {
-	var out []*Item
-	for _, i := range l.Items {
-		if i.State == StatePending {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
 // Server is an MCP server of an approved package.
 type Server struct {
 	Plugin string // the package's name
@@ -164,11 +144,11 @@ func (s Server) Resolve() (manifest.Server, error) {
 
 // HookFile is a file with command hooks of an approved package.
 type HookFile struct {
-	Plugin string
-	Path   string // in the sealed copy
-	Inline []byte // the hooks, if they are not the content of the file
-	Root   string // the sealed copy, PLUGIN_ROOT of the commands
-	Data   string // the plugin's own directory, PLUGIN_DATA of the commands
+	Plugin  string
+	Path    string // in the sealed copy
+	Content []byte // the hooks
+	Root    string // the sealed copy, PLUGIN_ROOT of the commands
+	Data    string // the plugin's own directory, PLUGIN_DATA of the commands
 }
 
 // owner identifies the plugin at this path; another plugin of the same name gets another one.

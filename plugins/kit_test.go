@@ -155,7 +155,7 @@ func (p *place) approve() *plugins.Loaded {
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		waiting := loaded.Pending()
+		waiting := pending(loaded)
 		if len(waiting) == 0 {
 			return loaded
 		}
@@ -183,6 +183,16 @@ func (p *place) item(l *plugins.Loaded, name string) *plugins.Item {
 		p.t.Fatalf("item %s not found: %s", name, states(l))
 	}
 	return found
+}
+
+// pending returns the items that await approval.
+func pending(l *plugins.Loaded) (out []*plugins.Item) {
+	for _, i := range l.Items {
+		if i.State == plugins.StatePending {
+			out = append(out, i)
+		}
+	}
+	return out
 }
 
 // states sums up what became of the items.

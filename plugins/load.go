@@ -27,20 +27,19 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, warnings := l.discover(installed)
-	out := &Loaded{Warnings: warnings}
-	if len(items) == 0 && len(l.opts.Entries) == 0 {
+	out := l.discover(installed)
+	if len(out.Items) == 0 && len(l.opts.Entries) == 0 {
 		return out, nil
 	}
 	approved, err := l.store.Read()
 	if err != nil {
 		return nil, err
 	}
-	l.inspectAll(ctx, items, approved)
+	l.inspectAll(ctx, out.Items, approved)
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	items = l.named(items)
+	items := l.named(out.Items)
 	slices.SortStableFunc(items, func(a, b *Item) int { return cmp.Compare(a.order, b.order) })
 	l.rejectDuplicates(items)
 	for _, i := range items {
@@ -48,8 +47,8 @@ func (l *Loader) Load(ctx context.Context) (*Loaded, error) {
 		case StateReady:
 			l.open(i, out)
 		case StateQuarantined:
-			i.Plugin = &stub{i, l.log}
-			if i.pkg != nil && i.Decision.Approved { // only its runtime failed
+			i.Plugin = l.stub(i)
+			if i.Decision.Approved { // only its runtime failed
 				l.contribute(i, out)
 			}
 		}
@@ -146,18 +145,13 @@ func (l *Loader) read(ctx context.Context, i *Item, from string) error {
 	if err != nil {
 		return err
 	}
-	i.pkg = pkg
-	i.Name, i.Version, i.Description, i.Carrier = pkg.Manifest.Name, pkg.Manifest.Version, pkg.Manifest.Description, pkg.Manifest.Carrier
+	i.pkg, i.Name, i.Carrier, i.Manifest = pkg, pkg.Description.Name, pkg.Carrier, pkg.Description
 	i.Warnings = append(i.Warnings, pkg.Warnings...)
-	i.Manifest = pkg.Description
-	i.Request, err = l.requestOf(i, pkg)
-	if err == nil {
-		err = l.allowServers(pkg)
-	}
-	if err == nil && pkg.Undescribed {
+	i.Request = l.requestOf(i, pkg)
+	if pkg.Undescribed {
 		l.cachedDescription(i)
 	}
-	return err
+	return l.allowServers(pkg)
 }
 
 // allowServers returns an error if the policy does not permit the address of a server.
@@ -173,7 +167,7 @@ func (l *Loader) allowServers(p *manifest.Package) error {
 }
 
 // keptPackage is the cache key of the manifest of a sealed package. The number changes with the reader and its checks.
-const keptPackage = "package-9-" + runtime.GOOS + "-" + runtime.GOARCH
+const keptPackage = "package-10-" + runtime.GOOS + "-" + runtime.GOARCH
 
 // readPackage reads a package. The result for a sealed package is kept with the copy, since neither changes.
 func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
@@ -201,7 +195,7 @@ func (l *Loader) readPackage(i *Item, dir string) (*manifest.Package, error) {
 		err = s.Keep(kept, data)
 	}
 	if err != nil {
-		l.log.Debug("manifest of a package not cached", "plugin", p.Manifest.Name, "err", err)
+		l.log.Debug("manifest of a package not cached", "plugin", p.Description.Name, "err", err)
 	}
 	return p, nil
 }
@@ -211,7 +205,7 @@ func (l *Loader) decide(i *Item, approved trust.Entries) {
 	i.Request.Replaces = l.replaced(&i.Request)
 	d := approved.Check(i.Trusted())
 	if known := d.Previous; known != nil && known.Digest == i.Digest && i.Request.Undescribed && i.Name != known.Name {
-		i.Name = known.Name // which it told before
+		i.Name = known.Name // from an earlier description
 		d = approved.Check(i.Trusted())
 	}
 	if !d.Approved && d.Why == trust.WhyChanged && i.watched() {
@@ -234,9 +228,7 @@ func (l *Loader) decide(i *Item, approved trust.Entries) {
 		i.State, i.Reason = StatePending, private.Error()
 	case !d.Approved:
 		i.State = StatePending
-	case i.sealed == nil:
-		i.reject(fmt.Errorf("%w: %s has no sealed copy", ErrNotApproved, i.Path))
-	default:
+	default: // sealed by locate, as its content is the approved one
 		i.State, i.Grants = StateReady, d.Grants
 	}
 }
@@ -275,7 +267,7 @@ func (l *Loader) named(items []*Item) []*Item {
 		if _, isPath := l.entryPath(e); isPath || slices.Contains(l.opts.Reserved, e.Path) {
 			continue
 		}
-		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, options: e.Options, required: e.Required, place: placeUser}
+		mention := &Item{Name: e.Path, Path: e.Path, From: e.From, entry: e, order: n, Options: e.Options, Required: e.Required, place: placeUser}
 		if e.Project {
 			mention.place = placeProject
 		}
@@ -288,17 +280,14 @@ func (l *Loader) named(items []*Item) []*Item {
 			continue
 		}
 		i := items[at]
-		from := i.From
-		switch {
-		case e.Project && i.place < placeProject:
-			i.required = i.required || e.Required
+		if e.Project && i.place < placeProject {
+			i.Required = i.Required || e.Required
 			i.ignoreOptions(mention)
-		default:
-			place, project := i.place, i.Project
-			i.merge(mention)
-			i.place, i.Project = place, project // a mention does not change the origin
+			continue
 		}
-		i.From = from
+		from, place, project := i.From, i.place, i.Project
+		i.merge(mention)
+		i.From, i.place, i.Project = from, place, project // a mention does not change the origin
 	}
 	return items
 }
@@ -361,26 +350,24 @@ func (i *Item) precedes(o *Item) bool {
 
 // open adds the contributions of an approved item.
 func (l *Loader) open(i *Item, out *Loaded) {
-	if i.pkg != nil && i.pkg.Description.Runtime == nil {
-		if d := &i.pkg.Description; len(d.Agents)+len(d.Commands) > 0 {
-			i.Plugin = &texts{d}
+	switch d := &i.Manifest; {
+	case i.pkg == nil || d.Runtime != nil:
+		var err error
+		if i.Plugin, err = l.plugin(i); err != nil {
+			i.reject(err)
+			return
 		}
-		l.contribute(i, out)
-		return
+	case len(d.Agents)+len(d.Commands) > 0:
+		i.Plugin = &texts{d}
 	}
-	p, err := l.plugin(i)
-	if err != nil {
-		i.reject(err)
-		return
-	}
-	i.Plugin = p
-	if i.pkg != nil {
-		l.contribute(i, out)
-	}
+	l.contribute(i, out)
 }
 
 // contribute adds the contributions of a package other than its runtime.
 func (l *Loader) contribute(i *Item, out *Loaded) {
+	if i.pkg == nil {
+		return
+	}
 	for _, s := range i.pkg.Skills {
 		out.Skills = append(out.Skills, sdk.PackagedSkill{Name: s.Name, Description: s.Description, Location: s.File(), Root: i.pkg.Root, Manual: s.Manual})
 	}
@@ -389,7 +376,7 @@ func (l *Loader) contribute(i *Item, out *Loaded) {
 		out.Servers = append(out.Servers, Server{Plugin: i.Name, Name: name, Root: i.pkg.Root, Data: data, Entry: i.pkg.Servers[name], Granted: env})
 	}
 	if i.pkg.HookFile != "" {
-		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Inline: i.pkg.Hooks, Root: i.pkg.Root, Data: data})
+		out.HookFiles = append(out.HookFiles, HookFile{Plugin: i.Name, Path: i.pkg.HookFile, Content: []byte(i.pkg.Hooks), Root: i.pkg.Root, Data: data})
 	}
 }
 
@@ -411,14 +398,9 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 		return err
 	}
 	again.Request.Replaces = l.replaced(&again.Request)
-	// Without a cached description, only what the content told before is known, and the content is the same.
+	// Without a cached description there is nothing to compare, and the digest guarantees the content.
 	if !again.Request.Undescribed && (again.Name != i.Name || len(trust.Diff(i.Request, again.Request)) > 0) {
 		return fmt.Errorf("%s: %w while it was shown; review it again", i.Path, trust.ErrChanged)
-	}
-	for _, g := range grants {
-		if err := manifest.CheckCapability(g); err != nil {
-			return err
-		}
 	}
 	if old := i.Decision.Previous; i.installed != nil && old != nil && old.Digest != i.Digest && !old.Disabled && old.Quarantined == "" {
 		if err := l.earlier().Keep(ctx, *old, maxEarlier); err != nil {

@@ -44,7 +44,7 @@ func TestFindsAndApproves(t *testing.T) {
 		{Path: "~/dev", From: "tenon.json:4"},
 	}
 	first := p.load()
-	if len(running(first)) > 0 || len(first.Pending()) != 5 || p.wasm.ran() > 0 {
+	if len(running(first)) > 0 || len(pending(first)) != 5 || p.wasm.ran() > 0 {
 		t.Fatalf("before approval: %s, ran %d", states(first), p.wasm.ran())
 	}
 	l := p.approve()
@@ -235,6 +235,24 @@ func TestDescribesLater(t *testing.T) {
 	}
 }
 
+// TestDescribeRepeatsNoWarning: Describe reads a package again, from its sealed copy.
+func TestDescribeRepeatsNoWarning(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.wasm.describe = `{"name": "late"}`
+	text := strings.Replace(manifestOf("late", `{`+wasmRuntime+`}`), `"name"`, `"unknown": 1, "name"`, 1)
+	p.write("config/plugins/late", files{"plugin.json": text, "p.wasm": "x"})
+	l := plugins.New(p.options)
+	loaded, err := l.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := p.item(loaded, "late")
+	if err := l.Describe(t.Context(), i); err != nil || len(i.LeftOut()) != 1 {
+		t.Errorf("Describe() = %v, left out %q, want the unknown field once", err, i.LeftOut())
+	}
+}
+
 // TestProcessCommand checks what is started of a process package.
 func TestProcessCommand(t *testing.T) {
 	t.Parallel()
@@ -371,7 +389,7 @@ func TestDisabledAndUntrusted(t *testing.T) {
 	if err := l.Untrust(t.Context(), "a"); err != nil {
 		t.Fatal(err)
 	}
-	if loaded := p.load(); len(loaded.Pending()) != 1 {
+	if loaded := p.load(); len(pending(loaded)) != 1 {
 		t.Errorf("an untrusted plugin: %s", states(loaded))
 	}
 	if list, err := os.ReadDir(p.path("data/plugins/store")); err != nil || len(list) > 0 {
@@ -397,7 +415,7 @@ func TestWatch(t *testing.T) {
 	p := newPlace(t)
 	dir := p.write("home/dev", wasmPackage("dev", ""))
 	p.options.Entries = []plugins.Entry{{Path: "~/dev", Flag: true, Watch: true}}
-	if l := p.load(); len(l.Pending()) != 1 {
+	if l := p.load(); len(pending(l)) != 1 {
 		t.Fatalf("what was never approved: %s", states(l))
 	}
 	p.approve()
@@ -416,7 +434,7 @@ func TestWatch(t *testing.T) {
 	}
 	p.options.Entries[0].Watch = false
 	files{"p.wasm": "third build"}.writeTo(t, dir)
-	if l := p.load(); len(l.Pending()) != 1 {
+	if l := p.load(); len(pending(l)) != 1 {
 		t.Errorf("without watching: %s", states(l))
 	}
 }
@@ -484,7 +502,7 @@ func TestQuarantined(t *testing.T) {
 		t.Errorf("%d files with command hooks, want %d", len(loaded.HookFiles), len(before.HookFiles))
 	}
 	stub := running(loaded)[0]
-	if _, ok := stub.(sdk.ToolSource); ok {
+	if s, ok := stub.(sdk.ToolSource); ok && len(s.Tools()) > 0 {
 		t.Error("it has tools")
 	}
 	var got []string

@@ -19,8 +19,6 @@ import (
 var (
 	// ErrTwice is returned for plugins with the same name.
 	ErrTwice = errors.New("two plugins have the same name")
-	// ErrNotApproved is returned for content that the user has not approved.
-	ErrNotApproved = errors.New("not approved")
 	// ErrMissing is returned for an entry of the configuration without a plugin.
 	ErrMissing = errors.New("plugin not found")
 	// ErrForeign is returned for an entry in a file of the project that names a plugin outside of it.
@@ -39,7 +37,7 @@ type Entry struct {
 	Project bool
 	// Flag marks an entry of the command line: it wins over others of its name.
 	Flag bool
-	// Required forbids a run without the plugin; see Item.Required.
+	// Required forbids a run without the plugin.
 	Required bool
 	// Watch is for plugin development: new content runs without approval as long as an earlier content at this path was approved and
 	// the plugin does not ask for more. Nothing of this is recorded.
@@ -58,7 +56,7 @@ type Options struct {
 	ConfigFiles []string
 	// Store holds the approvals. Default: tenon.lock in Project.DataDir.
 	Store   *trust.Store
-	Openers map[sdk.Carrier]remote.Opener // of third-party plugins, by carrier
+	Openers map[sdk.Carrier]remote.Opener // of each of manifest.Carriers
 	// Without are names of plugins that count as disabled this time.
 	Without []string
 	// Policy is the user's. It judges plugins by their sources and recorded signers, and MCP servers of packages by their addresses.
@@ -82,6 +80,7 @@ type Loader struct {
 	opts  Options
 	store *trust.Store
 	vault *trust.Vault
+	cache string // directory; empty: nothing is cached
 	log   *slog.Logger
 
 	shipped func() (tools, providers []string)
@@ -94,9 +93,10 @@ func New(o Options) *Loader {
 	if l.store == nil {
 		l.store = trust.OpenStore(filepath.Join(o.Project.DataDir, trust.LockFile))
 	}
-	l.vault = trust.NewVault(trust.VaultOptions{
-		Dir: filepath.Join(l.pluginDir(), "store"), CacheDir: l.cache(), Limits: o.Limits,
-	})
+	if o.CacheDir != "" {
+		l.cache = filepath.Join(o.CacheDir, "plugins")
+	}
+	l.vault = trust.NewVault(trust.VaultOptions{Dir: filepath.Join(l.pluginDir(), "store"), CacheDir: l.cache, Limits: o.Limits})
 	return l
 }
 
@@ -105,13 +105,6 @@ func (l *Loader) pluginDir() string { return filepath.Join(l.opts.Project.DataDi
 
 // Store returns the approvals.
 func (l *Loader) Store() *trust.Store { return l.store }
-
-func (l *Loader) cache() string {
-	if l.opts.CacheDir == "" {
-		return ""
-	}
-	return filepath.Join(l.opts.CacheDir, "plugins")
-}
 
 // environ returns a variable of the host's environment.
 func (l *Loader) environ(name string) (string, bool) {

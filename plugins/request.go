@@ -12,7 +12,7 @@ import (
 )
 
 // requestOf returns the request of an item's package. It warns about the parts of its command hooks that have no effect.
-func (l *Loader) requestOf(i *Item, p *manifest.Package) (trust.Request, error) {
+func (l *Loader) requestOf(i *Item, p *manifest.Package) trust.Request {
 	r := trust.Request{Undescribed: p.Undescribed}
 	if rt := p.Description.Runtime; rt != nil {
 		r.Carrier = sdk.Carrier(rt.Type)
@@ -27,14 +27,10 @@ func (l *Loader) requestOf(i *Item, p *manifest.Package) (trust.Request, error) 
 		r.Servers = append(r.Servers, name+": "+serverLine(p.Servers[name]))
 	}
 	if p.HookFile == "" {
-		return r, nil
-	}
-	data, err := p.HookData()
-	if err != nil {
-		return r, err
+		return r
 	}
 	file := strings.TrimPrefix(p.HookFile, p.Root+string(filepath.Separator))
-	lines, warnings, err := l.opts.Hooks(file, p.Root, data)
+	lines, warnings, err := l.opts.Hooks(file, p.Root, []byte(p.Hooks))
 	for _, w := range warnings {
 		i.Warnings = append(i.Warnings, file+": "+w)
 	}
@@ -42,7 +38,7 @@ func (l *Loader) requestOf(i *Item, p *manifest.Package) (trust.Request, error) 
 		i.Warnings = append(i.Warnings, err.Error())
 	}
 	r.CommandHooks = lines
-	return r, nil
+	return r
 }
 
 // addContributions adds the capabilities and contributions of a description.

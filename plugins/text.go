@@ -3,8 +3,6 @@ package plugins
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,12 +29,12 @@ func (i *Item) Text(unconfined error) string {
 	var b strings.Builder
 	w := text{&b}
 	title := i.Name
-	if i.Version != "" {
-		title += " " + i.Version
+	if i.Manifest.Version != "" {
+		title += " " + i.Manifest.Version
 	}
 	w.line("plugin %s", Clean(title))
-	if i.Description != "" {
-		w.field("says", Clean(i.Description))
+	if i.Manifest.Summary != "" {
+		w.field("says", Clean(i.Manifest.Summary))
 	}
 	w.field("from", Clean(i.Path)+origin(i))
 	w.field("digest", i.Digest.Short())
@@ -127,69 +125,13 @@ func carrierText(r trust.Request, unconfined error) string {
 func capabilityLines(list []sdk.Capability) []string {
 	out := make([]string, 0, len(list))
 	for _, c := range list {
-		line := capabilityText(c)
+		line := manifest.CapabilityText(c)
 		if c.Reason != "" {
 			line += `; its reason: "` + strings.ReplaceAll(Clean(c.Reason), `"`, "'") + `"`
 		}
 		out = append(out, line)
 	}
 	return out
-}
-
-// capabilityText describes a capability in plain words.
-func capabilityText(c sdk.Capability) string {
-	scope := strings.Join(c.Scope, ", ")
-	switch c.Name {
-	case sdk.CapabilityHTTP:
-		return "http: send requests to " + scope
-	case sdk.CapabilityKV:
-		return "kv: store values"
-	case sdk.CapabilitySecret:
-		return "secret: read the secrets " + scope
-	case sdk.CapabilityConfig:
-		return "config: read your configuration, without secrets"
-	case sdk.CapabilityTool:
-		return "tool: call the tools " + scope + everything(c.Scope, ", that is, all of them")
-	case sdk.CapabilitySession:
-		return "session: read the whole session of each call"
-	case sdk.CapabilityAsk:
-		return "ask: ask you questions and request permission"
-	case sdk.CapabilityEvents:
-		return "events: receive " + scope + everything(c.Scope, ", that is, all events")
-	case sdk.CapabilityModel:
-		return "model: ask your model, at your cost"
-	case sdk.CapabilityEnv:
-		return "env: read the environment variables " + scope
-	case sdk.CapabilityRead:
-		return "fs.read: read files below " + directories(c.Scope) + everything(c.Scope, ", that is, all files")
-	case sdk.CapabilityWrite:
-		return "fs.write: change files below " + directories(c.Scope) + everything(c.Scope, ", that is, all files")
-	case sdk.CapabilityClock:
-		return "clock: read the time"
-	case sdk.CapabilityAuth:
-		return "auth: FULL RIGHTS over the requests to " + scope + ": it signs you in there, keeps the token, and sets headers of each request"
-	}
-	return c.Name + ": " + scope
-}
-
-// directories lists granted directories, and the targets of links.
-func directories(scope []string) string {
-	out := slices.Clone(scope)
-	for i, dir := range out {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && filepath.IsAbs(dir) && real != filepath.Clean(dir) {
-			out[i] = dir + " (a link to " + visible.Clean(real, maxLine) + ")"
-		}
-	}
-	return strings.Join(out, ", ")
-}
-
-func everything(scope []string, note string) string {
-	for _, s := range scope {
-		if s == "*" || s == "/" {
-			return note
-		}
-	}
-	return ""
 }
 
 // replacedLines describes the consequences of replacing built-ins.

@@ -3,7 +3,6 @@ package plugins
 import (
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,10 +14,6 @@ import (
 
 // plugin opens an approved item.
 func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
-	opener := l.opts.Openers[i.Carrier]
-	if opener == nil {
-		return nil, fmt.Errorf("this tenon has no carrier for %s plugins", i.Carrier)
-	}
 	if err := checkOptions(i); err != nil {
 		return nil, err
 	}
@@ -29,28 +24,25 @@ func (l *Loader) plugin(i *Item) (sdk.Plugin, error) {
 	_, leftOut := remote.Providers(&u.Description, u.Grants)
 	i.Warnings = append(i.Warnings, leftOut...)
 	u.Broker = ability.New(ability.Options{Plugin: i.Name, Grants: i.Grants, Secret: l.environ, DataDir: u.DataDir, Logger: u.Logger})
-	return opener.Open(u) // an unused broker needs no Close
+	return l.opts.Openers[i.Carrier].Open(u) // an unused broker needs no Close
 }
-
-// mayNeed reports whether a schema may require options.
-func mayNeed(schema []byte) bool { return strings.Contains(string(schema), `"required"`) }
 
 // checkOptions checks the user's options against the plugin's schema.
 func checkOptions(i *Item) error {
-	if len(i.options) == 0 && !mayNeed(i.Manifest.Options) {
-		return nil
+	if len(i.Options) == 0 && !strings.Contains(string(i.Manifest.Options), `"required"`) {
+		return nil // not worth compiling the schema
 	}
 	where := "options of plugin " + i.Name
 	if i.entry != nil && i.entry.From != "" {
 		where += " in " + i.entry.From
 	}
-	if len(i.options) > 0 && len(i.Manifest.Options) == 0 {
-		if trimmed := strings.TrimSpace(string(i.options)); trimmed != "null" && !strings.HasPrefix(trimmed, "{") {
+	if len(i.Options) > 0 && len(i.Manifest.Options) == 0 {
+		if trimmed := strings.TrimSpace(string(i.Options)); trimmed != "null" && !strings.HasPrefix(trimmed, "{") {
 			return fmt.Errorf("%s: want an object", where)
 		}
 		return nil
 	}
-	if err := manifest.CheckOptions(i.Manifest.Options, i.options); err != nil {
+	if err := manifest.CheckOptions(i.Manifest.Options, i.Options); err != nil {
 		return fmt.Errorf("%s: %w; tenon plugin info %s shows its options", where, err, i.Name)
 	}
 	return nil
@@ -59,7 +51,7 @@ func checkOptions(i *Item) error {
 // unit returns what a carrier runs. All files are in the sealed copy except programs that the manifest names without a path.
 func (l *Loader) unit(i *Item) (u remote.Unit, err error) {
 	u = remote.Unit{
-		Description: i.Manifest, Owner: i.owner(), Grants: i.Grants, Options: i.options, Root: i.sealed.Root,
+		Description: i.Manifest, Owner: i.owner(), Grants: i.Grants, Options: i.Options, Root: i.sealed.Root,
 		Env: l.grantedEnv(i), DataDir: l.dataDir(i), ConfigFiles: l.opts.ConfigFiles, Logger: l.log.With("plugin", i.Name),
 	}
 	switch {
@@ -119,13 +111,9 @@ func resolveCommand(u *remote.Unit, i *Item) (err error) {
 	return nil
 }
 
-// lookPath finds a program that the manifest names without a path. Relative directories of PATH do not count: they differ
-// by project.
+// lookPath finds a program that the manifest names without a path. LookPath refuses relative directories of PATH, which differ by project.
 func lookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
-	if err == nil && !filepath.IsAbs(path) {
-		err = exec.ErrDot
-	}
 	if err != nil {
 		return "", fmt.Errorf("runtime.command: %q is not installed: %w; install it, or correct PATH", name, err)
 	}

@@ -202,7 +202,7 @@ type PluginPolicy struct {
 	Allow   []string       `json:"allow,omitzero"`    // the only permitted sources; an empty list permits none; default: all
 	Deny    []string       `json:"deny,omitempty"`    // sources that are refused, even if allowed
 	Signers []PluginSigner `json:"signers,omitempty"` // required signers; if several have a source, one of them is enough
-	// TrustedRoot is the path of a trusted_root.json that replaces that of the public instance of Sigstore.
+	// TrustedRoot is the path of a trusted_root.json that replaces the one of Sigstore's public instance.
 	TrustedRoot string `json:"trusted_root,omitempty"`
 }
 
@@ -284,8 +284,8 @@ func (p *PluginConfig) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(p))
 }
 
-// UnmarshalJSON decodes the options and keeps those of the protocol in Extra.
+// UnmarshalJSON decodes the options and keeps further ones in Extra.
 func (o *ProviderOptions) UnmarshalJSON(data []byte) error { return value.Unmarshal(data, o) }
 
-// MarshalJSON encodes the options with those in Extra.
+// MarshalJSON encodes the options, including those in Extra.
 func (o ProviderOptions) MarshalJSON() ([]byte, error) { return value.Marshal(&o) }

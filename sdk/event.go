@@ -38,7 +38,7 @@ type Event struct {
 	ID         string `json:"id"`
 	Type       string `json:"type"`
 	Properties any    `json:"properties"`
-	// Extra holds the unknown fields of the event, and under "properties" those of its properties.
+	// Extra holds the unknown fields of the event. Its member "properties" holds the unknown fields of the properties.
 	Extra Extra `json:"-"`
 }
 
@@ -130,45 +130,32 @@ type (
 	}
 )
 
-func newProperties(typ string) any {
-	switch typ {
-	case EventSessionCreated, EventSessionUpdated, EventSessionDeleted:
-		return &SessionInfo{}
-	case EventSessionStatus:
-		return &SessionStatusInfo{}
-	case EventSessionIdle, EventSessionCompacted:
-		return &SessionRef{}
-	case EventSessionError:
-		return &SessionErrorInfo{}
-	case EventMessageUpdated:
-		return &MessageInfo{}
-	case EventMessageRemoved:
-		return &MessageRef{}
-	case EventPartUpdated:
-		return &PartInfo{}
-	case EventPartDelta:
-		return &PartDelta{}
-	case EventPartRemoved:
-		return &PartRef{}
-	case EventPermissionAsked:
-		return &PermissionRequest{}
-	case EventPermissionReplied:
-		return &PermissionReplied{}
-	case EventQuestionAsked:
-		return &QuestionRequest{}
-	case EventQuestionReplied, EventQuestionRejected:
-		return &QuestionReplied{}
-	case EventTodoUpdated:
-		return &TodoInfo{}
-	case EventCommandExecuted:
-		return &CommandInfo{}
-	case EventFileEdited:
-		return &FileEdited{}
-	case EventPluginNotice:
-		return &PluginNotice{}
-	}
-	return &Object{}
+// properties holds a constructor of the properties for each type of event.
+var properties = map[string]func() any{
+	EventSessionCreated:    newOf[SessionInfo],
+	EventSessionUpdated:    newOf[SessionInfo],
+	EventSessionDeleted:    newOf[SessionInfo],
+	EventSessionStatus:     newOf[SessionStatusInfo],
+	EventSessionIdle:       newOf[SessionRef],
+	EventSessionCompacted:  newOf[SessionRef],
+	EventSessionError:      newOf[SessionErrorInfo],
+	EventMessageUpdated:    newOf[MessageInfo],
+	EventMessageRemoved:    newOf[MessageRef],
+	EventPartUpdated:       newOf[PartInfo],
+	EventPartDelta:         newOf[PartDelta],
+	EventPartRemoved:       newOf[PartRef],
+	EventPermissionAsked:   newOf[PermissionRequest],
+	EventPermissionReplied: newOf[PermissionReplied],
+	EventQuestionAsked:     newOf[QuestionRequest],
+	EventQuestionReplied:   newOf[QuestionReplied],
+	EventQuestionRejected:  newOf[QuestionReplied],
+	EventTodoUpdated:       newOf[TodoInfo],
+	EventCommandExecuted:   newOf[CommandInfo],
+	EventFileEdited:        newOf[FileEdited],
+	EventPluginNotice:      newOf[PluginNotice],
 }
+
+func newOf[T any]() any { return new(T) }
 
 // UnmarshalJSON decodes the properties by the type of the event and keeps unknown fields. Errors wrap ErrWire.
 func (e *Event) UnmarshalJSON(data []byte) error {
@@ -181,7 +168,10 @@ func (e *Event) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: event: %w", ErrWire, err)
 	}
-	*e = Event{ID: raw.ID, Type: raw.Type, Properties: newProperties(raw.Type), Extra: extra}
+	*e = Event{ID: raw.ID, Type: raw.Type, Properties: &Object{}, Extra: extra}
+	if known := properties[raw.Type]; known != nil {
+		e.Properties = known()
+	}
 	if len(raw.Properties) == 0 {
 		return nil
 	}
@@ -211,32 +201,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON decodes the message by its role.
-func (m *MessageInfo) UnmarshalJSON(data []byte) error {
-	var raw struct {
-		SessionID string          `json:"sessionID"`
-		Info      json.RawMessage `json:"info"`
-	}
-	if _, err := value.DecodeStruct(data, &raw); err != nil {
-		return err
-	}
-	m.SessionID = raw.SessionID
-	var err error
-	m.Info, err = DecodeMessage(raw.Info)
-	return err
-}
+func (m *MessageInfo) UnmarshalJSON(data []byte) error { return value.UnmarshalPlain(data, m) }
 
 // UnmarshalJSON decodes the part by its type.
-func (p *PartInfo) UnmarshalJSON(data []byte) error {
-	var raw struct {
-		SessionID string          `json:"sessionID"`
-		Part      json.RawMessage `json:"part"`
-		Time      Millis          `json:"time"`
-	}
-	if _, err := value.DecodeStruct(data, &raw); err != nil {
-		return err
-	}
-	p.SessionID, p.Time = raw.SessionID, raw.Time
-	var err error
-	p.Part, err = DecodePart(raw.Part)
-	return err
-}
+func (p *PartInfo) UnmarshalJSON(data []byte) error { return value.UnmarshalPlain(data, p) }

@@ -167,18 +167,4 @@ func (m UnknownMessage) MarshalJSON() ([]byte, error) {
 func DecodeMessage(data []byte) (Message, error) { return value.DecodeMember[Message](data) }
 
 // UnmarshalJSON decodes info by its role and each part by its type.
-func (m *MessageWithParts) UnmarshalJSON(data []byte) error {
-	var raw struct {
-		Info  json.RawMessage `json:"info"`
-		Parts Parts           `json:"parts"`
-	}
-	if err := json.Unmarshal(data, &raw); err != nil {
-		return fmt.Errorf("%w: message: %w", ErrWire, err)
-	}
-	info, err := DecodeMessage(raw.Info)
-	if err != nil {
-		return err
-	}
-	m.Info, m.Parts = info, raw.Parts
-	return nil
-}
+func (m *MessageWithParts) UnmarshalJSON(data []byte) error { return value.UnmarshalPlain(data, m) }

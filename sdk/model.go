@@ -19,8 +19,8 @@ type ProviderInfo struct {
 	BaseURL string            `json:"baseURL,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
 	Options Object            `json:"options,omitempty"` // further options of the protocol
-	// OptionEnv names, for options that are not set, the environment variables whose values they take; the first one that is set counts.
-	// "baseURL" stands for BaseURL.
+	// OptionEnv holds the environment variables that set missing options, by option; the first one that is set is used. The option "baseURL" is
+	// BaseURL.
 	OptionEnv map[string][]string `json:"optionEnv,omitempty"`
 	// NoKey marks a provider that can be used without a key: credentials come from the system, or from headers.
 	NoKey bool `json:"noKey,omitempty"`
@@ -28,8 +28,8 @@ type ProviderInfo struct {
 	PublicKey string `json:"publicKey,omitempty"`
 	// Local marks a server on this machine that requires no key. Its models are read from the server.
 	Local bool `json:"local,omitempty"`
-	// AccountModels marks a server whose models depend on the user's account. Before the first use of a model it is asked for its list, which
-	// decides the models, their wire formats, limits and inputs. A server without a list has those of the description.
+	// AccountModels marks a server whose models depend on the user's account. Before the first use of a model, the host requests the server's list,
+	// which determines the models, their wire formats, limits and inputs. If the server has no list, Models is used.
 	AccountModels bool `json:"accountModels,omitempty"`
 	// Default and Small are the models to use if the user configured none.
 	Default string           `json:"default,omitempty"`
@@ -37,8 +37,8 @@ type ProviderInfo struct {
 	Models  map[string]Model `json:"models,omitempty"`
 	// Key is the API key. It is never encoded.
 	Key string `json:"-"`
-	// KeyOnly forbids credentials that a protocol would find by itself, such as those of the AWS chain, because a file of the project or a plugin chose
-	// the address. It is never encoded.
+	// KeyOnly forbids credentials that a protocol finds itself, such as with the AWS credential chain, because a file of the project or a plugin set the
+	// address. It is never encoded.
 	KeyOnly bool `json:"-"`
 	// Authorize returns the headers that sign a request in, instead of Key. refused are the headers of an earlier attempt that the server
 	// refused with the status 401; nil at first. It may be called concurrently. It is never encoded.
@@ -66,7 +66,7 @@ type Model struct {
 	Status      string     `json:"status,omitempty"`       // alpha, beta, deprecated or empty
 	Family      string     `json:"family,omitempty"`       // such as claude-sonnet
 	ReleaseDate string     `json:"release_date,omitempty"` // YYYY-MM-DD
-	// NPM, Protocol and BaseURL replace those of the provider for this model.
+	// NPM, Protocol and BaseURL override the provider's values for this model.
 	NPM      string `json:"npm,omitempty"`
 	Protocol string `json:"protocol,omitempty"`
 	BaseURL  string `json:"baseURL,omitempty"`
@@ -80,8 +80,8 @@ type Model struct {
 	Variants map[string]Object `json:"variants,omitempty"` // named sets of options, such as reasoning efforts
 }
 
-// FamilyText returns the text, in lower case, in which the name of the model's family occurs: the server's name. An ARN of AWS may not have it; there the
-// text is ID and Family.
+// FamilyText returns a text in lower case that contains the name of the model's family: the server's name of the model. AWS ARNs may not contain it; for
+// those, the text is ID and Family.
 func (m *Model) FamilyText() string {
 	name := strings.ToLower(cmp.Or(m.APIID, m.ID))
 	if strings.HasPrefix(name, "arn:") {
@@ -134,7 +134,7 @@ type PriceTier struct {
 	CacheWrite Price     `json:"cache_write,omitempty"` // of input that the server adds to its cache
 }
 
-// TierBound says which prompts a PriceTier is for: larger ones.
+// TierBound selects the prompts of a PriceTier: the prompts that are larger.
 type TierBound struct {
 	Type string `json:"type"` // context
 	Size int64  `json:"size"` // tokens of the prompt, including cached ones

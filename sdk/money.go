@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -69,64 +70,24 @@ func parseDecimal(s string, digits int) (int64, error) {
 	if s == "null" {
 		return 0, nil
 	}
-	if n, ok := parsePlainDecimal(s, digits); ok {
-		return n, nil
-	}
-	bad := func() error { return fmt.Errorf("%w: %q is not an amount of money", ErrWire, s) }
-	mantissa, exponent, hasExponent := strings.Cut(strings.ToLower(s), "e")
-	shift := digits
-	if hasExponent {
-		e, err := strconv.Atoi(exponent)
-		if err != nil || e < -64 || e > 64 {
-			return 0, bad()
-		}
-		shift += e
-	}
-	all := make([]byte, 0, 128)
-	if rest, negative := strings.CutPrefix(mantissa, "-"); negative {
-		all, mantissa = append(all, '-'), rest
-	}
+	mantissa, exponent, _ := strings.Cut(strings.ToLower(s), "e")
 	whole, frac, _ := strings.Cut(mantissa, ".")
-	all = append(append(all, whole...), frac...)
-	end := len(all) - len(frac) + shift
-	switch {
-	case len(whole)+shift <= 0:
-		all = []byte("0")
-	case end <= len(all):
-		all = all[:end]
+	shift, err := strconv.Atoi(cmp.Or(exponent, "0"))
+	if err != nil || shift < -64 || shift > 64 {
+		return 0, fmt.Errorf("%w: %q is not an amount of money", ErrWire, s)
 	}
-	for len(all) < end {
-		all = append(all, '0')
+	var buffer [32]byte // does not escape
+	text := append(append(buffer[:0], whole...), frac...)
+	end := max(0, len(whole)+digits+shift) // of the sign and the digits of the result
+	for len(text) < end {
+		text = append(text, '0')
 	}
-	n, err := strconv.ParseInt(string(all), 10, 64)
-	if err != nil || whole == "" {
-		return 0, bad()
+	if text = text[:end]; len(text) == 0 || string(text) == "-" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(string(text), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %q is not an amount of money", ErrWire, s)
 	}
 	return n, nil
-}
-
-// parsePlainDecimal is parseDecimal for a few digits, perhaps with a point: most amounts.
-func parsePlainDecimal(s string, digits int) (n int64, ok bool) {
-	behind, point := 0, false
-	for i := range len(s) {
-		c := s[i]
-		switch {
-		case '0' <= c && c <= '9':
-			n = n*10 + int64(c-'0')
-			if point {
-				behind++
-			}
-		case c == '.' && i > 0 && !point:
-			point = true
-		default:
-			return 0, false
-		}
-	}
-	if s == "" || len(s)+digits-behind > 18 || behind > digits || point && behind == 0 {
-		return 0, false
-	}
-	for ; behind < digits; behind++ {
-		n *= 10
-	}
-	return n, true
 }

@@ -84,7 +84,7 @@ type Agent struct {
 	Hidden      bool      `json:"hidden,omitempty"`
 	Model       *ModelRef `json:"model,omitempty"` // default: the session's
 	Variant     string    `json:"variant,omitempty"`
-	Prompt      string    `json:"prompt,omitempty"` // default: the one of AgentBuild, else that of a PromptSource
+	Prompt      string    `json:"prompt,omitempty"` // default: the prompt of AgentBuild, else of a PromptSource
 	Temperature *float64  `json:"temperature,omitempty"`
 	TopP        *float64  `json:"top_p,omitempty"`
 	Steps       int       `json:"steps,omitempty"` // maximum steps of a turn; 0: no limit

@@ -35,20 +35,20 @@ type ModelCatalog interface {
 	CatalogModels(provider string) (known, newer map[string]Model, err error)
 }
 
-// CatalogRefresher is implemented by a ModelCatalog that has newer versions in the network.
+// CatalogRefresher is implemented by a ModelCatalog with newer versions on the network.
 type CatalogRefresher interface {
 	// RefreshCatalog starts a refresh in the background if the catalog is old. The next start of the host uses its result. It is
 	// called once, when the first answer of one of the catalog's providers begins; it does not block.
 	RefreshCatalog()
 }
 
-// ModelRules is implemented by a ProviderSource that knows what families of models need.
+// ModelRules is implemented by a ProviderSource with rules for families of models.
 type ModelRules interface {
-	// CompleteModel sets what is not set: variants, options, sampling parameters. It is called for each model that is used, before the
+	// CompleteModel sets missing variants, options and sampling parameters. It is called for each model that is used, before the
 	// user's configuration of the model is applied.
 	CompleteModel(provider *ProviderInfo, m *Model)
-	// SmallModel returns the ID of the one of the provider's models that makes titles beside the model of; empty without one. It is called
-	// for providers without ProviderInfo.Small, and changes nothing.
+	// SmallModel returns the ID of the provider's model for titles in sessions with the model of; empty without one. It is called for providers without
+	// ProviderInfo.Small, and must not change its arguments.
 	SmallModel(provider *ProviderInfo, of *Model, models map[string]Model) string
 }
 

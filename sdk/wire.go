@@ -11,8 +11,8 @@ var ErrWire = value.ErrWire
 
 // Extra holds the unknown fields of an object, by name. They are encoded unchanged. Nil means none.
 //
-// It also holds the unknown fields of nested objects that have no Extra: those of a nested object under its name, and those of list
-// elements under a key derived from the element, so that they follow the element when the list changes.
+// It also holds the unknown fields of nested objects without Extra: of an object under its name, and of list elements under keys that are derived from
+// the elements, so that the fields stay with their element when the list changes.
 type Extra map[string]json.RawMessage
 
 // The value engine learns here about types whose declarations do not show how they are encoded.

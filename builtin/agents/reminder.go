@@ -22,31 +22,21 @@ func (p *Plugin) Hooks() []sdk.Hook {
 // remind adds a note to each prompt for plan that changes are forbidden, and to the next prompt for another agent that
 // they are allowed again.
 func (p *Plugin) remind(_ context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
-	planning := in.Agent == agentPlan
-	planned := p.setPlanning(in.SessionID, planning)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	text := planReminder
-	if !planning {
+	switch {
+	case in.Agent == agentPlan:
+		if len(p.planning) >= maxPlanning {
+			clear(p.planning)
+		}
+		p.planning[in.SessionID] = true
+	case p.planning[in.SessionID]:
 		text = buildReminder
-	}
-	if !planning && !planned {
+		delete(p.planning, in.SessionID)
+	default:
 		return nil
 	}
 	v.Parts = append(v.Parts, &sdk.TextPart{Text: strings.TrimSpace(text), Synthetic: true})
 	return nil
-}
-
-// setPlanning records whether the session is in plan mode and returns the previous value.
-func (p *Plugin) setPlanning(session string, planning bool) (was bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	was = p.planning[session]
-	if !planning {
-		delete(p.planning, session)
-		return was
-	}
-	if len(p.planning) >= maxPlanning {
-		clear(p.planning)
-	}
-	p.planning[session] = true
-	return was
 }

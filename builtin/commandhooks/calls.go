@@ -3,7 +3,6 @@ package commandhooks
 import (
 	"encoding/json"
 	"reflect"
-	"slices"
 	"sync"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -12,10 +11,10 @@ import (
 // maxCalls is the maximum number of tool calls kept, far more than run concurrently.
 const maxCalls = 1024
 
-// calls keeps the decisions about tool calls until their permission requests. It is safe for concurrent use; the zero value is ready.
+// calls keeps the decisions about tool calls until their permission requests. It is safe for concurrent use.
 type calls struct {
 	mu    sync.Mutex
-	byKey map[callKey]*call
+	byKey map[callKey]call
 	order []callKey // oldest first
 }
 
@@ -30,27 +29,22 @@ type call struct {
 	reason  string          // reason of allowed
 }
 
-func (c *calls) begin(in *sdk.ToolInput) {
-	c.update(in, func(*call) {})
-}
-
 // update changes the entry of a call, which it creates if necessary.
 func (c *calls) update(in *sdk.ToolInput, change func(*call)) {
 	key := callKey{in.SessionID, in.MessageID, in.CallID}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.byKey == nil {
-		c.byKey = map[callKey]*call{}
-	}
-	if c.byKey[key] == nil {
+	found, ok := c.byKey[key]
+	if !ok {
 		if len(c.order) == maxCalls {
 			delete(c.byKey, c.order[0])
-			c.order = slices.Delete(c.order, 0, 1)
+			c.order = c.order[1:]
 		}
-		c.byKey[key] = &call{tool: in.Tool, origin: in.Origin}
+		found = call{tool: in.Tool, origin: in.Origin}
 		c.order = append(c.order, key)
 	}
-	change(c.byKey[key])
+	change(&found)
+	c.byKey[key] = found
 }
 
 // find returns the call of a permission request.
@@ -61,10 +55,7 @@ func (c *calls) find(r *sdk.PermissionRequest) (call, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	found, ok := c.byKey[callKey{r.SessionID, r.Tool.MessageID, r.Tool.CallID}]
-	if !ok {
-		return call{}, false
-	}
-	return *found, true
+	return found, ok
 }
 
 // decision returns the decision of the commands at PreToolUse. It allows only the arguments that they saw: later hooks can have

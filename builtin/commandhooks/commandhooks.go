@@ -31,9 +31,9 @@ var ErrSource = errors.New("bad command hooks")
 type Source struct {
 	Name  string // the plugin's name, as in sdk.Manifest
 	Where string // the file or another description of the origin, for messages
-	// Data is a JSON object of events, or an object that holds one under "hooks".
+	// Data is a JSON object of events, or an object with such an object under "hooks".
 	Data []byte
-	// Root is the absolute path of the plugin's folder; empty for configuration. Commands get it as PLUGIN_ROOT and
+	// Root is the absolute path of the plugin's folder; empty for configuration. Commands receive it as PLUGIN_ROOT and
 	// CLAUDE_PLUGIN_ROOT.
 	Root string
 	Env  map[string]string // additional variables for the commands
@@ -72,11 +72,11 @@ type Plugin struct {
 
 	mu      sync.Mutex
 	closed  bool
-	running sync.WaitGroup  // counts commands; nothing is added once closed is set
+	running sync.WaitGroup  // running commands; not increased after closed is set
 	life    context.Context // of all commands
 	cancel  context.CancelFunc
 
-	slots   chan struct{} // holds an element for each async command
+	slots   chan struct{} // one element per running async command
 	closing sync.Once
 }
 
@@ -91,7 +91,10 @@ func New(s Source) (*Plugin, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plugin{source: s, file: f, log: slog.New(slog.DiscardHandler), cancel: func() {}, slots: make(chan struct{}, maxAsync)}
+	p := &Plugin{
+		source: s, file: f, sessions: sessions{byID: map[string]*session{}}, calls: calls{byKey: map[callKey]call{}},
+		log: slog.New(slog.DiscardHandler), cancel: func() {}, slots: make(chan struct{}, maxAsync),
+	}
 	m := p.Manifest()
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrSource, s.Where, err)
@@ -117,7 +120,7 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.git = gitkeep.Of(p.project.Worktree)
 	level := slog.LevelWarn
 	if p.source.Root != "" {
-		level = slog.LevelInfo // a package's file is not the user's to correct
+		level = slog.LevelInfo // the user cannot correct a package's file
 	}
 	for _, warning := range p.file.warnings {
 		p.log.Log(ctx, level, warning, "source", p.source.Where)
@@ -125,8 +128,8 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 	return nil
 }
 
-// Close waits a moment for async commands, ends all that still run and waits for them. The moment is at most half of the time until the
-// deadline of ctx: that is left for ending commands, and for other sources.
+// Close waits a moment for async commands, then ends all running commands and waits for them. The moment is at most half of the time until
+// the deadline of ctx, so that time is left for ending commands and for other sources.
 func (p *Plugin) Close(ctx context.Context) error {
 	p.closing.Do(func() {
 		wait := asyncWait
@@ -194,20 +197,6 @@ func (p *Plugin) answer(ctx context.Context, e *entry, input any) (*reply, error
 
 // run starts the command, unless the plugin is closed.
 func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) {
-	cmd := shell(e.command, p.project.Worktree)
-	if e.args != nil {
-		var variables []string
-		for _, entry := range p.environ {
-			name, value, _ := strings.Cut(entry, "=")
-			variables = append(variables, "${"+name+"}", value)
-		}
-		expand := strings.NewReplacer(variables...).Replace
-		cmd = exec.Command(expand(e.command))
-		for _, arg := range e.args {
-			cmd.Args = append(cmd.Args, expand(arg))
-		}
-	}
-	cmd.Dir, cmd.Env = p.project.Directory, p.environ
 	p.mu.Lock()
 	if p.closed {
 		p.mu.Unlock()
@@ -219,6 +208,7 @@ func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) 
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
 	defer context.AfterFunc(p.life, cancel)()
+	cmd := p.command(ctx, e)
 	if p.source.Confine == nil {
 		return run(ctx, cmd, input, nil)
 	}
@@ -230,7 +220,26 @@ func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) 
 	return out, err
 }
 
-// notify logs the answer's message for the user, and fields that have no effect at the event.
+// command returns the command of an entry.
+func (p *Plugin) command(ctx context.Context, e *entry) *exec.Cmd {
+	cmd := shell(ctx, e.command, p.project.Worktree)
+	if e.args != nil {
+		var variables []string
+		for _, entry := range p.environ {
+			name, value, _ := strings.Cut(entry, "=")
+			variables = append(variables, "${"+name+"}", value)
+		}
+		expand := strings.NewReplacer(variables...).Replace
+		cmd = exec.CommandContext(ctx, expand(e.command))
+		for _, arg := range e.args {
+			cmd.Args = append(cmd.Args, expand(arg))
+		}
+	}
+	cmd.Dir, cmd.Env = p.project.Directory, p.environ
+	return cmd
+}
+
+// notify logs the answer's message for the user and its fields that have no effect at the event.
 func (p *Plugin) notify(e *entry, r *reply) {
 	if r.system != "" {
 		p.log.Warn("message of a command hook: "+r.system, "source", p.source.Where, "hook", e.where)

@@ -62,6 +62,20 @@ func TestConfinedHookAndGit(t *testing.T) {
 	}
 }
 
+// A hook of the user's own configuration may change git's settings.
+func TestOwnHookAndGit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, shell(t, "PreToolUse", "", `git config core.editor vi`))
+	project := r.host.project.Worktree
+	git(t, project, "init", "-q")
+	r.before(bashCall("1"), sdk.Object{})
+	r.clean()
+	text, err := os.ReadFile(filepath.Join(project, ".git/config"))
+	if err != nil || !strings.Contains(string(text), "editor = vi") {
+		t.Errorf("configuration: %s, %v", text, err)
+	}
+}
+
 // The turn waits for async commands of a confined source, and for no longer than for others.
 func TestConfinedAsync(t *testing.T) {
 	t.Parallel()

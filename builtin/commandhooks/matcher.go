@@ -35,7 +35,7 @@ func newMatcher(text string) (matcher, error) {
 	return matcher{text, re}, nil
 }
 
-// spaceAroundBar matches what separates names.
+// spaceAroundBar matches a separator of names with the spaces around it.
 var spaceAroundBar = lazyregexp.New(` *\| *`)
 
 // isPattern reports whether a character makes a matcher a regular expression.
@@ -54,14 +54,14 @@ func (m *matcher) any(names ...string) bool {
 // many calls rather than too few: a command that runs too often decides by itself.
 type rule struct {
 	tool string
-	text *regexp.Regexp // nil: all
+	text *regexp.Regexp // nil: matches all
 }
 
 func newRule(text string) *rule {
 	tool, pattern, _ := strings.Cut(strings.TrimSuffix(text, ")"), "(")
 	r := &rule{tool: strings.TrimSuffix(tool, "*")}
 	if strings.ContainsAny(pattern, "?[{") {
-		return r // globs of other programs
+		return r // syntax of other programs
 	}
 	pattern = strings.TrimSuffix(strings.ReplaceAll(pattern, "**/", ""), ":*")
 	for _, start := range []string{"domain:", "~/", "./", "/", "/"} {
@@ -76,7 +76,7 @@ func newRule(text string) *rule {
 	return r
 }
 
-// matches reports whether a call of the rule's tool has the pattern: its pieces, in their order.
+// matches reports whether the arguments of a call contain the pieces of the pattern in order.
 func (r *rule) matches(args sdk.Object) bool {
 	command, _ := args["command"].(string)
 	file, _ := args["file_path"].(string)

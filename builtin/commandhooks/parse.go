@@ -42,7 +42,7 @@ func matches(event string) bool {
 
 // file is the content of a source.
 type file struct {
-	entries  []*entry // those of one event in the order of the file
+	entries  []*entry // per event in the order of the file
 	warnings []string
 }
 
@@ -52,7 +52,7 @@ type entry struct {
 	matcher matcher
 	rule    *rule // nil: none
 	command string
-	async   bool     // hooks do not wait for it; never of a confined source, which would keep the guard of git open
+	async   bool     // hooks do not wait for it; never set in a confined source, whose changes to git are checked when the command ends
 	args    []string // if not nil, command is a program, which starts without a shell
 	timeout time.Duration
 	where   string // for example PreToolUse[0].hooks[1]
@@ -60,7 +60,7 @@ type entry struct {
 
 // parse parses a source. Errors wrap ErrSource and name file, position and remedy.
 func parse(s *Source) (*file, error) {
-	source := checked.Source{Name: s.Where, NoLines: s.Root == ""} // the lines of a configuration are those of a larger file
+	source := checked.Source{Name: s.Where, NoLines: s.Root == ""} // Data is only a part of a configuration file
 	var report checked.Report
 	p := &parser{Checker: checked.Checker{Source: &source, Report: &report, Rules: checked.NoRules{}}, packaged: s.Root != "", confined: s.Confine != nil}
 	if n := source.Parse(s.Data, &report); n != nil {
@@ -130,9 +130,7 @@ func (p *parser) group(event string, at checked.Place, n *checked.Node) {
 }
 
 func (p *parser) matcher(event string, at checked.Place, n *checked.Node) matcher {
-	if !p.Want(at, n, checked.String) {
-		return matcher{}
-	}
+	p.Want(at, n, checked.String)
 	m, err := newMatcher(n.Text)
 	if err != nil {
 		p.Bad(at, err.Error(), "")
@@ -150,8 +148,6 @@ func (p *parser) matcher(event string, at checked.Place, n *checked.Node) matche
 func (p *parser) entry(e *entry, at checked.Place, n *checked.Node) {
 	kind, command := n.Get("type"), n.Get("command")
 	switch {
-	case !p.Want(at, n, checked.Object):
-		return
 	case kind == nil:
 		p.Bad(at.Member("type", n.Offset), "missing", `write "type": "command"`)
 		return

@@ -12,12 +12,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// refusalTime is the part of a hook's deadline that remains to refuse a patch that takes too long.
+// refusalTime is the time before a hook's deadline at which a patch that takes too long is refused.
 const refusalTime = time.Second
 
-// callTool runs a command for a tool call that it selects, once for each file of a patch. It returns the answers, and the arguments as answers at
-// PreToolUse changed them. Before the call, the first refusal is the only answer. It must not depend on the other files: an error for one
-// of them is returned after all runs, and a patch that takes too long is refused.
+// callTool runs a command for a tool call that it selects, once for each file of a patch. It returns the answers, and the arguments with the
+// changes of answers at PreToolUse. Before the call, the first refusal is the only answer. A refusal must not depend on the other files:
+// errors are returned after all runs, and a patch that takes too long is refused.
 func (p *Plugin) callTool(ctx context.Context, e *entry, in *sdk.ToolInput, args sdk.Object, more map[string]any) ([]*reply, sdk.Object, error) {
 	paths := patchPaths(e.event, in, args)
 	several, decides := len(paths) > 1, e.event == preToolUse || e.event == permissionRequest
@@ -49,7 +49,7 @@ func (p *Plugin) callTool(ctx context.Context, e *entry, in *sdk.ToolInput, args
 		}
 		replies = append(replies, r)
 	}
-	// An error of the hook would drop what the other runs have to say.
+	// An error of the hook would discard the answers of the other runs.
 	says := func(r *reply) bool { return r.block || r.halt || r.ask || !decides && r.context != "" }
 	if failed != nil && slices.ContainsFunc(replies, says) {
 		p.log.Warn("command hook failed", "err", failed)
@@ -58,7 +58,7 @@ func (p *Plugin) callTool(ctx context.Context, e *entry, in *sdk.ToolInput, args
 	return replies, args, failed
 }
 
-// callFile runs the command once. The path is that of a file in a patch, or empty.
+// callFile runs the command once. path names a file of a patch or is empty.
 func (p *Plugin) callFile(ctx context.Context, e *entry, in *sdk.ToolInput, args *sdk.Object, path string, more map[string]any) (*reply, error) {
 	given := *args
 	if path != "" {
@@ -86,8 +86,8 @@ func (p *Plugin) callFile(ctx context.Context, e *entry, in *sdk.ToolInput, args
 	return r, nil
 }
 
-// patchPaths returns the path of each run: those in a patch, after it was applied without removed files. It is empty for other calls, and for a
-// patch that the tool cannot read either.
+// patchPaths returns the path for each run: the paths in a patch; after it was applied, without removed files. For other calls, and for a
+// patch that the tool cannot read, it returns one empty path.
 func patchPaths(event string, in *sdk.ToolInput, args sdk.Object) []string {
 	if in.Tool != "apply_patch" || !isOurs(in.Origin) {
 		return []string{""}
@@ -104,7 +104,7 @@ func patchPaths(event string, in *sdk.ToolInput, args sdk.Object) []string {
 	return slices.Compact(paths)
 }
 
-// strictest returns the answer that decides before a call: a patch is allowed if all its files are.
+// strictest returns the answer that decides before a call. A patch is allowed if all its files are.
 func strictest(replies []*reply) *reply {
 	for _, r := range replies {
 		if r.ask {
@@ -112,7 +112,7 @@ func strictest(replies []*reply) *reply {
 		}
 	}
 	for _, r := range replies {
-		if !r.allow || r.newInput != nil { // not this patch
+		if !r.allow || r.newInput != nil { // does not allow this patch
 			return r
 		}
 	}

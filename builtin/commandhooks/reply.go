@@ -65,8 +65,6 @@ func (o *output) reply(e *entry) (*reply, error) {
 		return nil, fmt.Errorf("exit code 2, but %s cannot be blocked: %s", e.event, cmp.Or(stderr, "no message"))
 	case o.code == exitBlock:
 		return &reply{block: true, reason: stderr}, nil
-	case o.code == 126 || o.code == 127:
-		return nil, fmt.Errorf("exit code %d: the command, or an interpreter it needs, was not found or is not executable: %s", o.code, cmp.Or(stderr, "no message"))
 	case o.code != 0:
 		return nil, fmt.Errorf("exit code %d, want 0 (continue) or 2 (block): %s", o.code, cmp.Or(stderr, "no message"))
 	}
@@ -87,13 +85,13 @@ var brokenLine = lazyregexp.New(`^(` +
 	`Can't open perl script .*` +
 	`)$`)
 
-// sourceLine matches what bash writes behind a syntax error: the line of the script.
+// sourceLine matches the line of the script that bash prints after a syntax error.
 var sourceLine = lazyregexp.New("^(.+: )?(-c: )?line [0-9]+: `.*'$")
 
 // crashed matches the output of a Go program that crashed, which exits with code 2.
 var crashed = lazyregexp.New(`(?m)^(panic: |fatal error: |runtime: goroutine stack exceeds )[^\n]*\n(?s:.*)^goroutine \d+ \[`)
 
-// isBroken reports whether a command wrote only that it could not run or that it crashed.
+// isBroken reports whether the only output of a command is that it could not run or crashed.
 func isBroken(stderr string) bool {
 	if crashed().MatchString(stderr) {
 		return true
@@ -110,17 +108,15 @@ func isBroken(stderr string) bool {
 	return broken
 }
 
-// complaints are words of what brokenLine and crashed look for: one of each at least.
+// complaints are words of which each text that brokenLine or crashed matches contains at least one.
 var complaints = []string{"found", "open", "such", "directory", "denied", "syntax", "error", "looking", "goroutine"}
 
-// quotes reports whether the complaint in stderr may be a quotation of the input: a command that blocks often quotes the call, and the words
-// of a call must not pass for an error of the command. A shell's echo can make any word of an escape sequence.
+// quotes reports whether the complaint in stderr may be a quotation of the input: commands that block often quote the call, whose words must
+// not count as an error of the command. With escape sequences in the input, a shell's echo can produce any word.
 func quotes(stderr string, input []byte) bool {
 	var decoded map[string]any
-	if json.Unmarshal(input, &decoded) != nil {
-		return false
-	}
-	delete(decoded, "cwd") // these two are the user's
+	_ = json.Unmarshal(input, &decoded) // an object
+	delete(decoded, "cwd")              // these two come from the user
 	delete(decoded, "transcript_path")
 	said, asked := strings.ToLower(stderr), strings.ToLower(fmt.Sprint(decoded))
 	return strings.Contains(asked, `\`) ||
@@ -137,7 +133,7 @@ func parseReply(event string, stdout []byte) (*reply, error) {
 		if event == sessionStart || event == userPromptSubmit {
 			return &reply{context: strings.ToValidUTF8(string(stdout), "\uFFFD")}, nil
 		}
-		return &reply{}, nil // a remark, as formatters print
+		return &reply{}, nil // such as the output of a formatter
 	}
 	var w wireReply
 	if err := json.Unmarshal(stdout, &w); err != nil {
@@ -229,7 +225,7 @@ func (r *reply) unused(event string) []string {
 	return fields
 }
 
-// because returns the reason, or a text that there is none.
+// because returns the reason or, without one, a text that names the command.
 func (r *reply) because(e *entry) string {
 	return cmp.Or(r.reason, "refused by the command hook "+e.where+" without a reason")
 }

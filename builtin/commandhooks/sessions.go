@@ -10,7 +10,7 @@ import (
 // plugin that was loaded into a running session it never runs.
 const announceWait = time.Second
 
-// sessions holds the state of the sessions. It is safe for concurrent use; the zero value is ready.
+// sessions contains the state of the sessions. It is safe for concurrent use.
 type sessions struct {
 	mu   sync.Mutex
 	byID map[string]*session
@@ -30,9 +30,6 @@ type session struct {
 func (s *sessions) get(id string) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.byID == nil {
-		s.byID = map[string]*session{}
-	}
 	if s.byID[id] == nil {
 		s.byID[id] = &session{announced: make(chan struct{}), ready: make(chan struct{})}
 	}

@@ -2,6 +2,7 @@ package commandhooks
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"os/exec"
 	"regexp"
@@ -12,10 +13,8 @@ import (
 var variable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 // shell returns a command that cmd.exe runs. It passes the text verbatim: cmd.exe has other quoting rules than package exec.
-func shell(text, _ string) *exec.Cmd {
-	name := os.Getenv("COMSPEC")
-	name = cmp.Or(name, "cmd.exe")
-	cmd := exec.Command(name)
+func shell(ctx context.Context, text, _ string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("COMSPEC"), "cmd.exe"))
 	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd.exe /d /s /c "` + variable.ReplaceAllString(text, "%$1%") + `"`}
 	return cmd
 }

@@ -21,7 +21,7 @@ func (p *Plugin) toolHooks() []sdk.Hook {
 	var list []sdk.Hook
 	if p.has(preToolUse, permissionRequest) {
 		h := sdk.OnToolBefore(func(_ context.Context, in *sdk.ToolInput, _ *sdk.ToolBeforeValue) error {
-			p.calls.begin(in)
+			p.calls.update(in, func(*call) {})
 			return nil
 		})
 		h.Name, h.Priority, h.Reads, h.Writes = "calls", callsPriority, nil, nil

@@ -10,7 +10,7 @@ import (
 
 // dialectTool is one of tenon's tools in the dialect.
 type dialectTool struct {
-	names []string // commands get the first; matchers accept all
+	names []string // commands receive the first; matchers accept all
 	args  map[string]string
 }
 

@@ -39,9 +39,7 @@ func (*Plugin) Manifest() sdk.Manifest {
 
 // Start stores the host's project and configuration. It reads no files.
 func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
-	if err := p.Loader.Start(ctx, h); err != nil {
-		return err
-	}
+	err := p.Loader.Start(ctx, h)
 	for _, entry := range p.Config.Instructions {
 		if strings.HasPrefix(entry, "http://") || strings.HasPrefix(entry, "https://") {
 			p.Log.Warn("instructions are not fetched from URLs; save the text in a file and list that", "url", entry)
@@ -49,7 +47,7 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 		}
 		p.extra = append(p.extra, entry)
 	}
-	return nil
+	return err
 }
 
 // Hooks returns the hook that adds the instructions to the system prompt. It rereads the files if one of them has changed.

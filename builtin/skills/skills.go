@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -23,13 +22,10 @@ import (
 
 // Plugin is the skills plugin.
 type Plugin struct {
-	sources.Loader[found]
-	rules sdk.RuleReader // nil if the host has none
-}
+	// Loader has the skills sorted by name; those of packages have no body.
+	sources.Loader[[]sdk.Skill]
 
-type found struct {
-	skills []sdk.Skill // sorted by name; those of packages have no body
-	list   string      // the list for the model; empty without skills
+	rules sdk.RuleReader // nil if the host has none
 }
 
 var (
@@ -48,14 +44,12 @@ func (*Plugin) Manifest() sdk.Manifest {
 
 // Start stores the host's project and configuration. It reads no files.
 func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
-	if err := p.Loader.Start(ctx, h); err != nil {
-		return err
-	}
+	err := p.Loader.Start(ctx, h)
 	p.rules, _ = h.(sdk.RuleReader)
 	if len(p.Config.Skills.URLs) > 0 {
 		p.Log.Warn("skills.urls is not supported: save the skills in a folder and add it to skills.paths")
 	}
-	return nil
+	return err
 }
 
 // Skills returns the skills, sorted by name. It rereads the folders if something in them has changed. A skill with an error is
@@ -66,7 +60,7 @@ func (p *Plugin) Skills(context.Context) ([]sdk.Skill, error) {
 		roots[s.Location] = s.Root
 	}
 	var out []sdk.Skill
-	for _, s := range p.Current(p.load).skills {
+	for _, s := range p.Current(p.load) {
 		if root, ok := roots[s.Location]; ok {
 			doc, err := readPackaged(s.Location)
 			if err != nil {
@@ -98,14 +92,11 @@ func (p *Plugin) Hooks() []sdk.Hook {
 	return []sdk.Hook{sources.SystemHook("list", func(in *sdk.ChatInput) string { return p.listFor(in.SessionID) })}
 }
 
-// listFor returns the list for the model of a session: the skills that the session's rules do not deny.
+// listFor returns the list for the model of a session, without manual skills and those that the session's rules deny.
 func (p *Plugin) listFor(session string) string {
-	found := p.Current(p.load)
-	denied := func(s sdk.Skill) bool { return p.rules != nil && p.rules.Denies(session, "skill", s.Name) }
-	if !slices.ContainsFunc(found.skills, denied) {
-		return found.list
-	}
-	return describe(slices.DeleteFunc(slices.Clone(found.skills), denied))
+	return describe(slices.DeleteFunc(slices.Clone(p.Current(p.load)), func(s sdk.Skill) bool {
+		return s.Manual || p.rules != nil && p.rules.Denies(session, "skill", s.Name)
+	}))
 }
 
 // Maximum size in bytes of the list for the model, and of each description in it.
@@ -114,14 +105,8 @@ const (
 	maxDescription = 1024
 )
 
-// Bounds of the Agent Skills specification, in characters, see https://agentskills.io/specification.
-const (
-	specName        = 64
-	specDescription = 1024
-)
-
-// specNames matches the names that the specification allows: lower-case letters, digits and single dashes inside.
-var specNames = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
+// maxName is the maximum length of a name in characters, see https://agentskills.io/specification.
+const maxName = 64
 
 // folders returns the folders that can contain skills, each once, the most general first: a later skill replaces an earlier one
 // of the same name. Packages come before the folders of the project.
@@ -159,14 +144,14 @@ type frontMatter struct {
 	Manual      frontmatter.Flag `json:"disable-model-invocation"` // of Claude Code
 }
 
-func (p *Plugin) load(w *sources.Watch) found {
+func (p *Plugin) load(w *sources.Watch) []sdk.Skill {
 	byName := map[string]sdk.Skill{}
 	add := func(s sdk.Skill) error {
 		s.Name, s.Description = strings.TrimSpace(s.Name), strings.TrimSpace(s.Description)
 		if was, ok := byName[s.Name]; ok {
 			s.Replaces = append([]string{was.Location}, was.Replaces...)
 		}
-		if err := p.check(&s); err != nil {
+		if err := check(&s); err != nil {
 			return err
 		}
 		byName[s.Name] = s
@@ -189,33 +174,22 @@ func (p *Plugin) load(w *sources.Watch) found {
 		}
 	}
 	read(project)
-	skills := slices.SortedFunc(maps.Values(byName), func(a, b sdk.Skill) int { return strings.Compare(a.Name, b.Name) })
-	return found{skills, describe(skills)}
+	return slices.SortedFunc(maps.Values(byName), func(a, b sdk.Skill) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// check returns an error for a skill that cannot be used. It only logs violations of the specification that are common in practice.
-func (p *Plugin) check(s *sdk.Skill) error {
-	folder := filepath.Base(filepath.Dir(s.Location))
+// check returns an error for a skill that cannot be used. Other violations of the specification are common in practice.
+func check(s *sdk.Skill) error {
 	switch {
-	case s.Name == "":
-		return errors.New(`the front matter has no key "name"; set it to the name of the folder`)
-	case strings.ContainsFunc(s.Name, unicode.IsControl) || utf8.RuneCountInString(s.Name) > specName:
-		return fmt.Errorf("key \"name\": %.80q: want at most %d characters of a-z, 0-9 and -", s.Name, specName)
+	case strings.ContainsFunc(s.Name, unicode.IsControl) || utf8.RuneCountInString(s.Name) > maxName:
+		return fmt.Errorf("key \"name\": %.80q: want at most %d characters of a-z, 0-9 and -", s.Name, maxName)
 	case s.Description == "":
 		return errors.New(`the front matter has no key "description", which the model needs to choose the skill`)
-	case !specNames.MatchString(s.Name):
-		p.Log.Info("skill name violates the format: want a-z, 0-9 and single dashes", "file", s.Location, "name", s.Name)
-	case s.Name != folder:
-		p.Log.Info("skill name differs from the name of its folder", "file", s.Location, "name", s.Name, "folder", folder)
-	case utf8.RuneCountInString(s.Description) > specDescription:
-		p.Log.Info("skill description is too long; the model gets only the beginning", "file", s.Location, "maxCharacters", specDescription)
 	}
 	return nil
 }
 
-// describe lists the skills for the model, except manual ones.
+// describe lists the skills for the model.
 func describe(skills []sdk.Skill) string {
-	skills = slices.DeleteFunc(slices.Clone(skills), func(s sdk.Skill) bool { return s.Manual })
 	if len(skills) == 0 {
 		return ""
 	}

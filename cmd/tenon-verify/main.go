@@ -39,7 +39,7 @@ type request struct {
 	TrustedRoot string `json:"trustedRoot,omitempty"` // path of a trusted root; empty: that of the public instance
 }
 
-// answer has the signer, or the reason why there is none.
+// answer has the signer, or the reason for a refusal.
 type answer struct {
 	Identity string `json:"identity,omitempty"`
 	Issuer   string `json:"issuer,omitempty"`

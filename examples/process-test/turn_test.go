@@ -88,7 +88,7 @@ func open(t *testing.T, p *manifest.Package, grants ...sdk.Capability) sdk.Plugi
 	t.Helper()
 	spec := specOf(t, p)
 	spec.Grants, spec.DataDir = grants, filepath.Join(t.TempDir(), "data")
-	spec.Broker = ability.New(ability.Options{Plugin: p.Manifest.Name, Grants: grants, DataDir: spec.DataDir})
+	spec.Broker = ability.New(ability.Options{Plugin: p.Description.Name, Grants: grants, DataDir: spec.DataDir})
 	plugin, err := process.New(process.Options{}).Open(spec)
 	if err != nil {
 		t.Fatal(err)

@@ -87,7 +87,7 @@ func openPackage(t *testing.T, about []byte, source string, grants []sdk.Capabil
 	runtime := wasm.New(wasm.Options{CacheDir: filepath.Join(compiled, "cache"), CompileTimeout: 10 * time.Minute, Logger: log})
 	plugin, err := runtime.Open(remote.Unit{
 		Description: p.Description, Program: filepath.Join(p.Root, p.Description.Runtime.Module), Grants: grants, Logger: log,
-		Broker: ability.New(ability.Options{Plugin: p.Manifest.Name, Grants: grants, DataDir: filepath.Join(t.TempDir(), "data"), Logger: log}),
+		Broker: ability.New(ability.Options{Plugin: p.Description.Name, Grants: grants, DataDir: filepath.Join(t.TempDir(), "data"), Logger: log}),
 	})
 	if err != nil {
 		t.Fatal(err)

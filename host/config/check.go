@@ -13,17 +13,17 @@ import (
 // ErrConfig is wrapped by every error about the configuration's content.
 var ErrConfig = errors.New("invalid configuration")
 
-// Problem is one thing wrong, or worth a warning, at one place of the configuration. Its file is a path, relative when it is below
-// the working directory, or a variable, or a flag.
+// Problem is an error or a warning at one place of the configuration. Its file is a path, relative if it is below the working directory, or the
+// name of a variable or flag.
 type Problem = checked.Problem
 
-// Error lists what is wrong in all sources of the configuration. It wraps ErrConfig.
+// Error lists the errors of all sources of the configuration. It wraps ErrConfig.
 type Error = checked.Error
 
-// place is where in the configuration a value stands.
+// place is the place of a value in the configuration.
 type place = checked.Place
 
-// checker walks one source beside the type of the configuration. It reports what does not fit and returns the rest as a tree.
+// checker compares one source with the type of the configuration. It reports mismatches and returns the rest as a tree.
 type checker struct {
 	checked.Checker
 	*loader
@@ -39,11 +39,8 @@ func newChecker(l *loader, s *source) *checker {
 
 // layer returns the source's values.
 func (c *checker) layer() tree {
-	out, ok := c.Value(c.src.root.Place(""), c.src.root, reflect.TypeFor[sdk.Config]())
-	if !ok {
-		return tree{}
-	}
-	layer := tree(out.(map[string]any))
+	out, _ := c.Value(c.src.root.Place(""), c.src.root, reflect.TypeFor[sdk.Config]())
+	layer := out.(tree)
 	c.lower(layer)
 	if c.src.layer == LayerProject {
 		c.restrictProject(layer)
@@ -62,7 +59,7 @@ func (c *checker) Own(p place, n *checked.Node, t reflect.Type) (value any, ok, 
 		if n.Kind != checked.Bool {
 			return nil, false, false
 		}
-		c.Set(p.Member("enabled", p.Offset)) // true or false stands for the switch alone
+		c.Set(p.Member("enabled", p.Offset)) // true or false is short for enabled
 		value, ok = map[string]any{"enabled": n.Text == "true"}, true
 	default:
 		return nil, false, false
@@ -70,7 +67,7 @@ func (c *checker) Own(p place, n *checked.Node, t reflect.Type) (value any, ok, 
 	return value, ok, true
 }
 
-// Text returns a string with its references replaced, and remembers what must not be shown.
+// Text returns a string with its references replaced, and adds its secrets to those that must not be shown.
 func (c *checker) Text(p place, text string) string {
 	text = c.expand(p, text)
 	if secretKey(p.Key) {
@@ -84,12 +81,12 @@ func (c *checker) Text(p place, text string) string {
 	return text
 }
 
-// Constrain checks what the type of a value does not say.
+// Constrain checks the rules that the type of a value does not express.
 func (c *checker) Constrain(p place, value any) (kept any, message, remedy string) {
 	return Constrain(p.Schema, value)
 }
 
-// Set remembers that the source set the value at p. Elements of lists share the origin of the list.
+// Set notes that the source set the value at p. Elements of lists share the origin of the list.
 func (c *checker) Set(p place) {
 	if p.Key != "" && !strings.Contains(p.Schema, "[]") {
 		c.origins[p.Key] = c.src.originAt(p.Offset)
@@ -99,7 +96,7 @@ func (c *checker) Set(p place) {
 // Hides reports whether values at p may be secrets.
 func (c *checker) Hides(p place) bool { return holdsSecrets(p.Schema) }
 
-// problem returns a problem with the value of key that was set at at.
+// problem returns a problem with the value of key, whose origin is at.
 func (c *checker) problem(key string, at Origin, message, remedy string) Problem {
 	return Problem{File: c.src.Name, Line: at.Line, Column: at.Column, Key: key, Message: message, Remedy: remedy}
 }

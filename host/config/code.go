@@ -14,8 +14,8 @@ type HookBlock struct {
 	Data   json.RawMessage // the value of the key in this source
 }
 
-// code notes who named plugins and hooks, before the layers add up and hide it, and takes from a layer of the project the plugins
-// that the user named (isUsers).
+// code notes the origins of plugins and hooks, which the merged layers do not have, and removes from a layer of the project the plugins that
+// the user named (isUsers).
 func (m *merger) code(layer tree, origins map[string]Origin) {
 	if list, ok := layer["plugins"].([]any); ok {
 		list = slices.DeleteFunc(slices.Clone(list), func(entry any) bool { return m.isUsers(pluginPath(entry), origins["plugins"]) })
@@ -27,7 +27,7 @@ func (m *merger) code(layer tree, origins map[string]Origin) {
 	if hooks, ok := layer["hooks"]; ok {
 		data, err := json.Marshal(hooks)
 		if err != nil {
-			return // cannot be: the value came from JSON
+			return // impossible: the value came from JSON
 		}
 		m.hooks = append(m.hooks, HookBlock{Origin: firstUnder(origins, "hooks"), Data: data})
 	}
@@ -39,8 +39,8 @@ func pluginPath(entry any) string {
 	return path
 }
 
-// isUsers reports whether a file of the project names a plugin that the user named. The user's entry stays: a repository must not
-// take the options of a redactor away.
+// isUsers reports whether a file of the project names a plugin that the user named. The user's entry stays: a repository must not remove the
+// options of a redactor.
 func (m *merger) isUsers(path string, by Origin) bool {
 	user, named := m.plugins[path]
 	return by.Layer == LayerProject && named && user.Layer != LayerProject
@@ -56,16 +56,16 @@ func firstUnder(origins map[string]Origin, key string) Origin {
 	return Origin{}
 }
 
-// PluginOrigin returns who named the plugin with this path in the configuration. An entry from a file of the project must not run before
-// the user approved it.
+// PluginOrigin returns the origin of the entry of the plugin with this path. An entry from a file of the project must not run before the user
+// approved it.
 func (l *Loaded) PluginOrigin(path string) Origin { return l.plugins[path] }
 
-// HookBlocks returns the command hooks of each source, lowest layer first. They do not replace each other as the layers of other
-// keys do: what a file of the project says neither adds to nor takes from what the user wrote.
+// HookBlocks returns the command hooks of each source, lowest layer first. Unlike the values of other keys, they do not replace each other: a
+// file of the project does not change the user's hooks.
 func (l *Loaded) HookBlocks() []HookBlock { return slices.Clone(l.hooks) }
 
-// ServerOrigin returns who configured an MCP server. When a file of the project set any of its values, that is the place: it could
-// have changed the command of a server the user trusts.
+// ServerOrigin returns the origin of an MCP server: a file of the project if it set any value, because that could be the command of a server that
+// the user trusts.
 func (l *Loaded) ServerOrigin(name string) Origin {
 	key := checked.Join("mcp", name)
 	var found Origin

@@ -9,43 +9,43 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Options say where to look. All paths are absolute.
+// Options are the places that Load reads. All paths are absolute.
 type Options struct {
-	Directory string // where tenon was started
-	// Worktree is how far up project files are looked for. Empty, or not above Directory: Directory alone.
+	Directory string // the directory in which tenon was started
+	// Worktree is the topmost directory with project files. If it is empty or not above Directory, only Directory is read.
 	Worktree  string
-	Home      string   // what ~/ stands for; empty: ~/ is an error
+	Home      string   // the directory for ~/; empty: ~/ is an error
 	ConfigDir string   // the user's configuration directory of tenon; empty: none
-	Environ   []string // "NAME=value", as os.Environ returns it
-	// Managed is an administrator's file, the last layer of all; it need not be there. Empty: none.
+	Environ   []string // in the form of os.Environ
+	// Managed is the path of an administrator's file, the last layer; the file may be missing. Empty: none.
 	Managed string
-	// Pending holds the contents of files that are about to be written, by path. They are used in place of the files' own.
+	// Pending holds the contents of files that are about to be written, by path. They replace the contents on the disk.
 	Pending map[string][]byte
 }
 
-// Loaded is the merged configuration and what is known about it.
+// Loaded is the merged configuration with its origins.
 type Loaded struct {
-	// Config holds the merged values. Older forms are gone from it: tools are permission rules, maxSteps is
-	// steps, npm is protocol and api is options.baseURL. Paths of plugins that began with ./, ../ or ~/ are absolute.
+	// Config holds the merged values. Older forms are converted: tools to permission rules, maxSteps to steps, npm to protocol and api to
+	// options.baseURL. Paths of plugins that began with ./, ../ or ~/ are absolute.
 	Config *sdk.Config
-	// Origins says for each value, by its key, where it was set. Lists have one origin: where the last layer
-	// wrote them; permission rules carry their own in addition.
+	// Origins holds the origin of each value by its key. The origin of a list is the last layer that set it; permission rules also have their
+	// own.
 	Origins map[string]Origin
-	// Files are the absolute paths that were read, in the order of their layers.
+	// Files are the absolute paths of the files that were read, in the order of their layers.
 	Files []string
-	// ProjectFiles holds the SHA-256 of each of Files that came with the repository, in hexadecimal digits, of the bytes that were parsed.
+	// ProjectFiles holds the SHA-256 of the parsed bytes of those Files that belong to the repository, in hexadecimal.
 	ProjectFiles map[string]string
-	// Managed are the permission rules of the administrator's file. They are in Config, too.
+	// Managed holds the permission rules of the administrator's file, which Config includes.
 	Managed sdk.PermissionRules
-	// Warnings are things that have no effect, or not the one that was meant.
+	// Warnings are about values without effect, or with another effect than intended.
 	Warnings []Problem
 	// Secrets are the values that must not be shown, longest first.
 	Secrets []string
-	// Foreign names the providers whose address a file of the project chose, with the place. Keys from the environment must not
-	// be sent there.
+	// Foreign holds the providers whose address a file of the project set, each with the place. Keys from the environment must not be sent
+	// there.
 	Foreign map[string]string
-	// Own is what the user's own layers alone say about providers, models, agents and commands; its other fields are zero. Nil if
-	// no file of the project says anything about those.
+	// Own holds the values of the user's own layers for providers, models, agents and commands; its other fields are zero. Nil if no file of
+	// the project sets any of those.
 	Own *sdk.Config
 
 	plugins map[string]Origin
@@ -65,8 +65,8 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		return nil, err
 	}
 	var managed sdk.PermissionRules
-	var own []tree     // what the user's layers say about receivers
-	byProject := false // a file of the project says something about them, too
+	var own []tree     // the receivers in the user's layers
+	byProject := false // a file of the project sets receivers, too
 	for _, s := range sources {
 		c := newChecker(l, s)
 		layer := c.layer()
@@ -105,21 +105,15 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 	return loaded, err
 }
 
-// Origin returns where the value of key was set ("/home/a/tenon.json:12", "env TENON_MODEL",
-// "default"), or "" if no layer did.
-func (l *Loaded) Origin(key string) string {
-	if o, ok := l.Origins[key]; ok {
-		return o.String()
-	}
-	return ""
-}
+// Origin returns the place that set the value of key ("/home/a/tenon.json:12", "env TENON_MODEL", "default"), or "" if no layer did.
+func (l *Loaded) Origin(key string) string { return l.Origins[key].String() }
 
 // Mask returns text with every secret of the configuration replaced.
 func (l *Loaded) Mask(text string) string {
 	return secret.Hide(text, l.Secrets)
 }
 
-// loader holds what reading all sources shares.
+// loader holds the state that all sources share.
 type loader struct {
 	opts         Options
 	env          map[string]string
@@ -129,8 +123,8 @@ type loader struct {
 	inside       projectfs.FS      // opens files of the project
 
 	secrets []string
-	// borrowed holds the keys whose values a file of the project took from the environment or another file, and whether there is more
-	// in the value than one variable.
+	// borrowed holds the keys whose values a file of the project took from the environment or another file. It is true if the value is more than
+	// one variable.
 	borrowed map[string]bool
 }
 

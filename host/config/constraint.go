@@ -12,14 +12,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Constrain checks what the type of a value does not say and returns the value in the form it is kept in. An
-// empty message means it is good.
+// Constrain checks the rules that the type of a value does not express, and returns the value in the form in which it is stored. An empty
+// message means that it is valid.
 func Constrain(schema string, value any) (kept any, message, remedy string) {
 	switch schema {
 	case "model", "small_model", "agent.*.model", "command.*.model":
 		message, remedy = checkModel(value.(string))
 	case "logLevel":
-		value = strings.ToLower(value.(string)) // older files have them in capitals
+		value = strings.ToLower(value.(string)) // older files use capitals
 	case "provider.*.options.timeout":
 		message = checkTimeout(value)
 	case "mcp.*.oauth":
@@ -40,7 +40,7 @@ func Constrain(schema string, value any) (kept any, message, remedy string) {
 	return value, message, remedy
 }
 
-// choices returns the values of a key that has but a few; nil for others.
+// choices returns the permitted values of a key; nil if any value is permitted.
 func choices(schema string) []string {
 	switch schema {
 	case "logLevel":
@@ -55,7 +55,7 @@ func choices(schema string) []string {
 	return nil
 }
 
-// mayBeNegative tells the few numbers below zero that mean something.
+// mayBeNegative reports whether the value may be less than zero.
 func mayBeNegative(schema string) bool {
 	return schema == "hook.*.priority" || schema == "mcp.*.hooks[].priority"
 }
@@ -88,7 +88,7 @@ const (
 	mcpRemote = "remote"
 )
 
-// verify checks what only the sum of all layers can tell.
+// verify checks the merged values.
 func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 	for _, name := range slices.Sorted(maps.Keys(cfg.MCP)) {
 		server := cfg.MCP[name]
@@ -99,7 +99,7 @@ func (l *loader) verify(cfg *sdk.Config, origins map[string]Origin) {
 	}
 }
 
-// CheckServer returns what an MCP server lacks. An empty message means it is complete.
+// CheckServer returns a problem with an incomplete MCP server. An empty message means that it is complete.
 func CheckServer(server *sdk.MCPConfig) (message, remedy string) {
 	switch {
 	case server.Type == "" && len(server.Command) == 0 && server.URL == "":
@@ -120,8 +120,8 @@ func CheckServer(server *sdk.MCPConfig) (message, remedy string) {
 	return "", ""
 }
 
-// bad reports a problem with the merged value of key where the first of its members was set. Where a member has a
-// problem of its own, that one explains this one.
+// bad reports a problem with the merged value of key, at the place of its first member. It reports nothing if a member has a problem itself,
+// which explains this one.
 func (l *loader) bad(key string, origins map[string]Origin, message, remedy string) {
 	if slices.ContainsFunc(l.report.Problems, func(p Problem) bool { return under(p.Key, key) }) {
 		return

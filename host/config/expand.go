@@ -1,14 +1,9 @@
 package config
 
-import (
-	"strings"
-)
+import "strings"
 
 // expand replaces {env:X} and {file:p} in the decoded string text. Inserted text is not expanded again.
 func (c *checker) expand(p place, text string) string {
-	if !c.src.expand || !strings.Contains(text, "{") {
-		return text
-	}
 	var b strings.Builder
 	for {
 		start, kind := nextReference(text)

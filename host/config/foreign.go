@@ -10,10 +10,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// foreign finds the providers whose address a file of the project chose, on this machine or another. A
-// cloned repository must not have the user's keys sent to an address of its own: a key that
-// comes from elsewhere, or that the file borrows from the environment or another file, is a problem. The
-// result says for each such provider where its address was set.
+// foreign returns the providers whose address a file of the project set, each with the place. A cloned repository must not cause the user's keys
+// to be sent to its address: a key from another layer, or one that the file takes from the environment or another file, is a problem.
 func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]string {
 	found := map[string]string{}
 	for _, id := range slices.Sorted(maps.Keys(cfg.Provider)) {
@@ -33,7 +31,7 @@ func (l *loader) foreign(cfg *sdk.Config, origins map[string]Origin) map[string]
 	return found
 }
 
-// projectAddress returns the address of the provider at key that a file of the project chose, and where, or "".
+// projectAddress returns the address of the provider at key that a file of the project set, and the place; an empty address if none did.
 func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin) (at Origin, address string) {
 	chosen := map[string]string{key + ".options.baseURL": p.Options.BaseURL, key + ".api": p.Options.BaseURL}
 	for _, name := range requestfield.Addresses() {
@@ -41,7 +39,7 @@ func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin)
 	}
 	for id, m := range p.Models {
 		if m.Provider != nil {
-			chosen[checked.Join(checked.Join(key+".models", id), "provider.api")] = m.Provider.API
+			chosen[checked.Join(key+".models", id)+".provider.api"] = m.Provider.API
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(chosen)) {
@@ -52,7 +50,7 @@ func projectAddress(p sdk.ProviderConfig, key string, origins map[string]Origin)
 	return Origin{}, ""
 }
 
-// mayNotLeave reports whether the value at k, of the provider at key, is the user's or was borrowed from the user.
+// mayNotLeave reports whether the value at k, of the provider at key, belongs to the user.
 func (l *loader) mayNotLeave(k, key string, from Origin) bool {
 	more, borrowed := l.borrowed[k]
 	switch {
@@ -66,7 +64,7 @@ func (l *loader) mayNotLeave(k, key string, from Origin) bool {
 	return borrowed
 }
 
-// hostOf returns the machine of an address: what stands beside it may be a secret.
+// hostOf returns the host of an address, without parts that may be secrets.
 func hostOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" {

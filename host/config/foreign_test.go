@@ -31,6 +31,7 @@ func TestProjectMayNotSendKeysElsewhere(t *testing.T) {
 		"a location":                       {`{}`, provider(`"location": "evil"`), false, true},
 		"a project":                        {provider(`"apiKey": "sk-user"`), provider(`"project": "evil"`), true, true},
 		"the user's region":                {provider(`"apiKey": "{env:KEY}", "region": "eu"`), `{}`, false, false},
+		"an address of a model":            {provider(`"apiKey": "sk-user"`), `{"provider": {"p": {"models": {"m": {"provider": {"api": "` + far + `"}}}}}}`, true, true},
 		"the older form":                   {provider(`"apiKey": "sk-user"`), `{"provider": {"p": {"api": "` + far + `"}}}`, true, true},
 	}
 	for name, c := range cases {

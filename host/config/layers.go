@@ -24,7 +24,7 @@ const (
 	envPrefix  = "TENON_"
 )
 
-// variables returns the variables that set one key each.
+// variables returns variables and the top-level keys that they set.
 func variables() [][2]string {
 	return [][2]string{
 		{"TENON_MODEL", "model"},
@@ -54,14 +54,14 @@ func (l *loader) sources(ctx context.Context) ([]*source, error) {
 		for _, path := range ProjectFiles(dir) {
 			file(LayerProject, path, false)
 		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
 	}
 	if path := l.env[envFile]; path != "" {
 		file(LayerFile, l.absolute(path, l.opts.Directory), true)
 	}
-	out = append(out, l.inline()...)
+	inline := &source{Source: checked.Source{Name: envContent}, layer: LayerInline, origin: "env " + envContent, dir: l.opts.Directory}
+	if inline.parse([]byte(l.env[envContent]), &l.report) {
+		out = append(out, inline)
+	}
 	out = append(out, l.variables()...)
 	if l.opts.Managed != "" {
 		file(LayerManaged, l.opts.Managed, false)
@@ -82,9 +82,9 @@ func ProjectFiles(dir string) []string {
 	return append(UserFiles(dir), UserFiles(filepath.Join(dir, ".tenon"))...)
 }
 
-// file reads one file. It returns nil when there is none, or after it reported why it cannot be read.
+// file reads one file. It returns nil if the file does not exist, or after it reported why it cannot be read.
 func (l *loader) file(layer Layer, path string, must bool) *source {
-	s := &source{Source: checked.Source{Name: l.display(path)}, layer: layer, origin: path, dir: filepath.Dir(path), expand: true}
+	s := &source{Source: checked.Source{Name: l.display(path)}, layer: layer, origin: path, dir: filepath.Dir(path)}
 	text, err := l.readFile(layer, path)
 	missing := errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 	if missing && !must {
@@ -92,7 +92,7 @@ func (l *loader) file(layer Layer, path string, must bool) *source {
 	}
 	if errors.Is(err, projectfs.ErrOutside) {
 		if _, err := l.inside.Stat(path); err != nil && !must {
-			return nil // behind a link to another directory, and not there
+			return nil // a link to another directory, without the file
 		}
 		l.report.Warn(Problem{File: s.Name, Message: "ignored: " + reason(err), Remedy: "replace the link by the file, or name the file with --config"})
 		return nil
@@ -119,7 +119,7 @@ func (l *loader) file(layer Layer, path string, must bool) *source {
 	return s
 }
 
-// display returns how problems name the file: relative to the working directory when that is shorter to read.
+// display returns the path for problems, relative to the working directory if it is below.
 func (l *loader) display(path string) string {
 	if rel, err := filepath.Rel(l.opts.Directory, path); err == nil && filepath.IsLocal(rel) {
 		return rel
@@ -127,24 +127,12 @@ func (l *loader) display(path string) string {
 	return path
 }
 
-// reason returns why a file could not be read without the path, which the reader knows already.
+// reason returns the error of reading a file without the path, which problems name already.
 func reason(err error) string {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return pathErr.Err.Error()
 	}
 	return err.Error()
-}
-
-func (l *loader) inline() []*source {
-	text := l.env[envContent]
-	if text == "" {
-		return nil
-	}
-	s := &source{Source: checked.Source{Name: envContent}, layer: LayerInline, origin: "env " + envContent, dir: l.opts.Directory, expand: true}
-	if !s.parse([]byte(text), &l.report) {
-		return nil
-	}
-	return []*source{s}
 }
 
 func (l *loader) variables() []*source {
@@ -173,15 +161,15 @@ func (l *loader) variables() []*source {
 	return out
 }
 
-// warnUnknown warns of variables whose names are slips of known ones. Others with our prefix are not ours
-// to judge: other parts of tenon, and its plugins, have theirs.
+// warnUnknown warns of variables with misspelled names. Other unknown variables with the prefix may belong to other parts of tenon or to
+// plugins.
 func (l *loader) warnUnknown(known []string) {
 	for _, entry := range l.opts.Environ {
 		name, _, _ := strings.Cut(entry, "=")
 		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
 			continue
 		}
-		// Compared without the prefix, which would make every short name near every other.
+		// Without the prefix, which would make all short names similar.
 		for _, k := range known {
 			short, want := strings.TrimPrefix(name, envPrefix), strings.TrimPrefix(k, envPrefix)
 			if nearest.Name(short, []string{want}) != "" {
@@ -192,15 +180,12 @@ func (l *loader) warnUnknown(known []string) {
 	}
 }
 
-// nest returns the object that has the value at the dotted key.
-func nest(key string, value *checked.Node) *checked.Node {
-	for _, name := range slices.Backward(strings.Split(key, ".")) {
-		value = &checked.Node{Kind: checked.Object, Members: []checked.Member{{Name: name, Value: *value}}}
-	}
-	return value
+// nest returns an object with one member.
+func nest(name string, value *checked.Node) *checked.Node {
+	return &checked.Node{Kind: checked.Object, Members: []checked.Member{{Name: name, Value: *value}}}
 }
 
-// absolute returns path with ~/ replaced and relative to dir.
+// absolute returns the absolute form of a path that begins with ~/ or is relative to dir.
 func (l *loader) absolute(path, dir string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && l.opts.Home != "" {
 		return filepath.Join(l.opts.Home, rest)

@@ -14,35 +14,36 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// tree is one layer's values as koanf holds them. Leaves are strings, booleans, json.Number, nil, []any and
-// sdk.PermissionRules, whose order a map would lose.
-type tree map[string]any
+// tree holds the values of one or more layers. Leaves are strings, booleans, json.Number, nil, []any and sdk.PermissionRules, whose order a map
+// would lose.
+type tree = map[string]any
 
-var errNoBytes = errors.New("layer is parsed already")
+// layer passes a tree to koanf.
+type layer tree
 
-// Read returns the tree to koanf.
-func (t tree) Read() (map[string]any, error) { return t, nil }
+// Read returns the tree.
+func (l layer) Read() (map[string]any, error) { return l, nil }
 
-// ReadBytes is the other half of koanf.Provider; koanf calls it only with a parser.
-func (t tree) ReadBytes() ([]byte, error) { return nil, errNoBytes }
+// ReadBytes is called only with a parser.
+func (l layer) ReadBytes() ([]byte, error) { return nil, errors.ErrUnsupported }
 
-// merger adds up the layers.
+// merger merges the layers.
 type merger struct {
 	ko      *koanf.Koanf
 	origins map[string]Origin
 	sums    map[string]any    // by key, the lists that add up
-	plugins map[string]Origin // who named each, by path
+	plugins map[string]Origin // by path, the place that named the plugin
 	hooks   []HookBlock
 }
 
 func newMerger() *merger {
-	// Names of models hold dots, so the delimiter is a character that no key has.
+	// Names of models contain dots, so the delimiter is a character that no key has.
 	return &merger{ko: koanf.New("\x00"), origins: map[string]Origin{}, sums: map[string]any{}, plugins: map[string]Origin{}}
 }
 
 // defaults adds the default values.
 func (m *merger) defaults() error {
-	layer := tree{
+	values := tree{
 		"logLevel":       "warn",
 		"snapshot":       true,
 		"subagent_depth": 1,
@@ -51,28 +52,24 @@ func (m *merger) defaults() error {
 		"retry":          map[string]any{"max": 5, "delay_ms": 2000},
 	}
 	origins := map[string]Origin{}
-	eachLeaf("", layer, func(key string) { origins[key] = Origin{Layer: LayerDefault, Source: string(LayerDefault)} })
-	return m.add(layer, origins)
+	eachLeaf("", values, func(key string) { origins[key] = Origin{Layer: LayerDefault, Source: string(LayerDefault)} })
+	return m.add(values, origins)
 }
 
-// add merges one layer over those before. koanf's own merge does all but the lists that add up; of those the
-// layer gets the sum so far.
-func (m *merger) add(layer tree, origins map[string]Origin) error {
-	m.code(layer, origins)
-	m.sumUp(layer, "instructions", "instructions")
-	m.sumUp(layer, "plugins", "plugins")
-	m.sumUp(layer, "permission", "permission")
-	eachObject(layer["agent"], func(name string, agent map[string]any) {
+// add merges a layer, which it changes, over the earlier ones. Its values replace theirs, except for the lists that add up.
+func (m *merger) add(values tree, origins map[string]Origin) error {
+	m.code(values, origins)
+	m.sumUp(values, "instructions", "instructions")
+	m.sumUp(values, "plugins", "plugins")
+	m.sumUp(values, "permission", "permission")
+	eachObject(values["agent"], func(name string, agent map[string]any) {
 		m.sumUp(agent, "permission", checked.Join(checked.Join("agent", name), "permission"))
 	})
-	if err := m.ko.Load(layer, nil); err != nil {
-		return err
-	}
 	maps.Copy(m.origins, origins)
-	return nil
+	return m.ko.Load(layer(values), nil)
 }
 
-// sumUp replaces the list under name, the value of key, by the sum of it and those before.
+// sumUp replaces the list under name, the value of key, by the sum of the earlier ones and it.
 func (m *merger) sumUp(object map[string]any, name, key string) {
 	switch list := object[name].(type) {
 	case sdk.PermissionRules:
@@ -87,7 +84,7 @@ func (m *merger) sumUp(object map[string]any, name, key string) {
 	m.sums[key] = object[name]
 }
 
-// mergeEntries appends what is new. An entry with the path of an earlier one takes its place.
+// mergeEntries appends new entries. An entry with the path of an earlier one replaces it.
 func mergeEntries(before, more []any) []any {
 	identity := func(v any) any {
 		if plugin, ok := v.(map[string]any); ok {
@@ -107,10 +104,10 @@ func mergeEntries(before, more []any) []any {
 	return sum
 }
 
-// config decodes the sum of all layers. Origins of values that are gone are forgotten.
+// config decodes the merged layers. It removes the origins of values that were replaced.
 func (m *merger) config() (*sdk.Config, error) {
-	root := m.ko.Raw()
 	keys := make(map[string]bool, len(m.origins))
+	root := m.ko.Raw()
 	eachLeaf("", root, func(key string) { keys[key] = true })
 	maps.DeleteFunc(m.origins, func(key string, _ Origin) bool { return !keys[key] })
 	data, err := json.Marshal(root)
@@ -136,7 +133,7 @@ func eachLeaf(key string, m map[string]any, f func(key string)) {
 	}
 }
 
-// under reports whether key is prefix or stands below it.
+// under reports whether key is prefix or a key below it.
 func under(key, prefix string) bool {
 	rest, ok := strings.CutPrefix(key, prefix)
 	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')

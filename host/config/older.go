@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Member reads members that have an older form, which lower replaces, and warns of those that have no effect here.
+// Member reads members of older forms, which lower replaces, and warns of members without effect.
 func (c *checker) Member(p place, name string, isField bool, n *checked.Node, out map[string]any) bool {
 	switch p.Schema {
 	case "tools", "agent.*.tools":
@@ -42,7 +42,7 @@ func (c *checker) Member(p place, name string, isField bool, n *checked.Node, ou
 	return false
 }
 
-// lowerTools puts the rules of "tools" before those of "permission".
+// lowerTools puts the rules of "tools" before the rules of "permission".
 func lowerTools(_ string, object map[string]any) {
 	rules, _ := object["tools"].(sdk.PermissionRules)
 	delete(object, "tools")
@@ -52,7 +52,7 @@ func lowerTools(_ string, object map[string]any) {
 	}
 }
 
-// lowerModes puts the agents of "mode" under those of "agent".
+// lowerModes merges the agents of "mode" into "agent", whose values take precedence.
 func lowerModes(layer tree) {
 	modes, _ := layer["mode"].(map[string]any)
 	delete(layer, "mode")
@@ -76,7 +76,7 @@ func lowerModes(layer tree) {
 	}
 }
 
-// mergeUnder adds to object what only the older one says.
+// mergeUnder adds to object the values that only the older object has.
 func mergeUnder(older, object map[string]any) {
 	for name, value := range older {
 		before, ok := object[name]
@@ -104,7 +104,7 @@ func (c *checker) toolRule(p place, tool string, enabled bool) sdk.PermissionRul
 	return c.rule(p, tool, "*", action)
 }
 
-// lower replaces older names in a layer by the ones the code knows. A newer name in the same layer wins.
+// lower replaces older names in a layer by the current ones, which take precedence in the same layer.
 func (c *checker) lower(layer tree) {
 	lowerTools("", layer)
 	eachObject(layer["agent"], lowerTools)
@@ -133,8 +133,8 @@ func (c *checker) lower(layer tree) {
 	})
 }
 
-// lowerProtocol sets the protocol of a provider that has only the name of an npm package. Nothing is installed: the name selects the
-// dialect of the server.
+// lowerProtocol sets the protocol of a provider that has only the name of an npm package. Nothing is installed: the name selects the server's
+// dialect.
 func (c *checker) lowerProtocol(key string, provider map[string]any) {
 	name, ok := provider["npm"].(string)
 	if !ok {
@@ -176,7 +176,7 @@ func eachObject(objects any, f func(name string, object map[string]any)) {
 	}
 }
 
-// unsupported returns what to say about a key of opencode that has no effect here, and "" for all others.
+// unsupported returns the warning for a key of opencode without effect; empty for other keys.
 func unsupported(schema string) string {
 	const noEffect = "not supported, has no effect"
 	switch schema {

@@ -9,14 +9,14 @@ type Layer string
 const (
 	LayerDefault     Layer = "default"
 	LayerUser        Layer = "user"        // the user's configuration directory
-	LayerProject     Layer = "project"     // files that came with the repository
-	LayerFile        Layer = "file"        // the file $TENON_CONFIG names
+	LayerProject     Layer = "project"     // files of the repository
+	LayerFile        Layer = "file"        // the file in $TENON_CONFIG
 	LayerInline      Layer = "inline"      // $TENON_CONFIG_CONTENT
 	LayerEnvironment Layer = "environment" // one variable, one value
 	LayerManaged     Layer = "managed"     // an administrator's file
 )
 
-// Origin says where a value was set.
+// Origin is the place that set a value.
 type Origin struct {
 	Layer  Layer
 	Source string // an absolute path, "env TENON_MODEL" or "default"

@@ -1,20 +1,19 @@
 package config
 
 import (
-	"slices"
-
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// receiverKeys are the keys by which a configuration says who receives the conversation.
+// receiverKeys are the keys that determine who receives the conversation.
 var receiverKeys = []string{"provider", "model", "small_model", "agent", "command", "enabled_providers", "disabled_providers"}
 
-// receivers returns a copy of what a layer says about receiverKeys.
+// receivers returns a copy of a layer's values of receiverKeys.
 func receivers(layer tree) tree {
 	out := tree{}
-	for key, value := range layer {
-		if slices.Contains(receiverKeys, key) {
-			out[key] = copied(value)
+	for _, key := range receiverKeys {
+		if v, ok := layer[key]; ok {
+			out[key] = value.Clone(v)
 		}
 	}
 	return out
@@ -29,17 +28,4 @@ func merged(layers []tree) (*sdk.Config, error) {
 		}
 	}
 	return m.config()
-}
-
-// copied returns a copy of the objects in v: koanf merges into those it was given.
-func copied(v any) any {
-	m, ok := v.(map[string]any)
-	if !ok {
-		return v
-	}
-	out := make(map[string]any, len(m))
-	for key, value := range m {
-		out[key] = copied(value)
-	}
-	return out
 }

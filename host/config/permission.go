@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// permission reads the three forms of permission rules in the order they are written. Each rule gets its place.
+// permission reads the three forms of permission rules, in their order. It sets the origin of each rule.
 func (c *checker) permission(p place, n *checked.Node) (any, bool) {
 	var rules sdk.PermissionRules
 	switch n.Kind {
@@ -29,7 +29,7 @@ func (c *checker) permission(p place, n *checked.Node) (any, bool) {
 	return rules, true
 }
 
-// patterns reads what stands under one permission: an action, or an action for each pattern.
+// patterns reads the value of one permission: an action, or an action for each pattern.
 func (c *checker) patterns(p place, permission string, n *checked.Node) sdk.PermissionRules {
 	c.warnPermission(p, permission)
 	if n.Kind != checked.Object {
@@ -72,12 +72,12 @@ func (c *checker) ruleList(p place, list *checked.Node) sdk.PermissionRules {
 	return rules
 }
 
-// permissions are those of tenon and its tools; tools of plugins and MCP servers have others. See docs/permissions.md.
+// permissions lists the permissions of tenon and its tools; tools of plugins and MCP servers have others. See docs/permissions.md.
 const permissions = "read glob grep list skill task todowrite todoread question edit bash webfetch sampling " +
 	sdk.PermissionExternalDirectory + " " + sdk.PermissionDoomLoop
 
-// warnPermission warns of rules for tools that change files, which are all decided under edit, and of names that are most likely
-// slips. They are warnings, not errors: a tool of a plugin or MCP server, which is not known here, can have such a name.
+// warnPermission warns of rules for tools that change files, whose permission is edit, and of names that are probably misspelled. These are
+// warnings because an unknown tool of a plugin or MCP server may have such a name.
 func (c *checker) warnPermission(p place, permission string) {
 	known := strings.Fields(permissions)
 	switch {

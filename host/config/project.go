@@ -16,22 +16,14 @@ import (
 // projectHooks is the plugin of a project's own command hooks, whose settings are the project's.
 const projectHooks = "hooks.project"
 
-// restrictProject takes out of a file that came with a repository what would reach beyond it, and warns of it: the program that
-// runs the user's commands, files elsewhere, and settings that make hooks of others weaker. Entries that name code to run wait for
-// approval elsewhere.
+// restrictProject removes from a repository's file the values that would have effects beyond it, and warns of them: the program that runs the
+// user's commands, files elsewhere, and settings that weaken other plugins' hooks. Entries that name code to run are approved elsewhere.
 func (c *checker) restrictProject(layer tree) {
 	left := func(key, why, remedy string) {
-		at := c.origins[key]
-		if at.Source == "" {
-			at = firstUnder(c.origins, key)
-		}
-		c.Report.Warn(c.problem(key, at, why, remedy))
+		c.Report.Warn(c.problem(key, firstUnder(c.origins, key), why, remedy))
 		maps.DeleteFunc(c.origins, func(k string, _ Origin) bool { return under(k, key) })
 	}
-	remedy := "put it into your own configuration"
-	if c.opts.ConfigDir != "" {
-		remedy += ", in " + c.opts.ConfigDir
-	}
+	remedy := "put it into your own configuration, in " + c.opts.ConfigDir
 	if shell, ok := layer["shell"].(string); ok && !slices.Contains(shells(), shell) {
 		delete(layer, "shell")
 		left("shell", "ignored: a project's file may choose only the name of a known shell, such as bash", remedy)
@@ -53,7 +45,7 @@ func (c *checker) restrictProject(layer tree) {
 	restrictFields(layer, func(key string) {
 		left(key, "ignored: a project's file may set only fields that control generation, such as reasoningEffort or temperature", remedy)
 	})
-	// Where these paths start: the plugins that read them look in every directory of the project, or where tenon was started.
+	// These paths are relative to every directory of the project, or to the one in which tenon was started.
 	c.restrictPaths(layer, "instructions", "instructions", projectfs.Upward(c.opts.Directory, c.opts.Worktree), remedy)
 	if skills, ok := layer["skills"].(map[string]any); ok {
 		c.restrictPaths(skills, "paths", "skills.paths", []string{c.opts.Directory}, remedy)
@@ -72,8 +64,8 @@ func (c *checker) restrictProject(layer tree) {
 	})
 }
 
-// restrictFields takes out of the options of models, variants and agents what does not only decide how an answer is generated, and calls
-// left with the key of each.
+// restrictFields removes from the options of models, variants and agents all fields that do not only control generation, and calls left with the
+// key of each.
 func restrictFields(layer tree, left func(key string)) {
 	restrict := func(object map[string]any, name, key string) {
 		options, _ := object[name].(map[string]any)
@@ -94,7 +86,7 @@ func restrictFields(layer tree, left func(key string)) {
 	})
 }
 
-// restrictPaths takes out of the list under name, which is the value of key, paths that lead out of the project from one of dirs.
+// restrictPaths removes from the list under name, which is the value of key, paths that lead out of the project from one of dirs.
 func (c *checker) restrictPaths(object map[string]any, name, key string, dirs []string, remedy string) {
 	list, ok := object[name].([]any)
 	if !ok {
@@ -111,18 +103,18 @@ func (c *checker) restrictPaths(object map[string]any, name, key string, dirs []
 	object[name] = kept
 }
 
-// shells returns the names of shells that a project may choose; which program that is, the user's PATH says.
+// shells returns the names of shells that a project may choose. The user's PATH determines the program.
 func shells() []string {
 	return []string{"bash", "sh", "dash", "ash", "zsh", "ksh", "mksh", "pwsh", "powershell", "cmd"}
 }
 
-// inProject reports whether a path relative to dir, which may be a pattern, stays inside of the project, links resolved.
+// inProject reports whether a path or pattern relative to dir is inside the project after links are resolved.
 func (c *checker) inProject(path, dir string) bool {
 	return !strings.HasPrefix(path, "~") && c.inside.Holds(projectfs.Real(c.absolute(path, dir)))
 }
 
-// mayBorrowEnv reports whether a value of this source may take the variable: a project's file gets one that is called like a secret
-// only where it waits for approval or is held to addresses of the user, see foreign.
+// mayBorrowEnv reports whether a value of this source may contain the variable. A project's file may use a variable with the name of a secret only
+// where the value requires approval or is sent only to the user's addresses, see foreign.
 func (c *checker) mayBorrowEnv(p place, name string) bool {
 	if c.src.layer != LayerProject || holdsSecrets(p.Schema) || !secret.Named(name) {
 		return true
@@ -131,7 +123,7 @@ func (c *checker) mayBorrowEnv(p place, name string) bool {
 	return false
 }
 
-// mayBorrowFile reports whether a value of this source may take a file: a project's file gets those of the project.
+// mayBorrowFile reports whether a value of this source may contain the file. A project's file may use only files of the project.
 func (c *checker) mayBorrowFile(p place, name string) bool {
 	if c.src.layer != LayerProject || c.inProject(name, c.src.dir) {
 		return true

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -10,21 +9,19 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/secret"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// holdsSecrets reports whether values at this place may be secret because of where they stand.
+// holdsSecrets reports whether any value at this place may be a secret.
 func holdsSecrets(schema string) bool {
 	return slices.ContainsFunc([]string{"provider", "mcp", "plugins", "hooks"}, func(top string) bool { return under(schema, top) })
 }
 
-// secretKey reports whether the value of this key is a secret whatever it looks like: all headers, all variables for
-// MCP servers, and where options are free, what is named like a secret.
+// secretKey reports whether the value of this key is always a secret: all headers, all variables of MCP servers, and keys with the name of a
+// secret.
 func secretKey(key string) bool {
-	if !holdsSecrets(key) {
-		return false
-	}
 	if strings.Contains(key, ".headers.") || strings.HasPrefix(key, "mcp.") && strings.Contains(key, ".environment.") {
 		return true
 	}
@@ -33,22 +30,22 @@ func secretKey(key string) bool {
 
 // isAddress reports whether the value of this key is the address of a server.
 func isAddress(key string) bool {
-	return holdsSecrets(key) && (strings.HasSuffix(key, ".baseURL") || strings.HasSuffix(key, ".api") || strings.HasSuffix(key, ".url"))
+	return strings.HasSuffix(key, ".baseURL") || strings.HasSuffix(key, ".api") || strings.HasSuffix(key, ".url")
 }
 
-// addSecret remembers a value that must not be shown.
+// addSecret adds a value that must not be shown.
 func (l *loader) addSecret(value string) {
 	if len(value) < secret.MinLength || l.isPlace(value) {
 		return
 	}
 	l.secrets = append(l.secrets, value)
 	if scheme, credential, ok := strings.Cut(value, " "); ok && len(credential) >= secret.MinLength && len(scheme) < secret.MinLength {
-		l.secrets = append(l.secrets, credential) // of "Bearer …" the part that others may show alone
+		l.secrets = append(l.secrets, credential) // the part after "Bearer", which may occur alone
 	}
 }
 
-// argumentSecrets remembers what the user's own MCP servers are given as secrets in their arguments. Of a project's servers everything
-// is shown: the user has to see what would run.
+// argumentSecrets adds the secrets in the arguments of the user's own MCP servers. The arguments of a project's servers are shown: the user has
+// to see what would run.
 func (l *loader) argumentSecrets(cfg *sdk.Config, origins map[string]Origin) {
 	for name, server := range cfg.MCP {
 		if origins[checked.Join("mcp", name)+".command"].Layer == LayerProject {
@@ -60,7 +57,7 @@ func (l *loader) argumentSecrets(cfg *sdk.Config, origins map[string]Origin) {
 	}
 }
 
-// sortedSecrets returns the secrets longest first, so that none is cut by another that it contains.
+// sortedSecrets returns the secrets longest first, so that a secret inside another one does not hide only a part of it.
 func (l *loader) sortedSecrets() []string {
 	slices.SortFunc(l.secrets, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
@@ -70,9 +67,13 @@ func (l *loader) sortedSecrets() []string {
 
 // Redacted returns a copy of the configuration in which secrets are "***". An empty value stays empty.
 func (l *Loaded) Redacted() (*sdk.Config, error) {
-	root, err := generic(l.Config)
+	data, err := json.Marshal(l.Config)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	var root any
+	if err := jsontext.DecodeExact(data, &root); err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	root = walkStrings("", root, func(key, text string) string {
 		if text != "" && secretKey(key) {
@@ -83,8 +84,7 @@ func (l *Loaded) Redacted() (*sdk.Config, error) {
 		}
 		return l.Mask(text)
 	})
-	data, err := json.Marshal(root)
-	if err != nil {
+	if data, err = json.Marshal(root); err != nil {
 		return nil, fmt.Errorf("redacted configuration: %w", err)
 	}
 	out := &sdk.Config{}
@@ -97,9 +97,6 @@ func (l *Loaded) Redacted() (*sdk.Config, error) {
 // isPlace reports whether the value is a well-known directory: {env:HOME} is not a secret.
 func (l *loader) isPlace(value string) bool {
 	for _, dir := range []string{l.opts.Home, l.opts.Directory, l.opts.Worktree, l.opts.ConfigDir} {
-		if dir == "" || !filepath.IsAbs(value) {
-			continue
-		}
 		if rel, err := filepath.Rel(value, dir); err == nil && filepath.IsLocal(rel) {
 			return true
 		}
@@ -107,22 +104,7 @@ func (l *loader) isPlace(value string) bool {
 	return false
 }
 
-// generic returns v as encoding/json decodes it, with numbers as they are written.
-func generic(v any) (any, error) {
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
-	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var out any
-	if err := dec.Decode(&out); err != nil {
-		return nil, fmt.Errorf("configuration: %w", err)
-	}
-	return out, nil
-}
-
-// walkStrings replaces each string below v, which it changes in place, by what f makes of it.
+// walkStrings replaces each string in v, which it changes in place, by the result of f.
 func walkStrings(key string, v any, f func(key, text string) string) any {
 	switch v := v.(type) {
 	case string:

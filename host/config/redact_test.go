@@ -24,6 +24,7 @@ const withSecrets = `{
     "r": {"type": "remote", "url": "https://h", "headers": {"K": "mcp-header-value"}, "oauth": {"clientSecret": "oauth-secret", "clientId": "public-id"}},
   },
   "plugins": [["name", {"api_key": "plugin-key", "colour": "lightblue"}]],
+  "catalog": {"url": "https://u:catalog-password@h/api.json"},
   "agent": {"a": {"prompt": "never say env-token-1 aloud", "description": "{env:HOST}"}},
   "permission": {"bash": {"curl env-token-1*": "deny"}},
 }`
@@ -47,7 +48,7 @@ func TestRedacted(t *testing.T) {
 	}
 	text := string(data)
 	for _, secret := range []string{"plain-api-key", "header-token", "abc", "own-session-token", "model-header", "env-token-1", "postgres", "mcp-header-value",
-		"oauth-secret", "plugin-key"} {
+		"oauth-secret", "plugin-key", "catalog-password"} {
 		if strings.Contains(text, secret) {
 			t.Errorf("%q is still there", secret)
 		}
@@ -74,7 +75,7 @@ func TestSecrets(t *testing.T) {
 	p := newPlace(t, map[string]string{userFile: withSecrets})
 	p.opts.Environ = []string{"TOKEN=env-token-1", "HOST=api.example.com", "TENANT=t1", "EMPTY=", "HOME=" + p.opts.Home}
 	l := p.load()
-	want := []string{"Bearer header-token", "own-session-token", "postgres://u:pw@h", "mcp-header-value", "api.example.com", "plain-api-key",
+	want := []string{"Bearer header-token", "own-session-token", "postgres://u:pw@h", "catalog-password", "mcp-header-value", "api.example.com", "plain-api-key",
 		"header-token", "model-header", "oauth-secret", "env-token-1", "plugin-key"}
 	if diff := cmp.Diff(want, l.Secrets); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)

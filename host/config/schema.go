@@ -112,7 +112,7 @@ func stringSchema(key string) schema {
 	return s
 }
 
-// constrainText asks the rules of a key for what they say to a text; keys with a list of choices are asked elsewhere.
+// constrainText returns the problem of a text as the value of a key without choices.
 func constrainText(key, text string) (message, remedy string) {
 	if choices(key) != nil {
 		return "", ""

@@ -10,13 +10,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/tenonhq/tenon/internal/jsonpointer"
 )
 
 // indentation is the indentation of one level in values that Set writes.
 const indentation = "  "
-
-// maxNames is the maximum number of names in a key; the reader refuses deeper files.
-const maxNames = 64
 
 // Set returns the text of a configuration file with another value at key, such as provider.mine.models."qwen-2.5". It adds missing
 // objects around it. Comments and the layout of all other values stay as they are. An empty text counts as an empty object.
@@ -79,7 +78,7 @@ func Remove(text []byte, key string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	for root.Find(pointer(path)) != nil { // a name may be there twice
+	for root.Find(pointer(path)) != nil { // the name may be a duplicate
 		if err := root.Patch(patch); err != nil {
 			return nil, err
 		}
@@ -87,8 +86,8 @@ func Remove(text []byte, key string) ([]byte, error) {
 	return root.Pack(), nil
 }
 
-// checkParents returns an error if the path leads through a text or number, or through a name that an object has twice: a change would be of
-// the first value, and programs read the last.
+// checkParents returns an error if the path leads through a value that is not an object or array, or through a duplicate name: a change would
+// affect the first value, but programs read the last.
 func checkParents(root *hujson.Value, path []string) error {
 	for n, name := range path[:len(path)-1] {
 		parent := root.Find(pointer(path[:n+1]))
@@ -110,7 +109,7 @@ func checkParents(root *hujson.Value, path []string) error {
 	return nil
 }
 
-// addMember adds a value at the end of an object, which is at the path without its last name, on a separate line if the others are.
+// addMember adds a value at the end of an object, whose path is path without its last name. The value is on a separate line if the others are.
 func addMember(root *hujson.Value, object *hujson.Object, path []string, value json.RawMessage) error {
 	depth, before := len(path), "\n"+strings.Repeat(indentation, len(path))
 	if len(object.Members) > 0 {
@@ -145,7 +144,7 @@ func addMember(root *hujson.Value, object *hujson.Object, path []string, value j
 	return nil
 }
 
-// layOut returns a value whose lines are indented for its depth.
+// layOut returns the value with its lines indented for the depth.
 func layOut(value json.RawMessage, depth int) (hujson.ValueTrimmed, error) {
 	var b bytes.Buffer
 	if err := json.Indent(&b, value, strings.Repeat(indentation, depth), indentation); err != nil {
@@ -155,13 +154,13 @@ func layOut(value json.RawMessage, depth int) (hujson.ValueTrimmed, error) {
 	return v.Value, err
 }
 
-// pointer returns the JSON pointer of a path, see RFC 6901.
+// pointer returns the JSON pointer of a path.
 func pointer(path []string) string {
-	var b strings.Builder
+	var out []byte
 	for _, name := range path {
-		b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
+		out = jsonpointer.Append(out, name)
 	}
-	return b.String()
+	return string(out)
 }
 
 // splitKey returns the names in a key, see checked.Join.
@@ -192,9 +191,6 @@ func splitKey(key string) (path []string, err error) {
 		path = append(path, name)
 		if rest == "" {
 			return path, nil
-		}
-		if len(path) == maxNames {
-			return nil, fmt.Errorf("key with more than %d names", maxNames)
 		}
 		if rest[0] != '.' {
 			return nil, fmt.Errorf("key %s: want a dot after a quoted name", key)

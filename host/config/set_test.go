@@ -59,6 +59,7 @@ func TestRemove(t *testing.T) {
 		"in a list":   {`{"a": [1, {"b": 2}]}`, "a.1.b", `{"a": [1, {}]}`},
 		"above twice": {`{"a": {"b": 1}, "a": {"c": 2}}`, "a.c", "error"},
 		"no object":   {`{"a": 1}`, "a.b", "error"},
+		"null":        {`{"a": null}`, "a.b", "error"},
 		"no JSON":     {"{", "a", "error"},
 		"no key":      {"{}", "", "error"},
 	} {

@@ -7,17 +7,16 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// source is one text that holds configuration. Its name is a path relative to the working directory, "X" or "flag X".
+// source is one text of configuration. Its name is a path relative to the working directory, "X" or "flag X".
 type source struct {
 	checked.Source
 	layer  Layer
 	origin string // for Origin: an absolute path, "env X" or "flag X"
-	dir    string // what relative paths in it are relative to
-	expand bool   // {env:X} and {file:p} are replaced
+	dir    string // directory of relative paths
 	root   *checked.Node
 }
 
-// parse fills root. It returns false after it reported why it could not.
+// parse sets root. It returns false after it reported an error.
 func (s *source) parse(text []byte, r *checked.Report) bool {
 	s.Comments = true
 	s.root = s.Parse(text, r)
@@ -29,8 +28,8 @@ func (s *source) originAt(offset int) Origin {
 	return Origin{Layer: s.layer, Source: s.origin, Line: line, Column: column}
 }
 
-// readFile reads a regular file of at most checked.MaxBytes. Anything else (a pipe, a device) could block or never end. A file of the
-// project must be inside of it, links resolved.
+// readFile reads a regular file of at most checked.MaxBytes; others, such as pipes, could block or never end. A file of the project must be
+// inside the project after links are resolved.
 func (l *loader) readFile(layer Layer, path string) ([]byte, error) {
 	if text, ok := l.opts.Pending[path]; ok {
 		return text, nil

@@ -2,16 +2,16 @@ package config
 
 import "fmt"
 
-// Translation is a configuration of another program as one of tenon.
+// Translation is the translated configuration of another program.
 type Translation struct {
 	Config []byte // the text of a tenon.json
 	Notes  []Note // in the order of the lines
 }
 
-// Note says what was not carried over as it was, and why.
+// Note is about a value that was not imported or was changed.
 type Note struct {
-	Line   int    // in the text, from 1; 0 for what is in no line
-	Key    string // agent.build.mode; empty for what is of no key
+	Line   int    // in the text, from 1; 0 without a line
+	Key    string // such as agent.build.mode; empty without a key
 	Reason string
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// CopyOps returns the changes that store messages with their parts, and the whole outputs of tool calls, each once. A call whose output
-// cannot be read refers to it no more; damage takes the row.
+// CopyOps returns the changes that store messages with their parts and the full outputs of their tool calls, each output once. It removes
+// references to outputs that cannot be read, and adds those to damage.
 func CopyOps(ctx context.Context, s Store, messages []sdk.MessageWithParts, damage *Damages) ([]Op, error) {
 	var ops []Op
 	outputs := map[string]bool{}
@@ -19,7 +19,7 @@ func CopyOps(ctx context.Context, s Store, messages []sdk.MessageWithParts, dama
 		content, err := s.Blob(ctx, hash)
 		if err != nil {
 			err = OutputDamage(call, err)
-			delete(call.State.Metadata, "outputPath") // the preview is left
+			delete(call.State.Metadata, "outputPath") // the preview remains
 			return damage.Take(err)
 		}
 		outputs[hash] = true

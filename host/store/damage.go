@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Types of damaged rows that are not rows of a session in the sense of Row.
+// Types of damaged data.
 const (
 	DamagedSession = "session"
 	DamagedMessage = "message"
@@ -18,7 +18,7 @@ const (
 	DamagedLedger  = "ledger"
 	DamagedPrompt  = "prompt"
 	DamagedBlob    = "blob"
-	// DamagedStore is damage of the store's structure: a range of rows, an index.
+	// DamagedStore is damage to the store's structure: a range of rows, or an index.
 	DamagedStore = "store"
 )
 
@@ -27,8 +27,8 @@ type Damage struct {
 	Type    string `json:"type"` // one of the constants
 	Session string `json:"sessionID,omitempty"`
 	Message string `json:"messageID,omitempty"` // of a part, or of a ledger entry
-	ID      string `json:"id,omitempty"`        // of the row; of a blob its hash; empty when it cannot be read either
-	Problem string `json:"problem"`             // without content of the row
+	ID      string `json:"id,omitempty"`        // of the row, or the hash of a blob; empty if unknown
+	Problem string `json:"problem"`             // never quotes the row's content
 }
 
 // String names the row and the problem.
@@ -47,10 +47,10 @@ func (d Damage) String() string {
 	return b.String() + ": " + d.Problem
 }
 
-// DamageError is returned beside a result that leaves damaged rows out. It wraps ErrCorrupt, so a caller that does not
-// separate it with Readable fails and cannot lose rows silently.
+// DamageError is returned in addition to a result that omits damaged rows. It wraps ErrCorrupt, so callers that do not use Readable fail and
+// do not lose rows silently.
 type DamageError struct {
-	Store string // the place of the store
+	Store string // path of the store
 	Rows  []Damage
 }
 
@@ -70,7 +70,7 @@ func (e *DamageError) Error() string {
 // Unwrap returns ErrCorrupt.
 func (e *DamageError) Unwrap() error { return ErrCorrupt }
 
-// Readable separates damaged rows, which a result leaves out, from errors without a result.
+// Readable separates damaged rows, which a result omits, from other errors.
 //
 //	messages, err := s.Messages(ctx, id, page)
 //	damaged, err := store.Readable(err)
@@ -81,10 +81,10 @@ func Readable(err error) ([]Damage, error) {
 	return nil, err
 }
 
-// Damages collects damaged rows while a result is put together.
+// Damages collects damaged rows while a result is assembled.
 type Damages struct{ found *DamageError }
 
-// Take notes damaged rows and returns any other error.
+// Take adds the damaged rows of a *DamageError, and returns any other error.
 func (d *Damages) Take(err error) error {
 	var e *DamageError
 	if !errors.As(err, &e) {
@@ -112,17 +112,17 @@ func (d *Damages) Err() error {
 // Aside is a damaged row that Repair removes.
 type Aside struct {
 	Damage
-	// Data is the row as it is stored. It need be neither JSON nor text. Nil for a missing row.
+	// Data is the stored row, which may be neither JSON nor text; nil for a missing row.
 	Data []byte `json:"data"`
 }
 
-// StandIn returns a message for parts whose own message cannot be read. The parts and the message before it (nil for none) show
-// which role it had.
+// StandIn returns a message for parts whose message cannot be read. Its role and times are inferred from the parts and from the message
+// before it, if any.
 func StandIn(head sdk.MessageHead, before sdk.Message, parts sdk.Parts) sdk.Message {
 	at := createdAt(before)
-	if spokenByModel(parts) {
+	if fromModel(parts) {
 		a := &sdk.AssistantMessage{MessageHead: head}
-		a.Time.Created, a.Time.Completed = at, max(at, 1) // closed: nothing of it may be written again
+		a.Time.Created, a.Time.Completed = at, max(at, 1) // closed, so that the host does not continue it
 		if u, ok := before.(*sdk.UserMessage); ok {
 			a.ParentID = u.ID
 		}
@@ -144,8 +144,8 @@ func createdAt(m sdk.Message) sdk.Millis {
 	return 0
 }
 
-// spokenByModel reports whether the parts are those of an assistant message. Text of the model has times, text of users has none.
-func spokenByModel(parts sdk.Parts) bool {
+// fromModel reports whether the parts belong to an assistant message. Text of the model has times, text of users has none.
+func fromModel(parts sdk.Parts) bool {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *sdk.ToolPart, *sdk.ReasoningPart, *sdk.StepStartPart, *sdk.StepFinishPart, *sdk.PatchPart, *sdk.RetryPart:
@@ -159,21 +159,20 @@ func spokenByModel(parts sdk.Parts) bool {
 	return false
 }
 
-// OutputPrefix and the hash of a blob are how a tool call refers to its whole output.
+// OutputPrefix precedes the hash of a blob in the reference of a tool call to its full output.
 const OutputPrefix = "tool-output/"
 
-// Output returns the hash of the blob with the whole output of a tool call, empty when it has none.
+// Output returns the hash of the blob with the full output of a tool call; empty if it has none.
 func Output(t *sdk.ToolPart) string {
 	path, _ := t.State.Metadata["outputPath"].(string)
 	hash, ok := strings.CutPrefix(path, OutputPrefix)
-	if !ok || len(hash) != hashLength || strings.Trim(hash, "0123456789abcdef") != "" {
+	if !ok || len(hash) != HashLength || strings.Trim(hash, "0123456789abcdef") != "" {
 		return ""
 	}
 	return hash
 }
 
-// OutputDamage returns the error of reading the whole output of a call as damage of its session, when the blob is damaged or
-// missing.
+// OutputDamage turns an error about a damaged or missing blob, the full output of a call, into damage of the call's session.
 func OutputDamage(t *sdk.ToolPart, err error) error {
 	d := Damage{Type: DamagedBlob, Session: t.SessionID, Message: t.MessageID, ID: Output(t), Problem: "the row is missing"}
 	rows, _ := Readable(err)

@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// hashLength is that of Hash.
-const hashLength = 2 * sha256.Size
+// HashLength is the length of the result of Hash.
+const HashLength = 2 * sha256.Size
 
 // Hash returns the name of a blob: the SHA-256 of its content in hex.
 func Hash(content []byte) string {

@@ -1,4 +1,4 @@
-// Package atomicfile replaces files so that a reader finds the old content or the new content, never part of one.
+// Package atomicfile replaces files so that readers find either the old content or the new content.
 package atomicfile
 
 import (
@@ -14,15 +14,16 @@ import (
 	"time"
 )
 
-// Options describe a write. The zero value writes a file that only the user can read and that a crash of the system may lose or empty.
+// Options are the options of a write. The zero value writes a file that only the user can read, and that may be lost or empty after a crash of the
+// system.
 type Options struct {
 	// Mode holds the permissions of the new file, less the umask. Zero means 0600.
 	Mode fs.FileMode
-	// MakeDirs holds the permissions of directories that Write makes if they are missing. Zero means that the directory must exist.
+	// MakeDirs holds the permissions of missing directories that Write creates. Zero means that the directory must exist.
 	MakeDirs fs.FileMode
-	// Sync stores the content on the disk before the file gets its name: after a crash of the system it is the old file or the new one.
+	// Sync stores the content on the disk before the file gets its name: after a crash of the system, the old file or the new one exists.
 	Sync bool
-	// SyncDir also stores the name on the disk: once written, the file survives a crash. Windows always does so.
+	// SyncDir also stores the name on the disk: the new file survives a crash. Windows always does so.
 	SyncDir bool
 	// Temp is the name of the temporary file in the same directory, which must not exist. Empty means a random one.
 	Temp string
@@ -39,8 +40,8 @@ const tempStart = ".tenon-new-"
 // leftAfter is the age of a temporary file whose process was killed.
 const leftAfter = 10 * time.Minute
 
-// Write replaces the file at path. A symbolic link is replaced, not followed. After an error the old file
-// is there, unless only SyncDir failed.
+// Write replaces the file at path. It replaces a symbolic link and does not follow it. After an error the old file still exists, unless only
+// SyncDir failed.
 func Write(path string, content []byte, o Options) error {
 	if o.MakeDirs != 0 {
 		if err := os.MkdirAll(filepath.Dir(path), o.MakeDirs); err != nil {
@@ -58,7 +59,7 @@ func Write(path string, content []byte, o Options) error {
 	return WriteIn(root, filepath.Base(path), content, o)
 }
 
-// sweep removes the temporary files of killed processes. If it fails, a later write does.
+// sweep removes the temporary files of killed processes. A later write retries failed removals.
 func sweep(root *os.Root) {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
@@ -145,5 +146,10 @@ func (s *Staged) rename() error {
 	return err
 }
 
-// Discard removes the temporary file.
-func (s *Staged) Discard() error { return s.root.Remove(s.temp) }
+// Discard removes the temporary file, unless Commit was called.
+func (s *Staged) Discard() error {
+	if err := s.root.Remove(s.temp); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -2,7 +2,7 @@
 // exact and duplicate names, kinds) and compares values with the Go types they are decoded into. Each problem has its place and, if
 // possible, a remedy.
 //
-//	Source ── Parse ──► Node ── Checker (beside a type, with Rules) ──► a tree, or a decoded value
+//	Source ── Parse ──► Node ── Checker (with a type and Rules) ──► a tree, or a decoded value
 //	                                      └──► Report: problems and warnings
 package checked
 
@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// maxProblems is the usual bound of the problems of one Error, and that of the warnings of one Report. Whoever has more fixes the first ones first.
+	// maxProblems is the default maximum number of problems, and the maximum number of warnings, of a Report.
 	maxProblems = 50
-	// maxKey bounds the key in the text of a problem, in bytes.
+	// maxKey is the maximum length of a key in the text of a problem, in bytes.
 	maxKey = 300
 )
 
-// Problem is one thing that is wrong, or worth a warning, at one place.
+// Problem is an error or a warning at one place.
 type Problem struct {
-	File   string // a path, a variable, a flag, or another name of the text
-	Line   int    // from 1; 0 for a text without lines
-	Column int    // from 1, in characters; 0 for a text without lines
-	Key    string // provider.x.options; empty for the whole text
-	// Message says what is wrong, Remedy what to do about it. Remedy may be empty.
+	File    string // a path, a variable, a flag, or another name of the text
+	Line    int    // from 1; 0 for a text without lines
+	Column  int    // from 1, in characters; 0 for a text without lines
+	Key     string // provider.x.options; empty for the whole text
 	Message string
-	Remedy  string
+	Remedy  string // may be empty
 }
 
 // String returns the problem as "file:line:column: key: message; remedy".
@@ -56,7 +55,7 @@ type Error struct {
 	Omitted  int       // number of further problems
 }
 
-// Error returns one problem a line.
+// Error returns the problems, one per line.
 func (e *Error) Error() string {
 	lines := make([]string, 0, len(e.Problems)+1)
 	for _, p := range e.Problems {
@@ -75,8 +74,8 @@ func (e *Error) Unwrap() error { return e.Kind }
 type Report struct {
 	Problems []Problem
 	Warnings []Problem
-	Omitted  int // problems beyond the bound
-	Most     int // the bound of Problems; default 50
+	Omitted  int // number of problems beyond Most
+	Most     int // maximum number of Problems; default 50
 }
 
 // Add adds a problem.

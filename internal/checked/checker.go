@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// AnyName is what Schema has in place of a name that the user chose.
+// AnyName replaces names that the user chose in Place.Schema.
 const AnyName = "*"
 
 // maxShown is the maximum length of a value in a message, in bytes.
@@ -22,8 +22,8 @@ const maxShown = 40
 
 // Place is the place of a value in a source.
 type Place struct {
-	Key    string // as people write it: agent.build.mode
-	Schema string // the same with * for names that the user chooses: agent.*.mode
+	Key    string // such as agent.build.mode
+	Schema string // the key with * for names that the user chooses, such as agent.*.mode
 	Offset int    // of the name, or of the value if it has no name
 }
 
@@ -37,20 +37,21 @@ func (p Place) Element(i, offset int) Place {
 	return Place{Key: Index(p.Key, i), Schema: p.Schema + "[]", Offset: offset}
 }
 
-// Rules are what a format adds to its types.
+// Rules are the rules of a format in addition to its types.
 type Rules interface {
-	// Own reads a value whose type has special forms. It returns own = false for other types.
+	// Own reads a value of a type with several forms. It returns own = false for other types.
 	Own(p Place, n *Node, t reflect.Type) (value any, ok, own bool)
 	// Member handles a member of a struct, whether or not the struct has a field of the name. It returns false for members that it leaves
 	// to the fields.
 	Member(p Place, name string, isField bool, n *Node, out map[string]any) bool
-	// Text returns what a string stands for.
+	// Text returns the value of a string, with references replaced.
 	Text(p Place, text string) string
-	// Constrain checks a value of a plain type, or raw JSON, and returns it in the form it is kept in. An empty message means it is good.
+	// Constrain checks a value of a plain type, or raw JSON, and returns it in the form in which it is stored. An empty message means that it is
+	// valid.
 	Constrain(p Place, value any) (kept any, message, remedy string)
-	// Set is called for each value that holds no others.
+	// Set is called for each value without members or elements.
 	Set(p Place)
-	// Hides reports whether messages must not show values at p.
+	// Hides reports whether messages must not show the value at p.
 	Hides(p Place) bool
 }
 
@@ -75,9 +76,9 @@ func (NoRules) Set(Place) {}
 // Hides shows all values.
 func (NoRules) Hides(Place) bool { return false }
 
-// Checker walks a value beside the type it is to be decoded into, more strictly than encoding/json: names are exact, none is unknown or
-// duplicated, kinds agree. It reports what does not fit and returns the rest as a tree of map[string]any, []any, string, bool,
-// json.Number, nil and what the Rules return.
+// Checker compares a value with the type into which it will be decoded, more strictly than encoding/json: names must be exact, known and unique, and
+// kinds must agree. It reports mismatches and returns the rest as a tree of map[string]any, []any, string, bool, json.Number, nil and results of the
+// Rules.
 type Checker struct {
 	Source *Source
 	Report *Report
@@ -85,7 +86,7 @@ type Checker struct {
 	Nulls  bool // null stands for an omitted value
 }
 
-// Decode checks n and, when nothing is wrong, decodes it into v, a pointer. It reports whether it did. The source is strict.
+// Decode checks n and, if it has no problems, decodes it into v, a pointer. It reports whether it did. The source must be strict.
 func (c *Checker) Decode(p Place, n *Node, v any) bool {
 	before := c.Report.count()
 	if _, ok := c.Value(p, n, reflect.TypeOf(v).Elem()); !ok || c.Report.count() > before {
@@ -97,7 +98,7 @@ func (c *Checker) Decode(p Place, n *Node, v any) bool {
 	return true
 }
 
-// Value returns n as a leaf or a branch of a tree, and false when it does not fit t.
+// Value returns n as a tree, and false if it does not match t.
 func (c *Checker) Value(p Place, n *Node, t reflect.Type) (any, bool) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -138,7 +139,7 @@ func (c *Checker) Leaf(p Place, n *Node, t reflect.Type) (value any, ok bool) {
 	case kind == reflect.Bool:
 		value, ok = n.Text == "true", c.Want(p, n, Bool)
 	default:
-		c.Bad(p, "cannot be set", "") // a field of a type that has no form in JSON here
+		c.Bad(p, "cannot be set", "") // a type without a form in JSON
 	}
 	if !ok {
 		return nil, false
@@ -147,7 +148,7 @@ func (c *Checker) Leaf(p Place, n *Node, t reflect.Type) (value any, ok bool) {
 	if message != "" {
 		return nil, c.Bad(p, message, remedy)
 	}
-	if kind != reflect.Slice { // the leaves of raw JSON are set
+	if kind != reflect.Slice { // Free has set the leaves of raw JSON
 		c.Rules.Set(p)
 	}
 	return value, true
@@ -197,7 +198,7 @@ func (c *Checker) Free(p Place, n *Node) (any, bool) {
 	return nil, true
 }
 
-// Map returns an object whose names the user chose.
+// Map returns an object with names that the user chooses.
 func (c *Checker) Map(p Place, n *Node, elem reflect.Type) (any, bool) {
 	out := make(map[string]any, len(n.Members))
 	return out, c.Each(p, n, func(at Place, name string, n *Node) {
@@ -260,7 +261,7 @@ func (c *Checker) Each(p Place, n *Node, f func(at Place, name string, n *Node))
 }
 
 func (c *Checker) list(p Place, n *Node, t reflect.Type) (any, bool) {
-	if unmarshals(t) { // the type knows its forms
+	if unmarshals(t) { // the type decodes its forms itself
 		if err := json.Unmarshal(n.Raw, reflect.New(t).Interface()); err != nil {
 			return nil, c.Bad(p, err.Error(), "")
 		}
@@ -279,12 +280,12 @@ func (c *Checker) list(p Place, n *Node, t reflect.Type) (any, bool) {
 	return out, true
 }
 
-// Want reports a value of another kind.
+// Want returns whether n is of this kind, and reports a problem if not.
 func (c *Checker) Want(p Place, n *Node, want Kind) bool {
 	return n.Kind == want || c.Mismatch(p, string(want), n)
 }
 
-// Mismatch reports that n is not what is wanted. It returns false.
+// Mismatch reports that n is not of the wanted kind. It returns false.
 func (c *Checker) Mismatch(p Place, want string, n *Node) bool {
 	have := string(n.Kind)
 	switch {
@@ -307,7 +308,7 @@ func (c *Checker) Warn(p Place, message, remedy string) {
 	c.Report.Warn(c.Source.At(p, message, remedy))
 }
 
-// OneOf compares a name with the few that are known. An empty message means it is one of them.
+// OneOf checks that a name is known. An empty message means that it is.
 func OneOf(name string, known ...string) (message, remedy string) {
 	if slices.Contains(known, name) {
 		return "", ""
@@ -322,13 +323,13 @@ func OneOf(name string, known ...string) (message, remedy string) {
 type Fields struct {
 	Types map[string]reflect.Type
 	Names []string // sorted
-	Open  bool     // other members are kept
+	Open  bool     // other members are permitted
 }
 
-// fields holds the Fields of the types seen so far.
+// fields caches the Fields of types.
 var fields sync.Map
 
-// FieldsOf returns the members of the struct t, those of embedded structs included. They must not be changed.
+// FieldsOf returns the members of the struct t, including those of embedded structs. The result must not be changed.
 func FieldsOf(t reflect.Type) Fields {
 	if f, ok := fields.Load(t); ok {
 		return f.(Fields)
@@ -350,7 +351,7 @@ func FieldsOf(t reflect.Type) Fields {
 		}
 	}
 	slices.Sort(f.Names)
-	f.Names = slices.Clip(f.Names) // callers may append to their own copy
+	f.Names = slices.Clip(f.Names) // appending to it makes a copy
 	fields.Store(t, f)
 	return f
 }

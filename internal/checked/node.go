@@ -26,11 +26,11 @@ const (
 // Node is a JSON value in a Source.
 type Node struct {
 	Kind    Kind
-	Text    string          // of strings the text; of numbers, true and false what is written
-	Members []Member        // of objects, in their order
-	Items   []Node          // of lists
-	Offset  int             // of its first byte in the source
-	Raw     json.RawMessage // as it is written; only of strict sources is it certainly JSON
+	Text    string          // the text of a string; the source of a number, true or false
+	Members []Member        // the members of an object, in order
+	Items   []Node          // the elements of a list
+	Offset  int             // of the first byte in the source
+	Raw     json.RawMessage // the source; may contain comments unless the source is strict
 }
 
 // Member is a member of an object.
@@ -53,7 +53,7 @@ func (n *Node) Get(name string) *Node {
 // Place returns the place of the node, if key is its key.
 func (n *Node) Place(key string) Place { return Place{Key: key, Schema: key, Offset: n.Offset} }
 
-// find returns the offset of the value with the key below the node at at, or of the nearest value around it.
+// find returns the offset of the value with the key, or of the nearest value around it. The node has the key at.
 func (n *Node) find(at, key string) int {
 	best := n.Offset
 	within := func(child string) bool {
@@ -76,7 +76,7 @@ func (n *Node) find(at, key string) int {
 	return best
 }
 
-// newNode translates what the parser returned, and reports the offset of a value that is nested too deep; -1 if none is.
+// newNode converts the result of the parser. It also returns the offset of a value that is nested too deep, or -1.
 func newNode(v *hujson.Value, text []byte, depth int) (n Node, tooDeep int) {
 	if depth > maxDepth {
 		return n, v.StartOffset
@@ -115,7 +115,7 @@ func newNode(v *hujson.Value, text []byte, depth int) (n Node, tooDeep int) {
 	return n, -1
 }
 
-// Join returns the key of a member of the object at key. Names that would be misread are quoted: provider.openai.models."gpt-4.1".
+// Join returns the key of a member of the object at key. It quotes ambiguous names: provider.openai.models."gpt-4.1".
 func Join(key, name string) string {
 	misread := func(r rune) bool {
 		return r <= ' ' || r == '.' || r == '"' || r == '[' || r == ']' || r > '~' && !visible.Is(r)

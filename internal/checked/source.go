@@ -17,27 +17,27 @@ import (
 )
 
 const (
-	// MaxBytes bounds one text. Files that people write have some tens of kilobytes at most; a larger one was named by mistake.
+	// MaxBytes is the maximum size of a text. Files that people write have at most some tens of kilobytes; a larger one was named by mistake.
 	MaxBytes = 1 << 20
-	// maxOpeners bounds the brackets of one text, and with them the depth of the parser's recursion.
+	// maxOpeners is the maximum number of opening brackets, which bounds the recursion of the parser.
 	maxOpeners = 20_000
-	// maxDepth bounds the nesting of values.
+	// maxDepth is the maximum nesting of values.
 	maxDepth = 64
 )
 
 // Source is a text that holds one JSON value.
 type Source struct {
-	Name string // how problems name it: a path, a variable
-	// Comments allows comments, commas behind the last element, a byte order mark, and a text without a value, which is an empty object.
+	Name string // the name in problems, such as a path or a variable
+	// Comments permits comments, trailing commas, a byte order mark, and a text without a value, which is an empty object.
 	Comments bool
-	NoLines  bool // its lines mean nothing to the user: positions are 0
+	NoLines  bool // the user does not see its lines; positions are 0
 
 	text  []byte
 	lines []int // offsets at which the lines start
 	root  Node
 }
 
-// Parse reads the text. It returns nil after it reported why it could not.
+// Parse parses the text. It returns nil after it reported an error.
 func (s *Source) Parse(text []byte, r *Report) *Node {
 	if s.Comments {
 		text = bytes.TrimPrefix(text, []byte("\ufeff"))
@@ -104,7 +104,7 @@ func (s *Source) problem(offset int, key, message, remedy string) Problem {
 	return Problem{File: s.Name, Line: line, Column: column, Key: key, Message: message, Remedy: remedy}
 }
 
-// Position returns the line and the column, in characters, of the byte at offset; both are from 1, or 0 in a source without lines.
+// Position returns the line and the column, in characters, of the byte at offset; both from 1; 0 for a source without lines.
 func (s *Source) Position(offset int) (line, column int) {
 	if s.NoLines || s.lines == nil {
 		return 0, 0
@@ -143,8 +143,8 @@ func (s *Source) syntax(err error) Problem {
 	return s.problem(offset, "", fmt.Sprintf("%s, near %q", message, s.excerpt(offset)), "")
 }
 
-// excerpt returns the text around offset on its line. Everything long except the names of keys becomes an ellipsis, because it may be a
-// secret: which values are secrets is not known of a text that cannot be parsed.
+// excerpt returns the text around offset on its line. It replaces long words, except names of keys, by an ellipsis: in a text that cannot be parsed,
+// any of them may be a secret.
 func (s *Source) excerpt(offset int) string {
 	const before, after = 20, 20
 	line := s.lines[s.line(offset)-1]
@@ -162,7 +162,7 @@ func (s *Source) excerpt(offset int) string {
 	return strings.TrimSpace(hiddenRun.ReplaceAllString(strings.ToValidUTF8(string(text), ""), "…"))
 }
 
-// hiddenByte stands for what is not shown; a text that is excerpted does not contain it.
+// hiddenByte replaces hidden bytes. The text itself does not contain it.
 const hiddenByte = 0
 
 var (

@@ -3,7 +3,6 @@ package child
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -16,26 +15,18 @@ import (
 // Cell confines one third-party process. It has its own temporary directory, which is removed with the cell.
 //
 // A confined process has no parent death signal, because the thread that starts it ends immediately (see confine.Ruleset.Do). Instead, a
-// guard, a small unconfined shell that starts before the process, kills its group if this process ends without
-// closing the cell. With Landlock's ABI 6 or newer, a confined process cannot signal the guard; on older systems a process that kills its
-// guard survives a killed host, unless it notices the end of its input.
+// Guard, which is unconfined and starts before the process, kills its group if this process ends without closing the cell. With
+// Landlock's ABI 6 or newer, a confined process cannot signal the guard; on older systems a process that kills its guard survives a
+// killed host, unless it notices the end of its input.
 type Cell struct {
 	// Temp is the temporary directory.
 	Temp string
 
 	write []string // that the policy makes writable
 	rules *confine.Ruleset
-	guard *exec.Cmd
-	input io.WriteCloser // the guard's standard input
+	guard *Guard
+	group int // of the process; 0 before it has started
 }
-
-// guardScript reads the process group, then a line once that has ended. Without this line it kills the group and removes the
-// directories in its arguments.
-const guardScript = `read -r group
-read -r bye && exit
-[ -z "$group" ] || kill -9 "-$group" 2>/dev/null
-rm -rf -- "$@" 2>/dev/null
-exit 0`
 
 // NewCell prepares a cell for a process with these rights and write access to its temporary directory. dirs are further directories
 // that are removed if the host is killed. The caller closes the cell after the process has ended. Errors are those of confine.New.
@@ -48,27 +39,12 @@ func NewCell(p confine.Policy, dirs ...string) (_ *Cell, err error) {
 	p.Write = append(slices.Clone(p.Write), temp)
 	c.write = p.Write
 	if c.rules, err = confine.New(p); err == nil {
-		err = c.startGuard(append(dirs[:len(dirs):len(dirs)], temp))
+		c.guard, err = StartGuard("", append(dirs[:len(dirs):len(dirs)], temp)...)
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
-}
-
-func (c *Cell) startGuard(dirs []string) error {
-	cmd := exec.Command("/bin/sh", append([]string{"-c", guardScript, "sh"}, dirs...)...)
-	cmd.Dir, cmd.Env = "/", []string{"PATH=/usr/bin:/bin"}
-	ownSession(cmd)
-	input, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		return fmt.Errorf("guard of the process: %w", err)
-	}
-	c.guard, c.input = cmd, input
-	return nil
 }
 
 // Environ returns the environment with the temporary directory of the cell, see Temporary.
@@ -80,7 +56,8 @@ func (c *Cell) Start(cmd *exec.Cmd) error {
 		noParentSignal(cmd)
 		err := cmd.Start()
 		if err == nil {
-			_, _ = fmt.Fprintln(c.input, cmd.Process.Pid) // fails if the guard was killed
+			c.group = cmd.Process.Pid
+			c.guard.Add(c.group)
 		}
 		return err
 	})
@@ -95,9 +72,8 @@ func (c *Cell) Start(cmd *exec.Cmd) error {
 func (c *Cell) Close() error {
 	var err error
 	if c.guard != nil {
-		_, _ = io.WriteString(c.input, "\nbye\n") // fails if the guard was killed
-		_ = c.input.Close()
-		_ = c.guard.Wait()
+		c.guard.Remove(c.group)
+		_ = c.guard.Close() // fails if it was killed
 		c.guard = nil
 	}
 	if c.rules != nil {

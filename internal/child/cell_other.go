@@ -4,8 +4,5 @@ package child
 
 import "os/exec"
 
-// Processes are confined on Linux only: confine.New fails before these are called.
-
+// noParentSignal is not called: processes are confined on Linux only.
 func noParentSignal(*exec.Cmd) {}
-
-func ownSession(*exec.Cmd) {}

@@ -1,12 +1,11 @@
-// Package child starts helper processes so that they can be ended as a whole: each leads its own process group, gets a
+// Package child starts helper processes so that they can be ended as a whole: each leads its own process group, has a
 // clean environment and ends with this process.
 //
 // If this process is killed and cannot clean up, its helpers end as follows:
 //
-//   - Linux: the kernel kills the leader (parent death signal). The signal belongs to the thread that started the child, which Go
-//     keeps for as long as the process runs, unless a goroutine returns that is locked to its thread; only package confine does that,
-//     with threads that have started nothing else.
-//     Confined processes have a guard instead, see Cell.
+//   - Linux: the kernel kills the leader (parent death signal) when the thread ends that started it. Go keeps threads for as long as the
+//     process runs, unless a goroutine returns that is locked to its thread; only package confine does that, with threads that have
+//     started nothing else. Confined processes have a guard instead, see Cell.
 //     Processes started by the leader are not killed: they must notice that their leader has ended.
 //   - macOS, BSD and Windows have no such signal. There a helper ends when it reads the end of its standard input, so callers
 //     give it a pipe and keep the other end.
@@ -68,8 +67,8 @@ func Environ(base []string, extra map[string]string) []string {
 	return out
 }
 
-// Lookup returns a variable of an environment in the form of os.Environ. The last of several values counts, as in a shell; on Windows, the
-// case of names does not.
+// Lookup returns a variable of an environment in the form of os.Environ. The last of several values counts, as in a shell. On Windows, names
+// are case-insensitive.
 func Lookup(environ []string, name string) (value string, ok bool) {
 	for _, entry := range slices.Backward(environ) {
 		if n, v, found := strings.Cut(entry, "="); found && key(n) == key(name) {
@@ -79,12 +78,12 @@ func Lookup(environ []string, name string) (value string, ok bool) {
 	return "", false
 }
 
-// GitEnviron returns base without the variables of git, as its hooks have them, which lead it to another repository. Those stay that name the
-// user's settings and connection. Git asks no question, fetches nothing on demand and answers in English.
+// GitEnviron returns base without variables that would lead git to another repository, such as those of its hooks. It keeps those for the
+// user's settings and connection. Git asks no questions, fetches nothing on demand and prints English messages.
 func GitEnviron(base []string, extra ...string) []string {
 	out := slices.DeleteFunc(slices.Clone(base), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
-		settings := strings.HasPrefix(name, "GIT_CONFIG_") && name != "GIT_CONFIG_PARAMETERS" // those are of git -c
+		settings := strings.HasPrefix(name, "GIT_CONFIG_") && name != "GIT_CONFIG_PARAMETERS" // set by git -c
 		return strings.HasPrefix(name, "GIT_") && !settings && name != "GIT_SSH_COMMAND" && name != "GIT_SSL_CAINFO"
 	})
 	out = append(out, "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")

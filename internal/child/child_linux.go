@@ -9,6 +9,3 @@ func dieWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGKILL
 
 // noParentSignal takes the parent death signal from a command that Prepare made.
 func noParentSignal(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = 0 }
-
-// ownSession keeps what a terminal sends to this process from the command.
-func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

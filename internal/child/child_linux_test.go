@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/tenonhq/tenon/internal/child"
 )
 
@@ -18,7 +20,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCellHost) != "" {
 		os.Exit(cellHost())
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // host starts a helper that never ends and waits for it.

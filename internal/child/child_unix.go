@@ -19,12 +19,15 @@ func prepare(cmd *exec.Cmd) {
 	dieWithParent(cmd.SysProcAttr)
 }
 
+// ownSession keeps signals of the terminal from the command.
+func ownSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
+
 func kill(p *os.Process) error      { return signalGroup(p, syscall.SIGKILL) }
 func terminate(p *os.Process) error { return signalGroup(p, syscall.SIGTERM) }
 
 func signalGroup(p *os.Process, sig syscall.Signal) error {
 	err := syscall.Kill(-p.Pid, sig)
-	// Some systems answer EPERM for a group of which only zombies are left.
+	// Some systems return EPERM for a group in which only zombies are left.
 	if err == nil || errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EPERM) && syscall.Kill(p.Pid, 0) != nil {
 		return nil
 	}

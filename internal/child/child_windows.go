@@ -23,6 +23,9 @@ func prepare(cmd *exec.Cmd) {
 	cmd.SysProcAttr.HideWindow = true
 }
 
+// ownSession is not called: guards need a Unix system.
+func ownSession(*exec.Cmd) {}
+
 // kill kills the process tree: on Windows a process group cannot be killed by a signal.
 func kill(p *os.Process) error {
 	root, err := windows.GetSystemDirectory()

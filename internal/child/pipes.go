@@ -11,8 +11,8 @@ import (
 	"github.com/tenonhq/tenon/internal/confine"
 )
 
-// Pipes are the host's ends of a command's standard streams. Unlike with pipes of package exec, cmd.Wait neither closes them nor
-// waits for processes that hold the other ends.
+// Pipes are the host's ends of a command's standard streams. Unlike the pipes of package exec, cmd.Wait neither closes them nor waits for
+// processes that hold the other ends.
 type Pipes struct {
 	Stdin, Stdout, Stderr *os.File
 
@@ -51,15 +51,15 @@ func (p *Pipes) Started() {
 	}
 }
 
-// Close closes the host's ends, which ends reads and writes in progress. It may be called twice.
+// Close closes the host's ends and so ends reads and writes in progress. It may be called twice.
 func (p *Pipes) Close() {
 	for _, f := range []*os.File{p.Stdin, p.Stdout, p.Stderr} {
 		_ = f.Close()
 	}
 }
 
-// Drain bounds how long the streams are still read and written after the command ended: its last output is there already, but a process
-// that outlives it may hold the pipes.
+// Drain limits the time for which the streams are read and written after the command has ended: its output is already in the pipes, but a
+// process that outlives it may hold them open.
 func (p *Pipes) Drain(limit time.Duration) {
 	for _, f := range []*os.File{p.Stdin, p.Stdout, p.Stderr} {
 		if f.SetDeadline(time.Now().Add(limit)) != nil {
@@ -92,7 +92,8 @@ func Start(cmd *exec.Cmd, policy func() (confine.Policy, error), dirs ...string)
 	return cell.Close, nil
 }
 
-// start begins a command. Another child that is being forked may briefly hold a file open that was just written; until then it cannot run.
+// start calls begin, which starts a command, and retries it while the program's file is busy: a child that is being forked may briefly hold
+// a file that was just written.
 func start(begin func() error) error {
 	err := begin()
 	for try := 0; try < 10 && errors.Is(err, syscall.ETXTBSY); try++ {

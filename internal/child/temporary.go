@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Temporary returns the environment of a confined process whose temporary directory is temp. The caches of npx and uvx hold programs that
-// unconfined processes would run, so they are below temp. Packages that npm downloaded are shared if their directory is among write, the
-// directories that the process may write: npm checks their digests.
+// Temporary returns the environment of a confined process whose temporary directory is temp. The caches of npx and uvx contain programs that
+// unconfined processes would run, so the process has its own below temp. It shares npm's downloaded packages, whose digests npm checks, if
+// their directory is in write, the directories that it may write.
 func Temporary(env []string, temp string, write []string) []string {
 	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -21,8 +21,8 @@ func Temporary(env []string, temp string, write []string) []string {
 	return append(env, "TMPDIR="+temp, "npm_config_cache="+filepath.Join(temp, "npm"), "UV_CACHE_DIR="+filepath.Join(temp, "uv"))
 }
 
-// share makes a link to npm's packages in its cache below temp. If it fails, npm downloads again. Earlier processes may have made links in temp,
-// which lead no further.
+// share creates a link to npm's packages in the cache below temp. If it fails, npm downloads them again. Links in temp, which earlier
+// processes may have created, cannot lead out of it.
 func share(temp, packages string) {
 	root, err := os.OpenRoot(temp)
 	if err != nil {

@@ -1,19 +1,18 @@
 // Package confine starts processes that the kernel confines to some files: with Landlock, on Linux 5.13 and newer. It needs no
-// helper program, no privileges and no user namespace. Elsewhere [Supported] says that nothing is confined.
+// helper program, no privileges and no user namespace. Elsewhere [Supported] returns an error.
 //
-//	Policy ──New──► Ruleset (once) ──Do──► a new thread restricts itself ──► starts the command, which inherits that ──► ends
+//	Policy ──New──► Ruleset (once) ──Do──► a new thread restricts itself ──► starts the command, which inherits the restriction ──► ends
 //
 // A confined process, and every process it starts, cannot:
 //
 //   - open, create, rename or remove files that its [Policy] does not allow;
-//   - read the memory or the environment of processes outside of its command, or trace them;
+//   - read the memory or the environment of processes outside its command, or trace them;
 //   - signal them, or connect to their abstract Unix sockets (ABI 6 and newer), or set their limits (seccomp);
 //   - use files that this process inherited open;
-//   - gain privileges by running a program (no_new_privs); as root it has only the capabilities that building software needs.
+//   - gain privileges by running a program (no_new_privs); as root, it has only the capabilities that building software needs.
 //
-// Landlock does not cover these: the network and Unix sockets that have a name, listing and changing the attributes of files (stat,
-// chmod, chown, times), and what the command is given as an open descriptor. Its rules allow whole trees, so nothing inside a writable
-// directory can be excluded.
+// Landlock does not cover the network, named Unix sockets, reading and changing the attributes of files (stat, chmod, chown, times), and
+// descriptors that the command inherits. Its rules allow whole trees, so nothing inside a writable directory can be excluded.
 package confine
 
 import (
@@ -24,16 +23,16 @@ import (
 // ErrUnsupported is returned where the system cannot confine a process.
 var ErrUnsupported = errors.New("the system cannot confine processes")
 
-// Policy lists what confined processes may open. Everything else is refused. All paths are absolute; links in them are followed when
-// the ruleset is built, and what they lead to is what the rule is about.
+// Policy lists the files that confined processes may open. All others are refused. All paths are absolute. Links in them are followed when
+// the ruleset is built; the rule applies to their target.
 type Policy struct {
-	// Write are directories and files that exist, to read, write, create in, remove from and run. Device files are written only
-	// when they are listed themselves. They may lie below a path of Hide.
+	// Write lists existing directories and files to read, write, create in, remove from and run. Device files are writable only if
+	// they are listed themselves. Paths may be below a path of Hide.
 	Write []string
-	// Read are directories and files to read and run. Missing paths are left out. "/" means everything.
+	// Read lists directories and files to read and run. Missing paths are ignored. "/" means everything.
 	Read []string
-	// Hide is taken out of Read, whether it exists or not. It may not lie in a path of Write: see [ConflictError]. A directory
-	// above a hidden path cannot be listed, and what is created in it later is not readable before the ruleset is built again.
+	// Hide lists paths, which need not exist, to exclude from Read. They must not be in a path of Write: see [ConflictError]. A
+	// directory above a hidden path cannot be listed, and files created in it later are not readable until the ruleset is rebuilt.
 	Hide []string
 }
 
@@ -47,7 +46,7 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("%s is writable and contains %s, which must stay hidden; a confined process gets a directory as a whole", e.Write, e.Hidden)
 }
 
-// Gaps returns, for messages to the user, what newer kernels confine and the given ABI version of Landlock does not.
+// Gaps returns messages for the user about operations that newer kernels confine but the given ABI version of Landlock does not.
 func Gaps(abi int) []string {
 	var out []string
 	for _, g := range []struct {

@@ -91,11 +91,16 @@ func TestFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, home+"/elsewhere/credentials", "aws")
+	if err := os.Symlink("data/azure", home+"/.azure"); err != nil { // the directory that it leads to is created later
+		t.Fatal(err)
+	}
+	write(t, home+"/data/file", "data")
 	r := build(t, confine.Policy{
 		Write: append(confine.Devices(), project, cache), Read: []string{"/"},
-		Hide: []string{home + "/.ssh", home + "/.config/gh", home + "/.aws", home + "/.netrc"},
+		Hide: []string{home + "/.ssh", home + "/.config/gh", home + "/.aws", home + "/.azure", home + "/.netrc"},
 	})
 	write(t, home+"/.netrc", "later")
+	write(t, home+"/data/azure/token", "later")
 	tests := map[string]struct {
 		script string
 		ok     bool
@@ -121,6 +126,8 @@ func TestFiles(t *testing.T) {
 		"list above a secret":        {"ls " + home, false},
 		"a secret that is a link":    {"cat " + home + "/elsewhere/credentials", false},
 		"a secret that came later":   {"cat " + home + "/.netrc", false},
+		"a link that led nowhere":    {"cat " + home + "/data/azure/token", false},
+		"next to where it leads":     {"cat " + home + "/data/file", true},
 		"devices":                    {"echo x > /dev/null && head -c 1 /dev/urandom >/dev/null", true},
 		"other devices":              {"cat < /dev/kmsg", false},
 		"a device file":              {"mknod " + project + "/mem c 1 3", false},

@@ -4,8 +4,8 @@ import (
 	"path/filepath"
 )
 
-// Installation returns the files of a program: what lies in the directories for libraries next to that of the program, and next to
-// the one a link leads to. It is never a directory that could hold something else, such as ~/.local.
+// Installation returns the program and the library directories next to its directory; if the program is a link, also those of its target.
+// It never returns a directory that could contain other files, such as ~/.local.
 func Installation(program string) []string {
 	out := []string{program}
 	paths := []string{program}
@@ -20,7 +20,7 @@ func Installation(program string) []string {
 			for _, name := range []string{"lib", "lib64", "libexec", "include", "conf", "pyvenv.cfg"} {
 				out = append(out, filepath.Join(root, name))
 			}
-		case "shims": // of pyenv, rbenv, asdf, mise: scripts that look for the program in the directory above
+		case "shims": // of pyenv, rbenv, asdf, mise: scripts that search the directory above for the program
 			out = append(out, root)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // Access rights, see landlock(7). No process may create devices.
@@ -28,7 +30,7 @@ const scopes = 1<<0 | 1<<1
 // createVersion asks landlock_create_ruleset for the ABI version.
 const createVersion = 1
 
-// Supported returns the ABI version of Landlock, or why processes cannot be confined: an error that wraps [ErrUnsupported].
+// Supported returns the ABI version of Landlock. If processes cannot be confined, the error wraps [ErrUnsupported] and names the reason.
 func Supported() (abi int, err error) { return supported() }
 
 // supported asks the kernel once. The answer does not change while it runs.
@@ -49,7 +51,7 @@ var supported = sync.OnceValues(func() (abi int, err error) {
 	return int(v), nil
 })
 
-// rights returns the access rights and scopes that a version knows.
+// rights returns the access rights and scopes of an ABI version.
 func rights(abi int) (access, scoped uint64) {
 	access = handled
 	if abi < 2 {
@@ -67,16 +69,15 @@ func rights(abi int) (access, scoped uint64) {
 	return access, scoped
 }
 
-// Ruleset is a policy the kernel knows. It is safe for use from many goroutines and may be used for any number of commands until
-// Close.
+// Ruleset is a policy that was passed to the kernel. It is safe for concurrent use, for any number of commands until Close.
 type Ruleset struct {
 	mu     sync.RWMutex // held for reading while fd is used
 	fd     int          // -1 after Close
 	access uint64
-	split  map[string]stamp // directories that are allowed name by name, as they were
+	split  map[string]stamp // state of the directories that are allowed name by name
 }
 
-// stamp tells whether the names in a directory changed.
+// stamp changes with the names in a directory.
 type stamp struct {
 	dev, ino     uint64
 	mtime, ctime unix.Timespec
@@ -90,7 +91,7 @@ func stampOf(path string) (stamp, bool) {
 	return stamp{uint64(st.Dev), st.Ino, st.Mtim, st.Ctim}, true
 }
 
-// New builds the ruleset of a policy. The caller closes it. Errors are [ErrUnsupported], a [*ConflictError], and errors about paths in
+// New builds the ruleset of a policy. The caller closes it. Errors wrap [ErrUnsupported], are a [*ConflictError], or are about paths in
 // Write, which must exist.
 func New(p Policy) (*Ruleset, error) {
 	abi, err := Supported()
@@ -119,7 +120,7 @@ func (r *Ruleset) fill(p Policy) error {
 		if err != nil {
 			return fmt.Errorf("writable path: %w", err)
 		}
-		if inside, ok := hidden.below(real); ok {
+		if inside, ok := hidden.above[real]; ok {
 			return &ConflictError{Write: real, Hidden: inside}
 		}
 		if err := r.allow(real, readWrite); err != nil {
@@ -141,10 +142,10 @@ func (r *Ruleset) fill(p Policy) error {
 
 // read allows reading a tree except for the hidden paths in it. Files that cannot be opened here are not readable to the command either.
 func (r *Ruleset) read(path string, hidden tree) {
-	if hidden.has(path) {
+	if hidden.paths[path] {
 		return
 	}
-	if _, ok := hidden.below(path); !ok {
+	if hidden.above[path] == "" {
 		_ = r.allow(path, readOnly)
 		return
 	}
@@ -155,7 +156,7 @@ func (r *Ruleset) read(path string, hidden tree) {
 	}
 	r.split[path] = s
 	for _, e := range entries {
-		// A rule about a link would be one about where it leads.
+		// A rule for a link would apply to its target.
 		if e.Type()&fs.ModeSymlink == 0 {
 			r.read(filepath.Join(path, e.Name()), hidden)
 		}
@@ -180,8 +181,6 @@ func (r *Ruleset) allow(path string, access uint64) error {
 			access |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 		}
 		access &= ofFiles | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
-	case unix.S_IFLNK:
-		return nil // replaced since it was looked at
 	default:
 		access &= ofFiles
 	}
@@ -195,7 +194,7 @@ func (r *Ruleset) allow(path string, access uint64) error {
 	return nil
 }
 
-// Stale reports whether names were added to or removed from a directory that is allowed name by name. A new ruleset includes them.
+// Stale reports whether names were added to or removed from a directory that is allowed name by name. If so, build a new ruleset.
 func (r *Ruleset) Stale() bool {
 	for path, was := range r.split {
 		if now, ok := stampOf(path); !ok || now != was {
@@ -205,7 +204,7 @@ func (r *Ruleset) Stale() bool {
 	return false
 }
 
-// Close releases the ruleset. It may be called twice. Commands that run stay confined.
+// Close releases the ruleset. It may be called twice. Running commands stay confined.
 func (r *Ruleset) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,13 +222,12 @@ type tree struct {
 	above map[string]string // a directory above a path, and that path
 }
 
-// newTree takes the paths as they are written, and where they lead.
+// newTree returns the tree of the paths as they are written, and of the paths that their links lead to, which need not exist.
 func newTree(paths []string) tree {
 	t := tree{paths: map[string]bool{}, above: map[string]string{}}
-	known := map[string]string{}
 	for _, path := range paths {
 		t.add(filepath.Clean(path))
-		t.add(resolved(filepath.Clean(path), known))
+		t.add(projectfs.Real(path))
 	}
 	return t
 }
@@ -247,32 +245,4 @@ func (t *tree) add(path string) {
 			return
 		}
 	}
-}
-
-func (t *tree) has(path string) bool { return t.paths[path] }
-
-// below returns a path of the tree that is strictly below dir.
-func (t *tree) below(dir string) (string, bool) {
-	path, ok := t.above[dir]
-	return path, ok
-}
-
-// resolved returns the path with its links followed, as far as it exists. known holds what was resolved before.
-func resolved(path string, known map[string]string) string {
-	if path == filepath.Dir(path) {
-		return path
-	}
-	if real, ok := known[path]; ok {
-		return real
-	}
-	real := filepath.Join(resolved(filepath.Dir(path), known), filepath.Base(path))
-	if info, err := os.Lstat(real); err == nil && info.Mode()&fs.ModeSymlink != 0 {
-		if target, err := filepath.EvalSymlinks(real); err == nil {
-			real = target
-		} else if target, err := os.Readlink(real); err == nil && filepath.IsAbs(target) {
-			real = filepath.Clean(target) // does not exist yet
-		}
-	}
-	known[path] = real
-	return real
 }

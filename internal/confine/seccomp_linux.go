@@ -8,15 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prlimit64 by architecture, also of 32-bit programs. Its first argument is the process, 0 for the caller, and its third one the new limit, 0 for
-// none. The numbers are those of linux/arch/*/kernel/syscalls.
+// limiters are the numbers of prlimit64 by architecture, including 32-bit programs, from linux/arch/*/kernel/syscalls. Its first argument is
+// the process, 0 for the caller, and its third one the new limit, 0 for none.
 var limiters = [...]struct{ arch, number uint32 }{
 	{unix.AUDIT_ARCH_X86_64, 302}, {unix.AUDIT_ARCH_X86_64, 302 | 1<<30}, {unix.AUDIT_ARCH_I386, 340}, // 1<<30: x32
 	{unix.AUDIT_ARCH_AARCH64, 261}, {unix.AUDIT_ARCH_ARM, 369}, {unix.AUDIT_ARCH_RISCV64, 261}, {unix.AUDIT_ARCH_LOONGARCH64, 261},
 }
 
-// limitItself keeps the thread from setting limits by process number, which Landlock does not cover: a limit of the processor time is a
-// signal that ends the process.
+// limitItself keeps the thread from setting the limits of other processes, which Landlock does not cover: a limit on processor time ends
+// a process with a signal.
 func limitItself() error {
 	load := func(offset uint32) unix.SockFilter { // of struct seccomp_data, see linux/seccomp.h
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// System returns the directories that programs of the system, their libraries and interpreters are in, and what they read to run:
-// settings and processes. It contains no files of users.
+// System returns the directories of the system's programs, libraries and interpreters, and of the settings and process information they
+// read. They contain no files of users.
 func System() []string {
 	out := []string{"/bin", "/sbin", "/usr", "/etc", "/opt", "/nix", "/gnu", "/snap", "/proc", "/sys", "/run/current-system", "/run/systemd/resolve"}
 	libs, _ := filepath.Glob("/lib*") // the pattern is well formed
 	return append(out, libs...)
 }
 
-// Expend makes the kernel end a process, and those that it starts, before others when memory runs out: small processes in great number would
-// otherwise end the larger tenon. Confined processes cannot undo it, because /proc is not writable to them; nor can Do's start call Expend.
+// Expend makes the kernel end a process, and those that it starts, before others when memory runs out: otherwise many small processes
+// would make it end the larger tenon. Confined processes cannot undo this, because they cannot write /proc; so Do's start cannot call Expend.
 func Expend(pid int) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0) // fails if the process has ended
 }

@@ -10,8 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var errClosed = errors.New("the ruleset is closed")
-
 // Do runs start on a new thread that stays confined. The processes that start creates are confined like the thread; the rest of this
 // process is not. Do returns when start returns.
 //
@@ -46,7 +44,7 @@ func onThread(f func()) {
 		return // locked
 	}
 	elsewhere := make(chan struct{})
-	go onThread(func() { // as the one of Do
+	go onThread(func() { // ends after f
 		close(elsewhere)
 		f()
 	})
@@ -76,10 +74,7 @@ func (r *Ruleset) enter() error {
 	}
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.fd < 0 {
-		return fmt.Errorf("confine: %w", errClosed)
-	}
-	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 {
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(r.fd), 0, 0); errno != 0 { // EBADF after Close
 		return fmt.Errorf("confine: landlock_restrict_self: %w", errno)
 	}
 	return nil

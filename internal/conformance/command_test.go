@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/builtin/commandhooks"
-	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -40,10 +39,10 @@ func commandHooks(t *testing.T, command string, env map[string]string, hooks ...
 }
 
 // commandCarrier is a command that is started for each event.
-func commandCarrier() plugintest.Carrier {
-	return plugintest.Carrier{
+func commandCarrier() Carrier {
+	return Carrier{
 		Name: "command", Foreign: true, Points: []sdk.Point{sdk.PointToolBefore, sdk.PointPermissionAsk}, Hang: conformance.FaultLoop,
-		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		Open: func(t *testing.T, c Case) sdk.Plugin {
 			p := commandHooks(t, shop.build(t, "command", nil), map[string]string{"CONFORMANCE_OPTIONS": string(c.Options)}, c.Description.Hooks...)
 			return &described{p, c.Description.Hooks, func(h *sdk.Hook) bool { return strings.Contains(h.Name, "hooks[0]") }}
 		},
@@ -59,7 +58,7 @@ func commandCarrier() plugintest.Carrier {
 
 func TestCommand(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, commandCarrier())
+	Run(t, commandCarrier())
 }
 
 // TestBadCommands runs turns with command hooks that go wrong.

@@ -1,3 +1,7 @@
-// Package conformance runs the suite of plugins/plugintest, and plugins that misbehave, over every carrier. The folders below hold the
-// one plugin of the suite as each carrier wants it: a WASM module, a process, an MCP server, a command.
+// Package conformance tests that a plugin behaves the same over every carrier, and what plugins that misbehave cost. Its folders hold the
+// plugin of plugins/plugintest/conformance as each carrier runs it: as a WASM module, a process, an MCP server, a command.
+//
+// Each case of the suite runs twice: over the carrier, and in this process for comparison. The resulting value, the verdict, the notices
+// for the user and the ledger must be equal. Ledgers are compared as JSON without durations. If a handler does not return (a panic, a crash,
+// a loop), the text of its error may differ; its outcome may not. The fields of Carrier list further exceptions.
 package conformance

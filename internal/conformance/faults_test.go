@@ -23,8 +23,6 @@ const (
 	hookTimeout = 200 * time.Millisecond
 	// sureTimeout is the deadline of those that are sure to hit it.
 	sureTimeout = hookTimeout / 2
-	// grace is what hitting it may cost beside it.
-	grace = 200 * time.Millisecond
 	// slowness is how much slower than the measured turn one may be on a machine that has other things to do.
 	slowness = 4
 )
@@ -119,13 +117,13 @@ type optionsHost struct {
 func (h *optionsHost) Options() json.RawMessage { return h.options }
 
 // faulty opens the conformance plugin over a carrier with options and one hook, and no tools.
-func faulty(t *testing.T, c plugintest.Carrier, o conformance.Options, hook sdk.HookDescription) sdk.Plugin {
+func faulty(t *testing.T, c Carrier, o conformance.Options, hook sdk.HookDescription) sdk.Plugin {
 	t.Helper()
 	raw, err := json.Marshal(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := c.Open(t, plugintest.Case{Options: raw, Description: sdk.Description{
+	p := c.Open(t, Case{Options: raw, Description: sdk.Description{
 		Name: conformance.Name, Version: conformance.Version, Hooks: []sdk.HookDescription{hook}, Capabilities: conformance.Capabilities(),
 	}})
 	return &configured{p, raw}
@@ -141,11 +139,11 @@ func TestFaults(t *testing.T) {
 	inModule := slices.DeleteFunc(slices.Clone(all), func(f conformance.Fault) bool { return f == conformance.FaultDeaf })
 	faults := []struct {
 		name    string
-		carrier plugintest.Carrier
+		carrier Carrier
 		faults  []conformance.Fault
 	}{
 		// Faults of a handler that hit the whole process cannot be contained in this process.
-		{"builtin", plugintest.Builtin(), []conformance.Fault{conformance.FaultPanic, conformance.FaultHang}},
+		{"builtin", Builtin(), []conformance.Fault{conformance.FaultPanic, conformance.FaultHang}},
 		{"wasm", wasmCarrier(), inModule},
 		{"rust module", rustModuleCarrier(), inModule},
 		{"process", processCarrier(), all},
@@ -178,7 +176,7 @@ func TestFaults(t *testing.T) {
 }
 
 // faultyStart opens a plugin that goes wrong when it starts.
-func faultyStart(t *testing.T, c plugintest.Carrier, f conformance.Fault) sdk.Plugin {
+func faultyStart(t *testing.T, c Carrier, f conformance.Fault) sdk.Plugin {
 	return faulty(t, c, conformance.Options{Start: conformance.Script{Fault: f}}, hookAt(sdk.PointToolBefore, timeoutOf(f)))
 }
 

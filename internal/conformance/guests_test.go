@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/plugins/process"
 	"github.com/tenonhq/tenon/plugins/remote"
@@ -126,17 +125,17 @@ func (w *workshop) module(t *testing.T, r *wasm.Runtime, path string) string {
 	return sum
 }
 
-func wasmCarrier() plugintest.Carrier {
-	return plugintest.Carrier{
+func wasmCarrier() Carrier {
+	return Carrier{
 		Name: "wasm", Isolated: true, Grants: true, Hang: conformance.FaultLoop,
-		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		Open: func(t *testing.T, c Case) sdk.Plugin {
 			return openWASM(t, c, shop.build(t, "wasm", []string{"GOOS=wasip1", "GOARCH=wasm"}, "-buildmode=c-shared"))
 		},
 	}
 }
 
 // openWASM opens the plugin of a case as a WASM module.
-func openWASM(t *testing.T, c plugintest.Case, path string) sdk.Plugin {
+func openWASM(t *testing.T, c Case, path string) sdk.Plugin {
 	t.Helper()
 	r := shop.runtime
 	p, err := r.Open(remote.Unit{
@@ -151,42 +150,42 @@ func openWASM(t *testing.T, c plugintest.Case, path string) sdk.Plugin {
 	return p
 }
 
-func processCarrier() plugintest.Carrier {
-	return plugintest.Carrier{Name: "process", Grants: true, Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+func processCarrier() Carrier {
+	return Carrier{Name: "process", Grants: true, Open: func(t *testing.T, c Case) sdk.Plugin {
 		return openCase(t, c, shop.build(t, "process", nil))
 	}}
 }
 
-func linesCarrier() plugintest.Carrier {
-	return plugintest.Carrier{Name: "lines", Grants: true, Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+func linesCarrier() Carrier {
+	return Carrier{Name: "lines", Grants: true, Open: func(t *testing.T, c Case) sdk.Plugin {
 		return openCase(t, c, shop.build(t, "lines", nil))
 	}}
 }
 
 // nodeCarrier is the plugin in JavaScript. Its language finds the changes in JSON.
-func nodeCarrier() plugintest.Carrier {
-	return plugintest.Carrier{
+func nodeCarrier() Carrier {
+	return Carrier{
 		Name: "node", Grants: true, Foreign: true, Untyped: true,
 		Skips: map[string]string{
 			"changes/whole number": "1 and 1.0 are the same number in JavaScript",
 			"changes/metadata":     "1e400 is Infinity in JavaScript",
 			"models":               "the plugin in JavaScript has no models",
 		},
-		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		Open: func(t *testing.T, c Case) sdk.Plugin {
 			return openCase(t, c, script(t, "node", "node/main.mjs")...)
 		},
 	}
 }
 
 // pythonCarrier is the plugin in Python.
-func pythonCarrier() plugintest.Carrier {
-	return plugintest.Carrier{
+func pythonCarrier() Carrier {
+	return Carrier{
 		Name: "python", Grants: true, Foreign: true, Untyped: true,
 		Skips: map[string]string{
 			"changes/metadata": "1e400 is infinity in Python, which JSON does not have",
 			"models":           "the plugin in Python has no models",
 		},
-		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		Open: func(t *testing.T, c Case) sdk.Plugin {
 			path, err := shop.python()
 			if err != nil {
 				t.Fatal(err)
@@ -199,11 +198,11 @@ func pythonCarrier() plugintest.Carrier {
 }
 
 // rustCarrier is the plugin in Rust.
-func rustCarrier() plugintest.Carrier {
-	return plugintest.Carrier{
+func rustCarrier() Carrier {
+	return Carrier{
 		Name: "rust", Grants: true, Foreign: true, Untyped: true,
 		Skips: map[string]string{"models": "the plugin in Rust has no models"},
-		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		Open: func(t *testing.T, c Case) sdk.Plugin {
 			return openCase(t, c, shop.compile(t, "rust", nil, func(out string) []string {
 				return []string{"rustc", "--edition", "2021", "-o", out, "rust/main.rs"}
 			}))
@@ -212,14 +211,14 @@ func rustCarrier() plugintest.Carrier {
 }
 
 // rustModuleCarrier is the plugin in Rust as a WASM module.
-func rustModuleCarrier() plugintest.Carrier {
-	return plugintest.Carrier{
+func rustModuleCarrier() Carrier {
+	return Carrier{
 		Name: "rust module", Isolated: true, Grants: true, Foreign: true, Untyped: true, Hang: conformance.FaultLoop,
 		Skips: map[string]string{
 			"models":      "the plugin in Rust has no models",
 			"tools/panic": "a panic traps, and its text is in the log",
 		},
-		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		Open: func(t *testing.T, c Case) sdk.Plugin {
 			return openWASM(t, c, shop.compile(t, "rust-module", nil, func(out string) []string {
 				rustc := filepath.Join(scaffoldtest.RustDir(t), "rustc")
 				return []string{
@@ -245,7 +244,7 @@ func script(t *testing.T, interpreter, path string) []string {
 }
 
 // openCase opens the plugin of a case as a process.
-func openCase(t *testing.T, c plugintest.Case, command ...string) sdk.Plugin {
+func openCase(t *testing.T, c Case, command ...string) sdk.Plugin {
 	t.Helper()
 	p, err := process.New(process.Options{StartTimeout: 20 * time.Second}).Open(remote.Unit{
 		Description: c.Description, Command: command, Root: sourceRoot(t), Broker: brokerOf(t, c), Grants: c.Description.Capabilities, DataDir: t.TempDir(),

@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
-
-	"github.com/tenonhq/tenon/plugins/plugintest"
 )
 
 func TestMain(m *testing.M) {
@@ -27,59 +25,59 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func pipeCarrier() plugintest.Carrier {
-	return plugintest.Carrier{Name: "pipe", Open: openPipe, Grants: true, Skips: map[string]string{
+func pipeCarrier() Carrier {
+	return Carrier{Name: "pipe", Open: openPipe, Grants: true, Skips: map[string]string{
 		"auth": "the pipe has hooks and tools only", "models": "the pipe has hooks and tools only",
 	}}
 }
 
 func TestBuiltin(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, plugintest.Builtin())
+	Run(t, Builtin())
 }
 
 func TestPipe(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, pipeCarrier())
+	Run(t, pipeCarrier())
 }
 
 func TestWASM(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, wasmCarrier())
+	Run(t, wasmCarrier())
 }
 
 func TestProcess(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, processCarrier())
+	Run(t, processCarrier())
 }
 
 func TestLines(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, linesCarrier())
+	Run(t, linesCarrier())
 }
 
 func TestNode(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, nodeCarrier())
+	Run(t, nodeCarrier())
 }
 
 func TestPython(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, pythonCarrier())
+	Run(t, pythonCarrier())
 }
 
 func TestRust(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, rustCarrier())
+	Run(t, rustCarrier())
 }
 
 func TestRustModule(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, rustModuleCarrier())
+	Run(t, rustModuleCarrier())
 }
 
 // TestMixed runs plugins of all carriers in one engine.
 func TestMixed(t *testing.T) {
 	t.Parallel()
-	plugintest.RunMixed(t, plugintest.Builtin(), pipeCarrier(), wasmCarrier(), processCarrier(), linesCarrier(), mcpCarrier(true), interceptorCarrier())
+	RunMixed(t, Builtin(), pipeCarrier(), wasmCarrier(), processCarrier(), linesCarrier(), mcpCarrier(true), interceptorCarrier())
 }

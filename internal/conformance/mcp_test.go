@@ -7,14 +7,13 @@ import (
 
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/mcp"
-	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // mcpServer returns the configuration of the suite's MCP server for a case.
-func mcpServer(t *testing.T, c plugintest.Case, interceptors bool) mcp.Server {
+func mcpServer(t *testing.T, c Case, interceptors bool) mcp.Server {
 	t.Helper()
 	type setup struct {
 		Options      json.RawMessage `json:"options"`
@@ -78,17 +77,17 @@ var mcpSkips = map[string]string{
 }
 
 // mcpCarrier is an MCP server of which tools are configured as hooks.
-func mcpCarrier(known bool) plugintest.Carrier {
-	return plugintest.Carrier{
+func mcpCarrier(known bool) Carrier {
+	return Carrier{
 		Name: "mcp", Foreign: true, ToolID: func(id string) string { return conformance.Name + "_" + id }, Skips: mcpSkips,
-		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		Open: func(t *testing.T, c Case) sdk.Plugin {
 			return mcpPlugin(t, mcpServer(t, c, false), known)
 		},
 	}
 }
 
 // interceptorCarrier is an MCP server with interceptors of events of our own.
-func interceptorCarrier() plugintest.Carrier {
+func interceptorCarrier() Carrier {
 	skips := map[string]string{
 		"gates":                         "an interceptor refuses or does not; it cannot allow, ask, halt or go on",
 		"points/turn.stop":              "an interceptor cannot allow",
@@ -98,9 +97,9 @@ func interceptorCarrier() plugintest.Carrier {
 	for name, reason := range mcpSkips {
 		skips[name] = reason
 	}
-	return plugintest.Carrier{
+	return Carrier{
 		Name: "mcp interceptors", Foreign: true, ToolID: func(id string) string { return conformance.Name + "_" + id }, Skips: skips,
-		Open: func(t *testing.T, c plugintest.Case) sdk.Plugin {
+		Open: func(t *testing.T, c Case) sdk.Plugin {
 			p := mcpPlugin(t, mcpServer(t, c, true), true)
 			return &described{p, c.Description.Hooks, func(h *sdk.Hook) bool { return h.Name == "interceptors tenon/"+string(h.Point) }}
 		},
@@ -145,10 +144,10 @@ func (d *described) Tools() []sdk.Tool {
 
 func TestMCP(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, mcpCarrier(true))
+	Run(t, mcpCarrier(true))
 }
 
 func TestInterceptors(t *testing.T) {
 	t.Parallel()
-	plugintest.Run(t, interceptorCarrier())
+	Run(t, interceptorCarrier())
 }

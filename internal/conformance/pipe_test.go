@@ -12,7 +12,6 @@ import (
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/plugins/ability"
-	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -26,12 +25,12 @@ type pipe struct {
 	broker      *ability.Broker
 }
 
-func openPipe(t *testing.T, c plugintest.Case) sdk.Plugin {
+func openPipe(t *testing.T, c Case) sdk.Plugin {
 	return &pipe{description: c.Description, guest: guest.New(conformance.New(sdk.CarrierProcess)), broker: brokerOf(t, c)}
 }
 
 // brokerOf returns a broker that grants what the case's description asks for.
-func brokerOf(t *testing.T, c plugintest.Case) *ability.Broker {
+func brokerOf(t *testing.T, c Case) *ability.Broker {
 	return ability.New(ability.Options{
 		Plugin: c.Description.Name, Grants: c.Description.Capabilities, DataDir: t.TempDir(),
 		Secret: func(name string) (string, bool) { value, ok := c.Secrets[name]; return value, ok },

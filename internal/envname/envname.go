@@ -4,34 +4,33 @@ package envname
 import (
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/jsonpointer"
 )
 
-// RunsCode reports whether a program runs code, reads configuration or loads libraries from where an environment variable of this
-// name says. Hooks of plugins cannot set these variables. The list cannot be complete: the rule that hooks set only variables that
-// their manifest lists and the user approved is what holds.
+// RunsCode reports whether the environment variable can make a program run code, read configuration or load libraries. Hooks of plugins
+// cannot set these variables. The list cannot be complete: the guarantee is that hooks set only variables that their manifest lists and the
+// user approved.
 func RunsCode(name string) bool {
 	upper := strings.ToUpper(name)
 	return slices.Contains(codeNames, upper) || slices.ContainsFunc(codePrefixes, func(p string) bool { return strings.HasPrefix(upper, p) }) ||
 		slices.ContainsFunc(codeSuffixes, func(s string) bool { return strings.HasSuffix(upper, s) })
 }
 
-// Declared returns the variables that a hook at shell.env lists in the fields it writes, as /env/NAME. A field above them, or one with *,
-// lists none.
+// Declared returns the variables that a hook at shell.env lists in the fields it writes, as /env/NAME. Fields with * and fields above
+// /env/NAME list none.
 func Declared(writes []string) []string {
 	var out []string
 	for _, field := range writes {
-		name, ok := strings.CutPrefix(field, "/env/")
-		if ok && name != "*" && name != "" && !strings.Contains(name, "/") {
-			out = append(out, unescape.Replace(name))
+		segments, err := jsonpointer.Split(field)
+		if err == nil && len(segments) == 2 && segments[0] == "env" && segments[1] != "*" && segments[1] != "" {
+			out = append(out, segments[1])
 		}
 	}
 	return out
 }
 
-// unescape decodes a segment of a JSON pointer (RFC 6901).
-var unescape = strings.NewReplacer("~1", "/", "~0", "~")
-
-// The names are those of the shells, the dynamic linkers, git, and the common interpreters and build tools, as their manuals list them.
+// The names are listed in the manuals of shells, dynamic linkers, git, and common interpreters and build tools.
 var (
 	codeNames = []string{
 		"PATH", "HOME", "SHELL", "ENV", "IFS", "PS0", "PS1", "PS2", "PS3", "PS4", "CDPATH", "FPATH", "ZDOTDIR", "SHELLOPTS", "PROMPT_COMMAND",

@@ -1,4 +1,4 @@
-// Package filelock runs functions that only one process at a time may run.
+// Package filelock runs functions while it holds a lock between processes.
 package filelock
 
 import (
@@ -12,15 +12,15 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrLocked is wrapped if another process holds the lock for too long, or if the context ends first.
+// ErrLocked is wrapped by the error if another process holds the lock for too long, or the context ends first.
 var ErrLocked = errors.New("locked by another tenon")
 
-// retry is the time between attempts to get a lock. No system wakes a process that waits for a lock and for a context.
+// retry is the time between attempts to take a lock. No system call waits for both a lock and a context.
 const retry = 10 * time.Millisecond
 
-// Do runs f while this process holds the lock with the file at path, and returns the error of f. It creates the file (mode 0600) and its
-// directory (mode 0700); the file stays. Do waits for the lock no longer than limit. The lock ends with the process at the latest. It also
-// excludes other calls of the same process.
+// Do runs f while this process holds the lock on the file at path, and returns the error of f. It creates the file (mode 0600) and its directory (mode
+// 0700), and keeps the file. It waits for the lock no longer than limit. The lock also excludes other calls of the same process. The system releases it
+// when the process ends.
 func Do(ctx context.Context, path string, limit time.Duration, f func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

@@ -1,8 +1,7 @@
-// Package frontmatter reads Markdown files that begin with YAML front matter, the format of agents, commands and
-// skills.
+// Package frontmatter reads Markdown files with YAML front matter, the format of agents, commands and skills.
 //
-// It converts the front matter to a JSON object whose keys keep their order, so that it can be decoded into the types
-// of the configuration, where the order of permission rules matters.
+// It converts the front matter to a JSON object that keeps the order of the keys. The object can be decoded into the types of the configuration, in
+// which the order of permission rules matters.
 package frontmatter
 
 import (
@@ -30,8 +29,7 @@ var ErrFrontMatter = errors.New("bad front matter")
 // maxBytes is the maximum size of the front matter. The largest known are a few kilobytes.
 const maxBytes = 64 << 10
 
-// unclosed matches a text without front matter that begins with a line of dashes and a key. After a horizontal rule comes
-// something else.
+// unclosed matches a text that begins with a line of dashes and a key. A horizontal rule is not followed by a key.
 var unclosed = regexp.MustCompile(`^---[ \t]*\n[A-Za-z_][A-Za-z0-9_-]*[ \t]*:(?:[ \t\n]|$)`)
 
 // Document is a parsed file.
@@ -40,28 +38,21 @@ type Document struct {
 	Body string          // the text after the front matter, without surrounding white space
 }
 
-// Parse parses a file. A file that does not begin with a line of three dashes has no front matter. Front matter without a closing
-// line is an error. YAML requires quotes around values such as those that contain a colon and a space; because many files omit
-// them, Parse does not. It refuses anchors and aliases.
+// Parse parses a file. A file that does not begin with a line of three dashes has no front matter. Front matter without a closing line is an error.
+// YAML requires quotes around some values, such as those with a colon and a space. Many files omit them, so Parse does not require them. It refuses
+// anchors and aliases.
 func Parse(data []byte) (*Document, error) {
 	meta, body, ok := split(data)
 	if !ok && unclosed.MatchString(body) {
-		return nil, fmt.Errorf("%w: it is not closed: write a line of three dashes after the last key", ErrFrontMatter)
-	}
-	if !ok {
-		return &Document{Meta: json.RawMessage("{}"), Body: strings.TrimSpace(body)}, nil
+		return nil, fmt.Errorf("%w: not closed; add a line of three dashes after the last key", ErrFrontMatter)
 	}
 	if len(meta) > maxBytes {
 		return nil, fmt.Errorf("%w: %d bytes, want at most %d", ErrFrontMatter, len(meta), maxBytes)
 	}
 	object, err := decode(meta)
 	if err != nil {
-		quoted := quoteTexts(meta)
-		if quoted == meta {
-			return nil, err
-		}
 		var again error
-		if object, again = decode(quoted); again != nil {
+		if object, again = decode(quoteTexts(meta)); again != nil {
 			return nil, err
 		}
 	}
@@ -93,8 +84,8 @@ func (d *Document) Keys(v any) (unknown, known []string) {
 	return unknown, known
 }
 
-// Flag is the value of a key that other programs define. It is true for YAML 1.1's words and 1, too, as some of them read it, and false for any
-// other value: a mistake in such a key does not leave a file out.
+// Flag is a boolean key that other programs define. The words of YAML 1.1 and 1 are also true, as in some of those programs. Any other value is
+// false, so that a mistake in such a key does not exclude a file.
 type Flag bool
 
 // UnmarshalJSON decodes a value. It returns no error.

@@ -22,7 +22,7 @@ type Conn struct {
 	stream io.ReadWriteCloser
 	done   chan struct{} // closed when Serve has returned
 
-	now     func(line []byte) int // writes what the stream takes without waiting; nil if the stream may wait
+	now     func(line []byte) int // writes as much as the stream accepts without waiting; nil if the stream may wait
 	writing sync.Mutex
 	out     []byte
 	rest    []byte // of a line that now wrote a part of

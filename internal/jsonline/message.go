@@ -51,7 +51,7 @@ type Error struct {
 // Error returns the message.
 func (e *Error) Error() string { return e.Message }
 
-// fields are those of all kinds of messages.
+// fields holds the fields of all kinds of messages.
 type fields struct {
 	Version string          `json:"jsonrpc"`
 	ID      *uint64         `json:"id"`

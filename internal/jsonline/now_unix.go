@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// writerNow returns a function that writes what the socket takes without waiting, and returns the number of bytes; nil if stream is not a
+// writerNow returns a function that writes as much as the socket accepts without waiting, and returns the number of bytes; nil if stream is not a
 // socket. Errors count as 0: the next write, or the reader, gets them.
 func writerNow(stream io.Writer) func(line []byte) int {
 	s, ok := stream.(syscall.Conn)

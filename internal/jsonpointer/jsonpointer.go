@@ -1,5 +1,5 @@
 // Package jsonpointer works with the text of JSON pointers (RFC 6901). A field is a pointer in which the segment * matches any one member;
-// hooks declare what they read and write with fields.
+// hooks declare with fields the data that they read and write.
 package jsonpointer
 
 import (

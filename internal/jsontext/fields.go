@@ -80,10 +80,7 @@ func StringField(data []byte, name string) string {
 // guess: data may not be JSON, or have the field twice.
 func FirstString(data []byte, name string) []byte {
 	d := Scanner{data: data, nested: maxDepth}
-	if !d.Next('{') {
-		return nil
-	}
-	for {
+	for next := byte('{'); d.Next(next); next = ',' {
 		key, _, ok := d.Quoted()
 		if !ok || !d.Next(':') {
 			return nil
@@ -94,10 +91,11 @@ func FirstString(data []byte, name string) []byte {
 			return nil
 		case string(key) == name && value[0] == '"':
 			return value[1 : len(value)-1]
-		case string(key) == name || !d.Next(','):
+		case string(key) == name:
 			return nil
 		}
 	}
+	return nil
 }
 
 // ReplaceFields sets string fields of the object in data. Other fields do not change.

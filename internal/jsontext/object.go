@@ -60,30 +60,19 @@ func exactNumbers(v any) any {
 			v[i] = exactNumbers(e)
 		}
 	case json.Number:
-		f, err := v.Float64()
-		if err != nil {
-			return v
-		}
-		// Integers above 2^53 and long decimals would come back changed; they stay text.
-		if i, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			if int64(f) == i && i < 1<<53 && i > -(1<<53) {
+		// Integers above 2^53 and long decimals would change; they stay text.
+		i, err := v.Int64()
+		if err == nil && -1<<53 < i && i < 1<<53 || err != nil && len(v) <= 15 {
+			if f, err := v.Float64(); err == nil {
 				return f
 			}
-			return v
 		}
-		if len(v) <= 15 {
-			return f
-		}
-		return v
 	}
 	return v
 }
 
-// Object decodes an object or null.
+// Object decodes an object.
 func (d *Scanner) Object() (map[string]any, bool) {
-	if d.Peek() == 'n' {
-		return nil, d.Literal("null")
-	}
 	m := map[string]any{}
 	return m, d.Entries(func(key string) (ok bool) {
 		m[key], ok = d.Any()
@@ -114,14 +103,11 @@ func (d *Scanner) Any() (any, bool) {
 		return nil, d.Literal("null")
 	}
 	number, ok := d.Number()
-	if !ok {
-		return nil, false
-	}
-	// Up to 15 digits are exact. Minus zero is another float than zero.
+	// Up to 15 digits are exact, and need no allocation. Minus zero is another float than zero.
 	if n, err := strconv.ParseInt(string(number), 10, 64); err == nil && len(number) <= 15 && n != 0 {
 		return float64(n), true
 	}
-	return exactNumbers(json.Number(number)), true
+	return exactNumbers(json.Number(number)), ok
 }
 
 // Entries decodes an object with any names; f decodes each value.
@@ -177,27 +163,9 @@ func Rounded(v any) bool {
 	return true
 }
 
-// Deeper reports whether brackets in JSON are nested deeper than limit.
+// Deeper reports whether objects and arrays in raw, which is JSON, are nested deeper than limit.
 func Deeper(raw []byte, limit int) bool {
-	depth, text := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch raw[i] {
-		case '"':
-			text = !text
-		case '\\':
-			i++ // in a string of valid JSON
-		case '{', '[':
-			if !text {
-				depth++
-			}
-		case '}', ']':
-			if !text {
-				depth--
-			}
-		}
-		if depth > limit {
-			return true
-		}
-	}
-	return false
+	d := Scanner{data: raw, nested: limit}
+	_, ok := d.Raw()
+	return !ok
 }

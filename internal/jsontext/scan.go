@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth bounds the nesting that encoding/json accepts, ordinaryDepth that of ordinary JSON.
+// maxDepth is the maximum nesting that encoding/json accepts, ordinaryDepth the maximum for ordinary JSON.
 const (
 	maxDepth      = 10000
 	ordinaryDepth = 200
 )
 
 // Scanner reads JSON. Its methods skip leading space and report whether the JSON was as expected. After a method reported false, the
-// value must not be used. It is a fast path for ordinary JSON: what it refuses, encoding/json may accept.
+// value must not be used. It is a fast path for ordinary JSON: encoding/json may accept more.
 type Scanner struct {
 	data   []byte
 	i      int
@@ -112,7 +112,7 @@ func (d *Scanner) leave() bool {
 func (d *Scanner) Text() (string, bool) {
 	raw, escapes, ok := d.Quoted()
 	if !ok || !utf8.Valid(raw) {
-		return "", false // encoding/json replaces what is not UTF-8
+		return "", false // encoding/json replaces invalid UTF-8
 	}
 	if escapes == 0 {
 		return string(raw), true

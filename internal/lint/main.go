@@ -2,9 +2,9 @@
 //
 //	go run ./internal/lint -targets linux/amd64,darwin/arm64 ./...
 //
-// It has the analyzers of go vet and staticcheck. These commands compile all dependencies for each system, or analyze what is in their
-// functions; this one reads only what dependencies declare, which takes a fraction of the time. It ends with status 1 if a package does not
-// compile or an analyzer reports something.
+// It runs the analyzers of go vet and staticcheck. Those commands compile all dependencies for each system, or analyze their functions; this one
+// reads only the declarations of dependencies, which takes a fraction of the time. It exits with status 1 if a package does not compile or
+// an analyzer reports a problem.
 package main
 
 import (
@@ -49,8 +49,8 @@ func main() {
 	}
 }
 
-// look analyzes the packages that patterns match in dir, for a target such as linux/amd64. Its error has all that it found. The analyzers of
-// staticcheck run for the system that lint runs on: functions that only tests use, which differ between systems, would count as unused.
+// look analyzes the packages that patterns match in dir, for a target such as linux/amd64. Its error lists all problems. The analyzers of
+// staticcheck run only for the current system: functions that only tests of one system use would count as unused on others.
 func look(dir, target string, patterns ...string) error {
 	system, arch, ok := strings.Cut(target, "/")
 	if !ok {
@@ -65,7 +65,7 @@ func look(dir, target string, patterns ...string) error {
 	if err != nil {
 		return err
 	}
-	// The generated package that runs the tests of another has nothing to look at.
+	// Generated packages, which run the tests of others, are not analyzed.
 	listed = slices.DeleteFunc(listed, func(p *packages.Package) bool { return strings.HasSuffix(p.PkgPath, ".test") })
 	r := &report{fset: config.Fset, problems: map[string]bool{}}
 	checked := map[*packages.Package]chan struct{}{} // closed when a package is checked
@@ -82,7 +82,7 @@ func look(dir, target string, patterns ...string) error {
 	}
 	all.Wait()
 	if listed = withTests(listed); len(r.problems) == 0 {
-		// These ask about dependencies: which functions are deprecated, format text or do not return.
+		// These need facts about dependencies: which functions are deprecated, format text or do not return.
 		r.analyze(append([]*analysis.Analyzer{sa1019.Analyzer}, vet.Suite...), listed)
 		if system == runtime.GOOS {
 			r.staticcheck(listed)
@@ -91,7 +91,7 @@ func look(dir, target string, patterns ...string) error {
 	return r.err()
 }
 
-// withTests leaves out packages that are in the list a second time, together with their tests. Like go vet, analyzers see these only.
+// withTests removes packages that the list also contains with their tests. Like go vet, it keeps the latter.
 func withTests(listed []*packages.Package) []*packages.Package {
 	tested := map[string]bool{}
 	for _, p := range listed {
@@ -102,12 +102,12 @@ func withTests(listed []*packages.Package) []*packages.Package {
 	return slices.DeleteFunc(listed, func(p *packages.Package) bool { return p.ID == p.PkgPath && tested[p.PkgPath] })
 }
 
-// exits reports whether calls of a package's functions end a test or the program, which many analyzers have to know.
+// exits reports whether a package has functions that end a test or the program, which many analyzers must know.
 func exits(p *packages.Package) bool {
 	return slices.Contains([]string{"testing", "log", "os"}, p.PkgPath)
 }
 
-// report collects what is wrong. The compiler finds the same problems in a package and in the same with its tests.
+// report collects problems, each once: a package and the same package with its tests have the same problems.
 type report struct {
 	fset     *token.FileSet
 	mu       sync.Mutex // of problems
@@ -127,7 +127,7 @@ func (r *report) err() error {
 	return errors.New(strings.Join(slices.Sorted(maps.Keys(r.problems)), "\n"))
 }
 
-// analyze adds what analyzers report of packages, except where a comment says //lint:ignore.
+// analyze adds the problems that analyzers report, except those with a comment //lint:ignore.
 func (r *report) analyze(analyzers []*analysis.Analyzer, listed []*packages.Package) {
 	graph, err := checker.Analyze(analyzers, listed, nil)
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *report) analyze(analyzers []*analysis.Analyzer, listed []*packages.Pack
 	}
 }
 
-// staticcheck runs the default analyzers of staticcheck except sa1019, which ran with those of go vet. Of imports they know only the types, and
+// staticcheck runs the default analyzers of staticcheck except sa1019, which ran with those of go vet. They know only the types of imports, and
 // which functions end a test or the program.
 func (r *report) staticcheck(listed []*packages.Package) {
 	analyzers := []*analysis.Analyzer{unused.Analyzer.Analyzer}
@@ -163,7 +163,7 @@ func (r *report) staticcheck(listed []*packages.Package) {
 	packages.Visit(listed, nil, func(p *packages.Package) {
 		maps.DeleteFunc(p.Imports, func(_ string, i *packages.Package) bool { return !exits(i) })
 	})
-	for some := range slices.Chunk(listed, 96) { // because the code of a package in the form that analyzers read takes megabytes
+	for some := range slices.Chunk(listed, 96) { // because the analyzers' form of a package takes megabytes
 		r.analyze(analyzers, some)
 	}
 }
@@ -177,7 +177,7 @@ func (r *report) ignored(a *checker.Action, pos token.Pos) bool {
 	})
 }
 
-// check sets the syntax and types of p, whose imports are checked already, with or without what is in functions and tables.
+// check sets the syntax and types of p, with or without the content of functions and tables. Its imports are already checked.
 func (r *report) check(p *packages.Package, bodies bool) {
 	for _, e := range p.Errors {
 		r.add(e.Error())
@@ -210,7 +210,7 @@ func (r *report) check(p *packages.Package, bodies bool) {
 	p.Types, _ = config.Check(p.PkgPath, r.fset, p.Syntax, p.TypesInfo)
 }
 
-// empty takes the statements out of a function and the elements out of a table. Functions in assembly have no body and keep none.
+// empty removes the statements of a function and the elements of a table. Functions in assembly have no body.
 func empty(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.FuncDecl:

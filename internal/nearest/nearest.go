@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Remedy returns the remedy for a name that is none of the known ones.
+// Remedy returns the remedy for an unknown name.
 func Remedy(name string, known []string) string {
 	if best := Name(name, known); best != "" {
 		return `did you mean "` + best + `"?`
@@ -19,7 +19,7 @@ func Remedy(name string, known []string) string {
 	return "known here: " + strings.Join(known, ", ")
 }
 
-// Name returns the known name that name is most likely a slip of, or "".
+// Name returns the known name that was probably meant, or "".
 func Name(name string, known []string) string {
 	const maxName = 64 // longer names are not compared: the distance costs the product of the lengths
 	if len(name) > maxName {
@@ -35,12 +35,12 @@ func Name(name string, known []string) string {
 	return best
 }
 
-// Slip reports whether a name is the known one with at most one mistake: a letter wrong, left out, added, or swapped with its neighbour.
+// Slip reports whether a name differs from the known one by at most one mistake: a wrong, missing or additional letter, or two swapped ones.
 func Slip(name, known string) bool {
 	return len(name) <= len(known)+1 && distance(strings.ToLower(name), strings.ToLower(known)) <= 1
 }
 
-// distance is the Levenshtein distance of a and b in bytes, in which swapping two neighbours counts as one.
+// distance returns the Levenshtein distance of a and b in bytes, in which two swapped neighbours count as one.
 func distance(a, b string) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

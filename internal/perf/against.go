@@ -14,21 +14,21 @@ import (
 	"github.com/tenonhq/tenon/internal/fakellm"
 )
 
-// againstSteps is the number of steps of a turn that is compared. The first ones are not counted: they load what a turn needs once.
+// againstSteps is the number of steps of a compared turn. The first ones do not count, because they load what a turn needs once.
 const (
 	againstSteps  = 24
 	againstWarmup = 4
 )
 
-// work is what each step of a compared turn does: calls of tenon's tools, and the same for the bare client.
+// work describes the steps of a compared turn: tool calls of tenon, and the same work of the bare client.
 type work struct {
 	name, goal string
 	calls      func(i int) []fakellm.ToolCall
 	bare       []string // arguments of the bare client after the address and the file of requests
 }
 
-// against compares the steps of turns with those of a bare client that sends the same requests, and reads the same files or starts the
-// same commands, unconfined. Both take turns on the same machine in the same run.
+// against compares the steps of turns with those of a bare client that sends the same requests, and reads the same files or starts the same
+// commands, unconfined. The two alternate.
 func (b *bench) against(ctx context.Context) error {
 	shell := func(i, n int) (calls []fakellm.ToolCall) {
 		for k := range n {
@@ -57,7 +57,7 @@ func (b *bench) against(ctx context.Context) error {
 	return nil
 }
 
-// decoded returns the end of a compared step: the goals of the steps were set with the server's decoding of the request as part of them.
+// decoded returns the end of a compared step. The goals include the server's decoding of the request.
 func decoded(r *fakellm.Request) time.Time { return r.Time }
 
 // compare runs one turn of tenon and then of the bare client, and returns the times of their steps.

@@ -16,14 +16,14 @@ import (
 // largestInits is the number of packages that are listed.
 const largestInits = 12
 
-// packageInit is the work of a package before main.
+// packageInit is the initialization of a package.
 type packageInit struct {
 	name   string
 	millis float64
 	bytes  int
 }
 
-// inits lists the packages whose initialization takes the most memory. Every start of tenon pays for all of them.
+// inits lists the packages whose initialization allocates the most memory. It is part of every start.
 func (b *bench) inits(ctx context.Context) error {
 	home, err := b.home()
 	if err != nil {

@@ -1,7 +1,7 @@
 //go:build unix
 
-// Command perf measures whole tenon processes against a scripted model server on loopback and prints each
-// figure beside its goal. docs/performance.md tells how to read it.
+// Command perf measures whole tenon processes with a scripted model server on loopback and prints each figure with its goal.
+// docs/performance.md explains the figures.
 //
 //	go run ./internal/perf            # builds tenon and measures it
 //	go run ./internal/perf -n 20      # more runs of each
@@ -36,10 +36,10 @@ func main() {
 	}
 }
 
-// bench is what the measurements share.
+// bench holds the programs and settings of all measurements.
 type bench struct {
 	dir, tenon, bare, launch string
-	runs, homes              int // homes: made so far
+	runs, homes              int // homes: number of created homes
 }
 
 // sample is one finished process.
@@ -49,7 +49,7 @@ type sample struct {
 	peakMB float64 // largest resident set
 }
 
-// measure builds the programs and prints the figures: of runs, or of terminal UIs.
+// measure builds the programs and prints the figures of runs, or of terminal UIs.
 func measure(ctx context.Context, runs int, screens bool) error {
 	dir, err := os.MkdirTemp("", "tenon-perf-")
 	if err != nil {
@@ -79,7 +79,7 @@ func measure(ctx context.Context, runs int, screens bool) error {
 
 func report(name, value, goal string) { fmt.Printf("%-46s %14s   goal %s\n", name, value, goal) }
 
-// start compares tenon's way from its start to its first request with that of a bare client, run by run.
+// start compares the times from the start to the first request of tenon and of a bare client, run by run.
 func (b *bench) start(ctx context.Context) error {
 	srv := fakellm.Start()
 	defer srv.Close()
@@ -115,12 +115,12 @@ func (b *bench) start(ctx context.Context) error {
 	report("start to first request", ms(median(ours, first)), "under 20 ms")
 	report("  the same of a bare Go client", ms(median(bare, first)), "-")
 	report("  ratio", fmt.Sprintf("%.2f", median(ours, first)/median(bare, first)), "-")
-	report("  the first run ever, which makes the database", ms(median(fresh, first)), "-")
+	report("  the very first run, which creates the database", ms(median(fresh, first)), "-")
 	report("first request body, all tools", fmt.Sprintf("%d bytes", largest), "under 16384 bytes")
 	return nil
 }
 
-// answer is the memory of a run with one answer.
+// answer measures the memory of a run with one answer.
 func (b *bench) answer(ctx context.Context) error {
 	all, err := b.repeat(ctx, fakellm.Text("done"))
 	if err != nil {
@@ -131,7 +131,7 @@ func (b *bench) answer(ctx context.Context) error {
 	return nil
 }
 
-// deltas is the CPU that 20,000 text deltas take beyond what one takes.
+// deltas measures the additional CPU time of 20,000 text deltas compared with one.
 func (b *bench) deltas(ctx context.Context) error {
 	one, err := b.repeat(ctx, fakellm.Text("done"))
 	if err != nil {
@@ -147,7 +147,7 @@ func (b *bench) deltas(ctx context.Context) error {
 	return nil
 }
 
-// repeat runs tenon as often as is asked for, each on a server that always gives the reply.
+// repeat runs tenon b.runs times with a server that always sends the reply.
 func (b *bench) repeat(ctx context.Context, reply fakellm.Reply) ([]sample, error) {
 	srv := fakellm.Start()
 	defer srv.Close()
@@ -164,7 +164,7 @@ func (b *bench) repeat(ctx context.Context, reply fakellm.Reply) ([]sample, erro
 	return all, nil
 }
 
-// steps is what a step with a tool call costs, and the memory of fifty.
+// steps measures the time of a step with a tool call, and the memory of fifty steps.
 func (b *bench) steps(ctx context.Context) error {
 	const n = 50
 	var all []sample
@@ -182,7 +182,7 @@ func (b *bench) steps(ctx context.Context) error {
 	return nil
 }
 
-// growth compares the work of late steps of one long turn with that of early ones.
+// growth compares late steps of a long turn with early ones.
 func (b *bench) growth(ctx context.Context) error {
 	const n = 210
 	var early, late []float64
@@ -242,7 +242,7 @@ func stepTimes(requests []fakellm.Request, n int, end func(*fakellm.Request) tim
 	return gaps, nil
 }
 
-// run runs tenon once in a home of its own.
+// run runs tenon once in a new home.
 func (b *bench) run(ctx context.Context, srv *fakellm.Server, prompt string) (sample, error) {
 	home, err := b.home()
 	if err != nil {
@@ -255,17 +255,17 @@ func (b *bench) runIn(ctx context.Context, srv *fakellm.Server, home, prompt str
 	return b.process(ctx, srv, home, b.tenon, "run", "-m", "fake/fake-model", "--auto", prompt)
 }
 
-// project is the directory in a home that programs run in. Commands are not confined in a project that holds tenon's own directories.
+// project is the directory in a home in which programs run. Commands are not confined in a project that contains tenon's directories.
 const project = "project"
 
-// home makes a home directory with a project.
+// home creates a home directory with a project.
 func (b *bench) home() (string, error) {
 	b.homes++
 	home := filepath.Join(b.dir, fmt.Sprint("home", b.homes))
 	return home, os.MkdirAll(filepath.Join(home, project), 0o755)
 }
 
-// process runs a program to its end with nothing but the model server configured.
+// process runs a program to its end, with only the model server configured.
 func (b *bench) process(ctx context.Context, srv *fakellm.Server, home, program string, args ...string) (sample, error) {
 	cmd := exec.CommandContext(ctx, b.launch, append([]string{program}, args...)...)
 	cmd.Dir = filepath.Join(home, project)
@@ -289,7 +289,7 @@ func (b *bench) process(ctx context.Context, srv *fakellm.Server, home, program 
 	return sample{first: millis(requests[before].Time.Sub(began)), cpu: millis(time.Duration(u.CPU)), peakMB: float64(u.PeakKB) / 1024}, nil
 }
 
-// environ is the environment of a home.
+// environ returns the environment for a home.
 func environ(home string) []string {
 	return []string{
 		"HOME=" + home, "XDG_DATA_HOME=" + home + "/data", "XDG_CONFIG_HOME=" + home + "/config", "XDG_CACHE_HOME=" + home + "/cache",

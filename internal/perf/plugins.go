@@ -12,10 +12,10 @@ import (
 	"github.com/tenonhq/tenon/internal/fakellm"
 )
 
-// idlePlugins is how many plugins the figure is about.
+// idlePlugins is the number of installed plugins.
 const idlePlugins = 10
 
-// manifest is the plugin.json of an idle plugin: it is called at a point that a short turn does not pass.
+// manifest is the plugin.json of an idle plugin. Its hook is at a point that short turns do not reach.
 const manifest = `{
   "$schema": "https://agent-plugins.org/schemas/1.0.0/plugin.schema.json",
   "name": "idle-%d",
@@ -26,7 +26,7 @@ const manifest = `{
   }}
 }`
 
-// plugins compares the start with ten idle plugins, half of them modules and half processes, with that without any, run by run.
+// plugins compares starts with and without ten idle plugins, half of them modules and half processes, run by run.
 func (b *bench) plugins(ctx context.Context) error {
 	srv := fakellm.Start()
 	defer srv.Close()
@@ -49,7 +49,7 @@ func (b *bench) plugins(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			if i > 0 { // the first makes the database
+			if i > 0 { // the first creates the database
 				*list = append(*list, s)
 			}
 		}

@@ -23,8 +23,8 @@ const (
 	screenDeltas = 20_000
 	screenKeys   = 30
 	screenIdle   = 5 * time.Second
-	screenLimit  = 3 * time.Minute        // of a program that never shows what is waited for
-	screenRest   = 400 * time.Millisecond // after which a program has drawn what it wants to draw
+	screenLimit  = 3 * time.Minute        // for one program
+	screenRest   = 400 * time.Millisecond // without output, after which a program has finished drawing
 	ticksPerSec  = 100                    // of times in /proc/PID/stat: USER_HZ, see proc_pid_stat(5)
 )
 
@@ -33,11 +33,11 @@ type face struct {
 	name, program string
 	args          []string
 	env           []string
-	ready         string                          // on the screen when the user can type
+	ready         string                          // text on the screen when the user can type
 	prepare       func(home, server string) error // writes the configuration
 }
 
-// faces returns tenon's UI, and those of other agents in PATH.
+// faces returns tenon's UI, and the UIs of other agents in PATH.
 func (b *bench) faces() []face {
 	all := []face{
 		{name: "tenon", program: b.tenon, args: []string{"tui", "--title", "x"}, ready: "Ask anything", prepare: writer("config/tenon/tenon.json",
@@ -118,7 +118,7 @@ func (b *bench) screens(ctx context.Context) error {
 	return nil
 }
 
-// face runs a terminal UI once. With an error, it returns the figures before it.
+// face runs a terminal UI once. After an error it returns the figures measured before.
 func (b *bench) face(ctx context.Context, f face, home string) (map[string]float64, error) {
 	srv := fakellm.Start()
 	defer srv.Close()
@@ -173,7 +173,7 @@ func (b *bench) face(ctx context.Context, f face, home string) (map[string]float
 	return have, nil
 }
 
-// answer is a long answer: paragraphs of 25 pieces.
+// answer returns a long answer of paragraphs of 25 pieces.
 func answer() fakellm.Reply {
 	pieces := slices.Repeat([]string{"some words of an answer, "}, screenDeltas)
 	for i := 24; i < len(pieces); i += 25 {
@@ -182,8 +182,8 @@ func answer() fakellm.Reply {
 	return fakellm.Text(append(pieces, "The end.")...)
 }
 
-// echo types a prompt and returns the median time from a key to its echo, in milliseconds. Keys come at random times, so that they meet any
-// part of a frame.
+// echo types a prompt and returns the median time from a key to its echo, in milliseconds. It types at random times, so that keys arrive in any
+// phase of a frame.
 func echo(ctx context.Context, p *ptytest.Program) (float64, error) {
 	var times []float64
 	prompt := ""
@@ -202,14 +202,14 @@ func echo(ctx context.Context, p *ptytest.Program) (float64, error) {
 		}
 		times = append(times, millis(time.Since(began)))
 	}
-	return medianOf(times), pause.For(ctx, screenRest) // some programs take quick input for a paste
+	return medianOf(times), pause.For(ctx, screenRest) // some programs treat quick input as a paste
 }
 
 func contains(text string) func(string) bool {
 	return func(screen string) bool { return strings.Contains(screen, text) }
 }
 
-// quiet waits until a program writes nothing for screenRest. One that never rests, such as one with an animation, is given five seconds.
+// quiet waits until a program writes nothing for screenRest, but at most five seconds, because of animations.
 func quiet(ctx context.Context, p *ptytest.Program) error {
 	for range 12 {
 		before := p.Written()
@@ -220,17 +220,17 @@ func quiet(ctx context.Context, p *ptytest.Program) error {
 	return nil
 }
 
-// usage is what processes use.
+// usage is the memory and CPU time of processes.
 type usage struct {
 	rssKB, ticks int
 }
 
-// used adds up the processes that run with this home directory, and the CPU time of those that they waited for.
+// used returns the usage of all processes with this home directory, including the CPU time of their ended children.
 func used(home string) (sum usage) {
 	for _, pid := range running(home) {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		_, after, _ := strings.Cut(string(text[strings.LastIndexByte(string(text), ')'):]), " ")
 		fields := strings.Fields(after) // from field 3, the state; see proc_pid_stat(5)
@@ -241,7 +241,7 @@ func used(home string) (sum usage) {
 	return sum
 }
 
-// running returns the processes with this home directory: a program, its children and those that it left behind.
+// running returns the processes with this home directory: a program, its children and its daemons.
 func running(home string) (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ")
 	for _, file := range files {
@@ -254,7 +254,7 @@ func running(home string) (pids []int) {
 	return pids
 }
 
-// end kills what a program left behind, such as a daemon.
+// end kills the remaining processes of a program, such as daemons.
 func end(home string) {
 	for _, pid := range running(home) {
 		_ = syscall.Kill(pid, syscall.SIGKILL)

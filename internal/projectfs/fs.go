@@ -12,14 +12,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// FS opens files that the user and the repository keep for the agent. The zero value has no project: all links are followed.
+// FS opens files that users and repositories provide for the agent. The zero value has no project: all links are followed.
 type FS struct {
-	roots []string // directories of the project, real and as they were given
-	users []string // directories of the user: what is in them is not the project's
+	roots []string // directories of the project: real paths and the paths given to New
+	users []string // directories of the user, whose files do not belong to the project
 }
 
-// New returns the FS of a project with these directories. Files in one of the user's directories are the user's, even where that is
-// inside of the project. All paths are absolute; empty ones are left out.
+// New returns the FS of a project with these directories. Files in a directory of the user belong to the user even if the directory is
+// inside the project. All paths are absolute; empty paths are ignored.
 func New(project, users []string) FS {
 	var f FS
 	for _, dir := range project {
@@ -27,7 +27,7 @@ func New(project, users []string) FS {
 			f.roots = append(f.roots, Real(dir), filepath.Clean(dir))
 		}
 	}
-	f.roots = slices.Compact(f.roots) // usually all of them are the same
+	f.roots = slices.Compact(f.roots) // usually all are equal
 	f.users = slices.DeleteFunc(slices.Clone(users), func(dir string) bool { return dir == "" })
 	return f
 }
@@ -43,14 +43,14 @@ func ForProject(p sdk.Project) FS {
 	return New([]string{p.Worktree, p.Directory}, users)
 }
 
-// IsProject reports whether the path, which need not exist, belongs to the project by its text.
+// IsProject reports whether the path, which need not exist, is in the project. It follows no links.
 func (f FS) IsProject(path string) bool {
 	path = filepath.Clean(path)
 	in := func(dir string) bool { return Inside(dir, path) }
 	return slices.ContainsFunc(f.roots, in) && !slices.ContainsFunc(f.users, in)
 }
 
-// Resolve returns the real path. Of a path of the project it wraps ErrOutside when that is outside.
+// Resolve returns the real path. If a path in the project leads out of it, the error wraps ErrOutside.
 func (f FS) Resolve(path string) (string, error) {
 	real := Real(path)
 	if f.IsProject(path) && !f.Holds(real) {
@@ -59,7 +59,7 @@ func (f FS) Resolve(path string) (string, error) {
 	return real, nil
 }
 
-// Holds reports whether a real path is inside of the project.
+// Holds reports whether a real path is in the project.
 func (f FS) Holds(real string) bool {
 	return slices.ContainsFunc(f.roots, func(root string) bool { return Within(root, real) })
 }
@@ -77,7 +77,7 @@ func (f FS) Open(path string) (*os.File, fs.FileInfo, error) {
 	return file, info, absent(path, err)
 }
 
-// absent returns the error for a missing file in place of the one for its directory, which may be entered but not opened.
+// absent returns the error for a missing file if its directory can be entered but not opened, and otherwise err.
 func absent(path string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		if _, missing := os.Lstat(path); errors.Is(missing, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func absent(path string, err error) error {
 	return err
 }
 
-// Read returns the content of the file at path. One of more than limit bytes is an error; others are those of Open.
+// Read returns the content of the file at path. A file larger than limit bytes is an error; other errors are those of Open.
 func (f FS) Read(path string, limit int64) ([]byte, error) {
 	file, _, err := f.Open(path)
 	if err != nil {
@@ -106,7 +106,7 @@ func (f FS) OpenReal(real string) (*os.File, fs.FileInfo, error) { return Open(f
 // ReadDir lists the directory at path, sorted by name. Errors are those of Open.
 func (f FS) ReadDir(path string) ([]fs.DirEntry, error) {
 	if !f.IsProject(path) {
-		return os.ReadDir(path) // which sorts, too
+		return os.ReadDir(path) // also sorted
 	}
 	real, err := f.Resolve(path)
 	if err != nil {
@@ -117,17 +117,10 @@ func (f FS) ReadDir(path string) ([]fs.DirEntry, error) {
 }
 
 // ReadDirReal lists the directory at exactly the real path, sorted by name.
-func (f FS) ReadDirReal(real string) ([]fs.DirEntry, error) {
-	d, err := OpenDir(f.roots, real)
-	if err != nil {
-		return nil, err
-	}
-	defer d.Close() // only read from
-	return d.ReadDir()
-}
+func (f FS) ReadDirReal(real string) ([]fs.DirEntry, error) { return ReadDir(f.roots, real) }
 
-// Stat describes what is at path, to find out whether there is something and whether it changed: it opens nothing. Of a link that
-// leads out of the project it describes the link.
+// Stat describes the file at path without opening it, for checks of existence and changes. If a link leads out of the project, it
+// describes the link.
 func (f FS) Stat(path string) (fs.FileInfo, error) {
 	if !f.IsProject(path) {
 		return os.Stat(path)

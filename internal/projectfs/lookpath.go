@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 )
 
-// LookPath returns the first program of a name in PATH that is not in the project, where commands of the model could put one: PATH has
-// directories of the project while a virtual environment is active. A path as name counts as the user's choice. A project with the home directory
-// in it has the user's own programs. Errors are those of exec.LookPath.
+// LookPath returns the first program with the name in PATH that is not in the project, where the model's commands could create one: while
+// a virtual environment is active, PATH contains directories of the project. A name that is a path is the user's choice. A project that
+// contains the home directory contains the user's own programs. Errors are those of exec.LookPath.
 func LookPath(name, project string) (string, error) {
 	project = Real(project)
 	home, err := os.UserHomeDir()
@@ -23,7 +23,7 @@ func LookPath(name, project string) (string, error) {
 	return "", &exec.Error{Name: name, Err: exec.ErrNotFound}
 }
 
-// passes reports whether a path leads through a directory.
+// passes reports whether a path leads through a directory, by links too.
 func passes(dir, path string) bool {
 	for ; !Inside(dir, Real(path)); path = filepath.Dir(path) {
 		if path == filepath.Dir(path) {

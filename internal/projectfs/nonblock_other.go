@@ -2,5 +2,5 @@
 
 package projectfs
 
-// Nonblock is empty: files here never wait in open.
+// Nonblock is zero: opening a file never blocks here.
 const Nonblock = 0

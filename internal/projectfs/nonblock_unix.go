@@ -4,5 +4,5 @@ package projectfs
 
 import "syscall"
 
-// Nonblock keeps an open from waiting for the other end of a named pipe.
+// Nonblock is the flag that keeps open from waiting for the other end of a named pipe.
 const Nonblock = syscall.O_NONBLOCK

@@ -1,16 +1,15 @@
-// Package projectfs opens the files of a project. It is the one place that decides about links, special files and races.
+// Package projectfs opens the files of a project. It alone decides about links, special files and races.
 //
 // # Real paths
 //
-// A path is resolved first (Real), judged as what it resolves to, and then opened at exactly that real path (OpenDir, Open):
-// component by component below a trusted directory, through os.Root, without following any link. A link that takes the place of a
-// component between the judgement and the opening makes the opening fail with ErrChanged. So what was judged is what is opened, and
-// no caller compares names and opens them again.
+// Callers resolve a path (Real), judge the real path, and then open exactly that path (OpenDir, Open): component by component below a
+// trusted directory, through os.Root, without following any link. If a link replaces a component in between, opening fails with
+// ErrChanged. So the opened file is the judged one, and no caller compares names and opens them again.
 //
 // # Project and user
 //
-// FS opens what the user and the repository keep for the agent. Below the project's directories a link is followed as long as it
-// stays inside; in the user's own directories it is followed wherever it leads.
+// FS opens the files that users and repositories provide for the agent. In the project's directories, links are followed as long as they
+// stay inside; in the user's own directories, wherever they lead.
 package projectfs
 
 import (
@@ -30,22 +29,21 @@ var (
 	ErrOutside = errors.New("leads out of the project")
 	// ErrChanged is wrapped by errors about a path on which a link appeared after it was judged.
 	ErrChanged = errors.New("a symbolic link took the place of a file or directory")
-	// ErrSpecial is wrapped by errors about what is neither a regular file nor a directory.
+	// ErrSpecial is wrapped by errors about files that are not regular.
 	ErrSpecial = errors.New("not a regular file")
-	// ErrDirectory wraps ErrSpecial: a directory was to be opened as a file.
+	// ErrDirectory is returned for a directory that a caller opens as a file. It wraps ErrSpecial.
 	ErrDirectory = fmt.Errorf("%w: it is a directory", ErrSpecial)
 )
 
-// Dir is an open directory. Names given to its methods are single components, and links are never followed. Safe for use from
-// many goroutines; the caller closes it.
+// Dir is an open directory. The names its methods take are single components, and links are never followed. It is safe for concurrent
+// use; the caller closes it.
 type Dir struct {
 	root *os.Root
 	path string
 }
 
-// OpenDir opens the directory at the real path. The path is trusted as far as it is that of one of the trusted real paths, or of
-// a directory above one; what is below is opened component by component. Every directory on the way must be readable. Errors wrap
-// ErrChanged or are those of package os.
+// OpenDir opens the directory at the real path. The part of the path that one of the trusted real paths shares is opened in one step, the rest
+// component by component. Every directory of the rest must be readable. Errors wrap ErrChanged or are those of package os.
 func OpenDir(trusted []string, real string) (*Dir, error) {
 	start := filepath.VolumeName(real) + string(filepath.Separator)
 	for _, t := range trusted {
@@ -69,7 +67,7 @@ func OpenDir(trusted []string, real string) (*Dir, error) {
 	return d, nil
 }
 
-// OpenRoot opens the directory at the real path as OpenDir does, for work below it through package os.
+// OpenRoot opens the directory at the real path like OpenDir, for use with package os.
 func OpenRoot(trusted []string, real string) (*os.Root, error) {
 	d, err := OpenDir(trusted, real)
 	if err != nil {
@@ -78,7 +76,7 @@ func OpenRoot(trusted []string, real string) (*os.Root, error) {
 	return d.root, nil
 }
 
-// Parent opens the directory that holds the real path and returns the last component. Errors are those of OpenDir.
+// Parent opens the parent directory of the real path and returns the last component. Errors are those of OpenDir.
 func Parent(trusted []string, real string) (d *Dir, name string, err error) {
 	d, err = OpenDir(trusted, filepath.Dir(real))
 	return d, filepath.Base(real), err
@@ -87,7 +85,7 @@ func Parent(trusted []string, real string) (d *Dir, name string, err error) {
 // Open opens the regular file at the real path for reading. Errors wrap ErrSpecial or ErrChanged, or are those of package os.
 func Open(trusted []string, real string) (*os.File, fs.FileInfo, error) {
 	if filepath.Dir(real) == real {
-		return nil, nil, ErrDirectory // the root of a volume, which no directory holds
+		return nil, nil, ErrDirectory // the root of a volume, which has no parent
 	}
 	d, name, err := Parent(trusted, real)
 	if err != nil {
@@ -97,12 +95,22 @@ func Open(trusted []string, real string) (*os.File, fs.FileInfo, error) {
 	return d.Open(name)
 }
 
+// ReadDir lists the directory at the real path, sorted by name. Errors are those of OpenDir.
+func ReadDir(trusted []string, real string) ([]fs.DirEntry, error) {
+	d, err := OpenDir(trusted, real)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close() // only read
+	return d.ReadDir()
+}
+
 // Close closes the directory. Files opened through it stay open.
 func (d *Dir) Close() error { return d.root.Close() }
 
 // Dir opens the directory with the name.
 func (d *Dir) Dir(name string) (*Dir, error) {
-	// With the dot behind it the name is opened as a directory or not at all: opening a named pipe would block.
+	// The dot makes opening anything but a directory fail: opening a named pipe would block.
 	root, err := d.root.OpenRoot(name + string(filepath.Separator) + ".")
 	if err != nil {
 		return nil, d.explain(name, err)
@@ -120,13 +128,13 @@ func (d *Dir) Dir(name string) (*Dir, error) {
 // Open opens the regular file with the name for reading. It never waits for a named pipe.
 func (d *Dir) Open(name string) (*os.File, fs.FileInfo, error) { return d.open(name, os.O_RDONLY) }
 
-// OpenForWriting opens the existing regular file with the name for writing, as Open does for reading.
+// OpenForWriting opens the existing regular file with the name for writing. Otherwise it is like Open.
 func (d *Dir) OpenForWriting(name string) (*os.File, fs.FileInfo, error) {
 	return d.open(name, os.O_WRONLY)
 }
 
 func (d *Dir) open(name string, flags int) (*os.File, fs.FileInfo, error) {
-	// Opening alone can have effects (a tape rewinds), so look first; what counts is the look at what was opened.
+	// Opening can have effects (a tape rewinds), so check first. The check of the open file decides.
 	info, err := d.Lstat(name)
 	if err != nil {
 		return nil, nil, err
@@ -141,7 +149,7 @@ func (d *Dir) open(name string, flags int) (*os.File, fs.FileInfo, error) {
 	return opened(f, func(info fs.FileInfo) error { return errors.Join(regular(info), d.isNamed(name, info)) })
 }
 
-// opened returns an open file that passes check, and closes any other.
+// opened returns an open file that passes check, and closes others.
 func opened(f *os.File, check func(fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
 	info, err := f.Stat()
 	if err == nil {
@@ -153,8 +161,8 @@ func opened(f *os.File, check func(fs.FileInfo) error) (*os.File, fs.FileInfo, e
 	return f, info, nil
 }
 
-// OpenBelow opens the regular file at a relative path of any length for reading. Links are followed as long as they stay below the
-// directory.
+// OpenBelow opens the regular file at a relative path, which may have several components, for reading. Links are followed as long as they
+// stay below the directory.
 func (d *Dir) OpenBelow(rel string) (*os.File, fs.FileInfo, error) {
 	f, err := d.root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|Nonblock, 0)
 	if err != nil {
@@ -176,13 +184,13 @@ func (d *Dir) ReadDirBelow(rel string) ([]fs.DirEntry, error) {
 // ReadDir lists the directory, sorted by name.
 func (d *Dir) ReadDir() ([]fs.DirEntry, error) { return d.ReadDirBelow(".") }
 
-// Lstat describes what has the name, a link itself.
+// Lstat describes the file with the name, without following a link.
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }
 
 // Readlink returns the target of the link with the name.
 func (d *Dir) Readlink(name string) (string, error) { return d.root.Readlink(name) }
 
-// Stage writes the new content of the file with the name beside it.
+// Stage writes the new content of the file with the name to a temporary file.
 func (d *Dir) Stage(name string, content []byte, o atomicfile.Options) (*atomicfile.Staged, error) {
 	return atomicfile.Stage(d.root, name, content, o)
 }
@@ -190,13 +198,13 @@ func (d *Dir) Stage(name string, content []byte, o atomicfile.Options) (*atomicf
 // Mkdir creates the directory with the name.
 func (d *Dir) Mkdir(name string, mode fs.FileMode) error { return d.root.Mkdir(name, mode) }
 
-// Rename gives what has the old name the new one, in place of what has it now; of a link, the link.
+// Rename renames a file or a link and replaces an existing file with the new name.
 func (d *Dir) Rename(oldName, newName string) error { return d.root.Rename(oldName, newName) }
 
 // Remove removes the file, the link or the empty directory with the name.
 func (d *Dir) Remove(name string) error { return d.root.Remove(name) }
 
-// isNamed checks that the name is, itself and not through a link, that of the file described by opened.
+// isNamed checks that the name, without following a link, still names the file described by opened.
 func (d *Dir) isNamed(name string, opened fs.FileInfo) error {
 	now, err := d.Lstat(name)
 	if err != nil {
@@ -208,7 +216,7 @@ func (d *Dir) isNamed(name string, opened fs.FileInfo) error {
 	return nil
 }
 
-// explain names a link as the reason for which something could not be opened, and the whole path.
+// explain returns ErrChanged if the name is a link now, and otherwise the error with the whole path.
 func (d *Dir) explain(name string, err error) error {
 	if info, lstatErr := d.Lstat(name); lstatErr == nil && isLink(info) {
 		return d.changed(name)
@@ -223,8 +231,8 @@ func (d *Dir) changed(name string) error {
 	return fmt.Errorf("%w: %s; try again", ErrChanged, filepath.Join(d.path, name))
 }
 
-// OpenRegular opens the regular file at path for reading, following links wherever they lead. It is for files outside of any
-// project. Errors wrap ErrSpecial or are those of package os.
+// OpenRegular opens the regular file at path for reading and follows links wherever they lead. It is for files outside any project.
+// Errors wrap ErrSpecial or are those of package os.
 func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -240,10 +248,10 @@ func OpenRegular(path string) (*os.File, fs.FileInfo, error) {
 	return opened(f, regular)
 }
 
-// ReadRegular returns the content of a file as OpenRegular opens it. One of more than limit bytes is an error.
+// ReadRegular returns the content of a file that OpenRegular opens. A file larger than limit bytes is an error.
 func ReadRegular(path string, limit int64) ([]byte, error) { return FS{}.Read(path, limit) }
 
-// regular returns an error that says what info describes, unless that is a regular file.
+// regular returns an error that names the kind of the file, unless it is regular.
 func regular(info fs.FileInfo) error {
 	kind := "special file"
 	switch mode := info.Mode(); {
@@ -263,10 +271,10 @@ func regular(info fs.FileInfo) error {
 	return fmt.Errorf("%w: it is a %s", ErrSpecial, kind)
 }
 
-// isLink reports a symbolic link. A junction of Windows is irregular, not a symbolic link, and leads away as well.
+// isLink reports whether a file is a symbolic link or, on Windows, a junction, which counts as irregular.
 func isLink(info fs.FileInfo) bool { return info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0 }
 
-// commonDir returns the longest path that is both clean paths, or a directory above both; "" on different volumes.
+// commonDir returns the deepest common directory of two clean paths, or one of the paths if it is above the other; "" on different volumes.
 func commonDir(a, b string) string {
 	volume := filepath.VolumeName(a)
 	if filepath.VolumeName(b) != volume {
@@ -288,7 +296,7 @@ func components(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == filepath.Separator })
 }
 
-// ReadLimited reads at most limit bytes of a file and closes it; cut reports that there is more.
+// ReadLimited reads at most limit bytes of a file and closes it; cut reports whether the file is larger.
 func ReadLimited(f *os.File, limit int64) (data []byte, cut bool, err error) {
 	defer f.Close() // only read
 	data, err = io.ReadAll(io.LimitReader(f, limit+1))

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// maxLinks is how many symbolic links Real follows; Linux gives up after 40 as well.
+// maxLinks is the maximum number of symbolic links that Real follows, as in Linux.
 const maxLinks = 40
 
-// Real returns where the absolute path leads once every symbolic link in it is followed, the last one
-// too. Parts that do not exist, or cannot be read, are kept as written, so it returns no error.
-// Unlike a cleaned path, a .. leaves the directory that a link led to, as it does for the system.
+// Real returns the absolute path with every symbolic link in it followed, including the last component. Parts that do not exist or cannot
+// be read are kept as written, so it returns no error. As for the system, and unlike in a cleaned path, .. after a link leaves the
+// directory that the link leads to.
 func Real(path string) string {
 	sep := string(filepath.Separator)
 	volume := filepath.VolumeName(path)
@@ -55,19 +55,28 @@ func readLink(path string) (target string, ok bool) {
 	return target, err == nil && target != ""
 }
 
-// Overlap reports whether one of two absolute paths is the other or below it, once links are followed.
+// Overlap reports whether two absolute paths are equal or one is below the other. It follows links.
 func Overlap(a, b string) bool {
 	a, b = Real(a), Real(b)
 	return Within(a, b) || Within(b, a)
 }
 
-// Inside reports whether path is dir or below it, by their text: neither has to exist, and no link is followed.
+// Join returns a path that is relative to dir unless it is absolute.
+func Join(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// Inside reports whether path is dir or below it. It compares text: neither has to exist, and no link is followed.
 func Inside(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Upward returns the directories from top down to dir, or dir alone when top is not above it. Both are absolute; without dir there are none.
+// Upward returns the directories from top down to dir, or only dir if top is not above it. Both are absolute. If dir is empty, it returns
+// none.
 func Upward(dir, top string) []string {
 	if dir == "" {
 		return nil
@@ -86,8 +95,8 @@ func Upward(dir, top string) []string {
 	return dirs
 }
 
-// Within reports whether the real path is root or below it. Where names are not case-sensitive the text
-// does not tell, so the directories above path are also compared by identity.
+// Within reports whether the real path is root or below it. It also compares the directories above path by identity, because names can be
+// case-insensitive.
 func Within(root, path string) bool {
 	if Inside(root, path) {
 		return true

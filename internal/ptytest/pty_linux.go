@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open returns the two ends of a new pseudo terminal of this size: the one that reads what a program writes and types its input, and the one
-// that is the program's terminal. The caller closes both.
+// Open returns the two ends of a new pseudo terminal of this size: control reads the output of a program and writes its input, side is the
+// program's terminal. The caller closes both.
 func Open(rows, columns int) (control, side *os.File, err error) {
 	if control, err = os.OpenFile("/dev/ptmx", os.O_RDWR, 0); err != nil {
 		return nil, nil, err
@@ -34,7 +34,7 @@ func Open(rows, columns int) (control, side *os.File, err error) {
 	return control, side, nil
 }
 
-// Resize gives a terminal another size.
+// Resize changes the size of a terminal.
 func Resize(control *os.File, rows, columns int) error {
 	return unix.IoctlSetWinsize(int(control.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(rows), Col: uint16(columns)})
 }

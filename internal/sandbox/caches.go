@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// caches adds the caches that builds write, for installed programs: each by name, never a directory with other files.
+// caches adds the caches that builds write, for installed programs, and never a directory with other files.
 func (f *finder) caches() {
 	home := f.Project.Home
 	if _, err := os.Stat(home); home == "" || err != nil {
@@ -46,7 +46,7 @@ func (f *finder) caches() {
 	}
 }
 
-// installed reports whether PATH leads to a program.
+// installed reports whether a program is in PATH.
 func (f *finder) installed(program string) bool {
 	return slices.ContainsFunc(filepath.SplitList(f.lookup("PATH")), func(dir string) bool {
 		info, err := os.Stat(filepath.Join(dir, program))
@@ -54,7 +54,7 @@ func (f *finder) installed(program string) bool {
 	})
 }
 
-// goSettings returns the variables that "go env -w" set.
+// goSettings returns the variables set by "go env -w".
 func (f *finder) goSettings() map[string]string {
 	file := cmp.Or(f.lookup("GOENV"), filepath.Join(cmp.Or(f.lookup("XDG_CONFIG_HOME"), filepath.Join(f.Project.Home, ".config")), "go", "env"))
 	text, err := os.ReadFile(file)

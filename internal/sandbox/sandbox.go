@@ -1,5 +1,5 @@
-// Package sandbox lists the paths that confined commands of a project may read and write, with the origin of each. It reads the file
-// system and the environment, and starts no process.
+// Package sandbox lists the paths that confined commands of a project may read and write, each with its origin. It reads the file system and
+// the environment, and starts no process.
 //
 //	project, temporary directory, caches, devices ──► written
 //	everything else                              ──► read
@@ -19,7 +19,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Access is what a command may do with a path.
+// Access is the right of a command to a path.
 type Access string
 
 // The kinds of access.
@@ -29,7 +29,7 @@ const (
 	Hide  Access = "hidden"
 )
 
-// Path is one path, what a command may do with it and why.
+// Path is a path with the command's right to it and the origin of that right.
 type Path struct {
 	Path   string
 	Access Access
@@ -41,9 +41,9 @@ const Own = "files of tenon"
 
 // Origins of paths that are hidden only where commands cannot write.
 const (
-	deeper    = "secret by its name" // one level down in the home directory: copies and dotfiles
+	deeper    = "secret by its name" // in a directory of the home directory: copies and dotfiles
 	temporary = "temporary files of other programs"
-	account   = "secret of your account's home directory" // where HOME is another one
+	account   = "secret of your account's home directory" // if HOME is another directory
 )
 
 // Options describe the project and the user.
@@ -51,7 +51,7 @@ type Options struct {
 	Project sdk.Project
 	Environ []string // of tenon: its caches, PATH and TENON_CONFIG
 	Config  sdk.SandboxConfig
-	Skills  []string // directories of skills; commands run what is in them
+	Skills  []string // directories of skills, which contain programs for commands
 	// Create creates missing cache directories, as the programs would.
 	Create bool
 	// Origin returns the place that set a key such as sandbox.write. If nil, the origin is "configuration".
@@ -108,13 +108,11 @@ func Policy(list []Path, writable ...string) confine.Policy {
 	return p
 }
 
-// SkillDirectories returns the directories with skills that a configuration names: whole packages, whose skills may use the files in them.
+// SkillDirectories returns the directories of a configuration's skills. Packages count as a whole, because skills may use their files.
 func SkillDirectories(c sdk.SkillsConfig) []string {
 	out := slices.Clone(c.Paths)
 	for _, s := range c.Packaged {
-		if !slices.Contains(out, s.Root) {
-			out = append(out, s.Root)
-		}
+		out = append(out, s.Root)
 	}
 	return out
 }
@@ -150,7 +148,7 @@ func (f *finder) own() []string {
 			out = append(out, path)
 		}
 	}
-	for _, dir := range []string{".config", ".local/share", ".cache"} { // of a tenon without these variables
+	for _, dir := range []string{".config", ".local/share", ".cache"} { // used without these variables
 		if f.Project.Home != "" {
 			out = append(out, filepath.Join(f.Project.Home, dir, "tenon"))
 		}

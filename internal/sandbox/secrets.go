@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// secretNames are files and directories of the home directory, or of a directory in it, that hold keys, tokens, mail, histories or
-// profiles of browsers.
+// secretNames returns the names of files and directories in the home directory, or in a directory in it, with keys, tokens, mail, histories
+// or browser profiles.
 func secretNames() []string {
 	return []string{
 		".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".oci", ".ibmcloud", ".bluemix", ".aliyun", ".chef", ".vagrant.d", ".fly", ".heroku",
@@ -20,7 +20,7 @@ func secretNames() []string {
 	}
 }
 
-// secretPaths are further ones, below the home directory.
+// secretPaths returns further paths below the home directory.
 func secretPaths() []string {
 	return []string{
 		".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/settings.xml", ".m2/settings-security.xml", ".gradle/gradle.properties",
@@ -29,7 +29,7 @@ func secretPaths() []string {
 	}
 }
 
-// configSecrets are directories and files of .config.
+// configSecrets returns directories and files in .config.
 func configSecrets() []string {
 	return []string{
 		"gh", "hub", "glab-cli", "op", "1Password", "Bitwarden", "Bitwarden CLI", "gcloud", "rclone", "git/credentials", "doctl", "fly", "flyctl", "heroku", "stripe",
@@ -41,7 +41,7 @@ func configSecrets() []string {
 	}
 }
 
-// shareSecrets are directories and files of .local/share.
+// shareSecrets returns directories and files in .local/share.
 func shareSecrets() []string {
 	return []string{
 		"keyrings", "kwalletd", "gopass", "pass", "password-store", "gnupg", "TelegramDesktop", "tenon", "opencode", "evolution", "fish/fish_history", "com.vercel.cli", "containers",
@@ -49,8 +49,8 @@ func shareSecrets() []string {
 	}
 }
 
-// secrets hides the secrets of the home directory, and files with the names of secrets in its directories. HOME may name another directory
-// than the list of users does, or none: then the secrets of both are hidden.
+// secrets hides the secrets of the home directory, and files with the names of secrets in its directories. If HOME differs from the home
+// directory of the account, it hides the secrets of both.
 func (f *finder) secrets() {
 	if home := f.Project.Home; home != "" {
 		f.secretsOf(home, "secret of the home directory")
@@ -77,7 +77,7 @@ func (f *finder) secretsOf(home, origin string) {
 		{filepath.Join(home, ".local", "share"), f.lookup("XDG_DATA_HOME"), shareSecrets()},
 	} {
 		under(d.usual, d.secrets)
-		under(d.moved, d.secrets) // add ignores what is not absolute
+		under(d.moved, d.secrets) // add ignores paths that are not absolute
 		places = append(places, d.usual, d.moved)
 	}
 	known := map[string]bool{}
@@ -89,9 +89,9 @@ func (f *finder) secretsOf(home, origin string) {
 	}
 }
 
-// below hides files with the names of secrets in the directories of place. Links are not followed: their files are elsewhere.
+// below hides files with the names of secrets in the directories of place. It does not follow links.
 func (f *finder) below(place string, known map[string]bool) {
-	entries, _ := os.ReadDir(place) // what cannot be listed is not readable by a command either
+	entries, _ := os.ReadDir(place) // commands cannot read an unreadable directory either
 	for _, e := range entries {
 		if !e.IsDir() || known[e.Name()] {
 			continue

@@ -1,6 +1,6 @@
-// Package schemacost refuses JSON schemas that cannot be used safely. Validators follow references without asking where they lead to:
-// a schema that refers to itself for the same value overflows the stack, which ends the whole program, and one whose references
-// double at every step takes forever. Schemas of plugins and MCP servers come from strangers.
+// Package schemacost refuses JSON schemas that are unsafe to use. Validators follow references without bounds: a schema that refers to
+// itself for the same value overflows the stack, which ends the whole program, and one whose references double at every step takes
+// forever. Plugins and MCP servers, which supply schemas, are not trusted.
 package schemacost
 
 import (
@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,123 +17,98 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// maxCost bounds how many schemas one value is compared with, references followed.
+// maxCost is the maximum number of schemas that one value is compared with, including those behind references.
 const maxCost = 2000
 
 // Kinds of errors.
 var (
 	// ErrCost means that the schema compares one value with too many schemas, or with itself.
 	ErrCost = errors.New("compares one value with too many schemas, or with itself by $ref; simplify it")
-	// ErrReference means that the schema refers to something outside of it, or in a way that is not supported.
+	// ErrReference means that the schema refers to something outside itself, or in an unsupported way.
 	ErrReference = errors.New("reference not supported")
 )
 
-// Resolve returns the schema in text ready for use. Errors are those of Check, or of the validator.
+// Resolve returns the validator of the schema in text. Errors wrap ErrCost or ErrReference, or are those of the decoder and the validator.
 func Resolve(text []byte) (*jsonschema.Resolved, error) {
-	if err := Check(text); err != nil {
-		return nil, err
-	}
+	// Check what the validator reads: it accepts "AllOf" for "allOf", and the last of duplicate members.
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(text, &schema); err != nil {
+		return nil, err
+	}
+	understood, err := json.Marshal(&schema)
+	if err != nil {
+		return nil, err
+	}
+	var value any
+	if err := json.Unmarshal(understood, &value); err != nil {
+		return nil, err
+	}
+	c := &counter{root: value, done: map[uintptr]int{}}
+	if err := c.all(value, true); err != nil {
 		return nil, err
 	}
 	return schema.Resolve(nil) // fetches nothing
 }
 
-// Check looks at the schema in text. Errors wrap ErrCost or ErrReference, or are those of the decoder.
-func Check(text []byte) error {
-	// The validator's reading counts: it takes "AllOf" for "allOf", and the last of two.
-	var schema jsonschema.Schema
-	if err := json.Unmarshal(text, &schema); err != nil {
-		return err
-	}
-	understood, err := json.Marshal(&schema)
-	if err != nil {
-		return err
-	}
-	var value any
-	if err := json.Unmarshal(understood, &value); err != nil {
-		return err
-	}
-	root := build(value)
-	c := &counter{root, map[*node]int{}}
-	return c.all(root, true)
-}
-
-// node is a JSON value with an identity.
-type node struct {
-	fields map[string]*node
-	items  []*node
-	text   string // of a string
-	isText bool
-}
-
-func build(value any) *node {
-	n := &node{}
-	switch v := value.(type) {
-	case map[string]any:
-		n.fields = make(map[string]*node, len(v))
-		for name, member := range v {
-			n.fields[name] = build(member)
-		}
-	case []any:
-		for _, item := range v {
-			n.items = append(n.items, build(item))
-		}
-	case string:
-		n.text, n.isText = v, true
-	}
-	return n
-}
-
 // counter counts how many schemas are compared with one value.
 type counter struct {
-	root *node
-	done map[*node]int // what was counted; -1 while it is
+	root any
+	done map[uintptr]int // cost by the address of a schema's map; -1 while it is counted
 }
 
-// all looks at n and at every schema that may stand inside of it.
-func (c *counter) all(n *node, top bool) error {
-	for name, member := range n.fields {
+// all checks a value and every schema that it may contain.
+func (c *counter) all(value any, top bool) error {
+	if list, ok := value.([]any); ok {
+		for _, item := range list {
+			if err := c.all(item, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	schema, ok := value.(map[string]any)
+	if !ok {
+		return nil
+	}
+	for name, member := range schema {
+		text, isText := member.(string)
 		switch {
-		case !member.isText:
+		case !isText:
 		case name == "$dynamicRef" || name == "$recursiveRef":
 			return fmt.Errorf("%w: %s; use $ref", ErrReference, name)
 		case name == "$id" && !top:
 			return fmt.Errorf("%w: $id inside of a schema; use $defs and $ref", ErrReference)
-		case name == "$ref" && member.text != "#" && !strings.HasPrefix(member.text, "#/"):
-			return fmt.Errorf("%w: $ref %.100q: want a pointer into the schema, such as #/$defs/name", ErrReference, member.text)
+		case name == "$ref" && text != "#" && !strings.HasPrefix(text, "#/"):
+			return fmt.Errorf("%w: $ref %.100q: want a pointer into the schema, such as #/$defs/name", ErrReference, text)
 		}
 	}
-	if n.fields != nil {
-		if _, err := c.count(n); err != nil {
-			return err
-		}
+	if _, err := c.count(schema); err != nil {
+		return err
 	}
-	for _, member := range n.fields {
+	for _, member := range schema {
 		if err := c.all(member, false); err != nil {
-			return err
-		}
-	}
-	for _, item := range n.items {
-		if err := c.all(item, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// count returns how many schemas a value that n describes is compared with.
-func (c *counter) count(n *node) (int, error) {
-	switch cost := c.done[n]; {
+// count returns how many schemas a value is compared with. A schema that is true or false costs nothing.
+func (c *counter) count(value any) (int, error) {
+	schema, ok := value.(map[string]any)
+	if !ok {
+		return 0, nil
+	}
+	id := reflect.ValueOf(schema).Pointer()
+	switch cost := c.done[id]; {
 	case cost < 0:
 		return 0, ErrCost
 	case cost > 0:
 		return cost, nil
 	}
-	c.done[n] = -1
+	c.done[id] = -1
 	sum := 1
-	for _, next := range c.inPlace(n) {
+	for _, next := range c.inPlace(schema) {
 		cost, err := c.count(next)
 		if err != nil {
 			return 0, err
@@ -141,50 +117,53 @@ func (c *counter) count(n *node) (int, error) {
 			return 0, ErrCost
 		}
 	}
-	c.done[n] = sum
+	c.done[id] = sum
 	return sum, nil
 }
 
-// inPlace returns the schemas that are applied to the same value as n.
-func (c *counter) inPlace(n *node) []*node {
-	var out []*node
-	for name, member := range n.fields {
+// inPlace returns the schemas that are applied to the same value as the given one.
+func (c *counter) inPlace(schema map[string]any) []any {
+	var out []any
+	for name, member := range schema {
 		switch name {
 		case "allOf", "anyOf", "oneOf":
-			out = append(out, member.items...)
+			list, _ := member.([]any)
+			out = append(out, list...)
 		case "not", "if", "then", "else":
 			out = append(out, member)
 		case "dependentSchemas", "dependencies":
-			out = slices.AppendSeq(out, maps.Values(member.fields))
+			members, _ := member.(map[string]any)
+			out = slices.AppendSeq(out, maps.Values(members))
 		case "$ref":
-			if target := c.target(member.text); member.isText && target != nil {
-				out = append(out, target)
+			if text, ok := member.(string); ok {
+				out = append(out, c.target(text))
 			}
 		}
 	}
 	return out
 }
 
-// target follows a pointer such as #/$defs/name; nil when it leads nowhere, which whoever compiles the schema reports.
-func (c *counter) target(ref string) *node {
+// target follows a pointer such as #/$defs/name. It returns nil if the pointer leads nowhere, which the validator reports.
+func (c *counter) target(ref string) any {
 	pointer, err := url.PathUnescape(strings.TrimPrefix(ref, "#"))
 	if err != nil {
 		return nil
 	}
-	n := c.root
+	value := c.root
 	for _, segment := range strings.Split(pointer, "/")[1:] {
 		name := strings.NewReplacer("~1", "/", "~0", "~").Replace(segment)
-		if n.items != nil {
+		switch v := value.(type) {
+		case map[string]any:
+			value = v[name]
+		case []any:
 			i, err := strconv.Atoi(name)
-			if err != nil || i < 0 || i >= len(n.items) {
+			if err != nil || i < 0 || i >= len(v) {
 				return nil
 			}
-			n = n.items[i]
-			continue
-		}
-		if n = n.fields[name]; n == nil {
+			value = v[i]
+		default:
 			return nil
 		}
 	}
-	return n
+	return value
 }

@@ -1,5 +1,5 @@
-// Package secret finds the secrets in a configuration by their position: values with names of secrets, the parts of an address other
-// than the host, and values of command-line options.
+// Package secret finds the secrets in a configuration by their place: values with the name of a secret, parts of addresses, and values of
+// command-line options.
 package secret
 
 import (
@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// MinLength is the length in bytes from which a value is masked wherever it turns up. Shorter ones would hit ordinary text.
+// MinLength is the minimum length of a value that is masked in all texts, in bytes. Shorter ones would match ordinary text.
 const MinLength = 8
 
-// Mask stands where a secret was.
+// Mask replaces a secret.
 const Mask = "***"
 
-// names end the names of what is secret, without - and _ and in lower case.
+// names are suffixes of the names of secrets, in lower case and without - and _.
 var names = []string{"apikey", "accesskey", "secretkey", "privatekey", "token", "secret", "password", "passwd", "credential", "credentials", "authorization"}
 
-// more are names of parameters in addresses and of options that are secrets only as a whole.
+// more are the complete names of further secret parameters in addresses, and of options.
 var more = map[string]bool{"key": true, "auth": true, "pass": true, "pwd": true, "sig": true, "signature": true, "code": true, "bearer": true}
 
 // Named reports whether a value with this name is a secret: apiKey, GITHUB_TOKEN, client-secret.
@@ -30,8 +30,8 @@ func plain(name string) string {
 	return strings.NewReplacer("_", "", "-", "", `"`, "").Replace(strings.ToLower(name))
 }
 
-// InURL returns the secrets of an address as they are written in it and as they are meant: the password, a user's name
-// on its own, and parameters that are called like a secret. A text that is not an address has none.
+// InURL returns the secrets of an address, encoded and decoded: the password, a user name without a password, and parameters with the name of a
+// secret. It returns none for other texts.
 func InURL(text string) []string {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
@@ -56,16 +56,13 @@ func InURL(text string) []string {
 		if !Named(name) && !more[plain(name)] {
 			continue
 		}
-		meant, err := url.QueryUnescape(written)
-		if err != nil {
-			meant = ""
-		}
+		meant, _ := url.QueryUnescape(written) // empty if it is malformed
 		add(written, meant)
 	}
 	return out
 }
 
-// InArgs returns the secrets on a command line: --token=X, --api-key X, TOKEN=X, and those of addresses.
+// InArgs returns the secrets on a command line: --token=X, --api-key X, TOKEN=X, and those in addresses.
 func InArgs(args []string) []string {
 	var out []string
 	for i, arg := range args {
@@ -87,7 +84,7 @@ func InArgs(args []string) []string {
 	return out
 }
 
-// Hide returns text with the secrets masked. They are replaced in their order, so a longer one that holds another has to come first.
+// Hide returns text with the secrets masked, in their order: a secret must come before shorter ones that it contains.
 func Hide(text string, secrets []string) string {
 	for _, s := range secrets {
 		text = strings.ReplaceAll(text, s, Mask)

@@ -1,6 +1,5 @@
-// Command testdeps installs what the tests need from a registry: the npm packages of every package-lock.json below the working
-// directory, at the versions and with the checksums the lock file has. Installed packages are left alone, so that it costs
-// nothing the second time, and the tests themselves need no network.
+// Command testdeps installs npm packages for tests: those of every package-lock.json below the working directory, with the versions and
+// checksums in the lock file. It skips directories whose packages are installed. The tests themselves need no network.
 package main
 
 import (
@@ -45,7 +44,7 @@ func install(ctx context.Context, root string) error {
 	})
 }
 
-// installed reports whether npm installed what the lock file says: it leaves a copy of it behind when it is done.
+// installed reports whether npm installed the packages of the lock file: it then leaves a copy of the lock file.
 func installed(dir string) (bool, error) {
 	lock, err := os.Stat(filepath.Join(dir, lockFile))
 	if err != nil {

@@ -33,11 +33,10 @@ func Resolve(text json.RawMessage) (*jsonschema.Resolved, error) {
 // Check validates arguments. Optional arguments may be null.
 func Check(r *jsonschema.Resolved, args json.RawMessage) error {
 	err := validate(r, args)
-	if err == nil {
-		return nil
-	}
-	if rest, had := WithoutNulls(r, args); had {
-		return validate(r, rest)
+	if err != nil {
+		if rest, had := WithoutNulls(r, args); had {
+			return validate(r, rest)
+		}
 	}
 	return err
 }
@@ -54,9 +53,7 @@ func validate(r *jsonschema.Resolved, args json.RawMessage) error {
 // leave out. It reports whether there were any. It keeps a null that the schema of the member allows.
 func WithoutNulls(r *jsonschema.Resolved, args json.RawMessage) (json.RawMessage, bool) {
 	var members map[string]json.RawMessage
-	if json.Unmarshal(args, &members) != nil {
-		return args, false
-	}
+	_ = json.Unmarshal(args, &members) // other values have no members
 	s := r.Schema()
 	before := len(members)
 	maps.DeleteFunc(members, func(name string, value json.RawMessage) bool {
@@ -67,10 +64,7 @@ func WithoutNulls(r *jsonschema.Resolved, args json.RawMessage) (json.RawMessage
 		return args, false
 	}
 	rest, err := json.Marshal(members)
-	if err != nil {
-		return args, false
-	}
-	return rest, true
+	return rest, err == nil
 }
 
 // allowsNull reports whether null can be meant as a value.
@@ -84,59 +78,48 @@ func allowsNull(s *jsonschema.Schema) bool {
 	return s.Ref != "" || slices.ContainsFunc(slices.Concat(s.AnyOf, s.OneOf, s.AllOf), allowsNull)
 }
 
-// Keywords whose values contain schemas, see https://json-schema.org/draft/2020-12/json-schema-core, section 10, and the older drafts.
-var (
-	byName = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
-	one    = []string{
-		"additionalProperties", "items", "contains", "not", "if", "then", "else", "propertyNames", "unevaluatedItems", "unevaluatedProperties",
-		"additionalItems", "contentSchema",
-	}
-	several = []string{"allOf", "anyOf", "oneOf", "prefixItems", "items"}
-)
+// byName are the keywords whose value is an object of schemas, see https://json-schema.org/draft/2020-12/json-schema-core, section 10,
+// and the older drafts.
+var byName = []string{"properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"}
 
-// schema leaves out of a schema what the validator does not know. It reports whether the schema now allows more than before.
+// schema removes the parts of a schema that the validator does not know. It reports whether the schema now allows more than before.
 func schema(value any) (wider bool) {
+	if list, ok := value.([]any); ok {
+		for _, member := range list {
+			wider = schema(member) || wider
+		}
+		return wider
+	}
 	s, ok := value.(map[string]any)
 	if !ok {
 		return false
 	}
 	olderDrafts(s)
 	wider = patterns(s)
-	inside := map[string]bool{}
-	for _, key := range byName {
-		if members, ok := s[key].(map[string]any); ok {
-			for _, member := range members {
-				inside[key] = schema(member) || inside[key]
-			}
+	for key, member := range s {
+		if key == "const" || key == "enum" {
+			continue // values, not schemas
 		}
-	}
-	for _, key := range one {
-		inside[key] = schema(s[key]) || inside[key]
-	}
-	for _, key := range several {
-		if list, ok := s[key].([]any); ok {
-			for _, member := range list {
-				inside[key] = schema(member) || inside[key]
+		inside := false
+		if members, ok := member.(map[string]any); ok && slices.Contains(byName, key) {
+			for _, m := range members {
+				inside = schema(m) || inside
 			}
+		} else {
+			inside = schema(member)
 		}
-	}
-	for _, is := range inside {
-		wider = wider || is
-	}
-	// These allow less when what is in them allows more.
-	if inside["not"] {
-		delete(s, "not")
-	}
-	if inside["if"] {
-		delete(s, "if")
-	}
-	if inside["contains"] {
-		delete(s, "maxContains")
-	}
-	if list, ok := s["oneOf"].([]any); ok && inside["oneOf"] {
-		delete(s, "oneOf")
-		all, _ := s["allOf"].([]any)
-		s["allOf"] = append(all, map[string]any{"anyOf": list})
+		if !inside {
+			continue
+		}
+		wider = true
+		switch key {
+		case "not", "if", "contains": // allow less if their schemas allow more
+			delete(s, key)
+		case "oneOf": // likewise
+			delete(s, key)
+			all, _ := s["allOf"].([]any)
+			s["allOf"] = append(all, map[string]any{"anyOf": member})
+		}
 	}
 	return wider
 }

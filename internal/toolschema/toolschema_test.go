@@ -20,6 +20,9 @@ func TestCheck(t *testing.T) {
 		"draft 4, true":     {`{"properties":{"n":{"type":"number","minimum":0,"exclusiveMinimum":true,"maximum":9,"exclusiveMaximum":true}}}`, `{"n":1}`, `{"n":0}`},
 		"draft 4, at most":  {`{"properties":{"n":{"maximum":9,"exclusiveMaximum":true}}}`, `{"n":8}`, `{"n":9}`},
 		"draft 4, false":    {`{"properties":{"n":{"minimum":0,"exclusiveMinimum":false}}}`, `{"n":0}`, `{"n":-1}`},
+		"today's limits":    {`{"properties":{"n":{"exclusiveMinimum":0,"exclusiveMaximum":9}}}`, `{"n":1}`, `{"n":0}`},
+		"contains":          {`{"properties":{"a":{"type":"array","contains":{"pattern":"(?=x)"},"maxContains":1}}}`, `{"a":["y","z"]}`, `{"a":1}`},
+		"a value":           {`{"properties":{"a":{"enum":[{"required":true,"pattern":"(?=x)"}]}}}`, `{"a":{"required":true,"pattern":"(?=x)"}}`, `{"a":{}}`},
 		"draft 3, required": {`{"properties":{"n":{"type":"number","required":true}}}`, `{"n":0}`, `{"n":"a"}`},
 		"a property called pattern": {
 			`{"properties":{"pattern":{"type":"string"},"not":{"type":"number"}},"required":["pattern"]}`, `{"pattern":"(?=x)"}`, `{"not":1}`,
@@ -47,7 +50,7 @@ func TestCheck(t *testing.T) {
 
 func TestWithoutNulls(t *testing.T) {
 	t.Parallel()
-	r, err := toolschema.Resolve(json.RawMessage(`{"properties":{"a":{"type":"string"},"b":{"anyOf":[{"type":"null"}]},"c":{"type":"string"}},"required":["c"]}`))
+	r, err := toolschema.Resolve(json.RawMessage(`{"properties":{"a":{"type":"string"},"b":{"anyOf":[{"type":"null"}]},"c":{"type":"string"},"e":{"enum":["x",null]},"f":{"const":null},"g":{}},"required":["c"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +58,7 @@ func TestWithoutNulls(t *testing.T) {
 		`{"a":null}`:                    `{}`,
 		`{"a":null,"b":null,"c":null}`:  `{"b":null,"c":null}`,
 		`{"d":null}`:                    `{"d":null}`,
+		`{"e":null,"f":null,"g":null}`:  `{"e":null,"f":null,"g":null}`,
 		`{"a": "x"}`:                    `{"a": "x"}`, // byte for byte
 		`[null]`:                        `[null]`,
 		`{"a":null,"c":1e400,"x":1.10}`: `{"c":1e400,"x":1.10}`,

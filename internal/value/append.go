@@ -12,29 +12,12 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// minLong is the length in bytes from which the memory for a text is reserved before it is written.
-const minLong = 64 << 10
-
-// textSize returns the size to reserve for the JSON of a struct: about that of its texts and raw JSON if one has minLong bytes or more.
-func (p *plan) textSize(v reflect.Value) int {
-	const usual = 512
-	size, long := 0, false
-	for i := range p.fields {
-		if f := &p.fields[i]; f.plan.kind == reflect.String || f.plan.typ == rawType {
-			n := v.FieldByIndex(f.index).Len()
-			size, long = size+n, long || n >= minLong
-		}
-	}
-	if !long {
-		return size + usual
-	}
-	for i := range p.fields {
-		if f := &p.fields[i]; f.plan.kind == reflect.String {
-			size += escapes(v.FieldByIndex(f.index).String())
-		}
-	}
-	return size + minLong
-}
+const (
+	// usualSize is the capacity that is reserved for the JSON of a struct, in bytes.
+	usualSize = 512
+	// minLong is the length in bytes from which the memory for a text is reserved before it is written.
+	minLong = 64 << 10
+)
 
 // escapes returns how many bytes the usual escapes add to the JSON of a text.
 func escapes(s string) int {
@@ -46,7 +29,7 @@ func (p *plan) appendKeeping(out []byte, v reflect.Value) ([]byte, error) {
 	if p = p.at(v); p.states != nil {
 		return nil, fmt.Errorf("tool state: unknown status %q", v.Field(0))
 	}
-	out = slices.Grow(out, p.textSize(v))
+	out = slices.Grow(out, usualSize)
 	body, err := p.appendStruct(out, v)
 	if extra := p.extraOf(v); err == nil && len(extra) > 0 {
 		body = append(out, mergeExtra(body[len(out):], extra, p)...)

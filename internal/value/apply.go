@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strconv"
 
 	"github.com/tenonhq/tenon/internal/jsontext"
@@ -147,16 +146,13 @@ func (a *applier) set(p *plan, v reflect.Value, raw json.RawMessage) error {
 			}
 		}
 		return err
-	case shapeSlice:
-		if p.elem.isHead() {
-			if err := noNullElements(raw); err != nil {
-				return err
-			}
-		}
 	}
 	fresh := reflect.New(p.typ)
 	if err := json.Unmarshal(raw, fresh.Interface()); err != nil {
 		return err
+	}
+	if p.nullElement(fresh.Elem()) {
+		return errNullHead
 	}
 	for _, f := range p.fields {
 		if f.plan.isHead() && !f.omitEmpty && fresh.Elem().FieldByIndex(f.index).IsNil() {
@@ -164,17 +160,6 @@ func (a *applier) set(p *plan, v reflect.Value, raw json.RawMessage) error {
 		}
 	}
 	v.Set(fresh.Elem())
-	return nil
-}
-
-func noNullElements(raw json.RawMessage) error {
-	var elements []json.RawMessage
-	if err := json.Unmarshal(raw, &elements); err != nil {
-		return err
-	}
-	if slices.ContainsFunc(elements, func(raw json.RawMessage) bool { return jsontext.IsNull(raw) }) {
-		return errNullHead
-	}
 	return nil
 }
 

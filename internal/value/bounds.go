@@ -3,9 +3,10 @@ package value
 import (
 	"errors"
 	"fmt"
+	"strings"
+
 	"github.com/tenonhq/tenon/internal/jsonpointer"
 	"github.com/tenonhq/tenon/internal/jsontext"
-	"strings"
 )
 
 // Bounds of the answer of a hook outside this process. They hold for every carrier and are checked in one place, CheckAnswer.
@@ -53,7 +54,7 @@ func CheckAnswer[C change](answer []C, reason, message string) error {
 			return fmt.Errorf("%w: pointer of %d segments; the limit is %d", ErrBounds, n, MaxPointerSegments)
 		}
 		size += len(c.Pointer) + len(c.Value)
-		if jsontext.Deeper(c.Value, MaxAnswerDepth) {
+		if len(c.Value) > 0 && jsontext.Deeper(c.Value, MaxAnswerDepth) {
 			return fmt.Errorf("%w: value at %q nested deeper than %d levels", ErrBounds, c.Pointer, MaxAnswerDepth)
 		}
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// ErrWire is wrapped by every error about JSON that does not have the shape its type demands.
+// ErrWire is wrapped by errors about JSON that does not match its type.
 var ErrWire = errors.New("malformed wire data")
 
 // Extra holds the fields of an object that a type does not declare, by name.
 type Extra = map[string]json.RawMessage
 
-// Change is one change of a value. Functions that take or return changes work with any type that has these fields.
+// Change is one change of a value. Functions with changes accept any type with these fields.
 type Change struct {
 	Pointer string          `json:"pointer"`
 	Value   json.RawMessage `json:"value,omitempty"`
@@ -32,16 +32,16 @@ type change interface {
 	}
 }
 
-// as returns the same changes under another name of their type.
+// as returns the same changes as another type.
 func as[D, C change](changes []C) []D { return *(*[]D)(unsafe.Pointer(&changes)) }
 
-// Contract describes the types of one package, whose JSON follows their fields, where their declarations alone do not say it.
+// Contract describes the types of one package, as far as their JSON does not follow from their declarations.
 type Contract struct {
 	Unions []Union
 	// Keeping are structs with a field Extra that decode themselves with Unmarshal.
 	Keeping []any
-	// State is a struct that has other fields in each status, its first field. States holds a struct for each status, which has the
-	// fields of State that belong to the status, under the same Go names.
+	// State is a struct whose fields depend on its status, the first field. States holds for each status a struct with the fields of State that belong to
+	// the status, under the same Go names.
 	State  any
 	States map[string]any
 }
@@ -57,8 +57,8 @@ type Union struct {
 	memory  memory
 }
 
-// NewUnion describes the interface type M. tag is the field that names the type of a member, and name returns its value. All members
-// embed head. Members of other names decode into the type of unknown.
+// NewUnion describes the interface type M. The field tag names the type of a member, and name returns its value. All members embed head. Members with
+// unknown names decode into the type of unknown.
 func NewUnion[M any](tag string, name func(M) string, head any, unknown M, members ...M) Union {
 	u := Union{
 		typ: reflect.TypeFor[M](), head: reflect.TypeOf(head), tag: tag,
@@ -84,7 +84,7 @@ func (u *Union) decode(data []byte) (any, error) {
 	if !jsontext.IsObject(data) {
 		return nil, fmt.Errorf("%w: %s: no JSON object: %.40q", ErrWire, u, data)
 	}
-	// The first field of the name of the tag may not be the one that counts.
+	// A guess: another field with the same name may follow, and would count.
 	if t, known := u.members[string(jsontext.FirstString(data, u.tag))]; known {
 		v, d := reflect.New(t), ordinary{Scanner: jsontext.NewScanner(data)}
 		if d.keeping(planOf(t), v.UnsafePointer()) && d.AtEnd() {
@@ -102,13 +102,13 @@ func (u *Union) decode(data []byte) (any, error) {
 // String returns the name of the union in errors.
 func (u *Union) String() string { return strings.ToLower(u.typ.Name()) }
 
-// contract is set once, by the package that declares the types, before anything is decoded.
+// contract is set once, before anything is decoded.
 var contract struct {
 	Contract
 	path string
 }
 
-// Register makes the contract known. It is called once, from a package variable of the package that declares the types.
+// Register sets the contract. The package that declares the types calls it once, from a package variable.
 func Register(c Contract) Contract {
 	contract.Contract, contract.path = c, reflect.TypeOf(c.State).PkgPath()
 	return c
@@ -139,26 +139,12 @@ func DecodeMember[M any](data []byte) (M, error) {
 
 // DecodeMembers decodes an array of members of the union M. Errors wrap ErrWire.
 func DecodeMembers[M any](data []byte) ([]M, error) {
-	out := []M{}
-	d := jsontext.NewScanner(data)
-	ordinary := d.Each('[', ']', func() bool {
-		raw, ok := d.Raw()
-		if !ok {
-			return false
-		}
-		member, err := DecodeMember[M](raw)
-		out = append(out, member)
-		return err == nil
-	})
-	if ordinary && d.AtEnd() {
-		return out, nil
-	}
 	u := unionOf(reflect.TypeFor[M]())
 	var raws []json.RawMessage
 	if err := json.Unmarshal(data, &raws); err != nil {
 		return nil, fmt.Errorf("%w: %ss: %w", ErrWire, u, err)
 	}
-	out = make([]M, len(raws))
+	out := make([]M, len(raws))
 	for i, raw := range raws {
 		var err error
 		if out[i], err = DecodeMember[M](raw); err != nil {

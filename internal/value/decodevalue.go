@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// This file decodes ordinary JSON into Go values. As in memory.go, an address is always that of a live value of the plan's type.
+// This file decodes ordinary JSON into Go values. As in memory.go, an address always points to a live value of the plan's type.
 
 // fields reads an object into the struct at the address.
 func (d *ordinary) fields(p *plan, at unsafe.Pointer) (extra Extra, ok bool) {
@@ -257,13 +257,15 @@ func (d *ordinary) scalar(p *plan, at unsafe.Pointer) bool {
 		*(*bool)(at) = yes
 		return yes && d.Literal("true") || d.Literal("false")
 	case reflect.Int64:
-		return d.integer((*int64)(at))
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32:
-		var n int64
-		ok := d.integer(&n)
-		v := reflect.NewAt(p.typ, at).Elem()
-		v.SetInt(n)
-		return ok && v.Int() == n
+		number, ok := d.Number()
+		n, err := strconv.ParseInt(string(number), 10, 64)
+		*(*int64)(at) = n
+		return ok && err == nil
+	case reflect.Int:
+		number, ok := d.Number()
+		n, err := strconv.Atoi(string(number))
+		*(*int)(at) = n
+		return ok && err == nil
 	case reflect.Float64:
 		number, ok := d.Number()
 		n, err := strconv.ParseFloat(string(number), 64)
@@ -271,11 +273,4 @@ func (d *ordinary) scalar(p *plan, at unsafe.Pointer) bool {
 		return ok && err == nil
 	}
 	return false // no other kinds in the contract
-}
-
-func (d *ordinary) integer(to *int64) bool {
-	number, ok := d.Number()
-	n, err := strconv.ParseInt(string(number), 10, 64)
-	*to = n
-	return ok && err == nil
 }

@@ -74,9 +74,7 @@ func (d *differ) value(p *plan, a, b reflect.Value) {
 func (d *differ) byShape(p *plan, a, b reflect.Value) {
 	switch p.shape {
 	case shapeScalar:
-		if !scalarEqual(a, b) {
-			d.set(b)
-		}
+		d.set(b)
 	case shapeRaw:
 		if !bytes.Equal(a.Bytes(), b.Bytes()) {
 			d.set(b)
@@ -122,11 +120,14 @@ func (d *differ) structs(p *plan, a, b reflect.Value) {
 		d.set(b)
 		return
 	}
-	nested := p.extra != nil && d.nestedExtras(p, a, b)
+	if p.extra != nil && d.nestedExtras(p, a, b) {
+		d.encoded(a.Addr().Interface(), b.Addr().Interface())
+		return
+	}
 	for i := range p.fields {
 		f := &p.fields[i]
-		if nested && d.fieldOfOwner(p, f, a, b) || f.same(address(a), address(b)) {
-			continue // already compared, or equal
+		if f.same(address(a), address(b)) {
+			continue
 		}
 		d.field(f, a.FieldByIndex(f.index), b.FieldByIndex(f.index))
 	}
@@ -208,34 +209,6 @@ func (d *differ) nestedExtras(p *plan, a, b reflect.Value) bool {
 		}
 	}
 	return false
-}
-
-// fieldOfOwner replaces a field with other unknown fields inside by its JSON from the owner.
-func (d *differ) fieldOfOwner(p *plan, f *planField, a, b reflect.Value) bool {
-	if bytes.Equal(p.extraOf(a)[f.name], p.extraOf(b)[f.name]) {
-		return false
-	}
-	old, err := jsontext.Marshal(a.Addr().Interface())
-	if err != nil {
-		d.fail(err)
-		return true
-	}
-	body, err := jsontext.Marshal(b.Addr().Interface())
-	if err != nil {
-		d.fail(err)
-		return true
-	}
-	was, is := jsontext.Field(old, f.name), jsontext.Field(body, f.name)
-	length := d.push(f.name)
-	defer d.pop(length)
-	switch {
-	case bytes.Equal(was, is):
-	case is == nil:
-		d.remove()
-	default:
-		d.setRaw(is)
-	}
-	return true
 }
 
 func (d *differ) slices(p *plan, a, b reflect.Value) {
@@ -347,18 +320,6 @@ func (d *differ) unions(a, b reflect.Value) {
 	case a.Elem().Pointer() != b.Elem().Pointer():
 		d.byShape(planOf(a.Elem().Type()).elem, a.Elem().Elem(), b.Elem().Elem())
 	}
-}
-
-func scalarEqual(a, b reflect.Value) bool {
-	switch a.Kind() {
-	case reflect.String:
-		return a.String() == b.String()
-	case reflect.Bool:
-		return a.Bool() == b.Bool()
-	case reflect.Float64:
-		return a.Float() == b.Float()
-	}
-	return a.Int() == b.Int()
 }
 
 func (d *differ) set(v reflect.Value) {

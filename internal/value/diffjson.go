@@ -27,7 +27,11 @@ func (d *differ) any(a, b any) {
 	if d.members(a, b) {
 		return
 	}
-	// They have different types, or one that encoding/json does not decode to.
+	d.encoded(a, b) // they have different types, or one that encoding/json does not decode to
+}
+
+// encoded compares two values by their JSON.
+func (d *differ) encoded(a, b any) {
 	nb, err := plainJSON(b)
 	if err != nil {
 		d.fail(err)

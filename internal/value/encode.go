@@ -3,7 +3,7 @@ package value
 import "github.com/tenonhq/tenon/internal/jsontext"
 
 // AppendAnswer appends the JSON of an answer to out. It does not escape HTML characters.
-// Otherwise the JSON is that of json.Marshal.
+// Otherwise it is the JSON of json.Marshal.
 func AppendAnswer[C change](out []byte, answer []C, verdict, reason, message string) []byte {
 	changes := as[Change](answer)
 	out = append(out, '{')

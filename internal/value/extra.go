@@ -87,7 +87,7 @@ func (p *plan) hasUnknown(data []byte) bool {
 	return len(p.unknownInside(data, v.Elem())) > 0
 }
 
-// plain returns the struct without an Extra that p is, points at or lists.
+// plain returns the plan of the struct without an Extra that p describes, points to or lists.
 func (p *plan) plain() (inner *plan, list bool) {
 	if p.shape == shapePointer {
 		p = p.elem
@@ -111,8 +111,7 @@ func pointee(v reflect.Value) reflect.Value {
 	return v
 }
 
-// mergeExtra adds the extra fields to the object in body. Those inside a known field that is not in body are dropped: the field was removed
-// on purpose.
+// mergeExtra adds the extra fields to the object in body. It drops those inside a known field that body lacks: the field was removed on purpose.
 func mergeExtra(body []byte, extra Extra, p *plan) []byte {
 	out := []byte{'{'}
 	jsontext.EachField(body, func(key, value []byte) bool {
@@ -232,8 +231,7 @@ func (p *plan) folds(name string) bool {
 	return false
 }
 
-// DecodeKeeping decodes data into v, a pointer, and returns the fields of the object that v does not declare. It returns none if v does not
-// point at a struct.
+// DecodeKeeping decodes data into v, a pointer, and returns the fields of the object that v does not declare; none if v does not point to a struct.
 func DecodeKeeping(data []byte, v any) (Extra, error) {
 	target := reflect.ValueOf(v).Elem()
 	if target.Kind() != reflect.Struct || string(data) == "null" {
@@ -249,8 +247,7 @@ func DecodeKeeping(data []byte, v any) (Extra, error) {
 	return unknownFields(data, p, target), nil
 }
 
-// MarshalKept encodes v with the fields in extra, the JSON of what DecodeKeeping returned. They are left out if v is not a pointer to a
-// struct.
+// MarshalKept encodes v with the fields in extra, the JSON of the result of DecodeKeeping. It omits them if v is not a pointer to a struct.
 func MarshalKept(v any, extra json.RawMessage) ([]byte, error) {
 	body, err := jsontext.Marshal(v)
 	target := reflect.ValueOf(v)

@@ -9,12 +9,12 @@ import (
 	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// end is the last segment of a pointer to the element after the last of an array (RFC 6901, section 4). A change there appends. A declared
-// field /list/- permits to append to the list, and nothing else.
+// end is the last segment of a pointer to the end of an array (RFC 6901, section 4). A change there appends an element. A declared field
+// /list/- permits only appending to the list.
 const end = "/-"
 
-// Appended turns changes that add elements to arrays into changes at their ends, where writes has a field that permits only that. length
-// returns how many elements of an array the hook saw. If none, a new array counts as added elements.
+// Appended turns changes that add elements to a list into changes at its end, if writes permits only appending to it. length returns the
+// number of elements that the hook saw. If it saw none, the elements of a new list count as added.
 func Appended[C change](changes []C, writes []string, length func(list string) int) []C {
 	var lists []string
 	for _, w := range writes {
@@ -62,12 +62,11 @@ func sameMember(field, pointer string) bool {
 	return strings.Count(field, "/") == strings.Count(pointer, "/") && jsonpointer.Covers([]string{field}, pointer)
 }
 
-// Placed returns the changes with the index in place of a final -, as far as it is known before the changes are made: not in a list that an
-// earlier change of the answer replaces.
+// Placed replaces the final - of pointers by the index that it stands for, except in lists that an earlier change replaces.
 func Placed[C change](v any, changes []C) []C {
 	list := as[Change](changes)
 	var out []Change
-	added := map[string]int{} // elements by list
+	lengths := map[string]int{}
 	for i, c := range list {
 		parent, ok := strings.CutSuffix(c.Pointer, end)
 		if !ok || touched(list[:i], parent) {
@@ -76,8 +75,11 @@ func Placed[C change](v any, changes []C) []C {
 		if out == nil {
 			out = append(out, list...)
 		}
-		out[i].Pointer = parent + "/" + strconv.Itoa(Length(v, parent)+added[parent])
-		added[parent]++
+		if _, known := lengths[parent]; !known {
+			lengths[parent] = Length(v, parent)
+		}
+		out[i].Pointer = parent + "/" + strconv.Itoa(lengths[parent])
+		lengths[parent]++
 	}
 	if out == nil {
 		return changes
@@ -95,27 +97,13 @@ func touched(changes []Change, list string) bool {
 	return false
 }
 
-// Length returns the number of elements of the array at a pointer of v, 0 without one. It looks at few elements, not at all.
+// Length returns the number of elements of the array at a pointer of v; 0 if v has no array there.
 func Length(v any, pointer string) int {
-	has := func(i int) bool {
-		found, err := Lookup(v, pointer+"/"+strconv.Itoa(i))
-		return err == nil && found != nil
-	}
-	if !has(0) {
+	list, err := Lookup(v, pointer)
+	if err != nil {
 		return 0
 	}
-	low, high := 0, 1 // the first exists
-	for has(high) {
-		low, high = high, 2*high
-	}
-	for high-low > 1 {
-		if middle := (low + high) / 2; has(middle) {
-			low = middle
-		} else {
-			high = middle
-		}
-	}
-	return high
+	return LengthJSON(list, "")
 }
 
 // LengthJSON is Length of JSON.
@@ -126,7 +114,7 @@ func LengthJSON(raw []byte, pointer string) int {
 	}
 	list, err := rawLookup(raw, path, new(reread))
 	n := 0
-	if err == nil && bytes.HasPrefix(list, []byte("[")) {
+	if err == nil {
 		jsontext.EachElement(list, func([]byte) { n++ })
 	}
 	return n

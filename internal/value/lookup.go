@@ -68,12 +68,12 @@ func lookup(p *plan, v reflect.Value, path []string, work *reread) (json.RawMess
 	return rawLookup(raw, path, work)
 }
 
-// member is a member of a Go value. Without a plan, only the JSON of the value shows the member.
+// member is a member of a Go value. If it has neither a plan nor is absent, it must be looked up in the JSON of the value.
 type member struct {
 	plan    *plan
 	value   reflect.Value   // addressable
-	absent  bool            // the value does not have the member,
-	unknown json.RawMessage // unless as a field that its type does not declare
+	absent  bool            // the type does not declare the member, or the value lacks it
+	unknown json.RawMessage // an absent member that is an unknown field
 }
 
 func (p *plan) member(v reflect.Value, name string) member {

@@ -9,15 +9,14 @@ import (
 	"unsafe"
 )
 
-// This file compares and copies Go values by address, with functions compiled once per type: every hook call copies a value and compares it
-// afterwards. An address is always that of a live value of the type the functions were compiled for, and the offsets of fields are those of
-// reflect.
+// This file compares and copies Go values by address, with functions that are compiled once per type: every hook call copies a value and compares it
+// afterwards. An address always points to a live value of the type for which the functions were compiled. The offsets of fields come from reflect.
 
 // memory holds the compiled functions of a type.
 type memory struct {
 	// same reports whether two values are equal. It may report false for equal values: then Diff compares them in detail.
 	same func(a, b unsafe.Pointer) bool
-	// detach copies everything that a copy by assignment shares with its original. Nil if it shares nothing that can change.
+	// detach copies everything that a copy by assignment shares with its original. Nil if they share nothing that can change.
 	detach func(p unsafe.Pointer)
 }
 
@@ -37,10 +36,6 @@ func memoryOf(p *plan) memory {
 			func(a, b unsafe.Pointer) bool { return slices.Equal(*(*[]string)(a), *(*[]string)(b)) && sameNil(a, b) },
 			func(p unsafe.Pointer) { *(*[]string)(p) = slices.Clone(*(*[]string)(p)) },
 		}
-	case reflect.TypeFor[map[string]string]():
-		return mapMemory[string]()
-	case reflect.TypeFor[map[string]bool]():
-		return mapMemory[bool]()
 	}
 	if p.shape == shapeUnion {
 		return unionOf(t).memory
@@ -51,7 +46,7 @@ func memoryOf(p *plan) memory {
 	return p.memoryByKind()
 }
 
-// namedMapMemory is for maps of JSON, under any name.
+// namedMapMemory is for maps with strings as keys.
 func (p *plan) namedMapMemory() memory {
 	switch p.typ.Elem() {
 	case anyType:
@@ -66,18 +61,22 @@ func (p *plan) namedMapMemory() memory {
 			},
 			func(p unsafe.Pointer) { *(*Extra)(p) = cloneExtra(*(*Extra)(p)) },
 		}
+	case stringType:
+		return mapMemory[string]()
+	case reflect.TypeFor[bool]():
+		return mapMemory[bool]()
 	}
 	return p.memoryByKind()
 }
 
 func (p *plan) memoryByKind() memory {
 	switch p.typ.Kind() {
-	case reflect.Bool, reflect.Int8, reflect.Uint8:
-		return scalarMemory[uint8]()
-	case reflect.Int64, reflect.Uint64:
-		return scalarMemory[uint64]()
-	case reflect.Int, reflect.Uint:
-		return scalarMemory[uint]()
+	case reflect.Bool:
+		return scalarMemory[bool]()
+	case reflect.Int64:
+		return scalarMemory[int64]()
+	case reflect.Int:
+		return scalarMemory[int]()
 	case reflect.Float64:
 		return scalarMemory[float64]()
 	case reflect.String:
@@ -112,7 +111,7 @@ func mapMemory[T comparable]() memory {
 	}
 }
 
-// sameNil reports whether of two slices, maps or pointers both are nil or neither is.
+// sameNil reports whether two slices, maps or pointers are both nil or both not nil.
 func sameNil(a, b unsafe.Pointer) bool {
 	return (*(*unsafe.Pointer)(a) == nil) == (*(*unsafe.Pointer)(b) == nil)
 }
@@ -126,7 +125,7 @@ func sameRaw(a, b unsafe.Pointer) bool {
 // memberMemory is a field of a struct.
 type memberMemory struct {
 	offset uintptr
-	plan   *plan // nil of a field that is not exported, which is copied by assignment only
+	plan   *plan // nil for an unexported field, which is only copied by assignment
 }
 
 func (p *plan) structMemory() memory {
@@ -159,11 +158,11 @@ func (p *plan) structMemory() memory {
 	return m
 }
 
-// address returns where a value that can be addressed is.
+// address returns the address of an addressable value.
 func address(v reflect.Value) unsafe.Pointer { return unsafe.Pointer(v.UnsafeAddr()) }
 
-// same reports whether a field of two structs at these addresses is equal. It may report false for equal fields, and always does for required
-// ones: then they are compared in detail.
+// same reports whether a field of two structs at these addresses is equal. It may report false for equal fields, and always does for required ones,
+// which are then compared in detail.
 func (f *planField) same(a, b unsafe.Pointer) bool {
 	if f.plan.isHead() || f.plan.elem != nil && f.plan.elem.isHead() {
 		return false
@@ -293,13 +292,5 @@ func sameAny(a, b any) bool {
 }
 
 func sameObject(a, b map[string]any) bool {
-	if len(a) != len(b) || (a == nil) != (b == nil) {
-		return false
-	}
-	for k, vb := range b {
-		if va, ok := a[k]; !ok || !sameAny(va, vb) {
-			return false
-		}
-	}
-	return true
+	return (a == nil) == (b == nil) && maps.EqualFunc(a, b, sameAny)
 }

@@ -39,24 +39,24 @@ type plan struct {
 	decodes     bool                // it has an UnmarshalJSON
 	encodes     bool                // it, or a pointer to it, has a MarshalJSON or MarshalText
 	keeps       bool                // its UnmarshalJSON is Unmarshal
-	want        string              // of a member of a union that keeps, the value of tag
-	twin        func() reflect.Type // of a struct with an Extra field, the same without methods; else nil
+	want        string              // for a member of a union, the value of tag
+	twin        func() reflect.Type // for a struct with an Extra field, the same type without methods; else nil
 	kind        reflect.Kind
 	reader      reader
-	states      map[string]*plan // of a state, which has other fields in each status
-	status      string           // of the plan of one status, the name of the field that holds it
-	wire        reflect.Type     // of the plan of one status, the struct that has its fields
-	unions      []uintptr        // of a struct without Extra that decodes itself, the offsets of fields that are unions
+	states      map[string]*plan // for a state, the plan of each status
+	status      string           // for the plan of one status, the name of the status field
+	wire        reflect.Type     // for the plan of one status, the struct with its fields
+	unions      []uintptr        // for a struct without Extra that decodes itself, the offsets of fields that are unions
 
 	members []memberMemory // of struct, all its fields
 	shallow bool           // a copy by assignment shares nothing that can change
 	memory  memory
 }
 
-// planField is a field as the JSON has it.
+// planField is a field of the JSON.
 type planField struct {
 	name      string
-	key       string // the name as the JSON has it, with quotes and colon
+	key       string // the name with quotes and colon
 	index     []int
 	offset    uintptr
 	plan      *plan
@@ -144,7 +144,7 @@ func shapeOf(t reflect.Type) shape {
 			return shapeMap
 		}
 		return shapeOpaque
-	case reflect.Bool, reflect.String, reflect.Float64, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+	case reflect.Bool, reflect.String, reflect.Float64, reflect.Int, reflect.Int64:
 		return shapeScalar
 	}
 	return shapeOpaque
@@ -249,7 +249,7 @@ func (p *plan) compileStates(building map[reflect.Type]*plan) {
 	}
 }
 
-// at returns the plan of this value: that of its status for a state.
+// at returns the plan for this value: for a state, the plan of its status.
 func (p *plan) at(v reflect.Value) *plan {
 	if p.states == nil {
 		return p
@@ -277,7 +277,7 @@ func (f *planField) absent(v reflect.Value) bool {
 	return v.IsZero()
 }
 
-// isHead reports whether the plan is of a part or a message, or of a pointer to one. They must not be null.
+// isHead reports whether the plan describes a part or a message, or a pointer to one. They must not be null.
 func (p *plan) isHead() bool {
 	switch p.shape {
 	case shapeUnion:

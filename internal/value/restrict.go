@@ -55,7 +55,7 @@ func (r *restriction) drop(pointer []byte) {
 	r.dropped = append(r.dropped, string(pointer))
 }
 
-// members keeps the declared members of an object. It reports whether it has any; if not, no pointer is dropped.
+// members keeps the declared members of an object. It reports whether there are any; if not, it drops no pointer.
 func (r *restriction) members(pointer []byte, object map[string]any, fields []string) bool {
 	kept, dropped, unnamed := len(r.kept), len(r.dropped), r.unnamed
 	for _, key := range slices.Sorted(maps.Keys(object)) {

@@ -2,6 +2,7 @@ package value
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -66,7 +67,7 @@ func (s *selection) member(name string) *selection {
 	return s.members[name].with(s.members["*"])
 }
 
-// with returns the selection of what one or the other selects; nil selects nothing.
+// with returns the union of two selections; nil selects nothing.
 func (s *selection) with(o *selection) *selection {
 	switch {
 	case s == nil || s == o:
@@ -208,28 +209,21 @@ func (s *selector) mapping(p *plan, v reflect.Value, want *selection) error {
 	}
 	o := objectWriter{s: s}
 	elem := reflect.New(p.elem.typ).Elem()
-	for _, key := range sortedKeys(v) {
-		inner := want.member(key)
+	keys := v.MapKeys()
+	slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
+	for _, key := range keys {
+		inner := want.member(key.String())
 		if inner == nil {
 			continue
 		}
-		o.key(key)
-		elem.Set(v.MapIndex(reflect.ValueOf(key).Convert(p.typ.Key())))
+		o.key(key.String())
+		elem.Set(v.MapIndex(key))
 		if err := s.value(p.elem, elem, inner); err != nil {
 			return err
 		}
 	}
 	o.end()
 	return nil
-}
-
-func sortedKeys(m reflect.Value) []string {
-	keys := make([]string, 0, m.Len())
-	for _, k := range m.MapKeys() {
-		keys = append(keys, k.String())
-	}
-	slices.Sort(keys)
-	return keys
 }
 
 // tree writes a value without a plan from its JSON.

@@ -21,6 +21,31 @@ func Unmarshal(data []byte, v any) error {
 	return err
 }
 
+// UnmarshalPlain decodes the object in data into v, a pointer to a struct without Extra that has fields of union types, which encoding/json cannot
+// decode. Errors wrap ErrWire.
+func UnmarshalPlain(data []byte, v any) error {
+	target := reflect.ValueOf(v).Elem()
+	p := planOf(target.Type())
+	target.SetZero()
+	for i := range p.fields {
+		f := &p.fields[i]
+		field, raw := target.FieldByIndex(f.index), jsontext.Field(data, f.name)
+		switch {
+		case f.plan.shape == shapeUnion:
+			member, err := unionOf(f.plan.typ).decode(raw)
+			if err != nil {
+				return err
+			}
+			field.Set(reflect.ValueOf(member))
+		case raw != nil:
+			if err := json.Unmarshal(raw, field.Addr().Interface()); err != nil {
+				return fmt.Errorf("%w: %s: %w", ErrWire, f.name, err)
+			}
+		}
+	}
+	return nil
+}
+
 // DecodeStruct decodes the object in data into v, a pointer to a struct, and returns the fields that v does not declare. The unknown fields of
 // a nested plain struct are returned under its name. It does not call UnmarshalJSON of v.
 func DecodeStruct(data []byte, v any) (Extra, error) {
@@ -39,7 +64,7 @@ func (p *plan) decodeSlow(data []byte, target reflect.Value) (Extra, error) {
 	if p.want == "" {
 		return p.decodeFields(data, target)
 	}
-	if raw := jsontext.Field(data, p.tag); raw != nil && !isString(raw, p.want) {
+	if raw := jsontext.Field(data, p.tag); raw != nil && jsontext.StringField(data, p.tag) != p.want {
 		return nil, fmt.Errorf("%w: %s %.40s where %q is expected", ErrWire, p.tag, raw, p.want)
 	}
 	extra, err := p.decodeFields(data, target)
@@ -77,13 +102,4 @@ func (p *plan) twinOf(v reflect.Value) any {
 		return v.Addr().Interface()
 	}
 	return reflect.NewAt(p.twin(), v.Addr().UnsafePointer()).Interface()
-}
-
-// isString reports whether raw is the JSON of a string.
-func isString(raw []byte, want string) bool {
-	if len(raw) == len(want)+2 && string(raw[1:len(raw)-1]) == want {
-		return raw[0] == '"'
-	}
-	var s string
-	return json.Unmarshal(raw, &s) == nil && s == want
 }

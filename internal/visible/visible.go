@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Is reports whether a character shows as itself: no control character, none that is invisible or turns the direction of writing
-// round, no space but the usual one, none that is private or not assigned.
+// Is reports whether a character is visible as itself: not a control character, invisible, reversing the direction of writing, a space other than
+// the usual one, private or unassigned.
 func Is(r rune) bool {
 	return r == ' ' || r != utf8.RuneError && unicode.IsGraphic(r) && !unicode.Is(unicode.Zs, r) && !blank(r)
 }
@@ -17,23 +17,22 @@ func Is(r rune) bool {
 // blank reports whether a character has no shape although it counts as a letter or mark, such as the Hangul filler.
 func blank(r rune) bool { return unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) }
 
-// maxMarks is the maximum number of combining marks on one letter: more of them cover the lines around.
+// maxMarks is the maximum number of combining marks on one letter: more would cover adjacent lines.
 const maxMarks = 3
 
-// Text returns s, of any number of lines, so that it neither controls a terminal nor hides anything: control characters but line feed
-// and tab, characters of format (Unicode's Cf: those without width, that turn the direction of writing round, tags), letters without a shape and
-// separators of lines and paragraphs (Zl, Zp) are written out as \u{202e}, bytes that are not UTF-8 as \x{1b}. It is for names, commands, paths and
-// anything else that a user decides by. Unlike Clean it keeps spaces and marks of any kind and characters that are private or not
-// assigned: they occur in ordinary text.
+// Text returns s, which may have several lines, in a form that neither controls a terminal nor hides anything. It writes out control characters other
+// than line feed and tab, format characters (Unicode's Cf: zero width, reversing the direction of writing, tags), letters without a shape, and line
+// and paragraph separators (Zl, Zp) as \u{202e}, and bytes that are not UTF-8 as \x{1b}. It is for names, commands, paths and other texts on which a
+// user decides. Unlike Clean it keeps all spaces and marks, and private or unassigned characters, because they occur in ordinary text.
 func Text(s string) string {
 	return written(s, func(r rune) bool { return hidden(r) || blank(r) })
 }
 
-// Prose is Text for human-readable text of the model or the user. U+200C and U+200D stay as they are: Persian, Indic scripts and
-// families of emoji fall apart without them, and in an answer they hide nothing important.
+// Prose is Text for text of the model or the user. It keeps U+200C and U+200D, which Persian, Indic scripts and emoji sequences need. In such text
+// they hide nothing important.
 func Prose(s string) string { return written(s, Controls) }
 
-// Controls reports whether Prose writes a character out.
+// Controls reports whether Prose writes out a character.
 func Controls(r rune) bool { return r != '\u200c' && r != '\u200d' && hidden(r) }
 
 // hidden reports whether a character controls a terminal or cannot be seen.
@@ -56,7 +55,7 @@ func written(s string, hide func(rune) bool) string {
 	return b.String()
 }
 
-// character returns the character r, at i of s, as it is or written out.
+// character returns the character r at index i of s, unchanged or written out.
 func character(s string, i int, r rune, shows bool) string {
 	switch {
 	case r == utf8.RuneError && !strings.HasPrefix(s[i:], "\ufffd"):
@@ -67,8 +66,8 @@ func character(s string, i int, r rune, shows bool) string {
 	return s[i : i+utf8.RuneLen(r)]
 }
 
-// Clean returns s as one line of at most limit characters. White space becomes one space; what does not show as itself is written out as
-// \u{202e}, bytes that are not UTF-8 as \x{1b}.
+// Clean returns s as one line of at most limit characters. White space becomes one space. Characters that are not visible are written out as
+// \u{202e}, and bytes that are not UTF-8 as \x{1b}.
 func Clean(s string, limit int) string {
 	var b strings.Builder
 	n, marks, space := 0, 0, false
@@ -87,11 +86,6 @@ func Clean(s string, limit int) string {
 			space = false
 		}
 		n++
-		if ' ' < r && r < 0x7f { // most characters
-			b.WriteByte(byte(r))
-			marks = 0
-			continue
-		}
 		if unicode.Is(unicode.M, r) {
 			if marks++; marks > maxMarks {
 				continue
@@ -118,8 +112,8 @@ func Strip(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// Cut returns s if it has at most limit bytes. A longer text is cut there, between characters, loses bytes that are not UTF-8 and gets
-// the mark, such as "…".
+// Cut returns s if it has at most limit bytes. Otherwise it cuts s there, between characters, removes bytes that are not UTF-8 and appends the mark,
+// such as "…".
 func Cut(s string, limit int, mark string) string {
 	if len(s) <= limit {
 		return s
@@ -127,10 +121,10 @@ func Cut(s string, limit int, mark string) string {
 	return strings.ToValidUTF8(s[:limit], "") + mark
 }
 
-// Bound returns what Strip leaves of s, cut at a number of bytes.
+// Bound returns the result of Strip, cut at limit bytes.
 func Bound(s string, limit int) string { return Cut(Strip(s), limit, " …") }
 
-// Tail returns at most limit bytes of the end of s, from the start of a character.
+// Tail returns the last characters of s, at most limit bytes.
 func Tail(s string, limit int) string {
 	start := len(s) - min(len(s), max(limit, 0))
 	for start > 0 && start < len(s) && !utf8.RuneStart(s[start]) {

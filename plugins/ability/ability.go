@@ -1,6 +1,6 @@
-// Package ability is the only way for a plugin outside of the host's process to reach the network, its stored values, secrets, tools,
-// sessions, the user and the model. Carriers pass every request of a guest to a Broker, which checks the user's grants on each call,
-// bounds rates and sizes, and answers with a status and JSON.
+// Package ability gives plugins outside of the host's process access to the network, stored values, secrets, tools, sessions, the user and the
+// model. Carriers pass every request of a plugin to a Broker, which checks the user's grants on each call, limits rates and sizes, and
+// answers with a status and JSON.
 //
 // operations.go lists the operations; docs/abilities.md describes them for guest authors.
 package ability
@@ -24,7 +24,7 @@ type Options struct {
 	Plugin string // its name
 	// Grants are the user's grants. They are copied.
 	Grants []sdk.Capability
-	// Secret returns a variable of the host's environment. If nil, there are none.
+	// Secret returns a variable of the host's environment. Required for grants of the capability secret.
 	Secret func(name string) (string, bool)
 	// DataDir is the plugin's own directory, created with mode 0700 when it is first needed.
 	DataDir string
@@ -32,16 +32,16 @@ type Options struct {
 	Limits  Limits       // zero fields get their defaults
 }
 
-// Caller is the call that a plugin is answering while it asks.
+// Caller describes the call during which a plugin makes a request.
 type Caller struct {
 	SessionID string
 	Tool      sdk.ToolHost // nil outside of a tool call
 	User      sdk.AuthUser // nil outside of a sign-in
-	// Call ends with the call; streams that were opened in it end then. Nil outside of a call.
+	// Call is the context of the call, which also ends the streams opened during it. Nil outside of a call.
 	Call context.Context
 }
 
-// Broker answers the requests of one plugin. Safe for use from many goroutines.
+// Broker answers the requests of one plugin. Safe for concurrent use.
 type Broker struct {
 	plugin string
 	limits Limits
@@ -56,12 +56,12 @@ type Broker struct {
 
 	operations map[string]operation // by name; never changes
 
-	mu      sync.Mutex
-	host    sdk.Host // nil until Bind
-	closed  bool
-	running map[int]context.CancelFunc // the operations under way
-	next    int                        // key of running
-	idle    sync.WaitGroup             // counts running
+	life context.Context // ends in Close, and with it all operations and streams
+	end  context.CancelFunc
+
+	mu   sync.Mutex
+	host sdk.Host       // nil until Bind
+	idle sync.WaitGroup // counts the operations under way
 }
 
 // New returns a broker. Invalid entries of the grants, such as a malformed address, are logged and grant nothing; see CheckAddress.
@@ -72,27 +72,23 @@ func New(o Options) *Broker {
 		plugin: o.Plugin, limits: limits, log: log, secret: o.Secret,
 		grants: newGrants(o.Grants, log), rates: newRates(limits),
 		kv: newStore(o.DataDir, limits), web: newWeb(limits),
-		running: map[int]context.CancelFunc{},
 	}
+	b.life, b.end = context.WithCancel(guest.Detached())
 	b.operations = b.table()
 	return b
 }
 
-// Bind sets the host whose abilities the plugin may use. Carriers call it in Start.
+// Bind sets the host that performs the operations. Carriers call it in Start.
 func (b *Broker) Bind(h sdk.Host) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.host = h
 }
 
-// Close cancels the operations under way and waits for them as long as ctx allows. Later requests fail. Safe twice.
+// Close cancels running operations and waits for them, at most until ctx ends. Later requests fail. It may be called twice.
 func (b *Broker) Close(ctx context.Context) error {
 	b.mu.Lock()
-	b.closed = true
-	b.streams.closeAll()
-	for _, cancel := range b.running {
-		cancel()
-	}
+	b.end()
 	b.mu.Unlock()
 	done := make(chan struct{})
 	go func() { // ends with the last operation; waited for below, unless ctx ends first
@@ -103,20 +99,12 @@ func (b *Broker) Close(ctx context.Context) error {
 	case <-done:
 		return nil
 	case <-ctx.Done():
+		return fmt.Errorf("operations of plugin %q still run: %w", b.plugin, ctx.Err())
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if n := len(b.running); n > 0 {
-		return fmt.Errorf("%d operations of plugin %q still run: %w", n, b.plugin, ctx.Err())
-	}
-	return nil
 }
 
-// errClosed answers requests after Close.
-var errClosed = errors.New("the plugin was closed")
-
-// Do runs an operation on behalf of c. It returns soon after ctx ends. The request may be reused after Do returned; the answer
-// belongs to the caller: JSON with OK, otherwise human-readable text.
+// Do runs an operation on behalf of c. It returns soon after ctx ends. The request may be reused after Do returns; the answer belongs to the
+// caller. It is JSON if the status is OK, otherwise a human-readable text.
 func (b *Broker) Do(ctx context.Context, c Caller, op string, request []byte) (guest.Status, []byte) {
 	answer, err := b.do(ctx, c, op, request)
 	if err != nil {
@@ -140,9 +128,9 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	}
 	switch {
 	case o.capability != "" && !b.grants.has(o.capability):
-		return nil, b.denied(op, o.capability, "")
+		return nil, fmt.Errorf("%s: %w", op, b.denied(o.capability, ""))
 	case o.capability == sdk.CapabilityAuth && c.User == nil:
-		return nil, b.explain(op, errNoSignIn)
+		return nil, fmt.Errorf("%s: only a sign-in can show this to the user", op)
 	}
 	if !utf8.Valid(request) {
 		return nil, fmt.Errorf("%s: the request is not valid UTF-8; send other bytes as {\"base64\": …}", op)
@@ -160,7 +148,7 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	}()
 	value, err := o.run(ctx, c, request)
 	if err != nil {
-		return nil, b.explain(op, err)
+		return nil, fmt.Errorf("%s: %w", op, err)
 	}
 	if answer, err = json.Marshal(value); err != nil {
 		return nil, fmt.Errorf("%s: encode the answer: %w", op, err)
@@ -171,37 +159,30 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	return answer, nil
 }
 
-// explain adds the operation to an error, except to a refusal or a missing grant, which are complete.
-func (*Broker) explain(op string, err error) error {
-	if refusal, ok := errors.AsType[*sdk.Refusal](err); ok {
-		return refusal
-	}
-	if p, ok := errors.AsType[*problem](err); ok && p.status == guest.StatusDenied {
-		return p
-	}
-	return fmt.Errorf("%s: %w", op, err)
-}
-
-// begin registers an operation, so that Close can cancel it.
+// begin begins an operation. Its context ends with the broker, too.
 func (b *Broker) begin(ctx context.Context) (context.Context, func(), error) {
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return nil, nil, errClosed
+	if b.life.Err() != nil {
+		return nil, nil, errors.New("the plugin was closed")
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	key := b.next
-	b.next++
-	b.running[key] = cancel
 	b.idle.Add(1)
+	ctx, cancel := b.within(ctx)
 	return ctx, func() {
 		cancel()
-		b.mu.Lock()
-		delete(b.running, key)
-		b.mu.Unlock()
 		b.idle.Done()
 	}, nil
+}
+
+// within returns a context that also ends with the broker.
+func (b *Broker) within(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(b.life, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+	}
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// grants are the user's grants, prepared for checks. They never change.
+// grants are the user's grants, prepared for checks. They are immutable.
 type grants struct {
 	scopes  map[string][]string // by the capability's name; a capability without scope has an empty list
 	origins []origin            // the scope of http
 }
 
-// newGrants copies grants. Several grants of one capability add up.
+// newGrants copies grants. It merges the scopes of several grants of one capability.
 func newGrants(given []sdk.Capability, log *slog.Logger) grants {
 	g := grants{scopes: map[string][]string{}}
 	for _, c := range given {
@@ -34,7 +34,7 @@ func newGrants(given []sdk.Capability, log *slog.Logger) grants {
 	return g
 }
 
-// CheckAddress checks an entry in the scope of http, which may be malformed or too wide. The error names it and the remedy.
+// CheckAddress returns an error for a malformed or too wide entry in the scope of http. The error contains the entry and a remedy.
 func CheckAddress(entry string) error {
 	_, err := parseGrant(entry)
 	return err
@@ -45,7 +45,7 @@ func (g *grants) has(capability string) bool {
 	return ok
 }
 
-// names reports whether the scope holds exactly this name.
+// names reports whether the scope contains exactly this name.
 func (g *grants) names(capability, name string) bool {
 	return name != "" && slices.Contains(g.scopes[capability], name)
 }

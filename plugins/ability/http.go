@@ -31,7 +31,7 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 	}
 	granted, ok := b.grants.origin(asked)
 	if !ok {
-		return nil, b.denied("http", sdk.CapabilityHTTP, asked.String())
+		return nil, b.denied(sdk.CapabilityHTTP, asked.String())
 	}
 	if !b.rates.http.Allow() {
 		return nil, limited("more than %d requests a second", b.limits.HTTPRate)
@@ -62,7 +62,7 @@ func (b *Broker) fetch(ctx context.Context, c Caller, req sdk.FetchRequest) (*sd
 	return answer, nil
 }
 
-// newRequest checks everything of the request that is not its address.
+// newRequest checks everything in the request except its address.
 func newRequest(ctx context.Context, req *sdk.FetchRequest, u *url.URL) (*http.Request, error) {
 	method := cmp.Or(req.Method, http.MethodGet)
 	if !isToken(method) || method == http.MethodConnect || method == http.MethodTrace {
@@ -106,7 +106,7 @@ func requestHeader(given map[string]string) (http.Header, error) {
 	return header, nil
 }
 
-// isReserved reports whether a header is about the connection or the address, which are not the plugin's business.
+// isReserved reports whether a header concerns the connection or the address, which plugins must not control.
 func isReserved(canonical string) bool {
 	switch canonical {
 	case "Connection", "Content-Length", "Expect", "Host", "Http2-Settings", "Keep-Alive", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
@@ -115,7 +115,7 @@ func isReserved(canonical string) bool {
 	return strings.HasPrefix(canonical, "Proxy-")
 }
 
-// isToken reports whether s may be a method or the name of a header, see RFC 9110, section 5.6.2.
+// isToken reports whether s is a valid method or header name, see RFC 9110, section 5.6.2.
 func isToken(s string) bool {
 	const special = "!#$%&'*+-.^_`|~"
 	return s != "" && !strings.ContainsFunc(s, func(r rune) bool {
@@ -152,7 +152,7 @@ func newResponse(resp *http.Response) *sdk.FetchResponse {
 	return answer
 }
 
-// checkRedirect checks the address of each redirect. Headers the plugin set for one origin are not sent to another.
+// checkRedirect checks the address of each redirect. Headers that the plugin set for one origin are not sent to another.
 func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return fmt.Errorf("more than %d redirects", maxRedirects)
@@ -163,7 +163,7 @@ func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 	}
 	granted, ok := b.grants.origin(asked)
 	if !ok {
-		return b.denied("redirect", sdk.CapabilityHTTP, asked.String())
+		return b.denied(sdk.CapabilityHTTP, asked.String())
 	}
 	r.URL.Host = asked.hostport()
 	r.Header.Del("Referer") // may contain the query
@@ -178,7 +178,7 @@ func (b *Broker) checkRedirect(r *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// isOneOrigin reports whether all requests so far went where the next one goes.
+// isOneOrigin reports whether all requests so far have the origin of the next one.
 func isOneOrigin(asked origin, via []*http.Request) bool {
 	return !slices.ContainsFunc(via, func(before *http.Request) bool {
 		o, err := originOf(before.URL)

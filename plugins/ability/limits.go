@@ -6,7 +6,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Limits bound the requests of one plugin. Zero fields get their defaults.
+// Limits are the limits of the requests of one plugin. Zero fields mean defaults.
 type Limits struct {
 	RequestBytes  int // of one request as JSON; default 1 MiB
 	ResponseBytes int // of one answer as JSON; default 8 MiB

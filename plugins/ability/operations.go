@@ -95,7 +95,7 @@ func (b *Broker) config(context.Context, Caller, any) (*sdk.Config, error) {
 // readSecret returns a variable of the host's environment whose exact name was granted.
 func (b *Broker) readSecret(_ context.Context, _ Caller, req guest.SecretRequest) (v guest.SecretValue, err error) {
 	if !b.grants.names(sdk.CapabilitySecret, req.Name) {
-		return v, b.denied("secret", sdk.CapabilitySecret, req.Name)
+		return v, b.denied(sdk.CapabilitySecret, req.Name)
 	}
 	value, found := b.secret(req.Name)
 	if !found {
@@ -112,9 +112,9 @@ func (*Broker) time(context.Context, Caller, any) (timeNow, error) {
 // callTool calls a tool the way the model does.
 func (b *Broker) callTool(ctx context.Context, c Caller, req sdk.ToolRequest) (result *sdk.ToolResult, err error) {
 	if !b.grants.matches(sdk.CapabilityTool, req.Tool) {
-		return nil, b.denied("tool", sdk.CapabilityTool, req.Tool)
+		return nil, b.denied(sdk.CapabilityTool, req.Tool)
 	}
-	if req.SessionID, err = b.session(c, "tool", req.SessionID); err != nil {
+	if req.SessionID, err = b.session(c, req.SessionID); err != nil {
 		return nil, err
 	}
 	if len(req.Args) == 0 {
@@ -124,16 +124,12 @@ func (b *Broker) callTool(ctx context.Context, c Caller, req sdk.ToolRequest) (r
 	if err != nil {
 		return nil, err
 	}
-	result, err = host.CallTool(ctx, req)
-	if err == nil && result == nil {
-		err = fmt.Errorf("the tool %s returned nothing", req.Tool)
-	}
-	return result, err
+	return host.CallTool(ctx, req)
 }
 
 // messages returns the messages of the caller's session.
 func (b *Broker) messages(ctx context.Context, c Caller, req guest.SessionRequest) (out guest.SessionMessages, err error) {
-	session, err := b.session(c, "session", req.SessionID)
+	session, err := b.session(c, req.SessionID)
 	if err != nil {
 		return out, err
 	}
@@ -152,7 +148,7 @@ func (b *Broker) messages(ctx context.Context, c Caller, req guest.SessionReques
 
 // ask waits for permission. The host fills in the asking plugin and the arguments.
 func (b *Broker) ask(ctx context.Context, c Caller, req sdk.PermissionRequest) (empty, error) {
-	session, err := b.session(c, "ask", req.SessionID)
+	session, err := b.session(c, req.SessionID)
 	if err != nil {
 		return empty{}, err
 	}
@@ -174,7 +170,7 @@ func (b *Broker) ask(ctx context.Context, c Caller, req sdk.PermissionRequest) (
 
 // question asks the user.
 func (b *Broker) question(ctx context.Context, c Caller, req guest.QuestionRequest) (out guest.QuestionAnswers, err error) {
-	session, err := b.session(c, "question", req.SessionID)
+	session, err := b.session(c, req.SessionID)
 	if err != nil {
 		return out, err
 	}
@@ -193,18 +189,14 @@ func (b *Broker) question(ctx context.Context, c Caller, req guest.QuestionReque
 
 // sample asks the user's model.
 func (b *Broker) sample(ctx context.Context, c Caller, req sdk.SampleRequest) (result *sdk.SampleResult, err error) {
-	if req.SessionID, err = b.session(c, "sample", req.SessionID); err != nil {
+	if req.SessionID, err = b.session(c, req.SessionID); err != nil {
 		return nil, err
 	}
 	host, err := able[sdk.Sampler](b, "the model")
 	if err != nil {
 		return nil, err
 	}
-	result, err = host.Sample(ctx, req)
-	if err == nil && result == nil {
-		err = errors.New("the model returned nothing")
-	}
-	return result, err
+	return host.Sample(ctx, req)
 }
 
 // progress shows the progress of a tool call.
@@ -215,9 +207,6 @@ func (b *Broker) progress(_ context.Context, c Caller, req guest.ProgressRequest
 	c.Tool.Progress(req.Title, req.Metadata)
 	return empty{}, nil
 }
-
-// errNoSignIn answers operations of the capability auth outside of a sign-in.
-var errNoSignIn = errors.New("only a sign-in can show this to the user")
 
 // signInNotice shows a line during a sign-in.
 func (*Broker) signInNotice(_ context.Context, c Caller, req guest.SignInNotice) (empty, error) {
@@ -244,7 +233,7 @@ func (b *Broker) bound() sdk.Host {
 	return b.host
 }
 
-// able returns the host as T. The error names the missing ability.
+// able returns the host as T, or an error that names the missing ability.
 func able[T any](b *Broker, ability string) (T, error) {
 	host, ok := b.bound().(T)
 	if !ok {
@@ -253,10 +242,10 @@ func able[T any](b *Broker, ability string) (T, error) {
 	return host, nil
 }
 
-// session returns the session of an operation: always that of the call the plugin is answering.
-func (b *Broker) session(c Caller, op, wanted string) (string, error) {
+// session returns the session of an operation, which is always the session of the current call.
+func (b *Broker) session(c Caller, wanted string) (string, error) {
 	if wanted != "" && wanted != c.SessionID {
-		return "", &problem{guest.StatusDenied, fmt.Sprintf("%s: plugin %q may reach only the session it is called for; no capability allows another", op, b.plugin)}
+		return "", &problem{guest.StatusDenied, fmt.Sprintf("plugin %q may reach only the session it is called for; no capability allows another", b.plugin)}
 	}
 	if c.SessionID == "" {
 		return "", errors.New("the plugin is not called for a session now; ask while answering a hook or a tool call")

@@ -39,7 +39,7 @@ func (o origin) String() string {
 	return fmt.Sprintf("%s://%s:%d", o.scheme, host, o.port)
 }
 
-// hostport is the host as a URL has it.
+// hostport returns the host as written in a URL.
 func (o origin) hostport() string {
 	if o.port != usualPort(o.scheme) {
 		return net.JoinHostPort(o.host, strconv.Itoa(int(o.port)))
@@ -50,7 +50,7 @@ func (o origin) hostport() string {
 	return o.host
 }
 
-// same reports whether two addresses of requests are of one origin.
+// same reports whether two origins of requests are equal.
 func (o origin) same(other origin) bool {
 	return o.scheme == other.scheme && o.host == other.host && o.port == other.port
 }
@@ -109,8 +109,8 @@ func parseURL(text string) (*url.URL, origin, error) {
 	return u, o, nil
 }
 
-// originOf returns where a request for the URL goes. There is one spelling of every host: whatever a resolver might read as
-// an address in another way is refused.
+// originOf returns the origin of a URL. It accepts only one spelling of every host, and refuses anything that a resolver might interpret as
+// another address.
 func originOf(u *url.URL) (origin, error) {
 	o := origin{scheme: u.Scheme}
 	switch {
@@ -168,16 +168,13 @@ func usualPort(scheme string) uint16 {
 
 // checkName refuses hosts that are not plain DNS names.
 func checkName(host string) error {
-	if len(host) > 253 {
-		return errors.New("the host's name is longer than 253 characters")
-	}
 	labels := strings.Split(host, ".")
 	for _, label := range labels {
 		if label == "" || len(label) > 63 || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
 			return fmt.Errorf("invalid host name %q; write its ASCII form (xn--…) with letters, digits, dots and -", host)
 		}
 	}
-	// Resolvers take 127.1, 0x7f.1, 017700000001 and 2130706433 for addresses: a name never ends in a number.
+	// Resolvers interpret 127.1, 0x7f.1, 017700000001 and 2130706433 as addresses: a name must not end in a number.
 	last := labels[len(labels)-1]
 	if strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
 		return fmt.Errorf("host %q is another way to write an IP address; write it as four decimal numbers", host)
@@ -185,11 +182,10 @@ func checkName(host string) error {
 	return nil
 }
 
-// isSuffix reports whether anyone can get names below the domain, by the list of https://publicsuffix.org as of the version of
-// golang.org/x/net in go.mod: what registries give out (com, co.uk), and what providers do (github.io). Of a top domain that is not in
-// the list, only itself.
+// isSuffix reports whether anyone can register names below the domain, according to the list of https://publicsuffix.org in golang.org/x/net:
+// domains of registries (com, co.uk) and of providers (github.io), and any other top-level domain.
 func isSuffix(domain string) bool {
-	// The list has entries such as *.kawasaki.jp, by which what is below is a suffix and the domain itself is none.
+	// By entries such as *.kawasaki.jp, the names below a domain are suffixes, but not the domain itself.
 	for _, name := range []string{domain, "-." + domain} {
 		if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {
 			return true

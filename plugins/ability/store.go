@@ -25,31 +25,31 @@ import (
 // The files of a store, in the plugin's own directory.
 const (
 	storeFile = "kv.json"
-	storeNew  = "kv.json.new" // becomes storeFile by renaming; left over by a process that was killed
+	storeNew  = "kv.json.new" // is renamed to storeFile; killed processes may leave it behind
 	storeLock = "kv.lock"     // held by the process that changes the store
 )
 
-// storeMagic begins the first line of storeFile; the SHA-256 of what follows the line ends it. The checksum tells damage, and
-// a reader by one line whether what it knows is still true.
+// storeMagic begins the first line of storeFile, which ends with the SHA-256 of the rest. The checksum detects damage, and by reading this
+// line alone a process notices whether the values have changed.
 const storeMagic = "tenon-kv 1 "
 
 const storeHeader = len(storeMagic) + 2*sha256.Size + 1
 
-// lockWait bounds the wait for another process that changes the store.
+// lockWait is the maximum wait for another process that changes the store.
 const lockWait = 10 * time.Second
 
 // errDamaged means that the stored values cannot be read.
 var errDamaged = errors.New("damaged")
 
-// store keeps the values of one plugin in one file, which is replaced as a whole: at most 1 MiB, and never half of it. Several
-// processes may use it at the same time. Keys are only in the file, never in a path.
+// store keeps the values of one plugin in one file of at most 1 MiB, which is replaced atomically. Several processes may use it concurrently.
+// Keys never become part of a path.
 type store struct {
 	dir    string
 	limits Limits
 
 	mu     sync.Mutex
-	header string            // of the file that values were read from; empty without a file
-	values map[string][]byte // must not be changed: replaced
+	header string            // of the file with the values; empty: none was read
+	values map[string][]byte // replaced, never modified
 }
 
 func newStore(dir string, l Limits) *store {
@@ -137,7 +137,7 @@ func (s *store) current() (map[string][]byte, error) {
 	return s.load(root)
 }
 
-// load returns the values of the file. If it is still the one that was read last, only its first line is read.
+// load returns the values of the file. It reads only the first line if the file is unchanged.
 func (s *store) load(root *os.Root) (map[string][]byte, error) {
 	f, err := openStored(root)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -153,7 +153,7 @@ func (s *store) load(root *os.Root) (map[string][]byte, error) {
 	if _, err := f.ReadAt(header, 0); err == nil && string(header) == s.header {
 		return s.values, nil
 	}
-	// Base64 and escaped keys take more room than the quota; a file far above it was not written by us.
+	// Base64 and escaped keys take more space than the quota counts; a much larger file was written by another program.
 	data, err := io.ReadAll(io.LimitReader(f, 16*int64(s.limits.KVBytes)+1<<20))
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (s *store) load(root *os.Root) (map[string][]byte, error) {
 	return values, nil
 }
 
-// parseStore reads the content of a store's file. Errors wrap errDamaged.
+// parseStore decodes the content of a store's file. Errors wrap errDamaged.
 func parseStore(data []byte) (values map[string][]byte, err error) {
 	if len(data) < storeHeader {
 		return nil, fmt.Errorf("%w: %d bytes are too few", errDamaged, len(data))
@@ -186,7 +186,7 @@ func headerOf(body []byte) string {
 	return storeMagic + hex.EncodeToString(sum[:]) + "\n"
 }
 
-// change replaces the file. No other process changes it meanwhile.
+// change replaces the file, under the lock.
 func (s *store) change(ctx context.Context, edit func(values map[string][]byte) error) error {
 	root, err := s.open(true)
 	if err != nil {
@@ -223,8 +223,7 @@ func (s *store) change(ctx context.Context, edit func(values map[string][]byte) 
 	return nil
 }
 
-// open opens the plugin's directory. Everything in it is reached through the root, so that a link the plugin may have put
-// there leads nowhere else.
+// open opens the plugin's directory. All its files are opened through this root, so that links made by the plugin cannot lead out of it.
 func (s *store) open(create bool) (*os.Root, error) {
 	if s.dir == "" {
 		return nil, errors.New("the plugin has no directory to keep values in")
@@ -239,10 +238,9 @@ func (s *store) open(create bool) (*os.Root, error) {
 	return os.OpenRoot(s.dir)
 }
 
-// lock waits until no other process, and no other change of this one, holds the lock. It ends with the file; an error of closing that
-// changes nothing for the values.
+// lock waits for the lock, which excludes other processes and other changes of this one. Closing it releases it; errors of that can be ignored.
 func (s *store) lock(ctx context.Context, root *os.Root) (io.Closer, error) {
-	// Made through the root first: flock alone would follow a link.
+	// Create it through the root first, because flock would follow a link.
 	f, err := root.OpenFile(storeLock, os.O_CREATE|os.O_RDWR|noFollow, 0o600)
 	if err != nil {
 		return nil, err
@@ -259,7 +257,7 @@ func (s *store) lock(ctx context.Context, root *os.Root) (io.Closer, error) {
 	return lock, nil
 }
 
-// replace writes the file so that at every moment either the old or the new one exists in full.
+// replace replaces the file atomically.
 func replace(root *os.Root, header string, body []byte) error {
 	if err := root.Remove(storeNew); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -14,36 +14,35 @@ import (
 )
 
 const (
-	// maxStreamBytes is the maximum size of a streamed answer. A model's answer of 16 MiB has about three times that as events.
+	// maxStreamBytes is the maximum size of a streamed answer. A model's answer of 16 MiB takes about three times as much as events.
 	maxStreamBytes = 64 << 20
 	// maxChunk is the maximum size of one piece.
 	maxChunk = 64 << 10
 )
 
-// httpStream is an answer that a plugin reads in pieces. It belongs to the call in which the plugin sent the request, and ends with it.
+// httpStream is an answer that a plugin reads in pieces. It ends with the call during which the plugin sent the request.
 type httpStream struct {
 	call context.Context // the call that it belongs to
 	end  func()          // ends the request and releases its slot; may be called twice
 
 	mu   sync.Mutex // held while reading
 	body io.Reader
-	left int // bytes that may follow
+	left int // remaining bytes of the limit
 }
 
 // streams are the open streams of a plugin by number.
 type streams struct {
-	mu     sync.Mutex
-	next   int64
-	closed bool // no further stream is kept
-	open   map[int64]*httpStream
+	mu   sync.Mutex
+	next int64
+	open map[int64]*httpStream
 }
 
-// openStream sends a request and keeps its answer open. ctx bounds the time until the headers of the answer.
+// openStream sends a request and keeps its answer open. ctx limits the time until the headers of the answer.
 func (b *Broker) openStream(ctx context.Context, c Caller, req *sdk.FetchRequest, u *url.URL, granted *origin) (*sdk.FetchResponse, error) {
 	if c.Call == nil {
 		return nil, errors.New("only a call of the plugin can stream an answer")
 	}
-	whole, cancel := context.WithCancel(c.Call)
+	whole, cancel := b.within(c.Call)
 	r, err := newRequest(context.WithValue(whole, grantKey{}, granted), req, u)
 	if err != nil {
 		cancel()
@@ -72,21 +71,17 @@ func (b *Broker) openStream(ctx context.Context, c Caller, req *sdk.FetchRequest
 		return nil, b.explainHTTP(err, b.limits.HTTPTimeout)
 	}
 	answer := newResponse(resp)
-	answer.Stream, err = b.streams.add(&httpStream{call: c.Call, body: resp.Body, left: maxStreamBytes, end: func() {
+	answer.Stream = b.streams.add(&httpStream{call: c.Call, body: resp.Body, left: maxStreamBytes, end: func() {
 		end()
 		_ = resp.Body.Close()
 	}})
-	return answer, err
+	return answer, nil
 }
 
 // add keeps a stream until it ends or its call does, and returns its number, which is never 0.
-func (s *streams) add(one *httpStream) (int64, error) {
+func (s *streams) add(one *httpStream) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		one.end()
-		return 0, errClosed
-	}
 	if s.open == nil {
 		s.open = map[int64]*httpStream{}
 	}
@@ -94,7 +89,7 @@ func (s *streams) add(one *httpStream) (int64, error) {
 	id := s.next
 	s.open[id] = one
 	context.AfterFunc(one.call, func() { s.close(id) })
-	return id, nil
+	return id
 }
 
 // find returns a stream of the call.
@@ -108,7 +103,7 @@ func (s *streams) find(c Caller, id int64) (*httpStream, error) {
 	return one, nil
 }
 
-// close ends a stream; one that ended already is left alone.
+// close ends a stream, unless it has ended.
 func (s *streams) close(id int64) {
 	s.mu.Lock()
 	one := s.open[id]
@@ -119,18 +114,7 @@ func (s *streams) close(id int64) {
 	}
 }
 
-// closeAll ends all streams.
-func (s *streams) closeAll() {
-	s.mu.Lock()
-	all := s.open
-	s.open, s.closed = nil, true
-	s.mu.Unlock()
-	for _, one := range all {
-		one.end()
-	}
-}
-
-// readStream waits for the next piece of a streamed answer.
+// readStream returns the next piece of a streamed answer.
 func (b *Broker) readStream(_ context.Context, c Caller, req guest.StreamRef) (out guest.StreamChunk, err error) {
 	s, err := b.streams.find(c, req.Stream)
 	if err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/tenonhq/tenon/internal/httpx"
 )
 
-// maxAnswerHeader bounds the headers of an answer, in bytes.
+// maxAnswerHeader is the maximum size of the headers of an answer, in bytes.
 const maxAnswerHeader = 64 << 10
 
-// web is the network as one plugin sees it.
+// web sends the HTTP requests of one plugin.
 type web struct {
 	transport *http.Transport
-	slots     chan struct{} // one for each request under way
+	slots     chan struct{} // holds a value for each running request
 
 	// lookup and dial replace the network in tests.
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -31,9 +31,9 @@ type web struct {
 func newWeb(l Limits) *web {
 	w := &web{slots: make(chan struct{}, l.HTTPConcurrent), lookup: lookup, dial: dial}
 	w.transport = &http.Transport{
-		Proxy:       nil, // a proxy would look names up itself
+		Proxy:       nil, // a proxy would resolve names itself
 		DialContext: w.connect,
-		// A connection serves one request: none is shared with another plugin or outlives a grant's check.
+		// A connection serves one request, so that each request is checked against the grants.
 		DisableKeepAlives:      true,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{}, // HTTP/1.1 only
@@ -46,8 +46,8 @@ func newWeb(l Limits) *web {
 // grantKey is the key under which the context of a request carries the grant that covers it.
 type grantKey struct{}
 
-// connect dials the host of a request. It looks the name up once, refuses it when any of its addresses is not for this
-// grant, and dials one of the addresses it checked: a second look-up could answer differently.
+// connect dials the host of a request. It resolves the name once, refuses it if the grant does not permit one of its addresses, and dials one
+// of the checked addresses: a second look-up could return others.
 func (w *web) connect(ctx context.Context, _, address string) (net.Conn, error) {
 	granted, ok := ctx.Value(grantKey{}).(*origin)
 	if !ok {
@@ -93,7 +93,7 @@ func (w *web) addresses(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addrs, err
 }
 
-// checkAddr refuses to dial an address that is not public, unless the grant names that very address, or localhost, with its port.
+// checkAddr refuses addresses that are not public, unless the grant contains this address, or localhost, with the port.
 func (o origin) checkAddr(host string, addr netip.Addr) error {
 	addr = addr.Unmap()
 	if httpx.Public(addr) {
@@ -107,8 +107,7 @@ func (o origin) checkAddr(host string, addr netip.Addr) error {
 	return &privateError{host: host, addr: addr}
 }
 
-// privateError refuses an address that is not public. Its text does not tell the address: names of the user's network are
-// not for the plugin to explore.
+// privateError is returned for an address that is not public. Its text omits the address, so that plugins cannot explore the user's network.
 type privateError struct {
 	host string
 	addr netip.Addr
@@ -123,7 +122,7 @@ func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// dial connects to one address. The check is made again on what the socket is about to connect to.
+// dial connects to an address. It repeats the check for the final address of the socket.
 func dial(ctx context.Context, to netip.AddrPort, check func(netip.Addr) error) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error {
 		final, err := netip.ParseAddrPort(address)

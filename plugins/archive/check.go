@@ -131,7 +131,7 @@ func (c *checker) add(e entry) error {
 	return nil
 }
 
-// key is equal for names that some file system takes for the same file.
+// key returns a text that is equal for names of the same file on some file system.
 func (c *checker) key(name string) string {
 	return norm.NFC.String(strings.ToLower(strings.ToUpper(norm.NFC.String(name))))
 }

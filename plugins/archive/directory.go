@@ -13,8 +13,7 @@ import (
 // Directory is a directory of this machine. A .git in it does not belong to its content, and a link to an absolute path in it counts as a
 // relative one.
 type Directory struct {
-	Path   string
-	Limits Limits
+	Path string
 	// Without reports whether a file, by its path in the directory, does not belong to the content. If nil, all files do.
 	Without func(name string) bool
 }
@@ -22,7 +21,7 @@ type Directory struct {
 // Extract checks the directory and copies it to the directory dir, which must be empty: the copy is what Pack and File.Extract would make.
 // Errors: ErrUnsafe, and those of the file system.
 func (d Directory) Extract(ctx context.Context, dir string) (*Content, error) {
-	return extract(ctx, d, d.Limits, dir, false)
+	return extract(ctx, d, Limits{}, dir, false)
 }
 
 // each visits the entries by name, each directory before its content.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -72,20 +71,13 @@ func (g *gitTree) list(ctx context.Context) ([]byte, error) {
 	list, err := io.ReadAll(io.LimitReader(out, limit+1))
 	if int64(len(list)) > limit {
 		_ = cmd.Cancel()
-		return nil, errors.Join(fmt.Errorf("%w: the list of its files has more than %d bytes", ErrUnsafe, limit), ignoreExit(cmd.Wait()))
+		_ = cmd.Wait() // it was killed
+		return nil, fmt.Errorf("%w: the list of its files has more than %d bytes", ErrUnsafe, limit)
 	}
 	if waitErr := cmd.Wait(); waitErr != nil {
 		return nil, fmt.Errorf("git ls-tree %s: %w: %s", g.Tree, waitErr, shown(complaints.String()))
 	}
 	return list, err
-}
-
-// ignoreExit drops the error of a command that was killed on purpose.
-func ignoreExit(err error) error {
-	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
-		return nil
-	}
-	return err
 }
 
 // parseTree reads lines of the form MODE TYPE OBJECT SIZE\tNAME, each ended by a zero byte.

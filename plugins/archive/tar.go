@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// overhead is what the headers of one entry may take in the uncompressed stream, in bytes: three blocks of a header, its name and its
+// overhead limits the headers of one entry in the uncompressed stream, in bytes: three blocks of a header, its name and its
 // padding.
 const overhead = 8 << 10
 
@@ -53,12 +53,9 @@ func entries(ctx context.Context, t *tar.Reader, visit visitor) error {
 		if err != nil {
 			return broken(err)
 		}
-		e, skip, err := tarEntry(h)
+		e, err := tarEntry(h)
 		if err != nil {
 			return err
-		}
-		if skip {
-			continue
 		}
 		if err := visit(e, t); err != nil {
 			return broken(err)
@@ -76,35 +73,36 @@ func broken(err error) error {
 	return err
 }
 
-func tarEntry(h *tar.Header) (e entry, skip bool, err error) {
+// tarEntry returns the entry of a header; the empty entry, which is the root, of a header for all files.
+func tarEntry(h *tar.Header) (e entry, err error) {
 	if h.Typeflag == tar.TypeXGlobalHeader {
 		for key := range h.PAXRecords {
 			if key != "comment" { // git archive writes the commit into it
-				return e, false, fmt.Errorf("%w: a global header sets %s for all files", ErrUnsafe, shown(key))
+				return e, fmt.Errorf("%w: a global header sets %s for all files", ErrUnsafe, shown(key))
 			}
 		}
-		return e, true, nil
+		return e, nil
 	}
 	e = entry{name: h.Name, size: h.Size, exec: h.Mode&0o111 != 0}
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
-			return e, false, unsafe(h.Name, "a sparse file")
+			return e, unsafe(h.Name, "a sparse file")
 		}
 	}
 	switch h.Typeflag {
 	case tar.TypeReg:
-		return e, false, nil
+		return e, nil
 	case tar.TypeDir:
 		e.kind = kindDir
 	case tar.TypeSymlink:
 		e.kind, e.target = kindLink, h.Linkname
 	default:
-		return e, false, unsafe(h.Name, "neither a file nor a directory nor a symbolic link (type %q)", h.Typeflag)
+		return e, unsafe(h.Name, "neither a file nor a directory nor a symbolic link (type %q)", h.Typeflag)
 	}
 	if h.Size != 0 {
-		return e, false, unsafe(h.Name, "a directory or link with content")
+		return e, unsafe(h.Name, "a directory or link with content")
 	}
-	return e, false, nil
+	return e, nil
 }
 
 // zeros reads the rest of a stream, which must be padding.
@@ -126,7 +124,7 @@ func zeros(r io.Reader) error {
 	}
 }
 
-// bounded fails when more is read than may be.
+// bounded fails if more bytes are read than permitted.
 type bounded struct {
 	in   io.Reader
 	left int64

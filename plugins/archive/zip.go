@@ -26,7 +26,7 @@ const (
 
 type zipFile struct{ *File }
 
-// each reads the files in the order of the central directory, after the local headers were found to say the same.
+// each reads the files in the order of the central directory, which must agree with the local headers.
 func (f zipFile) each(ctx context.Context, visit visitor) error {
 	end, err := f.directory()
 	if err != nil {
@@ -103,7 +103,7 @@ func ascii(s string) bool {
 }
 
 // layout walks the local headers from the first byte: other readers go by them. Files follow each other without a gap, then the
-// central directory, then the end record, and each local header says what the central directory says.
+// central directory, then the end record, and each local header agrees with the central directory.
 func (f zipFile) layout(files []*zip.File, end []byte) error {
 	type located struct {
 		*zip.File

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
+	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/source"
 )
@@ -20,13 +21,11 @@ func (p *plan) define(fetched *source.Fetched, dir string) error {
 		if err != nil {
 			return err
 		}
-		text, err := p.found.Manifest(own, manifest.Is(fetched.Path))
-		if err != nil {
+		if fetched.Definition, err = p.found.Manifest(own, manifest.Is(fetched.Path)); err != nil {
 			return err
 		}
-		fetched.Definition = source.JSON(text)
 	}
-	if fetched.Definition == "" {
+	if len(fetched.Definition) == 0 {
 		return nil
 	}
 	root, err := os.OpenRoot(dir)
@@ -37,5 +36,5 @@ func (p *plan) define(fetched *source.Fetched, dir string) error {
 	if err := root.MkdirAll(filepath.Dir(manifest.ClaudeFile), 0o755); err != nil {
 		return err
 	}
-	return atomicfile.WriteIn(root, filepath.FromSlash(manifest.ClaudeFile), []byte(fetched.Definition), atomicfile.Options{Mode: 0o644})
+	return atomicfile.WriteIn(root, filepath.FromSlash(manifest.ClaudeFile), jsontext.Compact(fetched.Definition), atomicfile.Options{Mode: 0o644})
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tenonhq/tenon/plugins/archive"
+	"github.com/tenonhq/tenon/plugins/install"
 	"github.com/tenonhq/tenon/plugins/pins"
 	"github.com/tenonhq/tenon/plugins/source"
 )
@@ -36,6 +37,10 @@ func TestNamesPinnedBefore(t *testing.T) {
 			}
 			if _, err := in.Stage(t.Context(), target, "./plugin", nil); !errors.Is(err, archive.ErrUnsafe) || !strings.Contains(err.Error(), "; rename ") {
 				t.Errorf("Stage() without a pin: %v, want ErrUnsafe with its remedy", err)
+			}
+			vendor := filepath.Join(filepath.Dir(target.Path), filepath.FromSlash(install.VendorDir))
+			if err := in.Write(t.Context(), target, (&pins.File{}).With(*pin), vendor); !errors.Is(err, archive.ErrUnsafe) || !strings.Contains(err.Error(), "; rename ") {
+				t.Errorf("Write() = %v, want ErrUnsafe with its remedy", err)
 			}
 		})
 	}

@@ -68,7 +68,7 @@ type Staged struct {
 	Sealed *trust.Sealed
 }
 
-// Renew stages what the reference of an installed plugin names now. The error wraps ErrRenamed if that is another plugin.
+// Renew stages the present content of an installed plugin's reference. The error wraps ErrRenamed if that is another plugin.
 func (in *Installer) Renew(ctx context.Context, t Target, p pins.Plugin) (*Staged, error) {
 	renewing, fetcher := *in, *in.Fetcher
 	renewing.was, renewing.Fetcher = signature.KeyOf(p.Signer), &fetcher
@@ -152,7 +152,7 @@ func (in *Installer) plan(t Target, ref string, pin *pins.Plugin) (*plan, error)
 		p.fetcher.Guarded = in.Fetcher.Guarded || p.found.Guarded
 		err = t.allows(p.from)
 	}
-	if pin != nil && pin.Definition == "" {
+	if pin != nil && len(pin.Definition) == 0 {
 		p.fetcher.InPlace = func(ctx context.Context, dir string) bool {
 			d, err := in.Vault.Digest(ctx, dir)
 			return err == nil && d == pin.Digest // otherwise, the copy has the pinned digest or the reason why it cannot
@@ -239,7 +239,7 @@ func (p *plan) nameFor(path string) string {
 	switch {
 	case p.found != nil:
 		return p.found.Name
-	case strings.HasSuffix(path, ".wasm") && r.Kind != source.Path, r.Kind == source.Go:
+	case strings.HasSuffix(path, ".wasm"), r.Kind == source.Go:
 		return path
 	case r.Subdir != "":
 		return r.Subdir

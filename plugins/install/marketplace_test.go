@@ -279,8 +279,8 @@ func TestMarketplace(t *testing.T) {
 			commands = append(commands, c.Name)
 		}
 		slices.Sort(commands)
-		if skills(p) != want.skills || strings.Join(commands, " ") != want.commands || p.Manifest.Version != want.version || string(s.Definition) != want.manifest {
-			t.Errorf("%s: skills %q, commands %q, version %q, manifest %s, want %+v", name, skills(p), commands, p.Manifest.Version, s.Definition, want)
+		if skills(p) != want.skills || strings.Join(commands, " ") != want.commands || p.Description.Version != want.version || string(s.Definition) != want.manifest {
+			t.Errorf("%s: skills %q, commands %q, version %q, manifest %s, want %+v", name, skills(p), commands, p.Description.Version, s.Definition, want)
 		}
 	}
 	for name, want := range map[string]struct {

@@ -28,8 +28,8 @@ const vendorStart = ".vendor-"
 // makes, as in the cache of downloads.
 const treesDir = "trees"
 
-// Write fills a vendor directory with what the lock file pins, in place of what it had. The plugins are fetched already, or are fetched now.
-// The error wraps ErrOutside if the directory or its parent is a link: a repository could lead to directories of the user.
+// Write replaces the content of a vendor directory by what the lock file pins. It fetches plugins that are missing. The error wraps ErrOutside if
+// the directory or its parent is a link: a repository could lead to directories of the user.
 func (in *Installer) Write(ctx context.Context, t Target, f *pins.File, dir string) error {
 	for _, path := range []string{filepath.Dir(dir), dir} {
 		if info, err := os.Lstat(path); err == nil && !info.IsDir() {
@@ -96,7 +96,7 @@ func tree(dir string, d trust.Digest) string {
 	return filepath.Join(dir, treesDir, sum+".tar.gz")
 }
 
-// trim removes what a cache has besides sources: locks, and what the go command unpacked.
+// trim removes files of a cache that are not sources: locks, and modules that the go command unpacked.
 func trim(dir string) error {
 	parts, err := filepath.Glob(filepath.Join(dir, "files", "part-*"))
 	remove := append(parts, filepath.Join(dir, "go", "path"))

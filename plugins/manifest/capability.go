@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
@@ -11,21 +13,49 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// scoped says for each capability whether it needs a scope; those that are false have none.
-func scoped() map[string]bool {
-	return map[string]bool{
-		sdk.CapabilityHTTP: true, sdk.CapabilityKV: false, sdk.CapabilitySecret: true, sdk.CapabilityConfig: false,
-		sdk.CapabilityTool: true, sdk.CapabilitySession: false, sdk.CapabilityAsk: false, sdk.CapabilityEvents: true,
-		sdk.CapabilityModel: false, sdk.CapabilityEnv: true, sdk.CapabilityRead: true, sdk.CapabilityWrite: true,
-		sdk.CapabilityClock: false, sdk.CapabilityAuth: true,
-	}
+// capability is a right that a plugin can request.
+type capability struct {
+	words string // what it permits; SCOPE stands for its scope
+	all   string // what * or / in its scope means
+	// problem returns the problem with an entry of the scope; "" without one. If nil, the capability has no scope.
+	problem func(entry string) string
 }
 
-// CheckCapability checks a requested or granted capability. The error wraps sdk.ErrManifest.
-func CheckCapability(c sdk.Capability) error {
-	v := &validator{report: newReport("capability " + quoted(c.Name))}
-	v.capability("", c)
-	return v.err()
+var capabilities = map[string]capability{
+	sdk.CapabilityHTTP:    {"send requests to SCOPE", "", addressProblem},
+	sdk.CapabilityKV:      {"store values", "", nil},
+	sdk.CapabilitySecret:  {"read the secrets SCOPE", "", variableProblem},
+	sdk.CapabilityConfig:  {"read your configuration, without secrets", "", nil},
+	sdk.CapabilityTool:    {"call the tools SCOPE", "all of them", nameProblem},
+	sdk.CapabilitySession: {"read the whole session of each call", "", nil},
+	sdk.CapabilityAsk:     {"ask you questions and request permission", "", nil},
+	sdk.CapabilityEvents:  {"receive SCOPE", "all events", nameProblem},
+	sdk.CapabilityModel:   {"ask your model, at your cost", "", nil},
+	sdk.CapabilityEnv:     {"read the environment variables SCOPE", "", variableProblem},
+	sdk.CapabilityRead:    {"read files below SCOPE", "all files", directoryProblem},
+	sdk.CapabilityWrite:   {"change files below SCOPE", "all files", directoryProblem},
+	sdk.CapabilityClock:   {"read the time", "", nil},
+	sdk.CapabilityAuth: {"FULL RIGHTS over the requests to SCOPE: it signs you in there, keeps the token, and sets headers of each request", "",
+		providerProblem},
+}
+
+// CapabilityText describes a capability in plain words. Granted directories that are links are shown with their targets.
+func CapabilityText(c sdk.Capability) string {
+	known := capabilities[c.Name]
+	scope := slices.Clone(c.Scope)
+	for i, entry := range scope {
+		if c.Name != sdk.CapabilityRead && c.Name != sdk.CapabilityWrite {
+			break
+		}
+		if real, err := filepath.EvalSymlinks(entry); err == nil && filepath.IsAbs(entry) && real != filepath.Clean(entry) {
+			scope[i] = entry + " (a link to " + visible.Text(real) + ")"
+		}
+	}
+	text := c.Name + ": " + strings.ReplaceAll(known.words, "SCOPE", strings.Join(scope, ", "))
+	if known.all != "" && (slices.Contains(c.Scope, "*") || slices.Contains(c.Scope, "/")) {
+		text += ", that is, " + known.all
+	}
+	return text
 }
 
 func (v *validator) capabilities(list []sdk.Capability) {
@@ -36,9 +66,9 @@ func (v *validator) capabilities(list []sdk.Capability) {
 }
 
 func (v *validator) capability(where string, c sdk.Capability) {
-	needs, known := scoped()[c.Name]
-	if !known {
-		v.add(checked.Join(where, "name"), nearest.Remedy(c.Name, sortedKeys(scoped())), "unknown capability %s", quoted(c.Name))
+	known, ok := capabilities[c.Name]
+	if !ok {
+		v.add(checked.Join(where, "name"), nearest.Remedy(c.Name, sortedKeys(capabilities)), "unknown capability %s", quoted(c.Name))
 		return
 	}
 	if len(c.Reason) > maxReason {
@@ -46,47 +76,47 @@ func (v *validator) capability(where string, c sdk.Capability) {
 	}
 	scope := checked.Join(where, "scope")
 	switch {
-	case needs && len(c.Scope) == 0:
+	case known.problem != nil && len(c.Scope) == 0:
 		v.add(scope, "add a scope, such as a host or a path", "%s needs a scope", c.Name)
-	case !needs && len(c.Scope) > 0:
+	case known.problem == nil && len(c.Scope) > 0:
 		v.add(scope, "remove it", "%s has no scope", c.Name)
+		return
 	case len(c.Scope) > maxScope:
 		v.add(scope, "ask for less", "has %d entries, at most %d are allowed", len(c.Scope), maxScope)
 	}
 	for i, entry := range c.Scope {
-		if text := scopeProblem(c.Name, entry); text != "" {
-			v.add(checked.Index(scope, i), "", "%s: %s", quoted(entry), text)
-			continue
+		problem := ""
+		switch {
+		case entry == "" || len(entry) > 256:
+			problem = "want 1 to 256 characters"
+		case strings.ContainsFunc(entry, hidden):
+			problem = "holds characters that cannot be seen"
+		default:
+			problem = known.problem(entry)
 		}
-		if c.Name == sdk.CapabilityHTTP {
-			if err := ability.CheckAddress(entry); err != nil {
-				v.add(checked.Index(scope, i), "", "%v", err)
-			}
+		if problem != "" {
+			v.add(checked.Index(scope, i), "", "%s: %s", quoted(entry), problem)
 		}
 	}
 }
 
-// scopeProblem returns the problem with an entry of a scope; "" without one.
-func scopeProblem(capability, entry string) string {
-	if entry == "" || len(entry) > 256 {
-		return "want 1 to 256 characters"
+func addressProblem(address string) string {
+	if err := ability.CheckAddress(address); err != nil {
+		return err.Error()
 	}
-	if strings.ContainsFunc(entry, hidden) {
-		return "holds characters that cannot be seen"
+	return ""
+}
+
+func nameProblem(name string) string {
+	if !plain(name, "_-.*:/") {
+		return "want a name; * matches any characters"
 	}
-	switch capability {
-	case sdk.CapabilityEnv, sdk.CapabilitySecret:
-		return variableProblem(entry)
-	case sdk.CapabilityRead, sdk.CapabilityWrite:
-		return directoryProblem(entry)
-	case sdk.CapabilityAuth:
-		if !plain(entry, "_-.:/") {
-			return "want the ID of a provider; patterns are not supported"
-		}
-	case sdk.CapabilityTool, sdk.CapabilityEvents:
-		if !plain(entry, "_-.*:/") {
-			return "want a name; * matches any characters"
-		}
+	return ""
+}
+
+func providerProblem(id string) string {
+	if !plain(id, "_-.:/") {
+		return "want the ID of a provider; patterns are not supported"
 	}
 	return ""
 }

@@ -15,7 +15,7 @@ func Carriers() []remote.Carrier {
 	return []remote.Carrier{wasm.Carrier(), process.Carrier()}
 }
 
-// CarrierOf returns the carrier with the name; the zero value if there is none.
+// CarrierOf returns the carrier with a name; the zero value for an unknown one.
 func CarrierOf(name sdk.Carrier) remote.Carrier {
 	for _, c := range Carriers() {
 		if c.Name == name {

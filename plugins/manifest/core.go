@@ -2,31 +2,37 @@ package manifest
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"reflect"
-	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
+	"github.com/tenonhq/tenon/internal/lazyregexp"
 	"github.com/tenonhq/tenon/internal/nearest"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// core holds the fields that the specification defines for plugin.json, except extensions.
+// core has the fields that the specification defines for plugin.json, except extensions.
 type core struct {
 	Schema      string   `json:"$schema"`
 	Name        string   `json:"name"`
 	Version     string   `json:"version"`
 	Description string   `json:"description"`
-	Author      Author   `json:"author"`
+	Author      author   `json:"author"`
 	Homepage    string   `json:"homepage"`
 	Repository  string   `json:"repository"`
 	License     string   `json:"license"`
 	Keywords    []string `json:"keywords"`
 }
 
-// manifest reads plugin.json. Two things are reported and ignored: a field that the specification does not know, and extensions that
-// are not an object. Anything else that is wrong rejects the package.
+type author struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+	URL   string `json:"url"`
+}
+
+// manifest reads plugin.json. Two problems are only reported: a field that the specification does not have, and extensions that are not an
+// object. Any other problem rejects the package.
 func (r *reader) manifest(path string, data []byte) error {
 	rep := newReport(path)
 	n := rep.object(data)
@@ -34,62 +40,61 @@ func (r *reader) manifest(path string, data []byte) error {
 		return rep.err()
 	}
 	c := rep.checker()
-	known, extensions := r.sift(c, n)
-	var m core
-	if !c.Decode(n.Place(""), known, &m) {
+	top := &topFields{reader: r, source: c.Source}
+	c.Rules = top
+	if c.Value(n.Place(""), n, reflect.TypeFor[core]()); len(rep.Problems) > 0 {
 		return rep.err()
 	}
-	r.core(rep, known, &m)
-	ours := r.ourExtension(c, extensions)
-	if len(rep.Problems) > 0 {
-		return rep.err()
-	}
-	r.fill(&m)
-	if ours != nil {
+	r.identity(n)
+	checkCore(rep, n)
+	ours := ourExtension(rep.checker(), top.extensions)
+	if ours != nil && len(rep.Problems) == 0 {
 		r.extension(rep, ours)
 	}
 	return rep.err()
 }
 
-// sift splits the manifest into the fields of the specification and the extensions, and reports the rest.
-func (r *reader) sift(c *checked.Checker, n *checked.Node) (known, extensions *checked.Node) {
-	names := append(checked.FieldsOf(reflect.TypeFor[core]()).Names, "extensions")
-	known = &checked.Node{Kind: checked.Object}
-	fields := map[string]json.RawMessage{}
-	c.Each(n.Place(""), n, func(at checked.Place, name string, n *checked.Node) {
-		switch {
-		case name == "extensions" && n.Kind == checked.Object:
-			extensions = n
-		case name == "extensions":
-			r.warnOf(c.Source.At(at, fmt.Sprintf("is ignored: want an object, have %s", n.Kind), "write an object whose keys are namespaces"))
-		case !slices.Contains(names, name):
-			r.warnOf(c.Source.At(at, "is ignored: the specification has no such field", nearest.Remedy(name, names)))
-		default:
-			known.Members = append(known.Members, checked.Member{Name: name, Offset: at.Offset, Value: *n})
-			fields[name] = n.Raw
-		}
-	})
-	known.Raw, _ = json.Marshal(fields) // raw JSON that was valid before
-	return known, extensions
+// topFields are the rules for the top of plugin.json.
+type topFields struct {
+	checked.NoRules
+	*reader
+	source     *checked.Source
+	extensions *checked.Node // nil without any
 }
 
-// core checks the values of the required fields.
-func (r *reader) core(rep *report, n *checked.Node, m *core) {
-	const remedy = `write "` + PluginSchema + `"`
+// Member keeps the extensions, and reports fields that the specification does not have.
+func (t *topFields) Member(at checked.Place, name string, known bool, n *checked.Node, _ map[string]any) bool {
 	switch {
-	case n.Get("$schema") == nil:
-		rep.add("$schema", remedy, "is missing")
-	case m.Schema != PluginSchema:
-		rep.add("$schema", remedy, "unknown version of Agent Plugins: %s", quoted(m.Schema))
+	case known || at.Key != checked.Join("", name):
+		return false
+	case name == "extensions" && n.Kind == checked.Object:
+		t.extensions = n
+	case name == "extensions":
+		t.warnOf(t.source.At(at, fmt.Sprintf("is ignored: want an object, have %s", n.Kind), "write an object whose keys are namespaces"))
+	default:
+		remedy := nearest.Remedy(name, append(checked.FieldsOf(reflect.TypeFor[core]()).Names, "extensions"))
+		t.warnOf(t.source.At(at, "is ignored: the specification has no such field", remedy))
 	}
-	if n.Get("name") == nil {
-		rep.add("name", "name the plugin", "is missing")
-		return
-	}
-	checkName(rep, "name", m.Name)
+	return true
 }
 
-// checkName holds the rule for names of plugins.
+// checkCore checks the required fields.
+func checkCore(rep *report, n *checked.Node) {
+	const remedy = `write "` + PluginSchema + `"`
+	switch schema := n.Get("$schema"); {
+	case schema == nil:
+		rep.add("$schema", remedy, "is missing")
+	case schema.Text != PluginSchema:
+		rep.add("$schema", remedy, "unknown version of Agent Plugins: %s", quoted(schema.Text))
+	}
+	if name := n.Get("name"); name == nil {
+		rep.add("name", "name the plugin", "is missing")
+	} else {
+		checkName(rep, "name", name.Text)
+	}
+}
+
+// checkName reports an invalid plugin name.
 func checkName(rep *report, field, name string) bool {
 	if ValidName(name) {
 		return true
@@ -104,13 +109,20 @@ func ValidName(name string) bool {
 	return m.Validate() == nil
 }
 
-// ourExtension returns tenon's part, nil without one. Other namespaces are not inspected, but each must be an
-// object.
-func (r *reader) ourExtension(c *checked.Checker, n *checked.Node) *checked.Node {
+// MakeName returns a valid name made of a text; empty if no part of the text can be in a name.
+func MakeName(text string) string {
+	name := strings.TrimLeft(notInName().ReplaceAllString(strings.ToLower(text), "-"), "-")
+	return strings.TrimRight(name[:min(64, len(name))], "-")
+}
+
+// notInName matches characters that MakeName replaces.
+var notInName = lazyregexp.New(`[^a-z0-9]+`)
+
+// ourExtension returns tenon's part of the extensions; nil without one. Other namespaces are not inspected.
+func ourExtension(c *checked.Checker, n *checked.Node) (ours *checked.Node) {
 	if n == nil {
 		return nil
 	}
-	var ours *checked.Node
 	c.Each(n.Place("extensions"), n, func(at checked.Place, name string, n *checked.Node) {
 		if name == sdk.ExtensionNamespace && c.Want(at, n, checked.Object) {
 			ours = n
@@ -119,11 +131,18 @@ func (r *reader) ourExtension(c *checked.Checker, n *checked.Node) *checked.Node
 	return ours
 }
 
-func (r *reader) fill(m *core) {
-	r.p.Manifest = sdk.Manifest{Name: m.Name, Version: m.Version, Description: m.Description}
-	r.p.Author, r.p.Homepage, r.p.License = m.Author, m.Homepage, m.License
-	r.p.Homepage = cmp.Or(r.p.Homepage, m.Repository)
-	r.p.Description = sdk.Description{Name: m.Name, Version: m.Version, Summary: m.Description}
+// identity reads the fields that the manifests of all hosts have. Other hosts check them less, so fields that are not text are left out.
+func (r *reader) identity(n *checked.Node) {
+	text := func(field string) string {
+		if v := n.Get(field); v != nil && v.Kind == checked.String {
+			return v.Text
+		}
+		return ""
+	}
+	d := &r.p.Description
+	d.Name = cmp.Or(strings.ToLower(text("name")), d.Name)
+	d.Version, d.Summary = text("version"), text("description")
+	r.p.License, r.p.Homepage = text("license"), cmp.Or(text("homepage"), text("repository"))
 }
 
 // extension reads tenon's part of the manifest.
@@ -147,10 +166,9 @@ func (r *reader) extension(rep *report, n *checked.Node) {
 	} else {
 		r.runtime(v, d.Runtime)
 		v.forCarrier(&d, sdk.Carrier(d.Runtime.Type))
-		r.p.Manifest.Carrier = sdk.Carrier(d.Runtime.Type)
+		r.p.Carrier = sdk.Carrier(d.Runtime.Type)
 		r.p.Undescribed = len(contributed(&d)) == 0
 	}
 	v.build(d.Build)
-	r.p.Manifest.Capabilities, r.p.Manifest.Options = d.Capabilities, d.Options
 	r.p.Description = d
 }

@@ -95,11 +95,3 @@ func TestCheckOptions(t *testing.T) {
 		}
 	}
 }
-
-func TestCheckCapability(t *testing.T) {
-	t.Parallel()
-	if err := manifest.CheckCapability(sdk.Capability{Name: sdk.CapabilityHTTP, Scope: []string{"https://example.com"}}); err != nil {
-		t.Error(err)
-	}
-	wantError(t, manifest.CheckCapability(sdk.Capability{Name: sdk.CapabilityHTTP, Scope: []string{"*"}}), []string{"scope[0]"})
-}

@@ -49,24 +49,21 @@ func Variables(root, data string) map[string]string {
 }
 
 func workingDirectory(cwd, root, data string) (string, error) {
-	if rest, ok := cutVariable(cwd, dataVariable); ok {
-		resolved, err := filepath.EvalSymlinks(data)
-		if err != nil {
-			return "", err
-		}
-		dir, err := Resolve(resolved, rest)
-		if errors.Is(err, fs.ErrNotExist) {
-			return "", fmt.Errorf("%w; the plugin has to make it before it can be used", err)
-		}
-		return dir, err
+	dir, inData := cwdPath(cwd)
+	if !inData {
+		return Resolve(root, dir)
 	}
-	rest, ok := cutVariable(cwd, rootVariable)
-	if !ok {
-		rest = cwd
+	data, err := filepath.EvalSymlinks(data)
+	if err != nil {
+		return "", err
 	}
-	return Resolve(root, rest)
+	resolved, err := Resolve(data, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; the plugin has to create it first", err)
+	}
+	return resolved, err
 }
 
-// Resolve returns the absolute path, links resolved, of something in the directory root, whose links are resolved. The error says so
-// when it is outside.
+// Resolve returns the absolute path, links resolved, of a file or directory in root, whose links are resolved. Paths outside of root are
+// errors.
 func Resolve(root, rel string) (string, error) { return folder{root: root}.resolve(rel) }

@@ -67,19 +67,18 @@ func (r *reader) isForeign(usual bool) bool {
 	return usual && slices.ContainsFunc([]string{skillsDir, "commands", "agents", "hooks", ".mcp.json", skillFile}, r.folder.has)
 }
 
-// foreign reads the package as one of another host. With no manifest, the parts are in their usual places and the name is the one given.
+// foreign reads a package of another host. Without a manifest, its parts are in the usual places and it has the name that the caller passes.
 func (r *reader) foreign(name string) error {
 	h, n, err := r.foreignManifest()
 	if err != nil {
 		return err
 	}
-	r.p.Host, r.p.Manifest.Name = h.name, name
+	r.p.Host, r.p.Description.Name = h.name, name
 	manifest := filepath.Join(r.folder.root, filepath.FromSlash(h.file))
 	r.identity(n)
-	if !ValidName(r.p.Manifest.Name) {
-		return fmt.Errorf("%w: %s: invalid plugin name %s", sdk.ErrManifest, manifest, quoted(r.p.Manifest.Name))
+	if !ValidName(r.p.Description.Name) {
+		return fmt.Errorf("%w: %s: invalid plugin name %s", sdk.ErrManifest, manifest, quoted(r.p.Description.Name))
 	}
-	r.p.Description = sdk.Description{Name: r.p.Manifest.Name, Version: r.p.Manifest.Version, Summary: r.p.Manifest.Description}
 	r.foreignSkills(r.places(manifest, n, "skills", skillsDir, n.Get(OnlyListed) == nil))
 	for _, file := range r.markdown(r.places(manifest, n, "commands", "commands", false)) {
 		r.foreignCommand(file)
@@ -91,7 +90,7 @@ func (r *reader) foreign(name string) error {
 	r.foreignHooks(n, manifest)
 	r.leftOut(n, manifest)
 	if len(r.p.Skills)+len(r.p.Description.Commands)+len(r.p.Description.Agents)+len(r.p.Servers) == 0 && r.p.HookFile == "" {
-		return fmt.Errorf("%w: %s: no part of it has an equivalent in tenon: %s", sdk.ErrManifest, r.p.Manifest.Name,
+		return fmt.Errorf("%w: %s: no part of it has an equivalent in tenon: %s", sdk.ErrManifest, r.p.Description.Name,
 			cmp.Or(strings.Join(r.p.Warnings, "; "), "expected skills, commands, agents, MCP servers or hooks"))
 	}
 	return nil
@@ -130,26 +129,6 @@ func ReadClaude(dir string) ([]byte, error) {
 	return data, err
 }
 
-// identity takes name, version and description. Other programs check them less, so fields that are not text are left out.
-func (r *reader) identity(n *checked.Node) {
-	text := func(field string) string {
-		if v := n.Get(field); v != nil && v.Kind == checked.String {
-			return v.Text
-		}
-		return ""
-	}
-	if name := text("name"); name != "" {
-		r.p.Manifest.Name = strings.ToLower(name)
-	}
-	r.p.Manifest.Version, r.p.Manifest.Description = text("version"), text("description")
-	r.p.License, r.p.Homepage = text("license"), text("homepage")
-	if author := n.Get("author"); author != nil && author.Kind == checked.Object {
-		if name := author.Get("name"); name != nil {
-			r.p.Author.Name = name.Text
-		}
-	}
-}
-
 // places returns the files and directories of a component: those of the field, which replace the usual one, or with adds are added to it.
 func (r *reader) places(manifest string, n *checked.Node, field, usual string, adds bool) []string {
 	var out []string
@@ -160,11 +139,7 @@ func (r *reader) places(manifest string, n *checked.Node, field, usual string, a
 	if v == nil {
 		return out
 	}
-	list := []checked.Node{*v}
-	if v.Kind == checked.List {
-		list = v.Items
-	}
-	for _, e := range list {
+	for _, e := range elements(v) {
 		rel := cmp.Or(strings.TrimSuffix(strings.TrimPrefix(e.Text, "./"), "/"), ".")
 		if e.Kind != checked.String || !filepath.IsLocal(filepath.FromSlash(rel)) {
 			r.warn(manifest, field, "write a path inside of the package", "%s is left out", visible.Cut(string(e.Raw), 100, "…"))
@@ -183,9 +158,9 @@ func (r *reader) foreignSkills(places []string) {
 		places = []string{"."}
 	}
 	for _, place := range places {
-		switch err := r.addSkill(place, false); {
+		switch err := r.addSkill(place); {
 		case errors.Is(err, fs.ErrNotExist):
-			r.skillsIn(place, false)
+			r.skillsIn(place)
 		case err != nil:
 			r.skillOut(place, err)
 		}
@@ -213,17 +188,21 @@ func (r *reader) markdown(places []string) (out []text) {
 			if err != nil || d.IsDir() || !strings.EqualFold(filepath.Ext(file), ".md") || strings.EqualFold(d.Name(), "README.md") {
 				return err
 			}
-			rel, err := filepath.Rel(root, file)
-			if err != nil {
-				return err
-			}
 			if len(out) == maxTexts {
 				return fmt.Errorf("more than %d files", maxTexts)
 			}
-			if rel == "." {
-				rel = filepath.Base(file)
+			doc, err := r.document(slashed(r.folder.root, file))
+			if err != nil {
+				r.warn(file, "", "", "is left out: %v", err)
+				return nil
 			}
-			out = r.addText(out, file, strings.TrimSuffix(filepath.ToSlash(rel), filepath.Ext(rel)))
+			doc.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", r.folder.root)
+			name := d.Name() // of a place that is a file
+			if file != root {
+				name = slashed(root, file)
+			}
+			name = strings.TrimSuffix(strings.TrimSuffix(name, filepath.Ext(name)), ".agent")
+			out = append(out, text{name, file, doc})
 			return nil
 		})
 		if err != nil {
@@ -233,27 +212,23 @@ func (r *reader) markdown(places []string) (out []text) {
 	return out
 }
 
-func (r *reader) addText(out []text, file, name string) []text {
-	rel, err := filepath.Rel(r.folder.root, file)
-	var data []byte
-	if err == nil {
-		data, err = r.folder.read(filepath.ToSlash(rel), maxSkillBytes)
-	}
-	var doc *frontmatter.Document
-	if err == nil {
-		doc, err = frontmatter.Parse(data)
-	}
-	if err != nil {
-		r.warn(file, "", "", "is left out: %v", err)
-		return out
-	}
-	doc.Body = strings.ReplaceAll(doc.Body, "${CLAUDE_PLUGIN_ROOT}", r.folder.root)
-	return append(out, text{strings.TrimSuffix(name, ".agent"), file, doc})
+// slashed returns the path of a file relative to a directory above it.
+func slashed(dir, file string) string {
+	return strings.TrimPrefix(filepath.ToSlash(file), filepath.ToSlash(dir)+"/")
 }
 
-// named returns the name of a component: that of the plugin before it, as its own program shows it.
+// document reads a Markdown file by its path from the root.
+func (r *reader) document(rel string) (*frontmatter.Document, error) {
+	data, err := r.folder.read(rel, maxSkillBytes)
+	if err != nil {
+		return nil, err
+	}
+	return frontmatter.Parse(data)
+}
+
+// named returns the name of a component with the plugin's name as a prefix, as its own program shows it.
 func (r *reader) named(name string) string {
-	return r.p.Manifest.Name + ":" + strings.ReplaceAll(name, "/", ":")
+	return r.p.Description.Name + ":" + strings.ReplaceAll(name, "/", ":")
 }
 
 func (r *reader) foreignCommand(t text) {

@@ -30,7 +30,7 @@ func folder(t *testing.T, text string) string {
 
 // summary lists what a package contributes.
 func summary(p *manifest.Package) string {
-	out := []string{p.Host, p.Manifest.Name, p.Manifest.Version}
+	out := []string{p.Host, p.Description.Name, p.Description.Version}
 	for _, s := range p.Skills {
 		out = append(out, "skill="+s.Name)
 	}
@@ -55,8 +55,8 @@ func summary(p *manifest.Package) string {
 	}
 	if p.HookFile != "" {
 		out = append(out, "hooks="+filepath.Base(p.HookFile))
-		if p.Hooks != nil {
-			out = append(out, string(p.Hooks))
+		if filepath.Base(p.HookFile) != "hooks.json" {
+			out = append(out, p.Hooks)
 		}
 	}
 	return strings.Join(out, " ")

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -33,7 +32,7 @@ func (r *reader) hookFile() {
 		case r.p.HookFile != "":
 			r.warn(path, "", "keep one of the two files", "is not read: %s is", r.p.HookFile)
 		default:
-			r.p.HookFile = path
+			r.p.HookFile, r.p.Hooks = path, string(data)
 		}
 	}
 }
@@ -45,25 +44,17 @@ func (r *reader) foreignHooks(n *checked.Node, manifest string) {
 	if v == nil {
 		return
 	}
-	list := []checked.Node{*v}
-	if v.Kind == checked.List {
-		list = v.Items
-	}
 	all := map[string][]json.RawMessage{}
 	if r.p.HookFile != "" {
-		data, err := os.ReadFile(r.p.HookFile)
-		if err == nil {
-			err = addHooks(all, data)
-		}
-		if err != nil {
+		if err := addHooks(all, []byte(r.p.Hooks)); err != nil {
 			r.warn(r.p.HookFile, "", "", "no command hooks are loaded: %v", err)
 		}
 	}
 	usual, added := len(all), false
-	for i := range list {
-		data, err := list[i].Raw, error(nil)
-		if list[i].Kind == checked.String {
-			rel := strings.TrimPrefix(list[i].Text, "./")
+	for _, e := range elements(v) {
+		data, err := e.Raw, error(nil)
+		if e.Kind == checked.String {
+			rel := strings.TrimPrefix(e.Text, "./")
 			if rel == usualHooks && usual > 0 {
 				continue
 			}
@@ -77,11 +68,18 @@ func (r *reader) foreignHooks(n *checked.Node, manifest string) {
 			r.warn(manifest, "hooks", "write a path inside of the package, or an object of events", "is left out: %v", err)
 		}
 	}
-	if !added || len(all) == 0 {
-		return
+	if added && len(all) > 0 {
+		data, _ := json.Marshal(map[string]any{"hooks": all}) // JSON that was valid before
+		r.p.HookFile, r.p.Hooks = manifest, string(data)
 	}
-	data, _ := json.Marshal(map[string]any{"hooks": all}) // JSON that was valid before
-	r.p.HookFile, r.p.Hooks = manifest, data
+}
+
+// elements returns the elements of a list, or another value as the only one.
+func elements(v *checked.Node) []checked.Node {
+	if v.Kind == checked.List {
+		return v.Items
+	}
+	return []checked.Node{*v}
 }
 
 // usualHooks is the usual place of command hooks.

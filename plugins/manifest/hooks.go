@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/hookpoint"
@@ -17,7 +18,9 @@ func (v *validator) hooks(hooks []sdk.HookDescription) {
 			v.add(checked.Join(where, "point"), nearest.Remedy(h.Point, pointNames()), "unknown hook point %s", quoted(h.Point))
 			return ""
 		}
-		v.hookName(checked.Join(where, "name"), h.Name)
+		if h.Name != "" {
+			v.word(checked.Join(where, "name"), h.Name)
+		}
 		v.fields(checked.Join(where, "reads"), h.Reads, info)
 		v.fields(checked.Join(where, "writes"), h.Writes, info)
 		v.neighbours(checked.Join(where, "before"), h.Before)
@@ -39,12 +42,6 @@ func pointNames() []string {
 		names = append(names, string(p.Point))
 	}
 	return names
-}
-
-func (v *validator) hookName(where, name string) {
-	if name != "" {
-		v.word(where, name)
-	}
 }
 
 // onError refuses policies that make no sense at the point, as the hook engine does.
@@ -86,7 +83,7 @@ func (v *validator) field(where, pointer string, info hookpoint.Info) {
 	if pointer == "" {
 		return // the whole value
 	}
-	if pointer[0] != '/' || !validPointer(pointer) {
+	if pointer[0] != '/' || strings.Contains(strings.NewReplacer("~0", "", "~1", "").Replace(pointer), "~") {
 		v.add(where, `write a JSON pointer such as "/args", in which * matches any one member`, "invalid JSON pointer %s", quoted(pointer))
 		return
 	}
@@ -97,17 +94,4 @@ func (v *validator) field(where, pointer string, info hookpoint.Info) {
 	if segment, known := missingField(info.NewValue(), pointer); segment != "" {
 		v.add(where, nearest.Remedy(segment, known), "%s: the value at %s has no field %s", quoted(pointer), info.Point, quoted(segment))
 	}
-}
-
-// validPointer checks the escapes of a JSON pointer, and that it can be shown.
-func validPointer(p string) bool {
-	for i := range len(p) {
-		if p[i] < ' ' || p[i] == 0x7f {
-			return false
-		}
-		if p[i] == '~' && (i+1 == len(p) || p[i+1] != '0' && p[i+1] != '1') {
-			return false
-		}
-	}
-	return true
 }

@@ -117,6 +117,7 @@ func TestRuntime(t *testing.T) {
 		"process with a module":    {`{"type": "process", "command": ["./run"], "module": "./p.wasm"}`, []string{"runtime.module: a process plugin"}},
 		"another platform":         {`{"type": "process", "platforms": {"` + other + `": ["./run"]}}`, []string{"does not run on " + runtime.GOOS + "/" + runtime.GOARCH}},
 		"no platform":              {`{"type": "process", "command": ["./run"], "platforms": {"linux": ["./run"]}}`, []string{`platforms.linux: invalid platform "linux"`}},
+		"empty platform":           {`{"type": "process", "platforms": {"` + runtime.GOOS + `/` + runtime.GOARCH + `": []}}`, []string{"is empty"}},
 		"platform leads out":       {`{"type": "process", "command": ["./run"], "platforms": {"` + other + `": ["../x"]}}`, []string{"neither a bare name"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -150,6 +151,7 @@ func TestDescription(t *testing.T) {
 		"below a number":          {withHook(`{"point": "chat.params", "writes": ["/temperature/x"]}`), []string{".writes[0]"}},
 		"pointer twice":           {withHook(`{"point": "chat.params", "reads": ["/topP", "/topP"]}`), []string{"duplicate field"}},
 		"fields without a value":  {withHook(`{"point": "event", "reads": ["/type"]}`), []string{"have no value"}},
+		"many fields":             {withHook(`{"point": "chat.params", "reads": [` + strings.TrimSuffix(strings.Repeat(`"/topP",`, 257), ",") + `]}`), []string{".reads", "at most 256"}},
 		"unknown policy":          {withHook(`{"point": "event", "onError": "ignore"}`), []string{".onError", "skip, deny or stop"}},
 		"observer that denies":    {withHook(`{"point": "event", "onError": "deny"}`), []string{"does not fit event"}},
 		"transform that denies":   {withHook(`{"point": "chat.params", "onError": "deny"}`), []string{"does not fit chat.params"}},
@@ -161,6 +163,8 @@ func TestDescription(t *testing.T) {
 		"bad tool id":             {withTool(`{"id": "a b", "description": "d", "parameters": {"type": "object"}}`), []string{".tools[0].id"}},
 		"tool without text":       {withTool(`{"id": "a", "description": " ", "parameters": {"type": "object"}}`), []string{".tools[0].description"}},
 		"tool without parameters": {withTool(`{"id": "a", "description": "d"}`), []string{".tools[0].parameters: is missing"}},
+		"tool with a long text":   {withTool(`{"id": "a", "description": "` + strings.Repeat("d", 8193) + `", "parameters": {"type": "object"}}`), []string{".tools[0].description", "at most 8192"}},
+		"parameters are a list":   {withTool(`{"id": "a", "description": "d", "parameters": []}`), []string{".tools[0].parameters", "want an object"}},
 		"parameters are a string": {withTool(`{"id": "a", "description": "d", "parameters": {"type": "string"}}`), []string{".tools[0].parameters.type"}},
 		"bad schema":              {withTool(`{"id": "a", "description": "d", "parameters": {"type": "object", "properties": {"x": {"type": "string", "pattern": "("}}}}`), []string{".tools[0].parameters"}},
 		"schema with a reference": {withTool(`{"id": "a", "description": "d", "parameters": {"type": "object", "properties": {"x": {"$ref": "https://example.com/s"}}}}`), []string{"$ref", "pointer into the schema"}},
@@ -187,6 +191,7 @@ func TestDescription(t *testing.T) {
 		"some secrets":            {withCapability(`{"name": "secret", "scope": ["B", "A_*"]}`), []string{".scope[1]", "exact name"}},
 		"secret without a name":   {withCapability(`{"name": "secret", "scope": [""]}`), []string{".scope[0]"}},
 		"tool without a name":     {withCapability(`{"name": "tool", "scope": [""]}`), []string{".scope[0]"}},
+		"tool with a space":       {withCapability(`{"name": "tool", "scope": ["a b"]}`), []string{".scope[0]", "want a name"}},
 		"every variable":          {withCapability(`{"name": "env", "scope": ["A*"]}`), []string{".scope[0]", "exact name"}},
 		"PLUGIN_ROOT":             {withCapability(`{"name": "env", "scope": ["PLUGIN_ROOT"]}`), []string{"tenon sets this variable"}},
 		"home directory":          {withCapability(`{"name": "fs.read", "scope": ["~/x"]}`), []string{"$PROJECT"}},
@@ -249,6 +254,8 @@ func TestIgnores(t *testing.T) {
 		"mcp.json is not JSON":           {files{"plugin.json": plain(""), "mcp.json": "{"}, []string{"no MCP servers are loaded"}},
 		"mcp.json leads out":             {files{"plugin.json": plain(""), "mcp.json": "-> ../mcp.json", "../mcp.json": mcpHead + "{}}"}, []string{"leads out"}},
 		"mcp.json of another version":    {files{"plugin.json": plain(""), "mcp.json": `{"$schema": "x", "mcpServers": {}}`}, []string{"$schema: no MCP servers"}},
+		"mcp.json without servers":       {files{"plugin.json": plain(""), "mcp.json": `{"$schema": "` + manifest.MCPSchema + `"}`}, []string{"mcpServers: no MCP servers are loaded: is missing"}},
+		"server without a name":          {withServers(`{"": {"type": "stdio", "command": "node"}}`), []string{"the server has no name"}},
 		"mcp.json without schema":        {files{"plugin.json": plain(""), "mcp.json": `{"mcpServers": {}}`}, []string{"$schema"}},
 		"mcp.json with an unknown field": {files{"plugin.json": plain(""), "mcp.json": mcpHead + `{}, "x": 1}`}, []string{"x: no MCP servers"}},
 		"servers are a list":             {withServers(`[]`), []string{"mcpServers: no MCP servers"}},
@@ -342,8 +349,8 @@ func TestReads(t *testing.T) {
 	if diff := cmp.Diff(wantSkills, p.Skills); diff != "" {
 		t.Errorf("skills (-want +got):\n%s", diff)
 	}
-	m := p.Manifest
-	if p.Root != root || m.Name != "demo" || m.Version != "1.2.0" || m.Carrier != sdk.CarrierProcess || len(m.Capabilities) != 3 || p.Homepage != "r" {
+	d := p.Description
+	if p.Root != root || d.Name != "demo" || d.Version != "1.2.0" || p.Carrier != sdk.CarrierProcess || len(d.Capabilities) != 3 || p.Homepage != "r" {
 		t.Errorf("package %+v", p)
 	}
 	if !slices.Equal(p.Description.Runtime.Command, []string{"./bin/own"}) || len(p.Description.Hooks) != 3 || p.Undescribed || p.Description.Name != "demo" {
@@ -382,11 +389,8 @@ func TestCarrierOfPackagesWithoutRuntime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p.Manifest.Carrier != c.want {
-			t.Errorf("%s: carrier %q, want %q", name, p.Manifest.Carrier, c.want)
-		}
-		if err := p.Manifest.Validate(); err != nil {
-			t.Errorf("%s: %v", name, err)
+		if p.Carrier != c.want {
+			t.Errorf("%s: carrier %q, want %q", name, p.Carrier, c.want)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -37,9 +36,8 @@ type Package struct {
 	Root string
 	// Host is the program the package was written for: "tenon" for Agent Plugins.
 	Host string
-	// Manifest is what the host needs to know. Its carrier is that of the runtime; without one, mcp when there are servers, else command.
-	Manifest sdk.Manifest
-	Author   Author
+	// Carrier is that of the runtime; without a runtime, mcp if the package has servers, else command.
+	Carrier  sdk.Carrier
 	Homepage string
 	License  string
 	// Description is tenon's part, with name, version and summary filled in. Runtime.Command is the one for this platform.
@@ -48,27 +46,11 @@ type Package struct {
 	Undescribed bool
 	Skills      []Skill           // sorted by name
 	Servers     map[string]Server // of mcp.json
-	// HookFile is the file with the package's command hooks; empty without.
+	// HookFile is the file with the package's command hooks, or the manifest if that has some or names several files; empty without hooks.
 	HookFile string
-	// Hooks are the command hooks, if they are not the content of HookFile: some are in the manifest, or in several files.
-	Hooks json.RawMessage `json:",omitempty"`
+	Hooks    string // the command hooks, JSON as it is written: problems with them name lines
 	// Warnings name the parts that were left out, one line each with file, field and remedy.
 	Warnings []string
-}
-
-// HookData returns the command hooks, nil without any.
-func (p *Package) HookData() ([]byte, error) {
-	if p.HookFile == "" || p.Hooks != nil {
-		return p.Hooks, nil
-	}
-	return os.ReadFile(p.HookFile)
-}
-
-// Author is the author of a package according to the package.
-type Author struct {
-	Name  string `json:"name,omitempty"`
-	Email string `json:"email,omitempty"`
-	URL   string `json:"url,omitempty"`
 }
 
 // Read reads the package in dir. An error means that nothing of the package may be used; parts that are wrong by themselves (a
@@ -109,10 +91,10 @@ func read(dir, name string, built bool) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.p.Manifest.Carrier == "" {
-		r.p.Manifest.Carrier = sdk.CarrierCommand
+	if r.p.Carrier == "" {
+		r.p.Carrier = sdk.CarrierCommand
 		if len(r.p.Servers) > 0 {
-			r.p.Manifest.Carrier = sdk.CarrierMCP
+			r.p.Carrier = sdk.CarrierMCP
 		}
 	}
 	slices.SortFunc(r.p.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
@@ -125,7 +107,7 @@ func (r *reader) ours(path string, data []byte) error {
 		return err
 	}
 	if r.folder.has(skillsDir) {
-		r.skillsIn(skillsDir, true)
+		r.skillsIn(skillsDir)
 	}
 	r.servers()
 	r.hookFile()
@@ -145,8 +127,8 @@ func (r *reader) warn(file, field, remedy, format string, args ...any) {
 }
 
 func (r *reader) warnOf(p checked.Problem) {
-	if rel, err := filepath.Rel(r.folder.root, p.File); err == nil && filepath.IsLocal(rel) && r.p.Host != ownHost {
-		p.File = filepath.ToSlash(rel) // the package may lie in a store
+	if r.p.Host != ownHost {
+		p.File = slashed(r.folder.root, p.File) // the package may be in a store
 	}
 	r.p.Warnings = append(r.p.Warnings, p.String())
 }
@@ -156,9 +138,6 @@ func (r *reader) warnAll(rep *report, prefix string) {
 	for _, p := range rep.Problems {
 		p.Message = prefix + p.Message
 		r.warnOf(p)
-	}
-	if rep.Omitted > 0 {
-		r.warn(rep.src.Name, "", "", "and %d more", rep.Omitted)
 	}
 }
 

@@ -44,10 +44,4 @@ func (r *report) add(key, remedy, format string, args ...any) {
 func (r *report) err() error { return r.Err(r.kind) }
 
 // quoted shortens and quotes text from outside for a message.
-func quoted(s string) string {
-	const most = 80
-	if len(s) > most {
-		return fmt.Sprintf("%q…", visible.Cut(s, most, ""))
-	}
-	return fmt.Sprintf("%q", s)
-}
+func quoted(s string) string { return fmt.Sprintf("%q", visible.Cut(s, 80, "…")) }

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"net/netip"
@@ -170,38 +171,35 @@ func (r *reader) checkStdio(rep *report, where string, s *Server, hasCwd bool) {
 			rep.add(field, "rename it", "is not the name of an environment variable")
 		}
 	}
-	if !hasCwd {
-		return
-	}
-	if problem := cwdProblem(s.Cwd); problem != "" {
-		rep.add(checked.Join(where, "cwd"), "write ./…, ${PLUGIN_ROOT}… or ${PLUGIN_DATA}…", "%s %s", quoted(s.Cwd), problem)
-		return
-	}
-	if rest, ok := cutVariable(s.Cwd, rootVariable); ok || strings.HasPrefix(s.Cwd, "./") {
-		if !ok {
-			rest = s.Cwd
-		}
-		if _, err := r.folder.resolve(rest); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			rep.add(checked.Join(where, "cwd"), "", "%s: %v", quoted(s.Cwd), err)
+	if hasCwd {
+		if problem := r.cwdProblem(s.Cwd); problem != "" {
+			rep.add(checked.Join(where, "cwd"), "write ./…, ${PLUGIN_ROOT}… or ${PLUGIN_DATA}…", "%s %s", quoted(s.Cwd), problem)
 		}
 	}
 }
 
-// cwdProblem returns the problem with the text of a working directory.
-func cwdProblem(cwd string) string {
-	rest, ok := cutVariable(cwd, rootVariable)
-	if !ok {
-		rest, ok = cutVariable(cwd, dataVariable)
+// cwdProblem returns the problem with a working directory; "" without one. The directory may be missing.
+func (r *reader) cwdProblem(cwd string) string {
+	dir, inData := cwdPath(cwd)
+	if dir != "./" {
+		if problem := pathProblem(dir); problem != "" || inData {
+			return problem
+		}
 	}
-	switch {
-	case !ok && cwd == "./":
-		return ""
-	case !ok:
-		return pathProblem(cwd)
-	case rest == "" || rest == "/":
-		return ""
+	if _, err := r.folder.resolve(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err.Error()
 	}
-	return pathProblem("." + rest)
+	return ""
+}
+
+// cwdPath returns a working directory as a path in the package, or in the directory of the plugin's data: "./" and the rest.
+func cwdPath(cwd string) (dir string, inData bool) {
+	for _, variable := range []string{rootVariable, dataVariable} {
+		if rest, ok := cutVariable(cwd, variable); ok {
+			return "." + cmp.Or(rest, "/"), variable == dataVariable
+		}
+	}
+	return cwd, false
 }
 
 // cutVariable returns the text after ${name} at the start of s: empty, or beginning with a slash.

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/tenonhq/tenon/internal/frontmatter"
-	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // The places of skills, by the specification.
@@ -43,12 +42,11 @@ func (s *Skill) File() string { return filepath.Join(s.Dir, skillFile) }
 // errSkills is returned for a skill after the first maxSkills.
 var errSkills = fmt.Errorf("more than %d skills", maxSkills)
 
-// skillsIn adds the skills of a place: its immediate children with a SKILL.md. With named, the place must exist, and each skill has the name
-// of its directory.
-func (r *reader) skillsIn(place string, named bool) {
+// skillsIn adds the skills of a place: its immediate children with a SKILL.md.
+func (r *reader) skillsIn(place string) {
 	where := filepath.Join(r.folder.root, filepath.FromSlash(place))
 	dir, err := r.folder.resolve(place)
-	if errors.Is(err, fs.ErrNotExist) && !named {
+	if errors.Is(err, fs.ErrNotExist) && r.p.Host != ownHost {
 		return // most packages have no skills
 	}
 	if err != nil {
@@ -61,40 +59,26 @@ func (r *reader) skillsIn(place string, named bool) {
 		return
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() {
-			continue
-		}
-		if err := r.addSkill(path.Join(place, e.Name()), named); errors.Is(err, errSkills) {
+		if err := r.addSkill(path.Join(place, e.Name())); errors.Is(err, errSkills) {
 			r.warn(where, "", "split the package", "only the first %d skills are loaded", maxSkills)
 			return
 		}
 	}
 }
 
-// addSkill adds the skill in a directory. A skill that is wrong is left out and reported. Errors: fs.ErrNotExist without a skill, errSkills.
-func (r *reader) addSkill(dir string, named bool) error {
-	usual := "" // other hosts know a skill by its directory, and show its name
-	switch {
-	case named:
-	case dir == ".":
-		usual = r.p.Manifest.Name
-	default:
-		usual = path.Base(dir)
-	}
-	s, err := r.skill(dir, usual)
+// addSkill adds the skill in a directory. An invalid skill is left out and reported. Errors: fs.ErrNotExist without a skill, errSkills.
+func (r *reader) addSkill(dir string) error {
+	s, err := r.skill(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return err
-	case err == nil && named && s.Name != path.Base(dir):
-		err = fmt.Errorf("name: %s is not the name of its directory, %s", quoted(s.Name), quoted(path.Base(dir)))
-	case err == nil && len(r.p.Skills) == maxSkills:
-		return errSkills
-	}
-	if err != nil {
+	case err != nil:
 		r.skillOut(dir, err)
-		return nil
+	case len(r.p.Skills) == maxSkills:
+		return errSkills
+	default:
+		r.p.Skills = append(r.p.Skills, s)
 	}
-	r.p.Skills = append(r.p.Skills, s)
 	return nil
 }
 
@@ -103,8 +87,9 @@ func (r *reader) skillOut(dir string, err error) {
 	r.warn(filepath.Join(r.folder.root, filepath.FromSlash(dir), skillFile), "", "", "the skill is left out: %v", err)
 }
 
-// skill reads the skill in a directory; fs.ErrNotExist when the directory holds none. usual is as in parseSkill.
-func (r *reader) skill(dir, usual string) (Skill, error) {
+// skill reads the skill in a directory; fs.ErrNotExist without one. Our skills have the name of their directory. Other hosts know a skill by its
+// directory, which replaces a name that is missing or invalid.
+func (r *reader) skill(dir string) (Skill, error) {
 	resolved, err := r.folder.resolve(dir)
 	if err != nil {
 		return Skill{}, err
@@ -113,51 +98,48 @@ func (r *reader) skill(dir, usual string) (Skill, error) {
 	if err != nil || !slices.ContainsFunc(names, func(e fs.DirEntry) bool { return e.Name() == skillFile }) {
 		return Skill{}, fs.ErrNotExist
 	}
-	data, err := r.folder.read(path.Join(dir, skillFile), maxSkillBytes)
-	if errors.Is(err, projectfs.ErrSpecial) {
-		return Skill{}, fs.ErrNotExist
-	}
-	if err != nil {
-		return Skill{}, err
-	}
-	s, err := parseSkill(data, usual)
-	s.Dir = resolved
-	return s, err
-}
-
-// parseSkill checks the name and the description in the front matter of a SKILL.md. Unless usual is empty, it replaces a name that is missing
-// or invalid.
-func parseSkill(data []byte, usual string) (Skill, error) {
-	if !utf8.Valid(data) {
-		return Skill{}, errors.New("is not valid UTF-8")
-	}
 	var meta struct {
 		Name        string           `json:"name"`
 		Description string           `json:"description"`
 		Manual      frontmatter.Flag `json:"disable-model-invocation"` // of Claude Code
 	}
-	doc, err := frontmatter.Parse(data)
+	doc, err := r.document(path.Join(dir, skillFile))
 	if err == nil {
 		err = doc.Decode(&meta)
 	}
 	if err != nil {
 		return Skill{}, err
 	}
-	s := Skill{Name: meta.Name, Description: strings.TrimSpace(meta.Description), Manual: bool(meta.Manual)}
-	if usual != "" && !validSkill(s.Name) {
+	s := Skill{Name: meta.Name, Description: strings.TrimSpace(meta.Description), Dir: resolved, Manual: bool(meta.Manual)}
+	usual := path.Base(dir)
+	if dir == "." {
+		usual = r.p.Description.Name
+	}
+	if r.p.Host != ownHost && !validSkill(s.Name) {
 		s.Name = usual
 	}
+	if err := s.check(); err != nil {
+		return s, err
+	}
+	if r.p.Host == ownHost && s.Name != usual {
+		err = fmt.Errorf("name: %s is not the name of its directory, %s", quoted(s.Name), quoted(usual))
+	}
+	return s, err
+}
+
+// check checks the name and the description.
+func (s *Skill) check() error {
 	switch {
 	case s.Name == "":
-		return Skill{}, errors.New("name: is missing from the front matter")
+		return errors.New("name: is missing from the front matter")
 	case !validSkill(s.Name):
-		return Skill{}, fmt.Errorf("name: %s: use 1 to %d of a-z, 0-9 and -, no dash at the start or end and no --", quoted(s.Name), maxSkillName)
+		return fmt.Errorf("name: %s: use 1 to %d of a-z, 0-9 and -, no dash at the start or end and no --", quoted(s.Name), maxSkillName)
 	case s.Description == "":
-		return Skill{}, errors.New("description: is missing from the front matter")
+		return errors.New("description: is missing from the front matter")
 	case utf8.RuneCountInString(s.Description) > maxSkillDescription:
-		return Skill{}, fmt.Errorf("description: has more than %d characters", maxSkillDescription)
+		return fmt.Errorf("description: has more than %d characters", maxSkillDescription)
 	}
-	return s, nil
+	return nil
 }
 
 func validSkill(name string) bool {

@@ -217,8 +217,8 @@ func (v *validator) schema(where string, data json.RawMessage) {
 	}
 }
 
-// CheckOptions compares the options a user gave with the plugin's schema, which Read or Describe accepted. Empty options count as an
-// empty object. The error says which option is wrong.
+// CheckOptions validates the user's options against the plugin's schema, which Read or Describe accepted. Empty options count as an empty
+// object. The error names the invalid option.
 func CheckOptions(schema, options json.RawMessage) error {
 	if len(schema) == 0 {
 		return nil

@@ -45,7 +45,7 @@ type Entry struct {
 	definition map[string]json.RawMessage
 }
 
-// header is what tenon reads of a file.
+// header is the part of a file that tenon reads.
 type header struct {
 	Name        string             `json:"name"`
 	Description string             `json:"description"`

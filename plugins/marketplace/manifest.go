@@ -19,13 +19,13 @@ var components = []string{
 // ErrConflict is returned for a plugin whose manifest names parts although its entry claims to define it alone.
 var ErrConflict = errors.New("the marketplace and the plugin's own manifest both define its parts")
 
-// Manifest returns the manifest that the entry makes of a plugin, in compact form; empty if the plugin's own is enough. own is the plugin's
-// manifest of Claude Code; nil without one. has reports whether the plugin has any manifest. Errors wrap ErrConflict, or are about JSON.
-func (e *Entry) Manifest(own []byte, has bool) (string, error) {
+// Manifest returns the manifest that the entry makes of a plugin; empty if the plugin's own is enough. own is the plugin's manifest of Claude
+// Code; nil without one. has reports whether the plugin has any manifest. Errors wrap ErrConflict, or are about JSON.
+func (e *Entry) Manifest(own []byte, has bool) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if own != nil {
 		if err := json.Unmarshal(own, &fields); err != nil {
-			return "", fmt.Errorf("%s: %w", manifest.ClaudeFile, err)
+			return nil, fmt.Errorf("%s: %w", manifest.ClaudeFile, err)
 		}
 	}
 	names := func(set map[string]json.RawMessage) []string {
@@ -34,9 +34,9 @@ func (e *Entry) Manifest(own []byte, has bool) (string, error) {
 	adds, declared := names(e.definition), names(fields)
 	switch {
 	case !e.strict && len(declared) > 0:
-		return "", fmt.Errorf("%w: %s of %s", ErrConflict, declared[0], manifest.ClaudeFile)
+		return nil, fmt.Errorf("%w: %s of %s", ErrConflict, declared[0], manifest.ClaudeFile)
 	case e.strict && has && len(adds) == 0:
-		return "", nil
+		return nil, nil
 	}
 	merged := maps.Clone(e.definition)
 	if e.strict {
@@ -49,8 +49,7 @@ func (e *Entry) Manifest(own []byte, has bool) (string, error) {
 	} else if merged["skills"] != nil {
 		merged[manifest.OnlyListed] = json.RawMessage("true")
 	}
-	data, err := json.Marshal(merged)
-	return string(data), err
+	return encode(merged), nil
 }
 
 // join adds an entry's value of a component to that of the manifest: lists are appended, and an object's own members win. If they do not fit

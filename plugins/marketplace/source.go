@@ -31,7 +31,7 @@ type location struct {
 	SHA256   string `json:"sha256"`
 }
 
-// base is where relative sources of a catalogue start.
+// base is the place from which relative sources of a catalogue start.
 type base struct {
 	ref      source.Ref // of the marketplace, with its commit
 	registry string     // of npm

@@ -102,8 +102,6 @@ func Decode(data []byte) (*File, error) {
 			return nil, fmt.Errorf("plugins[%d] (%s): a digest of content that each machine makes", i, p.Name)
 		case !p.Local && !p.Digest.Valid():
 			return nil, fmt.Errorf("plugins[%d] (%s): invalid digest %q", i, p.Name, p.Digest)
-		case p.Ref == "":
-			return nil, fmt.Errorf("plugins[%d] (%s): ref is missing", i, p.Name)
 		}
 		// Where relative paths start does not matter for the check.
 		r, err := p.Resolved("/", "/")

@@ -42,7 +42,7 @@ func (h History) Read(path string) (*File, error) {
 	return f, nil
 }
 
-// Made records the digest of a content that this machine made from its pin. Other plugins are not changed.
+// Made records the digest of content that this machine made from its pin. It ignores other plugins.
 func (h History) Made(p Plugin) error {
 	if !p.Local {
 		return nil
@@ -64,8 +64,8 @@ func (p *Plugin) Same(o *Plugin) bool {
 	return bytes.Equal(p.content(), o.content())
 }
 
-// content returns the fields of a pin that decide about the content which is made of it. Signer and Platforms do not: the policy of a
-// machine decides about the signer, and Manifest about the variant of each platform.
+// content returns the fields of a pin that determine its content. Signer and Platforms do not: the policy of a machine decides about the
+// signer, and Manifest about the variant of each platform.
 func (p *Plugin) content() []byte {
 	pin := p.Pin
 	pin.Signer, pin.Platforms = "", nil

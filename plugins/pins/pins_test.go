@@ -36,6 +36,11 @@ func TestFile(t *testing.T) {
 	if again.Without("a").Find("a") != nil || again.Find("c") != nil {
 		t.Error("Without or Find")
 	}
+	if err := os.Symlink(path, path+".link"); err == nil { // not on every Windows
+		if _, err := pins.Read(path + ".link"); !errors.Is(err, pins.ErrFile) {
+			t.Errorf("a link: %v", err)
+		}
+	}
 	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
 		t.Fatal(err)
 	}

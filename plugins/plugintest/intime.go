@@ -1,3 +1,4 @@
+// Package plugintest helps tests of carriers: it measures deadlines on busy machines, and holds the plugin of the conformance suite.
 package plugintest
 
 import (
@@ -6,19 +7,19 @@ import (
 )
 
 const (
-	// tries is how often a measurement that came out too high is made again: the machine may have been busy.
+	// tries is the maximum number of measurements: one may be too high because the machine is busy.
 	tries = 4
-	// tick is how often Lateness looks.
+	// tick is the interval of Lateness.
 	tick = 5 * time.Millisecond
-	// maxLateness bounds what is forgiven, so that what stops the whole process is not.
+	// maxLateness is the maximum lateness, so that stopping the whole process is not excused.
 	maxLateness = 2 * time.Second
 )
 
-// Lateness measures how late the machine is until the function it returns is called, which gives the worst: by how much a timer of this
-// process fired too late, at most 2 s. Tests of deadlines add it to what they allow, so that they judge the code and not the load.
+// Lateness measures the delay of timers until the returned function is called, which returns the largest one, at most 2 s. Tests of deadlines
+// allow it in addition, so that they depend less on the load of the machine.
 func Lateness() func() time.Duration {
 	stop, worst := make(chan struct{}), make(chan time.Duration)
-	// Owned by the caller; it ends when stop is closed, and the caller waits for what it sends.
+	// It ends when stop is closed; the caller waits for its result.
 	go func() {
 		var late time.Duration
 		for {

@@ -8,48 +8,30 @@ import (
 
 	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/plugins/remote"
-	"github.com/tenonhq/tenon/sdk"
 )
 
-// caller says on whose behalf a process works during one call.
-type caller struct {
-	session string
-	input   json.RawMessage // of a hook; it names the session
-	tool    sdk.ToolHost    // of a tool call
-	user    sdk.AuthUser    // of a sign-in
-}
-
-// broker returns the caller as the broker wants it.
-func (c caller) broker() ability.Caller {
-	if c.session == "" {
-		c.session = remote.SessionOf(c.input)
-	}
-	return ability.Caller{SessionID: c.session, Tool: c.tool, User: c.user}
-}
-
-// callTable holds the calls a process is answering by the tokens it got with them. A request to the host is made on behalf of one
-// of them: a token cannot be guessed, and means nothing once its call is over. The zero value is empty. Safe for use from many
-// goroutines.
+// callTable maps tokens to the calls that a process is answering. A request to the host on behalf of a call contains its token, which cannot
+// be guessed and is invalid once the call is over. The zero value is empty. Safe for concurrent use.
 type callTable struct {
 	mu      sync.Mutex
 	running map[string]runningCall
 }
 
 type runningCall struct {
-	ctx context.Context // of the call: requests made during the call end with it
-	caller
+	ability.Caller                 // its context ends with the call
+	input          json.RawMessage // of a hook, which contains the session
 }
 
-// begin notes a call and returns its context and token. done ends both.
-func (t *callTable) begin(ctx context.Context, c caller) (_ context.Context, token string, done func()) {
+// begin adds a call and returns its context and token. done ends both.
+func (t *callTable) begin(ctx context.Context, c runningCall) (_ context.Context, token string, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	token = rand.Text()
+	token, c.Call = rand.Text(), ctx
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.running == nil {
 		t.running = map[string]runningCall{}
 	}
-	t.running[token] = runningCall{ctx, c}
+	t.running[token] = c
 	return ctx, token, func() {
 		cancel()
 		t.mu.Lock()
@@ -58,10 +40,13 @@ func (t *callTable) begin(ctx context.Context, c caller) (_ context.Context, tok
 	}
 }
 
-// find returns the call of a token.
-func (t *callTable) find(token string) (runningCall, bool) {
+// find returns the caller for a token.
+func (t *callTable) find(token string) (ability.Caller, bool) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	call, ok := t.running[token]
-	return call, ok
+	t.mu.Unlock()
+	if call.input != nil {
+		call.SessionID = remote.SessionOf(call.input)
+	}
+	return call.Caller, ok
 }

@@ -3,8 +3,7 @@ package process
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,6 +14,7 @@ import (
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
 // Kinds of failures of a plugin's process. Errors of calls wrap one of them, or come from the plugin.
@@ -34,31 +34,31 @@ const (
 	DefaultMemoryMB     = 4096
 )
 
-// Options configure a Opener. The zero value is ready for use.
+// Options configure an Opener. The zero value is ready for use.
 type Options struct {
-	// Environ is the environment of the host, in the form of os.Environ. A process gets PATH, HOME and similar variables of it.
-	// If nil, os.Environ.
+	// Environ is the environment of the host, in the form of os.Environ. PATH, HOME and similar variables are passed to processes.
+	// Default os.Environ.
 	Environ []string
 	// Host is the host's name and version, for the log of a plugin.
 	Host string
-	// StartTimeout bounds a start, from executing the file to the answer of the plugin's Start. Default DefaultStartTimeout.
+	// StartTimeout limits a start, from the execution of the file to the answer to the start request. Default DefaultStartTimeout.
 	StartTimeout time.Duration
-	// StopTimeout is how long a plugin may take to stop, a quarter of it while an abandoned hook has no answer. Default DefaultStopTimeout.
+	// StopTimeout limits the shutdown of a plugin; a quarter of it applies if an abandoned hook is still unanswered. Default
+	// DefaultStopTimeout.
 	StopTimeout time.Duration
-	// Restarts is how often within ten minutes a process that ended by itself is started again. Default DefaultRestarts; negative:
-	// never.
+	// Restarts is the maximum number of restarts within ten minutes of a process that ended unexpectedly. Default DefaultRestarts;
+	// negative: none.
 	Restarts int
-	// RestartDelay is how long the second restart waits; the first does not, and each later one doubles the delay, at most 30 s.
-	// Default 500 ms; negative: none of them waits.
+	// RestartDelay is the delay of the second restart. The first has none; each later one doubles the delay, up to 30 s.
+	// Default 500 ms; negative: no delays.
 	RestartDelay time.Duration
-	// Unconfined reports whether the processes of the plugin of that name run with all rights of the user. If nil or false, they can
-	// reach only the system, their interpreter, their package, their data and their grants, where the system can confine them (see
-	// confine.Supported).
+	// Unconfined reports whether the processes of the plugin of that name run with all rights of the user. If nil or false, and if the
+	// system can confine processes (see confine.Supported), they can access only the system, their interpreter, package, data and grants.
 	Unconfined func(plugin string) bool
-	// MemoryMB bounds the data of a process, in MiB, where the system can (Linux). Default DefaultMemoryMB; negative: no bound.
+	// MemoryMB is the maximum data size of a process, in MiB; only on Linux. Default DefaultMemoryMB; negative: no limit.
 	MemoryMB int
 
-	linesOnStdio bool // as on Windows, for tests
+	linesOnStdio bool // lines use the standard streams, as on Windows; for tests
 }
 
 // Opener opens plugins that run as processes. Safe for use from many goroutines.
@@ -70,40 +70,40 @@ func New(o Options) *Opener {
 		o.Environ = os.Environ()
 	}
 	o.Host = cmp.Or(o.Host, "tenon")
-	o.StartTimeout = orDefault(o.StartTimeout, DefaultStartTimeout)
-	o.StopTimeout = orDefault(o.StopTimeout, DefaultStopTimeout)
-	o.Restarts = orDefault(o.Restarts, DefaultRestarts)
-	o.RestartDelay = orDefault(o.RestartDelay, 500*time.Millisecond)
-	o.MemoryMB = orDefault(o.MemoryMB, DefaultMemoryMB)
+	o.StartTimeout = cmp.Or(o.StartTimeout, DefaultStartTimeout)
+	o.StopTimeout = cmp.Or(o.StopTimeout, DefaultStopTimeout)
+	o.Restarts = cmp.Or(o.Restarts, DefaultRestarts)
+	o.RestartDelay = cmp.Or(o.RestartDelay, 500*time.Millisecond)
+	o.MemoryMB = cmp.Or(o.MemoryMB, DefaultMemoryMB)
 	return &Opener{o}
-}
-
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // Open returns the plugin. The first call starts its process. Errors wrap sdk.ErrManifest and name the field.
 func (c *Opener) Open(u remote.Unit) (sdk.Plugin, error) {
-	if err := complete(&u); err != nil {
-		return nil, err
-	}
+	complete(&u)
 	return newPlugin(c.opts, &u)
 }
 
-// Describe starts the process, asks for its contributions and ends it. Of u.Description it uses only the name, in messages; the name
-// may be empty.
+// Describe starts the process, asks for its contributions and ends it. u.Description needs no fields; its name is used in messages.
 func (c *Opener) Describe(ctx context.Context, u remote.Unit) (sdk.Description, error) {
-	if u.Description.Name == "" && len(u.Command) > 0 {
-		u.Description.Name = filepath.Base(u.Command[0])
-	}
-	if err := complete(&u); err != nil {
+	u.Description.Name = cmp.Or(u.Description.Name, filepath.Base(u.Command[0]))
+	complete(&u)
+	var d sdk.Description
+	in, err := begin(ctx, c.opts, &u, sdk.Project{}, u.Logger, func(ctx context.Context, in *instance) error {
+		response, err := in.api.Describe(ctx, &tenonv1.DescribeRequest{})
+		if err != nil {
+			return in.explain(err)
+		}
+		if err := json.Unmarshal(response.Description, &d); err != nil {
+			return fmt.Errorf("%w: its description: %w", sdk.ErrManifest, err)
+		}
+		return nil
+	})
+	if err != nil {
 		return sdk.Description{}, err
 	}
-	return describe(ctx, c.opts, &u)
+	in.close(context.WithoutCancel(ctx))
+	return d, nil
 }
 
 // confined reports whether processes of the plugin run confined on this system.
@@ -112,29 +112,9 @@ func (o *Options) confined(u *remote.Unit) bool {
 	return err == nil && (o.Unconfined == nil || !o.Unconfined(u.Description.Name))
 }
 
-// complete checks the unit and sets its defaults.
-func complete(u *remote.Unit) error {
-	bad := func(field, format string, args ...any) error {
-		return fmt.Errorf("%w: plugin %q: %s: %s", sdk.ErrManifest, u.Description.Name, field, fmt.Sprintf(format, args...))
-	}
-	if u.Description.Name == "" {
-		return bad("name", "missing")
-	}
-	if len(u.Command) == 0 {
-		return bad("runtime.command", "missing; name the executable")
-	}
-	if u.Program == "" {
-		u.Program = u.Command[0]
-	}
-	for field, path := range map[string]string{"runtime.command": u.Command[0], "program": u.Program} {
-		if !filepath.IsAbs(path) {
-			return bad(field, "want an absolute path, not %q", path)
-		}
-	}
-	if sum, err := hex.DecodeString(u.Checksum); err != nil || len(sum) != 0 && len(sum) != sha256.Size {
-		return bad("digest", "want a SHA-256 in hexadecimal digits, not %q", u.Checksum)
-	}
+// complete sets the defaults of a unit.
+func complete(u *remote.Unit) {
+	u.Program = cmp.Or(u.Program, u.Command[0])
 	u.Root = cmp.Or(u.Root, filepath.Dir(u.Program))
 	u.Logger = cmp.Or(u.Logger, slog.New(slog.DiscardHandler))
-	return nil
 }

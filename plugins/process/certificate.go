@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// certEnv is the variable in which a plugin finds the certificate of its host, see
+// certEnv is the variable with the certificate of the host, see
 // https://github.com/hashicorp/go-plugin/blob/v1.8.0/client.go, Client.Start.
 const certEnv = "PLUGIN_CLIENT_CERT"
 
-// clientTLS makes the certificate of one process's host, which lives as long as the process. It returns what the host connects with,
-// and the certificate in PEM form for the plugin. go-plugin adds the plugin's own, which it reads from the handshake line.
+// clientTLS creates the host's certificate for one process. It returns the host's TLS configuration, and the certificate in PEM form for the
+// plugin. go-plugin adds the plugin's certificate, which it reads from the handshake line.
 //
-// It replaces go-plugin's AutoMTLS, whose certificates are of the curve P-521: gRPC in Python, C++, Ruby and PHP has been
-// linked with a BoringSSL that refuses it (https://github.com/hashicorp/go-plugin/pull/281). All of them know P-256.
+// It replaces go-plugin's AutoMTLS, whose certificates use the curve P-521: the BoringSSL in gRPC for Python, C++, Ruby and PHP refuses
+// it (https://github.com/hashicorp/go-plugin/pull/281). All of them support P-256.
 func clientTLS() (*tls.Config, string, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -38,7 +38,7 @@ func clientTLS() (*tls.Config, string, error) {
 		BasicConstraintsValid: true,
 		IsCA:                  true,
 		SerialNumber:          serial,
-		NotBefore:             time.Now().Add(-time.Minute), // for clocks that are set back a little
+		NotBefore:             time.Now().Add(-time.Minute), // for clocks that are slightly behind
 		NotAfter:              time.Now().AddDate(30, 0, 0), // no process lives longer
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
@@ -53,5 +53,5 @@ func clientTLS() (*tls.Config, string, error) {
 	return config, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), nil
 }
 
-// serverName is the name that a plugin's certificate has to be made out to, docs/process-protocol.md, "TLS".
+// serverName is the name that a plugin's certificate must have, see docs/process-protocol.md, "TLS".
 const serverName = "localhost"

@@ -11,8 +11,8 @@ import (
 	"github.com/tenonhq/tenon/plugins/remote"
 )
 
-// checkProgram compares the file that is about to start with what was approved. The file is part of the sealed copy of the plugin,
-// which nothing confined can write, so it stays the same until it runs. Without a checksum any file will do.
+// checkProgram compares the file to start with the approved checksum, if there is one. The file belongs to the sealed copy of the plugin,
+// which confined processes cannot write, so it does not change before it runs.
 func checkProgram(u *remote.Unit) error {
 	if u.Checksum == "" {
 		return nil

@@ -14,10 +14,10 @@ import (
 	"github.com/tenonhq/tenon/sdk/process"
 )
 
-// maxHandshake bounds the line with which a process says where it listens: a certificate makes up most of it, less than 1 KiB.
+// maxHandshake is the maximum size of the handshake line, in bytes. Most of it is a certificate of less than 1 KiB.
 const maxHandshake = 8 << 10
 
-// checkHandshake judges the first line a process prints, before go-plugin believes it. The process may listen in socketDir, or on a
+// checkHandshake checks the first line that a process prints, before go-plugin uses it. The process may listen in socketDir or on a
 // loopback address.
 func checkHandshake(line, socketDir string) error {
 	parts := strings.Split(strings.TrimSpace(line), "|")
@@ -45,12 +45,8 @@ func checkHandshake(line, socketDir string) error {
 	return nil
 }
 
-// lineHandshake is the handshake of a process that speaks lines, without the versions. go-plugin rejects the network stdio: it receives
-// memoryHandshake instead, and the dialer of the server in this process.
-const (
-	lineHandshake   = "|stdio||jsonrpc|"
-	memoryHandshake = "|unix|memory|grpc|"
-)
+// lineHandshake is the handshake of a process that speaks lines, without the versions.
+const lineHandshake = "|stdio||jsonrpc|"
 
 // speaksLines reports whether the handshake offers lines.
 func speaksLines(line string) bool { return strings.HasSuffix(strings.TrimSpace(line), lineHandshake) }

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,76 +10,45 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// stubbornTime is the time a hook may run after the host gave up on it. Then its process is killed: the hook may never end.
+// stubbornTime is the time for which an abandoned hook may continue to run. Then its process is killed, because the hook may never end.
 const stubbornTime = 5 * time.Second
 
-// sendQueue is how many messages wait for a process that does not read; then calls wait, as long as their deadlines let them.
+// sendQueue is the number of messages that are queued for a process that does not read. Further calls wait until their deadlines.
 const sendQueue = 64
 
-// remoteHook is hook n of the plugin.
-type remoteHook struct {
-	super *supervisor
-	n     int
-}
-
-var _ hooks.RemoteReadier = (*remoteHook)(nil)
-
-// Hook returns the handler of hook n.
-func (s *supervisor) Hook(n int, _ sdk.Point) sdk.RemoteHandler { return &remoteHook{s, n} }
-
-// HandleRemote runs the hook in the process.
-func (h *remoteHook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (sdk.Answer, error) {
-	in, err := h.super.instance(ctx)
+// RunHook runs hook n in the process.
+func (s *supervisor) RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error) {
+	in, err := s.instance(ctx)
 	if err != nil {
-		return sdk.Answer{}, err
+		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, caller{input: call.Input})
+	ctx, token, done := in.calls.begin(ctx, runningCall{input: call.Input})
 	defer done()
-	response, err := in.hooks.call(ctx, &tenonv1.HookRequest{Hook: uint32(h.n), Request: hookRequest(call), Token: token, TimeoutMs: timeLeft(ctx)})
+	response, err := in.hooks.call(ctx, &tenonv1.HookRequest{Hook: uint32(n), Request: hookRequest(call), Token: token, TimeoutMs: timeLeft(ctx)})
 	if err != nil {
-		return sdk.Answer{}, err
+		return nil, err
 	}
 	if response.Error != "" {
-		return sdk.Answer{}, errors.New(response.Error)
+		return nil, errors.New(response.Error)
 	}
-	var answer sdk.Answer
-	if len(response.Answer) == 0 {
-		return answer, nil
-	}
-	if err := json.Unmarshal(response.Answer, &answer); err != nil {
-		return sdk.Answer{}, badAnswer("answer of the hook", response.Answer, err)
-	}
-	return answer, nil
+	return response.Answer, nil
 }
 
 // Ready returns an error while the process is starting.
-func (h *remoteHook) Ready() error {
-	h.super.mu.Lock()
-	defer h.super.mu.Unlock()
-	if h.super.starting == nil {
+func (s *supervisor) Ready() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.starting == nil {
 		return nil
 	}
 	return errors.New("its process is still starting: it has not sent its handshake, or has not answered start")
 }
 
-// shownBytes is how much of a bad answer its error shows.
-const shownBytes = 80
-
-// badAnswer returns the error of an answer that is not what is expected. It shows the first bytes.
-func badAnswer(what string, answer []byte, err error) error {
-	more := ""
-	if len(answer) > shownBytes {
-		answer, more = answer[:shownBytes], "…"
-	}
-	return fmt.Errorf("%w: %s: %w: %q%s", sdk.ErrWire, what, err, answer, more)
-}
-
-// hookRequest encodes a guest.HookRequest. Its parts are JSON already: encoding/json would read them once more.
+// hookRequest encodes a guest.HookRequest. Its parts are already JSON, which encoding/json would scan again.
 func hookRequest(call *sdk.RemoteCall) []byte {
 	out := make([]byte, 0, len(call.Input)+len(call.Value)+len(`{"input":,"value":}`))
 	out = append(append(out, `{"input":`...), call.Input...)
@@ -93,7 +61,7 @@ func hookRequest(call *sdk.RemoteCall) []byte {
 // lateBy is added to the deadline sent to the plugin, so that the host's own deadline comes first.
 const lateBy = 100 * time.Millisecond
 
-// timeLeft returns the milliseconds after which the plugin is to give a call up; 0 without a deadline.
+// timeLeft returns the number of milliseconds after which the plugin should abandon a call; 0 without a deadline.
 func timeLeft(ctx context.Context) uint32 {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -102,21 +70,20 @@ func timeLeft(ctx context.Context) uint32 {
 	return uint32(max(time.Until(deadline)+lateBy, lateBy).Milliseconds())
 }
 
-// hookStream carries the calls of hooks to one process. One stream for all of them takes half the time of a gRPC call for each. A process
-// that speaks lines gets them without gRPC, which would take longer than the process itself.
+// hookStream sends the calls of hooks to one process. One stream for all of them takes half the time of separate gRPC calls.
 type hookStream struct {
 	in   *instance
 	next func() uint64 // returns the ID of a request
-	// try sends a request if that needs no waiting. It may then wait some milliseconds for the answer.
+	// try sends a request if that does not block. It may then wait some milliseconds for the answer.
 	try  func(*tenonv1.HookRequest) bool
 	send chan *tenonv1.HookRequest // to the goroutine that writes
 
 	mu      sync.Mutex
-	waiting map[uint64]chan *tenonv1.HookResponse // calls whose answer is wanted
+	waiting map[uint64]chan *tenonv1.HookResponse // calls that wait for their answers
 	late    map[uint64]*time.Timer                // abandoned calls without an answer
 }
 
-// openHooks opens the stream. Its goroutines end with ctx, and are among in.inside.
+// openHooks opens the stream. Its goroutines end with ctx; in.inside waits for them.
 func openHooks(ctx context.Context, in *instance) (*hookStream, error) {
 	h := &hookStream{
 		in: in, send: make(chan *tenonv1.HookRequest, sendQueue),
@@ -172,7 +139,7 @@ func (h *hookStream) call(ctx context.Context, req *tenonv1.HookRequest) (*tenon
 	return nil, h.in.endError()
 }
 
-// giveUp forgets a call, and cancels it in the plugin if it was sent.
+// giveUp abandons a call, and cancels it in the plugin if it was sent.
 func (h *hookStream) giveUp(req *tenonv1.HookRequest, sent bool) {
 	h.mu.Lock()
 	_, unanswered := h.waiting[req.Id]
@@ -201,7 +168,7 @@ func (h *hookStream) write(ctx context.Context, send func(*tenonv1.HookRequest) 
 		select {
 		case req := <-queue:
 			if send(req) != nil {
-				queue = nil // whatever reads from the process gets the error, and ends it
+				queue = nil // the reader gets the same error and ends the process
 			}
 		case <-ctx.Done():
 			return
@@ -211,7 +178,7 @@ func (h *hookStream) write(ctx context.Context, send func(*tenonv1.HookRequest) 
 	}
 }
 
-// read hands the answers out until the stream ends. A stream that ends before its process takes the process along.
+// read delivers answers until the stream ends. If the stream ends before the process, it kills the process.
 func (h *hookStream) read(stream grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse]) {
 	for {
 		response, err := stream.Recv()
@@ -223,7 +190,7 @@ func (h *hookStream) read(stream grpc.BidiStreamingClient[tenonv1.HookRequest, t
 	}
 }
 
-// deliver hands an answer to its call, unless that was given up.
+// deliver passes an answer to its call, unless the call was abandoned.
 func (h *hookStream) deliver(response *tenonv1.HookResponse) {
 	h.mu.Lock()
 	answer := h.waiting[response.Id]

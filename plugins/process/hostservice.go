@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -22,57 +23,47 @@ import (
 )
 
 const (
-	// maxRequests is how many requests of one process the host works on at a time; tool calls and questions may take long.
+	// maxRequests is the maximum number of concurrent requests of one process; tool calls and questions may take long.
 	maxRequests   = 64
 	maxLogMessage = 4 << 10
 	defaultEvents = 64
 	maxEvents     = 1024
 )
 
-// hostService is the host as the processes of a plugin reach it.
-type hostService struct {
-	host   sdk.Host
-	broker *ability.Broker // nil: no operations
-	events []string        // types of events that were granted; nil: none
-	log    *slog.Logger
-}
-
-func newHostService(h sdk.Host, u *remote.Unit) *hostService {
-	service := &hostService{host: h, broker: u.Broker, log: h.Logger()}
-	for _, grant := range u.Grants {
-		if grant.Name == sdk.CapabilityEvents {
-			service.events = append(service.events, grant.Scope...)
-		}
-	}
-	return service
-}
-
-// serve opens the stream on which the process asks, and answers until ctx or the process ends. Its goroutines are among in.inside.
-func (s *hostService) serve(ctx context.Context, in *instance) error {
+// serveHost opens the stream of requests, and answers them until ctx or the process ends. in.inside waits for its goroutines.
+func serveHost(ctx context.Context, in *instance, h sdk.Host, u *remote.Unit) error {
 	stream, err := in.api.Host(ctx)
 	if err != nil {
 		return in.explain(err)
 	}
-	session := &hostSession{
-		hostService: s, in: in, stream: stream, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{}, budget: &remote.LineLimit{},
+	s := &hostSession{
+		host: h, broker: u.Broker, log: h.Logger(), in: in, stream: stream, writing: make(chan struct{}, 1), running: map[uint64]context.CancelFunc{},
 	}
-	in.inside.Go(func() { session.read(ctx) })
+	for _, grant := range u.Grants {
+		if grant.Name == sdk.CapabilityEvents {
+			s.events = append(s.events, grant.Scope...)
+		}
+	}
+	in.inside.Go(func() { s.read(ctx) })
 	return nil
 }
 
-// hostSession is the stream of one process.
+// hostSession answers the requests of one process to the host.
 type hostSession struct {
-	*hostService
+	host    sdk.Host
+	broker  *ability.Broker // nil: no operations
+	events  []string        // granted types of events; nil: none
+	log     *slog.Logger
 	in      *instance
 	stream  grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest]
-	writing chan struct{} // holds one value while the stream is written to
-	budget  *remote.LineLimit
+	writing chan struct{} // holds one value while a goroutine writes to the stream
+	budget  remote.LineLimit
 
 	mu      sync.Mutex
-	running map[uint64]context.CancelFunc // the requests under way
+	running map[uint64]context.CancelFunc // unanswered requests
 }
 
-// read takes requests until the stream ends. A plugin that does not serve the stream asks nothing.
+// read handles requests until the stream ends. Plugins without requests need not implement the stream.
 func (s *hostSession) read(ctx context.Context) {
 	for {
 		req, err := s.stream.Recv()
@@ -131,7 +122,7 @@ func (s *hostSession) begin(ctx context.Context, req *tenonv1.HostRequest, work 
 	})
 }
 
-// operation runs an operation on behalf of a call, or of no call.
+// operation runs an operation, on behalf of a call if the request has a token.
 func (s *hostSession) operation(ctx context.Context, req *tenonv1.HostRequest, op *tenonv1.Operation) {
 	refuse := func(status tenonv1.Status, text string) {
 		s.answer(ctx, &tenonv1.HostResponse{Id: req.Id, Status: status, Body: []byte(text)})
@@ -143,15 +134,13 @@ func (s *hostSession) operation(ctx context.Context, req *tenonv1.HostRequest, o
 	var who ability.Caller
 	work := ctx
 	if req.Token != "" {
-		call, ok := s.in.calls.find(req.Token)
-		if !ok {
+		var ok bool
+		if who, ok = s.in.calls.find(req.Token); !ok {
 			refuse(tenonv1.Status_STATUS_DENIED, "the call that this request belongs to is over")
 			return
 		}
-		who = call.broker()
-		who.Call = call.ctx
 		var cancel context.CancelFunc
-		work, cancel = context.WithCancel(call.ctx)
+		work, cancel = context.WithCancel(who.Call)
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)()
 	}
@@ -173,7 +162,7 @@ func (s *hostSession) subscribe(ctx context.Context, id uint64, wanted *tenonv1.
 		return
 	}
 	size := min(max(int(wanted.GetSize()), 0), maxEvents)
-	for event := range source.Events(ctx, orDefault(size, defaultEvents)) {
+	for event := range source.Events(ctx, cmp.Or(size, defaultEvents)) {
 		if !matchAny(s.events, event.Type) || len(wanted.GetTypes()) > 0 && !matchAny(wanted.GetTypes(), event.Type) {
 			continue
 		}
@@ -199,7 +188,7 @@ func (s *hostSession) print(ctx context.Context, line *tenonv1.Log) {
 	for _, name := range slices.Sorted(maps.Keys(attrs)) {
 		args = append(args, visible.Clean(name, maxLogMessage), visible.Clean(plain(attrs[name]), maxLogMessage))
 	}
-	// One line that looks like one of the plugin: it must neither steer a terminal nor pose as a line of tenon.
+	// The text must neither control a terminal nor look like another line of the log.
 	s.log.Log(ctx, slog.Level(line.GetLevel()), visible.Clean(line.GetMessage(), maxLogMessage), args...)
 }
 
@@ -228,7 +217,7 @@ func (s *hostSession) answer(ctx context.Context, response *tenonv1.HostResponse
 	_ = s.stream.Send(response) // fails when the stream ended, and read sees that too
 }
 
-// matchAny reports whether one of the patterns matches, in which * matches any characters.
+// matchAny reports whether one of the patterns matches. In patterns, * matches any characters.
 func matchAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return ability.Match(p, name) })
 }

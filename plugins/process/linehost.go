@@ -1,7 +1,9 @@
 package process
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 
 	"google.golang.org/grpc"
 
@@ -9,62 +11,61 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// Host passes the requests of the process to the host, and its answers back, until one of them ends.
-func (s *lineServer) Host(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
-	s.mu.Lock()
-	if s.host == nil {
-		close(s.opened)
-	}
-	s.host = stream
-	s.mu.Unlock()
-	return s.untilEnd(func() error {
-		for {
-			response, err := stream.Recv()
-			if err != nil {
-				return err
-			}
-			if err := s.answer(response); err != nil {
-				return err
-			}
-		}
-	})
+// lineHost is the stream of the requests of a process and their answers.
+type lineHost struct {
+	grpc.ClientStream // nil
+	client            *lineClient
 }
 
-// answer sends an answer of the host to the process.
-func (s *lineServer) answer(r *tenonv1.HostResponse) error {
+// Host returns the stream of requests. Before, requests are refused.
+func (c *lineClient) Host(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest], error) {
+	c.hosted.Store(true)
+	return &lineHost{client: c}, nil
+}
+
+// Recv returns the next request; io.EOF when the connection has ended.
+func (h *lineHost) Recv() (*tenonv1.HostRequest, error) {
+	select {
+	case req := <-h.client.requests:
+		return req, nil
+	case <-h.client.conn.Done():
+		return nil, io.EOF
+	}
+}
+
+// Send sends an answer or an event.
+func (h *lineHost) Send(r *tenonv1.HostResponse) error {
+	conn := h.client.conn
 	switch {
 	case r.More:
-		return s.conn.Notify("event", struct {
+		return conn.Notify("event", struct {
 			lineID
 			Event json.RawMessage `json:"event"`
 		}{lineID{r.Id}, r.Body})
 	case r.Status != tenonv1.Status_STATUS_OK:
-		return s.conn.Reply(r.Id, nil, &jsonline.Error{Code: int(r.Status), Message: string(r.Body)})
+		return conn.Reply(r.Id, nil, &jsonline.Error{Code: int(r.Status), Message: string(r.Body)})
 	}
-	return s.conn.Reply(r.Id, r.Body, nil)
+	return conn.Reply(r.Id, r.Body, nil)
 }
 
 // fromProcess handles a request or a notification of the process. Only one goroutine calls it.
-func (s *lineServer) fromProcess(m *jsonline.Message) {
+func (c *lineClient) fromProcess(m *jsonline.Message) {
 	if m.Method == "progress" || m.Method == "stream_event" {
 		var of lineID
 		if json.Unmarshal(m.Params, &of) == nil {
-			s.conn.Update(of.ID, m)
+			c.conn.Update(of.ID, m)
 		}
 		return
 	}
 	req, problem := hostRequest(m)
-	s.mu.Lock()
-	host := s.host
-	s.mu.Unlock()
-	if problem == nil && host == nil {
+	if problem == nil && !c.hosted.Load() {
 		problem = &jsonline.Error{Code: int(tenonv1.Status_STATUS_UNKNOWN), Message: "the host offers nothing before start"}
 	}
 	switch {
 	case problem == nil:
-		_ = host.Send(req) // fails when the host has closed the plugin
+		c.requests <- req
 	case m.ID != 0:
-		_ = s.conn.Reply(m.ID, nil, problem) // fails if the connection has ended
+		_ = c.conn.Reply(m.ID, nil, problem) // fails if the connection has ended
 	}
 }
 

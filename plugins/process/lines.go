@@ -1,129 +1,174 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
+	"io"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/sdk/process"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// lineServer serves tenonv1.Plugin in memory, except for hooks, and passes the calls on to a process that speaks lines. The rest of this
-// package therefore has one wire; hookStream sends hooks to conn itself. The names of methods and parameters are those of plugin.proto; a field with bytes of JSON is that JSON.
-type lineServer struct {
-	tenonv1.UnimplementedPluginServer
+// lineClient is the client of a process that speaks lines. It does not handle hooks, which hookStream sends to conn. Methods and parameters
+// have the names in plugin.proto; bytes that contain JSON are sent as JSON.
+type lineClient struct {
 	conn     *jsonline.Conn
-	listener *bufconn.Listener
-	grpc     *grpc.Server
-	ended    sync.WaitGroup
+	requests chan *tenonv1.HostRequest // of the process
+	hosted   atomic.Bool               // Host was called
 
 	mu     sync.Mutex
-	host   grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest] // nil until it is opened
-	opened chan struct{}                                                       // closed then
+	closed bool           // no further goroutine may start
+	ended  sync.WaitGroup // counts the goroutines
 }
 
-// connBytes is the size of the buffer between the client and the server in this process.
-const connBytes = 256 << 10
+var _ tenonv1.PluginClient = (*lineClient)(nil)
 
-// serveLines starts the server. broken is called if the connection ends first, with its error. The caller closes the server.
-func serveLines(conn *jsonline.Conn, broken func(error)) *lineServer {
-	s := &lineServer{
-		conn: conn, listener: bufconn.Listen(connBytes), opened: make(chan struct{}),
-		grpc: grpc.NewServer(grpc.MaxRecvMsgSize(jsonline.MaxLine), grpc.MaxSendMsgSize(jsonline.MaxLine)),
+// serveLines reads from the process. broken is called if the connection ends first, with its error. The caller closes the client.
+func serveLines(conn *jsonline.Conn, broken func(error)) *lineClient {
+	c := &lineClient{conn: conn, requests: make(chan *tenonv1.HostRequest, maxRequests)}
+	c.ended.Go(func() { broken(c.conn.Serve(c.fromProcess)) }) // ends with close, or the process
+	return c
+}
+
+// close ends the connection and waits for the client's goroutines.
+func (c *lineClient) close() {
+	c.conn.Close()
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.ended.Wait()
+}
+
+// do calls a method of the process. each receives the notifications that belong to the call; it may be nil. If the process does not read, do
+// returns only when the connection ends.
+func (c *lineClient) do(ctx context.Context, method string, params any, each func(*jsonline.Message) error) (json.RawMessage, error) {
+	body, err := jsontext.Marshal(params)
+	if err != nil {
+		return nil, err
 	}
-	tenonv1.RegisterPluginServer(s.grpc, s)
-	s.ended.Go(func() { _ = s.grpc.Serve(s.listener) })        // ends with close
-	s.ended.Go(func() { broken(s.conn.Serve(s.fromProcess)) }) // ends with close, or the process
+	if len(body) > process.MaxMessage {
+		return nil, status.Errorf(codes.ResourceExhausted, "%d bytes", len(body))
+	}
+	result, err := c.conn.Call(ctx, method, body, each)
+	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
+		err = ctx.Err()
+	}
+	return result, err
+}
+
+// call calls a method that has no notifications.
+func (c *lineClient) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
+	result, err := stream(ctx, c, func(send func(*json.RawMessage) error) error {
+		result, err := c.do(ctx, method, params, nil)
+		if err != nil {
+			return err
+		}
+		return send(&result)
+	}).Recv()
+	if err != nil {
+		return nil, err
+	}
+	return *result, nil
+}
+
+// lineStream is the stream of a call.
+type lineStream[T any] struct {
+	grpc.ClientStream // nil
+	ctx               context.Context
+	received          chan *T
+	err               error // the reason for the end; read it after received is closed
+}
+
+// stream returns the stream of a call, which run makes in a goroutine; send passes a message on. The goroutine ends with the call, or in
+// close if the process does not read.
+func stream[T any](ctx context.Context, c *lineClient, run func(send func(*T) error) error) *lineStream[T] {
+	s := &lineStream[T]{ctx: ctx, received: make(chan *T)}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		s.err = status.Error(codes.Unavailable, jsonline.ErrClosed.Error())
+		close(s.received)
+		return s
+	}
+	c.ended.Go(func() {
+		defer close(s.received)
+		s.err = run(func(message *T) error {
+			select {
+			case s.received <- message:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	})
 	return s
 }
 
-// close ends the server and the connection, and waits for its goroutines.
-func (s *lineServer) close() {
-	s.conn.Close()
-	s.grpc.Stop()
-	s.ended.Wait()
-}
-
-// dial connects a client.
-func (s *lineServer) dial(ctx context.Context, _ string) (net.Conn, error) {
-	return s.listener.DialContext(ctx)
-}
-
-// call calls a method of the process. each receives the notifications that belong to the call; it may be nil.
-func (s *lineServer) call(ctx context.Context, method string, params any, each func(*jsonline.Message) error) (json.RawMessage, error) {
-	body, err := jsontext.Marshal(params)
-	if err != nil {
-		return nil, status.Error(codes.InvalidArgument, err.Error())
+// Recv returns the next message; io.EOF at the end.
+func (s *lineStream[T]) Recv() (*T, error) {
+	select {
+	case message, ok := <-s.received:
+		if !ok {
+			return nil, cmp.Or(s.err, io.EOF)
+		}
+		return message, nil
+	case <-s.ctx.Done():
+		return nil, s.ctx.Err()
 	}
-	return s.conn.Call(ctx, method, body, each)
 }
 
-// statusOf returns the gRPC status for a failed call.
+// statusOf returns the gRPC status for a failed call, which explain expects.
 func statusOf(method string, err error) error {
 	var problem *jsonline.Error
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &problem) && problem.Code == jsonline.CodeMethodNotFound:
 		return status.Error(codes.Unimplemented, "method "+method+" not implemented")
 	case errors.As(err, &problem):
-		return status.Error(codes.Unknown, orDefault(problem.Message, "the plugin failed without a message"))
+		return status.Error(codes.Unknown, cmp.Or(problem.Message, "the plugin failed without a message"))
 	case errors.Is(err, jsonline.ErrClosed):
 		return status.Error(codes.Unavailable, err.Error())
 	}
-	return status.FromContextError(err).Err()
+	return err
 }
 
 // Describe asks for the contributions of the plugin.
-func (s *lineServer) Describe(ctx context.Context, _ *tenonv1.DescribeRequest) (*tenonv1.DescribeResponse, error) {
-	result, err := s.call(ctx, "describe", struct{}{}, nil)
+func (c *lineClient) Describe(ctx context.Context, _ *tenonv1.DescribeRequest, _ ...grpc.CallOption) (*tenonv1.DescribeResponse, error) {
+	result, err := c.call(ctx, "describe", struct{}{})
 	return &tenonv1.DescribeResponse{Description: result}, statusOf("describe", err)
 }
 
-// Start starts the plugin, which may ask the host from then on. gRPC runs the stream for that, opened before, in another goroutine.
-func (s *lineServer) Start(ctx context.Context, req *tenonv1.StartRequest) (*tenonv1.StartResponse, error) {
-	select {
-	case <-s.opened:
-	case <-ctx.Done():
-		return nil, statusOf("start", context.Cause(ctx))
-	}
-	_, err := s.call(ctx, "start", struct {
+// Start starts the plugin.
+func (c *lineClient) Start(ctx context.Context, req *tenonv1.StartRequest, _ ...grpc.CallOption) (*tenonv1.StartResponse, error) {
+	_, err := c.call(ctx, "start", struct {
 		Request json.RawMessage `json:"request"`
 		Grants  json.RawMessage `json:"grants"`
 		Host    string          `json:"host"`
-	}{req.Request, req.Grants, req.Host}, nil)
+	}{req.Request, req.Grants, req.Host})
 	return &tenonv1.StartResponse{}, statusOf("start", err)
 }
 
 // Stop ends the plugin.
-func (s *lineServer) Stop(ctx context.Context, _ *tenonv1.StopRequest) (*tenonv1.StopResponse, error) {
-	_, err := s.call(ctx, "stop", struct{}{}, nil)
+func (c *lineClient) Stop(ctx context.Context, _ *tenonv1.StopRequest, _ ...grpc.CallOption) (*tenonv1.StopResponse, error) {
+	_, err := c.call(ctx, "stop", struct{}{})
 	return &tenonv1.StopResponse{}, statusOf("stop", err)
 }
 
-// untilEnd runs receive and returns its error, or that the process is gone; receive then ends with its stream, which ends when the
-// caller returns.
-func (s *lineServer) untilEnd(receive func() error) error {
-	ended := make(chan error, 1)
-	s.ended.Go(func() { ended <- receive() }) // ends with the stream
-	select {
-	case err := <-ended:
-		return err
-	case <-s.conn.Done():
-		return status.Error(codes.Unavailable, jsonline.ErrClosed.Error())
-	}
+// Hooks is not used.
+func (c *lineClient) Hooks(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse], error) {
+	return nil, errors.ErrUnsupported
 }
 
 // lineHooks sends hooks to a process. deliver gets the answers in a goroutine that reads from the process, and must not block.
@@ -133,13 +178,13 @@ type lineHooks struct {
 	queue   chan<- *tenonv1.HookRequest // to the goroutine that calls send
 }
 
-// try sends a request if that needs no waiting. Then it waits some milliseconds for the answer, unless another goroutine reads from the process.
+// try sends a request if that does not block. Then it waits some milliseconds for the answer, unless another goroutine reads from the process.
 func (l *lineHooks) try(req *tenonv1.HookRequest) bool {
 	sent, whole := l.conn.TryBegin(req.Id, "hook", hookParams(req), l.take(req.Id))
 	if sent && !whole {
 		select {
 		case l.queue <- &tenonv1.HookRequest{}:
-		default: // what waits there is written behind the rest
+		default: // the next message in the queue is written after the rest
 		}
 	}
 	if sent {
@@ -148,7 +193,7 @@ func (l *lineHooks) try(req *tenonv1.HookRequest) bool {
 	return sent
 }
 
-// send sends a request, or cancels it. One without an ID is for the rest of a request of try.
+// send sends a request, or cancels it. A request without an ID stands for the rest of a request of try.
 func (l *lineHooks) send(req *tenonv1.HookRequest) error {
 	switch {
 	case req.Id == 0:
@@ -179,7 +224,7 @@ func hookParams(req *tenonv1.HookRequest) []byte {
 func hookResponse(id uint64, m *jsonline.Message) *tenonv1.HookResponse {
 	switch {
 	case m.Error != nil:
-		return &tenonv1.HookResponse{Id: id, Error: orDefault(m.Error.Message, "the hook failed without a message")}
+		return &tenonv1.HookResponse{Id: id, Error: cmp.Or(m.Error.Message, "the hook failed without a message")}
 	case string(m.Result) == "null":
 		return &tenonv1.HookResponse{Id: id}
 	}
@@ -200,8 +245,8 @@ type lineCall struct {
 }
 
 // Prepare asks for the permissions of a tool call.
-func (s *lineServer) Prepare(ctx context.Context, req *tenonv1.PrepareRequest) (*tenonv1.PrepareResponse, error) {
-	result, err := s.call(ctx, "prepare", lineCall{req.Tool, req.Call, req.Token, timeLeft(ctx)}, nil)
+func (c *lineClient) Prepare(ctx context.Context, req *tenonv1.PrepareRequest, _ ...grpc.CallOption) (*tenonv1.PrepareResponse, error) {
+	result, err := c.call(ctx, "prepare", lineCall{req.Tool, req.Call, req.Token, timeLeft(ctx)})
 	if failure := failureOf(err); failure != nil {
 		return &tenonv1.PrepareResponse{Failure: failure}, nil
 	}
@@ -209,27 +254,28 @@ func (s *lineServer) Prepare(ctx context.Context, req *tenonv1.PrepareRequest) (
 }
 
 // Tool runs a tool call.
-func (s *lineServer) Tool(req *tenonv1.ToolRequest, stream grpc.ServerStreamingServer[tenonv1.ToolResponse]) error {
-	ctx := stream.Context()
-	result, err := s.call(ctx, "tool", lineCall{req.Tool, req.Call, req.Token, timeLeft(ctx)}, func(m *jsonline.Message) error {
-		var progress struct {
-			Title    string          `json:"title"`
-			Metadata json.RawMessage `json:"metadata"`
+func (c *lineClient) Tool(ctx context.Context, req *tenonv1.ToolRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[tenonv1.ToolResponse], error) {
+	return stream(ctx, c, func(send func(*tenonv1.ToolResponse) error) error {
+		result, err := c.do(ctx, "tool", lineCall{req.Tool, req.Call, req.Token, timeLeft(ctx)}, func(m *jsonline.Message) error {
+			var progress struct {
+				Title    string          `json:"title"`
+				Metadata json.RawMessage `json:"metadata"`
+			}
+			if m.Method != "progress" || json.Unmarshal(m.Params, &progress) != nil {
+				return nil
+			}
+			return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Progress{
+				Progress: &tenonv1.Progress{Title: progress.Title, Metadata: progress.Metadata},
+			}})
+		})
+		if failure := failureOf(err); failure != nil {
+			return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Failure{Failure: failure}})
 		}
-		if m.Method != "progress" || json.Unmarshal(m.Params, &progress) != nil {
-			return nil
+		if err != nil {
+			return statusOf("tool", err)
 		}
-		return stream.Send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Progress{
-			Progress: &tenonv1.Progress{Title: progress.Title, Metadata: progress.Metadata},
-		}})
-	})
-	if failure := failureOf(err); failure != nil {
-		return stream.Send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Failure{Failure: failure}})
-	}
-	if err != nil {
-		return statusOf("tool", err)
-	}
-	return stream.Send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Result{Result: result}})
+		return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Result{Result: result}})
+	}), nil
 }
 
 // failureOf returns the failure that the plugin reported; nil if it reported none.
@@ -258,32 +304,33 @@ func connectionOf(c *tenonv1.Connection) lineConnection {
 }
 
 // Stream sends a request to a model.
-func (s *lineServer) Stream(req *tenonv1.StreamRequest, stream grpc.ServerStreamingServer[tenonv1.StreamResponse]) error {
-	ctx := stream.Context()
+func (c *lineClient) Stream(ctx context.Context, req *tenonv1.StreamRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[tenonv1.StreamResponse], error) {
 	params := struct {
 		Connection lineConnection  `json:"connection"`
 		Request    json.RawMessage `json:"request"`
 		Token      string          `json:"token"`
 	}{connectionOf(req.Connection), req.Request, req.Token}
-	_, err := s.call(ctx, "stream", params, func(m *jsonline.Message) error {
-		var part struct {
-			Event json.RawMessage `json:"event"`
+	return stream(ctx, c, func(send func(*tenonv1.StreamResponse) error) error {
+		_, err := c.do(ctx, "stream", params, func(m *jsonline.Message) error {
+			var part struct {
+				Event json.RawMessage `json:"event"`
+			}
+			if m.Method != "stream_event" || json.Unmarshal(m.Params, &part) != nil {
+				return nil
+			}
+			return send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Stream{Stream: part.Event}})
+		})
+		if problem := providerErrorOf(err); problem != nil {
+			return send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Error{Error: problem}})
 		}
-		if m.Method != "stream_event" || json.Unmarshal(m.Params, &part) != nil {
-			return nil
-		}
-		return stream.Send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Stream{Stream: part.Event}})
-	})
-	if problem := providerErrorOf(err); problem != nil {
-		return stream.Send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Error{Error: problem}})
-	}
-	return statusOf("stream", err)
+		return statusOf("stream", err)
+	}), nil
 }
 
 // ListModels asks for the models of a provider.
-func (s *lineServer) ListModels(ctx context.Context, req *tenonv1.ListModelsRequest) (*tenonv1.ListModelsResponse, error) {
+func (c *lineClient) ListModels(ctx context.Context, req *tenonv1.ListModelsRequest, _ ...grpc.CallOption) (*tenonv1.ListModelsResponse, error) {
 	params := map[string]any{"connection": connectionOf(req.Connection)}
-	result, err := s.call(ctx, "list_models", params, nil)
+	result, err := c.call(ctx, "list_models", params)
 	if problem := providerErrorOf(err); problem != nil {
 		return &tenonv1.ListModelsResponse{Error: problem}, nil
 	}
@@ -291,12 +338,12 @@ func (s *lineServer) ListModels(ctx context.Context, req *tenonv1.ListModelsRequ
 }
 
 // Auth asks a sign-in method for something.
-func (s *lineServer) Auth(ctx context.Context, req *tenonv1.AuthRequest) (*tenonv1.AuthResponse, error) {
-	result, err := s.call(ctx, "auth", struct {
+func (c *lineClient) Auth(ctx context.Context, req *tenonv1.AuthRequest, _ ...grpc.CallOption) (*tenonv1.AuthResponse, error) {
+	result, err := c.call(ctx, "auth", struct {
 		Request json.RawMessage `json:"request"`
 		Token   string          `json:"token"`
 		Timeout uint32          `json:"timeout_ms"`
-	}{req.Request, req.Token, timeLeft(ctx)}, nil)
+	}{req.Request, req.Token, timeLeft(ctx)})
 	if failure := failureOf(err); failure != nil {
 		return &tenonv1.AuthResponse{Failure: failure}, nil
 	}
@@ -319,7 +366,7 @@ func providerErrorOf(err error) *tenonv1.ProviderError {
 	return out
 }
 
-// errNotLines is wrapped by the reason for ending a process that sends something else than messages.
+// errNotLines is wrapped by the reason for ending a process that sends invalid messages.
 var errNotLines = errors.New("it does not speak the line protocol")
 
 // connectionBroke returns the reason for ending a process whose connection ended before it.
@@ -330,7 +377,7 @@ func connectionBroke(err error) error {
 	return errors.New("it closed the connection")
 }
 
-// awaitEnd waits for the end of a process whose connection ended: usually both end together. It returns false if the process lives on.
+// awaitEnd waits for the end of a process whose connection ended; usually both end together. It returns false if the process continues.
 func awaitEnd(ended <-chan struct{}) bool {
 	select {
 	case <-ended:
@@ -339,5 +386,3 @@ func awaitEnd(ended <-chan struct{}) bool {
 		return false
 	}
 }
-
-var _ tenonv1.PluginServer = (*lineServer)(nil)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitMemory bounds what a process can do to the memory of the machine: its data to memoryMB, and should the machine run out of memory
-// all the same, this process is the first to go and not the host. Neither is worth failing a start for.
+// limitMemory limits the data size of a process to memoryMB, if positive, and makes it the first process that the system kills when it runs
+// out of memory. Errors are ignored, because the process works without these limits.
 func limitMemory(pid, memoryMB int) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 	if memoryMB > 0 {

@@ -2,5 +2,5 @@
 
 package process
 
-// limitMemory does nothing: the system has no bound that can be set from outside.
+// limitMemory does nothing: the system has no limit that another process can set.
 func limitMemory(pid, memoryMB int) {}

@@ -2,10 +2,11 @@ package process
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 
+	"github.com/tenonhq/tenon/plugins/ability"
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
@@ -17,7 +18,7 @@ func (s *supervisor) Stream(ctx context.Context, session string, req *guest.Stre
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, caller{session: session})
+	ctx, token, done := in.calls.begin(ctx, runningCall{Caller: ability.Caller{SessionID: session}})
 	defer done()
 	stream, err := in.api.Stream(ctx, &tenonv1.StreamRequest{Connection: wireConnection(&req.Connection), Request: req.Request, Token: token})
 	if err != nil {
@@ -53,10 +54,8 @@ func (s *supervisor) ListModels(ctx context.Context, c *guest.Connection) ([]sdk
 		return nil, failureFrom(response.Error), nil
 	}
 	var models []sdk.Model
-	if err := json.Unmarshal(response.Models, &models); err != nil {
-		return nil, nil, badAnswer("list of models", response.Models, err)
-	}
-	return models, nil, nil
+	err = remote.Decode("list of models", response.Models, &models)
+	return models, nil, err
 }
 
 func wireConnection(c *guest.Connection) *tenonv1.Connection {

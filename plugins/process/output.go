@@ -12,8 +12,8 @@ import (
 	"github.com/tenonhq/tenon/plugins/remote"
 )
 
-// printed logs the output of a process, line by line: lines are cut at remote.MaxLine and dropped when there are too many. Write never
-// fails. Safe for use from many goroutines.
+// printed logs the output of a process, line by line. It truncates lines to remote.MaxLine and drops lines above the rate limit. Write never
+// fails. Safe for concurrent use.
 type printed struct {
 	log    *slog.Logger
 	budget *remote.LineLimit
@@ -21,10 +21,10 @@ type printed struct {
 
 	mu    sync.Mutex
 	line  []byte
-	over  bool   // the rest of the line is left out
-	last  []byte // the last line with text
-	cause string // the line that says why the process ended, as far as one can tell
-	next  bool   // the next line with text is an error of Node or a panic of Rust
+	over  bool   // the line was truncated
+	last  []byte // the last nonempty line
+	cause string // the line that most likely says why the process ended
+	next  bool   // the next nonempty line is an error of Node or a panic of Rust
 	fatal string // that line
 }
 
@@ -47,13 +47,13 @@ func (p *printed) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// cut marks the end of a line of which the rest is left out.
+// cut marks the end of a truncated line.
 const cut = " […]"
 
 // shown returns a line as users see it.
 func shown(line []byte) string { return visible.Clean(string(line), remote.MaxLine+len(cut)) }
 
-// flush logs the line that was collected. A line that is dropped costs next to nothing: a process may print gigabytes. The caller holds mu.
+// flush logs the collected line. Dropped lines must be cheap, because a process may print gigabytes. The caller holds mu.
 func (p *printed) flush() {
 	if p.over {
 		p.line, p.over = append(p.line, cut...), false
@@ -76,15 +76,15 @@ func (p *printed) flush() {
 	}
 }
 
-// announces reports whether an error follows this line: Node marks a place in the source with carets first, and Rust names it.
+// announces reports whether an error follows this line: Node first marks a place in the source with carets, and Rust names the place.
 func announces(line []byte) bool {
 	return len(bytes.Trim(line, "^")) == 0 || bytes.HasPrefix(line, []byte("thread '")) && bytes.HasSuffix(line, []byte(":"))
 }
 
-// endings are the beginnings of what Node and Rust print last, whatever the error is.
+// endings are prefixes of the lines that Node and Rust print last, after any error.
 var endings = []string{"Node.js v", "note: run with `RUST_BACKTRACE"}
 
-// why returns the line that most likely says why the process ended; empty without one.
+// why returns the line that most likely says why the process ended; empty if the process printed nothing.
 func (p *printed) why() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// policy returns the files a process of the plugin can reach: the system and its interpreter, its package, its data, its grants, and the
-// directory of its socket. Errors are about grants that cannot be honored.
+// policy returns the files that a process of the plugin can access: the system, its interpreter, its package, its data, its grants, and the
+// directory of its socket. It returns an error for a grant that cannot be honored.
 func policy(u *remote.Unit, project sdk.Project, socketDir string) (confine.Policy, error) {
 	p := confine.Policy{
 		Read:  append(confine.System(), "/home/linuxbrew/.linuxbrew", u.Root, u.Program),
@@ -50,8 +50,8 @@ func policy(u *remote.Unit, project sdk.Project, socketDir string) (confine.Poli
 	return p, nil
 }
 
-// directory returns the directory of an entry in the scope of fs.read or fs.write; empty if the entry refers to none. A link in the
-// project or in the plugin's data must not lead out of it.
+// directory returns the directory of an entry in the scope of fs.read or fs.write; empty if the entry refers to none. Links that leave the
+// project or the plugin's data directory are errors.
 func directory(u *remote.Unit, entry string, project sdk.Project) (string, error) {
 	base, rest, data := remote.Locate(entry, project, u.DataDir)
 	if base == "" {

@@ -26,7 +26,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// instance is one process of a plugin, from its start to its end. Calls may be made from many goroutines.
+// instance is one process of a plugin, from its start to its end. Safe for concurrent use.
 type instance struct {
 	name   string
 	runner *childRunner
@@ -54,7 +54,7 @@ func begin(ctx context.Context, o Options, u *remote.Unit, project sdk.Project, 
 	// A process that hangs blocks go-plugin too; ending it sets both free.
 	release := context.AfterFunc(ctx, func() { in.runner.fail(in.runner.late(context.Cause(ctx))) })
 	defer release()
-	err = in.connect(o, log)
+	err = in.connect(o)
 	if err == nil {
 		err = ready(ctx, in)
 	}
@@ -94,20 +94,20 @@ func environ(o Options, u *remote.Unit) ([]string, error) {
 	return child.Environ(o.Environ, env), nil
 }
 
-// connect starts the process by way of go-plugin.
-func (in *instance) connect(o Options, log *slog.Logger) error {
+// connect starts the process through go-plugin.
+func (in *instance) connect(o Options) error {
 	secured, cert, err := clientTLS()
 	if err != nil {
 		return err
 	}
-	config := &plugin.ClientConfig{
+	in.client = plugin.NewClient(&plugin.ClientConfig{
 		HandshakeConfig:  plugin.HandshakeConfig{ProtocolVersion: process.ProtocolVersion, MagicCookieKey: process.CookieKey, MagicCookieValue: process.CookieValue},
 		Plugins:          plugin.PluginSet{process.ServiceName: dispenser{}},
 		AllowedProtocols: []plugin.Protocol{plugin.ProtocolGRPC},
 		TLSConfig:        secured,
 		SkipHostEnv:      true,
-		StartTimeout:     2 * o.StartTimeout, // begin's own comes first
-		Logger:           newDebugLog(log),
+		StartTimeout:     2 * o.StartTimeout,    // begin's own comes first
+		Logger:           hclog.NewNullLogger(), // errors say everything that users need
 		SyncStdout:       in.runner.out,
 		SyncStderr:       in.runner.err,
 		UnixSocketConfig: &plugin.UnixSocketConfig{TempDir: socketRoot()},
@@ -120,13 +120,12 @@ func (in *instance) connect(o Options, log *slog.Logger) error {
 			grpc.WithDisableRetry(), // no call is made twice
 			grpc.WithIdleTimeout(0),
 		},
-	}
-	in.runner.onLines = func(lines *lineServer) { // before the client connects
-		config.TLSConfig = nil // the server is in this process
-		config.GRPCDialOptions = append(config.GRPCDialOptions, grpc.WithContextDialer(lines.dial))
-	}
-	in.client = plugin.NewClient(config)
+	})
 	protocol, err := in.client.Client()
+	if in.runner.lines != nil {
+		in.api = in.runner.lines
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -138,7 +137,7 @@ func (in *instance) connect(o Options, log *slog.Logger) error {
 	return nil
 }
 
-// dispenser tells go-plugin how to talk to a plugin.
+// dispenser creates the client of a plugin for go-plugin.
 type dispenser struct{ plugin.NetRPCUnsupportedPlugin }
 
 // GRPCServer is not used: the host serves no plugin.
@@ -149,10 +148,10 @@ func (dispenser) GRPCClient(_ context.Context, _ *plugin.GRPCBroker, conn *grpc.
 	return tenonv1.NewPluginClient(conn), nil
 }
 
-// maxSocketRoot leaves room for the names go-plugin makes, of the 104 characters the path of a socket may have on some systems.
+// maxSocketRoot leaves room for the names that go-plugin appends: on some systems the path of a socket has at most 104 characters.
 const maxSocketRoot = 60
 
-// socketRoot returns where the directories of the sockets are made.
+// socketRoot returns the directory in which go-plugin creates the directories of sockets.
 func socketRoot() string {
 	if dir := os.TempDir(); len(dir) <= maxSocketRoot {
 		return dir
@@ -161,29 +160,29 @@ func socketRoot() string {
 }
 
 // start sends the start request.
-func (in *instance) start(ctx context.Context, host *hostService, request []byte, grants []sdk.Capability, version string, hooks bool) error {
-	given, err := json.Marshal(grants)
+func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, request []byte, version string) error {
+	grants, err := json.Marshal(u.Grants)
 	if err != nil {
 		return err
 	}
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	in.end = end
-	if err := host.serve(life, in); err != nil {
+	if err := serveHost(life, in, h, u); err != nil {
 		return err
 	}
-	_, err = in.api.Start(ctx, &tenonv1.StartRequest{Request: request, Grants: given, Host: version})
+	_, err = in.api.Start(ctx, &tenonv1.StartRequest{Request: request, Grants: grants, Host: version})
 	if err != nil {
 		return in.explain(err)
 	}
 	in.removeSocket()
-	if hooks {
+	if len(u.Description.Hooks) > 0 {
 		in.hooks, err = openHooks(life, in)
 	}
 	return err
 }
 
-// close ends the process: it sends a stop request, then a signal, then kills it. A process that still has no answer for an abandoned hook
-// after a quarter of its time most likely reads no request, and gets no more.
+// close ends the process: it sends a stop request, then a signal, then kills it. If an abandoned hook is still unanswered after a quarter of
+// the time, the process most likely does not read, and close stops waiting.
 func (in *instance) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, in.stop)
 	defer cancel()
@@ -226,8 +225,8 @@ func (in *instance) discard() {
 	in.removeSocket()
 }
 
-// removeSocket removes the directory of the socket. After the plugin's answer the connection is permanent, so the
-// socket is no longer needed, and a killed host leaves nothing behind. go-plugin does not remove it if the process did not start.
+// removeSocket removes the directory of the socket, which is not needed once the plugin has answered: the connection stays open, and a killed
+// host leaves nothing behind. go-plugin does not remove the directory if the process did not start.
 func (in *instance) removeSocket() {
 	if dir := in.runner.socketDir; dir != "" {
 		_ = os.RemoveAll(dir) // at worst an empty directory or a dead socket remains
@@ -249,7 +248,7 @@ func (in *instance) explain(err error) error {
 			return fmt.Errorf("%w: plugin %q: the connection broke: %s", ErrEnded, in.name, s.Message())
 		}
 	case codes.Canceled:
-		if in.isOver() { // closing the connection of a process that is gone cancels too
+		if in.isOver() { // the end of a process cancels its calls, too
 			return in.endError()
 		}
 		return fmt.Errorf("%w: %s", context.Canceled, s.Message())

@@ -10,7 +10,7 @@ const (
 	maxRestartDelay = 30 * time.Second
 )
 
-// restarts decides when a process that ended by itself may be started again.
+// restarts decides when a process that ended unexpectedly may be restarted.
 type restarts struct {
 	most  int           // within restartWindow; negative: none at all
 	delay time.Duration // of the second
@@ -20,7 +20,7 @@ type restarts struct {
 	down  bool
 }
 
-// ended notes that a process ended, or did not start, at now.
+// ended records that a process ended, or failed to start, at now.
 func (r *restarts) ended(now time.Time, how error) {
 	kept := r.ends[:0]
 	for _, t := range r.ends {
@@ -33,7 +33,7 @@ func (r *restarts) ended(now time.Time, how error) {
 	r.after = now.Add(backoff(r.delay, len(r.ends)))
 }
 
-// backoff returns how long restart number n waits: not at all, then delay, doubled each time.
+// backoff returns the delay of restart number n: none for the first, delay for the second, then doubled each time.
 func backoff(delay time.Duration, n int) time.Duration {
 	if n < 2 || delay < 0 {
 		return 0
@@ -44,7 +44,7 @@ func backoff(delay time.Duration, n int) time.Duration {
 	return min(delay, maxRestartDelay)
 }
 
-// wait returns how long to wait at now before a start, or the error that there will be none.
+// wait returns the time from now until the next start is allowed, or an error if none is.
 func (r *restarts) wait(now time.Time) (time.Duration, error) {
 	if r.down {
 		return 0, fmt.Errorf("%w: it ended %d times within %s; the last time: %w; fix the plugin, then enable it or restart tenon",

@@ -25,15 +25,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// drainTime is how long the output of a process that ended is still read.
+// drainTime is the time for which the output of an ended process is still read.
 const drainTime = 50 * time.Millisecond
 
-// endTime is how long a call whose connection broke waits for the end of the process, which its error then names. A process that
-// closes its connection and lives on delays that one error.
+// endTime is the maximum time for which a call whose connection broke waits for the end of the process, so that its error can say how the
+// process ended.
 const endTime = time.Second
 
-// childRunner is one process. go-plugin starts it and gets what it needs for the handshake; everything else that happens to the
-// process happens here.
+// childRunner is one process. go-plugin starts it through this type, and receives only its handshake.
 type childRunner struct {
 	unit     *remote.Unit
 	env      []string
@@ -46,19 +45,17 @@ type childRunner struct {
 	plugged   []string // the environment go-plugin adds
 	socketDir string
 	wire      wire
-	// onLines is called during Start if the process speaks lines.
-	onLines func(*lineServer)
-	lines   *lineServer // nil if the process does not speak lines; read it after Start
+	lines     *lineClient // nil if the process does not speak lines; read it after Start
 
-	ended chan struct{} // closed when the process is gone and everything of it was read
+	ended chan struct{} // closed when the process has ended and its output was read
 	how   error         // why it ended; read it after ended
 
 	mu     sync.Mutex
 	begun  bool      // Start was called
-	hello  string    // the handshake line; empty before it came
+	hello  string    // the handshake line; empty until it is received
 	cmd    *exec.Cmd // nil until it was started
-	stdin  *os.File  // held open: its end tells the process that the host is gone
-	reason error     // why this side ended it; nil: it did not
+	stdin  *os.File  // kept open: the process notices the end of the host by its end
+	reason error     // why the host ended it; nil: it did not
 }
 
 var _ runner.Runner = (*childRunner)(nil)
@@ -78,12 +75,12 @@ func newRunner(o Options, u *remote.Unit, project sdk.Project, env []string, log
 	return r
 }
 
-// adopt takes the environment that the process is to have besides that of the plugin, and the directory of its socket.
+// adopt sets go-plugin's part of the environment, and the directory of the socket.
 func (r *childRunner) adopt(env []string, socketDir string) {
 	r.plugged, r.socketDir = env, socketDir
 }
 
-// Start starts the process and waits for its handshake.
+// Start starts the process and waits for its handshake. It returns errSpeaksLines for a process that is not for go-plugin.
 func (r *childRunner) Start(ctx context.Context) error {
 	r.mu.Lock()
 	r.begun = true
@@ -117,25 +114,22 @@ func (r *childRunner) Start(ctx context.Context) error {
 		<-r.ended
 		return r.how
 	}
-	r.connect(first)
-	return nil
-}
-
-// connect connects to a process that speaks lines.
-func (r *childRunner) connect(h hello) {
-	if !speaksLines(h.line) {
-		return
+	if !speaksLines(r.hello) {
+		return nil
 	}
-	r.lines = serveLines(jsonline.New(r.wire.stream(h, r.stdin)), func(err error) {
+	r.lines = serveLines(jsonline.New(r.wire.stream(first, r.stdin)), func(err error) {
 		if reason := connectionBroke(err); errors.Is(reason, errNotLines) || !awaitEnd(r.ended) {
 			r.fail(reason)
 		}
 	})
-	r.onLines(r.lines)
+	return errSpeaksLines
 }
 
-// exec starts the process, and the goroutines that read its output and wait for it; they end with the process. The channel
-// receives the first line of its output.
+// errSpeaksLines ends go-plugin's part in the start of a process that speaks lines: it knows no such handshake.
+var errSpeaksLines = errors.New("the process speaks lines")
+
+// exec starts the process, and goroutines that read its output and wait for it. They end with the process. The returned channel
+// receives the first line of the output.
 func (r *childRunner) exec() (<-chan hello, error) {
 	if err := checkProgram(r.unit); err != nil {
 		return nil, err
@@ -178,7 +172,7 @@ func (r *childRunner) exec() (<-chan hello, error) {
 	return first, nil
 }
 
-// started notes the process, and ends it when that was asked for meanwhile.
+// started stores the process, and kills it if it was already to be ended.
 func (r *childRunner) started(cmd *exec.Cmd, stdin *os.File) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -208,7 +202,7 @@ func startError(cmd *exec.Cmd, err error) error {
 	return fmt.Errorf("run %s: %w%s", cmd.Args[0], err, remedy)
 }
 
-// readOutput takes the first line as the handshake and logs the others, unless they are the wire.
+// readOutput passes the first line on as the handshake and logs the others, unless they belong to the wire.
 func (r *childRunner) readOutput(stdout io.Reader, first chan<- hello) {
 	lines := bufio.NewReaderSize(stdout, maxHandshake)
 	line, err := lines.ReadSlice('\n')
@@ -224,7 +218,7 @@ func (r *childRunner) readOutput(stdout io.Reader, first chan<- hello) {
 	_, _ = io.Copy(r.out, lines)
 }
 
-// describeEnd returns how the process ended: the reason of this side, or its status and last output.
+// describeEnd returns how the process ended: the host's reason, or its exit status and last output.
 func (r *childRunner) describeEnd(err error) error {
 	r.mu.Lock()
 	reason, hello := r.reason, r.hello
@@ -254,7 +248,7 @@ func (r *childRunner) fail(reason error) {
 	r.kill()
 }
 
-// late adds the missing handshake to the reason of a start that took too long.
+// late returns the reason for ending a start that took too long. It mentions a missing handshake.
 func (r *childRunner) late(reason error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,7 +258,7 @@ func (r *childRunner) late(reason error) error {
 	return reason
 }
 
-// untilEnd is a text whose end is read when the process ends.
+// untilEnd is a text that ends when the process ends.
 type untilEnd struct {
 	*strings.Reader
 	ended <-chan struct{}
@@ -293,7 +287,7 @@ func (r *childRunner) abandon(reason error) {
 	}
 }
 
-// hangUp asks the process to end: it closes stdin and sends a signal.
+// hangUp requests the end of the process: it closes stdin and sends a signal.
 func (r *childRunner) hangUp() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -311,14 +305,14 @@ func (r *childRunner) Kill(context.Context) error {
 	return nil
 }
 
-// kill ends the group when there is one. The caller holds mu.
+// kill kills the process group if the process is running. The caller holds mu.
 func (r *childRunner) kill() {
 	if r.running() {
 		_ = child.Kill(r.cmd)
 	}
 }
 
-// running reports whether there is a process. The caller holds mu.
+// running reports whether the process is running. The caller holds mu.
 func (r *childRunner) running() bool {
 	select {
 	case <-r.ended:
@@ -334,16 +328,12 @@ func (r *childRunner) Wait(context.Context) error {
 	return nil
 }
 
-// Stdout gives go-plugin the handshake line, and nothing more until the process ends.
+// Stdout returns the handshake line for go-plugin, which ends when the process ends.
 func (r *childRunner) Stdout() io.ReadCloser {
-	line := r.hello
-	if r.lines != nil {
-		line = strings.Replace(line, lineHandshake, memoryHandshake, 1)
-	}
-	return &untilEnd{strings.NewReader(line), r.ended}
+	return &untilEnd{strings.NewReader(r.hello), r.ended}
 }
 
-// Stderr gives go-plugin nothing: output is read here, within limits.
+// Stderr returns no output: this package reads it, within limits.
 func (r *childRunner) Stderr() io.ReadCloser { return &untilEnd{strings.NewReader(""), r.ended} }
 
 // Name returns the name of the plugin.

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lineSocket returns the two ends of a connection for lines. The process gets theirs as file descriptor 3. Nothing else can reach it, not
-// even by way of /proc: a socket cannot be opened there.
+// lineSocket returns the two ends of a connection for lines. The process inherits theirs as file descriptor 3. No other process can open it,
+// not even through /proc.
 func lineSocket() (ours io.ReadWriteCloser, theirs *os.File, err error) {
 	syscall.ForkLock.RLock() // no other child inherits the ends
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
@@ -29,20 +29,20 @@ func lineSocket() (ours io.ReadWriteCloser, theirs *os.File, err error) {
 	return &blockingSocket{File: os.NewFile(uintptr(pair[0]), "lines")}, os.NewFile(uintptr(pair[1]), "lines"), nil
 }
 
-// blockingSocket is a socket in blocking mode, whose reads keep a thread. With the runtime's poller, an answer wakes several threads, which then
-// look for work on the processor that the other process needs: that costs a call as much time as everything else.
+// blockingSocket is a socket in blocking mode; a pending read occupies a thread. With the runtime's poller, an answer wakes several threads,
+// which look for work on the processor that the other process needs. That would double the time of a call.
 type blockingSocket struct {
 	*os.File
 	until time.Time // the deadline of reads; zero: none
 }
 
-// SetReadDeadline sets the deadline of the following reads, in full milliseconds. It belongs to the goroutine that reads.
+// SetReadDeadline sets the deadline of the following reads, in whole milliseconds. Only the reading goroutine may call it.
 func (s *blockingSocket) SetReadDeadline(t time.Time) error {
 	s.until = t
 	return nil
 }
 
-// Read reads. After the deadline the error is os.ErrDeadlineExceeded, whatever has come.
+// Read reads. After the deadline it returns os.ErrDeadlineExceeded, even if data is available.
 func (s *blockingSocket) Read(p []byte) (int, error) {
 	if !s.until.IsZero() && !s.readable() {
 		return 0, os.ErrDeadlineExceeded
@@ -50,7 +50,7 @@ func (s *blockingSocket) Read(p []byte) (int, error) {
 	return s.File.Read(p)
 }
 
-// readable waits until a read would not wait. It reports false after the deadline.
+// readable waits until a read would not block. It returns false after the deadline.
 func (s *blockingSocket) readable() bool {
 	for left := time.Until(s.until); left > 0; left = time.Until(s.until) {
 		ready, err := 0, os.ErrClosed
@@ -61,13 +61,13 @@ func (s *blockingSocket) readable() bool {
 			return ready > 0
 		}
 		if !errors.Is(err, unix.EINTR) {
-			return true // the read gets the error
+			return true // the read returns the error
 		}
 	}
 	return false
 }
 
-// Close ends the connection, and the reads and writes that wait.
+// Close ends the connection, and blocked reads and writes.
 func (s *blockingSocket) Close() error {
 	s.control(func(fd int) { _ = syscall.Shutdown(fd, syscall.SHUT_RDWR) }) // fails if the other end has closed it
 	return s.File.Close()

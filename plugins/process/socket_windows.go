@@ -5,5 +5,5 @@ import (
 	"os"
 )
 
-// lineSocket returns nothing: a process on Windows gets no file besides its standard streams, so lines use these.
+// lineSocket returns nothing: on Windows a process inherits only its standard streams, so lines use them.
 func lineSocket() (ours io.ReadWriteCloser, theirs *os.File, err error) { return nil, nil, nil }

@@ -7,24 +7,25 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/plugins/remote"
+	"github.com/tenonhq/tenon/sdk"
 )
 
-// supervisor keeps one process of a plugin: it starts it when it is needed, again after it ended by itself, and ends it.
+// supervisor is a plugin that runs as a process: it starts the process on demand, restarts it after a crash, and ends it.
 type supervisor struct {
+	*remote.Base
 	opts Options
-	unit *remote.Unit
 
 	mu       sync.Mutex
-	host     *hostService // nil until bind
-	request  []byte       // of the plugin's Start
-	current  *instance    // the process that runs; nil: none
-	starting *launch      // the start under way; nil: none
+	host     sdk.Host  // nil until Start
+	request  []byte    // the start request
+	current  *instance // the running process; nil: none
+	starting *launch   // the current start; nil: none
 	restarts restarts
-	closed   chan struct{} // closed by close
+	closed   chan struct{} // closed by Close
 	watching sync.WaitGroup
 }
 
-// launch is a start under way. Its result may be read after done.
+// launch is a start in progress. Its result may be read after done.
 type launch struct {
 	done   chan struct{}
 	cancel context.CancelCauseFunc
@@ -32,21 +33,49 @@ type launch struct {
 	err    error
 }
 
-func newSupervisor(o Options, u *remote.Unit) *supervisor {
-	return &supervisor{
-		opts: o, unit: u,
-		restarts: restarts{most: o.Restarts, delay: o.RestartDelay}, closed: make(chan struct{}),
+var (
+	_ sdk.Hooker         = (*supervisor)(nil)
+	_ sdk.ToolSource     = (*supervisor)(nil)
+	_ sdk.ProtocolSource = (*supervisor)(nil)
+	_ sdk.ProviderSource = (*supervisor)(nil)
+	_ sdk.AuthSource     = (*supervisor)(nil)
+	_ sdk.AgentSource    = (*supervisor)(nil)
+	_ sdk.CommandSource  = (*supervisor)(nil)
+)
+
+func newPlugin(o Options, u *remote.Unit) (sdk.Plugin, error) {
+	s := &supervisor{opts: o, restarts: restarts{most: o.Restarts, delay: o.RestartDelay}, closed: make(chan struct{})}
+	var err error
+	if s.Base, err = remote.NewBase(u, sdk.CarrierProcess, s); err != nil {
+		return nil, err
 	}
+	return s, nil
 }
 
-// bind sets the host and the start request of processes.
-func (s *supervisor) bind(host *hostService, request []byte) {
+// Start stores the start request of processes. It starts none.
+func (s *supervisor) Start(_ context.Context, h sdk.Host) error {
+	request, err := s.StartRequest(h, h.Project())
+	if err != nil {
+		return err
+	}
+	if s.Broker != nil {
+		s.Broker.Bind(h)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.host, s.request = host, request
+	s.host, s.request = h, request
+	return nil
 }
 
-// instance returns the process and starts it if necessary. It waits for a restart that is due before the deadline of ctx.
+// Agents returns the agents in the description.
+func (s *supervisor) Agents() []sdk.Agent { return s.Description.Agents }
+
+// Commands returns the commands in the description.
+func (s *supervisor) Commands(context.Context) ([]sdk.Command, error) {
+	return s.Description.Commands, nil
+}
+
+// instance returns the process, and starts it if necessary. It waits for a restart if that is due before the deadline of ctx.
 func (s *supervisor) instance(ctx context.Context) (*instance, error) {
 	for {
 		in, starting, wait, err := s.look(ctx)
@@ -68,11 +97,11 @@ func (s *supervisor) instance(ctx context.Context) (*instance, error) {
 	}
 }
 
-// look returns the process, or the start under way, which it begins when it is time, or how long to wait until it is.
+// look returns the process, or the current start, which it begins if it is due, or the time until the next start is due.
 func (s *supervisor) look(ctx context.Context) (*instance, *launch, time.Duration, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := s.unit.Description.Name
+	name := s.Description.Name
 	if s.current != nil && s.current.isOver() {
 		s.forget(s.current)
 	}
@@ -93,7 +122,7 @@ func (s *supervisor) look(ctx context.Context) (*instance, *launch, time.Duratio
 	if wait > 0 {
 		return nil, nil, wait, nil
 	}
-	// The start outlives the call that wants it: others wait for it too, and the next will need it.
+	// The start outlives its call, because other calls wait for it, too.
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	s.starting = &launch{done: make(chan struct{}), cancel: cancel}
 	s.watching.Add(1)
@@ -106,7 +135,7 @@ func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return fmt.Errorf("%w: plugin %q: %w; it is started again in %s", ErrEnded, s.unit.Description.Name, s.restarts.last, wait.Round(time.Millisecond))
+		return fmt.Errorf("%w: plugin %q: %w; it is started again in %s", ErrEnded, s.Description.Name, s.restarts.last, wait.Round(time.Millisecond))
 	}
 	select {
 	case <-time.After(wait):
@@ -118,14 +147,14 @@ func (s *supervisor) pause(ctx context.Context, wait time.Duration) error {
 	}
 }
 
-// launch starts the process and watches it until it ends. It is among s.watching.
+// launch starts the process and watches it until it ends. s.watching waits for it.
 func (s *supervisor) launch(ctx context.Context, l *launch) {
 	defer s.watching.Done()
 	defer l.cancel(nil)
-	log := s.host.log
+	log := s.host.Logger()
 	began := time.Now()
-	in, err := begin(ctx, s.opts, s.unit, s.host.host.Project(), log, func(ctx context.Context, in *instance) error {
-		return in.start(ctx, s.host, s.request, s.unit.Grants, s.opts.Host, len(s.unit.Description.Hooks) > 0)
+	in, err := begin(ctx, s.opts, &s.Unit, s.host.Project(), log, func(ctx context.Context, in *instance) error {
+		return in.start(ctx, &s.Unit, s.host, s.request, s.opts.Host)
 	})
 	s.mu.Lock()
 	l.in, l.err = in, err
@@ -143,21 +172,21 @@ func (s *supervisor) launch(ctx context.Context, l *launch) {
 	select {
 	case <-in.runner.ended:
 		s.crashed(in)
-	case <-s.closed: // close ends it
+	case <-s.closed: // Close ends it
 	}
 }
 
-// crashed cleans up after a process that ended by itself.
+// crashed cleans up after a process that ended unexpectedly.
 func (s *supervisor) crashed(in *instance) {
 	s.mu.Lock()
 	s.forget(in)
 	down := s.restarts.down
 	s.mu.Unlock()
-	s.host.log.Warn("process ended", "err", in.runner.how, "down", down)
+	s.host.Logger().Warn("process ended", "err", in.runner.how, "down", down)
 	in.discard()
 }
 
-// forget notes that a process ended by itself, once. The caller holds mu.
+// forget records, once, that a process ended unexpectedly. The caller holds mu.
 func (s *supervisor) forget(in *instance) {
 	if s.current == in {
 		s.current = nil
@@ -175,8 +204,8 @@ func (s *supervisor) isClosed() bool {
 	}
 }
 
-// close ends the process and waits for all that belongs to it. Safe twice and from many goroutines.
-func (s *supervisor) close(ctx context.Context) {
+// Close ends the process and waits for its goroutines. It may be called twice, and concurrently.
+func (s *supervisor) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if !s.isClosed() {
 		close(s.closed)
@@ -194,4 +223,8 @@ func (s *supervisor) close(ctx context.Context) {
 	if in != nil {
 		in.close(context.WithoutCancel(ctx))
 	}
+	if s.Broker == nil {
+		return nil
+	}
+	return s.Broker.Close(ctx)
 }

@@ -1,28 +1,25 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 
+	"github.com/tenonhq/tenon/plugins/ability"
 	"github.com/tenonhq/tenon/sdk"
-	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// Execute runs a call of tool n in the process.
-func (s *supervisor) Execute(ctx context.Context, n int, call *sdk.ToolCall) (*sdk.ToolResult, error) {
-	body, err := json.Marshal(call)
-	if err != nil {
-		return nil, err
-	}
+// RunTool runs a call of tool n in the process.
+func (s *supervisor) RunTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error) {
 	in, err := s.instance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, caller{session: call.SessionID, tool: call.Host})
+	ctx, token, done := in.calls.begin(ctx, runningCall{Caller: ability.Caller{SessionID: call.SessionID, Tool: call.Host}})
 	defer done()
 	stream, err := in.api.Tool(ctx, &tenonv1.ToolRequest{Tool: uint32(n), Call: body, Token: token})
 	if err != nil {
@@ -31,7 +28,7 @@ func (s *supervisor) Execute(ctx context.Context, n int, call *sdk.ToolCall) (*s
 	for {
 		response, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
-			return nil, fmt.Errorf("%w: the tool %s ended without a result", sdk.ErrWire, s.unit.Description.Tools[n].ID)
+			return nil, fmt.Errorf("%w: the tool %s ended without a result", sdk.ErrWire, s.Description.Tools[n].ID)
 		}
 		if err != nil {
 			return nil, in.explain(err)
@@ -40,20 +37,16 @@ func (s *supervisor) Execute(ctx context.Context, n int, call *sdk.ToolCall) (*s
 		case *tenonv1.ToolResponse_Progress:
 			s.progress(ctx, call, event.Progress)
 		case *tenonv1.ToolResponse_Result:
-			result := new(sdk.ToolResult)
-			if err := json.Unmarshal(event.Result, result); err != nil {
-				return nil, badAnswer("result of the tool "+s.unit.Description.Tools[n].ID, event.Result, err)
-			}
-			return result, nil
+			return event.Result, nil
 		case *tenonv1.ToolResponse_Failure:
 			return nil, s.failure(event.Failure)
 		}
 	}
 }
 
-// progress shows the progress of a call, through the broker, which limits its rate.
+// progress reports the progress of a call through the broker, which limits the rate.
 func (s *supervisor) progress(ctx context.Context, call *sdk.ToolCall, p *tenonv1.Progress) {
-	if s.unit.Broker == nil || call.Host == nil {
+	if s.Broker == nil || call.Host == nil {
 		return
 	}
 	request := struct {
@@ -61,21 +54,17 @@ func (s *supervisor) progress(ctx context.Context, call *sdk.ToolCall, p *tenonv
 		Metadata json.RawMessage `json:"metadata,omitempty"`
 	}{p.GetTitle(), p.GetMetadata()}
 	if body, err := json.Marshal(request); err == nil {
-		s.unit.Broker.Do(ctx, caller{session: call.SessionID, tool: call.Host}.broker(), "progress", body)
+		s.Broker.Do(ctx, ability.Caller{SessionID: call.SessionID, Tool: call.Host}, "progress", body)
 	}
 }
 
-// Prepare asks the process which permissions a call of tool n requires.
-func (s *supervisor) Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	body, err := json.Marshal(call)
-	if err != nil {
-		return nil, err
-	}
+// PrepareTool asks the process which permissions a call of tool n requires.
+func (s *supervisor) PrepareTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error) {
 	in, err := s.instance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, caller{session: call.SessionID})
+	ctx, token, done := in.calls.begin(ctx, runningCall{Caller: ability.Caller{SessionID: call.SessionID}})
 	defer done()
 	response, err := in.api.Prepare(ctx, &tenonv1.PrepareRequest{Tool: uint32(n), Call: body, Token: token})
 	if err != nil {
@@ -84,20 +73,16 @@ func (s *supervisor) Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]
 	if response.Failure != nil {
 		return nil, s.failure(response.Failure)
 	}
-	var needs guest.PrepareResponse
-	if err := json.Unmarshal(response.Response, &needs); err != nil {
-		return nil, badAnswer("permissions of the tool "+s.unit.Description.Tools[n].ID, response.Response, err)
-	}
-	return needs.Requests, nil
+	return response.Response, nil
 }
 
-// Auth asks a sign-in method in the process for something.
+// Auth calls a sign-in method in the process.
 func (s *supervisor) Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error) {
 	in, err := s.instance(ctx)
 	if err != nil {
 		return nil, err
 	}
-	ctx, token, done := in.calls.begin(ctx, caller{user: user})
+	ctx, token, done := in.calls.begin(ctx, runningCall{Caller: ability.Caller{User: user}})
 	defer done()
 	response, err := in.api.Auth(ctx, &tenonv1.AuthRequest{Request: request, Token: token})
 	if err != nil {
@@ -112,7 +97,7 @@ func (s *supervisor) Auth(ctx context.Context, request []byte, user sdk.AuthUser
 // failure returns the error for a failure the plugin reported.
 func (s *supervisor) failure(f *tenonv1.Failure) error {
 	if f.GetRefused() {
-		return &sdk.Refusal{Halt: f.GetHalt(), Reason: f.GetMessage(), By: "plugin " + s.unit.Description.Name}
+		return &sdk.Refusal{Halt: f.GetHalt(), Reason: f.GetMessage(), By: "plugin " + s.Description.Name}
 	}
-	return errors.New(orDefault(f.GetMessage(), "the plugin failed without a message"))
+	return errors.New(cmp.Or(f.GetMessage(), "the plugin failed without a message"))
 }

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 )
 
-// linesEnv is the variable that says where the process finds the connection for lines: linesFile or linesStdio.
+// linesEnv is the variable that names the connection for lines: linesFile or linesStdio.
 const (
 	linesEnv   = "TENON_LINES"
 	linesFile  = "3" // a file descriptor
@@ -19,14 +19,14 @@ type hello struct {
 	rest io.Reader // what follows
 }
 
-// wire is the connection that is offered to a process before it is known whether it speaks lines.
+// wire is the connection for lines. It is offered to every process, because only the handshake says whether the process uses it.
 type wire struct {
 	onStdio bool
 	ours    io.ReadWriteCloser // nil: the standard streams
 	theirs  *os.File           // nil: likewise
 }
 
-// offer gives the process its end.
+// offer passes the process its end.
 func (w *wire) offer(cmd *exec.Cmd) (err error) {
 	where := linesStdio
 	if !w.onStdio {

@@ -10,15 +10,14 @@ import (
 // Carrier is a way to run third-party plugins. manifest.Carriers lists them.
 type Carrier struct {
 	Name sdk.Carrier // also the type of the runtime in plugin.json
-	// Extension is that of a plugin that is a single file, such as ".wasm". Empty: any executable.
+	// Extension is the file name extension of a plugin that is a single file, such as ".wasm". Empty: any executable.
 	Extension string
 	// Module reports that the runtime names a file of the package instead of a command.
 	Module bool
-	// Inert reports that an unknown plugin can do nothing without grants. It is asked for its contributions before the user approves it, and
-	// may contribute neither agents and commands nor a program.
+	// Inert reports that a plugin without grants can do no harm, so that it can describe itself before the user approves it. Such plugins
+	// contribute no agents, commands or programs.
 	Inert bool
-	// How describes for the user how a plugin runs; its command can be shown as it is. unconfined is the reason why processes have all
-	// rights; nil if they are confined.
+	// How describes how a plugin runs, for the user. unconfined is the reason why processes have all rights; nil if they are confined.
 	How func(rt *sdk.Runtime, unconfined error) string
 	// Check reports the problems of a package's runtime, the field where. It may replace the command by the one for this platform.
 	Check func(c Checker, where string, rt *sdk.Runtime)
@@ -26,7 +25,7 @@ type Carrier struct {
 	New func(e Environment) Opener
 }
 
-// Opener opens plugins outside of the host's process. It holds nothing: what its plugins share ends with the last of them.
+// Opener opens plugins outside of the host's process. It need not be closed: shared resources are released with the last plugin.
 type Opener interface {
 	// Describe runs a plugin without grants and returns its contributions. Nothing of it runs afterwards.
 	Describe(ctx context.Context, u Unit) (sdk.Description, error)
@@ -36,8 +35,8 @@ type Opener interface {
 
 // Precompiler is implemented by plugins that are compiled before their first call.
 type Precompiler interface {
-	// Precompile reads, checks and compiles the code, so that the first call finds it done. Compiling takes about a second for
-	// 5 MB; with a cache it is done once for good. Good moments are when a plugin is installed or approved.
+	// Precompile reads, checks and compiles the code, so that the first call is fast. Compiling 5 MB takes about a second; the result is
+	// cached. Call it when a plugin is installed or approved.
 	Precompile(ctx context.Context) error
 }
 
@@ -45,7 +44,7 @@ type Precompiler interface {
 type Environment struct {
 	Environ  []string // in the form of os.Environ
 	Host     string   // name and version, for the log of a plugin
-	CacheDir string   // directory that openers may create, for what they compile; empty: nothing is cached
+	CacheDir string   // directory for compiled code, which openers may create; empty: nothing is cached
 	Logger   *slog.Logger
 	// Unconfined reports whether the processes of the plugin run with all rights of the user. If nil, none do.
 	Unconfined func(plugin string) bool

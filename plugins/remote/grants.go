@@ -8,9 +8,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Locate returns the directory of an entry in the scope of fs.read or fs.write: the base that it starts with, which is the project for
-// $PROJECT, dataDir for $DATA and otherwise the entry itself, and the path from there. data reports $DATA. The base is empty if
-// the entry refers to nothing. A link must not lead from the base elsewhere; the caller checks that.
+// Locate returns the directory of an entry in the scope of fs.read or fs.write: its base (the project for $PROJECT, dataDir for $DATA,
+// otherwise the entry itself), and the path below the base. data reports $DATA. The base is empty if the entry refers to nothing. The
+// caller checks that no link leads out of the base.
 func Locate(entry string, project sdk.Project, dataDir string) (base, rest string, data bool) {
 	variable, rest, _ := strings.Cut(entry, "/")
 	switch {
@@ -27,8 +27,8 @@ func Locate(entry string, project sdk.Project, dataDir string) (base, rest strin
 	return filepath.Clean(base), filepath.FromSlash(strings.TrimLeft(rest, "/")), data
 }
 
-// Private returns the directory of tenon itself (configuration, data, cache), or the configuration file, that dir contains or is inside of,
-// with links followed; empty if none. Plugins have no access to those, except to their own below $DATA.
+// Private returns tenon's directory (configuration, data, cache) or the configuration file that dir contains or is inside of, with links
+// followed; empty if none. Plugins have no access to these, except to their own data.
 func Private(dir string, project sdk.Project, files []string) string {
 	for _, own := range append([]string{project.ConfigDir, project.DataDir, project.CacheDir}, files...) {
 		if own != "" && projectfs.Overlap(dir, own) {

@@ -20,7 +20,7 @@ type LineLimit struct {
 	dropped int
 }
 
-// Take reports whether a line may be written to log now. It first writes how many were dropped since the last one.
+// Take reports whether a line may be written to log now. It first logs the number of lines dropped since the last one.
 func (l *LineLimit) Take(log *slog.Logger) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -44,8 +44,8 @@ var _ sdk.ModelLister = (*modelClient)(nil)
 // errSilent cancels a request whose answer stalls.
 var errSilent = fmt.Errorf("the model said nothing for %s", sdk.DefaultIdleTimeout)
 
-// Stream asks the model. Every error that is not the sink's or that of ctx is a *sdk.ProviderError. A request whose sign-in the server refuses
-// is sent once more with new credentials.
+// Stream asks the model. All errors except those of the sink and of ctx are *sdk.ProviderError. If the server refuses the sign-in, the request
+// is repeated once with new credentials.
 func (c *modelClient) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
 	if c.provider.Authorize == nil {
 		return c.stream(ctx, req, sink)
@@ -58,10 +58,8 @@ func (c *modelClient) Stream(ctx context.Context, req *sdk.ModelRequest, sink fu
 			return &sdk.ProviderError{ProviderID: c.provider.ID, StatusCode: http.StatusUnauthorized, Err: err}
 		}
 		own := *req
-		own.Headers = maps.Clone(req.Headers)
-		if own.Headers == nil {
-			own.Headers = map[string]string{}
-		}
+		own.Headers = map[string]string{}
+		maps.Copy(own.Headers, req.Headers)
 		maps.Copy(own.Headers, signed)
 		err = c.stream(ctx, &own, sink)
 		var failed *sdk.ProviderError

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -14,13 +15,15 @@ import (
 
 // Runner runs the contributions of one plugin, by their positions in the description. Its methods are safe for concurrent use.
 type Runner interface {
-	// Hook returns the handler of a hook.
-	Hook(n int, point sdk.Point) sdk.RemoteHandler
-	// Execute runs a tool call.
-	Execute(ctx context.Context, n int, call *sdk.ToolCall) (*sdk.ToolResult, error)
-	// Prepare asks a tool which permissions a call requires.
-	Prepare(ctx context.Context, n int, call *sdk.ToolCall) ([]sdk.PermissionRequest, error)
-	// Auth sends the JSON of a guest.AuthRequest to the plugin and returns that of a guest.AuthAnswer. user is nil except during a login.
+	// Ready returns an error while hooks would wait for the plugin, see hooks.RemoteReadier.
+	Ready() error
+	// RunHook runs a hook and returns the JSON of its sdk.Answer, which may be empty.
+	RunHook(ctx context.Context, n int, call *sdk.RemoteCall) ([]byte, error)
+	// RunTool runs a tool call, whose JSON is body, and returns the JSON of its sdk.ToolResult.
+	RunTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error)
+	// PrepareTool asks a tool which permissions a call requires, and returns the JSON of a guest.PrepareResponse, which may be empty.
+	PrepareTool(ctx context.Context, n int, call *sdk.ToolCall, body []byte) ([]byte, error)
+	// Auth sends the JSON of a guest.AuthRequest to the plugin and returns the JSON of a guest.AuthAnswer. user is nil except during a login.
 	Auth(ctx context.Context, request []byte, user sdk.AuthUser) ([]byte, error)
 	// Stream sends a request on behalf of a session and calls event with the JSON of each event, from one goroutine. It returns the error of
 	// event, the failure that the plugin reported, or why the plugin could not be asked.
@@ -29,7 +32,7 @@ type Runner interface {
 	ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Model, *guest.ProviderError, error)
 }
 
-// Base is the part of a plugin that is the same in every carrier: its manifest and contributions.
+// Base is the part of a plugin that all carriers share: its manifest and contributions.
 type Base struct {
 	Unit
 	carrier sdk.Carrier
@@ -47,15 +50,11 @@ func NewBase(u *Unit, carrier sdk.Carrier, r Runner) (*Base, error) {
 	}
 	d := &b.Description
 	for i := range d.Hooks {
-		point := sdk.Point(d.Hooks[i].Point)
-		if info, ok := hookpoint.Of(d.Hooks[i].Point); ok {
-			point = info.Point
-		}
-		hook, err := hookpoint.Hook(&d.Hooks[i], fmt.Sprintf("plugin %q: hooks[%d]", d.Name, i), r.Hook(i, point))
+		h, err := hookpoint.Hook(&d.Hooks[i], fmt.Sprintf("plugin %q: hooks[%d]", d.Name, i), &hook{i, r})
 		if err != nil {
 			return nil, err
 		}
-		b.hooks = append(b.hooks, hook)
+		b.hooks = append(b.hooks, h)
 	}
 	for i := range d.Tools {
 		t := &tool{ToolDescription: &d.Tools[i], n: i, runner: r}
@@ -88,7 +87,7 @@ func (b *Base) Providers() []sdk.ProviderInfo {
 	return usable
 }
 
-// StartRequest returns the request that starts an instance of the plugin. project is what the plugin may know of the host's.
+// StartRequest returns the request that starts an instance of the plugin. project holds the facts about the host's project for the plugin.
 func (b *Base) StartRequest(h sdk.Host, project sdk.Project) ([]byte, error) {
 	options := b.Options
 	if len(options) == 0 {
@@ -109,6 +108,45 @@ func (b *Base) StartRequest(h sdk.Host, project sdk.Project) ([]byte, error) {
 		return nil, fmt.Errorf("plugin %q: options: %w", b.Description.Name, err)
 	}
 	return data, nil
+}
+
+// hook is hook n of a plugin.
+type hook struct {
+	n      int
+	runner Runner
+}
+
+var _ hooks.RemoteReadier = (*hook)(nil)
+
+// Ready returns an error while the hook would wait for the plugin.
+func (h *hook) Ready() error { return h.runner.Ready() }
+
+// HandleRemote runs the hook.
+func (h *hook) HandleRemote(ctx context.Context, call *sdk.RemoteCall) (answer sdk.Answer, err error) {
+	data, err := h.runner.RunHook(ctx, h.n, call)
+	if err == nil && len(data) > 0 {
+		err = Decode("answer of the hook", data, &answer)
+	}
+	if err != nil {
+		return sdk.Answer{}, err
+	}
+	return answer, nil
+}
+
+// shownBytes is the maximum number of bytes of a bad answer that its error shows.
+const shownBytes = 80
+
+// Decode decodes the answer of a plugin. Errors wrap sdk.ErrWire and show its first bytes.
+func Decode(what string, data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
+	more := ""
+	if len(data) > shownBytes {
+		data, more = data[:shownBytes], "…"
+	}
+	return fmt.Errorf("%w: %s: %w: %q%s", sdk.ErrWire, what, err, data, more)
 }
 
 // tool is tool n of a plugin.
@@ -152,14 +190,37 @@ func (t *tool) Deadline() time.Duration {
 
 // Execute runs the call.
 func (t *tool) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.ToolResult, error) {
+	result := &sdk.ToolResult{}
+	found, err := t.call(ctx, call, t.runner.RunTool, "result", result)
+	if err == nil && !found {
+		err = fmt.Errorf("the tool %s returned nothing", t.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// call calls the tool with run and decodes its answer, which may be empty; found is false then.
+func (t *tool) call(ctx context.Context, call *sdk.ToolCall, run func(context.Context, int, *sdk.ToolCall, []byte) ([]byte, error), what string, answer any) (found bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, t.Deadline())
 	defer cancel()
-	return t.runner.Execute(ctx, t.n, call)
+	body, err := json.Marshal(call)
+	if err != nil {
+		return false, err
+	}
+	data, err := run(ctx, t.n, call, body)
+	if err != nil || len(data) == 0 {
+		return false, err
+	}
+	return true, Decode(what+" of the tool "+t.ID, data, answer)
 }
 
 // Prepare asks the plugin which permissions the call requires.
 func (t preparingTool) Prepare(ctx context.Context, call *sdk.ToolCall) ([]sdk.PermissionRequest, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.Deadline())
-	defer cancel()
-	return t.runner.Prepare(ctx, t.n, call)
+	var response guest.PrepareResponse
+	if _, err := t.call(ctx, call, t.runner.PrepareTool, "permissions", &response); err != nil {
+		return nil, err
+	}
+	return response.Requests, nil
 }

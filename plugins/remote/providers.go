@@ -9,10 +9,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Providers returns the providers of a description that can be used with the grants, and the reasons why the others are left out. Only
-// variables of the user's environment that a grant of env or secret names can become part of a key, an option or an address, and no
-// credentials that a protocol finds by itself are used. No provider
-// of a plugin is local: the host sends requests to local servers before the user chose one.
+// Providers returns the providers of a description that can be used with the grants, and the reasons why the others are left out. Keys,
+// options and addresses contain only variables that a grant of env or secret names, and protocols use no credentials that they find
+// themselves. Providers of plugins are never local: the host sends requests to local servers before the user chooses one.
 func Providers(d *sdk.Description, grants []sdk.Capability) (usable []sdk.ProviderInfo, leftOut []string) {
 	for _, info := range d.Providers {
 		options := info.OptionEnv

@@ -30,7 +30,7 @@ type Unit struct {
 	// Program is the file that Checksum belongs to: the WASM module, the executable, or the script that an interpreter runs.
 	// Default: Command[0].
 	Program string
-	// Checksum is the SHA-256 of Program, 64 hexadecimal digits. Carriers check it when they start the file. If empty, any file will do.
+	// Checksum is the SHA-256 of Program, 64 hexadecimal digits. Carriers check it when they start the file; if empty, they do not.
 	Checksum string
 
 	Env     map[string]string // granted variables

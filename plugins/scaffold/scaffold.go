@@ -21,17 +21,17 @@ import (
 //go:embed all:templates
 var templates embed.FS
 
-// ErrExists means that there is something where the plugin is to be written.
+// ErrExists is returned if the directory for the plugin is not empty.
 var ErrExists = errors.New("is not empty")
 
 // kind is one carrier in one language.
 type kind struct {
 	carrier, lang string
-	folders       []string // of templates, the later ones over the earlier
-	sdk           []string // packages of the sdk that a plugin in Go imports, and their imports
+	folders       []string // of templates; later ones override earlier ones
+	sdk           []string // packages of the sdk for a plugin in Go, with their imports
 	main          string   // file of the plugin, in other languages
 	library       []string // files of the sdk for other languages
-	test          string   // command that runs the tests of an MCP server by itself, if it has some
+	test          string   // command that runs an MCP server's own tests; empty: none
 }
 
 func kinds() []kind {
@@ -63,13 +63,13 @@ func Kinds() []string {
 
 // Options describe the plugin to write.
 type Options struct {
-	Name    string // by the rule for plugins' names
+	Name    string // valid name of a plugin
 	Carrier string // wasm, process or mcp
 	Lang    string // go, node, python, rust or c; default go
-	SDK     fs.FS  // the tree with sdk/ and the packages of internal/ that it imports
+	SDK     fs.FS  // tree with sdk/ and the packages of internal/ that it imports
 }
 
-// notInIdent are the characters that tool ids do not have.
+// notInIdent matches the characters that tool IDs cannot contain.
 var notInIdent = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
 // Write writes a plugin into dir, which must not exist or be empty, and returns the names of the written files except those of the sdk.
@@ -105,8 +105,8 @@ func Write(dir string, o Options) ([]string, error) {
 	return w.written, nil
 }
 
-// fill returns what replaces the fields of templates. They are not Go's templates, which call methods by name: with them in a program, the
-// linker keeps all exported methods.
+// fill returns the replacer for the fields of templates. Package text/template is not used: it calls methods by name, so the linker would keep
+// all exported methods.
 func (k *kind) fill(name string) (*strings.Replacer, error) {
 	contributions, err := templates.ReadFile("templates/contributions.tmpl")
 	if err != nil {
@@ -202,7 +202,7 @@ func (w *writer) sdk(source fs.FS, k *kind) error {
 	return w.file("tenon/go.mod", []byte("module github.com/tenonhq/tenon\n\ngo "+goVersion+"\n"))
 }
 
-// goVersion is the version of Go that plugins ask for: the one tenon asks for.
+// goVersion is the version of Go that plugins require, the same as tenon's.
 const goVersion = "1.26.0"
 
 func (w *writer) copy(source fs.FS, from, to string) error {

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/visible"
@@ -36,7 +37,7 @@ type Policy struct {
 	sigstore    Sigstore
 }
 
-// signer is who has to sign the content of some sources.
+// signer is the required signer of some sources.
 type signer struct {
 	sources []pattern
 	key     *PublicKey // of minisign; nil: identity and issuer
@@ -122,12 +123,7 @@ func (p *Policy) Accepts(r source.Ref, recorded string) error {
 		return err
 	}
 	required := p.required(r)
-	for _, s := range required {
-		if s.is(recorded) {
-			return nil
-		}
-	}
-	if len(required) > 0 {
+	if len(required) > 0 && !slices.ContainsFunc(required, func(s signer) bool { return s.is(recorded) }) {
 		return fmt.Errorf("%w: plugin_policy requires that %s signed it", ErrSignature, names(required))
 	}
 	return nil

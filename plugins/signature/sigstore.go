@@ -26,7 +26,7 @@ const verifyTimeout = 30 * time.Second
 
 // Sigstore checks bundles of Sigstore with a program of its release.
 type Sigstore struct {
-	Path        string // of tenon-verify; empty: there is none
+	Path        string // of tenon-verify; empty: not found
 	TrustedRoot string // path of a trusted_root.json; empty: that of the public instance, in the program
 }
 

@@ -29,11 +29,11 @@ func (f *Fetcher) Gate() http.Handler { return &npmGate{f: f, base: "http://gate
 
 // DecodeNPMLock decodes the packages of a pin as a fetch does.
 func DecodeNPMLock(data []byte) (json.RawMessage, error) {
-	l, err := decodeNPMLock(data)
+	l, err := readNPMLock(data, "")
 	if err != nil {
 		return nil, err
 	}
-	return l.encode(), nil
+	return encode(l), nil
 }
 
 // RedirectTarballs replaces the addresses in the description of a package as the gate does.

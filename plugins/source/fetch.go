@@ -25,9 +25,9 @@ import (
 
 // Kinds of errors.
 var (
-	// ErrMismatch is returned if what a server sends is not what is pinned.
+	// ErrMismatch is returned for content that differs from its pin.
 	ErrMismatch = errors.New("not the pinned content")
-	// ErrOffline is returned if something is neither in the cache nor may be fetched.
+	// ErrOffline is returned for content that is not in the cache and must not be fetched.
 	ErrOffline = errors.New("not in the cache")
 	// ErrAddress is returned for addresses that a repository must not name.
 	ErrAddress = errors.New("address refused")
@@ -45,10 +45,10 @@ type Pin struct {
 	// Source is the reference that a marketplace named for Ref, in the form of Ref.
 	Source string `json:"source,omitempty"`
 	// Definition is the manifest that the marketplace's entry makes of the plugin; empty if the plugin's own is enough.
-	Definition JSON `json:"definition,omitempty"`
-	// Signer is who signed the content, as Verify returned it; empty if no signature was required.
+	Definition json.RawMessage `json:"definition,omitempty"`
+	// Signer is the signer of the content, as Verify returned it; empty if no signature was required.
 	Signer string `json:"signer,omitempty"`
-	// Local marks content that each machine makes of what the other fields pin: dependencies of an npm package, a program that is built,
+	// Local marks content that each machine makes from what the other fields pin: dependencies of an npm package, a program that is built,
 	// the variant for a platform. Its digest differs between machines.
 	Local bool `json:"local,omitempty"`
 	// Packages is the package-lock of the dependencies of an npm package, with addresses that are relative to the registry.
@@ -80,22 +80,8 @@ func (p Pin) Resolved(base, home string) (Ref, error) {
 	return r, err
 }
 
-// JSON is a JSON value in compact form. Empty, it is omitted.
-type JSON string
-
-// MarshalJSON returns the value.
-func (j JSON) MarshalJSON() ([]byte, error) { return []byte(j), nil }
-
-// UnmarshalJSON keeps the value without white space.
-func (j *JSON) UnmarshalJSON(data []byte) error {
-	var b bytes.Buffer
-	err := json.Compact(&b, data)
-	*j = JSON(b.String())
-	return err
-}
-
-// Check reports what is wrong with a pin: fields that cannot be, and fields that contradict the reference that is fetched. A lock file is a
-// stranger's text, and its fields become names of files and arguments.
+// Check returns an error for invalid fields, and for fields that contradict the reference that is fetched. Lock files come from strangers, and
+// their fields become file names and arguments.
 func (p Pin) Check(r Ref) error {
 	switch {
 	case p.SHA256 != "" && (len(p.SHA256) != 64 || !isHex(p.SHA256)):
@@ -124,13 +110,13 @@ func (p Pin) Check(r Ref) error {
 	return nil
 }
 
-// made reports whether the fields pin something that each machine makes its content of.
+// made reports whether each machine makes the content from what the fields pin.
 func (p Pin) made() bool { return p.Packages != nil || p.Platforms != nil || p.Build != nil }
 
 // Fetched is a plugin on disk.
 type Fetched struct {
 	Pin
-	// Path is the directory or file of the plugin: the one passed to Fetch, a file in it, or a local module.
+	// Path is the directory or file of the plugin: the directory passed to Fetch, a file in it, or a directory that InPlace permits.
 	Path    string
 	LeftOut []string // parts that were not unpacked, with the reason
 
@@ -153,16 +139,16 @@ type Fetcher struct {
 	// Guarded refuses hosts that lead to this machine, to link-local addresses or to metadata servers. It is set for references that a
 	// repository names.
 	Guarded bool
-	// BundleHost is the host, with its port, of which the user knows that a guarded fetch of an MCP server without a pin contacts it for a
-	// bundle. Other hosts are refused; empty: all of them.
+	// BundleHost is the only host, with its port, from which a guarded fetch of an MCP server without a pin downloads a bundle: the user has
+	// seen it. If empty, all are refused.
 	BundleHost string
-	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It is called by one
-	// goroutine of each Fetch.
+	// Progress receives the bytes that arrived and those expected, 0 if unknown. If nil, progress is not reported. It may be called
+	// concurrently.
 	Progress    func(name string, have, want int64)
 	MaxTransfer int64 // bytes of one git fetch; default: 512 MiB
 	// Platforms are further platforms whose variants a fetch adds to the pin, such as linux/arm64.
 	Platforms []string
-	// Verify checks the signatures of an artifact that was fetched and not unpacked yet, and returns its signer; empty if none is required.
+	// Verify checks the signatures of an artifact before it is unpacked, and returns its signer; empty if none is required.
 	// It decides about unsigned content too, and about the package behind an MCP server before that is fetched. If nil, no signature is looked for.
 	Verify func(ctx context.Context, a *Artifact) (signer string, err error)
 	// InPlace reports whether a local directory is used where it is, and not copied: an earlier version pinned its digest, which includes links
@@ -197,7 +183,7 @@ func (f *Fetcher) Fetch(ctx context.Context, r Ref, pin *Pin, dir string) (*Fetc
 }
 
 // path takes a directory, a module or an archive of this machine. A directory is copied, without links that lead out of it, as an archive of
-// it would be unpacked: both have the same digest. A module is used where it is: sealing copies it.
+// it would be unpacked: both have the same digest.
 func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	info, err := os.Stat(r.URL)
 	if err != nil {
@@ -206,7 +192,7 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 		}
 		return err
 	}
-	switch format := formatOf(r.URL); {
+	switch {
 	case info.IsDir() && oci.IsLayout(r.URL):
 		return f.artifact(ctx, oci.Layout(r.URL), r, out, dir)
 	case info.IsDir() && f.InPlace != nil && f.InPlace(ctx, r.URL):
@@ -216,46 +202,44 @@ func (f *Fetcher) path(ctx context.Context, r Ref, out *Fetched, dir string) err
 		return out.unpacked(archive.Directory{Path: r.URL}.Extract(ctx, dir))
 	case !info.Mode().IsRegular():
 		return errors.New("neither a directory nor a file")
-	case format == "":
+	case formatOf(r.URL) == "":
 		return errors.New("unknown kind of file; expected a directory, .tar.gz, .tgz, .zip, .mcpb or .wasm")
 	}
 	sum, err := sumFile(r.URL)
+	if err == nil && out.SHA256 != "" && out.SHA256 != sum {
+		err = fmt.Errorf("%w: its SHA-256 is %s, pinned is %s", ErrMismatch, sum, out.SHA256)
+	}
 	if err != nil {
 		return err
 	}
-	if out.SHA256 != "" && out.SHA256 != sum {
-		return fmt.Errorf("%w: its SHA-256 is %s, pinned is %s", ErrMismatch, sum, out.SHA256)
-	}
-	if err := f.verifyFile(ctx, r.URL, sum, out, beside(r.URL)); err != nil {
-		return err
-	}
-	if formatOf(r.URL) == "wasm" {
-		out.Path, out.SHA256 = r.URL, sum
-		return nil
-	}
-	out.SHA256 = sum
-	return f.unpack(ctx, r.URL, formatOf(r.URL), out, dir)
+	return f.file(ctx, r.URL, r.URL, sum, beside(r.URL), out, dir)
 }
 
 // archive downloads a file.
 func (f *Fetcher) archive(ctx context.Context, r Ref, out *Fetched, dir string) error {
 	want := cmp.Or(out.SHA256, r.SHA256)
-	file, sum, err := f.download(ctx, r.URL, r.URL, want, "")
+	path, sum, err := f.download(ctx, r.URL, r.URL, want, "")
 	if err != nil {
 		return err
 	}
-	out.SHA256 = sum
-	if err := f.verifyFile(ctx, file, sum, out, f.besideURL(r.URL, sum, want != "")); err != nil {
-		return err
-	}
-	format := formatOf(strings.SplitN(r.URL, "?", 2)[0])
-	if format == "wasm" {
-		return f.module(file, filepath.Base(strings.SplitN(r.URL, "?", 2)[0]), out, dir)
-	}
-	return f.unpack(ctx, file, format, out, dir)
+	name, _, _ := strings.Cut(r.URL, "?")
+	return f.file(ctx, path, name, sum, f.besideURL(r.URL, sum, want != ""), out, dir)
 }
 
-// module copies a bare module, under its own name: that becomes the plugin's name until it says another.
+// file verifies a file and unpacks it. Its name tells its format, and signatures returns the content of a signature file by its suffix.
+func (f *Fetcher) file(ctx context.Context, path, name, sum string, signatures func(context.Context, string) ([]byte, error), out *Fetched, dir string) error {
+	out.SHA256 = sum
+	if err := f.verifyFile(ctx, path, sum, out, signatures); err != nil {
+		return err
+	}
+	format := formatOf(name)
+	if format == "wasm" {
+		return f.module(path, filepath.Base(name), out, dir)
+	}
+	return f.unpack(ctx, path, format, out, dir)
+}
+
+// module copies a bare module, under its own name: it is the plugin's name until its description tells another.
 func (f *Fetcher) module(file, name string, out *Fetched, dir string) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -286,7 +270,7 @@ func (f *Fetcher) unpack(ctx context.Context, path, format string, out *Fetched,
 	return out.unpacked(a.Extract(ctx, dir))
 }
 
-// unpacked takes note of what was left out.
+// unpacked stores the parts that were left out.
 func (out *Fetched) unpacked(content *archive.Content, err error) error {
 	if err == nil {
 		out.LeftOut = content.LeftOut
@@ -317,8 +301,8 @@ func (f *Fetcher) cached(kind, name string) (string, bool, error) {
 	return path, seeded, err
 }
 
-// Kinds of what the cache has that are named by their digest, which is checked whenever they are used. Only these are taken from a seed,
-// which may be a repository's: the others would stay in the cache for all projects.
+// Kinds of cached files that are named by their digest, which is checked at each use. Only these are copied from a seed: it may be a
+// repository's, and the cache serves all projects.
 const (
 	filesKind = "files" // by SHA-256
 	npmKind   = "npm"   // by SHA-512

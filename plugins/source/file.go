@@ -22,7 +22,7 @@ type File struct {
 }
 
 // File reads the first of the named files that the source contains: a path, a document behind an URL, or a repository. With a commit in
-// the reference, it is that of this commit. Of a document behind an URL, and of a file of this machine, names are not looked at. The error
+// the reference, it is that of this commit. Names do not matter for a document behind an URL and for a file of this machine. The error
 // wraps fs.ErrNotExist if the source has none of them.
 func (f *Fetcher) File(ctx context.Context, r Ref, maxBytes int, names ...string) (*File, error) {
 	var out *File
@@ -72,7 +72,7 @@ func (f *Fetcher) gitFile(ctx context.Context, r Ref, maxBytes int, names []stri
 			return nil, err
 		}
 		if err != nil {
-			continue // git does not say whether it is missing
+			continue // git has no error of its own for a missing file
 		}
 		if n, err := strconv.Atoi(strings.TrimSpace(string(size))); err != nil || n > maxBytes {
 			return nil, fmt.Errorf("%s has more than %d KiB", name, maxBytes>>10)

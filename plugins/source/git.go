@@ -20,7 +20,7 @@ import (
 	"github.com/tenonhq/tenon/plugins/archive"
 )
 
-// maxComplaint limits what is shown of git's messages, in characters.
+// maxComplaint limits the messages of programs in errors, in characters.
 const maxComplaint = 500
 
 // maxTransfer limits the bytes that one fetch of a commit stores: compressed files of one tree, which has at most 512 MiB.
@@ -73,8 +73,8 @@ func (f *Fetcher) repository(ctx context.Context, address string) (string, error
 	return repo, nil
 }
 
-// hasCommit reports whether a repository of the cache has a commit with all its files. Older versions of tenon kept what a fetch that broke
-// off had stored, which may be without some of them; the next fetch completes it.
+// hasCommit reports whether a repository of the cache has a commit with all its files. An interrupted fetch of an older tenon may have stored
+// only some of them; the next fetch completes it.
 func (f *Fetcher) hasCommit(ctx context.Context, repo, commit string) bool {
 	_, err := f.runGit(ctx, repo, "rev-list", "--objects", "--quiet", commit+"^{tree}")
 	return err == nil
@@ -159,9 +159,7 @@ func (f *Fetcher) watchTransfer(ctx context.Context, repo string, r Ref) (_ cont
 				cancel(err)
 				return
 			}
-			if f.Progress != nil && have > 0 {
-				f.Progress(r.Host(""), have, 0)
-			}
+			f.progress(r.Host(""), have, 0)
 		}
 	}()
 	return ctx, func() error {
@@ -172,7 +170,7 @@ func (f *Fetcher) watchTransfer(ctx context.Context, repo string, r Ref) (_ cont
 	}
 }
 
-// size returns the bytes in the files below a directory, as far as they can be seen: git removes and renames files meanwhile.
+// size returns the total size of the files below a directory, except those that git removes or renames meanwhile.
 func size(dir string) (total int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {

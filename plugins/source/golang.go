@@ -99,7 +99,7 @@ func (f *Fetcher) programIn(ctx context.Context, work string, r Ref, out *Fetche
 	} else if err := g.write(out.Build); err != nil {
 		return err
 	}
-	f.note("go: " + r.URL)
+	f.progress("go: "+r.URL, 0, 0)
 	// Downloads what is missing; -mod=readonly keeps go.mod and go.sum as they are.
 	list, err := g.run(ctx, nil, "list", "-mod=readonly", "-deps", "-f", `{{if eq .ImportPath "`+r.URL+`"}}{{.Name}} {{.Module.Version}}{{end}}`, "--", r.URL)
 	if err != nil {
@@ -144,9 +144,7 @@ var goSettings = []string{"GOPROXY", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOS
 
 func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 	g := &goTool{f: f, work: work, cache: filepath.Join(f.Cache, "go"), env: map[string]string{"GOTOOLCHAIN": "local"}}
-	if g.builds = f.Builds; g.builds == "" {
-		g.builds = filepath.Join(g.cache, "build")
-	}
+	g.builds = cmp.Or(f.Builds, filepath.Join(g.cache, "build"))
 	if err := errors.Join(os.MkdirAll(g.cache, 0o700), os.MkdirAll(g.builds, 0o700)); err != nil {
 		return nil, err
 	}
@@ -174,7 +172,8 @@ func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 		}
 		g.env["GOVCS"], g.env["GONOPROXY"], g.env["GOINSECURE"] = "*:off", "none", ""
 	}
-	if seed := filepath.Join(f.Seed, "go", "mod", "cache", "download"); f.Seed != "" && isDirectory(seed) {
+	if f.Seed != "" { // modules that it lacks come from the next proxy
+		seed := filepath.Join(f.Seed, "go", "mod", "cache", "download")
 		proxies = append([]string{"file://" + filepath.ToSlash(seed)}, proxies...)
 	}
 	g.env["GOPROXY"] = strings.Join(proxies, ",")
@@ -184,11 +183,6 @@ func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 		"GOTMPDIR": work, "GOTOOLCHAIN": "local",
 	})
 	return g, nil
-}
-
-func isDirectory(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.IsDir()
 }
 
 // run runs the go command. With write, it is confined to these directories.
@@ -208,7 +202,7 @@ func (g *goTool) resolve(ctx context.Context, r Ref) error {
 		return err
 	}
 	version := cmp.Or(r.Version, "latest")
-	g.f.note("go: modules of " + r.URL)
+	g.f.progress("go: modules of "+r.URL, 0, 0)
 	_, err := g.run(ctx, nil, "get", "--", r.URL+"@"+version)
 	return err
 }

@@ -27,7 +27,7 @@ import (
 const (
 	maxRedirects = 5
 	maxDownload  = 512 << 20 // bytes of one archive
-	maxTries     = 3         // of one download, each going on where the one before ended
+	maxTries     = 3         // of one download; each continues where the last one ended
 	dialTimeout  = 15 * time.Second
 	// stallTimeout is the longest time without a byte.
 	stallTimeout = 30 * time.Second
@@ -56,7 +56,7 @@ var metadata = [...]netip.Prefix{
 // elsewhere is a key of contexts: the server named the address of the request, not the user.
 type elsewhere struct{}
 
-// transport returns what sends requests. With Guarded, it refuses the addresses that a repository must not name.
+// transport returns the default transport. With Guarded, it refuses the addresses that a repository must not name.
 func (f *Fetcher) transport() *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
 	t.ResponseHeaderTimeout = stallTimeout
@@ -119,7 +119,7 @@ func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
 	return j.RoundTripper.RoundTrip(req.WithContext(context.WithValue(req.Context(), elsewhere{}, true)))
 }
 
-// control refuses what the socket is about to connect to.
+// control refuses connections to forbidden addresses.
 func (f *Fetcher) control(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -199,11 +199,11 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, transfer fu
 	return path, sum, err
 }
 
-// errCut is returned for a transfer that broke off and can be continued.
+// errCut is returned for an interrupted transfer that can continue.
 var errCut = errors.New("the transfer broke off")
 
-// transfer appends to a file what is missing of it. The tag of the server's version is kept next to the file: if the server has
-// another one now, it sends the whole.
+// transfer downloads the missing rest of a file. The tag of the server's version is kept next to the file: if the server has another version
+// now, it sends the whole file.
 func (f *Fetcher) transfer(ctx context.Context, client *http.Client, address, authorization, part string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -241,7 +241,7 @@ func (f *Fetcher) transfer(ctx context.Context, client *http.Client, address, au
 	if err != nil {
 		return err
 	}
-	// After the file of another version is empty: else a crash in between would leave its bytes with the tag of this one.
+	// Only after the file of another version was emptied: a crash in between must not leave its bytes with this tag.
 	if err := os.WriteFile(part+".tag", []byte(strongTag(resp.Header)), 0o600); err != nil {
 		return errors.Join(err, file.Close())
 	}
@@ -253,7 +253,7 @@ func (f *Fetcher) transfer(ctx context.Context, client *http.Client, address, au
 	return errors.Join(err, context.Cause(ctx), file.Close())
 }
 
-// strongTag returns what identifies the server's version of a file in If-Range; empty if nothing does.
+// strongTag returns the value of If-Range for the server's version of a file; empty without one.
 func strongTag(h http.Header) string {
 	if tag := h.Get("ETag"); strings.HasPrefix(tag, `"`) {
 		return tag
@@ -279,9 +279,7 @@ func (f *Fetcher) copy(file io.Writer, body io.Reader, host string, have, want i
 		if have += int64(n); have > maxDownload {
 			return fmt.Errorf("more than %d MiB", maxDownload>>20)
 		}
-		if f.Progress != nil {
-			f.Progress(host, have, want)
-		}
+		f.progress(host, have, want)
 		if errors.Is(err, io.EOF) && (want == 0 || have == want) {
 			return nil
 		}
@@ -328,7 +326,7 @@ func (f *Fetcher) get(ctx context.Context, address string, header map[string]str
 	return httpx.ReadAll(resp.Body, limit)
 }
 
-// CheckHost returns ErrAddress if the host of an URL leads to an address that a repository must not name.
+// checkHost returns ErrAddress if the host of an URL leads to an address that a repository must not name.
 func checkHost(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -56,18 +56,15 @@ func gitLocation(r Ref) string {
 	if err != nil {
 		return "git+" + r.URL
 	}
-	subdir := ""
-	if r.Subdir != "" {
-		subdir = "/" + r.Subdir
-	}
 	name := strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), ".git")
+	location, separator := "git+"+u.Scheme+"://"+host(u)+name, "//"
 	if slices.Contains([]string{"github.com", "www.github.com", "ssh.github.com"}, hostname(u)) {
-		return strings.ToLower("github:"+strings.TrimPrefix(name, "/")) + subdir
+		location, separator = strings.ToLower("github:"+strings.TrimPrefix(name, "/")), "/"
 	}
-	if subdir != "" {
-		subdir = "/" + subdir
+	if r.Subdir != "" {
+		location += separator + r.Subdir
 	}
-	return "git+" + u.Scheme + "://" + host(u) + name + subdir
+	return location
 }
 
 // host returns the host of an URL, with the port unless it is that of the scheme.

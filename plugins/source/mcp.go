@@ -151,7 +151,7 @@ func (f *Fetcher) mcp(ctx context.Context, r Ref, out *Fetched, dir string) erro
 		visible.Clean(strings.Join(others, ", "), 300), visible.Clean(remedy, 300))
 }
 
-// command returns the command by which a user starts a package of a type that is not installed; empty if there is none that installs it, too.
+// command returns the command that downloads and starts a package of a type that tenon does not install; empty without one.
 func (p *serverPackage) command() string {
 	if p.Transport.Type != "stdio" {
 		return ""

@@ -108,10 +108,10 @@ func TestMCP(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := manifest.Stdio{Command: "node", Args: []string{"${PLUGIN_ROOT}/node_modules/@o/files/dist/main.js", "run", "--level", "low"}, Env: map[string]string{"MODE": "safe"}}
-	if diff := cmp.Diff(want, p.Servers["files"].Stdio); diff != "" || p.Manifest.Name != "files" || p.Manifest.Version != "1.2.0" {
+	if diff := cmp.Diff(want, p.Servers["files"].Stdio); diff != "" || p.Description.Name != "files" || p.Description.Version != "1.2.0" {
 		t.Errorf("%+v\n%s", p, diff)
 	}
-	if list := p.Manifest.Capabilities; len(list) != 1 || list[0].Name != "env" || list[0].Scope[0] != "API_KEY" {
+	if list := p.Description.Capabilities; len(list) != 1 || list[0].Name != "env" || list[0].Scope[0] != "API_KEY" {
 		t.Errorf("capabilities %+v", list)
 	}
 	if _, err := os.Stat(filepath.Join(out.Path, "node_modules/dep/index.js")); err != nil || !out.Local || out.Packages == nil {
@@ -207,7 +207,7 @@ func TestBundle(t *testing.T) {
 		}
 		s := p.Servers["my-server"]
 		want := manifest.Stdio{Command: "./bin/s", Args: []string{"--dir", "/data", "-v"}, Env: map[string]string{"LEVEL": "10485760"}}
-		if diff := cmp.Diff(want, s.Stdio); diff != "" || out.Local || !maps.Equal(map[string]bool{p.Manifest.Capabilities[0].Scope[0]: true}, map[string]bool{"KEY": true}) {
+		if diff := cmp.Diff(want, s.Stdio); diff != "" || out.Local || !maps.Equal(map[string]bool{p.Description.Capabilities[0].Scope[0]: true}, map[string]bool{"KEY": true}) {
 			t.Errorf("%s: %+v\n%s", name, p, diff)
 		}
 	}

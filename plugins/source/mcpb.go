@@ -40,17 +40,14 @@ type bundle struct {
 	Env     map[string]string
 	URL     string
 	Headers map[string]string
-	// Needs are variables of the user's environment: the plugin asks for them.
+	// Needs are variables of the user's environment, which the plugin requests.
 	Needs []string
 }
 
-// notInName matches what names of plugins cannot have.
-var notInName = regexp.MustCompile(`[^a-z0-9]+`)
-
 // write writes plugin.json and mcp.json of the bundle.
 func (b *bundle) write(dir string) error {
-	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(b.Name), "-"), "-")
-	if !manifest.ValidName(name) {
+	name := manifest.MakeName(b.Name)
+	if name == "" {
 		return fmt.Errorf("%w: invalid name %q", ErrServer, visible.Cut(b.Name, 100, "…"))
 	}
 	about := map[string]any{"$schema": manifest.PluginSchema, "name": name, "version": b.Version, "description": b.Description}

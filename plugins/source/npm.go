@@ -28,15 +28,13 @@ const (
 
 // packument is the description of a package, see https://github.com/npm/registry/blob/main/docs/responses/package-metadata.md.
 type packument struct {
-	Tags     map[string]string     `json:"dist-tags"`
-	Versions map[string]npmVersion `json:"versions"`
-}
-
-type npmVersion struct {
-	Dist struct {
-		Tarball   string `json:"tarball"`
-		Integrity string `json:"integrity"`
-	} `json:"dist"`
+	Tags     map[string]string `json:"dist-tags"`
+	Versions map[string]struct {
+		Dist struct {
+			Tarball   string `json:"tarball"`
+			Integrity string `json:"integrity"`
+		} `json:"dist"`
+	} `json:"versions"`
 }
 
 // npm downloads the tarball of a package.
@@ -47,7 +45,7 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 			return err
 		}
 	case f.Guarded && !f.Offline:
-		// A repository's pin names the tarball. The registry must say the same of this version.
+		// A repository's pin names the tarball. The registry must name the same one for this version.
 		said := &Fetched{}
 		if err := f.resolveNPM(ctx, Ref{Kind: NPM, URL: r.URL, Version: out.Version}, said); err != nil {
 			return err
@@ -84,10 +82,7 @@ func (f *Fetcher) npm(ctx context.Context, r Ref, out *Fetched, dir string) erro
 
 // RegistryURL returns the address of the npm registry.
 func (f *Fetcher) RegistryURL() string {
-	if f.Registry == "" {
-		return defaultRegistry
-	}
-	return strings.TrimSuffix(f.Registry, "/")
+	return cmp.Or(strings.TrimSuffix(f.Registry, "/"), defaultRegistry)
 }
 
 // tarball checks the address of a tarball: it is the registry's, or public when a repository names it.

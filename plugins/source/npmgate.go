@@ -48,14 +48,6 @@ func (f *Fetcher) openGate(digests map[string][]byte) (*npmGate, error) {
 		g.shared = f.transport()
 		inner.Transport = g.shared
 	}
-	if f.Progress != nil {
-		var mu sync.Mutex
-		inner.Progress = func(name string, have, want int64) {
-			mu.Lock()
-			defer mu.Unlock()
-			f.Progress(name, have, want)
-		}
-	}
 	g.server.Handler = g
 	go func() { // ends in close, which waits
 		defer close(g.finished)
@@ -121,19 +113,9 @@ func (g *npmGate) answer(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (g *npmGate) tarball(w http.ResponseWriter, r *http.Request, name string) error {
-	digest := g.digests[name]
-	file, err := g.f.npmTarball(r.Context(), name, digest)
-	if err != nil {
-		return err
-	}
-	opened, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	info, err := opened.Stat()
+	file, err := g.f.npmTarball(r.Context(), name, g.digests[name])
 	if err == nil {
-		http.ServeContent(w, r, "", info.ModTime(), opened)
+		http.ServeFile(w, r, file)
 	}
 	return err
 }

@@ -123,9 +123,9 @@ func (f *Fetcher) npmIn(ctx context.Context, work string, n npmNeeds, out *Fetch
 		if err != nil {
 			return err
 		}
-		out.Packages, out.Local = lock.encode(), true
+		out.Packages, out.Local = encode(lock), true
 	}
-	lock, err := decodeNPMLock(out.Packages)
+	lock, err := readNPMLock(out.Packages, "")
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (g *npmGate) npm(ctx context.Context, work string, args ...string) error {
 	if err := os.WriteFile(settings, fmt.Appendf(nil, npmSettings, g.base, work), 0o600); err != nil {
 		return err
 	}
-	g.f.note("npm: dependencies")
+	g.f.progress("npm: dependencies", 0, 0)
 	_, err := tool{name: "npm", args: args, dir: work, write: []string{work}, helps: []string{"node"}, env: map[string]string{
 		"HOME": work, "USERPROFILE": work, "TMPDIR": work, "TEMP": work, "TMP": work,
 		"npm_config_userconfig": settings, "npm_config_globalconfig": filepath.Join(work, ".global"),
@@ -257,7 +257,8 @@ var lockedPlace = lazyregexp.New(`^node_modules/(@[\w.~-]+/)?[\w.~-]+(/node_modu
 // maxPackages limits the dependencies of one package.
 const maxPackages = 2000
 
-// readNPMLock reads npm's lock, in which the addresses of tarballs begin with base. Errors wrap ErrDependencies.
+// readNPMLock reads npm's lock, in which the addresses of tarballs begin with base, or that of a pin, in which they are paths. Errors wrap
+// ErrDependencies.
 func readNPMLock(data []byte, base string) (*packageLock, error) {
 	var lock struct {
 		packageLock
@@ -283,9 +284,6 @@ func readNPMLock(data []byte, base string) (*packageLock, error) {
 	}
 	return &lock.packageLock, lock.check()
 }
-
-// decodeNPMLock reads the lock of a pin.
-func decodeNPMLock(data []byte) (*packageLock, error) { return readNPMLock(data, "") }
 
 // check refuses what does not come from the registry with a digest.
 func (l *packageLock) check() error {
@@ -317,8 +315,6 @@ func (l *packageLock) digests() map[string][]byte {
 	}
 	return out
 }
-
-func (l *packageLock) encode() json.RawMessage { return encode(l) }
 
 // forNPM returns the lock for a package with these needs, with addresses below base.
 func (l *packageLock) forNPM(n npmNeeds, base string) []byte {

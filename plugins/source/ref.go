@@ -194,7 +194,7 @@ func gitRef(scheme, rest string) (Ref, error) {
 	return GitRef(text, subdir, version, commit)
 }
 
-// GitRef returns the reference of a directory in a repository, with the fields as in Ref. The error says which field is wrong.
+// GitRef returns the reference of a directory in a repository, with the fields as in Ref. The error names the invalid field.
 func GitRef(address, subdir, version, commit string) (Ref, error) {
 	r := Ref{Kind: Git, URL: address, Version: version, Commit: commit}
 	u, err := url.Parse(address)

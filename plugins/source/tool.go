@@ -23,32 +23,23 @@ type tool struct {
 	helps []string // further programs that it starts
 }
 
-// errNoTool is returned if the program is not installed.
-var errNoTool = errors.New("not found; install it")
-
-// run runs the program, confined where the system can, and returns its output. The error has the end of what it said.
-func (t tool) run(ctx context.Context, environ []string) (_ []byte, err error) {
+// run runs the program, confined if the system supports it, and returns its output. The error contains the end of its messages.
+func (t tool) run(ctx context.Context, environ []string) ([]byte, error) {
 	program, err := exec.LookPath(t.name)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", t.name, errNoTool)
+		return nil, fmt.Errorf("%s not found; install it", t.name)
 	}
 	cmd := exec.CommandContext(ctx, program, t.args...)
 	child.Prepare(cmd)
 	var output, complaints bytes.Buffer
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = t.dir, child.Environ(environ, t.env), &output, &complaints
-	start := cmd.Start
-	if t.write != nil {
-		cell, cellErr := t.cell(program)
-		switch {
-		case cellErr == nil:
-			defer func() { err = errors.Join(err, cell.Close()) }()
-			start = func() error { return cell.Start(cmd) }
-		case !errors.Is(cellErr, confine.ErrUnsupported):
-			return nil, cellErr
-		}
+	policy := func() (confine.Policy, error) { return t.policy(program), nil }
+	if _, unsupported := confine.Supported(); t.write == nil || unsupported != nil {
+		policy = nil
 	}
-	if err = start(); err == nil {
-		err = cmd.Wait()
+	leave, err := child.Start(cmd, policy)
+	if err == nil {
+		err = errors.Join(cmd.Wait(), leave())
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -59,19 +50,20 @@ func (t tool) run(ctx context.Context, environ []string) (_ []byte, err error) {
 	return output.Bytes(), nil
 }
 
-func (t tool) cell(program string) (*child.Cell, error) {
+// policy returns the files that the program can access.
+func (t tool) policy(program string) confine.Policy {
 	p := confine.Policy{Read: append(confine.System(), confine.Installation(program)...), Write: append(confine.Devices(), t.write...)}
 	for _, name := range t.helps {
 		if path, err := exec.LookPath(name); err == nil {
 			p.Read = append(p.Read, confine.Installation(path)...)
 		}
 	}
-	return child.NewCell(p)
+	return p
 }
 
-// note shows what is being done.
-func (f *Fetcher) note(text string) {
+// progress reports the progress of an operation, in bytes; 0 if unknown.
+func (f *Fetcher) progress(name string, have, want int64) {
 	if f.Progress != nil {
-		f.Progress(text, 0, 0)
+		f.Progress(name, have, want)
 	}
 }

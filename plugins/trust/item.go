@@ -37,50 +37,50 @@ func (i Item) same(e *Entry) bool {
 	return e.Kind == i.Kind && e.Source == i.Source && (i.Kind == KindPlugin || e.Name == i.Name)
 }
 
-// Definition is an item that a file defines: an MCP server or a block of command hooks.
-type Definition struct {
-	Item        // without its digest
-	Content any // the decoded definition: the digest covers its canonical JSON
-	// Files are the files it starts and depends on; the digest covers their content, too. LocalFiles finds them.
-	Files []string
+// NewItem returns an item that a file defines, an MCP server or a block of command hooks, with its digest. That covers the canonical JSON of
+// the definition and the files that it starts and depends on, which LocalFiles finds.
+func NewItem(ctx context.Context, i Item, definition any, files []string) (Item, error) {
+	var err error
+	if i.Digest, err = i.digestOf(ctx, definition, files); err != nil {
+		return Item{}, fmt.Errorf("%s %q of %s: %w", i.Kind, i.Name, i.Source, err)
+	}
+	return i, nil
 }
 
-// NewItem takes the digest of a definition.
-func NewItem(ctx context.Context, d Definition) (Item, error) {
-	content, err := jsontext.Canonical(d.Content)
+func (i Item) digestOf(ctx context.Context, definition any, files []string) (Digest, error) {
+	content, err := jsontext.Canonical(definition)
 	if err != nil {
-		return Item{}, fmt.Errorf("%s %q of %s: %w", d.Kind, d.Name, d.Source, err)
+		return "", err
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "tenon definition 1\n%s %q %d\n%s\n", d.Kind, d.Name, len(content), content)
-	for _, path := range slices.Sorted(slices.Values(d.Files)) {
+	fmt.Fprintf(&b, "tenon definition 1\n%s %q %d\n%s\n", i.Kind, i.Name, len(content), content)
+	for _, path := range slices.Sorted(slices.Values(files)) {
 		t, err := ReadTree(ctx, path, Limits{})
 		if err != nil {
-			return Item{}, fmt.Errorf("%s %q of %s: %w", d.Kind, d.Name, d.Source, err)
+			return "", err
 		}
 		fmt.Fprintf(&b, "%q %s\n", path, t.Digest())
 	}
-	d.Digest = sum(b.Bytes())
-	return d.Item, nil
+	return sum(b.Bytes()), nil
 }
 
-// Granted reports whether every grant was requested, and names the first that was not.
-func Granted(asked, granted []sdk.Capability) (missing string, ok bool) {
+// notRequested returns the first grant that was not requested; "" if all were.
+func notRequested(asked, granted []sdk.Capability) string {
 	for _, g := range granted {
 		i := slices.IndexFunc(asked, func(a sdk.Capability) bool { return a.Name == g.Name })
 		if i < 0 {
-			return g.Name, false
+			return g.Name
 		}
 		if len(g.Scope) == 0 && len(asked[i].Scope) > 0 {
-			return g.Name + " without a scope", false
+			return g.Name + " without a scope"
 		}
 		for _, s := range g.Scope {
 			if !slices.Contains(asked[i].Scope, s) {
-				return g.Name + ": " + s, false
+				return g.Name + ": " + s
 			}
 		}
 	}
-	return "", true
+	return ""
 }
 
 // Why is the reason for which an item needs approval.
@@ -90,7 +90,7 @@ type Why string
 const (
 	WhyNew     Why = "new"     // nothing was approved at this path
 	WhyChanged Why = "changed" // its content changed
-	WhyGrown   Why = "grown"   // it asks for more than was approved
+	WhyGrown   Why = "grown"   // it requests more than was approved
 )
 
 // Decision is the user's decision about an item.
@@ -110,7 +110,7 @@ type Decision struct {
 	Undescribed bool
 }
 
-// Check reports whether an item may run: its content was approved at its path, and it asks for no more than it did then.
+// Check reports whether an item may run: its content was approved at its path, and it requests no more than then.
 func (e Entries) Check(i Item) Decision {
 	d := Decision{Why: WhyNew}
 	if at := slices.IndexFunc(e, func(old Entry) bool { return i.same(&old) }); at >= 0 {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
 // LocalFiles returns the files below root that the words of a command name, such as ./scripts/check.sh, looked for from dir. All paths
@@ -22,12 +24,10 @@ func LocalFiles(root, dir string, words []string) []string {
 	var out []string
 	add := func(candidate string) bool {
 		path, err := filepath.EvalSymlinks(candidate)
-		if err != nil {
+		if err != nil || !projectfs.Inside(root, path) {
 			return false
 		}
-		rel, err := filepath.Rel(root, path)
-		info, statErr := os.Stat(path)
-		if err != nil || !filepath.IsLocal(rel) || statErr != nil || !info.Mode().IsRegular() {
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 			return false
 		}
 		if !slices.Contains(out, path) {
@@ -66,7 +66,7 @@ const NotCovered = "files that they reach in other ways (globs, make, npm, pytho
 // scriptEndings are the extensions that interpreters add to a name: node for modules, the others by convention.
 var scriptEndings = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".py", ".rb", ".sh", "/index.js", "/index.mjs", "/package.json", "/__main__.py"}
 
-// maxBases bounds the number of directories searched for the files of one command.
+// maxBases limits the directories that are searched for the files of one command.
 const maxBases = 8
 
 // appendDirectory adds a directory named by a command: it may change to it before it starts the next file.

@@ -9,14 +9,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Request lists what an item asks for. The user sees it before approval, and it bounds the item afterwards.
+// Request lists the rights and contributions of an item. The user sees it before approval, and it bounds the item afterwards.
 type Request struct {
 	Carrier      sdk.Carrier      `json:"carrier,omitempty"`
 	Command      []string         `json:"command,omitempty"` // of a process: its command in the manifest
 	Capabilities []sdk.Capability `json:"capabilities,omitempty"`
 	Hooks        []Hook           `json:"hooks,omitempty"`
 	Tools        []string         `json:"tools,omitempty"`
-	// Leave has a line for each tool that is not asked for under its own id: under which, or that the plugin says so call by call.
+	// Leave has a line for each tool whose permission is not its own id: the permission, or that the plugin names one for each call.
 	Leave     []string `json:"leave,omitempty"`
 	Providers []string `json:"providers,omitempty"`
 	Protocols []string `json:"protocols,omitempty"`
@@ -39,7 +39,7 @@ type Hook struct {
 	Name   string    `json:"name"`
 	Reads  []string  `json:"reads,omitempty"`
 	Writes []string  `json:"writes,omitempty"`
-	// Right is a right of the hook beyond its fields. It counts as requested: approvals from before rights existed are asked for again.
+	// Right is a right of the hook beyond its fields. It counts as requested: approvals from before rights existed do not cover it.
 	Right Right `json:"right,omitempty"`
 	// The following fields are shown but not compared.
 	OnError   sdk.OnError `json:"onError,omitempty"`
@@ -78,7 +78,7 @@ func RightOf(point sdk.Point, writes []string) Right {
 	return ""
 }
 
-// Change is an entry that only one of two requests has.
+// Change is an entry of only one of two requests.
 type Change struct {
 	Added bool   `json:"added"`
 	Kind  string `json:"kind"` // carrier, command, capability, hook, tool, leave, …

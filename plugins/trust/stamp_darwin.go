@@ -7,9 +7,6 @@ import (
 
 // stampOf returns metadata that changes when a file is written or replaced, in addition to its size and modification time.
 func stampOf(info fs.FileInfo) (changed int64, inode, device uint64) {
-	s, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, 0, 0
-	}
+	s := info.Sys().(*syscall.Stat_t)
 	return s.Ctimespec.Nano(), s.Ino, uint64(s.Dev)
 }

@@ -35,10 +35,10 @@ const LockFile = "tenon.lock"
 // lockVersion is the version of the format that is written. Version 1, in which plugins were disabled by their names alone, is read, too.
 const lockVersion = 2
 
-// lockTimeout bounds how long another tenon that writes the file is waited for.
+// lockTimeout is the maximum wait for another process that writes the file.
 const lockTimeout = 10 * time.Second
 
-// Entry is a decision of the user about an item.
+// Entry is the user's decision about an item.
 type Entry struct {
 	Kind       Kind             `json:"kind"`
 	Name       string           `json:"name"`
@@ -144,14 +144,11 @@ func migrated(list Entries) Entries {
 	return append(out, names...)
 }
 
-// Approve notes that the user approved exactly this item and gave it grants, which must be among what it asks for. In its place it is
-// enabled and in no quarantine then. Errors wrap ErrGrant or ErrLockFile.
+// Approve records the approval of exactly this item with grants, which it must have requested, and enables it. Errors wrap ErrGrant or
+// ErrLockFile.
 func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (Entry, error) {
-	if missing, ok := Granted(i.Request.Capabilities, grants); !ok {
-		return Entry{}, fmt.Errorf("%w: %s was not asked for by %q", ErrGrant, missing, i.Name)
-	}
-	if !i.Digest.Valid() || i.Name == "" || i.Source == "" {
-		return Entry{}, fmt.Errorf("%w: %q has no digest or no source", ErrContent, i.Name)
+	if grant := notRequested(i.Request.Capabilities, grants); grant != "" {
+		return Entry{}, fmt.Errorf("%w: %q did not request %s", ErrGrant, i.Name, grant)
 	}
 	e := Entry{
 		Kind: i.Kind, Name: i.Name, Source: i.Source, Digest: i.Digest, Version: i.Version, Request: i.Request,
@@ -163,7 +160,7 @@ func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (E
 	})
 }
 
-// Keep adds an approval that was replaced, so that it can be given again. Of one item, the last limit stay.
+// Keep adds a replaced approval, so that it can be restored. It keeps the last limit approvals of an item.
 func (s *Store) Keep(ctx context.Context, e Entry, limit int) error {
 	item := Item{Kind: e.Kind, Name: e.Name, Source: e.Source}
 	return s.change(ctx, func(list Entries) (Entries, error) {
@@ -180,8 +177,8 @@ func (s *Store) Keep(ctx context.Context, e Entry, limit int) error {
 	})
 }
 
-// Revoke takes back what was approved under a name, in any place, and returns it. kind may be empty for any. For plugins the name may
-// be an absolute path, links resolved: it takes back what was approved in that place. ErrNotFound when there was nothing.
+// Revoke deletes the approvals of a name, at any path, and returns them. An empty kind stands for all. The name of a plugin may be its
+// absolute path, links resolved. ErrNotFound if nothing was approved.
 func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, error) {
 	var gone Entries
 	err := s.change(ctx, func(list Entries) (Entries, error) {
@@ -201,9 +198,8 @@ func (s *Store) Revoke(ctx context.Context, kind Kind, name string) (Entries, er
 	return gone, err
 }
 
-// SetEnabled enables or disables an item in its place with its content; reason says why it is disabled and is shown. It stays approved.
-// Enabling also ends its quarantine, and what an older version disabled under its name everywhere. ErrNotFound when nothing of that is
-// there.
+// SetEnabled enables or disables an item at its path with its content, which stays approved. reason is shown for a disabled one. Enabling
+// also ends its quarantine, and removes entries of version 1 that disable its name everywhere. ErrNotFound without any such entry.
 func (s *Store) SetEnabled(ctx context.Context, i Item, enabled bool, reason string) error {
 	return s.amend(ctx, i, enabled, func(e *Entry) {
 		e.Disabled, e.Reason = !enabled, reason
@@ -213,12 +209,12 @@ func (s *Store) SetEnabled(ctx context.Context, i Item, enabled bool, reason str
 	})
 }
 
-// Quarantine notes why an item is not called any more, in its place and with its content. ErrNotFound when that was not approved.
+// Quarantine records the reason why the hooks of an item are no longer called. ErrNotFound if its content was not approved.
 func (s *Store) Quarantine(ctx context.Context, i Item, reason string) error {
 	return s.amend(ctx, i, false, func(e *Entry) { e.Quarantined, e.Failures = reason, nil })
 }
 
-// SetFailures notes how often the hooks of an item failed in a row. ErrNotFound when the item was not approved.
+// SetFailures records how often the hooks of an item failed in a row. ErrNotFound if its content was not approved.
 func (s *Store) SetFailures(ctx context.Context, i Item, failures map[string]int) error {
 	return s.amend(ctx, i, false, func(e *Entry) { e.Failures = failures })
 }

@@ -250,22 +250,27 @@ func TestDefinition(t *testing.T) {
 	if got := local("sh", "-c", `"./check.sh" --all && node x/server.js; cat out ../other`); len(got) != 2 {
 		t.Errorf("LocalFiles = %q, want check.sh and server.js", got)
 	}
-	item := func(change func(*trust.Definition)) trust.Digest {
-		d := trust.Definition{
+	type definition struct {
+		trust.Item
+		Content any
+		Files   []string
+	}
+	item := func(change func(*definition)) trust.Digest {
+		d := definition{
 			Item: trust.Item{Kind: trust.KindServer, Name: "s", Source: filepath.Join(dir, ".mcp.json")}, Files: local("./check.sh"),
 			Content: map[string]any{"command": "./check.sh", "args": []any{1.0, "a"}},
 		}
 		if change != nil {
 			change(&d)
 		}
-		i, err := trust.NewItem(t.Context(), d)
+		i, err := trust.NewItem(t.Context(), d.Item, d.Content, d.Files)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return i.Digest
 	}
 	want := item(nil)
-	if got := item(func(d *trust.Definition) {
+	if got := item(func(d *definition) {
 		d.Content = struct {
 			Command string `json:"command"`
 			Args    []any  `json:"args"`
@@ -273,12 +278,12 @@ func TestDefinition(t *testing.T) {
 	}); got != want {
 		t.Error("the order of fields counts")
 	}
-	for name, change := range map[string]func(*trust.Definition){
-		"content":         func(d *trust.Definition) { d.Content = map[string]any{"command": "./check.sh"} },
-		"name":            func(d *trust.Definition) { d.Name = "t" },
-		"kind":            func(d *trust.Definition) { d.Kind = trust.KindHooks },
-		"without files":   func(d *trust.Definition) { d.Files = nil },
-		"name and digest": func(d *trust.Definition) { d.Name = "s\" 1" },
+	for name, change := range map[string]func(*definition){
+		"content":         func(d *definition) { d.Content = map[string]any{"command": "./check.sh"} },
+		"name":            func(d *definition) { d.Name = "t" },
+		"kind":            func(d *definition) { d.Kind = trust.KindHooks },
+		"without files":   func(d *definition) { d.Files = nil },
+		"name and digest": func(d *definition) { d.Name = "s\" 1" },
 	} {
 		if item(change) == want {
 			t.Errorf("%s: the digest is the same", name)
@@ -288,7 +293,7 @@ func TestDefinition(t *testing.T) {
 	if item(nil) == want {
 		t.Error("the script it runs was exchanged, and the digest is the same")
 	}
-	if _, err := trust.NewItem(t.Context(), trust.Definition{Item: trust.Item{Kind: trust.KindHooks}, Content: func() {}}); err == nil {
+	if _, err := trust.NewItem(t.Context(), trust.Item{Kind: trust.KindHooks}, func() {}, nil); err == nil {
 		t.Error("content that is not JSON is accepted")
 	}
 }

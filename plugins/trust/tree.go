@@ -24,7 +24,7 @@ import (
 
 // Kinds of errors about content.
 var (
-	// ErrContent means that a package holds something that cannot be approved.
+	// ErrContent is returned for a package with content that cannot be approved.
 	ErrContent = errors.New("cannot be approved")
 	// ErrChanged is returned for content that differs from its digest.
 	ErrChanged = errors.New("has changed")
@@ -240,12 +240,18 @@ func (s *scanner) add(name string, depth int) error {
 	return fmt.Errorf("%w: %s is %s; a plugin consists of files, directories and links", ErrContent, shown(name), kindOf(info.Mode()))
 }
 
-// relative rewrites a link to an absolute path inside of the package, so that it is valid in a copy of the package.
+// relative rewrites a link to an absolute path inside of the package, so that it is valid in a copy of the package. The path may lead through
+// links above the package.
 func (s *scanner) relative(name, target string) string {
 	if !filepath.IsAbs(target) {
 		return filepath.ToSlash(target)
 	}
 	rel, err := filepath.Rel(s.real, target)
+	if dir, base := filepath.Split(target); err != nil || !filepath.IsLocal(rel) {
+		if dir, err = filepath.EvalSymlinks(dir); err == nil {
+			rel, err = filepath.Rel(s.real, filepath.Join(dir, base))
+		}
+	}
 	if err != nil || !filepath.IsLocal(rel) {
 		return target
 	}

@@ -82,6 +82,15 @@ func TestDigestIsTheSame(t *testing.T) {
 			t.Errorf("digest %s, want %s", got, want)
 		}
 	})
+	t.Run("with an absolute link inside, through a link above", func(t *testing.T) {
+		dir, above := files{"a/b": "1", "a-b": "2"}.write(t), filepath.Join(t.TempDir(), "link")
+		if err := errors.Join(os.Symlink(filepath.Dir(dir), above), os.Symlink(filepath.Join(above, filepath.Base(dir), "a", "b"), filepath.Join(dir, "x"))); err != nil {
+			t.Fatal(err)
+		}
+		if got := digest(t, dir); got != want {
+			t.Errorf("digest %s, want %s", got, want)
+		}
+	})
 }
 
 func TestSingleFile(t *testing.T) {

@@ -68,11 +68,9 @@ func (v *Vault) Save() error { return v.stamps.save() }
 // Digest returns the digest of the package or the file at path. A tree whose files did not change since it was last read is not read
 // again. Errors are those of ReadTree.
 func (v *Vault) Digest(ctx context.Context, path string) (Digest, error) {
-	real := path
-	if info, err := os.Lstat(path); err != nil || info.Mode()&fs.ModeSymlink != 0 {
-		if real, err = filepath.EvalSymlinks(path); err != nil {
-			return "", err
-		}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", err
 	}
 	before, newest, err := stampTree(real)
 	if err != nil {
@@ -178,7 +176,7 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	stamp, err := stampCopy(s.Root, s.entries())
 	if errors.Is(err, fs.ErrNotExist) {
 		v.stamps.forget(s.Root)
-		return nil, fmt.Errorf("%w: %v", broken, err) // not fs.ErrNotExist: the copy is there
+		return nil, fmt.Errorf("%w: %v", broken, err) // not fs.ErrNotExist, for which Seal would not remove the copy
 	}
 	if err != nil {
 		return nil, err
@@ -194,7 +192,7 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	return s, nil
 }
 
-// Verify reads a copy and compares it with its digest, even if nothing seems to have changed. Errors are those of Open.
+// Verify compares the content of a copy with its digest, even if its stamp did not change. Errors are those of Open.
 func (v *Vault) Verify(ctx context.Context, d Digest) error {
 	v.stamps.forget(filepath.Join(v.place(d), filesDir))
 	_, err := v.Open(ctx, d)
@@ -308,7 +306,7 @@ func (s *Sealed) entries() []entry {
 	return out
 }
 
-// place returns where the copy with this digest is, links resolved as soon as there is anything to resolve.
+// place returns the path of the copy with a digest, with links resolved once the vault exists.
 func (v *Vault) place(d Digest) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

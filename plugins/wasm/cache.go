@@ -29,22 +29,23 @@ import (
 
 // cache keeps native code on disk.
 //
-// The directory is the user's own, mode 0700. Nothing confined can write to it: no grant covers it, and the sandbox of commands hides it. So
-// an entry carries only a checksum against damage, over its name, which depends on the module's digest and everything else that the code
-// depends on, and its content. wazero checks less and writes files itself, so it never uses the cache directly: a checked entry is
-// copied to a new directory for one load.
+// The directory belongs to the user, with mode 0700. Confined code cannot write to it: no grant covers it, and the sandbox of commands hides
+// it. So an entry has only a checksum against damage, of its content and its name. The name depends on the module's digest and everything
+// else that determines the code. wazero checks less and writes files itself, so it never uses this directory: a checked entry is copied to a
+// new directory for each load.
 //
-// An entry holds the native code of the rewritten module and a stub of it (rewrite.Stub). wazero looks up native code by a hash of
-// the given module; the entry names the file under which wazero looks for the code of the stub. So a warm start neither rewrites nor
-// validates the module. If wazero rejects the file (another version, another processor), it compiles the stub
-// and writes a new file; then the entry is dropped and the module compiled.
+// An entry holds the native code of the rewritten module and a stub of the module (rewrite.Stub). wazero looks up native code by a hash of the
+// module; the entry contains the name under which wazero looks for the code of the stub. So a warm start neither rewrites nor validates the
+// module. If wazero rejects the file (another version, another processor), it compiles the stub and writes a new file; then the entry is
+// dropped and the module is compiled.
 //
-// Entries are written to a temporary file and renamed, so a process never reads half of one; two that compile the same module write the same.
+// Entries are written to a temporary file and renamed, so processes never read partial entries. Two processes that compile the same module
+// write the same entry.
 type cache struct {
 	dir   string
 	limit int64 // bytes of all entries
 	log   *slog.Logger
-	stale sync.Once // removes what processes that were killed left behind
+	stale sync.Once // removes directories left by killed processes
 }
 
 func newCache(dir string, limit int64, log *slog.Logger) *cache {
@@ -55,54 +56,50 @@ const (
 	entryMagic  = "tenon wasm 3\n"
 	entrySuffix = ".native"
 	loadPattern = "load-*"
-	// staleLoad is the age at which the directory of a load was left behind by a process that was killed.
+	// staleLoad is the age after which the directory of a load must belong to a killed process.
 	staleLoad = time.Hour
 )
 
-// errDamaged is returned for an entry that is not what was written.
+// errDamaged is wrapped by errors about damaged entries.
 var errDamaged = errors.New("the entry is damaged")
 
 // entry is the content of a file of the cache.
 type entry struct {
-	name   string // of the file wazero looks for, relative to its directory
+	name   string // of the file that wazero reads, relative to its directory
 	stub   []byte
 	native []byte // nil after unpack, which writes it to a file
 }
 
-// lookup returns the code of the module with the digest, or nil when it has to be compiled.
-func (c *cache) lookup(ctx context.Context, digest [sha256.Size]byte, pages uint32) *code {
-	if err := c.open(); err != nil {
-		return nil // compile logs it
-	}
-	name := entryName(digest, pages)
-	code, err := c.load(ctx, name, pages)
-	if err == nil {
-		return code
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		c.log.Warn("wasm cache entry is invalid; recompiling", "entry", name, "err", err)
-		_ = os.Remove(filepath.Join(c.dir, name)) // it is rewritten in a moment
-	}
-	return nil
-}
-
-// holds reports whether there is an entry for the module with the digest. Whether it is of use shows when it is read.
+// holds reports whether there is an entry for the module with the digest. The entry may turn out to be invalid.
 func (c *cache) holds(digest [sha256.Size]byte, pages uint32) bool {
 	_, err := os.Stat(filepath.Join(c.dir, entryName(digest, pages)))
 	return err == nil
 }
 
-// compile returns the code of a module, from the cache if possible. A broken cache only costs time.
-func (c *cache) compile(ctx context.Context, wasm []byte, digest [sha256.Size]byte, pages uint32) (code *code, cached bool, err error) {
-	if err := c.open(); err != nil {
-		c.log.Warn("no cache for compiled wasm modules", "err", err)
-		code, err := compile(ctx, wasm, pages)
+// compile returns the code of the module with the digest, from the cache if possible; otherwise it calls read for the module. A broken
+// cache only costs time.
+func (c *cache) compile(ctx context.Context, digest [sha256.Size]byte, pages uint32, read func() ([]byte, error)) (code *code, cached bool, err error) {
+	name := entryName(digest, pages)
+	broken := c.open()
+	if broken == nil {
+		if code, err = c.load(ctx, name, pages); err == nil {
+			return code, true, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			c.log.Warn("wasm cache entry is invalid; recompiling", "entry", name, "err", err)
+			_ = os.Remove(filepath.Join(c.dir, name)) // create rewrites it
+		}
+	}
+	wasm, err := read()
+	if err != nil {
+		return nil, false, err
+	}
+	if broken != nil {
+		c.log.Warn("no cache for compiled wasm modules", "err", broken)
+		code, err = compile(ctx, wasm, pages)
 		return code, false, err
 	}
-	if code := c.lookup(ctx, digest, pages); code != nil {
-		return code, true, nil
-	}
-	code, err = c.create(ctx, wasm, entryName(digest, pages), pages)
+	code, err = c.create(ctx, wasm, name, pages)
 	return code, false, err
 }
 
@@ -114,7 +111,7 @@ func entryName(digest [sha256.Size]byte, pages uint32) string {
 	return hex.EncodeToString(h.Sum(nil)) + entrySuffix
 }
 
-// open makes the directory, also when it was removed since.
+// open creates the directory, if necessary.
 func (c *cache) open() error {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
@@ -126,7 +123,7 @@ func (c *cache) open() error {
 	return nil
 }
 
-// removeStale removes what killed processes left behind.
+// removeStale removes directories left by killed processes.
 func (c *cache) removeStale() {
 	entries, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -137,15 +134,15 @@ func (c *cache) removeStale() {
 		if err != nil || strings.HasSuffix(e.Name(), entrySuffix) || time.Since(info.ModTime()) < staleLoad {
 			continue
 		}
-		_ = os.RemoveAll(filepath.Join(c.dir, e.Name())) // another process may be at it, too
+		_ = os.RemoveAll(filepath.Join(c.dir, e.Name())) // another process may also remove it
 	}
 }
 
-// castagnoli is the polynomial that processors have an instruction for.
+// castagnoli is the polynomial for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the hash that the rest of the content goes through. The native code of a Go module has tens of megabytes, for which
-// SHA-256 takes about 10 ms more.
+// checksum returns the hash for the content of an entry. The native code of a Go module has tens of megabytes, for which SHA-256 would take
+// about 10 ms more.
 func checksum(name string) hash.Hash {
 	h := crc32.New(castagnoli)
 	fmt.Fprintf(h, "%s\n", name)
@@ -178,7 +175,7 @@ func (c *cache) unpack(name, to string) (*entry, error) {
 	return e, nil
 }
 
-// parse splits and checks an entry of size bytes. Until it returns, nothing that was written to native may be used.
+// parse splits and checks an entry of size bytes. The data written to native must not be used before parse returns nil.
 func parse(name string, in io.Reader, size int64, native io.Writer) (*entry, error) {
 	h := checksum(name)
 	sum := make([]byte, len(entryMagic)+crc32.Size)
@@ -211,13 +208,13 @@ func parse(name string, in io.Reader, size int64, native io.Writer) (*entry, err
 	return e, nil
 }
 
-// copyBuffer is how many bytes are read, hashed and written while the processor's cache still has them.
+// copyBuffer is the number of bytes per step of reading, hashing and writing; they fit into the processor's cache.
 const copyBuffer = 256 << 10
 
-// onlyWriter hides that a file can copy from another by itself: the bytes have to pass the checksum.
+// onlyWriter hides the file's ReadFrom, because all bytes must pass the checksum.
 type onlyWriter struct{ io.Writer }
 
-// write stores an entry and drops the oldest when there are too many.
+// write stores an entry and removes the oldest entries above the limit.
 func (c *cache) write(name string, e *entry) error {
 	head := binary.LittleEndian.AppendUint32(nil, uint32(len(e.name)))
 	head = binary.LittleEndian.AppendUint32(head, uint32(len(e.stub)))
@@ -233,7 +230,7 @@ func (c *cache) write(name string, e *entry) error {
 	return c.evict(name)
 }
 
-// evict removes the entries that were not used for longest until the rest fits. keep stays.
+// evict removes the least recently used entries until the rest fits. It never removes keep.
 func (c *cache) evict(keep string) error {
 	files, err := os.ReadDir(c.dir)
 	if err != nil {
@@ -259,11 +256,8 @@ func (c *cache) evict(keep string) error {
 	return nil
 }
 
-// load makes code of an entry.
+// load returns the code of an entry.
 func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, error) {
-	if _, err := os.Stat(filepath.Join(c.dir, name)); err != nil {
-		return nil, err
-	}
 	dir, err := os.MkdirTemp(c.dir, loadPattern)
 	if err != nil {
 		return nil, err
@@ -275,7 +269,7 @@ func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, err
 		return nil, err
 	}
 	now := time.Now()
-	_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // when it was used last, for evict
+	_ = os.Chtimes(filepath.Join(c.dir, name), now, now) // the time of the last use, for evict
 	native, err := wazero.NewCompilationCacheWithDir(dir)
 	if err != nil {
 		return nil, err
@@ -284,7 +278,7 @@ func (c *cache) load(ctx context.Context, name string, pages uint32) (*code, err
 	if err := os.Rename(unpacked, path); err != nil {
 		return nil, err // wazero keeps its files in another directory now
 	}
-	// While it is open no new file can pass for it.
+	// While it is open, no new file can have its identity.
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
@@ -331,7 +325,7 @@ func (c *cache) store(ctx context.Context, m *rewrite.Module, name string, nativ
 	if err != nil {
 		return err
 	}
-	// Compiling the stub is how to learn under which name wazero looks for its code.
+	// wazero reveals the name of the code's file only when it compiles the stub.
 	code, file, _, err := c.native(ctx, stub, pages)
 	if err != nil {
 		return err
@@ -340,7 +334,7 @@ func (c *cache) store(ctx context.Context, m *rewrite.Module, name string, nativ
 	return c.write(name, &entry{name: file, stub: stub, native: native})
 }
 
-// native compiles a module and returns the file wazero wrote: its name and its content, which is nil without a file.
+// native compiles a module and returns the name and the content of the file that wazero wrote; nil if it wrote none.
 func (c *cache) native(ctx context.Context, wasm []byte, pages uint32) (*code, string, []byte, error) {
 	dir, err := os.MkdirTemp(c.dir, loadPattern)
 	if err != nil {

@@ -29,7 +29,7 @@ func TestForeignEntryIsCompiled(t *testing.T) {
 	}
 	c := testCache(t)
 	var digest [32]byte
-	code, cached, err := c.compile(t.Context(), wasm, digest, 1024)
+	code, cached, err := c.compile(t.Context(), digest, 1024, func() ([]byte, error) { return wasm, nil })
 	if err != nil || cached {
 		t.Fatal(cached, err)
 	}
@@ -55,13 +55,13 @@ func TestForeignEntryIsCompiled(t *testing.T) {
 		if err := c.write(name, other); err != nil {
 			t.Fatal(err)
 		}
-		code, cached, err := c.compile(t.Context(), wasm, digest, 1024)
+		code, cached, err := c.compile(t.Context(), digest, 1024, func() ([]byte, error) { return wasm, nil })
 		if err != nil || cached {
 			t.Errorf("%s: cached %v, error %v", what, cached, err)
 			continue
 		}
 		code.close(t.Context(), c.log)
-		code, cached, err = c.compile(t.Context(), wasm, digest, 1024)
+		code, cached, err = c.compile(t.Context(), digest, 1024, func() ([]byte, error) { return wasm, nil })
 		if err != nil || !cached {
 			t.Errorf("%s: the second time cached %v, error %v", what, cached, err)
 			continue

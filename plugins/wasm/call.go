@@ -11,25 +11,24 @@ import (
 // job is one call of an instance.
 type job struct {
 	op      uint32
-	session string             // the session whose instance is used; empty: an instance of calls without a session
+	session string             // the session of the instance; empty: an instance for calls without a session
 	tool    sdk.ToolHost       // of a tool call
 	user    sdk.AuthUser       // of a sign-in
 	event   func([]byte) error // of a model request: takes its events
 	input   pieces
-	last    bool // the session ends: the instance is not needed any more
+	last    bool // the session ends, and with it the instance
 }
 
-// pieces is the input of a call. Putting them together in the guest's memory saves a copy.
+// pieces is the input of a call. They are joined in the guest's memory, which saves a copy.
 type pieces [5][]byte
 
-// call is one run of a guest's code: it is the context that code runs under, by which the functions the guest imports find it. Its
-// goroutine alone uses it.
+// call is one run of a guest's code. It is the context of that code, in which imported functions find it. Only its goroutine uses it.
 type call struct {
 	context.Context // of the caller
 	*job
 	plugin   *plugin   // whose code runs
-	deadline time.Time // of Context; zero without
-	output   []byte    // nil: none was set
+	deadline time.Time // of Context; zero: none
+	output   []byte    // nil: not set
 	response []byte    // of the last host_call
 	fault    error     // ends the call, and with it the instance
 }
@@ -42,7 +41,7 @@ func newCall(ctx context.Context, p *plugin, j *job) *call {
 	return c
 }
 
-// Value returns the call itself. The values of the caller are none of wazero's business, which looks for its settings here.
+// Value returns the call itself. It hides the values of the caller from wazero, which looks for its settings here.
 func (c *call) Value(key any) any {
 	if key == (callKey{}) {
 		return c
@@ -55,7 +54,7 @@ func callOf(ctx context.Context) *call {
 	return c
 }
 
-// check reports whether the guest must stop. It reads the clock, because a timer may be late when guests occupy all processors.
+// check returns an error if the guest must stop. It reads the clock, because timers may be late when guests occupy all processors.
 func (c *call) check() error {
 	if c.fault != nil {
 		return c.fault
@@ -68,22 +67,20 @@ func (c *call) check() error {
 		c.fault = fmt.Errorf("stopped: %w", err)
 		return c.fault
 	}
-	select {
-	case <-c.plugin.closing:
+	if c.plugin.active.life.Err() != nil {
 		c.fault = fmt.Errorf("stopped: plugin %w", ErrClosed)
-	default:
 	}
 	return c.fault
 }
 
-// misuse ends the call because the guest handed over something impossible. The guest finds out at its next check.
+// misuse ends the call because the guest passed invalid arguments. The guest stops at its next check.
 func (c *call) misuse(format string, args ...any) {
 	if c.fault == nil {
 		c.fault = fmt.Errorf("%w: %s", ErrTrap, fmt.Sprintf(format, args...))
 	}
 }
 
-// nest lists the plugins that wait for a request to the host, so that a call which leads back to one of them is recognized.
+// nest lists the plugins that wait for a request to the host, to recognize calls that lead back to one of them.
 type nest struct {
 	plugin *plugin
 	outer  *nest
@@ -92,7 +89,7 @@ type nest struct {
 
 type nestKey struct{}
 
-// maxDepth is how often calls may lead to calls of other plugins in WASM, or of the same.
+// maxDepth is the maximum number of nested calls of plugins in WASM.
 const maxDepth = 8
 
 func nestOf(ctx context.Context) *nest {
@@ -100,7 +97,7 @@ func nestOf(ctx context.Context) *nest {
 	return n
 }
 
-// waits reports whether the plugin is among those that wait.
+// waits reports whether the plugin is one of them.
 func (n *nest) waits(p *plugin) bool {
 	for ; n != nil; n = n.outer {
 		if n.plugin == p {
@@ -138,7 +135,7 @@ func (p *plugin) do(ctx context.Context, j *job) ([]byte, error) {
 		return nil, err
 	}
 	nested := n.waits(p)
-	i, err := p.pool.get(ctx, j.session, nested, p.closing)
+	i, err := p.pool.get(ctx, j.session, nested)
 	if err != nil {
 		return nil, err
 	}

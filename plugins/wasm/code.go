@@ -31,7 +31,7 @@ type code struct {
 	runtime  wazero.Runtime
 	cache    wazero.CompilationCache // nil without a file behind it
 	compiled wazero.CompiledModule
-	shared   *image // memory pages that idle instances share
+	shared   *image // memory pages shared by idle instances
 }
 
 // features are the features that modules may use. The rewriter supports only these.
@@ -46,10 +46,10 @@ func compile(ctx context.Context, wasm []byte, pages uint32) (*code, error) {
 	return newCode(ctx, m.Wasm, pages, nil)
 }
 
-// rewritten adds the checks of the deadline to a module.
+// rewritten adds checks of the deadline to a module.
 func rewritten(wasm []byte) (*rewrite.Module, error) {
 	wasi := wasiFunctions()
-	// Our own functions look at the deadline; those of WASI, which are wazero's, do not. Modules that do not fit are refused below.
+	// Our functions check the deadline themselves, wazero's WASI functions do not. Imports of the wrong type are refused below.
 	guard := func(i *rewrite.Import) rewrite.Guard {
 		f, ok := wasi[i.Name]
 		if !ok || i.Module != wasiModule || !slices.Equal(i.Params, f.params) || !slices.Equal(i.Results, f.results) {
@@ -67,7 +67,7 @@ func rewritten(wasm []byte) (*rewrite.Module, error) {
 	return m, nil
 }
 
-// checkImports names everything a module asks for that does not exist, or has another type.
+// checkImports returns an error that lists the imports that do not exist or have another type.
 func checkImports(list []rewrite.Import, wasi map[string]wasiFunction) error {
 	known := imports()
 	var unknown, wrong []string

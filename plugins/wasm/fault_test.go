@@ -51,7 +51,7 @@ func TestFaults(t *testing.T) {
 		"trap":                      {1, wasm.ErrTrap, "unreachable"},
 		"stack overflow":            {faultStack, wasm.ErrTrap, "stack overflow"},
 		"error":                     {faultError, nil, "it went wrong"},
-		"no JSON":                   {7, wasm.ErrAnswer, "invalid character"},
+		"no JSON":                   {7, sdk.ErrWire, "invalid character"},
 		"output out of bounds":      {8, wasm.ErrTrap, "1000 bytes at 131000 are outside"},
 		"output of negative length": {9, wasm.ErrAnswer, "an output of 4294967295 bytes; the limit is 8388608"},
 		"output at negative place":  {10, wasm.ErrTrap, "outside of the guest's memory"},

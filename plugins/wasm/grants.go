@@ -12,12 +12,12 @@ import (
 	"github.com/tenonhq/tenon/plugins/remote"
 )
 
-// scope is a directory that was granted.
+// scope is a granted directory.
 type scope struct {
-	path  string // as in the grant; in mounts the absolute path
+	path  string // as granted; in mounts, absolute
 	write bool
 
-	// The directory is opened below base, which holds links that lead out of it back.
+	// The directory is opened below base, so that links cannot lead out of it.
 	base, rest string
 	own        bool // the plugin's data directory, or below it
 }
@@ -28,7 +28,7 @@ type root struct {
 	dir *os.Root
 }
 
-// open opens the directories that were granted, once.
+// open opens the granted directories, once.
 func (s *system) open() ([]root, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *system) open() ([]root, error) {
 	return s.roots, nil
 }
 
-// mounts returns each directory that was granted once, with the more that was granted.
+// mounts returns each granted directory once, writable if any grant says so.
 func (s *system) mounts() []scope {
 	var out []scope
 	for _, g := range s.scopes {
@@ -65,7 +65,7 @@ func (s *system) mounts() []scope {
 	return out
 }
 
-// located returns the scope with its absolute path. Directories in the project, and in the plugin's own data, are opened below those.
+// located returns the scope with its absolute path. Directories inside of the project or of the plugin's data are opened below these.
 func (s *system) located(g scope) (scope, bool) {
 	g.base, g.rest, g.own = remote.Locate(g.path, s.project, s.dataDir)
 	g.path = filepath.Join(g.base, g.rest)
@@ -91,7 +91,7 @@ func (s *system) openScope(m scope) (*os.Root, error) {
 		defer base.Close()
 		rest := m.rest
 		if real, err := filepath.Rel(projectfs.Real(m.base), projectfs.Real(m.path)); err == nil && filepath.IsLocal(real) {
-			rest = real // os.Root refuses links with absolute targets, also inside
+			rest = real // os.Root refuses absolute links, even if they stay inside
 		}
 		if dir, err = base.OpenRoot(rest); err != nil {
 			return nil, fmt.Errorf("%w; links that lead out of %s are not followed", err, m.base)
@@ -107,7 +107,7 @@ func (s *system) openScope(m scope) (*os.Root, error) {
 	return dir, nil
 }
 
-// apart fails if an open directory contains one of tenon's own, or lies in one. It compares the files themselves, not their names.
+// apart returns an error if an open directory contains one of tenon's directories, or is inside of one. It compares files, not names.
 func (s *system) apart(dir *os.Root, path string) error {
 	info, err := dir.Stat(".")
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *system) apart(dir *os.Root, path string) error {
 	return nil
 }
 
-// guestPath is the path under which a guest finds a directory: the same as the host.
+// guestPath returns the path of a directory in the guest: the host's path.
 func guestPath(path string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -132,7 +132,7 @@ func guestPath(path string) string {
 	return path
 }
 
-// close gives the directories back.
+// close closes the directories.
 func (s *system) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -140,8 +140,8 @@ func TestDataOutOfOrder(t *testing.T) {
 func TestBadAnswerIsShown(t *testing.T) {
 	t.Parallel()
 	p := faultPlugin(t, newRuntime(t, wasm.Options{}))
-	want := `its 16 bytes begin with "this is {no JSON"`
-	if _, err := ask(t.Context(), p, 7, ""); !errors.Is(err, wasm.ErrAnswer) || !strings.Contains(err.Error(), want) {
+	want := `: "this is {no JSON"`
+	if _, err := ask(t.Context(), p, 7, ""); !errors.Is(err, sdk.ErrWire) || !strings.Contains(err.Error(), want) {
 		t.Errorf("error = %v, want %s", err, want)
 	}
 }

@@ -25,7 +25,7 @@ const (
 	maxRequest   = 1 << 20
 )
 
-// imports returns the functions of the host by name.
+// imports returns the functions that the host offers, by name.
 func imports() map[string]hostFunction {
 	i32, i64 := api.ValueTypeI32, api.ValueTypeI64
 	return map[string]hostFunction{
@@ -37,14 +37,14 @@ func imports() map[string]hostFunction {
 	}
 }
 
-// hostFunction is a function a guest can import. stack holds its arguments and takes its results.
+// hostFunction is a function that a guest can import. stack holds its arguments, and then its results.
 type hostFunction struct {
 	run     func(c *call, m api.Memory, stack []uint64)
 	params  []api.ValueType
 	results []api.ValueType
 }
 
-// provide makes the functions of the host known to a wazero runtime.
+// provide adds the functions of the host to a wazero runtime.
 func provide(ctx context.Context, r wazero.Runtime) error {
 	b := r.NewHostModuleBuilder(hostModule)
 	for name, f := range imports() {
@@ -61,7 +61,7 @@ func provide(ctx context.Context, r wazero.Runtime) error {
 		return fmt.Errorf("%s: %w", hostModule, err)
 	}
 	check := api.GoFunc(func(ctx context.Context, stack []uint64) {
-		// A guest cannot be preempted. It lets others run whenever it comes by here, as often as goroutines of Go would.
+		// A guest cannot be preempted. It yields here, as often as goroutines would be preempted.
 		runtime.Gosched()
 		stack[0] = 0
 		if callOf(ctx).check() != nil {
@@ -88,7 +88,7 @@ func input(c *call, m api.Memory, stack []uint64) {
 	}
 }
 
-// output takes the output of the call.
+// output stores the output of the call.
 func output(c *call, m api.Memory, stack []uint64) {
 	size := uint32(stack[1])
 	if int64(size) > int64(maxOutput) {
@@ -107,7 +107,7 @@ func logLine(c *call, m api.Memory, stack []uint64) {
 	}
 }
 
-// hostCall asks the host for something.
+// hostCall performs an operation of the host.
 func hostCall(c *call, m api.Memory, stack []uint64) {
 	name, ok := c.view(m, "host_call: name", stack[0], stack[1])
 	if !ok {
@@ -142,7 +142,7 @@ func hostRead(c *call, m api.Memory, stack []uint64) {
 	}
 }
 
-// view returns bytes of the guest's memory, valid until the guest runs on.
+// view returns bytes of the guest's memory, valid until the guest continues.
 func (c *call) view(m api.Memory, what string, ptr, size uint64) ([]byte, bool) {
 	view, ok := m.Read(uint32(ptr), uint32(size))
 	if !ok {

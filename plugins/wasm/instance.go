@@ -21,10 +21,10 @@ const (
 	resultUnchanged = 2
 )
 
-// abiMajor is the version of the ABI. Any minor version works: operations are names, which a host may not know.
+// abiMajor is the supported major version of the ABI. Any minor version works, because unknown operations are reported by name.
 const abiMajor = 1
 
-// maxText bounds the text of an error a guest reports, in bytes.
+// maxText is the maximum size of a guest's error text, in bytes.
 const maxText = 8 << 10
 
 // instance is one copy of a plugin's module with its own memory. Used by one goroutine at a time.
@@ -32,17 +32,17 @@ type instance struct {
 	plugin  *plugin
 	module  api.Module
 	entry   api.Function // tenon_call
-	memory  *guestMemory // nil where memory is Go's
+	memory  *guestMemory // nil if Go manages the memory
 	shared  *image
 	guard   guard
 	session string
 	since   time.Time // when it became idle
 	trimmed bool
-	broken  bool // to be thrown away
+	broken  bool // to be discarded
 	stack   [2]uint64
 }
 
-// started makes an instance for a session and sends it the start request.
+// started creates an instance for a session and sends it the start request.
 func (p *plugin) started(ctx context.Context, code *code, session string) (*instance, error) {
 	request := p.request.Load()
 	if request == nil {
@@ -60,7 +60,7 @@ func (p *plugin) started(ctx context.Context, code *code, session string) (*inst
 	return i, nil
 }
 
-// instantiate makes an instance for a session and lets it initialise itself.
+// instantiate creates an instance for a session, which initializes itself.
 func (p *plugin) instantiate(ctx context.Context, code *code, session string) (i *instance, err error) {
 	c := newCall(ctx, p, &job{})
 	i = &instance{plugin: p, session: session, shared: code.shared, guard: guard{current: c}}
@@ -69,7 +69,7 @@ func (p *plugin) instantiate(ctx context.Context, code *code, session string) (i
 		return nil, err
 	}
 	defer func() {
-		// wazero panics when the memory a module begins with cannot be had.
+		// wazero panics if it cannot allocate the initial memory of a module.
 		if r := recover(); r != nil {
 			i, err = nil, fmt.Errorf("%w: instantiate: %v", ErrTrap, r)
 		}
@@ -90,7 +90,7 @@ func (p *plugin) instantiate(ctx context.Context, code *code, session string) (i
 	return i, nil
 }
 
-// checkABI asks the guest which version it speaks.
+// checkABI checks the version of the ABI that the guest implements.
 func (i *instance) checkABI(c *call) error {
 	result, err := i.module.ExportedFunction(exportABI).Call(c)
 	switch {
@@ -138,15 +138,7 @@ func (i *instance) answer(ctx context.Context, j *job) ([]byte, error) {
 	}
 }
 
-// shownAnswer is how many bytes of a bad answer its error shows.
-const shownAnswer = 40
-
-// badAnswer returns the error for an answer that cannot be decoded, with its beginning.
-func badAnswer(what string, answer []byte, err error) error {
-	return fmt.Errorf("%w: %s: %w; its %d bytes begin with %q", ErrAnswer, what, err, len(answer), answer[:min(len(answer), shownAnswer)])
-}
-
-// clean makes the text of an error fit for a line of a log.
+// clean returns the text of an error as valid UTF-8 of limited size.
 func clean(text []byte) string {
 	if len(text) == 0 {
 		return "the plugin reported an error without a text"
@@ -154,7 +146,7 @@ func clean(text []byte) string {
 	return visible.Cut(strings.ToValidUTF8(strings.TrimSpace(string(text)), "\uFFFD"), maxText, "")
 }
 
-// trap returns the error for how wazero says a guest ended. The stack goes to the log.
+// trap returns the error for wazero's error about the end of a guest. It logs the stack.
 func (p *plugin) trap(err error) error {
 	if exit, ok := errors.AsType[*sys.ExitError](err); ok {
 		return fmt.Errorf("%w: it ended itself with exit code %d", ErrTrap, exit.ExitCode())
@@ -171,9 +163,6 @@ func (p *plugin) trap(err error) error {
 
 // close ends the instance and releases its resources.
 func (i *instance) close() {
-	if i.module == nil {
-		return
-	}
 	if err := i.module.Close(guest.Detached()); err != nil {
 		i.plugin.log.Load().Debug("close an instance", "err", err)
 	}

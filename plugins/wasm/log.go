@@ -12,12 +12,12 @@ import (
 
 // Limits of the log lines of one plugin.
 const (
-	maxWrite = 64 << 10 // bytes of one text that are looked at
+	maxWrite = 64 << 10 // maximum number of bytes of one text that are processed
 	minLevel = slog.LevelDebug
 	maxLevel = slog.LevelError
 )
 
-// writeLog writes a line of the guest. Of a large text, which may be all of the guest's memory, only the beginning is looked at.
+// writeLog logs a line of the guest. It processes only the beginning of large texts, which may be all of the guest's memory.
 func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 	log := p.log.Load()
 	l := min(max(slog.Level(level), minLevel), maxLevel)
@@ -26,7 +26,7 @@ func (p *plugin) writeLog(ctx context.Context, level int32, text []byte) {
 	}
 }
 
-// outputLog is where stdout and stderr of a guest go: each line becomes one of the log. One goroutine at a time uses it.
+// outputLog logs stdout or stderr of a guest, line by line. One goroutine at a time uses it.
 type outputLog struct {
 	plugin *plugin
 	guard  *guard
@@ -34,7 +34,7 @@ type outputLog struct {
 	line   []byte // the beginning of a line
 }
 
-// Write takes any text and fails when the guest's time is over. Of a large text only the beginning is looked at.
+// Write logs complete lines. It fails if the guest must stop, and processes only the beginning of large texts.
 func (o *outputLog) Write(text []byte) (int, error) {
 	if o.guard.expired() {
 		return 0, o.guard.current.fault

@@ -11,18 +11,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guestMemory is the memory of one instance: a range of addresses as large as the memory may become, of which the system provides
-// what is touched. It never moves, and growing it copies nothing.
+// guestMemory is the memory of one instance. It reserves addresses for its maximum size; the system allocates pages on first access. So it
+// never moves, and grows without copying.
 type guestMemory struct {
 	reserved []byte
 	size     int
-	trimmed  int // its size when it was trimmed
-	runs     int // mappings of the image in it
+	trimmed  int // size at the last trim
+	runs     int // number of mappings of the image
 }
 
 var _ experimental.LinearMemory = (*guestMemory)(nil)
 
-// withMemory returns a context with which an instance gets its memory from here, and that memory, which is filled in then.
+// withMemory returns a context for creating an instance, and the memory that the instance will use.
 func withMemory(ctx context.Context) (context.Context, *guestMemory) {
 	m := &guestMemory{}
 	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(func(_, most uint64) experimental.LinearMemory {
@@ -34,7 +34,7 @@ func withMemory(ctx context.Context) (context.Context, *guestMemory) {
 	})), m
 }
 
-// Reallocate makes the memory larger. It returns nil when the system has no more.
+// Reallocate grows the memory. It returns nil if the system has no more.
 func (m *guestMemory) Reallocate(size uint64) []byte {
 	if size > uint64(len(m.reserved)) {
 		return nil
@@ -48,7 +48,7 @@ func (m *guestMemory) Reallocate(size uint64) []byte {
 	return m.reserved[:size:size]
 }
 
-// Free gives the memory back.
+// Free releases the memory.
 func (m *guestMemory) Free() {
 	if m.reserved != nil {
 		_ = unix.Munmap(m.reserved) // it is what Mmap returned
@@ -59,23 +59,23 @@ func (m *guestMemory) Free() {
 // grew reports whether the memory is larger than when it was trimmed.
 func (i *instance) grew() bool { return i.memory.size > i.memory.trimmed }
 
-// trim lets the instance share with others the pages of its memory that are the same.
+// trim shares the memory pages of the instance that are equal to those of other instances.
 func (i *instance) trim() {
 	i.trimmed, i.memory.trimmed = true, i.memory.size
 	i.shared.share(i.memory)
 }
 
-// image is the memory of the instance of a module that first became idle. Other instances share most of it: the data of
-// the module and the results of its start. Equal pages are mapped from here and copied when they are
-// written. Nothing is shared that is not equal, so no instance learns anything of another.
+// image is a copy of the memory of a module's first idle instance. Other instances share most of it: the data of the module and the results
+// of its start. Equal pages are mapped from the image and copied when they are written. Only equal pages are shared, so instances learn
+// nothing about each other.
 type image struct {
 	mu     sync.Mutex
 	file   *os.File
 	data   []byte
-	failed bool // this system cannot do it
+	failed bool // the system does not support it
 }
 
-// share maps the pages of memory that are equal to the image's from there. Memory larger than maxShared keeps its pages.
+// share maps the pages of memory that equal the image's. Memory larger than maxShared is left unchanged.
 func (g *image) share(m *guestMemory) {
 	if m.size > maxShared {
 		return
@@ -101,16 +101,16 @@ func (g *image) share(m *guestMemory) {
 
 // Bounds of sharing.
 const (
-	// minRun is how many pages in a row are worth a mapping of their own.
+	// minRun is the minimum number of consecutive pages for a mapping.
 	minRun = 4
-	// maxRuns is how many mappings one instance may have during its life. The system bounds those of the process (65,530 by
-	// default), and Go's heap needs some, too. A guest in Go has about 30.
+	// maxRuns is the maximum number of mappings of an instance. The system limits the mappings of the process (65,530 by default), and Go's
+	// heap needs some, too. A guest in Go has about 30.
 	maxRuns = 128
-	// maxShared is the size in bytes up to which memory is compared, which takes about 10 ms for as much.
+	// maxShared is the maximum size of compared memory, in bytes. Comparing this much takes about 10 ms.
 	maxShared = 64 << 20
 )
 
-// equalPages returns how many bytes at the beginning of a and b are equal, in whole pages.
+// equalPages returns the length of the common prefix of a and b, in bytes of whole pages.
 func equalPages(a, b []byte, page int) int {
 	n := 0
 	for n+page <= len(a) && bytes.Equal(a[n:n+page], b[n:n+page]) {
@@ -119,7 +119,7 @@ func equalPages(a, b []byte, page int) int {
 	return n
 }
 
-// mapPages puts the pages of the image in place of equal ones. Afterwards either those or the old ones are there.
+// mapPages replaces pages by equal pages of the image. If it fails, the old pages remain.
 func (g *image) mapPages(memory []byte, offset int64) bool {
 	_, err := unix.MmapPtr(int(g.file.Fd()), offset, unsafe.Pointer(unsafe.SliceData(memory)), uintptr(len(memory)),
 		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_FIXED)

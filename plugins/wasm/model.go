@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -24,10 +25,8 @@ func (p *plugin) Stream(ctx context.Context, session string, req *guest.StreamRe
 		return nil, err
 	}
 	var end guest.StreamFailure
-	if err := json.Unmarshal(output, &end); err != nil {
-		return nil, badAnswer("end of a model's answer", output, err)
-	}
-	return end.Error, nil
+	err = remote.Decode("end of a model's answer", output, &end)
+	return end.Error, err
 }
 
 // ListModels asks the guest for the models of a provider.
@@ -41,14 +40,12 @@ func (p *plugin) ListModels(ctx context.Context, c *guest.Connection) ([]sdk.Mod
 		return nil, nil, err
 	}
 	var list guest.ModelList
-	if err := json.Unmarshal(output, &list); err != nil {
-		return nil, nil, badAnswer("list of models", output, err)
-	}
-	return list.Models, list.Error, nil
+	err = remote.Decode("list of models", output, &list)
+	return list.Models, list.Error, err
 }
 
-// streamEvent passes an event of a model's answer on. It does not count as an operation: the speed is the model's, and the host bounds the
-// answer.
+// streamEvent passes on an event of a model's answer. The rate limit of operations does not apply: the model determines the speed, and the
+// host bounds the answer.
 func (c *call) streamEvent(event []byte) (guest.Status, []byte) {
 	if c.event == nil {
 		return guest.StatusFailed, []byte("only a model request has events")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +18,7 @@ const (
 	maxOutput      = 8 << 20  // bytes of the output of one call
 )
 
-// plugin is a module as the host sees it. It is compiled and instantiated on its first call.
+// plugin is a plugin that is a module. The module is compiled and instantiated at the first call.
 type plugin struct {
 	*remote.Base
 	runtime *Runtime
@@ -31,9 +30,7 @@ type plugin struct {
 	log     atomic.Pointer[slog.Logger]
 	request atomic.Pointer[[]byte] // the start request; nil before Start
 
-	closing chan struct{} // closed by Close
-	once    sync.Once
-	active  tracker // calls and other work that must end before Close returns
+	active *tracker // calls and other operations that Close waits for
 }
 
 var (
@@ -42,22 +39,18 @@ var (
 	_ sdk.ToolSource     = (*plugin)(nil)
 	_ sdk.AuthSource     = (*plugin)(nil)
 	_ remote.Precompiler = (*plugin)(nil)
-
 	_ sdk.ProviderSource = (*plugin)(nil)
 	_ sdk.ProtocolSource = (*plugin)(nil)
 )
 
 func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	d := &u.Description
-	p := &plugin{runtime: r, closing: make(chan struct{})}
+	p := &plugin{runtime: r, active: newTracker()}
 	var err error
 	if p.Base, err = remote.NewBase(u, sdk.CarrierWASM, p); err != nil {
 		return nil, err
 	}
-	log := u.Logger
-	if log == nil {
-		log = r.options.Logger.With("plugin", d.Name)
-	}
+	log := cmp.Or(u.Logger, r.options.Logger)
 	p.log.Store(log)
 	memoryMB, shared := sdk.DefaultWASMMemoryMB, false
 	if rt := d.Runtime; rt != nil {
@@ -72,14 +65,14 @@ func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	}
 	p.system = newSystem(u)
 	p.program = newProgram(r, file, memoryMB, log)
-	p.pool = newPool(shared, r.options.IdleTimeout, &p.active)
+	p.pool = newPool(shared, r.options.IdleTimeout, p.active)
 	return p, nil
 }
 
-// startWait is how long Start waits for a module that has to be compiled once more: most of the 5 s that host gives a plugin to start.
+// startWait is the maximum time that Start waits for a module to be compiled again. The host limits the start of a plugin to 5 s.
 const startWait = 4 * time.Second
 
-// Start keeps the start request of instances. It runs nothing. If the compiled code of an approved module was lost, Start waits for the
+// Start stores the start request of instances. It runs no code. If the compiled code of an approved module is missing, Start waits for its
 // compilation, so that the deadlines of hooks do not include it; after 4 s the compilation continues in the background.
 func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 	p.log.Store(h.Logger())
@@ -88,7 +81,7 @@ func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 	}
 	p.system.setProject(h.Project())
 	project := h.Project()
-	// A guest reaches no file that was not granted; where the user keeps things is none of its business.
+	// A guest can access only granted files and need not know the user's directories.
 	project.Home, project.ConfigDir, project.DataDir, project.CacheDir = "", "", "", ""
 	data, err := p.StartRequest(h, project)
 	if err != nil {
@@ -114,17 +107,14 @@ func (p *plugin) Precompile(ctx context.Context) error {
 	return err
 }
 
-// closeGrace bounds how long Close waits for calls and compilations, whatever its context allows.
+// closeGrace is the maximum time that Close waits for calls and compilations.
 const closeGrace = 5 * time.Second
 
-// Close cancels running calls and waits for them, as long as ctx allows.
+// Close cancels running calls and waits for them, at most until ctx ends.
 func (p *plugin) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()
-	p.once.Do(func() {
-		close(p.closing)
-		p.active.close()
-	})
+	p.active.close()
 	if p.Broker != nil {
 		if err := p.Broker.Close(ctx); err != nil {
 			p.log.Load().Warn("close the broker", "err", err)

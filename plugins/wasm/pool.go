@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// maxIdle is how many instances of a plugin wait for their next call.
+	// maxIdle is the maximum number of idle instances of a plugin.
 	maxIdle = 4
-	// maxBusy is how many calls of a plugin run at the same time; more wait.
+	// maxBusy is the maximum number of concurrent calls of a plugin; further calls wait.
 	maxBusy = 16
-	// trimAfter is how long an instance is idle until the memory it shares with others is given back.
+	// trimAfter is the idle time after which an instance releases the memory that it has in common with others.
 	trimAfter = time.Second
 )
 
-// pool keeps the instances of one plugin from call to call. An instance serves the session it was made for, no other.
+// pool keeps the idle instances of one plugin. An instance serves only its own session, unless it is shared.
 type pool struct {
-	shared  bool // one instance serves all
+	shared  bool // one instance serves all sessions
 	timeout time.Duration
 	active  *tracker
 	slots   chan struct{} // holds one value per running call
 
 	mu      sync.Mutex
-	idle    []*instance // the longest idle first
-	timer   *time.Timer // nil until something is idle
+	idle    []*instance // longest idle first
+	timer   *time.Timer // nil until an instance is idle
 	stopped bool
 }
 
@@ -38,15 +38,15 @@ func newPool(shared bool, timeout time.Duration, active *tracker) *pool {
 	return &pool{shared: shared, timeout: timeout, active: active, slots: make(chan struct{}, busy)}
 }
 
-// get waits for its turn and returns an idle instance of the session, or nil when one has to be made. Either release or put must
-// follow. A nested call does not wait, because the call it would wait for may be waiting for it.
-func (p *pool) get(ctx context.Context, session string, nested bool, closing <-chan struct{}) (*instance, error) {
+// get waits for its turn and returns an idle instance of the session, or nil if there is none. The caller then calls release or put. A nested
+// call does not wait, because the call it would wait for may be waiting for it.
+func (p *pool) get(ctx context.Context, session string, nested bool) (*instance, error) {
 	if !nested {
 		select {
 		case p.slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for the plugin's other calls: %w", ctx.Err())
-		case <-closing:
+		case <-p.active.life.Done():
 			return nil, ErrClosed
 		}
 	}
@@ -62,7 +62,7 @@ func (p *pool) get(ctx context.Context, session string, nested bool, closing <-c
 	return nil, nil
 }
 
-// release ends the turn.
+// release ends the turn that get began.
 func (p *pool) release(nested bool) {
 	if !nested {
 		<-p.slots
@@ -103,7 +103,7 @@ func (p *pool) keep(i *instance) []*instance {
 	return dropped
 }
 
-// arm sets the timer to when the next instance is to be trimmed or dropped.
+// arm sets the timer for the next instance to trim or drop.
 func (p *pool) arm() {
 	if len(p.idle) == 0 || p.stopped {
 		return
@@ -114,7 +114,6 @@ func (p *pool) arm() {
 			next = min(next, time.Until(i.since.Add(trimAfter)))
 		}
 	}
-	next = max(next, time.Millisecond)
 	if p.timer == nil {
 		p.timer = time.AfterFunc(next, p.sweep)
 		return
@@ -143,7 +142,7 @@ func (p *pool) sweep() {
 	p.arm()
 }
 
-// due takes out the instances whose time has come.
+// due removes the instances to drop or trim, and returns them.
 func (p *pool) due(now time.Time) (expired, untrimmed []*instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +160,7 @@ func (p *pool) due(now time.Time) (expired, untrimmed []*instance) {
 	return expired, untrimmed
 }
 
-// stop keeps nothing from now on.
+// stop makes the pool drop instances from now on.
 func (p *pool) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -171,7 +170,7 @@ func (p *pool) stop() {
 	}
 }
 
-// drain ends the idle instances. Nothing runs any more.
+// drain closes the idle instances. No call is running then.
 func (p *pool) drain() {
 	p.mu.Lock()
 	idle := p.idle

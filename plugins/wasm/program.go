@@ -18,43 +18,40 @@ import (
 type program struct {
 	runtime *Runtime
 	file    moduleFile
-	pages   uint32 // most memory of an instance, in pages of 64 KiB
+	pages   uint32 // maximum memory of an instance, in pages of 64 KiB
 	log     *slog.Logger
 
-	mu       sync.Mutex
-	ready    chan struct{} // closed when loaded or err is set; nil before the first request
-	ended    chan struct{} // closed when the goroutine that loads is gone
-	loaded   *code
-	err      error
-	finished bool
-	timer    *time.Timer
+	mu     sync.Mutex
+	began  time.Time     // start of loading
+	ready  chan struct{} // closed when loading has ended; nil before the first call
+	loaded *code
+	err    error
 }
 
 func newProgram(r *Runtime, f moduleFile, memoryMB int, log *slog.Logger) *program {
 	return &program{runtime: r, file: f, pages: uint32(memoryMB) << 4, log: log}
 }
 
-// lost reports whether an approved module must be compiled again: the cache was deleted, or is from another version.
+// lost reports whether an approved module must be compiled again, because the cache was deleted or is from another version.
 func (p *program) lost() bool {
 	r := p.runtime
 	return p.file.approved() && r.cache != nil && !r.cache.holds(p.file.digest, p.pages)
 }
 
-// code returns the compiled module. The first call begins to load it. When ctx ends before that is done the error wraps
-// ErrCompiling, and loading continues for the next call.
+// code returns the compiled module. The first call starts loading it. If ctx ends first, the error wraps ErrCompiling, and loading
+// continues.
 func (p *program) code(ctx context.Context) (*code, error) {
 	p.mu.Lock()
-	if p.finished {
+	if p.ready == nil && p.err == nil {
+		p.ready, p.began = make(chan struct{}), time.Now()
+		// It ends when the module is loaded, which cannot be interrupted; close waits for it.
+		go p.load(context.WithoutCancel(ctx))
+	}
+	ready, late := p.ready, p.began.Add(p.runtime.options.CompileTimeout)
+	if p.loaded != nil || p.err != nil {
 		defer p.mu.Unlock()
 		return p.loaded, p.err
 	}
-	if p.ready == nil {
-		p.ready, p.ended = make(chan struct{}), make(chan struct{})
-		p.timer = time.AfterFunc(p.runtime.options.CompileTimeout, p.timeOut)
-		// Owned by the program; it ends when the module is loaded, which cannot be interrupted. close waits for it.
-		go p.load(context.WithoutCancel(ctx))
-	}
-	ready := p.ready
 	p.mu.Unlock()
 	select {
 	case <-ready:
@@ -63,49 +60,33 @@ func (p *program) code(ctx context.Context) (*code, error) {
 		return p.loaded, p.err
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrCompiling, ctx.Err())
+	case <-time.After(time.Until(late)):
+		return nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.file.path, p.runtime.options.CompileTimeout)
 	}
 }
 
-// compiling reports whether the module is being loaded.
+// compiling reports whether the module is being loaded, and not for too long.
 func (p *program) compiling() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.ready != nil && !p.finished
-}
-
-// timeOut ends the wait for a compilation that takes too long.
-func (p *program) timeOut() {
-	p.finish(nil, fmt.Errorf("%w: %s: compiling it takes longer than %v", ErrModule, p.file.path, p.runtime.options.CompileTimeout))
-}
-
-// finish sets the result, unless it is set.
-func (p *program) finish(c *code, err error) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.finished {
-		return false
-	}
-	p.finished, p.loaded, p.err = true, c, err
-	if p.timer != nil {
-		p.timer.Stop()
-	}
-	if p.ready != nil {
-		close(p.ready)
-	}
-	return true
+	return p.ready != nil && p.loaded == nil && p.err == nil && time.Since(p.began) < p.runtime.options.CompileTimeout
 }
 
 func (p *program) load(ctx context.Context) {
-	defer close(p.ended)
-	start := time.Now()
+	defer close(p.ready)
 	c, cached, err := p.compile(ctx)
-	if err != nil {
-		p.finish(nil, fmt.Errorf("%s: %w", p.file.path, err))
-		return
-	}
-	p.log.Debug("module ready", "dur", time.Since(start), "cached", cached)
-	if !p.finish(c, nil) {
-		c.close(ctx, p.log)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.err != nil: // closed
+		if c != nil {
+			c.close(ctx, p.log)
+		}
+	case err != nil:
+		p.err = fmt.Errorf("%s: %w", p.file.path, err)
+	default:
+		p.loaded = c
+		p.log.Debug("module ready", "dur", time.Since(p.began), "cached", cached)
 	}
 }
 
@@ -117,32 +98,24 @@ func (p *program) compile(ctx context.Context) (c *code, cached bool, err error)
 			c, err = nil, fmt.Errorf("%w: the compiler gave up: %v", ErrModule, r)
 		}
 	}()
-	// The code of the module that was approved is as good as that module, which need not be read then.
-	if p.file.approved() && p.runtime.cache != nil {
-		if c := p.runtime.cache.lookup(ctx, p.file.digest, p.pages); c != nil {
-			return c, true, nil
-		}
+	if cache := p.runtime.cache; cache != nil && p.file.approved() {
+		return cache.compile(ctx, p.file.digest, p.pages, p.file.read) // its code in the cache is as good as the module
 	}
-	return p.compileFile(ctx)
-}
-
-// compileFile reads the module and returns its code, from the cache if possible.
-func (p *program) compileFile(ctx context.Context) (c *code, cached bool, err error) {
-	wasm, digest, err := p.file.read()
+	wasm, err := p.file.read()
 	if err != nil {
 		return nil, false, err
 	}
-	if p.runtime.cache == nil {
-		c, err = compile(ctx, wasm, p.pages)
-		return c, false, err
+	if cache := p.runtime.cache; cache != nil {
+		return cache.compile(ctx, sha256.Sum256(wasm), p.pages, func() ([]byte, error) { return wasm, nil })
 	}
-	return p.runtime.cache.compile(ctx, wasm, digest, p.pages)
+	c, err = compile(ctx, wasm, p.pages)
+	return c, false, err
 }
 
 // moduleFile is the file of a module.
 type moduleFile struct {
 	path   string
-	digest [sha256.Size]byte // SHA-256 of the approved content; zero: any content will do
+	digest [sha256.Size]byte // SHA-256 of the approved content; zero: any content
 }
 
 func newModuleFile(u *remote.Unit) (moduleFile, error) {
@@ -167,42 +140,40 @@ func newModuleFile(u *remote.Unit) (moduleFile, error) {
 // approved reports whether the content is known before the file is read.
 func (f *moduleFile) approved() bool { return f.digest != [sha256.Size]byte{} }
 
-// read returns the content and its SHA-256, after comparing that with the approved one.
-func (f *moduleFile) read() ([]byte, [sha256.Size]byte, error) {
-	var sum [sha256.Size]byte
+// read returns the content, after comparing its SHA-256 with the approved one.
+func (f *moduleFile) read() ([]byte, error) {
 	file, err := os.Open(f.path)
 	if err != nil {
-		return nil, sum, fmt.Errorf("%w: %w", ErrModule, err)
+		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
 	defer file.Close()
 	wasm, err := io.ReadAll(io.LimitReader(file, maxModuleBytes+1))
 	if err != nil {
-		return nil, sum, fmt.Errorf("%w: %w", ErrModule, err)
+		return nil, fmt.Errorf("%w: %w", ErrModule, err)
 	}
 	if len(wasm) > maxModuleBytes {
-		return nil, sum, fmt.Errorf("%w: %s has more than %d bytes", ErrModule, f.path, maxModuleBytes)
+		return nil, fmt.Errorf("%w: %s has more than %d bytes", ErrModule, f.path, maxModuleBytes)
 	}
-	if sum = sha256.Sum256(wasm); f.approved() && f.digest != sum {
-		return nil, sum, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; review the change, then approve it again", ErrDigest, sum, f.digest)
+	if sum := sha256.Sum256(wasm); f.approved() && f.digest != sum {
+		return nil, fmt.Errorf("%w: its SHA-256 is %x, %x was approved; review the change, then approve it again", ErrDigest, sum, f.digest)
 	}
-	return wasm, sum, nil
+	return wasm, nil
 }
 
-// close ends the code. It waits for a compilation under way, as long as ctx lets it.
+// close releases the code. It waits for a running compilation, at most until ctx ends.
 func (p *program) close(ctx context.Context) error {
-	p.finish(nil, ErrClosed)
 	p.mu.Lock()
-	ended, loaded := p.ended, p.loaded
+	loaded, ready := p.loaded, p.ready
 	p.loaded, p.err = nil, ErrClosed
 	p.mu.Unlock()
 	if loaded != nil {
 		loaded.close(ctx, p.log)
 	}
-	if ended == nil {
+	if ready == nil {
 		return nil
 	}
 	select {
-	case <-ended:
+	case <-ready:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("%s: it is still being compiled: %w", p.file.path, ctx.Err())

@@ -15,27 +15,26 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// maxFiles is how many files one instance may have open.
+// maxFiles is the maximum number of open files of an instance.
 const maxFiles = 64
 
-// rootFS is a granted directory as a guest sees it. wazero's own file systems follow links out of a directory; os.Root does not,
-// whatever the path or the links on the way, and whoever changes them meanwhile. Only regular files and directories can be opened:
-// opening a pipe or a device may wait for ever.
+// rootFS is a granted directory in a guest. wazero's file systems follow links out of a directory; os.Root never does, even if links change
+// concurrently. Only regular files and directories can be opened, because opening a pipe or a device may block.
 type rootFS struct {
 	wasisys.UnimplementedFS
 	root  *os.Root
-	path  string // of root, as it was granted
+	path  string // of root, as granted
 	write bool
 	guard *guard
 }
 
-// guard is the shared state of the files of one instance. Used by one goroutine at a time.
+// guard is the state shared by the files of one instance. One goroutine at a time uses it.
 type guard struct {
-	current *call // that the instance is answering
-	files   int   // that are open
+	current *call // the running call
+	files   int   // number of open files
 }
 
-// expired reports whether the guest is to be stopped. Large operations of the system on its behalf end early, too.
+// expired reports whether the guest must stop, so that large system operations for it end early.
 func (g *guard) expired() bool { return g.current != nil && g.current.check() != nil }
 
 var (
@@ -71,8 +70,8 @@ func (f *rootFS) OpenFile(path string, flag wasisys.Oflag, perm fs.FileMode) (wa
 	return f.adopt(path, file)
 }
 
-// follow calls do with a path below the root. os.Root refuses links with absolute targets, also where they stay inside: then it calls do
-// with the path that such links lead to, which os.Root holds below the root as well. last says that do follows the last component, too.
+// follow calls do with a path below the root. os.Root refuses absolute links, even if they stay inside. Then follow resolves the links and calls
+// do again; os.Root checks this path, too. last means that do follows the last component.
 func (f *rootFS) follow(path string, last bool, do func(path string) error) error {
 	err := do(path)
 	if systemError := (syscall.Errno(0)); err == nil || errors.As(err, &systemError) {
@@ -104,7 +103,7 @@ func (f *rootFS) lstat(path string) (info fs.FileInfo, err error) {
 	})
 }
 
-// openFlags translates flags. A pipe is opened without waiting for its other end.
+// openFlags translates flags. Opening a pipe does not block.
 func openFlags(flag wasisys.Oflag) int {
 	out := os.O_RDONLY | projectfs.Nonblock
 	switch {
@@ -144,7 +143,7 @@ func stat(info fs.FileInfo, err error) (sys.Stat_t, wasisys.Errno) {
 	return sys.NewStat_t(info), 0
 }
 
-// Readlink returns where a link points. Following it is another matter.
+// Readlink returns the target of a link, which may be outside of the root.
 func (f *rootFS) Readlink(path string) (string, wasisys.Errno) {
 	var target string
 	err := f.follow(path, false, func(path string) (err error) {
@@ -197,7 +196,7 @@ func (f *rootFS) change(path string, last bool, do func(path string) error) wasi
 	return wasisys.UnwrapOSError(f.follow(path, last, do))
 }
 
-// rootFile is an open file of a rootFS: what wazero makes of a guardedFile, and what it leaves out.
+// rootFile is an open file of a rootFS: wazero's adapter of a guardedFile, and the methods that the adapter lacks.
 type rootFile struct {
 	wasisys.File
 	file *guardedFile
@@ -220,13 +219,13 @@ func (f *rootFile) Truncate(size int64) wasisys.Errno {
 	return wasisys.UnwrapOSError(f.file.Truncate(size))
 }
 
-// Sync writes through to the disk.
+// Sync flushes the file to the disk.
 func (f *rootFile) Sync() wasisys.Errno { return wasisys.UnwrapOSError(f.file.Sync()) }
 
-// Datasync does the same.
+// Datasync is Sync.
 func (f *rootFile) Datasync() wasisys.Errno { return f.Sync() }
 
-// opener gives wazero the file that was opened, and opens a directory once more when it is to be read from its beginning.
+// opener returns the opened file to wazero. It opens a directory again if wazero reads it from the beginning.
 type opener struct {
 	fs   *rootFS
 	path string
@@ -248,7 +247,7 @@ func (o *opener) Open(string) (fs.File, error) {
 	return &guardedFile{File: file, guard: o.fs.guard}, nil
 }
 
-// guardedFile is a file that is read and written in portions and counted.
+// guardedFile is a file that is read and written in portions, and counted as open.
 type guardedFile struct {
 	*os.File
 	guard *guard
@@ -257,7 +256,7 @@ type guardedFile struct {
 // maxPortion is the maximum number of bytes read, written or generated per step, so that deadlines apply in between.
 const maxPortion = 1 << 20
 
-// portion calls do on at most a part of buf: a larger one is for the guest to ask for again.
+// portion calls do with at most maxPortion bytes of buf; the guest calls again for the rest.
 func (f *guardedFile) portion(buf []byte, do func(buf []byte) (int, error)) (int, error) {
 	if f.guard.expired() {
 		return 0, wasisys.EINTR
@@ -265,7 +264,7 @@ func (f *guardedFile) portion(buf []byte, do func(buf []byte) (int, error)) (int
 	return do(buf[:min(len(buf), maxPortion)])
 }
 
-// Read reads on.
+// Read reads the next bytes.
 func (f *guardedFile) Read(buf []byte) (int, error) { return f.portion(buf, f.File.Read) }
 
 // ReadAt reads at an offset.
@@ -273,7 +272,7 @@ func (f *guardedFile) ReadAt(buf []byte, off int64) (int, error) {
 	return f.portion(buf, func(buf []byte) (int, error) { return f.File.ReadAt(buf, off) })
 }
 
-// Write writes on.
+// Write writes the next bytes.
 func (f *guardedFile) Write(buf []byte) (int, error) { return f.portion(buf, f.File.Write) }
 
 // WriteAt writes at an offset.

@@ -2,7 +2,6 @@ package wasm
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -11,14 +10,14 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// Runtime runs modules. One per process will do. Nothing is read, compiled or started before a plugin is called for the first
-// time. Safe for use from many goroutines.
+// Runtime runs modules. A process needs only one. Modules are read, compiled and started at the first call of their plugins. Safe for
+// concurrent use.
 type Runtime struct {
 	options Options
 	cache   *cache // nil without Options.CacheDir
 }
 
-// New returns a runtime. It touches no file.
+// New returns a runtime. It accesses no file.
 func New(o Options) *Runtime {
 	o = o.withDefaults()
 	r := &Runtime{options: o}
@@ -38,7 +37,7 @@ func (r *Runtime) Open(u remote.Unit) (sdk.Plugin, error) {
 	return p, nil
 }
 
-// describeTimeout bounds Describe without the time to compile.
+// describeTimeout limits Describe, excluding compilation.
 const describeTimeout = 10 * time.Second
 
 // Describe compiles a module and runs it without grants to ask for its contributions. The compiled code stays in the cache, so
@@ -60,13 +59,10 @@ func (r *Runtime) Describe(ctx context.Context, u remote.Unit) (sdk.Description,
 	if err != nil {
 		return d, fmt.Errorf("%s: describe: %w", u.Program, err)
 	}
-	if err := json.Unmarshal(answer, &d); err != nil {
-		return d, badAnswer(u.Program+": describe", answer, err)
-	}
-	return d, nil
+	return d, remote.Decode(u.Program+": description", answer, &d)
 }
 
-// describe asks the guest to describe itself, in a new instance that gets no start request.
+// describe asks a new, not started instance to describe itself.
 func (p *plugin) describe(ctx context.Context, code *code) ([]byte, error) {
 	i, err := p.instantiate(ctx, code, "")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// system is the part of the system that a plugin sees through WASI: its grants and nothing else.
+// system is the part of the system that a plugin can access through WASI: its grants.
 type system struct {
 	clock   bool
 	env     [][2]string
@@ -58,7 +58,7 @@ func (s *system) setProject(p sdk.Project) {
 
 // config returns the configuration of an instance.
 func (s *system) config(p *plugin, g *guard) (wazero.ModuleConfig, error) {
-	// Without a name there may be many instances of one module.
+	// Unnamed modules can have several instances.
 	c := wazero.NewModuleConfig().WithName("").WithStartFunctions(exportInitialize).WithRandSource(random{g}).
 		WithStdout(&outputLog{plugin: p, guard: g, level: slog.LevelInfo}).
 		WithStderr(&outputLog{plugin: p, guard: g, level: slog.LevelWarn})
@@ -86,16 +86,16 @@ func (s *system) config(p *plugin, g *guard) (wazero.ModuleConfig, error) {
 	return c.WithFSConfig(files), nil
 }
 
-// stopwatchStep is the resolution of the time a guest gets without a clock, in nanoseconds: too coarse to spy with.
+// stopwatchStep is the resolution of the time for a guest without a clock, in nanoseconds. It is too coarse for side channels.
 const stopwatchStep = sys.ClockResolution(time.Millisecond)
 
-// stopwatch returns the monotonic time of an instance that was not granted a clock: what passed since it was made. It says nothing of
-// the time of the day. It has to run, because Go's collector measures with it how much it works and stops when that seems too much.
+// stopwatch returns the monotonic time for an instance without a clock: the time since its creation. The time of day stays hidden. The time must
+// advance, because Go's garbage collector paces itself by it.
 func stopwatch(start time.Time) sys.Nanotime {
 	return func() int64 { return int64(time.Since(start).Truncate(time.Duration(stopwatchStep))) }
 }
 
-// sleep lets a guest wait, until its call ends.
+// sleep blocks a guest, at most until its call ends.
 func (g *guard) sleep(ns int64) {
 	if ns <= 0 || g.current == nil {
 		return
@@ -103,14 +103,14 @@ func (g *guard) sleep(ns int64) {
 	select {
 	case <-time.After(time.Duration(ns)):
 	case <-g.current.Done():
-	case <-g.current.plugin.closing:
+	case <-g.current.plugin.active.life.Done():
 	}
 }
 
-// random gives a guest random numbers, in portions.
+// random returns random numbers for a guest, in portions.
 type random struct{ *guard }
 
-// Read fills at most a portion of p.
+// Read fills at most maxPortion bytes of p.
 func (r random) Read(p []byte) (int, error) {
 	if r.expired() {
 		return 0, r.current.fault

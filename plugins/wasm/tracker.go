@@ -3,33 +3,43 @@ package wasm
 import (
 	"context"
 	"sync"
+
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// tracker knows the operations that must end before a plugin is closed.
+// tracker counts the operations that must end before a plugin is closed.
 type tracker struct {
+	life context.Context // ends with close
+	end  context.CancelFunc
+
 	mu      sync.Mutex
-	closed  bool
 	running sync.WaitGroup
+}
+
+func newTracker() *tracker {
+	life, end := context.WithCancel(guest.Detached())
+	return &tracker{life: life, end: end}
 }
 
 // enter begins an operation, which ends with running.Done; false after close.
 func (t *tracker) enter() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.closed {
-		t.running.Add(1)
+	if t.life.Err() != nil {
+		return false
 	}
-	return !t.closed
+	t.running.Add(1)
+	return true
 }
 
 // close makes enter fail.
 func (t *tracker) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.closed = true
+	t.end()
 }
 
-// wait returns once nothing runs, or with the error of ctx. It is called after close.
+// wait waits until all operations have ended, or returns the error of ctx. It is called after close.
 func (t *tracker) wait(ctx context.Context) error {
 	idle := make(chan struct{})
 	go func() {

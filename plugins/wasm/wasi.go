@@ -8,9 +8,9 @@ import (
 	"github.com/tenonhq/tenon/plugins/wasm/internal/rewrite"
 )
 
-// wasiSignatures lists what a guest can import from WASI, with the parameters: i an i32, I an i64, and i32 that are bounded: n a
-// number of elements, p the length of a path, d the size of a buffer for the entries of a directory. All return an i32, the error
-// number, except for proc_exit.
+// wasiSignatures lists the functions of WASI that a guest can import, with their parameters: i is an i32, I an i64; bounded i32 are n (a number
+// of elements), p (the length of a path) and d (the size of a buffer for directory entries). All return an i32, the error number, except for
+// proc_exit.
 // See https://github.com/WebAssembly/WASI/blob/main/legacy/preview1/docs.md
 const wasiSignatures = `
 	args_get ii  args_sizes_get ii  clock_res_get ii  clock_time_get iIi  environ_get ii  environ_sizes_get ii
@@ -42,7 +42,7 @@ type wasiFunction struct {
 	limits          []rewrite.Limit
 }
 
-// wasiFunctions returns what a guest can import from WASI, by name.
+// wasiFunctions returns the functions of WASI that a guest can import, by name.
 func wasiFunctions() map[string]wasiFunction {
 	fields := strings.Fields(wasiSignatures)
 	out := make(map[string]wasiFunction, len(fields)/2)

@@ -11,13 +11,13 @@ import (
 
 // Actions of an AuthRequest.
 const (
-	AuthLogin   = "login"   // signs the user in; the answer has the token
+	AuthLogin   = "login"   // signs the user in and returns the token
 	AuthRefresh = "refresh" // returns a new token for Token
 	AuthHeaders = "headers" // returns the headers of requests with Token
 )
 
 type (
-	// AuthRequest asks a sign-in method of a plugin for something.
+	// AuthRequest is a call of a sign-in method.
 	AuthRequest struct {
 		Action   string     `json:"action"`
 		Provider string     `json:"provider"`
@@ -48,7 +48,7 @@ type (
 	}
 )
 
-// Auth calls a sign-in method of the plugin. host reaches the user during a login.
+// Auth calls a sign-in method of the plugin. host is for the operations of a login.
 func (g *Guest) Auth(ctx context.Context, req *AuthRequest, host Caller) (*AuthAnswer, error) {
 	m, err := g.method(req)
 	if err != nil {
@@ -83,7 +83,7 @@ func (g *Guest) method(req *AuthRequest) (*sdk.AuthMethod, error) {
 	return nil, fmt.Errorf("the plugin has no sign-in method %s/%s", req.Provider, req.Method)
 }
 
-// authUser is the user during one login, behind operations of the host.
+// authUser is the user during a login, reached by operations of the host.
 type authUser struct {
 	ctx  context.Context // of the login
 	host Caller

@@ -8,18 +8,18 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// The contract between a host and a process, whatever the wire is; see docs/process-protocol.md.
+// The contract between a host and a process, for all wires; see docs/process-protocol.md.
 const (
 	ProtocolVersion = 1 // in the handshake
-	// CookieKey and CookieValue are a variable of the environment of a process that the host started. They protect nothing.
+	// CookieKey and CookieValue are an environment variable of processes that the host started. They protect nothing.
 	CookieKey   = "TENON_PLUGIN"
 	CookieValue = "tenon.v1.Plugin"
 	// MaxMessage is the maximum size of a body in either direction, in bytes.
 	MaxMessage = 16 << 20
 )
 
-// ByHand answers a user who started a plugin's process. args are those of the process with its name. With the argument --describe it
-// prints the contributions as JSON and returns true. Otherwise it explains what the program is, and the caller exits with an error.
+// ByHand runs if a user started a plugin's program. args are the program's name and arguments. With the argument --describe it prints the
+// contributions as JSON and returns true. Otherwise it explains the program and returns false, and the caller exits with an error.
 func ByHand(p sdk.Plugin, args []string, stdout, stderr io.Writer) bool {
 	if len(args) == 2 && args[1] == "--describe" {
 		description, err := New(p).Describe()
@@ -35,7 +35,7 @@ func ByHand(p sdk.Plugin, args []string, stdout, stderr io.Writer) bool {
 		return false
 	}
 	m := p.Manifest()
-	_, _ = fmt.Fprintf(stderr, `%s %s is a plugin of tenon, and tenon starts it. Try it with
+	_, _ = fmt.Fprintf(stderr, `%s %s is a plugin of tenon, which starts it. Try it with
 
 	tenon run --plugin %s "a prompt"
 

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Calls are running calls by their IDs, which the host can cancel. The zero value is ready. Safe for concurrent use.
+// Calls holds the running calls, which the host can cancel by their IDs. The zero value is ready to use. It may be used concurrently.
 type Calls struct {
 	mu      sync.Mutex
 	running map[uint64]context.CancelFunc
 }
 
-// Begin returns the context of a call that the host identifies by the token. It ends with Cancel, and after a time limit in milliseconds; 0: none.
+// Begin returns the context of a call that the host identifies by the token. It ends with Cancel, and after limit milliseconds unless limit is 0.
 func (c *Calls) Begin(ctx context.Context, id uint64, token string, limit int) context.Context {
 	var cancel context.CancelFunc
 	if limit > 0 {
@@ -29,7 +29,7 @@ func (c *Calls) Begin(ctx context.Context, id uint64, token string, limit int) c
 	return WithToken(ctx, token)
 }
 
-// Cancel ends the context of a call, also of one that has returned.
+// Cancel ends the context of a call, which may have returned.
 func (c *Calls) Cancel(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

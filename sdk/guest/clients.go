@@ -8,11 +8,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxClients bounds how many model clients are kept; a host has one for each of its providers.
+// maxClients is the maximum number of model clients that are kept; a host uses one for each provider.
 const maxClients = 32
 
-// Clients makes the model clients of a plugin's protocols and keeps them, because a connection comes with every request. Safe for
-// concurrent use.
+// Clients opens and keeps the model clients of a plugin's protocols: every request names its connection. It may be used concurrently.
 type Clients struct {
 	plugin sdk.Plugin
 
@@ -23,7 +22,7 @@ type Clients struct {
 // NewClients returns the clients of a plugin.
 func NewClients(p sdk.Plugin) *Clients { return &Clients{plugin: p} }
 
-// Client returns the client of a connection: the protocol's name, the provider as JSON, and its API key.
+// Client returns the client for a connection: the name of the protocol, the provider as JSON, and its API key.
 func (c *Clients) Client(protocol string, provider []byte, apiKey string) (sdk.ModelClient, error) {
 	key := [3]string{protocol, string(provider), apiKey}
 	c.mu.Lock()
@@ -55,5 +54,5 @@ func (c *Clients) make(name string, provider []byte, apiKey string) (sdk.ModelCl
 			}
 		}
 	}
-	return nil, fmt.Errorf("the plugin does not speak the protocol %q", name)
+	return nil, fmt.Errorf("the plugin has no protocol %q", name)
 }

@@ -9,7 +9,7 @@ import (
 
 var _ sdk.StreamFetcher = (*Host)(nil)
 
-// FetchStream sends a request whose answer is read while it arrives.
+// FetchStream sends a request and returns the response as soon as its body begins.
 func (h *Host) FetchStream(ctx context.Context, req *sdk.FetchRequest) (*sdk.FetchResponse, io.ReadCloser, error) {
 	streamed := *req
 	streamed.Stream = true
@@ -20,7 +20,7 @@ func (h *Host) FetchStream(ctx context.Context, req *sdk.FetchRequest) (*sdk.Fet
 	return answer, &httpBody{ctx: ctx, call: h.call, stream: StreamRef{answer.Stream}}, nil
 }
 
-// httpBody is the body of a streamed answer.
+// httpBody is the body of a streamed response.
 type httpBody struct {
 	ctx    context.Context // of the call
 	call   Caller
@@ -45,7 +45,7 @@ func (b *httpBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the answer.
+// Close drops the rest of the body.
 func (b *httpBody) Close() error {
 	if b.ended {
 		return nil

@@ -10,8 +10,8 @@ import (
 // errExited is the error of plugin code that ended its goroutine.
 var errExited = errors.New("the code ended its goroutine (runtime.Goexit, as by FailNow of package testing) instead of returning")
 
-// Guard runs code of a plugin, in a goroutine that it waits for: a panic or the end of the goroutine is the error of one call, not the end of
-// the process.
+// Guard runs code of a plugin in a goroutine and waits for it. A panic or the end of the goroutine becomes an error of the call, instead of
+// ending the process.
 func Guard[T any](log func() *slog.Logger, run func() (T, error)) (result T, err error) {
 	done := make(chan struct{})
 	go func() {

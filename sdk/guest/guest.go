@@ -1,5 +1,5 @@
-// Package guest is the plugin's side of every wire: it describes the plugin, decodes calls, runs the handlers and encodes their
-// changes. sdk/wasm, sdk/lines and sdk/process are the wires.
+// Package guest is the plugin's side of all carriers: it describes the plugin, decodes calls, runs handlers and encodes their changes. sdk/wasm,
+// sdk/lines and sdk/process implement the wires.
 package guest
 
 import (
@@ -30,12 +30,12 @@ const (
 	ModelsOp   = 0x5001 // input a StreamRequest without a request, output a ModelList
 )
 
-// StartRequest begins a plugin: what the user set and which operations the host will use.
+// StartRequest starts a plugin. It lists the hooks and tools that the host will call.
 type StartRequest struct {
-	Options json.RawMessage `json:"options"` // null without
+	Options json.RawMessage `json:"options"` // the user's options; null without any
 	Project sdk.Project     `json:"project"`
 	Hooks   []HookRef       `json:"hooks"`
-	Tools   []string        `json:"tools"` // ids
+	Tools   []string        `json:"tools"` // IDs
 }
 
 // HookRef names a hook of the plugin.
@@ -55,7 +55,7 @@ type PrepareResponse struct {
 	Requests []sdk.PermissionRequest `json:"requests"`
 }
 
-// Guest runs one plugin. Safe for use from many goroutines.
+// Guest runs one plugin. It may be used concurrently.
 type Guest struct {
 	plugin  sdk.Plugin
 	begun   atomic.Bool // Start was called
@@ -64,21 +64,21 @@ type Guest struct {
 	starting sync.Mutex // held by Start
 	ready    bool       // Start succeeded
 
-	mu    sync.RWMutex // guards what Start finds
+	mu    sync.RWMutex // guards hooks and tools
 	hooks []hook
 	tools []sdk.Tool
 }
 
-// hook is what of a hook a call needs.
+// hook is a hook of the plugin that the host calls.
 type hook struct {
 	point   hookpoint.Info
 	handler sdk.Handler
 }
 
-// New returns a guest that runs the plugin, which it starts itself.
+// New returns a guest for the plugin, which is not started.
 func New(p sdk.Plugin) *Guest { return &Guest{plugin: p} }
 
-// Describe says what the plugin contributes. It starts nothing: the plugin's hooks and tools must be known without Start.
+// Describe returns the plugin's contributions. It does not start the plugin, whose hooks and tools must be known before Start.
 func (g *Guest) Describe() (sdk.Description, error) {
 	m := g.plugin.Manifest()
 	d := sdk.Description{
@@ -133,8 +133,8 @@ func describeTool(t sdk.Tool) sdk.ToolDescription {
 	return d
 }
 
-// Start starts the plugin and finds the hooks and tools the host will call. One that the manifest names and the plugin has not is
-// an error, and so is a second start.
+// Start starts the plugin and finds the hooks and tools that the host will call. It fails if the plugin lacks one of them, or was started
+// before.
 func (g *Guest) Start(ctx context.Context, req *StartRequest, h sdk.Host) error {
 	g.starting.Lock()
 	defer g.starting.Unlock()
@@ -166,11 +166,11 @@ func (g *Guest) findHooks(refs []HookRef) error {
 			return h.Point == ref.Point && (h.Name == ref.Name || h.Name == "" && ref.Name == string(ref.Point))
 		})
 		if at < 0 {
-			return fmt.Errorf("the manifest names the hook %q at %s, which the plugin has not", ref.Name, ref.Point)
+			return fmt.Errorf("hook %q at %s is in the manifest, but not in the plugin", ref.Name, ref.Point)
 		}
 		info, known := hookpoint.Of(string(ref.Point))
 		if !known || own[at].Handler == nil {
-			return fmt.Errorf("the hook %q at %s has no handler, or the point is not known to this sdk", ref.Name, ref.Point)
+			return fmt.Errorf("hook %q at %s has no handler, or its point is unknown to this sdk", ref.Name, ref.Point)
 		}
 		g.hooks[i] = hook{info, own[at].Handler}
 	}
@@ -186,14 +186,14 @@ func (g *Guest) findTools(ids []string) error {
 	for i, id := range ids {
 		at := slices.IndexFunc(own, func(t sdk.Tool) bool { return t.Definition().ID == id })
 		if at < 0 {
-			return fmt.Errorf("the manifest names the tool %q, which the plugin has not", id)
+			return fmt.Errorf("tool %q is in the manifest, but not in the plugin", id)
 		}
 		g.tools[i] = own[at]
 	}
 	return nil
 }
 
-// Close closes the plugin if Start was called, once. A call during another waits for it.
+// Close closes the plugin once, if Start was called. A concurrent call waits for the first.
 func (g *Guest) Close(ctx context.Context) (err error) {
 	if g.begun.Load() {
 		g.closing.Do(func() { err = g.plugin.Close(ctx) })
@@ -201,10 +201,10 @@ func (g *Guest) Close(ctx context.Context) (err error) {
 	return err
 }
 
-// closeTime is how long a plugin may take to close when its host is gone.
+// closeTime is the maximum duration of CloseAlone.
 const closeTime = 2 * time.Second
 
-// CloseAlone closes the plugin because its host is gone. It waits until the plugin is closed, but no longer than closeTime.
+// CloseAlone closes the plugin after the host exited. It waits no longer than closeTime.
 func (g *Guest) CloseAlone(log func() *slog.Logger) {
 	ctx, cancel := context.WithTimeout(Detached(), closeTime)
 	defer cancel()
@@ -219,8 +219,8 @@ func (g *Guest) CloseAlone(log func() *slog.Logger) {
 	}
 }
 
-// Hook runs hook n of the list given at start. data is the JSON of a HookRequest and is not kept. A panic of the handler is not recovered: the
-// wire decides what it means.
+// Hook runs hook n of the list in the StartRequest. data is the JSON of a HookRequest and is not kept. Hook does not recover panics of the
+// handler: that is up to the wire.
 func (g *Guest) Hook(ctx context.Context, n int, data []byte) (sdk.Answer, error) {
 	hook, call, err := g.newCall(n)
 	if err != nil {
@@ -232,7 +232,7 @@ func (g *Guest) Hook(ctx context.Context, n int, data []byte) (sdk.Answer, error
 	return handle(ctx, hook, call)
 }
 
-// AppendAnswer appends the JSON of an answer to out, nothing if the hook changed and decided nothing.
+// AppendAnswer appends the JSON of an answer to out. It appends nothing if the hook neither changed nor decided anything.
 func AppendAnswer(out []byte, a *sdk.Answer) []byte {
 	if a.Verdict == sdk.VerdictAbstain && a.Reason == "" && a.Message == "" && len(a.Changes) == 0 {
 		return out
@@ -240,7 +240,7 @@ func AppendAnswer(out []byte, a *sdk.Answer) []byte {
 	return value.AppendAnswer(out, a.Changes, string(a.Verdict), a.Reason, a.Message)
 }
 
-// newCall returns hook n and a call of it with an input and a value yet to be decoded.
+// newCall returns hook n and a call of it, whose input and value are to be decoded.
 func (g *Guest) newCall(n int) (sdk.Handler, *sdk.HookCall, error) {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -255,7 +255,7 @@ func (g *Guest) newCall(n int) (sdk.Handler, *sdk.HookCall, error) {
 	return h.handler, call, nil
 }
 
-// handle runs the handler and finds what it changed, unless the handler says that itself.
+// handle runs the handler and finds its changes, unless the handler returns them.
 func handle(ctx context.Context, h sdk.Handler, call *sdk.HookCall) (sdk.Answer, error) {
 	if call.Value == nil {
 		return h.Handle(ctx, call)
@@ -277,13 +277,13 @@ func (g *Guest) Prepare(ctx context.Context, n int, call *sdk.ToolCall) (*Prepar
 	}
 	p, ok := t.(sdk.ToolPreparer)
 	if !ok {
-		return nil, errors.New("the tool does not say what it needs leave for")
+		return nil, errors.New("the tool does not list the permissions that it requires")
 	}
 	requests, err := p.Prepare(ctx, call)
 	return &PrepareResponse{requests}, err
 }
 
-// Tool runs tool n of the list given at start.
+// Tool runs tool n of the list in the StartRequest.
 func (g *Guest) Tool(ctx context.Context, n int, call *sdk.ToolCall) (*sdk.ToolResult, error) {
 	t, err := g.tool(n)
 	if err != nil {

@@ -178,11 +178,11 @@ func TestTool(t *testing.T) {
 func TestStartRefuses(t *testing.T) {
 	t.Parallel()
 	cases := map[string]guest.StartRequest{
-		`no hook "other"`: {Hooks: []guest.HookRef{{Point: sdk.PointToolBefore, Name: "other"}}},
-		`no tool "sing"`:  {Tools: []string{"sing"}},
+		`hook "other" at tool`: {Hooks: []guest.HookRef{{Point: sdk.PointToolBefore, Name: "other"}}},
+		`tool "sing" is`:       {Tools: []string{"sing"}},
 	}
 	for name, req := range cases {
-		if err := guest.New(shout()).Start(t.Context(), &req, nil); err == nil || !strings.Contains(err.Error(), "which the plugin has not") {
+		if err := guest.New(shout()).Start(t.Context(), &req, nil); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Status is how the host answered an operation.
+// Status is the result of an operation of the host.
 type Status int32
 
 // The statuses.
 const (
 	StatusOK      Status = 0 // the answer is the operation's response
 	StatusFailed  Status = 1 // the answer is the text of an error
-	StatusDenied  Status = 2 // the plugin has no grant; the answer says what to grant
-	StatusUnknown Status = 3 // this host has no such operation
-	StatusLimited Status = 4 // a quota, a rate or a size; the answer says which
+	StatusDenied  Status = 2 // not granted; the answer names the missing grant
+	StatusUnknown Status = 3 // the host does not have the operation
+	StatusLimited Status = 4 // a quota, a rate or a size was exceeded; the answer names it
 )
 
 // String returns the name of the status.
@@ -36,13 +36,13 @@ func (s Status) String() string {
 // ErrLimited is wrapped by errors of operations that would exceed a quota, a rate or a size.
 var ErrLimited = errors.New("limit of the host")
 
-// Caller sends an operation to the host and returns the answer, which belongs to the receiver. An error means that the host was
-// not reached. Safe for use from many goroutines.
+// Caller sends an operation to the host and returns the answer, which the caller owns. An error means that the host was not reached. It may be
+// called concurrently.
 type Caller func(ctx context.Context, op string, request []byte) (Status, []byte, error)
 
-// Host is the host as a plugin outside of its process sees it: each ability is an operation that goes over the wire.
+// Host is the host for a plugin outside its process: each ability is an operation over the wire.
 //
-// Errors wrap sdk.ErrNotGranted, ErrLimited, or errors.ErrUnsupported when this host has no such operation.
+// Errors wrap sdk.ErrNotGranted, ErrLimited, or errors.ErrUnsupported if the host does not have the operation.
 type Host struct {
 	start StartRequest
 	log   *slog.Logger
@@ -81,7 +81,7 @@ func (h *Host) Options() json.RawMessage {
 	return h.start.Options
 }
 
-// Config asks the host for the configuration. On failure it logs a line and returns nil.
+// Config requests the configuration. If that fails, it logs the error and returns nil.
 func (h *Host) Config() *sdk.Config {
 	var config sdk.Config
 	if err := h.call.do(Detached(), "config", struct{}{}, &config); err != nil {
@@ -91,7 +91,7 @@ func (h *Host) Config() *sdk.Config {
 	return &config
 }
 
-// Get asks for the value of a key.
+// Get requests the value of a key.
 func (h *Host) Get(ctx context.Context, key string) (value []byte, found bool, err error) {
 	var answer KVValue
 	err = h.call.do(ctx, "kv.get", KVKey{key}, &answer)
@@ -115,52 +115,59 @@ func (h *Host) Keys(ctx context.Context, prefix string) ([]string, error) {
 	return answer.Keys, err
 }
 
-// Secret asks for a secret.
+// Secret requests a secret.
 func (h *Host) Secret(ctx context.Context, name string) (string, error) {
 	var answer SecretValue
 	err := h.call.do(ctx, "secret", SecretRequest{name}, &answer)
 	return answer.Value, err
 }
 
-// Fetch lets the host send an HTTP request.
+// Fetch has the host send an HTTP request.
 func (h *Host) Fetch(ctx context.Context, req *sdk.FetchRequest) (*sdk.FetchResponse, error) {
 	whole := *req
 	whole.Stream = false
 	return ask[sdk.FetchResponse](ctx, h.call, "http", whole)
 }
 
-// CallTool lets the host call a tool.
+// CallTool has the host call a tool.
 func (h *Host) CallTool(ctx context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error) {
 	return ask[sdk.ToolResult](ctx, h.call, "tool", req)
 }
 
-// SessionMessages asks for the messages of a session.
+// SessionMessages requests the messages of a session.
 func (h *Host) SessionMessages(ctx context.Context, sessionID string) ([]sdk.MessageWithParts, error) {
-	return messages(ctx, h.call, sessionID)
+	var answer SessionMessages
+	err := h.call.do(ctx, "session", SessionRequest{sessionID}, &answer)
+	return answer.Messages, err
 }
 
-// AskPermission asks for permission.
+// AskPermission requests permission. It returns a failure as a refusal, because permission is not granted.
 func (h *Host) AskPermission(ctx context.Context, req sdk.PermissionRequest) error {
-	return askPermission(ctx, h.call, req)
+	err := h.call.do(ctx, "ask", req, nil)
+	if failed, ok := errors.AsType[*failure](err); ok {
+		return &sdk.Refusal{Reason: failed.text}
+	}
+	return err
 }
 
 // AskUser asks the user.
 func (h *Host) AskUser(ctx context.Context, sessionID string, questions []sdk.Question) ([][]string, error) {
-	return question(ctx, h.call, sessionID, questions)
+	var answer QuestionAnswers
+	err := h.call.do(ctx, "question", QuestionRequest{sessionID, questions}, &answer)
+	return answer.Answers, err
 }
 
-// Sample asks the user's model.
+// Sample sends a request to the user's model.
 func (h *Host) Sample(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error) {
 	return ask[sdk.SampleResult](ctx, h.call, "sample", req)
 }
 
-// NewToolHost returns the host of one tool call. Its requests must reach the host as part of that call.
-func NewToolHost(call Caller, log *slog.Logger) sdk.ToolHost { return &toolHost{call, log} }
-
-type toolHost struct {
-	call Caller
-	log  *slog.Logger
+// NewToolHost returns the host of one tool call. call must send requests as part of that call.
+func NewToolHost(call Caller, log *slog.Logger) sdk.ToolHost {
+	return &toolHost{&Host{log: log, call: call}}
 }
+
+type toolHost struct{ host *Host }
 
 var (
 	_ sdk.ToolHost      = (*toolHost)(nil)
@@ -170,46 +177,25 @@ var (
 
 // Progress shows the progress of the call. A failure is only logged.
 func (t *toolHost) Progress(title string, metadata sdk.Object) {
-	err := t.call.do(Detached(), "progress", ProgressRequest{title, metadata}, nil)
+	err := t.host.call.do(Detached(), "progress", ProgressRequest{title, metadata}, nil)
 	if err != nil {
-		t.log.Debug("progress not shown", "err", err)
+		t.host.log.Debug("progress not shown", "err", err)
 	}
 }
 
-// Ask asks for permission.
+// Ask requests permission.
 func (t *toolHost) Ask(ctx context.Context, req sdk.PermissionRequest) error {
-	return askPermission(ctx, t.call, req)
+	return t.host.AskPermission(ctx, req)
 }
 
 // Question asks the user.
 func (t *toolHost) Question(ctx context.Context, questions []sdk.Question) ([][]string, error) {
-	return question(ctx, t.call, "", questions)
+	return t.host.AskUser(ctx, "", questions)
 }
 
-// Messages asks for the messages of the call's session.
+// Messages requests the messages of the call's session.
 func (t *toolHost) Messages(ctx context.Context) ([]sdk.MessageWithParts, error) {
-	return messages(ctx, t.call, "")
-}
-
-func messages(ctx context.Context, call Caller, sessionID string) ([]sdk.MessageWithParts, error) {
-	var answer SessionMessages
-	err := call.do(ctx, "session", SessionRequest{sessionID}, &answer)
-	return answer.Messages, err
-}
-
-func question(ctx context.Context, call Caller, sessionID string, questions []sdk.Question) ([][]string, error) {
-	var answer QuestionAnswers
-	err := call.do(ctx, "question", QuestionRequest{sessionID, questions}, &answer)
-	return answer.Answers, err
-}
-
-// askPermission turns a failure into a refusal: whatever the reason, permission is not granted.
-func askPermission(ctx context.Context, call Caller, req sdk.PermissionRequest) error {
-	err := call.do(ctx, "ask", req, nil)
-	if failed, ok := errors.AsType[*failure](err); ok {
-		return &sdk.Refusal{Reason: failed.text}
-	}
-	return err
+	return t.host.SessionMessages(ctx, "")
 }
 
 func ask[T any](ctx context.Context, call Caller, op string, request any) (*T, error) {
@@ -220,7 +206,7 @@ func ask[T any](ctx context.Context, call Caller, op string, request any) (*T, e
 	return answer, nil
 }
 
-// failure is the host's reason for a failed operation.
+// failure is the error of a failed operation.
 type failure struct{ op, text string }
 
 // Error names the operation and the reason.
@@ -236,7 +222,7 @@ func (c Caller) do(ctx context.Context, op string, request, response any) error 
 	if err != nil {
 		return fmt.Errorf("%s: %w", op, err)
 	}
-	answer = bytes.TrimPrefix(answer, []byte(op+": ")) // of an error; the host names the operation, too
+	answer = bytes.TrimPrefix(answer, []byte(op+": ")) // the host's errors begin with the operation, too
 	switch status {
 	case StatusOK:
 	case StatusFailed:

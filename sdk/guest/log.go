@@ -19,18 +19,18 @@ func NewLogger(send func(level slog.Level, message string, attrs map[string]any)
 	})
 }
 
-// NewLineLogger returns a logger that sends each line to the host. The names of attrs in groups have those of the groups, with dots.
-// convert makes their values; those of With are converted once, so that later changes by the plugin do not reach the log.
+// NewLineLogger returns a logger that sends each line to the host. The name of an attribute in groups begins with the names of the groups, each
+// followed by a dot. convert converts the values. Those of With are converted once, so that later changes by the plugin have no effect.
 func NewLineLogger(convert func(slog.Value) slog.Value, send func(level slog.Level, message string, attrs []slog.Attr)) *slog.Logger {
 	return slog.New(&logHandler{convert: convert, send: send})
 }
 
-// logHandler sends what the plugin logs to the host.
+// logHandler sends the plugin's log lines to the host.
 type logHandler struct {
 	convert func(slog.Value) slog.Value
 	send    func(level slog.Level, message string, attrs []slog.Attr)
-	attrs   []slog.Attr // of With, converted
-	group   string      // prefix of names, with its dot
+	attrs   []slog.Attr // the converted attributes of With
+	group   string      // prefix of names, including the dot
 }
 
 var _ slog.Handler = (*logHandler)(nil)
@@ -59,7 +59,7 @@ func (h *logHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &with
 }
 
-// WithGroup returns a handler that puts the name before the names that follow.
+// WithGroup returns a handler that adds the name to the prefix of later names.
 func (h *logHandler) WithGroup(name string) slog.Handler {
 	with := *h
 	if name != "" {
@@ -68,7 +68,7 @@ func (h *logHandler) WithGroup(name string) slog.Handler {
 	return &with
 }
 
-// append adds an attribute, or those of a group, with the names of the groups.
+// append adds an attribute, or the attributes of a group, with their prefixes.
 func (h *logHandler) append(list []slog.Attr, group string, a slog.Attr) []slog.Attr {
 	v := a.Value.Resolve()
 	switch {
@@ -85,7 +85,7 @@ func (h *logHandler) append(list []slog.Attr, group string, a slog.Attr) []slog.
 	return list
 }
 
-// jsonValue returns a value that encodes as JSON: errors and what does not encode become text.
+// jsonValue returns a value that can be encoded as JSON: errors and other values become text.
 func jsonValue(v slog.Value) slog.Value {
 	switch v.Kind() {
 	case slog.KindBool, slog.KindInt64, slog.KindUint64, slog.KindString:

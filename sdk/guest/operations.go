@@ -1,9 +1,22 @@
 package guest
 
-import "github.com/tenonhq/tenon/sdk"
+import (
+	"encoding/json"
+	"fmt"
 
-// Requests and answers of the host's operations that are not types of sdk; docs/abilities.md lists the operations. Both sides of the wire
-// use them.
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Decode decodes the JSON of a request. The error begins with its name.
+func Decode[T any](name string, data []byte) (*T, error) {
+	v := new(T)
+	if err := json.Unmarshal(data, v); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return v, nil
+}
+
+// Requests and answers of the host's operations that are not types of sdk, for both sides of the wire. docs/abilities.md lists the operations.
 type (
 	// KVKey is the request of kv.get and kv.delete.
 	KVKey struct {

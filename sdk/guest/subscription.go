@@ -1,53 +1,64 @@
 package guest
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Subscription is a stream of the host's events, for wires that have one. If the plugin is slow, the oldest events are lost.
+// Subscription is a stream of the host's events. If the plugin is slow, the oldest events are lost.
 type Subscription struct {
-	Events <-chan sdk.Event
-	Ended  <-chan struct{} // closed by End
+	Events chan sdk.Event
 
-	out   chan sdk.Event
-	ended chan struct{}
-
+	ended  chan struct{} // closed by End
 	mu     sync.Mutex
 	closed bool
 }
 
-// NewSubscription returns a subscription of which size events wait for the plugin, at least one.
+// NewSubscription returns a subscription that buffers size events, at least one.
 func NewSubscription(size int) *Subscription {
-	s := &Subscription{out: make(chan sdk.Event, max(size, 1)), ended: make(chan struct{})}
-	s.Events, s.Ended = s.out, s.ended
-	return s
+	return &Subscription{Events: make(chan sdk.Event, max(size, 1)), ended: make(chan struct{})}
 }
 
-// Put adds an event, as JSON.
-func (s *Subscription) Put(body []byte) {
+// PutJSON adds an event that is encoded as JSON.
+func (s *Subscription) PutJSON(body []byte) {
 	var event sdk.Event
-	if json.Unmarshal(body, &event) != nil {
-		return
+	if json.Unmarshal(body, &event) == nil {
+		s.Put(event)
 	}
+}
+
+// Put adds an event.
+func (s *Subscription) Put(event sdk.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for !s.closed {
 		select {
-		case s.out <- event:
+		case s.Events <- event:
 			return
 		default:
 		}
 		select {
-		case <-s.out:
+		case <-s.Events:
 		default:
 		}
 	}
 }
 
-// End notes that the host sends no more. Call it once.
+// Follow closes Events when the host ends the subscription, the connection ends, or ctx ends. In the last case it calls cancel.
+func (s *Subscription) Follow(ctx context.Context, disconnected <-chan struct{}, cancel func()) {
+	defer s.Close()
+	select {
+	case <-s.ended:
+	case <-disconnected:
+	case <-ctx.Done():
+		cancel()
+	}
+}
+
+// End notes that the host sends no more events. Call it once.
 func (s *Subscription) End() { close(s.ended) }
 
 // Close closes Events. Call it once.
@@ -55,5 +66,5 @@ func (s *Subscription) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	close(s.out)
+	close(s.Events)
 }

@@ -1,7 +1,7 @@
-// Package lines makes a plugin a process that speaks JSON-RPC, one message a line:
+// Package lines runs a plugin as a process that uses JSON-RPC, with one message per line:
 //
 //	func main() { lines.Serve(&sdk.Bundle{…}) }
 //
-// It needs no library outside the standard library, and starts faster than package process, which speaks gRPC; both serve the same
-// plugins. docs/process-protocol.md, "Lines", describes the wire.
+// It uses only the standard library, and starts faster than package process, which uses gRPC. Both run the same plugins.
+// docs/process-protocol.md, "Lines", describes the wire.
 package lines

@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// host is the host as the plugin sees it.
+// host is the host for the plugin.
 type host struct {
 	*guest.Host
 	server *server
@@ -27,7 +27,7 @@ func newHost(start *guest.StartRequest, s *server) *host {
 	return &host{guest.NewHost(start, s.logger(), caller), s}
 }
 
-// operation asks the host on behalf of the call with this token.
+// operation sends an operation to the host on behalf of the call with this token.
 func (s *server) operation(ctx context.Context, token, name string, request []byte) (guest.Status, []byte, error) {
 	body, err := jsontext.Marshal(struct {
 		Name    string          `json:"name"`
@@ -48,7 +48,7 @@ func (s *server) operation(ctx context.Context, token, name string, request []by
 	return guest.StatusOK, result, err
 }
 
-// toolCaller returns the way to the host of one tool call. Progress is a notification, in order with the result.
+// toolCaller returns the caller of one tool call. Progress is a notification, in order with the result.
 func (s *server) toolCaller(id uint64, token string) guest.Caller {
 	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
 		if op != "progress" {
@@ -67,8 +67,8 @@ func (s *server) toolCaller(id uint64, token string) guest.Caller {
 	}
 }
 
-// Events streams the events the plugin was granted until ctx ends; that of Start ends with Start. Without a grant, or a host that has
-// events, the channel is closed and the log says why.
+// Events streams the granted events until ctx ends; the context of Start ends with Start. If events are not granted, or the host has none, the
+// channel is closed, and the reason is logged.
 func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 	sub, conn := guest.NewSubscription(size), h.server.conn
 	id := conn.NextID()
@@ -80,7 +80,7 @@ func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 					Event json.RawMessage `json:"event"`
 				}
 				if json.Unmarshal(m.Params, &p) == nil {
-					sub.Put(p.Event)
+					sub.PutJSON(p.Event)
 				}
 				return
 			}
@@ -94,25 +94,17 @@ func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 		sub.Close()
 		return sub.Events
 	}
-	go func() { // ends with ctx, the subscription or the connection
-		defer sub.Close()
-		select {
-		case <-sub.Ended:
-		case <-conn.Done():
-		case <-ctx.Done():
-			conn.Cancel(id)
-		}
-	}()
+	go sub.Follow(ctx, conn.Done(), func() { conn.Cancel(id) })
 	return sub.Events
 }
 
-// logger returns the logger whose lines the host writes.
+// logger returns the logger that writes to the host's log.
 func (s *server) logger() *slog.Logger {
 	return guest.NewLogger(func(level slog.Level, message string, attrs map[string]any) {
 		line := map[string]any{"level": int(level), "message": message}
 		if len(attrs) > 0 {
 			line["attributes"] = attrs
 		}
-		_ = s.conn.Notify("log", line) // nothing reads it when the host is gone
+		_ = s.conn.Notify("log", line) // fails if the connection has ended
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -29,12 +28,12 @@ func (s *server) listModels(ctx context.Context, p *params) (json.RawMessage, er
 
 // auth calls a sign-in method.
 func (s *server) auth(ctx context.Context, p *params) (json.RawMessage, error) {
-	var req guest.AuthRequest
-	if err := json.Unmarshal(p.Request, &req); err != nil {
-		return nil, fmt.Errorf("sign-in: %w", err)
+	req, err := guest.Decode[guest.AuthRequest]("sign-in", p.Request)
+	if err != nil {
+		return nil, err
 	}
 	caller := func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
 		return s.operation(ctx, p.Token, op, request)
 	}
-	return encode(s.guest.Auth(ctx, &req, caller))
+	return encode(s.guest.Auth(ctx, req, caller))
 }

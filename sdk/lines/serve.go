@@ -14,18 +14,17 @@ import (
 // maxStack bounds the stack of a goroutine, in bytes. Go's own bound of 1 GiB makes an endless recursion last for seconds.
 const maxStack = 128 << 20
 
-// The variable that says where the connection is.
+// The variable that selects the connection.
 const (
 	linesEnv   = "TENON_LINES"
 	linesStdio = "stdio"
 	linesFile  = 3
 )
 
-// Serve runs the plugin until the host ends it or is gone. It is all that main does. The first line of output is the handshake, so print
-// nothing before Serve.
+// Serve runs the plugin until the host stops it or exits. Call it in main, and print nothing before: the first line of output is the handshake.
 //
-// Started by hand, with the argument --describe, it prints the plugin's contributions as JSON. Without it, it explains what the program is,
-// and exits with status 1.
+// If a user starts the program, Serve prints the plugin's contributions as JSON with the argument --describe. Without it, Serve explains the
+// program and exits with status 1.
 func Serve(p sdk.Plugin) {
 	if os.Getenv(guest.CookieKey) != guest.CookieValue {
 		if !guest.ByHand(p, os.Args, os.Stdout, os.Stderr) {
@@ -65,7 +64,7 @@ type stdio struct {
 
 // serve answers calls until the connection ends, and closes the plugin.
 func (s *server) serve() {
-	_ = s.conn.Serve(s.handle) // the host knows why
+	_ = s.conn.Serve(s.handle) // the host knows the reason
 	s.conn.Close()
 	s.end()
 	s.guest.CloseAlone(s.logger)

@@ -38,7 +38,7 @@ func newServer(p sdk.Plugin, conn *jsonline.Conn) *server {
 	return s
 }
 
-// params are those of all methods together.
+// params holds the parameters of all methods.
 type params struct {
 	ID      uint64          `json:"id"`
 	Request json.RawMessage `json:"request"`
@@ -102,15 +102,10 @@ func (s *server) handle(m *jsonline.Message) {
 		ctx := s.running.Begin(s.ctx, m.ID, p.Token, p.Timeout)
 		s.calls.Go(func() {
 			defer s.running.Cancel(m.ID)
-			result, err := s.guarded(func() (json.RawMessage, error) { return s.run(ctx, m, &p) })
+			result, err := guest.Guard(s.logger, func() (json.RawMessage, error) { return s.run(ctx, m, &p) })
 			s.reply(m.ID, result, err)
 		})
 	}
-}
-
-// guarded runs what belongs to the plugin.
-func (s *server) guarded(run func() (json.RawMessage, error)) (json.RawMessage, error) {
-	return guest.Guard(s.logger, run)
 }
 
 // reply answers a call.
@@ -122,7 +117,7 @@ func (s *server) reply(id uint64, result json.RawMessage, err error) {
 		err = fmt.Errorf("the answer has %d bytes, at most %d MiB are passed on", len(result), guest.MaxMessage>>20)
 	}
 	if err == nil {
-		_ = s.conn.Reply(id, result, nil) // fails when the host is gone, which serve sees
+		_ = s.conn.Reply(id, result, nil) // fails if the connection has ended, which serve notices
 		return
 	}
 	_ = s.conn.Reply(id, nil, problemOf(err))
@@ -131,7 +126,7 @@ func (s *server) reply(id uint64, result json.RawMessage, err error) {
 // maxError bounds the text of an error, in bytes.
 const maxError = 256 << 10
 
-// problemOf returns an error in the form of the wire.
+// problemOf returns the error for the wire.
 func problemOf(err error) *jsonline.Error {
 	out := &jsonline.Error{Code: codeFailed, Message: err.Error()}
 	var refusal *sdk.Refusal
@@ -182,11 +177,11 @@ func encode(v any, err error) (json.RawMessage, error) {
 }
 
 func (s *server) start(ctx context.Context, request json.RawMessage) error {
-	var req guest.StartRequest
-	if err := json.Unmarshal(request, &req); err != nil {
-		return fmt.Errorf("start request: %w", err)
+	req, err := guest.Decode[guest.StartRequest]("start request", request)
+	if err != nil {
+		return err
 	}
-	return s.guest.Start(ctx, &req, newHost(&req, s))
+	return s.guest.Start(ctx, req, newHost(req, s))
 }
 
 func (s *server) hook(ctx context.Context, p *params) (json.RawMessage, error) {
@@ -196,9 +191,9 @@ func (s *server) hook(ctx context.Context, p *params) (json.RawMessage, error) {
 
 // tool runs a tool call, or lists its permissions.
 func (s *server) tool(ctx context.Context, m *jsonline.Message, p *params) (json.RawMessage, error) {
-	call := new(sdk.ToolCall)
-	if err := json.Unmarshal(p.Call, call); err != nil {
-		return nil, fmt.Errorf("tool call: %w", err)
+	call, err := guest.Decode[sdk.ToolCall]("tool call", p.Call)
+	if err != nil {
+		return nil, err
 	}
 	if m.Method == "prepare" {
 		return encode(s.guest.Prepare(ctx, p.Tool, call))

@@ -20,7 +20,7 @@ type hookStream struct {
 	calls   guest.Calls
 }
 
-// Hooks runs the hooks the host calls, each in a goroutine of its own, until the host ends the stream.
+// Hooks runs the hooks that the host calls, each in its own goroutine, until the host ends the stream.
 func (s *server) Hooks(stream grpc.BidiStreamingServer[tenonv1.HookRequest, tenonv1.HookResponse]) error {
 	h := &hookStream{server: s, stream: stream}
 	var calls sync.WaitGroup
@@ -55,7 +55,7 @@ func (h *hookStream) run(ctx context.Context, req *tenonv1.HookRequest) *tenonv1
 	return &tenonv1.HookResponse{Answer: body}
 }
 
-// send answers a call. An error means that the stream ended, which Hooks sees.
+// send answers a call. It ignores the end of the stream, which Hooks notices.
 func (h *hookStream) send(id uint64, response *tenonv1.HookResponse) {
 	response.Id = id
 	h.sending.Lock()

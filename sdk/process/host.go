@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// host is the host as the plugin sees it.
+// host is the host for the plugin.
 type host struct {
 	*guest.Host
 	link *link
@@ -24,14 +24,14 @@ func newHost(start *guest.StartRequest, l *link) *host {
 	return &host{guest.NewHost(start, l.logger(), l.caller()), l}
 }
 
-// Events streams the events the plugin was granted until ctx ends; that of Start ends with Start. Without a grant, or a host that has
-// events, the channel is closed at once and the log says why.
+// Events streams the granted events until ctx ends; the context of Start ends with Start. If events are not granted, or the host has none, the
+// channel is closed, and the reason is logged.
 func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 	s := guest.NewSubscription(size)
 	req := &tenonv1.HostRequest{Request: &tenonv1.HostRequest_Subscription{Subscription: &tenonv1.Subscription{Size: uint32(max(size, 1))}}}
 	err := h.link.request(ctx, req, func(r *tenonv1.HostResponse) {
 		if r.More {
-			s.Put(r.Body)
+			s.PutJSON(r.Body)
 			return
 		}
 		if r.Status != tenonv1.Status_STATUS_OK {
@@ -43,19 +43,11 @@ func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 		s.Close()
 		return s.Events
 	}
-	go func() { // ends with ctx, the subscription or the connection
-		defer s.Close()
-		select {
-		case <-s.Ended:
-		case <-h.link.closed:
-		case <-ctx.Done():
-			h.link.cancel(ctx, req.Id)
-		}
-	}()
+	go s.Follow(ctx, h.link.closed, func() { h.link.cancel(ctx, req.Id) })
 	return s.Events
 }
 
-// toolStream is the stream of one tool call. After its end nothing more is sent: a tool may have left a goroutine behind.
+// toolStream is the stream of one tool call. Nothing is sent after its end: a goroutine of the tool may still run.
 type toolStream struct {
 	mu     sync.Mutex
 	stream grpc.ServerStreamingServer[tenonv1.ToolResponse] // nil after the end
@@ -70,7 +62,7 @@ func (t *toolStream) end(last *tenonv1.ToolResponse) error {
 	return stream.Send(last)
 }
 
-// caller returns what asks the host on behalf of the tool call. Progress goes the way of its result, in order with it.
+// caller returns the caller of the tool call. Progress is sent on the stream of the call, in order with the result.
 func (t *toolStream) caller(l *link, token string) guest.Caller {
 	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
 		if op != "progress" {

@@ -17,10 +17,10 @@ import (
 // errNoHost is the error of requests without a stream to the host.
 var errNoHost = errors.New("no connection to the host")
 
-// link is the stream on which the plugin asks the host. Safe for use from many goroutines.
+// link is the stream of requests to the host. It may be used concurrently.
 type link struct {
-	open   chan struct{} // closed when there is a stream
-	closed chan struct{} // closed when it ended
+	open   chan struct{} // closed when the stream begins
+	closed chan struct{} // closed when the stream ends
 
 	sending sync.Mutex
 	stream  grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest] // set before open is closed
@@ -28,14 +28,14 @@ type link struct {
 	mu      sync.Mutex
 	begun   bool
 	last    uint64
-	waiting map[uint64]func(*tenonv1.HostResponse) // by the ids of requests; the function must not block
+	waiting map[uint64]func(*tenonv1.HostResponse) // by the ID of the request; must not block
 }
 
 func newLink() *link {
 	return &link{open: make(chan struct{}), closed: make(chan struct{}), waiting: map[uint64]func(*tenonv1.HostResponse){}}
 }
 
-// serve hands the host's answers out until the stream ends.
+// serve passes the host's answers on until the stream ends.
 func (l *link) serve(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
 	l.mu.Lock()
 	twice := l.begun
@@ -64,8 +64,7 @@ func (l *link) serve(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenon
 	}
 }
 
-// awaitOpen waits for the stream, which the host opens before it starts the plugin: it may still be on its way. A host that opens
-// none has nothing to offer.
+// awaitOpen waits a moment for the stream: the host opens it before it starts the plugin, but the calls may arrive in another order.
 func (l *link) awaitOpen(ctx context.Context) {
 	select {
 	case <-l.open:
@@ -79,7 +78,7 @@ func (l *link) awaitOpen(ctx context.Context) {
 	}
 }
 
-// send sends a request, once there is a stream.
+// send sends a request once the stream is open.
 func (l *link) send(ctx context.Context, req *tenonv1.HostRequest) error {
 	l.awaitOpen(ctx)
 	select {
@@ -97,7 +96,7 @@ func (l *link) send(ctx context.Context, req *tenonv1.HostRequest) error {
 	return nil
 }
 
-// request sends a request whose answers go to take.
+// request sends a request. take receives its answers.
 func (l *link) request(ctx context.Context, req *tenonv1.HostRequest, take func(*tenonv1.HostResponse)) error {
 	l.mu.Lock()
 	l.last++
@@ -123,7 +122,7 @@ func (l *link) forget(id uint64) {
 	delete(l.waiting, id)
 }
 
-// call sends an operation on behalf of the call whose token is given, and waits for the answer.
+// call sends an operation on behalf of the call with this token, and waits for the answer.
 func (l *link) call(ctx context.Context, token, op string, request []byte) (guest.Status, []byte, error) {
 	if len(request) > MaxMessage-1<<10 {
 		return 0, nil, tooLarge("request", len(request))
@@ -144,17 +143,17 @@ func (l *link) call(ctx context.Context, token, op string, request []byte) (gues
 	}
 }
 
-// caller returns what asks the host on behalf of the call whose token the context carries.
+// caller returns the caller for calls with the token in their context.
 func (l *link) caller() guest.Caller {
 	return func(ctx context.Context, op string, request []byte) (guest.Status, []byte, error) {
 		return l.call(ctx, guest.TokenOf(ctx), op, request)
 	}
 }
 
-// logger returns the logger whose lines the host writes.
+// logger returns the logger that writes to the host's log.
 func (l *link) logger() *slog.Logger { return guest.NewLogger(l.log) }
 
-// log sends a line. Without a host it is dropped.
+// log sends a line, or drops it if the stream is not open.
 func (l *link) log(level slog.Level, message string, attrs map[string]any) {
 	select {
 	case <-l.open:
@@ -163,7 +162,7 @@ func (l *link) log(level slog.Level, message string, attrs map[string]any) {
 	}
 	line := &tenonv1.Log{Level: int32(level), Message: text(message)}
 	if len(attrs) > 0 {
-		line.Attributes, _ = json.Marshal(attrs) // values that do not encode were made text
+		line.Attributes, _ = json.Marshal(attrs) // cannot fail: NewLogger converts the values
 	}
 	l.sending.Lock()
 	defer l.sending.Unlock()

@@ -36,7 +36,7 @@ func (s *server) Auth(ctx context.Context, req *tenonv1.AuthRequest) (*tenonv1.A
 	return &tenonv1.AuthResponse{Answer: body}, err
 }
 
-// Stream asks a model.
+// Stream sends a request to a model.
 func (s *server) Stream(req *tenonv1.StreamRequest, stream grpc.ServerStreamingServer[tenonv1.StreamResponse]) error {
 	ctx := guest.WithToken(stream.Context(), req.Token)
 	_, err := guarded(s, func() (struct{}, error) {
@@ -54,7 +54,7 @@ func (s *server) Stream(req *tenonv1.StreamRequest, stream grpc.ServerStreamingS
 	return stream.Send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Error{Error: providerError(err)}})
 }
 
-// ListModels asks a provider for its models.
+// ListModels lists the models of a provider.
 func (s *server) ListModels(ctx context.Context, req *tenonv1.ListModelsRequest) (*tenonv1.ListModelsResponse, error) {
 	connection := connectionOf(req.Connection)
 	models, err := guarded(s, func() ([]sdk.Model, error) { return s.clients.Models(ctx, &connection) })
@@ -68,7 +68,7 @@ func (s *server) ListModels(ctx context.Context, req *tenonv1.ListModelsRequest)
 	return &tenonv1.ListModelsResponse{Models: body}, err
 }
 
-// providerError carries all of a *sdk.ProviderError, and the text of any other error.
+// providerError returns a *sdk.ProviderError for the wire; of other errors, only the text.
 func providerError(err error) *tenonv1.ProviderError {
 	e := guest.NewProviderError(err)
 	out := &tenonv1.ProviderError{

@@ -1,12 +1,12 @@
-// Package process makes a plugin a process:
+// Package process runs a plugin as a process that uses gRPC:
 //
 //	func main() { process.Serve(&sdk.Bundle{…}) }
 //
-// The same handlers compile to WASM with package sdk/wasm. In addition, a process can contribute providers and wire
-// protocols, to keep running between calls, and to follow the host's events: the sdk.Host it gets is an sdk.EventSource too.
+// The same handlers compile to WASM with package sdk/wasm. A process can also keep running between calls, contribute agents and commands, and
+// follow the host's events: its sdk.Host is an sdk.EventSource.
 //
-// A handler that panics fails its call. Failures that the Go runtime does not survive (running out of stack or memory, a panic in a goroutine
-// of the plugin's own) end the process; the host reports it and starts it again.
+// A panic of a handler fails its call. Failures that the Go runtime does not survive, such as a stack overflow, lack of memory or a panic in
+// another goroutine, end the process. The host then reports it and restarts the process.
 package process
 
 import (
@@ -29,11 +29,11 @@ import (
 const (
 	// ProtocolVersion is the version of the contract; part of the handshake.
 	ProtocolVersion = guest.ProtocolVersion
-	// CookieKey and CookieValue are in the environment of a process that the host started. They keep people from starting a
-	// plugin by hand and protect nothing.
+	// CookieKey and CookieValue are in the environment of a process that the host started. They distinguish it from one that a user started,
+	// and protect nothing.
 	CookieKey   = guest.CookieKey
 	CookieValue = guest.CookieValue
-	// ServiceName is what the plugin is called inside of go-plugin; nothing of it goes over the wire.
+	// ServiceName is the name of the plugin for go-plugin. It is not sent.
 	ServiceName = "tenon"
 	// MaxMessage bounds a message in either direction, in bytes.
 	MaxMessage = guest.MaxMessage
@@ -42,11 +42,10 @@ const (
 // maxStack bounds the stack of a goroutine. Go's own bound of 1 GiB makes an endless recursion last for seconds.
 const maxStack = 128 << 20
 
-// Serve runs the plugin until the host ends it or is gone. It is all that main does: what Serve prints before the host connects to
-// it would be taken for the handshake, so print nothing.
+// Serve runs the plugin until the host stops it or exits. Call it in main, and print nothing before: the first line of output is the handshake.
 //
-// Started by hand, with the argument --describe, it prints what the plugin contributes as JSON. Without it, it says what the program
-// is, and exits with status 1.
+// If a user starts the program, Serve prints the plugin's contributions as JSON with the argument --describe. Without it, Serve explains the
+// program and exits with status 1.
 func Serve(p sdk.Plugin) {
 	if os.Getenv(CookieKey) != CookieValue && guest.ByHand(p, os.Args, os.Stdout, os.Stderr) {
 		return
@@ -54,7 +53,7 @@ func Serve(p sdk.Plugin) {
 	debug.SetMaxStack(maxStack)
 	s := newServer(p)
 	go func() {
-		// The host holds the other end of the standard input, and never writes to it.
+		// The host holds the other end of the standard input and never writes to it.
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		s.disconnect()
 	}()
@@ -67,7 +66,7 @@ func Serve(p sdk.Plugin) {
 	s.guest.CloseAlone(s.link.logger)
 }
 
-// registrar tells go-plugin what to serve.
+// registrar registers the service with go-plugin.
 type registrar struct {
 	plugin.NetRPCUnsupportedPlugin
 	server *server
@@ -79,7 +78,7 @@ func (r registrar) GRPCServer(_ *plugin.GRPCBroker, s *grpc.Server) error {
 	return nil
 }
 
-// GRPCClient is not used: a plugin asks no plugin.
+// GRPCClient is not used: only the host has clients.
 func (registrar) GRPCClient(context.Context, *plugin.GRPCBroker, *grpc.ClientConn) (any, error) {
 	return nil, errors.ErrUnsupported
 }

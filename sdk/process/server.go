@@ -50,7 +50,7 @@ func (s *server) disconnect() {
 	}
 }
 
-// Describe says what the plugin contributes.
+// Describe returns the plugin's contributions.
 func (s *server) Describe(context.Context, *tenonv1.DescribeRequest) (*tenonv1.DescribeResponse, error) {
 	return guarded(s, func() (*tenonv1.DescribeResponse, error) {
 		description, err := s.guest.Describe()
@@ -62,7 +62,7 @@ func (s *server) Describe(context.Context, *tenonv1.DescribeRequest) (*tenonv1.D
 	})
 }
 
-// Host takes the stream to the host. When it ends, the host is gone.
+// Host serves the stream to the host, which ends with the host.
 func (s *server) Host(stream grpc.BidiStreamingServer[tenonv1.HostResponse, tenonv1.HostRequest]) error {
 	err := s.link.serve(stream)
 	s.guest.CloseAlone(s.link.logger)
@@ -133,7 +133,7 @@ func (s *server) Stop(ctx context.Context, _ *tenonv1.StopRequest) (*tenonv1.Sto
 	return guarded(s, func() (*tenonv1.StopResponse, error) { return &tenonv1.StopResponse{}, s.guest.Close(ctx) })
 }
 
-// guarded runs what belongs to the plugin.
+// guarded runs code of the plugin.
 func guarded[T any](s *server, run func() (T, error)) (T, error) {
 	return guest.Guard(s.link.logger, run)
 }
@@ -145,7 +145,7 @@ func failure(err error) *tenonv1.Failure {
 	return &tenonv1.Failure{Message: text(err.Error())}
 }
 
-// text makes a string that protobuf accepts.
+// text returns s without invalid UTF-8, which protobuf refuses.
 func text(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 func tooLarge(what string, size int) error {

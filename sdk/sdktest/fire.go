@@ -17,12 +17,12 @@ import (
 // ErrPanic is wrapped by the error of a handler that panicked.
 var ErrPanic = errors.New("panicked")
 
-// Fire calls the plugin's hooks at a point, in order, and returns what they answered together: the changes that took effect, the
-// strictest verdict and its reason. input and v are pointers to the input and value types of the point; v, nil where the point has
-// none, is changed in place.
+// Fire calls the plugin's hooks at a point, in order, and returns their combined answer: the changes that took effect, the strictest verdict and
+// its reason. input and v are pointers to the input and value types of the point. The hooks change v in place; it is nil if the point has no
+// value.
 //
-// The first hook that fails, or answers what its point does not allow, ends the firing with an error that names it. A plugin
-// without a hook at the point is an error too.
+// Fire stops at the first hook that fails or returns an answer that its point does not allow, and returns an error that names the hook. It also fails
+// if the plugin has no hook at the point.
 func (h *Host) Fire(ctx context.Context, p sdk.Point, input, v any) (sdk.Answer, error) {
 	info, ok := hookpoint.Of(string(p))
 	if !ok {
@@ -53,7 +53,7 @@ func (h *Host) Fire(ctx context.Context, p sdk.Point, input, v any) (sdk.Answer,
 	return all, nil
 }
 
-// fire calls one hook and applies what it may change.
+// fire calls one hook and applies its declared changes.
 func (h *Host) fire(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, input json.RawMessage, v any) (sdk.Answer, error) {
 	call := &sdk.RemoteCall{Point: info.Point, Hook: hook.Name, Input: input}
 	if info.NewValue != nil {
@@ -86,7 +86,7 @@ func (h *Host) fire(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, i
 	return answer, nil
 }
 
-// run calls a hook with its deadline, over its carrier or, in this process, as a guest runs it.
+// run calls a hook with its deadline, over its carrier or in this process, as a guest does.
 func run(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, call *sdk.RemoteCall) (answer sdk.Answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(hook.Timeout, sdk.DefaultHookTimeout))
 	defer cancel()
@@ -119,7 +119,7 @@ func run(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, call *sdk.Re
 	return answer, err
 }
 
-// late returns err, or that a handler that came back did so too late.
+// late returns err, or the error of ctx if the handler returned after the deadline.
 func late(ctx context.Context, err error) error {
 	if err == nil {
 		return ctx.Err()
@@ -127,7 +127,7 @@ func late(ctx context.Context, err error) error {
 	return err
 }
 
-// judge returns what is wrong with an answer, nil for nothing.
+// judge returns an error for an invalid answer.
 func judge(info *hookpoint.Info, answer *sdk.Answer) error {
 	if err := value.CheckAnswer(answer.Changes, answer.Reason, answer.Message); err != nil {
 		return err
@@ -136,15 +136,15 @@ func judge(info *hookpoint.Info, answer *sdk.Answer) error {
 		return fmt.Errorf("verdict %q has no meaning at this point", answer.Verdict)
 	}
 	if answer.Verdict == sdk.VerdictContinue && answer.Message == "" {
-		return errors.New("verdict continue needs a message to continue with")
+		return errors.New("verdict continue requires a message")
 	}
 	if info.Kind != hookpoint.KindTransform && len(answer.Changes) > 0 {
-		return errors.New("changes where none are expected")
+		return errors.New("changes at a point without a value")
 	}
 	return nil
 }
 
-// combine adds the answer of a hook to that of those before it, as the host does.
+// combine adds the answer of a hook to the answers of earlier ones, as the host does.
 func combine(all, answer *sdk.Answer) {
 	all.Changes = append(all.Changes, answer.Changes...)
 	switch is, was := hookpoint.Strictness(answer.Verdict), hookpoint.Strictness(all.Verdict); {
@@ -164,7 +164,7 @@ func join(a, separator, b string) string {
 	return a + separator + b
 }
 
-// hooksAt returns the plugin's hooks at a point in the order they are called.
+// hooksAt returns the plugin's hooks at a point in the order of their calls.
 func hooksAt(p sdk.Plugin, at sdk.Point) []sdk.Hook {
 	hooker, ok := p.(sdk.Hooker)
 	if !ok {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 var (
@@ -27,15 +28,15 @@ var (
 	_ sdk.EventSource    = (*Host)(nil)
 )
 
-// The host as the plugin sees it.
+// The methods for the plugin.
 
-// Logger returns a logger whose lines are kept.
+// Logger returns a logger whose lines Logs returns.
 func (h *Host) Logger() *slog.Logger { return h.log }
 
 // Project returns the project.
 func (h *Host) Project() sdk.Project { return h.options.Project }
 
-// Options returns the plugin's options, null without.
+// Options returns the plugin's options; null if it has none.
 func (h *Host) Options() json.RawMessage {
 	if len(h.options.Options) == 0 {
 		return json.RawMessage("null")
@@ -62,7 +63,7 @@ func (h *Host) Set(_ context.Context, key string, value []byte) error {
 	return nil
 }
 
-// Delete takes a value away.
+// Delete removes a value.
 func (h *Host) Delete(_ context.Context, key string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -78,7 +79,7 @@ func (h *Host) Keys(_ context.Context, prefix string) ([]string, error) {
 	return slices.DeleteFunc(keys, func(k string) bool { return !strings.HasPrefix(k, prefix) }), nil
 }
 
-// Secret returns a secret; one that is not in Options.Secrets is not granted.
+// Secret returns a secret of Options.Secrets; others are not granted.
 func (h *Host) Secret(_ context.Context, name string) (string, error) {
 	value, ok := h.options.Secrets[name]
 	if !ok {
@@ -87,7 +88,7 @@ func (h *Host) Secret(_ context.Context, name string) (string, error) {
 	return value, nil
 }
 
-// Fetch answers as Options.Fetch does.
+// Fetch returns the answer of Options.Fetch.
 func (h *Host) Fetch(ctx context.Context, req *sdk.FetchRequest) (*sdk.FetchResponse, error) {
 	note(h, &h.fetched, *req)
 	if h.options.Fetch == nil {
@@ -96,7 +97,7 @@ func (h *Host) Fetch(ctx context.Context, req *sdk.FetchRequest) (*sdk.FetchResp
 	return h.options.Fetch(ctx, req)
 }
 
-// CallTool answers as Options.Tool does.
+// CallTool returns the answer of Options.Tool.
 func (h *Host) CallTool(ctx context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error) {
 	note(h, &h.called, req)
 	if h.options.Tool == nil {
@@ -110,7 +111,7 @@ func (h *Host) SessionMessages(context.Context, string) ([]sdk.MessageWithParts,
 	return slices.Clone(h.options.Messages), nil
 }
 
-// AskPermission answers as Options.Ask does.
+// AskPermission returns the answer of Options.Ask.
 func (h *Host) AskPermission(_ context.Context, req sdk.PermissionRequest) error {
 	note(h, &h.asked, req)
 	if h.options.Ask == nil {
@@ -119,7 +120,7 @@ func (h *Host) AskPermission(_ context.Context, req sdk.PermissionRequest) error
 	return h.options.Ask(req)
 }
 
-// AskUser answers as Options.Question does.
+// AskUser returns the answer of Options.Question.
 func (h *Host) AskUser(_ context.Context, _ string, questions []sdk.Question) ([][]string, error) {
 	for _, q := range questions {
 		note(h, &h.questions, q)
@@ -130,7 +131,7 @@ func (h *Host) AskUser(_ context.Context, _ string, questions []sdk.Question) ([
 	return h.options.Question(questions)
 }
 
-// Sample answers as Options.Sample does.
+// Sample returns the answer of Options.Sample.
 func (h *Host) Sample(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error) {
 	note(h, &h.sampled, req)
 	if h.options.Sample == nil {
@@ -139,41 +140,22 @@ func (h *Host) Sample(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleRe
 	return h.options.Sample(ctx, req)
 }
 
-// Events returns a channel for what Publish sends.
+// Events returns a channel for the events of Publish.
 func (h *Host) Events(ctx context.Context, size int) <-chan sdk.Event {
-	events := make(chan sdk.Event, max(size, 1))
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.listeners[events] = struct{}{}
-	context.AfterFunc(ctx, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.listeners, events)
-		close(events)
-	})
-	return events
+	s := guest.NewSubscription(size)
+	note(h, &h.subscriptions, s)
+	context.AfterFunc(ctx, s.Close)
+	return s.Events
 }
 
-// Publish sends an event to the plugin's subscriptions. One that does not keep up loses its oldest event.
+// Publish sends an event to the plugin's subscriptions. Slow ones lose their oldest event.
 func (h *Host) Publish(e sdk.Event) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for events := range h.listeners {
-		for sent := false; !sent; {
-			select {
-			case events <- e:
-				sent = true
-			default:
-				select {
-				case <-events:
-				default:
-				}
-			}
-		}
+	for _, s := range list(h, &h.subscriptions) {
+		s.Put(e)
 	}
 }
 
-// toolHost is what one tool call can ask for.
+// toolHost is the host of one tool call.
 type toolHost struct {
 	host    *Host
 	session string
@@ -185,12 +167,12 @@ var (
 	_ sdk.Questioner    = (*toolHost)(nil)
 )
 
-// Progress is kept.
+// Progress notes the progress.
 func (t *toolHost) Progress(title string, metadata sdk.Object) {
 	note(t.host, &t.host.progress, Progress{title, metadata.Clone()})
 }
 
-// Ask answers as Options.Ask does.
+// Ask returns the answer of Options.Ask.
 func (t *toolHost) Ask(ctx context.Context, req sdk.PermissionRequest) error {
 	return t.host.AskPermission(ctx, req)
 }
@@ -200,7 +182,7 @@ func (t *toolHost) Messages(ctx context.Context) ([]sdk.MessageWithParts, error)
 	return t.host.SessionMessages(ctx, t.session)
 }
 
-// Question answers as Options.Question does.
+// Question returns the answer of Options.Question.
 func (t *toolHost) Question(ctx context.Context, questions []sdk.Question) ([][]string, error) {
 	return t.host.AskUser(ctx, t.session, questions)
 }

@@ -19,15 +19,15 @@ var ErrRecord = errors.New("bad recording")
 // maxRecord bounds one line of a recording, in bytes.
 const maxRecord = 64 << 20
 
-// Record is one call of a hook and what came of it. Input and Value are what the hook was sent, Answer.Changes all that it changed,
-// declared or not.
+// Record is a call of a hook and its result. Input and Value were sent to the hook. Answer.Changes are all its changes, even if they are not
+// declared.
 type Record struct {
 	Point  sdk.Point       `json:"point"`
 	Hook   string          `json:"hook,omitempty"` // default: the point
 	Input  json.RawMessage `json:"input"`
 	Value  json.RawMessage `json:"value,omitempty"`
 	Answer sdk.Answer      `json:"answer"`
-	Error  string          `json:"error,omitempty"` // the hook failed with this text
+	Error  string          `json:"error,omitempty"` // the error of a hook that failed
 }
 
 func newRecord(call *sdk.RemoteCall, answer *sdk.Answer, err error) Record {
@@ -54,7 +54,7 @@ func WriteRecord(w io.Writer, r Record) error {
 	return err
 }
 
-// ReadRecords reads lines of JSON; empty ones are skipped. Errors wrap ErrRecord and name the line.
+// ReadRecords reads records from lines of JSON; empty lines are skipped. Errors wrap ErrRecord and name the line.
 func ReadRecords(r io.Reader) ([]Record, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxRecord)
@@ -89,34 +89,27 @@ func decodeRecord(line []byte) (Record, error) {
 	return r, r.check()
 }
 
-// check refuses what no hook can be called with: then it is the recording that is wrong, not the plugin.
+// check returns an error if no hook could be called with the record: then the recording is wrong, not the plugin.
 func (r *Record) check() error {
 	info, ok := hookpoint.Of(string(r.Point))
 	if !ok {
 		return fmt.Errorf("%w: point: unknown hook point %q", ErrRecord, r.Point)
 	}
-	if err := decodeInto(r.Input, info.NewInput()); err != nil {
+	if err := value.Decode(r.Input, info.NewInput()); err != nil {
 		return fmt.Errorf("%w: input of %s: %w", ErrRecord, r.Point, err)
 	}
 	if info.NewValue == nil {
 		if len(r.Value) > 0 {
-			return fmt.Errorf("%w: value: %s has none", ErrRecord, r.Point)
+			return fmt.Errorf("%w: value: point %s has no value", ErrRecord, r.Point)
 		}
 		return nil
 	}
 	v := info.NewValue()
-	if err := decodeInto(r.Value, v); err != nil {
+	if err := value.Decode(r.Value, v); err != nil {
 		return fmt.Errorf("%w: value of %s: %w", ErrRecord, r.Point, err)
 	}
 	if err := value.Apply(v, r.Answer.Changes); err != nil {
 		return fmt.Errorf("%w: answer.changes at %s: %w", ErrRecord, r.Point, err)
 	}
 	return nil
-}
-
-func decodeInto(raw json.RawMessage, into any) error {
-	if len(raw) == 0 {
-		return errors.New("there is none")
-	}
-	return value.Decode(raw, into)
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Difference is one way in which a plugin answered differently than it was recorded.
+// Difference is a difference between an answer and its recording.
 type Difference struct {
 	Record int       // index among the records, from 0
 	Point  sdk.Point // of the record
 	Hook   string
-	// Field is what differs: the JSON pointer of a place of the value, or "verdict", "reason", "message", "error".
+	// Field is a JSON pointer into the value, or "verdict", "reason", "message", "error" or "hook".
 	Field string
-	// Want is what was recorded and Got what came now, as JSON; empty where there is nothing.
+	// Want is the recorded JSON, and Got the current one; empty if missing.
 	Want, Got string
 }
 
-// String returns one readable line, or several when the texts are long.
+// String returns one line, or several if the texts are long.
 func (d Difference) String() string {
 	where := fmt.Sprintf("record %d: %s", d.Record+1, d.Point)
 	if d.Hook != "" && d.Hook != string(d.Point) {
@@ -36,12 +36,11 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: %s: recorded %s, now %s", where, d.Field, want, got)
 }
 
-// Replay calls the hooks of a plugin, which was started, with the records' inputs and values and compares what they do with what was
-// recorded: the value after the hook's changes, the verdict with its reason and message, and whether it failed. Error texts count;
-// the way on which a value was changed does not.
+// Replay calls the hooks of a started plugin with the inputs and values of the records, and compares the results with the recorded ones: the
+// value after the changes, the verdict with its reason and message, and the text of the error. Different changes that lead to the same value are
+// not a difference.
 //
-// The error is about the records or the context, never about what the plugin did. A hook that the plugin does not have any more is
-// a Difference.
+// Errors of Replay are about the records or the context, never about the plugin. A hook that the plugin no longer has is a Difference.
 func Replay(ctx context.Context, p sdk.Plugin, records []Record) ([]Difference, error) {
 	var out []Difference
 	for i := range records {
@@ -101,7 +100,7 @@ func replay(ctx context.Context, p sdk.Plugin, r *Record) ([]Difference, error) 
 	return append(out, values...), err
 }
 
-// compareValues makes the changes that were recorded and those that came now, and compares what they lead to.
+// compareValues applies the recorded changes and the current ones, and compares the results.
 func compareValues(info *hookpoint.Info, r *Record, changes []sdk.Change) ([]Difference, error) {
 	before, want, got := info.NewValue(), info.NewValue(), info.NewValue()
 	for _, v := range []any{before, want, got} {

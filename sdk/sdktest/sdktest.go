@@ -15,53 +15,52 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// Options say what the plugin finds and how the host answers it. The zero value is a host that has no options for the plugin, keeps
-// its values, grants what it asks for, and has nothing else.
+// Options are the data and the answers of a Host. With the zero value, the host has no options for the plugin, stores its values and grants all
+// permissions. Its other requests fail.
 type Options struct {
 	Options json.RawMessage // the plugin's part of the configuration
 	Project sdk.Project     // default: the project "global" in /project
-	Config  *sdk.Config     // the merged configuration; default an empty one
+	Config  *sdk.Config     // the merged configuration; default: an empty one
 	Secrets map[string]string
-	// Values are in the plugin's store when it starts.
+	// Values are the plugin's stored values at its start.
 	Values   map[string][]byte
-	Messages []sdk.MessageWithParts // of every session
+	Messages []sdk.MessageWithParts // the messages of every session
 
-	// Ask decides what the plugin asks leave for; a *sdk.Refusal refuses. Nil: everything is granted.
+	// Ask answers permission requests; a *sdk.Refusal refuses. If nil, all are granted.
 	Ask func(req sdk.PermissionRequest) error
-	// Fetch answers HTTP requests. Nil: they fail. Responses makes one of a list.
+	// Fetch answers HTTP requests, see Responses. If nil, they fail.
 	Fetch func(ctx context.Context, req *sdk.FetchRequest) (*sdk.FetchResponse, error)
-	// Tool answers the plugin's calls of tools of others. Nil: they fail.
+	// Tool answers the plugin's calls of tools. If nil, they fail.
 	Tool func(ctx context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error)
-	// Question answers questions to the user. If nil, the host has no user (sdk.ErrHeadless).
+	// Question answers questions to the user. If nil, they fail with sdk.ErrHeadless.
 	Question func(questions []sdk.Question) ([][]string, error)
-	// Sample answers requests to the model. Nil: they fail.
+	// Sample answers requests to the model. If nil, they fail.
 	Sample func(ctx context.Context, req sdk.SampleRequest) (*sdk.SampleResult, error)
 }
 
-// Log is a line that the plugin logged.
+// Log is a line of the plugin's log.
 type Log struct {
 	Level   slog.Level
 	Message string
 	Attrs   map[string]any
 }
 
-// Progress is what a tool call showed.
+// Progress is the progress that a tool call reported.
 type Progress struct {
 	Title    string
 	Metadata sdk.Object
 }
 
-// closeTimeout bounds the end of a plugin.
+// closeTimeout bounds the Close of a plugin.
 const closeTimeout = 10 * time.Second
 
-// Host is a host with one plugin. Safe for use from many goroutines. Lists are in the
-// order of the calls.
+// Host is a host with one plugin. It may be used concurrently. Its lists are in the order of the calls.
 type Host struct {
 	plugin  sdk.Plugin
 	options Options
 	log     *slog.Logger
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the following fields
 	logs      []Log
 	asked     []sdk.PermissionRequest
 	fetched   []sdk.FetchRequest
@@ -72,10 +71,11 @@ type Host struct {
 	records   []Record
 	dropped   []string
 	values    map[string][]byte
-	listeners map[chan sdk.Event]struct{}
+
+	subscriptions []*guest.Subscription
 }
 
-// New returns a host for the plugin, which is not started.
+// New returns a host for the plugin. It does not start the plugin.
 func New(p sdk.Plugin, o Options) *Host {
 	if o.Project == (sdk.Project{}) {
 		o.Project = sdk.Project{
@@ -84,7 +84,7 @@ func New(p sdk.Plugin, o Options) *Host {
 		}
 	}
 	o.Config = cmp.Or(o.Config, &sdk.Config{})
-	h := &Host{plugin: p, options: o, values: map[string][]byte{}, listeners: map[chan sdk.Event]struct{}{}}
+	h := &Host{plugin: p, options: o, values: map[string][]byte{}}
 	for key, value := range o.Values {
 		h.values[key] = slices.Clone(value)
 	}
@@ -99,7 +99,7 @@ func New(p sdk.Plugin, o Options) *Host {
 	return h
 }
 
-// Start starts the plugin on a new host and ends it with the test. When the plugin does not start the test fails at once.
+// Start starts the plugin on a new host and closes it at the end of the test. If the plugin does not start, the test fails immediately.
 func Start(t testing.TB, p sdk.Plugin, o Options) *Host {
 	t.Helper()
 	h := New(p, o)
@@ -122,16 +122,16 @@ func (h *Host) Start(ctx context.Context) error { return h.plugin.Start(ctx, h) 
 // Plugin returns the plugin.
 func (h *Host) Plugin() sdk.Plugin { return h.plugin }
 
-// Logs returns what the plugin logged.
+// Logs returns the lines of the plugin's log.
 func (h *Host) Logs() []Log { return list(h, &h.logs) }
 
-// Asked returns what the plugin asked leave for, the tools' own requests before a call among it.
+// Asked returns the plugin's permission requests, including those that a tool requires before a call.
 func (h *Host) Asked() []sdk.PermissionRequest { return list(h, &h.asked) }
 
 // Fetched returns the HTTP requests.
 func (h *Host) Fetched() []sdk.FetchRequest { return list(h, &h.fetched) }
 
-// Called returns the calls of tools of others.
+// Called returns the plugin's calls of tools.
 func (h *Host) Called() []sdk.ToolRequest { return list(h, &h.called) }
 
 // Sampled returns the requests to the model.
@@ -140,13 +140,13 @@ func (h *Host) Sampled() []sdk.SampleRequest { return list(h, &h.sampled) }
 // Questions returns the questions to the user.
 func (h *Host) Questions() []sdk.Question { return list(h, &h.questions) }
 
-// Progress returns what tool calls showed.
+// Progress returns the progress that tool calls reported.
 func (h *Host) Progress() []Progress { return list(h, &h.progress) }
 
-// Records returns the calls of hooks that Fire made.
+// Records returns the calls of hooks by Fire.
 func (h *Host) Records() []Record { return list(h, &h.records) }
 
-// Dropped returns the pointers that hooks changed without having declared them in Writes. These changes had no effect.
+// Dropped returns the pointers that hooks changed although they are not in Writes. These changes had no effect.
 func (h *Host) Dropped() []string { return list(h, &h.dropped) }
 
 // Values returns the plugin's stored values.
@@ -160,14 +160,14 @@ func (h *Host) Values() map[string][]byte {
 	return out
 }
 
-// Responses answers HTTP requests with the list, one after the other, and fails behind its end.
+// Responses returns an Options.Fetch that answers with the responses, one after the other, and then fails.
 func Responses(responses ...sdk.FetchResponse) func(context.Context, *sdk.FetchRequest) (*sdk.FetchResponse, error) {
 	var mu sync.Mutex
 	return func(context.Context, *sdk.FetchRequest) (*sdk.FetchResponse, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if len(responses) == 0 {
-			return nil, errors.New("sdktest: the list of responses is at its end")
+			return nil, errors.New("sdktest: no response left")
 		}
 		next := responses[0]
 		responses = responses[1:]

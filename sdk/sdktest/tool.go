@@ -18,8 +18,8 @@ const (
 	CallID    = "call_test"
 )
 
-// Call calls a tool of the plugin with arguments that encode to a JSON object: first it is asked what it needs leave for, which is
-// asked as Options.Ask says, then it runs with its deadline. The arguments are not checked against the tool's schema.
+// Call calls a tool of the plugin with arguments that encode to a JSON object. It first requests the permissions that the tool requires from
+// Options.Ask, and then runs the tool with its deadline. It does not check the arguments against the tool's schema.
 func (h *Host) Call(ctx context.Context, tool string, args any) (*sdk.ToolResult, error) {
 	raw, err := json.Marshal(args)
 	if err != nil {
@@ -28,7 +28,7 @@ func (h *Host) Call(ctx context.Context, tool string, args any) (*sdk.ToolResult
 	return h.CallWith(ctx, &sdk.ToolCall{Tool: tool, Args: raw})
 }
 
-// CallWith is Call for a call that is made up by the test. Empty fields get a value; the call gets its own Host.
+// CallWith is Call with more fields. It sets Host and the fields that are empty.
 func (h *Host) CallWith(ctx context.Context, call *sdk.ToolCall) (result *sdk.ToolResult, err error) {
 	t, err := h.tool(call.Tool)
 	if err != nil {

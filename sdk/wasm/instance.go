@@ -11,17 +11,17 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// version is that of the ABI: major in the upper 16 bits, minor in the lower.
+// version is the version of the ABI: major in the upper 16 bits, minor in the lower.
 const version = 1<<16 | 1
 
 // Results of tenon_call.
 const (
 	resultOK        = 0 // the answer is in the output
 	resultError     = 1 // the text of an error is in the output
-	resultUnchanged = 2 // there is nothing to say: no change, no verdict
+	resultUnchanged = 2 // no output: no change and no verdict
 )
 
-// panicked comes before the text of an error that was a panic.
+// panicked begins the text of an error that was a panic.
 const panicked = "panic: "
 
 // instance is the plugin in this module's memory.
@@ -37,7 +37,7 @@ func newInstance(p sdk.Plugin, host guest.Caller, log func(level int32, text []b
 	return &instance{guest: guest.New(p), clients: guest.NewClients(p), log: newLogger(log), host: host}
 }
 
-// call answers one call of the host. The output is valid until the next one, input is not kept.
+// call answers one call of the host. The output is valid until the next call; input is not kept.
 func (i *instance) call(op int32, input []byte) (result int32, output []byte) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -56,7 +56,7 @@ func (i *instance) call(op int32, input []byte) (result int32, output []byte) {
 	return resultOK, i.output
 }
 
-// answer puts the answer into i.output, or reports that there is none to give.
+// answer sets i.output, or reports that the answer is empty.
 func (i *instance) answer(op int32, input []byte) (empty bool, err error) {
 	switch {
 	case op >= guest.HookOp && op < guest.ToolOp:
@@ -91,11 +91,11 @@ func (i *instance) answer(op int32, input []byte) (empty bool, err error) {
 }
 
 func (i *instance) start(input []byte) error {
-	var req guest.StartRequest
-	if err := json.Unmarshal(input, &req); err != nil {
-		return fmt.Errorf("start: %w", err)
+	req, err := guest.Decode[guest.StartRequest]("start", input)
+	if err != nil {
+		return err
 	}
-	return i.guest.Start(guest.Detached(), &req, guest.NewHost(&req, i.log, i.host))
+	return i.guest.Start(guest.Detached(), req, guest.NewHost(req, i.log, i.host))
 }
 
 func (i *instance) hook(n int, input []byte) (empty bool, err error) {
@@ -105,31 +105,30 @@ func (i *instance) hook(n int, input []byte) (empty bool, err error) {
 }
 
 func (i *instance) toolCall(input []byte) (*sdk.ToolCall, error) {
-	var call sdk.ToolCall
-	if err := json.Unmarshal(input, &call); err != nil {
-		return nil, fmt.Errorf("tool call: %w", err)
+	call, err := guest.Decode[sdk.ToolCall]("tool call", input)
+	if err == nil {
+		call.Host = guest.NewToolHost(i.host, i.log)
 	}
-	call.Host = guest.NewToolHost(i.host, i.log)
-	return &call, nil
+	return call, err
 }
 
 func (i *instance) auth(input []byte) error {
-	var req guest.AuthRequest
-	if err := json.Unmarshal(input, &req); err != nil {
-		return fmt.Errorf("sign-in: %w", err)
+	req, err := guest.Decode[guest.AuthRequest]("sign-in", input)
+	if err != nil {
+		return err
 	}
-	answer, err := i.guest.Auth(guest.Detached(), &req, i.host)
+	answer, err := i.guest.Auth(guest.Detached(), req, i.host)
 	return i.encode(answer, err)
 }
 
-// stream sends a request to a model. An error of the request is its answer, with all its fields.
+// stream sends a request to a model. An error of the request is part of the answer.
 func (i *instance) stream(input []byte) (empty bool, err error) {
-	var req guest.StreamRequest
-	if err := json.Unmarshal(input, &req); err != nil {
-		return false, fmt.Errorf("model request: %w", err)
+	req, err := guest.Decode[guest.StreamRequest]("model request", input)
+	if err != nil {
+		return false, err
 	}
 	ctx := guest.Detached()
-	err = i.clients.Stream(ctx, &req, func(e sdk.StreamEvent) error { return i.host.SendEvent(ctx, e) })
+	err = i.clients.Stream(ctx, req, func(e sdk.StreamEvent) error { return i.host.SendEvent(ctx, e) })
 	if err == nil {
 		return true, nil
 	}
@@ -137,9 +136,9 @@ func (i *instance) stream(input []byte) (empty bool, err error) {
 }
 
 func (i *instance) models(input []byte) error {
-	var req guest.StreamRequest
-	if err := json.Unmarshal(input, &req); err != nil {
-		return fmt.Errorf("list of models: %w", err)
+	req, err := guest.Decode[guest.StreamRequest]("list of models", input)
+	if err != nil {
+		return err
 	}
 	models, err := i.clients.Models(guest.Detached(), &req.Connection)
 	if err != nil && !errors.Is(err, errors.ErrUnsupported) {

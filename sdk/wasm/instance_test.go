@@ -84,7 +84,7 @@ func TestCall(t *testing.T) {
 		{guest.HookOp + 1, `{"input":{"sessionID":"s"}}`, 0, `{"verdict":"continue","message":"go on"}`},
 		{guest.ToolOp, `{"tool":"count","callID":"c","args":{}}`, 0, `"output":"1"`},
 		{guest.ToolOp, `[]`, 1, "tool call"},
-		{guest.PrepareOp, `{"tool":"count"}`, 1, "does not say"},
+		{guest.PrepareOp, `{"tool":"count"}`, 1, "does not list"},
 		{guest.PrepareOp, `[]`, 1, "tool call"},
 		{7, ``, 1, "no operation 0x7"},
 		{0x7000, ``, 1, "no operation"},

@@ -8,7 +8,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// newLogger returns a logger of lines of the form: message key=value key="another value". Time and plugin are the host's business.
+// newLogger returns a logger that writes lines of the form: message key=value key="another value". The host adds the time and the plugin.
 func newLogger(write func(level int32, text []byte)) *slog.Logger {
 	text := func(v slog.Value) slog.Value { return slog.StringValue(v.String()) }
 	return guest.NewLineLogger(text, func(level slog.Level, message string, attrs []slog.Attr) {

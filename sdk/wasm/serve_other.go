@@ -4,5 +4,5 @@ package wasm
 
 import "github.com/tenonhq/tenon/sdk"
 
-// Serve makes the plugin the one a WASM module runs. On this platform it does nothing.
+// Serve sets the plugin of a WASM module. It does nothing on this platform.
 func Serve(sdk.Plugin) struct{} { return struct{}{} }

@@ -11,7 +11,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// The functions of the host. Pointers are into this module's memory, which the host reads or writes during the call alone.
+// The functions of the host. Pointers are into this module's memory, which the host reads or writes only during the call.
 
 //go:wasmimport tenon_v1 input
 //go:noescape
@@ -33,20 +33,19 @@ func hostCall(op unsafe.Pointer, opLen uint32, req unsafe.Pointer, reqLen uint32
 //go:noescape
 func hostRead(ptr unsafe.Pointer)
 
-// maxKept bounds the buffers that are kept from call to call, in bytes.
+// maxKept is the maximum size of a buffer that is kept for the next call, in bytes.
 const maxKept = 128 << 10
 
-// gcPercent makes a small heap: a host has many instances, and most of them idle.
+// gcPercent keeps the heap small: a host has many instances, most of them idle.
 const gcPercent = 25
 
-// served is the one plugin of this module. The functions a module exports have no receiver.
+// served is the plugin of this module, for the exported functions, which have no receiver.
 var served struct {
 	*instance
 	input []byte // reused by every call
 }
 
-// Serve makes the plugin the one this module runs. Call it once, while package main is initialised. Its result has no
-// meaning; it is there for the form var _ = wasm.Serve(plugin).
+// Serve sets the plugin of this module. Call it once, while package main is initialised: var _ = wasm.Serve(plugin). The result has no meaning.
 func Serve(p sdk.Plugin) struct{} {
 	debug.SetGCPercent(gcPercent)
 	served.instance = newInstance(p, callHost, writeLog)

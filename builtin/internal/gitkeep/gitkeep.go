@@ -2,11 +2,10 @@
 // submodules and the repositories below it.
 //
 //	Enter ──► state: a few stats while nothing changed, else git is asked ──► the command runs
-//	Leave ──► the same; changes that could make git run something are put back and named
-//	EndTurn ──► again: changes that could not be put back before, and those of a process that outlived its command
+//	Leave ──► the same; changes that could make git run a program are restored and reported
+//	EndTurn ──► again, for changes that could not be restored before, and for those of a process that outlived its command
 //
-// A change counts as the command's if it happened while commands ran, even if another program made it. Other changes are kept and only
-// named.
+// A change counts as the command's if it happened while commands ran, even if another program made it. Other changes are only reported.
 package gitkeep
 
 import (
@@ -30,14 +29,14 @@ type keeper struct {
 	environ  []string // of git
 
 	mu     sync.Mutex
-	active int       // commands that run
-	since  time.Time // when the first of those began
+	active int       // running commands
+	since  time.Time // start of the first running command
 	alive  bool      // a process of a command that has ended still runs
-	last   *state    // when no command ran, or when the first of those began; while owed is set, when the first command began whose changes stay
+	last   *state    // before the first running command, or when none ran last; while owed is set, before the first command with unrestored changes
 
-	owed  bool             // a difference from last has yet to be put back
-	spans []span           // when commands ran, since owed was set
-	locks map[string]stamp // lock files that kept files from being put back
+	owed  bool             // differences from last must still be restored
+	spans []span           // times in which commands ran, since owed was set
+	locks map[string]stamp // lock files that prevented restoring
 }
 
 // span is a time in which commands ran. A zero from is the time of the earlier state, a zero to is still open.
@@ -107,7 +106,7 @@ func (k *keeper) EndTurn(ctx context.Context) []string {
 	return append(k.unlock(), k.restore(ctx)...)
 }
 
-// restore puts back what differs from the last state.
+// restore restores the last state.
 func (k *keeper) restore(ctx context.Context) []string {
 	k.locks = map[string]stamp{}
 	r := &restorer{k: k, before: k.last, now: k.read(ctx)}
@@ -137,22 +136,22 @@ func (k *keeper) unlock() []string {
 	return notes
 }
 
-// ran reports whether commands ran when a file changed last.
+// ran reports whether commands were running when a file was changed last.
 func (k *keeper) ran(s stamp) bool {
 	return slices.ContainsFunc(k.spans, func(span span) bool { return span.contains(s.changed()) })
 }
 
-// restorer brings a repository back from one state to an earlier one.
+// restorer restores an earlier state of a repository.
 type restorer struct {
 	k           *keeper
 	before, now *state
 	notes       []string
-	failed      bool // something could not be put back
+	failed      bool // a change could not be restored
 }
 
 func (r *restorer) note(what, verb string) { r.notes = append(r.notes, what+" "+verb) }
 
-// put calls do, which puts a change back, and notes it. A change of another process, made while no command ran, stays.
+// put calls do, which restores a file, and notes the result. It leaves a change that another process made while no command ran.
 func (r *restorer) put(what, path string, do func() error) {
 	if !r.k.ran(r.now.stamps[path]) {
 		r.note(what, "was changed by another process, and left alone")
@@ -180,11 +179,12 @@ func (r *restorer) restore(ctx context.Context) []string {
 		r.unreadable()
 	}
 	r.hooks()
+	r.linked()
 	return r.notes
 }
 
-// pointers puts back the files that name another directory as the repository: .git of a linked working tree, and commondir in git
-// directories. It reports whether there were any.
+// pointers restores the files that name another directory as the repository: .git of a linked working tree, and commondir in git
+// directories. It reports whether any had changed.
 func (r *restorer) pointers() bool {
 	notes := len(r.notes)
 	switch path := filepath.Join(r.k.worktree, ".git"); {
@@ -195,9 +195,9 @@ func (r *restorer) pointers() bool {
 	}
 	for dir, is := range r.now.common {
 		path, was := filepath.Join(dir, commonFile), r.before.common[dir]
-		linked := filepath.Base(filepath.Dir(dir)) == "worktrees" && absolute(dir, strings.TrimSpace(is)) == filepath.Dir(filepath.Dir(dir))
+		linked := filepath.Base(filepath.Dir(dir)) == "worktrees" && projectfs.Join(dir, strings.TrimSpace(is)) == filepath.Dir(filepath.Dir(dir))
 		if is == was || linked {
-			continue // git worktree add writes the latter
+			continue // git worktree add writes linked ones
 		}
 		r.put(r.k.show(path), path, func() error {
 			if was == "" {
@@ -209,7 +209,7 @@ func (r *restorer) pointers() bool {
 	return len(r.notes) > notes
 }
 
-// unreadable puts whole files back: git cannot read them any more.
+// unreadable restores whole files, because git can no longer read them.
 func (r *restorer) unreadable() {
 	restored := false
 	for path, text := range r.before.raw {
@@ -223,12 +223,12 @@ func (r *restorer) unreadable() {
 	}
 }
 
-// settings puts back settings that may run programs, file by file.
+// settings restores settings that may run programs, file by file.
 func (r *restorer) settings(ctx context.Context) {
 	for path := range union(r.before.settings, r.now.settings) {
 		was, is := r.before.settings[path], r.now.settings[path]
 		if dir := filepath.Dir(path); slices.Contains(r.now.dirs, dir) && !r.before.same(dir) || slices.Contains(r.before.dirs, dir) && !r.before.same(dir) {
-			was = nil // a repository made by the command has no settings of the user
+			was = nil // a repository that the command created has no settings of the user
 		}
 		var keys []string
 		for key := range union(was, is) {
@@ -250,11 +250,12 @@ func (r *restorer) settings(ctx context.Context) {
 	}
 }
 
-// harmless reports whether a command may change a setting of a file. When git makes a submodule it sets core.worktree, to a directory of the project.
+// harmless reports whether a command may change a setting of a file. When git creates a submodule, it sets core.worktree to a directory of
+// the project.
 func (r *restorer) harmless(path, key string) bool {
 	if key == "core.worktree" && slices.Contains(r.now.dirs[r.now.own:], filepath.Dir(path)) {
 		return !slices.ContainsFunc(r.now.settings[path][key], func(value string) bool {
-			dir := absolute(filepath.Dir(path), value)
+			dir := projectfs.Join(filepath.Dir(path), value)
 			real, err := filepath.EvalSymlinks(dir)
 			return !projectfs.Inside(r.k.worktree, dir) || err == nil && !projectfs.Inside(r.k.worktree, real)
 		})
@@ -272,7 +273,17 @@ func union[V any](a, b map[string]V) map[string]bool {
 	return out
 }
 
-// hooks puts back the files in the directories of hooks.
+// linked restores the files of the project that links among the hooks lead to.
+func (r *restorer) linked() {
+	for path, old := range r.before.linked {
+		dir, name := filepath.Dir(path), filepath.Base(path)
+		if _, known := r.before.hooks[dir][name]; !known && r.now.readHook(path) != old {
+			r.put(r.k.show(path), path, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })
+		}
+	}
+}
+
+// hooks restores the files in the directories of hooks.
 func (r *restorer) hooks() {
 	for dir := range union(r.before.hooks, r.now.hooks) {
 		owner := filepath.Dir(dir)
@@ -280,9 +291,9 @@ func (r *restorer) hooks() {
 		was, known := r.before.hooks[dir]
 		switch {
 		case ofGit && !r.before.same(owner):
-			was = nil // a repository made by the command has no hooks of the user
+			was = nil // a repository that the command created has no hooks of the user
 		case !ofGit && !known:
-			continue // named by core.hooksPath of the command, which is put back
+			continue // named by the command's core.hooksPath, which is restored
 		case r.now.hooks[dir] == nil && ofGit:
 			r.now.readHooks(dir, anyName)
 		case r.now.hooks[dir] == nil:
@@ -302,8 +313,8 @@ func (r *restorer) hooks() {
 	}
 }
 
-// putHook puts back one hook in a directory below root; the zero value removes it. The name "." is the directory itself if it is none:
-// that it became a link is undone before any hook is written.
+// putHook restores one hook in a directory below root; the zero value removes it. The name "." means the directory itself, which is a link
+// or was replaced by one: the link is removed before any hook is written.
 func putHook(root, dir, name string, old hook) error {
 	return inRoot(root, dir, func(r *os.Root, rel string) error { return putHookIn(r, rel, name, old) })
 }
@@ -339,7 +350,7 @@ func putHookIn(r *os.Root, rel, name string, old hook) error {
 	return errors.Join(err, f.Chmod(old.mode.Perm()), f.Close())
 }
 
-// show returns a path as users know it.
+// show returns a path for messages.
 func (k *keeper) show(path string) string {
 	if projectfs.Inside(k.project, path) {
 		path, _ = filepath.Rel(k.project, path) // both are absolute
@@ -347,7 +358,7 @@ func (k *keeper) show(path string) string {
 	return path
 }
 
-// rootOf returns the directory below which a file is written: links cannot lead out of it.
+// rootOf returns the directory below which a file is written. Links cannot lead out of it.
 func (k *keeper) rootOf(s *state, path string) string {
 	for _, dir := range s.dirs[:s.own] {
 		if projectfs.Inside(dir, path) && !projectfs.Inside(k.project, path) {

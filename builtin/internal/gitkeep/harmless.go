@@ -2,14 +2,14 @@ package gitkeep
 
 import "strings"
 
-// Harmless reports whether a setting runs no program, reads no other file and sends git nowhere that the user would not see. It does
-// not matter who wrote it. The key is as git prints it: section and name in lower case, the part between them as written.
+// Harmless reports whether a setting, whoever wrote it, runs no program, reads no other file and makes git contact no server that the user
+// would not see. The key has the form that git prints: section and name in lower case, the part between them unchanged.
 func Harmless(key string) bool {
 	return listed(key) && !strings.HasSuffix(key, ".promisor") && !strings.HasSuffix(key, ".partialclonefilter") && key != "extensions.partialclone"
 }
 
-// listed reports whether a command may change a setting. In addition to what is harmless it may make a partial clone: git then
-// fetches missing objects whenever it reads.
+// listed reports whether a command may change a setting: harmless ones, and those of a partial clone, in which git fetches missing objects
+// whenever it reads them.
 func listed(key string) bool {
 	section, rest, _ := strings.Cut(key, ".")
 	name := rest
@@ -21,8 +21,8 @@ func listed(key string) bool {
 	return known && (names == "*" || strings.Contains(" "+names+" ", " "+name+" "))
 }
 
-// harmlessKeys are the names by section; ".*" means a subsection, "*" all names. Remote helpers that run commands (ext::) are refused by
-// git unless protocol.ext.allow is set, which is not in the list.
+// harmlessKeys lists the names by section; ".*" means a subsection, "*" all names. git refuses remote helpers that run commands (ext::)
+// unless protocol.ext.allow is set, which is not in the list.
 var harmlessKeys = map[string]string{
 	"core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev compression " +
 		"loosecompression bigfilethreshold sparsecheckout sparsecheckoutcone commitgraph multipackindex untrackedcache preloadindex protecthfs protectntfs " +

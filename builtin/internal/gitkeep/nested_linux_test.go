@@ -148,6 +148,39 @@ func TestLinkedHooksOfGit(t *testing.T) {
 	}
 }
 
+// A file of the project that a hook leads to, also through another link, is restored like the hook; its neighbours are not.
+func TestLinkedHookFile(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		notes  []string
+	}{
+		"changed":        {"echo evil >> scripts/check.sh", []string{"scripts/check.sh was put back"}},
+		"removed":        {"rm -r scripts", []string{"scripts/check.sh was put back", "scripts/link was put back"}},
+		"another link":   {"ln -sf other scripts/link", []string{"scripts/link was put back"}},
+		"with the hook":  {"rm .git/hooks/pre-commit && echo evil > scripts/check.sh", []string{".git/hooks/pre-commit was put back", "scripts/check.sh was put back"}},
+		"another file":   {"echo good > scripts/other", nil},
+		"only looked at": {"cat scripts/check.sh", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			run(t, dir, "mkdir scripts && echo good > scripts/check.sh && chmod +x scripts/check.sh && ln -s check.sh scripts/link && ln -s ../../scripts/link .git/hooks/pre-commit")
+			k := gitkeep.Of(dir)
+			k.Enter(t.Context())
+			run(t, dir, c.script)
+			notes := k.Leave(t.Context(), true)
+			slices.Sort(notes)
+			if !slices.Equal(notes, c.notes) {
+				t.Errorf("notes %q, want %q", notes, c.notes)
+			}
+			if left := run(t, dir, "test -x .git/hooks/pre-commit && cat .git/hooks/pre-commit && readlink scripts/link"); left != "good\ncheck.sh\n" {
+				t.Errorf("git runs %q", left)
+			}
+		})
+	}
+}
+
 // Hooks in a directory of the project that core.hooksPath names are put back; other files there are left to the command.
 func TestHooksPath(t *testing.T) {
 	t.Parallel()

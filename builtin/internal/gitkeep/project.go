@@ -16,19 +16,19 @@ const (
 	maxSearch = 2000 // directories
 )
 
-// shared holds the *Keeper of each project by its path, as long as the process runs. If a project had two, one could record the changes of
-// a command that the other compares, as the state before its own command, and write them again.
+// shared contains the *Keeper of each project by its path. If a project had two keepers, one could record another's unrestored changes as the
+// state before its own command, and restore them later.
 var shared sync.Map
 
-// Keeper keeps the repository of a project and those below it. Safe for concurrent use.
+// Keeper restores the repository of a project and those below it. It is safe for concurrent use.
 type Keeper struct {
 	project string
 	environ []string // of git
 	keepers func() []*keeper
 }
 
-// Of returns the keeper of a project, the same one to all callers. git runs in tenon's environment, without the variables that change what
-// git reads.
+// Of returns the keeper of a project, the same for all callers. git runs in tenon's environment, without variables that make it read other
+// repositories.
 func Of(project string) *Keeper {
 	k := &Keeper{project: project, environ: child.GitEnviron(os.Environ())}
 	k.keepers = sync.OnceValue(k.find)
@@ -39,15 +39,15 @@ func Of(project string) *Keeper {
 // Enter records the state before a command, even if ctx has ended. The caller calls Leave after the command. The first call searches for
 // repositories.
 func (k *Keeper) Enter(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx) // a state that is half read would count as the user's
+	ctx = context.WithoutCancel(ctx) // an incomplete state would count as the user's
 	for _, one := range k.keepers() {
 		one.Enter(ctx)
 	}
 }
 
-// Leave compares the state after a command with the one before, and puts changes back. If commands overlap, whoever runs them, the last
-// Leave does: its messages are about all of them. ended is false if a process of the command still runs: changes until the end of the turn
-// then count as the command's. It returns messages for the user, one a change.
+// Leave compares the state after a command with the one before, and restores changes. If commands overlap, the last Leave does this for all
+// of them. ended is false if a process of the command still runs; changes until the end of the turn then count as the command's. It returns
+// a message for the user about each change.
 func (k *Keeper) Leave(ctx context.Context, ended bool) (notes []string) {
 	for _, one := range k.keepers() {
 		notes = append(notes, one.Leave(ctx, ended)...)
@@ -55,8 +55,8 @@ func (k *Keeper) Leave(ctx context.Context, ended bool) (notes []string) {
 	return notes
 }
 
-// EndTurn puts back the changes of a turn's commands that could not be put back before. Other changes since the last command are not the
-// command's: they stay. It returns messages for the user about both, and nothing while commands run.
+// EndTurn restores the changes of a turn's commands that could not be restored before. Other changes since the last command stay. It returns
+// messages for the user about both. While commands run, it does nothing.
 func (k *Keeper) EndTurn(ctx context.Context) (notes []string) {
 	for _, one := range k.keepers() {
 		notes = append(notes, one.EndTurn(ctx)...)

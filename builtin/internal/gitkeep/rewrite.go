@@ -14,7 +14,7 @@ const lockSuffix = ".lock"
 
 var errMeanwhile = errors.New("another process is changing it")
 
-// rewrite resets keys of one file of settings to the values in was. git edits a copy that commands cannot reach, so that no link in the
+// rewrite resets keys of one file of settings to the values in was. git edits a copy that commands cannot access, so that no link in the
 // repository redirects it.
 func (k *keeper) rewrite(ctx context.Context, now *state, path string, keys []string, was map[string][]string) error {
 	dir, err := os.MkdirTemp("", "tenon-git-")
@@ -49,8 +49,7 @@ func (k *keeper) rewrite(ctx context.Context, now *state, path string, keys []st
 	return replace(k.rootOf(now, path), path, text, now.stamps[path])
 }
 
-// replace writes a file below root as git does: under its lock, and only if the file is still as the stamp says. Links cannot lead out of
-// root.
+// replace writes a file below root as git does: under its lock, and only if the file still has the stamp. Links cannot lead out of root.
 func replace(root, path string, text []byte, was stamp) error {
 	return inRoot(root, path, func(r *os.Root, rel string) error {
 		mode := os.FileMode(0o644)

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// stamp changes when a file changes. A program without the right to set the clock cannot set the change time. The zero value is a file
-// that does not exist.
+// stamp changes when a file changes. Programs cannot set the change time without setting the clock. The zero value means that the file
+// does not exist.
 type stamp struct {
 	dev, ino     uint64
 	size         int64

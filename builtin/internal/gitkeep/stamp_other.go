@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// stamp changes when a file changes. Systems without confinement need no more than this. The zero value is a file that does not exist.
+// stamp changes when a file changes, which suffices on systems without confinement. The zero value means that the file does not exist.
 type stamp struct {
 	size  int64
 	mode  os.FileMode

@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// Bounds of what is read.
+// Limits of reading.
 const (
 	gitTime  = 10 * time.Second
 	maxFile  = 4 << 20 // bytes of a file of settings, or of a hook
@@ -24,7 +24,7 @@ const (
 	maxDepth = 16      // directories from modules to a submodule, nested submodules included
 )
 
-// state is what git runs by itself in a repository, in its submodules and in its other working trees.
+// state describes the settings and hooks of a repository, its submodules and its other working trees.
 type state struct {
 	dirs     []string                       // git directories: of the working tree, then the common one if it is linked, then of submodules and other working trees
 	own      int                            // number of those that belong to the working tree
@@ -35,7 +35,9 @@ type state struct {
 	settings map[string]map[string][]string // by file and key
 	raw      map[string][]byte              // those files
 	hooks    map[string]map[string]hook     // by directory and name
-	err      error                          // why the settings are incomplete
+	linked   map[string]hook                // files of the project that links among the hooks lead to, by path
+	project  string                         // see keeper
+	err      error                          // reason why the settings are incomplete
 }
 
 // hook is one file in a directory of hooks. The zero value is a file that does not exist.
@@ -55,12 +57,15 @@ func (s *state) fresh() bool {
 	return true
 }
 
-// same reports whether a git directory still is the directory that it was.
+// same reports whether a git directory has not been replaced.
 func (s *state) same(dir string) bool { return s.stamps[dir].identity() == stampOf(dir).identity() }
 
 // read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
 func (k *keeper) read(ctx context.Context) *state {
-	s := &state{common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{}, hooks: map[string]map[string]hook{}}
+	s := &state{
+		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{},
+		hooks: map[string]map[string]hook{}, linked: map[string]hook{}, project: k.project,
+	}
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
 		return s
 	}
@@ -95,7 +100,7 @@ func (k *keeper) read(ctx context.Context) *state {
 // commonFile is the file in a git directory that names the common one.
 const commonFile = "commondir"
 
-// readCommon reads where a git directory takes its settings and hooks from.
+// readCommon reads the name of the directory from which a git directory takes its settings and hooks.
 func (s *state) readCommon(dir string) {
 	path := filepath.Join(dir, commonFile)
 	if s.stamps[path] == (stamp{}) {
@@ -103,7 +108,7 @@ func (s *state) readCommon(dir string) {
 	}
 	text, err := readFile(path)
 	if err != nil {
-		text = []byte{0} // not a path: only git can tell where this leads
+		text = []byte{0} // unlike any path
 	}
 	s.common[dir] = string(text)
 }
@@ -132,7 +137,7 @@ func (s *state) modules(parent string, depth int) {
 	}
 }
 
-// add adds a git directory, unless it is that of the working tree.
+// add adds a git directory other than those of the working tree.
 func (s *state) add(dir string) {
 	if slices.Contains(s.dirs[:s.own], dir) {
 		return
@@ -144,7 +149,7 @@ func (s *state) add(dir string) {
 // list returns the names of directories, and of links to directories, in a directory. A new name makes the state stale.
 func (s *state) list(dir string) (names []string) {
 	s.stamps[dir] = stampOf(dir)
-	entries, _ := os.ReadDir(dir) // most repositories have none
+	entries, _ := os.ReadDir(dir) // usually missing
 	for _, e := range entries {
 		if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil && info.IsDir() {
 			names = append(names, e.Name())
@@ -153,8 +158,8 @@ func (s *state) list(dir string) (names []string) {
 	return names
 }
 
-// Git runs a git command, at most 10 seconds long, and returns its output. It is not a git in the project. The error of a command that fails
-// wraps an *exec.ExitError with what it printed.
+// Git runs a git command for at most 10 seconds and returns its output. It does not run a git in the project. The error of a failed command
+// wraps an *exec.ExitError and contains its standard error.
 func Git(ctx context.Context, project, dir string, environ []string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -171,7 +176,7 @@ func Git(ctx context.Context, project, dir string, environ []string, args ...str
 	return string(out), err
 }
 
-// git runs git, which runs nothing else here. Without git the output is empty.
+// git runs git, which starts no other program here. If git is not installed, the output is empty.
 func (k *keeper) git(ctx context.Context, dir string, args ...string) (string, error) {
 	out, err := Git(ctx, k.project, dir, k.environ, args...)
 	if errors.Is(err, exec.ErrNotFound) {
@@ -180,7 +185,7 @@ func (k *keeper) git(ctx context.Context, dir string, args ...string) (string, e
 	return out, err
 }
 
-// find fills in where the repository is: nowhere, in .git, where the link .git leads, or where the file .git says.
+// find sets the directories of the repository, if there is one: .git, or those that the link or the file .git leads to.
 func (k *keeper) find(s *state) error {
 	path := filepath.Join(k.worktree, ".git")
 	info, err := os.Lstat(path)
@@ -195,7 +200,7 @@ func (k *keeper) find(s *state) error {
 		s.dirs = []string{path}
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
-		return s.follow(path)
+		return s.throughLink(path)
 	case !info.Mode().IsRegular():
 		s.stamps[path] = stampOf(path)
 		return fmt.Errorf("%s is neither a directory nor a file", path)
@@ -210,7 +215,7 @@ func (k *keeper) find(s *state) error {
 	if !ok {
 		return fmt.Errorf("%s does not name a repository", path)
 	}
-	s.dirs = []string{absolute(k.worktree, dir)}
+	s.dirs = []string{projectfs.Join(k.worktree, dir)}
 	s.addCommon()
 	return nil
 }
@@ -218,15 +223,15 @@ func (k *keeper) find(s *state) error {
 // addCommon adds the common directory if that of the working tree is linked.
 func (s *state) addCommon() {
 	if common, err := readFile(filepath.Join(s.dirs[0], commonFile)); err == nil {
-		s.dirs = append(s.dirs, absolute(s.dirs[0], strings.TrimSpace(string(common))))
+		s.dirs = append(s.dirs, projectfs.Join(s.dirs[0], strings.TrimSpace(string(common))))
 	}
 	for _, dir := range s.dirs {
 		s.stamps[dir] = stampOf(dir).identity()
 	}
 }
 
-// follow fills in the repository to which the link .git leads: none if it leads nowhere.
-func (s *state) follow(link string) error {
+// throughLink sets the directories of the repository to which the link .git leads: none if it leads nowhere.
+func (s *state) throughLink(link string) error {
 	end := link + "/." // the directory, through whatever links
 	s.stamps[link], s.stamps[end] = stampOf(link), stampOf(end).identity()
 	dir, err := filepath.EvalSymlinks(link)
@@ -242,14 +247,7 @@ func (s *state) follow(link string) error {
 	return nil
 }
 
-func absolute(base, path string) string {
-	if filepath.IsAbs(path) {
-		return filepath.Clean(path)
-	}
-	return filepath.Join(base, path)
-}
-
-// anyName accepts all files of .git/hooks: hooks may run files next to them.
+// anyName accepts all files in .git/hooks, because hooks may run files next to them.
 func anyName(string) bool { return true }
 
 // hookName accepts the names that git gives to hooks. Other files in a directory of the project, such as a README, are not hooks.
@@ -257,40 +255,60 @@ func hookName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
 }
 
-// readHooks reads the hooks in a directory. Samples run nothing.
+// readHooks reads the hooks in a directory, except samples.
 func (s *state) readHooks(dir string, counts func(name string) bool) {
 	s.stamps[dir] = stampOf(dir)
 	found := map[string]hook{}
 	s.hooks[dir] = found
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return // there are none
+		return
 	}
 	if !info.IsDir() {
-		target, _ := os.Readlink(dir) // empty for a file, which holds no hooks either
+		target, _ := os.Readlink(dir) // empty for a file
 		found["."] = hook{mode: info.Mode(), link: target}
 		return
 	}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		info, err := e.Info()
-		if err != nil || info.IsDir() || strings.HasSuffix(e.Name(), ".sample") || !counts(e.Name()) {
+		if e.IsDir() || strings.HasSuffix(e.Name(), ".sample") || !counts(e.Name()) {
 			continue
 		}
-		s.stamps[path] = stampOf(path)
-		h := hook{mode: info.Mode()}
-		if info.Mode()&fs.ModeSymlink != 0 {
-			h.link, _ = os.Readlink(path) // if it is gone by now, the stamp shows that
-		} else if text, err := readFile(path); err == nil {
-			h.text = string(text)
-		}
+		h := s.readHook(filepath.Join(dir, e.Name()))
 		found[e.Name()] = h
+		s.follow(dir, h.link)
 	}
 }
 
-// ask asks git for the settings in the files of all git directories and in what those include, and reads the hooks of directories in the
-// project that core.hooksPath names. Settings of the user are not kept: commands cannot write them.
+// readHook reads one hook.
+func (s *state) readHook(path string) hook {
+	s.stamps[path] = stampOf(path)
+	info, err := os.Lstat(path)
+	if err != nil || info.IsDir() {
+		return hook{}
+	}
+	h := hook{mode: info.Mode()}
+	if info.Mode()&fs.ModeSymlink != 0 {
+		h.link, _ = os.Readlink(path) // if it has been removed, the stamp differs
+	} else if text, err := readFile(path); err == nil {
+		h.text = string(text)
+	}
+	return h
+}
+
+// follow reads the file of the project that a link in a directory leads to, through any number of links.
+func (s *state) follow(dir, link string) {
+	path := projectfs.Join(dir, link)
+	if _, known := s.linked[path]; known || link == "" || !projectfs.Inside(s.project, path) {
+		return
+	}
+	h := s.readHook(path)
+	s.linked[path] = h
+	s.follow(filepath.Dir(path), h.link)
+}
+
+// ask asks git for the settings in all git directories and in the files they include, and reads the hooks in directories of the project that
+// core.hooksPath names. It does not record the user's own settings, which commands cannot write.
 func (k *keeper) ask(ctx context.Context, s *state) error {
 	var args []string
 	for _, dir := range s.dirs {
@@ -302,20 +320,20 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 	}
 	hooksPath := ""
 	for _, e := range parse(out) {
-		if e.scope != "command" { // as git reads it by itself
+		if e.scope != "command" { // not from the arguments above
 			if e.key == "core.hookspath" {
 				hooksPath = e.value
 			}
 			continue
 		}
-		path := absolute(k.worktree, e.file)
+		path := projectfs.Join(k.worktree, e.file)
 		if s.settings[path] == nil {
 			s.settings[path] = map[string][]string{}
 			s.stamps[path] = stampOf(path)
 		}
 		s.settings[path][e.key] = append(s.settings[path][e.key], e.value)
 		if strings.HasPrefix(e.key, "include") && strings.HasSuffix(e.key, ".path") && !strings.HasPrefix(e.value, "~") {
-			included := absolute(filepath.Dir(path), e.value) // may be created later
+			included := projectfs.Join(filepath.Dir(path), e.value) // may be created later
 			s.stamps[included] = stampOf(included)
 		}
 	}
@@ -330,15 +348,15 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 		if own := settings["core.hookspath"]; len(own) > 0 {
 			path = own[len(own)-1]
 		}
-		k.readHooksPath(s, absolute(dir, worktree[len(worktree)-1]), path)
+		k.readHooksPath(s, projectfs.Join(dir, worktree[len(worktree)-1]), path)
 	}
 	return nil
 }
 
-// readHooksPath reads the hooks in a directory outside of git's, if it is in the project: core.hooksPath names it relative to a working tree, or
-// the link that replaces a git directory's hooks.
+// readHooksPath reads the hooks in a directory of the project outside git's directories. core.hooksPath names it, relative to a working tree,
+// or a link that replaces a git directory's hooks.
 func (k *keeper) readHooksPath(s *state, base, path string) {
-	dir := absolute(base, path)
+	dir := projectfs.Join(base, path)
 	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.project, dir) || s.hooks[dir] != nil {
 		return
 	}
@@ -349,8 +367,8 @@ func (k *keeper) readHooksPath(s *state, base, path string) {
 // entry is one setting.
 type entry struct{ scope, file, key, value string }
 
-// parse reads what git config --list -z --show-origin --show-scope prints: scope NUL "file:" path NUL key newline value NUL. A setting
-// without a value has no newline. Entries of another form are left out.
+// parse parses the output of git config --list -z --show-origin --show-scope: scope NUL "file:" path NUL key newline value NUL. A setting
+// without a value has no newline. Entries of another form are ignored.
 func parse(out string) []entry {
 	fields := strings.Split(out, "\x00")
 	var list []entry
@@ -365,7 +383,7 @@ func parse(out string) []entry {
 	return list
 }
 
-// readFile reads a plain file of bounded size, and no device or pipe, which might never end.
+// readFile reads a regular file of limited size. Devices and pipes, which might never end, are an error.
 func readFile(path string) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/tenonhq/tenon/internal/value"
@@ -13,9 +14,9 @@ import (
 
 // Spec is a tool whose calls are read into a T.
 type Spec[T any] struct {
-	ID          string
-	Description string // for the model; white space around it is removed
-	Parameters  string // JSON schema, likewise
+	ID string
+	// Texts contains the files ID.md, the description for the model, and ID.json, the JSON schema of the arguments.
+	Texts fs.FS
 	// Read decodes and checks the arguments, before Prepare and again before Run. If nil, Args.
 	Read func(call *sdk.ToolCall) (T, error)
 	// Prepare returns the permissions that the call requires; see sdk.ToolPreparer. If nil, the tool requires its ID with the pattern *.
@@ -42,7 +43,11 @@ func (s Spec[T]) Tool() sdk.Tool {
 	if s.Read == nil {
 		s.Read = Args[T]
 	}
-	t := simple[T]{s, sdk.ToolDefinition{ID: s.ID, Description: strings.TrimSpace(s.Description), Parameters: json.RawMessage(strings.TrimSpace(s.Parameters))}}
+	text := func(extension string) string {
+		data, _ := fs.ReadFile(s.Texts, s.ID+extension) // embedded
+		return strings.TrimSpace(string(data))
+	}
+	t := simple[T]{s, sdk.ToolDefinition{ID: s.ID, Description: text(".md"), Parameters: json.RawMessage(text(".json"))}}
 	if s.Prepare == nil {
 		return t
 	}

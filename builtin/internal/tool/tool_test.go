@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
@@ -25,7 +26,8 @@ func greet(_ context.Context, _ *sdk.ToolCall, in args) (*sdk.ToolResult, error)
 
 func TestTool(t *testing.T) {
 	t.Parallel()
-	greeter := tool.Spec[args]{ID: "greet", Description: " Greets.\n", Parameters: "{\"type\":\"object\"}\n", Run: greet}.Tool()
+	texts := fstest.MapFS{"greet.md": {Data: []byte(" Greets.\n")}, "greet.json": {Data: []byte("{\"type\":\"object\"}\n")}}
+	greeter := tool.Spec[args]{ID: "greet", Texts: texts, Run: greet}.Tool()
 	if d := greeter.Definition(); d.ID != "greet" || d.Description != "Greets." || string(d.Parameters) != `{"type":"object"}` {
 		t.Errorf("Definition = %+v", d)
 	}
@@ -45,7 +47,7 @@ func TestPrepared(t *testing.T) {
 	t.Parallel()
 	bad := errors.New("bad name")
 	greeter := tool.Spec[args]{
-		ID: "greet", Run: greet,
+		ID: "greet", Texts: fstest.MapFS{}, Run: greet,
 		Read: func(call *sdk.ToolCall) (args, error) {
 			in, err := tool.Args[args](call)
 			if in.Name == "" {

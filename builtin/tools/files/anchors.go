@@ -80,8 +80,7 @@ func (m *matching) anchored(slack int, score func(i, size int) (float64, bool)) 
 	return m.best(places)
 }
 
-// between returns the average similarity of the lines between the first and the last line of a block to those of old. The
-// longer one determines the number of lines.
+// between returns the average similarity of the inner lines of a block and of old. The longer one determines the number of lines.
 func (m *matching) between(i, size int, budget *int) float64 {
 	have, want := m.lines[i+1:i+size-1], m.want[1:len(m.want)-1]
 	longest := max(len(have), len(want))
@@ -99,7 +98,7 @@ func (m *matching) between(i, size int, budget *int) float64 {
 	return sum / float64(longest)
 }
 
-// best returns the span of the best place, and those of all places whose score is close to it.
+// best returns the spans of the best place and of all places with a similar score.
 func (m *matching) best(places []place) []span {
 	if len(places) == 0 {
 		return nil

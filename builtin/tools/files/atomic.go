@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
@@ -19,10 +20,11 @@ var errReadOnly = errors.New("file is read-only")
 // cannot redirect a write. The caller closes it.
 type location struct {
 	name string
-	path string           // for messages
-	dirs []*projectfs.Dir // the last one contains the file; the others are those in which directories were created
-	made []string         // made[i] was created in dirs[i]
-	info fs.FileInfo      // of the content written last
+	path string             // for messages
+	dirs []*projectfs.Dir   // the last one contains the file; the others are those in which directories were created
+	made []string           // made[i] was created in dirs[i]
+	file *atomicfile.Staged // written, without its final name
+	info fs.FileInfo        // of file
 }
 
 // at returns the location of the file at the real path, whose directory must exist.
@@ -48,8 +50,8 @@ func (t target) make() (*location, error) {
 		return nil, explain(t.real, err)
 	}
 	p.dirs = append(p.dirs, dir)
-	for i := len(missing) - 1; i >= 0; i-- {
-		if err := p.descend(missing[i]); err != nil {
+	for _, name := range slices.Backward(missing) {
+		if err := p.descend(name); err != nil {
 			p.undo()
 			return nil, errors.Join(explain(t.real, err), p.close())
 		}
@@ -59,15 +61,10 @@ func (t target) make() (*location, error) {
 
 // descend creates a directory in the last one, unless another program has just created it, and opens it.
 func (p *location) descend(name string) error {
-	err := p.dir().Mkdir(name, 0o777)
-	if err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := p.dir().Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	made := name
-	if err != nil {
-		made = "" // must not be removed
-	}
-	p.made = append(p.made, made)
+	p.made = append(p.made, name)
 	next, err := p.dir().Dir(name)
 	if err == nil {
 		p.dirs = append(p.dirs, next)
@@ -80,36 +77,30 @@ func (p *location) dir() *projectfs.Dir { return p.dirs[len(p.dirs)-1] }
 
 // undo removes the created directories that are empty.
 func (p *location) undo() {
-	for i := len(p.made) - 1; i >= 0; i-- {
-		if p.made[i] == "" || p.dirs[i].Remove(p.made[i]) != nil {
+	for i, name := range slices.Backward(p.made) {
+		if p.dirs[i].Remove(name) != nil {
 			return // another program has used it
 		}
 	}
 }
 
 func (p *location) close() error {
-	var errs []error
+	var err error
 	for _, d := range p.dirs {
-		errs = append(errs, d.Close())
+		err = errors.Join(err, d.Close())
 	}
-	return errors.Join(errs...)
-}
-
-// staged is a written file without its final name.
-type staged struct {
-	*location
-	file *atomicfile.Staged
+	return err
 }
 
 // stage writes content to a temporary file in the directory. commit renames it, so that the file always has the complete old or new
 // content. An existing file, described by old, keeps its mode and, if the system allows it, its owner; its other names (hard links) keep
 // the old content. For a new file, old is nil. Unless like is nil, the file gets its mode. After an error the old content is unchanged and
-// no temporary file is left. The caller calls commit or discard.
-func (p *location) stage(content []byte, old, like fs.FileInfo) (*staged, error) {
+// no temporary file is left. The caller calls commit or p.file.Discard.
+func (p *location) stage(content []byte, old, like fs.FileInfo) error {
 	o := atomicfile.Options{Mode: 0o666, Sync: true} // less the umask
 	if old != nil {
 		if err := p.checkWritable(old); err != nil {
-			return nil, explain(p.path, err)
+			return explain(p.path, err)
 		}
 		o.Mode = 0o600 // until it has the content's own mode
 	}
@@ -125,22 +116,22 @@ func (p *location) stage(content []byte, old, like fs.FileInfo) (*staged, error)
 		}
 		return err
 	}
-	file, err := p.dir().Stage(p.name, content, o)
-	if err != nil {
-		return nil, explain(p.path, err)
-	}
-	return &staged{p, file}, nil
-}
-
-// commit renames the file to its name.
-func (s *staged) commit() error {
-	if err := s.file.Commit(); err != nil {
-		return explain(s.path, err)
+	var err error
+	if p.file, err = p.dir().Stage(p.name, content, o); err != nil {
+		return explain(p.path, err)
 	}
 	return nil
 }
 
-// checkWritable reports whether the existing file may be written. A rename would not mind.
+// commit renames the file to its name.
+func (p *location) commit() error {
+	if err := p.file.Commit(); err != nil {
+		return explain(p.path, err)
+	}
+	return nil
+}
+
+// checkWritable returns an error if the existing file may not be written, which a rename does not check.
 func (p *location) checkWritable(info fs.FileInfo) error {
 	if info.Mode().Perm()&0o222 == 0 {
 		return fmt.Errorf("%w (mode %s); make it writable first", errReadOnly, info.Mode())

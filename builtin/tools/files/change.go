@@ -19,7 +19,7 @@ import (
 type change struct {
 	target
 	old     fs.FileInfo // nil if the file is created
-	mode    fs.FileInfo // source of the mode of a moved file; nil: that of old, or the default mode
+	mode    fs.FileInfo // moved file from which the mode is taken; nil: the mode of old, or the default
 	before  []byte
 	after   []byte
 	remove  bool
@@ -74,12 +74,12 @@ func (p *plugin) loadText(ctx context.Context, call *sdk.ToolCall, t target) (cu
 	return c, p.history.check(ctx, call, t, c.hash)
 }
 
-// compare sets the diff. It refuses a change that would replace bytes which are not UTF-8: read shows them as U+FFFD, so the model
+// compare sets the diff. It refuses a change that would replace bytes that are not UTF-8: read shows them as U+FFFD, so the model
 // cannot repeat them.
 func (c *change) compare(call *sdk.ToolCall) (err error) {
 	unknown := []byte("\ufffd")
 	if !utf8.Valid(c.before) && bytes.Count(c.after, unknown) > bytes.Count(c.before, unknown) {
-		return fmt.Errorf("%q is not UTF-8: U+FFFD stands for bytes that the new text would destroy; change only text without U+FFFD, or use a program such as sed",
+		return fmt.Errorf("%q is not UTF-8: the new text would destroy the bytes shown as U+FFFD; change only text without U+FFFD, or use a program such as sed",
 			c.name)
 	}
 	c.diff, err = newDiff(paths.Title(call, c.abs), c.before, c.after)
@@ -102,18 +102,14 @@ func (p *plugin) store(call *sdk.ToolCall, changes ...*change) error {
 		return err
 	}
 	for _, c := range changes {
-		if c.remove {
-			p.history.drop(call.SessionID, c.real)
-		} else {
-			p.history.note(call.SessionID, c.real, c.hash())
-		}
+		p.history.note(call.SessionID, c.real, c.hash())
 	}
 	return nil
 }
 
-// hash identifies the content of the file after the change.
+// hash identifies the content of the file after the change, once it is in place. A deleted file counts as empty.
 func (c *change) hash() string {
-	if len(c.after) > maxHashed && c.written != nil {
+	if len(c.after) > maxHashed {
 		return statHash(c.written)
 	}
 	return contentHash(c.after)

@@ -67,6 +67,26 @@ func TestNewFileHasUsualMode(t *testing.T) {
 	}
 }
 
+// A file that a patch deletes and adds again keeps its own mode, not that of a file that was moved to its path in between.
+func TestModeAfterMoves(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.put("f", "a\n")
+	b.put("x", "b\n")
+	if err := os.Chmod(b.path("x"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	want := stat(t, b.path("f")).Mode
+	b.read("f")
+	b.read("x")
+	b.must("apply_patch", patch("*** Delete File: f", "*** Update File: x", "*** Move to: f", "*** Delete File: f", "*** Add File: f", "+c"))
+	b.want("f", "c\n")
+	b.wantNames("f")
+	if got := stat(t, b.path("f")).Mode; got != want {
+		t.Errorf("mode = %o, want %o", got, want)
+	}
+}
+
 func TestReadOnlyFile(t *testing.T) {
 	t.Parallel()
 	b := newBench(t)

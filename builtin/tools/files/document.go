@@ -15,15 +15,12 @@ type document struct {
 	raw    string // as on disk, without the byte order mark
 	bom    bool
 	crlf   []int  // offsets in text of each \n that is \r\n in raw, ascending
-	ending string // the ending of most lines; new lines get it too
+	ending string // of most lines, and of new ones
 }
 
 func newDocument(content []byte) *document {
 	d := &document{ending: "\n"}
 	d.raw, d.bom = strings.CutPrefix(string(content), bom)
-	if d.text = d.raw; !strings.Contains(d.raw, "\r\n") {
-		return d
-	}
 	var b strings.Builder
 	for line := range strings.Lines(d.raw) {
 		if text, ok := strings.CutSuffix(line, "\r\n"); ok {
@@ -51,7 +48,7 @@ type replacement struct {
 }
 
 // apply returns the content of the file after the replacements, which must be in order and must not
-// overlap. New lines get the ending of most lines.
+// overlap. New lines have the ending of most lines.
 func (d *document) apply(replacements []replacement) []byte {
 	var b bytes.Buffer
 	if d.bom {
@@ -60,7 +57,7 @@ func (d *document) apply(replacements []replacement) []byte {
 	from := 0
 	for _, r := range replacements {
 		b.WriteString(d.raw[from:d.offset(r.start)])
-		b.WriteString(withEnding(toLF(r.text), d.ending))
+		b.WriteString(strings.ReplaceAll(toLF(r.text), "\n", d.ending))
 		from = d.offset(r.end)
 	}
 	b.WriteString(d.raw[from:])
@@ -71,13 +68,6 @@ func (d *document) apply(replacements []replacement) []byte {
 func (d *document) offset(i int) int { return i + sort.SearchInts(d.crlf, i) }
 
 func toLF(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
-
-func withEnding(s, ending string) string {
-	if ending == "\n" {
-		return s
-	}
-	return strings.ReplaceAll(s, "\n", ending)
-}
 
 // textLines is a text split into lines.
 type textLines struct {

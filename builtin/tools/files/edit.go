@@ -3,7 +3,6 @@ package files
 import (
 	"bytes"
 	"context"
-	_ "embed" // the description
 	"errors"
 	"fmt"
 	"strings"
@@ -11,30 +10,36 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-//go:embed edit.md
-var editDescription string
-
-//go:embed edit.json
-var editParameters string
-
-type editArgs struct {
-	OldString  string `json:"oldString"`
-	NewString  string `json:"newString"`
-	ReplaceAll bool   `json:"replaceAll"`
-}
-
 func (p *plugin) edit() sdk.Tool {
-	return fileTool(p, "edit", editDescription, editParameters, p.planEdit)
+	return fileTool(p, "edit", p.planEdit)
 }
 
-func (p *plugin) planEdit(ctx context.Context, call *sdk.ToolCall, t target, args editArgs) (*change, string, error) {
-	switch args.OldString {
-	case args.NewString:
+func (p *plugin) planEdit(ctx context.Context, call *sdk.ToolCall, in fileArgs) (*change, string, error) {
+	switch in.OldString {
+	case in.NewString:
 		return nil, "", errors.New("oldString and newString are equal: nothing to change")
 	case "":
-		return planNew(t, args.NewString)
+		return planNew(in.target, in.NewString)
 	}
-	return p.planReplace(ctx, call, t, args)
+	now, err := p.loadText(ctx, call, in.target)
+	if err != nil {
+		return nil, "", err
+	}
+	doc := newDocument(now.content)
+	f, err := locate(in.name, doc.text, toLF(in.OldString), in.ReplaceAll)
+	if err != nil {
+		return nil, "", err
+	}
+	replacements := make([]replacement, len(f.spans))
+	for i, s := range f.spans {
+		replacements[i] = replacement{s, in.NewString}
+	}
+	c := &change{target: in.target, old: now.info, before: now.content, after: doc.apply(replacements)}
+	if bytes.Equal(c.before, c.after) {
+		return nil, "", fmt.Errorf("%q already has newString at line %d (matched %s): nothing to change",
+			in.name, lineOf(doc.text, f.spans[0].start), f.how)
+	}
+	return c, editReport(in.target, doc.text, f, in.NewString), nil
 }
 
 func planNew(t target, content string) (*change, string, error) {
@@ -46,28 +51,6 @@ func planNew(t target, content string) (*change, string, error) {
 		return nil, "", fmt.Errorf("%q exists and oldString is empty; give the text to replace, or use write to replace all of it", t.name)
 	}
 	return &change{target: t, after: []byte(content)}, fmt.Sprintf("Created %s: %s.", t.name, plural(countLines(content), "line")), nil
-}
-
-func (p *plugin) planReplace(ctx context.Context, call *sdk.ToolCall, t target, args editArgs) (*change, string, error) {
-	now, err := p.loadText(ctx, call, t)
-	if err != nil {
-		return nil, "", err
-	}
-	doc := newDocument(now.content)
-	f, err := locate(t.name, doc.text, toLF(args.OldString), args.ReplaceAll)
-	if err != nil {
-		return nil, "", err
-	}
-	replacements := make([]replacement, len(f.spans))
-	for i, s := range f.spans {
-		replacements[i] = replacement{s, args.NewString}
-	}
-	c := &change{target: t, old: now.info, before: now.content, after: doc.apply(replacements)}
-	if bytes.Equal(c.before, c.after) {
-		return nil, "", fmt.Errorf("%q already has newString at line %d (matched %s): nothing to change",
-			t.name, lineOf(doc.text, f.spans[0].start), f.how)
-	}
-	return c, editReport(t, doc.text, f, args.NewString), nil
 }
 
 // editReport returns the line numbers of the edit in the new file.

@@ -90,9 +90,9 @@ func TestEditRefused(t *testing.T) {
 		"ambiguous":     {edit("twice", "x = 1", "z"), []string{"2 times, at lines 1, 3", "replaceAll"}},
 		"likely twice":  {edit("like.txt", "head\nvalue number ten\nfoot", "z"), []string{"2 times (by its first and last line), at lines 1, 4"}},
 		"directory":     {edit(".", "x", "y"), []string{"it is a directory"}},
-		"white space":   {edit("f.go", "func One() {\n    panic(nil)\n}", "z"), []string{"line 3: 1 of 3 lines match", "line 4 differs", "file:  →return 1", "asked: ····panic(nil)"}},
+		"white space":   {edit("f.go", "func One() {\n    panic(nil)\n}", "z"), []string{"line 3: 1 of 3 lines match", "line 4 differs", `file:  "\treturn 1"`, `asked: "    panic(nil)"`}},
 		"line numbers":  {edit("f.go", "3: func One() {\n4: \treturn 1\n", "z"), []string{"omit the \"N: \""}},
-		"case":          {edit("f.go", "func two() {", "z"), []string{"line 7 differs", "file:  func Two() {", "asked: func two() {"}},
+		"case":          {edit("f.go", "func two() {", "z"), []string{"line 7 differs", `file:  "func Two() {"`, `asked: "func two() {"`}},
 		"nothing like":  {edit("f.go", "zzzzzzzzzzzzzzzzzz", "z"), []string{"Nothing in the file is similar"}},
 		"escapes":       {edit("f.go", `package f\n\nfunc One() {\n\treturn 1`, "z"), []string{"the text at line 1", "(after unescaping), which is much longer"}},
 		"there already": {edit("twice", "y  =  2", "y = 2"), []string{`"twice" already has newString at line 2`}},
@@ -267,7 +267,7 @@ func TestChangedOnDisk(t *testing.T) {
 	b.put("f.txt", "one\n")
 	b.read("f.txt")
 	b.put("f.txt", "two\n")
-	b.fails("edit", edit("f.txt", "two", "three"), "changed on disk since it was read at", "read it again")
+	b.fails("edit", edit("f.txt", "two", "three"), "changed on disk since it was read; read it again")
 	b.fails("write", sdk.Object{"filePath": "f.txt", "content": "x"}, "read it again")
 	b.fails("apply_patch", patch("*** Delete File: f.txt"), "read it again")
 	b.want("f.txt", "two\n")

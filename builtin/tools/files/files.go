@@ -1,6 +1,7 @@
 package files
 
 import (
+	"embed"
 	"fmt"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -10,6 +11,11 @@ import (
 
 // permissionEdit is the permission key of every tool that changes files.
 const permissionEdit = "edit"
+
+// texts describe the tools; see tool.Spec.
+//
+//go:embed *.json read.md list.md write.md edit.md apply_patch.md
+var texts embed.FS
 
 // New returns the plugin. It records, per session, the file contents the model has seen.
 func New() sdk.Plugin {

@@ -8,35 +8,46 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// fileCall is a call that changes one file.
-type fileCall[A any] struct {
-	args A
+// fileArgs are the arguments of write and edit.
+type fileArgs struct {
+	FilePath   string `json:"filePath"`
+	Content    string `json:"content"`
+	OldString  string `json:"oldString"`
+	NewString  string `json:"newString"`
+	ReplaceAll bool   `json:"replaceAll"`
 	target
 }
 
 // planner computes the change of a file, and the report for the model.
-type planner[A any] func(ctx context.Context, call *sdk.ToolCall, t target, args A) (*change, string, error)
+type planner func(ctx context.Context, call *sdk.ToolCall, in fileArgs) (*change, string, error)
 
-// fileTool returns a tool that changes one file, its argument filePath: edit or write. Execute plans the change again: calls of the
-// same step may have changed the file since Prepare.
-func fileTool[A any](p *plugin, id, description, parameters string, plan planner[A]) sdk.Tool {
-	compute := func(ctx context.Context, call *sdk.ToolCall, in fileCall[A]) (*change, string, error) {
-		c, report, err := plan(ctx, call, in.target, in.args)
+// fileTool returns a tool that changes one file: edit or write. Execute plans the change again: calls of the same step may have changed
+// the file since Prepare.
+func fileTool(p *plugin, id string, plan planner) sdk.Tool {
+	compute := func(ctx context.Context, call *sdk.ToolCall, in fileArgs) (*change, string, error) {
+		c, report, err := plan(ctx, call, in)
 		if err != nil {
 			return nil, "", err
 		}
 		return c, report, c.compare(call)
 	}
-	spec := tool.Spec[fileCall[A]]{
-		ID: id, Description: description, Parameters: parameters, Read: readFileCall[A],
-		Prepare: func(ctx context.Context, call *sdk.ToolCall, in fileCall[A]) ([]sdk.PermissionRequest, error) {
+	spec := tool.Spec[fileArgs]{
+		ID: id, Texts: texts,
+		Read: func(call *sdk.ToolCall) (fileArgs, error) {
+			in, err := tool.Args[fileArgs](call)
+			if err == nil {
+				in.target, err = newTarget(call, in.FilePath)
+			}
+			return in, err
+		},
+		Prepare: func(ctx context.Context, call *sdk.ToolCall, in fileArgs) ([]sdk.PermissionRequest, error) {
 			c, _, err := compute(ctx, call, in)
 			if err != nil {
 				return nil, err
 			}
 			return c.permissions(call), nil
 		},
-		Run: func(ctx context.Context, call *sdk.ToolCall, in fileCall[A]) (*sdk.ToolResult, error) {
+		Run: func(ctx context.Context, call *sdk.ToolCall, in fileArgs) (*sdk.ToolResult, error) {
 			unlock, err := p.locks.lock(ctx, in.real)
 			if err != nil {
 				return nil, err
@@ -53,17 +64,4 @@ func fileTool[A any](p *plugin, id, description, parameters string, plan planner
 		},
 	}
 	return changer{spec.Tool().(tool.Prepared), func(m *sdk.Model) bool { return !patchModel(m) }}
-}
-
-func readFileCall[A any](call *sdk.ToolCall) (in fileCall[A], err error) {
-	if in.args, err = tool.Args[A](call); err != nil {
-		return in, err
-	}
-	file, err := tool.Args[struct {
-		FilePath string `json:"filePath"`
-	}](call)
-	if err == nil {
-		in.target, err = newTarget(call, file.FilePath)
-	}
-	return in, err
 }

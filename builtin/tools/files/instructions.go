@@ -13,15 +13,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds of the note about instruction files, because a repository chooses the directories: the number of files, the nearest first, and the
+// Limits of the note about instruction files, whose directories a repository chooses: the number of files, the nearest first, and the
 // characters of a path.
 const (
 	maxNamed = 3
 	maxPath  = 300
 )
 
-// instructions names the instruction files between the working directory and a file that the session has not read, one of a directory. The
-// system prompt has those of the working directory and above. Directories of dependencies and hidden ones give no instructions.
+// instructions returns a note about instruction files that the session has not read: one per directory, from the directory of the file up to
+// the working directory. The system prompt contains those of the working directory and above. Hidden directories and dependencies have none.
 func (p *plugin) instructions(call *sdk.ToolCall, t target) string {
 	var out strings.Builder
 	top := paths.Real(call.Directory)

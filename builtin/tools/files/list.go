@@ -3,7 +3,6 @@ package files
 import (
 	"cmp"
 	"context"
-	_ "embed" // the description
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,15 +21,9 @@ import (
 // maxListed is the maximum number of entries, as in opencode.
 const maxListed = 100
 
-//go:embed list.md
-var listDescription string
-
-//go:embed list.json
-var listParameters string
-
 func list() sdk.Tool {
 	return tool.Spec[target]{
-		ID: "list", Description: listDescription, Parameters: listParameters, Run: runList,
+		ID: "list", Texts: texts, Run: runList,
 		Read: func(call *sdk.ToolCall) (target, error) {
 			args, err := tool.Args[struct {
 				Path string `json:"path"`

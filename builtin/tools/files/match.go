@@ -18,12 +18,15 @@ type found struct {
 }
 
 // locate finds old in text: exactly, else with increasing tolerance, in opencode's order. The first level that finds a place
-// decides. Unless all is set, it must find exactly one. Errors tell the model what was found instead; name is the file's.
+// decides. Unless all is set, it must find exactly one. Errors describe the places found instead; name is the file's.
 func locate(name, text, old string, all bool) (found, error) {
 	m := &matching{text: text, old: old}
 	for i, level := range levels() {
 		if i == 1 { // the first level, which usually succeeds, needs no lines
 			m.split()
+			if strings.TrimSpace(old) == "" {
+				break // white space that differs is not similar
+			}
 		}
 		spans := level.find(m)
 		if len(spans) == 0 {
@@ -89,9 +92,6 @@ func (m *matching) block(i, n int) span {
 	return s
 }
 
-// blank reports whether old contains only white space.
-func (m *matching) blank() bool { return strings.TrimSpace(m.old) == "" }
-
 // tooLarge is opencode's guard against replacing far more than intended.
 func (m *matching) tooLarge(s span) bool {
 	text := m.text[s.start:s.end]
@@ -102,9 +102,6 @@ func (m *matching) tooLarge(s span) bool {
 // windows returns the blocks of len(want) equal lines, without overlaps.
 func (m *matching) windows(equal func(i, k int) bool) []span {
 	var spans []span
-	if m.blank() {
-		return nil
-	}
 	n := len(m.want)
 next:
 	for i := 0; i+n <= len(m.lines); i++ {
@@ -123,9 +120,6 @@ func exactly(m *matching) []span { return occurrences(m.text, m.old) }
 
 func occurrences(text, old string) []span {
 	var spans []span
-	if old == "" {
-		return nil
-	}
 	for at := 0; ; {
 		i := strings.Index(text[at:], old)
 		if i < 0 {
@@ -140,9 +134,6 @@ func occurrences(text, old string) []span {
 // whose indentation differs by the same amount in every line.
 func ignoringIndentation(m *matching) []span {
 	spans := m.windows(func(i, k int) bool { return m.lines[i] == m.want[k] })
-	if len(spans) < 2 {
-		return spans
-	}
 	want := dedent(m.old)
 	shifted := slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return dedent(m.text[s.start:s.end]) != want })
 	if len(shifted) > 0 {
@@ -182,17 +173,14 @@ func ignoringSpace(m *matching) []span {
 		want[k] = collapse(line)
 	}
 	spans := m.windows(func(i, k int) bool { return collapse(m.lines[i]) == want[k] })
-	if len(spans) > 0 || len(m.want) != 1 || m.tail || m.blank() || len(m.old) > maxPartOfLine {
+	if len(spans) > 0 || len(m.want) != 1 || m.tail || len(m.old) > maxPartOfLine {
 		return spans
 	}
 	words := strings.Fields(m.old)
 	for i, word := range words {
 		words[i] = regexp.QuoteMeta(word)
 	}
-	re, err := regexp.Compile(strings.Join(words, `[^\S\n]+`))
-	if err != nil {
-		return nil // too long for package regexp
-	}
+	re := regexp.MustCompile(strings.Join(words, `[^\S\n]+`))
 	for _, loc := range re.FindAllStringIndex(m.text, -1) {
 		spans = append(spans, span{loc[0], loc[1]})
 	}
@@ -204,20 +192,10 @@ func collapse(s string) string { return strings.Join(strings.Fields(s), " ") }
 // unescaped removes one level of escapes, which models sometimes add.
 func unescaped(m *matching) []span {
 	replacer := strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\r`, "\r", `\'`, "'", `\"`, `"`, "\\`", "`", `\\`, `\`, `\$`, "$")
-	plain := replacer.Replace(m.old)
-	if plain == m.old {
-		return nil
-	}
-	return occurrences(m.text, plain)
+	return occurrences(m.text, replacer.Replace(m.old))
 }
 
-func trimmed(m *matching) []span {
-	plain := strings.TrimSpace(m.old)
-	if plain == m.old {
-		return nil
-	}
-	return occurrences(m.text, plain)
-}
+func trimmed(m *matching) []span { return occurrences(m.text, strings.TrimSpace(m.old)) }
 
 // ambiguous returns the error for more than one place.
 func ambiguous(name, text string, spans []span, how string) error {

@@ -50,12 +50,7 @@ func (t target) isDir(real string) bool {
 
 // similar returns the names in dir that are most similar to name.
 func (t target) similar(dir, name string) []string {
-	d, err := projectfs.OpenDir(t.trusted, dir)
-	if err != nil {
-		return nil
-	}
-	defer d.Close() // only read from
-	entries, err := d.ReadDir()
+	entries, err := projectfs.ReadDir(t.trusted, dir)
 	if err != nil {
 		return nil
 	}

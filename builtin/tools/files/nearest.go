@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -14,7 +15,7 @@ const (
 	maxPlaces  = 3        // similar places shown to the model
 	maxShown   = 120      // bytes of a line shown around the first difference
 	maxRepeats = 20       // counted occurrences of one line in the searched text
-	maxGuess   = 20 << 20 // work of the search for one similar line, in pairs of compared bytes
+	maxGuess   = 20 << 20 // maximum work of the search for one similar line, in pairs of compared bytes
 )
 
 // errNoMatch is wrapped by errors about text that is not in a file.
@@ -53,8 +54,7 @@ func nearest(file, asked []string) string {
 	return b.String()
 }
 
-// firstDifference describes the first difference between the searched lines and lines of the file; number is that of the first
-// one.
+// firstDifference describes the first difference between the searched lines and lines of the file, of which the first one has the number.
 func firstDifference(lines, asked []string, number int) string {
 	for k, want := range asked {
 		if k >= len(lines) {
@@ -68,7 +68,7 @@ func firstDifference(lines, asked []string, number int) string {
 	return "the lines match, but line breaks or the end differ"
 }
 
-// vote returns the offsets at which most lines of want are equal to those of the file.
+// vote returns the offsets at which most lines of want equal lines of the file.
 func vote(lines, want []string) []place {
 	at := map[string][]int{}
 	for k, text := range want {
@@ -124,34 +124,15 @@ func commonPrefix(a, b string) int {
 	return i
 }
 
-// excerpt returns the part of a line around the byte at, with tabs and outer white space as
-// signs.
+// excerpt returns the part of a line around the byte at, in quotes, which show its white space.
 func excerpt(s string, at int) string {
-	before, after := "", ""
 	start, end := max(at-maxShown/2, 0), min(at+maxShown, len(s))
-	start = min(start, end)
-	for start > 0 && !utf8.RuneStart(s[start]) {
-		start--
-	}
-	for end < len(s) && !utf8.RuneStart(s[end]) {
-		end++
-	}
+	text := strconv.Quote(s[min(start, end):end])
 	if start > 0 {
-		before = "…"
+		text = "…" + text
 	}
 	if end < len(s) {
-		after = "…"
+		text += "…"
 	}
-	s = s[start:end]
-	text := strings.Trim(s, " \t\r")
-	if text == "" {
-		return before + signs(s) + after + " (only white space)"
-	}
-	lead := s[:strings.Index(s, text)]
-	tail := s[len(lead)+len(text):]
-	return before + signs(lead) + strings.ReplaceAll(strings.ToValidUTF8(text, "\ufffd"), "\t", "→") + signs(tail) + after
-}
-
-func signs(space string) string {
-	return strings.NewReplacer(" ", "·", "\t", "→", "\r", "␍").Replace(space)
+	return text
 }

@@ -7,6 +7,6 @@ import (
 	"os"
 )
 
-// takeAfter does nothing: what is not a Unix has no mode to keep beyond read-only, which is refused
-// before, and a file inherits its rights from its directory.
+// takeAfter does nothing: without Unix, a file has no mode except read-only, which was refused before, and inherits the rights of its
+// directory.
 func takeAfter(*os.File, fs.FileInfo) error { return nil }

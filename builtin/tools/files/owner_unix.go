@@ -8,14 +8,14 @@ import (
 	"syscall"
 )
 
-// takeAfter gives f the mode of old and its owner. Only root can give a file away; for others the group
-// is tried and else the file becomes their own, as with any editor that saves by renaming.
+// takeAfter sets the owner and the mode of f to those of old. Only root can change the owner; for others it tries the group, and otherwise
+// the file belongs to them, as with any editor that saves by renaming.
 func takeAfter(f *os.File, old fs.FileInfo) error {
 	if stat, ok := old.Sys().(*syscall.Stat_t); ok {
 		if f.Chown(int(stat.Uid), int(stat.Gid)) != nil {
 			_ = f.Chown(-1, int(stat.Gid)) // best effort, see above
 		}
 	}
-	// After the owner, as changing that takes setuid and setgid away.
+	// After the owner, because changing the owner clears setuid and setgid.
 	return f.Chmod(old.Mode())
 }

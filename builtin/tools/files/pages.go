@@ -32,7 +32,7 @@ type page struct {
 	hash    string          // of the whole text; empty if it is too large
 }
 
-// readPage reads limit lines of r from line offset (from 1). It never holds more than a
+// readPage reads limit lines of r from line offset (from 1). It never stores more than a
 // page. It reads a text of at most maxHashed bytes to its end, to hash it and count its lines.
 func readPage(ctx context.Context, r io.Reader, offset, limit int) (*page, error) {
 	in := &countingReader{ctx: ctx, r: r, sum: sha256.New()}
@@ -126,9 +126,6 @@ func showLine(number int, text []byte) string {
 		text = bytes.TrimPrefix(text, []byte(bom))
 	}
 	line := strings.ToValidUTF8(string(text), "\ufffd")
-	if len(line) <= maxLineChars {
-		return line
-	}
 	chars := 0
 	for i := range line {
 		if chars == maxLineChars {

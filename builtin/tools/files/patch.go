@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	_ "embed" // the description
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -12,28 +11,21 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-//go:embed patch.md
-var patchDescription string
-
-//go:embed patch.json
-var patchParameters string
-
-// patchModel reports whether the model was trained on apply_patch and gets it instead of edit and write.
-// The rule is opencode's.
+// patchModel reports whether the model was trained on apply_patch, which it uses instead of edit and write. The rule is opencode's.
 func patchModel(model *sdk.Model) bool {
 	return model != nil && strings.Contains(model.ID, "gpt-") &&
 		!strings.Contains(model.ID, "gpt-4") && !strings.Contains(model.ID, "oss")
 }
 
 func (p *plugin) patch() sdk.Tool {
-	spec := tool.Spec[[]resolvedOp]{
-		ID: "apply_patch", Description: patchDescription, Parameters: patchParameters, Read: readPatch, Prepare: p.preparePatch, Run: p.runPatch,
+	spec := tool.Spec[[]patchOp]{
+		ID: "apply_patch", Texts: texts, Read: readPatch, Prepare: p.preparePatch, Run: p.runPatch,
 	}
 	return changer{spec.Tool().(tool.Prepared), patchModel}
 }
 
 // preparePatch checks that the whole patch applies and requests permission for it with its diff.
-func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp) ([]sdk.PermissionRequest, error) {
+func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([]sdk.PermissionRequest, error) {
 	changes, err := p.plan(ctx, call, ops)
 	if err != nil {
 		return nil, err
@@ -51,7 +43,7 @@ func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []res
 }
 
 // runPatch applies the patch to the current files.
-func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp) (*sdk.ToolResult, error) {
+func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []patchOp) (*sdk.ToolResult, error) {
 	var real []string
 	for _, op := range ops {
 		real = append(real, op.target.real)
@@ -74,27 +66,18 @@ func (p *plugin) runPatch(ctx context.Context, call *sdk.ToolCall, ops []resolve
 	return patchResult(call, changes), nil
 }
 
-// resolvedOp is an operation with its files.
-type resolvedOp struct {
-	patchOp
-	target target
-	moved  target // the new path, if moveTo is set
-}
-
-func readPatch(call *sdk.ToolCall) ([]resolvedOp, error) {
+func readPatch(call *sdk.ToolCall) ([]patchOp, error) {
 	args, err := tool.Args[struct {
 		PatchText string `json:"patchText"`
 	}](call)
 	if err != nil {
 		return nil, err
 	}
-	parsed, err := parsePatch(args.PatchText)
+	ops, err := parsePatch(args.PatchText)
 	if err != nil {
 		return nil, err
 	}
-	ops := make([]resolvedOp, len(parsed))
-	for i, op := range parsed {
-		ops[i].patchOp = op
+	for i, op := range ops {
 		if ops[i].target, err = newTarget(call, op.path); err != nil {
 			return nil, err
 		}

@@ -28,6 +28,9 @@ type patchOp struct {
 	moveTo  string
 	content string // of an added file
 	hunks   []hunk
+
+	target target // of path; set by readPatch, like moved
+	moved  target // of moveTo
 }
 
 // hunk is one change within a file.
@@ -61,7 +64,7 @@ var gitHeader = regexp.MustCompile(`^-\d+(,\d+)? \+\d+(,\d+)? @@ ?`)
 func parsePatch(text string) ([]patchOp, error) {
 	p := &patchParser{lines: strings.Split(strings.Trim(toLF(text), " \t\n"), "\n")}
 	p.unwrap()
-	if len(p.lines) == 0 || strings.TrimSpace(p.lines[0]) != patchBegin {
+	if strings.TrimSpace(p.lines[0]) != patchBegin {
 		return nil, fmt.Errorf("%w: the first line must be %q", errPatch, patchBegin)
 	}
 	var ops []patchOp
@@ -72,9 +75,6 @@ func parsePatch(text string) ([]patchOp, error) {
 			p.at++
 			continue
 		case patchEnd:
-			if len(ops) == 0 {
-				return nil, fmt.Errorf("%w: no file is changed", errPatch)
-			}
 			return ops, nil
 		}
 		op, err := p.op(line)

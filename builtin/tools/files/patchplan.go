@@ -13,8 +13,8 @@ import (
 )
 
 // plan computes the changes of a patch in memory. Each operation sees the results of the previous ones, so a patch may
-// contain a file more than once. There is one change per file, in the order of their first operations.
-func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []resolvedOp) ([]*change, error) {
+// contain a file more than once. It returns one change per file, in the order of their first operations.
+func (p *plugin) plan(ctx context.Context, call *sdk.ToolCall, ops []patchOp) ([]*change, error) {
 	s := &patchState{plugin: p, call: call, changes: map[string]*change{}}
 	for _, op := range ops {
 		var err error
@@ -85,7 +85,7 @@ func (s *patchState) delete(ctx context.Context, t target) error {
 		if c.remove {
 			return errRemoved(t)
 		}
-		c.after, c.remove = nil, true
+		c.gone()
 		return nil
 	}
 	if t.itself != t.real && !paths.Inside(s.call, t.itself) {
@@ -109,7 +109,7 @@ func (s *patchState) delete(ctx context.Context, t target) error {
 }
 
 // update changes the file of op and, if moveTo is set, moves it.
-func (s *patchState) update(ctx context.Context, op resolvedOp) error {
+func (s *patchState) update(ctx context.Context, op patchOp) error {
 	c := s.changes[op.target.real]
 	if c == nil {
 		now, err := s.loadText(ctx, s.call, op.target)
@@ -132,6 +132,9 @@ func (s *patchState) update(ctx context.Context, op resolvedOp) error {
 	}
 	return s.move(c, op.moved)
 }
+
+// gone makes the change a deletion. A file added later at the same path has its own mode.
+func (c *change) gone() { c.after, c.mode, c.remove = nil, nil, true }
 
 // lstat returns the information about the target without following a link.
 func (t target) lstat() (fs.FileInfo, error) {
@@ -165,6 +168,7 @@ func (s *patchState) move(c *change, to target) error {
 	if other.mode == nil {
 		other.mode = c.old
 	}
-	c.after, c.remove, other.remove = nil, true, false
+	other.remove = false
+	c.gone()
 	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	_ "embed" // the description
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -27,12 +26,6 @@ const maxAttachment = 5 << 20
 // OutputPrefix marks a filePath of the tool read that names a stored tool output instead of a file.
 const OutputPrefix = "tool-output/"
 
-//go:embed read.md
-var readDescription string
-
-//go:embed read.json
-var readParameters string
-
 type readArgs struct {
 	FilePath string `json:"filePath"`
 	Offset   int    `json:"offset"`
@@ -43,7 +36,7 @@ type readArgs struct {
 
 func (p *plugin) read() sdk.Tool {
 	return tool.Spec[readArgs]{
-		ID: "read", Description: readDescription, Parameters: readParameters, Read: newReadArgs, Prepare: prepareRead, Run: p.runRead,
+		ID: "read", Texts: texts, Read: newReadArgs, Prepare: prepareRead, Run: p.runRead,
 	}.Tool()
 }
 
@@ -122,7 +115,7 @@ func (p *plugin) readFile(ctx context.Context, call *sdk.ToolCall, t readArgs) (
 	return result, nil
 }
 
-// result returns the page as a tool result; name is that of the text.
+// result returns the page as a tool result. name names the text.
 func (p *page) result(title, name string) (*sdk.ToolResult, error) {
 	if p.total >= 0 && p.offset > max(p.total, 1) {
 		return nil, fmt.Errorf("offset %d is beyond the end of %q, which has %d lines", p.offset, name, p.total)
@@ -176,12 +169,7 @@ func readOutput(ctx context.Context, call *sdk.ToolCall, args readArgs) (*sdk.To
 
 // readDirectory lists the names in a directory.
 func readDirectory(call *sdk.ToolCall, t readArgs) (*sdk.ToolResult, error) {
-	dir, err := projectfs.OpenDir(t.trusted, t.real)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close() // only read from
-	entries, err := dir.ReadDir()
+	entries, err := projectfs.ReadDir(t.trusted, t.real)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package files
 
 import (
 	"context"
-	_ "embed" // the description
 	"fmt"
 	"strings"
 	"unsafe"
@@ -11,30 +10,21 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-//go:embed write.md
-var writeDescription string
-
-//go:embed write.json
-var writeParameters string
-
-type writeArgs struct {
-	Content string `json:"content"`
-}
-
 func (p *plugin) write() sdk.Tool {
-	return fileTool(p, "write", writeDescription, writeParameters, p.planWrite)
+	return fileTool(p, "write", p.planWrite)
 }
 
 // planWrite keeps the byte order mark and the line endings of an existing file, unless the content has its own: models write \n.
-func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, t target, args writeArgs) (*change, string, error) {
+func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, in fileArgs) (*change, string, error) {
+	t := in.target
 	now, err := load(t)
 	if err != nil {
 		return nil, "", err
 	}
 	c := &change{target: t, old: now.info, before: now.content, extra: sdk.Object{"exists": now.info != nil}}
-	lines := plural(countLines(args.Content), "line")
+	lines := plural(countLines(in.Content), "line")
 	if now.info == nil {
-		c.after = unsafe.Slice(unsafe.StringData(args.Content), len(args.Content)) // not copied: contents do not change
+		c.after = unsafe.Slice(unsafe.StringData(in.Content), len(in.Content)) // not copied: contents do not change
 		return c, fmt.Sprintf("Created %s: %s.", t.name, lines), nil
 	}
 	if isBinary(t.real, now.content) && media.Detect(now.content) == "" {
@@ -44,9 +34,9 @@ func (p *plugin) planWrite(ctx context.Context, call *sdk.ToolCall, t target, ar
 		return nil, "", err
 	}
 	doc := newDocument(now.content)
-	content := args.Content
+	content := in.Content
 	if !strings.Contains(content, "\r\n") {
-		content = withEnding(content, doc.ending)
+		content = strings.ReplaceAll(content, "\n", doc.ending)
 	}
 	if doc.bom && !strings.HasPrefix(content, bom) {
 		content = bom + content

@@ -3,11 +3,17 @@
 package interact
 
 import (
+	"embed"
 	"fmt"
 
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
+
+// texts describe the tools; see tool.Spec.
+//
+//go:embed *.json question.md skill.md task.md todowrite.md
+var texts embed.FS
 
 // New returns the plugin, which has no state.
 func New() sdk.Plugin {
@@ -17,7 +23,7 @@ func New() sdk.Plugin {
 	}
 }
 
-// ability returns what the host implements beyond sdk.ToolHost. name is the one of the interface, for the error.
+// ability returns the host as an optional interface of sdk.ToolHost. name is the interface's, for the error.
 func ability[T any](call *sdk.ToolCall, name string) (T, error) {
 	host, ok := call.Host.(T)
 	if !ok {

@@ -2,7 +2,6 @@ package interact
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -11,19 +10,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-//go:embed question.md
-var questionDescription string
-
-//go:embed question.json
-var questionParameters string
-
 type questionArgs struct {
 	Questions []sdk.Question `json:"questions"`
 }
 
 // question asks the user.
 func question() sdk.Tool {
-	return tool.Spec[questionArgs]{ID: "question", Description: questionDescription, Parameters: questionParameters, Run: askUser}.Tool()
+	return tool.Spec[questionArgs]{ID: "question", Texts: texts, Run: askUser}.Tool()
 }
 
 // askUser asks and waits for the answers.

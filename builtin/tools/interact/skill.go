@@ -2,7 +2,6 @@ package interact
 
 import (
 	"context"
-	_ "embed"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -14,12 +13,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-//go:embed skill.md
-var skillDescription string
-
-//go:embed skill.json
-var skillParameters string
-
 // maxSkillFiles is the maximum number of listed files of a skill.
 const maxSkillFiles = 10
 
@@ -30,7 +23,7 @@ type skillArgs struct {
 // skill returns the instructions of a skill.
 func skill() sdk.Tool {
 	return tool.Spec[skillArgs]{
-		ID: "skill", Description: skillDescription, Parameters: skillParameters, Run: loadSkill,
+		ID: "skill", Texts: texts, Run: loadSkill,
 		Prepare: func(_ context.Context, _ *sdk.ToolCall, args skillArgs) ([]sdk.PermissionRequest, error) {
 			name := []string{args.Name}
 			return []sdk.PermissionRequest{{Permission: "skill", Patterns: name, Always: name, Metadata: sdk.Object{"name": args.Name}}}, nil

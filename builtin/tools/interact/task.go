@@ -2,7 +2,6 @@ package interact
 
 import (
 	"context"
-	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,12 +9,6 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-//go:embed task.md
-var taskDescription string
-
-//go:embed task.json
-var taskParameters string
 
 type taskArgs struct {
 	Description string `json:"description"`
@@ -28,7 +21,7 @@ type taskArgs struct {
 // task runs a subagent. Its description lists the built-in agents; for an unknown agent the answer lists all.
 func task() sdk.Tool {
 	return tool.Spec[taskArgs]{
-		ID: "task", Description: taskDescription, Parameters: taskParameters, Prepare: prepareTask, Run: runTask,
+		ID: "task", Texts: texts, Prepare: prepareTask, Run: runTask,
 	}.Tool()
 }
 

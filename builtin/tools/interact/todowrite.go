@@ -3,7 +3,6 @@ package interact
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"encoding/json"
 	"fmt"
 
@@ -11,19 +10,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-//go:embed todowrite.md
-var todoDescription string
-
-//go:embed todowrite.json
-var todoParameters string
-
 type todoArgs struct {
 	Todos []sdk.Todo `json:"todos"`
 }
 
 // todowrite replaces the task list of the session.
 func todowrite() sdk.Tool {
-	return tool.Spec[todoArgs]{ID: "todowrite", Description: todoDescription, Parameters: todoParameters, Run: storeTodos}.Tool()
+	return tool.Spec[todoArgs]{ID: "todowrite", Texts: texts, Run: storeTodos}.Tool()
 }
 
 // storeTodos stores the list and returns it, so that the conversation contains it.
@@ -49,15 +42,6 @@ func storeTodos(ctx context.Context, call *sdk.ToolCall, args todoArgs) (*sdk.To
 	return &sdk.ToolResult{
 		Title:    fmt.Sprintf("%d open", open),
 		Output:   string(list),
-		Metadata: sdk.Object{"todos": objects(args.Todos)},
+		Metadata: sdk.Object{"todos": args.Todos},
 	}, nil
-}
-
-// objects returns the list for metadata.
-func objects(todos []sdk.Todo) []any {
-	out := make([]any, len(todos))
-	for i, t := range todos {
-		out[i] = map[string]any{"content": t.Content, "status": t.Status, "priority": t.Priority}
-	}
-	return out
 }

@@ -3,7 +3,6 @@ package search
 import (
 	"cmp"
 	"context"
-	_ "embed" // the description
 	"errors"
 	"fmt"
 	"io/fs"
@@ -18,12 +17,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-//go:embed glob.md
-var globDescription string
-
-//go:embed glob.json
-var globParameters string
-
 type globArgs struct {
 	Pattern string `json:"pattern"`
 	Path    string `json:"path"`
@@ -33,7 +26,7 @@ type globArgs struct {
 // glob finds files by name.
 func glob() sdk.Tool {
 	return tool.Spec[globArgs]{
-		ID: "glob", Description: globDescription, Parameters: globParameters, Run: findFiles,
+		ID: "glob", Texts: texts, Run: findFiles,
 		Read: func(call *sdk.ToolCall) (globArgs, error) {
 			args, err := tool.Args[globArgs](call)
 			if err == nil {

@@ -2,7 +2,6 @@ package search
 
 import (
 	"context"
-	_ "embed" // the description
 	"errors"
 	"fmt"
 	"os"
@@ -13,12 +12,6 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-//go:embed grep.md
-var grepDescription string
-
-//go:embed grep.json
-var grepParameters string
 
 type grepArgs struct {
 	Pattern string `json:"pattern"`
@@ -31,7 +24,7 @@ type grepArgs struct {
 // grep finds lines.
 func grep() sdk.Tool {
 	return tool.Spec[grepArgs]{
-		ID: "grep", Description: grepDescription, Parameters: grepParameters, Read: readGrepArgs, Prepare: prepareGrep, Run: findLines,
+		ID: "grep", Texts: texts, Read: readGrepArgs, Prepare: prepareGrep, Run: findLines,
 	}.Tool()
 }
 
@@ -98,8 +91,7 @@ type fileMatches struct {
 	err     error
 }
 
-// add adds the matches of the next file. It returns full once there is one match more than the output
-// shows.
+// add adds the matches of the next file. It returns full once it has one match more than the output shows.
 func (o *grepOutput) add(r fileMatches) (full bool) {
 	if r.err != nil {
 		o.unreadable++

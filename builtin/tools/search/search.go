@@ -1,6 +1,7 @@
 package search
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,11 @@ const maxResults = 100
 // maxPattern is the maximum length of a pattern in bytes.
 const maxPattern = 4096
 
+// texts describe the tools; see tool.Spec.
+//
+//go:embed glob.md glob.json grep.md grep.json
+var texts embed.FS
+
 // New returns the plugin.
 func New() sdk.Plugin {
 	return tool.Plugin{
@@ -42,44 +48,35 @@ type scope struct {
 // newScope parses the path argument of a call and a pattern of names. As in an ignore file, a pattern
 // without a slash matches at any depth; one with slashes starts at the path. The part of the pattern
 // before its first wildcard becomes part of the root, so it can also lead elsewhere (../, /usr/).
-func newScope(call *sdk.ToolCall, path, names string) (scope, error) {
-	s, err := parseScope(call, path, names)
-	if err != nil {
+func newScope(call *sdk.ToolCall, path, names string) (s scope, err error) {
+	s = scope{trusted: paths.Trusted(call), depth: -1}
+	if s.root, err = paths.Resolve(call, path); err != nil {
 		return s, err
-	}
-	s.trusted = paths.Trusted(call)
-	s.real, err = paths.Locate(call, s.root)
-	return s, err
-}
-
-func parseScope(call *sdk.ToolCall, path, names string) (scope, error) {
-	root, err := paths.Resolve(call, path)
-	if err != nil {
-		return scope{}, err
-	}
-	if names == "" {
-		return scope{root: root, depth: -1}, nil
 	}
 	if os.PathSeparator == '\\' {
 		names = strings.ReplaceAll(names, `\`, "/")
 	}
 	if len(names) > maxPattern || !doublestar.ValidatePattern(names) {
-		return scope{}, fmt.Errorf("%w: %.100q: check its brackets and braces", doublestar.ErrBadPattern, names)
+		return s, fmt.Errorf("%w: %.100q: check its brackets and braces", doublestar.ErrBadPattern, names)
 	}
-	if !strings.Contains(names, "/") {
-		return scope{root: root, names: "**/" + names, depth: -1}, nil
+	switch {
+	case names == "":
+	case !strings.Contains(names, "/"):
+		s.names = "**/" + names
+	default:
+		at := *call
+		at.Directory = s.root
+		var base string
+		base, s.names = doublestar.SplitPattern(names)
+		if s.root, err = paths.Resolve(&at, base); err != nil {
+			return s, err
+		}
+		if !strings.Contains(s.names, "**") {
+			s.depth = strings.Count(s.names, "/")
+		}
 	}
-	base, rest := doublestar.SplitPattern(names)
-	at := *call
-	at.Directory = root
-	if root, err = paths.Resolve(&at, base); err != nil {
-		return scope{}, err
-	}
-	depth := -1
-	if !strings.Contains(rest, "**") {
-		depth = strings.Count(rest, "/")
-	}
-	return scope{root: root, names: rest, depth: depth}, nil
+	s.real, err = paths.Locate(call, s.root)
+	return s, err
 }
 
 // match reports whether the file at rel, a path below the root, belongs to the scope.

@@ -3,7 +3,7 @@ package shell
 import (
 	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,11 +25,10 @@ const (
 	MaxCommand     = 128<<10 - 1 // bytes; Linux starts no program with a longer argument
 )
 
-//go:embed bash.md
-var description string
-
-//go:embed bash.json
-var parameters string
+// texts describe the tool; see tool.Spec.
+//
+//go:embed bash.md bash.json
+var texts embed.FS
 
 // bash is the tool that runs a command in a shell.
 type bash struct {
@@ -50,10 +49,10 @@ type bashArgs struct {
 }
 
 func (t *bash) tool() sdk.Tool {
-	return tool.Spec[bashArgs]{ID: "bash", Description: description, Parameters: parameters, Read: t.read, Prepare: t.prepare, Run: t.execute}.Tool()
+	return tool.Spec[bashArgs]{ID: "bash", Texts: texts, Read: t.read, Prepare: t.prepare, Run: t.execute}.Tool()
 }
 
-// prepare asks for the commands in the text and for the paths outside of the project that they name.
+// prepare returns the permissions for the commands in the text and for the paths outside the project that they name.
 func (t *bash) prepare(ctx context.Context, call *sdk.ToolCall, args bashArgs) ([]sdk.PermissionRequest, error) {
 	found := judgeText(ctx, call, args.Command, args.dir, args.shell)
 
@@ -76,7 +75,7 @@ func (t *bash) prepare(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	return t.confinement(ctx, call, &args, requests)
 }
 
-// bashRequest asks for the commands, or for the whole text where they are not all that runs; nil if there is nothing to ask.
+// bashRequest returns the permission for the commands, or for the whole text if it may run more than these. It returns nil if none is needed.
 func bashRequest(args *bashArgs, found *judgement) *sdk.PermissionRequest {
 	request := &sdk.PermissionRequest{Permission: "bash", Implied: found.implied, Metadata: sdk.Object{"command": args.Command, "description": args.Description}}
 	if found.verbatim != nil {
@@ -89,17 +88,17 @@ func bashRequest(args *bashArgs, found *judgement) *sdk.PermissionRequest {
 	}
 	request.Always = found.always
 	if len(request.Patterns) == 0 {
-		return nil // only cd, which does nothing by itself
+		return nil // only cd, which has no effect by itself
 	}
 	return request
 }
 
-// execute runs the command. A command that fails, is aborted or runs out of time is a result, not an
-// error; an error means that it was not run.
+// execute runs the command. A command that fails, is aborted or exceeds its timeout is a result, not an error; an error means that it did
+// not run.
 func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (*sdk.ToolResult, error) {
 	host, ok := call.Host.(sdk.Shell)
 	if !ok {
-		return nil, errors.New("the host gives no environment for commands (sdk.Shell)")
+		return nil, errors.New("this host provides no environment for commands (sdk.Shell)")
 	}
 	env, err := host.ShellEnv(ctx, args.dir)
 	if err != nil {
@@ -131,13 +130,13 @@ func (t *bash) execute(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	}, nil
 }
 
-// commandEnv returns the environment without CDPATH, which would send cd elsewhere than the text says.
+// commandEnv returns the environment without CDPATH, which would make cd change to another directory than the text names.
 func commandEnv(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, "CDPATH=") })
 }
 
-// withGitEnv returns an environment in which git neither works in a bare repository inside of another nor runs a file system monitor. The
-// variable is the one by which git passes on its own option -c.
+// withGitEnv returns an environment in which git neither uses a bare repository inside another one nor runs a file system monitor. The
+// variable is the one in which git passes its option -c to its children.
 func withGitEnv(env []string) []string {
 	const name = "GIT_CONFIG_PARAMETERS="
 	settings := name
@@ -159,7 +158,7 @@ func (t *bash) read(call *sdk.ToolCall) (bashArgs, error) {
 	case strings.TrimSpace(args.Command) == "":
 		return args, errors.New("bash: command is empty")
 	case strings.ContainsRune(args.Command, 0):
-		return args, errors.New("bash: command holds a NUL byte, which no shell can be given")
+		return args, errors.New("bash: command contains a NUL byte, which no shell accepts")
 	case len(args.Command) > MaxCommand:
 		return args, fmt.Errorf("bash: command has %d bytes, at most %d can be run; write it to a file and run that", len(args.Command), MaxCommand)
 	case args.Timeout < 0:
@@ -191,7 +190,7 @@ func firstLine(text string) string {
 	return line
 }
 
-// externalRequest joins what lies outside of the project into one request; nil when nothing does.
+// externalRequest returns one request for all paths outside the project, or nil if there are none.
 func externalRequest(call *sdk.ToolCall, all []string) *sdk.PermissionRequest {
 	var joined *sdk.PermissionRequest
 	var files []any

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/internal/sandbox"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -28,25 +28,23 @@ type box struct {
 	project sdk.Project
 	config  sdk.SandboxConfig
 	skills  []string // directories
-	log     *slog.Logger
 
 	mu    sync.Mutex
 	rooms map[string]*room // by working tree
-	tmp   string           // holds the temporary directories of sessions; empty before the first
+	tmp   string           // contains the temporary directories of sessions; empty before the first
 }
 
-// room holds the rules for commands in one working tree.
+// room contains the rules for commands in one working tree.
 type room struct {
 	worktree string
-	rules    *confine.Ruleset       // nil until they are built, and while conflict is set
-	write    []string               // that the rules make writable
-	conflict *confine.ConflictError // the project contains what must stay hidden
+	rules    *confine.Ruleset // nil until they are built
+	write    []string         // that the rules make writable
 	git      *gitkeep.Keeper
 }
 
-// open returns the room of a working tree. Errors are errSwitchedOff, confine.ErrUnsupported, a *confine.ConflictError for a project that
+// open returns a visit to the room of a working tree. Errors are errSwitchedOff, confine.ErrUnsupported, a *confine.ConflictError for a project that
 // contains hidden paths, and errors in the configuration.
-func (b *box) open(ctx context.Context, worktree string) (*room, error) {
+func (b *box) open(ctx context.Context, worktree string) (*visit, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if on := b.config.Enabled; on != nil && !*on {
@@ -63,17 +61,17 @@ func (b *box) open(ctx context.Context, worktree string) (*room, error) {
 		}
 		b.rooms[worktree] = r
 	}
-	return r, b.ready(ctx, r)
+	err := b.ready(ctx, r)
+	return &visit{room: r, write: r.write, tmp: b.tmp}, err
 }
 
-// start starts a command in a room with rules. Rules that files have outdated are rebuilt first.
+// start starts a command in a room with rules. Rules that files have outdated are rebuilt first; if that fails, the command does not start,
+// because the user was not asked whether it may run unconfined.
 func (b *box) start(ctx context.Context, r *room, start func() error) error {
 	b.mu.Lock() // the rules stay open until the command has started
 	defer b.mu.Unlock()
 	if r.rules != nil && r.rules.Stale() {
-		if err := r.rules.Close(); err != nil {
-			b.log.Warn("sandbox", "err", err)
-		}
+		_ = r.rules.Close() // only a descriptor
 		r.rules = nil
 	}
 	if err := b.ready(ctx, r); err != nil {
@@ -82,21 +80,19 @@ func (b *box) start(ctx context.Context, r *room, start func() error) error {
 	return r.rules.Do(start)
 }
 
-// ready builds the rules of a room that has none, unless its project cannot be confined.
+// ready builds the rules of a room that has none.
 func (b *box) ready(ctx context.Context, r *room) error {
-	if r.rules == nil && r.conflict == nil {
-		policy, err := b.policy(ctx, r.worktree)
-		if err == nil {
-			r.rules, err = confine.New(policy)
-		}
-		if err != nil && !errors.As(err, &r.conflict) {
-			return fmt.Errorf("sandbox: %w", err)
-		}
-		r.write = policy.Write
+	if r.rules != nil {
+		return nil
 	}
-	if r.conflict != nil {
-		return r.conflict
+	policy, err := b.policy(ctx, r.worktree)
+	if err == nil {
+		r.rules, err = confine.New(policy)
 	}
+	if err != nil {
+		return fmt.Errorf("sandbox: %w", err)
+	}
+	r.write = policy.Write
 	return nil
 }
 
@@ -114,23 +110,16 @@ func (b *box) policy(ctx context.Context, worktree string) (confine.Policy, erro
 	return sandbox.Policy(list, append(linkedRepository(ctx, worktree), worktree, b.tmp)...), nil
 }
 
-// temporary returns the directory that holds the temporary ones of sessions, empty before the first.
+// temporary returns the directory that contains the temporary directories of sessions; it is empty before the first.
 func (b *box) temporary() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.tmp
 }
 
-// writable returns the directories that commands in a room may write.
-func (b *box) writable(r *room) []string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return r.write
-}
-
-// linkedRepository returns the common directory of the repository of a linked working tree, if the two name each other: .git names a
+// linkedRepository returns the common directory of the repository of a linked working tree if the two name each other: .git names a
 // directory in the repository, gitdir in that directory names this .git, and commondir names the repository. So a .git file in a project
-// cannot name any other repository. git has to find the same directory; it does not check gitdir by itself.
+// cannot name any other repository. git, which does not check gitdir itself, must find the same directory.
 func linkedRepository(ctx context.Context, worktree string) []string {
 	link := filepath.Join(worktree, ".git")
 	if info, err := os.Lstat(link); err != nil || !info.Mode().IsRegular() {
@@ -141,11 +130,7 @@ func linkedRepository(ctx context.Context, worktree string) []string {
 		if err != nil {
 			return ""
 		}
-		path := strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir: "))
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(base, path)
-		}
-		real, err := filepath.EvalSymlinks(path)
+		real, err := filepath.EvalSymlinks(projectfs.Join(base, strings.TrimSpace(strings.TrimPrefix(string(text), "gitdir: "))))
 		if err != nil {
 			return ""
 		}
@@ -185,8 +170,8 @@ func (b *box) close() error {
 	return err
 }
 
-// endTurn puts back changes of git's settings and hooks that could not be put back after their command. It returns these, and the changes
-// that other processes made since the last command.
+// endTurn restores changes to git's settings and hooks that could not be restored after their command. It returns messages about them and
+// about changes that other processes have made since the last command.
 func (b *box) endTurn(ctx context.Context) []string {
 	b.mu.Lock()
 	rooms := slices.Collect(maps.Values(b.rooms))
@@ -201,35 +186,34 @@ func (b *box) endTurn(ctx context.Context) []string {
 // visit is one command in its room. Without a room it runs unconfined.
 type visit struct {
 	room  *room
-	tmp   string   // of the session
+	tmp   string   // of all sessions, then of the session
 	write []string // directories that the command may write
 	// start starts the command; nil: unconfined.
 	start func(start func() error) error
 }
 
-// enter prepares a command. Whether it may run unconfined was decided before, by what Prepare asked for.
+// enter prepares a command. The permissions that Prepare requested have decided whether it may run unconfined.
 func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*visit, error) {
-	v := &visit{}
 	if args.Unconfined {
-		return v, nil
+		return &visit{}, nil
 	}
-	r, err := b.open(ctx, worktreeOf(call))
+	v, err := b.open(ctx, worktreeOf(call))
 	if free(err) {
-		return v, nil
+		return &visit{}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	v.room, v.write, v.tmp = r, b.writable(r), filepath.Join(b.temporary(), "session-"+strings.Map(plain, call.SessionID))
+	v.tmp = filepath.Join(v.tmp, "session-"+strings.Map(plain, call.SessionID))
 	if err := os.MkdirAll(v.tmp, 0o700); err != nil {
 		return nil, fmt.Errorf("temporary directory of the command: %w", err)
 	}
-	v.start = func(start func() error) error { return b.start(ctx, r, start) }
-	r.git.Enter(ctx)
+	v.start = func(start func() error) error { return b.start(ctx, v.room, start) }
+	v.room.git.Enter(ctx)
 	return v, nil
 }
 
-// plain keeps what may be part of a file's name.
+// plain replaces characters that are unusual in a file's name.
 func plain(r rune) rune {
 	if r == '_' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' {
 		return r
@@ -256,8 +240,8 @@ func (v *visit) environ(env []string) []string {
 	return child.Temporary(env, v.tmp, v.write)
 }
 
-// leave puts back changes to git and returns notes for the model and the user. It is called when everything the command started has
-// ended, or, if ended is false, could not be ended.
+// leave restores changes to git and returns notes for the model and the user. It is called when all processes of the command have ended, or,
+// if ended is false, could not be ended.
 func (v *visit) leave(ctx context.Context, end *ending, ended bool, out *output) []string {
 	if v.room == nil {
 		return nil

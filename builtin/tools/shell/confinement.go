@@ -11,8 +11,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// confinement completes the requests of a call: each says whether the command runs confined. One more asks for permission to run
-// unconfined, if the call asks for it or the project cannot be confined.
+// confinement completes the requests of a call: each tells whether the command runs confined. It adds a request for permission to run
+// unconfined if the call asks for it or the project cannot be confined.
 func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashArgs, requests []sdk.PermissionRequest) ([]sdk.PermissionRequest, error) {
 	_, err := t.box.open(ctx, worktreeOf(call))
 	if err != nil && !free(err) {
@@ -37,7 +37,8 @@ func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashAr
 	return requests, nil
 }
 
-// unconfinedRequest asks for permission to run the command outside of the sandbox. "Always" is exactly this text, if a pattern can express it.
+// unconfinedRequest returns the request for permission to run the command outside the sandbox. "Always" applies to exactly this text, if a
+// pattern can express it.
 func unconfinedRequest(args *bashArgs) *sdk.PermissionRequest {
 	r := &sdk.PermissionRequest{
 		Permission: sdk.PermissionUnconfined, Patterns: []string{args.Command},
@@ -49,7 +50,7 @@ func unconfinedRequest(args *bashArgs) *sdk.PermissionRequest {
 	return r
 }
 
-// refusal matches what programs print when the system denies them access.
+// refusal matches messages of programs that were denied access by the system.
 var refusal = lazyregexp.New(`(?i)permission denied|operation not permitted|\bEACCES\b|\bEPERM\b|read-only file system|cross-device link|os error 13\b|errno 13\b`)
 
 // refused reports whether an output looks like that of a program without access.

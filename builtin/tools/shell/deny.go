@@ -7,18 +7,18 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of a text that is parsed for rules that deny. Parsing takes time that grows with the square of the nesting.
+// Limits of a text that is parsed for deny rules. The time for parsing grows with the square of the nesting.
 const (
 	maxParsed = 32 << 10 // bytes
 	maxOpened = 100      // opening characters
 )
 
-// parsed notes, for a text outside of the grammar, every simple command, written file and outside path that can be seen in it, so that
-// deny rules hold. Other texts are still asked about: while a rule names a command, only the user allows such a text.
+// parsed records every simple command, written file and outside path that it finds in a text outside the grammar, so that deny rules apply.
+// It may miss some; therefore only the user can allow such a text while a rule names a command.
 func (j *judge) parsed(text string, shell shell) {
 	seen := map[string]bool{}
 	for _, token := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n\"'`();|&<>{}", r) }) {
-		if !seen[token] { // else it says nothing new, and paths are looked up in the file system
+		if !seen[token] { // each lookup costs system calls
 			seen[token] = true
 			_ = j.path(token)
 		}
@@ -50,7 +50,7 @@ func (j *judge) parsed(text string, shell shell) {
 	})
 }
 
-// static returns a word without its quotes. One that is expanded stays as it is written.
+// static returns a word without its quotes, or unchanged if it contains expansions.
 func static(w *syntax.Word, text string) string {
 	source := text[min(int(w.Pos().Offset()), len(text)):min(int(w.End().Offset()), len(text))]
 	if !strings.ContainsAny(source, "$`<>({") {

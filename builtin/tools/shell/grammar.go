@@ -11,17 +11,17 @@ import (
 
 // simple is a simple command of the grammar: words without expansion, and the files that it reads and writes by redirection.
 type simple struct {
-	join          string // what joins it to the command before: "", "|", "&&", "||" or ";"
+	join          string // operator before it: "", "|", "&&", "||" or ";"
 	words         []word
 	reads, writes []word
 	piped         bool
 }
 
-// word is one word, as bash passes it to the program.
+// word is one word that bash passes to the program.
 type word struct {
 	text   string
-	source string // as it was written
-	glob   string // for path.Match, which finds more with it than bash does; empty: no pattern
+	source string // as it is written
+	glob   string // for path.Match, with which it matches at least the same files as in bash; empty: no pattern
 }
 
 // The grammar. Allow rules can match only these texts:
@@ -30,8 +30,8 @@ type word struct {
 //	command = word { word | redirection }
 //	word    = plain characters, \c, 'text' and "text", all without expansion
 //
-// A word may be a pattern for the names of files. Redirections are >&1, >&2, and < > >> with a literal file; 1 or 2 may precede >. bash may
-// read any other text in a way that is not understood here. FuzzGrammar compares the words with those that bash passes on.
+// A word may be a pattern for file names. Redirections are >&1, >&2, and < > >> with a literal file; 1 or 2 may precede >. All other texts
+// count as not understood. FuzzGrammar compares the words with those that bash passes to programs.
 var (
 	blank    = lazyregexp.New(`^(?:[ \t]+(?:\\\n)?)*(?:#[^\n]*)?`)
 	operator = lazyregexp.New(`^(?:&&|\|\||;|\||\n)`)
@@ -39,13 +39,13 @@ var (
 	part     = lazyregexp.New(`^(?:([\w+.,:/@%^=!#\[\]*?{}~-]+)|\\([ -~])|'([^']*)'|"((?:[^"\\$` + "`" + `]|\$[ |)]|\\[^\n])*\$?)")`)
 	escaped  = lazyregexp.New("\\\\([\"\\\\$`])") // within double quotes
 	tilde    = lazyregexp.New(`(?:^|[=:])~`)
-	bracket  = lazyregexp.New(`\x00[^/]*`) // a [ and the text behind it, which may match any text, so that its syntax need not be known
+	bracket  = lazyregexp.New(`\x00[^/]*`) // a [ and the text after it, which counts as matching any text
 )
 
-// maxWords bounds the words of a text. Judging them takes time that grows with the square.
+// maxWords is the maximum number of words in a text. The time for judging them grows with its square.
 const maxWords = 1000
 
-// parse returns the commands of a text, or why it is outside of the grammar.
+// parse returns the commands of a text. The error is the reason why a text is outside the grammar.
 func parse(text string) (list []simple, err error) {
 	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }) {
 		return nil, fmt.Errorf("a control character or invalid UTF-8")
@@ -78,7 +78,7 @@ func parse(text string) (list []simple, err error) {
 	}
 }
 
-// item reads a redirection or a word and returns the text behind it.
+// item reads a redirection or a word and returns the text after it.
 func (s *simple) item(text string) (string, error) {
 	arrow := redirect().FindString(text)
 	both := strings.Contains(arrow, "&")
@@ -101,7 +101,7 @@ func (s *simple) item(text string) (string, error) {
 
 // readWord reads one word, which may have quoted parts.
 func readWord(text string) (w word, rest string, err error) {
-	bare, glob := "", "" // bare has a quote for what is quoted
+	bare, glob := "", "" // bare has one quote in place of each quoted part
 	rest = text
 	for m := part().FindStringSubmatch(rest); m != nil; m = part().FindStringSubmatch(rest) {
 		quoted := m[2] + m[3] + escaped().ReplaceAllString(m[4], "$1")

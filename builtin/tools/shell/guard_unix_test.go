@@ -2,7 +2,10 @@
 
 package shell
 
-import "testing"
+import (
+	"syscall"
+	"testing"
+)
 
 func TestGuardIsReplaced(t *testing.T) {
 	t.Parallel()
@@ -10,16 +13,16 @@ func TestGuardIsReplaced(t *testing.T) {
 	if err := g.expect(&group{}, ""); err != nil {
 		t.Fatal(err)
 	}
-	first := g.cmd.Process.Pid
-	if err := g.cmd.Process.Kill(); err != nil {
+	first := g.process.PID
+	if err := syscall.Kill(first, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	<-g.ended
+	<-g.process.Ended
 	g.add(&group{pid: 1 << 30}) // no such group; must not block or end the host
 	if err := g.expect(&group{}, ""); err != nil {
 		t.Fatal(err)
 	}
-	if g.cmd.Process.Pid == first {
+	if g.process.PID == first {
 		t.Error("the dead guard is still in charge")
 	}
 	for range 2 {

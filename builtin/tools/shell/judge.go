@@ -15,14 +15,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// judgement is what a text needs permission for.
+// judgement lists the permissions that a text requires.
 type judgement struct {
 	commands []string // patterns of the permission bash, one for each simple command
-	always   []string // what "always" offers for them
+	always   []string // patterns that "always" offers for them
 	implied  []sdk.ImpliedPermission
-	outside  []string // absolute paths outside of the project that the words name
-	writes   []string // absolute paths of files that are written, inside or outside, which need edit
-	verbatim error    // why the text as a whole needs permission; nil: commands are all that runs
+	outside  []string // absolute paths outside the project that the words name
+	writes   []string // absolute paths of written files, inside or outside, which require edit
+	verbatim error    // reason why the text as a whole requires permission; nil: only commands run
 }
 
 // judge judges the commands of a text one after another.
@@ -31,7 +31,7 @@ type judge struct {
 	ctx    context.Context // bounds questions to git
 	call   *sdk.ToolCall
 	base   string // the directory that the next command runs in
-	linked bool   // an earlier command may have made links: what does not exist yet may lead anywhere
+	linked bool   // an earlier command may have created links: paths that do not exist yet may lead anywhere
 }
 
 // judgeText judges a text that the shell runs in dir.
@@ -63,7 +63,7 @@ func (j *judge) simple(c *simple) error {
 	return cmp.Or(err, j.command(c.words, true))
 }
 
-// cd moves the base. It is followed only where nothing can skip it or make it fail.
+// cd changes the base. It must be certain to run and to succeed.
 func (j *judge) cd(c *simple) error {
 	alone := !c.piped && len(c.reads)+len(c.writes) == 0 && (c.join == "" || c.join == ";")
 	if !alone || len(c.words) != 2 || c.words[1].glob != "" || strings.HasPrefix(c.words[1].text, "-") {
@@ -81,7 +81,7 @@ func (j *judge) cd(c *simple) error {
 
 var plainName = lazyregexp.New(`^(?:[\w./][\w./+@:-]*|\[)$`)
 
-// command judges the words of a command. It needs permission if asks is set, and not if the command that runs it was allowed to.
+// command judges the words of a command. It requires permission if asks is set; otherwise the permission of the command that runs it suffices.
 func (j *judge) command(words []word, asks bool) error {
 	name := words[0].text
 	if words[0].glob != "" || !plainName().MatchString(name) {
@@ -114,7 +114,7 @@ func (j *judge) command(words []word, asks bool) error {
 		}
 		return err
 	}
-	for i, w := range words[1:] { // it may run or write what it is given
+	for i, w := range words[1:] { // it may run its arguments or write to them
 		j.imply("bash", normal(words[i+1:]), true)
 		j.implyFile("edit", w.text, true)
 	}
@@ -140,10 +140,10 @@ func (j *judge) paths(words []word) error {
 	return nil
 }
 
-// separators part a word into what may be paths: --file=PATH, -IPATH, if=PATH, host:PATH, a,b, @PATH.
+// separators split a word into possible paths: --file=PATH, -IPATH, if=PATH, host:PATH, a,b, @PATH.
 var separators = lazyregexp.New(`[=:,@]|^-+[A-Za-z]?|^-[^/.]+`)
 
-// path notes the paths outside of the project that a word names, as a whole or in part.
+// path records the paths outside the project that a word, or a part of it, names.
 func (j *judge) path(text string) error {
 	pieces := appendNew([]string{text}, strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("=:,@", r) }))
 	for _, at := range separators().FindAllStringIndex(text, -1) {
@@ -164,16 +164,16 @@ func (j *judge) path(text string) error {
 	return nil
 }
 
-// output notes a file that is written.
+// output records a file that is written.
 func (j *judge) output(text string) error {
 	j.writes = appendNew(j.writes, []string{from(j.base, text)})
 	return j.path(text)
 }
 
-// maxGlob bounds the files that one word may match.
+// maxGlob is the maximum number of files that one word may match.
 const maxGlob = 5000
 
-// expand returns the texts that a word may become: itself, and the files that it matches.
+// expand returns the possible expansions of a word: itself, and the files that it matches.
 func (j *judge) expand(w word) ([]string, error) {
 	if w.glob == "" {
 		return []string{w.text}, nil
@@ -198,7 +198,7 @@ func (j *judge) imply(permission, pattern string, maybe bool) {
 	j.implied = appendNew(j.implied, []sdk.ImpliedPermission{{Permission: permission, Pattern: pattern, Maybe: maybe}})
 }
 
-// implyFile lets rules about reading or editing a file hold for a command that names it.
+// implyFile applies rules for reading or editing a file to a command that names it.
 func (j *judge) implyFile(permission, text string, maybe bool) {
 	for _, pattern := range paths.Patterns(j.call, filepath.Clean(from(j.base, text))) {
 		j.imply(permission, pattern, maybe)
@@ -217,8 +217,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// plausible reports whether a path outside of the project can be meant by a word: it exists, or its directory does and is not the root. A
-// word such as the pattern /api/users of a search is not meant.
+// plausible reports whether a word can mean a path outside the project: the path exists, or its directory does and is not the root. So the
+// pattern /api/users of a search is not a path.
 func plausible(p string) bool {
 	return slices.ContainsFunc([]string{paths.Real(p), filepath.Clean(p)}, func(p string) bool {
 		dir := filepath.Dir(p)
@@ -226,7 +226,7 @@ func plausible(p string) bool {
 	})
 }
 
-// normal returns a command without quotes and without the directory of its program, so that no spelling hides it from a deny rule.
+// normal returns a command without quotes and without the directory of its program, so that spelling does not evade deny rules.
 func normal(words []word) string {
 	texts := make([]string, len(words))
 	for i, w := range words {
@@ -236,7 +236,7 @@ func normal(words []word) string {
 	return strings.Join(texts, " ")
 }
 
-// sources returns words as they were written.
+// sources returns the words as they are written.
 func sources(words []word) string {
 	text := words[0].source
 	for _, w := range words[1:] {

@@ -7,16 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is kept of an output. The beginning tells what ran, the end how it went; what the
-// conversation gets of it is the host's to cut.
+// Limits of the stored output: its beginning and its end. The host shortens it further for the conversation.
 const (
 	headBytes = 512 << 10
 	tailBytes = 512 << 10
-	liveBytes = 30000 // of what is shown while the command runs; opencode's number
+	liveBytes = 30000 // shown while the command runs, as in opencode
 )
 
-// output keeps the beginning and the end of what is written to it, in bounded memory. Safe for use from
-// many goroutines; the zero value is ready.
+// output keeps the beginning and the end of the text written to it, in bounded memory. It is safe for concurrent use; the zero value is
+// ready.
 type output struct {
 	mu    sync.Mutex
 	head  []byte
@@ -45,14 +44,14 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// size returns how many bytes were written.
+// size returns the number of bytes written.
 func (o *output) size() int64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.total
 }
 
-// String returns the text, with a line in the middle that says how much is left out, if any is.
+// String returns the text. If its middle is missing, a line tells how much.
 func (o *output) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -80,8 +79,7 @@ func (o *output) last(n int) string {
 	return readable(string(text))
 }
 
-// readable makes any bytes valid text: runs of invalid ones, and NUL, which some servers refuse, become
-// U+FFFD.
+// readable replaces invalid UTF-8, and NUL, which some servers refuse, with U+FFFD.
 func readable(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	return strings.ReplaceAll(text, "\x00", "\uFFFD")

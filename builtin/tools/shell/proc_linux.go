@@ -16,8 +16,8 @@ func processAttributes(confined bool) *syscall.SysProcAttr {
 	return attr
 }
 
-// onlyZombies reports whether what is left of the group has ended and only waits to be reaped, which the
-// first process of a container may never do.
+// onlyZombies reports whether the remaining processes of the group have ended and only wait to be reaped, which the first process of a
+// container may never do.
 func (g *group) onlyZombies() bool {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, file := range files {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// tokenVariable marks everything a call starts, including processes that leave its group.
+// tokenVariable marks all processes of a call, including those that leave its group.
 const tokenVariable = "TENON_SHELL_CALL"
 
 // group is the process group of a command, which is also its session: without a terminal, programs fail instead of waiting for input.
@@ -41,14 +41,14 @@ func (g *group) gone() bool { return syscall.Kill(-g.pid, 0) == syscall.ESRCH ||
 
 func (g *group) terminate() {
 	_ = syscall.Kill(-g.pid, syscall.SIGTERM)
-	_ = syscall.Kill(-g.pid, syscall.SIGCONT) // a stopped process would not hear it
+	_ = syscall.Kill(-g.pid, syscall.SIGCONT) // stopped processes handle no signals
 }
 
 func (g *group) kill() { _ = syscall.Kill(-g.pid, syscall.SIGKILL) }
 
 func (g *group) close() {}
 
-// exitCode returns the exit status as shells count it.
+// exitCode returns the exit status as in shells: 128 plus the signal.
 func exitCode(state *os.ProcessState) int {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return 128 + int(status.Signal())

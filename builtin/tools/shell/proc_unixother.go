@@ -6,5 +6,5 @@ import "syscall"
 
 func processAttributes(bool) *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// onlyZombies is unknown here; an init that is slow to reap costs the grace.
+// onlyZombies returns false: the state of processes is unknown here. If init reaps slowly, the call waits until its time limit.
 func (*group) onlyZombies() bool { return false }

@@ -13,14 +13,13 @@ import (
 
 var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// group is the job object of a command. Closing it, which the system does when the host dies, kills
-// everything in it.
+// group is the job object of a command. Closing it, which the system does when the host dies, kills all processes in it.
 type group struct {
 	job windows.Handle
 	pid int
 }
 
-// guard is not needed where there are job objects.
+// guard does nothing: the job objects of Windows replace it.
 type guard struct{}
 
 func (guard) expect(*group, string) error { return nil }

@@ -14,14 +14,14 @@ import (
 	"github.com/tenonhq/tenon/internal/confine"
 )
 
-// Waits of the end of a command.
+// Time limits at the end of a command.
 const (
 	termGrace  = 3 * time.Second        // after a timeout, from SIGTERM to SIGKILL
 	abortGrace = 500 * time.Millisecond // the same after an abort: the user waits
-	leftGrace  = 200 * time.Millisecond // the same for jobs left behind by a shell that ended
+	leftGrace  = 200 * time.Millisecond // the same for background jobs of a shell that ended
 	killWait   = 5 * time.Second        // for a killed process to vanish
 	drainWait  = time.Second            // for output still in the pipe
-	tick       = 100 * time.Millisecond // between two looks at the output
+	tick       = 100 * time.Millisecond // between two progress reports
 )
 
 var errUnkillable = errors.New("the command could not be killed and still runs")
@@ -38,14 +38,15 @@ type job struct {
 	progress func() // called while the command runs, when there is new output
 }
 
-// ending is how a command ended.
+// ending describes the end of a command.
 type ending struct {
 	exit     int // 128+n for signal n
 	timedOut bool
 	aborted  bool
 }
 
-// run runs the job and returns when the shell and everything it started have ended: on Linux including processes that left the group and the session.
+// run runs the job and returns when the shell and all processes it started have ended: on Linux, even those that left the group and the
+// session.
 func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -72,7 +73,7 @@ func (t *bash) run(ctx context.Context, j job) (ending, error) {
 	confine.Expend(group.pid)
 
 	drained := make(chan struct{})
-	go func() { // belongs to this call; ends when the pipe does, at the latest when finish closes it
+	go func() { // belongs to this call; ends when the pipe is closed, at the latest by drain
 		defer close(drained)
 		_, _ = io.Copy(j.out, r)
 	}()
@@ -120,7 +121,7 @@ func (t *bash) start(cmd *exec.Cmd, group *group, confine func(func() error) err
 	return done, <-started
 }
 
-// wait returns when the shell has ended, or has to be ended.
+// wait returns when the shell has ended or must be ended.
 func (j *job) wait(ctx context.Context, exited <-chan struct{}) ending {
 	timeout := time.After(j.timeout)
 	ticker := time.NewTicker(tick)
@@ -173,17 +174,10 @@ func finish(end ending, group *group, exited <-chan struct{}) error {
 	}
 }
 
-// waitFor returns when done comes true, or after the time. It looks every few milliseconds, as the system does not report when a group of processes is empty.
-func waitFor(done func() bool, most time.Duration) {
-	deadline := time.After(most)
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for !done() {
-		select {
-		case <-deadline:
-			return
-		case <-look.C:
-		}
+// waitFor returns when done returns true, or after the limit. It polls, because the system does not report that a group of processes is empty.
+func waitFor(done func() bool, limit time.Duration) {
+	for deadline := time.Now().Add(limit); !done() && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
@@ -197,7 +191,7 @@ func drain(r *os.File, drained <-chan struct{}) {
 	}
 }
 
-// trailer returns the lines that follow the output: how the command ended, and notes.
+// trailer returns the lines after the output: notes about the command's end, and others.
 func (e ending) trailer(timeout time.Duration, more ...string) string {
 	var notes []string
 	switch {

@@ -6,7 +6,7 @@
 //	                                            ├─────► permission "external_directory" for paths outside of the project
 //	                                            └─────► permission "edit" for files that are written
 //	Execute: sandbox, fresh process group ──► output, bounded ──► result
-//	         timeout, abort, end of the shell ──► all processes of the call end ──► changes to git's settings and hooks are put back
+//	         timeout, abort, end of the shell ──► all processes of the call end ──► changes to git's settings and hooks are restored
 //
 // The judgement (grammar.go, judge.go, program.go, programs.txt, deny.go, git.go) and the run (run.go, proc_*.go, survivors_*.go) are
 // independent of each other. The confinement is in box.go and confinement.go.
@@ -45,7 +45,7 @@ func (*Plugin) Manifest() sdk.Manifest {
 // Start records the configuration. It starts no process.
 func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	p.bash.log = h.Logger()
-	p.bash.box.project, p.bash.box.log = h.Project(), h.Logger()
+	p.bash.box.project = h.Project()
 	if c, ok := h.(sdk.ConfigReader); ok && c.Config() != nil {
 		p.bash.wanted = c.Config().Shell
 		p.bash.box.config, p.bash.box.skills = c.Config().Sandbox, sandbox.SkillDirectories(c.Config().Skills)
@@ -53,7 +53,7 @@ func (p *Plugin) Start(_ context.Context, h sdk.Host) error {
 	return nil
 }
 
-// Close ends the guard of running commands, and with it these commands, and removes their temporary files.
+// Close ends the running commands and their guard, and removes their temporary files.
 func (p *Plugin) Close(context.Context) error {
 	return errors.Join(p.bash.guard.close(), p.bash.box.close())
 }
@@ -61,7 +61,7 @@ func (p *Plugin) Close(context.Context) error {
 // Tools returns bash.
 func (p *Plugin) Tools() []sdk.Tool { return []sdk.Tool{p.bash.tool()} }
 
-// Hooks returns a hook for the end of a turn. It puts back changes to git that could not be put back after their command, and logs these and
+// Hooks returns a hook for the end of a turn. It restores changes to git that could not be restored after their command, and logs them and
 // the changes of other processes.
 func (p *Plugin) Hooks() []sdk.Hook {
 	return []sdk.Hook{sdk.OnTurnStop(func(ctx context.Context, _ *sdk.TurnStopInput) (sdk.StopDecision, error) {

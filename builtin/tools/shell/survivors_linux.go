@@ -13,23 +13,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// calls are the running calls of this process. There is one list, because the kernel gives orphans to the process as a whole.
+// calls are the running calls of this process. There is one list because the kernel assigns orphans to the process as a whole.
 var calls family
 
 // family is a set of running calls. While it is not empty, this process is a child subreaper: processes that a command leaves behind
 // become its children, and end with the call. The zero value is ready; safe for concurrent use.
 type family struct {
 	mu      sync.Mutex
-	running map[*group]int // and their shells; 0 before one started
-	since   uint64         // when the first of those that overlap began, in the ticks of /proc
+	running map[*group]int // process numbers of their shells; 0 before the start
+	since   uint64         // start of the first of the overlapping calls, in the ticks of /proc
 }
 
-// join makes the group's descendants come here. It is called before the command starts.
+// join makes orphans among the group's descendants children of this process. It is called before the command starts.
 func (f *family) join(g *group) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if len(f.running) == 0 {
-		// An error means a kernel older than 3.4: survivors then go to init, as before.
+		// An error means a kernel older than 3.4: survivors then become children of init.
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 		f.running, f.since = map[*group]int{}, ticks()
 	}
@@ -52,12 +52,12 @@ func ticks() uint64 {
 	return uint64(ts.Nano() / 1e7)
 }
 
-// leave ends the processes left of the call, whose shell has ended.
+// leave ends the remaining processes of the call, whose shell has ended.
 func (f *family) leave(g *group) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	deadline := time.Now().Add(killWait)
-	for f.endSome(g) && time.Now().Before(deadline) { // what was killed may have started others before
+	for f.endSome(g) && time.Now().Before(deadline) { // killed processes may have started others
 	}
 	delete(f.running, g)
 	if len(f.running) == 0 {
@@ -77,7 +77,7 @@ func (f *family) endSome(g *group) bool {
 			continue
 		}
 		found = true
-		_ = syscall.Kill(pid, syscall.SIGKILL) // ours until it is reaped, so the number cannot be another's
+		_ = syscall.Kill(pid, syscall.SIGKILL) // the number cannot be reused before we reap it
 		waitFor(func() bool {
 			reaped, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 			return reaped == pid || err == syscall.ECHILD
@@ -86,7 +86,7 @@ func (f *family) endSome(g *group) bool {
 	return found
 }
 
-// shell reports whether a process is the shell of a call, which the call itself waits for.
+// shell reports whether a process is the shell of a call. The call itself waits for it.
 func (f *family) shell(pid int) bool {
 	for _, shell := range f.running {
 		if pid == shell {
@@ -96,11 +96,11 @@ func (f *family) shell(pid int) bool {
 	return false
 }
 
-// survives reports whether the call left a child of this process behind. Every descendant of a command is in another session than this
-// process, and cannot join its session. Processes of plugins and MCP servers are in its session unless they leave it. If the session is
-// not that of a shell, the token in the environment names the call. A process without the token of a running call, in another session, that
-// cannot gain privileges and is not older than the running calls belongs to a confined command that changed its environment. It ends with
-// the last of them.
+// survives reports whether a child of this process is left from the call. Every descendant of a command is in another session than this
+// process and cannot join its session; processes of plugins and MCP servers are in its session unless they leave it. If the session is not
+// that of a shell, the token in the environment names the call. A process in another session without the token of a running call belongs
+// to a confined command that changed its environment if it cannot gain privileges and is not older than the running calls. It ends with the
+// last of them.
 func (f *family) survives(g *group, p process) bool {
 	for other, shell := range f.running {
 		if p.session == shell {
@@ -123,8 +123,8 @@ type process struct {
 	start        uint64
 }
 
-// statOf returns the fields of a file /proc/PID/stat behind the name, which may hold anything: state, parent, group, session and others.
-// None are returned if the process is gone.
+// statOf returns the fields of a file /proc/PID/stat after the name, which may contain any character: state, parent, group, session and
+// others. It returns none if the process has ended.
 func statOf(file string) [][]byte {
 	stat, _ := os.ReadFile(file)
 	return bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
@@ -144,8 +144,8 @@ func processOf(pid int) (process, bool) {
 	return process{pid, session, start}, err == nil
 }
 
-// children returns the children of this process that were orphans: the kernel gives those to its main thread. Processes that other threads
-// started are not among them as long as those threads run.
+// children returns the children of this process that were orphans: the kernel makes them children of its main thread. The children of other
+// threads are not among them while these threads run.
 func children() []int {
 	pid := os.Getpid()
 	list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
@@ -161,7 +161,7 @@ func children() []int {
 	return out
 }
 
-// tokenOf returns the token of the call in a process's environment, empty where there is none or none can be read.
+// tokenOf returns the token of the call in a process's environment, or "" if it has none or cannot be read.
 func tokenOf(pid int) string {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -175,7 +175,7 @@ func tokenOf(pid int) string {
 	return ""
 }
 
-// noNewPrivileges reports whether a process is like everything that confined commands start.
+// noNewPrivileges reports whether a process cannot gain privileges, like all processes of confined commands.
 func noNewPrivileges(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	return err == nil && bytes.Contains(status, []byte("\nNoNewPrivs:\t1\n"))

@@ -4,7 +4,7 @@ package shell
 
 var calls family
 
-// family is not needed on Windows, whose job objects hold everything; elsewhere what leaves its group and session goes to init.
+// family does nothing: on Windows job objects contain all processes; elsewhere processes that leave their group and session are not ended.
 type family struct{}
 
 func (*family) join(*group)         {}

@@ -11,19 +11,18 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// ErrNoShell means that there is nothing to run commands with.
+// ErrNoShell means that no shell is installed.
 var ErrNoShell = errors.New("no shell found")
 
 // shell is the program that runs commands.
 type shell struct {
 	path    string
 	args    []string // before the command
-	grammar bool     // it reads texts of the grammar as bash does
+	grammar bool     // reads texts of the grammar as bash does
 }
 
-// findShell returns the shell to use: wanted (a path or a name) when the user configured one, else bash,
-// else sh; on Windows bash (Git's, not the one of the Linux subsystem, which sees other files), else
-// PowerShell, else cmd. One in the project is not used.
+// findShell returns the shell to use: wanted (a path or a name) if the user configured one, else bash, else sh; on Windows bash (Git's, not
+// that of the Linux subsystem, which has other files), else PowerShell, else cmd. It ignores shells in the project.
 func findShell(wanted, project string) (shell, error) {
 	if wanted != "" {
 		path, err := projectfs.LookPath(wanted, project)

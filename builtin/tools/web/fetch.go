@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -64,7 +63,7 @@ func (t *webfetch) fetch(ctx context.Context, u *url.URL, format string) (*page,
 		return nil, explain(err)
 	}
 	defer resp.Body.Close()
-	if location, err := resp.Location(); err == nil && isRedirect(resp.StatusCode) {
+	if location, err := resp.Location(); err == nil && resp.StatusCode/100 == 3 {
 		return &page{moved: location}, nil
 	}
 	if resp.StatusCode >= 300 {
@@ -87,22 +86,10 @@ func accept(format string) string {
 	return "text/html, */*;q=0.5"
 }
 
-// sameHost reports whether a redirect stays on the same server.
+// sameHost reports whether a redirect stays on the same server, or goes from plain http to https at their usual ports.
 func sameHost(from, to *url.URL) bool {
-	return httpx.SameOrigin(from, to) || upgrades(from, to)
-}
-
-// upgrades reports whether the redirect goes from plain http to https at their usual ports.
-func upgrades(from, to *url.URL) bool {
-	return from.Hostname() == to.Hostname() && from.Scheme == "http" && to.Scheme == "https" && httpx.Port(from) == "80" && httpx.Port(to) == "443"
-}
-
-func isRedirect(status int) bool {
-	switch status {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return true
-	}
-	return false
+	return httpx.SameOrigin(from, to) ||
+		from.Hostname() == to.Hostname() && from.Scheme == "http" && to.Scheme == "https" && httpx.Port(from) == "80" && httpx.Port(to) == "443"
 }
 
 func readBody(resp *http.Response) ([]byte, error) {
@@ -136,12 +123,7 @@ func explain(err error) error {
 	if outer, ok := errors.AsType[*url.Error](err); ok {
 		err = outer.Err // its method and URL are part of the caller's error
 	}
-	var dns *net.DNSError
 	switch {
-	case errors.As(err, &dns) && dns.IsNotFound:
-		return fmt.Errorf("host %q not found: %w", dns.Name, err)
-	case errors.As(err, &dns):
-		return fmt.Errorf("the name %q could not be looked up: %w", dns.Name, err)
 	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return fmt.Errorf("the certificate of the server is not trusted: %w", err)
 	case httpx.NoTLS(err):

@@ -36,7 +36,6 @@ type renderer struct {
 	line *strings.Builder // out, or the current cell
 
 	open     []*element // lists, quotes, tables; the outermost first
-	deeper   int        // open elements of these kinds beyond maxDepth
 	between  string     // prefix of blank lines: the shortest since the last text
 	prefix   string     // of each line: indents and > of the open elements
 	marks    []mark     // open emphasis and links

@@ -62,11 +62,6 @@ func (r *renderer) finishContainer(tag atom.Atom) {
 	switch {
 	case r.line != &r.out:
 		r.space = true
-	case r.deeper > 0:
-		if tag != atom.Li {
-			r.deeper--
-		}
-		r.block(1)
 	case tag == atom.Li:
 		r.finishItem()
 		r.block(1)
@@ -123,9 +118,7 @@ func (r *renderer) startCell(t *element) {
 
 func (r *renderer) finishTable(tag atom.Atom) {
 	if tag == atom.Table {
-		if r.deeper > 0 {
-			r.deeper--
-		} else if i := r.find(atom.Table); i >= 0 {
+		if i := r.find(atom.Table); i >= 0 {
 			r.popTo(i)
 		}
 		r.block(2)
@@ -218,9 +211,6 @@ func (r *renderer) verbatim(text string) {
 // push opens an element and returns true, unless too many are open.
 func (r *renderer) push(tag atom.Atom) bool {
 	if len(r.open) >= maxDepth {
-		if tag != atom.Li { // the end tag of an item is optional
-			r.deeper++
-		}
 		return false
 	}
 	r.open = append(r.open, &element{name: tag, prefix: r.prefix})

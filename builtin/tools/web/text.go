@@ -57,10 +57,10 @@ func (p *page) utf8() ([]byte, error) {
 	if err == io.EOF { // an empty body
 		return nil, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("charset of %q: %w", p.contentType, err)
+	var out []byte
+	if err == nil {
+		out, err = io.ReadAll(r)
 	}
-	out, err := io.ReadAll(r)
 	if err != nil {
 		return nil, fmt.Errorf("charset of %q: %w", p.contentType, err)
 	}

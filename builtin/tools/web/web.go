@@ -4,6 +4,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
@@ -17,7 +18,7 @@ type Plugin struct {
 
 // New returns the plugin. Like net/http, it uses the proxy variables of the environment.
 func New() *Plugin {
-	f := &webfetch{}
+	f := &webfetch{client: sync.OnceValue(newClient)}
 	return &Plugin{tool.Plugin{Name: "web", Description: "fetches web pages", List: []sdk.Tool{f.tool()}}, f}
 }
 
@@ -27,13 +28,9 @@ func (p *Plugin) Close(context.Context) error {
 	return nil
 }
 
-// client returns the client shared by all calls.
-func (t *webfetch) client() *http.Client {
-	t.once.Do(func() {
-		transport := http.DefaultTransport.(*http.Transport).Clone()
-		transport.MaxResponseHeaderBytes = 256 << 10
-		// follow follows redirects.
-		t.http = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	})
-	return t.http
+// newClient returns a client that does not follow redirects; see follow.
+func newClient() *http.Client {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxResponseHeaderBytes = 256 << 10
+	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

@@ -3,7 +3,7 @@ package web
 import (
 	"cmp"
 	"context"
-	_ "embed"
+	"embed"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"path"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/builtin/internal/tool"
@@ -33,15 +32,13 @@ const (
 // ErrURL is wrapped by errors about invalid URLs.
 var ErrURL = errors.New("bad URL")
 
-//go:embed webfetch.md
-var description string
-
-//go:embed webfetch.json
-var parameters string
+// texts describe the tool; see tool.Spec.
+//
+//go:embed webfetch.md webfetch.json
+var texts embed.FS
 
 type webfetch struct {
-	once sync.Once
-	http *http.Client // made by client
+	client func() *http.Client // shared by all calls
 }
 
 type fetchArgs struct {
@@ -53,7 +50,7 @@ type fetchArgs struct {
 
 func (t *webfetch) tool() sdk.Tool {
 	return tool.Spec[fetchArgs]{
-		ID: "webfetch", Description: description, Parameters: parameters, Read: readArgs, Run: t.run,
+		ID: "webfetch", Texts: texts, Read: readArgs, Run: t.run,
 		Prepare: func(_ context.Context, _ *sdk.ToolCall, args fetchArgs) ([]sdk.PermissionRequest, error) {
 			return []sdk.PermissionRequest{permission(args.address, args.Format)}, nil
 		},
@@ -87,17 +84,17 @@ func (t *webfetch) run(ctx context.Context, call *sdk.ToolCall, args fetchArgs) 
 	clock := &clock{left: args.timeout()}
 	ask := func(to *url.URL) error { return call.Host.Ask(ctx, permission(to, args.Format)) }
 	page, err := t.follow(ctx, clock, u, args.Format, ask)
+	var result *sdk.ToolResult
 	if err == nil {
-		var result *sdk.ToolResult
-		err = clock.run(ctx, func(ctx context.Context) error {
+		err = clock.run(ctx, func(ctx context.Context) (err error) {
 			result, err = page.result(ctx, u, args.Format)
 			return err
 		})
-		if err == nil {
-			return result, nil
-		}
 	}
-	if clock.left <= 0 && ctx.Err() == nil {
+	switch {
+	case err == nil:
+		return result, nil
+	case clock.left <= 0 && ctx.Err() == nil:
 		return nil, fmt.Errorf("fetch %s: no complete answer within %v", u, args.timeout())
 	}
 	return nil, fmt.Errorf("fetch %s: %w", u, err)

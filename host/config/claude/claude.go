@@ -1,5 +1,5 @@
-// Package claude translates settings of Claude Code into a configuration of tenon. Settings without a counterpart are not imported, each with
-// its reason. The settings are described in https://code.claude.com/docs/en/settings.
+// Package claude translates settings of Claude Code into a configuration of tenon. It returns a note for each setting that it does not import.
+// https://code.claude.com/docs/en/settings describes the settings.
 package claude
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ErrSyntax is wrapped by errors about a text that is not a settings file.
+// ErrSyntax is wrapped by errors about texts that are not settings files.
 var ErrSyntax = errors.New("not a settings file of Claude Code")
 
-// output is the configuration that a translation can have, in the order in which it is written.
+// output holds the keys that a translation may have, in the order in which they are written.
 type output struct {
 	Model        string                       `json:"model,omitempty"`
 	DefaultAgent string                       `json:"default_agent,omitempty"`
@@ -98,7 +98,7 @@ func (t *translator) setting(m *checked.Member) {
 	}
 }
 
-// ofProject names the MCP servers that the state has for one project.
+// ofProject adds notes on the MCP servers of one project in the state.
 func (t *translator) ofProject(m *checked.Member) {
 	servers := m.Value.Get("mcpServers")
 	if servers == nil {

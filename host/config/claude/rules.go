@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// permissions translates rules. Claude Code looks at deny, ask and allow in this order; in tenon the last matching rule decides.
+// permissions translates rules. Claude Code checks deny, ask and allow in this order; in tenon the last matching rule decides.
 func (t *translator) permissions(n *checked.Node) {
 	for i := range n.Members {
 		m := &n.Members[i]
@@ -72,7 +72,7 @@ func (t *translator) directory(key string, n *checked.Node) {
 	t.out.Permission = append(t.out.Permission, rule{sdk.PermissionExternalDirectory, dir + "/*", sdk.ActionAllow})
 }
 
-// translateRule returns the rules for one such as Bash(npm run test:*), without their action, or why there are none.
+// translateRule returns the rules, without an action, for a rule such as Bash(npm run test:*), or the reason why it has no translation.
 func translateRule(text string) (rules []rule, reason string) {
 	tool, pattern, specific := strings.Cut(text, "(")
 	if specific {
@@ -119,7 +119,7 @@ func translateRule(text string) (rules []rule, reason string) {
 	return nil, "tenon has no such tool"
 }
 
-// allowed returns the rules of a permission to allow, or why there are none: those that would allow more here.
+// allowed returns the rules of an allow rule, or the reason why it is not imported: in tenon the rules would allow more.
 func allowed(rules []rule, text string) ([]rule, string) {
 	tool, pattern, _ := strings.Cut(text, "(")
 	ofFiles := slices.ContainsFunc(rules, func(r rule) bool {
@@ -138,7 +138,7 @@ func allowed(rules []rule, text string) ([]rule, string) {
 	return rules, ""
 }
 
-// onAnyPort adds the addresses with a port to rules that deny or ask.
+// onAnyPort adds rules for addresses with a port to rules that deny or ask.
 func onAnyPort(rules []rule) []rule {
 	for _, r := range slices.Clone(rules) {
 		if address, ok := strings.CutSuffix(r.Pattern, "/*"); ok && r.Permission == "webfetch" {
@@ -148,8 +148,8 @@ func onAnyPort(rules []rule) []rule {
 	return rules
 }
 
-// paths returns the rules for a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or none of these. A name without a slash
-// means files at any depth, and so does **/ in front of one, see https://git-scm.com/docs/gitignore. Without rules, the pattern names nothing.
+// paths returns the rules for a pattern of files: //absolute, ~/in the home directory, /from the project, ./ or a relative path. A name without a
+// slash, or after **/, matches files at any depth, see https://git-scm.com/docs/gitignore. It returns nil for a pattern without a name.
 func paths(key, pattern string) []rule {
 	below, anywhere := strings.CutPrefix(pattern, "**/")
 	if anywhere {

@@ -1,7 +1,7 @@
-// Package opencode translates a configuration of opencode into one of tenon.
+// Package opencode translates a configuration of opencode into a configuration of tenon.
 //
-// Most keys have the same name and meaning. The translation keeps them, with their comments and in their order, which
-// counts among permission rules; it rewrites what is written in another way here, takes out the rest and says why.
+// Most keys have the same name and meaning. The translation keeps them with their comments, and in their order, which matters for permission rules.
+// It rewrites other forms and removes the rest, with a note for each.
 package opencode
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ErrSyntax means that the text is not a configuration.
+// ErrSyntax is wrapped by errors about texts that are not configurations.
 var ErrSyntax = errors.New("not a configuration of opencode")
 
 // Translate translates the text of an opencode.json. Errors wrap ErrSyntax.
@@ -43,7 +43,7 @@ func Translate(text []byte) (*config.Translation, error) {
 	return &config.Translation{Config: root.Pack(), Notes: t.notes}, nil
 }
 
-// check returns by their keys which values of a text cannot stay, and why.
+// check returns the reasons why values of a text must be removed, by their keys.
 func check(text []byte) map[string]string {
 	r := &rules{left: map[string]string{}}
 	report := checked.Report{Most: len(text)}
@@ -60,7 +60,7 @@ func check(text []byte) map[string]string {
 	return r.left
 }
 
-// translator takes out of the text what cannot stay.
+// translator removes values from the text.
 type translator struct {
 	text  string
 	left  map[string]string
@@ -75,7 +75,7 @@ func (t *translator) note(offset int, key, reason string) {
 	t.notes = append(t.notes, config.Note{Line: line, Key: key, Reason: reason})
 }
 
-// stays reports whether the value with the key stays, after it took out what does not stay of it.
+// stays reports whether the value with the key stays. It removes parts of the value that do not stay.
 func (t *translator) stays(offset int, key string, v *hujson.Value) bool {
 	if reason, leaves := t.left[key]; leaves {
 		t.note(offset, key, reason)
@@ -100,8 +100,7 @@ func (t *translator) take(key string, v *hujson.Value) {
 	}
 }
 
-// fieldOf returns the type of a field by its name in JSON. Further fields, which a protocol or a model may understand, are
-// passed on as they are.
+// fieldOf returns the type of a field by its name in JSON. Other fields of an open struct have any type.
 func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
 	fields := checked.FieldsOf(t)
 	if field, ok := fields.Types[name]; ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// dropped returns why a key is taken out, empty for those that stay.
+// dropped returns the reason why a key is removed; empty for keys that stay.
 func dropped(schema string) string {
 	switch schema {
 	case "$schema":
@@ -44,14 +44,14 @@ func dropped(schema string) string {
 	return ""
 }
 
-// rules are what opencode has otherwise than tenon.
+// rules find the values that tenon does not accept.
 type rules struct {
 	checked.NoRules
 	c    checked.Checker
-	left map[string]string // by key: why it is taken out
+	left map[string]string // reasons for removals, by key
 }
 
-// Own takes out permission rules without an action. Both programs write rules in the same ways.
+// Own removes permission rules without an action. Both programs have the same forms of rules.
 func (r *rules) Own(p checked.Place, n *checked.Node, t reflect.Type) (value any, ok, own bool) {
 	if t != reflect.TypeFor[sdk.PermissionRules]() {
 		return nil, false, false
@@ -60,7 +60,7 @@ func (r *rules) Own(p checked.Place, n *checked.Node, t reflect.Type) (value any
 	return nil, true, true
 }
 
-// actions takes out what is neither an action nor an object with actions, which may be depth objects deep.
+// actions removes values that are neither actions nor objects with actions, nested at most depth levels.
 func (r *rules) actions(p checked.Place, n *checked.Node, depth int) {
 	switch {
 	case n.Kind == checked.Object && depth > 0:
@@ -74,7 +74,7 @@ func (r *rules) actions(p checked.Place, n *checked.Node, depth int) {
 	}
 }
 
-// servers takes out the MCP servers that are not complete, in a configuration without what is taken out.
+// servers removes incomplete MCP servers from a configuration that was checked.
 func (r *rules) servers(configuration any) {
 	top, _ := configuration.(map[string]any)
 	servers, _ := top["mcp"].(map[string]any)
@@ -95,7 +95,7 @@ func (r *rules) servers(configuration any) {
 	}
 }
 
-// Member takes out keys that have no meaning here.
+// Member removes keys that tenon does not have.
 func (r *rules) Member(p checked.Place, _ string, _ bool, _ *checked.Node, _ map[string]any) bool {
 	reason := dropped(p.Schema)
 	if reason != "" {
@@ -104,7 +104,7 @@ func (r *rules) Member(p checked.Place, _ string, _ bool, _ *checked.Node, _ map
 	return reason != ""
 }
 
-// Constrain says why a value is taken out.
+// Constrain returns the reason why a value is removed.
 func (*rules) Constrain(p checked.Place, value any) (kept any, message, remedy string) {
 	text, _ := value.(string)
 	switch {
@@ -116,8 +116,7 @@ func (*rules) Constrain(p checked.Place, value any) (kept any, message, remedy s
 	return config.Constrain(p.Schema, value)
 }
 
-// rewriteModes makes agents of the modes that older files have, and options of what an agent has beside our keys: both is
-// what opencode does.
+// rewriteModes converts the modes of older files to agents, and unknown keys of an agent to options, as opencode does.
 func rewriteModes(root *hujson.Value) {
 	object := root.Value.(*hujson.Object)
 	if modes := take(object, "mode"); modes != nil {
@@ -154,7 +153,7 @@ func rewriteModes(root *hujson.Value) {
 	}
 }
 
-// afterwards says what differs without a key.
+// afterwards adds a note on differences without a key.
 func (t *translator) afterwards() {
 	t.note(0, "", `opencode runs commands and changes files unless a rule forbids it; tenon asks unless a rule allows it: see "permission"`)
 }
@@ -199,7 +198,7 @@ func take(object *hujson.Object, name string) *hujson.Value {
 	return out
 }
 
-// objectAt returns the object with the name, a new one where there is none.
+// objectAt returns the object with the name, which it adds if it is missing.
 func objectAt(object *hujson.Object, name string) *hujson.Object {
 	if v := find(object, name); v != nil {
 		if inner, ok := v.Value.(*hujson.Object); ok {

@@ -15,10 +15,10 @@ type edit struct {
 	seq     uint64
 }
 
-// change is one encoded Op, ready to be made.
+// change is an encoded Op.
 type change func(*edit)
 
-// Append makes the changes in one transaction with those of other callers.
+// Append makes the changes in one transaction, which other callers share.
 func (s *Store) Append(ctx context.Context, t store.Token, ops []store.Op) (uint64, error) {
 	changes := make([]change, len(ops))
 	for i, op := range ops {
@@ -53,7 +53,7 @@ func (s *Store) apply(x *database.Tx, t store.Token, changes []change) uint64 {
 	return e.seq
 }
 
-// head is the row of a session that every write looks at.
+// head is the row of a session that every write reads.
 type head struct {
 	key   int64
 	seq   uint64
@@ -62,7 +62,7 @@ type head struct {
 	pid   int
 }
 
-// readHead refuses with store.ErrNotFound.
+// readHead fails with store.ErrNotFound, as a refusal.
 func readHead(x *database.Tx, session string) (h head) {
 	found := x.First("SELECT key, seq, epoch, node, pid FROM head WHERE id = ?", func(r database.Row) {
 		h = head{r.Int(0), uint64(r.Int(1)), uint64(r.Int(2)), r.Text(3), int(r.Int(4))}
@@ -82,7 +82,7 @@ func (x *edit) stamp() int64 {
 	return stamp
 }
 
-// next returns the key behind last in the span.
+// next returns the key after last in the span.
 func (x *edit) next(in span, last int64, what string) int64 {
 	key, err := in.after(last, what)
 	if err != nil {
@@ -91,14 +91,14 @@ func (x *edit) next(in span, last int64, what string) int64 {
 	return key
 }
 
-// The last rows of tables in a span.
+// Queries for the last key of a span.
 const (
 	lastMessage = "SELECT key FROM message WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
 	lastPart    = "SELECT key FROM part WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
 	lastEntry   = "SELECT key FROM ledger WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1"
 )
 
-// append returns the key behind the last row of the span. The query is one of the constants above.
+// append returns the key after the last one of the span. The query is one of the constants above.
 func (x *edit) append(query string, in span, what string) int64 {
 	return x.next(in, x.Number(query, in.low, in.high), what)
 }

@@ -23,7 +23,7 @@ func (s *Store) Approvals(ctx context.Context, project string) ([]store.Approval
 	return s.approvals(ctx, "WHERE project = ?", project)
 }
 
-// approvals returns those that can be read, also with an error.
+// approvals returns the approvals that can be read, even if it also returns an error.
 func (s *Store) approvals(ctx context.Context, where string, args ...any) (out []store.Approval, err error) {
 	query := "SELECT id, project, permission, pattern, created, session, origin FROM approval " + where + " ORDER BY id"
 	err = s.read(ctx, func(c *database.Conn) (err error) {

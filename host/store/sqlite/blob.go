@@ -11,11 +11,10 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
-// window bounds what the compressor remembers of the text before, and with it the memory it takes.
-// Tool outputs repeat themselves within far less.
+// window is the size of the compressor's window, which determines its memory. Tool outputs repeat themselves within far less.
 const window = 256 << 10
 
-// The two halves of the codec of blobs are made when first used and take less than a megabyte each.
+// The encoder and the decoder of blobs take less than a megabyte each. They are created at their first use.
 var (
 	encoder = sync.OnceValues(func() (*zstd.Encoder, error) {
 		return zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
@@ -49,7 +48,7 @@ func (s *Store) encodeBlob(content []byte) (change, error) {
 		return nil, fmt.Errorf("blob %s: %w", hash, err)
 	}
 	return func(x *edit) {
-		x.Exec("INSERT INTO blob(hash, data) VALUES(?, ?) ON CONFLICT DO NOTHING", hash, data) // once, however many sessions need it
+		x.Exec("INSERT INTO blob(hash, data) VALUES(?, ?) ON CONFLICT DO NOTHING", hash, data) // once for all sessions
 		x.Exec("INSERT INTO blob_session(session, blob) SELECT ?, key FROM blob WHERE hash = ? ON CONFLICT DO NOTHING", x.session, hash)
 	}, nil
 }
@@ -72,7 +71,7 @@ func (s *Store) Blob(ctx context.Context, hash string) (content []byte, err erro
 	return content, nil
 }
 
-// readBlob returns the content with the hash, or the problem that it has and the row as it is stored.
+// readBlob returns the content with the hash, or its problem and the stored row.
 func (s *Store) readBlob(ctx context.Context, c *database.Conn, hash string) (content, row []byte, problem, err error) {
 	row, found, err := c.Bytes(ctx, "SELECT CAST(data AS BLOB) FROM blob WHERE hash = ?", hash)
 	switch {

@@ -14,10 +14,10 @@ import (
 type broken struct {
 	store.Aside
 	key        int64
-	unreadable bool            // SQLite itself cannot read it, and so cannot remove it
-	inPlace    sdk.Message     // of a message with parts that can be read
-	session    *sdk.Session    // in place of a session row
-	calls      []*sdk.ToolPart // that refer to the blob
+	unreadable bool            // SQLite cannot read it, and therefore cannot remove it
+	inPlace    sdk.Message     // replacement of a message whose parts can be read
+	session    *sdk.Session    // replacement of a session row
+	calls      []*sdk.ToolPart // the calls that refer to the blob
 }
 
 func newBroken(d store.Damage, key int64, data []byte, problem error) *broken {
@@ -25,7 +25,7 @@ func newBroken(d store.Damage, key int64, data []byte, problem error) *broken {
 	return &broken{Aside: store.Aside{Damage: d, Data: data}, key: key, unreadable: problem == errPage}
 }
 
-// structure is damage of pages of the file.
+// structure returns damage to pages of the file.
 func structure(session, problem string) broken {
 	return broken{Aside: store.Aside{Damage: store.Damage{Type: store.DamagedStore, Session: session, Problem: problem}}, unreadable: true}
 }
@@ -38,10 +38,10 @@ func damages(list []broken) []store.Damage {
 	return out
 }
 
-// integrity lists at most so many problems of the structure.
+// integrity lists at most 20 problems of the structure.
 const integrity = "PRAGMA integrity_check(20)"
 
-// Check looks through a session, or the whole database, for damage.
+// Check looks for damage in a session, or in the whole database.
 func (s *Store) Check(ctx context.Context, session string) error {
 	var found []store.Damage
 	ids := []string{session}
@@ -58,7 +58,7 @@ func (s *Store) Check(ctx context.Context, session string) error {
 			return err
 		})
 		if session == "" && errors.Is(err, store.ErrNotFound) {
-			continue // deleted meanwhile
+			continue // deleted in the meantime
 		}
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (s *Store) Check(ctx context.Context, session string) error {
 	return s.damageError(found)
 }
 
-// checkFile looks at the structure of the file and returns the identifiers of the sessions.
+// checkFile checks the structure of the file and returns the identifiers of the sessions.
 func (s *Store) checkFile(ctx context.Context) (ids []string, bad []store.Damage, err error) {
 	note := func(problem string) {
 		if problem != "ok" {
@@ -76,8 +76,7 @@ func (s *Store) checkFile(ctx context.Context) (ids []string, bad []store.Damage
 		}
 	}
 	err = s.read(ctx, func(c *database.Conn) error {
-		// The check takes what the connection remembers of the index for what is stored, also when another connection has
-		// changed it since; a search makes it look.
+		// The check uses the connection's cached state of the search index, which another connection may have changed. A search refreshes it.
 		if _, err := c.Number(ctx, found, `"x"`, int64(1)); err != nil {
 			if !database.Corrupt(err) {
 				return err
@@ -101,10 +100,10 @@ func (s *Store) checkFile(ctx context.Context) (ids []string, bad []store.Damage
 	return ids, bad, err
 }
 
-// noEnd is the problem of heads that cannot be read.
+// noEnd is the problem if some heads cannot be read.
 const noEnd = "the list of sessions cannot be read to its end"
 
-// sessionIDs returns the identifiers of all sessions, and reports whether these are all. The second query reads an index.
+// sessionIDs returns the identifiers of the sessions, and reports whether these are all. Its second query reads an index.
 func sessionIDs(ctx context.Context, c *database.Conn) (ids []string, whole bool, err error) {
 	known := map[string]bool{}
 	for _, query := range []string{"SELECT id FROM head NOT INDEXED WHERE " + isSeen + " ORDER BY key", "SELECT id FROM head WHERE " + isSeen + " ORDER BY id"} {
@@ -160,7 +159,7 @@ func (s *Store) examineSession(ctx context.Context, c *database.Conn, p *page, k
 	return err
 }
 
-// Rows that hold JSON of which the store knows nothing more: key, identifier, message and value.
+// Queries for rows with JSON values: key, identifier, message and value.
 const (
 	todoRows   = "SELECT session, '', '', CAST(data AS BLOB) FROM todo WHERE session BETWEEN ? AND ?"
 	ledgerRows = "SELECT key, '', message, CAST(entries AS BLOB) FROM ledger WHERE key BETWEEN ? AND ? ORDER BY key"
@@ -184,9 +183,9 @@ func (p *page) values(ctx context.Context, c *database.Conn, kind, query string,
 	return err
 }
 
-// examineOutputs looks at the stored outputs that tool calls refer to.
+// examineOutputs checks the stored outputs of tool calls.
 func (s *Store) examineOutputs(ctx context.Context, c *database.Conn, p *page, messages []sdk.MessageWithParts) error {
-	seen := map[string]*broken{} // nil: it is sound
+	seen := map[string]*broken{} // nil if undamaged
 	var order []*broken
 	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
 		hash := store.Output(call)
@@ -213,7 +212,7 @@ func (s *Store) examineOutputs(ctx context.Context, c *database.Conn, p *page, m
 	return nil
 }
 
-// examineBlob returns nil for a blob that is sound.
+// examineBlob returns nil for an undamaged blob.
 func (s *Store) examineBlob(ctx context.Context, c *database.Conn, hash string) (*broken, error) {
 	_, row, problem, err := s.readBlob(ctx, c, hash)
 	if err != nil || problem == nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// idle is a session with the blobs that it no longer mentions, as of seq.
+// idle is a session at a seq, with the blobs that it no longer mentions.
 type idle struct {
 	session int64
 	seq     int64
@@ -22,8 +22,8 @@ type idle struct {
 // errDryRun rolls a transaction back.
 var errDryRun = errors.New("dry run")
 
-// Collect looks for garbage while others write. One short transaction takes it out of sight, except in sessions that changed since;
-// many short ones remove it. A dry run rolls the first one back.
+// Collect looks for garbage while other processes write. One short transaction makes it invisible, except in sessions that changed in the
+// meantime; many short ones remove it. A dry run rolls the first one back.
 func (s *Store) Collect(ctx context.Context, o store.GC) (store.Collected, error) {
 	left, err := s.leftovers(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) Collect(ctx context.Context, o store.GC) (store.Collected, error
 	return g.out, s.dropBlobs(ctx, g.unused)
 }
 
-// dropBlobs removes the blobs, some at a time, unless a session needs them by now.
+// dropBlobs removes blobs in portions, except those that a session has put in the meantime.
 func (s *Store) dropBlobs(ctx context.Context, keys []int64) error {
 	for some := range slices.Chunk(keys, dropAtOnce) {
 		_, err := s.portion(ctx, func(x *database.Tx) (done bool) {
@@ -71,7 +71,7 @@ func (s *Store) dropBlobs(ctx context.Context, keys []int64) error {
 // dropUnused deletes a blob unless a session needs it.
 const dropUnused = "DELETE FROM blob WHERE key = ?1 AND NOT EXISTS (SELECT 1 FROM blob_session WHERE blob = ?1)"
 
-// dropAtOnce is the number of blobs that one transaction removes; most have less than 100 KB.
+// dropAtOnce is the number of blobs that one transaction removes; most are smaller than 100 KB.
 const dropAtOnce = 16
 
 // unmentioned returns the sessions that have blobs.
@@ -102,7 +102,7 @@ func (g *idle) look(ctx context.Context, c *database.Conn) error {
 	err = c.Query(ctx, "SELECT CAST(data AS BLOB) FROM part WHERE key BETWEEN ? AND ?", func(r database.Row) error {
 		data := r.Bytes(0)
 		mentions(data, func(hash []byte) { delete(blobs, string(hash)) })
-		if !json.Valid(data) { // its damage may hide a mention
+		if !json.Valid(data) { // a damaged part may mention any blob
 			clear(blobs)
 		}
 		return nil
@@ -111,12 +111,12 @@ func (g *idle) look(ctx context.Context, c *database.Conn) error {
 	return err
 }
 
-// collector takes garbage out of sight inside a transaction.
+// collector makes garbage invisible, in a transaction.
 type collector struct {
 	*database.Tx
 	s      *Store
 	out    store.Collected
-	hidden []string // names of the rows of deleted sessions
+	hidden []string // identifiers of the heads of deleted sessions
 	unused []int64  // blobs
 }
 
@@ -166,8 +166,8 @@ func (g *collector) sessions(before sdk.Millis, seen map[int64]bool) {
 	}
 }
 
-// forget takes from a session the blobs it does not mention, unless it changed since or is in use: a blob is stored
-// before what mentions it.
+// forget removes the unmentioned blobs of a session, unless it changed in the meantime or is in use: a blob is stored before the part that
+// mentions it.
 func (g *collector) forget(i *idle) {
 	var seq int64
 	var node string
@@ -184,17 +184,13 @@ func (g *collector) forget(i *idle) {
 	}
 }
 
-// hashLength is that of store.Hash.
-const hashLength = 64
-
-// mentions calls f with whatever in the data could be a reference of a part to a blob: every hash. More is found than is
-// meant, which keeps a blob too many, never one too few.
+// mentions calls f with everything in a part that looks like the hash of a blob. A false match only keeps a blob longer.
 func mentions(data []byte, f func(hash []byte)) {
 	run := 0 // number of hexadecimal digits directly before i
 	for i, c := range data {
 		if '0' <= c && c <= '9' || 'a' <= c && c <= 'f' {
-			if run++; run >= hashLength {
-				f(data[i+1-hashLength : i+1])
+			if run++; run >= store.HashLength {
+				f(data[i+1-store.HashLength : i+1])
 			}
 			continue
 		}

@@ -4,43 +4,42 @@
 // # The picture
 //
 //	Append, Create, Claim, Import, … ─► queue ─► writer goroutine ─► one connection, one transaction
-//	                                                  (writer.go)          for all that waits (group commit)
+//	                                                  (writer.go)          for all waiting jobs (group commit)
 //	Session, Messages, Search, … ─────────► readers (database.Pool), at most three connections,
 //	                                                  opened when first needed
 //
-// A write returns when its transaction is on the disk (WAL, synchronous=FULL). Values are encoded before
-// they are queued, so a caller may change them as soon as the call returns.
+// A write returns once its transaction is on the disk (WAL, synchronous=FULL). Values are encoded before they are queued, so callers may
+// change them afterwards.
 //
 // # Large changes
 //
-// One process at a time can write to a SQLite file. An import, a deletion or a collection of garbage may have to write for
-// seconds; it does so in many short transactions, to rows that no reader finds, with the lock free in between (hidden.go). A single
-// short transaction makes the change visible.
+// Only one process at a time can write to a SQLite file. An import, a deletion or a garbage collection may write for seconds. It uses many
+// short transactions, on rows that no reader finds, and leaves the lock free in between (hidden.go). A single short transaction makes the
+// change visible.
 //
 // # Writing
 //
-// A job gets a database.Tx, which does nothing after its first error: changes (ops.go) read like a list of statements, and the writer
-// looks at the error once. The schema is a list of steps (schema/*.sql, schema.go).
+// A job receives a database.Tx, which does nothing after its first error. So changes (ops.go) read like a list of statements, and only the
+// writer checks the error. The schema is a list of steps (schema/*.sql, schema.go).
 //
 // # Keys
 //
-// Rows of one session lie side by side and in order, because their keys are made of the numbers of what
-// holds them (key.go): reading a session is a few range scans, without joins and without sorting.
+// The rows of a session are adjacent and in order, because a key is composed of the numbers of the session, the message and the part
+// (key.go). Reading a session takes a few range scans, without joins or sorting.
 //
 // # Searching
 //
-// Titles and texts go into a full-text index in the transaction that stores them (index.go), a text once it is whole.
-// Keys of the index are keys of parts, so a search leaps from session to session (search.go).
+// The transaction that stores a title or a complete text also adds it to a full-text index (index.go). Keys of the index are keys of parts, so
+// a search can jump from session to session (search.go).
 //
 // # Damage
 //
-// A row that cannot be decoded, or that a damaged page hides, is left out and named (messages.go, salvage.go): a scan that
-// fails is followed by reading each row that an index knows. Check looks for all damage (check.go), Repair sets rows aside
-// (repair.go), and Rebuild replaces a file whose structure is damaged (rebuild.go). A place that cannot be written can be
-// read (readonly.go).
+// Rows that cannot be decoded or are on a damaged page are omitted and reported (messages.go, salvage.go). If a scan fails, each row that an
+// index lists is read individually. Check finds all damage (check.go), Repair removes damaged rows (repair.go), and Rebuild replaces a file
+// with a damaged structure (rebuild.go). A database that cannot be written can be read (readonly.go).
 //
 // # Ownership
 //
-// An open Store is a node. While it owns sessions it holds an operating system lock on its own file, so the death of the process
-// frees them immediately, without a clock.
+// An open Store is a node. While it owns sessions, it holds an operating system lock on its own file, so the death of the process releases
+// them immediately, without a timeout.
 package sqlite

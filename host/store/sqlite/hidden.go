@@ -10,10 +10,10 @@ import (
 	"github.com/tenonhq/tenon/internal/pause"
 )
 
-// hiddenPrefix begins the identifier of a head without a session: the rows below it are an unfinished import or the remains of a
-// deleted session. No row in the table of sessions refers to them, so no reader finds them. Many short transactions prepare an
-// import or clear up after a deletion, and other processes write in between; a single transaction makes the sessions appear or
-// vanish. The next import or collection clears the rows of a killed process.
+// hiddenPrefix begins the identifier of a head without a session: its rows are an unfinished import or the remains of a deleted session. The
+// table of sessions does not refer to them, so no reader finds them. Many short transactions prepare an import or clean up after a deletion, and
+// other processes write in between; a single transaction makes the sessions visible or invisible. The next import or collection removes
+// the rows of a killed process.
 const hiddenPrefix = "/"
 
 // isHidden and isSeen select heads.
@@ -27,13 +27,13 @@ const (
 	portionBytes = 256 << 10
 	// portionRows is the maximum rows that one transaction removes.
 	portionRows = 512
-	// portionPause is the time between two transactions of a large change, in which others take the lock. It is longer than lockPoll.
+	// portionPause is the time between two transactions of a large change, in which other processes take the lock. It exceeds lockPoll.
 	portionPause = 4 * time.Millisecond
 )
 
 func hiddenID() string { return hiddenPrefix + rand.Text() }
 
-// hideAll makes sessions vanish and returns the new identifiers of their heads.
+// hideAll makes sessions invisible and returns the new identifiers of their heads.
 func (s *Store) hideAll(x *database.Tx, keys []int64) (ids []string) {
 	for _, key := range keys {
 		id := hiddenID()
@@ -45,12 +45,11 @@ func (s *Store) hideAll(x *database.Tx, keys []int64) (ids []string) {
 	return ids
 }
 
-// clearAll removes hidden rows. An error is not returned: the rows are out of sight, their change is made, and the next import or
-// collection removes them.
+// clearAll removes hidden rows. It only logs an error: the rows are invisible, and the next import or collection removes them.
 func (s *Store) clearAll(ctx context.Context, ids []string) {
 	for _, id := range ids {
 		if err := s.clear(context.WithoutCancel(ctx), id); err != nil {
-			s.log.Debug("rows of a deleted session are left", "err", err)
+			s.log.Debug("rows of a deleted session remain", "err", err)
 			return
 		}
 	}
@@ -66,7 +65,7 @@ func (s *Store) clear(ctx context.Context, id string) error {
 	}
 }
 
-// portion makes one transaction of a large change. After it others get the lock for a moment, unless the change is done.
+// portion runs one transaction of a large change. Unless the change is done, it then leaves the lock to others for a moment.
 func (s *Store) portion(ctx context.Context, run func(*database.Tx) (done bool)) (bool, error) {
 	done := false
 	if err := s.submit(ctx, func(x *database.Tx) { done = run(x) }); err != nil {
@@ -78,9 +77,9 @@ func (s *Store) portion(ctx context.Context, run func(*database.Tx) (done bool))
 	return false, pause.For(ctx, portionPause)
 }
 
-// removal removes rows of a session a portion at a time.
+// removal removes rows of a session in portions.
 type removal struct {
-	last   string // returns the last key of a portion: of the span ?1 to ?2, at most ?3 rows and about ?4 bytes
+	last   string // query for the last key of a portion of the span ?1 to ?2, of at most ?3 rows and about ?4 bytes
 	in     func(session int64) span
 	remove []string // rows from ?1 to ?2
 }
@@ -102,14 +101,14 @@ func removals() []removal {
 	}
 }
 
-// lastOf returns the query for the last key of a portion. The first row is always in it, however large.
+// lastOf returns the query for the last key of a portion, which includes at least one row.
 func lastOf(key, size, from string) string {
 	return "SELECT max(key) FROM (SELECT key, sum(size) OVER (ORDER BY key) - size AS before" +
 		" FROM (SELECT " + key + " AS key, " + size + " AS size FROM " + from + " ORDER BY 1 LIMIT ?3)) WHERE before < ?4"
 }
 
-// clearPortion reports whether no rows are left. It finds the head by its name each time: another process may have cleared it, and a
-// new session may have its number.
+// clearPortion removes a portion of the rows, and reports whether none remain. It looks the head up each time: another process may have removed it,
+// and a new session may have its number.
 func clearPortion(x *database.Tx, id string) (done bool) {
 	key := x.Number("SELECT key FROM head WHERE id = ?", id)
 	if key == 0 {

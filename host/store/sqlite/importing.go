@@ -11,10 +11,10 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
-// staged is a session that is written out of sight.
+// staged is a session that is written invisibly.
 type staged struct {
 	id      string
-	hidden  string // the name of its head until it is published
+	hidden  string // identifier of its head until it is published
 	columns []any
 	ops     []store.Op
 	late    []change // changes that make a session visible
@@ -47,7 +47,7 @@ func (s *Store) encodeNext(session string, changes []change, op store.Op) ([]cha
 	return append(changes, change), nil
 }
 
-// Import writes the sessions out of sight, in many short transactions, and publishes them in one.
+// Import writes the sessions invisibly, in many short transactions, and publishes them in one.
 func (s *Store) Import(ctx context.Context, sessions []store.Import, replace bool) error {
 	list := make([]*staged, len(sessions))
 	for i := range sessions {
@@ -56,7 +56,7 @@ func (s *Store) Import(ctx context.Context, sessions []store.Import, replace boo
 			return err
 		}
 	}
-	// First without any effect: an import that is refused writes nothing.
+	// A refused import writes nothing.
 	if err := s.ifRoom(ctx, list, replace, func(*database.Tx, []int64) {}); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (s *Store) Import(ctx context.Context, sessions []store.Import, replace boo
 	return nil
 }
 
-// ifRoom calls f, in a transaction, with the keys of the sessions to be replaced, or refuses.
+// ifRoom calls f in a transaction, with the keys of the sessions to replace. It fails if the import must be refused.
 func (s *Store) ifRoom(ctx context.Context, list []*staged, replace bool, f func(x *database.Tx, old []int64)) error {
 	return node.Outlast(ctx, func() error {
 		return s.submit(ctx, func(x *database.Tx) {
@@ -100,14 +100,14 @@ func (s *Store) ifRoom(ctx context.Context, list []*staged, replace bool, f func
 	})
 }
 
-// encodeAhead is the number of changes that are encoded before a transaction: one portion rarely has more.
+// encodeAhead is the number of changes that are encoded before a transaction; a portion rarely has more.
 const encodeAhead = 64
 
 // stage writes the rows of the session below a hidden head. It encodes them before it takes the lock.
 func (s *Store) stage(ctx context.Context, m *staged) error {
 	err := s.submit(ctx, func(x *database.Tx) {
 		s.hold(x)
-		// The first sequence number is that of the session row, which publish writes.
+		// The first sequence number belongs to the session row, which publish writes.
 		x.Exec("INSERT INTO head(id, seq, epoch, node, pid, turn) VALUES(?, 1, 0, ?, ?, 0)", m.hidden, s.node.ID, int64(os.Getpid()))
 	})
 	var next []change
@@ -124,14 +124,14 @@ func (s *Store) stage(ctx context.Context, m *staged) error {
 			return made == len(next) && len(rest) == 0
 		})
 		if err != nil {
-			break // the job may still run: its variables belong to it
+			break // the job may still run and use next
 		}
 		next = next[made:]
 	}
 	return err
 }
 
-// writePortion makes changes until a portion is full and returns how many.
+// writePortion makes changes until a portion is full, and returns their number.
 func writePortion(x *database.Tx, m *staged, changes []change) (made int) {
 	h := readHead(x, m.hidden)
 	e := &edit{Tx: x, session: h.key, seq: h.seq}
@@ -144,7 +144,7 @@ func writePortion(x *database.Tx, m *staged, changes []change) (made int) {
 	return made
 }
 
-// publish replaces old sessions by the staged ones and returns the hidden heads of the old ones.
+// publish replaces the old sessions by the staged ones, and returns the hidden heads of the old ones.
 func (s *Store) publish(x *database.Tx, list []*staged, old []int64) []string {
 	heads := make([]head, len(list))
 	for i, m := range list {

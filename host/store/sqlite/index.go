@@ -11,8 +11,8 @@ import (
 // unindexSpan removes the rows of parts ?1 to ?2 from the index.
 const unindexSpan = "DELETE FROM search WHERE rowid IN (SELECT id FROM search_docsize WHERE id BETWEEN ? AND ?)"
 
-// indexed returns what can be found of a part, empty while it is open, and whether there ever is anything: only of what
-// the user and the model wrote, not of what the host put in.
+// indexed returns the text of a part for the index, which is empty while the part is open. prose reports whether such parts have a text at
+// all: only text that the user or the model wrote is indexed.
 func indexed(p sdk.Part) (text string, prose bool) {
 	t, ok := p.(*sdk.TextPart)
 	if !ok {
@@ -24,7 +24,7 @@ func indexed(p sdk.Part) (text string, prose bool) {
 	return t.Text, true
 }
 
-// index puts the text of a part into the index in place of an earlier one.
+// index replaces the text of a part in the index.
 func (x *edit) index(key int64, text string) {
 	if strings.TrimSpace(text) == "" {
 		x.Exec(unindexSpan, key, key)
@@ -33,7 +33,7 @@ func (x *edit) index(key int64, text string) {
 	x.Exec("INSERT OR REPLACE INTO search(rowid, text) VALUES(?, ?)", key, words.Of(text))
 }
 
-// indexTitle does so for the title of the session, which rarely changes while the session often does.
+// indexTitle replaces the title of the session in the index if it changed.
 func (x *edit) indexTitle(title string) {
 	if x.Number("SELECT count(*) FROM session WHERE key = ? AND title = ?", x.session, title) == 0 {
 		x.index(titleKey(x.session), title)
@@ -44,7 +44,7 @@ func titleKey(session int64) int64 { return partsOfSession(session).low }
 
 func sessionOf(part int64) int64 { return part >> (messageBits + partBits) }
 
-// fillSearch indexes what an older version stored, except damaged rows.
+// fillSearch indexes the rows of an older version, except damaged ones.
 func fillSearch(x *database.Tx) {
 	const insert = "INSERT INTO search(rowid, text) VALUES(?1, ?2)"
 	fillIn(x, "SELECT key << 40, title FROM session WHERE key << 40 > ? ORDER BY key", insert, func(r database.Row) string {

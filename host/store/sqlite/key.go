@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// A session has a number; its messages are numbered in the order they were put, and so are the parts of
-// each message. The key of a row puts these numbers behind each other:
+// Sessions are numbered, and so are the messages of a session and the parts of a message, in the order in which they were first put. The key
+// of a row concatenates these numbers:
 //
 //	message  session(23 bits) message(22)
 //	part     session(23 bits) message(22) part(18)
-//	stamp    session(23 bits) seq(40)              when the row changed last
+//	stamp    session(23 bits) seq(40)              the last change of the row
 //	entry    session(23 bits) number(40)           of the ledger
 //
-// The limits that follow, 8 million sessions, 4 million messages a session and 262,144 parts a message,
-// are far above what a conversation with a model can reach.
+// The resulting limits of 8 million sessions, 4 million messages per session and 262,144 parts per message are far above what conversations
+// with a model reach.
 const (
 	messageBits = 22
 	partBits    = 18
@@ -23,8 +23,7 @@ const (
 
 var errKeys = errors.New("too many")
 
-// span is a range of keys, both ends included. A place of number zero is never used, so low is always
-// free and means "before the first".
+// span is a range of keys, including both ends. The number zero is never used, so low is never a key and means "before the first".
 type span struct{ low, high int64 }
 
 func messagesOf(session int64) span { return below(session, messageBits) }
@@ -41,7 +40,7 @@ func below(key int64, bits uint) span {
 	return span{key << bits, (key+1)<<bits - 1}
 }
 
-// after returns the key behind last, the greatest one used in the span, or zero for none.
+// after returns the key after last, the greatest key that is used in the span, or zero for none.
 func (s span) after(last int64, what string) (int64, error) {
 	next := max(last, s.low) + 1
 	if next > s.high {

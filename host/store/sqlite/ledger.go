@@ -17,7 +17,7 @@ func (x *edit) putLedger(message, purpose, entries string) {
 
 const (
 	entriesOf = "SELECT key, message, purpose, CAST(entries AS BLOB) FROM ledger WHERE key BETWEEN ?1 AND ?2 AND (?3 = '' OR message = ?3) ORDER BY key"
-	// lastEntriesOf reads from the other end.
+	// lastEntriesOf reads in the other direction.
 	lastEntriesOf = entriesOf + " DESC"
 )
 

@@ -76,7 +76,7 @@ func (s *Store) salvageSessions(ctx context.Context, q store.Query) (out []sdk.S
 	return out, s.damageError(damaged)
 }
 
-// List reads nothing but an index, one column a session.
+// List reads one column per session, and only from an index.
 func (s *Store) List(ctx context.Context, q store.Query) (out []store.Listed, err error) {
 	query, args := listing("brief", q)
 	err = s.read(ctx, func(c *database.Conn) error {
@@ -145,8 +145,8 @@ func listing(columns string, q store.Query) (string, []any) {
 	return sql + " ORDER BY updated DESC, id LIMIT ?", append(args, int64(limit))
 }
 
-// brief writes what a listing shows of a session as one text: the driver takes about as long for each further column as
-// for a row. First the numbers and the lengths of all texts but the last, each with a space behind it, then the texts.
+// brief encodes the fields that a listing shows as one text, because another column costs the driver about as much time as another row: the
+// numbers and the lengths of all texts but the last, each followed by a space, then the texts.
 func brief(v *sdk.Session) string {
 	b := make([]byte, 0, 128+len(v.ID)+len(v.ParentID)+len(v.ProjectID)+len(v.Directory)+len(v.Title))
 	for _, n := range []int64{
@@ -189,7 +189,7 @@ func parseBrief(text string) (out store.Listed, err error) {
 	return out, nil
 }
 
-// fillBriefs writes those of the sessions that an older version stored, except damaged ones.
+// fillBriefs writes the briefs of sessions of an older version, except damaged ones.
 func fillBriefs(x *database.Tx) {
 	const sessions = "SELECT key, CAST(data AS BLOB) FROM session WHERE key > ? ORDER BY key"
 	fillIn(x, sessions, "UPDATE session SET brief = ?2 WHERE key = ?1", func(r database.Row) string {

@@ -15,15 +15,15 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// page is a run of messages as it is stored: rows in the order of their keys.
+// page holds the rows of consecutive messages, in the order of their keys.
 type page struct {
 	session         string
 	messages, parts []stored
 	appended        map[int64]*strings.Builder // part -> text of open and of long parts
-	broken          []broken                   // what is left out
+	broken          []broken                   // omitted rows
 }
 
-// stored is a row of a message or part. One that is there but cannot be read has a problem in place of its data.
+// stored is a row of a message or part. A row that cannot be read has a problem instead of data.
 type stored struct {
 	key     int64
 	id      string
@@ -31,8 +31,8 @@ type stored struct {
 	problem error
 }
 
-// Messages returns a page of messages: one range scan each for messages, parts and appended text.
-// Decoding costs several times what reading does, so it is done apart, on all processors.
+// Messages returns a page of messages with one range scan each for messages, parts and appended text. Decoding costs several times as much as
+// reading. It is therefore done outside the read, on all processors.
 func (s *Store) Messages(ctx context.Context, session string, q store.Page) ([]sdk.MessageWithParts, error) {
 	p := page{session: session}
 	err := s.readSession(ctx, session, func(c *database.Conn, key int64) error {
@@ -81,7 +81,7 @@ func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (
 		return err
 	}
 	p.noteRange(whole, "messages")
-	// Parts whose message is not there belong to the page too: its row may be damaged.
+	// Parts without a message belong to the page, too: the row of their message may be damaged.
 	parts := span{partsOf(in.low).low, partsOf(in.high).high}
 	if limit > 0 && len(p.messages) == limit {
 		parts.low = partsOf(p.messages[0].key).low
@@ -99,10 +99,10 @@ func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (
 	return err
 }
 
-// noteRange notes that there may be more rows than are known.
-func (p *page) noteRange(whole bool, what string) {
+// noteRange notes that there may be unknown rows, unless the known ones are all.
+func (p *page) noteRange(whole bool, rows string) {
 	if !whole {
-		p.broken = append(p.broken, structure(p.session, "a range of "+what+" cannot be read, nor what names them"))
+		p.broken = append(p.broken, structure(p.session, "a range of "+rows+" and its indexes cannot be read"))
 	}
 }
 
@@ -121,12 +121,12 @@ func readDeltas(ctx context.Context, c *database.Conn, in span) (map[int64]*stri
 	return texts, err
 }
 
-// decode returns the messages that can be read, with the parts that can be read, and notes the others. Parts of a message that
-// cannot be read get another in its place.
+// decode returns the messages and parts that can be read, and notes the others. If only the message of parts cannot be read, it is
+// replaced.
 func (p *page) decode() []sdk.MessageWithParts {
 	infos := make([]sdk.Message, len(p.messages))
 	parts := make(sdk.Parts, len(p.parts))
-	// Both kinds of rows in one go: messages first, then parts.
+	// Messages first, then parts.
 	inParallel(len(infos)+len(parts), func(i int) {
 		if i < len(infos) {
 			infos[i] = p.messages[i].message(p.session)
@@ -145,7 +145,7 @@ func (p *page) decode() []sdk.MessageWithParts {
 	return p.join(infos, parts)
 }
 
-// join puts parts to their messages.
+// join assigns the parts to their messages.
 func (p *page) join(infos []sdk.Message, parts sdk.Parts) []sdk.MessageWithParts {
 	out := make([]sdk.MessageWithParts, 0, len(infos))
 	var before sdk.Message
@@ -172,7 +172,7 @@ func (p *page) join(infos []sdk.Message, parts sdk.Parts) []sdk.MessageWithParts
 	return out
 }
 
-// joinOne reports false when nothing of the message and its parts can be read.
+// joinOne returns one message with its parts. It reports false if none of them can be read.
 func (p *page) joinOne(row *stored, info sdk.Message, parts sdk.Parts, rows []stored, before sdk.Message) (m sdk.MessageWithParts, ok bool) {
 	id := ""
 	if info != nil {
@@ -181,7 +181,7 @@ func (p *page) joinOne(row *stored, info sdk.Message, parts sdk.Parts, rows []st
 	bad := 0
 	for i, part := range parts {
 		if part != nil && id == "" {
-			id = part.Head().MessageID // better than that of a damaged row
+			id = part.Head().MessageID // more reliable than the ID in a damaged row
 		}
 		if part != nil && part.Head().MessageID != id {
 			parts[i], rows[i].problem = nil, errIdentity
@@ -261,10 +261,10 @@ func identified(err error, same bool) error {
 	return nil
 }
 
-// minShare is how many rows are worth a goroutine.
+// minShare is the number of rows that justifies a goroutine.
 const minShare = 128
 
-// inParallel calls f for each number below n, on as many processors as are worth it, and waits.
+// inParallel calls f for each number below n, on several processors if n is large, and waits.
 func inParallel(n int, f func(int)) {
 	workers := max(1, min(runtime.GOMAXPROCS(0), n/minShare))
 	share := func(w int) {

@@ -12,7 +12,7 @@ const (
 	fieldRaw  = "raw"
 )
 
-// openField returns the field of the part to which text can be appended, or "".
+// openField returns the field of the part to which text can be appended; empty if there is none.
 func openField(p sdk.Part) string {
 	switch p := p.(type) {
 	case *sdk.TextPart, *sdk.ReasoningPart:
@@ -44,7 +44,7 @@ func withoutText(p sdk.Part) sdk.Part {
 	return p
 }
 
-// extend adds the text that was appended to a part since it was put. Of a tool call that is no longer pending, it is the arguments.
+// extend adds the appended text to a part. For a tool call that is no longer pending, the text is its arguments.
 func extend(p sdk.Part, text string) error {
 	switch p := p.(type) {
 	case *sdk.TextPart:

@@ -14,7 +14,7 @@ import (
 
 var errForeign = errors.New("belongs to another session")
 
-// encode turns an op into a change that no longer refers to the caller's values.
+// encode returns the change for an op. It does not refer to the caller's values.
 func (s *Store) encode(session string, op store.Op) (change, error) {
 	switch op := op.(type) {
 	case store.PutSession:
@@ -44,7 +44,7 @@ func (s *Store) encode(session string, op store.Op) (change, error) {
 	return nil, fmt.Errorf("unknown op %T", op)
 }
 
-// encodeJSON uses the value's own encoder, because json.Marshal would escape HTML in what it returns.
+// encodeJSON calls MarshalJSON directly, because json.Marshal would escape HTML characters.
 func encodeJSON(v any) (string, error) {
 	m, ok := v.(json.Marshaler)
 	if !ok {
@@ -54,7 +54,7 @@ func encodeJSON(v any) (string, error) {
 	if err == nil && !json.Valid(data) {
 		err = fmt.Errorf("%T is not JSON", v)
 	}
-	return unsafe.String(unsafe.SliceData(data), len(data)), err // not copied: data is ours, and not changed any more
+	return unsafe.String(unsafe.SliceData(data), len(data)), err // without a copy: nothing else refers to data
 }
 
 func encodeSession(session string, v *sdk.Session) (change, error) {
@@ -68,16 +68,16 @@ func encodeSession(session string, v *sdk.Session) (change, error) {
 	return func(x *edit) { x.putSession(args) }, nil
 }
 
-// titleColumn is where sessionColumns puts the title.
+// titleColumn is the index of the title in the result of sessionColumns.
 const titleColumn = 5
 
-// sessionColumns returns the columns of the session row behind key and stamp.
+// sessionColumns returns the columns of the session row after key and stamp.
 func sessionColumns(v *sdk.Session) ([]any, error) {
 	data, err := encodeJSON(v)
 	return []any{v.ID, v.ParentID, v.Time.Updated, v.ProjectID, v.Directory, strings.ToLower(v.Title), flag(v.Time.Archived != 0), brief(v), data}, err
 }
 
-// flag is how columns and parameters write a boolean.
+// flag returns a boolean as a column or parameter.
 func flag(on bool) int64 {
 	if on {
 		return 1
@@ -106,7 +106,7 @@ func encodeMessage(session string, m sdk.Message) (change, error) {
 
 const (
 	findMessage = "SELECT key FROM message WHERE id = ? AND key BETWEEN ? AND ?"
-	// findMessagePlainly does without the index.
+	// findMessagePlainly does not use the index, which may be damaged.
 	findMessagePlainly = "SELECT key FROM message NOT INDEXED WHERE id = ? AND key BETWEEN ? AND ?"
 )
 
@@ -139,11 +139,11 @@ func encodePart(session string, op store.PutPart) (change, error) {
 	return func(x *edit) { x.putPart(&row) }, nil
 }
 
-// partRow is a part as it is stored.
+// partRow is a part in the form in which it is stored.
 type partRow struct {
 	id, message, field, data string
-	prose                    bool   // its text can be found; see indexed
-	text                     string // what can be found of it now
+	prose                    bool   // has text for the index; see indexed
+	text                     string // the text for the index
 	streamed                 bool   // its text is in table delta
 }
 
@@ -194,7 +194,7 @@ func (x *edit) appendText(op store.AppendText) {
 	}
 }
 
-// dropParts removes parts ?1 to ?2 with all that refers to them.
+// dropParts removes parts ?1 to ?2 and the rows that refer to them.
 func dropParts() []string {
 	return []string{unindexSpan, "DELETE FROM delta WHERE part BETWEEN ?1 AND ?2", "DELETE FROM part WHERE key BETWEEN ?1 AND ?2"}
 }

@@ -13,7 +13,7 @@ const (
 	waitingPrompts = "SELECT id, CAST(data AS BLOB) FROM prompt WHERE session = ? AND data IS NOT NULL ORDER BY number"
 )
 
-// Submit queues a prompt, whoever owns the session.
+// Submit queues a prompt for the owner of the session.
 func (s *Store) Submit(ctx context.Context, p store.Prompt) error {
 	data := string(p.Data)
 	return s.submit(ctx, func(x *database.Tx) {

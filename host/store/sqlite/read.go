@@ -15,7 +15,7 @@ func (s *Store) read(ctx context.Context, f func(*database.Conn) error) error {
 	return s.explain(s.readers.Read(ctx, f))
 }
 
-// numberOr returns the number of the first query, or of the other when pages that the first one needs are damaged.
+// numberOr returns the number of the first query, or of the other one if the first one reads damaged pages.
 func numberOr(ctx context.Context, c *database.Conn, sql, other string, args ...any) (int64, error) {
 	n, err := c.Number(ctx, sql, args...)
 	if database.Corrupt(err) {
@@ -52,7 +52,7 @@ func (s *Store) Session(ctx context.Context, id string) (v *sdk.Session, seq uin
 
 const sessionData = "SELECT CAST(data AS BLOB) FROM session WHERE key = ?"
 
-// session reads a session row. Beside the error of a damaged one it returns another in its place.
+// session reads a session row. For a damaged row it returns a *store.DamageError and the data that is known from elsewhere.
 func (s *Store) session(ctx context.Context, c *database.Conn, key int64, id string) (*sdk.Session, error) {
 	data, found, err := c.Bytes(ctx, sessionData, key)
 	if err != nil && !database.Corrupt(err) {
@@ -76,7 +76,7 @@ func (s *Store) session(ctx context.Context, c *database.Conn, key int64, id str
 	return v, s.damageError([]store.Damage{damage})
 }
 
-// sessionInPlace returns what the columns know of a session whose row cannot be decoded. They are in an index too, in other pages.
+// sessionInPlace returns the data in the columns of a session whose JSON cannot be decoded. An index has copies of them in other pages.
 func sessionInPlace(ctx context.Context, c *database.Conn, id string) (*sdk.Session, error) {
 	v := &sdk.Session{ID: id}
 	take := func(r database.Row) {
@@ -96,14 +96,14 @@ func sessionInPlace(ctx context.Context, c *database.Conn, id string) (*sdk.Sess
 	return v, err
 }
 
-// Types of rows that are gone, see store.Row.
+// Types of removed rows, see store.Row.
 const (
 	rowMessageRemoved = "message.removed"
 	rowPartRemoved    = "part.removed"
 )
 
-// changes selects what changed in the span of stamps ?1 to ?2 of session ?3, whose parts have keys from
-// ?4 to ?5. A part with appended text changed when the last text came, or when it was put after that.
+// changes selects the rows of session ?3 that changed in the span of stamps ?1 to ?2. Its parts have the keys ?4 to ?5. A part with appended
+// text changed when the last text was appended, or when it was put after that.
 const changes = `
 SELECT stamp, 'message', id, CAST(data AS BLOB), 0 FROM message WHERE stamp BETWEEN ?1 AND ?2
 UNION ALL
@@ -163,7 +163,7 @@ func (s *Store) Changes(ctx context.Context, session string, after uint64, limit
 	return out, s.damageError(damaged)
 }
 
-// extended adds the text that was appended to a part to its row. One that cannot be decoded stays as it is.
+// extended adds the appended text to the row of a part. A row that cannot be decoded does not change.
 func (s *Store) extended(ctx context.Context, c *database.Conn, r *store.Row, part int64) error {
 	p, err := sdk.DecodePart(r.Data)
 	if err != nil {

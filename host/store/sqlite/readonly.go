@@ -10,8 +10,8 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
-// openReadOnly opens the database for reading alone, after opening it failed because its place cannot be written or is full. Every write is
-// refused with that error. A directory without a database, or one that is missing and cannot be created, is an empty store.
+// openReadOnly opens the database only for reading, after opening it for writing failed with cause, because it cannot be written or the disk is
+// full. Every write fails with cause. A directory without a database, or one that is missing and cannot be created, is an empty store.
 func (s *Store) openReadOnly(ctx context.Context, cause error) error {
 	info, err := os.Stat(filepath.Dir(s.path))
 	if err != nil && !errors.Is(err, os.ErrNotExist) || err == nil && !info.IsDir() {
@@ -21,8 +21,8 @@ func (s *Store) openReadOnly(ctx context.Context, cause error) error {
 	if _, err := os.Lstat(s.path); errors.Is(err, os.ErrNotExist) {
 		return s.openEmpty(ctx)
 	}
-	// A log, even an empty one, may have a writer. Otherwise the file is complete, and SQLite needs the other option because it cannot make
-	// the files with which it would find out.
+	// A log, even an empty one, may have a writer. Without one the file is complete. SQLite cannot find that out, because it cannot create its
+	// files, so it needs the option immutable.
 	log, err := os.Stat(s.path + "-wal")
 	empty := err != nil || log.Size() == 0
 	if err == nil {
@@ -40,7 +40,7 @@ func (s *Store) openReadOnly(ctx context.Context, cause error) error {
 	return nil
 }
 
-// readAt has readers open the database under this name, if it can be read and is current.
+// readAt sets the URI for readers, if the database can be read and has the current schema.
 func (s *Store) readAt(ctx context.Context, uri string) error {
 	c, err := database.ConnectToRead(ctx, uri)
 	if err != nil {

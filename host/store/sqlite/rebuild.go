@@ -14,23 +14,23 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
-// Rebuilt is what Rebuild did.
+// Rebuilt is the result of Rebuild.
 type Rebuilt struct {
-	Kept     string // the damaged file
+	Kept     string // path of the damaged file
 	Sessions int
-	Lost     []store.Damage // what is in the damaged file alone, as far as it is known
+	Lost     []store.Damage // known data that only the damaged file has
 }
 
 const (
 	// rebuildSuffix names the new file while it is written.
 	rebuildSuffix = ".repair"
-	// rebuildMark names a file that exists while a Rebuild is under way. The next start after one that was killed, or failed, finds it.
+	// rebuildMark names a file that exists while Rebuild runs. If it is killed or fails, the next start finds the file.
 	rebuildMark = rebuildSuffix + "-mark"
 )
 
-// Rebuild writes a new database from all that can be read of a damaged one, which it keeps beside it. A process that is killed
-// leaves the old database or the new one. No process may have the database open. Errors: those of Open; one that wraps store.OwnedError
-// when another process has it open.
+// Rebuild writes a new database with everything that can be read from a damaged one, which it keeps under another name. If the process is
+// killed, either the old database or the new one is in place. No process may have the database open. Errors: those of Open, and one that
+// wraps store.OwnedError if another process has it open.
 func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	s, c, err := openAlone(ctx, o)
 	if err != nil {
@@ -60,11 +60,11 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	if out.Kept, err = keepFile(s.path); err != nil {
 		return out, errors.Join(s.explainFile(err), removeDatabase(o.Path))
 	}
-	if runtime.GOOS == "windows" { // where a file that is open cannot be replaced
+	if runtime.GOOS == "windows" { // where an open file cannot be replaced
 		err, c = c.Close(), nil
 	}
 	if err == nil {
-		err = errors.Join(os.Rename(o.Path, s.path), removeDatabase(o.Path)) // what is beside it
+		err = errors.Join(os.Rename(o.Path, s.path), removeDatabase(o.Path)) // the files next to it
 	}
 	if err == nil {
 		err = os.Remove(s.path + rebuildMark)
@@ -74,7 +74,7 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	return out, err
 }
 
-// openAlone opens the database so that no other process can use it, and without the files that SQLite puts beside it.
+// openAlone opens the database exclusively, and without the additional files of WAL mode.
 func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 	path, err := filepath.Abs(o.Path)
 	if err != nil {
@@ -104,7 +104,7 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 	return s, c, nil
 }
 
-// afterRebuild clears up after a Rebuild that was killed. The caller uses the database, so none runs.
+// afterRebuild cleans up after a Rebuild that was killed. None is running, because the caller has the database open.
 func (s *Store) afterRebuild(ctx context.Context, c *database.Conn) error {
 	if _, err := os.Lstat(s.path + rebuildMark); err != nil {
 		return nil
@@ -115,7 +115,7 @@ func (s *Store) afterRebuild(ctx context.Context, c *database.Conn) error {
 	if err := removeDatabase(s.path + rebuildSuffix); err != nil {
 		return err
 	}
-	if err := os.Remove(s.path + rebuildMark); !errors.Is(err, os.ErrNotExist) { // another start may have been quicker
+	if err := os.Remove(s.path + rebuildMark); !errors.Is(err, os.ErrNotExist) { // another process may have removed it first
 		return err
 	}
 	return nil
@@ -134,7 +134,7 @@ func removeDatabase(path string) error {
 	return errors.Join(errs...)
 }
 
-// keepFile gives the file a second name, which stays with it.
+// keepFile gives the file a second name, under which it is kept.
 func keepFile(path string) (string, error) {
 	base := path + ".damaged-" + time.Now().UTC().Format("20060102-150405")
 	name := base
@@ -147,16 +147,16 @@ func keepFile(path string) (string, error) {
 	}
 }
 
-// rebuilding copies what can be read of one store into another.
+// rebuilding copies the readable data of one store to another.
 type rebuilding struct {
 	from, to *Store
 	sessions int
 	damage   store.Damages
 }
 
-// lost notes data of a session, or of none, that is not in the new store.
+// lost notes data, of a session if session is not empty, that the new store lacks.
 func (r *rebuilding) lost(session, problem string) {
-	_ = r.damage.Take(r.from.damageError([]store.Damage{structure(session, problem).Damage})) // which it notes
+	_ = r.damage.Take(r.from.damageError([]store.Damage{structure(session, problem).Damage})) // always nil
 }
 
 func (r *rebuilding) copy(ctx context.Context) error {
@@ -203,7 +203,7 @@ func (r *rebuilding) session(ctx context.Context, id string) error {
 	return r.prompts(ctx, id)
 }
 
-// rest copies what is neither message nor part.
+// rest copies everything but messages and parts.
 func (r *rebuilding) rest(ctx context.Context, id string, ops []store.Op) ([]store.Op, error) {
 	todos, err := r.from.Todos(ctx, id)
 	if err = r.damage.Take(err); err != nil {
@@ -234,7 +234,7 @@ func (r *rebuilding) rest(ctx context.Context, id string, ops []store.Op) ([]sto
 func (r *rebuilding) prompts(ctx context.Context, id string) error {
 	list, err := r.from.Prompts(ctx, id)
 	if errors.Is(err, store.ErrCorrupt) {
-		r.lost(id, "prompts that wait cannot be read")
+		r.lost(id, "waiting prompts cannot be read")
 		err = nil
 	}
 	for i := 0; err == nil && i < len(list); i++ {
@@ -245,8 +245,8 @@ func (r *rebuilding) prompts(ctx context.Context, id string) error {
 
 func (r *rebuilding) approvals(ctx context.Context) error {
 	list, err := r.from.approvals(ctx, "")
-	if errors.Is(err, store.ErrCorrupt) { // what is missing is asked for again
-		r.lost("", "approvals cannot be read to their end")
+	if errors.Is(err, store.ErrCorrupt) { // the user will be asked again
+		r.lost("", "some approvals cannot be read")
 		err = nil
 	}
 	if err != nil || len(list) == 0 {

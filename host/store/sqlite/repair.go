@@ -12,13 +12,13 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/node"
 )
 
-// repairTries bounds how often Repair looks again at a session that was changed meanwhile.
+// repairTries is the maximum number of attempts to repair a session that another process changes at the same time.
 const repairTries = 5
 
 var errChanged = errors.New("another process is changing the session: try again")
 
-// Repair removes damaged rows of a session in one transaction. They are looked for before it: a transaction that came upon damage
-// of the file's structure is not one to write in.
+// Repair removes the damaged rows of a session in one transaction. It finds them before: a transaction that found damage to the structure of
+// the file must not write.
 func (s *Store) Repair(ctx context.Context, session string, keep func([]store.Aside) error) (err error) {
 	for range repairTries {
 		var seq int64
@@ -68,7 +68,7 @@ func (s *Store) repair(x *database.Tx, session string, seq int64, found []broken
 	e.storeSeq()
 }
 
-// setAside removes the row, or puts what is known without it in its place.
+// setAside removes the row, or replaces it by the data that is known from elsewhere.
 func (b *broken) setAside(x *edit) {
 	switch b.Type {
 	case store.DamagedSession:
@@ -102,8 +102,8 @@ func (b *broken) replaceMessage(x *edit) {
 	x.Exec("INSERT OR REPLACE INTO message(key, stamp, id, data) VALUES(?, ?, ?, ?)", b.key, x.stamp(), b.ID, data)
 }
 
-// dropBlob removes the blob for all sessions, because no session can store the same content again while it exists. Calls of this
-// session no longer refer to it: only their preview remains.
+// dropBlob removes the blob for all sessions, because no session can store the same content again while it exists. It removes the references
+// of this session's calls, of which only the previews remain.
 func (b *broken) dropBlob(x *edit) {
 	x.ExecAll([]string{
 		"DELETE FROM blob_session WHERE blob IN (SELECT key FROM blob WHERE hash = ?)", "DELETE FROM blob WHERE hash = ?",

@@ -10,8 +10,8 @@ import (
 	"github.com/tenonhq/tenon/host/store/sqlite/internal/database"
 )
 
-// table is a table of rows of sessions, ordered by key. Its indexes on stamp and on id are copies of what names a row, in other
-// pages of the file.
+// table holds the queries for a table of rows, ordered by key. The indexes on stamp and id have copies of the keys in other pages of the
+// file.
 type table struct {
 	scan, newestFirst       string // rows of a span of keys
 	first, last             string // the outermost keys of a span
@@ -19,7 +19,7 @@ type table struct {
 	keysByStamp, keysByName string // from the indexes alone
 }
 
-// named is the identifier of a row, a line feed and the value, because a further column costs the driver as much as a row.
+// named is the identifier of a row, a line feed and the value in one column, because another column costs the driver as much as another row.
 const named = "CAST(id || char(10) || coalesce(data, '') AS BLOB)"
 
 func tableOf(name string) *table {
@@ -36,7 +36,7 @@ func tableOf(name string) *table {
 
 var messageRows, partRows = tableOf("message"), tableOf("part")
 
-// all returns the rows of the span. It reports false when there may be more: pages with rows and with their names cannot be read.
+// all returns the rows of the span. It reports false if there may be more, because neither the rows nor their indexes can be read.
 func (t *table) all(ctx context.Context, c *database.Conn, in span) (out []stored, whole bool, err error) {
 	out, err = t.read(ctx, c, t.scan, in.low, in.high)
 	if err != nil && !database.Corrupt(err) {
@@ -74,7 +74,7 @@ func (t *table) read(ctx context.Context, c *database.Conn, query string, args .
 	}, args...)
 }
 
-// row returns the row with the key and the identifier; without the row they have its problem.
+// row returns the row with the key; if it cannot be read, a row with the key, the identifier and the problem.
 func (t *table) row(ctx context.Context, c *database.Conn, key int64, id string) (stored, error) {
 	list, err := t.read(ctx, c, t.one, key)
 	switch {
@@ -88,8 +88,8 @@ func (t *table) row(ctx context.Context, c *database.Conn, key int64, id string)
 	return list[0], nil
 }
 
-// ascending reports whether the keys are in order and in the span. SQLite does not look: a damaged key ends a scan early, or
-// brings rows of others.
+// ascending reports whether the keys are in order and in the span. SQLite does not check this: a damaged key ends a scan early, or leads to
+// rows outside the span.
 func ascending(list []stored, in span) bool {
 	for i := range list {
 		if k := list[i].key; k < in.low || k > in.high || i > 0 && k <= list[i-1].key {
@@ -99,7 +99,7 @@ func ascending(list []stored, in span) bool {
 	return true
 }
 
-// ends reports whether a scan went as far as it should: the row at i has the outermost key.
+// ends reports whether a scan reached the end of the span: whether the row at i has the outermost key.
 func (t *table) ends(ctx context.Context, c *database.Conn, query string, in span, list []stored, i int) bool {
 	key, err := c.Number(ctx, query, in.low, in.high)
 	if len(list) == 0 {
@@ -108,8 +108,8 @@ func (t *table) ends(ctx context.Context, c *database.Conn, query string, in spa
 	return err == nil && key == list[i].key
 }
 
-// salvage reads a span of a table that a scan cannot read: from both ends, then each row that an index knows by itself. Rows
-// that are known but cannot be read have a problem.
+// salvage reads a span that a scan cannot read: from both ends, then each further row that an index lists. Listed rows that cannot be read have a
+// problem.
 func (t *table) salvage(ctx context.Context, c *database.Conn, in span) (out []stored, whole bool, err error) {
 	found := map[int64]stored{}
 	for _, query := range []string{t.scan, t.newestFirst} {
@@ -144,8 +144,8 @@ func (t *table) salvage(ctx context.Context, c *database.Conn, in span) (out []s
 	return out, whole, nil
 }
 
-// names returns the keys of the span that the indexes know, with the identifiers that can be read. It reports whether one of the
-// indexes could be read to its end.
+// names returns the keys of the span in the indexes, with the identifiers that can be read. It reports whether one of the indexes could be
+// read completely.
 func (t *table) names(ctx context.Context, c *database.Conn, in span) (out map[int64]string, whole bool, err error) {
 	out = map[int64]string{}
 	note := func(key int64, name string) {

@@ -26,10 +26,10 @@ const busyWait = 10 * time.Second
 // largeFile is the size in bytes from which a migration warns the user that it takes time.
 const largeFile = 64 << 20
 
-// step leads from one version of the schema to the next.
+// step migrates the schema from one version to the next.
 type step struct {
 	sql  string
-	fill func(*database.Tx) // what SQL alone cannot do, after it; may be nil
+	fill func(*database.Tx) // runs after sql; may be nil
 }
 
 // The SQL of the steps.
@@ -44,8 +44,8 @@ var (
 	sql4 string
 )
 
-// schema returns the steps that lead from an empty file to the current version: step i makes version i+1.
-// A step that was released never changes; a change is a further step.
+// schema returns the steps from an empty file to the current version: step i creates version i+1. Released steps never change; a change of the
+// schema is a new step.
 func schema() []step {
 	return []step{
 		{sql: sql1},
@@ -55,25 +55,24 @@ func schema() []step {
 	}
 }
 
-// ready makes sure that the file has the current schema: it creates one in an empty file, and migrates
-// an older one after it made a copy.
+// ready creates the schema in an empty file, and migrates an older one after it made a copy.
 func (s *Store) ready(ctx context.Context, c *database.Conn) error {
-	if err := c.Script(ctx, "PRAGMA busy_timeout=0"); err != nil { // from here on we wait by ourselves; see begin
+	if err := c.Script(ctx, "PRAGMA busy_timeout=0"); err != nil { // begin waits instead
 		return err
 	}
-	told := false
+	warned := false
 	for begun := time.Now(); ; {
 		err := s.current(ctx, c)
 		if errors.Is(err, errNotCurrent) {
 			err = node.Outlast(ctx, func() error { return s.migrate(ctx, c) })
 		}
 		waited := time.Since(begun)
-		// A migration may take minutes; who makes it is a live node.
+		// Another process that migrates the file is a live node, and may take minutes.
 		if !database.Busy(err) || waited > s.busyWait && !s.node.Company() {
 			return err
 		}
-		if !told && waited > time.Second {
-			told = true
+		if !warned && waited > time.Second {
+			warned = true
 			s.log.Warn("waiting for another process, which may be migrating the session store", "path", s.path)
 		}
 		if err := pause.For(ctx, 2*time.Millisecond); err != nil {
@@ -87,7 +86,7 @@ var errNotCurrent = errors.New("schema is not current")
 // current returns nil when the schema is current and errNotCurrent when migrate can make it so.
 func (s *Store) current(ctx context.Context, c *database.Conn) error {
 	x := &database.Tx{Ctx: ctx, Conn: c}
-	// In this order, because another process may create the schema meanwhile: it must not seem to have tables and no owner.
+	// In this order: another process may create the schema in between, which must not look like tables of another program.
 	tables, version, owner := x.Number("SELECT count(*) FROM sqlite_schema"), x.Number("PRAGMA user_version"), x.Number("PRAGMA application_id")
 	empty := tables == 0 && version == 0 && owner == 0
 	switch {
@@ -120,7 +119,7 @@ func (s *Store) migrate(ctx context.Context, c *database.Conn) (err error) {
 			s.rollback(ctx, c)
 		}
 	}()
-	// Another process may have been quicker.
+	// Another process may have migrated it first.
 	if err := s.current(ctx, c); err == nil {
 		return c.Script(ctx, "COMMIT")
 	} else if !errors.Is(err, errNotCurrent) {
@@ -145,14 +144,14 @@ func (s *Store) migrate(ctx context.Context, c *database.Conn) (err error) {
 	return c.Script(ctx, end)
 }
 
-// rollback ends a transaction that failed. After some errors, a full disk among them, SQLite has rolled back by itself.
+// rollback ends a failed transaction. After some errors, such as a full disk, SQLite has rolled it back already.
 func (s *Store) rollback(ctx context.Context, c *database.Conn) {
 	if err := c.Script(ctx, "ROLLBACK"); err != nil {
 		s.log.Debug("rollback", "err", err)
 	}
 }
 
-// runSteps leads from a version to the current one.
+// runSteps migrates the schema from a version to the current one.
 func (s *Store) runSteps(ctx context.Context, c *database.Conn, version int) error {
 	x := &database.Tx{Ctx: ctx, Conn: c}
 	for ; version < len(s.steps); version++ {
@@ -167,8 +166,8 @@ func (s *Store) runSteps(ctx context.Context, c *database.Conn, version int) err
 	return nil
 }
 
-// fillIn makes the update, of a key ?1 and a text ?2, for each row of the query with a text. The query returns rows above key ?1, in
-// order; their first column is the key. Some rows at a time: a statement must not see its own changes.
+// fillIn runs the update, with a key as ?1 and a text as ?2, for each row of the query for which text returns one. The query returns the rows
+// above key ?1 in order; their first column is the key. It runs in portions, because a statement must not see its own changes.
 func fillIn(x *database.Tx, query, update string, text func(database.Row) string) {
 	for low, more := int64(-1), true; more; {
 		texts := map[int64]string{}
@@ -185,8 +184,8 @@ func fillIn(x *database.Tx, query, update string, text func(database.Row) string
 	}
 }
 
-// alone refuses to migrate while another process has a session: that one is of an older version and could not go on. It
-// makes this process a node, so that other processes see that it works.
+// alone returns an error while another process owns a session: its older version of tenon could not continue after a migration. It makes this
+// process a node, so that other processes see that it is working.
 func (s *Store) alone(ctx context.Context, c *database.Conn, version int64) error {
 	var inUse error
 	err := c.Query(ctx, "SELECT id, node, pid FROM head WHERE node <> '' ORDER BY id", func(r database.Row) error {
@@ -206,8 +205,7 @@ func (s *Store) alone(ctx context.Context, c *database.Conn, version int64) erro
 	return nil
 }
 
-// backup copies the database as it is, next to it. The caller holds the write lock, so the copy has the
-// version it is named for.
+// backup copies the database to a file next to it. The caller holds the write lock, so the copy has the version in its name.
 func (s *Store) backup(ctx context.Context, version int64) (err error) {
 	target := fmt.Sprintf("%s.v%d.bak", s.path, version)
 	temp := target + ".tmp"

@@ -13,13 +13,13 @@ import (
 
 const defaultHits = 20 // see store.SearchQuery
 
-// found selects the latest row of the index that matches ?1 and lies before ?2.
+// found selects the latest row of the index before ?2 that matches ?1.
 const found = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid < ?2 ORDER BY rowid DESC LIMIT 1"
 
-// foundAll selects all rows, the latest first.
+// foundAll selects all rows that match ?1, the latest first.
 const foundAll = "SELECT rowid FROM search WHERE search MATCH ?1 ORDER BY rowid DESC"
 
-// searchable selects the sessions that a search looks at.
+// searchable selects the sessions of a search.
 const searchable = `SELECT key FROM session WHERE (?1 = '' OR project = ?1) AND (?2 = '' OR directory = ?2)
 	AND (?3 = 1 OR archived = 0) ORDER BY key DESC`
 
@@ -66,13 +66,13 @@ func (s *Store) Search(ctx context.Context, q store.SearchQuery) ([]store.Hit, e
 	return out, s.damageError(damaged)
 }
 
-// keysOf returns the keys of the sessions that a search looks at, the greatest first.
+// keysOf returns the keys of the sessions of a search, the greatest first.
 func keysOf(ctx context.Context, c *database.Conn, q *store.SearchQuery) ([]int64, error) {
 	return database.All(ctx, c, searchable, func(r database.Row) int64 { return r.Int(0) }, q.ProjectID, q.Directory, flag(q.Archived))
 }
 
-// leap asks the index for the latest row that matches, then for the latest in the sessions before that one, and so on:
-// it does not read the other rows of a session however many match.
+// leap queries the index for the latest matching row, then for the latest one in earlier sessions, and so on. It does not read the other matching
+// rows of a session.
 func leap(ctx context.Context, c *database.Conn, match string, sessions []int64, hit func(int64) error) error {
 	for len(sessions) > 0 {
 		if err := ctx.Err(); err != nil {
@@ -92,7 +92,7 @@ func leap(ctx context.Context, c *database.Conn, match string, sessions []int64,
 	return nil
 }
 
-// run reads the rows one after another. With the beginning of a word each question costs as much as all rows do.
+// run reads all matching rows. For the prefix of a word, each query of leap would cost as much as that.
 func run(ctx context.Context, c *database.Conn, match string, sessions []int64, hit func(int64) error) error {
 	var keys []int64
 	err := c.Query(ctx, foundAll, func(r database.Row) error {
@@ -117,13 +117,14 @@ func run(ctx context.Context, c *database.Conn, match string, sessions []int64, 
 	return nil
 }
 
-// upTo drops the sessions whose keys are greater.
+// upTo drops the sessions with greater keys.
 func upTo(sessions []int64, key int64) []int64 {
 	i, _ := slices.BinarySearchFunc(sessions, key, func(s, key int64) int { return cmp.Compare(key, s) })
 	return sessions[i:]
 }
 
-// hit returns the session and the text at a key of the index. With the error of a damaged row it returns what is known without the row.
+// hit returns the session and the text at a key of the index. For a damaged row it returns a *store.DamageError and the data that is known from
+// elsewhere.
 func (s *Store) hit(ctx context.Context, c *database.Conn, key int64) (h store.Hit, err error) {
 	session := sessionOf(key)
 	var id string

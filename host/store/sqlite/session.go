@@ -66,7 +66,7 @@ func (s *Store) Claim(ctx context.Context, session string) (store.Token, error) 
 	return token, err
 }
 
-// free refuses when another live node owns the session.
+// free returns a refusal if another live node owns the session.
 func (s *Store) free(session, node string, pid int) error {
 	if node == s.node.ID || !s.node.Lives(node) {
 		return nil
@@ -74,7 +74,7 @@ func (s *Store) free(session, node string, pid int) error {
 	return refuse(&store.OwnedError{Session: session, PID: pid})
 }
 
-// Release gives the session up, unless it was claimed again since.
+// Release releases the session, unless it was claimed again.
 func (s *Store) Release(ctx context.Context, t store.Token) error {
 	return s.submit(ctx, func(x *database.Tx) {
 		x.Exec("UPDATE head SET node = '', pid = 0 WHERE id = ? AND epoch = ? AND node = ?", t.Session, int64(t.Epoch), s.node.ID)
@@ -83,7 +83,7 @@ func (s *Store) Release(ctx context.Context, t store.Token) error {
 
 const openTurns = "SELECT id, node FROM head WHERE turn = 1 ORDER BY id"
 
-// Interrupted lists the sessions with an open turn that no live node owns.
+// Interrupted lists the sessions with an open turn and without a live owner.
 func (s *Store) Interrupted(ctx context.Context) (out []string, err error) {
 	err = s.read(ctx, func(c *database.Conn) error {
 		return c.Query(ctx, openTurns, func(r database.Row) error {
@@ -121,7 +121,7 @@ const family = `WITH RECURSIVE family(key, id) AS (
 		UNION SELECT s.key, s.id FROM session s JOIN family f ON s.parent = f.id
 	) SELECT h.key, h.id, h.node, h.pid FROM family JOIN head h USING(key)`
 
-// familyOf returns the keys of the session and its descendants, and the refusal when one is not free.
+// familyOf returns the keys of the session and its descendants, and a refusal if another live node owns one of them.
 func (s *Store) familyOf(x *database.Tx, id string) (keys []int64, owned error) {
 	x.Each(family, func(r database.Row) {
 		keys = append(keys, r.Int(0))

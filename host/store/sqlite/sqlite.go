@@ -18,37 +18,34 @@ import (
 
 var _ store.Store = (*Store)(nil)
 
-// Options tells where sessions are kept.
+// Options are the options of Open.
 type Options struct {
-	// Path of the database file. Its folder is made (mode 0700) if it is not there; files get mode 0600.
-	// SQLite puts two more files beside it while it is open, -wal and -shm, and we a folder, -nodes.
+	// Path is the path of the database file (mode 0600). Its directory is created if it is missing (mode 0700). While the database is open,
+	// SQLite creates the files -wal and -shm next to it, and the store a directory -nodes.
 	Path string
-	// Version of tenon, for the text of errors.
+	// Version is the version of tenon, for errors.
 	Version string
 	// Logger receives messages about migrations. Nil logs nothing.
 	Logger *slog.Logger
-	// ReadFull opens a store for reading that cannot be opened for writing because the disk is full. It stays so, so it is for short work.
+	// ReadFull opens the store for reading if the disk is too full to open it for writing. It stays read-only until it is closed.
 	ReadFull bool
 }
 
-// Store is a store.Store in one SQLite file. While it owns sessions it is a node of its own: two stores
-// on one file, in one process or in two, share it like two hosts.
+// Store is a store.Store in one SQLite file. Each Store is a node, so two stores on one file, in one process or in two, share it like two hosts.
 type Store struct {
 	path    string
 	version string
 
-	file os.FileInfo // the database, as it was opened for writing
-
-	readOnly error // why nothing can be written; nil when all can
-
-	busyWait time.Duration // for the write lock, while it is with another process; the constant outside of tests
+	file     os.FileInfo   // the database that was opened for writing
+	readOnly error         // the reason why nothing can be written; nil if the store can be written
+	busyWait time.Duration // maximum wait for the write lock of another process; shorter in tests
 
 	log     *slog.Logger
 	steps   []step
 	node    *node.Node
 	readers *database.Pool
 
-	closing sync.RWMutex // held for reading while a job is put into the queue
+	closing sync.RWMutex // held for reading while a job is queued
 	closed  bool
 	queue   chan *job
 	done    chan struct{} // closed when the writer has ended
@@ -57,9 +54,9 @@ type Store struct {
 	closeErr  error
 }
 
-// Open opens the database, creates it if it is not there, and migrates one of an older version after it
-// made a copy beside it. Where nothing can be written the store can be read. ctx bounds only the opening. Errors: store.ErrNewer, store.ErrOlder, store.ErrFull,
-// store.ErrReadOnly, store.ErrCorrupt.
+// Open opens the database, or creates it. It migrates a database of an older version after it made a copy. A database that cannot be
+// written is opened for reading. ctx bounds only the opening. Errors: store.ErrNewer, store.ErrOlder, store.ErrFull, store.ErrReadOnly,
+// store.ErrCorrupt.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, schema())
 }
@@ -95,10 +92,10 @@ func open(ctx context.Context, o Options, steps []step) (*Store, error) {
 	return s, nil
 }
 
-// openCurrent connects to the file and makes it ready. Another process may put a repaired file in its place meanwhile.
+// openCurrent connects to the file and migrates it. It starts over if another process replaces the file by a repaired one in the meantime.
 func (s *Store) openCurrent(ctx context.Context) (*database.Conn, error) {
 	for {
-		before, _ := os.Stat(s.path) // nil: it is made
+		before, _ := os.Stat(s.path) // nil if it is missing
 		c, err := s.openFile(ctx)
 		if err != nil {
 			return nil, err
@@ -120,19 +117,19 @@ func (s *Store) openCurrent(ctx context.Context) (*database.Conn, error) {
 	}
 }
 
-// openFile connects to the file. A new one gets its mode while it is still empty, and by its name: to
-// open it here, and close it again, would drop the locks of another Store of this process.
+// openFile connects to the file. It sets the mode of a new file, which is still empty, by its name: opening and closing the file here would
+// release the locks of another Store of this process.
 func (s *Store) openFile(ctx context.Context) (*database.Conn, error) {
 	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return nil, s.explainFile(err)
 	}
 	info, err := os.Stat(s.path)
 	isNew := errors.Is(err, os.ErrNotExist)
-	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // to open a pipe would wait for whoever is at its other end
+	if err == nil && !info.Mode().IsRegular() && !info.IsDir() { // opening a pipe would block
 		return nil, fmt.Errorf("%w: %s is not a regular file: move it away", store.ErrCorrupt, s.path)
 	}
 	if err == nil {
-		for _, part := range []string{"-wal", "-shm"} { // SQLite made them with the mode of a database that could not be written, and leaves them
+		for _, part := range []string{"-wal", "-shm"} { // SQLite created them with the mode of a read-only database, and keeps them
 			if of, err := os.Stat(s.path + part); err == nil && of.Mode().Perm() != info.Mode().Perm() {
 				_ = os.Chmod(s.path+part, info.Mode().Perm()) // if it matters, opening fails
 			}
@@ -150,7 +147,7 @@ func (s *Store) openFile(ctx context.Context) (*database.Conn, error) {
 	return c, nil
 }
 
-// Close waits for the writes under way and gives up all sessions of this node. Safe twice.
+// Close waits for running writes and releases all sessions of this node.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		s.closing.Lock()

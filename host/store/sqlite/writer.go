@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// lockPoll is how often a writer looks whether the lock of another process is gone.
+	// lockPoll is the time between attempts to take the lock that another process holds.
 	lockPoll = time.Millisecond
 
 	queueSize = 128
-	maxBatch  = 256 // jobs in one transaction, so that none waits for an endless one
+	maxBatch  = 256 // maximum number of jobs in one transaction, which bounds its duration
 )
 
-// job is one write. It runs inside a transaction, perhaps twice: results must be set, not added to.
+// job is one write. It may run twice, in different transactions: run must set its results, not add to them.
 type job struct {
 	run  func(*database.Tx)
 	err  error
-	done chan struct{} // closed when the outcome is final
+	done chan struct{} // closed when err is final
 }
 
-// submit queues a write and waits until it is durable. When ctx ends first it returns, the write may
-// still happen, and the result of run must not be used.
+// submit queues a write and waits until it is durable. If ctx ends first, the write may still happen, and the results of run must not be
+// used.
 func (s *Store) submit(ctx context.Context, run func(*database.Tx)) error {
 	j := &job{run: run, done: make(chan struct{})}
 	if err := s.enqueue(ctx, j); err != nil {
@@ -57,8 +57,7 @@ func (s *Store) enqueue(ctx context.Context, j *job) error {
 	}
 }
 
-// write is the writer: the only one to use c. It puts all jobs that wait into one transaction, so that
-// they share the cost of making it durable.
+// write is the writer, the only user of c. It runs all waiting jobs in one transaction, so that they share the cost of making it durable.
 func (s *Store) write(ctx context.Context, c *database.Conn) {
 	defer close(s.done)
 	for j := range s.queue {
@@ -82,8 +81,7 @@ func (s *Store) drain(batch []*job) []*job {
 	return batch
 }
 
-// commit runs the jobs in one transaction. When one fails half-way, or all of them need more space than there is,
-// each gets its own transaction.
+// commit runs the jobs in one transaction. If one fails halfway, or the disk has no space for all of them, each gets its own transaction.
 func (s *Store) commit(ctx context.Context, c *database.Conn, batch []*job) {
 	err := s.transact(ctx, c, batch)
 	if err != nil && len(batch) > 1 && !database.Busy(err) {
@@ -115,8 +113,8 @@ func (s *Store) transact(ctx context.Context, c *database.Conn, batch []*job) er
 	return err
 }
 
-// begin takes the write lock, or fails when another process keeps it for longer than busyWait. SQLite would wait by itself,
-// but with pauses that grow to 100 ms, in which one misses the moments that a large change leaves the lock to others.
+// begin takes the write lock, or fails if another process holds it for longer than busyWait. SQLite's own waiting has pauses of up to 100 ms,
+// and would miss the short moments in which a large change releases the lock.
 func (s *Store) begin(ctx context.Context, c *database.Conn) error {
 	for deadline := time.Now().Add(s.busyWait); ; {
 		_, err := c.Exec(ctx, "BEGIN IMMEDIATE")
@@ -131,7 +129,7 @@ func (s *Store) runAll(ctx context.Context, c *database.Conn, batch []*job) erro
 	if now, err := os.Stat(s.path); err != nil || !os.SameFile(s.file, now) {
 		return s.errReplaced()
 	}
-	// Another process may have migrated the file since it was opened.
+	// Another process may have migrated the file in the meantime.
 	version, err := c.Number(ctx, "PRAGMA user_version")
 	if err == nil {
 		err = s.newer(version)

@@ -12,12 +12,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Place is where an imported session belongs from then on.
+// Place is the project and the directory that an imported session will belong to.
 type Place struct{ ProjectID, Directory string }
 
-// Adopt makes the file one of this place: what cannot be carried over is taken out. It returns what that was, for the user.
-//
-// That includes a session's approvals and the files it could restore: they must not come from outside.
+// Adopt moves the file's sessions to a place. It removes everything that cannot be imported, and returns a note for the user on each such
+// thing. Permission rules and file states are always removed: they must not come from a file.
 func (f *File) Adopt(p Place) []string {
 	a := adoption{counts: map[string]int{}, from: f.Info.Directory, to: p.Directory}
 	if f.Info.ParentID != "" {
@@ -32,7 +31,7 @@ func (f *File) Adopt(p Place) []string {
 	return a.notes()
 }
 
-// adoption counts what was taken out.
+// adoption counts the removed things by their note.
 type adoption struct {
 	counts   map[string]int
 	from, to string
@@ -76,7 +75,7 @@ func (a *adoption) file(f *File, p Place) {
 	}
 }
 
-// count sums up what the messages cost where the session does not say: older versions of opencode have it in messages alone.
+// count adds up the cost and tokens of the messages if the session has none, as in exports of older versions of opencode.
 func (f *File) count() {
 	s := f.Info
 	if s.Cost != 0 || s.Tokens.Sum() != 0 {
@@ -90,7 +89,7 @@ func (f *File) count() {
 	}
 }
 
-// rename gives the outputs the names of their content: a file may have been cleared of secrets since.
+// rename corrects the hashes of outputs that were edited, for example to remove secrets.
 func (f *File) rename() {
 	for hash, content := range f.Outputs {
 		real := store.Hash([]byte(content))
@@ -123,7 +122,7 @@ func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
 			a.drop(snapshots, p.Snapshot != "")
 			p.Snapshot = ""
 		case *sdk.FilePart:
-			if p.Source != nil && p.Source.Text == nil && p.Source.Path != "" { // undo would attach what is there on this machine
+			if p.Source != nil && p.Source.Text == nil && p.Source.Path != "" { // undo would attach this machine's file
 				a.drop("the path of an attached file is not imported: undo does not attach it again", true)
 				p.Source.Path = ""
 			}
@@ -135,7 +134,7 @@ func (a *adoption) parts(f *File, parts sdk.Parts) sdk.Parts {
 	return out
 }
 
-// output stores a large output apart, and takes out a reference to one that is not in the file.
+// output moves a large output to f.Outputs. It removes a reference to an output that the file does not hold.
 func (a *adoption) output(f *File, t *sdk.ToolPart) {
 	path, _ := t.State.Metadata["outputPath"].(string)
 	if path != "" {
@@ -145,7 +144,12 @@ func (a *adoption) output(f *File, t *sdk.ToolPart) {
 		a.drop("the full text of a large output is not imported: the file has only its preview", true)
 		delete(t.State.Metadata, "outputPath")
 	}
-	kept, metadata, blobs := tools.FitOutput(sdk.ToolOutputConfig{}, &sdk.ToolResult{Output: t.State.Output, Metadata: t.State.Metadata})
+	metadata := t.State.Metadata
+	if metadata["truncated"] == false { // FitOutput takes it for the mark of a tool with its own limit, and doubles the limit
+		metadata = metadata.Clone()
+		delete(metadata, "truncated")
+	}
+	kept, metadata, blobs := tools.FitOutput(sdk.ToolOutputConfig{}, &sdk.ToolResult{Output: t.State.Output, Metadata: metadata})
 	if len(blobs) == 0 {
 		return
 	}
@@ -158,7 +162,8 @@ func (a *adoption) output(f *File, t *sdk.ToolPart) {
 	t.State.Output, t.State.Metadata = kept, metadata
 }
 
-// Imports returns what the store takes: the session, then those of its subagents. The values stay part of the file.
+// Imports returns the sessions in the form that the store imports: the session, then those of its subagents. They share their values with
+// the file.
 func (f *File) Imports() []store.Import {
 	in := store.Import{Session: f.Info}
 	for _, hash := range slices.Sorted(maps.Keys(f.Outputs)) {
@@ -168,7 +173,7 @@ func (f *File) Imports() []store.Import {
 	for _, m := range f.Messages {
 		in.Ops = append(in.Ops, store.PutMessage{Message: m.Info})
 		if a, ok := m.Info.(*sdk.AssistantMessage); ok && a.Time.Completed == 0 {
-			open = true // the next turn closes it like one that was cut off
+			open = true // the next turn closes it like an interrupted one
 		}
 		for _, p := range m.Parts {
 			in.Ops = append(in.Ops, store.PutPart{Part: p})
@@ -187,18 +192,14 @@ func (f *File) Imports() []store.Import {
 	return out
 }
 
-// Renew gives all sessions, messages and parts new identifiers, also where texts mention them.
+// Renew returns a copy of the file in which all sessions, messages and parts have new identifiers, including mentions in texts.
 func (f *File) Renew(ids *sdk.IDs) (*File, error) {
 	fresh := map[string]string{}
 	f.renew(ids, fresh)
 	old := slices.SortedFunc(maps.Keys(fresh), func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, id := range old {
-		from, to := id, fresh[id]
-		if len(id) < 20 { // so short that a text may have it by accident
-			from, to = `"`+from+`"`, `"`+to+`"`
-		}
-		pairs = append(pairs, from, to)
+		pairs = append(pairs, id, fresh[id])
 	}
 	data, err := json.Marshal(f)
 	if err != nil {
@@ -224,8 +225,7 @@ func (f *File) renew(ids *sdk.IDs, fresh map[string]string) {
 	}
 }
 
-// Same reports whether two files hold the same conversation. Other data of the session does not count: its title
-// may have been changed since.
+// Same reports whether two files hold the same conversation. It ignores the other data of the session, such as the title.
 func Same(a, b *File) (bool, error) {
 	x, err := json.Marshal(a.Messages)
 	if err != nil {

@@ -10,10 +10,13 @@ import (
 // maxIdentifier is the maximum length of an identifier without its prefix, in bytes.
 const maxIdentifier = 64
 
-// check looks at what the store and the loop rely on. at is the place of the file in its parent; seen has the
-// identifiers of all files.
+// identifierCharacters may occur in identifiers: they are used in file names, on terminals and in other texts.
+const identifierCharacters = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
+
+// check checks the identifiers and references that the store and the loop rely on. at is the key of the file in its parent; seen holds the
+// identifiers of all files so far.
 func (f *File) check(at string, seen map[string]bool) error {
-	if f == nil || f.Info == nil {
+	if f.Info == nil {
 		return fmt.Errorf("%sinfo is missing: pass a file that tenon session export or opencode export wrote", at)
 	}
 	if err := fresh(f.Info.ID, sdk.PrefixSession, seen); err != nil {
@@ -30,7 +33,7 @@ func (f *File) check(at string, seen map[string]bool) error {
 			return err
 		}
 		if child.Info.ParentID != f.Info.ID {
-			return fmt.Errorf("%sinfo.parentID: %q is not the session above it", place, child.Info.ParentID)
+			return fmt.Errorf("%sinfo.parentID: %q is not the parent session", place, child.Info.ParentID)
 		}
 	}
 	return nil
@@ -56,9 +59,9 @@ func (f *File) checkMessage(m *sdk.MessageWithParts, seen map[string]bool) error
 	return nil
 }
 
-// fresh refuses an identifier of another form, and one that was there before.
+// fresh returns an error if the identifier is malformed or was seen before.
 func fresh(id, prefix string, seen map[string]bool) error {
-	if rest, ok := strings.CutPrefix(id, prefix+"_"); !ok || len(rest) > maxIdentifier || !plain(rest) {
+	if rest, ok := strings.CutPrefix(id, prefix+"_"); !ok || rest == "" || len(rest) > maxIdentifier || strings.Trim(rest, identifierCharacters) != "" {
 		return fmt.Errorf("invalid identifier %.80q: want %s_ and letters or digits", id, prefix)
 	}
 	if seen[id] {
@@ -67,11 +70,3 @@ func fresh(id, prefix string, seen map[string]bool) error {
 	seen[id] = true
 	return nil
 }
-
-// plain reports whether a text can be used in file names, on terminals and in other texts.
-func plain(s string) bool {
-	odd := func(r rune) bool { return r != '_' && r != '-' && !letter(r) && (r < '0' || r > '9') }
-	return s != "" && !strings.ContainsFunc(s, odd)
-}
-
-func letter(r rune) bool { return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' }

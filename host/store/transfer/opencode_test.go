@@ -123,7 +123,7 @@ func TestTruncated(t *testing.T) {
 	text := strings.TrimRight(string(data), "\n")
 	for end := 0; end < len(text); end += 97 {
 		_, err := transfer.Read(strings.NewReader(text[:end]))
-		if !errors.Is(err, transfer.ErrFile) || !strings.Contains(err.Error(), "line ") || !strings.Contains(err.Error(), "ends here") {
+		if !errors.Is(err, transfer.ErrFile) || !strings.Contains(err.Error(), "line ") || !strings.Contains(err.Error(), "the end of the file") {
 			t.Fatalf("Read of the first %d bytes = %v", end, err)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Read reads a file and checks it. Errors wrap ErrFile and name the place.
+// Read reads and checks a file. Errors wrap ErrFile and name the line or the key.
 func Read(r io.Reader) (*File, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -34,20 +34,21 @@ func Read(r io.Reader) (*File, error) {
 	return f, nil
 }
 
-// syntax returns the line of an error in the JSON.
+// syntax returns an error with its line if data is not JSON.
 func syntax(data []byte) error {
 	err := json.Unmarshal(data, &json.RawMessage{})
 	var at *json.SyntaxError
 	if !errors.As(err, &at) {
 		return err
 	}
+	end := ""
 	if at.Offset >= int64(len(data)) {
-		return fmt.Errorf("line %d: the JSON ends here, in the middle: %w", 1+bytes.Count(bytes.TrimSpace(data), []byte("\n")), err)
+		end = ", the end of the file"
 	}
-	return fmt.Errorf("line %d: %w", 1+bytes.Count(data[:at.Offset], []byte("\n")), err)
+	return fmt.Errorf("line %d%s: %w", 1+bytes.Count(bytes.TrimRight(data[:at.Offset], " \t\r\n"), []byte("\n")), end, err)
 }
 
-// decode decodes each message by itself, so that an error can name it. Fields of newer versions are left out.
+// decode decodes the messages one by one, so that an error can name the message. It drops fields of newer versions.
 func decode(data []byte, at string, depth int) (*File, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("%schildren nest deeper than %d", at, maxDepth)

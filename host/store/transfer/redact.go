@@ -1,34 +1,27 @@
 package transfer
 
 import (
-	"bytes"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/host/store"
+	"github.com/tenonhq/tenon/internal/jsontext"
 )
 
-// structure are the fields of sessions, messages and parts whose values say how a conversation went, not what it was
-// about. All other texts are hidden.
-func structure() map[string]bool {
-	names := []string{
-		"id", "sessionID", "messageID", "parentID", "tail_start_id", "callID", "type", "role", "status", "tool", "agent", "mode",
-		"modelID", "providerID", "variant", "finish", "name", "mime", "version", "slug", "priority",
-	}
-	out := map[string]bool{}
-	for _, n := range names {
-		out[n] = true
-	}
-	return out
-}
+// structure lists the fields of sessions, messages and parts whose texts are kept, because they describe the course of a conversation and
+// not its content.
+const structure = `
+	id sessionID messageID parentID tail_start_id callID type role status tool agent mode modelID providerID variant finish name mime version
+	slug priority`
 
-// fields are the names of fields that say nothing of their own: those of the wire (sdk, transfer) and of the arguments and
-// results of tools that come with us. All other names are data: paths, names of headers, and perhaps a token.
+// fields lists the names of fields that are kept: those of the wire (sdk, transfer) and of the arguments and results of built-in tools. Any
+// other name is data, such as a path or the name of a header.
 const fields = `
 	additions agent archived attachments attempt auto body cache callID children clientName command compacted compacting completed
 	content cost created cwd data deletions description diff diffs directory end error file filename files finish format hash id
@@ -40,14 +33,11 @@ const fields = `
 	exit filePath include interrupted limit newString offset oldString outputPath pattern questions replaceAll subagent_type timeout
 	truncated workdir`
 
-// Redact hides what the conversation was about and keeps its structure: texts, paths and what tools got and gave are
-// replaced by their length and a keyed hash, which is the same for the same text in this file and tells nothing outside
-// of it. Large outputs are left out.
+// Redact returns a copy of the file that has the structure of the conversation but not its content: texts, paths, and the arguments and
+// results of tools are replaced by their length and a keyed hash. Equal texts of a file have equal hashes; the key is not kept. Large outputs
+// are omitted.
 func (f *File) Redact() (*File, error) {
-	r := &redactor{keep: structure(), known: map[string]bool{}, key: make([]byte, 32)}
-	for _, name := range strings.Fields(fields) {
-		r.known[name] = true
-	}
+	r := &redactor{keep: strings.Fields(structure), known: strings.Fields(fields), key: make([]byte, 32)}
 	if _, err := rand.Read(r.key); err != nil {
 		return nil, err
 	}
@@ -65,8 +55,8 @@ func (f *File) Redact() (*File, error) {
 }
 
 type redactor struct {
-	keep  map[string]bool // see structure
-	known map[string]bool // see fields
+	keep  []string // structure
+	known []string // fields
 	key   []byte
 }
 
@@ -80,9 +70,7 @@ func (r *redactor) file(f *File) (*File, error) {
 		return nil, err
 	}
 	var value map[string]any
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := dec.Decode(&value); err != nil {
+	if err := jsontext.DecodeExact(data, &value); err != nil {
 		return nil, err
 	}
 	if data, err = json.Marshal(r.object(value, wire)); err != nil {
@@ -101,16 +89,16 @@ func (r *redactor) file(f *File) (*File, error) {
 	return out, nil
 }
 
-// zone says whose fields a value has.
+// zone determines which of its texts and numbers a value keeps.
 type zone int
 
 const (
-	wire  zone = iota // ours: some texts are structure, numbers are figures
-	texts             // texts are data, numbers are figures
-	data              // all is data
+	wire  zone = iota // the texts of structure, and numbers
+	texts             // numbers
+	data              // nothing
 )
 
-// inside returns the zone of the values under a field.
+// inside returns the zone of the value of a field.
 func (z zone) inside(key string) zone {
 	switch key {
 	case "input", "metadata", "structured", "schema":
@@ -131,7 +119,7 @@ func (r *redactor) value(key string, v any, z zone) any {
 		}
 		return v
 	case string:
-		if v == "" || z == wire && r.keep[key] {
+		if v == "" || z == wire && slices.Contains(r.keep, key) {
 			return v
 		}
 		return r.hidden(v)
@@ -147,10 +135,10 @@ func (r *redactor) object(v map[string]any, z zone) map[string]any {
 	out := make(map[string]any, len(v))
 	for k, value := range v {
 		name, inner := k, z
-		if _, figure := value.(json.Number); !figure { // tokens.input is one
+		if _, number := value.(json.Number); !number { // tokens.input is a number
 			inner = z.inside(k)
 		}
-		if !r.known[k] {
+		if !slices.Contains(r.known, k) {
 			name, inner = r.hidden(k), data
 		}
 		out[name] = r.value(k, value, inner)

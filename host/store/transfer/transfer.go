@@ -1,12 +1,12 @@
-// Package transfer turns sessions into files and files into sessions.
+// Package transfer exports sessions to files and imports them.
 //
-// A file has the form of opencode's export: the session and its messages. Our additions are further keys, which others
-// ignore: the task list, the whole of large tool outputs, the sessions of subagents.
+// A file has the form of opencode's export: the session and its messages. tenon adds keys that other programs ignore: the task list, large
+// tool outputs in full, and the sessions of subagents.
 //
-//	Export ─► File ─► Redact ─► JSON          a file to show to others
-//	JSON ─► Read ─► File ─► Adopt ─► Imports  what store.Store.Import takes
+//	Export ─► File ─► Redact ─► JSON          a file to publish
+//	JSON ─► Read ─► File ─► Adopt ─► Imports  the input of store.Store.Import
 //
-// A file is text from outside: Read checks what the store relies on, and Adopt takes out what must not come from outside.
+// Files are untrusted: Read checks what the store relies on, and Adopt removes what must not come from a file.
 package transfer
 
 import (
@@ -17,13 +17,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ErrFile means that a file cannot be imported.
+// ErrFile is wrapped by errors about a file that cannot be imported.
 var ErrFile = errors.New("not an exported session")
 
-// MaxBytes bounds the size of a file that is read; reading takes a few times as much memory.
+// MaxBytes is the maximum size of a file. Reading one takes a few times as much memory.
 const MaxBytes = 512 << 20
 
-// maxDepth bounds how deep the sessions of subagents nest.
+// maxDepth is the maximum nesting of the sessions of subagents.
 const maxDepth = 16
 
 // File is an exported session.
@@ -31,15 +31,15 @@ type File struct {
 	Info     *sdk.Session           `json:"info"`
 	Messages []sdk.MessageWithParts `json:"messages"`
 	Todos    []sdk.Todo             `json:"todos,omitempty"`
-	// Outputs are the whole of large tool outputs, by the hash their parts name.
+	// Outputs holds large tool outputs in full, by the hash that their parts name.
 	Outputs  map[string]string `json:"outputs,omitempty"`
 	Children []*File           `json:"children,omitempty"` // sessions of subagents
-	// Damaged names what was damaged in the store and is left out, children included.
+	// Damaged lists the damaged rows of the store that the file omits, including those of children.
 	Damaged []store.Damage `json:"damaged,omitempty"`
 }
 
-// Export reads a session. With full the file has large outputs as a whole, the task list and the sessions of subagents. Damaged
-// rows are left out: the file names them, and so does a *store.DamageError beside it.
+// Export reads a session. If full is set, the file also holds large outputs, the task list and the sessions of subagents. Damaged rows are
+// omitted; the file lists them, and a *store.DamageError is returned in addition to the file.
 func Export(ctx context.Context, s store.Store, info *sdk.Session, full bool) (*File, error) {
 	var damage store.Damages
 	f, err := export(ctx, s, info, full, 0, &damage)

@@ -164,6 +164,18 @@ func TestOpenTurn(t *testing.T) {
 	}
 }
 
+// A tool without a limit of its own may say that its output is not truncated. The usual limit applies.
+func TestNotTruncated(t *testing.T) {
+	t.Parallel()
+	f := read(t, foreign)
+	state := &f.Messages[1].Parts[1].(*sdk.ToolPart).State
+	state.Output, state.Metadata = strings.Repeat("a line of 27 bytes of output\n", 2500), sdk.Object{"truncated": false}
+	f.Adopt(transfer.Place{ProjectID: "here", Directory: "/src"})
+	if len(f.Outputs) != 1 || state.Metadata["truncated"] != true || len(state.Output) > 60_000 {
+		t.Errorf("%d outputs, %d bytes in the conversation, metadata %v", len(f.Outputs), len(state.Output), state.Metadata)
+	}
+}
+
 // Outputs that were changed in the file keep their place under their new name.
 func TestOutputsRenamed(t *testing.T) {
 	t.Parallel()

@@ -1,5 +1,5 @@
-// Command command is the plugin of the conformance suite as a command hook: it is started for each event, reads what happened from
-// stdin, runs the hook that belongs to the event, and writes its decision to stdout.
+// Command command is the plugin of the conformance suite as a command hook: it is started for each event, reads the event from stdin, runs its
+// hook, and writes the decision to stdout.
 //
 // The environment variable CONFORMANCE_OPTIONS holds the plugin's options.
 package main
@@ -18,7 +18,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/sdktest"
 )
 
-// event is what of an event the command reads.
+// event holds the fields of an event that the command reads.
 type event struct {
 	Name      string          `json:"hook_event_name"`
 	SessionID string          `json:"session_id"`
@@ -89,7 +89,7 @@ func request(input, value any) (*guest.HookRequest, error) {
 	return &guest.HookRequest{Input: raw, Value: v}, err
 }
 
-// decide says in the words of the dialect what the hook answered.
+// decide returns the answer of the hook in the dialect.
 func decide(point sdk.Point, req *guest.HookRequest, answer *sdk.Answer) (map[string]any, error) {
 	switch {
 	case answer.Verdict == sdk.VerdictHalt:

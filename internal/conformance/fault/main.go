@@ -1,5 +1,4 @@
-// Command fault is an executable that fails as a plugin, in the way that its argument names. It is started in place of a
-// process plugin or of an MCP server.
+// Command fault is a plugin that fails in the way that its argument names. Tests start it as a process plugin or an MCP server.
 package main
 
 import (
@@ -17,7 +16,7 @@ import (
 	"time"
 )
 
-// dripTime is how long a slow writer waits between two bytes.
+// dripTime is the pause between two bytes of a slow writer.
 const dripTime = 50 * time.Millisecond
 
 func main() {
@@ -25,25 +24,25 @@ func main() {
 		fail(fmt.Errorf("which fault?"))
 	}
 	switch os.Args[1] {
-	case "silent": // says nothing and reads nothing
+	case "silent": // neither writes nor reads
 		select {}
-	case "exit": // ends before it said anything
+	case "exit": // exits without a handshake
 		fail(fmt.Errorf("this plugin does not work"))
 	case "garbage": // writes an unknown message
 		fmt.Println("\x00\xff{]| not a handshake |\x1b[31m")
 		select {}
-	case "flood": // one line without end
+	case "flood": // writes an endless line
 		for {
 			if _, err := os.Stdout.Write(bytes.Repeat([]byte("flood "), 10_000)); err != nil {
 				return
 			}
 		}
-	case "drip": // a line of which one byte comes after the other
+	case "drip": // writes a line byte by byte
 		for {
 			fmt.Print("1")
 			time.Sleep(dripTime)
 		}
-	case "deaf peer": // can be connected to, and then says nothing
+	case "deaf peer": // accepts a connection and never answers
 		serve(func(net.Conn) { select {} })
 	case "garbage peer":
 		serve(func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 418 no\r\n\r\n\x00\xff{]") })
@@ -72,7 +71,7 @@ func main() {
 	fail(fmt.Errorf("fault %q not found", os.Args[1]))
 }
 
-// serve says hello as a plugin does, and treats who connects to something.
+// serve prints a handshake and calls treat for each connection.
 func serve(treat func(net.Conn)) {
 	certificate, err := certify()
 	if err != nil {
@@ -92,7 +91,7 @@ func serve(treat func(net.Conn)) {
 	}
 }
 
-// serveLines prints the handshake of lines, and answers with something else.
+// serveLines prints the handshake for lines and calls treat with the connection.
 func serveLines(treat func(*os.File)) {
 	fmt.Println("1|1|stdio||jsonrpc|")
 	treat(os.NewFile(3, "lines"))

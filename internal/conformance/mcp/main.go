@@ -1,17 +1,18 @@
 // Command mcp is the plugin of the conformance suite as an MCP server on stdin and stdout. Each of its hooks is a tool, which the
-// configuration of the server makes a hook again, or an interceptor of an event tenon/<point>.
+// configuration of the server declares as a hook, or an interceptor of an event tenon/<point>.
 //
-// The environment variable CONFORMANCE_SETUP holds the values that a plugin gets from its manifest and the host.
+// The environment variable CONFORMANCE_SETUP holds the values that other carriers pass from the manifest and the host.
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 
+	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
@@ -50,17 +51,20 @@ func run(ctx context.Context, s setup, in io.Reader, out io.Writer) error {
 	if err := g.Start(ctx, req, sdktest.New(plugin, sdktest.Options{Options: s.Options})); err != nil {
 		return err
 	}
-	srv := &server{setup: s, guest: g, plugin: plugin, out: out, running: map[string]context.CancelFunc{}}
+	conn := jsonline.New(stdio{in, out})
+	srv := &server{setup: s, guest: g, plugin: plugin, conn: conn, running: map[uint64]context.CancelFunc{}}
 	defer srv.requests.Wait()
-	lines := bufio.NewReaderSize(in, 1<<20)
-	for {
-		line, err := lines.ReadBytes('\n')
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		srv.receive(ctx, line)
+	if err := conn.Serve(func(m *jsonline.Message) { srv.receive(ctx, m) }); !errors.Is(err, io.EOF) {
+		return err
 	}
+	return nil
 }
+
+// stdio is a connection over the standard streams.
+type stdio struct {
+	io.Reader
+	io.Writer
+}
+
+// Close does nothing: the streams end with the process.
+func (stdio) Close() error { return nil }

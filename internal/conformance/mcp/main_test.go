@@ -8,6 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -15,19 +16,19 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // answers runs the server on requests and returns its answers by their ids.
-func answers(t *testing.T, s setup, requests ...string) map[string]message {
+func answers(t *testing.T, s setup, requests ...string) map[uint64]*jsonline.Message {
 	t.Helper()
 	var out bytes.Buffer
 	if err := run(t.Context(), s, strings.NewReader(strings.Join(requests, "\n")+"\n"), &out); err != nil {
 		t.Fatal(err)
 	}
-	got := map[string]message{}
+	got := map[uint64]*jsonline.Message{}
 	for line := range strings.Lines(out.String()) {
-		var m message
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
+		m, err := jsonline.Decode([]byte(line))
+		if err != nil {
 			t.Fatal(err)
 		}
-		got[string(m.ID)] = m
+		got[m.ID] = m
 	}
 	return got
 }
@@ -46,16 +47,18 @@ func TestServer(t *testing.T) {
 		`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"fail","arguments":{"fault":"panic"}}}`,
 		`{"jsonrpc":"2.0","id":5,"method":"nothing"}`,
 	)
-	for id, want := range map[string]string{
-		"1": `"protocolVersion":"2025-06-18"`, "2": `{\"changes\":[{\"pointer\":\"/text\",\"value\":\"changed\"}]}`,
-		"3": `"modified":true`, "4": `"isError":true`,
+	if len(got) != 5 {
+		t.Fatalf("%d answers, want 5", len(got))
+	}
+	for id, want := range map[uint64]string{
+		1: `"protocolVersion":"2025-06-18"`, 2: `{\"changes\":[{\"pointer\":\"/text\",\"value\":\"changed\"}]}`,
+		3: `"modified":true`, 4: `"isError":true`,
 	} {
-		raw, err := json.Marshal(got[id].Result)
-		if err != nil || !strings.Contains(string(raw), want) {
-			t.Errorf("answer %s = %s, want %s", id, raw, want)
+		if raw := string(got[id].Result); !strings.Contains(raw, want) {
+			t.Errorf("answer %d = %s, want %s", id, raw, want)
 		}
 	}
-	if e := got["5"].Error; e == nil || e.Code != codeUnknownMethod {
-		t.Errorf("answer 5 = %+v, want an unknown method", got["5"])
+	if e := got[5].Error; e == nil || e.Code != jsonline.CodeMethodNotFound {
+		t.Errorf("answer 5 = %+v, want an unknown method", got[5])
 	}
 }

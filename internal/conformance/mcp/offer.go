@@ -14,7 +14,7 @@ import (
 	"github.com/tenonhq/tenon/sdk/guest"
 )
 
-// hookTool is how the tools begin that are hooks; their number follows.
+// hookTool is the prefix of the tools that are hooks; the number of the hook follows.
 const hookTool = "hook_"
 
 func (s *server) toolList() []map[string]any {
@@ -44,7 +44,7 @@ func text(text string) result {
 	return result{Content: []map[string]any{{"type": "text", "text": text}}}
 }
 
-// callTool runs a hook or a tool. An error of either is a result, as the protocol wants it.
+// callTool runs a hook or a tool. As the protocol requires, errors become results.
 func (s *server) callTool(ctx context.Context, params json.RawMessage) (r result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -94,7 +94,7 @@ func (s *server) callHook(ctx context.Context, number string, args json.RawMessa
 	return text(string(value.AppendAnswer(nil, answer.Changes, string(answer.Verdict), answer.Reason, answer.Message))), nil
 }
 
-// toolHost is what a tool call can ask of an MCP client: to show how far it is.
+// toolHost is the host of a tool call. MCP supports only progress.
 type toolHost struct {
 	server *server
 	token  json.RawMessage
@@ -104,15 +104,14 @@ type toolHost struct {
 // Progress sends a notification.
 func (h *toolHost) Progress(title string, _ sdk.Object) {
 	h.count++
-	params, err := json.Marshal(map[string]any{"progressToken": h.token, "progress": h.count, "message": title})
-	if err == nil && len(h.token) > 0 {
-		h.server.send(message{JSONRPC: "2.0", Method: "notifications/progress", Params: params})
+	if len(h.token) > 0 { // at worst, no progress is shown
+		_ = h.server.conn.Notify("notifications/progress", map[string]any{"progressToken": h.token, "progress": h.count, "message": title})
 	}
 }
 
 // Ask fails: the protocol has no such request.
 func (h *toolHost) Ask(context.Context, sdk.PermissionRequest) error {
-	return errors.New("an MCP server cannot ask for leave")
+	return errors.New("an MCP server cannot ask for permission")
 }
 
 // interceptorList offers each hook as an interceptor.

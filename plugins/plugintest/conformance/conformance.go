@@ -1,5 +1,5 @@
-// Package conformance is the plugin that the conformance suite runs over every carrier. It has a hook at every point and a handful
-// of tools; its options describe them, so that one compiled guest serves every case. It is deterministic.
+// Package conformance is the plugin that the conformance suite runs over every carrier. It has a hook at every point and several tools. Its
+// options define their behavior, so that one compiled guest serves every case. It is deterministic.
 package conformance
 
 import (
@@ -23,25 +23,25 @@ const Version = "1.2.3"
 // Again is the name of a second hook at chat.system.transform.
 const Again = "again"
 
-// Options say what the plugin does.
+// Options define the behavior of the plugin.
 type Options struct {
 	Hooks map[string]Script `json:"hooks,omitempty"` // by the name of the hook
-	Start Script            `json:"start,omitzero"`  // what happens when the plugin starts: Record, Error, Panic and Hang
+	Start Script            `json:"start,omitzero"`  // behavior at the start: Record, Fault and Error
 }
 
-// Script is what one hook does when it is called, in the order of the fields.
+// Script lists the actions of a hook, in the order of the fields.
 type Script struct {
-	// When is a text; the script is followed only when the JSON of the input holds it.
+	// When restricts the script to calls whose input, as JSON, contains this text.
 	When string `json:"when,omitempty"`
-	// Record is a key under which the call is kept as it arrived. The tool "recorded" gives it back.
+	// Record is the key under which the call is stored as it arrived. The tool "recorded" returns it.
 	Record string `json:"record,omitempty"`
 	Fault  Fault  `json:"fault,omitempty"`
-	Excess Excess `json:"excess,omitempty"` // in place of what Set and the fields after it would change
+	Excess Excess `json:"excess,omitempty"` // replaces the changes of Set and the fields after it
 	Error  string `json:"error,omitempty"`  // the handler fails with this text
-	// Set is what changes in the value.
+	// Set lists changes of the value.
 	Set []sdk.Change `json:"set,omitempty"`
-	// Input, Value and Count are places of the value. They get the input and the value as they arrived, as JSON in a text, and how
-	// many calls this plugin has had in this memory.
+	// Input, Value and Count are pointers into the value. The hook sets them to the input and the value as they arrived, as JSON in a string,
+	// and to the number of calls in this memory.
 	Input string `json:"input,omitempty"`
 	Value string `json:"value,omitempty"`
 	Count string `json:"count,omitempty"`
@@ -74,7 +74,7 @@ type Plugin struct {
 	calls   atomic.Int64
 }
 
-// New returns the plugin as carrier runs it, with all its hooks and tools.
+// New returns the plugin for a carrier, with all its hooks and tools.
 func New(carrier sdk.Carrier) *Plugin {
 	p := &Plugin{Exit: func(int) {}}
 	p.Bundle = sdk.Bundle{
@@ -91,7 +91,7 @@ func New(carrier sdk.Carrier) *Plugin {
 	return p
 }
 
-// Capabilities are what the plugin needs for all it can do.
+// Capabilities returns all capabilities that the plugin uses.
 func Capabilities() []sdk.Capability {
 	return []sdk.Capability{
 		{Name: sdk.CapabilityKV},
@@ -129,7 +129,7 @@ func (p *Plugin) start(ctx context.Context, h sdk.Host) error {
 	return nil
 }
 
-// run does what the script of a hook says, apart from its verdict, and returns the script.
+// run executes the script of a hook, except for its verdict, and returns the script.
 func (p *Plugin) run(ctx context.Context, hook string, in, v any) (Script, error) {
 	n := p.calls.Add(1)
 	s := p.options.Hooks[hook]

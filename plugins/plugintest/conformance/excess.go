@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Excess is an answer that no handler written with the sdk gives: it exceeds a bound of answers.
+// Excess is an answer that exceeds a limit. Handlers written with the sdk never return one.
 type Excess string
 
 // The excesses, each of an answer that changes the value of tool.execute.before.
@@ -58,15 +58,14 @@ func (e Excess) changes() []sdk.Change {
 	return nil
 }
 
-// excessive answers with an excess where the script says so.
+// excessive is a handler that answers with the excess in its script.
 type excessive struct {
 	sdk.Handler
 	plugin *Plugin
 	hook   string
 }
 
-// Handle gives the answer of the handler, or the excess. A guest sends the changes it is given; in this process they are none of a
-// handler's business.
+// Handle returns the answer of the handler, or the excess. A guest sends these changes; in this process the engine ignores them.
 func (h *excessive) Handle(ctx context.Context, call *sdk.HookCall) (sdk.Answer, error) {
 	answer, err := h.Handler.Handle(ctx, call)
 	if e := h.plugin.options.Hooks[h.hook].Excess; err == nil && e != "" {

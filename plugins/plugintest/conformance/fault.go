@@ -9,29 +9,29 @@ import (
 	"strings"
 )
 
-// Fault is something that goes wrong inside of a handler, or when the plugin starts.
+// Fault is a failure in a handler, or at the start of the plugin.
 type Fault string
 
 // The faults. Each but the first ends with the plugin's memory or process gone, or with the deadline.
 const (
 	FaultPanic     Fault = "panic"     // panics with PanicText
-	FaultHang      Fault = "hang"      // waits until the call is over; for ever where the guest cannot know
-	FaultDeaf      Fault = "deaf"      // waits for ever, whatever its context says
-	FaultLoop      Fault = "loop"      // computes for ever
+	FaultHang      Fault = "hang"      // waits until the call is canceled; forever if the guest is not notified
+	FaultDeaf      Fault = "deaf"      // waits forever, even if canceled
+	FaultLoop      Fault = "loop"      // computes forever
 	FaultRecursion Fault = "recursion" // calls itself until the stack is full
-	FaultMemory    Fault = "memory"    // allocates memory until none is left
+	FaultMemory    Fault = "memory"    // allocates all memory
 	FaultExit      Fault = "exit"      // ends the process with status 3, by Plugin.Exit
 	FaultFlood     Fault = "flood"     // fails with a text of 20 MiB
-	FaultChatter   Fault = "chatter"   // writes to stdout and stderr without end
+	FaultChatter   Fault = "chatter"   // writes to stdout and stderr endlessly
 )
 
 // PanicText is the text of the panic.
 const PanicText = "strings: negative Repeat count"
 
-// maxStack bounds the stack of a recursion, in bytes. Go's own bound of 1 GiB makes it last for seconds.
+// maxStack is the maximum stack of a recursion, in bytes. With Go's limit of 1 GiB it would take seconds.
 const maxStack = 64 << 20
 
-// floodBytes is the size of an oversized answer: more than the 16 MiB that carriers pass on.
+// floodBytes is the size of an oversized answer. Carriers pass on at most 16 MiB.
 const floodBytes = 20 << 20
 
 // The memory that the memory bomb allocates, and in which pieces. The default limit of a WASM plugin is 64 MiB.
@@ -40,7 +40,7 @@ const (
 	hoardBlock = 1 << 20
 )
 
-// commit does what goes wrong. Some faults never return.
+// commit causes the fault. Some faults never return.
 func (p *Plugin) commit(ctx context.Context, f Fault) error {
 	switch f {
 	case "":
@@ -80,7 +80,7 @@ func loop() error {
 	}
 }
 
-// deeper needs its frame after the call, so that it is not a loop. It ends long after every stack does.
+// deeper uses its frame after the call, so that it is not compiled to a loop. Every stack overflows long before it ends.
 func deeper(n int) int {
 	if n < 0 {
 		return 0
@@ -90,7 +90,7 @@ func deeper(n int) int {
 	return frame[(n+1)%len(frame)] + deeper(n+1) + 1
 }
 
-// hoard takes more than any guest is given. A process, which may take what the machine has, then ends as the system would end it.
+// hoard allocates more memory than any guest may use. A process, which may use all memory, then exits as if the system had killed it.
 func (p *Plugin) hoard() error {
 	kept := make([][]byte, hoardBytes/hoardBlock)
 	for i := range kept {

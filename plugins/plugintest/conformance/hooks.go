@@ -37,7 +37,7 @@ func (p *Plugin) hooks() []sdk.Hook {
 	}
 }
 
-// transform is the handler of a transform; it refuses when its script says so.
+// transform returns the handler of a transform, which refuses if its script says so.
 func transform[I, V any](p *Plugin, hook string) func(context.Context, *I, *V) error {
 	return func(ctx context.Context, in *I, v *V) error {
 		s, err := p.run(ctx, hook, in, v)

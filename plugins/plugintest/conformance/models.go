@@ -13,17 +13,17 @@ import (
 const (
 	Provider   = "conformance-provider"
 	Protocol   = "conformance-protocol"
-	AuthBrowse = "browse" // asks the user for everything that a sign-in can ask for
+	AuthBrowse = "browse" // uses everything that a sign-in can show the user
 	AuthPlain  = "plain"  // has neither a refresh nor headers
 	AuthDenied = "denied" // fails
 )
 
-// Models of the provider that do not answer well.
+// Models of the provider that misbehave.
 const (
 	ModelLimited = "limited" // fails with Limited
 	ModelPlain   = "plain"   // fails with a plain error
 	ModelSilent  = "silent"  // ends without a finish event
-	ModelLate    = "late"    // sends an event behind the finish event
+	ModelLate    = "late"    // sends an event after the finish event
 	ModelPanic   = "panic"   // panics
 	ModelWait    = "wait"    // answers until the context or the sink ends it
 )
@@ -85,7 +85,7 @@ func (c *client) ListModels(context.Context) ([]sdk.Model, error) {
 	return []sdk.Model{{ID: "one"}, {ID: "two"}}, nil
 }
 
-// Stream answers with what it received.
+// Stream answers with the data that it received.
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
 	said := strings.Join([]string{c.info.BaseURL, c.info.Key, req.SessionID, req.Headers["Authorization"]}, " ")
 	events := []sdk.StreamEvent{

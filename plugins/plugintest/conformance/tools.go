@@ -14,19 +14,19 @@ import (
 
 // The tools.
 const (
-	ToolEcho     = "echo"     // gives back its arguments and what it knows of the call
+	ToolEcho     = "echo"     // returns its arguments and the data of the call
 	ToolProgress = "progress" // {"steps": n}: shows n steps
 	ToolAsk      = "ask"      // {"permission": …, "pattern": …}: asks for permission
 	ToolCount    = "count"    // {"key": …}: counts in the stored values
-	ToolRecorded = "recorded" // {"key": …}: gives back a recorded call
+	ToolRecorded = "recorded" // {"key": …}: returns a recorded call
 	ToolNested   = "nested"   // {"tool": …, "args": {…}}: calls another tool
-	ToolSecret   = "secret"   // {"name": …}: tells the length of a secret
+	ToolSecret   = "secret"   // {"name": …}: returns the length of a secret
 	ToolFail     = "fail"     // {"text": …, "fault": …}: fails
-	ToolBig      = "big"      // {"bytes": n}: gives an output of n bytes
+	ToolBig      = "big"      // {"bytes": n}: returns n bytes
 	ToolPrepared = "prepared" // {"patterns": […], "refuse": …}: lists the required permissions
 )
 
-// PreparedTimeout is the deadline that the tool "prepared" sets itself.
+// PreparedTimeout is the deadline of the tool "prepared".
 const PreparedTimeout = 7 * time.Second
 
 // PreparedPermission is the permission key of the tool "prepared".
@@ -47,7 +47,7 @@ func (p *Plugin) tools() []sdk.Tool {
 	}
 }
 
-// arguments are those of all tools together.
+// arguments are the arguments of all tools.
 type arguments struct {
 	Steps      int             `json:"steps"`
 	Permission string          `json:"permission"`
@@ -74,7 +74,7 @@ func tool(id, schema string, run func(context.Context, *sdk.ToolCall, *arguments
 	})
 }
 
-// echo gives back all that a result can hold.
+// echo returns a result with all fields.
 func (p *Plugin) echo(_ context.Context, call *sdk.ToolCall, _ *arguments) (*sdk.ToolResult, error) {
 	return &sdk.ToolResult{
 		Title:  "echo of " + call.CallID,
@@ -169,7 +169,7 @@ func (p *Plugin) big(_ context.Context, _ *sdk.ToolCall, args *arguments) (*sdk.
 	return &sdk.ToolResult{Output: strings.Repeat("x", args.Bytes)}, nil
 }
 
-// prepared is a tool with everything a tool can say about itself.
+// prepared is a tool with all optional methods.
 type prepared struct{ sdk.Tool }
 
 var (

@@ -25,20 +25,15 @@ func parse(content []byte) []pattern {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
-		if p, ok := newPattern(trimSpaces(line)); ok {
-			patterns = append(patterns, p)
-		}
+		patterns = append(patterns, newPattern(trimSpaces(line)))
 	}
 	return patterns
 }
 
-func newPattern(text string) (pattern, bool) {
-	var p pattern
+// newPattern parses one pattern. An empty one matches nothing.
+func newPattern(text string) (p pattern) {
 	text, p.negated = strings.CutPrefix(text, "!")
 	text, p.dirOnly = strings.CutSuffix(text, "/")
-	if text == "" {
-		return p, false
-	}
 	p.base = !strings.Contains(text, "/")
 	if !p.base {
 		text = strings.TrimPrefix(text, "/")
@@ -46,7 +41,7 @@ func newPattern(text string) (pattern, bool) {
 	p.text, p.literal = text, literalLen(text)
 	ending, star := strings.CutPrefix(text, "*")
 	p.suffix = star && literalLen(ending) == len(ending)
-	return p, true
+	return p
 }
 
 // trimSpaces removes the unescaped spaces at the end of line.
@@ -89,9 +84,6 @@ func (p *pattern) match(rel string, base int, isDir bool) bool {
 	// at the start of the pattern.
 	if !strings.HasPrefix(rel, p.text[:p.literal]) {
 		return false
-	}
-	if p.literal == len(p.text) {
-		return len(rel) == p.literal
 	}
 	return wildmatch(p.text[p.literal:], rel[p.literal:])
 }

@@ -23,25 +23,20 @@ type rules struct {
 	gitRoot bool      // has a .git, so .gitignore files above do not apply
 }
 
-// newRules reads the ignore files among the entries of the directory at path. read returns the
-// content of a file in it. If there are none, it returns parent, so that chains stay short.
+// newRules reads the ignore files among the entries of the directory at path. read returns the content of a file in it.
 func newRules(parent *rules, path string, entries []fs.DirEntry, read func(name string) []byte) *rules {
 	r := &rules{parent: parent, path: strings.TrimSuffix(filepath.ToSlash(path), "/")}
-	found := false
 	for _, e := range entries {
 		switch name := e.Name(); {
 		case name == ".git":
-			r.gitRoot, found = true, true
+			r.gitRoot = true
 			r.exclude = parse(excludes(path, e, read))
 		case !e.Type().IsRegular():
 		case name == ".gitignore":
-			r.git, found = parse(read(name)), true
+			r.git = parse(read(name))
 		case name == ".ignore":
-			r.ignore, found = parse(read(name)), true
+			r.ignore = parse(read(name))
 		}
-	}
-	if !found {
-		return parent
 	}
 	return r
 }
@@ -120,18 +115,11 @@ func excludes(path string, entry fs.DirEntry, read func(name string) []byte) []b
 	if !ok {
 		return nil
 	}
-	git := resolve(path, string(bytes.TrimSpace(target)))
+	git := projectfs.Join(path, string(bytes.TrimSpace(target)))
 	if shared := bytes.TrimSpace(readFrom(filepath.Join(git, "commondir"))); len(shared) > 0 {
-		git = resolve(git, string(shared))
+		git = projectfs.Join(git, string(shared))
 	}
 	return readFrom(filepath.Join(git, "info", "exclude"))
-}
-
-func resolve(dir, path string) string {
-	if filepath.IsAbs(path) {
-		return path
-	}
-	return filepath.Join(dir, path)
 }
 
 // readFrom returns the content of a git file outside the project.

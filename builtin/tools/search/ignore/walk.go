@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
@@ -60,7 +60,7 @@ func (w *walker) read(path, rel string, above *rules) (listing, error) {
 		return readFile(f, err)
 	})}
 	for _, e := range entries {
-		if e.Name() == ".git" || l.rules.ignored(filepath.ToSlash(join(path, e.Name())), e.IsDir()) {
+		if e.Name() == ".git" || l.rules.ignored(filepath.ToSlash(filepath.Join(path, e.Name())), e.IsDir()) {
 			continue
 		}
 		l.entries = append(l.entries, e)
@@ -74,7 +74,7 @@ func (w *walker) walk(ctx context.Context, path, rel string, l listing) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		entry := Entry{DirEntry: e, Path: join(path, e.Name()), Rel: below(rel, e.Name())}
+		entry := Entry{DirEntry: e, Path: filepath.Join(path, e.Name()), Rel: strings.TrimPrefix(rel+"/"+e.Name(), "/")}
 		err := w.visit(entry)
 		if errors.Is(err, fs.SkipDir) {
 			continue
@@ -95,20 +95,4 @@ func (w *walker) walk(ctx context.Context, path, rel string, l listing) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// below returns the path of a name in the directory at rel.
-func below(rel, name string) string {
-	if rel == "" {
-		return name
-	}
-	return rel + "/" + name
-}
-
-// join is a faster filepath.Join for a clean directory and a plain name.
-func join(dir, name string) string {
-	if os.IsPathSeparator(dir[len(dir)-1]) {
-		return dir + name
-	}
-	return dir + string(filepath.Separator) + name
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/store"
@@ -64,9 +65,16 @@ func FindSession(ctx context.Context, s store.Store, id string) (*sdk.Session, e
 }
 
 // LatestSession returns the latest session of this directory, or else of any directory in the same working tree. Other clones of the
-// repository belong to the same project, but have other files. It returns errors like FindSession.
+// repository belong to the same project, but have other files. A session whose time is in the future, because the clock was wrong, is returned
+// only if the directory has no other. It returns errors like FindSession.
 func LatestSession(ctx context.Context, w *Workspace, s store.Store) (*sdk.Session, error) {
-	list, err := s.Sessions(ctx, store.Query{Directory: w.SessionDirectory(), Limit: 1})
+	query := store.Query{Directory: w.SessionDirectory(), Limit: 1}
+	query.Before = &sdk.Session{Time: sdk.SessionTime{Updated: time.Now().Add(time.Minute).UnixMilli()}}
+	list, err := s.Sessions(ctx, query)
+	if len(list) == 0 && err == nil {
+		query.Before = nil
+		list, err = s.Sessions(ctx, query)
+	}
 	if len(list) > 0 {
 		return &list[0], err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// noticeAfter is the time after which a line says what a run waits for.
+	// noticeAfter is the time after which a line names the servers that a run waits for.
 	noticeAfter = time.Second
 	// maxProbes bounds how many servers are started at the same time.
 	maxProbes = 8

@@ -3,7 +3,6 @@ package extensions
 import (
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/tenonhq/tenon/builtin/commandhooks"
@@ -29,16 +28,8 @@ func (s *Set) commandHooks(ctx context.Context, packaged []plugins.HookFile) err
 	}
 	for _, f := range packaged {
 		c := &Candidate{Kind: trust.KindHooks, Name: f.Plugin + ".hooks", Carrier: sdk.CarrierCommand, From: packageOf(f.Plugin), State: plugins.StateReady, pack: f.Plugin}
-		data := f.Inline
-		if data == nil {
-			var err error
-			if data, err = os.ReadFile(f.Path); err != nil {
-				s.reject(c, err)
-				continue
-			}
-		}
 		s.addHooks(c, &commandhooks.Source{
-			Confine: s.policy(c, f.Root, f.Data), Name: c.Name, Where: f.Path, Data: data, Root: f.Root, Env: map[string]string{"PLUGIN_DATA": f.Data},
+			Confine: s.policy(c, f.Root, f.Data), Name: c.Name, Where: f.Path, Data: f.Content, Root: f.Root, Env: map[string]string{"PLUGIN_DATA": f.Data},
 		})
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// unconfined says why processes of something by one of these names do not run confined; nil when they do. The user's configuration
-// decides: a file of the project has no sandbox.
+// unconfined returns the reason why the processes of plugins with these names are not confined; nil if they are. Only the user's configuration
+// counts: project files cannot have a sandbox section.
 func (o *Options) unconfined(names ...string) error {
 	if _, err := confine.Supported(); err != nil {
 		return err
@@ -31,7 +31,8 @@ func (o *Options) unconfined(names ...string) error {
 	return nil
 }
 
-// free says why the processes of a candidate do not run confined; nil when they do. Commands that the user configured have the user's rights.
+// free returns the reason why the processes of a candidate are not confined; nil if they are. Commands that the user configured have the
+// user's rights.
 func (s *Set) free(c *Candidate) error {
 	if c.Item == nil && !c.Project && c.pack == "" {
 		return errors.New("you configured it")
@@ -48,7 +49,7 @@ func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine
 	}
 	write = slices.DeleteFunc(write, func(dir string) bool { return dir == "" })
 	return func() (confine.Policy, error) {
-		for _, dir := range write { // a directory that is not there cannot be made writable
+		for _, dir := range write { // a missing directory cannot be made writable
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				return confine.Policy{}, fmt.Errorf("sandbox: %w", err)
 			}
@@ -76,7 +77,7 @@ func (s *Set) policy(c *Candidate, root string, write ...string) func() (confine
 	}
 }
 
-// openers returns what runs the plugins of each carrier.
+// openers returns the opener of each carrier.
 func openers(o *Options) map[sdk.Carrier]remote.Opener {
 	env := remote.Environment{
 		Environ: o.Environ, Host: "tenon " + o.Version, CacheDir: o.CacheDir, Logger: o.Logger,

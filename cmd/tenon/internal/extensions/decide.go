@@ -18,7 +18,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Text says, for a terminal, what a candidate is and what it asks for.
+// Text describes a candidate and its requests for a terminal.
 func (s *Set) Text(c *Candidate) string {
 	if c.Item != nil {
 		return c.Item.Text(s.free(c))
@@ -43,7 +43,7 @@ func (s *Set) Text(c *Candidate) string {
 	return b.String()
 }
 
-// serverHooks says what the hooks of a server ask for.
+// serverHooks returns the requests of a server's hooks.
 func (c *Candidate) serverHooks() []trust.Hook {
 	if c.Server == nil {
 		return nil
@@ -63,7 +63,7 @@ func rights(hooks []trust.Hook) []trust.Hook {
 	return slices.DeleteFunc(hooks, func(h trust.Hook) bool { return h.Right == "" })
 }
 
-// coveredText says which files of the project the approval of commands is about, and which it is not.
+// coveredText lists the project's files that an approval of commands covers, and describes those that it does not.
 func (s *Set) coveredText(b *strings.Builder, c *Candidate) {
 	label := "approved with"
 	for _, path := range slices.Compact(slices.Sorted(slices.Values(c.files))) {
@@ -78,7 +78,7 @@ func (s *Set) coveredText(b *strings.Builder, c *Candidate) {
 	}
 }
 
-// Describe lets a module that waits for approval say what it contributes; it runs for that without any grant.
+// Describe asks a module that awaits approval for its contributions. It runs without grants.
 func (s *Set) Describe(ctx context.Context, c *Candidate) error {
 	if c.Item == nil {
 		return nil
@@ -88,7 +88,7 @@ func (s *Set) Describe(ctx context.Context, c *Candidate) error {
 	return err
 }
 
-// Asked returns the capabilities a candidate asks for.
+// Asked returns the capabilities that a candidate requests.
 func (c *Candidate) Asked() []sdk.Capability {
 	if c.Item == nil {
 		return nil
@@ -96,11 +96,11 @@ func (c *Candidate) Asked() []sdk.Capability {
 	return c.Item.Request.Capabilities
 }
 
-// Grantable returns an error for grants that no plugin gets.
+// Grantable returns an error for grants that no plugin may have.
 func (s *Set) Grantable(grants []sdk.Capability) error { return s.loader.Grantable(grants) }
 
-// Approve notes that the user approved a candidate as Text shows it, with these grants. A program is then asked what it contributes,
-// a server what it offers, and a module is compiled, so that the first turn finds it done; what of that fails is in the warning.
+// Approve records the user's approval of a candidate as Text shows it, with these grants. It prepares the first turn: programs describe their
+// contributions, servers list what they offer, modules are compiled. Failures of that are only a warning.
 func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability) (warning, err error) {
 	if c.Item != nil {
 		if err := s.loader.Approve(ctx, c.Item, grants); err != nil {
@@ -127,7 +127,7 @@ func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability
 	return warning, nil
 }
 
-// Pin keeps what a server offers as approved: what Offered returned before, so that nothing is approved that was not shown.
+// Pin stores the definition that Offered returned as approved, so that nothing is approved that was not shown.
 func (s *Set) Pin(ctx context.Context, c *Candidate) error {
 	offered, err := s.Offered(ctx, c)
 	if err != nil {
@@ -139,7 +139,7 @@ func (s *Set) Pin(ctx context.Context, c *Candidate) error {
 	return mcp.Approve(mcp.FilePins(s.serverDir()), *c.Server, offered)
 }
 
-// Offered connects to a server, the first time it is called for it, and returns what the server offers.
+// Offered returns what a server offers. The first call connects to the server.
 func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error) {
 	if c.offered == nil {
 		offered, err := mcp.Probe(ctx, *c.Server, s.opts.Project, s.serverOptions(c))
@@ -151,7 +151,7 @@ func (s *Set) Offered(ctx context.Context, c *Candidate) (*mcp.Definition, error
 	return c.offered, nil
 }
 
-// Differences returns what a server offers otherwise than it was approved; pinned is false for one of which nothing was approved yet.
+// Differences returns the differences between what a server offers and what was approved; pinned is false if nothing was approved.
 func (s *Set) Differences(c *Candidate, offered *mcp.Definition) (list []mcp.Difference, pinned bool, err error) {
 	pin, err := mcp.FilePins(s.serverDir()).Load(*c.Server)
 	if err != nil || pin == nil {
@@ -160,7 +160,7 @@ func (s *Set) Differences(c *Candidate, offered *mcp.Definition) (list []mcp.Dif
 	return mcp.Compare(&pin.Definition, offered), true, nil
 }
 
-// Call connects to a server once and calls a tool by the name the server gives it.
+// Call connects to a server and calls one of its tools by the server's name for it.
 func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.RawMessage) (*sdk.ToolResult, error) {
 	if err := s.forbidden(c, mcp.ToolID(c.Server.Name, tool)); err != nil {
 		return nil, err
@@ -168,8 +168,7 @@ func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.Raw
 	return mcp.Call(ctx, *c.Server, s.opts.Project, s.serverOptions(c), tool, args)
 }
 
-// forbidden returns a *sdk.Refusal for a tool that an administrator's file denies. Who types a call gives leave for it, so nothing else
-// is asked.
+// forbidden returns a *sdk.Refusal for a tool that an administrator's file denies. A call that the user types needs no other permission.
 func (s *Set) forbidden(c *Candidate, tool string) error {
 	origin := sdk.Origin{Carrier: sdk.CarrierMCP, Plugin: c.Server.PluginName(), Server: c.Server.Name}
 	d := permission.Compile(s.opts.Project.Home, s.opts.Config.Managed).DecideRequest(&permission.Request{
@@ -181,10 +180,10 @@ func (s *Set) forbidden(c *Candidate, tool string) error {
 	return &sdk.Refusal{By: "rule", Reason: fmt.Sprintf("the tool %q is denied by the rule at %s", tool, d.Rule.Origin)}
 }
 
-// LogPath returns where the log of a server is.
+// LogPath returns the path of a server's log.
 func (s *Set) LogPath(c *Candidate) string { return mcp.LogPath(s.serverDir(), *c.Server) }
 
-// prepare makes a plugin that was just approved ready for its first turn: its module is compiled, its servers are asked what they offer.
+// prepare prepares the first turn of an approved plugin: it compiles its module and pins what its servers offer.
 func (s *Set) prepare(ctx context.Context, name string) error {
 	again, err := Open(ctx, s.opts)
 	if err != nil {
@@ -220,10 +219,10 @@ func (s *Set) Precompile(ctx context.Context) error {
 	return err
 }
 
-// packageOf is where what came with a plugin's package comes from.
+// packageOf returns the origin of servers and command hooks of a package.
 func packageOf(plugin string) string { return "plugin " + plugin }
 
-// Untrust takes back what the user approved under a name, or of a plugin in a place: an absolute path, links resolved. trust.ErrNotFound when there is nothing.
+// Untrust revokes the approvals of a name, or of a plugin at an absolute path, links resolved. trust.ErrNotFound if nothing was approved.
 func (s *Set) Untrust(ctx context.Context, name string) error {
 	err := s.loader.Untrust(ctx, name)
 	for _, kind := range []trust.Kind{trust.KindServer, trust.KindHooks} {
@@ -235,9 +234,9 @@ func (s *Set) Untrust(ctx context.Context, name string) error {
 	return err
 }
 
-// SetEnabled switches candidates of one name, or at one path, on or off in their places, with the reason why they are off. When none is
-// found, it is about what was approved under the name in the only place where anything was, and about what an older version disabled under
-// the name everywhere. trust.ErrNotFound when the user approved none of it.
+// SetEnabled enables or disables the candidates with a name or path; reason is shown for disabled ones. Without such a candidate, it changes
+// the approval of that name if only one path has one, and entries of version 1 that disable the name everywhere. trust.ErrNotFound if nothing
+// was approved.
 func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason string) error {
 	items := []trust.Item{{Name: name}}
 	elsewhere := slices.DeleteFunc(slices.Clone(s.entries), func(e trust.Entry) bool { return e.Name != name || e.Source == "" })
@@ -260,8 +259,7 @@ func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason 
 	return err
 }
 
-// Quarantine notes that a plugin is not called any more, so that it stays so in the next run. trust.ErrNotFound for what has no approval of
-// its own to note it in.
+// Quarantine records that a plugin is in quarantine, for the next runs too. trust.ErrNotFound for plugins without their own approval.
 func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
 	for _, p := range s.Plugins {
 		if p.Manifest().Name == plugin {
@@ -271,7 +269,7 @@ func (s *Set) Quarantine(ctx context.Context, plugin, reason string) error {
 	return trust.ErrNotFound
 }
 
-// Failures returns how often hooks failed in a row when plugins were last used, by plugin and hook.
+// Failures returns the number of consecutive failures in earlier runs, by plugin and hook.
 func (s *Set) Failures() map[string]map[string]int {
 	out := map[string]map[string]int{}
 	for _, p := range s.Plugins {
@@ -297,7 +295,7 @@ func (s *Set) KeepFailures(ctx context.Context, failures map[string]map[string]i
 	return err
 }
 
-// approvedItem is what the user approves of the candidate.
+// approvedItem returns the item that the user approves.
 func (c *Candidate) approvedItem() trust.Item {
 	if c.Item != nil {
 		return c.Item.Trusted()

@@ -22,7 +22,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Options say where to look. All paths are absolute.
+// Options configure Open. All paths are absolute.
 type Options struct {
 	Project  sdk.Project
 	Config   *config.Loaded
@@ -41,7 +41,7 @@ type Options struct {
 
 // Set is what was found. The host closes its plugins; Discard closes those that no host got.
 type Set struct {
-	// Plugins are those that may run, in the order of their hooks: plugins as configured, MCP servers, command hooks.
+	// Plugins may run. They are in the order of their hooks: plugins as configured, MCP servers, command hooks.
 	Plugins []sdk.Plugin
 	Skills  []sdk.PackagedSkill // of approved packages
 	// Candidates is everything that was found, in order.
@@ -57,13 +57,13 @@ type Set struct {
 	reused  []sdk.Plugin // of an earlier set
 }
 
-// origin is what a plugin was made of.
+// origin is the source of a plugin.
 type origin struct {
 	candidate *Candidate
-	key       string // another plugin with this key would do the same
+	key       string // plugins with the same key are interchangeable
 }
 
-// Candidate is something of a third party and what the user decided about it.
+// Candidate is a third-party plugin, server or block of command hooks, with the user's decision.
 type Candidate struct {
 	Kind    trust.Kind
 	Name    string
@@ -87,7 +87,7 @@ type Candidate struct {
 	decision trust.Decision
 }
 
-// ownFiles returns the configuration files that did not come with the repository.
+// ownFiles returns the configuration files that are not the project's.
 func ownFiles(c *config.Loaded) []string {
 	return slices.DeleteFunc(slices.Clone(c.Files), func(path string) bool { return c.ProjectFiles[path] != "" })
 }
@@ -119,7 +119,7 @@ func Open(ctx context.Context, o Options) (*Set, error) {
 		c := pluginCandidate(i)
 		s.Candidates = append(s.Candidates, c)
 		if i.Plugin != nil {
-			s.add(i.Plugin, c, fmt.Sprintf("%s %s %s %v %s %v", i.State, i.Name, i.Digest, i.Grants, i.Options(), o.unconfined(i.Name)))
+			s.add(i.Plugin, c, fmt.Sprintf("%s %s %s %v %s %v", i.State, i.Name, i.Digest, i.Grants, i.Options, o.unconfined(i.Name)))
 		}
 		if _, installed := i.Pin(); installed {
 			continue // shown when it was installed, and by plugin info
@@ -144,7 +144,7 @@ const WithoutVariable = "TENON_WITHOUT_PLUGINS"
 // lookup returns a variable of the environment.
 func (o *Options) lookup(name string) (string, bool) { return child.Lookup(o.Environ, name) }
 
-// Loader returns what finds and keeps the plugins.
+// Loader returns the loader of the plugins.
 func (s *Set) Loader() *plugins.Loader { return s.loader }
 
 // add adds a plugin that was made of a candidate. The key describes all that the plugin depends on.
@@ -153,12 +153,12 @@ func (s *Set) add(p sdk.Plugin, c *Candidate, key string) {
 	s.origins[p] = origin{c, key}
 }
 
-// running reports whether the candidate is part of runs, if only by the hooks that its quarantine leaves.
+// running reports whether the candidate is part of a run, at least with the hooks that remain in quarantine.
 func (c *Candidate) running() bool {
 	return c.State == plugins.StateReady || c.State == plugins.StateQuarantined
 }
 
-// Quarantined returns the plugins in quarantine, and why, by their names.
+// Quarantined returns the reasons for the quarantine of plugins, by name.
 func (s *Set) Quarantined() map[string]string {
 	out := map[string]string{}
 	for _, p := range s.Plugins {
@@ -197,7 +197,7 @@ func (s *Set) Discard(ctx context.Context) (err error) {
 // flagOrigin is the origin of plugins on the command line.
 const flagOrigin = "--plugin"
 
-// pluginEntries are the plugins that configuration and command line name.
+// pluginEntries returns the plugins that the configuration and the command line name.
 func pluginEntries(o *Options) []plugins.Entry {
 	var out []plugins.Entry
 	for _, c := range o.Config.Config.Plugins {
@@ -215,22 +215,21 @@ func pluginEntries(o *Options) []plugins.Entry {
 
 func pluginCandidate(i *plugins.Item) *Candidate {
 	return &Candidate{
-		Kind: trust.KindPlugin, Name: i.Name, Version: i.Version, Carrier: i.Carrier, From: i.Path, Project: i.Project,
+		Kind: trust.KindPlugin, Name: i.Name, Version: i.Manifest.Version, Carrier: i.Carrier, From: i.Path, Project: i.Project,
 		State: i.State, Err: i.Err, Reason: i.Reason, Grants: i.Grants, Item: i, decision: i.Decision,
 	}
 }
 
-// judge decides about a server or command hooks with this definition: what came with the project needs an approval of that and of its
-// files, what the user wrote is ready. It returns false after it rejected the candidate, or with the error of ctx.
+// judge sets the state of a server or of command hooks with this definition. The project's need an approval of the definition and of its files;
+// the user's are ready. judge returns false after it rejected the candidate, or with the error of ctx.
 func (s *Set) judge(ctx context.Context, c *Candidate, definition []byte, request trust.Request) (bool, error) {
 	c.State = plugins.StateReady
 	if !c.Project {
 		return true, nil
 	}
 	var err error
-	c.trusted, err = trust.NewItem(ctx, trust.Definition{
-		Item: trust.Item{Kind: c.Kind, Name: c.Name, Source: c.From, Request: request}, Content: json.RawMessage(definition), Files: c.files,
-	})
+	item := trust.Item{Kind: c.Kind, Name: c.Name, Source: c.From, Request: request}
+	c.trusted, err = trust.NewItem(ctx, item, json.RawMessage(definition), c.files)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.reject(c, err)
@@ -254,7 +253,7 @@ func (s *Set) reject(c *Candidate, err error) {
 	s.Candidates = append(s.Candidates, c)
 }
 
-// distinct takes plugins out whose names are taken: the earlier one stays.
+// distinct removes plugins whose name an earlier one has.
 func (s *Set) distinct() {
 	seen := map[string]bool{}
 	for _, name := range s.opts.Reserved {
@@ -295,7 +294,7 @@ func (s *Set) ApprovalsChanged() (bool, error) {
 func (s *Set) Required() (names map[string]bool, fix string, err error) {
 	names = map[string]bool{}
 	for _, c := range s.Candidates {
-		if c.Item == nil || !c.Item.Required() {
+		if c.Item == nil || !c.Item.Required {
 			continue
 		}
 		names[c.Name] = true
@@ -325,8 +324,8 @@ func (c *Candidate) missing() (fix string, err error) {
 	return fix, fmt.Errorf("%s %q is %s: %s", kind, c.Name, c.State, c.Reason)
 }
 
-// Find returns the candidates of a name, or at a path.
+// Find returns the candidates with a name, at a path, or installed from a reference.
 func (s *Set) Find(name string) []*Candidate {
-	path, _ := filepath.Abs(name) // without a working directory, only names are found
-	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.Name != name && c.From != path })
+	path, _ := filepath.Abs(name) // without a working directory, relative paths are not found
+	return slices.DeleteFunc(slices.Clone(s.Candidates), func(c *Candidate) bool { return c.Name != name && c.From != name && c.From != path })
 }

@@ -41,7 +41,7 @@ type serverPin struct {
 
 func (s *Set) lockPath() string { return filepath.Join(s.opts.Project.Worktree, ServerLock) }
 
-// readLock reads the project's lock; nil if there is none.
+// readLock reads the project's lock; nil without one.
 func (s *Set) readLock() (*serverLock, error) {
 	data, err := projectfs.ForProject(s.opts.Project).Read(s.lockPath(), MaxServerFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -64,7 +64,7 @@ func decodeLock(data []byte) (*serverLock, error) {
 	return l, nil
 }
 
-// pin returns what the project's lock says about a server of the project; nil if it says nothing.
+// pin returns the entry of a project's server in the project's lock; nil without one.
 func (s *Set) pin(c *Candidate) (*serverPin, error) {
 	if !c.Project || c.Server == nil {
 		return nil, nil
@@ -154,5 +154,5 @@ func (s *Set) WriteLock(ctx context.Context) ([]string, error) {
 	return names, atomicfile.Write(s.lockPath(), append(data, '\n'), atomicfile.Options{Mode: lockMode})
 }
 
-// lockMode is that of a file which is committed.
+// lockMode is the mode of a file that may be committed.
 const lockMode os.FileMode = 0o644

@@ -10,17 +10,17 @@ import (
 	"github.com/tenonhq/tenon/plugins"
 )
 
-// Stored is what a plugin leaves on this machine: a later plugin of its name in the same lock file would have it.
+// Stored lists what a plugin leaves on this machine. A later plugin of its name in the same lock file would have it.
 type Stored struct {
 	Dir    string   // of its data; empty: none
 	Tokens []string // names of stored sign-ins, of its methods and of its MCP servers
 	store  *credentials.Store
 }
 
-// Empty reports whether there is nothing.
+// Empty reports whether the plugin left nothing.
 func (s *Stored) Empty() bool { return s.Dir == "" && len(s.Tokens) == 0 }
 
-// Delete deletes it.
+// Delete deletes the data and the sign-ins.
 func (s *Stored) Delete(ctx context.Context) error {
 	var err error
 	if s.Dir != "" {
@@ -32,7 +32,8 @@ func (s *Stored) Delete(ctx context.Context) error {
 	return err
 }
 
-// Stored returns what an installed plugin has stored. Its servers are known only before it is removed.
+// Stored returns what an installed plugin has stored, without sign-ins if the error is about their file. Its servers are known only before
+// it is removed.
 func (s *Set) Stored(in *plugins.Installed) (*Stored, error) {
 	out := &Stored{store: s.credentials()}
 	dir, owner := s.loader.Stored(in)
@@ -40,9 +41,6 @@ func (s *Set) Stored(in *plugins.Installed) (*Stored, error) {
 		out.Dir = dir
 	}
 	list, err := out.store.All()
-	if err != nil {
-		return nil, err
-	}
 	for name, c := range list {
 		if c.Plugin == owner {
 			out.Tokens = append(out.Tokens, name)
@@ -52,11 +50,9 @@ func (s *Set) Stored(in *plugins.Installed) (*Stored, error) {
 		if c.pack != in.Name || c.Server == nil || c.Server.Data != dir {
 			continue // the server of another plugin, which may have the same name in another lock file
 		}
-		if a := s.authorizer(c, false); a != nil {
-			if name, _, err := a.Stored(); err == nil {
-				out.Tokens = append(out.Tokens, name)
-			}
+		if name, _ := s.tokenName(c); name != "" {
+			out.Tokens = append(out.Tokens, name)
 		}
 	}
-	return out, nil
+	return out, err
 }

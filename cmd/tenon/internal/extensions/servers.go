@@ -92,7 +92,7 @@ func (s *Set) serverFile(ctx context.Context, path string, project bool) error {
 	return nil
 }
 
-// server adds one server, unless there is one of its name.
+// server adds a server, unless an earlier one has its name.
 func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error {
 	taken := func(c *Candidate) bool {
 		return c.Kind == trust.KindServer && c.Name == server.Name && (c.Server == nil || !c.Server.Disabled)
@@ -109,7 +109,7 @@ func (s *Set) server(ctx context.Context, server mcp.Server, project bool) error
 		return nil
 	}
 	line := server.Mask(serverLine(&server))
-	if project { // the user has to see what would run, and which variables it gets, but their values are secrets
+	if project { // the user must see the command and its variables, but their values are secrets
 		line = serverLine(server.Written())
 	}
 	c.Lines = []string{s.opts.Config.Mask(line)}
@@ -153,7 +153,7 @@ func (s *Set) serverOptions(c *Candidate) mcp.Options {
 	return o
 }
 
-// serverDir is where logs of servers, and what was approved of them, are kept.
+// serverDir is the directory of the servers' logs and pins.
 func (s *Set) serverDir() string { return filepath.Join(s.opts.Project.DataDir, "mcp") }
 
 // packagedServer adds a server of a package, which was approved with it.
@@ -190,7 +190,7 @@ func (s *Set) packagedServer(p plugins.Server) error {
 	return nil
 }
 
-// serverLine says what a server starts or calls.
+// serverLine returns the command or address of a server.
 func serverLine(s *mcp.Server) string {
 	if s.Transport != mcp.TransportStdio {
 		return string(s.Transport) + " " + s.URL

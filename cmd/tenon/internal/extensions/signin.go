@@ -105,7 +105,7 @@ func (s *Set) Forget(ctx context.Context, c *Candidate) (done bool, err error) {
 	return true, s.credentials().Delete(ctx, name)
 }
 
-// tokenName returns the name of the stored token of a server; empty: there is none.
+// tokenName returns the name of a server's stored token; empty without one.
 func (s *Set) tokenName(c *Candidate) (string, error) {
 	a := s.authorizer(c, false)
 	if a == nil {

@@ -85,13 +85,20 @@ func showConfig(ctx context.Context, a *cli.App) error {
 			Files   []string          `json:"files"`
 		}{public, origins(w.Loaded), append([]string{}, w.Loaded.Files...)})
 	}
-	values, err := flatten(w.Loaded)
+	values, err := valuesOf(w.Loaded)
 	if err != nil {
 		return err
 	}
 	t := &view.Table{}
 	for _, key := range slices.Sorted(maps.Keys(values)) {
-		t.Add(terminal.OneLine(key), values[key], terminal.OneLine(originOf(w.Loaded, key)))
+		if object, ok := values[key].(map[string]any); ok && len(object) > 0 {
+			continue // its fields follow
+		}
+		text, err := json.Marshal(values[key])
+		if err != nil {
+			return err
+		}
+		t.Add(terminal.OneLine(key), view.Clip(terminal.OneLine(string(text)), view.SubjectLength), terminal.OneLine(originOf(w.Loaded, key)))
 	}
 	return a.PrintTable(t)
 }
@@ -117,26 +124,6 @@ func originOf(l *config.Loaded, key string) string {
 		key = key[:i]
 	}
 	return ""
-}
-
-// flatten returns the values of the configuration by key, as text. A list is one value.
-func flatten(l *config.Loaded) (map[string]string, error) {
-	values, err := valuesOf(l)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for key, value := range values {
-		if object, ok := value.(map[string]any); ok && len(object) > 0 {
-			continue
-		}
-		data, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		out[key] = view.Clip(terminal.OneLine(string(data)), view.SubjectLength)
-	}
-	return out, nil
 }
 
 // fieldDocs returns the comments of all struct fields of package sdk, by "Struct.Field". They document the configuration keys, and are

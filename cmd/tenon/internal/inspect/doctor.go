@@ -366,7 +366,7 @@ func (c *checkup) provider(id string, a *providerAnswer, needed bool) {
 	}
 }
 
-// servers reports whether the MCP servers work. It starts those that may run. It returns the owners of tools and skills; nil after an error.
+// servers reports whether the MCP servers work. It starts the approved ones. It returns the owners of tools and skills; nil after an error.
 func (c *checkup) servers(ctx context.Context, w *cli.Workspace, offline bool) *owners {
 	s, err := w.Extensions(ctx, nil, false)
 	if err != nil {

@@ -52,7 +52,7 @@ stop, stay hashes. With --hashes or --format json, all values are hashes.`,
 
 // Explained describes the hook calls of one message.
 type Explained struct {
-	Step      int              `json:"step,omitempty"` // of the session, from 1; 0 for what came before or outside of steps
+	Step      int              `json:"step,omitempty"` // number in the session, from 1; 0: outside of steps
 	MessageID string           `json:"messageID"`
 	Purpose   sdk.Purpose      `json:"purpose"`
 	Entries   []hooks.Entry    `json:"entries"`
@@ -93,8 +93,8 @@ func ledgerDamage(session, message string) error {
 	return &store.DamageError{Rows: []store.Damage{{Type: store.DamagedLedger, Session: session, Message: message, Problem: "its content cannot be decoded"}}}
 }
 
-// ReadLedger returns the hook calls of a session in stored order, and the number of steps. current returns the hooks of all plugins; with
-// nil, ExplainRequest shows only hashes of values. leftOut handles errors about damage.
+// ReadLedger returns the hook calls of a session in stored order, and the number of steps. current returns the hooks of all plugins; if nil,
+// ExplainRequest shows only hashes of values. leftOut handles errors about damage.
 func ReadLedger(ctx context.Context, s store.Store, session string, current func() []hooks.HookInfo, leftOut func(error) error) ([]Explained, int, error) {
 	rows, err := s.Ledger(ctx, session, "")
 	if err = leftOut(err); err != nil {

@@ -22,7 +22,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Commands returns the commands that only show something.
+// Commands returns the read-only commands.
 func Commands(a *cli.App) []*cobra.Command {
 	return []*cobra.Command{
 		statsCommand(a), doctorCommand(a), explainCommand(a), hooksCommand(a), modelsCommand(a), configCommand(a),
@@ -127,14 +127,13 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 	if failed != nil {
 		a.Screen.Line(terminal.Visible(a.Mask.Clean("not listed by the server: " + failed.Error())))
 	}
-	if a.JSON {
-		return a.PrintJSON(append([]listedModel{}, list...))
-	}
-	if err := a.PrintTable(modelTable(list)); err != nil {
+	err := cli.List(a, list, cli.Listing[listedModel]{
+		Empty: "no model matches; tenon models lists all models",
+		Head:  []string{"", "model", "context", "output", "$/M in", "$/M out", "from"},
+		Row:   (*listedModel).row,
+	})
+	if err != nil || a.JSON {
 		return err
-	}
-	if len(list) == 0 {
-		a.Screen.Line("no model matches; tenon models lists all models")
 	}
 	for _, r := range m.Receivers(ctx) {
 		a.Screen.Line(fmt.Sprintf("not approved: %s at %s, chosen by the repository; approve it with tenon permission approve", terminal.Visible(r.Provider), terminal.Visible(r.Address)))
@@ -145,22 +144,15 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 	return chooseErr
 }
 
-func modelTable(list []listedModel) *view.Table {
-	t := &view.Table{}
-	if len(list) > 0 {
-		t.Add("", "model", "context", "output", "$/M in", "$/M out", "from")
+func (l *listedModel) row() []string {
+	mark, from := "", l.Source
+	if l.Default {
+		mark = "*"
 	}
-	for _, l := range list {
-		mark, from := "", l.Source
-		if l.Default {
-			mark = "*"
-		}
-		if l.Served {
-			from += ", from the server"
-		}
-		t.Add(mark, terminal.OneLine(l.Ref().String()), view.Limit(l.Limit.Context), view.Limit(l.Limit.Output), price(l.Cost.Input), price(l.Cost.Output), terminal.OneLine(from))
+	if l.Served {
+		from += ", from the server"
 	}
-	return t
+	return []string{mark, terminal.OneLine(l.Ref().String()), view.Limit(l.Limit.Context), view.Limit(l.Limit.Output), price(l.Cost.Input), price(l.Cost.Output), terminal.OneLine(from)}
 }
 
 func price(p sdk.Price) string {
@@ -205,7 +197,7 @@ func checkPoint(point *string) error {
 	return nil
 }
 
-// ListHooks prints hooks, those of all points if point is empty.
+// ListHooks prints the hooks at a point; at all points if point is empty.
 func ListHooks(a *cli.App, all []hooks.HookInfo, point string) error {
 	list := slices.DeleteFunc(slices.Clone(all), func(h hooks.HookInfo) bool { return point != "" && string(h.Point) != point })
 	return cli.List(a, list, cli.Listing[hooks.HookInfo]{

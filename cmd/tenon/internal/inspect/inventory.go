@@ -13,15 +13,15 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 )
 
-// inventory is the "list" and "show" commands for what plugins and configuration contribute: agents, commands or skills.
+// inventory describes the commands "list" and "show" for one kind of contribution: agents, commands or skills.
 type inventory struct {
 	name   string // singular; an s makes the plural
-	column string // what the list shows of an item beside its name, source and description; empty for nothing
+	column string // name of an additional column of the list; empty: none
 	empty  string // printed instead of an empty list
 	all    func(ctx context.Context, m *cli.Machine) []item
 }
 
-// item is one entry of an inventory. Only from and details are safe for a terminal yet.
+// item is one entry of an inventory. Only from and details are already safe for a terminal.
 type item struct {
 	value             any // the JSON output
 	name, column      string

@@ -18,13 +18,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// owners knows the plugins of tools and skills: those that are present now.
+// owners maps tools and skills to the plugins that contribute them now.
 type owners struct {
 	tools, skills map[string]string // plugin by the id of a tool, by the name of a skill
-	servers       map[string]string // plugin by the beginning of the ids of a server's tools
+	servers       map[string]string // plugin by the prefix of a server's tool IDs
 }
 
-// ownersOf returns the owners among these plugins and servers. None is started.
+// ownersOf returns the owners for these plugins and servers. It starts none.
 func ownersOf(list []*extensions.Candidate) *owners {
 	o := &owners{map[string]string{}, map[string]string{}, map[string]string{}}
 	for _, c := range list {
@@ -43,7 +43,7 @@ func ownersOf(list []*extensions.Candidate) *owners {
 	return o
 }
 
-// of returns the plugin that a tool call cost; empty for tenon's own tools.
+// of returns the plugin of a tool call; empty for built-in tools.
 func (o *owners) of(call *sdk.ToolPart) string {
 	if o == nil {
 		return ""
@@ -67,7 +67,7 @@ func (o *owners) of(call *sdk.ToolPart) string {
 	return ""
 }
 
-// thirdParty returns the rows of plugins that tenon does not ship, those that took the longest first.
+// thirdParty returns the rows of third-party plugins, in descending order of their time.
 func thirdParty(list []pluginStats) []pluginStats {
 	out := slices.DeleteFunc(slices.Clone(list), func(p pluginStats) bool { return cli.IsShipped(p.Plugin) })
 	slices.SortStableFunc(out, func(a, b pluginStats) int { return cmp.Compare(b.time(), a.time()) })
@@ -99,10 +99,10 @@ func (p *pluginStats) time() time.Duration {
 	return time.Duration(p.DurationUS)*time.Microsecond + time.Duration(p.ToolMS)*time.Millisecond
 }
 
-// doctorDays is the period whose sessions the doctor looks at.
+// doctorDays is the period of the doctor's statistics.
 const doctorDays = 7
 
-// plugins reports what plugins cost over the last sessions. Those that failed are noted.
+// plugins reports the usage of plugins in the last sessions, with failures as notes.
 func (c *checkup) plugins(ctx context.Context, w *cli.Workspace, owners *owners) {
 	s, err := w.OpenStore(ctx)
 	if err != nil {

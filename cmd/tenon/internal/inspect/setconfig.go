@@ -129,7 +129,7 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return cli.UsageError("make it readable", "%s: %w", path, cli.Cause(err))
 	}
-	_, _ = w.LoadConfig(ctx, nil) // so that the difference hides the secrets of today, too; a broken file is reported with the new value
+	_, _ = w.LoadConfig(ctx, nil) // masks the current secrets in the difference; errors are reported with the new value
 	changed, loaded, err := withValue(ctx, w, path, old, key, text)
 	if err != nil {
 		return err

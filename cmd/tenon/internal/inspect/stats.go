@@ -150,7 +150,7 @@ func newCensus(since sdk.Millis) *census {
 	return &census{since: since, total: newTally(), days: map[string]*tally{}}
 }
 
-// tallies returns the tallies for a point in time: the total and that of the day.
+// tallies returns the tallies for a point in time: the total and the day's.
 func (c *census) tallies(at sdk.Millis) [2]*tally {
 	day := time.UnixMilli(at).Format(time.DateOnly)
 	if c.days[day] == nil {
@@ -257,7 +257,7 @@ func (c *census) message(m *sdk.MessageWithParts) (cost sdk.USD, at sdk.Millis, 
 	return 0, 0, true
 }
 
-// call counts a tool call, also for the plugin that it cost, if any.
+// call counts a tool call, in total and for its plugin, if any.
 func (t *tally) call(call *sdk.ToolPart, plugin string) {
 	failed := 0
 	if call.State.Status == sdk.ToolError {

@@ -18,14 +18,13 @@ const (
 	maxValues = 1 << 20
 	// shownValue is the maximum length of a shown value, in characters.
 	shownValue = 120
-	// maxSmall bounds the whole numbers that are recognised by their hashes, maxLimit the multiples of 500 and 1024: limits of tokens.
+	// maxSmall is the largest integer that is recognized by its hash; maxLimit is the largest multiple of 500 and 1024, such as limits of tokens.
 	maxSmall, maxLimit = 10_000, 1_000_000
-	// maxHundredths bounds the decimal numbers that are recognised: temperatures are below 10.
+	// maxHundredths is the largest recognized decimal number, in hundredths: temperatures are below 10.
 	maxHundredths = 1000
 )
 
-// values are values of a session by their hashes. The ledger has only the hashes; the values are found again among the stored messages and
-// among numbers and words that parameters have.
+// values maps hashes in the ledger to values. It finds the values in stored messages, and among usual numbers and words of parameters.
 type values struct {
 	wanted map[string]bool
 	found  map[string]string
@@ -33,8 +32,9 @@ type values struct {
 	stop   map[string]bool // by hook: whether its onError is stop
 }
 
-// reveal makes ExplainRequest show values in place of hashes where it finds them. Old values that hooks with onError stop or hooks of tool calls
-// replaced stay hashes: they may be what the hook took out. current are the hooks of all plugins; the old values of others stay hashes, too.
+// reveal makes ExplainRequest show the values that it finds instead of their hashes. Old values replaced by hooks of tool calls, or by hooks with
+// onError stop, stay hashes, because the hook may have removed secrets. So do old values of hooks that are not among current, the hooks of
+// all plugins.
 func reveal(list []Explained, messages []sdk.MessageWithParts, current []hooks.HookInfo) {
 	v := &values{wanted: map[string]bool{}, found: map[string]string{}, left: maxValues, stop: map[string]bool{}}
 	for i := range list {

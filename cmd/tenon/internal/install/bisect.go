@@ -27,7 +27,7 @@ fails if its exit code is not 0. Plugins are disabled only for these runs; requi
 			var names []string
 			err := a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
 				for _, c := range s.In(plugins.StateReady) {
-					if c.Item != nil && !c.Item.Required() {
+					if c.Item != nil && !c.Item.Required {
 						names = append(names, c.Name)
 					}
 				}
@@ -66,7 +66,7 @@ func (b *bisection) run(ctx context.Context) error {
 	if fails {
 		return cli.Fail(cli.ExitTurn, errors.New("the command fails without these plugins too"), "the cause is elsewhere: run tenon doctor; required plugins, MCP servers and command hooks stayed on")
 	}
-	guilty, err := reduce(b.all, func(enabled []string) (bool, error) { return b.fails(ctx, enabled) })
+	guilty, err := reduce(nil, b.all, func(enabled []string) (bool, error) { return b.fails(ctx, enabled) })
 	if err != nil {
 		return err
 	}
@@ -108,38 +108,27 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// reduce returns a smallest part of names for which fails holds: without any of its names it does not. fails must hold for all names, and
-// not for none. This is the algorithm ddmin, see A. Zeller, R. Hildebrandt: Simplifying and Isolating Failure-Inducing Input, 2002.
-func reduce(names []string, fails func([]string) (bool, error)) ([]string, error) {
-	for parts := 2; len(names) > 1; {
-		size := (len(names) + parts - 1) / parts
-		smaller := []string(nil)
-		for _, rest := range []bool{false, true} { // one part alone, then all but one part
-			for at := 0; at < len(names) && smaller == nil && (!rest || parts > 2); at += size {
-				end := min(at+size, len(names))
-				try := slices.Clone(names[at:end])
-				if rest {
-					try = slices.Concat(names[:at], names[end:])
-				}
-				failed, err := fails(try)
-				if err != nil {
-					return nil, err
-				}
-				if failed {
-					smaller = try
-				}
-			}
+// reduce returns a smallest part of names for which fails holds together with base: without any of its names it does not. fails must hold for
+// names and base, and not for base alone. See A. Zeller: Yesterday, my program worked, 1999.
+func reduce(base, names []string, fails func([]string) (bool, error)) ([]string, error) {
+	if len(names) == 1 {
+		return names, nil
+	}
+	left, right := names[:len(names)/2], names[len(names)/2:]
+	for _, half := range [][]string{left, right} {
+		failed, err := fails(slices.Concat(base, half))
+		if err != nil {
+			return nil, err
 		}
-		switch {
-		case smaller != nil && len(smaller) <= size:
-			names, parts = smaller, 2
-		case smaller != nil:
-			names, parts = smaller, max(parts-1, 2)
-		case parts >= len(names):
-			return names, nil
-		default:
-			parts = min(2*parts, len(names))
+		if failed {
+			return reduce(base, half, fails)
 		}
 	}
-	return names, nil
+	// Both halves are needed.
+	fromLeft, err := reduce(slices.Concat(base, right), left, fails)
+	if err != nil {
+		return nil, err
+	}
+	fromRight, err := reduce(slices.Concat(base, fromLeft), right, fails)
+	return slices.Concat(fromLeft, fromRight), err
 }

@@ -14,7 +14,7 @@ func TestReduce(t *testing.T) {
 	}
 	for _, guilty := range [][]string{{"0"}, {"19"}, {"7"}, {"3", "4"}, {"0", "19"}, {"1", "9", "17"}, names} {
 		runs := 0
-		found, err := reduce(names, func(enabled []string) (bool, error) {
+		found, err := reduce(nil, names, func(enabled []string) (bool, error) {
 			runs++
 			return !slices.ContainsFunc(guilty, func(g string) bool { return !slices.Contains(enabled, g) }), nil
 		})

@@ -384,22 +384,22 @@ func (j *job) removed(name string) *plugins.Installed {
 }
 
 // forget deletes what a removed plugin stored if purge is set or the user confirms it.
-func (j *job) forget(ctx context.Context, name string, purge bool) error {
-	stored, err := j.set.Stored(j.removed(name))
-	if err != nil || stored.Empty() {
-		return err
+func (j *job) forget(ctx context.Context, name string, purge bool) (err error) {
+	stored, unread := j.set.Stored(j.removed(name))
+	if stored.Empty() {
+		return unread
 	}
 	what := terminal.Visible(strings.Join(append(stored.Tokens, stored.Dir), " "))
 	if !purge && j.app.Screen.Answers {
 		if purge, err = j.app.Confirm("  also delete what " + terminal.Visible(name) + " stored (" + what + ")? [y/N] "); err != nil {
-			return err
+			return errors.Join(unread, err)
 		}
 	}
 	if !purge {
 		j.app.Screen.Line("  kept " + what + "; --purge deletes it")
-		return nil
+		return unread
 	}
-	return stored.Delete(ctx)
+	return errors.Join(unread, stored.Delete(ctx))
 }
 
 func verifyCommand(a *cli.App) *cobra.Command {

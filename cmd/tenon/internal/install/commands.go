@@ -1,7 +1,8 @@
-// Package install holds the commands that install, update and remove plugins.
+// Package install contains the commands that install, update and remove plugins.
 package install
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -226,24 +227,21 @@ func (j *job) adopt(ctx context.Context, staged []*install.Staged, yes bool, wit
 
 // approve shows a staged plugin and asks the user.
 func (j *job) approve(ctx context.Context, s *install.Staged, yes bool, without []string) error {
-	j.app.Screen.Line(fmt.Sprintf("%s\n  source         %s\n  pinned         %s", terminal.Visible(s.Name), terminal.Visible(s.Ref), terminal.Visible(install.Describe(s.Plugin))))
-	if s.Pin.Source != "" {
-		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.Pin.Source))
+	signer := cmp.Or(s.Signer, "not checked: no rule of plugin_policy names one for this source")
+	if s.Signer != "" && s.Project {
+		signer += " (recorded in the project's file)"
 	}
-	if s.Signer != "" {
-		signer := s.Signer
-		if s.Project {
-			signer += " (recorded in the project's file)"
+	definition := ""
+	if len(s.Definition) > 0 {
+		definition = "from the marketplace"
+	}
+	j.app.Screen.Line(terminal.Visible(s.Name))
+	for _, field := range [][2]string{
+		{"source", s.Ref}, {"pinned", install.Describe(s.Plugin)}, {"fetched from", s.Pin.Source}, {"signer", signer}, {"definition", definition}, {"fetched from", s.URL},
+	} {
+		if field[1] != "" {
+			j.app.Screen.Line(fmt.Sprintf("  %-14s %s", field[0], terminal.Visible(field[1])))
 		}
-		j.app.Screen.Line("  signer         " + terminal.Visible(signer))
-	} else {
-		j.app.Screen.Line("  signer         not checked: no rule of plugin_policy names one for this source")
-	}
-	if s.Definition != "" {
-		j.app.Screen.Line("  definition     from the marketplace")
-	}
-	if s.URL != "" {
-		j.app.Screen.Line("  fetched from   " + terminal.Visible(s.URL))
 	}
 	for range manage.MaxRounds {
 		set, err := j.workspace.Staged(ctx, []plugins.Installed{s.Installed})

@@ -106,33 +106,22 @@ tenon plugin sync then uses this copy; with --offline it needs no network.`,
 	return cmd
 }
 
-// packed is a plugin as it is published.
-type packed struct {
-	*manifest.Package
-	about   []byte // its plugin.json; {} without one
-	content []byte // .tar.gz
-}
-
-// pack packs the plugin in a directory, by default the working directory.
-func pack(ctx context.Context, a *cli.App, args []string) (*packed, error) {
+// pack reads the plugin in a directory, by default the working directory, and packs it as .tar.gz.
+func pack(ctx context.Context, args []string) (*manifest.Package, []byte, error) {
 	dir, err := filepath.Abs(strings.Join(args, ""))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p, err := manifest.Read(dir)
-	if err != nil {
-		return nil, cli.Fail(cli.ExitUsage, err, "fix the plugin, or name the directory of one")
-	}
 	var content bytes.Buffer
-	d := archive.Directory{Path: p.Root, Without: func(name string) bool { return publishes(p.Manifest.Name, name) }}
-	if err := archive.Pack(ctx, &content, d, p.Manifest.Name); err != nil {
-		return nil, err
+	if err == nil {
+		d := archive.Directory{Path: p.Root, Without: func(name string) bool { return publishes(p.Description.Name, name) }}
+		err = archive.Pack(ctx, &content, d, p.Description.Name)
 	}
-	out := &packed{p, []byte("{}"), content.Bytes()}
-	if data, err := os.ReadFile(filepath.Join(p.Root, manifest.File)); err == nil {
-		out.about = data
+	if err != nil {
+		return nil, nil, cli.Fail(cli.ExitUsage, err, "fix the plugin, or name the directory of one")
 	}
-	return out, nil
+	return p, content.Bytes(), nil
 }
 
 // publishes reports whether a file in the directory of a plugin is an archive that pack wrote there, or its signature.
@@ -149,21 +138,21 @@ func packCommand(a *cli.App) *cobra.Command {
 		Use: "pack [DIRECTORY]", Short: "Pack a plugin into an archive to publish",
 		Long: "Check a plugin and pack it as NAME-VERSION.tar.gz. Equal files give identical archives. Earlier archives in the directory are left out.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := pack(cmd.Context(), a, args)
+			p, content, err := pack(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
 			if output == "" {
-				output = p.Manifest.Name
-				if p.Manifest.Version != "" {
-					output += "-" + filepath.Base(p.Manifest.Version)
+				output = p.Description.Name
+				if p.Description.Version != "" {
+					output += "-" + filepath.Base(p.Description.Version)
 				}
 				output += ".tar.gz"
 			}
 			if output, err = filepath.Abs(output); err != nil {
 				return err
 			}
-			if err := atomicfile.Write(output, p.content, atomicfile.Options{Mode: 0o644}); err != nil {
+			if err := atomicfile.Write(output, content, atomicfile.Options{Mode: 0o644}); err != nil {
 				return err
 			}
 			return a.Print(output + "\n")
@@ -182,12 +171,16 @@ func pushCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return remedied(err)
 			}
-			p, err := pack(cmd.Context(), a, args[1:])
+			p, content, err := pack(cmd.Context(), args[1:])
 			if err != nil {
 				return err
 			}
+			about, err := os.ReadFile(filepath.Join(p.Root, manifest.File))
+			if err != nil {
+				about = []byte("{}") // a plugin of another host
+			}
 			f := &source.Fetcher{Environ: a.Env}
-			digest, err := f.Push(cmd.Context(), r, p.about, p.content, annotations(p.Package))
+			digest, err := f.Push(cmd.Context(), r, about, content, annotations(p))
 			if err != nil {
 				return remedied(err)
 			}
@@ -201,7 +194,7 @@ func pushCommand(a *cli.App) *cobra.Command {
 func annotations(p *manifest.Package) map[string]string {
 	out := map[string]string{}
 	for name, value := range map[string]string{
-		"title": p.Manifest.Name, "version": p.Manifest.Version, "description": p.Manifest.Description, "licenses": p.License, "url": p.Homepage,
+		"title": p.Description.Name, "version": p.Description.Version, "description": p.Description.Summary, "licenses": p.License, "url": p.Homepage,
 	} {
 		if value != "" {
 			out["org.opencontainers.image."+name] = value

@@ -38,7 +38,7 @@ tenon plugin install --key. minisign -G creates a key; tenon reads its password 
 	return cmd
 }
 
-// signFiles asks for the password when the key needs one.
+// signFiles asks for the password of an encrypted key.
 func signFiles(a *cli.App, files []string, secret string) error {
 	password := ""
 	for i, file := range files {

@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -23,8 +21,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Commands returns the commands for plugins, MCP servers and permissions. installers are further commands for plugins, approve is that for
-// the rules in the project's files.
+// Commands returns the commands for plugins, MCP servers and permissions. installers are further commands for plugins; approve is the command
+// that approves rules in the project's files.
 func Commands(a *cli.App, installers []*cobra.Command, approve *cobra.Command) []*cobra.Command {
 	plugin := pluginCommand(a)
 	plugin.AddCommand(installers...)
@@ -46,10 +44,10 @@ file is changed; -o creates a new one. Agents, commands and skills in .opencode 
 			return out
 		},
 		translate: opencode.Translate,
-		beside: map[string]string{
-			"opencode AGENTS.md agent agents command commands mode modes skill skills": "not read there: copy it next to the file that tenon config path prints",
-			"opencode plugin plugins tool tools":                                       "not imported: tools and plugins of opencode are JavaScript and cannot run here",
-			".opencode plugin plugins tool tools":                                      "not imported: tools and plugins of opencode are JavaScript and cannot run here",
+		others: []otherFiles{
+			{"opencode", "AGENTS.md agent agents command commands mode modes skill skills", "not read there: copy it next to the file that tenon config path prints"},
+			{"opencode", "plugin plugins tool tools", "not imported: tools and plugins of opencode are JavaScript and cannot run here"},
+			{".opencode", "plugin plugins tool tools", "not imported: tools and plugins of opencode are JavaScript and cannot run here"},
 		},
 	}), importCommand(a, &foreign{
 		name: "claude", short: "Translate settings of Claude Code into a tenon.json",
@@ -62,10 +60,10 @@ tenon reads them there.`,
 			return []string{filepath.Join(dir, ".claude", "settings.json"), filepath.Join(p.Home, ".claude", "settings.json")}
 		},
 		translate: claude.Translate,
-		beside: map[string]string{
-			".claude agents commands":     `not read there: copy it into a new directory with the file .claude-plugin/plugin.json, {"name": "mine"}, and install that with tenon plugin install`,
-			".claude output-styles":       "not imported: write an agent with the text",
-			".claude settings.local.json": "not read: pass it as the file to translate it, too",
+		others: []otherFiles{
+			{".claude", "agents commands", `not read there: copy it into a new directory with the file .claude-plugin/plugin.json, {"name": "mine"}, and install that with tenon plugin install`},
+			{".claude", "output-styles", "not imported: write an agent with the text"},
+			{".claude", "settings.local.json", "not read: pass it as the file to translate it, too"},
 		},
 	}))
 	return cmd
@@ -74,9 +72,16 @@ tenon reads them there.`,
 // foreign is another tool whose configuration can be translated.
 type foreign struct {
 	name, short, long string
-	files             func(directory string, p sdk.Project) []string // where its configuration may be, in order
+	files             func(directory string, p sdk.Project) []string // possible configuration files, in order
 	translate         func(text []byte) (*config.Translation, error)
-	beside            map[string]string // what to do about other files: by the name of the configuration's directory, which is not the project, and theirs
+	others            []otherFiles
+}
+
+// otherFiles are files next to a configuration that are not translated.
+type otherFiles struct {
+	dir    string // name of the configuration's directory, unless that is the project
+	names  string // separated by spaces
+	remedy string
 }
 
 func importCommand(a *cli.App, f *foreign) *cobra.Command {
@@ -125,8 +130,8 @@ func (f *foreign) run(a *cli.App, args []string, output string) error {
 // fileReference matches a reference to a file by a relative path.
 var fileReference = lazyregexp.New(`\{file:([^}~/\\](?:[^}:][^}]*)?)\}`)
 
-// move makes references to files in the directory from those of a configuration in the directory of output. It returns notes about them,
-// and about what else lies in from and in the tool's directory there.
+// move adapts references to files in the directory from to a configuration in the directory of output. It returns notes about them, and about
+// other files in from and in the tool's directory there.
 func (f *foreign) move(translated *config.Translation, from, project, output string) (notes []config.Note, err error) {
 	if from, err = filepath.Abs(from); err != nil {
 		return nil, err
@@ -148,12 +153,11 @@ func (f *foreign) move(translated *config.Translation, from, project, output str
 		translated.Config = fileReference().ReplaceAll(translated.Config, []byte("{file:"+prefix+"/$1}"))
 		notes = append(notes, config.Note{Reason: "{file:…} names files in " + from + ": keep them there"})
 	}
-	for _, names := range slices.Sorted(maps.Keys(f.beside)) {
-		dir, others, _ := strings.Cut(names, " ")
-		for _, name := range strings.Fields(others) {
+	for _, o := range f.others {
+		for name := range strings.FieldsSeq(o.names) {
 			for _, at := range []string{from, filepath.Join(from, "."+f.name)} {
-				if _, err := os.Stat(filepath.Join(at, name)); err == nil && dir == filepath.Base(at) && at != project {
-					notes = append(notes, config.Note{Key: filepath.Join(at, name), Reason: f.beside[names]})
+				if _, err := os.Stat(filepath.Join(at, name)); err == nil && o.dir == filepath.Base(at) && at != project {
+					notes = append(notes, config.Note{Key: filepath.Join(at, name), Reason: o.remedy})
 				}
 			}
 		}

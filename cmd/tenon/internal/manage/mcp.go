@@ -127,7 +127,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 	if f.noProbe {
 		return nil
 	}
-	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
+	return withServer(ctx, a, name, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		a.Screen.Line(fmt.Sprintf("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
 		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
@@ -152,13 +152,13 @@ func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, project bool
 	if err := unique(ctx, a, name); err != nil {
 		return err
 	}
-	if err := checkServer(name, entry); err != nil {
+	if err := checkServer(name, entry, "the new server", "tenon mcp add --help shows examples"); err != nil {
 		return err
 	}
 	return file.write(config.Set(file.text, serverKey(name), entry))
 }
 
-// unique returns an error if a server of any scope has the name, or one whose tools would have the same names.
+// unique returns an error if a server of any scope has the name, or a name that would lead to the same names of tools.
 func unique(ctx context.Context, a *cli.App, name string) error {
 	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
 		plugin := (&mcp.Server{Name: name}).PluginName()
@@ -179,60 +179,68 @@ func serverFile(w *cli.Workspace, project bool) string {
 	return filepath.Join(w.Project.ConfigDir, extensions.ServerFile)
 }
 
-// checkServer checks an entry in the way it will be read.
-func checkServer(name string, entry json.RawMessage) error {
+// checkServer returns an error if an entry of a file is invalid.
+func checkServer(name string, entry json.RawMessage, file, fix string) error {
 	data, err := json.Marshal(map[string]any{"mcpServers": map[string]any{name: entry}})
 	if err != nil {
 		return err
 	}
-	if _, _, err := mcp.ReadConfig(data, "the new server", func(string) (string, bool) { return "", true }); err != nil {
-		return cli.UsageError("tenon mcp add --help shows examples", "%w", err)
+	if _, _, err := mcp.ReadConfig(data, file, func(string) (string, bool) { return "", true }); err != nil {
+		return cli.UsageError(fix, "%w", err)
 	}
 	return nil
 }
 
+// serverFunc is the work of a command with an MCP server.
+type serverFunc func(context.Context, *extensions.Set, *extensions.Candidate) error
+
 // withServer runs f with a configured server.
-func withServer(ctx context.Context, a *cli.App, name string, f func(*extensions.Set, *extensions.Candidate) error) error {
+func withServer(ctx context.Context, a *cli.App, name string, f serverFunc) error {
 	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
-		c, ok := s.Server(name)
-		if !ok {
-			return cli.UsageError("tenon mcp list shows the servers", "MCP server %q not found", name)
+		c, err := server(a, s, name)
+		if err != nil {
+			return err
 		}
-		return f(s, c)
+		return f(ctx, s, c)
 	})
 }
 
-// approvedServer runs f with an approved server.
-func approvedServer(ctx context.Context, a *cli.App, name string, f func(*extensions.Set, *extensions.Candidate) error) error {
-	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
+// server returns a configured server. If there is none, it prints the warnings, which say why an entry is ignored.
+func server(a *cli.App, s *extensions.Set, name string) (*extensions.Candidate, error) {
+	c, ok := s.Server(name)
+	if !ok {
+		warn(a, s)
+		return nil, cli.UsageError("tenon mcp list shows the servers", "MCP server %q not found", name)
+	}
+	return c, nil
+}
+
+// approved returns f for approved servers only.
+func approved(f serverFunc) serverFunc {
+	return func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		if c.State != plugins.StateReady {
 			fix := why(c)
 			if c.Server != nil && c.Server.Disabled {
 				fix = "enable it in " + c.From
 			}
-			return cli.Fail(cli.ExitRefused, fmt.Errorf("server %q is not running: %s", name, c.State), fix)
+			return cli.Fail(cli.ExitRefused, fmt.Errorf("server %q is not running: %s", c.Name, c.State), fix)
 		}
-		return f(s, c)
-	})
+		return f(ctx, s, c)
+	}
 }
 
-// finder is withServer or approvedServer.
-type finder func(ctx context.Context, a *cli.App, name string, f func(*extensions.Set, *extensions.Candidate) error) error
-
 // serverCommand returns a command that runs f with the server that its argument names.
-func serverCommand(a *cli.App, name, short string, with finder, f func(context.Context, *extensions.Set, *extensions.Candidate) error) *cobra.Command {
+func serverCommand(a *cli.App, name, short string, f serverFunc) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " NAME", Short: short, Args: cli.Args(1, 1, "the name of a server"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return with(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error { return f(cmd.Context(), s, c) })
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return withServer(cmd.Context(), a, args[0], f) },
 	}
 }
 
 func mcpToolsCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(serverCommand(a, "tools", "List the tools of an MCP server", approvedServer, func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
+	return a.FormatFlag(serverCommand(a, "tools", "List the tools of an MCP server", approved(func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		return printTools(ctx, a, s, c)
-	}))
+	})))
 }
 
 func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Candidate) error {
@@ -277,9 +285,9 @@ func mcpCallCommand(a *cli.App) *cobra.Command {
 			if err := json.Unmarshal(arguments, &object); err != nil {
 				return cli.UsageError(`write an object, such as '{"path": "README.md"}'`, "arguments: %w", err)
 			}
-			return approvedServer(cmd.Context(), a, args[0], func(s *extensions.Set, c *extensions.Candidate) error {
-				return callServer(cmd.Context(), a, s, c, args[1], arguments)
-			})
+			return withServer(cmd.Context(), a, args[0], approved(func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
+				return callServer(ctx, a, s, c, args[1], arguments)
+			}))
 		},
 	})
 }
@@ -294,7 +302,7 @@ func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 	}
 	return a.Show(result, func() error {
 		text := strings.TrimRight(result.Output, "\n") + "\n"
-		if a.Screen.Streams { // elsewhere it is what the server sent
+		if a.Screen.Streams { // otherwise the output is unchanged
 			text = terminal.Visible(text)
 		}
 		return a.Print(text)
@@ -302,7 +310,7 @@ func callServer(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 }
 
 func mcpLogsCommand(a *cli.App) *cobra.Command {
-	return serverCommand(a, "logs", "Print the log of an MCP server", withServer, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
+	return serverCommand(a, "logs", "Print the log of an MCP server", func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		return printLog(a, s.LogPath(c), c.Name)
 	})
 }

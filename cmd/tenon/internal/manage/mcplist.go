@@ -37,7 +37,7 @@ const stateFailed plugins.State = "failed"
 // listedServer is a server in the list.
 type listedServer struct {
 	Name     string        `json:"name"`
-	State    plugins.State `json:"state"` // also stateFailed
+	State    plugins.State `json:"state"` // or stateFailed
 	Approved bool          `json:"approved"`
 	Check    *mcp.Check    `json:"check,omitempty"` // the last start; nil: never started
 	Starts   string        `json:"starts"`          // the command or the address
@@ -90,7 +90,7 @@ func listServer(s *extensions.Set, c *extensions.Candidate) listedServer {
 	return l
 }
 
-// approved says whether runs may start the server.
+// approved returns whether runs may start the server.
 func (l *listedServer) approved() string {
 	switch {
 	case l.Approved:
@@ -101,7 +101,7 @@ func (l *listedServer) approved() string {
 	return string(l.State)
 }
 
-// works says what the last start of the server showed.
+// works describes the last start of the server.
 func (l *listedServer) works() string {
 	if l.Check == nil {
 		return "not started yet"
@@ -114,7 +114,7 @@ func (l *listedServer) works() string {
 }
 
 func mcpGetCommand(a *cli.App) *cobra.Command {
-	return a.FormatFlag(serverCommand(a, "get", "Show an MCP server: its configuration, approval and last start", withServer, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
+	return a.FormatFlag(serverCommand(a, "get", "Show an MCP server: its configuration, approval and last start", func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		l := listServer(s, c)
 		return a.Show(l, func() error {
 			lines := [][2]string{{"approved", l.approved()}, {"works", l.works()}, {"why", l.Why}}

@@ -17,9 +17,9 @@ import (
 )
 
 func mcpLoginCommand(a *cli.App) *cobra.Command {
-	cmd := serverCommand(a, "login", "Sign in to an MCP server", approvedServer, func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
+	cmd := serverCommand(a, "login", "Sign in to an MCP server", approved(func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		return Login(ctx, a, s, c, a.Visit)
-	})
+	}))
 	cmd.Long = `Sign in to a remote MCP server with OAuth. tenon opens a browser or prints the address to open. It stores the token in
 credentials.json in your data directory, readable only by you, and refreshes it when it expires.`
 	return cmd
@@ -48,7 +48,7 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 }
 
 func mcpLogoutCommand(a *cli.App) *cobra.Command {
-	return serverCommand(a, "logout", "Remove the stored token of an MCP server", withServer, func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
+	return serverCommand(a, "logout", "Remove the stored token of an MCP server", func(ctx context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		err := s.Logout(ctx, c)
 		if errors.Is(err, credentials.ErrNotFound) {
 			return cli.UsageError("tenon mcp status shows where you are signed in", "not signed in to server %q", c.Name)

@@ -45,7 +45,7 @@ func lockServers(ctx context.Context, w *cli.Workspace, f func() error) error {
 	return filelock.Do(ctx, filepath.Join(w.Project.DataDir, "mcp", "files.lock"), lockTimeout, f)
 }
 
-// changeServer runs f with the file with a server that tenon mcp add wrote: the user's, else the project's. project selects the latter.
+// changeServer runs f with the file that contains a server: the user's, or else the project's. With project, only the latter.
 func changeServer(ctx context.Context, a *cli.App, name string, project bool, f func(file *mcpFile) error) error {
 	w, err := a.Configured(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func removeServer(ctx context.Context, a *cli.App, name string, project bool) er
 	})
 }
 
-// forget signs out of a server that was removed from a file. Another server of this name, from elsewhere, keeps its token.
+// forget signs out of a server that was removed from a file. A server of the same name in another file keeps its token.
 func forget(ctx context.Context, a *cli.App, before *extensions.Set, name, path string) error {
 	i := slices.IndexFunc(before.Candidates, func(c *extensions.Candidate) bool { return c.Server != nil && c.Name == name && c.From == path })
 	if i < 0 {
@@ -138,6 +138,11 @@ func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bo
 		if inOwn = !file.project; !inOwn {
 			return nil
 		}
+		if enabled {
+			if err := checkServer(name, file.servers[name], file.path, "correct the entry in the file"); err != nil {
+				return err
+			}
+		}
 		key := checked.Join(serverKey(name), "disabled")
 		text, err := config.Remove(file.text, key)
 		if err == nil && !enabled {
@@ -152,7 +157,7 @@ func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bo
 	if inOwn {
 		return err
 	}
-	return withServer(ctx, a, name, func(s *extensions.Set, c *extensions.Candidate) error {
+	return withServer(ctx, a, name, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
 		if !c.Project {
 			return cli.UsageError(fmt.Sprintf(`set "enabled": %v for it there`, enabled), "server %q is configured in %s", name, c.From)
 		}

@@ -76,7 +76,7 @@ func searchRegistry(ctx context.Context, a *cli.App, words string) error {
 	})
 }
 
-// source says where a server is: its address, else its package.
+// source returns the address of a server, or else its package.
 func (r *registered) source() string {
 	switch {
 	case len(r.Remotes) > 0:

@@ -34,9 +34,9 @@ func trustServers(ctx context.Context, a *cli.App, names []string, yes bool) err
 	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
 		var list []*extensions.Candidate
 		for _, name := range names {
-			c, ok := s.Server(name)
-			if !ok {
-				return cli.UsageError("tenon mcp list shows the servers", "MCP server %q not found", name)
+			c, err := server(a, s, name)
+			if err != nil {
+				return err
 			}
 			list = append(list, c)
 		}

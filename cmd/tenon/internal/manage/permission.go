@@ -234,7 +234,7 @@ func (h shellHost) Project() sdk.Project { return h.w.Project }
 
 func (h shellHost) Config() *sdk.Config { return h.w.Loaded.Config }
 
-// judged returns the permission requests for a subject. For a shell command, they are those of a real call.
+// judged returns the permission requests for a subject; for a shell command, the requests of a real call.
 func judged(ctx context.Context, w *cli.Workspace, key, text string) (requests []sdk.PermissionRequest, err error) {
 	r := sdk.PermissionRequest{Permission: permission.Key(key), Patterns: []string{cmp.Or(text, "*")}}
 	if key != "bash" || text == "" {
@@ -273,7 +273,7 @@ func parseRule(text string) (sdk.PermissionRule, error) {
 	return sdk.PermissionRule{Permission: key, Pattern: pattern, Action: action, Origin: "the tested rule"}, nil
 }
 
-// testRule prints the recorded calls of this project that would be decided differently with one more rule at the end.
+// testRule prints the recorded calls of this project that an additional rule at the end would decide differently.
 func testRule(ctx context.Context, a *cli.App, text string) error {
 	rule, err := parseRule(text)
 	if err != nil {
@@ -339,7 +339,7 @@ func patternsOf(requests []sdk.PermissionRequest) string {
 	return strings.Join(patterns, ", ")
 }
 
-// recorded returns the permission requests of a recorded call, as far as its arguments show them.
+// recorded returns the permission requests of a recorded call, reconstructed from its arguments.
 func recorded(ctx context.Context, w *cli.Workspace, part *sdk.ToolPart) ([]sdk.PermissionRequest, bool) {
 	var args struct {
 		Command, FilePath, Pattern, URL, Path string

@@ -84,7 +84,7 @@ func pluginInfoCommand(a *cli.App) *cobra.Command {
 				for _, c := range found {
 					info := pluginInfo{listedPlugin: listed(c), Starts: c.Lines}
 					if c.Item != nil {
-						info.Description, info.Digest, info.Request = c.Item.Description, c.Item.Digest, &c.Item.Request
+						info.Description, info.Digest, info.Request = c.Item.Manifest.Summary, c.Item.Digest, &c.Item.Request
 					}
 					list = append(list, info)
 					b.WriteString(s.Text(c))
@@ -178,7 +178,7 @@ func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string,
 			return "", err
 		}
 		next = name
-		if c.Item != nil && len(found) == 1 && filepath.IsAbs(c.From) { // a module or program may have told another name
+		if c.Item != nil && len(found) == 1 { // a module or program may describe itself with another name
 			next = c.From
 		}
 	}
@@ -201,7 +201,7 @@ func decidable(found []*extensions.Candidate) error {
 	return nil
 }
 
-// onePlace returns an error if several plugins have the name.
+// onePlace returns an error if several plugins have the same name.
 func onePlace(verb string, found []*extensions.Candidate) error {
 	var places []string
 	for _, c := range found {

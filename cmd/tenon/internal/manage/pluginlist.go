@@ -72,10 +72,8 @@ func listed(c *extensions.Candidate) listedPlugin {
 
 // warn prints the warnings about plugins, servers and hooks.
 func warn(a *cli.App, s *extensions.Set) {
-	if !a.JSON {
-		for _, warning := range s.Warnings {
-			a.Log.Warn(terminal.Visible(warning))
-		}
+	for _, warning := range s.Warnings {
+		a.Log.Warn(terminal.Visible(warning))
 	}
 }
 

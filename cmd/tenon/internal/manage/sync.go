@@ -98,7 +98,7 @@ func syncManifest(ctx context.Context, a *cli.App, dir string) error {
 	return nil
 }
 
-// remedyFor returns the remedy for a program that is not in PATH, or the other one.
+// remedyFor returns the remedy for a program that is not in PATH, or else other.
 func remedyFor(err error, other string) string {
 	if missing, ok := errors.AsType[*exec.Error](err); ok {
 		return "install " + missing.Name + ", or correct PATH"

@@ -125,7 +125,7 @@ func RevertProblem(err error) error {
 type listedPrompt struct {
 	ID     string     `json:"id"`
 	Time   sdk.Millis `json:"time"`
-	Files  int        `json:"files"` // that the answer changed, those of subagents not among them
+	Files  int        `json:"files"` // changed by the answer, without subagents
 	Undone bool       `json:"undone,omitempty"`
 	Text   string     `json:"text"`
 }

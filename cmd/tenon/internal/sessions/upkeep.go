@@ -121,10 +121,10 @@ func rebuild(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) e
 	return nil
 }
 
-// asideRow is a damaged row as it is saved.
+// asideRow is the saved form of a damaged row.
 type asideRow struct {
 	store.Damage
-	Text   string `json:"text,omitempty"`   // as it is stored, when that is text
+	Text   string `json:"text,omitempty"`   // stored data, if it is text
 	Binary []byte `json:"base64,omitempty"` // otherwise
 }
 
@@ -150,7 +150,7 @@ func writeAsides(path string, rows []store.Aside) error {
 	return nil
 }
 
-// rememberPrompts is how long the IDs of answered prompts are kept after the last change of a session.
+// rememberPrompts is the time for which the IDs of answered prompts are kept after the last change of a session.
 const rememberPrompts = 30 * 24 * time.Hour
 
 func gcCommand(a *cli.App) *cobra.Command {

@@ -1,6 +1,6 @@
 package rewrite
 
-// codeSection writes the functions with their checks, and the helpers behind them.
+// codeSection writes the functions with their checks, followed by the helpers.
 func (w *writer) codeSection(r *reader) {
 	n := r.count("functions", maxFunctions)
 	if n != len(w.functions) {
@@ -43,21 +43,21 @@ type body struct {
 	r   *reader
 	out []byte
 
-	blocks  []block // those that are open
-	entered int     // how many there were
-	loops   int     // and how many of them were loops
-	inLoops int     // how many loops are open
+	blocks  []block // open blocks
+	entered int     // number of blocks so far
+	loops   int     // number of loops so far
+	inLoops int     // number of open loops
 	locals  int
-	extra   int  // units of calls, and of what else counts as more than its bytes
-	leaf    bool // calls nothing, has no loop
+	extra   int  // units of instructions that count as more than their bytes, such as calls
+	leaf    bool // the function has no calls and no loops
 }
 
-// block is an open block. For a loop, and for the function itself, weight is where its weight is to be written; it is 0 otherwise.
+// block is an open block. For a loop, and for the function itself, weight is the position of its weight in out; otherwise it is 0.
 type block struct {
 	op     byte
 	weight int // in out
-	start  int // in the code as it was
-	extra  int // before it
+	start  int // position in the original code
+	extra  int // of the code before it
 }
 
 func (b *body) reset(w *writer, r *reader) {
@@ -74,13 +74,13 @@ func (b *body) rewrite() {
 		b.instruction()
 	}
 	r.done("a function")
-	// A function that calls none and is short costs its caller at most a unit.
+	// A short function without calls costs its caller at most a unit.
 	if b.leaf && len(r.data) <= leafBytes {
 		b.out = append(b.out[:entry], b.out[code:]...)
 	}
 }
 
-// declarations passes over the locals.
+// declarations skips the locals.
 func (b *body) declarations() {
 	r := b.r
 	total := uint64(0)
@@ -105,7 +105,7 @@ func (b *body) open(k block) {
 	}
 }
 
-// instruction copies the instructions up to the next one that is not plain, and that one with what it needs before it.
+// instruction copies plain instructions and the next other one, with the code that has to precede it.
 func (b *body) instruction() {
 	r := b.r
 	first := r.pos
@@ -175,7 +175,7 @@ func (b *body) end() {
 	}
 }
 
-// special copies the instructions that name functions, take long, or have a list.
+// special copies an instruction that refers to a function, is slow, or has a list.
 func (b *body) special(op byte) {
 	r := b.r
 	start := r.pos - 1
@@ -217,7 +217,7 @@ func (b *body) special(op byte) {
 
 func (b *body) called() { b.costs(1) }
 
-// costs counts units beyond the bytes of the code.
+// costs adds units to those of the code's bytes.
 func (b *body) costs(units int) {
 	b.leaf = false
 	b.extra += units
@@ -265,7 +265,7 @@ func (b *body) misc() {
 	}
 }
 
-// bulk calls a helper in place of an instruction.
+// bulk calls a helper instead of an instruction.
 func (b *body) bulk(helper int) {
 	b.called()
 	b.w.uses[helper] = true

@@ -2,7 +2,7 @@ package rewrite
 
 import "bytes"
 
-// maxGap is how many zeros between two data segments are written out to make one of them.
+// maxGap is the maximum number of zeros that are inserted to join two data segments.
 const maxGap = 256
 
 // Kinds of data segments.
@@ -12,25 +12,25 @@ const (
 	dataIndexed = 2 // active, with the index of the memory
 )
 
-// segment is a data segment. place is the expression of its offset; offset is its value when that is a constant.
+// segment is a data segment. place is the expression of its offset; offset is its value if that is constant.
 type segment struct {
 	kind    uint32
 	place   []byte
 	offset  int64
 	isConst bool
 	content []byte
-	joined  bool // to the one before it, behind gap zeros
+	joined  bool // appended to the segment before it, after gap zeros
 	gap     int
-	size    int // of the content, including that of the segments joined to it
+	size    int // of the content, including joined segments
 }
 
-// end is where the segment ends in memory, with what is joined to it.
+// end returns the end of the segment in memory, including joined segments.
 func (s *segment) end() int64 { return s.offset + int64(s.size) }
 
-// dataSection writes the data segments. Go's linker makes tens of thousands, each of which costs memory in every instance, so
-// neighbours are joined: the gap between them is filled with zeros. That changes nothing as long as the memory is the module's own,
-// the code names no segment, and each segment so far begins at or behind the end of all earlier ones: then the gap still holds the
-// zeros a new memory has. The first segment that breaks this ends joining.
+// dataSection writes the data segments. Go's linker makes tens of thousands, each of which costs memory in every instance, so neighbors are
+// joined, with zeros in the gap. That is equivalent if the memory is the module's own, the code refers to no segment, and each segment begins
+// at or after the end of all earlier ones: then the gap still contains the zeros of new memory. The first segment that violates this ends the
+// joining.
 func (w *writer) dataSection(r *reader) {
 	n := r.count("data segments", maxSegments)
 	w.countedSegments(r, n)
@@ -73,7 +73,7 @@ func (w *writer) dataSection(r *reader) {
 
 var zeros [maxGap]byte
 
-// takes reports whether next, which begins behind s, is near enough to be joined to it.
+// takes reports whether next, which begins after s, is near enough to be joined to it.
 func (s *segment) takes(next *segment) bool {
 	return s.kind == dataActive && next.kind == dataActive && next.size > 0 && next.offset-s.end() <= maxGap
 }
@@ -106,7 +106,7 @@ func (w *writer) segment(r *reader, s *segment) {
 	s.size = len(s.content)
 }
 
-// countedSegments checks the number of segments that the module announces before its code, since that section may be left out.
+// countedSegments checks the number of segments that the module declares before its code, because that section may be dropped.
 func (w *writer) countedSegments(r *reader, n int) {
 	if c := w.part[sectionDataCount]; c != nil {
 		if announced := (&reader{data: c.data}).u32(); int64(announced) != int64(n) {

@@ -2,22 +2,22 @@ package rewrite
 
 import "slices"
 
-// Guard says what happens before an imported function is called, however the module reaches it: by name, through a table or from
-// outside. The zero value does nothing.
+// Guard describes the checks before each call of an imported function, by name, through a table or from outside. The zero value means no
+// checks.
 type Guard struct {
 	Ask    bool    // ask the host whether the module may continue
-	Limits []Limit // arguments that are bounded
+	Limits []Limit // limits of arguments
 }
 
-// Limit bounds an argument, which must be an i32. A call with a larger one (unsigned) returns Result, the function's only result, an
-// i32, and the function is not called.
+// Limit limits an argument, which must be an i32. If a call exceeds it (unsigned), the function is not called and Result, an i32, is returned as
+// its only result.
 type Limit struct {
 	Param  int
 	Max    uint32
 	Result int32
 }
 
-// guarded is a function that the rewritten module has in place of an imported one, which it calls.
+// guarded is a function of the rewritten module that checks and then calls an imported function.
 type guarded struct {
 	Guard
 	index  uint32 // of the imported function

@@ -1,17 +1,17 @@
 package rewrite
 
-// Functions that the rewritten module has behind its own.
+// Functions that are added to the rewritten module.
 const (
-	helperSlow = iota // asks the host and fills the counter again
+	helperSlow = iota // asks the host and resets the counter
 	helperFill        // memory.fill in pieces
 	helperCopy        // memory.copy in pieces
-	helpers           // how many
+	helpers           // number of helpers
 )
 
 // helper returns the index of a helper in the new module.
 func (w *writer) helper(n int) uint32 { return w.imported + 1 + uint32(len(w.functions)) + uint32(n) }
 
-// weightBytes is how many bytes a weight takes in the code, so that it can be written later.
+// weightBytes is the fixed size of a weight in the code, so that it can be written later.
 const weightBytes = 3
 
 // check writes
@@ -39,7 +39,7 @@ func (b *body) setWeight(at, weight int) {
 	}
 }
 
-// settle stores the counter that is on the stack and asks the host when it is used up.
+// settle stores the counter, which is on the stack, and asks the host if it is used up.
 func (w *writer) settle(out []byte) []byte {
 	out = appendU32(append(out, opGlobalSet), w.counter())
 	out = appendU32(append(out, opGlobalGet), w.counter())
@@ -82,7 +82,7 @@ const (
 //	for length > chunk { fill(dst, src, chunk); dst += chunk; length -= chunk; slow() }
 //	fill(dst, src, length); pay(length)
 //
-// A trap in the middle leaves the beginning written, which has no effect: an instance that trapped is discarded.
+// A trap in the middle leaves the beginning written, which is harmless: the instance is discarded.
 func (w *writer) fillCode() []byte {
 	if !w.uses[helperFill] {
 		return []byte{opUnreachable}
@@ -98,7 +98,7 @@ func (w *writer) fillCode() []byte {
 
 // copyCode is
 //
-//	if length <= chunk || dst+length or src+length is beyond 32 bits { copy(dst, src, length) — which traps when it must }
+//	if length <= chunk || dst+length or src+length is beyond 32 bits { copy(dst, src, length), which traps if it must }
 //	else if dst <= src { for length > chunk { copy(dst, src, chunk); dst += chunk; src += chunk; length -= chunk; slow() }; copy the rest }
 //	else { for length > chunk { length -= chunk; copy(dst+length, src+length, chunk); slow() }; copy the rest }
 func (w *writer) copyCode() []byte {
@@ -140,7 +140,7 @@ func step(local, op byte) []byte {
 	return append(append([]byte{opLocalGet, local}, chunkConst()...), op, opLocalSet, local)
 }
 
-// pay takes what moving length bytes costs from the counter: at 4 GB/s, 64 bytes take as long as some perUnit bytes of code.
+// pay subtracts the cost of moving length bytes from the counter: at 4 GB/s, 64 bytes take about as long as perUnit bytes of code.
 func (w *writer) pay(code []byte) []byte {
 	code = appendU32(append(code, opGlobalGet), w.counter())
 	code = append(code, opLocalGet, length, opI32Const, 6, opI32ShrU, opI32Sub)

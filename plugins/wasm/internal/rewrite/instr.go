@@ -1,6 +1,6 @@
 package rewrite
 
-// Instructions the rewriter looks at or writes.
+// Instructions that the rewriter checks or writes.
 const (
 	opUnreachable        = 0x00
 	opBlock              = 0x02
@@ -83,7 +83,7 @@ const (
 	vectorLast      = 255
 )
 
-// memoryArgument passes over alignment and offset.
+// memoryArgument skips alignment and offset.
 func (r *reader) memoryArgument() {
 	if align := r.u32(); align >= 32 {
 		r.fail("alignment 2^%d", align)
@@ -91,13 +91,13 @@ func (r *reader) memoryArgument() {
 	r.u32()
 }
 
-// vector passes over the immediates of a vector instruction and returns its number.
+// vector skips the immediates of a vector instruction and returns its number.
 func (r *reader) vector() uint32 {
 	start := r.pos
 	sub := r.u32()
 	switch {
 	case r.pos-start > 1 && sub < 0x80 || r.pos-start > 2:
-		// wazero takes the first byte for the number and reads on behind it.
+		// wazero reads only the first byte as the number.
 		r.fail("the number of a vector instruction is longer than it needs to be")
 	case sub > vectorLast:
 		r.fail("vector instruction %#x is not supported", sub)
@@ -114,8 +114,8 @@ func (r *reader) vector() uint32 {
 	return sub
 }
 
-// plain passes over the immediates of an instruction that is copied unchanged. It reports whether op is one. globals is the number of
-// globals that the module has.
+// plain reports whether op is an instruction that is copied unchanged, and skips its immediates. globals is the number of globals of the
+// module.
 func (r *reader) plain(op byte, globals uint32) bool {
 	switch {
 	case op <= 0x01, op == opReturn, op == 0x1a, op == opSelect, op == opRefIsNull, op >= opI32Eqz && op <= opLastNumeric:

@@ -1,7 +1,7 @@
 package rewrite
 
-// Bounds of a module. They are far above what compilers write and keep the work of compiling a hostile module in proportion to its
-// size. Where the web platform has a limit (https://webassembly.github.io/spec/js-api/#limits) ours is not above it.
+// Limits of a module. They are far above the output of compilers, and keep the work of compiling a hostile module in proportion to its size.
+// None exceeds the web platform's limit (https://webassembly.github.io/spec/js-api/#limits).
 const (
 	maxTypes     = 20_000
 	maxSignature = 1000    // parameters or results of a type
@@ -22,24 +22,24 @@ const (
 )
 
 const (
-	// budget is how much a module may do until it asks the host: about 64 K times the code of perIteration bytes.
+	// budget is the number of units that a module may run until it asks the host.
 	budget = 1 << 16
-	// perUnit is how many bytes of code count one.
+	// perUnit is the number of bytes of code per unit.
 	perUnit = 32
-	// slowUnits is what an instruction on a table, a segment or the size of memory counts.
+	// slowUnits is the number of units of an instruction on a table, a segment or the size of memory.
 	slowUnits = budget / 8
-	// leafBytes is the size up to which a function that calls none needs no check: its caller's check covers it.
+	// leafBytes is the maximum size of a function without calls that needs no check, because its caller's check covers it.
 	leafBytes = 128
 	// chunk is the number of bytes that memory.fill and memory.copy move per step.
 	chunk = 1 << 20
 )
 
-// maxWork bounds the work of compiling all functions beyond what is in proportion to their size, in microseconds of a processor of
-// 2024. Programs need a few hundredths of it.
+// maxWork limits the part of compiling all functions that is not proportional to their size, in microseconds of a processor of 2024. Real
+// programs need a few percent of it.
 const maxWork = 30_000_000
 
-// work estimates that work for a function of so many blocks, loops and local variables. wazero's time grows with the square of each,
-// and of the variables for every loop and block; the divisors were measured with version 1.12.
+// work estimates this part for a function. wazero's time grows with the square of the numbers of blocks, of loops, and of variables for every
+// loop and block; the divisors were measured with version 1.12.
 func work(blocks, loops, locals int) int64 {
 	b, l, v := int64(blocks), int64(loops), int64(locals)
 	return b*b/65 + l*l/4 + v*v*(4*l+b)/1600

@@ -3,7 +3,7 @@ package rewrite
 // subsectionFunctions is the part of the names section that names functions.
 const subsectionFunctions = 1
 
-// names writes the names of the functions with their new indexes. Names are for stack traces: what is malformed is left out.
+// names writes the names of the functions, for stack traces, with their new indexes. It drops malformed names.
 func (w *writer) names() {
 	r := w.nameSection
 	for r != nil && r.more() {

@@ -7,11 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// ErrMalformed is wrapped by every error about a module. The text names the offset of the byte.
+// ErrMalformed is wrapped by every error about a module. The text contains the offset.
 var ErrMalformed = errors.New("malformed or unsupported module")
 
-// reader reads the binary format. The first error sticks: afterwards every read returns zero, and loops end because more
-// reports false.
+// reader reads the binary format. After the first error every read returns zero, and loops end because more returns false.
 type reader struct {
 	data []byte
 	pos  int
@@ -26,7 +25,7 @@ func (r *reader) fail(format string, args ...any) {
 	}
 }
 
-// more reports whether there is something left to read.
+// more reports whether data is left.
 func (r *reader) more() bool { return r.err == nil && r.pos < len(r.data) }
 
 func (r *reader) byte() byte {
@@ -99,7 +98,7 @@ func (r *reader) s33() int64 {
 	return 0
 }
 
-// skipNumber passes over a number of at most max bytes.
+// skipNumber skips a number of at most max bytes.
 func (r *reader) skipNumber(max int) {
 	for range max {
 		if r.byte() < 0x80 {
@@ -123,7 +122,7 @@ func (r *reader) count(what string, max int) int {
 	return 0
 }
 
-// done fails when there is something left to read.
+// done fails if data is left.
 func (r *reader) done(what string) {
 	if r.err == nil && r.pos != len(r.data) {
 		r.fail("%d bytes too many in %s", len(r.data)-r.pos, what)

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Version changes whenever the same module is rewritten in another way.
+// Version changes whenever the output for a module changes.
 const Version = 2
 
-// The import by which a rewritten module asks whether it may continue: a function () → i32.
+// The imported function, () → i32, by which a rewritten module asks whether it may continue.
 const (
 	CheckModule = "tenon_deadline"
 	CheckName   = "check"
@@ -17,18 +17,18 @@ const (
 // Module is a rewritten module.
 type Module struct {
 	Wasm    []byte
-	Imports []Import // of the module as it was
+	Imports []Import // of the original module
 }
 
-// Import names something a module asks for.
+// Import is an import of a module.
 type Import struct {
 	Module, Name string
 	Kind         Kind
-	// Types of a function's parameters and results, as in the binary format. They are part of the module and must not be changed.
+	// Types of a function's parameters and results, as in the binary format. They alias the module and must not be changed.
 	Params, Results []byte
 }
 
-// Kind is what an import or an export is.
+// Kind is the kind of an import or export.
 type Kind byte
 
 // The kinds.
@@ -39,7 +39,7 @@ const (
 	KindGlobal   Kind = 3
 )
 
-// String returns the word for the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	names := [...]string{"function", "table", "memory", "global"}
 	if int(k) < len(names) {
@@ -66,7 +66,7 @@ const (
 	sectionKinds     = 13
 )
 
-// order is that in which sections stand.
+// order is the order of sections in a module.
 var order = [...]byte{
 	sectionType, sectionImport, sectionFunction, sectionTable, sectionMemory, sectionGlobal, sectionExport, sectionStart,
 	sectionElement, sectionDataCount, sectionCode, sectionData,
@@ -74,9 +74,9 @@ var order = [...]byte{
 
 const header = "\x00asm\x01\x00\x00\x00"
 
-// Rewrite returns the module with checks. guard returns how calls of an imported function are guarded; if nil, they are not. Errors
-// wrap ErrMalformed. Rewrite checks every index into what it extends, so that the module cannot name an addition. It validates
-// nothing else; a compiler has to do that.
+// Rewrite returns the module with checks. guard returns the guard of an imported function; if nil, there are none. Errors wrap ErrMalformed.
+// Rewrite checks every index of the kinds that it adds to, so that the module cannot refer to additions. All other validation is left to the
+// compiler.
 func Rewrite(wasm []byte, guard func(*Import) Guard) (*Module, error) {
 	s, err := split(wasm)
 	if err != nil {
@@ -94,7 +94,7 @@ func Rewrite(wasm []byte, guard func(*Import) Guard) (*Module, error) {
 
 // sections are the parts of a module by their number.
 type sections struct {
-	part        [sectionKinds]*reader // nil without one
+	part        [sectionKinds]*reader // nil: missing
 	nameSection *reader               // the custom section "name"
 }
 
@@ -147,18 +147,18 @@ type writer struct {
 	guardOf    []int       // for each imported function: its position in guards, or -1
 	signatures []signature // of the types
 
-	types     int           // of the module as it was
+	types     int           // of the original module
 	imported  uint32        // functions
 	functions []uint32      // types of the functions that are not imported
 	globals   uint32        // imported ones included
 	elements  int           // of all segments
-	uses      [helpers]bool // which helpers the code calls
-	namesData bool          // the code names data segments
+	uses      [helpers]bool // the helpers that the code calls
+	namesData bool          // the code refers to data segments
 
 	foreignMemory bool // the memory is imported
 }
 
-// section writes one section, or nothing without one.
+// section writes a section. It omits a missing one, unless mustExist returns true.
 func (w *writer) section(id byte) error {
 	r := w.part[id]
 	if r == nil {
@@ -199,7 +199,7 @@ func (w *writer) section(id byte) error {
 	case r.err != nil:
 		return r.err
 	case id == sectionDataCount:
-		return nil // it is written with the code, which says whether it is needed
+		return nil // dataCount writes it if the code needs it
 	case id == sectionCode:
 		w.dataCount()
 	}
@@ -207,20 +207,20 @@ func (w *writer) section(id byte) error {
 	return nil
 }
 
-// dataCount writes the number of data segments when the code names some. Otherwise the number is not needed, and segments may be joined.
+// dataCount writes the number of data segments if the code refers to segments. Otherwise it is not needed, and segments may be joined.
 func (w *writer) dataCount() {
 	if r := w.part[sectionDataCount]; r != nil && w.namesData {
 		w.out = appendSection(w.out, sectionDataCount, r.data)
 	}
 }
 
-// mustExist reports whether the rewritten module has the section in any case.
+// mustExist reports whether the rewritten module always has the section.
 func (w *writer) mustExist(id byte) bool {
 	switch id {
 	case sectionType, sectionImport, sectionFunction, sectionGlobal, sectionCode:
 		return true
 	case sectionData:
-		return w.part[sectionDataCount] != nil // what was announced is compared with it
+		return w.part[sectionDataCount] != nil // the declared number is compared with it
 	}
 	return false
 }

@@ -40,12 +40,12 @@ func copied(buf []byte, r *reader, read func()) []byte {
 	return append(buf, r.data[start:r.pos]...)
 }
 
-// Types that the rewritten module has after its own: w.types + one of these.
+// Types that are added to the rewritten module: w.types + one of these.
 const (
 	typeCheck  = iota // () → i32
 	typeSlow          // () → ()
 	typeBulk          // (i32, i32, i32) → ()
-	addedTypes        // how many
+	addedTypes        // number of added types
 )
 
 func (w *writer) typeSection(r *reader) {
@@ -72,7 +72,7 @@ func (w *writer) typeSection(r *reader) {
 		typeFunction, 3, typeI32, typeI32, typeI32, 0)
 }
 
-// signature holds the types of a function's parameters and results. The slices are part of the module and must not be changed.
+// signature holds the types of a function's parameters and results. The slices alias the module and must not be changed.
 type signature struct{ params, results []byte }
 
 // valueTypes reads a list of types.
@@ -88,7 +88,7 @@ func (r *reader) valueTypes(what string) []byte {
 	return r.data[start:r.pos]
 }
 
-// typeIndex reads the index of a type. The types that the rewriter adds have larger indexes: the module cannot name them.
+// typeIndex reads the index of a type. It refuses the larger indexes of added types.
 func (w *writer) typeIndex(r *reader) uint32 {
 	index := r.u32()
 	if int64(index) >= int64(w.types) {
@@ -98,7 +98,7 @@ func (w *writer) typeIndex(r *reader) uint32 {
 	return index
 }
 
-// globalIndex reads the index of a global. The counter has a larger index: the module cannot name it.
+// globalIndex reads the index of a global. It refuses the larger index of the counter.
 func (w *writer) globalIndex(r *reader) uint32 {
 	index := r.u32()
 	if index >= w.globals {
@@ -143,7 +143,7 @@ func (w *writer) importSection(r *reader) {
 	w.buf = appendU32(w.buf, uint32(w.types+typeCheck))
 }
 
-// check is the index of the imported function that asks the host.
+// check returns the index of the imported function that asks the host.
 func (w *writer) check() uint32 { return w.imported }
 
 // moved returns the new index of a function. For an imported function with a guard, that is the index of the guard.
@@ -167,7 +167,7 @@ func (w *writer) function(buf []byte, r *reader) []byte {
 	return appendU32(buf, w.moved(index))
 }
 
-// limits reads a smallest and a largest size; the largest is the largest there is when none is given.
+// limits reads a minimum and a maximum size. Without a maximum, largest is the largest number.
 func (r *reader) limits() (smallest, largest uint32) {
 	switch flag := r.byte(); flag {
 	case 0:
@@ -193,7 +193,7 @@ func (w *writer) functionSection(r *reader) {
 	for i := range w.functions {
 		w.functions[i] = w.typeIndex(r)
 	}
-	// The helpers in use are known only when the code is written. They are declared in any case: an unused one costs a few bytes.
+	// The code, which is written later, determines the used helpers. All are declared; an unused one costs a few bytes.
 	w.buf = appendU32(w.buf, uint32(n+helpers+len(w.guards)))
 	for _, t := range w.functions {
 		w.buf = appendU32(w.buf, t)
@@ -242,7 +242,7 @@ func (w *writer) globalSection(r *reader) {
 	w.buf = append(w.buf, opEnd)
 }
 
-// counter is the index of the global that counts down.
+// counter returns the index of the global that counts down.
 func (w *writer) counter() uint32 { return w.globals }
 
 func (w *writer) exportSection(r *reader) {
@@ -268,7 +268,7 @@ func (w *writer) exportSection(r *reader) {
 // Bits of the kind of an element segment.
 const (
 	elementPassive     = 1 // or declarative, with elementIndex
-	elementIndex       = 2 // names its table
+	elementIndex       = 2 // has the index of its table
 	elementExpressions = 4 // expressions instead of indexes
 )
 

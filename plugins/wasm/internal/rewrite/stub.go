@@ -1,7 +1,7 @@
 package rewrite
 
-// Stub returns the module with functions that do nothing but trap. To a host that has the native code of the module already, it is
-// the same module, and a fraction of it to read and to validate.
+// Stub returns the module with functions that only trap. It replaces the module for a host that already has the native code, and takes a
+// fraction of the time to read and validate.
 func Stub(rewritten *Module) ([]byte, error) {
 	s, err := split(rewritten.Wasm)
 	if err != nil {

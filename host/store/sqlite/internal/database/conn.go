@@ -1,5 +1,5 @@
-// Package database makes SQL statements on one SQLite file: a connection for each goroutine, transactions that remember their first
-// error, a pool for readers. Only this package and the errors of host/store/sqlite know the driver.
+// Package database runs SQL statements on one SQLite file. It has connections for one goroutine each, transactions that remember their first
+// error, and a pool for readers. Only this package and the errors of host/store/sqlite use the driver.
 package database
 
 import (
@@ -20,8 +20,8 @@ import (
 // Conn is a connection with its prepared statements, for one goroutine at a time. It uses the driver without database/sql, whose
 // pool and background goroutine cost more than the statements do.
 //
-// Contexts only carry values here: a statement is short, and interrupting one inside a transaction would fail the other
-// changes of the transaction. Arguments are int64, string, []byte or nil.
+// Contexts do not interrupt statements: they are short, and an interrupt would fail the other changes of the transaction. Arguments are int64,
+// string, []byte or nil.
 type Conn struct {
 	raw   driver.Conn
 	stmts map[string]stmt
@@ -34,14 +34,14 @@ type stmt interface {
 	io.Closer
 }
 
-// lockWait is how long a statement waits for a single lock of another process.
+// lockWait is the maximum time for which a statement waits for a lock of another process.
 const lockWait = 10 * time.Second
 
 // Memory is the URI of an empty database in memory.
 const Memory = "file::memory:?_error_rc=1"
 
-// URI returns the path of a file as a URI, to which options can be added after an ampersand: in any other form the driver would
-// take a question mark in the name of a folder for the start of its options.
+// URI returns the path of a file as a URI, to which options can be added after an ampersand. In any other form, the driver would take a question
+// mark in the path for the start of its options.
 func URI(path string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") {
@@ -82,7 +82,7 @@ func (c *Conn) Exec(ctx context.Context, sql string, args ...any) (int64, error)
 	return res.RowsAffected()
 }
 
-// Row is one row of a result, valid until the next. A column of another type reads as zero.
+// Row is a row of a result, valid until the next one. A column of another type reads as zero.
 type Row []driver.Value
 
 func (r Row) Int(i int) int64   { n, _ := r[i].(int64); return n }
@@ -118,7 +118,7 @@ func (c *Conn) Query(ctx context.Context, sql string, f func(Row) error, args ..
 	}
 }
 
-// All returns what f makes of each row of the result, also with an error.
+// All returns the results of f for the rows, even if it also returns an error.
 func All[T any](ctx context.Context, c *Conn, sql string, f func(Row) T, args ...any) (out []T, err error) {
 	err = c.Query(ctx, sql, func(r Row) error {
 		out = append(out, f(r))
@@ -127,7 +127,7 @@ func All[T any](ctx context.Context, c *Conn, sql string, f func(Row) T, args ..
 	return out, err
 }
 
-// First calls f for the first row, if the result has one. It must not have more.
+// First calls f for the only row, and reports whether the result has one.
 func (c *Conn) First(ctx context.Context, sql string, f func(Row), args ...any) (found bool, err error) {
 	err = c.Query(ctx, sql, func(r Row) error {
 		found = true
@@ -143,7 +143,7 @@ func (c *Conn) Number(ctx context.Context, sql string, args ...any) (n int64, er
 	return n, err
 }
 
-// Bytes returns the only column of the only row, cast to a blob, or nil.
+// Bytes returns the only column of the only row, which is cast to a blob, and reports whether the result has a row.
 func (c *Conn) Bytes(ctx context.Context, sql string, args ...any) (data []byte, found bool, err error) {
 	found, err = c.First(ctx, sql, func(r Row) { data = r.Bytes(0) }, args...)
 	return data, found, err

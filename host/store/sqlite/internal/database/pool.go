@@ -7,20 +7,19 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 )
 
-// maxReaders bounds the connections that read. More would only take memory: reading is bound by the CPU.
+// maxReaders is the maximum number of connections. More would only take memory, because reading is limited by the CPU.
 const maxReaders = 3
 
-// Pool has connections that only read, opened when first needed and used last first, so that a process that
-// reads one thing at a time has one.
+// Pool holds read-only connections. It opens one only if no other is idle, so that a process without concurrent reads has one.
 type Pool struct {
 	uri    string
 	size   int
 	idle   chan *Conn
-	spare  chan struct{} // a token for each connection not opened yet
+	spare  chan struct{} // a token for each connection that is not open
 	closed chan struct{}
 }
 
-// NewPool opens no connection yet.
+// NewPool returns a pool without open connections.
 func NewPool(uri string) *Pool {
 	p := &Pool{uri: uri, size: maxReaders, idle: make(chan *Conn, maxReaders), spare: make(chan struct{}, maxReaders), closed: make(chan struct{})}
 	for range maxReaders {
@@ -36,7 +35,7 @@ func NewPoolOf(c *Conn) *Pool {
 	return p
 }
 
-// Read calls f with a connection whose reads all see one state of the database. Errors: store.ErrClosed.
+// Read calls f with a connection whose reads all see the same state of the database. Errors: store.ErrClosed.
 func (p *Pool) Read(ctx context.Context, f func(*Conn) error) error {
 	c, err := p.take(ctx)
 	if err != nil {
@@ -48,7 +47,7 @@ func (p *Pool) Read(ctx context.Context, f func(*Conn) error) error {
 	}
 	err = f(c)
 	_, end := c.Exec(ctx, "COMMIT")
-	// COMMIT reports the damage that f found, and the failure of a read, once more; the transaction has ended.
+	// COMMIT fails again with the error of a read, such as damage that f handled. The transaction has ended anyway.
 	if err == nil && !Corrupt(end) {
 		err = end
 	}
@@ -83,7 +82,7 @@ func (p *Pool) take(ctx context.Context) (*Conn, error) {
 	return c, nil
 }
 
-// ConnectToRead is Connect for a connection that refuses to write.
+// ConnectToRead is Connect for a read-only connection.
 func ConnectToRead(ctx context.Context, uri string) (*Conn, error) {
 	c, err := Connect(ctx, uri)
 	if err != nil {
@@ -95,7 +94,7 @@ func ConnectToRead(ctx context.Context, uri string) (*Conn, error) {
 	return c, nil
 }
 
-// Close waits for the reads under way. Later ones fail.
+// Close waits for running reads. Later ones fail.
 func (p *Pool) Close() error {
 	close(p.closed)
 	var errs []error

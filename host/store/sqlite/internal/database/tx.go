@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// Tx makes the statements of one transaction. After the first error its methods do nothing and return zero values, so callers look
-// at Err only before they act on a result. A Tx neither begins nor commits.
+// Tx runs the statements of one transaction. After the first error, its methods do nothing and return zero values, so callers check Err only
+// before they act on a result. A Tx neither begins nor commits the transaction.
 type Tx struct {
 	Ctx  context.Context
 	Conn *Conn
-	// Written counts the bytes of the arguments of Exec.
+	// Written is the number of bytes in arguments of Exec so far.
 	Written int
 
 	err error
@@ -20,12 +20,12 @@ type Tx struct {
 // Err returns the first error.
 func (x *Tx) Err() error { return x.err }
 
-// Fail notes an error, if it is the first.
+// Fail sets the error if it is the first; nil is ignored.
 func (x *Tx) Fail(err error) {
 	x.err = cmp.Or(x.err, err)
 }
 
-// Annotate adds the place to the error, if there is one.
+// Annotate adds a prefix to the error, if any.
 func (x *Tx) Annotate(format string, args ...any) {
 	if x.err != nil {
 		x.err = fmt.Errorf(format+": %w", append(args, x.err)...)
@@ -62,7 +62,7 @@ func (x *Tx) Each(sql string, f func(Row), args ...any) {
 	}
 }
 
-// First calls f for the first row and reports whether the result has one. It must not have more.
+// First calls f for the only row, and reports whether the result has one.
 func (x *Tx) First(sql string, f func(Row), args ...any) (found bool) {
 	if x.err == nil {
 		found, x.err = x.Conn.First(x.Ctx, sql, f, args...)

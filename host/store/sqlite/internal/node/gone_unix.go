@@ -8,5 +8,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gone reports whether no process has the number.
+// gone reports whether the process with the ID has ended.
 func gone(pid int) bool { return errors.Is(unix.Kill(pid, 0), unix.ESRCH) }

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// gone reports whether no process has the number.
+// gone reports whether the process with the ID has ended.
 func gone(pid int) bool {
 	p, err := os.FindProcess(pid)
 	if err != nil {
-		return !errors.Is(err, windows.ERROR_ACCESS_DENIED) // it runs with other rights
+		return !errors.Is(err, windows.ERROR_ACCESS_DENIED) // runs as another user
 	}
-	_ = p.Release() // only looked for
+	_ = p.Release()
 	return false
 }

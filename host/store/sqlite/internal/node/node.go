@@ -16,18 +16,18 @@ import (
 
 const lockSuffix = ".lock"
 
-// Node is an open store as an owner of sessions. It lives as long as it holds the lock on its file,
-// which the operating system takes back when the process ends, however it ends.
+// Node is an open store as an owner of sessions. It is live while it holds the lock on its file, which the operating system releases when the
+// process ends for any reason.
 //
-// Locks are taken and dead files removed inside a write transaction of the database alone, so these never
-// meet. Lives and Company may be called at any time.
+// Locks are taken, and files of dead nodes removed, only in a write transaction of the database, so never at the same time. Lives and Company may
+// be called at any time.
 type Node struct {
-	ID   string // random: an identifier is never used again
+	ID   string // random, never reused
 	dir  string
 	lock *flock.Flock // nil until the first session is claimed
 }
 
-// New returns a node that does not live yet. dir has the files of all nodes of the store; it is created when needed (mode 0700).
+// New returns a node that is not live. dir holds the files of all nodes of the store; it is created when needed (mode 0700).
 func New(dir string) *Node {
 	return &Node{ID: rand.Text(), dir: dir}
 }
@@ -56,7 +56,7 @@ func (n *Node) Hold() error {
 	return nil
 }
 
-// Held returns the identifier while the node is live. The caller is in a write transaction.
+// Held returns the identifier if the node is live, otherwise an empty text. The caller is in a write transaction.
 func (n *Node) Held() string {
 	if n.lock == nil {
 		return ""
@@ -64,7 +64,7 @@ func (n *Node) Held() string {
 	return n.ID
 }
 
-// sweep removes the files of dead nodes. A file that cannot be removed now is left to the next node.
+// sweep removes the files of dead nodes. The next node retries failed removals.
 func (n *Node) sweep() {
 	for _, id := range n.others() {
 		if !n.Lives(id) {
@@ -75,7 +75,7 @@ func (n *Node) sweep() {
 
 // others returns the identifiers of the nodes with a file.
 func (n *Node) others() (ids []string) {
-	entries, _ := os.ReadDir(n.dir) // no directory: no others
+	entries, _ := os.ReadDir(n.dir) // fails if no node has created the directory
 	for _, e := range entries {
 		if id, ok := strings.CutSuffix(e.Name(), lockSuffix); ok && id != n.ID {
 			ids = append(ids, id)
@@ -89,14 +89,14 @@ func (n *Node) Lives(id string) bool {
 	if id == "" || id == n.ID {
 		return id != ""
 	}
-	// Shared, so that two that ask at the same time do not take each other for the owner.
+	// A shared lock, so that two callers at the same time do not take each other for the owner.
 	lock := flock.New(n.file(id), flock.SetFlag(os.O_RDONLY))
 	ok, err := lock.TryRLock()
 	if err != nil {
-		return !errors.Is(err, fs.ErrNotExist) // when in doubt it lives
+		return !errors.Is(err, fs.ErrNotExist) // assumed to be live
 	}
 	if ok {
-		_ = lock.Unlock() // closes the file; there is nothing to lose
+		_ = lock.Unlock() // closes the file
 	}
 	return !ok
 }
@@ -104,7 +104,7 @@ func (n *Node) Lives(id string) bool {
 // Company reports whether there are other live nodes.
 func (n *Node) Company() bool { return slices.ContainsFunc(n.others(), n.Lives) }
 
-// Drop releases all sessions. Safe twice.
+// Drop ends the node, which releases all its sessions. It may be called twice.
 func (n *Node) Drop() error {
 	if n.lock == nil {
 		return nil

@@ -8,15 +8,14 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 )
 
-// A killed process may seem to live a moment longer: a child that it was about to start shares its lock until
-// the child's program begins.
+// A killed process may seem to be live for another moment: a child that it was starting shares its lock until it executes its program.
 const (
 	lingerTimeout = 500 * time.Millisecond
 	lingerPoll    = 5 * time.Millisecond
 )
 
-// Outlast calls f again for a moment while it returns a *store.OwnedError that names a process that has ended.
-// The lock still decides whether the owner lives: the process may run where its number means nothing here.
+// Outlast calls f, and retries it for a moment while it returns a *store.OwnedError that names an ended process. The lock still decides whether
+// the owner is live: the process may run in another PID namespace.
 func Outlast(ctx context.Context, f func() error) error {
 	deadline := time.After(lingerTimeout)
 	for {

@@ -9,11 +9,11 @@ import (
 	"github.com/tenonhq/tenon/host/store"
 )
 
-// maxIndexed bounds the text of one part that can be found, in bytes from its beginning. SQLite keeps the index of a text in memory, at up
-// to five times the size of the text, until the text has been read.
+// maxIndexed is the maximum length of the indexed text of a part, in bytes. While it indexes a text, SQLite needs up to five times as much
+// memory.
 const maxIndexed = 512 << 10
 
-// Of returns the words of a text as the index stores them, of an empty text none.
+// Of returns a text in the form that is indexed; empty for an empty text.
 func Of(text string) string {
 	if len(text) > maxIndexed {
 		text = strings.ToValidUTF8(text[:maxIndexed], "")
@@ -21,8 +21,8 @@ func Of(text string) string {
 	return apart(text)
 }
 
-// apart puts spaces around the characters of scripts that write words without any between them. Each is a word then,
-// and several in a row are found like words in a row.
+// apart puts spaces around the characters of scripts that do not separate words, so that each character counts as a word and a search for
+// several finds them in a row.
 func apart(text string) string {
 	if strings.IndexFunc(text, unspaced) < 0 {
 		return text
@@ -44,11 +44,11 @@ func unspaced(r rune) bool {
 	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer)
 }
 
-// minPrefix is the length of the shortest beginning of a word that can be looked for: shorter ones stand for too many.
+// minPrefix is the minimum length of a prefix: shorter ones match too many words.
 const minPrefix = 3
 
-// Match writes words in the language of the index, quoted, so that nothing in them is an operator. It reports whether some are
-// beginnings of words. Errors: store.ErrSearch.
+// Match returns a query of the index for words. It quotes them, so that they contain no operators. It also reports whether some are prefixes.
+// Errors: store.ErrSearch.
 func Match(words []string) (match string, prefixes bool, err error) {
 	var terms []string
 	for _, word := range words {

@@ -1,4 +1,4 @@
-package plugintest
+package conformance_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tenonhq/tenon/internal/pause"
+	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
@@ -38,7 +39,7 @@ func (s *suite) tools() map[string]func(t *testing.T) {
 		conformance.ToolEcho: s.echo,
 		"error": func(t *testing.T) {
 			h := s.toolHost(t, s.carrier, sdktest.Options{})
-			if _, err := s.call(t, h, conformance.ToolFail, map[string]string{"text": "no luck: " + unicode}); err == nil || err.Error() != "no luck: "+unicode {
+			if _, err := s.call(t, h, conformance.ToolFail, map[string]string{"text": "no luck: " + exotic}); err == nil || err.Error() != "no luck: "+exotic {
 				t.Errorf("error = %v, want the tool's own text", err)
 			}
 		},
@@ -76,7 +77,7 @@ func (s *suite) echo(t *testing.T) {
 	}
 	call := func(c Carrier, id string) string {
 		result, err := s.toolHost(t, c, sdktest.Options{}).CallWith(within(t), &sdk.ToolCall{
-			Tool: id, CallID: callID, SessionID: sessionID, MessageID: messageID, Agent: "build/helper", Args: raw, Directory: "/a/" + unicode, Worktree: "/a",
+			Tool: id, CallID: callID, SessionID: sessionID, MessageID: messageID, Agent: "build/helper", Args: raw, Directory: "/a/" + exotic, Worktree: "/a",
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -107,18 +108,18 @@ func (s *suite) toolDefinitions(t *testing.T) {
 	there := s.toolHost(t, s.carrier, sdktest.Options{}).Plugin().(sdk.ToolSource)
 	want, got := map[string]sdk.ToolDescription{}, map[string]sdk.ToolDescription{}
 	for _, tool := range here.Tools() {
-		want[tool.Definition().ID] = described(t, tool)
+		want[tool.Definition().ID] = normalDescription(t, tool)
 	}
 	for _, tool := range there.Tools() {
-		got[tool.Definition().ID] = described(t, tool)
+		got[tool.Definition().ID] = normalDescription(t, tool)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("tools (-in this process +over %s):\n%s", s.carrier.Name, diff)
 	}
 }
 
-// described normalises what is the same: a tool may say by its methods that it differs in nothing from the default.
-func described(t *testing.T, tool sdk.Tool) sdk.ToolDescription {
+// normalDescription describes a tool without what is the default: its methods may return that.
+func normalDescription(t *testing.T, tool sdk.Tool) sdk.ToolDescription {
 	t.Helper()
 	d := describe(tool)
 	if d.Permission == d.ID {
@@ -141,7 +142,7 @@ func (s *suite) toolEnds(t *testing.T, cause error) {
 	h := s.toolHost(t, s.carrier, sdktest.Options{})
 	s.echoes(t, h)
 	const wait = 200 * time.Millisecond
-	InTime(t, wait, wait+grace, func() time.Duration {
+	plugintest.InTime(t, wait, wait+grace, func() time.Duration {
 		begin := time.Now()
 		ctx, cancel := context.WithTimeout(within(t), wait)
 		if errors.Is(cause, context.Canceled) {

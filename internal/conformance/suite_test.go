@@ -1,18 +1,4 @@
-// Package plugintest is the conformance suite of carriers: one plugin must behave the same over every carrier.
-//
-//	func TestConformance(t *testing.T) {
-//		plugintest.Run(t, plugintest.Carrier{
-//			Name: "wasm",
-//			Open: func(t *testing.T, c plugintest.Case) sdk.Plugin { … a carrier's plugin that runs conformance.New … },
-//		})
-//	}
-//
-// The plugin is that of package conformance. Every case runs twice: over the carrier, and in this process, which is the yardstick.
-// The resulting value, the verdict, the notices for the user and the ledger must be equal. The ledgers are compared as JSON,
-// byte by byte, after one field was set to zero: durationUS. Where a handler did not come back (a panic, a crash, a loop), the text
-// of the error is the carrier's own and left out of the comparison, too; the outcome is not. Carrier.Foreign says what else is left
-// out for carriers of plugins that were not made with the sdk.
-package plugintest
+package conformance_test
 
 import (
 	"cmp"

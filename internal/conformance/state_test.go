@@ -1,4 +1,4 @@
-package plugintest
+package conformance_test
 
 import (
 	"encoding/json"
@@ -87,9 +87,9 @@ func (s *suite) parallel(t *testing.T, session func(i int) string) {
 func (s *suite) starts() map[string]func(t *testing.T) {
 	return map[string]func(t *testing.T){
 		"options and project": func(t *testing.T) {
-			k := systemCase(t, conformance.Options{Start: conformance.Script{Record: "start", Reason: unicode}})
+			k := systemCase(t, conformance.Options{Start: conformance.Script{Record: "start", Reason: exotic}})
 			project := sdk.Project{
-				ID: "abc", Directory: "/a/b", Worktree: "/a", Home: "/home/" + unicode, ConfigDir: "/config", DataDir: "/data", Git: true,
+				ID: "abc", Directory: "/a/b", Worktree: "/a", Home: "/home/" + exotic, ConfigDir: "/config", DataDir: "/data", Git: true,
 			}
 			h := open(t, s.carrier, k, sdktest.Options{Project: project})
 			want := conformance.Started{Options: k.Options, Project: project}
@@ -110,7 +110,7 @@ func (s *suite) starts() map[string]func(t *testing.T) {
 			s.works(t, open(t, s.carrier, k, sdktest.Options{}), sdk.PointChatSystem)
 		},
 		"failure": func(t *testing.T) {
-			s.startFails(t, conformance.Options{Start: conformance.Script{Error: "no start: " + unicode}}, "no start: "+unicode)
+			s.startFails(t, conformance.Options{Start: conformance.Script{Error: "no start: " + exotic}}, "no start: "+exotic)
 		},
 		"close without start": func(t *testing.T) {
 			p := s.carrier.Open(t, systemCase(t, conformance.Options{}))

@@ -1,4 +1,4 @@
-package plugintest
+package conformance_test
 
 import (
 	"testing"
@@ -20,13 +20,13 @@ func (s *suite) gates() map[string]probe {
 		}}
 	}
 	for _, v := range []sdk.Verdict{sdk.VerdictAbstain, sdk.VerdictAllow, sdk.VerdictAsk, sdk.VerdictDeny, sdk.VerdictHalt} {
-		gate(sdk.PointPermissionAsk, "permission "+string(v), v, conformance.Script{Verdict: v, Reason: "because " + unicode})
+		gate(sdk.PointPermissionAsk, "permission "+string(v), v, conformance.Script{Verdict: v, Reason: "because " + exotic})
 	}
 	gate(sdk.PointTurnStop, "stop", sdk.VerdictAllow, conformance.Script{Reason: "enough"})
-	gate(sdk.PointTurnStop, "go on", sdk.VerdictContinue, conformance.Script{Verdict: sdk.VerdictContinue, Reason: "not yet", Message: "more, " + unicode})
+	gate(sdk.PointTurnStop, "go on", sdk.VerdictContinue, conformance.Script{Verdict: sdk.VerdictContinue, Reason: "not yet", Message: "more, " + exotic})
 
 	refuses := func(name string, v sdk.Verdict, outcome_ hooks.Outcome) {
-		script := conformance.Script{Set: []sdk.Change{set("/args/small", "7")}, Verdict: v, Reason: "no " + unicode}
+		script := conformance.Script{Set: []sdk.Change{set("/args/small", "7")}, Verdict: v, Reason: "no " + exotic}
 		list[name] = probe{point: sdk.PointToolBefore, script: script, check: func(t *testing.T, o *outcome) {
 			if o.Result.Verdict != v || o.Result.Reason != script.Reason || o.Entries[0].Outcome != outcome_ {
 				t.Errorf("Transform = %+v, entry %+v, want %s for %q", o.Result, o.Entries[0], v, script.Reason)
@@ -80,7 +80,7 @@ func (s *suite) failures() map[string]probe {
 			}
 			list[k.name+suffix] = probe{
 				point: k.point, hook: sdk.HookDescription{OnError: policy, Reads: []string{""}, Writes: []string{""}},
-				script: conformance.Script{Error: "no luck: " + unicode},
+				script: conformance.Script{Error: "no luck: " + exotic},
 				check:  func(t *testing.T, o *outcome) { s.failed(t, o, k.point, policy) },
 			}
 			list[k.name+" panics"+suffix] = probe{

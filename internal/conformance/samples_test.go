@@ -1,4 +1,4 @@
-package plugintest
+package conformance_test
 
 import (
 	"encoding/json"
@@ -11,7 +11,7 @@ const (
 	sessionID = "ses_conformance"
 	messageID = "msg_conformance"
 	callID    = "call_conformance"
-	unicode   = "Zürich 東京 🦊 \u2028 <&> \" \\ \t end"
+	exotic    = "Zürich 東京 🦊 \u2028 <&> \" \\ \t end"
 )
 
 // sample is a point's input and value with everything that may get lost on the way: unknown fields, large numbers, null and empty
@@ -34,7 +34,7 @@ func remove(pointer string) sdk.Change { return sdk.Change{Pointer: pointer, Rem
 func odd() sdk.Object {
 	return sdk.Object{
 		"int": json.Number("12345678901234567890"), "long": json.Number("3.14159265358979323846264338327950288"),
-		"small": 1.5, "none": nil, "empty": "", "list": []any{}, "object": map[string]any{}, "unicode": unicode,
+		"small": 1.5, "none": nil, "empty": "", "list": []any{}, "object": map[string]any{}, "unicode": exotic,
 		"a/b": "slash", "a~b": "tilde", "deep": map[string]any{"list": []any{1.0, "two", nil, map[string]any{"k": "v"}}},
 	}
 }
@@ -46,7 +46,7 @@ func unknown() sdk.Extra {
 func userMessage() *sdk.UserMessage {
 	return &sdk.UserMessage{
 		MessageHead: sdk.MessageHead{ID: messageID, SessionID: sessionID}, Time: sdk.MessageTime{Created: 1700000000001},
-		Agent: "build", Model: sdk.ModelRef{ProviderID: "offline", ModelID: "offline"}, System: unicode,
+		Agent: "build", Model: sdk.ModelRef{ProviderID: "offline", ModelID: "offline"}, System: exotic,
 		Tools: map[string]bool{"bash": false}, Extra: unknown(),
 	}
 }
@@ -64,7 +64,7 @@ func head(id string) sdk.PartHead {
 }
 
 func textPart() *sdk.TextPart {
-	return &sdk.TextPart{PartHead: head("prt_text"), Text: "hello " + unicode, Metadata: odd(), Extra: unknown()}
+	return &sdk.TextPart{PartHead: head("prt_text"), Text: "hello " + exotic, Metadata: odd(), Extra: unknown()}
 }
 
 func filePart() *sdk.FilePart {
@@ -73,7 +73,7 @@ func filePart() *sdk.FilePart {
 
 func toolPart() *sdk.ToolPart {
 	return &sdk.ToolPart{PartHead: head("prt_tool"), CallID: callID, Tool: "bash", State: sdk.ToolState{
-		Status: sdk.ToolCompleted, Input: json.RawMessage(`{"n":12345678901234567890,"command":"ls"}`), Output: "secret " + unicode,
+		Status: sdk.ToolCompleted, Input: json.RawMessage(`{"n":12345678901234567890,"command":"ls"}`), Output: "secret " + exotic,
 		Title: "ls", Metadata: odd(), Time: sdk.ToolTime{Start: 1, End: 2}, Attachments: []*sdk.FilePart{filePart()},
 	}}
 }
@@ -115,7 +115,7 @@ func toolInput() sdk.ToolInput {
 
 func session() any {
 	return &sdk.SessionInput{SessionID: sessionID, Session: sdk.Session{
-		ID: sessionID, Slug: "conformance", ProjectID: "global", Directory: "/project", Title: unicode, Agent: "build", Version: "test",
+		ID: sessionID, Slug: "conformance", ProjectID: "global", Directory: "/project", Title: exotic, Agent: "build", Version: "test",
 		Tokens: sdk.Tokens{Input: 1 << 60},
 	}}
 }
@@ -134,7 +134,7 @@ func turnSamples() map[sdk.Point]sample {
 	return map[sdk.Point]sample{
 		sdk.PointChatMessages: {chatInput, func() any { return messages() }, set("/messages/0/parts/0/text", `"changed"`), "/messages/0/parts/0/text"},
 		sdk.PointChatSystem: {
-			chatInput, func() any { return &sdk.ChatSystemValue{System: []string{"first " + unicode, "", "third"}} },
+			chatInput, func() any { return &sdk.ChatSystemValue{System: []string{"first " + exotic, "", "third"}} },
 			set("/system/1", `"changed"`), "/system/0",
 		},
 		sdk.PointChatParams: {chatInput, func() any {
@@ -146,7 +146,7 @@ func turnSamples() map[sdk.Point]sample {
 		},
 		sdk.PointToolDefinition: {
 			func() any { return &sdk.ToolDefinitionInput{ToolID: "bash", Origin: toolInput().Origin} },
-			func() any { return &sdk.ToolDefinitionValue{Description: unicode, Parameters: odd()} },
+			func() any { return &sdk.ToolDefinitionValue{Description: exotic, Parameters: odd()} },
 			set("/parameters/properties", `{"command":{"type":"string"}}`), "/description",
 		},
 		sdk.PointToolBefore: {
@@ -158,22 +158,22 @@ func turnSamples() map[sdk.Point]sample {
 				return &sdk.ToolAfterInput{ToolInput: toolInput(), Args: json.RawMessage(`{"n":12345678901234567890}`), Outcome: sdk.OutcomeError}
 			},
 			func() any {
-				return &sdk.ToolAfterValue{Title: "ls", Output: unicode, Metadata: odd(), Attachments: []*sdk.FilePart{filePart()}}
+				return &sdk.ToolAfterValue{Title: "ls", Output: exotic, Metadata: odd(), Attachments: []*sdk.FilePart{filePart()}}
 			},
 			set("/title", `"changed"`), "/output",
 		},
 		sdk.PointTextComplete: {
 			func() any { return &sdk.TextCompleteInput{SessionID: sessionID, MessageID: messageID, PartID: "prt_1"} },
-			func() any { return &sdk.TextCompleteValue{Text: unicode} }, set("/text", `"changed"`), "/text",
+			func() any { return &sdk.TextCompleteValue{Text: exotic} }, set("/text", `"changed"`), "/text",
 		},
 		sdk.PointPermissionAsk: {input: func() any {
 			return &sdk.PermissionRequest{
-				ID: "per_1", SessionID: sessionID, Permission: "bash", Patterns: []string{"ls *", unicode}, Always: []string{}, Metadata: odd(),
+				ID: "per_1", SessionID: sessionID, Permission: "bash", Patterns: []string{"ls *", exotic}, Always: []string{}, Metadata: odd(),
 				Tool: &sdk.CallRef{MessageID: messageID, CallID: callID}, Agent: "build", Args: json.RawMessage(`{"n":12345678901234567890}`),
 			}
 		}},
 		sdk.PointTurnStop: {input: func() any {
-			return &sdk.TurnStopInput{SessionID: sessionID, Message: assistantMessage(), Text: unicode, Continued: 2}
+			return &sdk.TurnStopInput{SessionID: sessionID, Message: assistantMessage(), Text: exotic, Continued: 2}
 		}},
 	}
 }
@@ -181,11 +181,11 @@ func turnSamples() map[sdk.Point]sample {
 // otherSamples are those of the session, the configuration and compaction.
 func otherSamples() map[sdk.Point]sample {
 	return map[sdk.Point]sample{
-		sdk.PointConfig: {func() any { return &sdk.ConfigInput{Directory: "/project/" + unicode} }, func() any {
+		sdk.PointConfig: {func() any { return &sdk.ConfigInput{Directory: "/project/" + exotic} }, func() any {
 			return &sdk.Config{
-				Model: "offline/offline", Username: unicode, Instructions: []string{"a.md", ""},
+				Model: "offline/offline", Username: exotic, Instructions: []string{"a.md", ""},
 				Provider: map[string]sdk.ProviderConfig{"p": {Name: "P", Models: map[string]sdk.ModelConfig{"m": {Options: odd()}}}},
-				Agent:    map[string]sdk.AgentConfig{"build": {Prompt: unicode, Options: odd()}},
+				Agent:    map[string]sdk.AgentConfig{"build": {Prompt: exotic, Options: odd()}},
 			}
 		}, set("/agent/build/prompt", `"changed"`), "/username"},
 		sdk.PointEvent: {input: func() any {
@@ -201,16 +201,16 @@ func otherSamples() map[sdk.Point]sample {
 			set("/parts/0/metadata/new", "[1]"), "/parts/0/text",
 		},
 		sdk.PointCommand: {
-			func() any { return &sdk.CommandInput{Command: "greet", SessionID: sessionID, Arguments: unicode} },
+			func() any { return &sdk.CommandInput{Command: "greet", SessionID: sessionID, Arguments: exotic} },
 			func() any { return &sdk.CommandValue{Parts: parts()} }, set("/parts/2/filename", `"other.png"`), "/parts/0/text",
 		},
 		sdk.PointShellEnv: {
 			func() any { return &sdk.ShellEnvInput{Cwd: "/project", SessionID: sessionID, CallID: callID} },
-			func() any { return &sdk.ShellEnvValue{Env: map[string]string{"A": unicode, "EMPTY": ""}} }, set("/env/B", `"2"`), "/env/TEXT",
+			func() any { return &sdk.ShellEnvValue{Env: map[string]string{"A": exotic, "EMPTY": ""}} }, set("/env/B", `"2"`), "/env/TEXT",
 		},
 		sdk.PointCompacting: {
 			func() any { return &sdk.CompactingInput{SessionID: sessionID} },
-			func() any { return &sdk.CompactingValue{Context: []string{unicode, ""}} }, set("/context/2", `"more"`), "/prompt",
+			func() any { return &sdk.CompactingValue{Context: []string{exotic, ""}} }, set("/context/2", `"more"`), "/prompt",
 		},
 		sdk.PointAutocontinue: {
 			func() any {

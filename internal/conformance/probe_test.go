@@ -1,4 +1,4 @@
-package plugintest
+package conformance_test
 
 import (
 	"context"
@@ -98,7 +98,7 @@ func openProbes(t *testing.T, c Carrier, list ...probe) *sdktest.Host {
 	var hooks []sdk.HookDescription
 	for _, p := range list {
 		d := p.description()
-		scripts[name(d)] = p.script
+		scripts[hookName(d)] = p.script
 		hooks = append(hooks, d)
 	}
 	return open(t, c, newCase(t, conformance.Options{Hooks: scripts}, hooks...), sdktest.Options{})
@@ -168,7 +168,7 @@ func (p *probe) description() sdk.HookDescription {
 	return d
 }
 
-func name(d sdk.HookDescription) string {
+func hookName(d sdk.HookDescription) string {
 	if d.Name == "" {
 		return d.Point
 	}

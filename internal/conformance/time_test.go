@@ -1,4 +1,4 @@
-package plugintest
+package conformance_test
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/internal/pause"
+	"github.com/tenonhq/tenon/plugins/plugintest"
 	"github.com/tenonhq/tenon/plugins/plugintest/conformance"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/sdktest"
@@ -47,7 +48,7 @@ func (s *suite) deadline(t *testing.T, p sdk.Point, timeout time.Duration) {
 	k := newCase(t, conformance.Options{Hooks: map[string]conformance.Script{string(p): script}}, hook)
 	h := open(t, s.carrier, k, sdktest.Options{})
 	s.works(t, h, p) // its start is over: it is the call that takes too long
-	InTime(t, timeout, timeout+grace, func() time.Duration {
+	plugintest.InTime(t, timeout, timeout+grace, func() time.Duration {
 		f := newFiring(t, member{s.carrier.Name, h.Plugin()})
 		s.warm(t, h, hangsFor)
 		begin := time.Now()

@@ -1,4 +1,4 @@
-package plugintest
+package conformance_test
 
 import (
 	"encoding/json"
@@ -57,7 +57,7 @@ func (s *suite) changes() map[string]probe {
 	at(sdk.PointChatMessages, "nothing")
 	at(sdk.PointChatMessages, "text", set(text, `"<bye> 東京 & \u2028"`))
 	at(sdk.PointChatMessages, "empty text", set(text, `""`))
-	at(sdk.PointChatMessages, "same text", set(text, string(jsontext.Quote("hello "+unicode))))
+	at(sdk.PointChatMessages, "same text", set(text, string(jsontext.Quote("hello "+exotic))))
 	at(sdk.PointChatMessages, "tool output", set("/messages/0/parts/1/state/output", `"***"`))
 	at(sdk.PointChatMessages, "tool input", set("/messages/0/parts/1/state/input", `{"n":98765432109876543210}`))
 	at(sdk.PointChatMessages, "metadata", set("/messages/0/parts/0/metadata/deep/list/1", `{"é":1e400}`))

@@ -1,4 +1,4 @@
-package plugintest
+package conformance_test
 
 import (
 	"context"
@@ -51,8 +51,8 @@ func (s *suite) abilities() map[string]func(t *testing.T) {
 		"ask granted": {tool: conformance.ToolAsk, args: deploy, want: "granted", check: askedToDeploy},
 		"ask refused": {tool: conformance.ToolAsk, args: deploy, refused: "not on a Friday", options: sdktest.Options{Ask: notOnFriday}},
 		"tool call": {
-			tool: conformance.ToolNested, args: map[string]any{"tool": "helper", "args": map[string]string{"a": unicode}},
-			options: sdktest.Options{Tool: repeat}, want: `nested: {"a":` + string(jsontext.Quote(unicode)) + `}`, check: calledHelper,
+			tool: conformance.ToolNested, args: map[string]any{"tool": "helper", "args": map[string]string{"a": exotic}},
+			options: sdktest.Options{Tool: repeatArgs}, want: `nested: {"a":` + string(jsontext.Quote(exotic)) + `}`, check: calledHelper,
 		},
 		"tool call refused": {
 			tool: conformance.ToolNested, args: map[string]any{"tool": "helper"}, options: sdktest.Options{Tool: refuse}, refused: "a rule says no",
@@ -89,7 +89,7 @@ func notOnFriday(req sdk.PermissionRequest) error {
 	return nil
 }
 
-func repeat(_ context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error) {
+func repeatArgs(_ context.Context, req sdk.ToolRequest) (*sdk.ToolResult, error) {
 	return &sdk.ToolResult{Output: string(req.Args)}, nil
 }
 
@@ -111,7 +111,7 @@ func (s *suite) counts(t *testing.T) {
 // prepares checks the permissions that a tool asks for before a call.
 func (s *suite) prepares(t *testing.T) {
 	h := s.toolHost(t, s.carrier, sdktest.Options{})
-	if _, err := s.call(t, h, conformance.ToolPrepared, map[string]any{"patterns": []string{"a", unicode}}); err != nil {
+	if _, err := s.call(t, h, conformance.ToolPrepared, map[string]any{"patterns": []string{"a", exotic}}); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -121,7 +121,7 @@ func (s *suite) prepares(t *testing.T) {
 		}
 		got = append(got, req.Patterns...)
 	}
-	if diff := cmp.Diff([]string{"a", unicode}, got); diff != "" {
+	if diff := cmp.Diff([]string{"a", exotic}, got); diff != "" {
 		t.Errorf("patterns (-want +got):\n%s", diff)
 	}
 	if _, err := s.call(t, h, conformance.ToolPrepared, map[string]any{"refuse": "bad path"}); err == nil || !strings.Contains(err.Error(), "bad path") {

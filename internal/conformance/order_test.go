@@ -1,4 +1,4 @@
-package plugintest
+package conformance_test
 
 import (
 	"encoding/json"
