@@ -118,7 +118,7 @@ func (d *Dialer) streamable() (carrier, error) {
 
 func (d *Dialer) sse() (carrier, error) {
 	web, err := newWeb(d.Remote, d.Log)
-	return &sse{web: web}, err
+	return &httpSSE{web: web}, err
 }
 
 // open connects over a new carrier. legacy means the handshake of the older revisions.

@@ -17,7 +17,8 @@ func (t *stdio) receive(line []byte) {
 		return
 	}
 	t.received.Add(int64(len(messages)))
-	for _, m := range messages {
+	for i := range messages {
+		m := &messages[i]
 		switch {
 		case m.isAnswer():
 			if !t.waiting.pass(m) {

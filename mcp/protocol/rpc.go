@@ -1,15 +1,23 @@
 package protocol
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
+
+// maxMessageBytes is the maximum size of one message of a server, enough for a resource of 10 MiB in base64.
+const maxMessageBytes = 16 << 20
+
+// errTooLong is returned if a message of a server is too large.
+var errTooLong = fmt.Errorf("the server sent a message of more than %d MiB", maxMessageBytes>>20)
 
 // maxIncoming is the maximum number of a server's requests answered concurrently.
 const maxIncoming = 16
@@ -58,24 +66,16 @@ func (m *message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "nul
 func (m *message) isNotification() bool { return m.Method != "" && m.hasNoID() }
 
 // decodeMessages decodes a message, or a batch of messages as in the revision 2025-03-26.
-func decodeMessages(raw []byte) ([]*message, error) {
-	if len(raw) > 0 && raw[0] == '[' {
-		var batch []*message
-		if err := json.Unmarshal(raw, &batch); err != nil {
-			return nil, err
-		}
-		for _, m := range batch {
-			if m == nil {
-				return nil, errors.New("empty batch")
-			}
-		}
-		return batch, nil
+func decodeMessages(raw []byte) ([]message, error) {
+	messages := make([]message, 1)
+	into := any(&messages[0])
+	if bytes.HasPrefix(raw, []byte("[")) {
+		into = &messages
 	}
-	m := &message{}
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil, errors.New("not a JSON object")
+	if err := json.Unmarshal(raw, into); err != nil {
+		return nil, err
 	}
-	return []*message{m}, json.Unmarshal(raw, m)
+	return messages, nil
 }
 
 // carrier exchanges messages with a server. It is safe for concurrent use after start.

@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -161,17 +163,14 @@ func (t *stdio) start(ctx context.Context, p peer) error {
 
 // read handles the server's messages until its output ends.
 func (t *stdio) read(out io.ReadCloser) {
-	lines := newLineReader(out, maxMessageBytes)
-	for {
-		line, err := lines.next()
-		if err != nil {
-			if errors.Is(err, errTooLong) {
-				t.fail(fmt.Errorf("%w: %w", errLost, err))
-				_ = child.Kill(t.cmd)
-			}
-			return // the end of the process has the cause
-		}
-		t.receive(line)
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, maxMessageBytes)
+	for lines.Scan() {
+		t.receive(bytes.TrimSpace(lines.Bytes()))
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) { // other errors: the end of the process has the cause
+		t.fail(fmt.Errorf("%w: %w", errLost, errTooLong))
+		_ = child.Kill(t.cmd)
 	}
 }
 

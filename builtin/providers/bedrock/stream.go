@@ -69,8 +69,6 @@ func (d *decoder) Complete() bool { return d.Reason != "" }
 // Event handles one event.
 func (d *decoder) Event(kind string, data []byte) (done bool, err error) {
 	switch kind {
-	case exception:
-		return true, &wire.Refusal{Body: bytes.Clone(data)}
 	case "contentBlockDelta", "contentBlockStart", "contentBlockStop", "messageStop", "metadata":
 	default: // their payload can have any form
 		return false, nil

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/oauth"
+	"github.com/tenonhq/tenon/internal/sse"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -71,7 +72,7 @@ func Open(s Setup) (*Conn, error) {
 		return nil, err
 	}
 	if s.Frames == nil {
-		s.Frames = newEvents
+		s.Frames = func(in io.Reader) Frames { return sse.NewReader(in, maxEvent).Next }
 	}
 	all := maps.Clone(s.Headers)
 	if all == nil {
@@ -151,13 +152,9 @@ func (c *Conn) List(ctx context.Context, path string, read func(provider string,
 		return nil, err
 	}
 	defer ex.close()
-	ex.maxOpen = maxModelList
-	data, err := io.ReadAll(ex)
+	data, err := readDocument(ex, maxModelList, maxModelValues)
 	switch {
-	case err == nil && tooMany(data, maxModelValues):
-		err = errElements
 	case err != nil:
-		err = fmt.Errorf("%w: %w", ErrCut, err)
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
 		err = errHTML
 	default:

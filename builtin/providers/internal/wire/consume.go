@@ -7,11 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"strings"
 
-	"github.com/openai/openai-go/v3/packages/ssestream"
-
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 )
@@ -68,11 +65,7 @@ func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	case first == '{' || first == '[':
 		return document(in, dec)
 	}
-	var body io.Reader = in
-	if _, ok := dec.(Repeater); ok {
-		body, ex.maxOpen = newShortener(in, maxEvent), maxAnswer
-	}
-	if err := stream(ex, frames(body), dec); err != nil {
+	if err := stream(ex, frames(in), dec); err != nil {
 		return err
 	}
 	if err := dec.Finish(); err != nil {
@@ -99,17 +92,28 @@ func firstByte(in *bufio.Reader) (byte, error) {
 
 // document reads an answer of a server that ignored the request for a stream.
 func document(in io.Reader, dec Decoder) error {
-	data, err := io.ReadAll(in)
+	data, err := readDocument(in, maxEvent, maxElements)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrCut, err)
-	}
-	if tooMany(data, maxElements) {
-		return errElements
+		return err
 	}
 	if err := dec.Whole(data); err != nil {
 		return err
 	}
 	return dec.Finish()
+}
+
+// readDocument reads a document of at most maxBytes and about maxValues values.
+func readDocument(in io.Reader, maxBytes, maxValues int) ([]byte, error) {
+	data, err := httpx.ReadAll(in, maxBytes)
+	switch {
+	case errors.Is(err, httpx.ErrTooLarge):
+		return nil, errEventTooBig
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrCut, errors.Unwrap(err)) // ErrCut says what httpx does
+	case tooMany(data, maxValues):
+		return nil, errElements
+	}
+	return data, nil
 }
 
 // tooMany reports whether a JSON document has more than max values.
@@ -131,69 +135,31 @@ func values(data []byte) (n int) {
 	return n
 }
 
-// Frames reads the events of a stream.
-type Frames interface {
-	Next() bool
-	// Event returns the name and the data of the event that Next read. The data is valid until the next call.
-	Event() (kind string, data []byte)
-	Err() error
-}
+// Frames returns the kind and the data of the next event of a stream, and io.EOF at the end. The data is valid until the next call.
+type Frames func() (kind string, data []byte, err error)
 
-// events are server-sent events.
-type events struct{ ssestream.Decoder }
-
-func newEvents(in io.Reader) Frames {
-	// The added blank line completes a last event that the server did not end with one.
-	body := io.NopCloser(io.MultiReader(&lineEnds{in: in}, strings.NewReader("\n\n")))
-	return events{ssestream.NewDecoder(&http.Response{Body: body})}
-}
-
-// lineEnds makes each line end of server-sent events a newline. They may be carriage returns, see
-// https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream.
-type lineEnds struct {
-	in       io.Reader
-	returned bool // the last byte was a carriage return
-}
-
-// Read reads lines.
-func (l *lineEnds) Read(p []byte) (int, error) {
-	n, err := l.in.Read(p)
-	if !l.returned && bytes.IndexByte(p[:n], '\r') < 0 {
-		return n, err
-	}
-	out := p[:0]
-	for _, c := range p[:n] {
-		second := l.returned && c == '\n'
-		l.returned = c == '\r'
-		switch {
-		case l.returned:
-			out = append(out, '\n')
-		case !second:
-			out = append(out, c)
-		}
-	}
-	return len(out), err
-}
-
-func (e events) Event() (kind string, data []byte) {
-	ev := e.Decoder.Event()
-	return ev.Type, ev.Data
-}
-
-func stream(ex *exchange, frames Frames, dec Decoder) error {
+// stream passes the events to the decoder.
+func stream(ex *exchange, next Frames, dec Decoder) error {
 	complete := false
 	var cut halves
-	for frames.Next() {
+	for {
+		kind, data, err := next()
+		switch {
+		case err != nil && complete: // the rest can be lost without harm
+			return nil
+		case errors.Is(err, io.EOF):
+			return ErrCut
+		case errors.Is(err, bufio.ErrTooLong), len(data) > maxEvent:
+			return errEventTooBig
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrCut, err)
+		}
 		ex.event()
-		kind, data := frames.Event()
 		if data = bytes.TrimSpace(data); len(data) == 0 {
 			continue
 		}
 		if tooMany(data, maxElements) {
 			return errElements
-		}
-		if r, ok := dec.(Repeater); ok && kind == shortened && !r.Repeats(data) {
-			return errEventTooBig
 		}
 		if kind == "error" { // in every format, and its data may be only a text
 			return &Refusal{Body: data}
@@ -207,11 +173,4 @@ func stream(ex *exchange, frames Frames, dec Decoder) error {
 			ex.linger()
 		}
 	}
-	switch err := frames.Err(); {
-	case complete: // the rest can be lost without harm
-		return nil
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrCut, err)
-	}
-	return ErrCut
 }
