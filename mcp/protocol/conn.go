@@ -24,6 +24,7 @@ type Conn struct {
 	next         atomic.Int64 // number of the last request
 	calls        calls
 	answer       Answer
+	notified     func(c *Conn, method string, params map[string]any)
 	info         mcp.Implementation // of tenon
 	capabilities mcp.ClientCapabilities
 

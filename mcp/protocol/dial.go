@@ -109,26 +109,26 @@ func (r *refusal) Error() string { return r.err.Error() }
 // Unwrap returns the server's error.
 func (r *refusal) Unwrap() error { return r.err }
 
-func (d *Dialer) stdio() (carrier, error) { return newStdio(d.Command, d.Log) }
+func (d *Dialer) stdio(b *base) (carrier, error) { return newStdio(d.Command, b) }
 
-func (d *Dialer) streamable() (carrier, error) {
-	web, err := newWeb(d.Remote, d.Log)
+func (d *Dialer) streamable(b *base) (carrier, error) {
+	web, err := newWeb(d.Remote, b)
 	return &streamable{web: web}, err
 }
 
-func (d *Dialer) sse() (carrier, error) {
-	web, err := newWeb(d.Remote, d.Log)
+func (d *Dialer) sse(b *base) (carrier, error) {
+	web, err := newWeb(d.Remote, b)
 	return &httpSSE{web: web}, err
 }
 
 // open connects over a new carrier. legacy means the handshake of the older revisions.
-func (d *Dialer) open(ctx context.Context, carry func() (carrier, error), legacy bool) (*Conn, error) {
-	t, err := carry()
-	if err != nil {
-		return nil, err
+func (d *Dialer) open(ctx context.Context, carry func(*base) (carrier, error), legacy bool) (c *Conn, err error) {
+	c = &Conn{
+		answer: d.Answer, notified: d.Notified, info: d.Info, capabilities: d.Capabilities, loss: loss{lost: make(chan struct{})},
+		subscriptions: make(chan string),
 	}
-	c := &Conn{
-		carrier: t, answer: d.Answer, info: d.Info, capabilities: d.Capabilities, loss: loss{lost: make(chan struct{})}, subscriptions: make(chan string),
+	if c.carrier, err = carry(newBase(ctx, c, d.Log)); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -141,12 +141,7 @@ func (d *Dialer) open(ctx context.Context, carry func() (carrier, error), legacy
 
 // handshake agrees on a revision.
 func (d *Dialer) handshake(ctx context.Context, c *Conn, legacy bool) error {
-	us := peer{
-		notified: func(method string, params map[string]any) { d.Notified(c, method, params) },
-		answer:   c.respond,
-		loss:     &c.loss,
-	}
-	if err := c.carrier.start(ctx, us); err != nil {
+	if err := c.carrier.start(ctx); err != nil {
 		return inTime(ctx, "connect", d.Timeout, err)
 	}
 	probe := d.Timeout / discoveryShare

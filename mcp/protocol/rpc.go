@@ -19,9 +19,6 @@ const maxMessageBytes = 16 << 20
 // errTooLong is returned if a message of a server is too large.
 var errTooLong = fmt.Errorf("the server sent a message of more than %d MiB", maxMessageBytes>>20)
 
-// maxIncoming is the maximum number of a server's requests answered concurrently.
-const maxIncoming = 16
-
 // request is a request to the server, or, without an ID, a notification.
 type request struct {
 	JSONRPC string      `json:"jsonrpc"`
@@ -81,7 +78,7 @@ func decodeMessages(raw []byte) ([]message, error) {
 // carrier exchanges messages with a server. It is safe for concurrent use after start.
 type carrier interface {
 	// start connects, once. ctx limits only the connecting.
-	start(ctx context.Context, p peer) error
+	start(ctx context.Context) error
 	// request sends a request and waits for its answer, at most until ctx ends.
 	request(ctx context.Context, r *request) (*message, error)
 	notify(ctx context.Context, n *request) error
@@ -89,39 +86,8 @@ type carrier interface {
 	close()
 }
 
-// peer receives the messages that a server sends by itself.
-type peer struct {
-	// notified is called for notifications, on a reading goroutine. It must not block.
-	notified func(method string, params map[string]any)
-	// answer answers a request of the server; ErrNoMethod for an unknown method.
-	answer func(ctx context.Context, method string, params json.RawMessage) (any, error)
-	loss   *loss // of the connection; the carrier fails it when it ends
-}
-
 // ErrNoMethod is the answer to a request with an unknown method.
 var ErrNoMethod = errors.New("method not found")
-
-// notify passes on a notification and reports whether it was valid.
-func (p *peer) notify(m *message) bool {
-	var params map[string]any
-	if len(m.Params) > 0 && json.Unmarshal(m.Params, &params) != nil {
-		return false
-	}
-	p.notified(m.Method, params)
-	return true
-}
-
-// respond answers a request of the server with a result or an error.
-func (p *peer) respond(ctx context.Context, m *message) *response {
-	result, err := p.answer(ctx, m.Method, m.Params)
-	switch {
-	case errors.Is(err, ErrNoMethod):
-		return refusing(m, mcp.METHOD_NOT_FOUND, "method not found: "+m.Method)
-	case err != nil:
-		return refusing(m, mcp.INTERNAL_ERROR, err.Error())
-	}
-	return &response{JSONRPC: mcp.JSONRPC_VERSION, ID: m.ID, Result: result}
-}
 
 // refusing returns an error response.
 func refusing(m *message, code int, text string) *response {

@@ -19,8 +19,7 @@ type httpSSE struct {
 }
 
 // start opens the stream and waits for the URL.
-func (s *httpSSE) start(ctx context.Context, p peer) error {
-	s.begin(ctx, p)
+func (s *httpSSE) start(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.end)
 	defer stop()
 	resp, err := s.send(s.life, http.MethodGet, s.url, mediaEvents, nil, nil)
@@ -40,7 +39,7 @@ func (s *httpSSE) start(ctx context.Context, p peer) error {
 		defer resp.Body.Close()
 		err := s.read(events)
 		s.end() // cancels waiting requests
-		s.peer.loss.fail(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
+		s.conn.fail(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
 	})
 	return nil
 }
@@ -90,12 +89,11 @@ func (s *httpSSE) read(events *sse.Reader) error {
 			s.log.Print("an event that is not a message", data)
 		}
 		for i := range messages {
-			m := &messages[i]
-			if m.isAnswer() {
+			if m := &messages[i]; m.isAnswer() {
 				s.waiting.pass(m) // an unexpected one is dropped
-				continue
+			} else {
+				s.serve(s.life, m, s.reply)
 			}
-			s.receive(s.life, m, s.reply)
 		}
 	}
 }
@@ -104,22 +102,8 @@ func (s *httpSSE) read(events *sse.Reader) error {
 func (s *httpSSE) request(ctx context.Context, r *request) (*message, error) {
 	bound, cancel := s.bound(ctx)
 	defer cancel()
-	answer, forget := s.waiting.add(r.ID)
-	defer forget()
-	if err := s.post(bound, r); err != nil {
-		return nil, s.failed(ctx, err)
-	}
-	select {
-	case m := <-answer:
-		return m, nil
-	case <-bound.Done():
-	}
-	select {
-	case m := <-answer: // received just before the end
-		return m, nil
-	default:
-		return nil, s.failed(ctx, bound.Err())
-	}
+	m, err := s.waiting.exchange(bound, r.ID, nil, func() error { return s.post(bound, r) })
+	return m, s.failed(ctx, err)
 }
 
 // post sends a message.

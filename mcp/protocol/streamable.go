@@ -41,10 +41,7 @@ type streamable struct {
 }
 
 // start does nothing: the first message connects.
-func (s *streamable) start(ctx context.Context, p peer) error {
-	s.begin(ctx, p)
-	return nil
-}
+func (s *streamable) start(context.Context) error { return nil }
 
 // sessionID returns the server's session ID; empty without one, as in the stateless revision.
 func (s *streamable) sessionID() string {
@@ -239,7 +236,7 @@ func (s *streamable) take(ctx context.Context, id int64, raw []byte) (answer *me
 		case m.isAnswer():
 			s.log.Print("an answer to another request", raw)
 		default:
-			s.receive(ctx, m, s.reply)
+			s.serve(ctx, m, s.reply)
 		}
 	}
 	return answer, nil
@@ -293,7 +290,7 @@ func (s *streamable) listen(ctx context.Context, opened func()) {
 		case err != nil:
 		case resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents:
 			if wasOpen && s.forgotten(resp.StatusCode, httpx.Excerpt(resp.Body, maxErrorBody)) {
-				s.peer.loss.fail(errSessionEnded)
+				s.conn.fail(errSessionEnded)
 			}
 			discard(resp)
 			err = &statusError{status: resp.StatusCode}
@@ -320,9 +317,7 @@ func isDown(err error) bool {
 
 // close ends the session.
 func (s *streamable) close() {
-	if s.end != nil {
-		s.end() // cancels waiting requests
-	}
+	s.end() // cancels waiting requests
 	if id := s.sessionID(); id != "" {
 		s.session.Store("")
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.life), goodbyeTimeout)
