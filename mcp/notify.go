@@ -6,14 +6,11 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/tenonhq/tenon/internal/visible"
-	"github.com/tenonhq/tenon/mcp/protocol"
 )
 
 // notified handles a notification of the server. It is called on a reading goroutine and does not block.
-func (d *dialer) notified(c *protocol.Conn, method string, fields map[string]any) {
+func (d *dialer) notified(method string, fields map[string]any) {
 	switch method {
-	case "notifications/progress":
-		c.Progress(fields)
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged), "notifications/interceptors/list_changed":
 		d.changed()
 	case string(mcp.MethodNotificationResourceUpdated):

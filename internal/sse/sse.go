@@ -17,10 +17,9 @@ type Reader struct {
 	// Retry is the delay that the server requests before the stream is resumed; 0 if it requests none.
 	Retry time.Duration
 
-	limit    int
-	lines    *bufio.Scanner
-	returned bool   // the last line ended in a carriage return, which a newline may follow
-	data     []byte // of the current event
+	limit int
+	lines *bufio.Scanner
+	data  []byte // of the current event
 }
 
 // NewReader returns a reader of events of at most limit bytes.
@@ -31,36 +30,7 @@ func NewReader(in io.Reader, limit int) *Reader {
 }
 
 // Resume continues with another stream.
-func (r *Reader) Resume(in io.Reader) {
-	r.lines, r.returned = bufio.NewScanner(in), false
-	r.lines.Buffer(nil, r.limit)
-	r.lines.Split(r.line)
-}
-
-// line is the bufio.SplitFunc of lines, which end in a newline, a carriage return, or both.
-func (r *Reader) line(data []byte, atEOF bool) (advance int, line []byte, err error) {
-	skipped := 0
-	if r.returned && bytes.HasPrefix(data, []byte("\n")) {
-		skipped = 1
-	}
-	line = data[skipped:]
-	end := bytes.IndexByte(line, '\n')
-	if end >= 0 {
-		line = line[:end]
-	}
-	if i := bytes.IndexByte(line, '\r'); i >= 0 {
-		line, end = line[:i], i
-	}
-	switch {
-	case end >= 0:
-		advance = skipped + end + 1
-		r.returned = data[advance-1] == '\r'
-		return advance, line, nil
-	case atEOF && len(line) > 0:
-		return len(data), line, nil
-	}
-	return 0, nil, nil
-}
+func (r *Reader) Resume(in io.Reader) { r.lines = Lines(in, r.limit) }
 
 // Next returns the kind and the data of the next event with data; the data is valid until the next call. The default kind is "message". An
 // event at the end of the stream may lack its empty line. Errors: io.EOF at the end, bufio.ErrTooLong, those of the stream.
@@ -105,4 +75,46 @@ func (r *Reader) Next() (kind string, data []byte, err error) {
 		return kind, r.data[1:], nil
 	}
 	return "", nil, io.EOF
+}
+
+// Lines returns a scanner of lines of at most limit bytes, which end in a newline, a carriage return, or both. A long line that arrives in
+// pieces is searched once, unlike by bufio.ScanLines.
+func Lines(in io.Reader, limit int) *bufio.Scanner {
+	scanner := bufio.NewScanner(in)
+	scanner.Buffer(nil, limit)
+	scanner.Split(new(splitter).split)
+	return scanner
+}
+
+// splitter finds the ends of lines.
+type splitter struct {
+	returned bool // the last line ended in a carriage return, which a newline may follow
+	searched int  // bytes of the current line without an end
+}
+
+func (s *splitter) split(data []byte, atEOF bool) (advance int, line []byte, err error) {
+	start := 0
+	if s.returned && bytes.HasPrefix(data, []byte("\n")) {
+		start = 1
+	}
+	from := max(start, s.searched)
+	rest := data[from:]
+	end := bytes.IndexByte(rest, '\n')
+	if end >= 0 {
+		rest = rest[:end]
+	}
+	if i := bytes.IndexByte(rest, '\r'); i >= 0 {
+		end = i
+	}
+	s.searched = 0
+	switch {
+	case end >= 0:
+		end += from
+		s.returned = data[end] == '\r'
+		return end + 1, data[start:end], nil
+	case atEOF && len(data) > start:
+		return len(data), data[start:], nil
+	}
+	s.searched = len(data)
+	return 0, nil, nil
 }

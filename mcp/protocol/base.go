@@ -58,7 +58,11 @@ func (b *base) serve(ctx context.Context, m *message, reply func(context.Context
 			b.log.Print("a notification that cannot be read", m.Params)
 			return
 		}
-		b.conn.notified(b.conn, m.Method, params)
+		if m.Method == "notifications/progress" {
+			b.conn.calls.progress(params)
+		} else {
+			b.conn.notified(m.Method, params)
+		}
 		return
 	}
 	select {

@@ -160,24 +160,18 @@ const maxSilent = 3
 // errStuck is the cause of a server's end after it stopped responding.
 var errStuck = fmt.Errorf("it sent nothing during %d consecutive calls, all of which timed out", maxSilent)
 
-// owner is a carrier that runs the server as its child.
-type owner interface {
-	// heard returns the number of messages from the server.
-	heard() int64
-}
-
-// watch records the number of the server's messages at the start of a call; the returned function is called at its end. A stuck process
+// watch records the number of a local server's messages at the start of a call; the returned function is called at its end. A stuck process
 // never recovers and may use a processor, so it is ended and restarted.
 func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
-	t, ok := c.carrier.(owner)
+	t, ok := c.carrier.(*stdio)
 	if !ok {
 		return func(error) {}
 	}
-	before := t.heard()
+	before := t.received.Load()
 	return func(err error) {
 		late := err != nil && (errors.Is(context.Cause(ctx), errNoAnswer) || errors.Is(ctx.Err(), context.DeadlineExceeded))
 		switch {
-		case t.heard() != before:
+		case t.received.Load() != before:
 			c.silent.Store(0)
 		case late && c.silent.Add(1) >= maxSilent:
 			c.fail(errStuck)

@@ -35,8 +35,8 @@ type Dialer struct {
 	Log Log
 	// Answer answers the server's requests, except ping.
 	Answer Answer
-	// Notified is called for notifications, on a reading goroutine. It must not block.
-	Notified func(c *Conn, method string, params map[string]any)
+	// Notified is called for notifications except those of progress, on a reading goroutine. It must not block.
+	Notified func(method string, params map[string]any)
 }
 
 // Remote is the address of a server over HTTP.
@@ -86,8 +86,8 @@ func (d *Dialer) dialStdio(ctx context.Context) (*Conn, error) {
 // dialHTTP tries streamable HTTP and, if the server refuses the first message, the older transport.
 func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 	c, err := d.open(ctx, d.streamable, false)
-	if err == nil {
-		c.hearNews(ctx)
+	if err == nil && !c.modern() {
+		c.carrier.(*streamable).hearNews(ctx)
 	}
 	var status *statusError
 	refused := errors.Is(err, errOldServer) || errors.As(err, &status) && status.status < 500

@@ -21,11 +21,11 @@ var errTooLong = fmt.Errorf("the server sent a message of more than %d MiB", max
 
 // request is a request to the server, or, without an ID, a notification.
 type request struct {
-	JSONRPC string      `json:"jsonrpc"`
-	ID      int64       `json:"id,omitempty"`
-	Method  string      `json:"method"`
-	Params  any         `json:"params,omitempty"`
-	header  http.Header // of the HTTP request
+	JSONRPC string         `json:"jsonrpc"`
+	ID      int64          `json:"id,omitempty"`
+	Method  string         `json:"method"`
+	Params  map[string]any `json:"params,omitzero"`
+	header  http.Header    // of the HTTP request
 }
 
 // response is the answer to a request of the server.

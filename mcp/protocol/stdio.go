@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/sse"
 )
 
 // errLost is returned if the connection is lost, or unusable after a violation of the protocol.
@@ -146,8 +147,7 @@ func (t *stdio) start(context.Context) error {
 
 // read handles the server's messages until its output ends.
 func (t *stdio) read(out io.ReadCloser) {
-	lines := bufio.NewScanner(out)
-	lines.Buffer(nil, maxMessageBytes)
+	lines := sse.Lines(out, maxMessageBytes)
 	for lines.Scan() {
 		t.receive(bytes.TrimSpace(lines.Bytes()))
 	}
@@ -232,7 +232,7 @@ func (t *stdio) request(ctx context.Context, r *request) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.isLost() {
+	if t.IsLost() {
 		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
 	}
 	o := &outgoing{line: append(line, '\n')}
@@ -256,9 +256,6 @@ func (t *stdio) send(ctx context.Context, o *outgoing) error {
 		return fmt.Errorf("%w: %w", errUnsent, t.cause)
 	}
 }
-
-// heard returns the number of messages from the server.
-func (t *stdio) heard() int64 { return t.received.Load() }
 
 // notify sends a notification.
 func (t *stdio) notify(ctx context.Context, n *request) error {

@@ -45,7 +45,7 @@ func (s *streamable) start(context.Context) error { return nil }
 
 // sessionID returns the server's session ID; empty without one, as in the stateless revision.
 func (s *streamable) sessionID() string {
-	if mcp.IsModernProtocol(s.revision()) {
+	if s.conn.modern() {
 		return ""
 	}
 	id, _ := s.session.Load().(string)
@@ -171,7 +171,7 @@ func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*mes
 		if errors.Is(err, errTooLong) || ctx.Err() != nil {
 			return nil, err
 		}
-		if events.LastID == "" || mcp.IsModernProtocol(s.revision()) {
+		if events.LastID == "" || s.conn.modern() {
 			return nil, cutShort(err)
 		}
 		if pause.For(ctx, reconnectDelay(events)) != nil {

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 )
 
 // Headers of the protocol, see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports ("Session Management",
@@ -32,9 +31,8 @@ var errClosed = errors.New("it was closed")
 // web is the common part of the carriers over HTTP.
 type web struct {
 	*base
-	url     string
-	client  *http.Client
-	version atomic.Value // string; the agreed revision
+	url    string
+	client *http.Client
 }
 
 func newWeb(remote *Remote, b *base) (*web, error) {
@@ -43,14 +41,6 @@ func newWeb(remote *Remote, b *base) (*web, error) {
 		return nil, err
 	}
 	return &web{base: b, url: remote.URL, client: newGuard(u, remote).client()}, nil
-}
-
-// setVersion sets the revision of the protocol in the requests; empty for none.
-func (w *web) setVersion(version string) { w.version.Store(version) }
-
-func (w *web) revision() string {
-	version, _ := w.version.Load().(string)
-	return version
 }
 
 // send sends an HTTP request. The caller closes the answer's body.
@@ -74,7 +64,7 @@ func (w *web) send(ctx context.Context, method, address, accept string, body any
 		req.Header.Set("Content-Type", mediaJSON)
 	}
 	req.Header.Set("Accept", accept)
-	if version := w.revision(); version != "" {
+	if version := w.conn.revision(); version != "" {
 		req.Header.Set(headerVersion, version)
 	}
 	resp, err := w.client.Do(req)

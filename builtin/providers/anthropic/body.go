@@ -103,32 +103,15 @@ func toolChoice(req *sdk.ModelRequest, thinks bool) sdk.Object {
 	return choice
 }
 
-// wireOptions returns the options under their names in the format. Configurations for the AI SDK use other names.
+// wireOptions returns the options under their names in the format.
 func wireOptions(options sdk.Object) sdk.Object {
-	out := sdk.Object{}
-	for name, value := range options {
-		switch name {
-		case "thinking":
-			out["thinking"] = renamed(value, "budgetTokens", "budget_tokens")
-		case "effort":
-			out["output_config"] = wire.Joined(out["output_config"], sdk.Object{"effort": value})
-		case "cacheControl", "disableParallelToolUse", "sendReasoning", "toolStreaming", "structuredOutputMode": // not fields of the body
-		default:
-			out[name] = wire.Joined(out[name], value)
-		}
+	out := wire.Renamed(options, map[string]string{
+		"effort": "output_config.effort", "cacheControl": "", "disableParallelToolUse": "", "sendReasoning": "", "toolStreaming": "", "structuredOutputMode": "",
+	})
+	if thinking, ok := wire.AsObject(out["thinking"]); ok {
+		out["thinking"] = wire.Renamed(thinking, map[string]string{"budgetTokens": "budget_tokens"})
 	}
 	return out
-}
-
-func renamed(value any, from, to string) any {
-	m, ok := wire.AsObject(value)
-	if !ok || m[from] == nil {
-		return value
-	}
-	m = m.Clone()
-	m[to] = m[from]
-	delete(m, from)
-	return m
 }
 
 // setThinking reports whether the model reasons by the options. From Claude 5.1 on it lets the server drop signed blocks that no longer

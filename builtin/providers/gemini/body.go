@@ -102,23 +102,17 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	if len(config) > 0 {
 		b.Set("generationConfig", config)
 	}
-	b.Merge(wireOptions(req.Params.Options))
+	b.Merge(wire.Renamed(req.Params.Options, optionNames()))
 	return b.Encode(wire.SizeOf(req))
 }
 
-// wireOptions returns the options in their places. Configurations for the AI SDK have those of generationConfig beside the others.
-func wireOptions(options sdk.Object) sdk.Object {
-	out := sdk.Object{}
-	for name, value := range options {
-		switch name {
-		case "thinkingConfig", "responseModalities", "mediaResolution", "audioTimestamp", "imageConfig":
-			out["generationConfig"] = wire.Joined(out["generationConfig"], sdk.Object{name: value})
-		case "structuredOutputs", "streamFunctionCallArguments": // not fields of the body
-		default:
-			out[name] = wire.Joined(out[name], value)
-		}
+// optionNames returns the names of options in the format. Configurations for the AI SDK have those of generationConfig beside the others.
+func optionNames() map[string]string {
+	names := map[string]string{"structuredOutputs": "", "streamFunctionCallArguments": ""}
+	for _, name := range []string{"thinkingConfig", "responseModalities", "mediaResolution", "audioTimestamp", "imageConfig"} {
+		names[name] = "generationConfig." + name
 	}
-	return out
+	return names
 }
 
 func text(s string) part { return part{Text: &s} }

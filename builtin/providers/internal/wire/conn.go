@@ -50,9 +50,11 @@ type Conn struct {
 type Request struct {
 	Path    string // below the base URL; escaped; can have a query
 	Body    []byte
-	Headers []map[string]string // a later header replaces an earlier one of the same name, and all replace the provider's
-	Accept  string              // default: text/event-stream
+	Headers map[string]string // replace those of the provider, the model and the model request
+	Accept  string            // default: text/event-stream
 	Decoder func(*Answer) Decoder
+
+	model *sdk.ModelRequest // set by Ask
 }
 
 // Open checks the provider's address, headers and options. It does not use the network.
@@ -131,6 +133,7 @@ func (c *Conn) Ask(ctx context.Context, req *sdk.ModelRequest, encode func(*sdk.
 	if r.Body, err = encode(req); err != nil {
 		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
 	}
+	r.model = req
 	ex, err := c.send(ctx, http.MethodPost, r)
 	if err != nil {
 		return err
@@ -253,7 +256,11 @@ func (c *Conn) request(ctx context.Context, method string, r *Request) (*http.Re
 	if c.Authorize == nil && c.Info.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Info.Key)
 	}
-	for _, set := range append([]map[string]string{c.Headers}, r.Headers...) {
+	sets := []map[string]string{c.Headers}
+	if m := r.model; m != nil {
+		sets = append(sets, m.Model.Headers, copilotHeaders(&c.Info, m), m.Headers)
+	}
+	for _, set := range append(sets, r.Headers) { // each replaces headers of the ones before it
 		for name, value := range set {
 			req.Header.Set(name, value)
 		}
@@ -288,10 +295,10 @@ type authError struct {
 func (e *authError) Error() string { return "credentials: " + e.err.Error() }
 func (e *authError) Unwrap() error { return e.err }
 
-// KeyHeader returns a Setup.Authorize that sends a key, unless it is empty, in a header.
+// KeyHeader returns a Setup.Authorize that sends a key in a header, unless it is empty or the user's headers have their own.
 func KeyHeader(name, key string) func(*http.Request, []byte) error {
 	return func(req *http.Request, _ []byte) error {
-		if key != "" {
+		if key != "" && req.Header.Get(name) == "" {
 			req.Header.Set(name, key)
 		}
 		return nil

@@ -105,7 +105,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	if c.IncludeUsage {
 		b.Set("stream_options", sdk.Object{"include_usage": true})
 	}
-	b.Merge(api.WireOptions(req.Params.Options, false))
+	b.Merge(wire.Renamed(req.Params.Options, api.OptionNames(false)))
 	return b.Encode(wire.SizeOf(req))
 }
 

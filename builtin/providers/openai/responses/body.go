@@ -84,7 +84,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		b.Set("include", []string{"reasoning.encrypted_content"})
 	}
 	b.Set("stream", true)
-	b.Merge(api.WireOptions(req.Params.Options, true))
+	b.Merge(wire.Renamed(req.Params.Options, api.OptionNames(true)))
 	return b.Encode(wire.SizeOf(req))
 }
 

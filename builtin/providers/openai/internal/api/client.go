@@ -125,7 +125,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 
 // Ask sends a request to the path of a format and passes on the answer.
 func (c *Client) Ask(ctx context.Context, path string, req *sdk.ModelRequest, encode func(*sdk.ModelRequest) ([]byte, error), decoder func(*wire.Answer) wire.Decoder, sink func(sdk.StreamEvent) error) error {
-	return c.Conn.Ask(ctx, req, encode, &wire.Request{Path: c.Path(path, &req.Model), Headers: c.Headers(req), Decoder: decoder}, sink)
+	return c.Conn.Ask(ctx, req, encode, &wire.Request{Path: c.Path(path, &req.Model), Decoder: decoder}, sink)
 }
 
 // introduction returns the headers by which gateways list the programs that use them.
@@ -138,15 +138,6 @@ func introduction(info *sdk.ProviderInfo) map[string]string {
 		return map[string]string{"X-Cerebras-3rd-Party-Integration": "tenon"}
 	}
 	return nil
-}
-
-// Headers returns the headers of a request: the model's, the dialect's and the request's own.
-func (c *Client) Headers(req *sdk.ModelRequest) []map[string]string {
-	headers := []map[string]string{req.Model.Headers}
-	if c.Info.NPM == Copilot {
-		headers = append(headers, wire.CopilotHeaders(req))
-	}
-	return append(headers, req.Headers)
 }
 
 // SetParams sets the fields that have the same name in both formats, and the output limit under the name maxTokens.
