@@ -40,8 +40,6 @@ type UsagePlace int
 const (
 	UsageOwnChunk    UsagePlace = iota // in a chunk of its own with no choices, as OpenAI does
 	UsageFinishChunk                   // in the chunk of the finish reason
-	UsageDeepSeek                      // as prompt_cache_hit_tokens and prompt_cache_miss_tokens
-	UsageNone                          // nowhere
 )
 
 // NoFinish as a finish reason leaves it out.

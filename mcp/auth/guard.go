@@ -86,14 +86,12 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if strings.Contains(req.URL.Path, "/.well-known/") {
-		g.note(content)
-	}
+	g.note(content)
 	resp.Body = io.NopCloser(bytes.NewReader(content))
 	return resp, nil
 }
 
-// note keeps the issuer in the metadata of an authorization server, see RFC 8414, section 2.
+// note keeps the issuer if an answer is the metadata of an authorization server, see RFC 8414, section 2.
 func (g *guard) note(content []byte) {
 	var metadata struct {
 		Issuer   string `json:"issuer"`

@@ -10,14 +10,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-const (
-	// discoveryShare is the part of Timeout for the discovery of the stateless revision, which older servers may ignore: a third leaves
-	// time for the handshake and another discovery.
-	discoveryShare = 3
-	// localDiscovery limits the discovery of a local server further. Over HTTP every server answers, if slowly; a local one may read
-	// nothing but a handshake, and accepts it after a discovery that it has yet to answer.
-	localDiscovery = 2 * time.Second
-)
+// discoveryShare is the part of Timeout for the discovery of the stateless revision, which older servers may ignore: a third leaves
+// time for the handshake and another discovery.
+const discoveryShare = 3
 
 // Dialer makes connections to one server.
 type Dialer struct {
@@ -144,11 +139,7 @@ func (d *Dialer) handshake(ctx context.Context, c *Conn, legacy bool) error {
 	if err := c.carrier.start(ctx); err != nil {
 		return inTime(ctx, "connect", d.Timeout, err)
 	}
-	probe := d.Timeout / discoveryShare
-	if d.Command != nil {
-		probe = min(probe, localDiscovery)
-	}
-	err := c.introduce(ctx, legacy, probe)
+	err := c.introduce(ctx, legacy, d.Timeout/discoveryShare)
 	if err != nil && !Broken(err) && ctx.Err() == nil {
 		return &refusal{err}
 	}

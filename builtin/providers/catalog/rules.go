@@ -2,9 +2,7 @@ package catalog
 
 import (
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -90,20 +88,9 @@ var (
 	gemini = lazyregexp.New(`gemini-(\d)(?:\.(\d))?`)
 )
 
-// version returns 100 times the version in the name, such as 502 for 5.2, or 0.
-func (r *rule) version(expression *regexp.Regexp) int {
-	m := expression.FindStringSubmatch(r.name)
-	if m == nil {
-		return 0
-	}
-	major, _ := strconv.Atoi(m[1])
-	minor, _ := strconv.Atoi(m[2]) // none is 0
-	return 100*major + minor
-}
-
-func (r *rule) gptVersion() int    { return r.version(gpt()) }
+func (r *rule) gptVersion() int    { return wire.Version(r.name, gpt()) }
 func (r *rule) claudeVersion() int { return wire.ClaudeVersion(r.name) }
-func (r *rule) geminiVersion() int { return r.version(gemini()) }
+func (r *rule) geminiVersion() int { return wire.Version(r.name, gemini()) }
 
 // openAI reports whether the package is for servers with OpenAI's own models.
 func (r *rule) openAI() bool {

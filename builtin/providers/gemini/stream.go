@@ -74,13 +74,11 @@ func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
 
 // Whole handles an answer that is one document: a list of events, or an error.
 func (d *decoder) Whole(data []byte) error {
-	list := make([]json.RawMessage, 1)
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '[' {
+	list := []json.RawMessage{data}
+	if data[0] == '[' {
 		if err := wire.Unmarshal(data, &list); err != nil {
 			return err
 		}
-	} else {
-		list[0] = data
 	}
 	for _, raw := range list {
 		var r response
