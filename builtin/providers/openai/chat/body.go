@@ -162,29 +162,20 @@ func turnStart(messages []sdk.ModelMessage) int {
 
 // contentOf returns a string if the content is only text: every server accepts that.
 func contentOf(m *sdk.Model, contents []sdk.ModelContent) any {
-	if len(contents) == 1 && contents[0].Type == sdk.ContentText {
-		return contents[0].Text
-	}
-	parts := make([]part, 0, len(contents))
-	texts := make([]string, 0, len(contents))
-	for i := range contents {
-		part := newPart(m, &contents[i])
-		parts = append(parts, part)
-		if part.Type == wire.KindText {
-			texts = append(texts, part.Text)
+	parts := wire.Said(m, contents, textPart, filePart)
+	texts := make([]string, 0, len(parts))
+	for _, p := range parts {
+		if p.Type != "text" {
+			return parts
 		}
+		texts = append(texts, p.Text)
 	}
-	if len(texts) == len(parts) {
-		return strings.Join(texts, "\n\n")
-	}
-	return parts
+	return strings.Join(texts, "\n\n")
 }
 
-func newPart(m *sdk.Model, content *sdk.ModelContent) part {
-	if content.Type == sdk.ContentText {
-		return part{Type: "text", Text: content.Text}
-	}
-	a := wire.NewAttachment(m, content.Mime, content.Filename, content.URL)
+func textPart(s string) part { return part{Type: "text", Text: s} }
+
+func filePart(a wire.Attachment) part {
 	switch {
 	case a.Kind == wire.KindImage:
 		return part{Type: "image_url", ImageURL: &image{a.URL}}
@@ -196,7 +187,7 @@ func newPart(m *sdk.Model, content *sdk.ModelContent) part {
 	case a.Kind == wire.KindFile:
 		a = wire.Notice("%s is at %s", a.Name, a.URL) // Chat Completions accepts no URL of a file
 	}
-	return part{Type: "text", Text: a.Text}
+	return textPart(a.Text)
 }
 
 // assistant returns an earlier answer of the model, or false if it would be empty: Moonshot and DeepSeek refuse one that has only reasoning, such
