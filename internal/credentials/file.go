@@ -20,7 +20,7 @@ const (
 	maxFile = 4 << 20
 )
 
-// content is the file: credentials by name. Those that cannot be decoded are kept as they are.
+// content is the file: credentials by name. Entries that cannot be decoded are kept unchanged.
 type content struct {
 	Version     int                        `json:"version"`
 	Credentials map[string]json.RawMessage `json:"credentials"`

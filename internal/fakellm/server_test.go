@@ -160,7 +160,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("status %d, body %q, error %v; want %d, %q, failure %v", status, body, err, c.status, c.body, c.fails)
 			}
 			if strings.Contains(body, "never") {
-				t.Errorf("body goes on behind the cut: %q", body)
+				t.Errorf("the body continues after the cut: %q", body)
 			}
 		})
 	}

@@ -33,7 +33,7 @@ func NewReader(in io.Reader, limit int) *Reader {
 func (r *Reader) Resume(in io.Reader) { r.lines = Lines(in, r.limit) }
 
 // Next returns the kind and the data of the next event with data; the data is valid until the next call. The default kind is "message". An
-// event at the end of the stream may lack its empty line. Errors: io.EOF at the end, bufio.ErrTooLong, those of the stream.
+// event at the end of the stream may lack its empty line. Errors: io.EOF at the end, bufio.ErrTooLong, errors of the stream.
 func (r *Reader) Next() (kind string, data []byte, err error) {
 	kind, id, hasID := "message", "", false
 	r.data = r.data[:0]

@@ -68,7 +68,7 @@ func (l *calls) begin(ctx context.Context, c *Call, limit time.Duration) (_ cont
 	}
 }
 
-// of returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all of them
+// of returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all calls
 // belong to one session. Otherwise it returns nil.
 func (l *calls) of(ctx context.Context) *Call {
 	if c, ok := ctx.Value(callKey{}).(*Call); ok {
@@ -244,7 +244,7 @@ func (c *Conn) ask(ctx context.Context, on *Call, limit time.Duration, method mc
 	})
 }
 
-// visited asks the user to open the addresses that a server wants opened before a request, and reports whether the user did.
+// visited asks the user to open the addresses that a server requires before a request, and reports whether the user did.
 func (c *Conn) visited(ctx context.Context, on *Call, list []mcp.ElicitationParams) bool {
 	for i := range list {
 		params, err := json.Marshal(&list[i])

@@ -40,7 +40,7 @@ type Conn struct {
 	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; guarded by calls.mu
 }
 
-// Hello is what a server says about itself in the handshake.
+// Hello is a server's description of itself in the handshake.
 type Hello struct {
 	Name, Version string
 	Protocol      string // the agreed revision

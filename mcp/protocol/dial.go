@@ -24,9 +24,9 @@ type Dialer struct {
 	Timeout time.Duration
 	// Info names tenon to the server.
 	Info mcp.Implementation
-	// Capabilities are those of Answer.
+	// Capabilities lists the requests that Answer supports.
 	Capabilities mcp.ClientCapabilities
-	// Log gets what the server writes outside the protocol.
+	// Log receives the server's output outside the protocol.
 	Log Log
 	// Answer answers the server's requests, except ping.
 	Answer Answer

@@ -25,7 +25,7 @@ var errNotModern = errors.New("the server did not name a revision it supports")
 
 // introduce agrees on a revision of the protocol: first the stateless one with its discovery (SEP-2575), then the
 // older ones with a handshake. A server that did not answer the discovery within probe, and refuses the handshake, may be a slow one of
-// the stateless revision: it gets the discovery again, with all the time that ctx has.
+// the stateless revision: the discovery is repeated, with all the time that ctx has left.
 func (c *Conn) introduce(ctx context.Context, legacy bool, probe time.Duration) error {
 	if legacy {
 		return c.initialize(ctx)
@@ -204,7 +204,7 @@ func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[s
 		answers := map[string]any{}
 		for _, id := range slices.Sorted(maps.Keys(asked.Requests)) {
 			if answers[id], err = c.answer(ctx, on, asked.Requests[id].Method, asked.Requests[id].Params); err != nil {
-				return nil, fmt.Errorf("it asks for something: %w", err)
+				return nil, fmt.Errorf("answer its question: %w", err)
 			}
 		}
 		params = maps.Clone(params)

@@ -190,7 +190,7 @@ func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*mes
 	}
 }
 
-// reconnectDelay returns the wait before a stream that ended is requested again: what the server asked for, within limits.
+// reconnectDelay returns the wait before a stream that ended is requested again: the server's value, within limits.
 func reconnectDelay(events *sse.Reader) time.Duration {
 	return min(max(cmp.Or(events.Retry, time.Second), 100*time.Millisecond), 30*time.Second)
 }

@@ -16,7 +16,7 @@ import (
 const (
 	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
-	// headerLastEvent asks for the events after one, see the living standard of HTML, "Server-sent events".
+	// headerLastEvent requests the events after an ID, see the HTML Living Standard, "Server-sent events".
 	headerLastEvent = "Last-Event-Id"
 )
 

@@ -87,8 +87,8 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	return b.Encode(wire.SizeOf(req))
 }
 
-// toolChoice returns whether the model must call tools, and one at a time; empty for the server's default. A model that reasons cannot be
-// forced.
+// toolChoice returns the rules for tool calls: whether they are required, and one at a time. It is empty for the server's default. A model
+// that reasons cannot be forced to call tools.
 func toolChoice(req *sdk.ModelRequest, thinks bool) sdk.Object {
 	if req.ToolChoice == sdk.ToolChoiceNone {
 		return sdk.Object{"type": "none"}
@@ -114,8 +114,8 @@ func wireOptions(options sdk.Object) sdk.Object {
 	return out
 }
 
-// setThinking reports whether the model reasons by the options. From Claude 5.1 on it lets the server drop signed blocks that no longer
-// fit their prefix, which would be an error otherwise.
+// setThinking reports whether the options turn reasoning on. From Claude 5.1 on, it allows the server to drop signed blocks that no longer
+// fit their prefix; otherwise the server returns an error.
 func setThinking(options sdk.Object, name string) bool {
 	thinking, _ := wire.AsObject(options["thinking"])
 	switch wire.Scalar(thinking["type"]) {
@@ -147,7 +147,7 @@ func maxTokens(req *sdk.ModelRequest, options sdk.Object) int64 {
 	return limit
 }
 
-// ephemeral is the mark of a prefix that the server caches.
+// ephemeral returns the mark of a prefix that the server caches; nil without a mark.
 func ephemeral(mark bool) *cacheControl {
 	if !mark {
 		return nil

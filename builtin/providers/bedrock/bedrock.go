@@ -56,8 +56,8 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	}, sink)
 }
 
-// inferenceID returns the ID of the inference profile through which a model is used in a region: some models have no other. The families and
-// regions are those of opencode's provider/provider.ts.
+// inferenceID returns the ID of the inference profile through which a model is used in a region: some models have no other ID. The families and
+// regions come from opencode's provider/provider.ts.
 func inferenceID(model, region string) string {
 	has := func(families ...string) bool {
 		return slices.ContainsFunc(families, func(family string) bool { return strings.Contains(model, family) })

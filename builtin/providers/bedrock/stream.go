@@ -63,7 +63,7 @@ type block struct {
 	redacted  []byte
 }
 
-// Complete reports whether messageStop arrived. The metadata behind it can be missing.
+// Complete reports whether messageStop arrived. The metadata after it can be missing.
 func (d *decoder) Complete() bool { return d.Reason != "" }
 
 // Event handles one event.

@@ -60,7 +60,7 @@ type entryProvider struct {
 	API string `json:"api,omitempty"`
 }
 
-// entryMode is a variant of a model that becomes a model of its own.
+// entryMode is a variant of a model that the catalog lists as a separate model.
 type entryMode struct {
 	Cost     *sdk.ModelCost `json:"cost,omitempty"`
 	Provider struct {
@@ -69,7 +69,7 @@ type entryMode struct {
 	} `json:"provider,omitzero"`
 }
 
-// CatalogModels returns the models of a provider at the time of the snapshot of models.dev, and those of a later refresh.
+// CatalogModels returns the models of a provider in the snapshot of models.dev, and in a later refresh.
 func (p *Plugin) CatalogModels(provider string) (known, newer map[string]sdk.Model, err error) {
 	data, err := member(archive, provider)
 	if data == nil || err != nil {
@@ -115,7 +115,7 @@ func DecodeModels(provider string, data []byte) (map[string]sdk.Model, error) {
 		}
 		m := c.model(provider, id)
 		out[id] = m
-		for name, mode := range c.Experimental.Modes { // a model of its own, such as ID-fast
+		for name, mode := range c.Experimental.Modes { // a separate model, such as ID-fast
 			fast := m
 			fast.ID, fast.APIID, fast.Name = id+"-"+name, id, m.Name+" "+name
 			if mode.Cost != nil {
@@ -128,7 +128,7 @@ func DecodeModels(provider string, data []byte) (map[string]sdk.Model, error) {
 	return out, nil
 }
 
-// offered reports whether a model is for users. OpenAI's chat alias works in no agent.
+// offered reports whether users can choose a model. OpenAI's chat alias does not work in agents.
 func offered(provider, id, status string) bool {
 	if status == "deprecated" || status == "alpha" {
 		return false

@@ -16,7 +16,7 @@ const (
 	metaID        = "id" // true: the server chose the ID of the call
 )
 
-// anySignature stands for the signature of a call that another model wrote, see
+// anySignature replaces the missing signature of a call that another model wrote, see
 // https://ai.google.dev/gemini-api/docs/thought-signatures.
 const anySignature = "skip_thought_signature_validator"
 
@@ -26,7 +26,7 @@ type content struct {
 	Parts []part `json:"parts"`
 }
 
-// part is a piece of a message. One field is set, and for what the model wrote Thought and Signature.
+// part is a piece of a message. One field is set, and in the model's answers also Thought and Signature.
 type part struct {
 	Text      *string           `json:"text,omitempty"`
 	Thought   bool              `json:"thought,omitempty"`
@@ -106,7 +106,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	return b.Encode(wire.SizeOf(req))
 }
 
-// optionNames returns the names of options in the format. Configurations for the AI SDK have those of generationConfig beside the others.
+// optionNames returns the names of options in the format. Configurations for the AI SDK do not nest the options of generationConfig.
 func optionNames() map[string]string {
 	names := map[string]string{"structuredOutputs": "", "streamFunctionCallArguments": ""}
 	for _, name := range []string{"thinkingConfig", "responseModalities", "mediaResolution", "audioTimestamp", "imageConfig"} {
@@ -148,7 +148,7 @@ func (c *client) contents(req *sdk.ModelRequest, three bool) []content {
 	return out
 }
 
-// serverIDs returns the calls whose ID the server chose: it takes no others.
+// serverIDs returns the calls whose ID the server chose: it accepts no other IDs.
 func (c *client) serverIDs(req *sdk.ModelRequest) map[string]string {
 	ids := map[string]string{}
 	for i := range req.Messages {
@@ -213,7 +213,7 @@ func toolName(name string) string {
 	return name
 }
 
-// resultParts returns the results of calls. Gemini 3 takes files within them, older models beside them.
+// resultParts returns the results of calls. Gemini 3 takes files within them, older models after them.
 func resultParts(model *sdk.Model, m *sdk.ModelMessage, ids map[string]string, three bool) []part {
 	var out, beside []part
 	for i := range m.Content {

@@ -49,7 +49,7 @@ type usage struct {
 	Thoughts   float64 `json:"thoughtsTokenCount"`
 }
 
-// promptCount is in every usage with numbers; others are left out.
+// promptCount is part of every usage with numbers; a usage without it is ignored.
 var promptCount = []byte(`"promptTokenCount"`)
 
 // decoder decodes an answer.
@@ -181,7 +181,7 @@ func (d *decoder) functionCall(p *callPart, metadata sdk.Object) error {
 	return d.endCall()
 }
 
-// arguments passes on what the part has of the arguments: all of them, or pieces.
+// arguments passes on the arguments in a part: all of them, or pieces.
 func (d *decoder) arguments(p *callPart) error {
 	switch {
 	case d.args.path != nil: // more pieces

@@ -80,16 +80,16 @@ const (
 	maxCalls = 512     // more than the host accepts
 	maxHeld  = 1 << 20 // bytes of arguments before their call has a name
 
-	// valueSize is about the memory in bytes that a decoded JSON value takes besides its text: an empty object in a list takes 80, a member
-	// of an object up to 300.
+	// valueSize is the approximate memory in bytes of a decoded JSON value, in addition to its text: 80 for an empty object in a list, up to
+	// 300 for a member of an object.
 	valueSize = 128
 )
 
-// Keep counts data that is kept until its block ends, such as a signature: deltas of an endless one pass nothing on, so the host cannot bound it.
-// bytes is about the memory that it takes.
+// Keep counts data that is kept until its block ends, such as a signature. The host cannot bound it, because its deltas pass nothing on.
+// bytes is the approximate memory that it takes.
 func (a *Answer) Keep(bytes int) error {
 	if a.kept += bytes; a.kept > sdk.MaxModelAnswerBytes {
-		return fmt.Errorf("%w: more than %d MiB of signatures, citations and the like", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
+		return fmt.Errorf("%w: more than %d MiB of signatures, citations and similar data", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
 	}
 	return nil
 }

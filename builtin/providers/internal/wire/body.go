@@ -59,7 +59,7 @@ func (b *Body) Merge(options sdk.Object) {
 	}
 }
 
-// Joined merges over into under if both are objects, else it returns over. It changes neither.
+// Joined returns under merged with over if both are objects, and over otherwise. It changes neither.
 func Joined(under, over any) any {
 	u, uok := AsObject(under)
 	o, ook := AsObject(over)

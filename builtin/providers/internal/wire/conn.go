@@ -28,7 +28,7 @@ type Setup struct {
 	Options   *Options
 	Transport *http.Transport
 	Log       *slog.Logger
-	// Headers of every request. Those of the provider replace them.
+	// Headers are sent with every request. The provider's headers replace them.
 	Headers map[string]string
 	// Authorize adds the credentials to a request with this body, after all headers were set. If nil, the key is sent as a bearer
 	// token, unless the provider's headers have an Authorization.
@@ -213,7 +213,7 @@ func (b *gzipBody) Read(p []byte) (n int, err error) {
 	return b.decoder.Read(p)
 }
 
-// attempt sends a request once. It returns the headers that signed it in; nil without a sign-in. refused are those of the attempt before.
+// attempt sends a request once and returns the headers that signed it in; nil without a sign-in. refused are the previous attempt's headers.
 func (c *Conn) attempt(ex *exchange, method string, r *Request, refused map[string]string) (*http.Response, map[string]string, error) {
 	req, err := c.request(ex.ctx, method, r)
 	if err != nil {

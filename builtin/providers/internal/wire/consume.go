@@ -75,7 +75,7 @@ func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	return nil
 }
 
-// firstByte skips white space and a byte order mark and returns the byte behind it, which stays unread.
+// firstByte skips white space and a byte order mark and returns the byte after them, which stays unread.
 func firstByte(in *bufio.Reader) (byte, error) {
 	for {
 		b, err := in.ReadByte()
@@ -119,7 +119,7 @@ func readDocument(in io.Reader, maxBytes, maxValues int) ([]byte, error) {
 // tooMany reports whether a JSON document has more than max values.
 func tooMany(data []byte, max int) bool { return len(data) > max && values(data) > max }
 
-// values returns about the number of values in a JSON document: that of commas and brackets outside strings.
+// values returns the approximate number of values in a JSON document: the number of commas and brackets outside strings.
 func values(data []byte) (n int) {
 	quoted := false
 	for i := 0; i < len(data); i++ {

@@ -68,7 +68,7 @@ type exchange struct {
 	idle     time.Duration
 	res      *http.Response // nil until begin
 	received int64
-	secrets  []string // must not appear in errors: those of the connection and of the headers sent
+	secrets  []string // must not appear in errors: the connection's, and the values of headers sent
 }
 
 func newExchange(ctx context.Context, headerTimeout time.Duration, secrets []string) *exchange {

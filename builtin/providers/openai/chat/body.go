@@ -120,7 +120,7 @@ func (c client) messages(req *sdk.ModelRequest) []message {
 	}
 	var said []sdk.ModelContent // by the user, in the last message
 	say := func(contents []sdk.ModelContent) {
-		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleUser { // an interrupted answer was between; templates of local models refuse two in a row
+		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleUser { // after an interrupted answer; templates of local models refuse two user messages in a row
 			out, contents = out[:n-1], slices.Concat(said, contents)
 		}
 		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleTool && c.callIDLength(&req.Model) > 0 { // Mistral refuses the user's words there
@@ -220,7 +220,7 @@ func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (m
 	}
 	text := strings.Join(texts, "\n\n")
 	if strings.TrimSpace(text) == "" {
-		text = "" // Claude refuses blank texts, behind gateways too
+		text = "" // Claude refuses blank texts, even behind gateways
 	}
 	if text != "" || len(msg.ToolCalls) == 0 {
 		msg.Content = text
@@ -228,8 +228,8 @@ func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (m
 	return msg, text != "" || len(msg.ToolCalls) > 0
 }
 
-// reasoningBack sends reasoning back in the field that the server wants. By default, servers that send reasoning_content get it
-// during the turn: they refuse or ignore it later. OpenRouter and Copilot always want what they sent. Others refuse unknown fields.
+// reasoningBack sends reasoning back in the field that the server requires. By default, servers that send reasoning_content get it
+// back during the turn: they refuse or ignore it later. OpenRouter and Copilot always require what they sent. Other servers refuse unknown fields.
 func reasoningBack(msg *message, content *sdk.ModelContent, to string, inTurn bool) {
 	from, _ := content.Metadata[metaField].(string)
 	if to == api.ReasoningAuto {

@@ -18,7 +18,7 @@ const (
 	metaExtra   = "extra_content" // of a tool call
 )
 
-// fieldSize is about the memory in bytes of a field besides its name and value.
+// fieldSize is the approximate memory in bytes of a field, in addition to its name and value.
 const fieldSize = 128
 
 // reasoningDetails joins the deltas of OpenRouter's reasoning_details. They are sent back as one list in
@@ -32,7 +32,7 @@ type reasoningDetail struct {
 	texts  map[string]*strings.Builder // the fields that are joined
 }
 
-// add joins deltas. The answer counts what is kept of them.
+// add joins deltas and counts the kept data in the answer.
 func (r *reasoningDetails) add(answer *wire.Answer, deltas []map[string]json.RawMessage) error {
 	for _, delta := range deltas {
 		var d *reasoningDetail

@@ -172,7 +172,7 @@ func (c client) filesInResults(m *sdk.ModelMessage) bool {
 	return c.OpenAI || slices.Contains([]string{"@ai-sdk/openai", api.Azure, "@ai-sdk/amazon-bedrock/mantle"}, c.Info.NPM)
 }
 
-// appendResultItems appends the results of tool calls with their files: within them, or in a message behind them.
+// appendResultItems appends the results of tool calls with their files: within them, or in a message after them.
 func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage, within bool) []any {
 	for i := range m.Content {
 		content := &m.Content[i]

@@ -67,7 +67,7 @@ type openItem struct {
 	closed bool
 }
 
-// complete is always false: the event that completes the answer is the last one.
+// Complete returns false: the event that completes the answer is the last one.
 func (d *decoder) Complete() bool { return false }
 
 func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
