@@ -3,7 +3,6 @@ package wire
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,13 +16,15 @@ import (
 type Decoder interface {
 	// Event handles the data of one event and must not keep it; kind is the name of the event, if it has one. It returns done if no further event belongs to the
 	// answer.
-	Event(kind string, data []byte) (done bool, err error)
+	Event(kind string, data []byte) (done bool)
 	// Whole handles an answer that is one JSON document.
-	Whole(data []byte) error
+	Whole(data []byte)
 	// Complete reports whether the model has reported that it finished.
 	Complete() bool
 	// Finish ends the answer.
-	Finish() error
+	Finish()
+	// Err returns the first error of the answer; see Answer.Fail.
+	Err() error
 }
 
 // Kinds of broken answers.
@@ -40,15 +41,6 @@ func Unmarshal(data []byte, into any) error {
 		return fmt.Errorf("%w: %q: %w", ErrMalformed, visible.Cut(string(data), 200, "…"), err)
 	}
 	return nil
-}
-
-// UnmarshalDocument decodes an answer that is one JSON document, which may be an error in place of an answer.
-func UnmarshalDocument(data []byte, into any) error {
-	err := Unmarshal(data, into)
-	if err != nil && json.Valid(data) && readError(data).message != "" {
-		return &Refusal{Body: data}
-	}
-	return err
 }
 
 // consume reads the answer, be it a stream or one document, into the decoder.
@@ -68,11 +60,10 @@ func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	if err := stream(ex, frames(in), dec); err != nil {
 		return err
 	}
-	if err := dec.Finish(); err != nil {
-		return err
+	if dec.Finish(); dec.Err() == nil {
+		ex.drain()
 	}
-	ex.drain()
-	return nil
+	return dec.Err()
 }
 
 // firstByte skips white space and a byte order mark and returns the byte after them, which stays unread.
@@ -96,10 +87,10 @@ func document(in io.Reader, dec Decoder) error {
 	if err != nil {
 		return err
 	}
-	if err := dec.Whole(data); err != nil {
-		return err
+	if dec.Whole(data); dec.Err() == nil {
+		dec.Finish()
 	}
-	return dec.Finish()
+	return dec.Err()
 }
 
 // readDocument reads a document of at most maxBytes and about maxValues values.
@@ -164,9 +155,8 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 		if kind == "error" { // in every format, and its data may be only a text
 			return &Refusal{Body: data}
 		}
-		done, err := dec.Event(kind, cut.join(data))
-		if done || err != nil {
-			return err
+		if done := dec.Event(kind, cut.join(data)); done || dec.Err() != nil {
+			return dec.Err()
 		}
 		if !complete && dec.Complete() {
 			complete = true

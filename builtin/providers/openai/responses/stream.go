@@ -70,30 +70,29 @@ type openItem struct {
 // Complete returns false: the event that completes the answer is the last one.
 func (d *decoder) Complete() bool { return false }
 
-func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
+func (d *decoder) Event(_ string, data []byte) (done bool) {
 	if string(data) == "[DONE]" {
-		return true, wire.ErrCut // the event that completes the answer did not arrive
+		d.Fail(wire.ErrCut) // the event that completes the answer did not arrive
+		return true
 	}
 	var ev event
-	if err := wire.Unmarshal(data, &ev); err != nil {
-		return false, err
-	}
+	d.Decode(data, &ev)
 	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.done":
 		var r response
-		if err := wire.Unmarshal(ev.Response, &r); err != nil {
-			return false, err
-		}
-		return true, d.end(&r)
+		d.Decode(ev.Response, &r)
+		d.end(&r)
+		return true
 	case "response.failed", "error":
-		return true, &wire.Refusal{Body: errorOf(data, &ev)}
+		d.Fail(&wire.Refusal{Body: errorOf(data, &ev)})
 	case "":
 		if wire.Present(ev.Error) {
-			return true, &wire.Refusal{Body: data}
+			d.Fail(&wire.Refusal{Body: data})
 		}
-		return false, nil
+	default:
+		d.output(&ev)
 	}
-	return false, d.output(&ev)
+	return false
 }
 
 // errorOf returns the error object of a failure event, or the whole event.
@@ -105,35 +104,26 @@ func errorOf(data []byte, ev *event) []byte {
 	return data
 }
 
-func (d *decoder) Whole(data []byte) error {
+func (d *decoder) Whole(data []byte) {
 	var r response
-	if err := wire.UnmarshalDocument(data, &r); err != nil {
-		return err
-	}
+	d.DecodeDocument(data, &r)
 	if wire.Present(r.Error) || r.Status == "" {
-		return &wire.Refusal{Body: data}
+		d.Fail(&wire.Refusal{Body: data})
 	}
-	return d.end(&r)
+	d.end(&r)
 }
 
 // end ends the answer. Its output counts if none arrived before.
-func (d *decoder) end(r *response) error {
+func (d *decoder) end(r *response) {
 	if wire.Present(r.Error) || r.Status == "failed" {
-		return &wire.Refusal{Body: r.Error}
+		d.Fail(&wire.Refusal{Body: r.Error})
 	}
 	if d.Began() {
 		r.Output = nil
 	}
 	for i := range r.Output {
-		item, err := d.item(i)
-		if err != nil {
-			return err
-		}
-		if err := d.itemDone(item, &r.Output[i]); err != nil {
-			return err
-		}
+		d.itemDone(d.item(i), &r.Output[i])
 	}
 	d.Tokens = tokensOf(r.Usage)
 	d.Reason = wire.FinishReason(cmp.Or(r.Incomplete.Reason, "stop"))
-	return nil
 }
