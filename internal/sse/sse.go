@@ -114,6 +114,8 @@ func (s *splitter) split(data []byte, atEOF bool) (advance int, line []byte, err
 		return end + 1, data[start:end], nil
 	case atEOF && len(data) > start:
 		return len(data), data[start:], nil
+	case atEOF:
+		return len(data), nil, nil
 	}
 	s.searched = len(data)
 	return 0, nil, nil

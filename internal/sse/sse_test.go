@@ -48,6 +48,9 @@ func TestReader(t *testing.T) {
 			if test.err == nil {
 				test.err = io.EOF
 			}
+			if _, _, again := r.Next(); again == nil {
+				t.Errorf("%s%s: an event follows the end", name, way)
+			}
 			if got.String() != test.want || r.LastID != test.lastID || r.Retry != test.retry || !errors.Is(err, test.err) {
 				t.Errorf("%s%s: %q, id %q, delay %s, %v; want %q, %q, %s, %v", name, way, got.String(), r.LastID, r.Retry, err, test.want, test.lastID, test.retry, test.err)
 			}
@@ -76,6 +79,9 @@ func FuzzReader(f *testing.F) {
 		for {
 			kind, data, err := r.Next()
 			if err != nil {
+				if _, _, again := r.Next(); again == nil {
+					t.Fatal("an event follows the end")
+				}
 				return
 			}
 			if total += len(data); total > len(stream) {
