@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/tenonhq/tenon/internal/sse"
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 

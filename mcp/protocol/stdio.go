@@ -18,7 +18,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
-	"github.com/tenonhq/tenon/internal/sse"
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 )
 
 // errLost is returned if the connection is lost, or unusable after a violation of the protocol.

@@ -17,7 +17,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/pause"
-	"github.com/tenonhq/tenon/internal/sse"
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 

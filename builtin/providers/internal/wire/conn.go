@@ -18,7 +18,6 @@ import (
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/oauth"
-	"github.com/tenonhq/tenon/internal/sse"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -74,7 +73,7 @@ func Open(s Setup) (*Conn, error) {
 		return nil, err
 	}
 	if s.Frames == nil {
-		s.Frames = func(in io.Reader) Frames { return sse.NewReader(in, maxEvent).Next }
+		s.Frames = newEvents
 	}
 	all := maps.Clone(s.Headers)
 	if all == nil {

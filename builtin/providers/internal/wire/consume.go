@@ -3,9 +3,14 @@ package wire
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"strings"
+
+	"github.com/openai/openai-go/v3/packages/ssestream"
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/value"
@@ -129,6 +134,53 @@ func values(data []byte) (n int) {
 // Frames returns the kind and the data of the next event of a stream, and io.EOF at the end. The data is valid until the next call.
 type Frames func() (kind string, data []byte, err error)
 
+// newEvents reads server-sent events.
+func newEvents(in io.Reader) Frames {
+	lines := &lineEnds{in: in}
+	// The added blank line completes a last event without one.
+	events := ssestream.NewDecoder(&http.Response{Body: io.NopCloser(io.MultiReader(lines, strings.NewReader("\n\n")))})
+	return func() (kind string, data []byte, err error) {
+		lines.read = 0
+		if !events.Next() {
+			return "", nil, cmp.Or(events.Err(), io.EOF)
+		}
+		e := events.Event()
+		return e.Type, e.Data, nil
+	}
+}
+
+// lineEnds makes each line end of server-sent events a newline. They may be carriage returns, see
+// https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream. It also bounds the memory of an event, because ssestream
+// does not limit the number of its lines.
+type lineEnds struct {
+	in       io.Reader
+	read     int  // bytes since the latest event
+	returned bool // the last byte was a carriage return
+}
+
+// Read returns errEventTooBig after twice maxEvent: ssestream reads ahead of the event.
+func (l *lineEnds) Read(p []byte) (int, error) {
+	n, err := l.in.Read(p)
+	if l.read += n; l.read > 2*maxEvent {
+		return 0, errEventTooBig
+	}
+	if !l.returned && bytes.IndexByte(p[:n], '\r') < 0 {
+		return n, err
+	}
+	out := p[:0]
+	for _, c := range p[:n] {
+		second := l.returned && c == '\n'
+		l.returned = c == '\r'
+		switch {
+		case l.returned:
+			out = append(out, '\n')
+		case !second:
+			out = append(out, c)
+		}
+	}
+	return len(out), err
+}
+
 // stream passes the events to the decoder.
 func stream(ex *exchange, next Frames, dec Decoder) error {
 	complete := false
@@ -140,7 +192,7 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 			return nil
 		case errors.Is(err, io.EOF):
 			return ErrCut
-		case errors.Is(err, bufio.ErrTooLong), len(data) > maxEvent:
+		case errors.Is(err, errEventTooBig), len(data) > maxEvent:
 			return errEventTooBig
 		case err != nil:
 			return fmt.Errorf("%w: %w", ErrCut, err)

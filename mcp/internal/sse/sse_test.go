@@ -11,7 +11,7 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/tenonhq/tenon/internal/sse"
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 )
 
 func TestReader(t *testing.T) {
