@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -174,6 +175,32 @@ func (n *node) leftOut(path string) []Path {
 		out = append(out, d.Node.leftOut(path+d.Name+"/")...)
 	}
 	return out
+}
+
+// Entry returns a file as it was in the state; false if the state does not tell, because the file was ignored, left out or outside the
+// project.
+func (t *Tree) Entry(p Path) (Entry, bool) {
+	n, at, rest := t.root, "", string(p)
+	for filepath.IsLocal(filepath.FromSlash(rest)) && n.Opaque == notOpaque {
+		name, below, deeper := strings.Cut(rest, "/")
+		d, f := n.child(name), lookup(n.Files, name)
+		switch {
+		case d != nil && !deeper:
+			return Entry{Mode: kindDir}, true
+		case d != nil && d.Opaque == repository:
+			if inner := t.inner[at+name+"/"]; inner != nil {
+				return inner.Entry(Path(below))
+			}
+			return Entry{}, false
+		case d != nil:
+			n, at, rest = d, at+name+"/", below
+			continue
+		case f != nil && !deeper:
+			return f.entry(), f.Hash != ""
+		}
+		return Entry{Above: strings.Count(rest, "/")}, !n.ignores(name) && n.Others == 0
+	}
+	return Entry{}, false
 }
 
 // Changes returns what differs between two states, sorted by path. Files left out or ignored in one of them are not included: what

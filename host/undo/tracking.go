@@ -77,15 +77,9 @@ type Session struct {
 
 // window is the time in which calls write.
 type window struct {
-	message string                  // where its changes are noted
-	tree    *snapshot.Tree          // as all files were; nil unless a call may write any
-	named   map[snapshot.Path]named // files that calls said they would write
-}
-
-// named is a file as it was before the first call that said it would write it.
-type named struct {
-	snapshot.Entry
-	afterTree bool // an earlier call may have changed it since the tree of the window
+	message string                           // where its changes are noted
+	tree    *snapshot.Tree                   // as all files were; nil unless a call may write any
+	named   map[snapshot.Path]snapshot.Entry // files that calls announced to write, as they were before the first of the calls
 }
 
 // Begin notes how files are before a call of a step writes; the function it returns is called when the call is over. Both wait for nothing
@@ -100,7 +94,7 @@ func (k *Session) Begin(ctx context.Context, message string, paths []string) (en
 	}
 	if k.running == 0 {
 		k.wait()
-		k.window = window{message: message, named: map[snapshot.Path]named{}}
+		k.window = window{message: message, named: map[snapshot.Path]snapshot.Entry{}}
 	}
 	k.running++
 	if len(paths) > 0 {
@@ -140,7 +134,7 @@ func endedWith(tree *snapshot.Tree) func(sdk.Part) sdk.Part {
 	}
 }
 
-// name notes how files are that a call will write.
+// name notes how files are that a call will write; if an earlier call may have changed them, as they were before that.
 func (k *Session) name(ctx context.Context, repo *snapshot.Repo, files []string) error {
 	var errs []error
 	for _, file := range files {
@@ -149,9 +143,16 @@ func (k *Session) name(ctx context.Context, repo *snapshot.Repo, files []string)
 			errs = append(errs, err)
 			continue
 		}
-		was, err := repo.Record(ctx, path)
+		var was snapshot.Entry
+		known := false
+		if k.window.tree != nil {
+			was, known = k.window.tree.Entry(path)
+		}
+		if !known {
+			was, err = repo.Record(ctx, path)
+		}
 		if err == nil {
-			k.window.named[path] = named{was, k.window.tree != nil}
+			k.window.named[path] = was
 		}
 		errs = append(errs, err)
 	}
@@ -231,10 +232,7 @@ func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapsh
 		out = repo.Changes(w.tree, after)
 	}
 	out = slices.DeleteFunc(out, func(c snapshot.Change) bool {
-		was, ok := w.named[c.Path]
-		if was.afterTree {
-			w.named[c.Path] = named{Entry: c.Before}
-		}
+		_, ok := w.named[c.Path]
 		return ok
 	})
 	for path, was := range w.named {
@@ -242,8 +240,8 @@ func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapsh
 		if err != nil {
 			return nil, nil, err
 		}
-		if !is.Same(was.Entry) {
-			out = append(out, snapshot.Change{Path: path, Before: was.Entry, After: is})
+		if !is.Same(was) {
+			out = append(out, snapshot.Change{Path: path, Before: was, After: is})
 		}
 	}
 	slices.SortFunc(out, func(a, b snapshot.Change) int { return strings.Compare(string(a.Path), string(b.Path)) })
