@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -74,20 +75,13 @@ func (r *Registry) replace(old, g *Set) bool {
 	return true
 }
 
-// rememberQuarantine tells the owner of the host that a plugin was quarantined, unless another has taken its place.
+// rememberQuarantine notifies the owner of the host that a plugin was quarantined, unless another one has taken its place since.
 func (r *Registry) rememberQuarantine(g *Set, plugin, reason string) {
-	if r.o.Quarantine == nil {
-		return
-	}
-	now := r.Acquire()
-	if now == nil {
-		r.o.Quarantine(plugin, reason) // by a hook at config, before there is a generation
-		return
-	}
-	defer r.Release(now)
-	for _, l := range g.Plugins {
-		if l.Manifest.Name == plugin && (now == g || now.find(l.Value) != nil) {
-			r.o.Quarantine(plugin, reason)
-		}
+	r.mu.Lock()
+	now, retired := r.gen, g.retired
+	r.mu.Unlock()
+	l := g.Plugins[slices.IndexFunc(g.Plugins, func(l *Plugin) bool { return l.Manifest.Name == plugin })]
+	if r.o.Quarantine != nil && (!retired || now.find(l.Value) != nil) {
+		r.o.Quarantine(plugin, reason)
 	}
 }

@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -64,10 +65,14 @@ func Load(ctx context.Context, s store.Store, session string) (out []sdk.Message
 			return nil, nil, err
 		}
 		out, damaged = append(got, out...), append(damaged, rows...)
-		if len(got)+len(rows) < loadPage || len(got) == 0 || reachesSummary(out) {
+		if len(got) > 0 {
+			page.Before = got[0].Info.Head().ID
+		} else if len(rows) > 0 {
+			page.Before = cmp.Or(rows[0].Message, rows[0].ID) // of the oldest message, which is damaged
+		}
+		if len(got)+len(rows) < loadPage || page.Before == "" || reachesSummary(out) {
 			return out, damaged, nil
 		}
-		page.Before = got[0].Info.Head().ID
 	}
 }
 
