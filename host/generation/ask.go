@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -54,7 +52,7 @@ func each[S, T any](ctx context.Context, g *Set, what string, list func(S, conte
 
 // CallUnlessHung is WithDeadline, but does nothing while an abandoned earlier call for the same contributions has not returned.
 func CallUnlessHung[T any](ctx context.Context, l *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	if l.abandoned.hangs(what) {
+	if call, ok := l.abandoned.Load(what); ok && call.(context.Context).Err() == nil {
 		var none T
 		return none, errHangs
 	}
@@ -64,7 +62,7 @@ func CallUnlessHung[T any](ctx context.Context, l *Plugin, what string, limit ti
 		return f(ctx)
 	})
 	if errors.Is(err, ErrNoAnswer) {
-		l.abandoned.add(what, over)
+		l.abandoned.Store(what, over)
 	}
 	return v, err
 }
@@ -95,30 +93,4 @@ func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Durat
 		err = fmt.Errorf("%w in %s", ErrNoAnswer, limit)
 	}
 	return v, err
-}
-
-// abandoned are the calls of a plugin that were abandoned and have not returned. Safe for use from many goroutines.
-type abandoned struct {
-	mu    sync.Mutex
-	calls []abandonedCall
-}
-
-// abandonedCall is a call for contributions. over ends when it returns.
-type abandonedCall struct {
-	what string
-	over context.Context
-}
-
-// hangs reports whether a call for these contributions has not returned yet.
-func (a *abandoned) hangs(what string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.calls = slices.DeleteFunc(a.calls, func(c abandonedCall) bool { return c.over.Err() != nil })
-	return slices.ContainsFunc(a.calls, func(c abandonedCall) bool { return c.what == what })
-}
-
-func (a *abandoned) add(what string, over context.Context) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.calls = append(a.calls, abandonedCall{what, over})
 }

@@ -32,7 +32,7 @@ type Plugin struct {
 	asked   bool
 	contribution
 
-	abandoned abandoned
+	abandoned sync.Map // by contribution, the context of the last call that was abandoned, which ends when the call returns
 	notices   sync.Map // by contribution, the last failure that users were notified of
 }
 
@@ -47,7 +47,10 @@ type contribution struct {
 // load reads the manifest of a plugin and makes its host.
 func (r *Registry) load(p sdk.Plugin) *Plugin {
 	l := &Plugin{r: r, Value: p}
-	l.Manifest, l.failure = manifestOf(p)
+	if l.Manifest, l.failure = manifestOf(p); l.failure != nil {
+		l.started = make(chan struct{})
+		close(l.started) // it is not started
+	}
 	l.host = &pluginHost{r: r, manifest: l.Manifest, log: r.o.Log.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
 	return l
 }

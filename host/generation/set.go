@@ -23,7 +23,7 @@ type Set struct {
 	made      ReloadOptions
 	strict    bool // a plugin that does not work is an error, as after the first generation
 	Plugins   []*Plugin
-	leftOut   []*Plugin // did not start; closed with the others
+	held      []*Plugin // also those that do not work; closed with the generation
 	Engine    *hooks.Engine
 	Config    *sdk.Config
 	own       *sdk.Config // the user's own part of Config; nil if the repository's files do not choose models
@@ -84,23 +84,14 @@ func compiledIn[T any](g *Set) (out []T) {
 // start starts the plugins in parallel, and keeps those that started, in order. Plugins of the old generation continue.
 func (g *Set) start(ctx context.Context, old *Set) error {
 	names := map[string]bool{}
-	var all []*Plugin
 	for _, p := range g.made.Plugins {
 		l := old.find(p)
 		if l == nil {
 			l = g.r.load(p)
 		}
 		g.r.retainPlugin(l)
-		if l.failure != nil && l.started == nil {
-			if err := g.drop(l, l.failure); err != nil {
-				g.leftOut = append(g.leftOut, all...)
-				return err
-			}
-			continue
-		}
-		all = append(all, l)
-		if names[l.Manifest.Name] {
-			g.leftOut = append(g.leftOut, all...)
+		g.held = append(g.held, l)
+		if l.failure == nil && names[l.Manifest.Name] {
 			return fmt.Errorf("duplicate plugin %q: remove one entry from plugins in tenon.json", l.Manifest.Name)
 		}
 		names[l.Manifest.Name] = true
@@ -108,21 +99,20 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 			l.start(ctx)
 		}
 	}
-	return g.await(ctx, all)
+	return g.await(ctx)
 }
 
 // await keeps the plugins that started in time.
-func (g *Set) await(ctx context.Context, all []*Plugin) error {
+func (g *Set) await(ctx context.Context) error {
 	deadline := time.NewTimer(startTimeout)
 	defer deadline.Stop()
 	var problems []error
-	for i, l := range all {
+	for _, l := range g.held {
 		select {
 		case <-l.started:
 		case <-deadline.C:
 			deadline.Reset(0) // for the plugins that come
 		case <-ctx.Done():
-			g.leftOut = append(g.leftOut, all[i:]...)
 			return ctx.Err()
 		}
 		if err := l.startError(); err != nil {
@@ -136,7 +126,6 @@ func (g *Set) await(ctx context.Context, all []*Plugin) error {
 
 // drop leaves a plugin out, with a notice. It returns an error if the plugin is required.
 func (g *Set) drop(l *Plugin, err error) error {
-	g.leftOut = append(g.leftOut, l)
 	if g.strict || g.made.Required[l.Manifest.Name] {
 		return fmt.Errorf("plugin %q: %w", l.Manifest.Name, err)
 	}
@@ -149,18 +138,16 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 	var list []hooks.Plugin
 	kept := g.Plugins
 	g.Plugins = nil
-	for i, l := range kept {
+	for _, l := range kept {
 		err := l.contribute(ctx)
 		if err == nil {
 			err = g.addProtocols(l)
 		}
 		if err != nil {
 			if l.Builtin() && l.failure == nil { // two compiled-in plugins conflict
-				g.leftOut = append(g.leftOut, kept[i:]...)
 				return err
 			}
 			if err := g.drop(l, err); err != nil {
-				g.leftOut = append(g.leftOut, kept[i+1:]...)
 				return err
 			}
 			continue
@@ -219,7 +206,7 @@ func (g *Set) find(p sdk.Plugin) *Plugin {
 	if g == nil {
 		return nil
 	}
-	for _, l := range slices.Concat(g.Plugins, g.leftOut) {
+	for _, l := range g.held {
 		if same(l.Value, p) {
 			return l
 		}
@@ -273,7 +260,7 @@ func (r *Registry) closeGeneration(ctx context.Context, g *Set) error {
 	if g.Engine != nil {
 		errs = append(errs, g.Engine.Close(ctx))
 	}
-	for _, l := range slices.Backward(slices.Concat(g.leftOut, g.Plugins)) {
+	for _, l := range slices.Backward(g.held) {
 		if r.releasePlugin(l) {
 			errs = append(errs, l.close(ctx))
 		}
