@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -65,8 +64,6 @@ type Engine struct {
 // pointHooks are the hooks of a point that has some.
 type pointHooks struct {
 	info      hookpoint.Info
-	input     reflect.Type
-	value     reflect.Type  // nil without a value
 	hooks     []*pluginHook // in order
 	observers []*observer   // of an observe point, one for each of hooks
 }
@@ -101,9 +98,6 @@ type HookInfo struct {
 // New makes an engine. The error joins all problems of the plugins and the overrides, with the names of the plugin and the hook. A cycle of
 // Before and After is a notice; those of the hook in it that is configured last are ignored.
 func New(o Options) (*Engine, error) {
-	if o.Logger == nil {
-		return nil, errors.New("hook engine: no logger")
-	}
 	e := &Engine{
 		began:        time.Now(),
 		points:       map[sdk.Point]*pointHooks{},
@@ -167,21 +161,13 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride, quarantined string) []
 	for _, h := range hooks {
 		s := e.points[h.Point]
 		if s == nil {
-			s = newPointHooks(h.info)
+			s = &pointHooks{info: h.info}
 			e.points[h.Point] = s
 		}
 		h.index = len(s.hooks)
 		s.hooks = append(s.hooks, h)
 	}
 	return problems
-}
-
-func newPointHooks(info hookpoint.Info) *pointHooks {
-	s := &pointHooks{info: info, input: reflect.TypeOf(info.NewInput())}
-	if info.NewValue != nil {
-		s.value = reflect.TypeOf(info.NewValue())
-	}
-	return s
 }
 
 // Has reports whether a hook is called at the point.
@@ -221,20 +207,6 @@ func (e *Engine) Close(ctx context.Context) error {
 	e.end()
 	e.pool.close()
 	return errors.Join(problems...)
-}
-
-// check returns an error if the types do not belong to the point: a mistake of the caller, not of the handlers.
-func (s *pointHooks) check(kind hookpoint.Kind, in, value any) error {
-	if s.info.Kind != kind {
-		return fmt.Errorf("hook point %s is not a %s point", s.info.Point, kind)
-	}
-	if reflect.TypeOf(in) != s.input {
-		return fmt.Errorf("hook point %s: the input is %T, want %s", s.info.Point, in, s.input)
-	}
-	if s.value != nil && reflect.TypeOf(value) != s.value {
-		return fmt.Errorf("hook point %s: the value is %T, want %s", s.info.Point, value, s.value)
-	}
-	return nil
 }
 
 // label returns the name of the hook in errors and notices.

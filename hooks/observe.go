@@ -19,10 +19,6 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 	if at == nil {
 		return
 	}
-	if err := at.check(hookpoint.KindObserve, in, nil); err != nil {
-		e.log.Error("event not observed", "err", err)
-		return
-	}
 	for _, o := range at.observers {
 		if o.push(in) {
 			e.notice(sdk.PluginNotice{

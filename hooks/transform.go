@@ -36,9 +36,6 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 	if at == nil {
 		return Result{}, nil
 	}
-	if err := at.check(hookpoint.KindTransform, in, value); err != nil {
-		return Result{}, err
-	}
 	w := walk{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindTransform, scope: s, in: in, value: value}
 	w.run(ctx, at.hooks)
 	if w.err != nil {

@@ -68,7 +68,7 @@ func (w *walk) callHook(ctx context.Context, h *pluginHook) bool {
 	} else {
 		w.result = Result{Verdict: answer.Verdict, Reason: answer.Reason, Plugin: h.plugin.name}
 	}
-	w.record(h, &Entry{Outcome: outcomeOf(answer.Verdict), Verdict: answer.Verdict, Reason: answer.Reason}, took)
+	w.record(h, &Entry{Outcome: outcomes[answer.Verdict], Verdict: answer.Verdict, Reason: answer.Reason}, took)
 	return w.kind == hookpoint.KindGate
 }
 

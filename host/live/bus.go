@@ -15,7 +15,6 @@ type Subscription struct {
 	full   WhenFull
 	done   chan struct{} // closed by Close
 	once   sync.Once
-	missed bool // under bus.mu
 }
 
 // WhenFull selects what happens to a subscriber that does not keep up.
@@ -77,7 +76,6 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 	}
 	switch s.full {
 	case EndSubscription:
-		s.missed = true
 		return false
 	case KeepNewest:
 		s.replaceOldest(e)
@@ -97,7 +95,6 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 func (s *Subscription) replaceOldest(e sdk.Event) {
 	select {
 	case <-s.events:
-		s.missed = true
 	default: // it was read meanwhile
 	}
 	s.events <- e
@@ -119,13 +116,6 @@ func (b *Bus) Close() {
 // Events returns the channel of events. It is closed when the host is, when the subscription was closed,
 // and when a subscriber that is not lossless fell behind.
 func (s *Subscription) Events() <-chan sdk.Event { return s.events }
-
-// Missed reports whether the subscription ended because it fell behind, or lost events to newer ones.
-func (s *Subscription) Missed() bool {
-	s.bus.mu.Lock()
-	defer s.bus.mu.Unlock()
-	return s.missed
-}
 
 // Close ends the subscription and closes its channel; events that are still in it may be read. Safe twice.
 func (s *Subscription) Close() {
