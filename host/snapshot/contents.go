@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -30,28 +31,6 @@ func (s *scan) contents(ctx context.Context, all []*visit) error {
 		}
 	}
 	s.read = len(list)
-	if len(list) > min(manyFiles, s.r.limits.MaxFiles) { // most are as they were, with another stamp
-		known := make([]bool, len(list))
-		err := side(ctx, len(list), func(i int) error {
-			d := list[i]
-			if d.file.Hash == "" {
-				return nil
-			}
-			content, ok := s.r.content(d.path, d.file)
-			known[i] = ok && hashOf(objectBlob, content) == d.file.Hash
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		rest := list[:0]
-		for i, d := range list {
-			if !known[i] {
-				rest = append(rest, d)
-			}
-		}
-		list = rest
-	}
 	list = s.limit(list)
 	if len(list) > manyFiles {
 		return s.r.pack(ctx, list)
@@ -72,15 +51,17 @@ func (s *scan) contents(ctx context.Context, all []*visit) error {
 	})
 }
 
-// limit leaves out what is more than one state may add. The next one looks at it again.
+// limit leaves out the files beyond the number that one state may add. The next state looks at them again.
 func (s *scan) limit(list []doubt) []doubt {
-	if len(list) <= s.r.limits.MaxFiles {
-		return list
-	}
-	for _, d := range list[s.r.limits.MaxFiles:] {
-		d.file.Hash, d.file.Settled = "", false
-	}
-	return list[:s.r.limits.MaxFiles]
+	room := s.r.limits.MaxFiles
+	return slices.DeleteFunc(list, func(d doubt) bool {
+		if d.file.Hash != "" {
+			return false
+		}
+		room--
+		d.file.Settled = d.file.Settled && room >= 0
+		return room < 0
+	})
 }
 
 // content reads a file, false when it cannot be kept: too large, not readable, or gone.
@@ -142,7 +123,11 @@ func (r *Repo) readInto(ctx context.Context, w *bufio.Writer, list []doubt) erro
 			r.leaveOut(d.file)
 			return nil
 		}
-		d.file.Hash = hashOf(objectBlob, content)
+		hash := hashOf(objectBlob, content)
+		if hash == d.file.Hash {
+			return nil
+		}
+		d.file.Hash = hash
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintf(w, "blob\ndata %d\n", len(content))

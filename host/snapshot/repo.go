@@ -36,7 +36,7 @@ const (
 type Limits struct {
 	MaxFile   int64         // the size in bytes up to which Take keeps a file
 	MaxRecord int64         // the size in bytes up to which Record keeps a file
-	MaxFiles  int           // how many new or changed files one Take keeps
+	MaxFiles  int           // how many new files one Take keeps
 	MaxBytes  int64         // how large the store may become, in bytes, before old states are given up early
 	KeepFor   time.Duration // how long a state can be brought back
 	MaxTime   time.Duration // bounds one Take; a project that takes longer has none for a day
