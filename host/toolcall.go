@@ -78,7 +78,7 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 		t.conclude(c, tools.Outcome{Kind: sdk.OutcomeError, Err: t.haltOnHookError(err), Result: &sdk.ToolResult{Metadata: metadata}})
 		return
 	}
-	ctx = tools.InCall(ctx, c.part.CallID)
+	ctx = tools.InCall(ctx)
 	if err := t.prepareCall(ctx, c); err != nil {
 		t.conclude(c, t.after(ctx, c, t.refused(ctx, err)))
 		return

@@ -35,7 +35,7 @@ func (a Answers) ReplyPermission(id string, reply sdk.Reply, message string) err
 	if err := a.asks.reply(id, reply, message); err != nil {
 		return err
 	}
-	if rules != nil {
+	if kept == nil {
 		a.asks.grant(rules.Approve)
 	}
 	return kept

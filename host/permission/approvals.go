@@ -69,10 +69,10 @@ func (a *Approvals) covers(session string, r *sdk.PermissionRequest) bool {
 	a.mu.Lock()
 	rules := slices.Clone(a.sessions[session])
 	a.mu.Unlock()
-	return len(rules) > 0 && Compile("", rules).Approve(r)
+	return Compile("", rules).Approve(r)
 }
 
-// Keep stores what an answer "always" to a request allows and returns the rules of all approvals; nil when it allows nothing.
+// Keep stores what an answer "always" to a request allows and returns the rules of all approvals.
 func (a *Approvals) Keep(ctx context.Context, r *sdk.PermissionRequest) (*Rules, error) {
 	ctx, cancel := context.WithTimeout(ctx, approvalTimeout)
 	defer cancel()
@@ -82,9 +82,6 @@ func (a *Approvals) Keep(ctx context.Context, r *sdk.PermissionRequest) (*Rules,
 			Project: ApprovalProject(a.Project), Permission: r.Permission, Pattern: pattern, Created: live.Now(), Session: r.SessionID,
 			Origin: strings.Join(r.Patterns, ", "),
 		})
-	}
-	if len(list) == 0 {
-		return nil, nil
 	}
 	if err := a.Store.Approve(ctx, list); err != nil {
 		return nil, fmt.Errorf("keep the approval: %w", err)

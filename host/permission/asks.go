@@ -65,16 +65,6 @@ func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, asked, h
 	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: halt}
 }
 
-// reply answers a request; ReplyReject rejects all that wait in the same session. Errors: ErrNotFound.
-func (a *Asks) reply(id string, reply sdk.Reply, message string) error {
-	switch reply {
-	case sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject:
-	default:
-		return fmt.Errorf("reply %q: want once, always or reject", reply)
-	}
-	return a.answer(id, permissionReply{reply, message})
-}
-
 // waiting returns a request that waits. Errors: ErrNotFound.
 func (a *Asks) waiting(id string) (*sdk.PermissionRequest, error) {
 	a.mu.Lock()
@@ -105,16 +95,21 @@ func (a *Asks) grant(passes func(*sdk.PermissionRequest) bool) {
 	}
 }
 
-// answer settles a request, and with a rejection those of its session. Errors: ErrNotFound.
-func (a *Asks) answer(id string, r permissionReply) error {
+// reply answers a request; ReplyReject rejects all that wait in the same session. Errors: ErrNotFound.
+func (a *Asks) reply(id string, reply sdk.Reply, message string) error {
+	switch reply {
+	case sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject:
+	default:
+		return fmt.Errorf("reply %q: want once, always or reject", reply)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p, err := a.find(id)
 	if err != nil {
 		return err
 	}
-	a.settle(p, r)
-	if r.reply != sdk.ReplyReject {
+	a.settle(p, permissionReply{reply, message})
+	if reply != sdk.ReplyReject {
 		return nil
 	}
 	for _, other := range a.permissions {

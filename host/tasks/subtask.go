@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -14,11 +15,7 @@ const TaskTool = "task"
 func ChildPermission(a *sdk.Agent) sdk.PermissionRules {
 	var out sdk.PermissionRules
 	for _, key := range []string{"todowrite", TaskTool} {
-		mentioned := false
-		for _, r := range a.Permission {
-			mentioned = mentioned || r.Permission == key
-		}
-		if !mentioned {
+		if !slices.ContainsFunc(a.Permission, func(r sdk.PermissionRule) bool { return r.Permission == key }) {
 			out = append(out, sdk.PermissionRule{Permission: key, Pattern: "*", Action: sdk.ActionDeny, Origin: "default of subagents"})
 		}
 	}

@@ -4,6 +4,7 @@ package tasks
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,17 +31,16 @@ var thinkTags = regexp.MustCompile(`(?s)<think>.*?</think>\s*`)
 func UserMessages(messages []sdk.MessageWithParts) int {
 	n := 0
 	for _, m := range messages {
-		if m.Info.Role() != sdk.RoleUser {
-			continue
-		}
-		for _, p := range m.Parts {
-			if text, ok := p.(*sdk.TextPart); !ok || !text.Synthetic {
-				n++
-				break
-			}
+		if m.Info.Role() == sdk.RoleUser && slices.ContainsFunc(m.Parts, byUser) {
+			n++
 		}
 	}
 	return n
+}
+
+func byUser(p sdk.Part) bool {
+	text, ok := p.(*sdk.TextPart)
+	return !ok || !text.Synthetic
 }
 
 // Title makes the title of a session from its first prompt. s is of the title agent, with the model of the turn.

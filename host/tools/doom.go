@@ -64,9 +64,6 @@ func (w *Doom) cycles(period int) bool {
 	return true
 }
 
-// reset forgets the calls after the user allowed one.
-func (w *Doom) reset() { w.calls = nil }
-
 // Watch asks the user whether a repeated call may run, or fail, again: calls of unknown tools, with wrong arguments, or that a hook denies
 // count too. args are the model's. After a refusal the model is advised to do something else; a second refusal ends the turn.
 func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(context.Context, sdk.PermissionRequest) error) error {
@@ -83,7 +80,7 @@ func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(con
 		Metadata: sdk.Object{"tool": tool, "period": period, "repeats": doomRepeats},
 	})
 	if err == nil {
-		w.reset()
+		w.calls = nil
 		return nil
 	}
 	var refusal *sdk.Refusal
