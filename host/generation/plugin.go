@@ -51,7 +51,7 @@ func (r *Registry) load(p sdk.Plugin) *Plugin {
 		l.started = make(chan struct{})
 		close(l.started) // it is not started
 	}
-	l.host = &pluginHost{r: r, manifest: l.Manifest, log: r.o.Log.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
+	l.host = &pluginHost{plugin: l, log: r.o.Log.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
 	return l
 }
 

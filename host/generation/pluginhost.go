@@ -22,10 +22,9 @@ const (
 // pluginHost is the host as one plugin sees it. It does not check grants: plugins/ability does that for third-party plugins, and compiled-in
 // plugins may use all operations.
 type pluginHost struct {
-	r        *Registry
-	manifest sdk.Manifest
-	log      *slog.Logger
-	options  json.RawMessage
+	plugin  *Plugin
+	log     *slog.Logger
+	options json.RawMessage
 
 	mu    sync.Mutex
 	subs  map[*live.Subscription]bool
@@ -48,7 +47,6 @@ type Turns interface {
 
 // Turn is the running turn of a session, for one request of a plugin.
 type Turn interface {
-	Generation() *Set
 	Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error
 	Question(ctx context.Context, req sdk.QuestionRequest) ([][]string, error)
 	CallTool(ctx context.Context, by *Plugin, req sdk.ToolRequest) (*sdk.ToolResult, error)
@@ -71,22 +69,22 @@ var (
 func (p *pluginHost) Logger() *slog.Logger { return p.log }
 
 // Project returns where the host works.
-func (p *pluginHost) Project() sdk.Project { return p.r.o.Project }
+func (p *pluginHost) Project() sdk.Project { return p.plugin.r.o.Project }
 
 // Options returns the plugin's options, as they were when it was started.
 func (p *pluginHost) Options() json.RawMessage { return p.options }
 
 // Config returns the configuration without secrets.
-func (p *pluginHost) Config() *sdk.Config { return p.r.o.PublicConfig }
+func (p *pluginHost) Config() *sdk.Config { return p.plugin.r.o.PublicConfig }
 
 // Denies reports whether the rules of the session's turn deny something; false when no turn runs.
 func (p *pluginHost) Denies(sessionID, key, pattern string) bool {
-	return p.r.o.Turns.Denies(sessionID, key, pattern)
+	return p.plugin.r.o.Turns.Denies(sessionID, key, pattern)
 }
 
 // SessionMessages returns the messages of a session since its last compaction. Errors: ErrNotFound.
 func (p *pluginHost) SessionMessages(ctx context.Context, sessionID string) ([]sdk.MessageWithParts, error) {
-	return p.r.o.Turns.Messages(ctx, sessionID)
+	return p.plugin.r.o.Turns.Messages(ctx, sessionID)
 }
 
 // AskPermission requests permission: rules and gates decide, then the user. An answer "always" can cover only the requested patterns.
@@ -97,7 +95,7 @@ func (p *pluginHost) AskPermission(ctx context.Context, req sdk.PermissionReques
 	}
 	req.Always = slices.DeleteFunc(slices.Clone(req.Always), func(always string) bool { return !slices.Contains(req.Patterns, always) })
 	return p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
-		return t.Permit(ctx, p.manifest, req)
+		return t.Permit(ctx, p.plugin.Manifest, req)
 	})
 }
 
@@ -119,7 +117,7 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 	if size <= 0 {
 		size = defaultEvents
 	}
-	s := p.r.o.Bus.Subscribe(min(size, maxEvents), live.KeepNewest)
+	s := p.plugin.r.o.Bus.Subscribe(min(size, maxEvents), live.KeepNewest)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
@@ -154,20 +152,10 @@ func (p *pluginHost) end() {
 // conversation, because the model did not make it. Errors: ErrNoTurn; *sdk.Refusal; the tool's own.
 func (p *pluginHost) CallTool(ctx context.Context, req sdk.ToolRequest) (result *sdk.ToolResult, err error) {
 	err = p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
-		result, err = t.CallTool(ctx, t.Generation().of(p), req)
+		result, err = t.CallTool(ctx, p.plugin, req)
 		return err
 	})
 	return result, err
-}
-
-// of returns the plugin that a host was made for as the generation has it or, when it is not of that generation, as it is known here.
-func (g *Set) of(p *pluginHost) *Plugin {
-	for _, l := range g.Plugins {
-		if l.host == p {
-			return l
-		}
-	}
-	return &Plugin{r: p.r, Manifest: p.manifest, host: p}
 }
 
 // Sample asks the session's model, or its small one, for an answer, once the user gave permission. The session must have a turn that runs; it
@@ -180,7 +168,7 @@ func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result 
 		return nil, fmt.Errorf("ask the model: %w", err)
 	}
 	err = p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
-		result, err = t.Sample(ctx, p.manifest, req)
+		result, err = t.Sample(ctx, p.plugin.Manifest, req)
 		return err
 	})
 	return result, err
@@ -194,5 +182,5 @@ func (p *pluginHost) visit(ctx context.Context, session string, f func(context.C
 	if session == "" {
 		return fmt.Errorf("%w: the request names no session", ErrNoTurn)
 	}
-	return p.r.o.Turns.Visit(ctx, session, f)
+	return p.plugin.r.o.Turns.Visit(ctx, session, f)
 }

@@ -140,7 +140,7 @@ func asListed(known sdk.Model, one *sdk.Model) sdk.Model {
 func (m *Models) accountList(ctx context.Context, p *provider) ([]sdk.Model, error) {
 	limited, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	list, err := m.list(limited, p)
+	list, err := m.list(limited, p.info.ID)
 	switch {
 	case err == nil || limited.Err() == nil:
 		return list, err
@@ -154,8 +154,8 @@ func (m *Models) accountList(ctx context.Context, p *provider) ([]sdk.Model, err
 }
 
 // list asks the server of a provider for its models. With AccountModels, the answer is stored for later processes. Errors: noList.
-func (m *Models) list(ctx context.Context, p *provider) ([]sdk.Model, error) {
-	client, err := m.client(ctx, p.info.ID, nil)
+func (m *Models) list(ctx context.Context, id string) ([]sdk.Model, error) {
+	client, err := m.client(ctx, id, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (m *Models) list(ctx context.Context, p *provider) ([]sdk.Model, error) {
 		return nil, errors.ErrUnsupported
 	}
 	list, err := lister.ListModels(ctx)
-	if err == nil && p.info.AccountModels {
+	if p := m.providers[id]; err == nil && p.info.AccountModels {
 		m.store(p, list)
 	}
 	return list, err

@@ -27,6 +27,8 @@ const (
 	// answerFactor times the longest allowed silence is the default of answerTimeout: a server may show that it is alive before it
 	// has something to say.
 	answerFactor = 3
+	// longestTimeout replaces longer limits, which a time.Duration may not hold.
+	longestTimeout = 1000 * 24 * time.Hour
 )
 
 // answerLimits are the limits of one answer. The protocol's client bounds the silence on the wire; these hold for every
@@ -36,20 +38,23 @@ type answerLimits struct {
 	whole  time.Duration // 0: no limit
 }
 
-// limitsOf reads the limits from the options of a provider, in milliseconds: answerTimeout and totalTimeout. "timeout": false
-// switches off those that are not set.
+// limitsOf reads the limits from the options of a provider, in milliseconds: answerTimeout and totalTimeout; false and 0 mean no limit.
+// "timeout": false switches off those that are not set.
 func limitsOf(p *sdk.ProviderInfo) (answerLimits, error) {
 	silence, whole := sdk.DefaultIdleTimeout, defaultWhole
 	var err error
 	read := func(name string, fallback time.Duration) time.Duration {
-		d, ok, wrong := milliseconds(p.Options[name])
-		if wrong {
-			err = errors.Join(err, fmt.Errorf("%w: provider %s: options.%s is %v, want milliseconds or false", ErrModel, p.ID, name, p.Options[name]))
-		}
-		if !ok {
+		v := p.Options[name]
+		switch ms, ok := v.(float64); {
+		case v == nil:
 			return fallback
+		case v == false:
+			return 0
+		case ok && ms >= 0:
+			return time.Duration(min(ms, float64(longestTimeout.Milliseconds())) * float64(time.Millisecond))
 		}
-		return d
+		err = errors.Join(err, fmt.Errorf("%w: provider %s: options.%s is %v, want milliseconds or false", ErrModel, p.ID, name, v))
+		return fallback
 	}
 	if silence = read("timeout", silence); silence == 0 {
 		whole = 0
@@ -61,24 +66,6 @@ func limitsOf(p *sdk.ProviderInfo) (answerLimits, error) {
 	}
 	limits := answerLimits{answer: read("answerTimeout", answerFactor*silence), whole: read("totalTimeout", whole)}
 	return limits, err
-}
-
-// milliseconds reads a time limit; false and 0 are none. ok is false when the option is not set.
-func milliseconds(v any) (d time.Duration, ok, wrong bool) {
-	switch n := v.(type) {
-	case nil:
-		return 0, false, false
-	case bool:
-		return 0, !n, n
-	case int:
-		v = float64(n)
-	}
-	n, isNumber := v.(float64)
-	if !isNumber || n < 0 {
-		return 0, false, true
-	}
-	const longest = 1000 * 24 * time.Hour
-	return time.Duration(min(n, float64(longest/time.Millisecond)) * float64(time.Millisecond)), true, false
 }
 
 // Stream asks the model once and bounds its answer, for every protocol and purpose: sdk.MaxModelAnswerBytes, the time without a

@@ -149,10 +149,7 @@ func (m *Models) readModels(p *provider) map[string]sdk.Model {
 	out := map[string]sdk.Model{}
 	newer := map[string]sdk.Model{}
 	for _, c := range m.o.Catalogs {
-		known, more, err := c.CatalogModels(p.info.ID)
-		if err != nil {
-			continue // part of the program, and tested; without it the model is used as its name says
-		}
+		known, more, _ := c.CatalogModels(p.info.ID) // part of the program, and tested; without it the model is used as its name says
 		maps.Copy(out, known)
 		maps.Copy(newer, more)
 	}

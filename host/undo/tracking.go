@@ -83,20 +83,19 @@ type window struct {
 }
 
 // Begin notes how files are before a call of a step writes; the function it returns is called when the call is over. Both wait for nothing
-// but the states. message is the step's; paths are the files that the call says it will write, empty when it may write any.
+// but the states. message is the step's; paths are the files that the call says it will write, empty when it may write any. Files.On must
+// have been true.
 func (k *Session) Begin(ctx context.Context, message string, paths []string) (end func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	ctx = context.WithoutCancel(ctx)
-	repo, err := k.Files.open()
-	if err != nil {
-		return func() {}
-	}
+	repo := k.Files.repo
 	if k.running == 0 {
 		k.wait()
 		k.window = window{message: message, named: map[snapshot.Path]snapshot.Entry{}}
 	}
 	k.running++
+	var err error
 	if len(paths) > 0 {
 		err = k.name(ctx, repo, paths)
 	} else if k.window.tree == nil {
@@ -197,10 +196,7 @@ func (k *Session) WaitStored() {
 
 // store notes what changed in a window.
 func (k *Session) store(ctx context.Context, w *window) error {
-	repo, err := k.Files.open()
-	if err != nil {
-		return err
-	}
+	repo := k.Files.repo
 	changes, after, err := w.changes(ctx, repo)
 	if err != nil {
 		return err
