@@ -21,7 +21,7 @@ func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Cont
 	var v T
 	var err error
 	if l.Builtin() {
-		v, err = hooks.RecoverPanic(ctx, l.r.o.Log, f)
+		v, err = hooks.RecoverPanic(ctx, l.r.o.Logger, f)
 	} else {
 		v, err = CallUnlessHung(ctx, l, what, contributeTimeout, f)
 	}
@@ -57,7 +57,7 @@ func CallUnlessHung[T any](ctx context.Context, l *Plugin, what string, limit ti
 		return none, errHangs
 	}
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
-	v, err := WithDeadline(ctx, l.r.o.Log, limit, func(ctx context.Context) (T, error) {
+	v, err := WithDeadline(ctx, l.r.o.Logger, limit, func(ctx context.Context) (T, error) {
 		defer end()
 		return f(ctx)
 	})
@@ -70,13 +70,13 @@ func CallUnlessHung[T any](ctx context.Context, l *Plugin, what string, limit ti
 // LeaveOut notifies users, once, that contributions of a plugin are not used, and why.
 func (l *Plugin) LeaveOut(what string, err error) {
 	if before, _ := l.notices.Swap(what, err.Error()); before != err.Error() {
-		l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: %s skipped: %v", l.Manifest.Name, what, err)})
+		l.r.notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: %s skipped: %v", l.Manifest.Name, what, err)})
 	}
 }
 
 // Notify sends users a message about the plugin.
 func (l *Plugin) Notify(message string) {
-	l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: "plugin " + l.Manifest.Name + ": " + message})
+	l.r.notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: "plugin " + l.Manifest.Name + ": " + message})
 }
 
 // ErrNoAnswer is returned for code of a plugin that was abandoned at its deadline. errHangs is the error of calls that CallUnlessHung does

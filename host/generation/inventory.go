@@ -85,7 +85,7 @@ func (n Inventory) CompleteCommand(ctx context.Context, name, arguments string) 
 		if c.Name != name || !ok {
 			continue
 		}
-		list, err := WithDeadline(ctx, n.r.o.Log, completeTimeout, func(ctx context.Context) ([]string, error) {
+		list, err := WithDeadline(ctx, n.r.o.Logger, completeTimeout, func(ctx context.Context) ([]string, error) {
 			return completer.CompleteCommand(ctx, name, arguments)
 		})
 		if err != nil {

@@ -51,7 +51,7 @@ func (r *Registry) load(p sdk.Plugin) *Plugin {
 		l.started = make(chan struct{})
 		close(l.started) // it is not started
 	}
-	l.host = &pluginHost{plugin: l, log: r.o.Log.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
+	l.host = &pluginHost{plugin: l, log: r.o.Logger.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
 	return l
 }
 
@@ -133,7 +133,7 @@ func (l *Plugin) contribute(ctx context.Context) error {
 		limit = startTimeout
 	}
 	var err error
-	l.contribution, err = WithDeadline(ctx, l.r.o.Log, limit, func(context.Context) (c contribution, err error) {
+	l.contribution, err = WithDeadline(ctx, l.r.o.Logger, limit, func(context.Context) (c contribution, err error) {
 		if s, ok := l.Value.(sdk.Hooker); ok {
 			c.hooks = s.Hooks()
 		}
@@ -172,7 +172,7 @@ func (l *Plugin) owned(methods []sdk.AuthMethod) []sdk.AuthMethod {
 
 // checkHooks returns an error for hooks that the engine would refuse, so that only their plugin is left out.
 func (l *Plugin) checkHooks() error {
-	engine, err := hooks.New(hooks.Options{Plugins: []hooks.Plugin{l.asHooks()}, Logger: l.r.o.Log})
+	engine, err := hooks.New(hooks.Options{Plugins: []hooks.Plugin{l.asHooks()}, Logger: l.r.o.Logger})
 	if err != nil {
 		return err
 	}

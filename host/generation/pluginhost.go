@@ -79,12 +79,12 @@ func (p *pluginHost) Config() *sdk.Config { return p.plugin.r.o.PublicConfig }
 
 // Denies reports whether the rules of the session's turn deny something; false when no turn runs.
 func (p *pluginHost) Denies(sessionID, key, pattern string) bool {
-	return p.plugin.r.o.Turns.Denies(sessionID, key, pattern)
+	return p.plugin.r.turns.Denies(sessionID, key, pattern)
 }
 
 // SessionMessages returns the messages of a session since its last compaction. Errors: ErrNotFound.
 func (p *pluginHost) SessionMessages(ctx context.Context, sessionID string) ([]sdk.MessageWithParts, error) {
-	return p.plugin.r.o.Turns.Messages(ctx, sessionID)
+	return p.plugin.r.turns.Messages(ctx, sessionID)
 }
 
 // AskPermission requests permission: rules and gates decide, then the user. An answer "always" can cover only the requested patterns.
@@ -117,7 +117,7 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 	if size <= 0 {
 		size = defaultEvents
 	}
-	s := p.plugin.r.o.Bus.Subscribe(min(size, maxEvents), live.KeepNewest)
+	s := p.plugin.r.bus.Subscribe(min(size, maxEvents), live.KeepNewest)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
@@ -182,5 +182,5 @@ func (p *pluginHost) visit(ctx context.Context, session string, f func(context.C
 	if session == "" {
 		return fmt.Errorf("%w: the request names no session", ErrNoTurn)
 	}
-	return p.plugin.r.o.Turns.Visit(ctx, session, f)
+	return p.plugin.r.turns.Visit(ctx, session, f)
 }

@@ -3,39 +3,19 @@ package generation
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/host/live"
-	"github.com/tenonhq/tenon/host/model"
-	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
-
-// Options of a registry. All are required, except the functions that may be nil.
-type Options struct {
-	Config           *sdk.Config
-	PublicConfig     *sdk.Config       // as Options.PublicConfig
-	Secrets          []string          // as Options.Secrets
-	Foreign          map[string]string // as Options.Foreign
-	Own              *sdk.Config       // as Options.Own
-	Project          sdk.Project
-	Policy           permission.Policy
-	Environ          []string
-	Log              *slog.Logger
-	FromProject      func(origin string) bool          // as Options.FromProject; may be nil
-	ApprovedReceiver func(digest string) bool          // as Options.ApprovedReceiver; may be nil
-	SignIn           func(*model.SignInRequest) string // as Options.SignIn; may be nil
-	Quarantine       func(plugin, reason string)       // as Options.Quarantine; may be nil
-	Notice           func(sdk.PluginNotice)
-	Turns            Turns
-	Bus              *live.Bus
-}
 
 // Registry holds the generation in force and those that turns still use. Safe for use from many goroutines.
 type Registry struct {
 	o      Options
+	turns  Turns
+	bus    *live.Bus
+	notice func(sdk.PluginNotice)
 	ctx    context.Context // ends in Stop
 	cancel context.CancelFunc
 
@@ -46,8 +26,9 @@ type Registry struct {
 	retiring sync.WaitGroup // generations that are not in force and not closed yet
 }
 
-func NewRegistry(ctx context.Context, o Options) *Registry {
-	r := &Registry{o: o}
+// NewRegistry returns a registry without a generation, see Start. Plugins use turns and bus; notice receives messages for the user.
+func NewRegistry(ctx context.Context, o Options, turns Turns, bus *live.Bus, notice func(sdk.PluginNotice)) *Registry {
+	r := &Registry{o: o, turns: turns, bus: bus, notice: notice}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return r
 }

@@ -68,7 +68,7 @@ func (r *Registry) replace(old, g *Set) bool {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), closeGrace)
 		defer cancel()
 		if err := r.closeGeneration(ctx, old); err != nil {
-			r.o.Log.Warn("plugins of an earlier generation were not closed cleanly", "err", err)
+			r.o.Logger.Warn("plugins of an earlier generation were not closed cleanly", "err", err)
 		}
 	})
 	r.Release(old) // by the host itself

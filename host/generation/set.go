@@ -129,7 +129,7 @@ func (g *Set) drop(l *Plugin, err error) error {
 	if g.strict || g.made.Required[l.Manifest.Name] {
 		return fmt.Errorf("plugin %q: %w", l.Manifest.Name, err)
 	}
-	g.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is skipped: %v", l.Manifest.Name, err)})
+	g.r.notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is skipped: %v", l.Manifest.Name, err)})
 	return nil
 }
 
@@ -159,10 +159,10 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 	}
 	notice := func(n sdk.PluginNotice) {
 		n.Message = g.Hide(n.Message)
-		g.r.o.Notice(n)
+		g.r.notice(n)
 	}
 	engine, err := hooks.New(hooks.Options{
-		Plugins: list, Overrides: g.r.o.Config.HookConfig, Notice: notice, Logger: g.r.o.Log,
+		Plugins: list, Overrides: g.r.o.Config.HookConfig, Notice: notice, Logger: g.r.o.Logger,
 		CheckChanges: checkHookChanges, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { g.r.rememberQuarantine(g, plugin, reason) },
 	})
 	g.Engine = engine
