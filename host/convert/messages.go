@@ -151,10 +151,13 @@ func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.M
 	var out []sdk.ModelMessage
 	var said, results []sdk.ModelContent
 	for _, p := range parts {
+		if live.Ignored(p) {
+			continue
+		}
 		switch p := p.(type) {
 		case *sdk.TextPart:
 			metadata := metadataFor(same, p.Metadata)
-			if !p.Ignored && (p.Text != "" || len(metadata) > 0) { // an empty text can carry a signature
+			if p.Text != "" || len(metadata) > 0 { // an empty text can carry a signature
 				said = append(said, sdk.ModelContent{Type: sdk.ContentText, Text: p.Text, Metadata: metadata})
 			}
 		case *sdk.ReasoningPart:
@@ -162,9 +165,6 @@ func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.M
 				said = append(said, c)
 			}
 		case *sdk.ToolPart:
-			if p.Metadata[live.IgnoredKey] == true {
-				continue
-			}
 			said = append(said, toolCallContent(p, same))
 			results = append(results, toolResultContent(p, model))
 		}
@@ -188,7 +188,7 @@ func metadataFor(same bool, metadata sdk.Object) sdk.Object {
 
 // reasoningContent returns reasoning for the model it came from; another model gets it as plain text.
 func reasoningContent(p *sdk.ReasoningPart, same bool) (sdk.ModelContent, bool) {
-	if p.Metadata[live.IgnoredKey] == true || p.Text == "" && len(p.Metadata) == 0 {
+	if p.Text == "" && len(p.Metadata) == 0 {
 		return sdk.ModelContent{}, false
 	}
 	if same {

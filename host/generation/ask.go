@@ -17,7 +17,7 @@ const contributeTimeout = 2 * time.Second
 
 // Ask asks a plugin for contributions; what names them for the user. If the plugin fails, they are left out, with one notice while the
 // failure stays the same. A call of a plugin that is not compiled in is abandoned after contributeTimeout, and not repeated before it returned.
-func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Context) (T, error)) (T, bool) {
+func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Context) (T, error)) (none T) {
 	var v T
 	var err error
 	if l.Builtin() {
@@ -27,13 +27,12 @@ func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Cont
 	}
 	if err == nil {
 		l.notices.Delete(what)
-		return v, true
+		return v
 	}
 	if ctx.Err() == nil && !errors.Is(err, errHangs) { // else the caller canceled it, or users were notified
 		l.LeaveOut(what, err)
 	}
-	var none T
-	return none, false
+	return none
 }
 
 // each asks the plugins that are a source S, in order, and calls f with everything they contribute.
@@ -43,8 +42,7 @@ func each[S, T any](ctx context.Context, g *Set, what string, list func(S, conte
 		if !ok {
 			continue
 		}
-		contributed, _ := Ask(ctx, l, what, func(ctx context.Context) ([]T, error) { return list(source, ctx) })
-		for _, c := range contributed {
+		for _, c := range Ask(ctx, l, what, func(ctx context.Context) ([]T, error) { return list(source, ctx) }) {
 			f(l, c)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -95,32 +94,15 @@ func OriginOf(m sdk.Manifest) sdk.Origin {
 // start begins to start the plugin.
 func (l *Plugin) start(ctx context.Context) {
 	l.started = make(chan struct{})
-	go func() { // ends with Start; one that hangs is abandoned after startTimeout and its plugin left out
+	go func() { // ends after startTimeout at the latest
 		defer close(l.started)
-		l.err = errors.New("start: it ended its goroutine")
-		ctx, cancel := context.WithTimeout(ctx, startTimeout)
-		defer cancel()
-		_, err := hooks.RecoverPanic(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
+		_, err := WithDeadline(ctx, l.host.log, startTimeout, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, l.Value.Start(ctx, l.host)
 		})
 		if err != nil {
-			err = fmt.Errorf("start: %w", err)
+			l.err = fmt.Errorf("start: %w", err)
 		}
-		l.err = err
 	}()
-}
-
-// startError returns why the plugin is not ready, nil when it is.
-func (l *Plugin) startError() error {
-	select {
-	case <-l.started:
-	default:
-		return errors.New("start: did not start in " + startTimeout.String())
-	}
-	if l.err != nil {
-		return l.err
-	}
-	return l.failure
 }
 
 // contribute asks the plugin for its contributions, at its first call.
@@ -188,20 +170,11 @@ func (l *Plugin) asHooks() hooks.Plugin {
 // close closes the plugin. One that hangs is abandoned when ctx ends.
 func (l *Plugin) close(ctx context.Context) error {
 	l.host.end()
-	done := make(chan error, 1)
-	go func() { // ends with Close
-		_, err := hooks.RecoverPanic(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, l.Value.Close(ctx)
-		})
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			return fmt.Errorf("plugin %s: %w", l.Manifest.Name, err)
-		}
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("plugin %s does not close: %w", l.Manifest.Name, ctx.Err())
+	_, err := WithDeadline(ctx, l.host.log, closeGrace, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, l.Value.Close(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("close plugin %s: %w", l.Manifest.Name, err)
 	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,24 +105,19 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 
 // await keeps the plugins that started in time.
 func (g *Set) await(ctx context.Context) error {
-	deadline := time.NewTimer(startTimeout)
-	defer deadline.Stop()
 	var problems []error
 	for _, l := range g.held {
-		select {
-		case <-l.started:
-		case <-deadline.C:
-			deadline.Reset(0) // for the plugins that come
-		case <-ctx.Done():
+		<-l.started
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := l.startError(); err != nil {
+		if err := cmp.Or(l.err, l.failure); err != nil {
 			problems = append(problems, g.drop(l, err))
 			continue
 		}
 		g.Plugins = append(g.Plugins, l)
 	}
-	return errors.Join(append(problems, ctx.Err())...)
+	return errors.Join(problems...)
 }
 
 // drop leaves a plugin out, with a notice. It returns an error if the plugin is required.

@@ -1,7 +1,6 @@
 package input
 
 import (
-	"bufio"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -141,7 +141,7 @@ func data(f io.Reader, typ string, size int64) (string, error) {
 	return "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString(content), nil
 }
 
-// sniff tells the type of a file by its first bytes and, for what those do not tell, by its name, which makes no file attachable.
+// sniff returns the type of a file by its first bytes.
 func sniff(f *os.File) (string, error) {
 	head := make([]byte, 4096)
 	n, err := f.ReadAt(head, 0)
@@ -153,32 +153,16 @@ func sniff(f *os.File) (string, error) {
 	if strings.HasPrefix(typ, "text/") || typ == "application/octet-stream" && !media.Binary(head) {
 		return convert.MimeText, nil
 	}
-	if typ == "application/octet-stream" {
-		if byName, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(f.Name()))); err == nil && !convert.IsTextMime(byName) && !media.Attachable(byName) {
-			typ = byName
-		}
-	}
 	return typ, nil
 }
 
 // readText reads the beginning of a text file of a size, within the limits of an attachment.
 func readText(f io.Reader, size int64) (string, error) {
-	var out strings.Builder
-	in := bufio.NewReader(io.LimitReader(f, generation.AttachBytes+1))
-	for range attachLines {
-		line, err := in.ReadString('\n')
-		out.WriteString(line)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return "", err
-		}
+	content, err := io.ReadAll(io.LimitReader(f, generation.AttachBytes+1))
+	if err != nil {
+		return "", err
 	}
-	text := out.String()
-	if len(text) > generation.AttachBytes {
-		text = text[:generation.AttachBytes]
-	}
+	text := tools.CutOutput(string(content), attachLines, generation.AttachBytes, false)
 	if int64(len(text)) < size {
 		text += fmt.Sprintf("\n[the first %d of %d bytes; read the rest with the read tool]", len(text), size)
 	}

@@ -31,18 +31,12 @@ const (
 	longestTimeout = 1000 * 24 * time.Hour
 )
 
-// answerLimits are the limits of one answer. The protocol's client bounds the silence on the wire; these hold for every
-// protocol.
-type answerLimits struct {
-	answer time.Duration // between two events that carry a piece of the answer; 0: no limit
-	whole  time.Duration // 0: no limit
-}
-
-// limitsOf reads the limits from the options of a provider, in milliseconds: answerTimeout and totalTimeout; false and 0 mean no limit.
-// "timeout": false switches off those that are not set.
-func limitsOf(p *sdk.ProviderInfo) (answerLimits, error) {
-	silence, whole := sdk.DefaultIdleTimeout, defaultWhole
-	var err error
+// limitsOf reads the limits of one answer from the options of a provider, in milliseconds: answerTimeout, the time between two events that
+// carry a piece of the answer, and totalTimeout; false and 0 mean no limit. "timeout": false switches off those that are not set. The
+// protocol's client bounds the silence on the wire; these limits hold for every protocol.
+func limitsOf(p *sdk.ProviderInfo) (answer, whole time.Duration, err error) {
+	silence := sdk.DefaultIdleTimeout
+	whole = defaultWhole
 	read := func(name string, fallback time.Duration) time.Duration {
 		v := p.Options[name]
 		switch ms, ok := v.(float64); {
@@ -64,14 +58,14 @@ func limitsOf(p *sdk.ProviderInfo) (answerLimits, error) {
 	if header == 0 || chunk == 0 {
 		silence = 0
 	}
-	limits := answerLimits{answer: read("answerTimeout", answerFactor*silence), whole: read("totalTimeout", whole)}
-	return limits, err
+	answer, whole = read("answerTimeout", answerFactor*silence), read("totalTimeout", whole)
+	return answer, whole, err
 }
 
 // Stream asks the model once and bounds its answer, for every protocol and purpose: sdk.MaxModelAnswerBytes, the time without a
 // piece of the answer, the whole time. Errors about these bounds are *sdk.ProviderError.
 func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
-	limits, err := limitsOf(&m.Provider)
+	answer, whole, err := limitsOf(&m.Provider)
 	if err != nil {
 		return err
 	}
@@ -81,15 +75,15 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	if req.Purpose == sdk.PurposeTitle {
 		count.limit = maxTitleAnswer
 	}
-	if limits.whole > 0 {
-		whole := time.AfterFunc(limits.whole, func() {
-			cancel(count.exceeded(sdk.ErrAnswerLimit, "the answer took longer than %s and was cut off; options.totalTimeout of the provider (milliseconds) sets the limit", limits.whole))
+	if whole > 0 {
+		timer := time.AfterFunc(whole, func() {
+			cancel(count.exceeded(sdk.ErrAnswerLimit, "the answer took longer than %s and was cut off; options.totalTimeout of the provider (milliseconds) sets the limit", whole))
 		})
-		defer whole.Stop()
+		defer timer.Stop()
 	}
-	if limits.answer > 0 {
-		count.answer, count.timer = limits.answer, time.AfterFunc(limits.answer, func() {
-			cancel(count.exceeded(os.ErrDeadlineExceeded, "the server sent nothing of an answer for %s, although the connection is alive; options.answerTimeout of the provider (milliseconds) sets the limit", limits.answer))
+	if answer > 0 {
+		count.answer, count.timer = answer, time.AfterFunc(answer, func() {
+			cancel(count.exceeded(os.ErrDeadlineExceeded, "the server sent nothing of an answer for %s, although the connection is alive; options.answerTimeout of the provider (milliseconds) sets the limit", answer))
 		})
 		defer count.timer.Stop()
 	}

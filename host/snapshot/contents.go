@@ -26,8 +26,14 @@ type doubt struct {
 func (s *scan) contents(ctx context.Context, all []*visit) error {
 	var list []doubt
 	for _, v := range all {
-		for _, i := range v.doubts {
-			list = append(list, doubt{v.path + v.new.Files[i].Name, &v.new.Files[i]})
+		if v.new == nil {
+			continue
+		}
+		for i := range v.new.Files {
+			if f := &v.new.Files[i]; f.doubt {
+				f.doubt = false
+				list = append(list, doubt{v.path + f.Name, f})
+			}
 		}
 	}
 	s.read = len(list)
@@ -35,7 +41,7 @@ func (s *scan) contents(ctx context.Context, all []*visit) error {
 	if len(list) > manyFiles {
 		return s.r.pack(ctx, list)
 	}
-	return side(ctx, len(list), func(i int) error {
+	return inParallel(ctx, len(list), func(i int) error {
 		d := list[i]
 		content, ok := s.r.content(d.path, d.file)
 		if !ok {
@@ -116,7 +122,7 @@ func (r *Repo) pack(ctx context.Context, list []doubt) error {
 // readInto reads files side by side and writes them one after another.
 func (r *Repo) readInto(ctx context.Context, w *bufio.Writer, list []doubt) error {
 	var mu sync.Mutex
-	return side(ctx, len(list), func(i int) error {
+	return inParallel(ctx, len(list), func(i int) error {
 		d := list[i]
 		content, ok := r.content(d.path, d.file)
 		if !ok {

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -285,9 +286,10 @@ func (r *Repo) Keep(ctx context.Context, content []byte) (string, error) {
 	return hash, r.keep(objectBlob, hash, content)
 }
 
-// Contents returns contents by their names. Errors: ErrGone.
+// Contents returns contents by their names, except for empty names. Errors: ErrGone.
 func (r *Repo) Contents(ctx context.Context, hashes []string) (map[string][]byte, error) {
 	out := map[string][]byte{}
+	hashes = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(hashes))), func(hash string) bool { return hash == "" })
 	if len(hashes) == 0 {
 		return out, nil
 	}

@@ -32,12 +32,9 @@ const tempPrefix = ".tenon-restore-"
 func (r *Repo) targets(ctx context.Context, steps []Step) (map[string][]byte, error) {
 	var hashes []string
 	for _, s := range steps {
-		if s.To.Exists() && s.To.Hash != "" {
-			hashes = append(hashes, s.To.Hash)
-		}
+		hashes = append(hashes, s.To.Hash)
 	}
-	slices.Sort(hashes)
-	return r.Contents(ctx, slices.Compact(hashes))
+	return r.Contents(ctx, hashes)
 }
 
 // Run takes every step, or none: when one fails, those before it are undone. A file that is neither as the step begins nor as it

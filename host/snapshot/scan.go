@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -34,7 +34,6 @@ type visit struct {
 	new    *node   // as it is; nil: there is none
 	reask  bool    // git's lists of ignored files changed, here or above
 	fresh  []entry // names that were not there before
-	doubts []int   // of new.files: those whose content has to be looked at
 }
 
 // look returns the state as it is. newRules says that what git ignores is not as in the old state.
@@ -42,7 +41,7 @@ func (s *scan) look(ctx context.Context, old *node, newRules bool) (*node, error
 	top := &visit{dir: s.r.worktree + string(filepath.Separator), old: old, reask: newRules}
 	var all []*visit
 	for level := []*visit{top}; len(level) > 0; {
-		if err := side(ctx, len(level), func(i int) error { return s.visit(level[i]) }); err != nil {
+		if err := inParallel(ctx, len(level), func(i int) error { return s.visit(level[i]) }); err != nil {
 			return nil, err
 		}
 		if err := s.admit(ctx, level); err != nil {
@@ -68,34 +67,21 @@ func (s *scan) look(ctx context.Context, old *node, newRules bool) (*node, error
 	return top.new, nil
 }
 
-// side calls f for each number below n, a few at a time, until one fails.
-func side(ctx context.Context, n int, f func(int) error) error {
-	var next atomic.Int64
-	var once sync.Once
-	var failure error
-	work := func() {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return
-			}
-			err := ctx.Err()
-			if err == nil {
-				err = f(i)
-			}
-			if err != nil {
-				once.Do(func() { failure = err })
-				next.Store(int64(n))
-			}
-		}
-	}
+// inParallel calls f for each number below n, a few at a time. It returns the first error; a worker ends with its first.
+func inParallel(ctx context.Context, n int, f func(int) error) error {
+	errs := make([]error, min(runtime.GOMAXPROCS(0), 8, (n+7)/8))
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), 8, (n+7)/8) - 1 {
-		wg.Go(work) // ends with the last number; waited for below
+	for w := range errs {
+		wg.Go(func() { // ends with the last number; waited for below
+			for i := w; i < n && errs[w] == nil; i += len(errs) {
+				if errs[w] = ctx.Err(); errs[w] == nil {
+					errs[w] = f(i)
+				}
+			}
+		})
 	}
-	work()
 	wg.Wait()
-	return failure
+	return cmp.Or(errs...)
 }
 
 // visit looks at a directory and at the files in it that are known.
@@ -161,7 +147,7 @@ func (s *scan) list(v *visit, old *node) error {
 		if strings.EqualFold(name, ".git") {
 			if v.path != "" {
 				*n = node{Stamp: n.Stamp, Settled: n.Settled, Opaque: repository}
-				v.fresh, v.doubts = nil, nil
+				v.fresh = nil
 				return nil
 			}
 			continue
@@ -222,8 +208,7 @@ func (s *scan) file(v *visit, was file, is stamp) {
 		v.new.Files = append(v.new.Files, was)
 		return
 	}
-	v.doubts = append(v.doubts, len(v.new.Files))
-	v.new.Files = append(v.new.Files, file{Name: was.Name, Stamp: is, Hash: was.Hash, Settled: is.settled(s.begun)})
+	v.new.Files = append(v.new.Files, file{Name: was.Name, Stamp: is, Hash: was.Hash, Settled: is.settled(s.begun), doubt: true})
 }
 
 // admit asks git about the new names of some directories and adds what it does not ignore.
@@ -259,28 +244,13 @@ func (s *scan) admit(ctx context.Context, level []*visit) error {
 				}
 			}
 		}
-		v.sort()
+		if !slices.IsSortedFunc(n.Files, byName) { // it may be the old list, which others read
+			slices.SortFunc(n.Files, byName)
+		}
+		slices.SortFunc(n.Dirs, byName)
+		slices.SortFunc(n.Ignored, byName)
 	}
 	return nil
-}
-
-// sort brings the lists of a directory in order.
-func (v *visit) sort() {
-	doubtful := map[string]bool{}
-	for _, i := range v.doubts {
-		doubtful[v.new.Files[i].Name] = true
-	}
-	if !slices.IsSortedFunc(v.new.Files, byName) { // it may be the old list, which others read
-		slices.SortFunc(v.new.Files, byName)
-	}
-	slices.SortFunc(v.new.Dirs, byName)
-	slices.SortFunc(v.new.Ignored, byName)
-	v.doubts = v.doubts[:0]
-	for i, f := range v.new.Files {
-		if doubtful[f.Name] {
-			v.doubts = append(v.doubts, i)
-		}
-	}
 }
 
 // below returns the visits of the directories in one.

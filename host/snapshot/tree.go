@@ -58,6 +58,7 @@ type file struct {
 	Stamp   stamp
 	Settled bool   // as long as the stamp stays the same, so does the content
 	Hash    string // git's name of the content; empty: it is left out
+	doubt   bool   // during a scan: the content has to be looked at
 }
 
 type folder struct {

@@ -81,7 +81,7 @@ func knownTools(messages []sdk.MessageWithParts) map[string]bool {
 	known := map[string]bool{}
 	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
 		switch state := &call.State; {
-		case call.Metadata[live.IgnoredKey] == true:
+		case live.Ignored(call):
 		case state.Status == sdk.ToolCompleted && call.Tool == searchTool:
 			for _, id := range StringsOf(state.Metadata[foundKey]) {
 				known[id] = true

@@ -94,7 +94,7 @@ func (s *Set) gather(ctx context.Context) []*Tool {
 			continue
 		}
 		m, agent := s.Model.Model, s.Agent // the plugin may keep them
-		offered, _ := generation.Ask(ctx, l, "tools", func(context.Context) ([]*Tool, error) {
+		offered := generation.Ask(ctx, l, "tools", func(context.Context) ([]*Tool, error) {
 			return offeredBy(l, source, &m, &agent), nil
 		})
 		for _, one := range offered {

@@ -150,8 +150,6 @@ func (f *Files) fileChanges(ctx context.Context, net map[snapshot.Path]*netChang
 	for _, n := range net {
 		hashes = append(hashes, n.Before.Hash, n.After.Hash)
 	}
-	slices.Sort(hashes)
-	hashes = slices.DeleteFunc(slices.Compact(hashes), func(s string) bool { return s == "" })
 	contents, err := repo.Contents(ctx, hashes)
 	if err != nil {
 		return nil, err

@@ -100,37 +100,33 @@ func (k *Session) Begin(ctx context.Context, message string, paths []string) (en
 		err = k.name(ctx, repo, paths)
 	} else if k.window.tree == nil {
 		if k.window.tree, err = repo.Take(ctx); err == nil {
-			k.Conversation.ReplacePart(k.window.message, startedWith(k.window.tree))
+			k.mark(&k.window, k.window.tree, false)
 		}
 	}
 	k.complain(err)
 	return func() { k.end(ctx) }
 }
 
-// startedWith and endedWith write the name of a state into the part of a step that tells it: its start or its end, as opencode does. Steps
-// that only read, or write nothing but files they named, have no state.
-func startedWith(tree *snapshot.Tree) func(sdk.Part) sdk.Part {
-	return func(p sdk.Part) sdk.Part {
-		start, ok := p.(*sdk.StepStartPart)
-		if !ok {
-			return nil
+// mark writes the name of a state into the part that begins or ends the window's step, as opencode does. Steps that only read, or write nothing
+// but files they named, have no state.
+func (k *Session) mark(w *window, tree *snapshot.Tree, end bool) {
+	k.Conversation.ReplacePart(w.message, func(p sdk.Part) sdk.Part {
+		switch p := p.(type) {
+		case *sdk.StepStartPart:
+			if !end {
+				marked := *p
+				marked.Snapshot = tree.Hash
+				return &marked
+			}
+		case *sdk.StepFinishPart:
+			if end {
+				marked := *p
+				marked.Snapshot = tree.Hash
+				return &marked
+			}
 		}
-		marked := *start
-		marked.Snapshot = tree.Hash
-		return &marked
-	}
-}
-
-func endedWith(tree *snapshot.Tree) func(sdk.Part) sdk.Part {
-	return func(p sdk.Part) sdk.Part {
-		end, ok := p.(*sdk.StepFinishPart)
-		if !ok {
-			return nil
-		}
-		marked := *end
-		marked.Snapshot = tree.Hash
-		return &marked
-	}
+		return nil
+	})
 }
 
 // name notes how files are that a call will write; if an earlier call may have changed them, as they were before that.
@@ -206,7 +202,7 @@ func (k *Session) store(ctx context.Context, w *window) error {
 			k.Files.warn("some files are too large, too many or not readable for snapshots: what commands change in them cannot be undone",
 				"files", len(after.LeftOut), "first", after.LeftOut[0].String())
 		}
-		k.Conversation.ReplacePart(w.message, endedWith(after))
+		k.mark(w, after, true)
 	}
 	if len(changes) > 0 {
 		p, err := k.patch(repo, w, changes)
