@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	// ErrClosed means that the host was closed.
+	// ErrClosed is returned after Close.
 	ErrClosed = generation.ErrClosed
 	// ErrNotFound is returned for an unknown session, agent or request.
 	ErrNotFound = live.ErrNotFound
@@ -31,9 +31,9 @@ var (
 	ErrModel = model.ErrModel
 	// ErrReceiver is wrapped by errors about a model whose receiver the repository chose and the user did not approve.
 	ErrReceiver = model.ErrReceiver
-	// ErrNoTurn means that a plugin asked for something on behalf of a session that no turn runs in.
+	// ErrNoTurn is returned for a plugin's request on behalf of a session without a running turn.
 	ErrNoTurn = generation.ErrNoTurn
-	// ErrSubagent means that a prompt is for an agent that only the task tool runs.
+	// ErrSubagent is returned if a prompt is for an agent that only the task tool runs.
 	ErrSubagent = errors.New("is a subagent, which the task tool runs")
 )
 
@@ -65,8 +65,8 @@ type Host struct {
 	wg      sync.WaitGroup // the goroutines of runners
 }
 
-// New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is
-// left out with a notice; it never keeps the host from starting, unless it is required. ctx bounds starting.
+// New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is left out with a notice, unless it is
+// required. ctx bounds starting.
 func New(ctx context.Context, o Options) (*Host, error) {
 	o.Policy.Home = o.Project.Home
 	o.PublicConfig = cmp.Or(o.PublicConfig, &sdk.Config{})
@@ -110,7 +110,7 @@ type (
 	ReloadOptions    = generation.ReloadOptions
 )
 
-// CreateSession stores a new session. Errors: ErrNotFound for the parent, those of the store.
+// CreateSession stores a new session. Errors: ErrNotFound for the parent, errors of the store.
 func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, error) {
 	return h.sessions.Create(ctx, n)
 }
@@ -120,7 +120,7 @@ func (h *Host) Session(ctx context.Context, id string) (*sdk.Session, error) {
 	return h.sessions.Find(ctx, id)
 }
 
-// Fork makes a new session that begins with the messages of another one before messageID; see sessions.Keeper.
+// Fork creates a session with the messages of another one before messageID; see sessions.Keeper.
 func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
 	return h.sessions.Fork(ctx, session, messageID)
 }

@@ -63,7 +63,7 @@ var ErrWaits = errors.New("the prompt is stored and is answered before the next 
 // returns but the turn continues; Abort ends it.
 //
 // A turn that failed returns the message with its error and a *TurnError, and no message if the prompt did not become part of the session.
-// A prompt that a running turn refuses returns the refusal alone. Errors: ErrNotFound, ErrClosed, *store.OwnedError, those of the store;
+// A prompt that a running turn refuses returns the refusal alone. Errors: ErrNotFound, ErrClosed, *store.OwnedError, errors of the store;
 // with ErrWaits if the prompt is answered later and must not be given again.
 func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithParts, error) {
 	q, err := h.submit(ctx, in, nil)

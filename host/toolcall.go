@@ -31,7 +31,7 @@ type call struct {
 	raw   []byte        // the arguments as the model wrote them
 	cut   bool          // the answer reached the output limit, so the arguments may be incomplete
 	tool  *tools.Tool
-	args  json.RawMessage // those that run
+	args  json.RawMessage // the arguments that run
 	host  *callHost
 	paths []string // the files that the tool announced to write
 	// prepared is data of a compiled-in tool, from Prepare for Execute.

@@ -112,7 +112,7 @@ func (h *Host) viewOf(session string) *turn {
 	return r.view
 }
 
-// currentMessage returns the ID of the message whose ledger gets new entries: that of the step, or else the prompt.
+// currentMessage returns the ID of the message whose ledger gets new entries: the step's message, or else the prompt.
 func (t *turn) currentMessage() string {
 	if t.msg != nil && t.msg.ParentID == t.user.ID {
 		return t.msg.ID

@@ -188,7 +188,7 @@ func (a *Answer) knows(callID string) bool {
 	})
 }
 
-// end closes the open block and gives each call its arguments. Of a broken answer it keeps what was received.
+// end closes the open block and gives each call its arguments. It keeps the received content of a broken answer.
 func (a *Answer) end(err error) error {
 	a.keep(err)
 	switch {

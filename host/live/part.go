@@ -40,7 +40,7 @@ func CopyPart(p sdk.Part) sdk.Part {
 	return p
 }
 
-// Interruption holds the reason why open parts are closed: for a call that had not started, and for one that had.
+// Interruption is the reason for closing open parts: of a call that had not started, and of a running call.
 type Interruption struct{ Pending, Running string }
 
 var (

@@ -54,8 +54,8 @@ func IndexOf(messages []sdk.MessageWithParts, id string) int {
 	return -1
 }
 
-// Active returns what the model gets: the latest summary in place of what it covers, the tail it
-// left verbatim, and everything since. Compactions that failed are left out.
+// Active returns the messages for the model: the latest summary in place of the messages that it covers, its verbatim tail, and everything since.
+// Failed compactions are left out.
 func Active(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
 	summary, question, tail := LastSummary(messages)
 	if summary < 0 {

@@ -13,16 +13,16 @@ import (
 	"sync"
 )
 
-// manyFiles is from how many files on they are stored in one pack: a file for each would take longer.
+// manyFiles is the number of files that are stored separately. More go into one pack, which is faster.
 const manyFiles = 100
 
-// doubt is a file whose content has to be looked at.
+// doubt is a file whose content has to be read.
 type doubt struct {
 	path string
 	file *file
 }
 
-// contents looks at the files that are in doubt and stores what is not stored.
+// contents reads the files in doubt and stores their new contents.
 func (s *scan) contents(ctx context.Context, all []*visit) error {
 	var list []doubt
 	for _, v := range all {
@@ -70,7 +70,7 @@ func (s *scan) limit(list []doubt) []doubt {
 	})
 }
 
-// content reads a file, false when it cannot be kept: too large, not readable, or gone.
+// content reads a file. It returns false for a file that cannot be kept: too large, not readable, or deleted.
 func (r *Repo) content(path string, f *file) ([]byte, bool) {
 	name := filepath.Join(r.worktree, filepath.FromSlash(path))
 	if f.Stamp.kind() == kindLink {
@@ -90,7 +90,7 @@ func (r *Repo) content(path string, f *file) ([]byte, bool) {
 	return content.Bytes(), err == nil && n <= r.limits.MaxFile
 }
 
-// leaveOut notes that a file is not kept. One that is small enough is tried again the next time.
+// leaveOut notes that a file is not kept. The next scan reads it again if it is small enough.
 func (r *Repo) leaveOut(f *file) {
 	f.Hash, f.Settled = "", f.Settled && f.Stamp.Size > r.limits.MaxFile
 }
@@ -119,7 +119,7 @@ func (r *Repo) pack(ctx context.Context, list []doubt) error {
 	return err
 }
 
-// readInto reads files side by side and writes them one after another.
+// readInto reads files in parallel and writes their new contents one after the other.
 func (r *Repo) readInto(ctx context.Context, w *bufio.Writer, list []doubt) error {
 	var mu sync.Mutex
 	return inParallel(ctx, len(list), func(i int) error {

@@ -55,7 +55,7 @@ func (r *Repo) collect(ctx context.Context, mark string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// prune removes states that were last seen before a time, except the one that the next Take begins with. git fails at an empty reference,
+// prune removes states that were last used before a time, except the state that the next Take begins with. git fails at an empty reference,
 // which earlier versions left when there was no space.
 func (r *Repo) prune(ctx context.Context, before time.Time) error {
 	keep := ""
@@ -78,7 +78,7 @@ func (r *Repo) prune(ctx context.Context, before time.Time) error {
 	return err
 }
 
-// sizeOf returns how many bytes the files below a directory have.
+// sizeOf returns the size of the files below a directory, in bytes.
 func sizeOf(dir string) (size int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

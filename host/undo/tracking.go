@@ -17,10 +17,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// patchChanges is the field of a patch part that says what each file was before and after.
+// patchChanges is the field of a patch part with the states of each file before and after.
 const patchChanges = "changes"
 
-// Files is the store of the project's file states, opened when it is first needed. Set Project, Sessions and Log; the rest is its own.
+// Files is the store of the project's file states, opened at its first use. Set Project, Sessions and Log.
 type Files struct {
 	Project  sdk.Project
 	Sessions store.Store
@@ -50,7 +50,7 @@ func (f *Files) open() (*snapshot.Repo, error) {
 	return f.repo, f.err
 }
 
-// On reports whether changes can be undone here.
+// On reports whether changes can be reverted in this project.
 func (f *Files) On() bool {
 	_, err := f.open()
 	return err == nil
@@ -61,30 +61,30 @@ func (f *Files) warn(message string, args ...any) {
 	f.warned.Do(func() { f.Log.Warn(message, args...) })
 }
 
-// Session notes what the tool calls of a claimed session do to files, and takes it back. Calls that run at the same time share a window: what
-// changes while it is open is theirs. Begin and WaitStored are safe for use from many goroutines; the rest is for a session that runs no turn.
+// Session records the changes that tool calls of a claimed session make to files, and reverts them. Calls that run at the same time share a
+// window: all changes while it is open count as theirs. Begin and WaitStored are safe for use from many goroutines; the other methods are for a
+// session without a running turn.
 type Session struct {
 	Files        *Files
 	Conversation *live.Conversation
-	// Background runs work that the session must not be released before.
+	// Background runs work that must end before the session is released.
 	Background func(func())
 
 	mu      sync.Mutex
 	running int // calls in the window
 	window  window
-	stored  chan struct{} // closed when what the last window changed is stored; nil: there was none
+	stored  chan struct{} // closed when the changes of the last window are stored; nil without one
 }
 
-// window is the time in which calls write.
+// window is a time in which calls run.
 type window struct {
-	message string                           // where its changes are noted
-	tree    *snapshot.Tree                   // as all files were; nil unless a call may write any
+	message string                           // whose part lists the changes
+	tree    *snapshot.Tree                   // all files at the beginning; nil unless a call may write any
 	named   map[snapshot.Path]snapshot.Entry // files that calls announced to write, as they were before the first of the calls
 }
 
-// Begin notes how files are before a call of a step writes; the function it returns is called when the call is over. Both wait for nothing
-// but the states. message is the step's; paths are the files that the call says it will write, empty when it may write any. Files.On must
-// have been true.
+// Begin records the state of files before a call of a step writes them. The caller calls end after the call. message is the step's; paths are
+// the files that the call announced to write, empty if it may write any. Files.On must have returned true.
 func (k *Session) Begin(ctx context.Context, message string, paths []string) (end func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -129,7 +129,7 @@ func (k *Session) mark(w *window, tree *snapshot.Tree, end bool) {
 	})
 }
 
-// name notes how files are that a call will write; if an earlier call may have changed them, as they were before that.
+// name records the state of files that a call will write. If an earlier call may have changed them, it is their state before that call.
 func (k *Session) name(ctx context.Context, repo *snapshot.Repo, files []string) error {
 	var errs []error
 	for _, file := range files {
@@ -154,14 +154,14 @@ func (k *Session) name(ctx context.Context, repo *snapshot.Repo, files []string)
 	return errors.Join(errs...)
 }
 
-// complain says why changes cannot be undone. The call runs all the same.
+// complain logs why changes cannot be reverted. The call runs anyway.
 func (k *Session) complain(err error) {
 	if err != nil {
-		k.Files.warn("what is changed now cannot be undone", "session", k.Conversation.ID(), "err", err)
+		k.Files.warn("file changes cannot be undone", "session", k.Conversation.ID(), "err", err)
 	}
 }
 
-// end is called when a call is over. After the last one of a window its changes are stored, beside the turn.
+// end ends one call. After the last call of a window, its changes are stored in the background.
 func (k *Session) end(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -170,27 +170,27 @@ func (k *Session) end(ctx context.Context) {
 	}
 	w, stored := k.window, make(chan struct{})
 	k.stored = stored
-	k.Background(func() { // ends with git, which is bounded; the runner waits before it gives the session up
+	k.Background(func() { // ends with git, which is bounded; the runner waits for it before it releases the session
 		defer close(stored)
 		k.complain(k.store(ctx, &w))
 	})
 }
 
-// wait returns when the changes of the last window are stored.
+// wait waits until the changes of the last window are stored.
 func (k *Session) wait() {
 	if k.stored != nil {
 		<-k.stored
 	}
 }
 
-// WaitStored waits until all changes of calls that are over are stored.
+// WaitStored waits until the changes of all finished calls are stored.
 func (k *Session) WaitStored() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.wait()
 }
 
-// store notes what changed in a window.
+// store stores the changes of a window.
 func (k *Session) store(ctx context.Context, w *window) error {
 	repo := k.Files.repo
 	changes, after, err := w.changes(ctx, repo)
@@ -199,7 +199,7 @@ func (k *Session) store(ctx context.Context, w *window) error {
 	}
 	if after != nil {
 		if len(after.LeftOut) > 0 {
-			k.Files.warn("some files are too large, too many or not readable for snapshots: what commands change in them cannot be undone",
+			k.Files.warn("some files are too large, too many or not readable for snapshots; changes that commands make to them cannot be undone",
 				"files", len(after.LeftOut), "first", after.LeftOut[0].String())
 		}
 		k.mark(w, after, true)
@@ -215,7 +215,7 @@ func (k *Session) store(ctx context.Context, w *window) error {
 	return err
 }
 
-// changes returns what became of the files, and the state after the window if there is one before it.
+// changes returns the changes of a window, and the state after it if there is one before it.
 func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapshot.Change, after *snapshot.Tree, err error) {
 	if w.tree != nil {
 		if after, err = repo.Take(ctx); err != nil {
@@ -240,7 +240,7 @@ func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapsh
 	return out, after, nil
 }
 
-// patch is the part that tells of changes.
+// patch returns the part that lists changes.
 func (k *Session) patch(repo *snapshot.Repo, w *window, changes []snapshot.Change) (*sdk.PatchPart, error) {
 	data, err := json.Marshal(changes)
 	if err != nil {
@@ -259,7 +259,7 @@ func (k *Session) patch(repo *snapshot.Repo, w *window, changes []snapshot.Chang
 	return p, nil
 }
 
-// changesOf returns what a patch part tells of. One that another program wrote tells nothing that could be undone.
+// changesOf returns the changes in a patch part. Parts that other programs wrote have none that could be reverted.
 func changesOf(p *sdk.PatchPart) ([]snapshot.Change, error) {
 	data, ok := p.Extra[patchChanges]
 	if !ok {
