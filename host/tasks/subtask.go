@@ -10,8 +10,8 @@ import (
 // TaskTool is the tool through which subagents run.
 const TaskTool = "task"
 
-// ChildPermission returns the rules of a subagent's session: they keep a subagent from delegating further and from the parent's task list, unless its own
-// rules speak of those.
+// ChildPermission returns the rules of a subagent's session: they deny further delegation and the parent's task list, unless the subagent's own
+// rules mention them.
 func ChildPermission(a *sdk.Agent) sdk.PermissionRules {
 	var out sdk.PermissionRules
 	for _, key := range []string{"todowrite", TaskTool} {
