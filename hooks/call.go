@@ -152,7 +152,7 @@ func (e *Engine) blame(h *pluginHook, err error, mute bool) {
 	}
 }
 
-// policyText describes for the user what a failure of the hook does.
+// policyText describes the effect of a failure of the hook, for the user.
 func (h *pluginHook) policyText(err error) string {
 	switch {
 	case h.OnError == sdk.OnErrorStop:

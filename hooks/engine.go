@@ -96,7 +96,7 @@ type HookInfo struct {
 }
 
 // New makes an engine. The error joins all problems of the plugins and the overrides, with the names of the plugin and the hook. A cycle of
-// Before and After is a notice; those of the hook in it that is configured last are ignored.
+// Before and After is a notice; the engine ignores the Before and After of the hook that is configured last.
 func New(o Options) (*Engine, error) {
 	e := &Engine{
 		began:        time.Now(),

@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// GateResult is what the gates at a point decided together.
+// GateResult is the combined decision of the gates at a point.
 type GateResult struct {
 	Verdict sdk.Verdict
 	Reason  string // the reasons of the gates with this verdict, in order, joined by "; "

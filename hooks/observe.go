@@ -102,7 +102,7 @@ func (o *observer) next() (any, bool) {
 	return in, true
 }
 
-// handle calls the handler. One that hangs is abandoned at its deadline, and when the engine is closed.
+// handle calls the handler. If it hangs, it is abandoned at its deadline, or when the engine is closed.
 func (o *observer) handle(in any) {
 	var inputJSON []byte
 	t, err := o.newTask(in, nil, &inputJSON)

@@ -1,4 +1,4 @@
-// Package generation loads plugins and keeps what they contribute.
+// Package generation loads plugins and keeps their contributions.
 //
 //	Registry (registry.go): the set in force, reloads
 //	  └─ Set (set.go): plugins that start in parallel, their hooks in an engine, the configuration, the models

@@ -144,7 +144,7 @@ func (n Inventory) Models(ctx context.Context) []model.Info {
 	return list
 }
 
-// ListModels lists models as the options say. Errors are those of servers that were asked; the list has the others.
+// ListModels lists models. If servers fail, it returns their errors and the models of the others.
 func (n Inventory) ListModels(ctx context.Context, o model.ListOptions) ([]model.Info, error) {
 	g := n.r.Acquire()
 	defer n.r.Release(g)

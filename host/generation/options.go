@@ -43,13 +43,13 @@ type Options struct {
 	Interactive bool
 	// AutoApprove allows requests that no rule denies instead of asking.
 	AutoApprove bool
-	// Policy decides which permission rules and templates of commands count. Its Home is that of the project.
+	// Policy decides which permission rules and templates of commands count. Its Home is set to the project's.
 	Policy permission.Policy
 	// Quarantined holds the plugins that start quarantined, and why, by name.
 	Quarantined map[string]string
-	// Failures is what Host.Failures returned when the host ended last: how often hooks failed in a row, by plugin and hook.
+	// Failures is the result of Host.Failures at the end of the previous host: failures of hooks in a row, by plugin and hook.
 	Failures map[string]map[string]int
-	// Required holds the names of the plugins that must start: without one of them New is an error.
+	// Required holds the names of the plugins that must start; otherwise New fails.
 	Required map[string]bool
 	// Quarantine is called when a plugin is quarantined, with the reason, so that it can be one of Quarantined
 	// next time. It is called from any goroutine and must not block. If nil, it is not called.

@@ -139,7 +139,7 @@ func (l *Plugin) contribute(ctx context.Context) error {
 	return err
 }
 
-// owned returns sign-in methods with the name of the plugin, unless it is compiled in. Those of other plugins do not choose addresses.
+// owned returns sign-in methods with the name of the plugin, unless it is compiled in. Other plugins cannot choose addresses.
 func (l *Plugin) owned(methods []sdk.AuthMethod) []sdk.AuthMethod {
 	out := slices.Clone(methods)
 	for i := range out {
@@ -167,7 +167,7 @@ func (l *Plugin) asHooks() hooks.Plugin {
 	return hooks.Plugin{Name: l.Manifest.Name, Version: l.Manifest.Version, Carrier: l.Manifest.Carrier, Hooks: l.hooks}
 }
 
-// close closes the plugin. One that hangs is abandoned when ctx ends.
+// close closes the plugin. If it hangs, it is abandoned after closeGrace or when ctx ends.
 func (l *Plugin) close(ctx context.Context) error {
 	l.host.end()
 	_, err := WithDeadline(ctx, l.host.log, closeGrace, func(ctx context.Context) (struct{}, error) {

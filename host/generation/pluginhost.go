@@ -13,7 +13,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds of Events: how many events may wait when the plugin does not say, and when it does.
+// The default and the maximum number of waiting events of a subscription.
 const (
 	defaultEvents = 256
 	maxEvents     = 1 << 16
@@ -37,7 +37,7 @@ var ErrNoTurn = errors.New("no turn runs in the session")
 // Turns gives plugins access to sessions and to the turns that run in them.
 type Turns interface {
 	// Visit runs f on the running turn of a session, on the caller's goroutine, and stores the ledger of the hooks that f calls. The context
-	// of f also ends with the turn. The session and the generation are kept until f returns. Errors: ErrNoTurn, those of f.
+	// of f also ends with the turn. The session and the generation are kept until f returns. Errors: ErrNoTurn, errors of f.
 	Visit(ctx context.Context, session string, f func(context.Context, Turn) error) error
 	// Denies reports whether the rules of the session's turn deny something; false when no turn runs.
 	Denies(session, key, pattern string) bool
@@ -137,7 +137,7 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 	return s.Events()
 }
 
-// end ends what the plugin subscribed to: it is closed.
+// end ends the plugin's subscriptions.
 func (p *pluginHost) end() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -159,7 +159,7 @@ func (p *pluginHost) CallTool(ctx context.Context, req sdk.ToolRequest) (result 
 }
 
 // Sample asks the session's model, or its small one, for an answer, once the user gave permission. The session must have a turn that runs; it
-// pays for the answer. Errors: ErrNoTurn, *sdk.Refusal, those of the provider.
+// pays for the answer. Errors: ErrNoTurn, *sdk.Refusal, errors of the provider.
 func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result *sdk.SampleResult, err error) {
 	if err := checkSampleTools(&req); err != nil {
 		return nil, fmt.Errorf("ask the model: %w", err)

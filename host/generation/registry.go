@@ -10,7 +10,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Registry holds the generation in force and those that turns still use. Safe for use from many goroutines.
+// Registry holds the generation in force and earlier ones that turns still use. Safe for use from many goroutines.
 type Registry struct {
 	o      Options
 	turns  Turns
@@ -117,5 +117,5 @@ func (r *Registry) releasePlugin(l *Plugin) bool {
 // closeGrace bounds how long closing waits for plugins.
 const closeGrace = 5 * time.Second
 
-// ErrClosed means that the host was closed.
+// ErrClosed is returned after the host was closed.
 var ErrClosed = errors.New("host is closed")

@@ -9,10 +9,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ReloadOptions say what a new generation is made of.
+// ReloadOptions describe a new generation.
 type ReloadOptions struct {
-	// Plugins are all plugins of the new generation, in their order. One that is the same value as a plugin in force
-	// continues; it must not have been closed.
+	// Plugins are all plugins of the new generation, in their order. A plugin that is the same value as a plugin in force continues; it must
+	// not have been closed.
 	Plugins []sdk.Plugin
 	// Quarantined is as in Options, for new plugins. The others keep their state.
 	Quarantined map[string]string
@@ -24,7 +24,7 @@ type ReloadOptions struct {
 
 // Reload starts the plugins that are new and puts a new generation in force. Turns that run keep the plugins they began with;
 // the next turn of every session uses the new ones. Sessions, prompts that wait and requests to the user are not touched.
-// Plugins that are gone are closed once no turn uses them any more. If a plugin does not work, or anything else fails, the old
+// Removed plugins are closed once no turn uses them any more. If a plugin does not work, or anything else fails, the old
 // generation stays in force. ctx bounds the reload alone. Errors: ErrClosed, and what New returns.
 func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	r := n.r

@@ -24,7 +24,7 @@ type Set struct {
 	made      ReloadOptions
 	strict    bool // a plugin that does not work is an error, as after the first generation
 	Plugins   []*Plugin
-	held      []*Plugin // also those that do not work; closed with the generation
+	held      []*Plugin // including plugins that do not work; closed with the generation
 	Engine    *hooks.Engine
 	Config    *sdk.Config
 	own       *sdk.Config // the user's own part of Config; nil if the repository's files do not choose models
@@ -82,7 +82,7 @@ func compiledIn[T any](g *Set) (out []T) {
 	return out
 }
 
-// start starts the plugins in parallel, and keeps those that started, in order. Plugins of the old generation continue.
+// start starts the plugins in parallel. Plugins of the old generation continue.
 func (g *Set) start(ctx context.Context, old *Set) error {
 	names := map[string]bool{}
 	for _, p := range g.made.Plugins {
@@ -234,8 +234,8 @@ func (g *Set) transformConfig(ctx context.Context) error {
 	if g.own == nil {
 		return nil
 	}
-	// The choices of an approved plugin are the user's, so they are in both. Where it changes what only the repository's files
-	// have, it cannot be applied and the repository's choice stays one.
+	// The choices of an approved plugin count as the user's, so they are in both. A change of something that only the repository's files define
+	// cannot be applied, and stays the repository's choice.
 	own := value.Clone(g.own).(*sdk.Config)
 	if value.Apply(own, changes) == nil {
 		g.own = own
@@ -249,8 +249,8 @@ func (g *Set) Fire(ctx context.Context, p sdk.Point, l *hooks.Ledger, subject st
 	return err
 }
 
-// closeGeneration ends the engine of a generation, then the plugins that no other one holds, in the reverse of their order. One
-// that hangs costs what is left of ctx and is abandoned.
+// closeGeneration ends the engine of a generation, then the plugins that no other generation holds, in reverse order. A plugin that hangs is
+// abandoned when ctx ends.
 func (r *Registry) closeGeneration(ctx context.Context, g *Set) error {
 	var errs []error
 	if g.Engine != nil {

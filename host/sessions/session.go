@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// New says what a session starts with. The zero value is a root session with a default title.
+// New describes a new session. The zero value is a root session with a default title.
 type New struct {
 	Title      string
 	ParentID   string
@@ -25,7 +25,7 @@ type New struct {
 	Metadata   sdk.Object
 }
 
-// Keeper creates, finds and recovers sessions. Set the exported fields; the rest is its own. Safe for use from many goroutines.
+// Keeper creates, finds and recovers sessions. Set the exported fields. Safe for use from many goroutines.
 type Keeper struct {
 	Store   store.Store
 	IDs     *sdk.IDs
@@ -47,7 +47,7 @@ const (
 	childTitle   = "Child session - "
 )
 
-// Create stores a new session. Errors: ErrNotFound for the parent, those of the store.
+// Create stores a new session. Errors: ErrNotFound for the parent, errors of the store.
 func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
 	created := live.Now()
 	s := &sdk.Session{
@@ -88,7 +88,7 @@ func (h *Keeper) Find(ctx context.Context, id string) (*sdk.Session, error) {
 	return s, err
 }
 
-// Root returns the session at the top of a subagent's session, else the session itself. Errors: as Find.
+// Root returns the topmost parent of a session, or the session itself without a parent. Errors: as Find.
 func (h *Keeper) Root(ctx context.Context, id string) (string, error) {
 	for {
 		s, err := h.Find(ctx, id)
@@ -138,7 +138,7 @@ func (h *Keeper) LeftOut(rows []store.Damage) {
 	}
 }
 
-// Recover closes the turns that processes which are gone left open.
+// Recover closes turns that were left open by processes that ended.
 func (h *Keeper) Recover(ctx context.Context) error {
 	left, err := h.Store.Interrupted(ctx)
 	if err != nil {
@@ -149,7 +149,7 @@ func (h *Keeper) Recover(ctx context.Context) error {
 			if errors.As(err, new(*store.OwnedError)) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReadOnly) {
 				continue // another process was quicker, or nothing can be written
 			}
-			// It is taken up again with its next prompt; the others must not wait for that.
+			// Its next prompt resumes it; the other sessions must not wait for that.
 			h.Log.Error("interrupted session cannot be closed", "session", id, "err", err)
 		}
 	}

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// doomRepeats is how often a call, or a cycle of calls, may come again in a row before the user is asked.
+	// doomRepeats is the number of equal calls, or cycles of calls, in a row at which the user is asked.
 	doomRepeats = 3
-	// doomPeriod is the longest cycle that is looked for.
+	// doomPeriod is the length of the longest detected cycle.
 	doomPeriod = 6
 	// maxCompacted is the size in bytes of the arguments that are compared without regard to white space: longer ones are not copied.
 	maxCompacted = 1 << 20
@@ -24,7 +24,7 @@ const (
 // Doom detects a model that repeats the same tool call, or a cycle of calls, with the same arguments, in one step
 // or across steps.
 type Doom struct {
-	calls   [][sha256.Size]byte // of this turn, oldest first; bounded to what the longest cycle needs
+	calls   [][sha256.Size]byte // of this turn, oldest first; as many as the longest cycle needs
 	refused int
 }
 

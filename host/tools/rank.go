@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// rank returns the tools in which words of the query stand, the best first; of equals the one that comes first.
+// rank returns the tools that contain words of the query, the best first.
 func rank(tools []*Tool, query []string) []*Tool {
 	slices.Sort(query)
 	query = slices.Compact(query)
@@ -26,7 +26,7 @@ func rank(tools []*Tool, query []string) []*Tool {
 			}
 		}
 		for i, hit := range hits {
-			if hit > 0 { // a word that few tools have says more
+			if hit > 0 { // a word in few tools counts more
 				scores[i] += hit * bits.Len(uint(len(tools)/n))
 			}
 		}
@@ -45,7 +45,7 @@ func rank(tools []*Tool, query []string) []*Tool {
 	return out
 }
 
-// toolText is what of a tool is searched, in words.
+// toolText holds the searched words of a tool.
 type toolText struct{ name, parameters, description []string }
 
 func textOfTool(one *Tool) toolText {
@@ -61,7 +61,7 @@ func textOfTool(one *Tool) toolText {
 	return text
 }
 
-// matches says how well a word fits the tool: its name counts most, then the names of its parameters, then its description.
+// matches rates how well a word matches the tool: its name counts most, then the names of its parameters, then its description.
 func (t *toolText) matches(word string) int {
 	return 5*matching(t.name, word) + 2*matching(t.parameters, word) + matching(t.description, word)
 }

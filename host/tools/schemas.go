@@ -32,7 +32,7 @@ func (s *Schemas) isObject(text json.RawMessage) bool {
 	return true
 }
 
-// Check validates arguments against a tool's schema and says what to fix.
+// Check validates arguments against a tool's schema. The error lists the problems.
 func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 	resolved, err := s.resolve(def.Parameters)
 	if err != nil {
