@@ -32,7 +32,7 @@ const listTimeout = 15 * time.Second
 type account struct {
 	asking chan struct{}        // full while a goroutine uses the fields: one request serves all
 	models map[string]sdk.Model // nil: not known yet, or noList
-	stored bool                 // models are those of the stored list: the server can have newer ones
+	stored bool                 // models are from the stored list: the server can have newer ones
 	old    bool                 // the stored list is older than accountFresh, and the server was not asked yet
 	noList bool                 // the server has no list: the description counts
 }

@@ -24,8 +24,8 @@ const (
 	// defaultWhole bounds one answer, from the request to its last event: a local model that writes 2 tokens a second gives
 	// 14,000 of them in that time.
 	defaultWhole = 2 * time.Hour
-	// answerFactor times the longest allowed silence is the default of answerTimeout: a server may show that it is alive before it
-	// has something to say.
+	// answerFactor times the longest allowed silence is the default of answerTimeout: a server may keep the connection alive before its answer
+	// begins.
 	answerFactor = 3
 	// longestTimeout replaces longer limits, which a time.Duration may not hold.
 	longestTimeout = 1000 * 24 * time.Hour
@@ -125,7 +125,7 @@ func (e *shownError) Error() string {
 }
 func (e *shownError) Unwrap() error { return e.err }
 
-// addressStatus are the statuses of failures that a wrong address explains; 0 stands for no response.
+// addressStatus lists the statuses of failures that may be caused by a wrong address; 0 means no response.
 var addressStatus = []int{0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
 
 // meter counts one answer. Its provider's goroutine calls take; the timer is reset by it alone.
@@ -140,7 +140,7 @@ type meter struct {
 	timer    *time.Timer // nil without a limit
 }
 
-// take passes an event on that fits.
+// take passes on an event within the limits.
 func (m *meter) take(e sdk.StreamEvent) error {
 	if m.begins != nil {
 		m.begins()
@@ -182,7 +182,7 @@ func storedSize(text string) int {
 	return n
 }
 
-// exceeded returns the error for an answer beyond a limit. An answer that fell silent broke off.
+// exceeded returns the error for an answer beyond a limit. An answer without further events counts as broken off.
 func (m *meter) exceeded(err error, format string, limit any) error {
 	return &sdk.ProviderError{ProviderID: m.provider, Cut: err == os.ErrDeadlineExceeded, Err: err, Message: fmt.Sprintf(format, limit)}
 }

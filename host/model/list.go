@@ -33,7 +33,7 @@ type ListOptions struct {
 const configuredTimeout = 3 * time.Second
 
 // List lists the models of the providers that can be reached: configured ones, those whose key is
-// there, local servers that answer, and those that need nothing. Errors are those of servers that were asked.
+// there, local servers that answer, and those that need nothing. The errors are from servers that were asked.
 func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error) {
 	m.findLocal(ctx)
 	lists, errs := make([][]Info, len(m.order)), make([]error, len(m.order))
@@ -127,7 +127,7 @@ func (m *Models) Providers() []sdk.ProviderInfo {
 	return out
 }
 
-// served returns the models that a provider's server lists, with what the catalog knows of them; none if it cannot list.
+// served returns the models that a provider's server lists, described as in the catalog; none if it cannot list.
 func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
 	p := m.providers[id]
 	list, err := m.list(ctx, id)
@@ -146,7 +146,7 @@ func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
 	return list, err
 }
 
-// findLocal asks the local servers for their models, all at once, and takes the first in order.
+// findLocal asks all local servers for their models in parallel, and returns the first model in order.
 func (m *Models) findLocal(ctx context.Context) (sdk.Model, bool) {
 	ctx, cancel := context.WithTimeout(ctx, localTimeout)
 	defer cancel()
@@ -171,7 +171,7 @@ func (m *Models) findLocal(ctx context.Context) (sdk.Model, bool) {
 func (m *Models) listLocal(ctx context.Context, id string) {
 	found, err := m.served(ctx, id)
 	if err != nil {
-		return // not there: what the search is for
+		return // no such server
 	}
 	for i := range found {
 		found[i] = complete(found[i], id, found[i].ID)

@@ -35,8 +35,8 @@ func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
 	return m.Resolve(v.Model.String())
 }
 
-// smallID returns the ID of the small model that goes with another model of its provider: the provider's own, else that of the rules; empty
-// without one.
+// smallID returns the ID of the small model for another model of its provider: the provider's own, else the one of the rules; empty without
+// one.
 func (m *Models) smallID(p *provider, of *sdk.Model) string {
 	c := m.config.Provider[p.info.ID]
 	if id := p.info.Small; id != "" && listed(&c, id) {
