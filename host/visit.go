@@ -209,11 +209,6 @@ func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleReque
 		return nil, err
 	}
 	t.Setup = t.As(t.Agent, m, sdk.PurposeSampling) // for this request; the purpose is in the ledger
-	return sample(ctx, t, &req)
-}
-
-// sample asks the turn's model.
-func sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*sdk.SampleResult, error) {
 	if len(req.Tools) > 0 && !t.Model.ToolCall {
 		return nil, fmt.Errorf("the model %s cannot call tools", t.Model.Ref())
 	}

@@ -51,6 +51,7 @@ func (r *Registry) load(p sdk.Plugin) *Plugin {
 		close(l.started) // it is not started
 	}
 	l.host = &pluginHost{plugin: l, log: r.o.Logger.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
+	l.host.open, l.host.end = context.WithCancel(context.WithoutCancel(r.ctx))
 	return l
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
@@ -25,10 +24,8 @@ type pluginHost struct {
 	plugin  *Plugin
 	log     *slog.Logger
 	options json.RawMessage
-
-	mu    sync.Mutex
-	subs  map[*live.Subscription]bool
-	ended bool
+	open    context.Context // ends when the plugin is closed
+	end     context.CancelFunc
 }
 
 // ErrNoTurn is returned for a request on behalf of a session without a running turn.
@@ -118,34 +115,12 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 		size = defaultEvents
 	}
 	s := p.plugin.r.bus.Subscribe(min(size, maxEvents), live.KeepNewest)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		s.Close()
-		return s.Events()
-	}
-	if p.subs == nil {
-		p.subs = map[*live.Subscription]bool{}
-	}
-	p.subs[s] = true
+	forget := context.AfterFunc(p.open, s.Close)
 	context.AfterFunc(ctx, func() {
+		forget()
 		s.Close()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.subs, s)
 	})
 	return s.Events()
-}
-
-// end ends the plugin's subscriptions.
-func (p *pluginHost) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ended = true
-	for s := range p.subs {
-		s.Close()
-	}
-	p.subs = nil
 }
 
 // CallTool calls a tool on behalf of a session, on the path of every call. The call is in the ledger and published, but not in the

@@ -50,9 +50,6 @@ func (b *Bus) Subscribe(size int, full WhenFull) *Subscription {
 func (b *Bus) Publish(ctx context.Context, e sdk.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return
-	}
 	kept := b.subs[:0]
 	for _, s := range b.subs {
 		if s.send(ctx, e) {
@@ -78,7 +75,11 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 	case EndSubscription:
 		return false
 	case KeepNewest:
-		s.replaceOldest(e)
+		select {
+		case <-s.events:
+		default: // the subscriber read it meanwhile
+		}
+		s.events <- e // no other goroutine sends: bus.mu is held
 		return true
 	}
 	select {
@@ -91,21 +92,10 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 	}
 }
 
-// replaceOldest makes room for e. No other goroutine sends: bus.mu is held.
-func (s *Subscription) replaceOldest(e sdk.Event) {
-	select {
-	case <-s.events:
-	default: // it was read meanwhile
-	}
-	s.events <- e
-}
-
+// Close ends all subscriptions, and later ones immediately. Safe twice.
 func (b *Bus) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return
-	}
 	b.closed = true
 	for _, s := range b.subs {
 		close(s.events)
