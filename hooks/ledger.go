@@ -86,9 +86,6 @@ func Conflicts(entries []Entry) []Conflict {
 	byFiring := map[int][]Entry{}
 	var firings []int
 	for _, e := range entries {
-		if len(e.Changes) == 0 {
-			continue
-		}
 		if byFiring[e.Firing] == nil {
 			firings = append(firings, e.Firing)
 		}

@@ -65,12 +65,8 @@ func configureAgent(a sdk.Agent, c sdk.AgentConfig) sdk.Agent {
 	if providerID, id, ok := strings.Cut(c.Model, "/"); ok {
 		a.Model = &sdk.ModelRef{ProviderID: providerID, ModelID: id}
 	}
-	if c.Temperature != nil {
-		a.Temperature = c.Temperature
-	}
-	if c.TopP != nil {
-		a.TopP = c.TopP
-	}
+	a.Temperature = cmp.Or(c.Temperature, a.Temperature)
+	a.TopP = cmp.Or(c.TopP, a.TopP)
 	if c.Hidden != nil {
 		a.Hidden = *c.Hidden
 	}

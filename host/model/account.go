@@ -180,11 +180,8 @@ func noList(err error) bool {
 // listFile matches the names of stored lists in a cache directory.
 const listFile = "models-*.json"
 
-// ForgetLists removes the stored lists of accounts from a cache directory. Another sign-in has other models.
+// ForgetLists removes the stored lists of accounts from a cache directory, unless it is empty. Another sign-in has other models.
 func ForgetLists(cacheDir string) error {
-	if cacheDir == "" {
-		return nil
-	}
 	files, err := fs.Glob(os.DirFS(cacheDir), listFile)
 	for _, file := range files {
 		err = errors.Join(err, os.Remove(filepath.Join(cacheDir, file)))
