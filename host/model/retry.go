@@ -168,7 +168,7 @@ func Retries(cfg sdk.RetryConfig) int {
 	return defaultRetries
 }
 
-// RetryDelay returns the wait before the next retry of a request that failed with err, which may pass. If there is no further retry, it returns
+// RetryDelay returns the wait before the next retry of a request that failed with err, which may pass. After the last retry, it returns
 // the final error.
 func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, error) {
 	limit, base := Retries(cfg), DefaultRetryDelay
