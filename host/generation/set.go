@@ -92,10 +92,12 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 		}
 		g.r.retainPlugin(l)
 		g.held = append(g.held, l)
-		if l.failure == nil && names[l.Manifest.Name] {
-			return fmt.Errorf("duplicate plugin %q: remove one entry from plugins in tenon.json", l.Manifest.Name)
+		if name := l.Manifest.Name; l.failure == nil {
+			if names[name] {
+				return fmt.Errorf("duplicate plugin %q: remove one entry from plugins in tenon.json", name)
+			}
+			names[name] = true
 		}
-		names[l.Manifest.Name] = true
 		if l.started == nil {
 			l.start(ctx)
 		}
