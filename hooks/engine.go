@@ -47,18 +47,14 @@ type Options struct {
 // Engine calls the hooks of one generation. New fixes which hooks are called at each point, and in which order.
 // All methods may be called concurrently. Observers have a goroutine each while events wait; Close ends them.
 type Engine struct {
+	o         Options
 	points    map[sdk.Point]*pointHooks
 	plugins   map[string]*pluginState
 	observers []*observer
-	notice    func(sdk.PluginNotice)
-	log       *slog.Logger
 	life      context.Context // of observers
 	end       context.CancelFunc
 	pool      pool
 	began     time.Time // the zero of now
-
-	quarantine   func(plugin, reason string) // may be nil
-	checkChanges func(hook *sdk.Hook, before, after any) error
 }
 
 // pointHooks are the hooks of a point that has some.
@@ -98,19 +94,11 @@ type HookInfo struct {
 // New makes an engine. The error joins all problems of the plugins and the overrides, with the names of the plugin and the hook. A cycle of
 // Before and After is a notice; the engine ignores the Before and After of the hook that is configured last.
 func New(o Options) (*Engine, error) {
-	e := &Engine{
-		began:        time.Now(),
-		points:       map[sdk.Point]*pointHooks{},
-		plugins:      map[string]*pluginState{},
-		notice:       o.Notice,
-		log:          o.Logger,
-		quarantine:   o.Quarantine,
-		checkChanges: o.CheckChanges,
+	if o.Notice == nil {
+		o.Notice = func(sdk.PluginNotice) {}
 	}
+	e := &Engine{o: o, began: time.Now(), points: map[sdk.Point]*pointHooks{}, plugins: map[string]*pluginState{}}
 	e.life, e.end = context.WithCancel(context.Background())
-	if e.notice == nil {
-		e.notice = func(sdk.PluginNotice) {}
-	}
 	var problems []error
 	for _, p := range o.Plugins {
 		problems = append(problems, e.add(p, o.Overrides[p.Name], o.Quarantined[p.Name])...)
@@ -121,25 +109,25 @@ func New(o Options) (*Engine, error) {
 	var cycles []sdk.PluginNotice
 	for _, s := range e.points {
 		s.hooks = sortHooks(s.hooks, func(h *pluginHook, cycle string) {
-			if h.plugin.required {
+			if h.plugin.Required {
 				problems = append(problems, h.error(fmt.Errorf("before and after make a cycle: %s", cycle)))
 				return
 			}
 			cycles = append(cycles, sdk.PluginNotice{
-				Plugin: h.plugin.name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; the demands of %s are ignored", cycle, h.plugin.name),
+				Plugin: h.plugin.Name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; the demands of %s are ignored", cycle, h.plugin.Name),
 			})
 		})
 	}
 	for name := range o.Overrides {
 		if e.plugins[name] == nil {
-			e.log.Warn("hook override names no plugin", "plugin", name)
+			e.o.Logger.Warn("hook override names no plugin", "plugin", name)
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 	for _, n := range cycles {
-		e.notice(n)
+		e.o.Notice(n)
 	}
 	e.addObservers()
 	return e, nil
@@ -184,7 +172,7 @@ func (e *Engine) Order() []HookInfo {
 		for i, h := range s.hooks {
 			infos = append(infos, HookInfo{
 				Point: h.Point, Position: i + 1,
-				Plugin: h.plugin.name, Version: h.plugin.version, Carrier: h.plugin.carrier,
+				Plugin: h.plugin.Name, Version: h.plugin.Version, Carrier: h.plugin.Carrier,
 				Hook: h.Name, Priority: h.Priority, OnError: h.OnError, Timeout: h.Timeout,
 				Reads: slices.Clone(h.Reads), Writes: slices.Clone(h.Writes),
 				Quarantined: h.plugin.quarantined(),
@@ -213,5 +201,5 @@ func (e *Engine) Close(ctx context.Context) error {
 func (h *pluginHook) label() string { return hookpoint.Label(h.Point, h.Name) }
 
 func (h *pluginHook) error(err error) *Error {
-	return &Error{Plugin: h.plugin.name, Hook: h.label(), Err: err}
+	return &Error{Plugin: h.plugin.Name, Hook: h.label(), Err: err}
 }

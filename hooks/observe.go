@@ -21,8 +21,8 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 	}
 	for _, o := range at.observers {
 		if o.push(in) {
-			e.notice(sdk.PluginNotice{
-				Plugin: o.plugin.name, Hook: o.label(),
+			e.o.Notice(sdk.PluginNotice{
+				Plugin: o.plugin.Name, Hook: o.label(),
 				Message: fmt.Sprintf("too slow: %d events wait, newer ones are dropped", maxQueue),
 			})
 		}
@@ -107,7 +107,7 @@ func (o *observer) handle(in any) {
 	var inputJSON []byte
 	t, err := o.newTask(in, nil, &inputJSON)
 	if err != nil {
-		o.engine.log.Error("event not observed", "err", err)
+		o.engine.o.Logger.Error("event not observed", "err", err)
 		return
 	}
 	l := loan{pool: &o.engine.pool}

@@ -15,16 +15,16 @@ import (
 // bind checks the hooks of a plugin and applies the user's override and the defaults.
 func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride) ([]*pluginHook, []error) {
 	var hooks []*pluginHook
-	problems := []error{checkOverride(m.name, list, override)}
+	problems := []error{checkOverride(m.Name, list, override)}
 	names := map[string]bool{}
 	for i, hook := range list {
 		h, err := bindHook(m, hook, override)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("plugin %q: hook %d: %w", m.name, i+1, err))
+			problems = append(problems, fmt.Errorf("plugin %q: hook %d: %w", m.Name, i+1, err))
 			continue
 		}
 		if names[h.label()] {
-			problems = append(problems, fmt.Errorf("plugin %q: two hooks named %s; give each a Name", m.name, h.label()))
+			problems = append(problems, fmt.Errorf("plugin %q: two hooks named %s; give each a Name", m.Name, h.label()))
 			continue
 		}
 		names[h.label()] = true
@@ -44,7 +44,7 @@ func bindHook(m *pluginState, hook sdk.Hook, override sdk.HookOverride) (*plugin
 	if err := h.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", h.label(), err)
 	}
-	if slices.Contains(hook.Before, m.name) || slices.Contains(hook.After, m.name) {
+	if slices.Contains(hook.Before, m.Name) || slices.Contains(hook.After, m.Name) {
 		return nil, fmt.Errorf("%s: before or after names its own plugin", h.label())
 	}
 	h.override(override)
@@ -152,11 +152,11 @@ func sortGroup(group []*pluginHook, warn func(h *pluginHook, cycle string)) []*p
 func precedes(a, b *pluginHook) bool { return a != b && (a.demandsBefore(b) || b.demandsAfter(a)) }
 
 func (h *pluginHook) demandsBefore(o *pluginHook) bool {
-	return !h.anywhere && slices.Contains(h.Before, o.plugin.name)
+	return !h.anywhere && slices.Contains(h.Before, o.plugin.Name)
 }
 
 func (h *pluginHook) demandsAfter(o *pluginHook) bool {
-	return !h.anywhere && slices.Contains(h.After, o.plugin.name)
+	return !h.anywhere && slices.Contains(h.After, o.plugin.Name)
 }
 
 // findCycle returns one cycle, in order: each of the hooks has a predecessor among them, so walking back ends in one.
@@ -190,7 +190,7 @@ func demanding(cycle []*pluginHook) []*pluginHook {
 func cycleText(cycle []*pluginHook) string {
 	names := make([]string, 0, len(cycle)+1)
 	for _, h := range append(cycle, cycle[0]) {
-		names = append(names, h.plugin.name)
+		names = append(names, h.plugin.Name)
 	}
 	return strings.Join(names, " → ")
 }

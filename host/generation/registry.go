@@ -21,7 +21,6 @@ type Registry struct {
 
 	mu       sync.Mutex
 	gen      *Set           // in force; nil until the first is complete
-	closed   bool           // no other generation comes into force
 	reload   sync.Mutex     // held by the reload under way
 	retiring sync.WaitGroup // generations that are not in force and not closed yet
 }
@@ -48,9 +47,8 @@ func (r *Registry) Start(ctx context.Context, o ReloadOptions) error {
 // Stop ends a reload under way and refuses others.
 func (r *Registry) Stop() {
 	r.mu.Lock()
-	r.closed = true
+	r.cancel() // no other generation comes into force
 	r.mu.Unlock()
-	r.cancel()
 	r.reload.Lock()
 	defer r.reload.Unlock()
 }
@@ -61,12 +59,6 @@ func (r *Registry) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return r.closeGeneration(ctx, r.gen)
-}
-
-func (r *Registry) closing() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.closed
 }
 
 // Acquire returns the generation in force, which stays open until Release; nil while the first is made.

@@ -30,7 +30,7 @@ func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	r := n.r
 	r.reload.Lock()
 	defer r.reload.Unlock()
-	if r.closing() {
+	if r.ctx.Err() != nil {
 		return ErrClosed
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -40,7 +40,7 @@ func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	defer r.Release(old)
 	g, err := r.newGeneration(ctx, o, old)
 	if err != nil {
-		if r.closing() { // which is what ended the start of the plugins
+		if r.ctx.Err() != nil { // which is what ended the start of the plugins
 			return errors.Join(ErrClosed, err)
 		}
 		return fmt.Errorf("reload: %w", err)
@@ -56,7 +56,7 @@ func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 // replace puts a generation in force and sees to it that the old one is closed. It reports false when the host was closed.
 func (r *Registry) replace(old, g *Set) bool {
 	r.mu.Lock()
-	if r.closed {
+	if r.ctx.Err() != nil {
 		r.mu.Unlock()
 		return false
 	}
