@@ -46,7 +46,7 @@ func Open(ctx context.Context, s store.Store, token store.Token, ids *sdk.IDs, p
 		}
 		ids.Follow(m.Info.Head().ID)
 	}
-	c := &Conversation{IDs: ids, session: session, messages: messages, Journal: newJournal(ctx, s, token, publish)}
+	c := &Conversation{IDs: ids, session: session, messages: messages, streamed: map[string][]byte{}, Journal: newJournal(ctx, s, token, publish)}
 	if ops := CloseInterrupted(messages); len(ops) > 1 {
 		c.Journal.Put(ops)
 	}
@@ -200,9 +200,6 @@ func (c *Conversation) PutPart(p sdk.Part, blobs ...[]byte) {
 func (c *Conversation) Streamed(partID string, args []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.streamed == nil {
-		c.streamed = map[string][]byte{}
-	}
 	c.streamed[partID] = args
 }
 

@@ -106,7 +106,7 @@ func (m *Models) account(p *provider, list []sdk.Model) map[string]sdk.Model {
 			out[id] = asListed(model, &one)
 		}
 	}
-	for id, c := range m.config.Provider[p.info.ID].Models { // another name of a listed model
+	for id, c := range m.o.Config.Provider[p.info.ID].Models { // another name of a listed model
 		if one, ok := listed[c.ID]; ok && out[id].ID == "" {
 			out[id] = asListed(undescribed(&p.info, id), &one)
 		}

@@ -46,7 +46,7 @@ func options(base sdk.Object, c sdk.ProviderOptions) sdk.Object {
 
 // configureModels applies the rules and the configuration to the models of a provider.
 func (m *Models) configureModels(p *provider, models map[string]sdk.Model) map[string]sdk.Model {
-	info, c := &p.info, m.config.Provider[p.info.ID]
+	info, c := &p.info, m.o.Config.Provider[p.info.ID]
 	out := map[string]sdk.Model{}
 	for id, model := range models {
 		if !listed(&c, id) {

@@ -85,7 +85,7 @@ func (m *Models) listOf(ctx context.Context, id string, o ListOptions) (out []In
 		}
 		served, err = m.served(ctx, id)
 	}
-	c := m.config.Provider[id]
+	c := m.o.Config.Provider[id]
 	for _, model := range served {
 		if _, ok := known[model.ID]; (!ok || refresh) && listed(&c, model.ID) {
 			out = append(out, Info{Model: model, Served: !ok})

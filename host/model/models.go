@@ -52,7 +52,6 @@ type Options struct {
 // Models knows the providers of a generation and opens clients for them. Safe for use from many goroutines.
 type Models struct {
 	o         Options
-	config    *sdk.Config
 	receivers *receivers // who may be sent a conversation
 	providers map[string]*provider
 	order     []string // of the providers: catalogs in plugin order, then the configuration's
@@ -103,9 +102,8 @@ func New(o Options) *Models {
 }
 
 func makeModels(o Options, r *receivers) *Models {
-	config := o.Config
 	m := &Models{
-		o: o, config: config, receivers: r, providers: map[string]*provider{}, secretEnv: map[string]bool{},
+		o: o, receivers: r, providers: map[string]*provider{}, secretEnv: map[string]bool{},
 		clients: map[server]sdk.ModelClient{}, local: map[string][]sdk.Model{},
 	}
 	if o.Refresh != nil {
@@ -117,15 +115,15 @@ func makeModels(o Options, r *receivers) *Models {
 		}
 		m.providers[info.ID] = m.newProvider(info)
 	}
-	for _, id := range slices.Sorted(maps.Keys(config.Provider)) {
+	for _, id := range slices.Sorted(maps.Keys(o.Config.Provider)) {
 		if _, known := m.providers[id]; !known {
 			m.order = append(m.order, id)
 			m.providers[id] = m.newProvider(sdk.ProviderInfo{ID: id, Name: id})
 		}
 		p := m.providers[id]
 		p.configured = true
-		p.addressed = config.Provider[id].Options.BaseURL != ""
-		p.info = configure(p.info, config.Provider[id])
+		p.addressed = o.Config.Provider[id].Options.BaseURL != ""
+		p.info = configure(p.info, o.Config.Provider[id])
 		if p.info.Key != "" {
 			p.keyFrom = "provider." + id + ".options.apiKey"
 		}
@@ -197,7 +195,7 @@ func (m *Models) findKeys() {
 
 // enabled reports whether the configuration lets the provider be used.
 func (m *Models) enabled(id string) bool {
-	c := m.config
+	c := m.o.Config
 	return !slices.Contains(c.DisabledProviders, id) && (len(c.EnabledProviders) == 0 || slices.Contains(c.EnabledProviders, id))
 }
 
@@ -216,7 +214,7 @@ func (m *Models) Choose(ctx context.Context) (Picked, error) {
 // pick picks the configured model, else a model of a provider with a key, else of a local server, else of the last provider that needs
 // neither.
 func (m *Models) pick(ctx context.Context) (Picked, error) {
-	if name := m.config.Model; name != "" {
+	if name := m.o.Config.Model; name != "" {
 		model, err := m.Resolve(name)
 		return Picked{model, "model in the configuration"}, err
 	}
@@ -309,7 +307,7 @@ func (m *Models) Resolve(name string) (sdk.Model, error) {
 	if !m.enabled(providerID) {
 		return sdk.Model{}, fmt.Errorf("%w: provider %q is switched off by disabled_providers or enabled_providers", ErrModel, providerID)
 	}
-	if c := m.config.Provider[providerID]; !listed(&c, id) {
+	if c := m.o.Config.Provider[providerID]; !listed(&c, id) {
 		return sdk.Model{}, fmt.Errorf("%w: %q is switched off by provider.%s.whitelist or blacklist", ErrModel, name, providerID)
 	}
 	return m.known(providerID, id), nil
@@ -404,7 +402,7 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 		if Classify(err) != ClassRetry || Unreachable(err) && !out.Answered() {
 			return nil, err
 		}
-		wait, err := RetryDelay(m.config.Retry, err, try)
+		wait, err := RetryDelay(m.o.Config.Retry, err, try)
 		if err != nil {
 			return nil, err
 		}

@@ -71,7 +71,7 @@ func (r *receivers) check(ctx context.Context, m *Models, id string, byRepositor
 // usedByUser returns the digests of the receivers that the user's own configuration uses.
 func (r *receivers) usedByUser(ctx context.Context) map[string]bool {
 	r.once.Do(func() {
-		c := r.own.config
+		c := r.own.o.Config
 		names := []string{c.Model, c.SmallModel}
 		if choice, err := r.own.Choose(context.WithoutCancel(ctx)); err == nil {
 			names = append(names, choice.Model.Ref().String())
@@ -99,7 +99,7 @@ var harmless = []string{"timeout", "chunkTimeout", "headerTimeout", "answerTimeo
 // project, …), headers, and the origin of the key. It includes a key itself only if that is not the user's: the account of the key receives
 // the conversation, too.
 func (m *Models) receiver(id string, users *Models) string {
-	c := m.config.Provider[id]
+	c := m.o.Config.Provider[id]
 	v := struct {
 		ID, Protocol, BaseURL, Key string
 		Env                        []string
@@ -118,7 +118,7 @@ func (m *Models) receiver(id string, users *Models) string {
 		}
 	}
 	maps.DeleteFunc(v.Options, func(name string, _ any) bool { return slices.Contains(harmless, name) })
-	if key := c.Options.APIKey; key != users.config.Provider[id].Options.APIKey {
+	if key := c.Options.APIKey; key != users.o.Config.Provider[id].Options.APIKey {
 		v.Key = key
 	}
 	for name, model := range c.Models {
@@ -146,7 +146,7 @@ func (m *Models) shownAddress(id string) string {
 	}
 	shown = append(shown, namedAddresses(info)...)
 	var servers []string
-	for _, model := range m.config.Provider[id].Models {
+	for _, model := range m.o.Config.Provider[id].Models {
 		if model.Provider != nil && model.Provider.API != "" {
 			servers = append(servers, "models at "+WithoutSecrets(model.Provider.API))
 		}
@@ -211,14 +211,14 @@ func (m *Models) Unapproved(ctx context.Context, chosen []Choice) []Receiver {
 		}
 		found[id].Keys, found[id].Origins = append(found[id].Keys, key), append(found[id].Origins, origin)
 	}
-	for _, id := range slices.Sorted(maps.Keys(m.config.Provider)) {
+	for _, id := range slices.Sorted(maps.Keys(m.o.Config.Provider)) {
 		add(id, "provider."+id, "", false)
 	}
 	if m.o.Own != nil {
 		if picked, err := m.pick(ctx); err == nil {
 			add(picked.Model.ProviderID, "model", "", true)
 		}
-		add(providerOf(m.config.SmallModel), "small_model", "", true)
+		add(providerOf(m.o.Config.SmallModel), "small_model", "", true)
 	}
 	for _, c := range chosen {
 		add(providerOf(c.Model), c.Key, c.Origin, true)

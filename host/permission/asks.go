@@ -97,9 +97,7 @@ func (a *Asks) grant(passes func(*sdk.PermissionRequest) bool) {
 
 // reply answers a request; ReplyReject rejects all waiting requests of the session. Errors: ErrNotFound.
 func (a *Asks) reply(id string, reply sdk.Reply, message string) error {
-	switch reply {
-	case sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject:
-	default:
+	if !slices.Contains([]sdk.Reply{sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject}, reply) {
 		return fmt.Errorf("reply %q: want once, always or reject", reply)
 	}
 	a.mu.Lock()

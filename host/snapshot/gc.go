@@ -44,7 +44,8 @@ func (r *Repo) collect(ctx context.Context, mark string) error {
 	}
 	var errs []error
 	for _, dir := range inner {
-		one := &Repo{worktree: r.worktree, dir: dir, git: r.git, limits: r.limits, ready: true}
+		one := &Repo{worktree: r.worktree, dir: dir, git: r.git, limits: r.limits}
+		one.ready.Store(true)
 		errs = append(errs, one.exclusive(ctx, func() error { return one.collect(ctx, filepath.Join(dir, collectMark)) }))
 	}
 	errs = append(errs, r.prune(ctx, time.Now().Add(-r.limits.KeepFor)))

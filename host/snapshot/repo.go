@@ -78,13 +78,14 @@ type Repo struct {
 	slow    atomic.Bool // Take takes too long here
 	packers sync.Pool   // of *zlib.Writer
 
+	inner sync.Map    // by path, the *Repo of a repository inside of the project
+	ready atomic.Bool // the git directory exists
+
 	mu    sync.Mutex // held while a state is taken
-	ready bool
-	last  *node            // the latest state that is known; nil: none
-	rules []byte           // the patterns that git ignored when it was taken
-	saved time.Time        // when it was last written to the disk
-	since int              // files that were looked at since then
-	inner map[string]*Repo // by path
+	last  *node      // the latest state that is known; nil: none
+	rules []byte     // the patterns that git ignored when it was taken
+	saved time.Time  // when it was last written to the disk
+	since int        // files that were looked at since then
 }
 
 // Open returns the states of a project. It starts nothing and writes nothing. Errors: ErrOff.
@@ -125,12 +126,12 @@ const slowMark = "slow"
 
 // prepare makes the git directory. The caller holds mu and the lock.
 func (r *Repo) prepare(ctx context.Context) error {
-	if r.ready {
+	if r.ready.Load() {
 		return nil
 	}
 	description := filepath.Join(r.dir, "description") // names the project for users; written last
 	if _, err := os.Stat(description); err == nil {
-		r.ready = true
+		r.ready.Store(true)
 		return nil
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
@@ -147,7 +148,7 @@ func (r *Repo) prepare(ctx context.Context) error {
 		return fmt.Errorf("make %s: %w: %s", r.dir, errors.Join(ctx.Err(), err), bytes.TrimSpace(out))
 	}
 	err := os.WriteFile(description, []byte(r.worktree+"\n"), 0o600)
-	r.ready = err == nil
+	r.ready.Store(err == nil)
 	return err
 }
 
@@ -298,10 +299,7 @@ func (r *Repo) exclusive(ctx context.Context, f func() error) error {
 
 // ensure creates the git directory if it does not exist.
 func (r *Repo) ensure(ctx context.Context) error {
-	r.mu.Lock()
-	ready := r.ready
-	r.mu.Unlock()
-	if ready {
+	if r.ready.Load() {
 		return nil
 	}
 	return r.exclusive(ctx, func() error { return nil })

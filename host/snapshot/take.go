@@ -66,9 +66,6 @@ func (r *Repo) take(ctx context.Context, depth int) (t *Tree, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if t.inner == nil {
-			t.inner = map[string]*Tree{}
-		}
 		t.inner[name] = one
 		for _, p := range one.LeftOut {
 			t.LeftOut = append(t.LeftOut, Path(name)+p)
@@ -101,19 +98,12 @@ func (r *Repo) takeInner(ctx context.Context, name string, depth int) (*Tree, er
 
 // repoAt returns the states of a repository inside of the project; its name ends in a slash.
 func (r *Repo) repoAt(name string) *Repo {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.inner[name] == nil {
-		if r.inner == nil {
-			r.inner = map[string]*Repo{}
-		}
-		sum := sha256.Sum256([]byte(name))
-		r.inner[name] = &Repo{
-			worktree: filepath.Join(r.worktree, filepath.FromSlash(name)), git: r.git, exclude: r.exclude, limits: r.limits,
-			dir: filepath.Join(r.dir, "inner", hex.EncodeToString(sum[:8])),
-		}
-	}
-	return r.inner[name]
+	sum := sha256.Sum256([]byte(name))
+	in, _ := r.inner.LoadOrStore(name, &Repo{
+		worktree: filepath.Join(r.worktree, filepath.FromSlash(name)), git: r.git, exclude: r.exclude, limits: r.limits,
+		dir: filepath.Join(r.dir, "inner", hex.EncodeToString(sum[:8])),
+	})
+	return in.(*Repo)
 }
 
 // scan returns the current state of the files, and the repositories inside of the project. The caller holds the lock.
@@ -147,7 +137,7 @@ func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
 		}
 		r.saved, r.since = time.Now(), 0
 	}
-	return &Tree{Hash: root.Hash, LeftOut: root.leftOut(""), root: root}, s.inner, nil
+	return &Tree{Hash: root.Hash, LeftOut: root.leftOut(""), root: root, inner: map[string]*Tree{}}, s.inner, nil
 }
 
 // pin keeps a tree from being removed: one file may be in the states of weeks, and must stay as long as the last of them.
