@@ -63,7 +63,7 @@ func (h *pluginHook) newTask(in, v any, inputJSON *[]byte) (*task, error) {
 // call runs the handler with the deadline of the hook (deadline.go). The error is from the handler or about its answer.
 func (h *pluginHook) call(ctx context.Context, t *task, e *Engine, l *loan) (answer sdk.Answer, took time.Duration, err error) {
 	start := e.now()
-	t.deadlineCall = deadlineCall[sdk.Answer]{callContext: callContext{Context: ctx, deadline: start.Add(h.Timeout)}, log: e.log, f: t}
+	t.deadlineCall = deadlineCall[sdk.Answer]{callContext: callContext{Context: ctx, deadline: start.Add(h.Timeout)}, log: e.o.Logger, f: t}
 	answer, err = t.deadlineCall.wait(l)
 	switch took = time.Since(start); {
 	case timedOut(err, took, h.Timeout):
@@ -136,23 +136,23 @@ func (e *Engine) blame(h *pluginHook, err error, mute bool) {
 	if !errors.Is(err, ErrNotReady) {
 		reason = h.countFailure(err)
 	}
-	e.log.Debug("hook failed", "plugin", h.plugin.name, "hook", h.label(), "err", err)
+	e.o.Logger.Debug("hook failed", "plugin", h.plugin.Name, "hook", h.label(), "err", err)
 	if !mute {
-		e.notice(sdk.PluginNotice{Plugin: h.plugin.name, Hook: h.label(), Message: h.policyText(err)})
+		e.o.Notice(sdk.PluginNotice{Plugin: h.plugin.Name, Hook: h.label(), Message: h.policyText(err)})
 	}
 	if reason == "" {
 		return
 	}
-	e.notice(sdk.PluginNotice{
-		Plugin: h.plugin.name, Hook: h.label(), Quarantined: true,
-		Message: fmt.Sprintf("quarantined after %s; run tenon plugin enable %s to have it called again", reason, h.plugin.name),
+	e.o.Notice(sdk.PluginNotice{
+		Plugin: h.plugin.Name, Hook: h.label(), Quarantined: true,
+		Message: fmt.Sprintf("quarantined after %s; run tenon plugin enable %s to have it called again", reason, h.plugin.Name),
 	})
-	if e.quarantine != nil {
-		e.quarantine(h.plugin.name, reason)
+	if e.o.Quarantine != nil {
+		e.o.Quarantine(h.plugin.Name, reason)
 	}
 }
 
-// policyText describes for the user what a failure of the hook does.
+// policyText describes the effect of a failure of the hook, for the user.
 func (h *pluginHook) policyText(err error) string {
 	switch {
 	case h.OnError == sdk.OnErrorStop:

@@ -26,7 +26,7 @@ var errExited = fmt.Errorf("%w: it ended its goroutine", ErrPanic)
 // f runs on its own goroutine. If it does not return in time, it is abandoned there and its result is ignored: f must not use anything that
 // the caller changes later.
 //
-// Errors: that of f; ErrPanic if it panicked or ended its goroutine; ErrAbandoned after the limit; the error of ctx.
+// Errors: the error of f; ErrPanic if it panicked or ended its goroutine; ErrAbandoned after the limit; the error of ctx.
 func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
 	l := loan{pool: &pool{closed: true}}
 	defer l.end()

@@ -10,6 +10,6 @@
 // ends only the call, the answer is checked before it counts, and the hook's failure policy decides what a failure does. Three failures in
 // a row quarantine the plugin (quarantine.go); a plugin that is not ready yet (ErrNotReady) does not count as failed.
 //
-// A hook works on a copy. The engine finds its changes, drops those that the hook did not declare in Writes, applies the rest and writes
-// them to the ledger (ledger.go). Hooks in this process and hooks behind a carrier leave the same entries.
+// A hook works on a copy. The engine finds its changes, drops changes of fields that the hook did not declare in Writes, applies the others and
+// writes them to the ledger (ledger.go). Hooks in this process and hooks behind a carrier leave the same entries.
 package hooks

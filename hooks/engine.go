@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"reflect"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -48,25 +47,19 @@ type Options struct {
 // Engine calls the hooks of one generation. New fixes which hooks are called at each point, and in which order.
 // All methods may be called concurrently. Observers have a goroutine each while events wait; Close ends them.
 type Engine struct {
+	o         Options
 	points    map[sdk.Point]*pointHooks
 	plugins   map[string]*pluginState
 	observers []*observer
-	notice    func(sdk.PluginNotice)
-	log       *slog.Logger
 	life      context.Context // of observers
 	end       context.CancelFunc
 	pool      pool
 	began     time.Time // the zero of now
-
-	quarantine   func(plugin, reason string) // may be nil
-	checkChanges func(hook *sdk.Hook, before, after any) error
 }
 
 // pointHooks are the hooks of a point that has some.
 type pointHooks struct {
 	info      hookpoint.Info
-	input     reflect.Type
-	value     reflect.Type  // nil without a value
 	hooks     []*pluginHook // in order
 	observers []*observer   // of an observe point, one for each of hooks
 }
@@ -99,24 +92,13 @@ type HookInfo struct {
 }
 
 // New makes an engine. The error joins all problems of the plugins and the overrides, with the names of the plugin and the hook. A cycle of
-// Before and After is a notice; those of the hook in it that is configured last are ignored.
+// Before and After is a notice; the engine ignores the Before and After of the hook that is configured last.
 func New(o Options) (*Engine, error) {
-	if o.Logger == nil {
-		return nil, errors.New("hook engine: no logger")
+	if o.Notice == nil {
+		o.Notice = func(sdk.PluginNotice) {}
 	}
-	e := &Engine{
-		began:        time.Now(),
-		points:       map[sdk.Point]*pointHooks{},
-		plugins:      map[string]*pluginState{},
-		notice:       o.Notice,
-		log:          o.Logger,
-		quarantine:   o.Quarantine,
-		checkChanges: o.CheckChanges,
-	}
+	e := &Engine{o: o, began: time.Now(), points: map[sdk.Point]*pointHooks{}, plugins: map[string]*pluginState{}}
 	e.life, e.end = context.WithCancel(context.Background())
-	if e.notice == nil {
-		e.notice = func(sdk.PluginNotice) {}
-	}
 	var problems []error
 	for _, p := range o.Plugins {
 		problems = append(problems, e.add(p, o.Overrides[p.Name], o.Quarantined[p.Name])...)
@@ -127,25 +109,25 @@ func New(o Options) (*Engine, error) {
 	var cycles []sdk.PluginNotice
 	for _, s := range e.points {
 		s.hooks = sortHooks(s.hooks, func(h *pluginHook, cycle string) {
-			if h.plugin.required {
+			if h.plugin.Required {
 				problems = append(problems, h.error(fmt.Errorf("before and after make a cycle: %s", cycle)))
 				return
 			}
 			cycles = append(cycles, sdk.PluginNotice{
-				Plugin: h.plugin.name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; the demands of %s are ignored", cycle, h.plugin.name),
+				Plugin: h.plugin.Name, Hook: h.label(), Message: fmt.Sprintf("before and after make a cycle: %s; the demands of %s are ignored", cycle, h.plugin.Name),
 			})
 		})
 	}
 	for name := range o.Overrides {
 		if e.plugins[name] == nil {
-			e.log.Warn("hook override names no plugin", "plugin", name)
+			e.o.Logger.Warn("hook override names no plugin", "plugin", name)
 		}
 	}
 	if err := errors.Join(problems...); err != nil {
 		return nil, err
 	}
 	for _, n := range cycles {
-		e.notice(n)
+		e.o.Notice(n)
 	}
 	e.addObservers()
 	return e, nil
@@ -167,21 +149,13 @@ func (e *Engine) add(p Plugin, override sdk.HookOverride, quarantined string) []
 	for _, h := range hooks {
 		s := e.points[h.Point]
 		if s == nil {
-			s = newPointHooks(h.info)
+			s = &pointHooks{info: h.info}
 			e.points[h.Point] = s
 		}
 		h.index = len(s.hooks)
 		s.hooks = append(s.hooks, h)
 	}
 	return problems
-}
-
-func newPointHooks(info hookpoint.Info) *pointHooks {
-	s := &pointHooks{info: info, input: reflect.TypeOf(info.NewInput())}
-	if info.NewValue != nil {
-		s.value = reflect.TypeOf(info.NewValue())
-	}
-	return s
 }
 
 // Has reports whether a hook is called at the point.
@@ -198,7 +172,7 @@ func (e *Engine) Order() []HookInfo {
 		for i, h := range s.hooks {
 			infos = append(infos, HookInfo{
 				Point: h.Point, Position: i + 1,
-				Plugin: h.plugin.name, Version: h.plugin.version, Carrier: h.plugin.carrier,
+				Plugin: h.plugin.Name, Version: h.plugin.Version, Carrier: h.plugin.Carrier,
 				Hook: h.Name, Priority: h.Priority, OnError: h.OnError, Timeout: h.Timeout,
 				Reads: slices.Clone(h.Reads), Writes: slices.Clone(h.Writes),
 				Quarantined: h.plugin.quarantined(),
@@ -223,23 +197,9 @@ func (e *Engine) Close(ctx context.Context) error {
 	return errors.Join(problems...)
 }
 
-// check returns an error if the types do not belong to the point: a mistake of the caller, not of the handlers.
-func (s *pointHooks) check(kind hookpoint.Kind, in, value any) error {
-	if s.info.Kind != kind {
-		return fmt.Errorf("hook point %s is not a %s point", s.info.Point, kind)
-	}
-	if reflect.TypeOf(in) != s.input {
-		return fmt.Errorf("hook point %s: the input is %T, want %s", s.info.Point, in, s.input)
-	}
-	if s.value != nil && reflect.TypeOf(value) != s.value {
-		return fmt.Errorf("hook point %s: the value is %T, want %s", s.info.Point, value, s.value)
-	}
-	return nil
-}
-
 // label returns the name of the hook in errors and notices.
 func (h *pluginHook) label() string { return hookpoint.Label(h.Point, h.Name) }
 
 func (h *pluginHook) error(err error) *Error {
-	return &Error{Plugin: h.plugin.name, Hook: h.label(), Err: err}
+	return &Error{Plugin: h.plugin.Name, Hook: h.label(), Err: err}
 }

@@ -7,13 +7,13 @@ import (
 
 // Causes of a failed call of a hook; wrapped in an *Error.
 var (
-	// ErrTimeout means that the hook did not answer before its deadline.
+	// ErrTimeout is the cause if the hook did not answer before its deadline.
 	ErrTimeout = errors.New("timed out")
-	// ErrPanic means that the handler panicked or ended its goroutine.
+	// ErrPanic is the cause if the handler panicked or ended its goroutine.
 	ErrPanic = errors.New("panicked")
-	// ErrAnswer means that the hook answered something its point does not allow.
+	// ErrAnswer is the cause if the answer is not valid at the hook's point.
 	ErrAnswer = errors.New("bad answer")
-	// ErrQuarantined means that the plugin is not called until the user enables it again.
+	// ErrQuarantined is the cause if the plugin is quarantined: it is not called until the user enables it again.
 	ErrQuarantined = errors.New("quarantined")
 )
 

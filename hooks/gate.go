@@ -9,7 +9,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// GateResult is what the gates at a point decided together.
+// GateResult is the combined decision of the gates at a point.
 type GateResult struct {
 	Verdict sdk.Verdict
 	Reason  string // the reasons of the gates with this verdict, in order, joined by "; "
@@ -33,9 +33,6 @@ func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (GateRe
 	if at == nil {
 		return GateResult{}, nil
 	}
-	if err := at.check(hookpoint.KindGate, in, nil); err != nil {
-		return GateResult{}, err
-	}
 	w := walk{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindGate, scope: s, in: in}
 	w.run(ctx, at.hooks)
 	if w.err != nil {
@@ -44,20 +41,10 @@ func (e *Engine) Gate(ctx context.Context, p sdk.Point, s Scope, in any) (GateRe
 	return w.verdicts.result(), nil
 }
 
-func outcomeOf(v sdk.Verdict) Outcome {
-	switch v {
-	case sdk.VerdictAllow:
-		return OutcomeAllowed
-	case sdk.VerdictAsk:
-		return OutcomeAsked
-	case sdk.VerdictDeny:
-		return OutcomeDenied
-	case sdk.VerdictHalt:
-		return OutcomeHalted
-	case sdk.VerdictContinue:
-		return OutcomeContinued
-	}
-	return OutcomeAbstained
+// outcomes are the outcomes of calls that answer with a verdict.
+var outcomes = map[sdk.Verdict]Outcome{
+	sdk.VerdictAbstain: OutcomeAbstained, sdk.VerdictAllow: OutcomeAllowed, sdk.VerdictAsk: OutcomeAsked,
+	sdk.VerdictDeny: OutcomeDenied, sdk.VerdictHalt: OutcomeHalted, sdk.VerdictContinue: OutcomeContinued,
 }
 
 // verdicts holds the strictest verdict so far, with the reasons, messages and plugins of the gates that gave it.

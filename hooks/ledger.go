@@ -69,17 +69,17 @@ type Conflict struct {
 type Ledger struct {
 	mu      sync.Mutex
 	firings int
-	chunks  [][]Entry // full ones are left alone: entries are large, and growing a slice moves them
+	entries []Entry
 }
 
-// chunkSize is about the number of entries of one model request.
-const chunkSize = 16
+// usualEntries is about the number of entries of one model request. Entries are large, and growing the list copies them.
+const usualEntries = 32
 
 // Entries returns a copy of the entries in the order the calls ended.
 func (l *Ledger) Entries() []Entry {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return slices.Concat(l.chunks...)
+	return slices.Clone(l.entries)
 }
 
 // Conflicts finds the values that several plugins changed in one firing: at the same pointer, or one under
@@ -89,9 +89,6 @@ func Conflicts(entries []Entry) []Conflict {
 	byFiring := map[int][]Entry{}
 	var firings []int
 	for _, e := range entries {
-		if len(e.Changes) == 0 {
-			continue
-		}
 		if byFiring[e.Firing] == nil {
 			firings = append(firings, e.Firing)
 		}
@@ -158,12 +155,10 @@ func (l *Ledger) firing() int {
 func (l *Ledger) add(e *Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last := len(l.chunks) - 1
-	if last < 0 || len(l.chunks[last]) == chunkSize {
-		l.chunks = append(l.chunks, make([]Entry, 0, chunkSize))
-		last++
+	if l.entries == nil {
+		l.entries = make([]Entry, 0, usualEntries)
 	}
-	l.chunks[last] = append(l.chunks[last], *e)
+	l.entries = append(l.entries, *e)
 }
 
 // Hash returns the hash of a JSON text in the ledger, or "" for nil.

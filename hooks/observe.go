@@ -19,14 +19,10 @@ func (e *Engine) Observe(p sdk.Point, in any) {
 	if at == nil {
 		return
 	}
-	if err := at.check(hookpoint.KindObserve, in, nil); err != nil {
-		e.log.Error("event not observed", "err", err)
-		return
-	}
 	for _, o := range at.observers {
 		if o.push(in) {
-			e.notice(sdk.PluginNotice{
-				Plugin: o.plugin.name, Hook: o.label(),
+			e.o.Notice(sdk.PluginNotice{
+				Plugin: o.plugin.Name, Hook: o.label(),
 				Message: fmt.Sprintf("too slow: %d events wait, newer ones are dropped", maxQueue),
 			})
 		}
@@ -106,12 +102,12 @@ func (o *observer) next() (any, bool) {
 	return in, true
 }
 
-// handle calls the handler. One that hangs is abandoned at its deadline, and when the engine is closed.
+// handle calls the handler. If it hangs, it is abandoned at its deadline, or when the engine is closed.
 func (o *observer) handle(in any) {
 	var inputJSON []byte
 	t, err := o.newTask(in, nil, &inputJSON)
 	if err != nil {
-		o.engine.log.Error("event not observed", "err", err)
+		o.engine.o.Logger.Error("event not observed", "err", err)
 		return
 	}
 	l := loan{pool: &o.engine.pool}

@@ -15,16 +15,16 @@ import (
 // bind checks the hooks of a plugin and applies the user's override and the defaults.
 func bind(m *pluginState, list []sdk.Hook, override sdk.HookOverride) ([]*pluginHook, []error) {
 	var hooks []*pluginHook
-	problems := checkOverride(m.name, list, override)
+	problems := []error{checkOverride(m.Name, list, override)}
 	names := map[string]bool{}
 	for i, hook := range list {
 		h, err := bindHook(m, hook, override)
 		if err != nil {
-			problems = append(problems, fmt.Errorf("plugin %q: hook %d: %w", m.name, i+1, err))
+			problems = append(problems, fmt.Errorf("plugin %q: hook %d: %w", m.Name, i+1, err))
 			continue
 		}
 		if names[h.label()] {
-			problems = append(problems, fmt.Errorf("plugin %q: two hooks named %s; give each a Name", m.name, h.label()))
+			problems = append(problems, fmt.Errorf("plugin %q: two hooks named %s; give each a Name", m.Name, h.label()))
 			continue
 		}
 		names[h.label()] = true
@@ -41,10 +41,10 @@ func bindHook(m *pluginState, hook sdk.Hook, override sdk.HookOverride) (*plugin
 	hook.Point = info.Point
 	hook.Name = cmp.Or(hook.Name, string(info.Point))
 	h := &pluginHook{Hook: hook, info: info, plugin: m}
-	if err := errors.Join(h.checkHandlers(), h.checkFields(), h.checkOnError(), h.checkTimeout()); err != nil {
+	if err := h.check(); err != nil {
 		return nil, fmt.Errorf("%s: %w", h.label(), err)
 	}
-	if slices.Contains(hook.Before, m.name) || slices.Contains(hook.After, m.name) {
+	if slices.Contains(hook.Before, m.Name) || slices.Contains(hook.After, m.Name) {
 		return nil, fmt.Errorf("%s: before or after names its own plugin", h.label())
 	}
 	h.override(override)
@@ -52,40 +52,27 @@ func bindHook(m *pluginState, hook sdk.Hook, override sdk.HookOverride) (*plugin
 	return h, nil
 }
 
-func (h *pluginHook) checkHandlers() error {
-	if (h.Handler == nil) == (h.Remote == nil) {
-		return errors.New("want exactly one of Handler and Remote")
-	}
-	return nil
-}
-
-func (h *pluginHook) checkFields() error {
+// check returns the first problem of the hook.
+func (h *pluginHook) check() error {
 	for _, field := range slices.Concat(h.Reads, h.Writes) {
 		if field != "" && !strings.HasPrefix(field, "/") {
 			return fmt.Errorf("field %q is not a JSON pointer: want an empty one or one that starts with /", field)
 		}
 	}
-	return nil
-}
-
-func (h *pluginHook) checkTimeout() error {
-	if h.Timeout < 0 || h.Timeout > sdk.MaxHookTimeout {
+	switch {
+	case (h.Handler == nil) == (h.Remote == nil):
+		return errors.New("want exactly one of Handler and Remote")
+	case !slices.Contains(policies[:], h.OnError):
+		return fmt.Errorf("unknown onError %q: want skip, deny or stop", h.OnError)
+	case !h.info.Fits(h.OnError):
+		return fmt.Errorf("onError %q does not fit a hook of kind %s", h.OnError, h.info.Kind)
+	case h.Timeout < 0 || h.Timeout > sdk.MaxHookTimeout:
 		return fmt.Errorf("timeout %s is not between 0 and %s", h.Timeout, sdk.MaxHookTimeout)
 	}
 	return nil
 }
 
-func (h *pluginHook) checkOnError() error {
-	switch h.OnError {
-	case sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop:
-	default:
-		return fmt.Errorf("unknown onError %q: want skip, deny or stop", h.OnError)
-	}
-	if !h.info.Fits(h.OnError) {
-		return fmt.Errorf("onError %q does not fit a hook of kind %s", h.OnError, h.info.Kind)
-	}
-	return nil
-}
+var policies = [...]sdk.OnError{sdk.OnErrorDefault, sdk.OnErrorSkip, sdk.OnErrorDeny, sdk.OnErrorStop}
 
 // override sets priority, failure policy and timeout: the user's, the manifest's or the default. The user sets the policy for the whole
 // plugin, so it is ignored for hooks that it does not fit.
@@ -103,32 +90,24 @@ func (h *pluginHook) override(o sdk.HookOverride) {
 	h.Timeout = cmp.Or(h.Timeout, sdk.DefaultHookTimeout)
 }
 
-func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) []error {
-	var problems []error
-	add := func(format string, args ...any) {
-		problems = append(problems, fmt.Errorf("hook override of plugin %q: "+format, append([]any{plugin}, args...)...))
-	}
-	if o.Timeout < 0 || o.Timeout > sdk.MaxHookTimeout.Milliseconds() {
-		add("timeout %d is not between 0 and %d milliseconds", o.Timeout, sdk.MaxHookTimeout.Milliseconds())
-	}
-	switch o.OnError {
-	case sdk.OnErrorDefault, sdk.OnErrorSkip:
-		return problems
-	case sdk.OnErrorDeny, sdk.OnErrorStop:
-	default:
-		add("unknown onError %q: want skip, deny or stop", o.OnError)
-		return problems
-	}
-	for _, hook := range list {
+// checkOverride returns the first problem of the user's settings for a plugin.
+func checkOverride(plugin string, list []sdk.Hook, o sdk.HookOverride) error {
+	fits := slices.ContainsFunc(list, func(hook sdk.Hook) bool {
 		info, ok := hookpoint.Of(string(hook.Point))
-		if !ok || info.Fits(o.OnError) {
-			return problems
-		}
+		return !ok || info.Fits(o.OnError)
+	})
+	problem := ""
+	switch {
+	case o.Timeout < 0 || o.Timeout > sdk.MaxHookTimeout.Milliseconds():
+		problem = fmt.Sprintf("timeout %d is not between 0 and %d milliseconds", o.Timeout, sdk.MaxHookTimeout.Milliseconds())
+	case !slices.Contains(policies[:], o.OnError):
+		problem = fmt.Sprintf("unknown onError %q: want skip, deny or stop", o.OnError)
+	case len(list) > 0 && !fits:
+		problem = fmt.Sprintf("onError %q does not fit any of its hooks", o.OnError)
+	default:
+		return nil
 	}
-	if len(list) > 0 {
-		add("onError %q does not fit any of its hooks", o.OnError)
-	}
-	return problems
+	return fmt.Errorf("hook override of plugin %q: %s", plugin, problem)
 }
 
 // sortHooks brings the hooks of one point, given in configuration order, into the order they are called
@@ -173,11 +152,11 @@ func sortGroup(group []*pluginHook, warn func(h *pluginHook, cycle string)) []*p
 func precedes(a, b *pluginHook) bool { return a != b && (a.demandsBefore(b) || b.demandsAfter(a)) }
 
 func (h *pluginHook) demandsBefore(o *pluginHook) bool {
-	return !h.anywhere && slices.Contains(h.Before, o.plugin.name)
+	return !h.anywhere && slices.Contains(h.Before, o.plugin.Name)
 }
 
 func (h *pluginHook) demandsAfter(o *pluginHook) bool {
-	return !h.anywhere && slices.Contains(h.After, o.plugin.name)
+	return !h.anywhere && slices.Contains(h.After, o.plugin.Name)
 }
 
 // findCycle returns one cycle, in order: each of the hooks has a predecessor among them, so walking back ends in one.
@@ -211,7 +190,7 @@ func demanding(cycle []*pluginHook) []*pluginHook {
 func cycleText(cycle []*pluginHook) string {
 	names := make([]string, 0, len(cycle)+1)
 	for _, h := range append(cycle, cycle[0]) {
-		names = append(names, h.plugin.name)
+		names = append(names, h.plugin.Name)
 	}
 	return strings.Join(names, " → ")
 }

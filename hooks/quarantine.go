@@ -3,8 +3,6 @@ package hooks
 import (
 	"fmt"
 	"sync/atomic"
-
-	"github.com/tenonhq/tenon/sdk"
 )
 
 // maxFailures is how many failures in a row quarantine a plugin.
@@ -12,9 +10,7 @@ const maxFailures = 3
 
 // pluginState is a plugin with its failures and its quarantine.
 type pluginState struct {
-	name, version string
-	carrier       sdk.Carrier
-	required      bool
+	Plugin
 
 	hooks    []*pluginHook
 	failures atomic.Int32           // in a row, of all hooks
@@ -22,7 +18,7 @@ type pluginState struct {
 }
 
 func newPluginState(p Plugin, quarantined string) *pluginState {
-	m := &pluginState{name: p.Name, version: p.Version, carrier: p.Carrier, required: p.Required}
+	m := &pluginState{Plugin: p}
 	if quarantined != "" {
 		m.reason.Store(&quarantined)
 	}
@@ -100,5 +96,5 @@ func (e *Engine) Quarantined() map[string]string {
 
 // quarantineError is the error of a hook whose plugin is quarantined. It says how to end that.
 func quarantineError(m *pluginState, reason string) error {
-	return fmt.Errorf("%w (%s); run tenon plugin enable %s", ErrQuarantined, reason, m.name)
+	return fmt.Errorf("%w (%s); run tenon plugin enable %s", ErrQuarantined, reason, m.Name)
 }

@@ -36,9 +36,6 @@ func (e *Engine) Transform(ctx context.Context, p sdk.Point, s Scope, in, value 
 	if at == nil {
 		return Result{}, nil
 	}
-	if err := at.check(hookpoint.KindTransform, in, value); err != nil {
-		return Result{}, err
-	}
 	w := walk{engine: e, loan: loan{pool: &e.pool}, kind: hookpoint.KindTransform, scope: s, in: in, value: value}
 	w.run(ctx, at.hooks)
 	if w.err != nil {
@@ -95,14 +92,14 @@ func (w *walk) applyRemote(ctx context.Context, h *pluginHook, changes []sdk.Cha
 	}
 	changed, ledger := value.Clone(w.value), w.scope.Ledger != nil
 	var err error
-	entry.Changes, err = withDeadline(ctx, w.engine.log, deadline, &w.loan, func(context.Context) ([]EntryChange, error) {
+	entry.Changes, err = withDeadline(ctx, w.engine.o.Logger, deadline, &w.loan, func(context.Context) ([]EntryChange, error) {
 		return apply(changed, changes, ledger)
 	})
 	if errors.Is(err, ErrAbandoned) {
 		return h.timeoutError(nil)
 	}
-	if err == nil && w.engine.checkChanges != nil {
-		err = w.engine.checkChanges(&h.Hook, w.value, changed)
+	if err == nil && w.engine.o.CheckChanges != nil {
+		err = w.engine.o.CheckChanges(&h.Hook, w.value, changed)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrAnswer, err)

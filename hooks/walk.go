@@ -64,11 +64,11 @@ func (w *walk) callHook(ctx context.Context, h *pluginHook) bool {
 	}
 	h.clearFailures()
 	if w.kind == hookpoint.KindGate {
-		w.verdicts.add(answer.Verdict, answer.Reason, answer.Message, h.plugin.name)
+		w.verdicts.add(answer.Verdict, answer.Reason, answer.Message, h.plugin.Name)
 	} else {
-		w.result = Result{Verdict: answer.Verdict, Reason: answer.Reason, Plugin: h.plugin.name}
+		w.result = Result{Verdict: answer.Verdict, Reason: answer.Reason, Plugin: h.plugin.Name}
 	}
-	w.record(h, &Entry{Outcome: outcomeOf(answer.Verdict), Verdict: answer.Verdict, Reason: answer.Reason}, took)
+	w.record(h, &Entry{Outcome: outcomes[answer.Verdict], Verdict: answer.Verdict, Reason: answer.Reason}, took)
 	return w.kind == hookpoint.KindGate
 }
 
@@ -102,9 +102,9 @@ func (w *walk) applyPolicy(h *pluginHook, outcome Outcome, err error, took time.
 	case sdk.OnErrorDeny:
 		entry.Verdict, entry.Reason = sdk.VerdictDeny, blamed.Error()
 		if w.kind == hookpoint.KindGate {
-			w.verdicts.add(sdk.VerdictDeny, entry.Reason, "", h.plugin.name)
+			w.verdicts.add(sdk.VerdictDeny, entry.Reason, "", h.plugin.Name)
 		} else {
-			w.result = Result{Verdict: sdk.VerdictDeny, Reason: entry.Reason, Plugin: h.plugin.name}
+			w.result = Result{Verdict: sdk.VerdictDeny, Reason: entry.Reason, Plugin: h.plugin.Name}
 		}
 	}
 	w.record(h, &entry, took)
@@ -117,7 +117,7 @@ func (w *walk) record(h *pluginHook, e *Entry, took time.Duration) {
 		return
 	}
 	e.Firing, e.Subject = w.firing, w.scope.Subject
-	e.Point, e.Plugin, e.Version, e.Hook = h.Point, h.plugin.name, h.plugin.version, h.Name
+	e.Point, e.Plugin, e.Version, e.Hook = h.Point, h.plugin.Name, h.plugin.Version, h.Name
 	e.DurationUS = took.Microseconds()
 	w.scope.Ledger.add(e)
 }

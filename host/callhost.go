@@ -91,8 +91,8 @@ func (h *callHost) Output(ctx context.Context, ref string) ([]byte, error) {
 	return content, nil
 }
 
-// ShellEnv returns the environment of a command: the user's, without the keys of providers, and what the
-// hooks at shell.env add.
+// ShellEnv returns the environment of a command: the user's variables without the keys of providers, and the variables of hooks at
+// shell.env.
 func (h *callHost) ShellEnv(ctx context.Context, cwd string) ([]string, error) {
 	v := &sdk.ShellEnvValue{Env: map[string]string{}}
 	in := &sdk.ShellEnvInput{Cwd: cwd, SessionID: h.turn.runner.session, CallID: h.call.part.CallID}

@@ -453,7 +453,7 @@ func TestPluginThatHangsInStart(t *testing.T) {
 	}
 	_, got := k.prompt("go")
 	want(t, "answer", "done", textOf(got))
-	if !logs.has("plugin slow is skipped", "did not start in 5s") {
+	if !logs.has("plugin slow is skipped", "start: no answer in 5s") {
 		t.Errorf("logged %q, want that the plugin is skipped", logs.all())
 	}
 }

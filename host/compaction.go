@@ -12,8 +12,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// compact replaces the conversation so far by a summary. The messages stay stored; the summary names
-// those that it covers. Several summaries in a row without enough room end the turn.
+// compact replaces the conversation so far by a summary. The messages stay stored; the summary names the messages that it covers. Several
+// summaries in a row without enough room end the turn.
 func (t *turn) compact(ctx context.Context) (state, error) {
 	if t.msg != nil { // the request that did not fit
 		t.conv.Locked(func() {

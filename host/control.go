@@ -11,11 +11,11 @@ import (
 )
 
 var (
-	// ErrBusy means that the session runs a turn.
+	// ErrBusy is returned if the session runs a turn.
 	ErrBusy = errors.New("session is busy")
-	// ErrNothing means that there is nothing to undo, nothing was undone, or no summary to take out.
+	// ErrNothing is returned if there is nothing to undo or redo, or no summary to remove.
 	ErrNothing = live.ErrNothing
-	// ErrElsewhere means that the session changed files of another project than the host's.
+	// ErrElsewhere is returned if the session changed files of another project than the host's.
 	ErrElsewhere = undo.ErrElsewhere
 )
 
@@ -27,8 +27,8 @@ type (
 	FileChange    = undo.FileChange
 )
 
-// SessionChanges returns what a session and its subagents did to files, sorted by path; only from one message on when messageID is
-// not empty. Undone changes are left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
+// SessionChanges returns the changes that a session and its subagents made to files, sorted by path; if messageID is not empty, only the
+// changes since that message. Reverted changes are left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
 func (h *Host) SessionChanges(ctx context.Context, session, messageID string) ([]FileChange, error) {
 	s, err := h.Session(ctx, session)
 	if err != nil {
@@ -37,9 +37,9 @@ func (h *Host) SessionChanges(ctx context.Context, session, messageID string) ([
 	return h.files.Changes(ctx, s, messageID)
 }
 
-// Revert takes a session back to before a message: what it and its subagents did to files since is undone, and the messages count
-// no more. They are dropped with the next prompt; until then Unrevert brings everything back, and Revert with Redo the first undone prompt. All is done or nothing, also when the
-// process dies meanwhile: then the next host of the project finishes it.
+// Revert returns a session to its state before a message: it reverts the file changes of the session and its subagents since, and the model no
+// longer gets the messages. The next prompt removes them; until then Unrevert restores everything, and Revert with Redo the first undone
+// prompt. A revert is all or nothing: if the process dies meanwhile, the next host of the project completes it.
 //
 // Errors: ErrNotFound, ErrNothing, ErrBusy, ErrElsewhere, *ConflictError, snapshot.ErrOff, snapshot.ErrGone, *store.OwnedError.
 func (h *Host) Revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
@@ -51,8 +51,7 @@ func (h *Host) Revert(ctx context.Context, o RevertOptions) (*Reverted, error) {
 	return out, err
 }
 
-// Unrevert brings back what Revert undid. Files that were modified since are a *ConflictError unless force is set. Errors: as
-// Revert.
+// Unrevert restores what Revert undid. Files that were modified since are a *ConflictError unless force is set. Errors: as Revert.
 func (h *Host) Unrevert(ctx context.Context, session string, force bool) (*Reverted, error) {
 	var out *Reverted
 	err := h.whileIdle(ctx, session, func(ctx context.Context, t *turn) (err error) {
@@ -80,7 +79,7 @@ func (h *Host) whileIdle(ctx context.Context, session string, f func(context.Con
 // is for the summary alone; empty means the session's, or the compaction agent's. Errors: as Prompt.
 func (h *Host) Compact(ctx context.Context, session, model string) error {
 	return h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
-		if t.user != nil { // the turn under way continues afterwards, as it is
+		if t.user != nil { // the turn under way continues afterwards, unchanged
 			if model != "" {
 				if _, err := t.gen.Models.Resolve(model); err != nil {
 					return stateDone, err
@@ -95,7 +94,7 @@ func (h *Host) Compact(ctx context.Context, session, model string) error {
 	})
 }
 
-// Uncompact takes the latest summary of a session out again, so that the model gets the original messages.
+// Uncompact removes the latest summary of a session, so that the model gets the original messages.
 // Errors: ErrNothing without a summary; otherwise as Prompt.
 func (h *Host) Uncompact(ctx context.Context, session string) error {
 	return h.runJob(ctx, session, func(ctx context.Context, t *turn) (state, error) {
@@ -119,7 +118,7 @@ func (h *Host) SetTitle(ctx context.Context, session, title string) error {
 	})
 }
 
-// DeleteSession deletes a session and its subagents' sessions. Errors: ErrBusy, and those of the store.
+// DeleteSession deletes a session and its subagents' sessions. Errors: ErrBusy, errors of the store.
 func (h *Host) DeleteSession(ctx context.Context, session string) error {
 	if h.runner(session) != nil {
 		return fmt.Errorf("session %s: %w", session, ErrBusy)

@@ -86,7 +86,7 @@ func (t *turn) closeStep(why live.Interruption) {
 	t.last, t.msg = t.msg, nil
 }
 
-// stepOf returns the ask.Step for an assistant message; nil for one that Step.Message will make.
+// stepOf returns the ask.Step for an assistant message; nil stands for a message that Step.Message will make.
 func (t *turn) stepOf(m *sdk.AssistantMessage) *ask.Step {
 	return &ask.Step{Setup: t.Setup, Conversation: t.conv, User: t.user, Msg: m, Ledger: t.ledger}
 }

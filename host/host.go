@@ -16,7 +16,6 @@ import (
 	"github.com/tenonhq/tenon/host/model"
 	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/sessions"
-	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/tasks"
 	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/host/undo"
@@ -24,7 +23,7 @@ import (
 )
 
 var (
-	// ErrClosed means that the host was closed.
+	// ErrClosed is returned after Close.
 	ErrClosed = generation.ErrClosed
 	// ErrNotFound is returned for an unknown session, agent or request.
 	ErrNotFound = live.ErrNotFound
@@ -32,58 +31,11 @@ var (
 	ErrModel = model.ErrModel
 	// ErrReceiver is wrapped by errors about a model whose receiver the repository chose and the user did not approve.
 	ErrReceiver = model.ErrReceiver
-	// ErrNoTurn means that a plugin asked for something on behalf of a session that no turn runs in.
+	// ErrNoTurn is returned for a plugin's request on behalf of a session without a running turn.
 	ErrNoTurn = generation.ErrNoTurn
-	// ErrSubagent means that a prompt is for an agent that only the task tool runs.
+	// ErrSubagent is returned if a prompt is for an agent that only the task tool runs.
 	ErrSubagent = errors.New("is a subagent, which the task tool runs")
 )
-
-// Options of a host. Config, Store, Logger and Project are required.
-type Options struct {
-	Config *sdk.Config
-	// PublicConfig is Config without secrets: what plugins see. Default: an empty configuration.
-	PublicConfig *sdk.Config
-	Project      sdk.Project
-	Store        store.Store // the caller closes it after the host
-	Plugins      []sdk.Plugin
-	Logger       *slog.Logger
-	Version      string // of tenon, for session rows and the User-Agent
-	// Environ is the environment that keys are looked up in and that shell commands get, in the form of
-	// os.Environ, without the variables that hold keys.
-	Environ []string
-	// Secrets are values of the configuration, longest first. They are removed from errors, notices and the ledger, and variables that hold
-	// one are not passed to shell commands.
-	Secrets []string
-	// Foreign names the providers whose address a file of the project chose, with the place. They get no
-	// key from Environ.
-	Foreign map[string]string
-	// SignIn adds the user's stored credentials to a provider; see model.Options.SignIn.
-	SignIn func(*model.SignInRequest) (source string)
-	// Own is the user's own configuration of providers, models, agents and commands, without files of the repository. Nil: files of the
-	// repository do not configure those.
-	Own *sdk.Config
-	// FromProject reports whether an agent or command with this Origin was defined by a file of the repository. Nil: none was.
-	// Quick and safe for concurrent use.
-	FromProject func(origin string) bool
-	// ApprovedReceiver reports whether the user approved a Receiver, by its digest. Nil: none. Quick and safe for concurrent use.
-	ApprovedReceiver func(digest string) bool
-	// Interactive reports that a user answers permission requests and questions (ReplyPermission,
-	// ReplyQuestion). Otherwise what needs an answer is refused.
-	Interactive bool
-	// AutoApprove allows what no rule denies instead of asking.
-	AutoApprove bool
-	// Policy decides which permission rules and templates of commands count. Its Home is that of the project.
-	Policy permission.Policy
-	// Quarantined holds the plugins that start quarantined, and why, by name.
-	Quarantined map[string]string
-	// Failures is what Host.Failures returned when the host ended last: how often hooks failed in a row, by plugin and hook.
-	Failures map[string]map[string]int
-	// Required holds the names of the plugins that must start: without one of them New is an error.
-	Required map[string]bool
-	// Quarantine is called when a plugin is quarantined, with the reason, so that it can be one of Quarantined
-	// next time. It is called from any goroutine and must not block. If nil, it is not called.
-	Quarantine func(plugin, reason string)
-}
 
 // Host runs sessions. Safe for use from many goroutines.
 type Host struct {
@@ -113,17 +65,13 @@ type Host struct {
 	wg      sync.WaitGroup // the goroutines of runners
 }
 
-// New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is
-// left out with a notice; it never keeps the host from starting, unless it is required. ctx bounds starting.
+// New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is left out with a notice, unless it is
+// required. ctx bounds starting.
 func New(ctx context.Context, o Options) (*Host, error) {
-	if o.Config == nil || o.Store == nil || o.Logger == nil || o.Project.Directory == "" {
-		return nil, errors.New("host: Config, Store, Logger and Project are required")
-	}
 	o.Policy.Home = o.Project.Home
 	o.PublicConfig = cmp.Or(o.PublicConfig, &sdk.Config{})
 	h := &Host{
 		opts: o, log: o.Logger, ids: &sdk.IDs{}, bus: &live.Bus{}, asks: permission.NewAsks(),
-
 		runners: map[string]*runner{},
 		files:   undo.Files{Project: o.Project, Sessions: o.Store, Log: o.Logger},
 	}
@@ -134,11 +82,7 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	h.Answers = permission.NewAnswers(h.ctx, h.asks, h.approvals)
 	h.backgroundCtx, h.cancelBackground = context.WithCancel(h.ctx)
-	h.plugins = generation.NewRegistry(ctx, generation.Options{
-		Config: o.Config, PublicConfig: o.PublicConfig, Secrets: o.Secrets, Foreign: o.Foreign, Own: o.Own,
-		Project: o.Project, Policy: o.Policy, Environ: o.Environ, Log: o.Logger, FromProject: o.FromProject, ApprovedReceiver: o.ApprovedReceiver, SignIn: o.SignIn, Quarantine: o.Quarantine,
-		Notice: h.notice, Turns: turns{h}, Bus: h.bus,
-	})
+	h.plugins = generation.NewRegistry(ctx, o, turns{h}, h.bus, h.notice)
 	h.Inventory = h.plugins.Inventory()
 	if err := h.plugins.Start(ctx, ReloadOptions{Plugins: o.Plugins, Quarantined: o.Quarantined, Required: o.Required, Failures: o.Failures}); err != nil {
 		h.cancel()
@@ -153,6 +97,8 @@ func New(ctx context.Context, o Options) (*Host, error) {
 
 // Arguments and results of Host's methods; see the packages.
 type (
+	// Options configure a host.
+	Options      = generation.Options
 	Subscription = live.Subscription
 	ModelInfo    = model.Info
 	// ModelListOptions widens a listing of models.
@@ -164,7 +110,7 @@ type (
 	ReloadOptions    = generation.ReloadOptions
 )
 
-// CreateSession stores a new session. Errors: ErrNotFound for the parent, those of the store.
+// CreateSession stores a new session. Errors: ErrNotFound for the parent, errors of the store.
 func (h *Host) CreateSession(ctx context.Context, n NewSession) (*sdk.Session, error) {
 	return h.sessions.Create(ctx, n)
 }
@@ -174,7 +120,7 @@ func (h *Host) Session(ctx context.Context, id string) (*sdk.Session, error) {
 	return h.sessions.Find(ctx, id)
 }
 
-// Fork makes a new session that begins with the messages of another one before messageID; see sessions.Keeper.
+// Fork creates a session with the messages of another one before messageID; see sessions.Keeper.
 func (h *Host) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
 	return h.sessions.Fork(ctx, session, messageID)
 }

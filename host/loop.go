@@ -18,7 +18,7 @@ import (
 // maxContinued bounds how often hooks at turn.stop can continue one turn.
 const maxContinued = 8
 
-// turn answers a prompt and those that arrive meanwhile. It belongs to the runner's goroutine.
+// turn answers a prompt and the prompts that arrive meanwhile. It belongs to the runner's goroutine.
 type turn struct {
 	*ask.Setup // of the latest prompt; nil before the first
 
@@ -112,7 +112,7 @@ func (t *turn) takeCanceled(ctx context.Context) {
 	}
 }
 
-// state is what a turn does next.
+// state is the next action of a turn.
 type state uint8
 
 const (

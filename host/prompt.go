@@ -20,8 +20,8 @@ import (
 // PromptInput is a prompt as a client gives it.
 type PromptInput struct {
 	SessionID string `json:"sessionID"`
-	// Text is what the user typed: @file, @dir/ and @agent in it are resolved. Parts are added as they are;
-	// their identifiers are set here.
+	// Text is the text that the user typed: @file, @dir/ and @agent in it are resolved. Parts are added unchanged, except that they get
+	// identifiers.
 	Text  string    `json:"text,omitempty"`
 	Parts sdk.Parts `json:"parts"`
 	// Command names a command whose template, filled with Text as its arguments, is the prompt.
@@ -223,7 +223,7 @@ func (t *turn) newSetup(ctx context.Context, agent sdk.Agent, m *model.Model) (*
 	return s, err
 }
 
-// resolveParts builds the parts of the prompt. Those of a command pass the hooks at command.execute.before.
+// resolveParts builds the parts of the prompt. Parts of a command pass the hooks at command.execute.before.
 func (t *turn) resolveParts(ctx context.Context, in *PromptInput, command *input.Command, u *sdk.UserMessage, ledger *hooks.Ledger) (sdk.Parts, error) {
 	var entries []hooks.Entry
 	r := &input.Resolver{

@@ -247,6 +247,22 @@ func TestQuarantineIsRemembered(t *testing.T) {
 	}
 }
 
+// TestQuarantineDuringReload tells the owner of the host of a plugin whose hook at config is quarantined before its generation is in force.
+func TestQuarantineDuringReload(t *testing.T) {
+	t.Parallel()
+	remembered := map[string]string{}
+	b := base(newModel(t))
+	k := start(t, func(o *host.Options) { o.Quarantine = func(plugin, reason string) { remembered[plugin] = reason } }, b)
+	flaky := &plugin{name: "flaky", carrier: sdk.CarrierProcess, hooks: []sdk.Hook{
+		sdk.OnConfig(func(context.Context, *sdk.ConfigInput, *sdk.Config) error { return errors.New("no luck") }),
+	}}
+	o := host.ReloadOptions{Plugins: []sdk.Plugin{b, flaky}, Failures: map[string]map[string]int{"flaky": {"config": 2}}}
+	if err := k.Reload(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	want(t, "remembered", map[string]string{"flaky": "3 failures in a row, the last: no luck"}, remembered)
+}
+
 // TestReloadHammer reloads while many sessions work, and closes in the middle of it. Nothing is lost, and every plugin that was
 // started is closed once.
 func TestReloadHammer(t *testing.T) {

@@ -519,16 +519,43 @@ func TestRevertFinishedLate(t *testing.T) {
 // A command runs while an edit waits for the user's permission, and changes the file first.
 func TestRevertOverlappingCalls(t *testing.T) {
 	t.Parallel()
-	k := newWork(t, nil)
-	k.write("a.txt", "one")
-	wrote, edited := make(chan struct{}), make(chan struct{})
-	k.bash.act = func() { k.write("a.txt", "two"); close(wrote); <-edited }
-	k.edit.wait = func() { <-wrote }
-	k.edit.act, k.edit.files = func() { k.write("a.txt", "three"); close(edited) }, []string{k.path("a.txt")}
-	k.model.on(sdk.PurposeTurn, calls(toolCall{tool: "bash", args: "{}"}, toolCall{tool: "edit", args: "{}"}), say("ok"))
-	id, _ := k.prompt("go on")
-	k.revert(host.RevertOptions{SessionID: id})
-	k.is("undone", map[string]string{"a.txt": "one"})
-	k.unrevert(id)
-	k.is("redone", map[string]string{"a.txt": "three"})
+	for name, c := range map[string]struct {
+		before map[string]string
+		file   string
+		edited string // content after both calls; empty: the edit deletes the file
+		undone map[string]string
+	}{
+		"edited again":        {map[string]string{"a.txt": "one"}, "a.txt", "three", map[string]string{"a.txt": "one"}},
+		"edited back":         {map[string]string{"a.txt": "one"}, "a.txt", "one", map[string]string{"a.txt": "one"}},
+		"made and deleted":    {map[string]string{"a.txt": "one"}, "new/b.txt", "", map[string]string{"a.txt": "one"}},
+		"in a repository":     {map[string]string{"in/.git/HEAD": "x", "in/a.txt": "one"}, "in/a.txt", "one", map[string]string{"in/a.txt": "one"}},
+		"ignored":             {map[string]string{".gitignore": "a.txt", "a.txt": "one"}, "a.txt", "three", map[string]string{".gitignore": "a.txt", "a.txt": "two"}},
+		"outside the project": {map[string]string{}, "../out.txt", "three", map[string]string{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			k := newWork(t, nil)
+			for file, content := range c.before {
+				k.write(file, content)
+			}
+			wrote, edited := make(chan struct{}), make(chan struct{})
+			k.bash.act = func() { k.write(c.file, "two"); close(wrote); <-edited }
+			k.edit.wait = func() { <-wrote }
+			k.edit.act, k.edit.files = func() {
+				if c.edited == "" {
+					k.remove(c.file)
+				} else {
+					k.write(c.file, c.edited)
+				}
+				close(edited)
+			}, []string{k.path(c.file)}
+			k.model.on(sdk.PurposeTurn, calls(toolCall{tool: "bash", args: "{}"}, toolCall{tool: "edit", args: "{}"}), say("ok"))
+			id, _ := k.prompt("go on")
+			after := k.state()
+			k.revert(host.RevertOptions{SessionID: id})
+			k.is("undone", c.undone)
+			k.unrevert(id)
+			k.is("redone", after)
+		})
+	}
 }

@@ -26,7 +26,7 @@ type runner struct {
 	cancel context.CancelCauseFunc // ends the current turn; nil between turns
 	// turnCtx is what cancel ends; it lives as long as the turn.
 	turnCtx    context.Context
-	view       *view // of the current turn; nil if plugins cannot visit it
+	view       *turn // a copy of the current turn for plugins, see show; nil if they cannot visit it
 	visits     int   // of plugins, under way
 	canceled   bool  // the next turn was aborted before it began
 	background int   // functions that run in addition to the turn and write to the session
@@ -63,7 +63,7 @@ var ErrWaits = errors.New("the prompt is stored and is answered before the next 
 // returns but the turn continues; Abort ends it.
 //
 // A turn that failed returns the message with its error and a *TurnError, and no message if the prompt did not become part of the session.
-// A prompt that a running turn refuses returns the refusal alone. Errors: ErrNotFound, ErrClosed, *store.OwnedError, those of the store;
+// A prompt that a running turn refuses returns the refusal alone. Errors: ErrNotFound, ErrClosed, *store.OwnedError, errors of the store;
 // with ErrWaits if the prompt is answered later and must not be given again.
 func (h *Host) Prompt(ctx context.Context, in PromptInput) (*sdk.MessageWithParts, error) {
 	q, err := h.submit(ctx, in, nil)
@@ -195,7 +195,7 @@ func (h *Host) Withdraw(session, id string) error {
 		for _, q := range r.queue {
 			if q.id == id && q.job == nil {
 				if r.view != nil && q.stored { // the process may end before the runner takes it
-					journal := r.view.turn.conv.Journal
+					journal := r.view.conv.Journal
 					r.startBackground(func() { journal.Put([]store.Op{store.TakePrompt{PromptID: id}}) })
 					q.stored = false
 				}

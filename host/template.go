@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// shellTool is the tool through which the shell commands of templates run, as those that the model asks for do.
+	// shellTool is the tool that runs the shell commands of templates, like those of the model.
 	shellTool = "bash"
-	// maxTemplateReason bounds what the ledger keeps of a shell command, in bytes.
+	// maxTemplateReason bounds the part of a shell command in the ledger, in bytes.
 	maxTemplateReason = 200
 )
 

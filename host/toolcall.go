@@ -31,7 +31,7 @@ type call struct {
 	raw   []byte        // the arguments as the model wrote them
 	cut   bool          // the answer reached the output limit, so the arguments may be incomplete
 	tool  *tools.Tool
-	args  json.RawMessage // those that run
+	args  json.RawMessage // the arguments that run
 	host  *callHost
 	paths []string // the files that the tool announced to write
 	// prepared is data of a compiled-in tool, from Prepare for Execute.
@@ -78,7 +78,7 @@ func (t *turn) callTool(ctx context.Context, c *call, running *sync.WaitGroup) {
 		t.conclude(c, tools.Outcome{Kind: sdk.OutcomeError, Err: t.haltOnHookError(err), Result: &sdk.ToolResult{Metadata: metadata}})
 		return
 	}
-	ctx = tools.InCall(ctx, c.part.CallID)
+	ctx = tools.InCall(ctx)
 	if err := t.prepareCall(ctx, c); err != nil {
 		t.conclude(c, t.after(ctx, c, t.refused(ctx, err)))
 		return

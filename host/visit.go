@@ -32,15 +32,15 @@ func (h turns) Visit(ctx context.Context, session string, f func(context.Context
 	if r == nil {
 		return fmt.Errorf("session %q: %w", session, generation.ErrNoTurn)
 	}
-	seen, err := r.beginVisit()
+	view, turnCtx, err := r.beginVisit()
 	if err != nil {
 		return err
 	}
-	defer r.endVisit(seen)
+	defer r.endVisit(view)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(seen.ctx, func() { cancel(context.Cause(seen.ctx)) })()
-	t := *seen.turn
+	defer context.AfterFunc(turnCtx, func() { cancel(context.Cause(turnCtx)) })()
+	t := *view
 	t.ledger = &hooks.Ledger{}
 	v := &visit{turn: &t}
 	err = f(ctx, v)
@@ -48,25 +48,23 @@ func (h turns) Visit(ctx context.Context, session string, f func(context.Context
 	return err
 }
 
-// beginVisit returns the view of the running turn. The session and the generation are kept until endVisit.
-func (r *runner) beginVisit() (*view, error) {
+// beginVisit returns the view of the running turn, and the turn's context. The session and the generation are kept until endVisit.
+func (r *runner) beginVisit() (view *turn, turnCtx context.Context, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := r.view
-	switch {
-	case v == nil || !r.host.plugins.Retain(v.turn.gen):
-		return nil, fmt.Errorf("session %q: %w", r.session, generation.ErrNoTurn)
+	switch view = r.view; {
 	case r.visits >= maxVisits:
-		r.host.plugins.Release(v.turn.gen)
-		return nil, fmt.Errorf("session %q: more than %d requests of plugins run in parallel", r.session, maxVisits)
+		return nil, nil, fmt.Errorf("session %q: more than %d requests of plugins run in parallel", r.session, maxVisits)
+	case view == nil || !r.host.plugins.Retain(view.gen):
+		return nil, nil, fmt.Errorf("session %q: %w", r.session, generation.ErrNoTurn)
 	}
 	r.visits++
 	r.background++
-	return v, nil
+	return view, r.turnCtx, nil
 }
 
-func (r *runner) endVisit(v *view) {
-	r.host.plugins.Release(v.turn.gen)
+func (r *runner) endVisit(view *turn) {
+	r.host.plugins.Release(view.gen)
 	r.mu.Lock()
 	r.visits--
 	r.background--
@@ -77,13 +75,13 @@ func (r *runner) endVisit(v *view) {
 // Denies reports whether the rules of the session's turn deny something; false when no turn runs.
 func (h turns) Denies(session, key, pattern string) bool {
 	v := h.viewOf(session)
-	return v != nil && v.turn.Setup != nil && v.turn.Rules.Decide(key, pattern).Action == sdk.ActionDeny
+	return v != nil && v.Setup != nil && v.Rules.Decide(key, pattern).Action == sdk.ActionDeny
 }
 
 // Messages returns the messages of a session since its last compaction. Errors: ErrNotFound.
 func (h turns) Messages(ctx context.Context, session string) ([]sdk.MessageWithParts, error) {
 	if v := h.viewOf(session); v != nil {
-		return v.turn.conv.Snapshot(), nil
+		return v.conv.Snapshot(), nil
 	}
 	messages, damaged, err := live.Load(ctx, h.opts.Store, session)
 	h.sessions.LeftOut(damaged)
@@ -93,24 +91,18 @@ func (h turns) Messages(ctx context.Context, session string) ([]sdk.MessageWithP
 	return messages, err
 }
 
-// view is a copy of a running turn, made by show. Plugins use it at any time from any goroutine; the turn itself belongs to its runner's
-// goroutine.
-type view struct {
-	turn *turn // does not change
-	ctx  context.Context
-}
-
-// show updates the view of the turn. user is the message that the turn answers.
+// show updates the runner's view of the turn: a copy that does not change, which plugins use at any time from any goroutine. The turn itself
+// belongs to its runner's goroutine. user is the message that the turn answers.
 func (t *turn) show(user *sdk.UserMessage) {
 	c := *t
 	c.user, c.answering, c.calls, c.tools, c.doom, c.converted = user, nil, nil, nil, tools.Doom{}, convert.Cache{}
 	t.runner.mu.Lock()
 	defer t.runner.mu.Unlock()
-	t.runner.view = &view{turn: &c, ctx: t.runner.turnCtx}
+	t.runner.view = &c
 }
 
 // viewOf returns the view of a session's running turn; nil if none runs.
-func (h *Host) viewOf(session string) *view {
+func (h *Host) viewOf(session string) *turn {
 	r := h.runner(session)
 	if r == nil {
 		return nil
@@ -120,7 +112,7 @@ func (h *Host) viewOf(session string) *view {
 	return r.view
 }
 
-// currentMessage returns the ID of the message whose ledger gets new entries: that of the step, or else the prompt.
+// currentMessage returns the ID of the message whose ledger gets new entries: the step's message, or else the prompt.
 func (t *turn) currentMessage() string {
 	if t.msg != nil && t.msg.ParentID == t.user.ID {
 		return t.msg.ID
@@ -133,9 +125,6 @@ type visit struct {
 	turn    *turn // a copy for this visit, with its own ledger
 	entries []hooks.Entry
 }
-
-// Generation returns the generation of the turn.
-func (v *visit) Generation() *generation.Set { return v.turn.gen }
 
 // Permit judges a permission request of a plugin.
 func (v *visit) Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error {
@@ -220,11 +209,6 @@ func (v *visit) Sample(ctx context.Context, by sdk.Manifest, req sdk.SampleReque
 		return nil, err
 	}
 	t.Setup = t.As(t.Agent, m, sdk.PurposeSampling) // for this request; the purpose is in the ledger
-	return sample(ctx, t, &req)
-}
-
-// sample asks the turn's model.
-func sample(ctx context.Context, t *turn, req *sdk.SampleRequest) (*sdk.SampleResult, error) {
 	if len(req.Tools) > 0 && !t.Model.ToolCall {
 		return nil, fmt.Errorf("the model %s cannot call tools", t.Model.Ref())
 	}

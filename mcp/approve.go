@@ -48,8 +48,8 @@ func (p *Plugin) reload() {
 	p.rebuild(p.offer.current)
 }
 
-// askApproval asks the user to approve what a running server offers now, once for each definition. The user sees the differences, and what is
-// approved is what was shown. Without a user, or after another answer, they stay withheld.
+// askApproval asks the user, once for each definition, to approve the items that a running server offers now. The user sees the differences,
+// and only those are approved. Without a user, or after another answer, the items stay withheld.
 func (p *Plugin) askApproval(ctx context.Context, def *Definition) {
 	asker, ok := p.host.(sdk.UserQuestioner)
 	sum := def.Sum()

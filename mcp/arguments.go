@@ -29,8 +29,8 @@ func promptArguments(p *Prompt, text string) (map[string]string, error) {
 	return args, nil
 }
 
-// assign sets the arguments that words give by name, and then the others in their order. It returns the last of those, and the words that
-// are left.
+// assign sets the arguments that words give by name, and then the others in their order. It returns the last argument set in that way, and the
+// remaining words.
 func (p *Prompt) assign(words []string) (given map[string]string, last string, rest []string) {
 	given = map[string]string{}
 	for _, w := range words {
@@ -48,8 +48,8 @@ func (p *Prompt) assign(words []string) (given map[string]string, last string, r
 	return given, last, rest
 }
 
-// open returns the argument of a prompt that the last word of a text is for, what was written of it, and the arguments before it. prefix is
-// what the word has before the value.
+// open returns the argument of a prompt that the last word of a text belongs to, the beginning of its value, and the arguments before it.
+// prefix is the part of the word before the value.
 func (p *Prompt) open(text string) (argument, value, prefix string, given map[string]string, ok bool) {
 	words, err := splitWords(text)
 	if err != nil || len(p.Arguments) == 0 || strings.HasSuffix(text, `"`) || strings.HasSuffix(text, "'") { // a quoted word is complete

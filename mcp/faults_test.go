@@ -145,7 +145,7 @@ func TestRepeat(t *testing.T) {
 	}
 }
 
-// A server that announces a change with each list is asked a few times a second, and its errors do not fill the log.
+// A server that announces a change with each list gets a few requests a second, and its errors do not fill the log.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	count := filepath.Join(t.TempDir(), "count")

@@ -96,8 +96,8 @@ func (p *Plugin) addInstructions(_ context.Context, in *sdk.ChatInput, v *sdk.Ch
 	return nil
 }
 
-// toolHook is a tool of the server that the configuration uses as a hook. Its arguments are {"point", "input", "value"}. It returns an
-// answer like that of other hooks, or {"value": …} with the new value.
+// toolHook is a tool of the server that the configuration uses as a hook. Its arguments are {"point", "input", "value"}. It returns
+// the answer of a hook, or {"value": …} with the new value.
 type toolHook struct {
 	plugin *Plugin
 	name   string

@@ -456,7 +456,7 @@ func TestMessagesElsewhere(t *testing.T) {
 	}
 }
 
-// oldServer is a hand-made server over the transport from before streamable HTTP, which asks for the roots before it answers a call.
+// oldServer is a hand-made server over the transport from before streamable HTTP, which requests the roots before it answers a call.
 type oldServer struct {
 	events chan string
 	roots  chan json.RawMessage
@@ -511,7 +511,7 @@ func TestQuestionsOverSSE(t *testing.T) {
 	}
 }
 
-// resuming is a hand-made server that ends its answer to a call and gives the rest of it to who asks for it.
+// resuming is a hand-made server that ends its answer to a call early and sends the rest on request.
 type resuming struct {
 	sessions
 	breaks bool // the connection breaks instead
@@ -538,7 +538,7 @@ func (s *resuming) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.sessions.ServeHTTP(w, r)
 }
 
-// An answer that the server ends on purpose, or that a proxy breaks off, is asked for where it ended, see SEP-1699.
+// An answer that the server ends on purpose, or that a proxy breaks off, is resumed where it ended, see SEP-1699.
 func TestAnswerInParts(t *testing.T) {
 	t.Parallel()
 	for name, breaks := range map[string]bool{"ends": false, "breaks": true} {

@@ -6,14 +6,11 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/tenonhq/tenon/internal/visible"
-	"github.com/tenonhq/tenon/mcp/protocol"
 )
 
 // notified handles a notification of the server. It is called on a reading goroutine and does not block.
-func (d *dialer) notified(c *protocol.Conn, method string, fields map[string]any) {
+func (d *dialer) notified(method string, fields map[string]any) {
 	switch method {
-	case "notifications/progress":
-		c.Progress(fields)
 	case string(mcp.MethodNotificationToolsListChanged), string(mcp.MethodNotificationPromptsListChanged), "notifications/interceptors/list_changed":
 		d.changed()
 	case string(mcp.MethodNotificationResourceUpdated):
@@ -36,15 +33,15 @@ func (d *dialer) message(fields map[string]any) {
 	}
 	level, _ := fields["level"].(string)
 	d.log.Print("message, "+visible.Strip(level), raw)
-	tell := d.logger.Debug
+	log := d.logger.Debug
 	switch level {
 	case "error", "critical", "alert", "emergency":
 		switch n := d.errors.Add(1); {
 		case n < maxErrors:
-			tell = d.logger.Warn
+			log = d.logger.Warn
 		case n == maxErrors:
 			d.logger.Warn("an MCP server reports many errors; further ones are only in its log", "server", d.server.Name, "fix", "tenon mcp logs "+d.server.Name)
 		}
 	}
-	tell("message of an MCP server", "server", d.server.Name, "level", visible.Strip(level), "text", visible.Bound(string(raw), 1<<10))
+	log("message of an MCP server", "server", d.server.Name, "level", visible.Strip(level), "text", visible.Bound(string(raw), 1<<10))
 }

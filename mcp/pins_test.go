@@ -101,7 +101,7 @@ func TestToolThatChangesWhileIdle(t *testing.T) {
 	}
 }
 
-// A server that tells that its tools changed is asked again.
+// The tools of a server are listed again after it announced a change.
 func TestListChanged(t *testing.T) {
 	t.Parallel()
 	tools := filepath.Join(t.TempDir(), "tools.json")

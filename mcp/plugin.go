@@ -137,7 +137,7 @@ func (p *Plugin) dialer() *dialer {
 	}
 }
 
-// listsChanged lets follow request the lists again.
+// listsChanged makes follow request the lists again.
 func (p *Plugin) listsChanged() {
 	select {
 	case p.news <- struct{}{}:
@@ -146,8 +146,8 @@ func (p *Plugin) listsChanged() {
 }
 
 // startsIn returns when the server is started although it is not needed yet; a negative time means only when it is. Hooks must not wait
-// for a start, and unknown or outdated definitions must be requested. A server that has just failed gets a pause, so that broken servers
-// cost the next runs nothing.
+// for a start, and unknown or outdated definitions must be requested. A server that has just failed is not started for a while, so that
+// broken servers do not slow down the next runs.
 func (p *Plugin) startsIn() time.Duration {
 	switch {
 	case p.last != nil && p.last.Error != "":
@@ -165,7 +165,7 @@ func (p *Plugin) report(err error) {
 	})
 }
 
-// reportUnstarted reports a server that was never there: its start takes long, or failed before and was not over. A run that offered the
+// reportUnstarted reports a server that was not available during the run: its start took too long, or an earlier start failed. A run that offered the
 // approved tools and called none of them lacked nothing.
 func (p *Plugin) reportUnstarted() {
 	p.link.mu.Lock()

@@ -219,7 +219,7 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// Invalid answers to a form are asked for again, each with its problem.
+// A form with invalid answers is shown again, each answer with its problem.
 func TestFormIsCorrected(t *testing.T) {
 	t.Parallel()
 	var again []sdk.Question

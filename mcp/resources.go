@@ -31,7 +31,7 @@ func (p *Plugin) resourceTools(listID, readID string) []sdk.Tool {
 	}, p.listResources)
 	read := sdk.FuncTool(sdk.ToolDefinition{
 		ID:          readID,
-		Description: fmt.Sprintf("Reads a resource of the MCP server %s. %s lists what there is.", p.server.Name, listID),
+		Description: fmt.Sprintf("Reads a resource of the MCP server %s. %s lists the resources.", p.server.Name, listID),
 		Parameters:  json.RawMessage(`{"type":"object","properties":{"uri":{"type":"string","description":"the URI of the resource"}},"required":["uri"]}`),
 	}, p.readResourceTool)
 	return []sdk.Tool{&resourceTool{list, p}, &resourceTool{read, p}}

@@ -184,7 +184,7 @@ type definition struct {
 }
 
 // Grant adds variables to the environment of a local server. With expand, it also replaces ${NAME} and ${NAME:-default} by them, except in
-// Command, Cwd and URL, which were approved as they are; the error names a variable that is missing. They are not part of the server's
+// Command, Cwd and URL, which were approved verbatim; the error names a variable that is missing. They are not part of the server's
 // definition: they may be secrets, and change.
 func (s *Server) Grant(env map[string]string, expand bool) error {
 	if len(env) == 0 && !expand {
@@ -236,8 +236,8 @@ func (s *Server) Written() *Server {
 	return s
 }
 
-// TokenScope identifies the definition that tokens are issued for: those of a project's or a package's server are used only by it. Packages
-// with one name differ in their data directory. It is empty for the user's own servers.
+// TokenScope identifies the definition that tokens are issued for: tokens of a project's or a package's server are used only by that server.
+// Packages with the same name differ in their data directory. It is empty for the user's own servers.
 func (s *Server) TokenScope() string {
 	if s.Own && s.Root == "" {
 		return ""
@@ -262,8 +262,8 @@ func (s *Server) Directory(project string) string {
 	return filepath.Join(base, s.Cwd)
 }
 
-// Place sets what is started in place of the text of a package's entry, after Grant: variables are replaced, and paths are absolute and
-// checked. The definition of the server stays the text.
+// Place replaces a package's entry, after Grant, by the command to start: variables are replaced, and paths are absolute and checked. The
+// definition of the server does not change.
 func (s *Server) Place(command string, args []string, env map[string]string, cwd string) {
 	s.keepWritten()
 	s.Command, s.Args, s.Env, s.Cwd = command, args, env, cwd

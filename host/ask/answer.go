@@ -49,11 +49,8 @@ type block struct {
 	text     text        // received so far
 }
 
-// take stores one event. An unexpected event is an error of the provider.
+// take stores one event.
 func (a *Answer) take(e sdk.StreamEvent) error {
-	if a.finished {
-		return a.garbled("event %q after the last one", e.Type)
-	}
 	switch e.Type {
 	case sdk.StreamText, sdk.StreamReasoning:
 		return a.takeText(e)
@@ -61,9 +58,8 @@ func (a *Answer) take(e sdk.StreamEvent) error {
 		return a.takeToolCall(e)
 	case sdk.StreamFinish:
 		a.finished, a.Reason, a.tokens = true, e.Reason, e.Tokens
-		return nil
 	}
-	return a.garbled("unknown event %q", e.Type)
+	return nil
 }
 
 func (a *Answer) garbled(format string, args ...any) error {
@@ -192,7 +188,7 @@ func (a *Answer) knows(callID string) bool {
 	})
 }
 
-// end closes the open block and gives each call its arguments. Of a broken answer it keeps what was received.
+// end closes the open block and gives each call its arguments. It keeps the received content of a broken answer.
 func (a *Answer) end(err error) error {
 	a.keep(err)
 	switch {
@@ -202,8 +198,6 @@ func (a *Answer) end(err error) error {
 		return err
 	case !a.finished:
 		return a.garbled("the answer ended without its last event")
-	case a.ctx.Err() != nil:
-		return a.ctx.Err()
 	}
 	if err := a.endCurrent(); err != nil {
 		return err

@@ -81,7 +81,7 @@ func (s *Setup) ask(ctx context.Context, q exchange) error {
 	}
 }
 
-// withoutReasoning removes the reasoning of the first n messages, and what the provider attached to them. Later ones are answers to the current
+// withoutReasoning removes the reasoning of the first n messages, and the provider's metadata. Later ones are answers to the current
 // credentials, and some servers demand their reasoning.
 func withoutReasoning(req *sdk.ModelRequest, n int) {
 	if n == 0 {

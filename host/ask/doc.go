@@ -1,4 +1,4 @@
-// Package ask asks a model. All requests go through it: those of the loop, titles, summaries, and samples of plugins.
+// Package ask sends requests to models: for the loop, titles, summaries, and samples of plugins.
 //
 //	Setup (setup.go): agent, model, rules; made once per prompt, never changed
 //	  Request, Transform ─► chat.messages.transform, chat.system.transform, chat.params, chat.headers

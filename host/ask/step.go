@@ -30,14 +30,14 @@ func (s *Step) Ask(ctx context.Context, build func(context.Context) (*sdk.ModelR
 			return a
 		},
 		beforeWait: func(try int, wait time.Duration, err error) {
-			s.ignoreParts()
+			s.update(live.IgnorePart)
 			s.Conversation.AddPart(&sdk.RetryPart{PartHead: s.Conversation.NewPart(s.Msg), Attempt: try, Error: *s.Generation.WireError(err), Time: sdk.RetryTime{Created: live.Now()}})
 			Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusRetry, Attempt: try, Message: s.Generation.Hide(err.Error()), Next: time.Now().Add(wait).UnixMilli()})
 		},
 		afterWait: func() { Status(s.Conversation, sdk.SessionStatus{Type: sdk.StatusBusy}) },
 	})
 	if errors.Is(err, sdk.ErrAnswerLimit) || model.Classify(err) == model.ClassOverflow {
-		s.ignoreParts() // they would fill the context of every later request
+		s.update(live.IgnorePart) // they would fill the context of every later request
 	}
 	return a, err
 }
@@ -56,12 +56,11 @@ func Status(c *live.Conversation, s sdk.SessionStatus) {
 	c.Journal.Put(nil, sdk.Event{Type: sdk.EventSessionStatus, Properties: &sdk.SessionStatusInfo{SessionID: c.ID(), Status: s}})
 }
 
-// ignoreParts closes the parts of a broken answer and marks them as ignored: the model does not get them. Of long texts it keeps the
-// beginning.
-func (s *Step) ignoreParts() {
+// update changes the parts of the message and records those for which change returns true.
+func (s *Step) update(change func(sdk.Part) bool) {
 	for _, p := range s.Conversation.Parts(s.Msg.ID) {
 		changed := false
-		s.Conversation.Locked(func() { changed = live.IgnorePart(p) })
+		s.Conversation.Locked(func() { changed = change(p) })
 		if changed {
 			s.Conversation.PutPart(p)
 		}
@@ -88,13 +87,7 @@ func (s *Step) Finish(a *Answer) {
 
 // Close closes the message and its open parts. failure is nil if the turn did not fail.
 func (s *Step) Close(why live.Interruption, failure *sdk.NamedError) {
-	for _, p := range s.Conversation.Parts(s.Msg.ID) {
-		open := false
-		s.Conversation.Locked(func() { open = live.ClosePart(p, why) })
-		if open {
-			s.Conversation.PutPart(p)
-		}
-	}
+	s.update(func(p sdk.Part) bool { return live.ClosePart(p, why) })
 	s.Conversation.Locked(func() {
 		if failure != nil && s.Msg.Error == nil {
 			s.Msg.Error = failure

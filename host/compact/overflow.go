@@ -16,7 +16,7 @@ const (
 	tailMaxTokens  = 15_000 // nor more than this
 )
 
-// usableTokens returns how much of a model's context a request may take; 0 means no check.
+// usableTokens returns the maximum tokens of a request to a model; 0 means no check.
 func usableTokens(m *sdk.Model, cfg sdk.CompactionConfig) int64 {
 	l := m.Limit
 	output := cmp.Or(model.OutputLimit(m), min(model.MaxOutputTokens, l.Context/4))
@@ -37,14 +37,14 @@ func Overflows(m *sdk.Model, cfg sdk.CompactionConfig, tokens sdk.Tokens) bool {
 // Automatic reports whether the host may summarise by itself.
 func Automatic(cfg sdk.CompactionConfig) bool { return cfg.Auto == nil || *cfg.Auto }
 
-// LastTokens returns what the latest finished step of the conversation took.
+// LastTokens returns the tokens of the latest finished step of the conversation.
 func LastTokens(messages []sdk.MessageWithParts) sdk.Tokens {
 	for i := len(messages) - 1; i >= 0; i-- {
 		a, ok := messages[i].Info.(*sdk.AssistantMessage)
 		switch {
 		case !ok || a.Time.Completed == 0:
 		case a.Summary && a.Error == nil:
-			return sdk.Tokens{} // what came before it does not count any more
+			return sdk.Tokens{} // earlier steps no longer count
 		case a.Tokens.Sum() > 0:
 			return a.Tokens
 		}
@@ -52,7 +52,7 @@ func LastTokens(messages []sdk.MessageWithParts) sdk.Tokens {
 	return sdk.Tokens{}
 }
 
-// TooLong returns the error for a conversation that no summary makes short enough. Its name tells clients the remedy.
+// TooLong returns the error for a conversation that no summary makes short enough. Clients derive the remedy from its name.
 func TooLong(format string, args ...any) error {
 	return &sdk.NamedError{Name: sdk.ErrorContextOverflow, Data: sdk.ErrorData{Message: fmt.Sprintf(format, args...)}}
 }

@@ -16,7 +16,7 @@ const (
 	pruneExempt  = "skill"
 )
 
-// Prune takes old tool output out of the conversation. The output itself stays stored.
+// Prune removes old tool output from the conversation. The output itself stays stored.
 func Prune(c *live.Conversation) {
 	messages := c.Snapshot()
 	var old []*sdk.ToolPart

@@ -1,5 +1,5 @@
-// Package compact makes room in a conversation: it says when one is too long (overflow.go), plans and writes its summary (summary.go), and takes
-// old tool output out (prune.go). The loop decides when.
+// Package compact makes room in a conversation: it detects one that is too long (overflow.go), plans and writes its summary (summary.go), and
+// removes old tool output (prune.go). The loop decides when.
 package compact
 
 import (
@@ -30,10 +30,10 @@ const summaryPrompt = "Summarise the conversation above so that the work can go 
 // ContinuePrompt makes the model go on after its context was summarised in the middle of a turn.
 const ContinuePrompt = "The conversation was summarised to make room. Go on with what the summary says comes next; stop if everything is done."
 
-// Plan is what one summary covers and what it leaves.
+// Plan lists the messages that a summary covers, and its verbatim tail.
 type Plan struct {
-	Covered  []sdk.MessageWithParts // what the model saw before and is summarised
-	Tail     string                 // the first message kept verbatim, empty for none
+	Covered  []sdk.MessageWithParts // the messages to summarise
+	Tail     string                 // the first message kept verbatim; empty: none
 	Overflow bool
 }
 
@@ -73,8 +73,7 @@ func NewPlan(messages []sdk.MessageWithParts, cfg sdk.CompactionConfig, m *sdk.M
 	return plan
 }
 
-// unanswered returns the index of the prompt that nothing came of yet, -1 when there is none. Requests that
-// were refused do not count.
+// unanswered returns the index of the prompt without an answer, or -1. Refused requests do not count.
 func unanswered(messages []sdk.MessageWithParts) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		a, ok := messages[i].Info.(*sdk.AssistantMessage)
@@ -169,7 +168,7 @@ func renderConversation(messages []sdk.MessageWithParts, room int64, try int) st
 	return strings.Join(blocks[from:], "\n\n")
 }
 
-// keep checks the answer and notes on it which messages it stands for.
+// keep checks the answer, and notes on it the messages that it covers.
 func (s *Summary) keep(b *ask.Answer) error {
 	if len(b.Calls) > 0 {
 		return errors.New("the model called a tool instead of summarising the conversation")

@@ -1,4 +1,4 @@
-// Package convert turns the stored messages of a conversation into those of a model request, and into text.
+// Package convert turns the stored messages of a conversation into messages of a model request, and into text.
 package convert
 
 import (
@@ -16,11 +16,11 @@ import (
 )
 
 const (
-	// compactionQuestion stands for the compaction part in front of the summary.
+	// compactionQuestion replaces the compaction part before the summary.
 	compactionQuestion = "What did we do so far?"
-	// prunedOutput stands for tool output that was taken out of the conversation.
+	// prunedOutput replaces tool output that was removed from the conversation.
 	prunedOutput = "[old tool output removed to save context; run the tool again if it is needed]"
-	// interruptedOutput stands for the result of a call that has none.
+	// interruptedOutput replaces the result of a call without one.
 	interruptedOutput = "[the tool call was interrupted]"
 )
 
@@ -45,15 +45,14 @@ func modelMessage(m *sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage 
 	return nil
 }
 
-// Cache keeps what finished messages of a turn became for its model, so that a late step does not do
-// the work of all the steps before it again.
+// Cache keeps the converted finished messages of a turn, so that a late step does not repeat the work of all earlier steps.
 type Cache struct {
 	model    sdk.ModelRef
 	messages map[sdk.Message][]sdk.ModelMessage
 }
 
-// Messages is the function of that name, with what it made before. The messages are the
-// conversation's own: finished ones do not change, and are the same pointers each time.
+// Messages is the function Messages with the cache. The messages belong to the conversation: finished messages do not change, and have the same
+// pointers each time.
 func (c *Cache) Messages(messages []sdk.MessageWithParts, model *sdk.Model) []sdk.ModelMessage {
 	if c.messages == nil || c.model != model.Ref() {
 		c.model, c.messages = model.Ref(), map[sdk.Message][]sdk.ModelMessage{}
@@ -132,9 +131,9 @@ func kindOf(mime string) string {
 }
 
 // typeOf returns the type of an image or a PDF in base64 by its content; "" if models do not read it. Providers refuse every later request of a
-// session with a file of another type than the named one, and tools of servers and plugins name what they like.
+// session that contains a file of another type than the named one, and tools of servers and plugins may name any type.
 func typeOf(data string) string {
-	const head = 512 // bytes that tell the type
+	const head = 512 // bytes that show the type
 	content, err := io.ReadAll(io.LimitReader(base64.NewDecoder(base64.StdEncoding, strings.NewReader(data)), head))
 	if err != nil {
 		return ""
@@ -142,7 +141,7 @@ func typeOf(data string) string {
 	return media.Detect(content)
 }
 
-// assistantMessages returns one step: what the model said and asked for, then the results of its calls.
+// assistantMessages returns one step: the text and calls of the model, then the results of the calls.
 func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.Model) []sdk.ModelMessage {
 	if info.Error != nil && info.Error.Name != sdk.ErrorAborted && !live.HasResults(parts) {
 		return nil
@@ -151,10 +150,13 @@ func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.M
 	var out []sdk.ModelMessage
 	var said, results []sdk.ModelContent
 	for _, p := range parts {
+		if live.Ignored(p) {
+			continue
+		}
 		switch p := p.(type) {
 		case *sdk.TextPart:
 			metadata := metadataFor(same, p.Metadata)
-			if !p.Ignored && (p.Text != "" || len(metadata) > 0) { // an empty text can carry a signature
+			if p.Text != "" || len(metadata) > 0 { // an empty text can carry a signature
 				said = append(said, sdk.ModelContent{Type: sdk.ContentText, Text: p.Text, Metadata: metadata})
 			}
 		case *sdk.ReasoningPart:
@@ -162,9 +164,6 @@ func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.M
 				said = append(said, c)
 			}
 		case *sdk.ToolPart:
-			if p.Metadata[live.IgnoredKey] == true {
-				continue
-			}
 			said = append(said, toolCallContent(p, same))
 			results = append(results, toolResultContent(p, model))
 		}
@@ -178,7 +177,7 @@ func assistantMessages(info *sdk.AssistantMessage, parts sdk.Parts, model *sdk.M
 	return out
 }
 
-// metadataFor returns what a provider attached, for the same provider and model only.
+// metadataFor returns the provider's metadata, for the same provider and model only.
 func metadataFor(same bool, metadata sdk.Object) sdk.Object {
 	if !same {
 		return nil
@@ -188,7 +187,7 @@ func metadataFor(same bool, metadata sdk.Object) sdk.Object {
 
 // reasoningContent returns reasoning for the model it came from; another model gets it as plain text.
 func reasoningContent(p *sdk.ReasoningPart, same bool) (sdk.ModelContent, bool) {
-	if p.Metadata[live.IgnoredKey] == true || p.Text == "" && len(p.Metadata) == 0 {
+	if p.Text == "" && len(p.Metadata) == 0 {
 		return sdk.ModelContent{}, false
 	}
 	if same {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -84,7 +83,7 @@ func TestModelMessages(t *testing.T) {
 	const call, notRead = `assistant call:c{"a":1}`, " left out: its content is not a file that models read]"
 	ignoredText := &sdk.TextPart{Text: "cut", Ignored: true}
 	ignoredCall := toolCalled("c", done)
-	ignoredCall.Metadata = sdk.Object{live.IgnoredKey: true}
+	ignoredCall.Metadata = sdk.Object{"ignored": true}
 	cases := map[string]struct {
 		model sdk.Model
 		in    []sdk.MessageWithParts
@@ -92,7 +91,7 @@ func TestModelMessages(t *testing.T) {
 	}{
 		"a plain exchange":            {plain, []sdk.MessageWithParts{userSays(text("hi")), modelSays(nil, text("hello"))}, []string{"user text:hi", "assistant text:hello"}},
 		"ignored and empty texts":     {plain, []sdk.MessageWithParts{userSays(ignoredText, text(""), text("hi")), modelSays(nil, ignoredText, text(""))}, []string{"user text:hi"}},
-		"ignored reasoning and calls": {plain, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Text: "hm", Metadata: sdk.Object{live.IgnoredKey: true}}, ignoredCall, text("x"))}, []string{"assistant text:x"}},
+		"ignored reasoning and calls": {plain, []sdk.MessageWithParts{modelSays(nil, &sdk.ReasoningPart{Text: "hm", Metadata: sdk.Object{"ignored": true}}, ignoredCall, text("x"))}, []string{"assistant text:x"}},
 		"a failed step is dropped":    {plain, []sdk.MessageWithParts{modelSays(failedWith(sdk.ErrorAPI), text("half"))}, nil},
 		"a failed step with results":  {plain, []sdk.MessageWithParts{modelSays(failedWith(sdk.ErrorUnknown), toolCalled("c", done))}, []string{`assistant call:c{"a":1}`, "tool result:c=out"}},
 		"an aborted step stays":       {plain, []sdk.MessageWithParts{modelSays(failedWith(sdk.ErrorAborted), text("half"))}, []string{"assistant text:half"}},

@@ -54,8 +54,7 @@ func (g *Set) agentInfos(ctx context.Context) []AgentInfo {
 	return out
 }
 
-// configureAgent applies what the configuration says of an agent. Its permission rules are applied by
-// rulesOf, behind the ones for all agents.
+// configureAgent applies the configuration of an agent, except its permission rules: see Rules.
 func configureAgent(a sdk.Agent, c sdk.AgentConfig) sdk.Agent {
 	a.Description = cmp.Or(c.Description, a.Description)
 	a.Mode = cmp.Or(c.Mode, a.Mode)
@@ -66,12 +65,8 @@ func configureAgent(a sdk.Agent, c sdk.AgentConfig) sdk.Agent {
 	if providerID, id, ok := strings.Cut(c.Model, "/"); ok {
 		a.Model = &sdk.ModelRef{ProviderID: providerID, ModelID: id}
 	}
-	if c.Temperature != nil {
-		a.Temperature = c.Temperature
-	}
-	if c.TopP != nil {
-		a.TopP = c.TopP
-	}
+	a.Temperature = cmp.Or(c.Temperature, a.Temperature)
+	a.TopP = cmp.Or(c.TopP, a.TopP)
 	if c.Hidden != nil {
 		a.Hidden = *c.Hidden
 	}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/hooks"
@@ -19,23 +17,22 @@ const contributeTimeout = 2 * time.Second
 
 // Ask asks a plugin for contributions; what names them for the user. If the plugin fails, they are left out, with one notice while the
 // failure stays the same. A call of a plugin that is not compiled in is abandoned after contributeTimeout, and not repeated before it returned.
-func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Context) (T, error)) (T, bool) {
+func Ask[T any](ctx context.Context, l *Plugin, what string, f func(context.Context) (T, error)) (none T) {
 	var v T
 	var err error
 	if l.Builtin() {
-		v, err = hooks.RecoverPanic(ctx, l.r.o.Log, f)
+		v, err = hooks.RecoverPanic(ctx, l.r.o.Logger, f)
 	} else {
 		v, err = CallUnlessHung(ctx, l, what, contributeTimeout, f)
 	}
 	if err == nil {
 		l.notices.Delete(what)
-		return v, true
+		return v
 	}
 	if ctx.Err() == nil && !errors.Is(err, errHangs) { // else the caller canceled it, or users were notified
 		l.LeaveOut(what, err)
 	}
-	var none T
-	return none, false
+	return none
 }
 
 // each asks the plugins that are a source S, in order, and calls f with everything they contribute.
@@ -45,8 +42,7 @@ func each[S, T any](ctx context.Context, g *Set, what string, list func(S, conte
 		if !ok {
 			continue
 		}
-		contributed, _ := Ask(ctx, l, what, func(ctx context.Context) ([]T, error) { return list(source, ctx) })
-		for _, c := range contributed {
+		for _, c := range Ask(ctx, l, what, func(ctx context.Context) ([]T, error) { return list(source, ctx) }) {
 			f(l, c)
 		}
 	}
@@ -54,17 +50,17 @@ func each[S, T any](ctx context.Context, g *Set, what string, list func(S, conte
 
 // CallUnlessHung is WithDeadline, but does nothing while an abandoned earlier call for the same contributions has not returned.
 func CallUnlessHung[T any](ctx context.Context, l *Plugin, what string, limit time.Duration, f func(context.Context) (T, error)) (T, error) {
-	if l.abandoned.hangs(what) {
+	if call, ok := l.abandoned.Load(what); ok && call.(context.Context).Err() == nil {
 		var none T
 		return none, errHangs
 	}
 	over, end := context.WithCancel(context.WithoutCancel(ctx))
-	v, err := WithDeadline(ctx, l.r.o.Log, limit, func(ctx context.Context) (T, error) {
+	v, err := WithDeadline(ctx, l.r.o.Logger, limit, func(ctx context.Context) (T, error) {
 		defer end()
 		return f(ctx)
 	})
 	if errors.Is(err, ErrNoAnswer) {
-		l.abandoned.add(what, over)
+		l.abandoned.Store(what, over)
 	}
 	return v, err
 }
@@ -72,13 +68,13 @@ func CallUnlessHung[T any](ctx context.Context, l *Plugin, what string, limit ti
 // LeaveOut notifies users, once, that contributions of a plugin are not used, and why.
 func (l *Plugin) LeaveOut(what string, err error) {
 	if before, _ := l.notices.Swap(what, err.Error()); before != err.Error() {
-		l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: %s skipped: %v", l.Manifest.Name, what, err)})
+		l.r.notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s: %s skipped: %v", l.Manifest.Name, what, err)})
 	}
 }
 
 // Notify sends users a message about the plugin.
 func (l *Plugin) Notify(message string) {
-	l.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: "plugin " + l.Manifest.Name + ": " + message})
+	l.r.notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: "plugin " + l.Manifest.Name + ": " + message})
 }
 
 // ErrNoAnswer is returned for code of a plugin that was abandoned at its deadline. errHangs is the error of calls that CallUnlessHung does
@@ -95,30 +91,4 @@ func WithDeadline[T any](ctx context.Context, log *slog.Logger, limit time.Durat
 		err = fmt.Errorf("%w in %s", ErrNoAnswer, limit)
 	}
 	return v, err
-}
-
-// abandoned are the calls of a plugin that were abandoned and have not returned. Safe for use from many goroutines.
-type abandoned struct {
-	mu    sync.Mutex
-	calls []abandonedCall
-}
-
-// abandonedCall is a call for contributions. over ends when it returns.
-type abandonedCall struct {
-	what string
-	over context.Context
-}
-
-// hangs reports whether a call for these contributions has not returned yet.
-func (a *abandoned) hangs(what string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.calls = slices.DeleteFunc(a.calls, func(c abandonedCall) bool { return c.over.Err() != nil })
-	return slices.ContainsFunc(a.calls, func(c abandonedCall) bool { return c.what == what })
-}
-
-func (a *abandoned) add(what string, over context.Context) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.calls = append(a.calls, abandonedCall{what, over})
 }

@@ -20,8 +20,8 @@ func (r *Registry) fromProject(origin string) bool {
 	return r.o.FromProject != nil && r.o.FromProject(origin)
 }
 
-// builtinCommands returns the commands of compiled-in plugins, which read those of the repository. Others are not asked: they may
-// take long, and their commands are their own.
+// builtinCommands returns the commands of compiled-in plugins, which include the repository's. Other plugins are not asked: they may take
+// long, and their commands are not the repository's.
 func (g *Set) builtinCommands(ctx context.Context) []sdk.Command {
 	var out []sdk.Command
 	for _, source := range compiledIn[sdk.CommandSource](g) {

@@ -1,6 +1,6 @@
-// Package generation loads plugins and keeps what they contribute.
+// Package generation loads plugins and keeps their contributions.
 //
-//	Registry (registry.go): the set in force, reloads
+//	Registry (registry.go): the set in force, reloads (reload.go), by the options of the host (options.go)
 //	  └─ Set (set.go): plugins that start in parallel, their hooks in an engine, the configuration, the models
 //	       ├─ Plugin (plugin.go): one plugin, called with a deadline (ask.go); foreign.go checks its parts, hookchanges.go its changes
 //	       └─ agents.go, inventory.go, chosen.go: agents, commands, skills

@@ -16,8 +16,8 @@ const (
 	MaxMediaBytes = 20 << 20
 )
 
-// ForeignParts returns copies of parts that a plugin made, within the bounds of attachments. A plugin can add what it has, but not
-// make the host, or a model's server, read a file or an address for it.
+// ForeignParts returns copies of parts that a plugin made, within the bounds of attachments. A plugin can add its own content, but cannot
+// make the host, or a model's server, read a file or an address.
 func ForeignParts(parts sdk.Parts) (sdk.Parts, error) {
 	out := make(sdk.Parts, 0, len(parts))
 	for _, p := range parts {
@@ -44,7 +44,7 @@ func ForeignParts(parts sdk.Parts) (sdk.Parts, error) {
 	return out, nil
 }
 
-// clip cuts a text that is too long for an attachment and says so.
+// clip cuts a text that is too long for an attachment and appends a note.
 func clip(text string) string {
 	if len(text) <= AttachBytes {
 		return text

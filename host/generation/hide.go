@@ -14,7 +14,7 @@ func (g *Set) Hide(text string) string { return secret.Hide(text, g.r.o.Secrets)
 // WireError turns an error into its form on the wire, bounded and without secrets.
 func (g *Set) WireError(err error) *sdk.NamedError { return model.WireError(err, g.Hide) }
 
-// HideEntries takes the secrets out of what hooks said; entries are the caller's.
+// HideEntries removes secrets from the texts of hooks, in place.
 func (g *Set) HideEntries(entries []hooks.Entry) {
 	for i := range entries {
 		entries[i].Error, entries[i].Reason = g.Hide(entries[i].Error), g.Hide(entries[i].Reason)

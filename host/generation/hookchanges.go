@@ -48,7 +48,7 @@ func guardConfig(before, after any) error {
 	return nil
 }
 
-// guardMessage keeps the rules of a prompt: those of its agent, and the tools that it removes.
+// guardMessage protects the rules of a prompt: the rules of its agent, and the tools that it removes.
 func guardMessage(before, after *sdk.UserMessage) error {
 	if after.Agent != before.Agent {
 		return fmt.Errorf("a plugin must not change the agent of a message: the rules of %q hold", before.Agent)

@@ -85,7 +85,7 @@ func (n Inventory) CompleteCommand(ctx context.Context, name, arguments string) 
 		if c.Name != name || !ok {
 			continue
 		}
-		list, err := WithDeadline(ctx, n.r.o.Log, completeTimeout, func(ctx context.Context) ([]string, error) {
+		list, err := WithDeadline(ctx, n.r.o.Logger, completeTimeout, func(ctx context.Context) ([]string, error) {
 			return completer.CompleteCommand(ctx, name, arguments)
 		})
 		if err != nil {
@@ -144,7 +144,7 @@ func (n Inventory) Models(ctx context.Context) []model.Info {
 	return list
 }
 
-// ListModels lists models as the options say. Errors are those of servers that were asked; the list has the others.
+// ListModels lists models. If servers fail, it returns their errors and the models of the others.
 func (n Inventory) ListModels(ctx context.Context, o model.ListOptions) ([]model.Info, error) {
 	g := n.r.Acquire()
 	defer n.r.Release(g)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -32,7 +31,7 @@ type Plugin struct {
 	asked   bool
 	contribution
 
-	abandoned abandoned
+	abandoned sync.Map // by contribution, the context of the last call that was abandoned, which ends when the call returns
 	notices   sync.Map // by contribution, the last failure that users were notified of
 }
 
@@ -47,8 +46,12 @@ type contribution struct {
 // load reads the manifest of a plugin and makes its host.
 func (r *Registry) load(p sdk.Plugin) *Plugin {
 	l := &Plugin{r: r, Value: p}
-	l.Manifest, l.failure = manifestOf(p)
-	l.host = &pluginHost{r: r, manifest: l.Manifest, log: r.o.Log.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
+	if l.Manifest, l.failure = manifestOf(p); l.failure != nil {
+		l.started = make(chan struct{})
+		close(l.started) // it is not started
+	}
+	l.host = &pluginHost{plugin: l, log: r.o.Logger.With("plugin", l.Manifest.Name), options: optionsOf(l.Manifest.Name, r.o.Config)}
+	l.host.open, l.host.end = context.WithCancel(context.WithoutCancel(r.ctx))
 	return l
 }
 
@@ -92,32 +95,15 @@ func OriginOf(m sdk.Manifest) sdk.Origin {
 // start begins to start the plugin.
 func (l *Plugin) start(ctx context.Context) {
 	l.started = make(chan struct{})
-	go func() { // ends with Start; one that hangs is abandoned after startTimeout and its plugin left out
+	go func() { // ends after startTimeout at the latest
 		defer close(l.started)
-		l.err = errors.New("start: it ended its goroutine")
-		ctx, cancel := context.WithTimeout(ctx, startTimeout)
-		defer cancel()
-		_, err := hooks.RecoverPanic(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
+		_, err := WithDeadline(ctx, l.host.log, startTimeout, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, l.Value.Start(ctx, l.host)
 		})
 		if err != nil {
-			err = fmt.Errorf("start: %w", err)
+			l.err = fmt.Errorf("start: %w", err)
 		}
-		l.err = err
 	}()
-}
-
-// startError returns why the plugin is not ready, nil when it is.
-func (l *Plugin) startError() error {
-	select {
-	case <-l.started:
-	default:
-		return errors.New("start: did not start in " + startTimeout.String())
-	}
-	if l.err != nil {
-		return l.err
-	}
-	return l.failure
 }
 
 // contribute asks the plugin for its contributions, at its first call.
@@ -130,7 +116,7 @@ func (l *Plugin) contribute(ctx context.Context) error {
 		limit = startTimeout
 	}
 	var err error
-	l.contribution, err = WithDeadline(ctx, l.r.o.Log, limit, func(context.Context) (c contribution, err error) {
+	l.contribution, err = WithDeadline(ctx, l.r.o.Logger, limit, func(context.Context) (c contribution, err error) {
 		if s, ok := l.Value.(sdk.Hooker); ok {
 			c.hooks = s.Hooks()
 		}
@@ -154,7 +140,7 @@ func (l *Plugin) contribute(ctx context.Context) error {
 	return err
 }
 
-// owned returns sign-in methods with the name of the plugin, unless it is compiled in. Those of other plugins do not choose addresses.
+// owned returns sign-in methods with the name of the plugin, unless it is compiled in. Other plugins cannot choose addresses.
 func (l *Plugin) owned(methods []sdk.AuthMethod) []sdk.AuthMethod {
 	out := slices.Clone(methods)
 	for i := range out {
@@ -169,7 +155,7 @@ func (l *Plugin) owned(methods []sdk.AuthMethod) []sdk.AuthMethod {
 
 // checkHooks returns an error for hooks that the engine would refuse, so that only their plugin is left out.
 func (l *Plugin) checkHooks() error {
-	engine, err := hooks.New(hooks.Options{Plugins: []hooks.Plugin{l.asHooks()}, Logger: l.r.o.Log})
+	engine, err := hooks.New(hooks.Options{Plugins: []hooks.Plugin{l.asHooks()}, Logger: l.r.o.Logger})
 	if err != nil {
 		return err
 	}
@@ -182,23 +168,14 @@ func (l *Plugin) asHooks() hooks.Plugin {
 	return hooks.Plugin{Name: l.Manifest.Name, Version: l.Manifest.Version, Carrier: l.Manifest.Carrier, Hooks: l.hooks}
 }
 
-// close closes the plugin. One that hangs is abandoned when ctx ends.
+// close closes the plugin. If it hangs, it is abandoned after closeGrace or when ctx ends.
 func (l *Plugin) close(ctx context.Context) error {
 	l.host.end()
-	done := make(chan error, 1)
-	go func() { // ends with Close
-		_, err := hooks.RecoverPanic(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, l.Value.Close(ctx)
-		})
-		done <- err
-	}()
-	select {
-	case err := <-done:
-		if err != nil {
-			return fmt.Errorf("plugin %s: %w", l.Manifest.Name, err)
-		}
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("plugin %s does not close: %w", l.Manifest.Name, ctx.Err())
+	_, err := WithDeadline(ctx, l.host.log, closeGrace, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, l.Value.Close(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("close plugin %s: %w", l.Manifest.Name, err)
 	}
+	return nil
 }

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 
 	"github.com/tenonhq/tenon/host/live"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Bounds of Events: how many events may wait when the plugin does not say, and when it does.
+// The default and the maximum number of waiting events of a subscription.
 const (
 	defaultEvents = 256
 	maxEvents     = 1 << 16
@@ -22,14 +21,11 @@ const (
 // pluginHost is the host as one plugin sees it. It does not check grants: plugins/ability does that for third-party plugins, and compiled-in
 // plugins may use all operations.
 type pluginHost struct {
-	r        *Registry
-	manifest sdk.Manifest
-	log      *slog.Logger
-	options  json.RawMessage
-
-	mu    sync.Mutex
-	subs  map[*live.Subscription]bool
-	ended bool
+	plugin  *Plugin
+	log     *slog.Logger
+	options json.RawMessage
+	open    context.Context // ends when the plugin is closed
+	end     context.CancelFunc
 }
 
 // ErrNoTurn is returned for a request on behalf of a session without a running turn.
@@ -38,7 +34,7 @@ var ErrNoTurn = errors.New("no turn runs in the session")
 // Turns gives plugins access to sessions and to the turns that run in them.
 type Turns interface {
 	// Visit runs f on the running turn of a session, on the caller's goroutine, and stores the ledger of the hooks that f calls. The context
-	// of f also ends with the turn. The session and the generation are kept until f returns. Errors: ErrNoTurn, those of f.
+	// of f also ends with the turn. The session and the generation are kept until f returns. Errors: ErrNoTurn, errors of f.
 	Visit(ctx context.Context, session string, f func(context.Context, Turn) error) error
 	// Denies reports whether the rules of the session's turn deny something; false when no turn runs.
 	Denies(session, key, pattern string) bool
@@ -48,7 +44,6 @@ type Turns interface {
 
 // Turn is the running turn of a session, for one request of a plugin.
 type Turn interface {
-	Generation() *Set
 	Permit(ctx context.Context, by sdk.Manifest, req sdk.PermissionRequest) error
 	Question(ctx context.Context, req sdk.QuestionRequest) ([][]string, error)
 	CallTool(ctx context.Context, by *Plugin, req sdk.ToolRequest) (*sdk.ToolResult, error)
@@ -71,22 +66,22 @@ var (
 func (p *pluginHost) Logger() *slog.Logger { return p.log }
 
 // Project returns where the host works.
-func (p *pluginHost) Project() sdk.Project { return p.r.o.Project }
+func (p *pluginHost) Project() sdk.Project { return p.plugin.r.o.Project }
 
 // Options returns the plugin's options, as they were when it was started.
 func (p *pluginHost) Options() json.RawMessage { return p.options }
 
 // Config returns the configuration without secrets.
-func (p *pluginHost) Config() *sdk.Config { return p.r.o.PublicConfig }
+func (p *pluginHost) Config() *sdk.Config { return p.plugin.r.o.PublicConfig }
 
 // Denies reports whether the rules of the session's turn deny something; false when no turn runs.
 func (p *pluginHost) Denies(sessionID, key, pattern string) bool {
-	return p.r.o.Turns.Denies(sessionID, key, pattern)
+	return p.plugin.r.turns.Denies(sessionID, key, pattern)
 }
 
 // SessionMessages returns the messages of a session since its last compaction. Errors: ErrNotFound.
 func (p *pluginHost) SessionMessages(ctx context.Context, sessionID string) ([]sdk.MessageWithParts, error) {
-	return p.r.o.Turns.Messages(ctx, sessionID)
+	return p.plugin.r.turns.Messages(ctx, sessionID)
 }
 
 // AskPermission requests permission: rules and gates decide, then the user. An answer "always" can cover only the requested patterns.
@@ -97,7 +92,7 @@ func (p *pluginHost) AskPermission(ctx context.Context, req sdk.PermissionReques
 	}
 	req.Always = slices.DeleteFunc(slices.Clone(req.Always), func(always string) bool { return !slices.Contains(req.Patterns, always) })
 	return p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
-		return t.Permit(ctx, p.manifest, req)
+		return t.Permit(ctx, p.plugin.Manifest, req)
 	})
 }
 
@@ -119,59 +114,27 @@ func (p *pluginHost) Events(ctx context.Context, size int) <-chan sdk.Event {
 	if size <= 0 {
 		size = defaultEvents
 	}
-	s := p.r.o.Bus.Subscribe(min(size, maxEvents), live.KeepNewest)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.ended {
-		s.Close()
-		return s.Events()
-	}
-	if p.subs == nil {
-		p.subs = map[*live.Subscription]bool{}
-	}
-	p.subs[s] = true
+	s := p.plugin.r.bus.Subscribe(min(size, maxEvents), live.KeepNewest)
+	forget := context.AfterFunc(p.open, s.Close)
 	context.AfterFunc(ctx, func() {
+		forget()
 		s.Close()
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.subs, s)
 	})
 	return s.Events()
-}
-
-// end ends what the plugin subscribed to: it is closed.
-func (p *pluginHost) end() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ended = true
-	for s := range p.subs {
-		s.Close()
-	}
-	p.subs = nil
 }
 
 // CallTool calls a tool on behalf of a session, on the path of every call. The call is in the ledger and published, but not in the
 // conversation, because the model did not make it. Errors: ErrNoTurn; *sdk.Refusal; the tool's own.
 func (p *pluginHost) CallTool(ctx context.Context, req sdk.ToolRequest) (result *sdk.ToolResult, err error) {
 	err = p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
-		result, err = t.CallTool(ctx, t.Generation().of(p), req)
+		result, err = t.CallTool(ctx, p.plugin, req)
 		return err
 	})
 	return result, err
 }
 
-// of returns the plugin that a host was made for as the generation has it or, when it is not of that generation, as it is known here.
-func (g *Set) of(p *pluginHost) *Plugin {
-	for _, l := range g.Plugins {
-		if l.host == p {
-			return l
-		}
-	}
-	return &Plugin{r: p.r, Manifest: p.manifest, host: p}
-}
-
 // Sample asks the session's model, or its small one, for an answer, once the user gave permission. The session must have a turn that runs; it
-// pays for the answer. Errors: ErrNoTurn, *sdk.Refusal, those of the provider.
+// pays for the answer. Errors: ErrNoTurn, *sdk.Refusal, errors of the provider.
 func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result *sdk.SampleResult, err error) {
 	if err := checkSampleTools(&req); err != nil {
 		return nil, fmt.Errorf("ask the model: %w", err)
@@ -180,7 +143,7 @@ func (p *pluginHost) Sample(ctx context.Context, req sdk.SampleRequest) (result 
 		return nil, fmt.Errorf("ask the model: %w", err)
 	}
 	err = p.visit(ctx, req.SessionID, func(ctx context.Context, t Turn) error {
-		result, err = t.Sample(ctx, p.manifest, req)
+		result, err = t.Sample(ctx, p.plugin.Manifest, req)
 		return err
 	})
 	return result, err
@@ -194,5 +157,5 @@ func (p *pluginHost) visit(ctx context.Context, session string, f func(context.C
 	if session == "" {
 		return fmt.Errorf("%w: the request names no session", ErrNoTurn)
 	}
-	return p.r.o.Turns.Visit(ctx, session, f)
+	return p.plugin.r.turns.Visit(ctx, session, f)
 }

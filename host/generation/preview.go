@@ -8,10 +8,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// samplePreview bounds what the user is shown of a request to the model, in bytes.
+// samplePreview bounds the part of a request to the model that the user sees, in bytes.
 const samplePreview = 2000
 
-// PreviewOf returns the beginning of a request for the user's eyes.
+// PreviewOf returns the beginning of a request, for the user.
 func PreviewOf(req *sdk.SampleRequest) string {
 	texts := []string{req.System}
 	for i := range req.Messages {

@@ -3,51 +3,31 @@ package generation
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/host/live"
-	"github.com/tenonhq/tenon/host/model"
-	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Options of a registry. All are required, except the functions that may be nil.
-type Options struct {
-	Config           *sdk.Config
-	PublicConfig     *sdk.Config       // as Options.PublicConfig
-	Secrets          []string          // as Options.Secrets
-	Foreign          map[string]string // as Options.Foreign
-	Own              *sdk.Config       // as Options.Own
-	Project          sdk.Project
-	Policy           permission.Policy
-	Environ          []string
-	Log              *slog.Logger
-	FromProject      func(origin string) bool          // as Options.FromProject; may be nil
-	ApprovedReceiver func(digest string) bool          // as Options.ApprovedReceiver; may be nil
-	SignIn           func(*model.SignInRequest) string // as Options.SignIn; may be nil
-	Quarantine       func(plugin, reason string)       // as Options.Quarantine; may be nil
-	Notice           func(sdk.PluginNotice)
-	Turns            Turns
-	Bus              *live.Bus
-}
-
-// Registry holds the generation in force and those that turns still use. Safe for use from many goroutines.
+// Registry holds the generation in force and earlier ones that turns still use. Safe for use from many goroutines.
 type Registry struct {
 	o      Options
+	turns  Turns
+	bus    *live.Bus
+	notice func(sdk.PluginNotice)
 	ctx    context.Context // ends in Stop
 	cancel context.CancelFunc
 
 	mu       sync.Mutex
 	gen      *Set           // in force; nil until the first is complete
-	closed   bool           // no other generation comes into force
 	reload   sync.Mutex     // held by the reload under way
 	retiring sync.WaitGroup // generations that are not in force and not closed yet
 }
 
-func NewRegistry(ctx context.Context, o Options) *Registry {
-	r := &Registry{o: o}
+// NewRegistry returns a registry without a generation, see Start. Plugins use turns and bus; notice receives messages for the user.
+func NewRegistry(ctx context.Context, o Options, turns Turns, bus *live.Bus, notice func(sdk.PluginNotice)) *Registry {
+	r := &Registry{o: o, turns: turns, bus: bus, notice: notice}
 	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return r
 }
@@ -67,9 +47,8 @@ func (r *Registry) Start(ctx context.Context, o ReloadOptions) error {
 // Stop ends a reload under way and refuses others.
 func (r *Registry) Stop() {
 	r.mu.Lock()
-	r.closed = true
+	r.cancel() // no other generation comes into force
 	r.mu.Unlock()
-	r.cancel()
 	r.reload.Lock()
 	defer r.reload.Unlock()
 }
@@ -80,12 +59,6 @@ func (r *Registry) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeGrace)
 	defer cancel()
 	return r.closeGeneration(ctx, r.gen)
-}
-
-func (r *Registry) closing() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.closed
 }
 
 // Acquire returns the generation in force, which stays open until Release; nil while the first is made.
@@ -136,5 +109,5 @@ func (r *Registry) releasePlugin(l *Plugin) bool {
 // closeGrace bounds how long closing waits for plugins.
 const closeGrace = 5 * time.Second
 
-// ErrClosed means that the host was closed.
+// ErrClosed is returned after the host was closed.
 var ErrClosed = errors.New("host is closed")

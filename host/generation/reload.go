@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ReloadOptions say what a new generation is made of.
+// ReloadOptions describe a new generation.
 type ReloadOptions struct {
-	// Plugins are all plugins of the new generation, in their order. One that is the same value as a plugin in force
-	// continues; it must not have been closed.
+	// Plugins are all plugins of the new generation, in their order. A plugin that is the same value as a plugin in force continues; it must
+	// not have been closed.
 	Plugins []sdk.Plugin
 	// Quarantined is as in Options, for new plugins. The others keep their state.
 	Quarantined map[string]string
@@ -23,13 +24,13 @@ type ReloadOptions struct {
 
 // Reload starts the plugins that are new and puts a new generation in force. Turns that run keep the plugins they began with;
 // the next turn of every session uses the new ones. Sessions, prompts that wait and requests to the user are not touched.
-// Plugins that are gone are closed once no turn uses them any more. If a plugin does not work, or anything else fails, the old
+// Removed plugins are closed once no turn uses them any more. If a plugin does not work, or anything else fails, the old
 // generation stays in force. ctx bounds the reload alone. Errors: ErrClosed, and what New returns.
 func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	r := n.r
 	r.reload.Lock()
 	defer r.reload.Unlock()
-	if r.closing() {
+	if r.ctx.Err() != nil {
 		return ErrClosed
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -39,7 +40,7 @@ func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 	defer r.Release(old)
 	g, err := r.newGeneration(ctx, o, old)
 	if err != nil {
-		if r.closing() { // which is what ended the start of the plugins
+		if r.ctx.Err() != nil { // which is what ended the start of the plugins
 			return errors.Join(ErrClosed, err)
 		}
 		return fmt.Errorf("reload: %w", err)
@@ -55,7 +56,7 @@ func (n Inventory) Reload(ctx context.Context, o ReloadOptions) error {
 // replace puts a generation in force and sees to it that the old one is closed. It reports false when the host was closed.
 func (r *Registry) replace(old, g *Set) bool {
 	r.mu.Lock()
-	if r.closed {
+	if r.ctx.Err() != nil {
 		r.mu.Unlock()
 		return false
 	}
@@ -67,27 +68,20 @@ func (r *Registry) replace(old, g *Set) bool {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), closeGrace)
 		defer cancel()
 		if err := r.closeGeneration(ctx, old); err != nil {
-			r.o.Log.Warn("plugins of an earlier generation were not closed cleanly", "err", err)
+			r.o.Logger.Warn("plugins of an earlier generation were not closed cleanly", "err", err)
 		}
 	})
 	r.Release(old) // by the host itself
 	return true
 }
 
-// rememberQuarantine tells the owner of the host that a plugin was quarantined, unless another has taken its place.
+// rememberQuarantine notifies the owner of the host that a plugin was quarantined, unless another one has taken its place since.
 func (r *Registry) rememberQuarantine(g *Set, plugin, reason string) {
-	if r.o.Quarantine == nil {
-		return
-	}
-	now := r.Acquire()
-	if now == nil {
-		r.o.Quarantine(plugin, reason) // by a hook at config, before there is a generation
-		return
-	}
-	defer r.Release(now)
-	for _, l := range g.Plugins {
-		if l.Manifest.Name == plugin && (now == g || now.find(l.Value) != nil) {
-			r.o.Quarantine(plugin, reason)
-		}
+	r.mu.Lock()
+	now, retired := r.gen, g.retired
+	r.mu.Unlock()
+	l := g.Plugins[slices.IndexFunc(g.Plugins, func(l *Plugin) bool { return l.Manifest.Name == plugin })]
+	if r.o.Quarantine != nil && (!retired || now.find(l.Value) != nil) {
+		r.o.Quarantine(plugin, reason)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
@@ -22,9 +23,7 @@ func checkSampleTools(req *sdk.SampleRequest) error {
 	if len(req.Tools) > maxSampleTools {
 		return fmt.Errorf("%d tools, want at most %d", len(req.Tools), maxSampleTools)
 	}
-	switch req.ToolChoice {
-	case "", sdk.ToolChoiceAuto, sdk.ToolChoiceRequired, sdk.ToolChoiceNone:
-	default:
+	if !slices.Contains([]string{"", sdk.ToolChoiceAuto, sdk.ToolChoiceRequired, sdk.ToolChoiceNone}, req.ToolChoice) {
 		return fmt.Errorf("toolChoice: unknown value %q: want auto, required or none", req.ToolChoice)
 	}
 	seen := map[string]bool{}

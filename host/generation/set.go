@@ -1,6 +1,7 @@
 package generation
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ type Set struct {
 	made      ReloadOptions
 	strict    bool // a plugin that does not work is an error, as after the first generation
 	Plugins   []*Plugin
-	leftOut   []*Plugin // did not start; closed with the others
+	held      []*Plugin // including plugins that do not work; closed with the generation
 	Engine    *hooks.Engine
 	Config    *sdk.Config
 	own       *sdk.Config // the user's own part of Config; nil if the repository's files do not choose models
@@ -81,66 +82,52 @@ func compiledIn[T any](g *Set) (out []T) {
 	return out
 }
 
-// start starts the plugins in parallel, and keeps those that started, in order. Plugins of the old generation continue.
+// start starts the plugins in parallel. Plugins of the old generation continue.
 func (g *Set) start(ctx context.Context, old *Set) error {
 	names := map[string]bool{}
-	var all []*Plugin
 	for _, p := range g.made.Plugins {
 		l := old.find(p)
 		if l == nil {
 			l = g.r.load(p)
 		}
 		g.r.retainPlugin(l)
-		if l.failure != nil && l.started == nil {
-			if err := g.drop(l, l.failure); err != nil {
-				g.leftOut = append(g.leftOut, all...)
-				return err
+		g.held = append(g.held, l)
+		if name := l.Manifest.Name; l.failure == nil {
+			if names[name] {
+				return fmt.Errorf("duplicate plugin %q: remove one entry from plugins in tenon.json", name)
 			}
-			continue
+			names[name] = true
 		}
-		all = append(all, l)
-		if names[l.Manifest.Name] {
-			g.leftOut = append(g.leftOut, all...)
-			return fmt.Errorf("duplicate plugin %q: remove one entry from plugins in tenon.json", l.Manifest.Name)
-		}
-		names[l.Manifest.Name] = true
 		if l.started == nil {
 			l.start(ctx)
 		}
 	}
-	return g.await(ctx, all)
+	return g.await(ctx)
 }
 
 // await keeps the plugins that started in time.
-func (g *Set) await(ctx context.Context, all []*Plugin) error {
-	deadline := time.NewTimer(startTimeout)
-	defer deadline.Stop()
+func (g *Set) await(ctx context.Context) error {
 	var problems []error
-	for i, l := range all {
-		select {
-		case <-l.started:
-		case <-deadline.C:
-			deadline.Reset(0) // for the plugins that come
-		case <-ctx.Done():
-			g.leftOut = append(g.leftOut, all[i:]...)
+	for _, l := range g.held {
+		<-l.started
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := l.startError(); err != nil {
+		if err := cmp.Or(l.err, l.failure); err != nil {
 			problems = append(problems, g.drop(l, err))
 			continue
 		}
 		g.Plugins = append(g.Plugins, l)
 	}
-	return errors.Join(append(problems, ctx.Err())...)
+	return errors.Join(problems...)
 }
 
 // drop leaves a plugin out, with a notice. It returns an error if the plugin is required.
 func (g *Set) drop(l *Plugin, err error) error {
-	g.leftOut = append(g.leftOut, l)
 	if g.strict || g.made.Required[l.Manifest.Name] {
 		return fmt.Errorf("plugin %q: %w", l.Manifest.Name, err)
 	}
-	g.r.o.Notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is skipped: %v", l.Manifest.Name, err)})
+	g.r.notice(sdk.PluginNotice{Plugin: l.Manifest.Name, Message: fmt.Sprintf("plugin %s is skipped: %v", l.Manifest.Name, err)})
 	return nil
 }
 
@@ -149,18 +136,16 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 	var list []hooks.Plugin
 	kept := g.Plugins
 	g.Plugins = nil
-	for i, l := range kept {
+	for _, l := range kept {
 		err := l.contribute(ctx)
 		if err == nil {
 			err = g.addProtocols(l)
 		}
 		if err != nil {
 			if l.Builtin() && l.failure == nil { // two compiled-in plugins conflict
-				g.leftOut = append(g.leftOut, kept[i:]...)
 				return err
 			}
 			if err := g.drop(l, err); err != nil {
-				g.leftOut = append(g.leftOut, kept[i+1:]...)
 				return err
 			}
 			continue
@@ -172,10 +157,10 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 	}
 	notice := func(n sdk.PluginNotice) {
 		n.Message = g.Hide(n.Message)
-		g.r.o.Notice(n)
+		g.r.notice(n)
 	}
 	engine, err := hooks.New(hooks.Options{
-		Plugins: list, Overrides: g.r.o.Config.HookConfig, Notice: notice, Logger: g.r.o.Log,
+		Plugins: list, Overrides: g.r.o.Config.HookConfig, Notice: notice, Logger: g.r.o.Logger,
 		CheckChanges: checkHookChanges, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { g.r.rememberQuarantine(g, plugin, reason) },
 	})
 	g.Engine = engine
@@ -219,7 +204,7 @@ func (g *Set) find(p sdk.Plugin) *Plugin {
 	if g == nil {
 		return nil
 	}
-	for _, l := range slices.Concat(g.Plugins, g.leftOut) {
+	for _, l := range g.held {
 		if same(l.Value, p) {
 			return l
 		}
@@ -251,8 +236,8 @@ func (g *Set) transformConfig(ctx context.Context) error {
 	if g.own == nil {
 		return nil
 	}
-	// The choices of an approved plugin are the user's, so they are in both. Where it changes what only the repository's files
-	// have, it cannot be applied and the repository's choice stays one.
+	// The choices of an approved plugin count as the user's, so they are in both. A change of something that only the repository's files define
+	// cannot be applied, and stays the repository's choice.
 	own := value.Clone(g.own).(*sdk.Config)
 	if value.Apply(own, changes) == nil {
 		g.own = own
@@ -266,14 +251,14 @@ func (g *Set) Fire(ctx context.Context, p sdk.Point, l *hooks.Ledger, subject st
 	return err
 }
 
-// closeGeneration ends the engine of a generation, then the plugins that no other one holds, in the reverse of their order. One
-// that hangs costs what is left of ctx and is abandoned.
+// closeGeneration ends the engine of a generation, then the plugins that no other generation holds, in reverse order. A plugin that hangs is
+// abandoned when ctx ends.
 func (r *Registry) closeGeneration(ctx context.Context, g *Set) error {
 	var errs []error
 	if g.Engine != nil {
 		errs = append(errs, g.Engine.Close(ctx))
 	}
-	for _, l := range slices.Backward(slices.Concat(g.leftOut, g.Plugins)) {
+	for _, l := range slices.Backward(g.held) {
 		if r.releasePlugin(l) {
 			errs = append(errs, l.close(ctx))
 		}

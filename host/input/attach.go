@@ -1,7 +1,6 @@
 package input
 
 import (
-	"bufio"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/tenonhq/tenon/host/convert"
 	"github.com/tenonhq/tenon/host/generation"
+	"github.com/tenonhq/tenon/host/tools"
 	"github.com/tenonhq/tenon/internal/media"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -29,7 +29,7 @@ const (
 // ErrAttach is wrapped by the errors of files that cannot be attached; they name the file and the reason.
 var ErrAttach = errors.New("attach")
 
-// files opens attachments: links in the project do not lead out of it, whoever names them.
+// files opens attachments: links in the project cannot lead out of it.
 func (r *Resolver) files() projectfs.FS {
 	return projectfs.New([]string{r.Project.Worktree, r.Project.Directory}, nil)
 }
@@ -37,7 +37,7 @@ func (r *Resolver) files() projectfs.FS {
 // attached is a file or directory on disk that a prompt names.
 type attached struct {
 	path string
-	real string // the real path that was judged, and is opened as it is; empty: path, for which only links of the project count
+	real string // the checked real path, which is opened without following links; empty: path is opened, and only links inside of the project are followed
 }
 
 func (a attached) open(files projectfs.FS) (*os.File, fs.FileInfo, error) {
@@ -64,7 +64,7 @@ func (r *Resolver) path(name string) string {
 	return filepath.Join(r.Project.Directory, filepath.FromSlash(name))
 }
 
-// dataText puts a text file that came as data into the prompt.
+// dataText puts a text file in a data URL into the prompt.
 func (r *Resolver) dataText(p *sdk.FilePart) sdk.Parts {
 	head, body, ok := strings.Cut(p.URL, ",")
 	content, err := []byte(body), error(nil)
@@ -84,8 +84,8 @@ func (r *Resolver) dataText(p *sdk.FilePart) sdk.Parts {
 	return r.inlined(p, p.Filename, "file", strings.ToValidUTF8(string(content), "\uFFFD"), err)
 }
 
-// file reads an attached file: text goes into the prompt, images and documents become data, of a
-// directory the entries are listed. The file part itself tells clients what was attached.
+// file reads an attached file: text goes into the prompt, images and documents become data, a directory becomes a listing. The file part
+// itself shows clients the attachment.
 func (r *Resolver) file(at attached, source *sdk.FileSource) sdk.Parts {
 	part := &sdk.FilePart{Filename: filepath.Base(at.path), URL: FileURL(at.path), Source: source}
 	f, info, err := at.open(r.files())
@@ -141,7 +141,7 @@ func data(f io.Reader, typ string, size int64) (string, error) {
 	return "data:" + typ + ";base64," + base64.StdEncoding.EncodeToString(content), nil
 }
 
-// sniff tells the type of a file by its first bytes and, for what those do not tell, by its name, which makes no file attachable.
+// sniff returns the type of a file by its first bytes.
 func sniff(f *os.File) (string, error) {
 	head := make([]byte, 4096)
 	n, err := f.ReadAt(head, 0)
@@ -153,32 +153,16 @@ func sniff(f *os.File) (string, error) {
 	if strings.HasPrefix(typ, "text/") || typ == "application/octet-stream" && !media.Binary(head) {
 		return convert.MimeText, nil
 	}
-	if typ == "application/octet-stream" {
-		if byName, _, err := mime.ParseMediaType(mime.TypeByExtension(filepath.Ext(f.Name()))); err == nil && !convert.IsTextMime(byName) && !media.Attachable(byName) {
-			typ = byName
-		}
-	}
 	return typ, nil
 }
 
 // readText reads the beginning of a text file of a size, within the limits of an attachment.
 func readText(f io.Reader, size int64) (string, error) {
-	var out strings.Builder
-	in := bufio.NewReader(io.LimitReader(f, generation.AttachBytes+1))
-	for range attachLines {
-		line, err := in.ReadString('\n')
-		out.WriteString(line)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return "", err
-		}
+	content, err := io.ReadAll(io.LimitReader(f, generation.AttachBytes+1))
+	if err != nil {
+		return "", err
 	}
-	text := out.String()
-	if len(text) > generation.AttachBytes {
-		text = text[:generation.AttachBytes]
-	}
+	text := tools.CutOutput(string(content), attachLines, generation.AttachBytes, false)
 	if int64(len(text)) < size {
 		text += fmt.Sprintf("\n[the first %d of %d bytes; read the rest with the read tool]", len(text), size)
 	}

@@ -1,4 +1,4 @@
-// Package input turns what a user typed and attached into the parts of a message.
+// Package input turns the text and attachments of a user into the parts of a message.
 //
 //	text ─► Expand (command.go, template.go): a command's template with its arguments, shell commands run (shell.go)
 //	     ─► Resolver.Parts (resolve.go): @file and @dir/ (attach.go), @agent; other @names by plugins (reference.go)

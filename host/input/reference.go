@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// referenceTimeout bounds how long plugins may take over all that a prompt mentions, and over the prompt of a command.
+	// referenceTimeout bounds the time of plugins for all mentions of a prompt, and for the prompt of a command.
 	referenceTimeout = 10 * time.Second
 	// maxReferences bounds the names of one prompt that plugins are asked about: pasted code is full of them.
 	maxReferences = 32
 )
 
-// references resolves the @name of one prompt that are neither files nor agents.
+// references resolves mentions in one prompt that are neither files nor agents.
 type references struct {
 	asked   int
 	expires time.Time // set with the first
 }
 
-// find asks the plugins, in order, what a name means. A failing plugin is reported, and the text stays as it is.
+// find asks the plugins, in order, for the meaning of a name. A failing plugin is reported, and the text stays unchanged.
 func (r *references) find(ctx context.Context, set *generation.Set, name string) sdk.Parts {
 	if r.asked == maxReferences {
 		return nil
@@ -49,7 +49,7 @@ func (r *references) find(ctx context.Context, set *generation.Set, name string)
 	return nil
 }
 
-// ask asks one plugin for at most what is left of the time; nil parts when the name means nothing to it.
+// ask asks one plugin, for at most the remaining time. It returns nil if the plugin does not know the name.
 func (r *references) ask(ctx context.Context, l *generation.Plugin, source sdk.ReferenceSource, name string) (sdk.Parts, error) {
 	left := time.Until(r.expires)
 	if left <= 0 {
@@ -76,8 +76,8 @@ func (r *references) ask(ctx context.Context, l *generation.Plugin, source sdk.R
 	return parts, nil
 }
 
-// referenceName returns the name in text[start:end], what follows an @, as plugins get it. A URI may hold characters that end
-// any other mention; punctuation behind it, and a bracket that was opened before it, do not belong to it.
+// referenceName returns the name in text[start:end], after an @, for plugins. A URI may contain characters that end other mentions.
+// Punctuation after the name, and a bracket that was opened before it, are not part of it.
 func referenceName(text string, start, end int) string {
 	name := text[start:end]
 	if strings.Contains(name, "://") {
@@ -103,7 +103,7 @@ func referenceName(text string, start, end int) string {
 // ErrCommand is wrapped by the errors of commands that give no prompt; they name the command and the reason.
 var ErrCommand = errors.New("command")
 
-// render makes the prompt of a command whose plugin writes it itself.
+// render returns the prompt of a command whose plugin writes it.
 func (c *Command) render(ctx context.Context, log *slog.Logger, arguments string) (sdk.Parts, error) {
 	renderer := c.Owner.Value.(sdk.CommandRenderer)
 	parts, err := generation.WithDeadline(ctx, log, referenceTimeout, func(ctx context.Context) (sdk.Parts, error) {

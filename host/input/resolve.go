@@ -25,7 +25,7 @@ var (
 	fileName = lazyregexp.New(`^[\pL\pN_./~ -]*(/|\.[a-z]{1,5})$`)
 )
 
-// Resolver turns what a user typed and attached into parts. It is for one prompt; set the exported fields.
+// Resolver turns the text and attachments of one prompt into parts. Set the exported fields.
 type Resolver struct {
 	Project    sdk.Project
 	Log        *slog.Logger
@@ -40,7 +40,8 @@ type Resolver struct {
 	references references
 }
 
-// Parts returns the parts of a prompt: those that text, or the command c with text as its arguments, makes, and the given ones, resolved. c may be nil.
+// Parts returns the parts of a prompt: the parts of text, or of the command c with text as its arguments, and the given parts, resolved. c may be
+// nil.
 func (r *Resolver) Parts(ctx context.Context, text string, c *Command, given sdk.Parts) (sdk.Parts, error) {
 	parts, err := r.prompt(ctx, text, c)
 	if err != nil {
@@ -79,8 +80,8 @@ func (r *Resolver) prompt(ctx context.Context, text string, c *Command) (sdk.Par
 
 // spans are ranges of a prompt, in bytes from and to, that the user did not write.
 type spans struct {
-	closed   [][2]int // no mention is looked for
-	confined [][2]int // of files, only those count that lie in the project and may be read without asking
+	closed   [][2]int // mentions are text
+	confined [][2]int // only mentions of files in the project that may be read without asking count
 }
 
 // among reports whether text[start:end] overlaps one of the ranges.
@@ -88,7 +89,7 @@ func among(ranges [][2]int, start, end int) bool {
 	return slices.ContainsFunc(ranges, func(r [2]int) bool { return start < r[1] && r[0] < end })
 }
 
-// text returns the text as a part and what it mentions as more: files, agents, and what plugins know by the name.
+// text returns the text as a part, and parts for its mentions: files, agents, and names that plugins know.
 func (r *Resolver) text(ctx context.Context, text string, foreign spans) sdk.Parts {
 	if text == "" {
 		return nil
@@ -117,7 +118,7 @@ func nextMention(text string, from int) (start, end int) {
 	return from + m[4], from + m[5]
 }
 
-// find resolves the mention text[start:end] to a file, an agent, or what plugins know by the name. They are not asked again for a name that was seen.
+// find resolves the mention text[start:end] to a file, an agent, or a name that plugins know. Plugins are not asked again for a name in seen.
 func (r *Resolver) find(ctx context.Context, text string, start, end int, foreign spans, seen map[string]bool) (name string, found sdk.Parts) {
 	if among(foreign.closed, start-1, end) {
 		return "", nil
@@ -143,7 +144,8 @@ func (r *Resolver) find(ctx context.Context, text string, start, end int, foreig
 	return name, found
 }
 
-// local resolves the mention text[start:end], with punctuation behind it or without, to a file or an agent. It returns the name without quotes.
+// local resolves the mention text[start:end], with or without the punctuation after it, to a file or an agent. It returns the name without
+// quotes.
 func (r *Resolver) local(text string, start, end int, confined bool) (name string, found sdk.Parts) {
 	written := text[start:end]
 	for _, candidate := range []string{written, strings.TrimRight(written, ".:!?")} {
@@ -172,7 +174,7 @@ func Mention(path string) string {
 	return ""
 }
 
-// mentioned returns the parts of one mention, nil when it names nothing that is there.
+// mentioned returns the parts of one mention; nil if it names neither a file nor an agent.
 func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool) sdk.Parts {
 	path := r.path(name)
 	if _, err := r.files().Stat(path); err == nil {
@@ -180,7 +182,7 @@ func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool)
 		if confined {
 			var ok bool
 			if at.real, ok = r.mayAttach(path); !ok {
-				r.Log.Warn("not attached: a command of the repository names a file outside of the project, or one that is asked for", "file", path)
+				r.Log.Warn("not attached: a command of the repository names a file outside of the project, or a file that requires permission", "file", path)
 				return nil
 			}
 		}
@@ -195,8 +197,8 @@ func (r *Resolver) mentioned(name string, source *sdk.SourceText, confined bool)
 	return r.agent(&sdk.AgentPart{Name: name, Source: source})
 }
 
-// mayAttach reports whether a file that a template of the repository names lies in the project, symlinks resolved, and may be read
-// without asking. It returns the real path, which is the one to open.
+// mayAttach reports whether a file that a template of the repository names is in the project, after links, and may be read without asking. It
+// returns the real path, for opening.
 func (r *Resolver) mayAttach(path string) (real string, ok bool) {
 	root := projectfs.Real(r.Project.Worktree)
 	real = projectfs.Real(path)
@@ -204,7 +206,7 @@ func (r *Resolver) mayAttach(path string) (real string, ok bool) {
 	return real, err == nil && filepath.IsLocal(rel) && r.Rules.Decide("read", filepath.ToSlash(rel)).Action == sdk.ActionAllow
 }
 
-// part resolves a part a client gave: files are read, agents announced, the rest is taken as it is.
+// part resolves a part of a client: files are read, agents announced, other parts stay unchanged.
 func (r *Resolver) part(p sdk.Part) sdk.Parts {
 	switch p := p.(type) {
 	case *sdk.AgentPart:

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// maxTemplateShells bounds the shell commands of one template: each is asked for.
+	// maxTemplateShells bounds the shell commands of one template: each requires permission.
 	maxTemplateShells = 32
-	// maxTemplateReason bounds what an error quotes of a shell command, in bytes.
+	// maxTemplateReason bounds the part of a shell command in an error, in bytes.
 	maxTemplateReason = 200
 )
 

@@ -11,9 +11,9 @@ import (
 var (
 	// templateShell is a shell command whose output takes its place.
 	templateShell = lazyregexp.New("!`([^`]+)`")
-	// placeholder is what arguments are put in for; a number of several digits is none.
+	// placeholder is replaced by arguments, unless it is a number of several digits.
 	placeholder = lazyregexp.New(`\$(ARGUMENTS|[0-9]+)`)
-	// argument is one of the words of the arguments: a mention of an attached image, a text in quotes, or what is between those.
+	// argument is one of the words of the arguments: a mention of an attached image, a text in quotes, or a word between those.
 	argument = lazyregexp.New(`(?i)\[Image\s+\d+\]|"[^"]*"|'[^']*'|[^\s"']+`)
 	// plainArguments mean nothing to a shell but themselves, however they are quoted; between words a space.
 	plainArguments = lazyregexp.New(`^[A-Za-z0-9_./:@%+=, -]*$`)
@@ -22,26 +22,26 @@ var (
 // ShellCommands returns the shell commands of a command's template as they are written: !`…`.
 func ShellCommands(template string) []string { return templateShell().FindAllString(template, -1) }
 
-// pieceKind is what a piece of a filled template is.
+// pieceKind is the kind of a piece of a filled template.
 type pieceKind int
 
 const (
 	pieceTemplate pieceKind = iota // literal text of the template
-	pieceArgument                  // what the user typed
+	pieceArgument                  // text of the user
 	pieceShell                     // a shell command and, once it ran, its output
 )
 
 // piece is a part of a filled template.
 type piece struct {
 	kind pieceKind
-	text string // of a shell command: as it is run
+	text string // of a shell command: the command that runs
 	// output takes the place of a shell command.
 	output string
 }
 
-// fillTemplate puts arguments into a template. $ARGUMENTS stands for all of them, $1 to $9 for one each, of which the highest
-// that is used takes the rest. Without any of those the arguments follow the template after a blank line. The text that arguments
-// hold is not read again: they add neither placeholders nor shell commands. Without shell, !`…` is text like any other.
+// fillTemplate puts arguments into a template. $ARGUMENTS stands for all of them, $1 to $9 for one each; the highest used number takes the
+// rest. Without placeholders, the arguments follow the template after a blank line. Arguments are not parsed again: they add neither
+// placeholders nor shell commands. Without shell, !`…` is ordinary text.
 func fillTemplate(template, arguments string, shell bool) []piece {
 	f := filler{arguments: arguments, words: splitArguments(arguments)}
 	for _, m := range placeholder().FindAllStringSubmatch(template, -1) {
@@ -81,7 +81,7 @@ func placeNumber(name string) int {
 	return 0
 }
 
-// value returns what the placeholder $n stands for.
+// value returns the value of the placeholder $n.
 func (f *filler) value(n int) string {
 	switch {
 	case n > len(f.words):
@@ -148,8 +148,8 @@ const (
 	AuthorPlugin            // its mentions are text
 )
 
-// joinPieces returns the prompt and the ranges of it that the user did not write: what shell commands wrote and, depending on
-// its author, the literal text of the template.
+// joinPieces returns the prompt, and the ranges of it that the user did not write: the output of shell commands and, depending on its author,
+// the literal text of the template.
 func joinPieces(pieces []piece, by Author) (text string, foreign spans) {
 	var out strings.Builder
 	for _, p := range pieces {

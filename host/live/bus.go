@@ -15,7 +15,6 @@ type Subscription struct {
 	full   WhenFull
 	done   chan struct{} // closed by Close
 	once   sync.Once
-	missed bool // under bus.mu
 }
 
 // WhenFull selects what happens to a subscriber that does not keep up.
@@ -51,9 +50,6 @@ func (b *Bus) Subscribe(size int, full WhenFull) *Subscription {
 func (b *Bus) Publish(ctx context.Context, e sdk.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return
-	}
 	kept := b.subs[:0]
 	for _, s := range b.subs {
 		if s.send(ctx, e) {
@@ -77,10 +73,13 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 	}
 	switch s.full {
 	case EndSubscription:
-		s.missed = true
 		return false
 	case KeepNewest:
-		s.replaceOldest(e)
+		select {
+		case <-s.events:
+		default: // the subscriber read it meanwhile
+		}
+		s.events <- e // no other goroutine sends: bus.mu is held
 		return true
 	}
 	select {
@@ -93,22 +92,10 @@ func (s *Subscription) send(ctx context.Context, e sdk.Event) bool {
 	}
 }
 
-// replaceOldest makes room for e. No other goroutine sends: bus.mu is held.
-func (s *Subscription) replaceOldest(e sdk.Event) {
-	select {
-	case <-s.events:
-		s.missed = true
-	default: // it was read meanwhile
-	}
-	s.events <- e
-}
-
+// Close ends all subscriptions, and later ones immediately. Safe twice.
 func (b *Bus) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return
-	}
 	b.closed = true
 	for _, s := range b.subs {
 		close(s.events)
@@ -119,13 +106,6 @@ func (b *Bus) Close() {
 // Events returns the channel of events. It is closed when the host is, when the subscription was closed,
 // and when a subscriber that is not lossless fell behind.
 func (s *Subscription) Events() <-chan sdk.Event { return s.events }
-
-// Missed reports whether the subscription ended because it fell behind, or lost events to newer ones.
-func (s *Subscription) Missed() bool {
-	s.bus.mu.Lock()
-	defer s.bus.mu.Unlock()
-	return s.missed
-}
 
 // Close ends the subscription and closes its channel; events that are still in it may be read. Safe twice.
 func (s *Subscription) Close() {

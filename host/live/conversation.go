@@ -2,6 +2,7 @@ package live
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -11,12 +12,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// loadPage is how many messages are read at a time when a session is taken up again.
+// loadPage is the number of messages that are read at a time when a session is resumed.
 const loadPage = 200
 
-// Conversation is a claimed session in memory: the messages a request may need, and the journal that
-// makes each change durable. The runner's goroutine changes it; tools report progress and read from
-// theirs, which is what the lock is for.
+// Conversation is a claimed session in memory: the messages that a request may need, and the journal that makes each change durable. The
+// runner's goroutine changes it. The lock is for tools, which report progress and read on their own goroutines.
 type Conversation struct {
 	IDs     *sdk.IDs
 	Journal *journal
@@ -29,8 +29,8 @@ type Conversation struct {
 
 func Now() sdk.Millis { return time.Now().UnixMilli() }
 
-// Open reads a claimed session and closes what an earlier process, or a turn that could not be stored, left open in it. It
-// returns the damaged rows that are left out. The caller closes the journal.
+// Open reads a claimed session and closes everything that an earlier process, or a turn that could not be stored, left open. It returns the
+// damaged rows that are left out. The caller closes the journal.
 func Open(ctx context.Context, s store.Store, token store.Token, ids *sdk.IDs, publish func(sdk.Event)) (*Conversation, []store.Damage, error) {
 	session, _, err := s.Session(ctx, token.Session)
 	if err != nil {
@@ -46,15 +46,15 @@ func Open(ctx context.Context, s store.Store, token store.Token, ids *sdk.IDs, p
 		}
 		ids.Follow(m.Info.Head().ID)
 	}
-	c := &Conversation{IDs: ids, session: session, messages: messages, Journal: newJournal(ctx, s, token, publish)}
+	c := &Conversation{IDs: ids, session: session, messages: messages, streamed: map[string][]byte{}, Journal: newJournal(ctx, s, token, publish)}
 	if ops := CloseInterrupted(messages); len(ops) > 1 {
 		c.Journal.Put(ops)
 	}
 	return c, damaged, nil
 }
 
-// Load reads what a turn needs of a session: the messages back to where the last summary's verbatim tail
-// begins, or all of them. It returns the damaged rows that are left out.
+// Load reads the messages of a session that a turn needs: from the beginning of the last summary's verbatim tail, or all of them. It returns
+// the damaged rows that are left out.
 func Load(ctx context.Context, s store.Store, session string) (out []sdk.MessageWithParts, damaged []store.Damage, err error) {
 	page := store.Page{Limit: loadPage}
 	for {
@@ -64,15 +64,19 @@ func Load(ctx context.Context, s store.Store, session string) (out []sdk.Message
 			return nil, nil, err
 		}
 		out, damaged = append(got, out...), append(damaged, rows...)
-		if len(got)+len(rows) < loadPage || len(got) == 0 || reachesSummary(out) {
+		if len(got) > 0 {
+			page.Before = got[0].Info.Head().ID
+		} else if len(rows) > 0 {
+			page.Before = cmp.Or(rows[0].Message, rows[0].ID) // of the oldest message, which is damaged
+		}
+		if len(got)+len(rows) < loadPage || page.Before == "" || reachesSummary(out) {
 			return out, damaged, nil
 		}
-		page.Before = got[0].Info.Head().ID
 	}
 }
 
-// CloseInterrupted ends what an earlier process left open and returns the changes: parts keep what came,
-// a call that ran has an unknown outcome, and nothing is run again.
+// CloseInterrupted closes messages and parts that an earlier process left open, and returns the changes: parts keep the content received so far,
+// a running call gets an unknown outcome, and nothing is repeated.
 func CloseInterrupted(messages []sdk.MessageWithParts) []store.Op {
 	var ops []store.Op
 	for _, m := range messages {
@@ -95,8 +99,8 @@ func CloseInterrupted(messages []sdk.MessageWithParts) []store.Op {
 // ID returns the identifier of the session.
 func (c *Conversation) ID() string { return c.Journal.token.Session }
 
-// Snapshot returns the messages as they are now. Closed parts do not change any more, so only open
-// messages are copied: a step must not cost more the longer the turn is.
+// Snapshot returns the current messages. Only open messages are copied, because closed parts never change: a step must not cost more in a
+// longer turn.
 func (c *Conversation) Snapshot() []sdk.MessageWithParts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +118,7 @@ func (c *Conversation) Snapshot() []sdk.MessageWithParts {
 	return out
 }
 
-// SessionCopy returns the session as it is now.
+// SessionCopy returns a copy of the session's row.
 func (c *Conversation) SessionCopy() *sdk.Session {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -155,8 +159,8 @@ func (c *Conversation) AddPart(p sdk.Part) {
 	c.PutPart(p)
 }
 
-// ReplacePart puts what change returns in the place of the first part of a message for which that is not nil, and records it. Parts of
-// closed messages are read without a lock, so change must not change its argument.
+// ReplacePart replaces the first part of a message for which change returns a new part, and records it. change must not modify its argument,
+// because parts of closed messages are read without a lock.
 func (c *Conversation) ReplacePart(messageID string, change func(sdk.Part) sdk.Part) {
 	var changed sdk.Part
 	c.mu.Lock()
@@ -176,7 +180,7 @@ func (c *Conversation) ReplacePart(messageID string, change func(sdk.Part) sdk.P
 	}
 }
 
-// PutMessage records the message as it is.
+// PutMessage records the current state of a message.
 func (c *Conversation) PutMessage(m sdk.Message) {
 	c.mu.Lock()
 	m = CopyMessage(m)
@@ -186,23 +190,20 @@ func (c *Conversation) PutMessage(m sdk.Message) {
 	})
 }
 
-// PutPart records the part as it is, with blobs it refers to.
+// PutPart records the current state of a part, with blobs it refers to.
 func (c *Conversation) PutPart(p sdk.Part, blobs ...[]byte) {
 	c.Record(store.PutPart{Part: p}, blobs...)
 }
 
-// Streamed notes that the whole arguments of an open call are stored as they were streamed: they are not written again while they stay
-// the same.
+// Streamed notes that the complete arguments of an open call are stored as they were streamed. They are not written again unless they
+// change.
 func (c *Conversation) Streamed(partID string, args []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.streamed == nil {
-		c.streamed = map[string][]byte{}
-	}
 	c.streamed[partID] = args
 }
 
-// Record records the part of op as it is, with blobs it refers to.
+// Record is PutPart with the other fields of op.
 func (c *Conversation) Record(op store.PutPart, blobs ...[]byte) {
 	c.mu.Lock()
 	op.Part = CopyPart(op.Part)
@@ -250,8 +251,8 @@ func (c *Conversation) Locked(f func()) {
 	f()
 }
 
-// RemoveMessages removes messages and changes the session in one step, then reads again what a turn needs. It returns the damaged rows that
-// are left out.
+// RemoveMessages removes messages and changes the session in one step, then reads the conversation again. It returns the damaged rows that are
+// left out.
 func (c *Conversation) RemoveMessages(ctx context.Context, ids []string, change func(*sdk.Session)) ([]store.Damage, error) {
 	s := c.SessionCopy()
 	change(s)

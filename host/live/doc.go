@@ -2,6 +2,6 @@
 //
 //	Conversation (conversation.go) ─► Journal (journal.go) ─► store.Store, then ─► Bus (bus.go) ─► subscribers
 //
-// A change is published after it is durable, streamed text included: what a subscriber has seen is in the store. timeline.go says which
-// messages of a conversation count, part.go how parts that are open are closed.
+// A change is published after it is durable, streamed text included, so subscribers see only stored changes. timeline.go selects the messages
+// that the model gets; part.go closes open parts.
 package live

@@ -115,7 +115,7 @@ func (j *journal) Failed() error {
 	return j.err
 }
 
-// Close writes what is left and ends the goroutine.
+// Close writes the remaining entries and ends the goroutine.
 func (j *journal) Close() error {
 	j.handover.Lock()
 	j.closed = true

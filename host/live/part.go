@@ -40,7 +40,7 @@ func CopyPart(p sdk.Part) sdk.Part {
 	return p
 }
 
-// Interruption holds the reason why open parts are closed: for a call that had not started, and for one that had.
+// Interruption is the reason for closing open parts: of a call that had not started, and of a running call.
 type Interruption struct{ Pending, Running string }
 
 var (
@@ -103,34 +103,41 @@ func ClosePart(p sdk.Part, why Interruption) bool {
 // IgnorePart closes a part of a broken answer, cuts its text and marks it as ignored: the model does not get it. It reports whether the part
 // changed.
 func IgnorePart(p sdk.Part) bool {
+	if Ignored(p) {
+		return false
+	}
 	ClosePart(p, interruptedByCut)
 	switch p := p.(type) {
 	case *sdk.TextPart:
-		if p.Ignored {
-			return false
-		}
 		p.Text, p.Ignored = visible.Cut(p.Text, MaxCutText, "…"), true
 	case *sdk.ReasoningPart:
-		if p.Metadata[IgnoredKey] == true {
-			return false
-		}
-		p.Text, p.Metadata = visible.Cut(p.Text, MaxCutText, "…"), WithKey(p.Metadata, IgnoredKey, true)
+		p.Text, p.Metadata = visible.Cut(p.Text, MaxCutText, "…"), WithKey(p.Metadata, ignoredKey, true)
 	case *sdk.ToolPart:
-		if p.Metadata[IgnoredKey] == true {
-			return false
-		}
-		p.Metadata = WithKey(p.Metadata, IgnoredKey, true)
+		p.Metadata = WithKey(p.Metadata, ignoredKey, true)
 	default:
 		return false
 	}
 	return true
 }
 
+// Ignored reports whether the model does not get the part.
+func Ignored(p sdk.Part) bool {
+	switch p := p.(type) {
+	case *sdk.TextPart:
+		return p.Ignored
+	case *sdk.ReasoningPart:
+		return p.Metadata[ignoredKey] == true
+	case *sdk.ToolPart:
+		return p.Metadata[ignoredKey] == true
+	}
+	return false
+}
+
 // MaxCutText bounds each text of an ignored part, in bytes: the rest would be useless.
 const MaxCutText = 64 << 10
 
-// IgnoredKey marks reasoning and tool parts of a broken answer in their metadata, as Ignored does text.
-const IgnoredKey = "ignored"
+// ignoredKey marks reasoning and tool parts of a broken answer in their metadata.
+const ignoredKey = "ignored"
 
 // WithKey returns a copy of o with one more field: parts that were recorded must not change.
 func WithKey(o sdk.Object, key string, value any) sdk.Object {

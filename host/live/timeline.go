@@ -1,6 +1,11 @@
 package live
 
-import "github.com/tenonhq/tenon/sdk"
+import (
+	"slices"
+	"strings"
+
+	"github.com/tenonhq/tenon/sdk"
+)
 
 // LastSummary returns the indices of the latest finished summary and of its question, and the identifier of the first message kept
 // verbatim; -1 without a summary, or without its question.
@@ -49,8 +54,8 @@ func IndexOf(messages []sdk.MessageWithParts, id string) int {
 	return -1
 }
 
-// Active returns what the model gets: the latest summary in place of what it covers, the tail it
-// left verbatim, and everything since. Compactions that failed are left out.
+// Active returns the messages for the model: the latest summary in place of the messages that it covers, its verbatim tail, and everything since.
+// Failed compactions are left out.
 func Active(messages []sdk.MessageWithParts) []sdk.MessageWithParts {
 	summary, question, tail := LastSummary(messages)
 	if summary < 0 {
@@ -76,24 +81,19 @@ func withoutCompactions(messages []sdk.MessageWithParts) []sdk.MessageWithParts 
 }
 
 func HasResults(parts sdk.Parts) bool {
-	for _, p := range parts {
-		if tool, ok := p.(*sdk.ToolPart); ok && tool.State.Status == sdk.ToolCompleted {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(p sdk.Part) bool {
+		tool, ok := p.(*sdk.ToolPart)
+		return ok && tool.State.Status == sdk.ToolCompleted
+	})
 }
 
 // AnswerText joins the text the user gets from a message.
 func AnswerText(parts sdk.Parts) string {
-	var out string
+	var out []string
 	for _, p := range parts {
 		if text, ok := p.(*sdk.TextPart); ok && !text.Ignored && !text.Synthetic && text.Text != "" {
-			if out != "" {
-				out += "\n"
-			}
-			out += text.Text
+			out = append(out, text.Text)
 		}
 	}
-	return out
+	return strings.Join(out, "\n")
 }

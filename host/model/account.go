@@ -32,7 +32,7 @@ const listTimeout = 15 * time.Second
 type account struct {
 	asking chan struct{}        // full while a goroutine uses the fields: one request serves all
 	models map[string]sdk.Model // nil: not known yet, or noList
-	stored bool                 // models are those of the stored list: the server can have newer ones
+	stored bool                 // models are from the stored list: the server can have newer ones
 	old    bool                 // the stored list is older than accountFresh, and the server was not asked yet
 	noList bool                 // the server has no list: the description counts
 }
@@ -106,7 +106,7 @@ func (m *Models) account(p *provider, list []sdk.Model) map[string]sdk.Model {
 			out[id] = asListed(model, &one)
 		}
 	}
-	for id, c := range m.config.Provider[p.info.ID].Models { // another name of a listed model
+	for id, c := range m.o.Config.Provider[p.info.ID].Models { // another name of a listed model
 		if one, ok := listed[c.ID]; ok && out[id].ID == "" {
 			out[id] = asListed(undescribed(&p.info, id), &one)
 		}
@@ -140,7 +140,7 @@ func asListed(known sdk.Model, one *sdk.Model) sdk.Model {
 func (m *Models) accountList(ctx context.Context, p *provider) ([]sdk.Model, error) {
 	limited, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	list, err := m.list(limited, p)
+	list, err := m.list(limited, p.info.ID)
 	switch {
 	case err == nil || limited.Err() == nil:
 		return list, err
@@ -154,8 +154,8 @@ func (m *Models) accountList(ctx context.Context, p *provider) ([]sdk.Model, err
 }
 
 // list asks the server of a provider for its models. With AccountModels, the answer is stored for later processes. Errors: noList.
-func (m *Models) list(ctx context.Context, p *provider) ([]sdk.Model, error) {
-	client, err := m.client(ctx, p.info.ID, nil)
+func (m *Models) list(ctx context.Context, id string) ([]sdk.Model, error) {
+	client, err := m.client(ctx, id, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (m *Models) list(ctx context.Context, p *provider) ([]sdk.Model, error) {
 		return nil, errors.ErrUnsupported
 	}
 	list, err := lister.ListModels(ctx)
-	if err == nil && p.info.AccountModels {
+	if p := m.providers[id]; err == nil && p.info.AccountModels {
 		m.store(p, list)
 	}
 	return list, err
@@ -180,11 +180,8 @@ func noList(err error) bool {
 // listFile matches the names of stored lists in a cache directory.
 const listFile = "models-*.json"
 
-// ForgetLists removes the stored lists of accounts from a cache directory. Another sign-in has other models.
+// ForgetLists removes the stored lists of accounts from a cache directory, unless it is empty. Another sign-in has other models.
 func ForgetLists(cacheDir string) error {
-	if cacheDir == "" {
-		return nil
-	}
 	files, err := fs.Glob(os.DirFS(cacheDir), listFile)
 	for _, file := range files {
 		err = errors.Join(err, os.Remove(filepath.Join(cacheDir, file)))

@@ -37,11 +37,11 @@ func (p *Problem) Message() string {
 // Check returns the problems of the configured models and providers: unknown names and protocols, missing addresses and keys. It sends
 // nothing.
 func (m *Models) Check(ctx context.Context) (out []Problem) {
-	named := map[string]string{"model": m.config.Model, "small_model": m.config.SmallModel}
-	for name, a := range m.config.Agent {
+	named := map[string]string{"model": m.o.Config.Model, "small_model": m.o.Config.SmallModel}
+	for name, a := range m.o.Config.Agent {
 		named[checked.Join("agent", name)+".model"] = a.Model
 	}
-	for name, c := range m.config.Command {
+	for name, c := range m.o.Config.Command {
 		named[checked.Join("command", name)+".model"] = c.Model
 	}
 	for _, key := range slices.Sorted(maps.Keys(named)) {
@@ -55,7 +55,7 @@ func (m *Models) Check(ctx context.Context) (out []Problem) {
 			out = append(out, Problem{key, err, errors.Is(err, ErrReceiver)})
 		}
 	}
-	for _, id := range slices.Sorted(maps.Keys(m.config.Provider)) {
+	for _, id := range slices.Sorted(maps.Keys(m.o.Config.Provider)) {
 		if !m.enabled(id) {
 			continue
 		}

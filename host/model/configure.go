@@ -30,41 +30,23 @@ func configure(info sdk.ProviderInfo, c sdk.ProviderConfig) sdk.ProviderInfo {
 	return info
 }
 
-// options gathers what protocols understand beside address, key and headers.
+// options adds the options of the configuration for the protocol to a provider's, without address, key and headers.
 func options(base sdk.Object, c sdk.ProviderOptions) sdk.Object {
-	out := base.Clone()
-	if out == nil {
-		out = sdk.Object{}
+	c.APIKey, c.BaseURL, c.Headers = "", "", nil
+	var more sdk.Object
+	data, err := json.Marshal(c)
+	if err == nil {
+		err = json.Unmarshal(data, &more)
 	}
-	set := func(key string, raw json.RawMessage) {
-		var v any
-		if json.Unmarshal(raw, &v) == nil {
-			out[key] = v
-		}
+	if err != nil {
+		return base // it came from JSON
 	}
-	for key, raw := range c.Extra {
-		set(key, raw)
-	}
-	for name, raw := range map[string]json.RawMessage{"timeout": c.Timeout, "answerTimeout": c.AnswerTimeout, "totalTimeout": c.TotalTimeout} {
-		if len(raw) > 0 {
-			set(name, raw)
-		}
-	}
-	if c.ChunkTimeout > 0 {
-		out["chunkTimeout"] = float64(c.ChunkTimeout)
-	}
-	if c.HeaderTimeout > 0 {
-		out["headerTimeout"] = float64(c.HeaderTimeout)
-	}
-	if c.SetCacheKey != nil {
-		out["setCacheKey"] = *c.SetCacheKey
-	}
-	return out
+	return Merged(base, more)
 }
 
 // configureModels applies the rules and the configuration to the models of a provider.
 func (m *Models) configureModels(p *provider, models map[string]sdk.Model) map[string]sdk.Model {
-	info, c := &p.info, m.config.Provider[p.info.ID]
+	info, c := &p.info, m.o.Config.Provider[p.info.ID]
 	out := map[string]sdk.Model{}
 	for id, model := range models {
 		if !listed(&c, id) {

@@ -2,10 +2,10 @@ package model
 
 import "github.com/tenonhq/tenon/sdk"
 
-// longPrompt is from how many prompt tokens on the higher price tier of some models counts.
+// longPrompt is the number of prompt tokens above which the higher price tier of some models applies.
 const longPrompt = 200_000
 
-// StepCost returns what a step costs by the model's price table. Reasoning is billed as output.
+// StepCost returns the cost of a step by the model's price table. Reasoning is billed as output.
 func StepCost(m *sdk.Model, t sdk.Tokens) sdk.USD {
 	price := priceFor(&m.Cost, t.Input+t.Cache.Read+t.Cache.Write)
 	return price.Input.Times(t.Input) + price.Output.Times(t.Output+t.Reasoning) +

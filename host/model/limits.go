@@ -24,32 +24,31 @@ const (
 	// defaultWhole bounds one answer, from the request to its last event: a local model that writes 2 tokens a second gives
 	// 14,000 of them in that time.
 	defaultWhole = 2 * time.Hour
-	// answerFactor times the longest allowed silence is the default of answerTimeout: a server may show that it is alive before it
-	// has something to say.
+	// answerFactor times the longest allowed silence is the default of answerTimeout: a server may keep the connection alive before its answer
+	// begins.
 	answerFactor = 3
+	// longestTimeout replaces longer limits, which a time.Duration may not hold.
+	longestTimeout = 1000 * 24 * time.Hour
 )
 
-// answerLimits are the limits of one answer. The protocol's client bounds the silence on the wire; these hold for every
-// protocol.
-type answerLimits struct {
-	answer time.Duration // between two events that carry a piece of the answer; 0: no limit
-	whole  time.Duration // 0: no limit
-}
-
-// limitsOf reads the limits from the options of a provider, in milliseconds: answerTimeout and totalTimeout. "timeout": false
-// switches off those that are not set.
-func limitsOf(p *sdk.ProviderInfo) (answerLimits, error) {
-	silence, whole := sdk.DefaultIdleTimeout, defaultWhole
-	var err error
+// limitsOf reads the limits of one answer from the options of a provider, in milliseconds: answerTimeout, the time between two events that
+// carry a piece of the answer, and totalTimeout; false and 0 mean no limit. "timeout": false switches off those that are not set. The
+// protocol's client bounds the silence on the wire; these limits hold for every protocol.
+func limitsOf(p *sdk.ProviderInfo) (answer, whole time.Duration, err error) {
+	silence := sdk.DefaultIdleTimeout
+	whole = defaultWhole
 	read := func(name string, fallback time.Duration) time.Duration {
-		d, ok, wrong := milliseconds(p.Options[name])
-		if wrong {
-			err = errors.Join(err, fmt.Errorf("%w: provider %s: options.%s is %v, want milliseconds or false", ErrModel, p.ID, name, p.Options[name]))
-		}
-		if !ok {
+		v := p.Options[name]
+		switch ms, ok := v.(float64); {
+		case v == nil:
 			return fallback
+		case v == false:
+			return 0
+		case ok && ms >= 0:
+			return time.Duration(min(ms, float64(longestTimeout.Milliseconds())) * float64(time.Millisecond))
 		}
-		return d
+		err = errors.Join(err, fmt.Errorf("%w: provider %s: options.%s is %v, want milliseconds or false", ErrModel, p.ID, name, v))
+		return fallback
 	}
 	if silence = read("timeout", silence); silence == 0 {
 		whole = 0
@@ -59,32 +58,14 @@ func limitsOf(p *sdk.ProviderInfo) (answerLimits, error) {
 	if header == 0 || chunk == 0 {
 		silence = 0
 	}
-	limits := answerLimits{answer: read("answerTimeout", answerFactor*silence), whole: read("totalTimeout", whole)}
-	return limits, err
-}
-
-// milliseconds reads a time limit; false and 0 are none. ok is false when the option is not set.
-func milliseconds(v any) (d time.Duration, ok, wrong bool) {
-	switch n := v.(type) {
-	case nil:
-		return 0, false, false
-	case bool:
-		return 0, !n, n
-	case int:
-		v = float64(n)
-	}
-	n, isNumber := v.(float64)
-	if !isNumber || n < 0 {
-		return 0, false, true
-	}
-	const longest = 1000 * 24 * time.Hour
-	return time.Duration(min(n, float64(longest/time.Millisecond)) * float64(time.Millisecond)), true, false
+	answer, whole = read("answerTimeout", answerFactor*silence), read("totalTimeout", whole)
+	return answer, whole, err
 }
 
 // Stream asks the model once and bounds its answer, for every protocol and purpose: sdk.MaxModelAnswerBytes, the time without a
 // piece of the answer, the whole time. Errors about these bounds are *sdk.ProviderError.
 func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
-	limits, err := limitsOf(&m.Provider)
+	answer, whole, err := limitsOf(&m.Provider)
 	if err != nil {
 		return err
 	}
@@ -94,15 +75,15 @@ func (m *Model) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk
 	if req.Purpose == sdk.PurposeTitle {
 		count.limit = maxTitleAnswer
 	}
-	if limits.whole > 0 {
-		whole := time.AfterFunc(limits.whole, func() {
-			cancel(count.exceeded(sdk.ErrAnswerLimit, "the answer took longer than %s and was cut off; options.totalTimeout of the provider (milliseconds) sets the limit", limits.whole))
+	if whole > 0 {
+		timer := time.AfterFunc(whole, func() {
+			cancel(count.exceeded(sdk.ErrAnswerLimit, "the answer took longer than %s and was cut off; options.totalTimeout of the provider (milliseconds) sets the limit", whole))
 		})
-		defer whole.Stop()
+		defer timer.Stop()
 	}
-	if limits.answer > 0 {
-		count.answer, count.timer = limits.answer, time.AfterFunc(limits.answer, func() {
-			cancel(count.exceeded(os.ErrDeadlineExceeded, "the server sent nothing of an answer for %s, although the connection is alive; options.answerTimeout of the provider (milliseconds) sets the limit", limits.answer))
+	if answer > 0 {
+		count.answer, count.timer = answer, time.AfterFunc(answer, func() {
+			cancel(count.exceeded(os.ErrDeadlineExceeded, "the server sent nothing of an answer for %s, although the connection is alive; options.answerTimeout of the provider (milliseconds) sets the limit", answer))
 		})
 		defer count.timer.Stop()
 	}
@@ -144,7 +125,7 @@ func (e *shownError) Error() string {
 }
 func (e *shownError) Unwrap() error { return e.err }
 
-// addressStatus are the statuses of failures that a wrong address explains; 0 stands for no response.
+// addressStatus lists the statuses of failures that may be caused by a wrong address; 0 means no response.
 var addressStatus = []int{0, http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
 
 // meter counts one answer. Its provider's goroutine calls take; the timer is reset by it alone.
@@ -159,7 +140,7 @@ type meter struct {
 	timer    *time.Timer // nil without a limit
 }
 
-// take passes an event on that fits.
+// take passes on an event within the limits.
 func (m *meter) take(e sdk.StreamEvent) error {
 	if m.begins != nil {
 		m.begins()
@@ -201,7 +182,7 @@ func storedSize(text string) int {
 	return n
 }
 
-// exceeded returns the error for an answer beyond a limit. An answer that fell silent broke off.
+// exceeded returns the error for an answer beyond a limit. An answer without further events counts as broken off.
 func (m *meter) exceeded(err error, format string, limit any) error {
 	return &sdk.ProviderError{ProviderID: m.provider, Cut: err == os.ErrDeadlineExceeded, Err: err, Message: fmt.Sprintf(format, limit)}
 }

@@ -33,30 +33,23 @@ type ListOptions struct {
 const configuredTimeout = 3 * time.Second
 
 // List lists the models of the providers that can be reached: configured ones, those whose key is
-// there, local servers that answer, and those that need nothing. Errors are those of servers that were asked.
+// there, local servers that answer, and those that need nothing. The errors are from servers that were asked.
 func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error) {
 	m.findLocal(ctx)
-	var sources []string
-	var ids []string
-	for _, id := range m.order {
-		p := m.providers[id]
-		source := p.source()
-		// Without approval or a key, it is as if it were not there.
-		if m.enabled(id) && m.receivers.check(ctx, m, id, false) == nil && (source != "" || o.All) {
-			ids, sources = append(ids, id), append(sources, source)
-		}
-	}
-	lists, errs := make([][]Info, len(ids)), make([]error, len(ids))
+	lists, errs := make([][]Info, len(m.order)), make([]error, len(m.order))
 	var asked sync.WaitGroup
-	for i, id := range ids {
-		asked.Go(func() { lists[i], errs[i] = m.listOf(ctx, id, sources[i], o) }) // ends with the requests; waited for below
+	for i, id := range m.order {
+		// Without approval or a key, it is as if it were not there.
+		if m.enabled(id) && m.receivers.check(ctx, m, id, false) == nil && (m.providers[id].source() != "" || o.All) {
+			asked.Go(func() { lists[i], errs[i] = m.listOf(ctx, id, o) }) // ends with the requests; waited for below
+		}
 	}
 	asked.Wait()
 	for i, list := range lists {
+		p := m.providers[m.order[i]]
 		slices.SortFunc(list, func(a, b Info) int { return strings.Compare(a.Model.ID, b.Model.ID) })
 		for _, info := range list {
-			info.Model, info.Source = complete(info.Model, ids[i], info.Model.ID), sources[i]
-			p := m.providers[ids[i]]
+			info.Model, info.Source = complete(info.Model, p.info.ID, info.Model.ID), p.source()
 			switch {
 			case info.Source != "":
 			case p.info.PublicKey != "" && p.free(info.Model.ID):
@@ -71,7 +64,7 @@ func (m *Models) List(ctx context.Context, o ListOptions) (out []Info, err error
 }
 
 // listOf lists the models of one provider.
-func (m *Models) listOf(ctx context.Context, id, source string, o ListOptions) (out []Info, err error) {
+func (m *Models) listOf(ctx context.Context, id string, o ListOptions) (out []Info, err error) {
 	p := m.providers[id]
 	if p.info.Local && !p.configured {
 		m.mu.Lock()
@@ -82,7 +75,7 @@ func (m *Models) listOf(ctx context.Context, id, source string, o ListOptions) (
 		return out, nil
 	}
 	known := p.models()
-	refresh := o.Refresh && source != ""
+	refresh := o.Refresh && p.source() != ""
 	var served []sdk.Model
 	if refresh || o.Configured && p.addressed {
 		if !refresh {
@@ -92,7 +85,7 @@ func (m *Models) listOf(ctx context.Context, id, source string, o ListOptions) (
 		}
 		served, err = m.served(ctx, id)
 	}
-	c := m.config.Provider[id]
+	c := m.o.Config.Provider[id]
 	for _, model := range served {
 		if _, ok := known[model.ID]; (!ok || refresh) && listed(&c, model.ID) {
 			out = append(out, Info{Model: model, Served: !ok})
@@ -134,10 +127,10 @@ func (m *Models) Providers() []sdk.ProviderInfo {
 	return out
 }
 
-// served returns the models that a provider's server lists, with what the catalog knows of them; none if it cannot list.
+// served returns the models that a provider's server lists, described as in the catalog; none if it cannot list.
 func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
 	p := m.providers[id]
-	list, err := m.list(ctx, p)
+	list, err := m.list(ctx, id)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return nil, nil
 	}
@@ -153,7 +146,7 @@ func (m *Models) served(ctx context.Context, id string) ([]sdk.Model, error) {
 	return list, err
 }
 
-// findLocal asks the local servers for their models, all at once, and takes the first in order.
+// findLocal asks all local servers for their models in parallel, and returns the first model in order.
 func (m *Models) findLocal(ctx context.Context) (sdk.Model, bool) {
 	ctx, cancel := context.WithTimeout(ctx, localTimeout)
 	defer cancel()
@@ -176,14 +169,11 @@ func (m *Models) findLocal(ctx context.Context) (sdk.Model, bool) {
 
 // listLocal asks one local server for its models and keeps them.
 func (m *Models) listLocal(ctx context.Context, id string) {
-	found, err := m.list(ctx, m.providers[id])
+	found, err := m.served(ctx, id)
 	if err != nil {
-		return // not there: what the search is for
+		return // no such server
 	}
 	for i := range found {
-		if known, ok := m.providers[id].models()[found[i].ID]; ok {
-			found[i] = known
-		}
 		found[i] = complete(found[i], id, found[i].ID)
 	}
 	m.mu.Lock()

@@ -20,14 +20,13 @@ import (
 // ErrModel is wrapped by errors about a model or provider that cannot be used.
 var ErrModel = errors.New("model cannot be used")
 
-// minSecret is how long a secret must be for variables to be searched for it: a shorter one, such as
-// "none", occurs in many by chance.
+// minSecret is the minimum length of secrets that are searched for in variables: a shorter one, such as "none", occurs in many by chance.
 const minSecret = 8
 
-// Options are what models are made from. Protocols, Engine and Config are required.
+// Options configure Models. Protocols, Engine and Config are required.
 type Options struct {
 	Config *sdk.Config
-	// Own is the user's own part of Config; nil where the repository's files do not choose models.
+	// Own is the user's own part of Config; nil if the repository's files do not choose models.
 	Own *sdk.Config
 	// ByRepository is set when agents and commands may come from the repository although all of Config is the user's own.
 	ByRepository bool
@@ -53,7 +52,6 @@ type Options struct {
 // Models knows the providers of a generation and opens clients for them. Safe for use from many goroutines.
 type Models struct {
 	o         Options
-	config    *sdk.Config
 	receivers *receivers // who may be sent a conversation
 	providers map[string]*provider
 	order     []string // of the providers: catalogs in plugin order, then the configuration's
@@ -61,17 +59,17 @@ type Models struct {
 
 	mu      sync.Mutex
 	clients map[server]sdk.ModelClient
-	local   map[string][]sdk.Model // what local servers said they have, by provider
+	local   map[string][]sdk.Model // models listed by local servers, by provider
 	refresh func()                 // Options.Refresh, once; nil without one
 }
 
-// server is what a client is opened for: models of one provider can be at several addresses.
+// server identifies a client: models of one provider can be at several addresses.
 type server struct {
 	provider, protocol, npm, address string
 	public                           bool // with the public key
 }
 
-// provider is what is known of a provider after the configuration was applied.
+// provider is a provider with the configuration applied.
 type provider struct {
 	info        sdk.ProviderInfo // without models
 	base        map[string]sdk.Model
@@ -104,9 +102,8 @@ func New(o Options) *Models {
 }
 
 func makeModels(o Options, r *receivers) *Models {
-	config := o.Config
 	m := &Models{
-		o: o, config: config, receivers: r, providers: map[string]*provider{}, secretEnv: map[string]bool{},
+		o: o, receivers: r, providers: map[string]*provider{}, secretEnv: map[string]bool{},
 		clients: map[server]sdk.ModelClient{}, local: map[string][]sdk.Model{},
 	}
 	if o.Refresh != nil {
@@ -118,15 +115,15 @@ func makeModels(o Options, r *receivers) *Models {
 		}
 		m.providers[info.ID] = m.newProvider(info)
 	}
-	for _, id := range slices.Sorted(maps.Keys(config.Provider)) {
+	for _, id := range slices.Sorted(maps.Keys(o.Config.Provider)) {
 		if _, known := m.providers[id]; !known {
 			m.order = append(m.order, id)
 			m.providers[id] = m.newProvider(sdk.ProviderInfo{ID: id, Name: id})
 		}
 		p := m.providers[id]
 		p.configured = true
-		p.addressed = config.Provider[id].Options.BaseURL != ""
-		p.info = configure(p.info, config.Provider[id])
+		p.addressed = o.Config.Provider[id].Options.BaseURL != ""
+		p.info = configure(p.info, o.Config.Provider[id])
 		if p.info.Key != "" {
 			p.keyFrom = "provider." + id + ".options.apiKey"
 		}
@@ -149,10 +146,7 @@ func (m *Models) readModels(p *provider) map[string]sdk.Model {
 	out := map[string]sdk.Model{}
 	newer := map[string]sdk.Model{}
 	for _, c := range m.o.Catalogs {
-		known, more, err := c.CatalogModels(p.info.ID)
-		if err != nil {
-			continue // part of the program, and tested; without it the model is used as its name says
-		}
+		known, more, _ := c.CatalogModels(p.info.ID) // part of the program, and tested; without it the model is used as its name says
 		maps.Copy(out, known)
 		maps.Copy(newer, more)
 	}
@@ -169,8 +163,7 @@ func (m *Models) readModels(p *provider) map[string]sdk.Model {
 	return out
 }
 
-// findKeys looks the providers' keys up in the environment, and notes the variables that shell commands
-// do not get.
+// findKeys looks up the providers' keys in the environment, and notes the variables that shell commands must not get.
 func (m *Models) findKeys() {
 	env := map[string]string{}
 	for _, kv := range m.o.Environ {
@@ -202,7 +195,7 @@ func (m *Models) findKeys() {
 
 // enabled reports whether the configuration lets the provider be used.
 func (m *Models) enabled(id string) bool {
-	c := m.config
+	c := m.o.Config
 	return !slices.Contains(c.DisabledProviders, id) && (len(c.EnabledProviders) == 0 || slices.Contains(c.EnabledProviders, id))
 }
 
@@ -218,10 +211,10 @@ func (m *Models) Choose(ctx context.Context) (Picked, error) {
 	return choice, err
 }
 
-// pick picks the configured model, else one of a provider whose key is there, else of a local server, else of the last provider
-// that needs neither.
+// pick picks the configured model, else a model of a provider with a key, else of a local server, else of the last provider that needs
+// neither.
 func (m *Models) pick(ctx context.Context) (Picked, error) {
-	if name := m.config.Model; name != "" {
+	if name := m.o.Config.Model; name != "" {
 		model, err := m.Resolve(name)
 		return Picked{model, "model in the configuration"}, err
 	}
@@ -268,7 +261,7 @@ func (m *Models) defaultModel(p *provider) (sdk.Model, bool) {
 	return m.known(p.info.ID, id), true
 }
 
-// complete fills in what a table may leave out.
+// complete fills in fields that a table may leave out.
 func complete(model sdk.Model, providerID, id string) sdk.Model {
 	model.ProviderID, model.ID = providerID, id
 	model.Name = cmp.Or(model.Name, id)
@@ -290,7 +283,7 @@ func (p *provider) addressNote() string {
 	return "; its address is from " + p.addressFrom
 }
 
-// known returns the model from the table, or one of which only the name is known.
+// known returns the model from the table, or a model of which only the name is known.
 func (m *Models) known(providerID, id string) sdk.Model {
 	p := m.providers[providerID]
 	model, ok := p.models()[id]
@@ -300,8 +293,8 @@ func (m *Models) known(providerID, id string) sdk.Model {
 	return complete(model, providerID, id)
 }
 
-// Resolve returns the model that provider/model names. A model that the table does not have is taken at
-// its word when its provider can be reached: tables are older than models.
+// Resolve returns the model with the name provider/model. A model that is missing in the table is accepted, because tables are older than
+// models.
 func (m *Models) Resolve(name string) (sdk.Model, error) {
 	providerID, id, ok := strings.Cut(name, "/")
 	if !ok || providerID == "" || id == "" {
@@ -314,7 +307,7 @@ func (m *Models) Resolve(name string) (sdk.Model, error) {
 	if !m.enabled(providerID) {
 		return sdk.Model{}, fmt.Errorf("%w: provider %q is switched off by disabled_providers or enabled_providers", ErrModel, providerID)
 	}
-	if c := m.config.Provider[providerID]; !listed(&c, id) {
+	if c := m.o.Config.Provider[providerID]; !listed(&c, id) {
 		return sdk.Model{}, fmt.Errorf("%w: %q is switched off by provider.%s.whitelist or blacklist", ErrModel, name, providerID)
 	}
 	return m.known(providerID, id), nil
@@ -329,7 +322,7 @@ func (m *Models) suggestion(id string) string {
 	return "tenon models --all lists all providers, and provider." + id + " in tenon.json adds one"
 }
 
-// client returns the client for a model, opened on first use. A nil model stands for the provider's own server.
+// client returns the client for a model, opened at its first use. A nil model means the provider's own server.
 func (m *Models) client(ctx context.Context, id string, model *sdk.Model) (sdk.ModelClient, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -409,7 +402,7 @@ func (m *Models) Open(ctx context.Context, name string, byRepository bool) (*Mod
 		if Classify(err) != ClassRetry || Unreachable(err) && !out.Answered() {
 			return nil, err
 		}
-		wait, err := RetryDelay(m.config.Retry, err, try)
+		wait, err := RetryDelay(m.o.Config.Retry, err, try)
 		if err != nil {
 			return nil, err
 		}
@@ -469,7 +462,7 @@ func ProviderRef(p *sdk.ProviderInfo) sdk.ProviderRef {
 	return sdk.ProviderRef{ID: p.ID, Name: p.Name, Protocol: p.Protocol}
 }
 
-// OutputLimit returns how many tokens one answer may take; 0 leaves it to the server. The limit of many models is their whole context: of that, half
+// OutputLimit returns the maximum tokens of one answer; 0 leaves it to the server. The limit of many models is their whole context: half of that
 // is for the conversation.
 func OutputLimit(m *sdk.Model) int64 {
 	limit := min(max(m.Limit.Output, 0), MaxOutputTokens)
@@ -479,11 +472,11 @@ func OutputLimit(m *sdk.Model) int64 {
 	return limit
 }
 
-// MaxOutputTokens bounds what one answer may take, whatever the model could; opencode's figure.
+// MaxOutputTokens bounds the tokens of one answer, even of models that could write more; opencode's figure.
 const MaxOutputTokens = 32_000
 
-// TakesInput reports whether the model takes a kind of input beside text. A model without a list takes
-// images when it takes attachments at all.
+// TakesInput reports whether the model accepts a kind of input in addition to text. A model without a list accepts images if it accepts
+// attachments.
 func TakesInput(m *sdk.Model, kind string) bool {
 	if len(m.Modalities.Input) == 0 {
 		return m.Attachment && kind == "image"

@@ -20,21 +20,21 @@ import (
 // ErrReceiver is wrapped by errors about a model whose receiver the repository chose and the user did not approve.
 var ErrReceiver = errors.New("receiver is not approved")
 
-// Receiver is who gets a conversation when a repository's files have their way.
+// Receiver is the receiver of a conversation that a repository's files choose.
 type Receiver struct {
 	Provider string
 	// Address has the addresses without user, password and query, which may be secrets, or the protocol, and the options that decide them.
 	Address string
-	Digest  string   // names everything that decides who receives: what is approved
-	Keys    []string // what chooses it: provider.ID, model, small_model, agent.NAME or command.NAME
+	Digest  string   // of everything that decides who receives the conversation; this is approved
+	Keys    []string // the settings that choose it: provider.ID, model, small_model, agent.NAME or command.NAME
 	Origins []string // for each key the Origin of the agent or command; empty for the others
 }
 
-// receivers decides who may receive the conversation. A repository does not: where its files change the address of a provider from
-// what the user's own configuration makes it, or choose a model at another address than the user's models have, the user has to
-// approve it first. The zero value has no repository.
+// receivers decides who may receive the conversation. A repository may not: if its files change the address of a provider, compared with the
+// user's own configuration, or choose a model at another address than the user's models, the user has to approve it first. The zero value is
+// for no repository.
 type receivers struct {
-	own *Models // the providers by the user's own configuration alone; nil: no repository has a say
+	own *Models // the providers in the user's own configuration; nil without a repository
 
 	once  sync.Once
 	users map[string]bool // digests of the receivers that the user's own configuration uses
@@ -48,8 +48,8 @@ func newReceivers(o Options) *receivers {
 	return &receivers{own: makeModels(o, &receivers{})}
 }
 
-// check returns an error that wraps ErrModel and ErrReceiver unless the conversation may go to a provider of m. byRepository says
-// that files of the repository may have chosen it, not the user.
+// check returns an error that wraps ErrModel and ErrReceiver unless a provider of m may receive the conversation. byRepository reports that
+// files of the repository may have chosen it instead of the user.
 func (r *receivers) check(ctx context.Context, m *Models, id string, byRepository bool) error {
 	if r.own == nil || m == r.own && !byRepository {
 		return nil
@@ -71,7 +71,7 @@ func (r *receivers) check(ctx context.Context, m *Models, id string, byRepositor
 // usedByUser returns the digests of the receivers that the user's own configuration uses.
 func (r *receivers) usedByUser(ctx context.Context) map[string]bool {
 	r.once.Do(func() {
-		c := r.own.config
+		c := r.own.o.Config
 		names := []string{c.Model, c.SmallModel}
 		if choice, err := r.own.Choose(context.WithoutCancel(ctx)); err == nil {
 			names = append(names, choice.Model.Ref().String())
@@ -95,11 +95,11 @@ func (r *receivers) usedByUser(ctx context.Context) map[string]bool {
 // harmless are options that do not decide who receives a request.
 var harmless = []string{"timeout", "chunkTimeout", "headerTimeout", "answerTimeout", "totalTimeout", "setCacheKey"}
 
-// receiver returns the digest of everything that decides who receives what is sent to a provider: protocol, address, options
-// (region, resource, project, …), headers, and where the key comes from. A key itself is in it only where it is not the user's: the
-// account it belongs to receives the conversation, too.
+// receiver returns the digest of everything that decides who receives requests to a provider: protocol, address, options (region, resource,
+// project, …), headers, and the origin of the key. It includes a key itself only if that is not the user's: the account of the key receives
+// the conversation, too.
 func (m *Models) receiver(id string, users *Models) string {
-	c := m.config.Provider[id]
+	c := m.o.Config.Provider[id]
 	v := struct {
 		ID, Protocol, BaseURL, Key string
 		Env                        []string
@@ -111,14 +111,14 @@ func (m *Models) receiver(id string, users *Models) string {
 	}{ID: id, ModelHeaders: map[string]map[string]string{}, ModelServers: map[string]sdk.ModelServer{}}
 	if p := m.providers[id]; p != nil {
 		v.Protocol, v.BaseURL, v.Env, v.Headers, v.Options = p.info.Protocol, p.info.BaseURL, p.info.Env, p.info.Headers, maps.Clone(p.info.Options)
-		// A package decides which options are the address, and which credentials are sent. Beside an address alone it decides neither.
+		// A package decides which options are the address, and which credentials are sent. If there is only an address, it decides neither.
 		own := users.providers[id]
 		if own != nil && own.info.NPM != p.info.NPM || own == nil && (v.BaseURL == "" || len(namedAddresses(&p.info)) > 0) {
 			v.NPM = p.info.NPM
 		}
 	}
 	maps.DeleteFunc(v.Options, func(name string, _ any) bool { return slices.Contains(harmless, name) })
-	if key := c.Options.APIKey; key != users.config.Provider[id].Options.APIKey {
+	if key := c.Options.APIKey; key != users.o.Config.Provider[id].Options.APIKey {
 		v.Key = key
 	}
 	for name, model := range c.Models {
@@ -146,7 +146,7 @@ func (m *Models) shownAddress(id string) string {
 	}
 	shown = append(shown, namedAddresses(info)...)
 	var servers []string
-	for _, model := range m.config.Provider[id].Models {
+	for _, model := range m.o.Config.Provider[id].Models {
 		if model.Provider != nil && model.Provider.API != "" {
 			servers = append(servers, "models at "+WithoutSecrets(model.Provider.API))
 		}
@@ -190,10 +190,10 @@ func providerOf(model string) string {
 	return id
 }
 
-// Choice is a model that something chooses.
+// Choice is a model that a setting chooses.
 type Choice struct {
 	Model  string // provider/model
-	Key    string // what chooses it, as in Receiver.Keys
+	Key    string // the setting, as in Receiver.Keys
 	Origin string
 }
 
@@ -211,14 +211,14 @@ func (m *Models) Unapproved(ctx context.Context, chosen []Choice) []Receiver {
 		}
 		found[id].Keys, found[id].Origins = append(found[id].Keys, key), append(found[id].Origins, origin)
 	}
-	for _, id := range slices.Sorted(maps.Keys(m.config.Provider)) {
+	for _, id := range slices.Sorted(maps.Keys(m.o.Config.Provider)) {
 		add(id, "provider."+id, "", false)
 	}
 	if m.o.Own != nil {
 		if picked, err := m.pick(ctx); err == nil {
 			add(picked.Model.ProviderID, "model", "", true)
 		}
-		add(providerOf(m.config.SmallModel), "small_model", "", true)
+		add(providerOf(m.o.Config.SmallModel), "small_model", "", true)
 	}
 	for _, c := range chosen {
 		add(providerOf(c.Model), c.Key, c.Origin, true)

@@ -20,17 +20,16 @@ const (
 	defaultRetries    = 5
 	DefaultRetryDelay = 2 * time.Second
 	maxRetryDelay     = 30 * time.Second // of our own choice
-	maxRetryAfter     = 10 * time.Minute // that a server may ask for; beyond it the turn fails and says so
-	// silentRetries is how often a server that said nothing for the whole idle time is asked again: each try
-	// costs minutes.
+	maxRetryAfter     = 10 * time.Minute // that a server may request; if it requests more, the turn fails
+	// silentRetries bounds the retries if a server sent nothing for the whole idle time: each try takes minutes.
 	silentRetries = 1
 )
 
-// class is what a failed model request means for the turn.
+// class is the consequence of a failed model request for the turn.
 type class uint8
 
 const (
-	classFatal    class = iota // asking again would not help
+	classFatal    class = iota // a retry would not help
 	ClassRetry                 // it may pass
 	ClassOverflow              // the conversation is too long for the model
 	classAuth                  // the key is missing or refused
@@ -38,24 +37,24 @@ const (
 
 // Compiled when a request first fails: a start need not pay for them.
 var (
-	// overflowText is how well-known servers say that the prompt is too long.
+	// overflowText matches errors of well-known servers about a prompt that is too long.
 	overflowText = lazyregexp.New(`(?i)context[ _]?length|context window|maximum (context|prompt length)|maximum allowed input length|(prompt|input) is too long|prompt too long|request_too_large|` +
 		`too many (input |prompt )?tokens|token limit exceeded|input token count.* exceeds the maximum|tokens in request more than max tokens allowed|` +
 		`reduce the length of the messages|exceeds? the (maximum|available|model'?s?) (context|number of tokens)|exceeds the limit of \d+|exceeded model token limit|` +
 		`prompt (token count of|has) \d+|max_prompt_tokens_exceeded|exceed_context_size|tokens \+ .max_new_tokens. must be|request (too large for|entity too large)|` +
 		`exceed(s|ed)? (context limit|max_prompt_tokens)|prompt exceeds max|range of input length|must have less than \d+ tokens|` +
 		`too large for model with \d+ maximum|input length.* exceeds|model_context_window_exceeded|many-image requests|too much media`)
-	// rateText keeps rate limits that speak of tokens from being read as an overflow.
+	// rateText matches rate limits: those that mention tokens are not an overflow.
 	rateText = lazyregexp.New(`(?i)per (minute|day|hour)|\b(TPM|RPM|TPD)\b|rate.?limit|throttl|wait before trying`)
-	// passingText is how servers say that a failure may pass, whatever their status.
+	// passingText matches errors of servers about failures that may pass, whatever their status.
 	passingText = lazyregexp.New(`(?i)rate.?limit|too many requests|overloaded|server.?error|internal error|try again|temporarily|unavailable|resource.?exhausted|timed? ?out|capacity|provider returned error|network error|connection (refused|reset)|socket hang up`)
-	// reasoningText is how OpenAI, Anthropic and Google refuse reasoning.
+	// reasoningText matches errors of OpenAI, Anthropic and Google that refuse reasoning.
 	reasoningText = lazyregexp.New("(?i)encrypted[_ ]content|signature.{0,9} in .{0,9}thinking|thinking.{0,40} cannot be modified|thought[_ ]signature")
-	// finalCode are codes of refusals that no wait changes.
+	// finalCode matches codes of permanent refusals.
 	finalCode = lazyregexp.New(`^(insufficient_quota|billing_hard_limit_reached|usage_not_included|invalid_prompt)$`)
 )
 
-// Classify is the one place that reads meaning into provider errors.
+// Classify is the only place that interprets provider errors.
 func Classify(err error) class {
 	var pe *sdk.ProviderError
 	if !errors.As(err, &pe) || errors.Is(err, sdk.ErrAnswerLimit) {
@@ -89,14 +88,13 @@ func Classify(err error) class {
 	return classFatal
 }
 
-// RefusesReasoning reports whether the server refuses reasoning of earlier answers that came sealed or signed: after a change of the account, or for
-// reasons of its own.
+// RefusesReasoning reports whether the server refuses encrypted or signed reasoning of earlier answers, such as after a change of the account.
 func RefusesReasoning(err error) bool {
 	pe, ok := errors.AsType[*sdk.ProviderError](err)
 	return ok && pe.StatusCode < http.StatusInternalServerError && reasoningText().MatchString(pe.Code+" "+visible.Cut(pe.Message, maxErrorText, "…"))
 }
 
-// tooLongToWait returns the error of a server that asks for a longer wait than maxRetryAfter.
+// tooLongToWait returns the error of a server that requests a longer wait than maxRetryAfter.
 func tooLongToWait(pe *sdk.ProviderError, wait time.Duration) error {
 	out, asked := *pe, wait.Round(time.Second).String()
 	if wait == longestWait {
@@ -106,11 +104,11 @@ func tooLongToWait(pe *sdk.ProviderError, wait time.Duration) error {
 	return &out
 }
 
-// longestWait is what retryAfter returns for everything above it.
+// longestWait is the longest result of retryAfter.
 const longestWait = 10_000 * time.Hour
 
-// retryAfter returns how long the server asks us to wait, at most longestWait: retry-after-ms, or retry-after in seconds or as
-// a date (RFC 9110, 10.2.3). A value that is none of these counts as absent.
+// retryAfter returns the wait that the server requests, at most longestWait: retry-after-ms, or retry-after in seconds or as a date
+// (RFC 9110, 10.2.3). Other values count as absent.
 func retryAfter(headers map[string]string, now time.Time) (time.Duration, bool) {
 	if d, ok := waitOf(headers["retry-after-ms"], time.Millisecond); ok {
 		return d, true
@@ -132,7 +130,7 @@ func retryAfter(headers map[string]string, now time.Time) (time.Duration, bool) 
 // https://cloud.google.com/apis/design/errors (google.rpc.RetryInfo).
 var retryDelay = lazyregexp.New(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
 
-// retryInfo returns how long the body of a refusal asks us to wait.
+// retryInfo returns the wait that the body of a refusal requests.
 func retryInfo(body string) (time.Duration, bool) {
 	m := retryDelay().FindStringSubmatch(body)
 	if m == nil {
@@ -170,8 +168,8 @@ func Retries(cfg sdk.RetryConfig) int {
 	return defaultRetries
 }
 
-// RetryDelay returns how long to wait before a request that failed in a way that may pass is sent again, after so many retries. An error is the
-// final one.
+// RetryDelay returns the wait before the next retry of a request that failed with err, which may pass. After the last retry, it returns
+// the final error.
 func RetryDelay(cfg sdk.RetryConfig, err error, retries int) (time.Duration, error) {
 	limit, base := Retries(cfg), DefaultRetryDelay
 	if cfg.DelayMS > 0 {

@@ -11,7 +11,7 @@ import (
 // Small returns the model for titles: the configured one, the one that the hooks choose, the small model of the provider, or the
 // given model itself.
 func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
-	if name := m.config.SmallModel; name != "" {
+	if name := m.o.Config.SmallModel; name != "" {
 		model, err := m.Resolve(name)
 		if err == nil && m.o.Own != nil {
 			err = m.receivers.check(ctx, m, model.ProviderID, true)
@@ -35,10 +35,10 @@ func (m *Models) Small(ctx context.Context, of sdk.Model) (sdk.Model, error) {
 	return m.Resolve(v.Model.String())
 }
 
-// smallID returns the ID of the small model that goes with another model of its provider: the provider's own, else that of the rules; empty
-// without one.
+// smallID returns the ID of the small model for another model of its provider: the provider's own, else the one of the rules; empty without
+// one.
 func (m *Models) smallID(p *provider, of *sdk.Model) string {
-	c := m.config.Provider[p.info.ID]
+	c := m.o.Config.Provider[p.info.ID]
 	if id := p.info.Small; id != "" && listed(&c, id) {
 		return id
 	}

@@ -16,10 +16,7 @@ const testTokens = 16
 // Test tests the user's credentials for a provider. It asks for the list of models and returns their number. A provider that cannot list its
 // models gets a short request to its small model instead, and the number is 0. Errors: errors.ErrUnsupported if no model is known.
 func (m *Models) Test(ctx context.Context, id string) (models int, err error) {
-	if _, err := m.client(ctx, id, nil); err != nil {
-		return 0, err
-	}
-	if list, err := m.list(ctx, m.providers[id]); !noList(err) {
+	if list, err := m.list(ctx, id); !noList(err) {
 		return len(list), err
 	}
 	return 0, m.testRequest(ctx, id)

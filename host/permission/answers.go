@@ -7,7 +7,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Answers takes what the user decides about requests that wait. Safe for use from many goroutines.
+// Answers receives the user's decisions about waiting requests. Safe for use from many goroutines.
 type Answers struct {
 	ctx       context.Context
 	asks      *Asks
@@ -19,10 +19,9 @@ func NewAnswers(ctx context.Context, asks *Asks, approvals *Approvals) Answers {
 	return Answers{ctx, asks, approvals}
 }
 
-// ReplyPermission answers a permission request. ReplyAlways also allows the request's Always patterns in this project
-// from then on, and grants what waits and passes now; ReplyReject rejects all that waits in the same session. With a
-// message a rejection goes to the model, without one it ends the turn. Errors: ErrNotFound when the request does not wait,
-// and those of the store, which cannot keep an "always": it counts once then.
+// ReplyPermission answers a permission request. ReplyAlways also allows the request's Always patterns in this project from then on, and grants
+// waiting requests that they allow; ReplyReject rejects all waiting requests of the session. A rejection with a message goes to the model; one
+// without a message ends the turn. Errors: ErrNotFound if the request does not wait, and errors of the store: then an "always" counts once.
 func (a Answers) ReplyPermission(id string, reply sdk.Reply, message string) error {
 	if reply != sdk.ReplyAlways {
 		return a.asks.reply(id, reply, message)
@@ -35,14 +34,14 @@ func (a Answers) ReplyPermission(id string, reply sdk.Reply, message string) err
 	if err := a.asks.reply(id, reply, message); err != nil {
 		return err
 	}
-	if rules != nil {
+	if kept == nil {
 		a.asks.grant(rules.Approve)
 	}
 	return kept
 }
 
-// AllowInSession answers a permission request with yes, and allows its Always patterns in the session and its subagents until the
-// process ends. Requests of the session that wait and pass now are granted. Errors: ErrNotFound when the request does not wait.
+// AllowInSession grants a permission request, and allows its Always patterns in the session and its subagents until the process ends. It also
+// grants waiting requests of the session that they allow. Errors: ErrNotFound if the request does not wait.
 func (a Answers) AllowInSession(id string) error {
 	r, err := a.asks.waiting(id)
 	if err != nil {
@@ -59,8 +58,8 @@ func (a Answers) AllowInSession(id string) error {
 	return nil
 }
 
-// AcceptEdits sets whether files may be edited in a session and its subagents without asking, until the process ends. Files that
-// programs run by themselves, and what rules deny, are not affected.
+// AcceptEdits sets whether files may be edited in a session and its subagents without asking, until the process ends. Guarded files, and edits
+// that rules deny, are not affected.
 func (a Answers) AcceptEdits(session string, on bool) {
 	if !on {
 		a.approvals.revoke(session, "edit", "*")
@@ -70,7 +69,7 @@ func (a Answers) AcceptEdits(session string, on bool) {
 	a.grantWaiting(session)
 }
 
-// grantWaiting grants requests that wait and that are allowed in the session now.
+// grantWaiting grants waiting requests that are allowed in the session now.
 func (a Answers) grantWaiting(root string) {
 	a.asks.grant(func(r *sdk.PermissionRequest) bool {
 		owner, err := a.approvals.Root(a.ctx, r.SessionID)
@@ -78,11 +77,11 @@ func (a Answers) grantWaiting(root string) {
 	})
 }
 
-// Permissions lists the requests that wait.
+// Permissions lists the waiting requests.
 func (a Answers) Permissions() []sdk.PermissionRequest { return a.asks.Permissions() }
 
-// ReplyQuestion answers a question request: for each question the labels chosen or the free text. Nil
-// dismisses it, no answers decline a form. Errors: ErrNotFound when no call waits for it.
+// ReplyQuestion answers a question request, for each question with the chosen labels or the free text. Nil dismisses the request; an empty list
+// declines a form. Errors: ErrNotFound if no call waits for it.
 func (a Answers) ReplyQuestion(id string, answers [][]string) error {
 	return a.asks.ReplyQuestion(id, answers)
 }

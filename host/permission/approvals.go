@@ -16,7 +16,7 @@ import (
 // approvalTimeout bounds storing an approval.
 const approvalTimeout = 10 * time.Second
 
-// noProject is the identifier of every project without a commit, see sdk.Project: it tells none of them from another.
+// noProject is the identifier of all projects without a commit, see sdk.Project.
 const noProject = "global"
 
 // ApprovalProject returns the name under which approvals of a project are kept: the project's, where there is a
@@ -28,8 +28,8 @@ func ApprovalProject(p sdk.Project) string {
 	return "directory " + p.Worktree
 }
 
-// Approvals are what the user allowed beyond the rules: the answers "always" of a project, which are read for each decision, so that
-// what the user revokes counts no longer, and what is allowed in one session until the process ends. Safe for use from many goroutines.
+// Approvals are the user's approvals in addition to the rules: the answers "always" of a project, which are read for each decision, so that a
+// revocation counts immediately, and approvals for one session until the process ends. Safe for use from many goroutines.
 type Approvals struct {
 	Store   store.Store
 	Project sdk.Project
@@ -55,7 +55,7 @@ func (a *Approvals) allow(session, permission string, patterns ...string) {
 	}
 }
 
-// revoke takes back what allow allowed with this pattern.
+// revoke reverts allow for a pattern.
 func (a *Approvals) revoke(session, permission, pattern string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -64,15 +64,15 @@ func (a *Approvals) revoke(session, permission, pattern string) {
 	}
 }
 
-// covers reports whether what was allowed in a session covers the request.
+// covers reports whether the approvals of a session cover the request.
 func (a *Approvals) covers(session string, r *sdk.PermissionRequest) bool {
 	a.mu.Lock()
 	rules := slices.Clone(a.sessions[session])
 	a.mu.Unlock()
-	return len(rules) > 0 && Compile("", rules).Approve(r)
+	return Compile("", rules).Approve(r)
 }
 
-// Keep stores what an answer "always" to a request allows and returns the rules of all approvals; nil when it allows nothing.
+// Keep stores the approvals of an answer "always" to a request, and returns the rules of all approvals.
 func (a *Approvals) Keep(ctx context.Context, r *sdk.PermissionRequest) (*Rules, error) {
 	ctx, cancel := context.WithTimeout(ctx, approvalTimeout)
 	defer cancel()
@@ -83,16 +83,13 @@ func (a *Approvals) Keep(ctx context.Context, r *sdk.PermissionRequest) (*Rules,
 			Origin: strings.Join(r.Patterns, ", "),
 		})
 	}
-	if len(list) == 0 {
-		return nil, nil
-	}
 	if err := a.Store.Approve(ctx, list); err != nil {
 		return nil, fmt.Errorf("keep the approval: %w", err)
 	}
 	return a.rules(ctx)
 }
 
-// rules returns what was allowed for good in this project, by any process.
+// rules returns the permanent approvals in this project, of any process.
 func (a *Approvals) rules(ctx context.Context) (*Rules, error) {
 	list, err := a.Store.Approvals(ctx, ApprovalProject(a.Project))
 	if err != nil {

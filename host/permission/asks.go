@@ -11,7 +11,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Asks holds what waits for the user: permission requests and questions. Safe for use from many goroutines.
+// Asks holds the permission requests and questions that wait for the user. Safe for use from many goroutines.
 type Asks struct {
 	mu          sync.Mutex
 	permissions map[string]*pendingPermission
@@ -34,14 +34,14 @@ func NewAsks() *Asks {
 	return &Asks{permissions: map[string]*pendingPermission{}, questions: map[string]*pendingQuestion{}}
 }
 
-// Permission publishes a request through tell and waits for the answer until ctx ends. asked: approvals do not count. A
-// rejection without a message halts the turn if halt is set.
-func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, asked, halt bool, tell func(sdk.Event)) error {
+// Permission publishes a request and waits for the answer until ctx ends. asked reports that approvals do not count. A rejection without a
+// message halts the turn if halt is set.
+func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, asked, halt bool, publish func(sdk.Event)) error {
 	p := &pendingPermission{request: r, asked: asked, reply: make(chan permissionReply, 1)}
 	a.mu.Lock()
 	a.permissions[r.ID] = p
 	a.mu.Unlock()
-	tell(sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r})
+	publish(sdk.Event{Type: sdk.EventPermissionAsked, Properties: &r})
 	var answer permissionReply
 	select {
 	case answer = <-p.reply:
@@ -51,7 +51,7 @@ func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, asked, h
 		a.mu.Unlock()
 		answer = permissionReply{reply: sdk.ReplyReject}
 	}
-	tell(sdk.Event{Type: sdk.EventPermissionReplied, Properties: &sdk.PermissionReplied{
+	publish(sdk.Event{Type: sdk.EventPermissionReplied, Properties: &sdk.PermissionReplied{
 		SessionID: r.SessionID, RequestID: r.ID, Reply: answer.reply,
 	}})
 	switch {
@@ -65,17 +65,7 @@ func (a *Asks) Permission(ctx context.Context, r sdk.PermissionRequest, asked, h
 	return &sdk.Refusal{By: "user", Reason: fmt.Sprintf("permission %q was rejected", r.Permission), Halt: halt}
 }
 
-// reply answers a request; ReplyReject rejects all that wait in the same session. Errors: ErrNotFound.
-func (a *Asks) reply(id string, reply sdk.Reply, message string) error {
-	switch reply {
-	case sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject:
-	default:
-		return fmt.Errorf("reply %q: want once, always or reject", reply)
-	}
-	return a.answer(id, permissionReply{reply, message})
-}
-
-// waiting returns a request that waits. Errors: ErrNotFound.
+// waiting returns a waiting request. Errors: ErrNotFound.
 func (a *Asks) waiting(id string) (*sdk.PermissionRequest, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -86,7 +76,7 @@ func (a *Asks) waiting(id string) (*sdk.PermissionRequest, error) {
 	return &p.request, nil
 }
 
-// find returns a request that waits. The caller holds mu.
+// find returns a waiting request. The caller holds mu.
 func (a *Asks) find(id string) (*pendingPermission, error) {
 	if p := a.permissions[id]; p != nil {
 		return p, nil
@@ -94,38 +84,41 @@ func (a *Asks) find(id string) (*pendingPermission, error) {
 	return nil, fmt.Errorf("permission request %q: %w", id, live.ErrNotFound)
 }
 
-// grant grants the requests that wait and for which passes reports true; not those that must be asked.
+// grant grants the waiting requests for which passes returns true, except requests that the user must answer.
 func (a *Asks) grant(passes func(*sdk.PermissionRequest) bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, other := range a.permissions {
 		if !other.asked && passes(&other.request) {
-			a.settle(other, permissionReply{reply: sdk.ReplyOnce})
+			a.resolve(other, permissionReply{reply: sdk.ReplyOnce})
 		}
 	}
 }
 
-// answer settles a request, and with a rejection those of its session. Errors: ErrNotFound.
-func (a *Asks) answer(id string, r permissionReply) error {
+// reply answers a request; ReplyReject rejects all waiting requests of the session. Errors: ErrNotFound.
+func (a *Asks) reply(id string, reply sdk.Reply, message string) error {
+	if !slices.Contains([]sdk.Reply{sdk.ReplyOnce, sdk.ReplyAlways, sdk.ReplyReject}, reply) {
+		return fmt.Errorf("reply %q: want once, always or reject", reply)
+	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p, err := a.find(id)
 	if err != nil {
 		return err
 	}
-	a.settle(p, r)
-	if r.reply != sdk.ReplyReject {
+	a.resolve(p, permissionReply{reply, message})
+	if reply != sdk.ReplyReject {
 		return nil
 	}
 	for _, other := range a.permissions {
 		if other.request.SessionID == p.request.SessionID {
-			a.settle(other, permissionReply{reply: sdk.ReplyReject})
+			a.resolve(other, permissionReply{reply: sdk.ReplyReject})
 		}
 	}
 	return nil
 }
 
-// Permissions lists the requests that wait.
+// Permissions lists the waiting requests.
 func (a *Asks) Permissions() []sdk.PermissionRequest {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,8 +129,8 @@ func (a *Asks) Permissions() []sdk.PermissionRequest {
 	return out
 }
 
-// settle answers a request; a.mu is held.
-func (a *Asks) settle(p *pendingPermission, r permissionReply) {
+// resolve answers a request; a.mu is held.
+func (a *Asks) resolve(p *pendingPermission, r permissionReply) {
 	delete(a.permissions, p.request.ID)
 	p.reply <- r
 }
@@ -147,13 +140,13 @@ type pendingQuestion struct {
 	answers chan [][]string // nil answers: dismissed
 }
 
-// Question publishes questions, which have an identifier, through tell and waits for the answers until ctx ends.
-func (a *Asks) Question(ctx context.Context, r sdk.QuestionRequest, tell func(sdk.Event)) ([][]string, error) {
+// Question publishes questions, which have an identifier, and waits for the answers until ctx ends.
+func (a *Asks) Question(ctx context.Context, r sdk.QuestionRequest, publish func(sdk.Event)) ([][]string, error) {
 	q := &pendingQuestion{request: r, answers: make(chan [][]string, 1)}
 	a.mu.Lock()
 	a.questions[r.ID] = q
 	a.mu.Unlock()
-	tell(sdk.Event{Type: sdk.EventQuestionAsked, Properties: &r})
+	publish(sdk.Event{Type: sdk.EventQuestionAsked, Properties: &r})
 	var answers [][]string
 	select {
 	case answers = <-q.answers:
@@ -164,15 +157,14 @@ func (a *Asks) Question(ctx context.Context, r sdk.QuestionRequest, tell func(sd
 	}
 	reply := &sdk.QuestionReplied{SessionID: r.SessionID, RequestID: r.ID, Answers: answers}
 	if answers == nil {
-		tell(sdk.Event{Type: sdk.EventQuestionRejected, Properties: reply})
+		publish(sdk.Event{Type: sdk.EventQuestionRejected, Properties: reply})
 		return nil, errors.Join(ctx.Err(), &sdk.Refusal{By: "user", Reason: "the question was dismissed"})
 	}
-	tell(sdk.Event{Type: sdk.EventQuestionReplied, Properties: reply})
+	publish(sdk.Event{Type: sdk.EventQuestionReplied, Properties: reply})
 	return answers, nil
 }
 
-// ReplyQuestion answers a question request: for each question the labels chosen or the free text. Nil
-// dismisses it, no answers decline a form. Errors: ErrNotFound when no call waits for it.
+// ReplyQuestion implements Answers.ReplyQuestion.
 func (a *Asks) ReplyQuestion(id string, answers [][]string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()

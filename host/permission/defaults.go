@@ -2,7 +2,7 @@ package permission
 
 import "github.com/tenonhq/tenon/sdk"
 
-// defaultOrigin is what rules of Defaults say about where they were written.
+// defaultOrigin is the origin of rules of Defaults.
 const defaultOrigin = "default"
 
 // Sampling is the permission a plugin needs to ask the user's model; the pattern is the plugin's name.

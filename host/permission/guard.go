@@ -60,8 +60,8 @@ func guarded(file string) string {
 	return guardedFiles[i]
 }
 
-// guard makes a decision about editing a guarded file ask only the user, unless a rule that names what is guarded allows
-// it: .git/hooks/* does, * and src/* do not.
+// guard changes a decision about editing a guarded file to ask the user, unless a rule that names the guarded part allows it: .git/hooks/*
+// does, * and src/* do not.
 func guard(d Decision, permission, file string) Decision {
 	if permission != editKey || d.Action == sdk.ActionDeny {
 		return d

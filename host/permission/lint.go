@@ -7,13 +7,12 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Shadow is a rule that can never decide, because all that it matches is matched by one behind it.
+// Shadow is a rule that can never decide, because a later rule matches everything that it does.
 type Shadow struct {
 	Rule, By sdk.PermissionRule
 }
 
-// Shadowed returns the rules of a list that can never decide. The defaults are left out: they are there to be
-// replaced. home is as in Compile.
+// Shadowed returns the rules of a list that can never decide, except the defaults, which are meant to be replaced. home is as in Compile.
 func Shadowed(home string, list sdk.PermissionRules) []Shadow {
 	r := Compile(home, list)
 	var out []Shadow
@@ -33,8 +32,7 @@ func Shadowed(home string, list sdk.PermissionRules) []Shadow {
 	return out
 }
 
-// covers reports whether w matches all that the pattern does, as far as examples show: what stands for anything is
-// replaced by several things.
+// covers reports whether w matches everything that the pattern does, tested with examples: wildcards are replaced by several texts.
 func covers(w *wildcard, pattern string) bool {
 	examples := []string{pattern}
 	for _, filling := range [][2]string{{"", "x"}, {"a", "é"}, {"long text/with *", "\n"}} {

@@ -11,7 +11,7 @@ type Policy struct {
 	Home string // for ~ in patterns
 	// Managed are an administrator's rules. Their denials and questions hold against all others, hooks, stored approvals and flags.
 	Managed sdk.PermissionRules
-	// Trust returns the author of a rule with this origin; digest is that of its file, empty if unknown. If nil, the user wrote all rules.
+	// Trust returns the author of a rule with this origin; digest is the digest of its file, empty if unknown. If nil, the user wrote all rules.
 	Trust func(origin, digest string) Trust
 	// TrustCommand returns the author of a command of a compiled-in plugin, which decides about the shell commands in its template. If nil, the
 	// user wrote all commands.
@@ -32,7 +32,8 @@ type Sources struct {
 	General sdk.PermissionRules // of the configuration, for all agents
 	Named   sdk.PermissionRules // of the configuration, for this agent
 	Session sdk.PermissionRules
-	// Strict keeps all others from lifting what the agent's own rules deny or ask for; ThirdParty is set when a plugin that is not built in brings the agent.
+	// Strict keeps other rules from lifting denials and questions of the agent's own rules. ThirdParty reports that a third-party plugin
+	// contributes the agent.
 	Strict, ThirdParty bool
 }
 
@@ -65,12 +66,12 @@ func (p *Policy) Rules(s Sources, forTemplate bool) *Rules {
 	return rules.Within(managed)
 }
 
-// everything is a rule that allows all, for a list that only takes from another.
+// everything returns a rule that allows everything, for a list that only restricts another.
 func everything(origin string) sdk.PermissionRule {
 	return sdk.PermissionRule{Permission: "*", Pattern: "*", Action: sdk.ActionAllow, Origin: origin}
 }
 
-// denials returns rules that deny what the user's rules do and allow the rest; nil when nothing in the list could lift a denial.
+// denials returns rules with the denials of the user's rules that allow everything else; nil if nothing in the list could lift a denial.
 func (p *Policy) denials(list sdk.PermissionRules) sdk.PermissionRules {
 	if p.Trust == nil || !slices.ContainsFunc(list, func(r sdk.PermissionRule) bool { return r.Action == sdk.ActionDeny }) {
 		return nil
@@ -93,14 +94,15 @@ func (p *Policy) denials(list sdk.PermissionRules) sdk.PermissionRules {
 	return out
 }
 
-// users returns the rules that the user wrote and those of the repository that deny: a repository lifts nothing.
+// users returns the user's rules, and the repository's rules that deny: a repository cannot lift a denial.
 func (p *Policy) users(rules sdk.PermissionRules) sdk.PermissionRules {
 	return slices.DeleteFunc(slices.Clone(rules), func(r sdk.PermissionRule) bool {
 		return r.Action != sdk.ActionDeny && p.trust(r).Repository
 	})
 }
 
-// hold returns rules of which those of the repository ask instead of allowing, unless they are approved; for a template, even then.
+// hold returns the rules, changed so that the repository's rules ask instead of allowing unless they are approved; for a template, even if
+// they are approved.
 func (p *Policy) hold(rules sdk.PermissionRules, forTemplate bool) sdk.PermissionRules {
 	out := slices.Clone(rules)
 	for i := range out {

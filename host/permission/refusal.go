@@ -56,7 +56,7 @@ func several(patterns []string) string {
 	return strings.Join(patterns, ", ")
 }
 
-// missing returns, as it is written in a configuration, the rule that would allow what of the request no rule allows yet.
+// missing returns the missing rule for a request, as it is written in a configuration.
 func (rules *Rules) missing(r *sdk.PermissionRequest) string {
 	key, patterns := r.Permission, []string(nil)
 	for _, p := range r.Patterns {
@@ -64,7 +64,7 @@ func (rules *Rules) missing(r *sdk.PermissionRequest) string {
 			patterns = append(patterns, p)
 		}
 	}
-	if len(patterns) == 0 { // a rule asks for what the call includes
+	if len(patterns) == 0 { // a rule asks for something that the call includes
 		for _, i := range r.Implied {
 			if d := rules.Decide(i.Permission, i.Pattern); d.Matched && d.Action == sdk.ActionAsk && d.Rule.Pattern != "*" {
 				key, patterns = i.Permission, append(patterns, i.Pattern)

@@ -41,7 +41,7 @@ func SourcesOf(o sdk.Origin) []string {
 }
 
 // DecideRequest judges a request by the rules. A rule about the origin of the tool denies or asks for all its
-// calls. It allows only those that require permission for nothing but the tool itself, unless a later rule is about the tool.
+// calls. It allows only calls that require permission just for the tool itself, unless a later rule is about the tool.
 func (r *Rules) DecideRequest(q *Request) Decision {
 	all := r.DecideAll(q.Permission, q.Patterns)
 	for _, key := range q.Sources {
@@ -112,12 +112,12 @@ func (r *Rules) names(permission string, action sdk.Action) bool {
 	return r.parent != nil && r.parent.names(permission, action)
 }
 
-// allows reports whether rules allow a call; where there are none, nothing speaks against it.
+// allows reports whether rules allow a call; nil rules allow all.
 func (r *Rules) allows(q *Request) bool {
 	return r == nil || r.DecideRequest(q).Action == sdk.ActionAllow
 }
 
-// decideSource returns what the rules whose key names a source say; of a subagent's and its parent's the stricter.
+// decideSource returns the decision of rules whose key names a source; for a subagent, the stricter of its own and its parent's.
 func (r *Rules) decideSource(key, tool string) Decision {
 	d := Decision{Action: sdk.ActionAsk, Index: -1}
 	for i, rule := range r.candidates(key) {
@@ -144,7 +144,7 @@ func namesSource(key string) bool {
 }
 
 // AskedBy returns the metadata of a request with its author if that is not the model: the template of a command, or a plugin. Clients show
-// these fields as facts of the host, so those that a tool set are removed.
+// these fields as facts of the host, so values of a tool are removed.
 func AskedBy(metadata sdk.Object, template, plugin string) sdk.Object {
 	out := sdk.Object{}
 	maps.Copy(out, metadata)

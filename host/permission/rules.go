@@ -13,7 +13,7 @@ import (
 type Rules struct {
 	rules  []rule
 	parent *Rules // of a subagent: rules that hold as well
-	bound  *Rules // of an administrator: what they deny or ask for holds
+	bound  *Rules // of an administrator: their denials and questions hold
 }
 
 type rule struct {
@@ -22,8 +22,7 @@ type rule struct {
 	pattern    wildcard
 }
 
-// Compile joins rule sets in their order: later ones win. home is what ~ and $HOME at the start of a pattern stand
-// for; empty leaves them as they are.
+// Compile joins rule sets in their order: later ones win. home replaces ~ and $HOME at the start of a pattern, unless it is empty.
 func Compile(home string, rulesets ...sdk.PermissionRules) *Rules {
 	r := &Rules{}
 	for _, rs := range rulesets {
@@ -35,8 +34,8 @@ func Compile(home string, rulesets ...sdk.PermissionRules) *Rules {
 	return r
 }
 
-// Child returns the rules of a subagent: of its own decisions and its parent's the stricter holds. So a subagent
-// never does what its parent may not, and never without asking what its parent must ask for.
+// Child returns the rules of a subagent: the stricter decision of its own rules and its parent's holds. So a subagent never does anything that
+// its parent may not do, or must ask for, without asking.
 func Child(parent, child *Rules) *Rules {
 	c := *child
 	if c.parent != nil {
@@ -46,8 +45,8 @@ func Child(parent, child *Rules) *Rules {
 	return &c
 }
 
-// Within returns the rules bound by others, an administrator's: what those deny is denied, and what they ask for is
-// asked for, whatever r says. r decides about the requests that they allow.
+// Within returns the rules bound by an administrator's: denials and questions of bound hold, whatever r decides. r decides about the requests
+// that bound allows.
 func (r *Rules) Within(bound *Rules) *Rules {
 	if bound == nil || len(bound.rules) == 0 {
 		return r
@@ -61,23 +60,23 @@ func (r *Rules) Within(bound *Rules) *Rules {
 type Decision struct {
 	Action  sdk.Action
 	Matched bool // false: no rule matched, Action is ask
-	// Rule is the one that decided and Index its place in the list. Depth tells whose list: 0 its own, 1 its parent's,
-	// and so on. It means nothing for an administrator's rule, see Final.
+	// Rule is the deciding rule and Index its place in the list. Depth identifies the list: 0 the agent's own, 1 its parent's, and so on. It has
+	// no meaning for an administrator's rule, see Final.
 	Rule  sdk.PermissionRule
 	Index int
 	Depth int
-	// Implied is set where the rule is about something that the request includes, see sdk.PermissionRequest.
+	// Implied reports that the rule is about something that the request includes, see sdk.PermissionRequest.
 	Implied bool
-	// Final is set where an administrator's rule decided, or Guarded is set: only the user's answer gets around it.
+	// Final reports that an administrator's rule decided, or that Guarded is set: only the user's answer overrides it.
 	Final bool
-	// Guarded is why editing a file asks whatever allows it: the name in its path that means that programs run it or that it steers
-	// agents. Empty for other files and permissions.
+	// Guarded is the reason why editing a file asks in spite of rules that allow it: the name in its path that means that programs run it or
+	// that it steers agents. Empty for other files and permissions.
 	Guarded string
 
 	by *rule // that decided, in its list; nil if none matched
 }
 
-// Decide returns what the rules say about one pattern: a path, a command, a URL.
+// Decide returns the decision about one pattern: a path, a command, a URL.
 func (r *Rules) Decide(permission, pattern string) Decision {
 	permission, pattern = normal(permission), normal(pattern)
 	return guard(r.decide(permission, pattern), permission, pattern)
@@ -86,7 +85,7 @@ func (r *Rules) Decide(permission, pattern string) Decision {
 func (r *Rules) decide(permission, pattern string) Decision {
 	d := Decision{Action: sdk.ActionAsk, Index: -1}
 	for i, rule := range r.candidates(permission) {
-		if rule.pattern.match(pattern) && rule.speaks(permission) {
+		if rule.pattern.match(pattern) && rule.applies(permission) {
 			d = Decision{Action: rule.Action, Matched: true, Rule: rule.PermissionRule, Index: i, by: rule}
 			break
 		}
@@ -109,9 +108,9 @@ func (r *Rules) decide(permission, pattern string) Decision {
 	return d
 }
 
-// speaks reports whether the rule may decide about a permission that it matches. A wildcard, written for everything, does not allow to leave
-// the sandbox: only a rule with the name of that permission does.
-func (r *rule) speaks(permission string) bool {
+// applies reports whether the rule may decide about a permission that it matches. A wildcard does not allow commands to leave the sandbox: only
+// a rule with the name of that permission does.
+func (r *rule) applies(permission string) bool {
 	return r.permission.literal || r.Action != sdk.ActionAllow || permission != sdk.PermissionUnconfined
 }
 
@@ -126,8 +125,8 @@ func (r *Rules) candidates(permission string) iter.Seq2[int, *rule] {
 	}
 }
 
-// DecideAll returns what the rules say about a call that touches several things: the first denial, or else the first that must
-// be asked for, or else the last permission. Without patterns the answer is ask.
+// DecideAll returns the decision about a call with several patterns: the first denial, else the first question, else the last permission.
+// Without patterns it is ask.
 func (r *Rules) DecideAll(permission string, patterns []string) Decision {
 	all := Decision{Action: sdk.ActionAsk, Index: -1}
 	for i, pattern := range patterns {
@@ -164,8 +163,8 @@ type Step struct {
 	Wins  bool // the rule that decides; at most one
 }
 
-// Explain returns all rules that match in the order they are read, a parent's after the subagent's own, and those of each list before those
-// that bound it. None wins where none matches.
+// Explain returns all matching rules in the order of reading: the parent's after the subagent's own, an administrator's after the list that they
+// bound.
 func (r *Rules) Explain(permission, pattern string) []Step {
 	permission, pattern = normal(permission), normal(pattern)
 	return r.explain(permission, pattern, 0, r.decide(permission, pattern).by)
@@ -175,7 +174,7 @@ func (r *Rules) explain(permission, pattern string, depth int, winner *rule) []S
 	var steps []Step
 	for i := range r.rules {
 		rule := &r.rules[i]
-		if rule.permission.match(permission) && rule.pattern.match(pattern) && rule.speaks(permission) {
+		if rule.permission.match(permission) && rule.pattern.match(pattern) && rule.applies(permission) {
 			steps = append(steps, Step{Rule: rule.PermissionRule, Index: i, Depth: depth, Wins: rule == winner})
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// foldCase is set where the system does not tell names by case: a rule against secret.txt must hold for SECRET.TXT.
+// foldCase reports that file names are case-insensitive: a rule against secret.txt must hold for SECRET.TXT.
 const foldCase = runtime.GOOS == "windows"
 
 // wildcard is a pattern in normal form.
@@ -38,8 +38,7 @@ func compilePattern(pattern string) wildcard {
 	return w
 }
 
-// compilePath returns the pattern of what follows the server of an address. Without a path, a * at the end stands for everything
-// below, as in https://*.
+// compilePath returns the pattern of the path in an address. Without a path, a * at the end matches all paths, as in https://*.
 func compilePath(pattern string, open bool) wildcard {
 	if pattern == "" && open {
 		pattern = "*"

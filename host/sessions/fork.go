@@ -10,9 +10,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Fork makes a new session that begins with the messages of another one before messageID; with all that are not undone when it is
-// empty. Files stay as they are. The session itself is not changed and may be in use. Damaged rows are left out, with a
-// *store.DamageError beside the fork. Errors: ErrNotFound, those of the store.
+// Fork creates a session with the messages of another one before messageID; by default with all messages that are not undone. Files do not
+// change. The original session is not changed and may be in use. Damaged rows are left out, with a *store.DamageError in addition to the
+// fork. Errors: ErrNotFound, errors of the store.
 func (h *Keeper) Fork(ctx context.Context, session, messageID string) (*sdk.Session, error) {
 	var damage store.Damages
 	from, err := h.Find(ctx, session)
@@ -117,7 +117,7 @@ func (f *forking) newPart(m sdk.Message) sdk.PartHead {
 	return sdk.PartHead{ID: f.newID(sdk.PrefixPart), SessionID: f.session.ID, MessageID: m.Head().ID}
 }
 
-// renamed returns the copy's identifier of a message. One that was not copied keeps its own, which then names nothing.
+// renamed returns the copy's identifier of a message. The identifier of a message that was not copied stays, and refers to nothing.
 func (f *forking) renamed(id string) string {
 	if to, ok := f.ids[id]; ok {
 		return to

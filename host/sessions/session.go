@@ -16,7 +16,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// New says what a session starts with. The zero value is a root session with a default title.
+// New describes a new session. The zero value is a root session with a default title.
 type New struct {
 	Title      string
 	ParentID   string
@@ -25,7 +25,7 @@ type New struct {
 	Metadata   sdk.Object
 }
 
-// Keeper creates, finds and recovers sessions. Set the exported fields; the rest is its own. Safe for use from many goroutines.
+// Keeper creates, finds and recovers sessions. Set the exported fields. Safe for use from many goroutines.
 type Keeper struct {
 	Store   store.Store
 	IDs     *sdk.IDs
@@ -36,10 +36,9 @@ type Keeper struct {
 	Observe func(p sdk.Point, in any)
 	Notice  func(sdk.PluginNotice)
 
-	mu      sync.Mutex
-	fresh   map[string]store.Token // claims of sessions that were created and not prompted yet
-	seen    map[string]sdk.Session // sessions that session.start was fired for, for session.end
-	damaged map[store.Damage]bool  // rows that the user was notified of
+	fresh   sync.Map // by session, the store.Token of one that was created and not prompted yet
+	seen    sync.Map // by ID, the sdk.Session of those that session.start was fired for, for session.end
+	damaged sync.Map // of store.Damage, rows that the user was notified of
 }
 
 // DefaultTitle and childTitle begin the titles of sessions that have none yet, as opencode's do.
@@ -48,7 +47,7 @@ const (
 	childTitle   = "Child session - "
 )
 
-// Create stores a new session. Errors: ErrNotFound for the parent, those of the store.
+// Create stores a new session. Errors: ErrNotFound for the parent, errors of the store.
 func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
 	created := live.Now()
 	s := &sdk.Session{
@@ -67,12 +66,7 @@ func (h *Keeper) Create(ctx context.Context, n New) (*sdk.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	if h.fresh == nil {
-		h.fresh = map[string]store.Token{}
-	}
-	h.fresh[s.ID] = token
-	h.mu.Unlock()
+	h.fresh.Store(s.ID, token)
 	h.Publish(sdk.Event{Type: sdk.EventSessionCreated, Properties: &sdk.SessionInfo{SessionID: s.ID, Info: *s}})
 	return s, nil
 }
@@ -94,7 +88,7 @@ func (h *Keeper) Find(ctx context.Context, id string) (*sdk.Session, error) {
 	return s, err
 }
 
-// Root returns the session at the top of a subagent's session, else the session itself. Errors: as Find.
+// Root returns the topmost parent of a session, or the session itself without a parent. Errors: as Find.
 func (h *Keeper) Root(ctx context.Context, id string) (string, error) {
 	for {
 		s, err := h.Find(ctx, id)
@@ -107,12 +101,8 @@ func (h *Keeper) Root(ctx context.Context, id string) (string, error) {
 
 // Claim takes the session, or the claim it was created with.
 func (h *Keeper) Claim(ctx context.Context, session string) (store.Token, error) {
-	h.mu.Lock()
-	token, ok := h.fresh[session]
-	delete(h.fresh, session)
-	h.mu.Unlock()
-	if ok {
-		return token, nil
+	if token, ok := h.fresh.LoadAndDelete(session); ok {
+		return token.(store.Token), nil
 	}
 	token, err := h.Store.Claim(ctx, session)
 	if errors.Is(err, store.ErrNotFound) {
@@ -123,26 +113,15 @@ func (h *Keeper) Claim(ctx context.Context, session string) (store.Token, error)
 
 // Started fires session.start, once a session.
 func (h *Keeper) Started(s *sdk.Session) {
-	h.mu.Lock()
-	_, known := h.seen[s.ID]
-	c := *s
-	if h.seen == nil {
-		h.seen = map[string]sdk.Session{}
-	}
-	h.seen[s.ID] = c
-	h.mu.Unlock()
-	if !known {
-		h.Observe(sdk.PointSessionStart, &sdk.SessionInput{SessionID: s.ID, Session: c})
+	if _, known := h.seen.Swap(s.ID, *s); !known {
+		h.Observe(sdk.PointSessionStart, &sdk.SessionInput{SessionID: s.ID, Session: *s})
 	}
 }
 
 // End fires session.end for every session that was started.
 func (h *Keeper) End(ctx context.Context) {
-	h.mu.Lock()
-	seen := h.seen
-	h.seen = nil
-	h.mu.Unlock()
-	for id, s := range seen {
+	for key, value := range h.seen.Range {
+		id, s := key.(string), value.(sdk.Session)
 		if latest, _, err := h.Store.Session(ctx, id); err == nil {
 			s = *latest
 		}
@@ -153,20 +132,13 @@ func (h *Keeper) End(ctx context.Context) {
 // LeftOut notifies the user, once for each row, of damaged rows that the model does not get.
 func (h *Keeper) LeftOut(rows []store.Damage) {
 	for _, row := range rows {
-		h.mu.Lock()
-		told := h.damaged[row]
-		if h.damaged == nil {
-			h.damaged = map[store.Damage]bool{}
-		}
-		h.damaged[row] = true
-		h.mu.Unlock()
-		if !told {
+		if _, notified := h.damaged.LoadOrStore(row, true); !notified {
 			h.Notice(sdk.PluginNotice{Message: fmt.Sprintf("damaged and left out of the conversation: %s; tenon session repair %s sets it aside", row, row.Session)})
 		}
 	}
 }
 
-// Recover closes the turns that processes which are gone left open.
+// Recover closes turns that were left open by processes that ended.
 func (h *Keeper) Recover(ctx context.Context) error {
 	left, err := h.Store.Interrupted(ctx)
 	if err != nil {
@@ -177,7 +149,7 @@ func (h *Keeper) Recover(ctx context.Context) error {
 			if errors.As(err, new(*store.OwnedError)) || errors.Is(err, store.ErrNotFound) || errors.Is(err, store.ErrReadOnly) {
 				continue // another process was quicker, or nothing can be written
 			}
-			// It is taken up again with its next prompt; the others must not wait for that.
+			// Its next prompt resumes it; the other sessions must not wait for that.
 			h.Log.Error("interrupted session cannot be closed", "session", id, "err", err)
 		}
 	}

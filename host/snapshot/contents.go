@@ -9,54 +9,39 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
-// manyFiles is from how many files on they are stored in one pack: a file for each would take longer.
+// manyFiles is the number of files that are stored separately. More go into one pack, which is faster.
 const manyFiles = 100
 
-// doubt is a file whose content has to be looked at.
+// doubt is a file whose content has to be read.
 type doubt struct {
 	path string
 	file *file
 }
 
-// contents looks at the files that are in doubt and stores what is not stored.
+// contents reads the files in doubt and stores their new contents.
 func (s *scan) contents(ctx context.Context, all []*visit) error {
 	var list []doubt
 	for _, v := range all {
-		for _, i := range v.doubts {
-			list = append(list, doubt{v.path + v.new.Files[i].Name, &v.new.Files[i]})
+		if v.new == nil {
+			continue
+		}
+		for i := range v.new.Files {
+			if f := &v.new.Files[i]; f.doubt {
+				f.doubt = false
+				list = append(list, doubt{v.path + f.Name, f})
+			}
 		}
 	}
 	s.read = len(list)
-	if len(list) > min(manyFiles, s.r.limits.MaxFiles) { // most are as they were, with another stamp
-		known := make([]bool, len(list))
-		err := side(ctx, len(list), func(i int) error {
-			d := list[i]
-			if d.file.Hash == "" {
-				return nil
-			}
-			content, ok := s.r.content(d.path, d.file)
-			known[i] = ok && hashOf(objectBlob, content) == d.file.Hash
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		rest := list[:0]
-		for i, d := range list {
-			if !known[i] {
-				rest = append(rest, d)
-			}
-		}
-		list = rest
-	}
 	list = s.limit(list)
 	if len(list) > manyFiles {
 		return s.r.pack(ctx, list)
 	}
-	return side(ctx, len(list), func(i int) error {
+	return inParallel(ctx, len(list), func(i int) error {
 		d := list[i]
 		content, ok := s.r.content(d.path, d.file)
 		if !ok {
@@ -72,18 +57,20 @@ func (s *scan) contents(ctx context.Context, all []*visit) error {
 	})
 }
 
-// limit leaves out what is more than one state may add. The next one looks at it again.
+// limit leaves out the files beyond the number that one state may add. The next state looks at them again.
 func (s *scan) limit(list []doubt) []doubt {
-	if len(list) <= s.r.limits.MaxFiles {
-		return list
-	}
-	for _, d := range list[s.r.limits.MaxFiles:] {
-		d.file.Hash, d.file.Settled = "", false
-	}
-	return list[:s.r.limits.MaxFiles]
+	room := s.r.limits.MaxFiles
+	return slices.DeleteFunc(list, func(d doubt) bool {
+		if d.file.Hash != "" {
+			return false
+		}
+		room--
+		d.file.Settled = d.file.Settled && room >= 0
+		return room < 0
+	})
 }
 
-// content reads a file, false when it cannot be kept: too large, not readable, or gone.
+// content reads a file. It returns false for a file that cannot be kept: too large, not readable, or deleted.
 func (r *Repo) content(path string, f *file) ([]byte, bool) {
 	name := filepath.Join(r.worktree, filepath.FromSlash(path))
 	if f.Stamp.kind() == kindLink {
@@ -103,7 +90,7 @@ func (r *Repo) content(path string, f *file) ([]byte, bool) {
 	return content.Bytes(), err == nil && n <= r.limits.MaxFile
 }
 
-// leaveOut notes that a file is not kept. One that is small enough is tried again the next time.
+// leaveOut notes that a file is not kept. The next scan reads it again if it is small enough.
 func (r *Repo) leaveOut(f *file) {
 	f.Hash, f.Settled = "", f.Settled && f.Stamp.Size > r.limits.MaxFile
 }
@@ -132,17 +119,21 @@ func (r *Repo) pack(ctx context.Context, list []doubt) error {
 	return err
 }
 
-// readInto reads files side by side and writes them one after another.
+// readInto reads files in parallel and writes their new contents one after the other.
 func (r *Repo) readInto(ctx context.Context, w *bufio.Writer, list []doubt) error {
 	var mu sync.Mutex
-	return side(ctx, len(list), func(i int) error {
+	return inParallel(ctx, len(list), func(i int) error {
 		d := list[i]
 		content, ok := r.content(d.path, d.file)
 		if !ok {
 			r.leaveOut(d.file)
 			return nil
 		}
-		d.file.Hash = hashOf(objectBlob, content)
+		hash := hashOf(objectBlob, content)
+		if hash == d.file.Hash {
+			return nil
+		}
+		d.file.Hash = hash
 		mu.Lock()
 		defer mu.Unlock()
 		fmt.Fprintf(w, "blob\ndata %d\n", len(content))

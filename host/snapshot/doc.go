@@ -1,4 +1,4 @@
-// Package snapshot keeps states of a project's files, so that what a session did to them can be undone.
+// Package snapshot keeps states of a project's files, so that the changes of a session can be reverted.
 //
 // The states are trees and blobs in a git directory of our own. Which files changed we find out ourselves, by their stamps (size,
 // times, inode, permissions), as git does with its index; git says which names are ignored, packs many files at once and removes what is

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,12 +30,12 @@ const (
 	kindDir  = 0o040000
 )
 
-// Entry is a file as it was: its kind and permissions, and the name of its content. Without a mode there was no file. A directory has
+// Entry is the state of a file: its kind and permissions, and the name of its content. Without a mode there was no file. A directory has
 // no content: it is empty, or in the way of a file.
 type Entry struct {
 	Mode uint32 `json:"mode,omitempty"`
 	Hash string `json:"hash,omitempty"`
-	// Above is how many of the directories above a file that was not there were not there either: they go with it.
+	// Above is the number of missing directories above a missing file. They are removed with the file.
 	Above int `json:"above,omitempty"`
 }
 
@@ -115,7 +116,7 @@ func (p *Path) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Abs returns where the file is.
+// Abs returns the absolute name of a file.
 func (r *Repo) Abs(p Path) string {
 	if name := filepath.FromSlash(string(p)); !filepath.IsAbs(name) {
 		return filepath.Join(r.worktree, name)
@@ -135,10 +136,10 @@ func (r *Repo) PathOf(name string) (Path, error) {
 	return Path(filepath.ToSlash(name)), nil
 }
 
-// Look returns the file as it is now, without keeping it. Of a directory it returns only the kind.
+// Look returns the current state of a file without keeping it; of a directory only the kind.
 func (r *Repo) Look(p Path) (Entry, error) { return r.read(p, nil) }
 
-// Record keeps the file as it is now. Errors: ErrOff for one that is larger than MaxRecord.
+// Record keeps the current state of a file. Errors: ErrOff for a file larger than MaxRecord.
 func (r *Repo) Record(ctx context.Context, p Path) (Entry, error) {
 	if err := r.ensure(ctx); err != nil {
 		return Entry{}, err
@@ -183,7 +184,7 @@ func (r *Repo) read(p Path, keep func(kind, hash string, content []byte) error) 
 	return e, err
 }
 
-// missingAbove counts the directories above a file that are not there.
+// missingAbove counts the missing directories above a file.
 func (r *Repo) missingAbove(name string) int {
 	n := 0
 	for dir := filepath.Dir(name); dir != r.worktree && filepath.Dir(dir) != dir; dir = filepath.Dir(dir) {
@@ -198,7 +199,7 @@ func (r *Repo) missingAbove(name string) int {
 // isMissing reports whether the file does not exist, even because a file is in place of a directory above it.
 func isMissing(err error) bool { return errors.Is(err, os.ErrNotExist) || isNotDir(err) }
 
-// ignoreMissing returns the error, or nil for that of a file that does not exist.
+// ignoreMissing returns the error, or nil if the file does not exist.
 func ignoreMissing(err error) error {
 	if isMissing(err) {
 		return nil
@@ -272,7 +273,7 @@ func (r *Repo) keep(kind, hash string, content []byte) error {
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	// git's own cleaning removes what has such a name.
+	// git's own cleaning removes files with such names.
 	return atomicfile.Write(name, b.Bytes(), atomicfile.Options{Mode: 0o400, Temp: "tmp_obj_" + rand.Text()})
 }
 
@@ -285,9 +286,10 @@ func (r *Repo) Keep(ctx context.Context, content []byte) (string, error) {
 	return hash, r.keep(objectBlob, hash, content)
 }
 
-// Contents returns contents by their names. Errors: ErrGone.
+// Contents returns contents by their names, except for empty names. Errors: ErrGone.
 func (r *Repo) Contents(ctx context.Context, hashes []string) (map[string][]byte, error) {
 	out := map[string][]byte{}
+	hashes = slices.DeleteFunc(slices.Compact(slices.Sorted(slices.Values(hashes))), func(hash string) bool { return hash == "" })
 	if len(hashes) == 0 {
 		return out, nil
 	}

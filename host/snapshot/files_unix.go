@@ -10,7 +10,7 @@ import (
 
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
 
-// openFile opens a file that is neither a link nor, what would wait for a writer, a pipe; both may have come in its place.
+// openFile opens a regular file. A link or a pipe, which would wait for a writer, may have taken its place.
 func openFile(name string) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
 	if err != nil {

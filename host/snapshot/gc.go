@@ -44,7 +44,8 @@ func (r *Repo) collect(ctx context.Context, mark string) error {
 	}
 	var errs []error
 	for _, dir := range inner {
-		one := &Repo{worktree: r.worktree, dir: dir, git: r.git, limits: r.limits, ready: true}
+		one := &Repo{worktree: r.worktree, dir: dir, git: r.git, limits: r.limits}
+		one.ready.Store(true)
 		errs = append(errs, one.exclusive(ctx, func() error { return one.collect(ctx, filepath.Join(dir, collectMark)) }))
 	}
 	errs = append(errs, r.prune(ctx, time.Now().Add(-r.limits.KeepFor)))
@@ -55,7 +56,7 @@ func (r *Repo) collect(ctx context.Context, mark string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// prune removes states that were last seen before a time, except the one that the next Take begins with. git fails at an empty reference,
+// prune removes states that were last used before a time, except the state that the next Take begins with. git fails at an empty reference,
 // which earlier versions left when there was no space.
 func (r *Repo) prune(ctx context.Context, before time.Time) error {
 	keep := ""
@@ -78,7 +79,7 @@ func (r *Repo) prune(ctx context.Context, before time.Time) error {
 	return err
 }
 
-// sizeOf returns how many bytes the files below a directory have.
+// sizeOf returns the size of the files below a directory, in bytes.
 func sizeOf(dir string) (size int64, err error) {
 	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

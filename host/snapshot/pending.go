@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Pending is a change of files that is under way. It stays on the disk from before the first file changes until everything that
-// belongs to it is done, so that after a crash it can be brought to its end.
+// Pending is a change of files that is under way. It is on the disk from before the first step until the change is complete, so that it can be
+// completed after a crash.
 type Pending struct {
 	ID    string          `json:"id"` // letters, digits, - and _
 	Steps []Step          `json:"steps"`
@@ -39,7 +39,7 @@ func (r *Repo) Begin(p *Pending) error {
 // End forgets the change.
 func (r *Repo) End(id string) error { return ignoreMissing(os.Remove(r.pendingFile(id))) }
 
-// Pending returns the changes that were not ended, those of processes that work on them still among them.
+// Pending returns the changes that were not ended, including changes that other processes still work on.
 func (r *Repo) Pending() ([]*Pending, error) {
 	entries, err := os.ReadDir(r.pendingDir())
 	if err != nil {
@@ -63,10 +63,10 @@ func (r *Repo) Pending() ([]*Pending, error) {
 	return out, errors.Join(errs...)
 }
 
-// PendingOf returns one change; nil when it was ended, or never begun.
+// PendingOf returns one change; nil if it was ended or never begun.
 func (r *Repo) PendingOf(id string) (*Pending, error) { return readPending(r.pendingFile(id)) }
 
-// readPending reads a change; nil when it is not there.
+// readPending reads a change; nil if its file does not exist.
 func readPending(name string) (*Pending, error) {
 	content, err := os.ReadFile(name)
 	if err != nil {

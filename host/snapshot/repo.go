@@ -22,7 +22,7 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// Limits of what is kept, if Options do not say otherwise.
+// Default limits.
 const (
 	MaxFile   = 2 << 20
 	MaxRecord = 64 << 20
@@ -32,14 +32,14 @@ const (
 	MaxTime   = 20 * time.Second
 )
 
-// Limits bound what is kept. The zero value of a field means the constant of the same name.
+// Limits bound the states. The default of a field is the constant of the same name.
 type Limits struct {
-	MaxFile   int64         // the size in bytes up to which Take keeps a file
-	MaxRecord int64         // the size in bytes up to which Record keeps a file
-	MaxFiles  int           // how many new or changed files one Take keeps
-	MaxBytes  int64         // how large the store may become, in bytes, before old states are given up early
-	KeepFor   time.Duration // how long a state can be brought back
-	MaxTime   time.Duration // bounds one Take; a project that takes longer has none for a day
+	MaxFile   int64         // maximum bytes of a file that Take keeps
+	MaxRecord int64         // maximum bytes of a file that Record keeps
+	MaxFiles  int           // maximum new files in one Take
+	MaxBytes  int64         // size of the store in bytes above which old states are removed early
+	KeepFor   time.Duration // how long a state is kept
+	MaxTime   time.Duration // of one Take; a project that takes longer has no snapshots for a day
 }
 
 // complete puts in the usual limits.
@@ -53,11 +53,11 @@ func (l Limits) complete() Limits {
 var (
 	// ErrOff is returned if snapshots are off here; the text says why.
 	ErrOff = errors.New("snapshots are off")
-	// ErrGone means that a content is not stored any more.
+	// ErrGone is returned if a content is no longer stored.
 	ErrGone = errors.New("content is not stored any more")
 )
 
-// Options say where the files are and where their states are kept. Dir and Worktree are required.
+// Options locate the files and the store of their states. Dir and Worktree are required.
 type Options struct {
 	Dir      string   // of all projects; the one of this project is below it
 	Worktree string   // absolute
@@ -78,13 +78,14 @@ type Repo struct {
 	slow    atomic.Bool // Take takes too long here
 	packers sync.Pool   // of *zlib.Writer
 
+	inner sync.Map    // by path, the *Repo of a repository inside of the project
+	ready atomic.Bool // the git directory exists
+
 	mu    sync.Mutex // held while a state is taken
-	ready bool
-	last  *node            // the latest state that is known; nil: none
-	rules []byte           // what git was told to ignore when it was taken
-	saved time.Time        // when it was last written to the disk
-	since int              // files that were looked at since then
-	inner map[string]*Repo // by path
+	last  *node      // the latest state that is known; nil: none
+	rules []byte     // the patterns that git ignored when it was taken
+	saved time.Time  // when it was last written to the disk
+	since int        // files that were looked at since then
 }
 
 // Open returns the states of a project. It starts nothing and writes nothing. Errors: ErrOff.
@@ -120,17 +121,17 @@ func Open(o Options) (*Repo, error) {
 	return r, nil
 }
 
-// slowMark is the file that tells that a snapshot took too long.
+// slowMark is the file that marks a project whose snapshot took too long.
 const slowMark = "slow"
 
 // prepare makes the git directory. The caller holds mu and the lock.
 func (r *Repo) prepare(ctx context.Context) error {
-	if r.ready {
+	if r.ready.Load() {
 		return nil
 	}
 	description := filepath.Join(r.dir, "description") // names the project for users; written last
 	if _, err := os.Stat(description); err == nil {
-		r.ready = true
+		r.ready.Store(true)
 		return nil
 	}
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
@@ -147,11 +148,11 @@ func (r *Repo) prepare(ctx context.Context) error {
 		return fmt.Errorf("make %s: %w: %s", r.dir, errors.Join(ctx.Err(), err), bytes.TrimSpace(out))
 	}
 	err := os.WriteFile(description, []byte(r.worktree+"\n"), 0o600)
-	r.ready = err == nil
+	r.ready.Store(err == nil)
 	return err
 }
 
-// ignoreRules tells git what to ignore beside the lists among the files, and reports whether that is new.
+// ignoreRules writes the patterns that git ignores in addition to the lists among the files, and reports whether they changed.
 func (r *Repo) ignoreRules() (bool, error) {
 	rules := append(r.excluded(), r.ownPatterns()...)
 	if r.rules != nil && bytes.Equal(rules, r.rules) {
@@ -172,8 +173,7 @@ func (r *Repo) ignoreRules() (bool, error) {
 	return true, os.WriteFile(name, rules, 0o600)
 }
 
-// excluded returns the list of ignored files that the user keeps in the repository, outside of the files. Without one, or without a
-// way to read it, nothing more is ignored.
+// excluded returns the user's list of ignored files in the repository (info/exclude); nil if there is none or it cannot be read.
 func (r *Repo) excluded() []byte {
 	dir := filepath.Join(r.worktree, ".git")
 	if content, err := readRegular(dir); err == nil { // a worktree or a submodule
@@ -194,7 +194,7 @@ func (r *Repo) excluded() []byte {
 	return content
 }
 
-// readRegular reads a file of the repository, however large, as git does: files that the user ignores are in no state.
+// readRegular reads a file of the repository of any size, as git does: files that the user ignores are in no state.
 func readRegular(name string) ([]byte, error) {
 	f, _, err := projectfs.OpenRegular(name)
 	if err != nil {
@@ -204,7 +204,7 @@ func readRegular(name string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// ownPatterns returns the patterns of what no state holds.
+// ownPatterns returns the patterns of Options.Exclude.
 func (r *Repo) ownPatterns() []byte {
 	var b bytes.Buffer
 	b.WriteByte('\n')
@@ -225,7 +225,7 @@ func (r *Repo) ownPatterns() []byte {
 	return b.Bytes()
 }
 
-// cleanEnv is what git gets to see of the environment: nothing by which a user configures it.
+// cleanEnv returns the environment of git, without variables that configure it.
 func cleanEnv() []string {
 	env := []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0",
@@ -239,7 +239,7 @@ func cleanEnv() []string {
 	return env
 }
 
-// settings are those of every git command.
+// settings returns the settings of every git command.
 func settings() []string {
 	list := []string{
 		"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.autocrlf=false", "core.attributesFile=" + os.DevNull,
@@ -252,7 +252,7 @@ func settings() []string {
 	return list
 }
 
-// command returns a git command that knows nothing but our directory and the project's files.
+// command returns a git command that uses only our directory and the project's files.
 func (r *Repo) command(ctx context.Context, more []string, args ...string) *exec.Cmd {
 	var all []string
 	for _, s := range append(settings(), more...) {
@@ -297,12 +297,9 @@ func (r *Repo) exclusive(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// ensure makes the git directory unless it is there.
+// ensure creates the git directory if it does not exist.
 func (r *Repo) ensure(ctx context.Context) error {
-	r.mu.Lock()
-	ready := r.ready
-	r.mu.Unlock()
-	if ready {
+	if r.ready.Load() {
 		return nil
 	}
 	return r.exclusive(ctx, func() error { return nil })

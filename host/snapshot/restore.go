@@ -15,7 +15,7 @@ import (
 	"github.com/tenonhq/tenon/internal/projectfs"
 )
 
-// ErrChanged means that a file is not as it was expected to be.
+// ErrChanged is returned if a file is not in the expected state.
 var ErrChanged = errors.New("file was changed meanwhile")
 
 // Step takes one file from one state to another.
@@ -32,16 +32,13 @@ const tempPrefix = ".tenon-restore-"
 func (r *Repo) targets(ctx context.Context, steps []Step) (map[string][]byte, error) {
 	var hashes []string
 	for _, s := range steps {
-		if s.To.Exists() && s.To.Hash != "" {
-			hashes = append(hashes, s.To.Hash)
-		}
+		hashes = append(hashes, s.To.Hash)
 	}
-	slices.Sort(hashes)
-	return r.Contents(ctx, slices.Compact(hashes))
+	return r.Contents(ctx, hashes)
 }
 
-// Run takes every step, or none: when one fails, those before it are undone. A file that is neither as the step begins nor as it
-// ends is ErrChanged; a content that is not stored any more is ErrGone, before anything is changed. Steps that were taken already are skipped, so Run can go on where an earlier one was cut off.
+// Run takes all steps or none: if one fails, the steps before it are undone. A file in neither state of its step is ErrChanged; a content that
+// is no longer stored is ErrGone, before anything is changed. Steps that were taken already are skipped, so Run can continue an interrupted Run.
 func (r *Repo) Run(ctx context.Context, steps []Step) error {
 	contents, err := r.targets(ctx, steps)
 	if err != nil {
@@ -61,7 +58,7 @@ func (r *Repo) Run(ctx context.Context, steps []Step) error {
 	return errors.Join(err, r.undo(ctx, taken))
 }
 
-// Resume takes the steps that can be taken and returns the paths of those that cannot.
+// Resume takes all possible steps and returns the paths of the others.
 func (r *Repo) Resume(ctx context.Context, steps []Step) ([]Path, error) {
 	contents, err := r.targets(ctx, steps)
 	if err != nil {
@@ -92,7 +89,7 @@ func (r *Repo) undo(ctx context.Context, taken []Step) error {
 	return errors.Join(errs...)
 }
 
-// inOrder sorts steps so that each can be taken: files go before others come, the deepest first.
+// inOrder sorts steps so that each can be taken: removals before additions, the deepest first.
 func inOrder(steps []Step) []Step {
 	out := slices.Clone(steps)
 	slices.SortStableFunc(out, func(a, b Step) int {

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -10,39 +11,37 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
-// scan goes through the directories of a project, a level at a time, and makes a new state of the one before. Where the stamp of a
-// directory is the old one its names are known; where that of a file is, so is its content.
+// scan visits the directories of a project, a level at a time, and makes a new state from the previous one. The names in a directory with an
+// unchanged stamp are known, and so is the content of a file with an unchanged stamp.
 type scan struct {
 	r     *Repo
-	begun time.Time // what changed since may have an old stamp
+	begun time.Time // later changes may have an old stamp
 
 	inner []string // repositories inside of the project, with a slash at the end
-	read  int      // files whose content was looked at
+	read  int      // files whose content was read
 }
 
-// visit is a directory that a scan looks at.
+// visit is a directory of a scan.
 type visit struct {
 	parent *visit
-	at     int     // where it is among its parent's directories
+	at     int     // index among its parent's directories
 	path   string  // relative to the project; empty, or with a slash at the end
 	dir    string  // absolute, with a separator at the end
-	old    *node   // as it was; nil: new
-	new    *node   // as it is; nil: there is none
+	old    *node   // the previous state; nil: new
+	new    *node   // the current state; nil: the directory does not exist
 	reask  bool    // git's lists of ignored files changed, here or above
 	fresh  []entry // names that were not there before
-	doubts []int   // of new.files: those whose content has to be looked at
 }
 
-// look returns the state as it is. newRules says that what git ignores is not as in the old state.
+// look returns the current state. newRules reports that git ignores other files than in the old state.
 func (s *scan) look(ctx context.Context, old *node, newRules bool) (*node, error) {
 	top := &visit{dir: s.r.worktree + string(filepath.Separator), old: old, reask: newRules}
 	var all []*visit
 	for level := []*visit{top}; len(level) > 0; {
-		if err := side(ctx, len(level), func(i int) error { return s.visit(level[i]) }); err != nil {
+		if err := inParallel(ctx, len(level), func(i int) error { return s.visit(level[i]) }); err != nil {
 			return nil, err
 		}
 		if err := s.admit(ctx, level); err != nil {
@@ -68,37 +67,24 @@ func (s *scan) look(ctx context.Context, old *node, newRules bool) (*node, error
 	return top.new, nil
 }
 
-// side calls f for each number below n, a few at a time, until one fails.
-func side(ctx context.Context, n int, f func(int) error) error {
-	var next atomic.Int64
-	var once sync.Once
-	var failure error
-	work := func() {
-		for {
-			i := int(next.Add(1)) - 1
-			if i >= n {
-				return
-			}
-			err := ctx.Err()
-			if err == nil {
-				err = f(i)
-			}
-			if err != nil {
-				once.Do(func() { failure = err })
-				next.Store(int64(n))
-			}
-		}
-	}
+// inParallel calls f for each number below n, a few at a time. It returns the first error; a worker ends with its first.
+func inParallel(ctx context.Context, n int, f func(int) error) error {
+	errs := make([]error, min(runtime.GOMAXPROCS(0), 8, (n+7)/8))
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), 8, (n+7)/8) - 1 {
-		wg.Go(work) // ends with the last number; waited for below
+	for w := range errs {
+		wg.Go(func() { // ends with the last number; waited for below
+			for i := w; i < n && errs[w] == nil; i += len(errs) {
+				if errs[w] = ctx.Err(); errs[w] == nil {
+					errs[w] = f(i)
+				}
+			}
+		})
 	}
-	work()
 	wg.Wait()
-	return failure
+	return cmp.Or(errs...)
 }
 
-// visit looks at a directory and at the files in it that are known.
+// visit checks a directory and the known files in it.
 func (s *scan) visit(v *visit) error {
 	info, err := os.Lstat(strings.TrimSuffix(v.dir, string(filepath.Separator)))
 	if err != nil || !info.IsDir() {
@@ -120,7 +106,7 @@ func (s *scan) visit(v *visit) error {
 			return err
 		}
 		if n.Rules != (stamp{}) && n.Rules.kind() == 0 {
-			n.Opaque, n.Left, v.new = unreadable, 1, n // git would wait for whoever writes to the pipe
+			n.Opaque, n.Left, v.new = unreadable, 1, n // git would wait for a writer of the pipe
 			return nil
 		}
 		v.reask = v.reask || n.Rules != old.Rules || n.Rules != stamp{} && !n.Rules.settled(s.begun)
@@ -161,7 +147,7 @@ func (s *scan) list(v *visit, old *node) error {
 		if strings.EqualFold(name, ".git") {
 			if v.path != "" {
 				*n = node{Stamp: n.Stamp, Settled: n.Settled, Opaque: repository}
-				v.fresh, v.doubts = nil, nil
+				v.fresh = nil
 				return nil
 			}
 			continue
@@ -186,7 +172,7 @@ func (s *scan) list(v *visit, old *node) error {
 	return s.known(v, known)
 }
 
-// known looks at files that were there before. As long as they are as they were, the new list is the old one.
+// known checks the files of the old state. As long as they are unchanged, the new list is the old one.
 func (s *scan) known(v *visit, list []file) error {
 	if len(list) == 0 {
 		return nil
@@ -201,7 +187,7 @@ func (s *scan) known(v *visit, list []file) error {
 	for i, was := range list {
 		is, err := l.stamp(was.Name)
 		if same = same && err == nil && is == was.Stamp && was.Settled; same {
-			v.new.Files = list[: i+1 : i+1] // what is added to it goes elsewhere
+			v.new.Files = list[: i+1 : i+1] // appending copies it
 			continue
 		}
 		if err == nil {
@@ -213,20 +199,19 @@ func (s *scan) known(v *visit, list []file) error {
 	return nil
 }
 
-// file adds a file as it is. One whose content is not known is in doubt, and has its old name until it is looked at.
+// file adds the current state of a file. A file with unknown content is in doubt, with its old hash until it is read.
 func (s *scan) file(v *visit, was file, is stamp) {
 	if kind := is.kind(); kind != kindFile && kind != kindLink {
-		return // became something else just now; the directory's stamp says so the next time
+		return // just replaced by something else; the next scan sees that in the directory's stamp
 	}
 	if was.Settled && was.Stamp == is {
 		v.new.Files = append(v.new.Files, was)
 		return
 	}
-	v.doubts = append(v.doubts, len(v.new.Files))
-	v.new.Files = append(v.new.Files, file{Name: was.Name, Stamp: is, Hash: was.Hash, Settled: is.settled(s.begun)})
+	v.new.Files = append(v.new.Files, file{Name: was.Name, Stamp: is, Hash: was.Hash, Settled: is.settled(s.begun), doubt: true})
 }
 
-// admit asks git about the new names of some directories and adds what it does not ignore.
+// admit asks git about the new names of some directories and adds the names that it does not ignore.
 func (s *scan) admit(ctx context.Context, level []*visit) error {
 	var paths []string
 	for _, v := range level {
@@ -259,31 +244,16 @@ func (s *scan) admit(ctx context.Context, level []*visit) error {
 				}
 			}
 		}
-		v.sort()
+		if !slices.IsSortedFunc(n.Files, byName) { // it may be the old list, which others read
+			slices.SortFunc(n.Files, byName)
+		}
+		slices.SortFunc(n.Dirs, byName)
+		slices.SortFunc(n.Ignored, byName)
 	}
 	return nil
 }
 
-// sort brings the lists of a directory in order.
-func (v *visit) sort() {
-	doubtful := map[string]bool{}
-	for _, i := range v.doubts {
-		doubtful[v.new.Files[i].Name] = true
-	}
-	if !slices.IsSortedFunc(v.new.Files, byName) { // it may be the old list, which others read
-		slices.SortFunc(v.new.Files, byName)
-	}
-	slices.SortFunc(v.new.Dirs, byName)
-	slices.SortFunc(v.new.Ignored, byName)
-	v.doubts = v.doubts[:0]
-	for i, f := range v.new.Files {
-		if doubtful[f.Name] {
-			v.doubts = append(v.doubts, i)
-		}
-	}
-}
-
-// below returns the visits of the directories in one.
+// below returns the visits of the directories in a visited one.
 func (s *scan) below(v *visit) []*visit {
 	if v.new == nil {
 		return nil
@@ -298,10 +268,10 @@ func (s *scan) below(v *visit) []*visit {
 	return out
 }
 
-// finish makes the node of a directory whose files and directories are done; the old one if it is the same.
+// finish completes the node of a directory after its files and directories; an unchanged directory keeps the old node.
 func (s *scan) finish(v *visit) error {
 	n := v.new
-	if v.parent != nil { // a directory that is gone meanwhile is taken out when its parent is finished
+	if v.parent != nil { // the parent removes a directory that was deleted meanwhile
 		defer func() { v.parent.new.Dirs[v.at].Node = v.new }()
 	}
 	if n == nil || n == v.old {

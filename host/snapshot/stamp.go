@@ -13,8 +13,7 @@ const (
 	settleCoarse = 2100 * time.Millisecond
 )
 
-// stamp is what a file system tells of a file without reading it. Two equal ones stand for the same content, unless the file was
-// changed within moments of the first.
+// stamp is the metadata of a file. Equal stamps mean the same content, unless the file was changed within moments of the first stamp.
 type stamp struct {
 	Mode         uint32 // kind and permissions, as an Entry has them
 	Size         int64

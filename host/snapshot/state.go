@@ -2,7 +2,7 @@ package snapshot
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // tells of damage, proves nothing
+	"crypto/sha1" //nolint:gosec // detects damage, proves nothing
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -18,7 +18,7 @@ const stateVersion = "tenon state 2\n"
 
 var errState = errors.New("no state that can be read")
 
-// load returns the state on the disk; nil when there is none whose contents are stored.
+// load returns the state on the disk; nil if there is none or it cannot be read.
 func (r *Repo) load() *node {
 	content, err := os.ReadFile(filepath.Join(r.dir, stateFile))
 	if err != nil {
@@ -54,7 +54,7 @@ func sealed(text []byte) []byte {
 	return append(text, sum[:]...)
 }
 
-// decodeState reads what encodeState wrote.
+// decodeState reads a state that encodeState wrote.
 func decodeState(b []byte) (*node, error) {
 	end := max(0, len(b)-sha1.Size)
 	body, ok := bytes.CutPrefix(b[:end:end], []byte(stateVersion))

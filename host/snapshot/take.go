@@ -17,20 +17,20 @@ import (
 const (
 	// maxInner is how many repositories inside of a project have states, at each level; maxNesting how deep they may be.
 	maxInner, maxNesting = 32, 3
-	// pins is where references to trees are.
+	// pins is the directory of references to trees.
 	pins = "refs/tenon"
-	// saveFiles and saveAfter are from how many files on that were looked at, and after which time, the state is written to the disk,
-	// where the next process finds it. One that is older costs that process as many looks.
+	// saveFiles is the number of files read, and saveAfter the time, after which the state is written to the disk for the next process. That
+	// process reads the files that changed since.
 	saveFiles = 100
 	saveAfter = 10 * time.Second
 )
 
-// errSlow is what Take gives up with.
+// errSlow is returned if a Take exceeds Limits.MaxTime.
 var errSlow = errors.New("a snapshot of this project takes too long")
 
-// Take keeps the files as they are now. When nothing has changed since the last time it looks at the stamps of files alone; git runs
-// only to say whether it ignores a name that is new, and to store many files at once. Errors: ErrOff when it takes longer than
-// Limits.MaxTime, and from then on for a day. Record and Run work all the same.
+// Take keeps the current state of the files. Without changes since the last Take it only checks the stamps of files; git runs only to decide
+// whether it ignores a new name, and to store many files together. Errors: ErrOff if it takes longer than Limits.MaxTime, and from then on
+// for a day. Record and Run work anyway.
 func (r *Repo) Take(ctx context.Context) (*Tree, error) {
 	if r.slow.Load() {
 		return nil, r.tooSlow()
@@ -66,9 +66,6 @@ func (r *Repo) take(ctx context.Context, depth int) (t *Tree, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
-		if t.inner == nil {
-			t.inner = map[string]*Tree{}
-		}
 		t.inner[name] = one
 		for _, p := range one.LeftOut {
 			t.LeftOut = append(t.LeftOut, Path(name)+p)
@@ -77,7 +74,7 @@ func (r *Repo) take(ctx context.Context, depth int) (t *Tree, err error) {
 	return t, nil
 }
 
-// takeInner takes the state of a repository inside of the project, whose contents can be read here from then on.
+// takeInner takes the state of a repository inside of the project. From then on its contents can be read through r.
 func (r *Repo) takeInner(ctx context.Context, name string, depth int) (*Tree, error) {
 	in := r.repoAt(name)
 	t, err := in.take(ctx, depth)
@@ -101,22 +98,15 @@ func (r *Repo) takeInner(ctx context.Context, name string, depth int) (*Tree, er
 
 // repoAt returns the states of a repository inside of the project; its name ends in a slash.
 func (r *Repo) repoAt(name string) *Repo {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.inner[name] == nil {
-		if r.inner == nil {
-			r.inner = map[string]*Repo{}
-		}
-		sum := sha256.Sum256([]byte(name))
-		r.inner[name] = &Repo{
-			worktree: filepath.Join(r.worktree, filepath.FromSlash(name)), git: r.git, exclude: r.exclude, limits: r.limits,
-			dir: filepath.Join(r.dir, "inner", hex.EncodeToString(sum[:8])),
-		}
-	}
-	return r.inner[name]
+	sum := sha256.Sum256([]byte(name))
+	in, _ := r.inner.LoadOrStore(name, &Repo{
+		worktree: filepath.Join(r.worktree, filepath.FromSlash(name)), git: r.git, exclude: r.exclude, limits: r.limits,
+		dir: filepath.Join(r.dir, "inner", hex.EncodeToString(sum[:8])),
+	})
+	return in.(*Repo)
 }
 
-// scan makes the state of the files, and returns it with the repositories inside of the project. The caller holds the lock.
+// scan returns the current state of the files, and the repositories inside of the project. The caller holds the lock.
 func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
 	newRules, err := r.ignoreRules()
 	if err != nil {
@@ -147,7 +137,7 @@ func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
 		}
 		r.saved, r.since = time.Now(), 0
 	}
-	return &Tree{Hash: root.Hash, LeftOut: root.leftOut(""), root: root}, s.inner, nil
+	return &Tree{Hash: root.Hash, LeftOut: root.leftOut(""), root: root, inner: map[string]*Tree{}}, s.inner, nil
 }
 
 // pin keeps a tree from being removed: one file may be in the states of weeks, and must stay as long as the last of them.

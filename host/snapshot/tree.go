@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -18,15 +19,14 @@ type Tree struct {
 	inner map[string]*Tree // of repositories inside of the project, by path with a slash at the end
 }
 
-// Change is what became of one file, or of one directory that has or had nothing in it.
+// Change is the change of one file, or of a directory that is or was empty.
 type Change struct {
 	Path   Path  `json:"path"`
 	Before Entry `json:"before"`
 	After  Entry `json:"after"`
 }
 
-// node is a directory as it was. It is never changed once it is made, so states share those that are the same. Its exported fields are those
-// that state.go writes.
+// node is the state of a directory. It is never changed after it was made, so states share equal nodes. state.go writes its exported fields.
 type node struct {
 	Stamp   stamp
 	Rules   stamp // of the list of ignored files in it; zero: there is none
@@ -42,12 +42,12 @@ type node struct {
 	Left int    // files and directories below it that are left out
 }
 
-// opacity says why nothing is known of what is in a directory.
+// opacity is the reason why the contents of a directory are unknown.
 type opacity uint8
 
 const (
 	notOpaque  opacity = iota
-	repository         // it has states of its own
+	repository         // it has its own states
 	unreadable
 )
 
@@ -57,6 +57,7 @@ type file struct {
 	Stamp   stamp
 	Settled bool   // as long as the stamp stays the same, so does the content
 	Hash    string // git's name of the content; empty: it is left out
+	doubt   bool   // during a scan: the content has to be looked at
 }
 
 type folder struct {
@@ -140,7 +141,7 @@ func (n *node) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// countLeft sets left.
+// countLeft sets Left.
 func (n *node) countLeft() {
 	n.Left = 0
 	if n.Opaque == unreadable {
@@ -156,7 +157,7 @@ func (n *node) countLeft() {
 	}
 }
 
-// leftOut lists what is left out.
+// leftOut lists the files and directories that are left out.
 func (n *node) leftOut(path string) []Path {
 	var out []Path
 	if n.Left == 0 {
@@ -176,14 +177,39 @@ func (n *node) leftOut(path string) []Path {
 	return out
 }
 
-// Changes returns what differs between two states, sorted by path. Files left out or ignored in one of them are not included: what
-// it was is not known.
+// Entry returns the state of a file; false if it is unknown, because the file was ignored, left out or outside of the project.
+func (t *Tree) Entry(p Path) (Entry, bool) {
+	n, at, rest := t.root, "", string(p)
+	for filepath.IsLocal(filepath.FromSlash(rest)) && n.Opaque == notOpaque {
+		name, below, deeper := strings.Cut(rest, "/")
+		d, f := n.child(name), lookup(n.Files, name)
+		switch {
+		case d != nil && !deeper:
+			return Entry{Mode: kindDir}, true
+		case d != nil && d.Opaque == repository:
+			if inner := t.inner[at+name+"/"]; inner != nil {
+				return inner.Entry(Path(below))
+			}
+			return Entry{}, false
+		case d != nil:
+			n, at, rest = d, at+name+"/", below
+			continue
+		case f != nil && !deeper:
+			return f.entry(), f.Hash != ""
+		}
+		return Entry{Above: strings.Count(rest, "/")}, !n.ignores(name) && n.Others == 0
+	}
+	return Entry{}, false
+}
+
+// Changes returns the differences between two states, sorted by path. Files left out or ignored in one of them are not included, because their
+// state is unknown.
 func (r *Repo) Changes(before, after *Tree) []Change {
 	var out []Change
 	compare(&out, "", before.root, after.root, 0, 0)
 	for name, then := range before.inner {
 		now := after.inner[name]
-		if now == nil { // the repository is gone: what was in it is not known to be changed by the session
+		if now == nil { // the repository was removed: its files may not have been changed by the session
 			continue
 		}
 		for _, c := range r.repoAt(name).Changes(then, now) {
@@ -195,10 +221,10 @@ func (r *Repo) Changes(before, after *Tree) []Change {
 	return out
 }
 
-// nothing is a directory that is not there.
+// nothing is a directory that does not exist.
 var nothing = &node{}
 
-// compare adds what differs in a directory. The numbers say how many directories of its path, itself among them, were not there.
+// compare adds the differences in a directory. The numbers count the missing directories of its path, including itself.
 func compare(out *[]Change, path string, before, after *node, goneBefore, goneAfter int) {
 	if before == after || before.Opaque != notOpaque || after.Opaque != notOpaque {
 		return

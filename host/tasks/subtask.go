@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -9,16 +10,12 @@ import (
 // TaskTool is the tool through which subagents run.
 const TaskTool = "task"
 
-// ChildPermission returns the rules of a subagent's session: they keep a subagent from delegating further and from the parent's task list, unless its own
-// rules speak of those.
+// ChildPermission returns the rules of a subagent's session: they deny further delegation and the parent's task list, unless the subagent's own
+// rules mention them.
 func ChildPermission(a *sdk.Agent) sdk.PermissionRules {
 	var out sdk.PermissionRules
 	for _, key := range []string{"todowrite", TaskTool} {
-		mentioned := false
-		for _, r := range a.Permission {
-			mentioned = mentioned || r.Permission == key
-		}
-		if !mentioned {
+		if !slices.ContainsFunc(a.Permission, func(r sdk.PermissionRule) bool { return r.Permission == key }) {
 			out = append(out, sdk.PermissionRule{Permission: key, Pattern: "*", Action: sdk.ActionDeny, Origin: "default of subagents"})
 		}
 	}

@@ -1,9 +1,10 @@
-// Package tasks writes the titles of sessions (title.go), and knows what subagents are asked and may do (subtask.go).
+// Package tasks writes the titles of sessions (title.go), and prepares the calls and permissions of subagents (subtask.go).
 package tasks
 
 import (
 	"context"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,9 +18,9 @@ import (
 
 const (
 	TitleTimeout = 30 * time.Second
-	// titleRunes is how long a title may be; opencode's figure. A longer one is cut and ends in "...".
+	// titleRunes is the maximum length of a title; opencode's figure. A longer title is cut and ends in "...".
 	titleRunes = 100
-	// TitleGrace is how long Close waits for a title that is being made.
+	// TitleGrace is how long Close waits for a title.
 	TitleGrace = 2 * time.Second
 )
 
@@ -30,17 +31,16 @@ var thinkTags = regexp.MustCompile(`(?s)<think>.*?</think>\s*`)
 func UserMessages(messages []sdk.MessageWithParts) int {
 	n := 0
 	for _, m := range messages {
-		if m.Info.Role() != sdk.RoleUser {
-			continue
-		}
-		for _, p := range m.Parts {
-			if text, ok := p.(*sdk.TextPart); !ok || !text.Synthetic {
-				n++
-				break
-			}
+		if m.Info.Role() == sdk.RoleUser && slices.ContainsFunc(m.Parts, byUser) {
+			n++
 		}
 	}
 	return n
+}
+
+func byUser(p sdk.Part) bool {
+	text, ok := p.(*sdk.TextPart)
+	return !ok || !text.Synthetic
 }
 
 // Title makes the title of a session from its first prompt. s is of the title agent, with the model of the turn.
@@ -74,7 +74,7 @@ func Title(ctx context.Context, s *ask.Setup, c *live.Conversation, user *sdk.Us
 	return nil
 }
 
-// firstPrompt returns what the title is made from: the user's words without attachments.
+// firstPrompt returns the text for the title: the user's words without attachments.
 func firstPrompt(c *live.Conversation, user *sdk.UserMessage) []sdk.MessageWithParts {
 	var parts sdk.Parts
 	for _, p := range c.Parts(user.ID) {
@@ -85,7 +85,7 @@ func firstPrompt(c *live.Conversation, user *sdk.UserMessage) []sdk.MessageWithP
 	return []sdk.MessageWithParts{{Info: live.CopyMessage(user), Parts: parts}}
 }
 
-// cleanTitle takes the first line with anything in it, without reasoning and quotes.
+// cleanTitle returns the first line with text, without reasoning and quotes.
 func cleanTitle(text string) string {
 	for line := range strings.Lines(thinkTags.ReplaceAllString(text, "")) {
 		line = strings.Trim(strings.TrimSpace(line), `"'#* `)

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// doomRepeats is how often a call, or a cycle of calls, may come again in a row before the user is asked.
+	// doomRepeats is the number of equal calls, or cycles of calls, in a row at which the user is asked.
 	doomRepeats = 3
-	// doomPeriod is the longest cycle that is looked for.
+	// doomPeriod is the length of the longest detected cycle.
 	doomPeriod = 6
 	// maxCompacted is the size in bytes of the arguments that are compared without regard to white space: longer ones are not copied.
 	maxCompacted = 1 << 20
@@ -24,7 +24,7 @@ const (
 // Doom detects a model that repeats the same tool call, or a cycle of calls, with the same arguments, in one step
 // or across steps.
 type Doom struct {
-	calls   [][sha256.Size]byte // of this turn, oldest first; bounded to what the longest cycle needs
+	calls   [][sha256.Size]byte // of this turn, oldest first; as many as the longest cycle needs
 	refused int
 }
 
@@ -64,9 +64,6 @@ func (w *Doom) cycles(period int) bool {
 	return true
 }
 
-// reset forgets the calls after the user allowed one.
-func (w *Doom) reset() { w.calls = nil }
-
 // Watch asks the user whether a repeated call may run, or fail, again: calls of unknown tools, with wrong arguments, or that a hook denies
 // count too. args are the model's. After a refusal the model is advised to do something else; a second refusal ends the turn.
 func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(context.Context, sdk.PermissionRequest) error) error {
@@ -83,7 +80,7 @@ func (w *Doom) Watch(ctx context.Context, tool string, args []byte, ask func(con
 		Metadata: sdk.Object{"tool": tool, "period": period, "repeats": doomRepeats},
 	})
 	if err == nil {
-		w.reset()
+		w.calls = nil
 		return nil
 	}
 	var refusal *sdk.Refusal

@@ -47,7 +47,7 @@ func TestDoomWatchComparesToolAndArguments(t *testing.T) {
 	if got := w.add("list", []byte(`{"a":1}`)); got != 0 {
 		t.Errorf("another tool with the same arguments = %d, want 0", got)
 	}
-	w.reset()
+	w.calls = nil
 	w.add("read", []byte(`{"a": 1}`))
 	w.add("read", []byte(`{"a":1}`))
 	if got := w.add("read", []byte("{\n\"a\":1}")); got != 1 {

@@ -9,10 +9,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// Outcome is what became of a call.
+// Outcome is the outcome of a call.
 type Outcome struct {
 	Kind   sdk.Outcome
-	Result *sdk.ToolResult // of OutcomeOK; of others what the tool returned, or nil
+	Result *sdk.ToolResult // the tool's; may be nil unless OutcomeOK
 	Err    error           // nil if OutcomeOK
 	Hooked bool            // the hooks at tool.execute.after saw it
 	// refusal is the original Err of OutcomeDenied. Hooks see and change only its text.
@@ -42,7 +42,7 @@ func (o *Outcome) Failure(ctx context.Context) error {
 	return &sdk.Refusal{Halt: o.refusal.Halt, Reason: o.Err.Error()}
 }
 
-// State returns the state of a call that is over, and what its output stores. was is the state before; cfg bounds the output, nil does not.
+// State returns the state of a finished call, and the outputs to store. was is the state before; cfg bounds the output unless it is nil.
 func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sdk.ToolState, blobs [][]byte) {
 	state = sdk.ToolState{Input: was.Input, Time: sdk.ToolTime{Start: was.Time.Start, End: live.Now()}}
 	if o.Kind == sdk.OutcomeOK {
@@ -74,10 +74,11 @@ func (o *Outcome) State(was *sdk.ToolState, cfg *sdk.ToolOutputConfig) (state sd
 	return state, nil
 }
 
-// eventPluginCall is published for a tool call of a plugin: when it starts to run, when it shows progress and when it is over.
+// eventPluginCall is published for a tool call of a plugin: at its start, at progress and at its end.
 const eventPluginCall = "plugin.tool.updated"
 
-// PluginCallEvent returns the event of a plugin's call as it is. template is the command's whose template makes the call, if one does.
+// PluginCallEvent returns the event for the current state of a plugin's call. template is the command whose template makes the call; may be
+// empty.
 func PluginCallEvent(p *sdk.ToolPart, plugin, template string) sdk.Event {
 	info := &sdk.Object{
 		"sessionID": p.SessionID, "messageID": p.MessageID, "callID": p.CallID, "plugin": plugin,

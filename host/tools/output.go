@@ -17,8 +17,8 @@ const (
 	defaultOutputBytes = 50 * 1024
 )
 
-// FitOutput returns the output as it goes into the conversation. One that is too large is stored whole,
-// by its hash, and leaves a preview that says how to read the rest.
+// FitOutput returns the output for the conversation. An output that is too large is stored, by its hash, and replaced by a preview with a
+// note on how to read the rest.
 func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object, [][]byte) {
 	metadata := r.Metadata
 	lines, size := OutputLimits(cfg)
@@ -43,7 +43,7 @@ func FitOutput(cfg sdk.ToolOutputConfig, r *sdk.ToolResult) (string, sdk.Object,
 	return kept + "\n" + note, metadata, [][]byte{content}
 }
 
-// OutputLimits returns how many lines and bytes of a tool's output go into the conversation.
+// OutputLimits returns the maximum lines and bytes of a tool's output in the conversation.
 func OutputLimits(cfg sdk.ToolOutputConfig) (lines, size int) {
 	lines, size = defaultOutputLines, defaultOutputBytes
 	if cfg.MaxLines > 0 {
@@ -55,8 +55,7 @@ func OutputLimits(cfg sdk.ToolOutputConfig) (lines, size int) {
 	return lines, size
 }
 
-// CutOutput keeps at most so many lines and bytes of s, from its start or from its end, whole lines where
-// there are any.
+// CutOutput returns at most so many lines and bytes of s, from its start or its end: whole lines, unless the first one is too long.
 func CutOutput(s string, lines, size int, tail bool) string {
 	if len(s) <= size && strings.Count(s, "\n") < lines {
 		return s

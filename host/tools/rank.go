@@ -9,61 +9,58 @@ import (
 	"unicode"
 )
 
-// rank returns the tools in which words of the query stand, the best first; of equals the one that comes first.
-func rank(tools []*Tool, query []string) []*Tool {
+// rank returns the tools that contain words of the query, the best first.
+func rank(tools []*Tool, query []string) (out []*Tool) {
 	slices.Sort(query)
 	query = slices.Compact(query)
-	texts := make([]toolText, len(tools))
+	all := make([]ranked, len(tools))
 	for i, one := range tools {
-		texts[i] = textOfTool(one)
+		all[i] = rankedTool(one)
 	}
-	scores := make([]int, len(tools))
 	for _, word := range query {
-		hits, n := make([]int, len(tools)), 0
-		for i := range texts {
-			if hits[i] = texts[i].matches(word); hits[i] > 0 {
+		n := 0
+		for i := range all {
+			if all[i].hit = all[i].matches(word); all[i].hit > 0 {
 				n++
 			}
 		}
-		for i, hit := range hits {
-			if hit > 0 { // a word that few tools have says more
-				scores[i] += hit * bits.Len(uint(len(tools)/n))
-			}
+		for i := range all {
+			all[i].score += all[i].hit * bits.Len(uint(len(tools)/max(n, 1))) // a word in few tools counts more
 		}
 	}
-	var order []int
-	for i, score := range scores {
-		if score > 0 {
-			order = append(order, i)
+	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(b.score, a.score) })
+	for _, r := range all {
+		if r.score > 0 {
+			out = append(out, r.tool)
 		}
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
-	out := make([]*Tool, len(order))
-	for i, at := range order {
-		out[i] = tools[at]
 	}
 	return out
 }
 
-// toolText is what of a tool is searched, in words.
-type toolText struct{ name, parameters, description []string }
+// ranked is a tool with its searched words.
+type ranked struct {
+	tool                          *Tool
+	name, parameters, description []string
+	hit                           int // for one word of the query
+	score                         int
+}
 
-func textOfTool(one *Tool) toolText {
-	text := toolText{name: wordsOf(one.Def.ID), description: wordsOf(one.Def.Description)}
+func rankedTool(one *Tool) ranked {
+	r := ranked{tool: one, name: wordsOf(one.Def.ID), description: wordsOf(one.Def.Description)}
 	var schema struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if json.Unmarshal(one.Def.Parameters, &schema) == nil {
 		for name := range schema.Properties {
-			text.parameters = append(text.parameters, wordsOf(name)...)
+			r.parameters = append(r.parameters, wordsOf(name)...)
 		}
 	}
-	return text
+	return r
 }
 
-// matches says how well a word fits the tool: its name counts most, then the names of its parameters, then its description.
-func (t *toolText) matches(word string) int {
-	return 5*matching(t.name, word) + 2*matching(t.parameters, word) + matching(t.description, word)
+// matches rates how well a word matches the tool: its name counts most, then the names of its parameters, then its description.
+func (r *ranked) matches(word string) int {
+	return 5*matching(r.name, word) + 2*matching(r.parameters, word) + matching(r.description, word)
 }
 
 // matching returns 2 when the word is among the words, 1 when one of them begins with it, else 0.

@@ -13,11 +13,11 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// prepareTimeout bounds how long a tool of a plugin that is not built in may take to say which permissions a call requires.
+// prepareTimeout bounds the time in which a third-party tool lists the permissions of a call.
 const prepareTimeout = 10 * time.Second
 
-// Requests asks the tool which permissions a call requires; a tool that does not say requires one for its id. prepared is what a compiled-in tool
-// keeps for Execute.
+// Requests asks the tool for the permissions that a call requires; the default is one for its id. prepared is data of a compiled-in tool for
+// Execute.
 func (t *Tool) Requests(ctx context.Context, log *slog.Logger, call *sdk.ToolCall) (list []sdk.PermissionRequest, prepared any, err error) {
 	p, ok := t.Tool.(sdk.ToolPreparer)
 	if !ok {

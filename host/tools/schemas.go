@@ -15,34 +15,24 @@ import (
 
 // Schemas keeps resolved parameter schemas by their text. Safe for use from many goroutines.
 type Schemas struct {
-	byText sync.Map
-
-	mu      sync.RWMutex
-	objects map[string]bool // texts that are JSON objects
+	byText  sync.Map
+	objects sync.Map // texts that are JSON objects
 }
 
 // isObject reports whether the text is a JSON object.
 func (s *Schemas) isObject(text json.RawMessage) bool {
-	s.mu.RLock()
-	is := s.objects[string(text)]
-	s.mu.RUnlock()
-	if is {
+	if _, known := s.objects.Load(string(text)); known {
 		return true
 	}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(text, &fields) != nil || fields == nil {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.objects == nil {
-		s.objects = map[string]bool{}
-	}
-	s.objects[string(text)] = true
+	s.objects.Store(string(text), true)
 	return true
 }
 
-// Check validates arguments against a tool's schema and says what to fix.
+// Check validates arguments against a tool's schema. The error lists the problems.
 func (s *Schemas) Check(def *sdk.ToolDefinition, args json.RawMessage) error {
 	resolved, err := s.resolve(def.Parameters)
 	if err != nil {

@@ -25,14 +25,14 @@ const (
 	// selectPrefix begins a query that names tools.
 	selectPrefix = "select:"
 
-	// foundKey lists in the metadata of a search what it found. hiddenKey marks a call that was refused because its tool was
-	// hidden. Which tools the model knows is read from these in the stored conversation, and from nothing else.
+	// foundKey lists the found tools in the metadata of a search. hiddenKey marks a call that was refused because its tool was hidden. The
+	// tools that the model knows are read only from these fields of the stored conversation.
 	foundKey  = "tools"
 	hiddenKey = "hidden"
 )
 
-// hide puts tools of plugins behind the search tool when all together pass the budget. Those of the plugins come in their order
-// for as long as they fit, so that a request looks the same from step to step; what the model found stays with it.
+// hide puts tools of plugins behind the search tool if all tools together exceed the budget. The plugins' tools are listed in their order as
+// long as they fit, so that requests stay the same from step to step. Found tools stay visible.
 func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 	cfg := s.Generation.Config.ToolSearch
 	if allowed, said := s.Listed[searchTool]; cfg.Disable || said && !allowed || s.Rules.Removed(searchTool) {
@@ -69,19 +69,18 @@ func (s *Set) hide(all []*Tool, messages []sdk.MessageWithParts) {
 
 func (one *Tool) builtin() bool { return one.Origin.Carrier == sdk.CarrierBuiltin }
 
-// tokens estimates what the tool's definition takes in a request.
+// tokens estimates the size of the tool's definition in a request.
 func (one *Tool) tokens() int64 {
 	d := &one.Def
 	return int64(len(d.ID)+len(d.Description)+len(d.Parameters)) / convert.BytesPerToken
 }
 
-// knownTools returns the hidden tools whose definitions the conversation holds, as the model gets it: after a compaction it has
-// forgotten them, and searches again.
+// knownTools returns the hidden tools whose definitions are in the conversation for the model. After a compaction, it has to search again.
 func knownTools(messages []sdk.MessageWithParts) map[string]bool {
 	known := map[string]bool{}
 	for call := range store.PartsOf[*sdk.ToolPart](messages...) {
 		switch state := &call.State; {
-		case call.Metadata[live.IgnoredKey] == true:
+		case live.Ignored(call):
 		case state.Status == sdk.ToolCompleted && call.Tool == searchTool:
 			for _, id := range StringsOf(state.Metadata[foundKey]) {
 				known[id] = true
@@ -128,7 +127,7 @@ type toolSearch struct {
 	present func(context.Context, *Tool) (string, error)
 }
 
-// Definition lists the names of what can be found. It stays the same when tools were found.
+// Definition lists the names of all hidden tools. It stays the same when tools were found.
 func (s *toolSearch) Definition() sdk.ToolDefinition {
 	return sdk.ToolDefinition{
 		ID: searchTool, Description: searchDescription + s.listing(),
@@ -145,7 +144,7 @@ const (
 		`},"required":["query"],"additionalProperties":false}`
 )
 
-// listing names the tools by plugin, as far as there is room.
+// listing names the tools by plugin, up to maxListing.
 func (s *toolSearch) listing() string {
 	var out strings.Builder
 	var last sdk.Origin
@@ -201,7 +200,7 @@ func (s *toolSearch) Execute(ctx context.Context, call *sdk.ToolCall) (*sdk.Tool
 	}, nil
 }
 
-// find returns the tools a query means, the best first, and the names it selects that are not there.
+// find returns the tools that match a query, the best first, and the unknown names that it selects.
 func (s *toolSearch) find(query string, most int) (found []*Tool, unknown []string) {
 	if names, ok := strings.CutPrefix(strings.TrimSpace(query), selectPrefix); ok {
 		for name := range strings.SplitSeq(names, ",") {

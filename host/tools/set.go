@@ -41,7 +41,7 @@ type Scope struct {
 	Listed  map[string]bool // the prompt's switches of tools, by id: false removes one
 	Schemas *Schemas
 	Ledger  *hooks.Ledger // of the step
-	// Schema is that of the structured answer that the prompt requests; nil: none. Accept receives the answer.
+	// Schema is the schema of the structured answer that the prompt requests; nil: none. Accept receives the answer.
 	Schema json.RawMessage
 	Accept func(answer json.RawMessage)
 }
@@ -53,7 +53,7 @@ type Set struct {
 	Definitions []sdk.ToolDefinition // for the model: without hidden tools, after the hooks, sorted by id
 }
 
-// New returns the tools that the model can call in a step. messages tell which hidden tools it found.
+// New returns the tools that the model can call in a step. messages contain the hidden tools that it found.
 func New(ctx context.Context, scope *Scope, messages []sdk.MessageWithParts) (*Set, error) {
 	s := &Set{Scope: scope, tools: map[string]*Tool{}}
 	if s.Model.ToolCall {
@@ -94,7 +94,7 @@ func (s *Set) gather(ctx context.Context) []*Tool {
 			continue
 		}
 		m, agent := s.Model.Model, s.Agent // the plugin may keep them
-		offered, _ := generation.Ask(ctx, l, "tools", func(context.Context) ([]*Tool, error) {
+		offered := generation.Ask(ctx, l, "tools", func(context.Context) ([]*Tool, error) {
 			return offeredBy(l, source, &m, &agent), nil
 		})
 		for _, one := range offered {
@@ -107,7 +107,7 @@ func (s *Set) gather(ctx context.Context) []*Tool {
 	return slices.DeleteFunc(all, func(one *Tool) bool { return s.tools[one.Def.ID] != one })
 }
 
-// ofHost returns a tool that the host adds to those of the plugins.
+// ofHost returns a tool of the host itself.
 func ofHost(one sdk.Tool) *Tool {
 	def := one.Definition()
 	return &Tool{Tool: one, Def: def, Origin: sdk.Origin{Carrier: sdk.CarrierBuiltin, Plugin: "tenon"}, permission: def.ID}

@@ -8,7 +8,7 @@ import (
 
 // Permission keys of built-in tools that write files. Other built-in tools change none.
 const (
-	permissionEdit = "edit" // the files it names when it asks
+	permissionEdit = "edit" // the files in its permission requests
 	permissionBash = "bash" // any
 )
 
@@ -17,7 +17,7 @@ func (t *Tool) MayWrite() bool {
 	return !t.builtin() || t.permission == permissionEdit || t.permission == permissionBash
 }
 
-// OnlyReads reports whether calls of the tool only read files: those of the built-in tools read, list, glob and grep.
+// OnlyReads reports whether calls of the tool only read files: true for the built-in tools read, list, glob and grep.
 func (t *Tool) OnlyReads() bool {
 	return t.builtin() && slices.Contains([]string{"read", "list", "glob", "grep"}, t.permission)
 }

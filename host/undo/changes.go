@@ -13,18 +13,18 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// maxChildren is how many subagents' sessions below one are looked at.
+// maxChildren bounds the sessions of subagents below one session.
 const maxChildren = 10_000
 
-// netChange is what a session did to a file, all in all.
+// netChange is the combined effect of a session on a file.
 type netChange struct {
 	Before, After snapshot.Entry
-	between       bool // another program changed it in the middle
+	between       bool // another program changed the file in between
 	seen          []snapshot.Entry
 }
 
-// netChanges returns what messages of a session did to files, and what subagents did from the first of them on. Files that are as
-// before are left out.
+// netChanges returns the combined changes that messages of a session made to files, including the changes of subagents since the first of the
+// messages. Unchanged files are left out.
 func (f *Files) netChanges(ctx context.Context, session string, list []sdk.MessageWithParts) (map[snapshot.Path]*netChange, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -35,7 +35,7 @@ func (f *Files) netChanges(ctx context.Context, session string, list []sdk.Messa
 		return nil, err
 	}
 	patches = append(patches, more...)
-	// Identifiers of parts sort by when they were made.
+	// Identifiers of parts sort by time.
 	slices.SortFunc(patches, func(a, b *sdk.PatchPart) int { return strings.Compare(a.ID, b.ID) })
 	out := map[snapshot.Path]*netChange{}
 	for _, p := range patches {
@@ -57,7 +57,7 @@ func (f *Files) netChanges(ctx context.Context, session string, list []sdk.Messa
 	return out, nil
 }
 
-// isHere refuses changes of another project: a session may have gone on elsewhere, and equal names there are other files.
+// isHere refuses changes of another project: a session may have continued there, and the same names are other files.
 func (f *Files) isHere(p *sdk.PatchPart, changes []snapshot.Change) error {
 	repo, err := f.open()
 	if err != nil {
@@ -71,7 +71,7 @@ func (f *Files) isHere(p *sdk.PatchPart, changes []snapshot.Change) error {
 	return nil
 }
 
-// take adds a later change. A change that starts from a state no earlier one left is preceded by another program's.
+// take adds a later change. If it starts from a state that no earlier change left, another program changed the file before it.
 func (n *netChange) take(c snapshot.Change) {
 	if len(n.seen) > 0 && !slices.ContainsFunc(n.seen, c.Before.Same) {
 		n.between = true
@@ -80,7 +80,7 @@ func (n *netChange) take(c snapshot.Change) {
 	n.After = c.After
 }
 
-// childPatches returns the patches of subagents since a message. Identifiers tell, as the clock may have been set meanwhile.
+// childPatches returns the patches of subagents since a message. It compares identifiers, because the clock may have been set meanwhile.
 func (f *Files) childPatches(ctx context.Context, session, since string) ([]*sdk.PatchPart, error) {
 	children, err := f.Sessions.Sessions(ctx, store.Query{ParentID: session, Archived: true, Limit: maxChildren})
 	if err != nil {
@@ -103,20 +103,20 @@ func (f *Files) childPatches(ctx context.Context, session, since string) ([]*sdk
 	return out, nil
 }
 
-// FileChange is what a session did to one file.
+// FileChange is the change that a session made to one file.
 type FileChange struct {
 	Path string `json:"path"` // relative to the project
 	// Status is added, deleted or modified.
 	Status string `json:"status"`
-	// Before and After are the contents; of a symbolic link where it points. Empty where there was no file.
+	// Before and After are the contents, or the targets of symbolic links; empty without a file.
 	Before []byte `json:"-"`
 	After  []byte `json:"-"`
-	// Shared is set when another program, or the user, changed the file in between.
+	// Shared reports that another program, or the user, changed the file in between.
 	Shared bool `json:"shared,omitempty"`
 }
 
-// Changes returns what a session and its subagents did to files, sorted by path; only from one message on when messageID is
-// not empty. Undone changes are left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
+// Changes returns the changes that a session and its subagents made to files, sorted by path; if messageID is not empty, only the changes
+// since that message. Reverted changes are left out. Errors: ErrNotFound, snapshot.ErrOff, snapshot.ErrGone.
 func (f *Files) Changes(ctx context.Context, s *sdk.Session, messageID string) ([]FileChange, error) {
 	list, err := f.Sessions.Messages(ctx, s.ID, store.Page{})
 	if err != nil {
@@ -150,8 +150,6 @@ func (f *Files) fileChanges(ctx context.Context, net map[snapshot.Path]*netChang
 	for _, n := range net {
 		hashes = append(hashes, n.Before.Hash, n.After.Hash)
 	}
-	slices.Sort(hashes)
-	hashes = slices.DeleteFunc(slices.Compact(hashes), func(s string) bool { return s == "" })
 	contents, err := repo.Contents(ctx, hashes)
 	if err != nil {
 		return nil, err

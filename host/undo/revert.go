@@ -15,13 +15,13 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// ErrElsewhere means that the session changed files of another project than the host's.
+// ErrElsewhere is returned if the session changed files of another project than the host's.
 var ErrElsewhere = errors.New("the session changed files of another project")
 
-// ConflictError says which files are not as the session left them, so that nothing was changed.
+// ConflictError lists files that were modified after the session wrote them. Nothing was changed.
 type ConflictError struct {
 	Files []string // sorted, relative to the project
-	// Forced means that force was set: the files are in directories that would have to go for files to come back.
+	// Forced reports that force was set: the files are in directories that are in the way of restored files.
 	Forced bool
 }
 
@@ -30,26 +30,27 @@ func (e *ConflictError) Error() string {
 	return fmt.Sprintf("these files were changed after the session wrote them: %s", strings.Join(e.Files, ", "))
 }
 
-// Options say what to undo.
+// Options select the messages to undo.
 type Options struct {
 	SessionID string
-	// MessageID is the first message to undo. Empty: the last prompt that is not undone yet.
+	// MessageID is the first message to undo; by default the last prompt that is not undone yet.
 	MessageID string
 	// Redo restores the first undone prompt instead; later ones stay undone.
 	Redo bool
-	// Force reverts files that another program changed since. Unrevert restores their content. A directory with files of another program
-	// else stays, and is a *ConflictError, where a file would have to take its place.
+	// Force reverts files that another program changed since; Unrevert restores their content. A directory that contains files of another
+	// program and is in the way of a restored file is a *ConflictError anyway.
 	Force bool
 }
 
-// Reverted says what was undone, or brought back.
+// Reverted is the result of a revert or its reversal.
 type Reverted struct {
 	SessionID string   `json:"sessionID"`
-	MessageID string   `json:"messageID,omitempty"` // the first message that is undone; empty when none is
-	Messages  int      `json:"messages"`            // that are undone; 0 after redo
-	Files     []string `json:"files"`               // that were changed, relative to the project, sorted
+	MessageID string   `json:"messageID,omitempty"` // the first undone message; empty if none is undone
+	Messages  int      `json:"messages"`            // number of undone messages; 0 after redo
+	Files     []string `json:"files"`               // changed files, relative to the project, sorted
 }
 
+// Revert undoes the changes since a message; see host.Revert.
 func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	if err := k.finishOwn(ctx); err != nil {
 		return nil, err
@@ -94,6 +95,7 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	return out, err
 }
 
+// Unrevert restores what Revert undid; see host.Unrevert.
 func (k *Session) Unrevert(ctx context.Context, force bool) (*Reverted, error) {
 	if err := k.finishOwn(ctx); err != nil {
 		return nil, err
@@ -115,7 +117,7 @@ func (k *Session) Unrevert(ctx context.Context, force bool) (*Reverted, error) {
 	return out, err
 }
 
-// plan plans to undo the net changes, and to bring back what is undone now and not among them.
+// plan plans to undo the net changes, and to restore other files that are undone now.
 func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, done map[snapshot.Path]snapshot.Step, force bool) (*restoring, error) {
 	repo, err := k.Files.open()
 	if err != nil && len(net)+len(done) > 0 {
@@ -126,7 +128,7 @@ func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, do
 		expected, original := n.After, n.After
 		if d, ok := done[path]; ok {
 			expected, original = d.To, d.From
-			n.between = false // which was looked at then
+			n.between = false // the earlier revert checked it
 		}
 		if err := p.add(ctx, path, expected, n.Before, original, n.between); err != nil {
 			return nil, err
@@ -143,7 +145,7 @@ func (k *Session) plan(ctx context.Context, net map[snapshot.Path]*netChange, do
 	return p, p.makeRoom()
 }
 
-// revertPoint returns the index of the first message to undo; to redo everything, the length of the list.
+// revertPoint returns the index of the first message to undo, or the length of the list to redo everything.
 func revertPoint(list []sdk.MessageWithParts, o *Options, old *sdk.Revert) (int, error) {
 	if o.MessageID != "" {
 		if i := live.IndexOf(list, o.MessageID); i >= 0 {
@@ -173,7 +175,7 @@ func revertPoint(list []sdk.MessageWithParts, o *Options, old *sdk.Revert) (int,
 	return 0, fmt.Errorf("%w: no prompt to undo", live.ErrNothing)
 }
 
-// damagedSince reports whether rows are damaged that do not belong to the messages before.
+// damagedSince reports whether damaged rows belong to other messages than the given ones.
 func damagedSince(before []sdk.MessageWithParts, damaged []store.Damage) bool {
 	return slices.ContainsFunc(damaged, func(d store.Damage) bool {
 		return d.Type != store.DamagedMessage && live.IndexOf(before, d.Message) < 0 || d.Type == store.DamagedMessage && live.IndexOf(before, d.ID) < 0
@@ -200,7 +202,7 @@ func isPrompt(m *sdk.MessageWithParts) bool {
 	return false
 }
 
-// undone returns what an earlier revert did to files: from what they were to what they became.
+// undone returns the steps that an earlier revert took.
 func (k *Session) undone(ctx context.Context, r *sdk.Revert) (map[snapshot.Path]snapshot.Step, error) {
 	out := map[snapshot.Path]snapshot.Step{}
 	if r == nil || r.Snapshot == "" {
@@ -224,26 +226,26 @@ func (k *Session) undone(ctx context.Context, r *sdk.Revert) (map[snapshot.Path]
 	return out, nil
 }
 
-// restoring collects what is to become of files.
+// restoring collects the steps of a revert.
 type restoring struct {
-	repo  *snapshot.Repo // nil where file states are off and nothing is to be restored
+	repo  *snapshot.Repo // nil if snapshots are off and there is nothing to restore
 	force bool
 
 	steps     []snapshot.Step
 	conflicts []string
 	blocked   []blocked
-	touched   map[snapshot.Path]snapshot.Step // what a later Unrevert has to know: from the original to the target
+	touched   map[snapshot.Path]snapshot.Step // for a later Unrevert: from the original to the target
 }
 
-// add plans that a file goes to target. It should be as expected; original is what it was before anything was undone.
+// add plans the step of a file to target. expected is its state if no other program changed it, original its state before any revert.
 func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, target, original snapshot.Entry, between bool) error {
 	behind := p.behindLink(path)
-	var is snapshot.Entry // behind a symbolic link there is another file, not this one
+	var is snapshot.Entry // stays empty behind a symbolic link: that is another file
 	var err error
 	if !behind {
 		is, err = p.repo.Look(path)
 	}
-	// Permissions that neither this nor an earlier revert changes are the user's.
+	// Permissions that no revert changes are the user's.
 	if expected.SamePermissions(target) && original.WithPermissionsOf(expected) == original {
 		expected, target, original = expected.WithPermissionsOf(is), target.WithPermissionsOf(is), original.WithPermissionsOf(is)
 	}
@@ -251,7 +253,7 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 		p.blocked = append(p.blocked, blocked{snapshot.Step{Path: path, From: expected, To: target}, original, between})
 		return nil
 	}
-	if err == nil && !is.Same(expected) && !behind { // what is as expected is stored
+	if err == nil && !is.Same(expected) && !behind { // expected content is stored already
 		is, err = p.repo.Record(ctx, path)
 	}
 	if err != nil {
@@ -262,7 +264,7 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 			p.conflicts = append(p.conflicts, path.String())
 		}
 		if !is.Same(expected) {
-			original = is // another program's, to be restored unchanged
+			original = is // of another program; Unrevert restores it
 		}
 	}
 	if !target.Same(original) {
@@ -274,7 +276,7 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 	return nil
 }
 
-// record keeps what a later Unrevert has to know and returns its name; empty when no file is touched.
+// record stores the steps for a later Unrevert and returns their name, or "" without any.
 func (p *restoring) record(ctx context.Context) (string, error) {
 	if len(p.touched) == 0 {
 		return "", nil
@@ -290,12 +292,12 @@ func (p *restoring) record(ctx context.Context) (string, error) {
 	return p.repo.Keep(ctx, data)
 }
 
-// note is what a pending change of files knows about the session.
+// note is the part of a pending change that concerns the session.
 type note struct {
 	Revert *sdk.Revert `json:"revert"`
 }
 
-// restore changes the files and the session, both or none, and returns the names of the files.
+// restore changes the files and the session, both or neither, and returns the names of the files.
 func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) ([]string, error) {
 	if len(p.conflicts) > 0 {
 		slices.Sort(p.conflicts)
@@ -314,7 +316,7 @@ func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) (
 	if err != nil {
 		return nil, err
 	}
-	ctx = context.WithoutCancel(ctx) // from here on it is done or undone
+	ctx = context.WithoutCancel(ctx) // from here on, all or nothing
 	if err := p.repo.Begin(&snapshot.Pending{ID: k.Conversation.ID(), Steps: p.steps, Note: data}); err != nil {
 		return nil, err
 	}
@@ -323,7 +325,7 @@ func (k *Session) restore(ctx context.Context, p *restoring, mark *sdk.Revert) (
 	}
 	k.setRevert(mark)
 	if err := k.Conversation.Journal.Flush(ctx); err != nil {
-		return nil, err // the next host finishes it
+		return nil, err // the next host completes it
 	}
 	return files, p.repo.End(k.Conversation.ID())
 }
@@ -332,7 +334,7 @@ func (k *Session) setRevert(mark *sdk.Revert) {
 	k.Conversation.UpdateSession(func(s *sdk.Session) { s.Revert = mark })
 }
 
-// Drop removes the messages that were undone: what comes now takes their place. It returns the damaged rows that are left out of the rest.
+// Drop removes the undone messages, before a new prompt takes their place. It returns the damaged rows that the conversation lacks.
 func (k *Session) Drop(ctx context.Context) ([]store.Damage, error) {
 	if err := k.finishOwn(ctx); err != nil {
 		return nil, err
@@ -356,14 +358,14 @@ func (k *Session) Drop(ctx context.Context) ([]store.Damage, error) {
 		}
 	}
 	for _, m := range list {
-		if id := m.Info.Head().ID; !slices.Contains(ids, id) { // which a damaged message may be in, too
+		if id := m.Info.Head().ID; !slices.Contains(ids, id) { // a damaged message may be in both lists
 			ids = append(ids, id)
 		}
 	}
 	return k.Conversation.RemoveMessages(ctx, ids, func(s *sdk.Session) { s.Revert = nil })
 }
 
-// FinishReverts brings reverts to their end that a process which is gone had begun.
+// FinishReverts completes reverts that an earlier process did not finish.
 func (f *Files) FinishReverts(ctx context.Context) {
 	repo, err := f.open()
 	if err != nil {
@@ -383,7 +385,7 @@ func (f *Files) FinishReverts(ctx context.Context) {
 func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapshot.Pending) error {
 	token, err := f.Sessions.Claim(ctx, j.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return repo.End(j.ID) // the session was deleted; its files stay as they are
+		return repo.End(j.ID) // the session was deleted; its files stay unchanged
 	}
 	if err != nil {
 		return err
@@ -400,11 +402,11 @@ func (f *Files) finishRevert(ctx context.Context, repo *snapshot.Repo, j *snapsh
 	return errors.Join(err, f.Sessions.Release(ctx, token))
 }
 
-// finishOwn brings a revert of this session to its end that a process which died since this host started had begun.
+// finishOwn completes a revert of this session that another process began and did not finish since this host started.
 func (k *Session) finishOwn(ctx context.Context) error {
 	repo, err := k.Files.open()
 	if err != nil {
-		return nil // then there are none
+		return nil // snapshots are off, so no revert is pending
 	}
 	j, err := repo.PendingOf(k.Conversation.ID())
 	if err != nil || j == nil {
@@ -416,8 +418,8 @@ func (k *Session) finishOwn(ctx context.Context) error {
 	})
 }
 
-// complete takes the files of a revert that was cut off to where they should be, except for those that were changed meanwhile, and then the
-// session with setRevert.
+// complete finishes an interrupted revert: it restores the files, except those that were modified meanwhile, and then updates the session
+// with setRevert.
 func (f *Files) complete(ctx context.Context, repo *snapshot.Repo, j *snapshot.Pending, setRevert func(mark *sdk.Revert) error) error {
 	var n note
 	if err := json.Unmarshal(j.Note, &n); err != nil {

@@ -9,16 +9,15 @@ import (
 	"github.com/tenonhq/tenon/host/snapshot"
 )
 
-// blocked is a file that is to come where there is a directory.
+// blocked is a file to restore where a directory is now.
 type blocked struct {
 	step     snapshot.Step // from no file
 	original snapshot.Entry
 	between  bool
 }
 
-// makeRoom plans the files that are to come where there are directories, after everything else was planned: a directory goes with the
-// last of what the session put into it. Another program's files there are a conflict, even if force is set: nothing would know how to
-// bring it back.
+// makeRoom plans files in place of directories, after all other steps: removing the last file of the session removes the directory. Another
+// program's files in it are a conflict, even if force is set, because nothing could restore them.
 func (p *restoring) makeRoom() error {
 	for _, b := range p.blocked {
 		others, err := p.othersIn(b.step.Path)
@@ -37,8 +36,8 @@ func (p *restoring) makeRoom() error {
 	return nil
 }
 
-// othersIn returns what is in a directory and does not go by the steps that are planned, as paths of the project. Those that do go take the
-// directory with them.
+// othersIn returns the contents of a directory that the planned steps do not remove, as paths of the project. The steps that do remove
+// something from it then remove the directory, too.
 func (p *restoring) othersIn(dir snapshot.Path) ([]string, error) {
 	goes := map[snapshot.Path]bool{}
 	for i, s := range p.steps {
@@ -50,7 +49,7 @@ func (p *restoring) othersIn(dir snapshot.Path) ([]string, error) {
 	}
 	root := p.repo.Abs(dir)
 	var others []string
-	parents := map[snapshot.Path]bool{dir: true} // of what goes
+	parents := map[snapshot.Path]bool{dir: true} // of removed files
 	for path := range goes {
 		for at := path; at != dir; at = at[:strings.LastIndexByte(string(at), '/')] {
 			parents[at] = true
@@ -77,7 +76,7 @@ func (p *restoring) othersIn(dir snapshot.Path) ([]string, error) {
 	return others, err
 }
 
-// behindLink reports whether a directory of the project above a file is a symbolic link now.
+// behindLink reports whether a directory above a file is a symbolic link now.
 func (p *restoring) behindLink(path snapshot.Path) bool {
 	for i := strings.LastIndexByte(string(path), '/'); i > 0; i = strings.LastIndexByte(string(path), '/') {
 		path = path[:i]

@@ -17,10 +17,10 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// patchChanges is the field of a patch part that says what each file was before and after.
+// patchChanges is the field of a patch part with the states of each file before and after.
 const patchChanges = "changes"
 
-// Files is the store of the project's file states, opened when it is first needed. Set Project, Sessions and Log; the rest is its own.
+// Files is the store of the project's file states, opened at its first use. Set Project, Sessions and Log.
 type Files struct {
 	Project  sdk.Project
 	Sessions store.Store
@@ -50,7 +50,7 @@ func (f *Files) open() (*snapshot.Repo, error) {
 	return f.repo, f.err
 }
 
-// On reports whether changes can be undone here.
+// On reports whether changes can be reverted in this project.
 func (f *Files) On() bool {
 	_, err := f.open()
 	return err == nil
@@ -61,86 +61,75 @@ func (f *Files) warn(message string, args ...any) {
 	f.warned.Do(func() { f.Log.Warn(message, args...) })
 }
 
-// Session notes what the tool calls of a claimed session do to files, and takes it back. Calls that run at the same time share a window: what
-// changes while it is open is theirs. Begin and WaitStored are safe for use from many goroutines; the rest is for a session that runs no turn.
+// Session records the changes that tool calls of a claimed session make to files, and reverts them. Calls that run at the same time share a
+// window: all changes while it is open count as theirs. Begin and WaitStored are safe for use from many goroutines; the other methods are for a
+// session without a running turn.
 type Session struct {
 	Files        *Files
 	Conversation *live.Conversation
-	// Background runs work that the session must not be released before.
+	// Background runs work that must end before the session is released.
 	Background func(func())
 
 	mu      sync.Mutex
 	running int // calls in the window
 	window  window
-	stored  chan struct{} // closed when what the last window changed is stored; nil: there was none
+	stored  chan struct{} // closed when the changes of the last window are stored; nil without one
 }
 
-// window is the time in which calls write.
+// window is a time in which calls run.
 type window struct {
-	message string                  // where its changes are noted
-	tree    *snapshot.Tree          // as all files were; nil unless a call may write any
-	named   map[snapshot.Path]named // files that calls said they would write
+	message string                           // whose part lists the changes
+	tree    *snapshot.Tree                   // all files at the beginning; nil unless a call may write any
+	named   map[snapshot.Path]snapshot.Entry // files that calls announced to write, as they were before the first of the calls
 }
 
-// named is a file as it was before the first call that said it would write it.
-type named struct {
-	snapshot.Entry
-	afterTree bool // an earlier call may have changed it since the tree of the window
-}
-
-// Begin notes how files are before a call of a step writes; the function it returns is called when the call is over. Both wait for nothing
-// but the states. message is the step's; paths are the files that the call says it will write, empty when it may write any.
+// Begin records the state of files before a call of a step writes them. The caller calls end after the call. message is the step's; paths are
+// the files that the call announced to write, empty if it may write any. Files.On must have returned true.
 func (k *Session) Begin(ctx context.Context, message string, paths []string) (end func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	ctx = context.WithoutCancel(ctx)
-	repo, err := k.Files.open()
-	if err != nil {
-		return func() {}
-	}
+	repo := k.Files.repo
 	if k.running == 0 {
 		k.wait()
-		k.window = window{message: message, named: map[snapshot.Path]named{}}
+		k.window = window{message: message, named: map[snapshot.Path]snapshot.Entry{}}
 	}
 	k.running++
+	var err error
 	if len(paths) > 0 {
 		err = k.name(ctx, repo, paths)
 	} else if k.window.tree == nil {
 		if k.window.tree, err = repo.Take(ctx); err == nil {
-			k.Conversation.ReplacePart(k.window.message, startedWith(k.window.tree))
+			k.mark(&k.window, k.window.tree, false)
 		}
 	}
 	k.complain(err)
 	return func() { k.end(ctx) }
 }
 
-// startedWith and endedWith write the name of a state into the part of a step that tells it: its start or its end, as opencode does. Steps
-// that only read, or write nothing but files they named, have no state.
-func startedWith(tree *snapshot.Tree) func(sdk.Part) sdk.Part {
-	return func(p sdk.Part) sdk.Part {
-		start, ok := p.(*sdk.StepStartPart)
-		if !ok {
-			return nil
+// mark writes the name of a state into the part that begins or ends the window's step, as opencode does. Steps that only read, or write nothing
+// but files they named, have no state.
+func (k *Session) mark(w *window, tree *snapshot.Tree, end bool) {
+	k.Conversation.ReplacePart(w.message, func(p sdk.Part) sdk.Part {
+		switch p := p.(type) {
+		case *sdk.StepStartPart:
+			if !end {
+				marked := *p
+				marked.Snapshot = tree.Hash
+				return &marked
+			}
+		case *sdk.StepFinishPart:
+			if end {
+				marked := *p
+				marked.Snapshot = tree.Hash
+				return &marked
+			}
 		}
-		marked := *start
-		marked.Snapshot = tree.Hash
-		return &marked
-	}
+		return nil
+	})
 }
 
-func endedWith(tree *snapshot.Tree) func(sdk.Part) sdk.Part {
-	return func(p sdk.Part) sdk.Part {
-		end, ok := p.(*sdk.StepFinishPart)
-		if !ok {
-			return nil
-		}
-		marked := *end
-		marked.Snapshot = tree.Hash
-		return &marked
-	}
-}
-
-// name notes how files are that a call will write.
+// name records the state of files that a call will write. If an earlier call may have changed them, it is their state before that call.
 func (k *Session) name(ctx context.Context, repo *snapshot.Repo, files []string) error {
 	var errs []error
 	for _, file := range files {
@@ -149,23 +138,30 @@ func (k *Session) name(ctx context.Context, repo *snapshot.Repo, files []string)
 			errs = append(errs, err)
 			continue
 		}
-		was, err := repo.Record(ctx, path)
+		var was snapshot.Entry
+		known := false
+		if k.window.tree != nil {
+			was, known = k.window.tree.Entry(path)
+		}
+		if !known {
+			was, err = repo.Record(ctx, path)
+		}
 		if err == nil {
-			k.window.named[path] = named{was, k.window.tree != nil}
+			k.window.named[path] = was
 		}
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
 
-// complain says why changes cannot be undone. The call runs all the same.
+// complain logs why changes cannot be reverted. The call runs anyway.
 func (k *Session) complain(err error) {
 	if err != nil {
-		k.Files.warn("what is changed now cannot be undone", "session", k.Conversation.ID(), "err", err)
+		k.Files.warn("file changes cannot be undone", "session", k.Conversation.ID(), "err", err)
 	}
 }
 
-// end is called when a call is over. After the last one of a window its changes are stored, beside the turn.
+// end ends one call. After the last call of a window, its changes are stored in the background.
 func (k *Session) end(ctx context.Context) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -174,42 +170,39 @@ func (k *Session) end(ctx context.Context) {
 	}
 	w, stored := k.window, make(chan struct{})
 	k.stored = stored
-	k.Background(func() { // ends with git, which is bounded; the runner waits before it gives the session up
+	k.Background(func() { // ends with git, which is bounded; the runner waits for it before it releases the session
 		defer close(stored)
 		k.complain(k.store(ctx, &w))
 	})
 }
 
-// wait returns when the changes of the last window are stored.
+// wait waits until the changes of the last window are stored.
 func (k *Session) wait() {
 	if k.stored != nil {
 		<-k.stored
 	}
 }
 
-// WaitStored waits until all changes of calls that are over are stored.
+// WaitStored waits until the changes of all finished calls are stored.
 func (k *Session) WaitStored() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.wait()
 }
 
-// store notes what changed in a window.
+// store stores the changes of a window.
 func (k *Session) store(ctx context.Context, w *window) error {
-	repo, err := k.Files.open()
-	if err != nil {
-		return err
-	}
+	repo := k.Files.repo
 	changes, after, err := w.changes(ctx, repo)
 	if err != nil {
 		return err
 	}
 	if after != nil {
 		if len(after.LeftOut) > 0 {
-			k.Files.warn("some files are too large, too many or not readable for snapshots: what commands change in them cannot be undone",
+			k.Files.warn("some files are too large, too many or not readable for snapshots; changes that commands make to them cannot be undone",
 				"files", len(after.LeftOut), "first", after.LeftOut[0].String())
 		}
-		k.Conversation.ReplacePart(w.message, endedWith(after))
+		k.mark(w, after, true)
 	}
 	if len(changes) > 0 {
 		p, err := k.patch(repo, w, changes)
@@ -222,7 +215,7 @@ func (k *Session) store(ctx context.Context, w *window) error {
 	return err
 }
 
-// changes returns what became of the files, and the state after the window if there is one before it.
+// changes returns the changes of a window, and the state after it if there is one before it.
 func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapshot.Change, after *snapshot.Tree, err error) {
 	if w.tree != nil {
 		if after, err = repo.Take(ctx); err != nil {
@@ -231,10 +224,7 @@ func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapsh
 		out = repo.Changes(w.tree, after)
 	}
 	out = slices.DeleteFunc(out, func(c snapshot.Change) bool {
-		was, ok := w.named[c.Path]
-		if was.afterTree {
-			w.named[c.Path] = named{Entry: c.Before}
-		}
+		_, ok := w.named[c.Path]
 		return ok
 	})
 	for path, was := range w.named {
@@ -242,15 +232,15 @@ func (w *window) changes(ctx context.Context, repo *snapshot.Repo) (out []snapsh
 		if err != nil {
 			return nil, nil, err
 		}
-		if !is.Same(was.Entry) {
-			out = append(out, snapshot.Change{Path: path, Before: was.Entry, After: is})
+		if !is.Same(was) {
+			out = append(out, snapshot.Change{Path: path, Before: was, After: is})
 		}
 	}
 	slices.SortFunc(out, func(a, b snapshot.Change) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return out, after, nil
 }
 
-// patch is the part that tells of changes.
+// patch returns the part that lists changes.
 func (k *Session) patch(repo *snapshot.Repo, w *window, changes []snapshot.Change) (*sdk.PatchPart, error) {
 	data, err := json.Marshal(changes)
 	if err != nil {
@@ -269,7 +259,7 @@ func (k *Session) patch(repo *snapshot.Repo, w *window, changes []snapshot.Chang
 	return p, nil
 }
 
-// changesOf returns what a patch part tells of. One that another program wrote tells nothing that could be undone.
+// changesOf returns the changes in a patch part. Parts that other programs wrote have none that could be reverted.
 func changesOf(p *sdk.PatchPart) ([]snapshot.Change, error) {
 	data, ok := p.Extra[patchChanges]
 	if !ok {

@@ -1,7 +1,6 @@
 package credentials
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -21,7 +20,7 @@ const (
 	maxFile = 4 << 20
 )
 
-// content is the file: credentials by name. Those that cannot be decoded are kept as they are.
+// content is the file: credentials by name. Entries that cannot be decoded are kept unchanged.
 type content struct {
 	Version     int                        `json:"version"`
 	Credentials map[string]json.RawMessage `json:"credentials"`
@@ -38,9 +37,6 @@ func readFile(path string) (*content, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if len(bytes.TrimSpace(data)) == 0 {
-		return nil, fmt.Errorf("%w: %s: empty; remove it and sign in again", ErrFile, path)
 	}
 	c, err := decode(data)
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 	opencodeData    = "XDG_DATA_HOME"
 )
 
-// opencodeDummy is the access token of entries that hold none, such as that of Azure, see opencode's packages/opencode/src/auth.
+// opencodeDummy is the access token of entries without one, such as Azure's, see opencode's packages/opencode/src/auth.
 const opencodeDummy = "opencode-oauth-dummy-key"
 
 // Opencode reads the credentials of opencode, by provider. It returns keys and tokens that are not expired, without refresh tokens: a

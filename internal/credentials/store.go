@@ -104,7 +104,7 @@ func (s *Store) hold(name string, old, fresh *Credential) {
 	s.held[name] = held{over, fresh}
 }
 
-// credential returns a credential as it is in the file.
+// credential returns a credential from the file, without the secrets in the keyring.
 func (s *Store) credential(c *content, name string) (*Credential, error) {
 	raw, ok := c.Credentials[name]
 	if !ok {
@@ -148,7 +148,7 @@ func (s *Store) Put(ctx context.Context, name string, c *Credential, replaces ..
 	})
 }
 
-// set stores a credential that can be used, in the keyring if it says so.
+// set checks and stores a credential, with its secrets in the keyring if Keyring is set.
 func (s *Store) set(content *content, name string, c *Credential) error {
 	if err := c.check(); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
@@ -230,14 +230,14 @@ func (s *Store) update(ctx context.Context, f func(*content) error) error {
 }
 
 // Refresh returns the credential with the name, refreshed if it is expired or is the rejected one. rejected is the access token that a
-// server refused; empty if none. f is called at most once, by one process at a time, and gets the stored credential. Its result is
+// server refused; empty if none. f is called at most once, by one process at a time, with the stored credential. Its result is
 // stored before Refresh returns it, unless another one was stored meanwhile, which Refresh returns then. If it cannot be stored, this Store
 // alone uses it, with a warning: the server may no longer accept the old one.
 //
-// The end of ctx ends the wait for another process. It does not end f, whose context has a limit of its own: once the server has got the
+// The end of ctx ends the wait for another process. It does not end f, whose context has its own limit: once the server has received the
 // request, it may no longer accept the old refresh token, and the new one must be stored.
 //
-// Errors: ErrNotFound, ErrFile, ErrLocked, and those of f, after which the stored credential is unchanged.
+// Errors: ErrNotFound, ErrFile, ErrLocked, and f's errors, after which the stored credential is unchanged.
 func (s *Store) Refresh(ctx context.Context, name, rejected string, f func(context.Context, *Credential) (*Credential, error)) (*Credential, error) {
 	c, err := s.Get(name)
 	if err != nil || s.usable(c, rejected) {

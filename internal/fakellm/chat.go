@@ -41,11 +41,8 @@ func chatCallDelta(o op) map[string]any {
 func (*chatDialect) end(b []byte, r Reply) []byte {
 	last := chatDocument("chat.completion.chunk")
 	last["choices"] = []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": r.finishReason()}}
-	switch r.usageAt {
-	case UsageFinishChunk:
+	if r.usageAt == UsageFinishChunk {
 		last["usage"] = chatUsage(r)
-	case UsageDeepSeek:
-		last["usage"] = deepSeekUsage(r)
 	}
 	b = appendEvent(b, last)
 	if r.usageAt == UsageOwnChunk {
@@ -102,13 +99,6 @@ func chatUsage(r Reply) map[string]any {
 		"prompt_tokens_details":     map[string]any{"cached_tokens": u.Cached},
 		"completion_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning},
 	}
-}
-
-func deepSeekUsage(r Reply) map[string]any {
-	usage := chatUsage(r)
-	delete(usage, "prompt_tokens_details")
-	usage["prompt_cache_hit_tokens"], usage["prompt_cache_miss_tokens"] = r.tokens().Cached, r.tokens().Input-r.tokens().Cached
-	return usage
 }
 
 func appendEvent(b []byte, v any) []byte {

@@ -45,8 +45,8 @@ func (r Reply) StreamError(kind, message string) Reply {
 	return r.Raw("data: " + string(errorBody(kind, message)) + "\n\n")
 }
 
-// Overflows returns how servers answer, by their names, when the prompt is longer than the model's context: what their documentation and
-// public bug reports quote.
+// Overflows returns, by the server's name, the answer to a prompt that is longer than the model's context, as quoted in documentation and
+// public bug reports.
 func Overflows() map[string]Reply {
 	return map[string]Reply{
 		"openai":            Status(400, `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130512 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`),

@@ -2,7 +2,7 @@ package fakellm
 
 import "time"
 
-// segment is a run of bytes and what is done behind it.
+// segment is a run of bytes and the operation after it.
 type segment struct {
 	data []byte
 	then op
@@ -13,7 +13,7 @@ type segment struct {
 type dialect interface {
 	open(b []byte) []byte
 	event(b []byte, o op) []byte
-	// end appends what closes the stream.
+	// end appends the end of the stream.
 	end(b []byte, r Reply) []byte
 	whole(r Reply) []byte
 }

@@ -27,27 +27,25 @@ type Reply struct {
 	usageAt  UsagePlace
 }
 
-// Usage is what the answer reports as tokens, as OpenAI counts them: Cached is part of Input, Reasoning
+// Usage is the number of tokens that the answer reports, counted as by OpenAI: Cached is part of Input, Reasoning
 // part of Output.
 type Usage struct {
 	Input, Output, Cached, Reasoning int64
 }
 
-// UsagePlace says where a Chat Completions stream reports the usage.
+// UsagePlace is the place of the usage in a Chat Completions stream.
 type UsagePlace int
 
 // Places of the usage.
 const (
-	UsageOwnChunk    UsagePlace = iota // in a chunk of its own with no choices, as OpenAI does
+	UsageOwnChunk    UsagePlace = iota // in its own chunk without choices, as OpenAI does
 	UsageFinishChunk                   // in the chunk of the finish reason
-	UsageDeepSeek                      // as prompt_cache_hit_tokens and prompt_cache_miss_tokens
-	UsageNone                          // nowhere
 )
 
 // NoFinish as a finish reason leaves it out.
 const NoFinish = "-"
 
-// ToolCall is a tool call of a reply. Args goes out as it is, be it JSON or not.
+// ToolCall is a tool call of a reply. Args is sent verbatim and need not be JSON.
 type ToolCall struct {
 	ID     string // default: call_N, numbered through the server's life
 	Name   string
@@ -80,7 +78,7 @@ type op struct {
 	index int // of the call within the reply
 	dur   time.Duration
 	wait  <-chan struct{}
-	// repeat is what opEndless sends over and over.
+	// repeat is the operation that opEndless repeats.
 	repeat *op
 }
 
@@ -96,7 +94,7 @@ func Calls(calls ...ToolCall) Reply { return Reply{}.Calls(calls...) }
 // Repeat answers with n text deltas of the same chunk.
 func Repeat(chunk string, n int) Reply { return Text(slices.Repeat([]string{chunk}, n)...) }
 
-// Raw answers with the bytes as they are, in place of events; the stream ends behind them.
+// Raw answers with these bytes instead of events; then the stream ends.
 func Raw(data string) Reply { return Reply{finish: NoFinish, noDone: true}.Raw(data) }
 
 // Text adds text, one delta per chunk.
@@ -149,13 +147,13 @@ func (r Reply) Interleaved(calls ...ToolCall) Reply {
 	return r.add(ops...)
 }
 
-// Raw adds bytes as they are; write whole events ("data: …\n\n") or garbage.
+// Raw adds bytes verbatim; write whole events ("data: …\n\n") or garbage.
 func (r Reply) Raw(data string) Reply { return r.add(op{kind: opRaw, text: data}) }
 
-// Pause waits before what follows.
+// Pause waits, then continues.
 func (r Reply) Pause(d time.Duration) Reply { return r.add(op{kind: opPause, dur: d}) }
 
-// Wait waits until ch is closed or gives a value before what follows.
+// Wait waits until ch is closed or sends a value, then continues.
 func (r Reply) Wait(ch <-chan struct{}) Reply { return r.add(op{kind: opWait, wait: ch}) }
 
 // Stall sends nothing more until the client goes away.
@@ -188,7 +186,7 @@ func (r Reply) Finish(reason string) Reply {
 	return r
 }
 
-// NoDone leaves out what ends the stream after the finish reason: [DONE], or response.completed.
+// NoDone omits the end mark after the finish reason: [DONE], or response.completed.
 func (r Reply) NoDone() Reply {
 	r.noDone = true
 	return r
@@ -224,7 +222,7 @@ func (r Reply) Fragment(n int) Reply {
 	return r
 }
 
-// FlushEach sends each event in a write of its own. Default: as few writes as possible.
+// FlushEach sends each event in its own write. Default: as few writes as possible.
 func (r Reply) FlushEach() Reply {
 	r.perEvent = true
 	return r
@@ -245,8 +243,8 @@ func (r Reply) countCalls() int {
 	return n
 }
 
-// withIDs returns the reply with its tool calls numbered from first, those left alone that have an
-// identifier or are to have none.
+// withIDs returns the reply with its tool calls numbered from first, except calls that have an identifier or must not
+// have one.
 func (r Reply) withIDs(first int) Reply {
 	r.ops = slices.Clone(r.ops)
 	for i, o := range r.ops {

@@ -6,7 +6,7 @@ import (
 )
 
 // responsesDialect renders the Responses protocol. It keeps which output item is open, because every
-// item is announced and closed by events of its own.
+// item is announced and closed by its own events.
 type responsesDialect struct {
 	sequence int
 	items    int         // output items so far

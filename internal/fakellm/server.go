@@ -86,24 +86,24 @@ func (s *Server) Always(reply Reply) {
 	s.fallback = newRendered(reply)
 }
 
-// Handle answers every request that no route matches with what f returns, in place of the script. f is
-// called from many goroutines.
+// Handle answers every request that no route matches with f's reply, instead of the script. f may be called
+// concurrently.
 func (s *Server) Handle(f func(Request) Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handle = f
 }
 
-// Route answers the requests that match with replies of their own, in order; the last one repeats.
-// Routes are asked in the order they were added, before the script. Requests for a title get a fixed
-// one unless a route matches them (see Request.IsTitle).
+// Route answers matching requests with these replies, in order; the last one repeats.
+// Routes are tried in the order they were added, before the script. Requests for a title get a fixed
+// title unless a route matches them (see Request.IsTitle).
 func (s *Server) Route(match func(Request) bool, replies ...Reply) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.routes = append(s.routes, route{match, renderAll(replies)})
 }
 
-// SetModels sets what GET /v1/models lists. Default: fake-model.
+// SetModels sets the models that GET /v1/models lists. Default: fake-model.
 func (s *Server) SetModels(ids ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +159,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.send(w, r, req, s.numbered(s.pick(req)))
 }
 
-// numbered gives the reply's tool calls identifiers that no other answer of this server has.
+// numbered sets unique identifiers of the reply's tool calls.
 func (s *Server) numbered(reply *rendered) *rendered {
 	n := reply.countCalls()
 	if n == 0 {

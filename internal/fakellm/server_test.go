@@ -147,7 +147,7 @@ func TestFaults(t *testing.T) {
 		"no finish":   {reply: fakellm.Text("x").Finish(fakellm.NoFinish), status: 200, body: `"x"`},
 		"overflow":    {reply: fakellm.Overflows()["llama.cpp"], status: 400, body: "context"},
 		"error event": {reply: fakellm.Text("x").StreamError("server_error", "boom"), status: 200, body: "boom"},
-		"usage":       {reply: fakellm.Text("x").Usage(fakellm.Usage{Input: 9, Cached: 4}, fakellm.UsageDeepSeek), status: 200, body: `"prompt_cache_miss_tokens":5`},
+		"usage":       {reply: fakellm.Text("x").Usage(fakellm.Usage{Input: 9, Cached: 4}, fakellm.UsageFinishChunk), status: 200, body: `"cached_tokens":4`},
 		"only a call": {reply: fakellm.Call("a", "{}").JSON(), status: 200, body: `"arguments":"{}"`},
 		"header":      {reply: fakellm.Error(500, "server_error", "down").Header("X-Y", "z"), status: 500, body: "down"},
 		"pause":       {reply: fakellm.Text("x").Pause(time.Millisecond), status: 200, body: "x"},
@@ -160,7 +160,7 @@ func TestFaults(t *testing.T) {
 				t.Errorf("status %d, body %q, error %v; want %d, %q, failure %v", status, body, err, c.status, c.body, c.fails)
 			}
 			if strings.Contains(body, "never") {
-				t.Errorf("body goes on behind the cut: %q", body)
+				t.Errorf("the body continues after the cut: %q", body)
 			}
 		})
 	}

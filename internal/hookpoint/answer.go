@@ -27,8 +27,8 @@ func (i *Info) Allows(v sdk.Verdict) bool {
 	return false
 }
 
-// Fits reports whether a failure of a hook at the point can have this consequence: only who may deny can deny, and the turn does not wait
-// for observers, so they cannot stop it. Unknown policies fit.
+// Fits reports whether the policy is possible at the point: only hooks that may deny can deny by failing, and observers cannot stop the turn,
+// which does not wait for them. Unknown policies fit.
 func (i *Info) Fits(policy sdk.OnError) bool {
 	switch policy {
 	case sdk.OnErrorDeny:
@@ -39,7 +39,7 @@ func (i *Info) Fits(policy sdk.OnError) bool {
 	return true
 }
 
-// OnError returns the policy of a hook, which of the default is that of the kind.
+// OnError returns the policy of a hook; the default depends on the kind.
 func (i *Info) OnError(policy sdk.OnError) sdk.OnError {
 	if i.Kind == KindGate {
 		return cmp.Or(policy, sdk.OnErrorDeny)
@@ -53,7 +53,7 @@ var verdicts = [...]sdk.Verdict{sdk.VerdictAbstain, sdk.VerdictAllow, sdk.Verdic
 // Strictness orders verdicts: of several, the one with the highest number holds.
 func Strictness(v sdk.Verdict) int { return slices.Index(verdicts[:], v) }
 
-// Label names a hook in messages: its point, with its name where it has another.
+// Label names a hook in messages: its point, and its name if that is different.
 func Label(point sdk.Point, name string) string {
 	if name == "" || name == string(point) {
 		return string(point)

@@ -14,7 +14,7 @@ import (
 // ErrTooLarge is returned when a body is longer than its limit.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// ReadAll reads a body of at most limit bytes. Errors: ErrTooLarge, and those of the body with the number of bytes read before.
+// ReadAll reads a body of at most limit bytes. Errors: ErrTooLarge, and the body's errors with the number of bytes read before.
 func ReadAll(body io.Reader, limit int) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(body, int64(limit)+1))
 	if len(content) > limit {
@@ -26,13 +26,13 @@ func ReadAll(body io.Reader, limit int) ([]byte, error) {
 	return content, nil
 }
 
-// Excerpt returns at most limit bytes from the beginning of a body, for an error: it does not matter if the rest cannot be read.
+// Excerpt returns at most limit bytes from the beginning of a body, for an error message. Read errors are ignored.
 func Excerpt(body io.Reader, limit int) []byte {
 	content, _ := io.ReadAll(io.LimitReader(body, int64(limit)))
 	return content
 }
 
-// NoTLS reports whether a request failed because the server does not support TLS. net/http has an error of its own for one that answers in
+// NoTLS reports whether a request failed because the server does not support TLS. net/http has a separate error for a server that answers in
 // plain HTTP.
 func NoTLS(err error) bool {
 	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, new(tls.RecordHeaderError))

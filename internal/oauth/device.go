@@ -17,7 +17,7 @@ const slowDown = 5 * time.Second
 
 // Poll waits for a user to confirm a code on another device. It calls ask, which requests the token once, after each interval until the
 // code's lifetime ends. An *Error with CodePending or CodeSlowDown, and a failure of the network or the server, continue the wait.
-// Errors: ErrDenied, ErrExpired, those of ask.
+// Errors: ErrDenied, ErrExpired, errors of ask.
 func Poll(ctx context.Context, interval, lifetime time.Duration, ask func(context.Context) (*Token, error)) (*Token, error) {
 	for left := lifetime - interval; left >= 0; left -= interval {
 		if err := pause.For(ctx, interval); err != nil {

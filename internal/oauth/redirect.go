@@ -17,7 +17,7 @@ import (
 // ErrDenied is wrapped by the error for a user or server that refused the sign-in.
 var ErrDenied = errors.New("sign-in was refused")
 
-// The pages are shown in the browser: for the answer to this sign-in and to another one. They repeat nothing of the request.
+// Pages for the browser, after the answer to this sign-in and to another one. They contain nothing from the request.
 const (
 	page  = `<!doctype html><meta charset="utf-8"><title>tenon</title>`
 	mine  = page + `<p>tenon has received the answer. You can close this window.</p>`
@@ -97,7 +97,8 @@ func (r *Redirect) Close(ctx context.Context) error {
 type Visit func(ctx context.Context, address string) (redirect string, err error)
 
 // Answer asks the user to open the authorization address and returns the parameters of the answer: from the browser, or entered by the
-// user. If r is nil, only the user can enter the answer. Answers to other sign-ins are ignored, with a page that says so. Errors: ErrDenied, those of visit.
+// user. If r is nil, only the user can enter the answer. Answers to other sign-ins are ignored and get
+// a page that explains it. Errors: ErrDenied, errors of visit.
 func (r *Redirect) Answer(ctx context.Context, authorization string, visit Visit) (url.Values, error) {
 	u, err := url.Parse(authorization)
 	if err != nil {

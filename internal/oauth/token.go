@@ -51,7 +51,7 @@ func (e *Error) Error() string {
 	return "the authorization server refused: " + describe(e.Code, e.Description)
 }
 
-// Passing reports whether a request failed because of the network or of the server, which says nothing of the code or token in it.
+// Passing reports whether a request failed because of the network or the server, not because of the code or token in it.
 func Passing(err error) bool {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Status >= 500

@@ -50,8 +50,8 @@ type Options struct {
 	Definition string
 	// Fresh ignores the stored token until SignIn: the user signs in again.
 	Fresh bool
-	// Hide gets the secrets of each token that is used, so that they can be kept out of logs. It may be called often, and at the same time
-	// by several goroutines. May be nil.
+	// Hide is called with the secrets of each token that is used, so that logs can hide them. It may be called concurrently. If nil, it is not
+	// called.
 	Hide func(secrets []string)
 }
 

@@ -31,7 +31,7 @@ const (
 // host that the user configured, it must be https and lead to a public address. Only a server on this machine may name others on it.
 type guard struct {
 	home *url.URL // of the server
-	// direct connects itself and checks what it connects to; proxied leaves that to the user's proxy.
+	// direct checks the addresses that it connects to; proxied leaves that to the user's proxy.
 	direct, proxied *http.Transport
 
 	mu      sync.Mutex
@@ -54,7 +54,7 @@ func newClient(server string) *http.Client {
 }
 
 // checkRedirect decides whether to follow a redirect; RoundTrip checks its address. Only a GET request is repeated: the others contain
-// codes, tokens and secrets, which only the server they were meant for may receive. Their answer is the redirect itself, which counts as a refusal.
+// codes, tokens and secrets, which only the intended server may receive. For them, the redirect itself is the answer and counts as a refusal.
 func checkRedirect(req *http.Request, via []*http.Request) error {
 	last := via[len(via)-1]
 	switch {
@@ -86,14 +86,12 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if strings.Contains(req.URL.Path, "/.well-known/") {
-		g.note(content)
-	}
+	g.note(content)
 	resp.Body = io.NopCloser(bytes.NewReader(content))
 	return resp, nil
 }
 
-// note keeps the issuer in the metadata of an authorization server, see RFC 8414, section 2.
+// note keeps the issuer if an answer is the metadata of an authorization server, see RFC 8414, section 2.
 func (g *guard) note(content []byte) {
 	var metadata struct {
 		Issuer   string `json:"issuer"`

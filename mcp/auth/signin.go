@@ -18,8 +18,8 @@ import (
 	"github.com/tenonhq/tenon/internal/oauth"
 )
 
-// SignIn signs the user in and stores the token. It answers the last challenge of the server; without one, it requests what the
-// server's metadata says, because a server may require sign-in only for some tools. Errors: oauth.ErrDenied, those of visit and of the
+// SignIn signs the user in and stores the token. It answers the last challenge of the server; without one, it follows
+// the server's metadata, because a server may require sign-in only for some tools. Errors: oauth.ErrDenied, errors of visit and of the
 // flow.
 func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.o.URL, nil)
@@ -47,7 +47,7 @@ func (a *Authorizer) SignIn(ctx context.Context, visit oauth.Visit) error {
 	return nil
 }
 
-// authorize runs the flow with the user and returns the token. old is the token to replace; nil if there is none.
+// authorize runs the flow with the user and returns the token. old is the token to replace; nil if the user has none.
 func (a *Authorizer) authorize(ctx context.Context, visit oauth.Visit, req *http.Request, challenge *http.Response, old *credentials.Credential) (*credentials.Credential, error) {
 	redirect, address, err := a.listen(ctx)
 	if err != nil {

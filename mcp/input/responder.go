@@ -35,7 +35,7 @@ const maxImage = 10 << 20
 
 var errNoCall = errors.New("the request belongs to no tool call")
 
-// Capabilities returns what a server may request.
+// Capabilities returns the requests that a server may send.
 func Capabilities() mcp.ClientCapabilities {
 	return mcp.ClientCapabilities{
 		Elicitation: &mcp.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}},
@@ -92,7 +92,7 @@ type elicitation struct {
 	URL             string          `json:"url"`
 }
 
-// elicit asks the user. Without a user, or if the user declines, the server gets that as the answer.
+// elicit asks the user. Without a user, or if the user declines, the answer to the server says so.
 func (r *Responder) elicit(ctx context.Context, on *protocol.Call, p *elicitation) (*mcp.ElicitationResult, error) {
 	var f *form
 	var err error

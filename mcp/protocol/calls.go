@@ -68,7 +68,7 @@ func (l *calls) begin(ctx context.Context, c *Call, limit time.Duration) (_ cont
 	}
 }
 
-// of returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all of them
+// of returns the call that a request of the server belongs to: the call in its context, or the latest call in flight if all calls
 // belong to one session. Otherwise it returns nil.
 func (l *calls) of(ctx context.Context) *Call {
 	if c, ok := ctx.Value(callKey{}).(*Call); ok {
@@ -160,24 +160,18 @@ const maxSilent = 3
 // errStuck is the cause of a server's end after it stopped responding.
 var errStuck = fmt.Errorf("it sent nothing during %d consecutive calls, all of which timed out", maxSilent)
 
-// owner is a carrier that runs the server as its child.
-type owner interface {
-	// heard returns the number of messages from the server.
-	heard() int64
-}
-
-// watch records the number of the server's messages at the start of a call; the returned function is called at its end. A stuck process
+// watch records the number of a local server's messages at the start of a call; the returned function is called at its end. A stuck process
 // never recovers and may use a processor, so it is ended and restarted.
 func (c *Conn) watch(ctx context.Context) (ended func(err error)) {
-	t, ok := c.carrier.(owner)
+	t, ok := c.carrier.(*stdio)
 	if !ok {
 		return func(error) {}
 	}
-	before := t.heard()
+	before := t.received.Load()
 	return func(err error) {
 		late := err != nil && (errors.Is(context.Cause(ctx), errNoAnswer) || errors.Is(ctx.Err(), context.DeadlineExceeded))
 		switch {
-		case t.heard() != before:
+		case t.received.Load() != before:
 			c.silent.Store(0)
 		case late && c.silent.Add(1) >= maxSilent:
 			c.fail(errStuck)
@@ -250,7 +244,7 @@ func (c *Conn) ask(ctx context.Context, on *Call, limit time.Duration, method mc
 	})
 }
 
-// visited asks the user to open the addresses that a server wants opened before a request, and reports whether the user did.
+// visited asks the user to open the addresses that a server requires before a request, and reports whether the user did.
 func (c *Conn) visited(ctx context.Context, on *Call, list []mcp.ElicitationParams) bool {
 	for i := range list {
 		params, err := json.Marshal(&list[i])

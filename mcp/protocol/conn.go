@@ -24,14 +24,14 @@ type Conn struct {
 	next         atomic.Int64 // number of the last request
 	calls        calls
 	answer       Answer
+	notified     func(method string, params map[string]any)
 	info         mcp.Implementation // of tenon
 	capabilities mcp.ClientCapabilities
 
 	loss
 
-	// Set by the handshake.
-	version string // of the protocol
-	hello   *Hello
+	version atomic.Value // string; the revision of the protocol, set by the handshake
+	hello   *Hello       // set by the handshake
 
 	subscriptions chan string            // resources for Listen
 	logLevel      atomic.Pointer[string] // for each request of the stateless revision
@@ -40,7 +40,7 @@ type Conn struct {
 	repeated map[string]mcp.Tool // by name: tools whose arguments are repeated in HTTP headers; guarded by calls.mu
 }
 
-// Hello is what a server says about itself in the handshake.
+// Hello is a server's description of itself in the handshake.
 type Hello struct {
 	Name, Version string
 	Protocol      string // the agreed revision
@@ -55,15 +55,6 @@ type Answer func(ctx context.Context, on *Call, method string, params json.RawMe
 
 // Hello returns the server's part of the handshake.
 func (c *Conn) Hello() *Hello { return c.hello }
-
-// Lost is closed when the connection is lost; Cause then returns the reason.
-func (c *Conn) Lost() <-chan struct{} { return c.lost }
-
-// Cause returns why the connection was lost. It may be called only after Lost is closed.
-func (c *Conn) Cause() error { return c.cause }
-
-// IsLost reports whether the connection is lost.
-func (c *Conn) IsLost() bool { return c.isLost() }
 
 // Close ends the connection and waits for its goroutines and processes. It may be called twice.
 func (c *Conn) Close() {
@@ -204,16 +195,6 @@ func (c *Conn) Complete(ctx context.Context, prompt, argument, value string, giv
 	err = json.Unmarshal(raw, &answer)
 	return answer.Completion.Values, err
 }
-
-// hearNews receives the messages that a server of the older revisions over HTTP sends outside its answers.
-func (c *Conn) hearNews(ctx context.Context) {
-	if s, ok := c.carrier.(*streamable); ok && !c.modern() {
-		s.hearNews(ctx)
-	}
-}
-
-// Progress passes a notification of progress to its call. It does not block.
-func (c *Conn) Progress(params map[string]any) { c.calls.progress(params) }
 
 // inTime returns a readable error for a timeout, else err.
 func inTime(ctx context.Context, what string, timeout time.Duration, err error) error {

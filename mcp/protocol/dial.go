@@ -10,14 +10,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-const (
-	// discoveryShare is the part of Timeout for the discovery of the stateless revision, which older servers may ignore: a third leaves
-	// time for the handshake and another discovery.
-	discoveryShare = 3
-	// localDiscovery limits the discovery of a local server further. Over HTTP every server answers, if slowly; a local one may read
-	// nothing but a handshake, and accepts it after a discovery that it has yet to answer.
-	localDiscovery = 2 * time.Second
-)
+// discoveryShare is the part of Timeout for the discovery of the stateless revision, which older servers may ignore: a third leaves
+// time for the handshake and another discovery.
+const discoveryShare = 3
 
 // Dialer makes connections to one server.
 type Dialer struct {
@@ -29,14 +24,14 @@ type Dialer struct {
 	Timeout time.Duration
 	// Info names tenon to the server.
 	Info mcp.Implementation
-	// Capabilities are those of Answer.
+	// Capabilities lists the requests that Answer supports.
 	Capabilities mcp.ClientCapabilities
-	// Log gets what the server writes outside the protocol.
+	// Log receives the server's output outside the protocol.
 	Log Log
 	// Answer answers the server's requests, except ping.
 	Answer Answer
-	// Notified is called for notifications, on a reading goroutine. It must not block.
-	Notified func(c *Conn, method string, params map[string]any)
+	// Notified is called for notifications except those of progress, on a reading goroutine. It must not block.
+	Notified func(method string, params map[string]any)
 }
 
 // Remote is the address of a server over HTTP.
@@ -86,8 +81,8 @@ func (d *Dialer) dialStdio(ctx context.Context) (*Conn, error) {
 // dialHTTP tries streamable HTTP and, if the server refuses the first message, the older transport.
 func (d *Dialer) dialHTTP(ctx context.Context) (*Conn, error) {
 	c, err := d.open(ctx, d.streamable, false)
-	if err == nil {
-		c.hearNews(ctx)
+	if err == nil && !c.modern() {
+		c.carrier.(*streamable).hearNews(ctx)
 	}
 	var status *statusError
 	refused := errors.Is(err, errOldServer) || errors.As(err, &status) && status.status < 500
@@ -109,26 +104,26 @@ func (r *refusal) Error() string { return r.err.Error() }
 // Unwrap returns the server's error.
 func (r *refusal) Unwrap() error { return r.err }
 
-func (d *Dialer) stdio() (carrier, error) { return newStdio(d.Command, d.Log) }
+func (d *Dialer) stdio(b *base) (carrier, error) { return newStdio(d.Command, b) }
 
-func (d *Dialer) streamable() (carrier, error) {
-	web, err := newWeb(d.Remote, d.Log)
+func (d *Dialer) streamable(b *base) (carrier, error) {
+	web, err := newWeb(d.Remote, b)
 	return &streamable{web: web}, err
 }
 
-func (d *Dialer) sse() (carrier, error) {
-	web, err := newWeb(d.Remote, d.Log)
-	return &sse{web: web}, err
+func (d *Dialer) sse(b *base) (carrier, error) {
+	web, err := newWeb(d.Remote, b)
+	return &httpSSE{web: web}, err
 }
 
 // open connects over a new carrier. legacy means the handshake of the older revisions.
-func (d *Dialer) open(ctx context.Context, carry func() (carrier, error), legacy bool) (*Conn, error) {
-	t, err := carry()
-	if err != nil {
-		return nil, err
+func (d *Dialer) open(ctx context.Context, carry func(*base) (carrier, error), legacy bool) (c *Conn, err error) {
+	c = &Conn{
+		answer: d.Answer, notified: d.Notified, info: d.Info, capabilities: d.Capabilities, loss: loss{lost: make(chan struct{})},
+		subscriptions: make(chan string),
 	}
-	c := &Conn{
-		carrier: t, answer: d.Answer, info: d.Info, capabilities: d.Capabilities, loss: loss{lost: make(chan struct{})}, subscriptions: make(chan string),
+	if c.carrier, err = carry(newBase(ctx, c, d.Log)); err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, d.Timeout)
 	defer cancel()
@@ -141,19 +136,10 @@ func (d *Dialer) open(ctx context.Context, carry func() (carrier, error), legacy
 
 // handshake agrees on a revision.
 func (d *Dialer) handshake(ctx context.Context, c *Conn, legacy bool) error {
-	us := peer{
-		notified: func(method string, params map[string]any) { d.Notified(c, method, params) },
-		answer:   c.respond,
-		loss:     &c.loss,
-	}
-	if err := c.carrier.start(ctx, us); err != nil {
+	if err := c.carrier.start(ctx); err != nil {
 		return inTime(ctx, "connect", d.Timeout, err)
 	}
-	probe := d.Timeout / discoveryShare
-	if d.Command != nil {
-		probe = min(probe, localDiscovery)
-	}
-	err := c.introduce(ctx, legacy, probe)
+	err := c.introduce(ctx, legacy, d.Timeout/discoveryShare)
 	if err != nil && !Broken(err) && ctx.Err() == nil {
 		return &refusal{err}
 	}

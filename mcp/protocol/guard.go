@@ -146,7 +146,7 @@ func (g *guard) authorized(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// challenge reports whether the server asks for other credentials.
+// challenge reports whether the server requires other credentials.
 func challenge(resp *http.Response) bool {
 	return resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden
 }

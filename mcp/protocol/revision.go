@@ -25,7 +25,7 @@ var errNotModern = errors.New("the server did not name a revision it supports")
 
 // introduce agrees on a revision of the protocol: first the stateless one with its discovery (SEP-2575), then the
 // older ones with a handshake. A server that did not answer the discovery within probe, and refuses the handshake, may be a slow one of
-// the stateless revision: it gets the discovery again, with all the time that ctx has.
+// the stateless revision: the discovery is repeated, with all the time that ctx has left.
 func (c *Conn) introduce(ctx context.Context, legacy bool, probe time.Duration) error {
 	if legacy {
 		return c.initialize(ctx)
@@ -47,11 +47,11 @@ func (c *Conn) introduce(ctx context.Context, legacy bool, probe time.Duration) 
 
 // discover sends the discovery of the stateless revision. If the server names such a revision, it repeats the request with that.
 func (c *Conn) discover(ctx context.Context) error {
-	c.setVersion(mcp.LATEST_PROTOCOL_VERSION)
+	c.version.Store(mcp.LATEST_PROTOCOL_VERSION)
 	raw, err := c.Request(ctx, string(mcp.MethodServerDiscover), nil)
 	if other, ok := errors.AsType[mcp.UnsupportedProtocolVersionError](err); ok {
 		if v := mcp.NegotiateMutuallySupportedVersion(other.Supported); mcp.IsModernProtocol(v) {
-			c.setVersion(v)
+			c.version.Store(v)
 			raw, err = c.Request(ctx, string(mcp.MethodServerDiscover), nil)
 		}
 	}
@@ -59,14 +59,14 @@ func (c *Conn) discover(ctx context.Context) error {
 	if err == nil {
 		err = json.Unmarshal(raw, &found)
 	}
-	if err == nil && !slices.Contains(found.SupportedVersions, c.version) {
+	if err == nil && !slices.Contains(found.SupportedVersions, c.revision()) {
 		err = errNotModern
 	}
 	if err != nil {
-		c.setVersion("")
+		c.version.Store("")
 		return err
 	}
-	c.hello = &Hello{Protocol: c.version, Capabilities: found.Capabilities, Instructions: found.Instructions, Raw: raw}
+	c.hello = &Hello{Protocol: c.revision(), Capabilities: found.Capabilities, Instructions: found.Instructions, Raw: raw}
 	if info := found.GetResultMeta().ServerInfo(); info != nil {
 		c.hello.Name, c.hello.Version = info.Name, info.Version
 	}
@@ -92,36 +92,31 @@ func (c *Conn) initialize(ctx context.Context) error {
 		Name: hello.ServerInfo.Name, Version: hello.ServerInfo.Version, Protocol: hello.ProtocolVersion,
 		Instructions: hello.Instructions, Capabilities: hello.Capabilities, Raw: raw,
 	}
-	c.setVersion(hello.ProtocolVersion)
+	c.version.Store(hello.ProtocolVersion)
 	if err := c.notify(ctx, string(mcp.MethodNotificationInitialized), nil); err != nil {
 		return &carrierError{err}
 	}
 	return nil
 }
 
-// setVersion sets the revision, which HTTP requests contain.
-func (c *Conn) setVersion(version string) {
-	c.version = version
-	if web, ok := c.carrier.(interface{ setVersion(string) }); ok {
-		web.setVersion(version)
-	}
+// revision returns the revision of the protocol; empty before the handshake names one.
+func (c *Conn) revision() string {
+	version, _ := c.version.Load().(string)
+	return version
 }
 
 // modern reports whether the connection is stateless, so that each request is complete.
-func (c *Conn) modern() bool { return mcp.IsModernProtocol(c.version) }
+func (c *Conn) modern() bool { return mcp.IsModernProtocol(c.revision()) }
 
 // Request sends a request and returns its raw result.
 func (c *Conn) Request(ctx context.Context, method string, params map[string]any) (json.RawMessage, error) {
-	if !c.modern() {
-		if params == nil {
-			return c.exchange(ctx, method, nil, nil)
+	var header http.Header
+	if c.modern() {
+		var err error
+		params = c.complete(params)
+		if header, err = c.header(method, params); err != nil {
+			return nil, err
 		}
-		return c.exchange(ctx, method, params, nil)
-	}
-	params = c.complete(params)
-	header, err := c.header(method, params)
-	if err != nil {
-		return nil, err
 	}
 	return c.exchange(ctx, method, params, header)
 }
@@ -129,7 +124,7 @@ func (c *Conn) Request(ctx context.Context, method string, params map[string]any
 // complete adds the fields that the stateless revision requires in each request.
 func (c *Conn) complete(params map[string]any) map[string]any {
 	meta := map[string]any{
-		mcp.MetaKeyProtocolVersion: c.version, mcp.MetaKeyClientInfo: c.info, mcp.MetaKeyClientCapabilities: c.capabilities,
+		mcp.MetaKeyProtocolVersion: c.revision(), mcp.MetaKeyClientInfo: c.info, mcp.MetaKeyClientCapabilities: c.capabilities,
 	}
 	if level := c.logLevel.Load(); level != nil {
 		meta[mcp.MetaKeyLogLevel] = *level
@@ -157,7 +152,7 @@ func (c *Conn) header(method string, params map[string]any) (http.Header, error)
 		return nil, err
 	}
 	header := http.Header{}
-	for name, value := range mcp.StandardHeaders(c.version, mcp.MCPMethod(method), encoded) {
+	for name, value := range mcp.StandardHeaders(c.revision(), mcp.MCPMethod(method), encoded) {
 		header.Set(name, value)
 	}
 	if name, ok := params["name"].(string); ok && method == string(mcp.MethodToolsCall) {
@@ -209,7 +204,7 @@ func (c *Conn) rounds(ctx context.Context, on *Call, method string, params map[s
 		answers := map[string]any{}
 		for _, id := range slices.Sorted(maps.Keys(asked.Requests)) {
 			if answers[id], err = c.answer(ctx, on, asked.Requests[id].Method, asked.Requests[id].Params); err != nil {
-				return nil, fmt.Errorf("it asks for something: %w", err)
+				return nil, fmt.Errorf("answer its question: %w", err)
 			}
 		}
 		params = maps.Clone(params)

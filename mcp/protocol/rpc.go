@@ -1,9 +1,11 @@
 package protocol
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,16 +13,19 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-// maxIncoming is the maximum number of a server's requests answered concurrently.
-const maxIncoming = 16
+// maxMessageBytes is the maximum size of one message of a server, enough for a resource of 10 MiB in base64.
+const maxMessageBytes = 16 << 20
+
+// errTooLong is returned if a message of a server is too large.
+var errTooLong = fmt.Errorf("the server sent a message of more than %d MiB", maxMessageBytes>>20)
 
 // request is a request to the server, or, without an ID, a notification.
 type request struct {
-	JSONRPC string      `json:"jsonrpc"`
-	ID      int64       `json:"id,omitempty"`
-	Method  string      `json:"method"`
-	Params  any         `json:"params,omitempty"`
-	header  http.Header // of the HTTP request
+	JSONRPC string         `json:"jsonrpc"`
+	ID      int64          `json:"id,omitempty"`
+	Method  string         `json:"method"`
+	Params  map[string]any `json:"params,omitzero"`
+	header  http.Header    // of the HTTP request
 }
 
 // response is the answer to a request of the server.
@@ -58,30 +63,22 @@ func (m *message) hasNoID() bool { return len(m.ID) == 0 || string(m.ID) == "nul
 func (m *message) isNotification() bool { return m.Method != "" && m.hasNoID() }
 
 // decodeMessages decodes a message, or a batch of messages as in the revision 2025-03-26.
-func decodeMessages(raw []byte) ([]*message, error) {
-	if len(raw) > 0 && raw[0] == '[' {
-		var batch []*message
-		if err := json.Unmarshal(raw, &batch); err != nil {
-			return nil, err
-		}
-		for _, m := range batch {
-			if m == nil {
-				return nil, errors.New("empty batch")
-			}
-		}
-		return batch, nil
+func decodeMessages(raw []byte) ([]message, error) {
+	messages := make([]message, 1)
+	into := any(&messages[0])
+	if bytes.HasPrefix(raw, []byte("[")) {
+		into = &messages
 	}
-	m := &message{}
-	if len(raw) == 0 || raw[0] != '{' {
-		return nil, errors.New("not a JSON object")
+	if err := json.Unmarshal(raw, into); err != nil {
+		return nil, err
 	}
-	return []*message{m}, json.Unmarshal(raw, m)
+	return messages, nil
 }
 
 // carrier exchanges messages with a server. It is safe for concurrent use after start.
 type carrier interface {
 	// start connects, once. ctx limits only the connecting.
-	start(ctx context.Context, p peer) error
+	start(ctx context.Context) error
 	// request sends a request and waits for its answer, at most until ctx ends.
 	request(ctx context.Context, r *request) (*message, error)
 	notify(ctx context.Context, n *request) error
@@ -89,39 +86,8 @@ type carrier interface {
 	close()
 }
 
-// peer receives the messages that a server sends by itself.
-type peer struct {
-	// notified is called for notifications, on a reading goroutine. It must not block.
-	notified func(method string, params map[string]any)
-	// answer answers a request of the server; ErrNoMethod for an unknown method.
-	answer func(ctx context.Context, method string, params json.RawMessage) (any, error)
-	loss   *loss // of the connection; the carrier fails it when it ends
-}
-
 // ErrNoMethod is the answer to a request with an unknown method.
 var ErrNoMethod = errors.New("method not found")
-
-// notify passes on a notification and reports whether it was valid.
-func (p *peer) notify(m *message) bool {
-	var params map[string]any
-	if len(m.Params) > 0 && json.Unmarshal(m.Params, &params) != nil {
-		return false
-	}
-	p.notified(m.Method, params)
-	return true
-}
-
-// respond answers a request of the server with a result or an error.
-func (p *peer) respond(ctx context.Context, m *message) *response {
-	result, err := p.answer(ctx, m.Method, m.Params)
-	switch {
-	case errors.Is(err, ErrNoMethod):
-		return refusing(m, mcp.METHOD_NOT_FOUND, "method not found: "+m.Method)
-	case err != nil:
-		return refusing(m, mcp.INTERNAL_ERROR, err.Error())
-	}
-	return &response{JSONRPC: mcp.JSONRPC_VERSION, ID: m.ID, Result: result}
-}
 
 // refusing returns an error response.
 func refusing(m *message, code int, text string) *response {

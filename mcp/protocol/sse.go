@@ -6,20 +6,20 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
-// sse is the predecessor of streamable HTTP: one event stream with all messages of the server, whose first event contains the URL for
+// httpSSE is the predecessor of streamable HTTP: one event stream with all messages of the server, whose first event contains the URL for
 // messages to the server, see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports ("HTTP with SSE").
-type sse struct {
+type httpSSE struct {
 	*web
 	endpoint string // set before start returns
 	waiting  waiting
 }
 
 // start opens the stream and waits for the URL.
-func (s *sse) start(ctx context.Context, p peer) error {
-	s.begin(ctx, p)
+func (s *httpSSE) start(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.end)
 	defer stop()
 	resp, err := s.send(s.life, http.MethodGet, s.url, mediaEvents, nil, nil)
@@ -30,7 +30,7 @@ func (s *sse) start(ctx context.Context, p peer) error {
 		defer discard(resp)
 		return unexpected(resp)
 	}
-	events := newEventReader(resp.Body)
+	events := sse.NewReader(resp.Body, maxMessageBytes)
 	if s.endpoint, err = s.address(events); err != nil {
 		_ = resp.Body.Close()
 		return startFailed(ctx, err)
@@ -39,7 +39,7 @@ func (s *sse) start(ctx context.Context, p peer) error {
 		defer resp.Body.Close()
 		err := s.read(events)
 		s.end() // cancels waiting requests
-		s.peer.loss.fail(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
+		s.conn.fail(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
 	})
 	return nil
 }
@@ -53,9 +53,9 @@ func startFailed(ctx context.Context, err error) error {
 }
 
 // address reads the events up to the one with the URL for messages. The client refuses other origins.
-func (s *sse) address(events *eventReader) (string, error) {
+func (s *httpSSE) address(events *sse.Reader) (string, error) {
 	for {
-		kind, data, err := events.next()
+		kind, data, err := events.Next()
 		if err != nil {
 			return "", fmt.Errorf("the server did not send the URL for messages: %w", err)
 		}
@@ -75,9 +75,9 @@ func (s *sse) address(events *eventReader) (string, error) {
 }
 
 // read handles the server's messages until the stream ends.
-func (s *sse) read(events *eventReader) error {
+func (s *httpSSE) read(events *sse.Reader) error {
 	for {
-		kind, data, err := events.next()
+		kind, data, err := events.Next()
 		if err != nil {
 			return err
 		}
@@ -88,40 +88,26 @@ func (s *sse) read(events *eventReader) error {
 		if err != nil {
 			s.log.Print("an event that is not a message", data)
 		}
-		for _, m := range messages {
-			if m.isAnswer() {
+		for i := range messages {
+			if m := &messages[i]; m.isAnswer() {
 				s.waiting.pass(m) // an unexpected one is dropped
-				continue
+			} else {
+				s.serve(s.life, m, s.reply)
 			}
-			s.receive(s.life, m, s.reply)
 		}
 	}
 }
 
 // request sends a request and waits for its answer on the stream.
-func (s *sse) request(ctx context.Context, r *request) (*message, error) {
+func (s *httpSSE) request(ctx context.Context, r *request) (*message, error) {
 	bound, cancel := s.bound(ctx)
 	defer cancel()
-	answer, forget := s.waiting.add(r.ID)
-	defer forget()
-	if err := s.post(bound, r); err != nil {
-		return nil, s.failed(ctx, err)
-	}
-	select {
-	case m := <-answer:
-		return m, nil
-	case <-bound.Done():
-	}
-	select {
-	case m := <-answer: // received just before the end
-		return m, nil
-	default:
-		return nil, s.failed(ctx, bound.Err())
-	}
+	m, err := s.waiting.exchange(bound, r.ID, nil, func() error { return s.post(bound, r) })
+	return m, s.failed(ctx, err)
 }
 
 // post sends a message.
-func (s *sse) post(ctx context.Context, body any) error {
+func (s *httpSSE) post(ctx context.Context, body any) error {
 	resp, err := s.send(ctx, http.MethodPost, s.endpoint, mediaJSON, body, nil)
 	if err != nil {
 		return err
@@ -134,20 +120,20 @@ func (s *sse) post(ctx context.Context, body any) error {
 }
 
 // reply sends an answer to the server. If it is lost, the server's own timeout applies.
-func (s *sse) reply(ctx context.Context, r *response) { _ = s.post(ctx, r) }
+func (s *httpSSE) reply(ctx context.Context, r *response) { _ = s.post(ctx, r) }
 
 // notify sends a notification.
-func (s *sse) notify(ctx context.Context, n *request) error {
+func (s *httpSSE) notify(ctx context.Context, n *request) error {
 	bound, cancel := s.bound(ctx)
 	defer cancel()
 	return s.failed(ctx, s.post(bound, n))
 }
 
 // close ends the stream.
-func (s *sse) close() { s.shut() }
+func (s *httpSSE) close() { s.shut() }
 
 var (
-	_ carrier = (*sse)(nil)
+	_ carrier = (*httpSSE)(nil)
 	_ carrier = (*streamable)(nil)
 	_ carrier = (*stdio)(nil)
 )

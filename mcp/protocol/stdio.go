@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +18,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 )
 
 // errLost is returned if the connection is lost, or unusable after a violation of the protocol.
@@ -39,9 +42,10 @@ const (
 // Goroutines: one reads, one writes, one waits for the process, one copies its errors to the log, and one answers each request of the
 // server. All end with the process; close waits for them.
 type stdio struct {
-	cmd  *exec.Cmd
-	log  Log
-	path string // the command's path, for errors
+	*base
+	*loss // of the connection
+	cmd   *exec.Cmd
+	path  string // the command's path, for errors
 
 	confine func() (confine.Policy, error) // nil: unconfined
 	leave   func() error                   // cleans up after the process; set by start
@@ -50,30 +54,17 @@ type stdio struct {
 	out chan *outgoing
 
 	waiting   waiting
-	received  atomic.Int64 // number of the server's messages
-	peer      peer
-	*loss                   // of peer
+	received  atomic.Int64  // number of the server's messages
 	exited    chan struct{} // the process is gone
 	output    sync.WaitGroup
-	incoming  chan struct{} // a token for each request of the server
-	life      context.Context
-	end       context.CancelFunc
-	running   sync.WaitGroup
 	closeOnce sync.Once
 }
 
-// outgoing is a line for the server. Its state shows whether the server may have read it.
+// outgoing is a line for the server.
 type outgoing struct {
 	line  []byte
-	state atomic.Int32
+	taken atomic.Bool // the server may have read it
 }
-
-// States of a line.
-const (
-	lineWaits  = iota
-	lineTaken  // the server may have read it
-	lineFailed // the server did not get all of it
-)
 
 // Command runs a local server.
 type Command struct {
@@ -88,7 +79,7 @@ type Command struct {
 }
 
 // newStdio prepares the child; nothing runs before start.
-func newStdio(c *Command, log Log) (*stdio, error) {
+func newStdio(c *Command, b *base) (*stdio, error) {
 	env := child.Environ(c.Environ, c.Env)
 	path, err := lookPath(c.Name, c.Dir, env)
 	if err != nil {
@@ -100,9 +91,7 @@ func newStdio(c *Command, log Log) (*stdio, error) {
 	cmd := &exec.Cmd{Path: path, Args: append([]string{c.Name}, c.Args...), Dir: c.Dir, Env: env}
 	child.Prepare(cmd)
 	return &stdio{
-		cmd: cmd, log: log, path: path, confine: c.Confine,
-		out:    make(chan *outgoing, maxWaiting),
-		exited: make(chan struct{}), incoming: make(chan struct{}, maxIncoming),
+		base: b, loss: &b.conn.loss, cmd: cmd, path: path, confine: c.Confine, out: make(chan *outgoing, maxWaiting), exited: make(chan struct{}),
 	}, nil
 }
 
@@ -136,9 +125,7 @@ func lookPath(command, dir string, env []string) (string, error) {
 }
 
 // start starts the process.
-func (t *stdio) start(ctx context.Context, p peer) error {
-	t.peer, t.loss = p, p.loss
-	t.life, t.end = context.WithCancel(context.WithoutCancel(ctx))
+func (t *stdio) start(context.Context) error {
 	pipes, err := child.Connect(t.cmd)
 	if err == nil {
 		t.leave, err = child.Start(t.cmd, t.confine)
@@ -148,30 +135,57 @@ func (t *stdio) start(ctx context.Context, p peer) error {
 		}
 	}
 	if err != nil {
-		t.end()
 		return fmt.Errorf("start %s: %w", t.path, err)
 	}
 	t.in = pipes.Stdin
 	t.output.Go(func() { t.read(pipes.Stdout) })
 	t.output.Go(func() { _, _ = io.Copy(t.log, pipes.Stderr) })
-	t.running.Go(t.write)
-	t.running.Go(func() { t.wait(pipes) })
+	t.spawn(t.write)
+	t.spawn(func() { t.wait(pipes) })
 	return nil
 }
 
 // read handles the server's messages until its output ends.
 func (t *stdio) read(out io.ReadCloser) {
-	lines := newLineReader(out, maxMessageBytes)
-	for {
-		line, err := lines.next()
-		if err != nil {
-			if errors.Is(err, errTooLong) {
-				t.fail(fmt.Errorf("%w: %w", errLost, err))
-				_ = child.Kill(t.cmd)
-			}
-			return // the end of the process has the cause
+	lines := sse.Lines(out, maxMessageBytes)
+	for lines.Scan() {
+		t.receive(bytes.TrimSpace(lines.Bytes()))
+	}
+	if errors.Is(lines.Err(), bufio.ErrTooLong) { // other errors: the end of the process has the cause
+		t.fail(fmt.Errorf("%w: %w", errLost, errTooLong))
+		_ = child.Kill(t.cmd)
+	}
+}
+
+// receive handles one line of the server.
+func (t *stdio) receive(line []byte) {
+	if len(line) == 0 {
+		return
+	}
+	messages, err := decodeMessages(line)
+	if err != nil {
+		t.log.Print("output that is not a message", line)
+		return
+	}
+	t.received.Add(int64(len(messages)))
+	for i := range messages {
+		if m := &messages[i]; !m.isAnswer() {
+			t.serve(t.life, m, t.reply)
+		} else if !t.waiting.pass(m) {
+			t.log.Print("unexpected answer", line)
 		}
-		t.receive(line)
+	}
+}
+
+// reply sends an answer to the server.
+func (t *stdio) reply(_ context.Context, r *response) {
+	line, err := json.Marshal(r)
+	if err != nil {
+		return
+	}
+	select {
+	case t.out <- &outgoing{line: append(line, '\n')}:
+	case <-t.life.Done():
 	}
 }
 
@@ -180,10 +194,10 @@ func (t *stdio) write() {
 	for {
 		select {
 		case o := <-t.out:
-			o.state.Store(lineTaken)
+			o.taken.Store(true)
 			if _, err := t.in.Write(o.line); err != nil {
-				o.state.Store(lineFailed)
-				return // the end of the process has the cause
+				o.taken.Store(false) // the server did not get all of it
+				return               // the end of the process has the cause
 			}
 		case <-t.lost:
 			return
@@ -218,28 +232,15 @@ func (t *stdio) request(ctx context.Context, r *request) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.isLost() {
+	if t.IsLost() {
 		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
 	}
-	answer, forget := t.waiting.add(r.ID)
-	defer forget()
 	o := &outgoing{line: append(line, '\n')}
-	if err := t.send(ctx, o); err != nil {
-		return nil, err
-	}
-	select {
-	case m := <-answer:
-		return m, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-t.lost:
-	}
-	select {
-	case m := <-answer: // received just before the end
-		return m, nil
-	default:
-	}
-	if o.state.Load() != lineTaken {
+	m, err := t.waiting.exchange(ctx, r.ID, t.lost, func() error { return t.send(ctx, o) })
+	switch {
+	case m != nil || err != nil:
+		return m, err
+	case !o.taken.Load():
 		return nil, fmt.Errorf("%w: %w", errUnsent, t.cause)
 	}
 	return nil, t.cause
@@ -256,9 +257,6 @@ func (t *stdio) send(ctx context.Context, o *outgoing) error {
 	}
 }
 
-// heard returns the number of messages from the server.
-func (t *stdio) heard() int64 { return t.received.Load() }
-
 // notify sends a notification.
 func (t *stdio) notify(ctx context.Context, n *request) error {
 	line, err := json.Marshal(n)
@@ -271,17 +269,16 @@ func (t *stdio) notify(ctx context.Context, n *request) error {
 // close ends the server: it closes its input, then sends SIGTERM, then kills it. When close returns, its process group has ended.
 func (t *stdio) close() {
 	t.closeOnce.Do(func() {
-		if t.in == nil {
-			return // it was never started
-		}
-		_ = t.in.Close()
-		if t.received.Load() == 0 || !t.gone() { // one that has said nothing yet has nothing to finish
-			_ = child.Terminate(t.cmd)
-			if !t.gone() {
-				_ = child.Kill(t.cmd)
+		if t.in != nil { // it was started
+			_ = t.in.Close()
+			if t.received.Load() == 0 || !t.gone() { // one that has said nothing yet has nothing to finish
+				_ = child.Terminate(t.cmd)
+				if !t.gone() {
+					_ = child.Kill(t.cmd)
+				}
 			}
 		}
-		t.running.Wait()
+		t.shut()
 	})
 }
 

@@ -1,6 +1,8 @@
 package protocol
 
 import (
+	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -15,6 +17,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/pause"
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
@@ -38,14 +41,11 @@ type streamable struct {
 }
 
 // start does nothing: the first message connects.
-func (s *streamable) start(ctx context.Context, p peer) error {
-	s.begin(ctx, p)
-	return nil
-}
+func (s *streamable) start(context.Context) error { return nil }
 
 // sessionID returns the server's session ID; empty without one, as in the stateless revision.
 func (s *streamable) sessionID() string {
-	if mcp.IsModernProtocol(s.revision()) {
+	if s.conn.modern() {
 		return ""
 	}
 	id, _ := s.session.Load().(string)
@@ -160,7 +160,7 @@ func (s *streamable) whole(ctx context.Context, id int64, body io.Reader) (*mess
 // follow reads the event stream of a request, up to the answer. If the stream ends or breaks earlier, after an event with an ID, follow
 // requests the rest from a server of the older revisions.
 func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*message, error) {
-	events := newEventReader(body)
+	events := sse.NewReader(body, maxMessageBytes)
 	rest := io.NopCloser(body)
 	defer func() { _ = rest.Close() }()
 	for {
@@ -171,13 +171,13 @@ func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*mes
 		if errors.Is(err, errTooLong) || ctx.Err() != nil {
 			return nil, err
 		}
-		if events.lastID == "" || mcp.IsModernProtocol(s.revision()) {
+		if events.LastID == "" || s.conn.modern() {
 			return nil, cutShort(err)
 		}
-		if pause.For(ctx, events.delay) != nil {
+		if pause.For(ctx, reconnectDelay(events)) != nil {
 			return nil, ctx.Err()
 		}
-		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{headerLastEvent: {events.lastID}})
+		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, http.Header{headerLastEvent: {events.LastID}})
 		if err != nil {
 			return nil, cutShort(err)
 		}
@@ -186,8 +186,13 @@ func (s *streamable) follow(ctx context.Context, id int64, body io.Reader) (*mes
 		if resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents {
 			return nil, fmt.Errorf("%w, and the rest is not available: %w", errCutShort, unexpected(resp))
 		}
-		events.resume(rest)
+		events.Resume(rest)
 	}
+}
+
+// reconnectDelay returns the wait before a stream that ended is requested again: the server's value, within limits.
+func reconnectDelay(events *sse.Reader) time.Duration {
+	return min(max(cmp.Or(events.Retry, time.Second), 100*time.Millisecond), 30*time.Second)
 }
 
 // cutShort returns the error of an answer that ended early.
@@ -199,10 +204,13 @@ func cutShort(cause error) error {
 }
 
 // drain reads events up to the answer or the end.
-func (s *streamable) drain(ctx context.Context, id int64, events *eventReader) (*message, error) {
+func (s *streamable) drain(ctx context.Context, id int64, events *sse.Reader) (*message, error) {
 	for {
-		_, data, err := events.next()
-		if err != nil {
+		_, data, err := events.Next()
+		switch {
+		case errors.Is(err, bufio.ErrTooLong):
+			return nil, errTooLong
+		case err != nil:
 			return nil, err
 		}
 		answer, err := s.take(ctx, id, data)
@@ -221,14 +229,14 @@ func (s *streamable) take(ctx context.Context, id int64, raw []byte) (answer *me
 	if err != nil {
 		return nil, err
 	}
-	for _, m := range messages {
-		switch {
+	for i := range messages {
+		switch m := &messages[i]; {
 		case m.answers(id):
 			answer = m
 		case m.isAnswer():
 			s.log.Print("an answer to another request", raw)
 		default:
-			s.receive(ctx, m, s.reply)
+			s.serve(ctx, m, s.reply)
 		}
 	}
 	return answer, nil
@@ -270,32 +278,32 @@ func (s *streamable) hearNews(ctx context.Context) {
 // changed.
 func (s *streamable) listen(ctx context.Context, opened func()) {
 	defer opened()
-	events := newEventReader(nil)
+	events := sse.NewReader(nil, maxMessageBytes)
 	wasOpen := false
 	for {
 		header := http.Header{}
-		if events.lastID != "" {
-			header.Set(headerLastEvent, events.lastID)
+		if events.LastID != "" {
+			header.Set(headerLastEvent, events.LastID)
 		}
 		resp, err := s.exchange(ctx, http.MethodGet, mediaEvents, nil, header)
 		switch {
 		case err != nil:
 		case resp.StatusCode != http.StatusOK || mediaType(resp) != mediaEvents:
 			if wasOpen && s.forgotten(resp.StatusCode, httpx.Excerpt(resp.Body, maxErrorBody)) {
-				s.peer.loss.fail(errSessionEnded)
+				s.conn.fail(errSessionEnded)
 			}
 			discard(resp)
 			err = &statusError{status: resp.StatusCode}
 		default:
 			wasOpen = true
 			opened()
-			events.resume(resp.Body)
+			events.Resume(resp.Body)
 			for err == nil {
 				_, err = s.drain(ctx, 0, events) // this stream has no answers
 			}
 			_ = resp.Body.Close()
 		}
-		if refusedAsSuch(err) && !(wasOpen && isDown(err)) || pause.For(ctx, events.delay) != nil {
+		if refusedAsSuch(err) && !(wasOpen && isDown(err)) || pause.For(ctx, reconnectDelay(events)) != nil {
 			return
 		}
 	}
@@ -309,9 +317,7 @@ func isDown(err error) bool {
 
 // close ends the session.
 func (s *streamable) close() {
-	if s.end != nil {
-		s.end() // cancels waiting requests
-	}
+	s.end() // cancels waiting requests
 	if id := s.sessionID(); id != "" {
 		s.session.Store("")
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.life), goodbyeTimeout)

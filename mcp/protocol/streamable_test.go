@@ -22,7 +22,7 @@ func TestRestOfAnswerCannotBeRequested(t *testing.T) {
 		fmt.Fprint(w, "retry: 1\nid: e\n\n")
 	}))
 	defer server.Close()
-	web, err := newWeb(&Remote{URL: server.URL}, nil)
+	web, err := newWeb(&Remote{URL: server.URL}, newBase(t.Context(), &Conn{}, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,9 +38,6 @@ func TestRestOfAnswerCannotBeRequested(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
 	s := &streamable{web: web}
-	if err := s.start(t.Context(), peer{}); err != nil {
-		t.Fatal(err)
-	}
 	defer s.close()
 	_, err = s.request(t.Context(), &request{JSONRPC: mcp.JSONRPC_VERSION, ID: 1, Method: string(mcp.MethodToolsCall)})
 	if !errors.Is(err, errCutShort) || Unsent(err) || dials.Load() != 2 {

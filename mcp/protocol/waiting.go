@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"context"
 	"strconv"
 	"sync"
 )
@@ -11,19 +12,35 @@ type waiting struct {
 	answers map[string]chan *message // by ID of the request
 }
 
-// add returns the channel that receives the answer to a request. The caller calls forget when it no longer waits.
-func (w *waiting) add(id int64) (answer chan *message, forget func()) {
+// exchange returns the answer to the request that send sends. It waits until ctx ends, or until lost is closed, for which both results are
+// nil.
+func (w *waiting) exchange(ctx context.Context, id int64, lost <-chan struct{}, send func() error) (*message, error) {
 	key, answer := strconv.FormatInt(id, 10), make(chan *message, 1)
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.answers == nil {
 		w.answers = map[string]chan *message{}
 	}
 	w.answers[key] = answer
-	return answer, func() {
+	w.mu.Unlock()
+	defer func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.answers, key)
+	}()
+	if err := send(); err != nil {
+		return nil, err
+	}
+	select {
+	case m := <-answer:
+		return m, nil
+	case <-ctx.Done():
+	case <-lost:
+	}
+	select {
+	case m := <-answer: // received just before the end
+		return m, nil
+	default:
+		return nil, ctx.Err()
 	}
 }
 

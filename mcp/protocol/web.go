@@ -9,10 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"sync"
-	"sync/atomic"
-
-	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // Headers of the protocol, see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports ("Session Management",
@@ -20,7 +16,7 @@ import (
 const (
 	headerSession = "Mcp-Session-Id"
 	headerVersion = "Mcp-Protocol-Version"
-	// headerLastEvent asks for the events after one, see the living standard of HTML, "Server-sent events".
+	// headerLastEvent requests the events after an ID, see the HTML Living Standard, "Server-sent events".
 	headerLastEvent = "Last-Event-Id"
 )
 
@@ -32,60 +28,19 @@ const (
 // errClosed is the cause of a connection that tenon closed.
 var errClosed = errors.New("it was closed")
 
-// web is the common part of the carriers over HTTP. Its goroutines, one for each request of the server and one that listens, end with
-// close, which waits for them.
+// web is the common part of the carriers over HTTP.
 type web struct {
-	url     string
-	client  *http.Client
-	log     Log
-	peer    peer
-	version atomic.Value // string; the agreed revision
-
-	life     context.Context // context of all streams and of the answers to the server
-	end      context.CancelFunc
-	incoming chan struct{} // a token for each request of the server
-
-	mu      sync.Mutex
-	closed  bool
-	running sync.WaitGroup
+	*base
+	url    string
+	client *http.Client
 }
 
-func newWeb(remote *Remote, log Log) (*web, error) {
-	base, err := url.Parse(remote.URL)
+func newWeb(remote *Remote, b *base) (*web, error) {
+	u, err := url.Parse(remote.URL)
 	if err != nil {
 		return nil, err
 	}
-	return &web{url: remote.URL, client: newGuard(base, remote).client(), log: log, incoming: make(chan struct{}, maxIncoming)}, nil
-}
-
-// begin creates the carrier's context, which does not end with ctx.
-func (w *web) begin(ctx context.Context, p peer) {
-	w.peer = p
-	w.life, w.end = context.WithCancel(context.WithoutCancel(ctx))
-}
-
-// setVersion sets the revision of the protocol in the requests; empty for none.
-func (w *web) setVersion(version string) { w.version.Store(version) }
-
-func (w *web) revision() string {
-	version, _ := w.version.Load().(string)
-	return version
-}
-
-// bound returns a context that ends with ctx and with the carrier.
-func (w *web) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(w.life, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
-// spawn runs f on a goroutine that close waits for. After close it does nothing.
-func (w *web) spawn(f func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.closed {
-		w.running.Go(f)
-	}
+	return &web{base: b, url: remote.URL, client: newGuard(u, remote).client()}, nil
 }
 
 // send sends an HTTP request. The caller closes the answer's body.
@@ -109,7 +64,7 @@ func (w *web) send(ctx context.Context, method, address, accept string, body any
 		req.Header.Set("Content-Type", mediaJSON)
 	}
 	req.Header.Set("Accept", accept)
-	if version := w.revision(); version != "" {
+	if version := w.conn.revision(); version != "" {
 		req.Header.Set(headerVersion, version)
 	}
 	resp, err := w.client.Do(req)
@@ -118,29 +73,6 @@ func (w *web) send(ctx context.Context, method, address, accept string, body any
 		return nil, wrapped.Err // the error needs no URL
 	}
 	return resp, err
-}
-
-// receive handles a message that is not an answer. reply sends the answer if it is a request; it belongs to the call in ctx.
-func (w *web) receive(ctx context.Context, m *message, reply func(context.Context, *response)) {
-	if m.isNotification() {
-		if !w.peer.notify(m) {
-			w.log.Print("a notification that cannot be read", m.Params)
-		}
-		return
-	}
-	ctx = context.WithoutCancel(ctx)
-	select {
-	case w.incoming <- struct{}{}:
-	default:
-		w.spawn(func() { reply(ctx, refusing(m, mcp.INTERNAL_ERROR, "too many requests at the same time")) })
-		return
-	}
-	w.spawn(func() { // ends with life
-		defer func() { <-w.incoming }()
-		ctx, cancel := w.bound(ctx)
-		defer cancel()
-		reply(ctx, w.peer.respond(ctx, m))
-	})
 }
 
 // failed returns the cause of a missing answer: the lost connection, or err.
@@ -153,13 +85,7 @@ func (w *web) failed(ctx context.Context, err error) error {
 
 // shut ends all goroutines and waits for them.
 func (w *web) shut() {
-	w.mu.Lock()
-	w.closed = true
-	w.mu.Unlock()
-	if w.end != nil {
-		w.end()
-	}
-	w.running.Wait()
+	w.base.shut()
 	w.client.CloseIdleConnections()
 }
 

@@ -13,7 +13,7 @@ import (
 
 // exchange sends a request over the carrier and returns its raw result. It notifies the server of a canceled request, and detects a lost
 // connection. Errors: a *carrierError without an answer, else the server's error.
-func (c *Conn) exchange(ctx context.Context, method string, params any, header http.Header) (json.RawMessage, error) {
+func (c *Conn) exchange(ctx context.Context, method string, params map[string]any, header http.Header) (json.RawMessage, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &carrierError{err}
 	}
@@ -35,7 +35,7 @@ func (c *Conn) exchange(ctx context.Context, method string, params any, header h
 }
 
 // notify sends a notification.
-func (c *Conn) notify(ctx context.Context, method string, params any) error {
+func (c *Conn) notify(ctx context.Context, method string, params map[string]any) error {
 	return c.carrier.notify(ctx, &request{JSONRPC: mcp.JSONRPC_VERSION, Method: method, Params: params})
 }
 
@@ -70,7 +70,14 @@ func (l *loss) fail(cause error) {
 	})
 }
 
-func (l *loss) isLost() bool {
+// Lost is closed when the connection is lost; Cause then returns the reason.
+func (l *loss) Lost() <-chan struct{} { return l.lost }
+
+// Cause returns why the connection was lost. It may be called only after Lost is closed.
+func (l *loss) Cause() error { return l.cause }
+
+// IsLost reports whether the connection is lost.
+func (l *loss) IsLost() bool {
 	select {
 	case <-l.lost:
 		return true

@@ -47,7 +47,6 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 	c.eager = !c.vertex && info.NPM != wire.Copilot
 	headers := map[string]string{"anthropic-version": Version}
 	r := wire.NewOptions(&info)
-	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats
 	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
 	var err error
 	switch {
@@ -64,11 +63,8 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 		headers[betaHeader] = copilotBetas
 		wire.SetCopilot(&info, r)
 	default:
-		if info.Key != "" {
-			headers["x-api-key"] = info.Key
-		}
 		headers[betaHeader] = betas
-		setup.Authorize = func(*http.Request, []byte) error { return nil }
+		setup.Authorize = wire.KeyHeader("x-api-key", info.Key)
 	}
 	setup.Info = info
 	c.Conn, err = wire.Open(setup)
@@ -88,17 +84,9 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 		path = wire.Segment(wire.APIName(&req.Model)) + ":streamRawPredict"
 	}
 	return c.Ask(ctx, req, c.Body, &wire.Request{
-		Path: path, Headers: c.headers(req),
+		Path: path, Headers: c.allBetas(req),
 		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out, open: map[int]*openBlock{}} },
 	}, sink)
-}
-
-func (c *client) headers(req *sdk.ModelRequest) []map[string]string {
-	headers := []map[string]string{req.Model.Headers}
-	if c.Info.NPM == wire.Copilot {
-		headers = append(headers, wire.CopilotHeaders(req))
-	}
-	return append(headers, req.Headers, c.allBetas(req))
 }
 
 // allBetas returns the header with the beta features of the provider, the model and the request, which have one each.

@@ -87,8 +87,8 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	return b.Encode(wire.SizeOf(req))
 }
 
-// toolChoice returns whether the model must call tools, and one at a time; empty for the server's default. A model that reasons cannot be
-// forced.
+// toolChoice returns the rules for tool calls: whether they are required, and one at a time. It is empty for the server's default. A model
+// that reasons cannot be forced to call tools.
 func toolChoice(req *sdk.ModelRequest, thinks bool) sdk.Object {
 	if req.ToolChoice == sdk.ToolChoiceNone {
 		return sdk.Object{"type": "none"}
@@ -103,36 +103,19 @@ func toolChoice(req *sdk.ModelRequest, thinks bool) sdk.Object {
 	return choice
 }
 
-// wireOptions returns the options under their names in the format. Configurations for the AI SDK use other names.
+// wireOptions returns the options under their names in the format.
 func wireOptions(options sdk.Object) sdk.Object {
-	out := sdk.Object{}
-	for name, value := range options {
-		switch name {
-		case "thinking":
-			out["thinking"] = renamed(value, "budgetTokens", "budget_tokens")
-		case "effort":
-			out["output_config"] = wire.Joined(out["output_config"], sdk.Object{"effort": value})
-		case "cacheControl", "disableParallelToolUse", "sendReasoning", "toolStreaming", "structuredOutputMode": // not fields of the body
-		default:
-			out[name] = wire.Joined(out[name], value)
-		}
+	out := wire.Renamed(options, map[string]string{
+		"effort": "output_config.effort", "cacheControl": "", "disableParallelToolUse": "", "sendReasoning": "", "toolStreaming": "", "structuredOutputMode": "",
+	})
+	if thinking, ok := wire.AsObject(out["thinking"]); ok {
+		out["thinking"] = wire.Renamed(thinking, map[string]string{"budgetTokens": "budget_tokens"})
 	}
 	return out
 }
 
-func renamed(value any, from, to string) any {
-	m, ok := wire.AsObject(value)
-	if !ok || m[from] == nil {
-		return value
-	}
-	m = m.Clone()
-	m[to] = m[from]
-	delete(m, from)
-	return m
-}
-
-// setThinking reports whether the model reasons by the options. From Claude 5.1 on it lets the server drop signed blocks that no longer
-// fit their prefix, which would be an error otherwise.
+// setThinking reports whether the options turn reasoning on. From Claude 5.1 on, it allows the server to drop signed blocks that no longer
+// fit their prefix; otherwise the server returns an error.
 func setThinking(options sdk.Object, name string) bool {
 	thinking, _ := wire.AsObject(options["thinking"])
 	switch wire.Scalar(thinking["type"]) {
@@ -164,7 +147,7 @@ func maxTokens(req *sdk.ModelRequest, options sdk.Object) int64 {
 	return limit
 }
 
-// ephemeral is the mark of a prefix that the server caches.
+// ephemeral returns the mark of a prefix that the server caches; nil without a mark.
 func ephemeral(mark bool) *cacheControl {
 	if !mark {
 		return nil

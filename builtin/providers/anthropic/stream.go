@@ -73,81 +73,68 @@ type openBlock struct {
 func (d *decoder) Complete() bool { return d.Reason != "" }
 
 // Event handles one event.
-func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
+func (d *decoder) Event(_ string, data []byte) (done bool) {
 	var ev event
-	if err := wire.Unmarshal(data, &ev); err != nil {
-		return false, err
-	}
+	d.Decode(data, &ev)
 	switch ev.Type {
 	case "content_block_delta":
-		return false, d.delta(ev.Index, ev.Delta)
+		d.delta(ev.Index, ev.Delta)
 	case "message_start":
 		if ev.Message != nil {
 			d.count.add(ev.Message.Usage)
 		}
 	case "content_block_start":
-		return false, d.begin(ev.Index, ev.Block)
+		d.begin(ev.Index, ev.Block)
 	case "content_block_stop":
-		return false, d.end(ev.Index)
+		d.end(ev.Index)
 	case "message_delta":
 		d.count.add(ev.Usage)
 		if ev.Delta != nil && ev.Delta.StopReason != "" {
 			d.Reason = wire.FinishReason(ev.Delta.StopReason)
 		}
 	case "message_stop":
-		return true, nil
+		return true
 	case "error":
-		return true, &wire.Refusal{Body: data}
+		d.Fail(&wire.Refusal{Body: data})
 	case "":
 		if wire.Present(ev.Error) {
-			return true, &wire.Refusal{Body: data}
+			d.Fail(&wire.Refusal{Body: data})
 		}
 	}
-	return false, nil
+	return false
 }
 
 // Whole handles an answer that is not a stream.
-func (d *decoder) Whole(data []byte) error {
+func (d *decoder) Whole(data []byte) {
 	var m document
-	if err := wire.UnmarshalDocument(data, &m); err != nil {
-		return err
-	}
+	d.DecodeDocument(data, &m)
 	if m.Type != "message" {
-		return &wire.Refusal{Body: data}
+		d.Fail(&wire.Refusal{Body: data})
 	}
 	for i := range m.Content {
-		if err := d.begin(i, &m.Content[i]); err != nil {
-			return err
-		}
-		if err := d.end(i); err != nil {
-			return err
-		}
+		d.begin(i, &m.Content[i])
+		d.end(i)
 	}
 	d.count.add(m.Usage)
 	d.Reason = wire.FinishReason(m.StopReason)
-	return nil
 }
 
 // Finish ends the answer.
-func (d *decoder) Finish() error {
+func (d *decoder) Finish() {
 	for index := range d.open {
-		if err := d.end(index); err != nil {
-			return err
-		}
+		d.end(index)
 	}
 	d.Tokens = d.count.tokens()
-	return d.Answer.Finish()
+	d.Answer.Finish()
 }
 
-func (d *decoder) begin(index int, b *contentBlock) (err error) {
+func (d *decoder) begin(index int, b *contentBlock) {
 	if b == nil {
-		return nil
+		return
 	}
-	if err := d.end(index); err != nil { // a server that numbers every block 0
-		return err
-	}
+	d.end(index) // a server that numbers every block 0
 	if d.blocks == wire.MaxItems {
-		return fmt.Errorf("%w: more than %d content blocks", sdk.ErrAnswerLimit, wire.MaxItems)
+		d.Fail(fmt.Errorf("%w: more than %d content blocks", sdk.ErrAnswerLimit, wire.MaxItems))
 	}
 	open := &openBlock{number: d.blocks}
 	d.blocks++
@@ -155,76 +142,63 @@ func (d *decoder) begin(index int, b *contentBlock) (err error) {
 	switch b.Type {
 	case "text":
 		open.kind = sdk.StreamText
-		return d.BlockWords(open.number, sdk.StreamText, b.Text, nil)
+		d.BlockWords(open.number, sdk.StreamText, b.Text, nil)
 	case "thinking":
 		open.kind, open.signature = sdk.StreamReasoning, []byte(b.Signature)
-		if err := d.Keep(len(b.Signature)); err != nil {
-			return err
-		}
-		return d.BlockWords(open.number, sdk.StreamReasoning, b.Thinking, nil)
+		d.Keep(len(b.Signature))
+		d.BlockWords(open.number, sdk.StreamReasoning, b.Thinking, nil)
 	case "redacted_thinking":
-		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaRedacted: b.Data})
+		d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaRedacted: b.Data})
 	case "tool_use":
-		open.kind, open.input = sdk.StreamToolCall, b.Input
-		if open.call, err = d.NewCall(); err != nil {
-			return err
-		}
-		if err := d.Keep(len(b.Input)); err != nil {
-			return err
-		}
+		open.kind, open.input, open.call = sdk.StreamToolCall, b.Input, d.NewCall()
+		d.Keep(len(b.Input))
 		open.call.ID, open.call.Tool = b.ID, b.Name
-		return d.Arguments(open.call, "")
-	}
-	return nil // the server ran a tool itself, or the type is unknown
+		d.Arguments(open.call, "")
+	} // else the server ran a tool itself, or the type is unknown
 }
 
-func (d *decoder) delta(index int, delta *delta) error {
+func (d *decoder) delta(index int, delta *delta) {
 	open := d.open[index]
 	if open == nil || delta == nil {
-		return nil
+		return
 	}
 	switch {
 	case open.kind == sdk.StreamText && delta.Text != "":
-		return d.BlockWords(open.number, sdk.StreamText, delta.Text, nil)
+		d.BlockWords(open.number, sdk.StreamText, delta.Text, nil)
 	case open.kind == sdk.StreamText && len(delta.Citation) > 0:
-		return d.cite(open, delta.Citation)
+		d.cite(open, delta.Citation)
 	case open.kind == sdk.StreamReasoning && delta.Thinking != "":
-		return d.BlockWords(open.number, sdk.StreamReasoning, delta.Thinking, nil)
+		d.BlockWords(open.number, sdk.StreamReasoning, delta.Thinking, nil)
 	case open.kind == sdk.StreamReasoning && delta.Signature != "":
 		open.signature = append(open.signature, delta.Signature...)
-		return d.Keep(len(delta.Signature))
+		d.Keep(len(delta.Signature))
 	case open.kind == sdk.StreamToolCall && delta.Partial != "":
-		return d.Arguments(open.call, delta.Partial)
+		d.Arguments(open.call, delta.Partial)
 	}
-	return nil
 }
 
-func (d *decoder) cite(b *openBlock, raw json.RawMessage) error {
+func (d *decoder) cite(b *openBlock, raw json.RawMessage) {
 	if len(b.citations) == wire.MaxItems {
-		return fmt.Errorf("%w: more than %d citations of a text", sdk.ErrAnswerLimit, wire.MaxItems)
+		d.Fail(fmt.Errorf("%w: more than %d citations of a text", sdk.ErrAnswerLimit, wire.MaxItems))
 	}
 	var citation any
-	if err := d.KeepJSON(raw, &citation); err != nil {
-		return err
-	}
+	d.KeepJSON(raw, &citation)
 	b.citations = append(b.citations, citation)
-	return nil
 }
 
 // end passes on the metadata of a block, and the arguments of a call that came without deltas.
-func (d *decoder) end(index int) error {
+func (d *decoder) end(index int) {
 	open := d.open[index]
 	if open == nil {
-		return nil
+		return
 	}
 	delete(d.open, index)
 	switch {
 	case len(open.signature) > 0:
-		return d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaSignature: string(open.signature)})
+		d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaSignature: string(open.signature)})
 	case open.citations != nil:
-		return d.BlockWords(open.number, sdk.StreamText, "", sdk.Object{metaCitations: open.citations})
+		d.BlockWords(open.number, sdk.StreamText, "", sdk.Object{metaCitations: open.citations})
 	case open.call != nil && !open.call.Args && wire.Present(open.input):
-		return d.Arguments(open.call, string(open.input))
+		d.Arguments(open.call, string(open.input))
 	}
-	return nil
 }

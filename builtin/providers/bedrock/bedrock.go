@@ -37,7 +37,6 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 	}
 	c.region = region
 	wire.Read(r, "endpoint", wire.String(), &info.BaseURL)
-	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats
 	if info.BaseURL == "" {
 		info.BaseURL = "https://bedrock-runtime." + c.region + ".amazonaws.com"
 	}
@@ -53,13 +52,12 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	model := inferenceID(wire.APIName(&req.Model), c.region)
 	return c.Ask(ctx, req, c.Body, &wire.Request{
 		Path: "model/" + wire.Segment(model) + "/converse-stream", Accept: "application/vnd.amazon.eventstream",
-		Headers: []map[string]string{req.Model.Headers, req.Headers},
 		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out, blocks: map[int]*block{}} },
 	}, sink)
 }
 
-// inferenceID returns the ID of the inference profile through which a model is used in a region: some models have no other. The families and
-// regions are those of opencode's provider/provider.ts.
+// inferenceID returns the ID of the inference profile through which a model is used in a region: some models have no other ID. The families and
+// regions come from opencode's provider/provider.ts.
 func inferenceID(model, region string) string {
 	has := func(families ...string) bool {
 		return slices.ContainsFunc(families, func(family string) bool { return strings.Contains(model, family) })

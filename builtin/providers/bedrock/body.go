@@ -217,7 +217,7 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 	return out
 }
 
-// filesInResults reports whether the model takes files within the results of calls; others get them behind the results.
+// filesInResults reports whether the model takes files within the results of calls; other models get them after the results.
 func (e *encoder) filesInResults() bool {
 	name := e.req.Model.FamilyText()
 	return slices.ContainsFunc([]string{"claude", "nova", "llama4"}, func(family string) bool { return strings.Contains(name, family) })
@@ -240,7 +240,7 @@ func (e *encoder) toolConfig() sdk.Object {
 	return out
 }
 
-// inference returns the parameters that all models share, and moves the options of reasoning to where the model's family wants them.
+// inference returns the parameters that all models share, and moves the options of reasoning to the place that the model's family requires.
 func (e *encoder) inference() sdk.Object {
 	p := &e.req.Params
 	e.additional = sdk.Object{}
@@ -273,7 +273,7 @@ func (e *encoder) inference() sdk.Object {
 	return out
 }
 
-// thinks reports whether Claude reasons, by the fields of its own API.
+// thinks reports whether the fields of Claude's API turn its reasoning on.
 func (e *encoder) thinks() bool {
 	thinking, _ := wire.AsObject(e.additional["thinking"])
 	return slices.Contains([]string{"enabled", "adaptive"}, wire.Scalar(thinking["type"]))

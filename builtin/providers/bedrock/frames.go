@@ -2,7 +2,6 @@ package bedrock
 
 import (
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 
@@ -11,41 +10,35 @@ import (
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 )
 
-// exception is the kind of an event that ends the answer with an error.
-const exception = "exception"
-
 // frames reads application/vnd.amazon.eventstream.
 type frames struct {
 	in      io.Reader
 	decoder *eventstream.Decoder
 	buffer  []byte // of the payloads
-	kind    string
-	data    []byte
-	err     error
 }
 
 func newFrames(in io.Reader) wire.Frames {
-	return &frames{in: in, decoder: eventstream.NewDecoder(), buffer: make([]byte, 0, 4<<10)}
+	f := &frames{in: in, decoder: eventstream.NewDecoder(), buffer: make([]byte, 0, 4<<10)}
+	return f.next
 }
 
-func (f *frames) Next() bool {
+func (f *frames) next() (kind string, data []byte, err error) {
 	m, err := f.decoder.Decode(f.in, f.buffer[:0])
 	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			f.err = err
-		}
-		return false
+		return "", nil, err
 	}
 	f.buffer = m.Payload[:0]
-	f.kind, f.data = header(m, ":event-type"), m.Payload
 	switch header(m, ":message-type") {
 	case "exception":
-		f.fail(header(m, ":exception-type"), m.Payload)
+		var said struct {
+			Message string `json:"message"`
+		}
+		_ = json.Unmarshal(m.Payload, &said) // an exception without a message keeps its name
+		err = refusal(header(m, ":exception-type"), said.Message)
 	case "error":
-		message, _ := json.Marshal(map[string]string{"message": header(m, ":error-message")})
-		f.fail(header(m, ":error-code"), message)
+		err = refusal(header(m, ":error-code"), header(m, ":error-message"))
 	}
-	return true
+	return header(m, ":event-type"), m.Payload, err
 }
 
 func header(m eventstream.Message, name string) string {
@@ -56,14 +49,10 @@ func header(m eventstream.Message, name string) string {
 	return value.String()
 }
 
-// fail makes the body of an error response of an exception in the stream.
-func (f *frames) fail(name string, payload []byte) {
-	var said struct {
-		Message string `json:"message"`
-	}
-	_ = json.Unmarshal(payload, &said) // an exception without a message keeps its name
-	f.kind = exception
-	f.data, _ = json.Marshal(map[string]any{"message": said.Message, "type": name, "code": statusOf(name)})
+// refusal returns the error for an exception in the stream.
+func refusal(name, message string) error {
+	body, _ := json.Marshal(map[string]any{"message": message, "type": name, "code": statusOf(name)})
+	return &wire.Refusal{Body: body}
 }
 
 // statusOf returns the HTTP status of an exception, see
@@ -81,7 +70,3 @@ func statusOf(name string) int {
 	}
 	return http.StatusInternalServerError
 }
-
-func (f *frames) Event() (kind string, data []byte) { return f.kind, f.data }
-
-func (f *frames) Err() error { return f.err }

@@ -63,40 +63,38 @@ type block struct {
 	redacted  []byte
 }
 
-// Complete reports whether messageStop arrived. The metadata behind it can be missing.
+// Complete reports whether messageStop arrived. The metadata after it can be missing.
 func (d *decoder) Complete() bool { return d.Reason != "" }
 
 // Event handles one event.
-func (d *decoder) Event(kind string, data []byte) (done bool, err error) {
+func (d *decoder) Event(kind string, data []byte) (done bool) {
 	switch kind {
-	case exception:
-		return true, &wire.Refusal{Body: bytes.Clone(data)}
 	case "contentBlockDelta", "contentBlockStart", "contentBlockStop", "messageStop", "metadata":
 	default: // their payload can have any form
-		return false, nil
+		return false
 	}
 	var p payload
-	if err := wire.Unmarshal(data, &p); err != nil {
-		return false, err
-	}
+	d.Decode(data, &p)
 	switch kind {
 	case "contentBlockDelta":
-		return false, d.delta(&p)
+		d.delta(&p)
 	case "contentBlockStart":
-		return false, d.start(&p)
+		d.start(&p)
 	case "contentBlockStop":
-		return false, d.stop(p.Index)
+		d.stop(p.Index)
 	case "messageStop":
 		d.Reason = wire.FinishReason(p.StopReason)
 	case "metadata":
-		d.count(p.Usage)
-		return d.Complete(), nil
+		if u := p.Usage; u != nil {
+			d.Tokens = wire.Tokens(u.Input, u.Output, 0, u.Read, u.Write)
+		}
+		return d.Complete()
 	}
-	return false, nil
+	return false
 }
 
 // Whole handles an answer without frames: gateways that unpack them send each event as an object with its name.
-func (d *decoder) Whole(data []byte) error {
+func (d *decoder) Whole(data []byte) {
 	events := json.NewDecoder(bytes.NewReader(data))
 	for {
 		var event map[string]json.RawMessage
@@ -105,102 +103,83 @@ func (d *decoder) Whole(data []byte) error {
 			break
 		}
 		if err != nil {
-			return fmt.Errorf("%w: %w", wire.ErrMalformed, err)
+			d.Fail(fmt.Errorf("%w: %w", wire.ErrMalformed, err))
+			return
 		}
 		for kind, payload := range event {
-			if _, err := d.Event(kind, payload); err != nil {
-				return err
-			}
+			d.Event(kind, payload)
 		}
 	}
 	switch {
 	case d.Complete():
-		return nil
 	case !d.Began():
-		return &wire.Refusal{Body: data}
+		d.Fail(&wire.Refusal{Body: data})
+	default:
+		d.Fail(wire.ErrCut)
 	}
-	return wire.ErrCut
 }
 
 // Finish ends the answer.
-func (d *decoder) Finish() error {
+func (d *decoder) Finish() {
 	for index := range d.blocks {
-		if err := d.stop(index); err != nil {
-			return err
-		}
+		d.stop(index)
 	}
-	return d.Answer.Finish()
+	d.Answer.Finish()
 }
 
 // block returns the state of a block and creates it on first use: text and reasoning have no start event.
-func (d *decoder) block(index int) (*block, error) {
-	if b := d.blocks[index]; b != nil {
-		return b, nil
+func (d *decoder) block(index int) *block {
+	b := d.blocks[index]
+	if b == nil {
+		if len(d.blocks) == wire.MaxItems {
+			d.Fail(fmt.Errorf("%w: more than %d content blocks", sdk.ErrAnswerLimit, wire.MaxItems))
+		}
+		b = &block{}
+		d.blocks[index] = b
 	}
-	if len(d.blocks) == wire.MaxItems {
-		return nil, fmt.Errorf("%w: more than %d content blocks", sdk.ErrAnswerLimit, wire.MaxItems)
-	}
-	b := &block{}
-	d.blocks[index] = b
-	return b, nil
+	return b
 }
 
-func (d *decoder) start(p *payload) error {
-	if p.Start.ToolUse == nil {
-		return nil
+func (d *decoder) start(p *payload) {
+	use := p.Start.ToolUse
+	if use == nil {
+		return
 	}
-	b, err := d.block(p.Index)
-	if err != nil {
-		return err
-	}
-	if b.call, err = d.NewCall(); err != nil {
-		return err
-	}
-	b.call.ID, b.call.Tool = p.Start.ToolUse.ID, p.Start.ToolUse.Name
-	return d.Arguments(b.call, "")
+	b := d.block(p.Index)
+	b.call = d.NewCall()
+	b.call.ID, b.call.Tool = use.ID, use.Name
+	d.Arguments(b.call, "")
 }
 
-func (d *decoder) delta(p *payload) error {
+func (d *decoder) delta(p *payload) {
 	if p.Delta.Text != "" {
-		return d.BlockWords(p.Index, sdk.StreamText, p.Delta.Text, nil)
+		d.BlockWords(p.Index, sdk.StreamText, p.Delta.Text, nil)
+		return
 	}
-	b, err := d.block(p.Index)
-	if err != nil {
-		return err
-	}
+	b := d.block(p.Index)
 	if use := p.Delta.ToolUse; use != nil && b.call != nil && use.Input != "" {
-		return d.Arguments(b.call, use.Input)
+		d.Arguments(b.call, use.Input)
+		return
 	}
-	r := p.Delta.Reasoning
-	if r == nil {
-		return nil
+	if r := p.Delta.Reasoning; r != nil {
+		b.signature = append(b.signature, r.Signature...)
+		b.redacted = append(append(b.redacted, r.Redacted...), r.Data...)
+		d.Keep(len(r.Signature) + len(r.Redacted) + len(r.Data))
+		d.BlockWords(p.Index, sdk.StreamReasoning, r.Text, nil)
 	}
-	b.signature = append(b.signature, r.Signature...)
-	b.redacted = append(append(b.redacted, r.Redacted...), r.Data...)
-	if err := d.Keep(len(r.Signature) + len(r.Redacted) + len(r.Data)); err != nil {
-		return err
-	}
-	return d.BlockWords(p.Index, sdk.StreamReasoning, r.Text, nil)
 }
 
 // stop passes on the metadata of a block.
-func (d *decoder) stop(index int) error {
+func (d *decoder) stop(index int) {
 	b := d.blocks[index]
 	if b == nil {
-		return nil
+		return
 	}
 	delete(d.blocks, index)
 	switch {
 	case len(b.redacted) > 0:
-		return d.BlockWords(index, sdk.StreamReasoning, "", sdk.Object{metaRedacted: string(b.redacted)})
+		d.BlockWords(index, sdk.StreamReasoning, "", sdk.Object{metaRedacted: string(b.redacted)})
 	case len(b.signature) > 0:
-		return d.BlockWords(index, sdk.StreamReasoning, "", sdk.Object{metaSignature: string(b.signature)})
-	}
-	return nil
-}
-
-func (d *decoder) count(u *usage) {
-	if u != nil {
-		d.Tokens = wire.Tokens(u.Input, u.Output, 0, u.Read, u.Write)
+		d.BlockWords(index, sdk.StreamReasoning, "", sdk.Object{metaSignature: string(b.signature)})
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // setAddress replaces the variables in a model's address, such as ${AWS_REGION}, by the provider's options. A variable without a value stays, and
-// so does one whose value could name another server. Defaults are those of opencode's provider/provider.ts.
+// so does a variable whose value could name another server. The defaults come from opencode's provider/provider.ts.
 func setAddress(provider *sdk.ProviderInfo, m *sdk.Model) {
 	if !strings.Contains(m.BaseURL, "${") {
 		return

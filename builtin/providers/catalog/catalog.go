@@ -83,7 +83,7 @@ func (p *Plugin) Close(context.Context) error {
 	return nil
 }
 
-// Providers returns the providers: first those of the table, in the order in which they are tried if the user chose none. The
+// Providers returns the providers. Those of the table come first, in the order in which they are tried if the user chose none. The
 // caller owns the result.
 func (*Plugin) Providers() []sdk.ProviderInfo {
 	providers, err := readTable()
@@ -102,7 +102,7 @@ func (*Plugin) Providers() []sdk.ProviderInfo {
 	return providers
 }
 
-// parseLine reads a line of providers.txt; "-" stands for an empty field.
+// parseLine reads a line of providers.txt; "-" means an empty field.
 func parseLine(line string) sdk.ProviderInfo {
 	f := strings.Split(strings.TrimSpace(line), "\t")
 	p := sdk.ProviderInfo{ID: f[0], Name: f[1], NPM: f[2], Protocol: npm.Protocol(f[2])}

@@ -24,37 +24,52 @@ var archive []byte
 // maxModels is the maximum size of a provider's models in bytes. The largest of 2026 have 250 KB.
 const maxModels = 8 << 20
 
-// catalogModel is a model in the form of models.dev.
-type catalogModel struct {
-	Name             string                `json:"name"`
-	Family           string                `json:"family"`
-	ReleaseDate      string                `json:"release_date"`
-	Attachment       bool                  `json:"attachment"`
-	Reasoning        bool                  `json:"reasoning"`
-	Temperature      bool                  `json:"temperature"`
-	ToolCall         bool                  `json:"tool_call"`
-	Interleaved      json.RawMessage       `json:"interleaved"` // true, or an object with the field
-	ReasoningOptions []sdk.ReasoningOption `json:"reasoning_options"`
-	Modalities       sdk.Modalities        `json:"modalities"`
-	Limit            sdk.ModelLimit        `json:"limit"`
-	Cost             sdk.ModelCost         `json:"cost"`
-	Status           string                `json:"status"`
-	Provider         struct {
-		NPM string `json:"npm"`
-		API string `json:"api"`
-	} `json:"provider"`
-	Experimental struct {
-		Modes map[string]struct {
-			Cost     *sdk.ModelCost `json:"cost"`
-			Provider struct {
-				Body    sdk.Object        `json:"body"`
-				Headers map[string]string `json:"headers"`
-			} `json:"provider"`
-		} `json:"modes"`
-	} `json:"experimental"`
+// Entry is a provider in api.json of models.dev, with the fields that the catalog keeps.
+type Entry struct {
+	Name   string                `json:"name"`
+	NPM    string                `json:"npm"`
+	API    string                `json:"api"`
+	Env    []string              `json:"env"`
+	Models map[string]EntryModel `json:"models"`
 }
 
-// CatalogModels returns the models of a provider at the time of the snapshot of models.dev, and those of a later refresh.
+// EntryModel is a model of an Entry.
+type EntryModel struct {
+	Name             string                `json:"name,omitempty"`
+	Family           string                `json:"family,omitempty"`
+	ReleaseDate      string                `json:"release_date,omitempty"`
+	Attachment       bool                  `json:"attachment,omitempty"`
+	Reasoning        bool                  `json:"reasoning,omitempty"`
+	Temperature      bool                  `json:"temperature,omitempty"`
+	ToolCall         bool                  `json:"tool_call,omitempty"`
+	Interleaved      json.RawMessage       `json:"interleaved,omitempty"` // true, or an object with the field
+	ReasoningOptions []sdk.ReasoningOption `json:"reasoning_options,omitzero"`
+	Modalities       sdk.Modalities        `json:"modalities,omitzero"`
+	Limit            sdk.ModelLimit        `json:"limit,omitzero"`
+	Cost             sdk.ModelCost         `json:"cost,omitzero"`
+	Status           string                `json:"status,omitempty"`
+	Provider         entryProvider         `json:"provider,omitzero"`
+	Experimental     struct {
+		Modes map[string]entryMode `json:"modes,omitempty"`
+	} `json:"experimental,omitzero"`
+}
+
+// entryProvider overrides the format and the address of a model's provider.
+type entryProvider struct {
+	NPM string `json:"npm,omitempty"`
+	API string `json:"api,omitempty"`
+}
+
+// entryMode is a variant of a model that the catalog lists as a separate model.
+type entryMode struct {
+	Cost     *sdk.ModelCost `json:"cost,omitempty"`
+	Provider struct {
+		Body    sdk.Object        `json:"body,omitempty"`
+		Headers map[string]string `json:"headers,omitempty"`
+	} `json:"provider,omitzero"`
+}
+
+// CatalogModels returns the models of a provider in the snapshot of models.dev, and in a later refresh.
 func (p *Plugin) CatalogModels(provider string) (known, newer map[string]sdk.Model, err error) {
 	data, err := member(archive, provider)
 	if data == nil || err != nil {
@@ -89,7 +104,7 @@ func member(archive []byte, provider string) ([]byte, error) {
 
 // DecodeModels decodes models in the form of models.dev.
 func DecodeModels(provider string, data []byte) (map[string]sdk.Model, error) {
-	var list map[string]catalogModel
+	var list map[string]EntryModel
 	if err := json.Unmarshal(data, &list); err != nil {
 		return nil, fmt.Errorf("catalog: %s: %w", provider, err)
 	}
@@ -100,7 +115,7 @@ func DecodeModels(provider string, data []byte) (map[string]sdk.Model, error) {
 		}
 		m := c.model(provider, id)
 		out[id] = m
-		for name, mode := range c.Experimental.Modes { // a model of its own, such as ID-fast
+		for name, mode := range c.Experimental.Modes { // a separate model, such as ID-fast
 			fast := m
 			fast.ID, fast.APIID, fast.Name = id+"-"+name, id, m.Name+" "+name
 			if mode.Cost != nil {
@@ -113,7 +128,7 @@ func DecodeModels(provider string, data []byte) (map[string]sdk.Model, error) {
 	return out, nil
 }
 
-// offered reports whether a model is for users. OpenAI's chat alias works in no agent.
+// offered reports whether users can choose a model. OpenAI's chat alias does not work in agents.
 func offered(provider, id, status string) bool {
 	if status == "deprecated" || status == "alpha" {
 		return false
@@ -121,7 +136,7 @@ func offered(provider, id, status string) bool {
 	return !strings.HasSuffix(id, "gpt-5-chat-latest") || provider != "openai" && provider != "github-copilot" && provider != "openrouter"
 }
 
-func (c *catalogModel) model(provider, id string) sdk.Model {
+func (c *EntryModel) model(provider, id string) sdk.Model {
 	m := sdk.Model{
 		ID: id, ProviderID: provider, Name: c.Name, Family: c.Family, ReleaseDate: c.ReleaseDate, Attachment: c.Attachment, Reasoning: c.Reasoning,
 		Temperature: c.Temperature, ToolCall: c.ToolCall, ReasoningOptions: c.ReasoningOptions, Modalities: c.Modalities, Limit: c.Limit,

@@ -112,7 +112,7 @@ func repack(list []byte) ([]byte, error) {
 			continue
 		}
 		for name, m := range p.Models {
-			m.Provider, m.Modes = nil, nil
+			m.Provider, m.Experimental.Modes = entryProvider{}, nil
 			p.Models[name] = m
 		}
 	}

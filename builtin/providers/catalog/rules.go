@@ -2,9 +2,7 @@ package catalog
 
 import (
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -63,8 +61,8 @@ func under(options, defaults sdk.Object) sdk.Object {
 	return out
 }
 
-// setCopilot sets the wire format, for a server without a list of models: Copilot serves each family in its own. The rules of a format are
-// those of its usual package.
+// setCopilot sets the wire format, for a server without a list of models: Copilot serves each family in its own. Each format follows the rules
+// of its usual package.
 func (r *rule) setCopilot(provider *sdk.ProviderInfo) {
 	m := r.model
 	switch {
@@ -79,7 +77,7 @@ func (r *rule) setCopilot(provider *sdk.ProviderInfo) {
 	}
 }
 
-// Wire formats of Copilot's models beside its usual one.
+// Wire formats of Copilot's models in addition to its usual one.
 const (
 	messages  = "anthropic-messages"
 	responses = "openai-responses"
@@ -90,20 +88,9 @@ var (
 	gemini = lazyregexp.New(`gemini-(\d)(?:\.(\d))?`)
 )
 
-// version returns 100 times the version in the name, such as 502 for 5.2, or 0.
-func (r *rule) version(expression *regexp.Regexp) int {
-	m := expression.FindStringSubmatch(r.name)
-	if m == nil {
-		return 0
-	}
-	major, _ := strconv.Atoi(m[1])
-	minor, _ := strconv.Atoi(m[2]) // none is 0
-	return 100*major + minor
-}
-
-func (r *rule) gptVersion() int    { return r.version(gpt()) }
+func (r *rule) gptVersion() int    { return wire.Version(r.name, gpt()) }
 func (r *rule) claudeVersion() int { return wire.ClaudeVersion(r.name) }
-func (r *rule) geminiVersion() int { return r.version(gemini()) }
+func (r *rule) geminiVersion() int { return wire.Version(r.name, gemini()) }
 
 // openAI reports whether the package is for servers with OpenAI's own models.
 func (r *rule) openAI() bool {
@@ -118,7 +105,7 @@ func (r *rule) google() bool {
 	return r.npm == "@ai-sdk/google" || r.npm == "@ai-sdk/google-vertex"
 }
 
-// options returns the options that the family is used with.
+// options returns the default options of the family.
 func (r *rule) options() sdk.Object {
 	out := sdk.Object{}
 	if v := r.gptVersion(); v >= 500 && v < 600 && !r.has("gpt-5-chat") && (r.openAI() || r.npm == copilot) {
@@ -158,7 +145,7 @@ func (r *rule) options() sdk.Object {
 
 const openRouter = "@openrouter/ai-sdk-provider"
 
-// variants returns the ways in which the model reasons, by the catalog's options, else by its family.
+// variants returns the model's reasoning variants, from the catalog's options or else from its family.
 func (r *rule) variants() map[string]sdk.Object {
 	out := map[string]sdk.Object{}
 	for _, o := range r.model.ReasoningOptions {
@@ -191,7 +178,7 @@ func (r *rule) variants() map[string]sdk.Object {
 
 const bedrock = "@ai-sdk/amazon-bedrock"
 
-// budgets returns the variants high and max of a model whose reasoning has a budget; 0 stands for a missing bound.
+// budgets returns the variants high and max of a model whose reasoning has a budget; 0 means no bound.
 func (r *rule) budgets(least, most int64) map[string]sdk.Object {
 	if r.google() {
 		top := int64(24_576)

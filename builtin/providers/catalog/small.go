@@ -9,8 +9,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// SmallModel returns the newest model of the first family that has one, as opencode's provider/provider.ts does. Models that write more than text
-// are not for titles.
+// SmallModel returns the newest model of the first family that has one, as opencode's provider/provider.ts does. Models with other output than text
+// cannot write titles.
 func (*Plugin) SmallModel(provider *sdk.ProviderInfo, of *sdk.Model, models map[string]sdk.Model) string {
 	newest := slices.SortedFunc(maps.Values(models), func(a, b sdk.Model) int {
 		return cmp.Or(strings.Compare(b.ReleaseDate, a.ReleaseDate), strings.Compare(b.ID, a.ID))
@@ -42,8 +42,8 @@ func smallFamilies(provider string) []string {
 	return families
 }
 
-// smallPrefixes returns what the ID of a small model begins with, the preferred first. At Bedrock, it has the inference profile of the model in
-// use, such as "eu.": a title must not leave the region that the user chose. Without a profile, the format adds that of the region.
+// smallPrefixes returns the prefixes of small models' IDs, the preferred first. At Bedrock, the prefix is the inference profile of the model in
+// use, such as "eu.": a title must not leave the region that the user chose. Without a profile, the format adds the region's profile.
 func smallPrefixes(provider *sdk.ProviderInfo, of *sdk.Model) []string {
 	if provider.NPM != bedrock {
 		return []string{""}

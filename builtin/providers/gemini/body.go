@@ -16,7 +16,7 @@ const (
 	metaID        = "id" // true: the server chose the ID of the call
 )
 
-// anySignature stands for the signature of a call that another model wrote, see
+// anySignature replaces the missing signature of a call that another model wrote, see
 // https://ai.google.dev/gemini-api/docs/thought-signatures.
 const anySignature = "skip_thought_signature_validator"
 
@@ -26,7 +26,7 @@ type content struct {
 	Parts []part `json:"parts"`
 }
 
-// part is a piece of a message. One field is set, and for what the model wrote Thought and Signature.
+// part is a piece of a message. One field is set, and in the model's answers also Thought and Signature.
 type part struct {
 	Text      *string           `json:"text,omitempty"`
 	Thought   bool              `json:"thought,omitempty"`
@@ -102,23 +102,17 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	if len(config) > 0 {
 		b.Set("generationConfig", config)
 	}
-	b.Merge(wireOptions(req.Params.Options))
+	b.Merge(wire.Renamed(req.Params.Options, optionNames()))
 	return b.Encode(wire.SizeOf(req))
 }
 
-// wireOptions returns the options in their places. Configurations for the AI SDK have those of generationConfig beside the others.
-func wireOptions(options sdk.Object) sdk.Object {
-	out := sdk.Object{}
-	for name, value := range options {
-		switch name {
-		case "thinkingConfig", "responseModalities", "mediaResolution", "audioTimestamp", "imageConfig":
-			out["generationConfig"] = wire.Joined(out["generationConfig"], sdk.Object{name: value})
-		case "structuredOutputs", "streamFunctionCallArguments": // not fields of the body
-		default:
-			out[name] = wire.Joined(out[name], value)
-		}
+// optionNames returns the names of options in the format. Configurations for the AI SDK do not nest the options of generationConfig.
+func optionNames() map[string]string {
+	names := map[string]string{"structuredOutputs": "", "streamFunctionCallArguments": ""}
+	for _, name := range []string{"thinkingConfig", "responseModalities", "mediaResolution", "audioTimestamp", "imageConfig"} {
+		names[name] = "generationConfig." + name
 	}
-	return out
+	return names
 }
 
 func text(s string) part { return part{Text: &s} }
@@ -154,7 +148,7 @@ func (c *client) contents(req *sdk.ModelRequest, three bool) []content {
 	return out
 }
 
-// serverIDs returns the calls whose ID the server chose: it takes no others.
+// serverIDs returns the calls whose ID the server chose: it accepts no other IDs.
 func (c *client) serverIDs(req *sdk.ModelRequest) map[string]string {
 	ids := map[string]string{}
 	for i := range req.Messages {
@@ -219,7 +213,7 @@ func toolName(name string) string {
 	return name
 }
 
-// resultParts returns the results of calls. Gemini 3 takes files within them, older models beside them.
+// resultParts returns the results of calls. Gemini 3 takes files within them, older models after them.
 func resultParts(model *sdk.Model, m *sdk.ModelMessage, ids map[string]string, three bool) []part {
 	var out, beside []part
 	for i := range m.Content {

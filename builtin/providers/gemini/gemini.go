@@ -29,7 +29,6 @@ type client struct {
 func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (sdk.ModelClient, error) {
 	c := &client{vertex: info.NPM == vertex.NPM}
 	r := wire.NewOptions(&info)
-	wire.Read(r, "setCacheKey", wire.Bool(), new(bool)) // for other formats
 	setup := wire.Setup{Options: r, Transport: transport, Log: log}
 	var err error
 	if c.vertex {
@@ -50,7 +49,6 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.StreamEvent) error) error {
 	return c.Ask(ctx, req, c.Body, &wire.Request{
 		Path:    "models/" + wire.Segment(wire.APIName(&req.Model)) + ":streamGenerateContent?alt=sse",
-		Headers: []map[string]string{req.Model.Headers, req.Headers},
 		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
 	}, sink)
 }

@@ -23,8 +23,8 @@ type partialArg struct {
 // maxPath is the maximum number of steps in the path of a value.
 const maxPath = 64
 
-// partialArgs turns the pieces of one call's arguments into JSON. They come in the order of the JSON: no piece continues a value behind
-// which another has begun. The zero value is ready.
+// partialArgs turns the pieces of one call's arguments into JSON. They arrive in the order of the JSON: no piece continues a value after
+// the next one has begun. The zero value is ready.
 type partialArgs struct {
 	path   []string          // of the latest value: quoted names of properties and indices of lists
 	text   bool              // the latest value is a text, which the next piece can continue
@@ -70,7 +70,7 @@ func (a *partialArgs) begin(path []string) ([]byte, error) {
 	for same < min(len(path), len(a.path)) && path[same] == a.path[same] {
 		same++
 	}
-	wrong := fmt.Errorf("%w: arguments of a call are not in order: %.100q behind %.100q", wire.ErrMalformed, path, a.path)
+	wrong := fmt.Errorf("%w: arguments of a call are not in order: %.100q after %.100q", wire.ErrMalformed, path, a.path)
 	if same > 0 && same == min(len(path), len(a.path)) {
 		return nil, wrong
 	}
@@ -97,20 +97,20 @@ func (a *partialArgs) begin(path []string) ([]byte, error) {
 	return out, nil
 }
 
-// end returns the end of the latest value and of the objects and lists in which so many are open.
+// end returns the end of the latest value, and of the open objects and lists beyond the first depth ones.
 func (a *partialArgs) end(depth int) (out []byte) {
 	if a.text {
 		out = append(out, '"')
 	}
 	a.text = false
 	for last := len(a.used) - 1; last >= depth; last-- {
-		out = append(out, bracket(a.path[last])+2) // ] and } are two behind [ and {
+		out = append(out, bracket(a.path[last])+2) // the codes of ] and } are 2 above those of [ and {
 		a.used = a.used[:last]
 	}
 	return out
 }
 
-// bracket returns the first byte of what a step of a path leads into.
+// bracket returns the first byte of the object or list that a step of a path leads into.
 func bracket(step string) byte {
 	if step[0] == '"' {
 		return '{'

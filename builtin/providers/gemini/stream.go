@@ -3,7 +3,6 @@ package gemini
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
@@ -49,7 +48,7 @@ type usage struct {
 	Thoughts   float64 `json:"thoughtsTokenCount"`
 }
 
-// promptCount is in every usage with numbers; others are left out.
+// promptCount is part of every usage with numbers; a usage without it is ignored.
 var promptCount = []byte(`"promptTokenCount"`)
 
 // decoder decodes an answer.
@@ -64,42 +63,32 @@ type decoder struct {
 func (d *decoder) Complete() bool { return d.Reason != "" }
 
 // Event handles one event.
-func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
+func (d *decoder) Event(_ string, data []byte) (done bool) {
 	var r response
-	if err := wire.Unmarshal(data, &r); err != nil {
-		return false, err
-	}
-	return false, d.response(data, &r)
+	d.Decode(data, &r)
+	d.response(data, &r)
+	return false
 }
 
 // Whole handles an answer that is one document: a list of events, or an error.
-func (d *decoder) Whole(data []byte) error {
-	list := make([]json.RawMessage, 1)
-	if trimmed := bytes.TrimSpace(data); len(trimmed) > 0 && trimmed[0] == '[' {
-		if err := wire.Unmarshal(data, &list); err != nil {
-			return err
-		}
-	} else {
-		list[0] = data
+func (d *decoder) Whole(data []byte) {
+	list := []json.RawMessage{data}
+	if data[0] == '[' {
+		d.Decode(data, &list)
 	}
 	for _, raw := range list {
 		var r response
-		if err := wire.UnmarshalDocument(raw, &r); err != nil {
-			return err
-		}
-		if err := d.response(raw, &r); err != nil {
-			return err
-		}
+		d.DecodeDocument(raw, &r)
+		d.response(raw, &r)
 	}
 	if !d.Complete() {
-		return wire.ErrCut
+		d.Fail(wire.ErrCut)
 	}
-	return nil
 }
 
-func (d *decoder) response(data []byte, r *response) error {
+func (d *decoder) response(data []byte, r *response) {
 	if wire.Present(r.Error) {
-		return &wire.Refusal{Body: data}
+		d.Fail(&wire.Refusal{Body: data})
 	}
 	if bytes.Contains(r.Usage, promptCount) {
 		d.usage = r.Usage
@@ -113,112 +102,90 @@ func (d *decoder) response(data []byte, r *response) error {
 			continue
 		}
 		for j := range c.Content.Parts {
-			if err := d.part(&c.Content.Parts[j]); err != nil {
-				return err
-			}
+			d.part(&c.Content.Parts[j])
 		}
 		if c.FinishReason != "" {
 			d.Reason = wire.FinishReason(c.FinishReason)
 		}
 	}
-	return nil
 }
 
-// count decodes the number of tokens.
-func (d *decoder) count() error {
-	if d.usage == nil {
-		return nil
-	}
-	var u usage
-	if err := wire.Unmarshal(d.usage, &u); err != nil {
-		return err
-	}
-	d.Tokens = wire.Tokens(u.Prompt-u.Cached, u.Candidates, u.Thoughts, u.Cached, 0)
-	return nil
-}
-
-func (d *decoder) part(p *answerPart) error {
+func (d *decoder) part(p *answerPart) {
 	var metadata sdk.Object
 	if p.Signature != "" {
 		metadata = sdk.Object{metaSignature: p.Signature}
 	}
 	if p.Call != nil {
-		return d.functionCall(p.Call, metadata)
+		d.functionCall(p.Call, metadata)
+		return
 	}
 	kind := sdk.StreamText
 	if p.Thought {
 		kind = sdk.StreamReasoning
 	}
-	err := d.Words(kind, p.Text, metadata)
+	d.Words(kind, p.Text, metadata)
 	if metadata != nil {
 		d.EndBlock() // the next text can have its own signature
 	}
-	return err
 }
 
-func (d *decoder) functionCall(p *callPart, metadata sdk.Object) error {
+func (d *decoder) functionCall(p *callPart, metadata sdk.Object) {
 	if p.Name != "" {
-		if err := d.endCall(); err != nil {
-			return err
-		}
-		c, err := d.NewCall()
-		if err != nil {
-			return err
-		}
+		d.endCall()
+		c := d.NewCall()
 		c.ID, c.Tool, c.Metadata = p.ID, toolName(p.Name), metadata
 		if p.ID != "" {
 			c.Metadata, _ = wire.Joined(metadata, sdk.Object{metaID: true}).(sdk.Object)
 		}
 		d.call = c
-		if err := d.Arguments(c, ""); err != nil {
-			return err
-		}
+		d.Arguments(c, "")
 	}
 	if d.call == nil {
-		return nil
+		return
 	}
-	if err := d.arguments(p); err != nil || p.Continue {
-		return err
+	d.arguments(p)
+	if !p.Continue {
+		d.endCall()
 	}
-	return d.endCall()
 }
 
-// arguments passes on what the part has of the arguments: all of them, or pieces.
-func (d *decoder) arguments(p *callPart) error {
+// arguments passes on the arguments in a part: all of them, or pieces.
+func (d *decoder) arguments(p *callPart) {
 	switch {
 	case d.args.path != nil: // more pieces
 	case wire.Present(p.Args):
-		return d.Arguments(d.call, string(p.Args))
+		d.Arguments(d.call, string(p.Args))
+		return
 	case d.call.Args:
-		return nil
+		return
 	}
 	for i := range p.Partial {
 		piece, err := d.args.add(&p.Partial[i])
 		if err != nil {
-			return err
+			d.Fail(err)
+			d.call, d.args = nil, partialArgs{} // they have no end
+			return
 		}
-		if err := d.Arguments(d.call, string(piece)); err != nil {
-			return err
-		}
+		d.Arguments(d.call, string(piece))
 	}
-	return nil
 }
 
 // endCall ends arguments that were streamed in pieces.
-func (d *decoder) endCall() error {
+func (d *decoder) endCall() {
 	if d.call == nil {
-		return nil
+		return
 	}
-	rest := d.args.end(0)
-	call := d.call
+	d.Arguments(d.call, string(d.args.end(0)))
 	d.call, d.args = nil, partialArgs{}
-	return d.Arguments(call, string(rest))
 }
 
 // Finish ends the answer.
-func (d *decoder) Finish() error {
-	if err := errors.Join(d.endCall(), d.count()); err != nil {
-		return err
+func (d *decoder) Finish() {
+	d.endCall()
+	if d.usage != nil {
+		var u usage
+		d.Decode(d.usage, &u)
+		d.Tokens = wire.Tokens(u.Prompt-u.Cached, u.Candidates, u.Thoughts, u.Cached, 0)
 	}
-	return d.Answer.Finish()
+	d.Answer.Finish()
 }

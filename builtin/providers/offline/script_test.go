@@ -60,7 +60,7 @@ func TestScript(t *testing.T) {
 				t.Error(diff)
 			}
 			if a, err := ask(t, script(t, c.text), req); err != nil || !strings.Contains(a.Text, "no more replies: 3") {
-				t.Errorf("behind the end: %+v, %v", a, err)
+				t.Errorf("after the end: %+v, %v", a, err)
 			}
 		})
 	}

@@ -35,7 +35,7 @@ func lastWords(req *sdk.ModelRequest) string {
 // given is the line of a summary that preserves the position in a script.
 var given = lazyregexp.New(`\(replies given: (\d+)\)`)
 
-// summary says how many answers it replaces. They are in the request, as the text of a conversation, see host/compact.
+// summary returns a text with the number of answers that it replaces. They are in the request, as the text of a conversation, see host/compact.
 func summary(req *sdk.ModelRequest) string {
 	_, text, _ := strings.Cut(lastWords(req), "<conversation>")
 	text, _, _ = strings.Cut(text, "</conversation>")

@@ -82,7 +82,7 @@ func TestMisbehavingServers(t *testing.T) {
 	}
 }
 
-// TestErrorsInAStream are errors in forms that are not OpenAI's, behind the beginning of an answer. Each has the server's words.
+// TestErrorsInAStream has errors in other forms than OpenAI's, after the beginning of an answer. Each has the server's words.
 func TestErrorsInAStream(t *testing.T) {
 	t.Parallel()
 	begun := map[string]string{

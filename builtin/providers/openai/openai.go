@@ -1,10 +1,7 @@
 // Package openai contributes the wire formats of OpenAI: Chat Completions ("openai-chat") and Responses ("openai-responses").
 //
-// openai-go parses the event stream, see internal/wire. Its client is not used: it links the types of every OpenAI service, which
-// took 12 MB of memory at every start.
-// Bodies and events have their own types because compatible servers use fields that
-// OpenAI does not have (reasoning_content, reasoning_details, extra_content) and forms that it refuses,
-// and because a process that answers one question should not pay for the reflection of unused types.
+// Bodies and events have their own types because compatible servers use fields that OpenAI does not have (reasoning_content,
+// reasoning_details, extra_content) and forms that it refuses.
 package openai
 
 import (

@@ -82,7 +82,7 @@ func azureToken(answer []byte) (*sdk.Token, error) {
 	return &sdk.Token{Access: t.Access, Expires: t.Expires * 1000}, nil
 }
 
-// azureServes reports whether an address is another service of the provider's resource, such as that of Claude. They accept the same tokens.
+// azureServes reports whether an address is another service of the provider's resource, such as Claude's. They accept the same tokens.
 func azureServes(info *sdk.ProviderInfo, address string) bool {
 	resource := azureResource(address)
 	return resource != "" && (strings.EqualFold(resource, text(info.Options, "resourceName", "")) || resource == azureResource(info.BaseURL))

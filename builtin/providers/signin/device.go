@@ -12,7 +12,7 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// pollMargin is added to the interval of a server, whose clock may be faster, as opencode does.
+// pollMargin is added to the server's polling interval, because its clock may be faster; opencode does the same.
 const pollMargin = 3 * time.Second
 
 // deviceFlow signs in with a code that the user enters on any device, see RFC 8628.
@@ -41,7 +41,7 @@ func (f *deviceFlow) login(ctx context.Context, user sdk.AuthUser) (*oauth.Token
 	})
 }
 
-// poll waits for the user to confirm a code. Defaults are those of RFC 8628, section 3.2, and of GitHub.
+// poll waits for the user to confirm a code. The defaults come from RFC 8628, section 3.2, and from GitHub.
 func poll(ctx context.Context, answer oauth.Answer, ask func(context.Context) (*oauth.Token, error)) (*oauth.Token, error) {
 	interval, lifetime := 5*time.Second, 15*time.Minute
 	if seconds := answer.Number("interval"); seconds > 0 && seconds <= 60 {

@@ -44,7 +44,7 @@ func (x *xai) refresh(ctx context.Context, options sdk.Object, old *sdk.Token) (
 	return xaiToken(t), nil
 }
 
-// xaiToken returns a token that ends before its server refuses it. Without expires_in, the end is that of the JWT.
+// xaiToken returns a token that ends before its server refuses it. Without expires_in, it ends when the JWT does.
 func xaiToken(t *oauth.Token) *sdk.Token {
 	out := &sdk.Token{Access: t.Access, Refresh: t.Refresh, Expires: t.Expires}
 	if out.Expires == 0 {

@@ -26,11 +26,11 @@ const (
 // ErrNoList is returned for lists of models, which Vertex AI does not have.
 var ErrNoList = fmt.Errorf("vertex AI has no list of models: %w", errors.ErrUnsupported)
 
-// scope is what a token is for, see https://cloud.google.com/vertex-ai/docs/authentication.
+// scope is the scope of tokens, see https://cloud.google.com/vertex-ai/docs/authentication.
 const scope = "https://www.googleapis.com/auth/cloud-platform"
 
 // Setup sets the base URL of the provider from its options project and location, unless it is set, and returns the function that adds
-// credentials: the provider's key, or Application Default Credentials. version is that of the API, publisher the models' owner.
+// credentials: the provider's key, or Application Default Credentials. version is the API's version, publisher the models' owner.
 func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location string) (func(*http.Request, []byte) error, error) {
 	project := ""
 	wire.Read(r, "project", wire.String(), &project)
@@ -53,7 +53,7 @@ func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location
 	return (&source{}).authorize, nil
 }
 
-// Serves reports whether an address is one of Vertex AI's own servers. Models of other companies are there, in the format of OpenAI.
+// Serves reports whether an address belongs to Vertex AI, which serves models of other companies in OpenAI's format.
 func Serves(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "https" {
@@ -75,7 +75,7 @@ func Host(location string) string {
 	return location + "-aiplatform.googleapis.com"
 }
 
-// source asks for tokens. It opens Application Default Credentials with the first request and refreshes its token.
+// source requests tokens. It opens Application Default Credentials with the first request and refreshes its token.
 type source struct {
 	mu     sync.Mutex
 	tokens oauth2.TokenSource

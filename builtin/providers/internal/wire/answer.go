@@ -3,6 +3,7 @@ package wire
 import (
 	"cmp"
 	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -10,7 +11,8 @@ import (
 )
 
 // Answer converts decoded data to stream events: blocks with stable IDs, tool
-// calls whose first event has a name and an ID, one finish at the end.
+// calls whose first event has a name and an ID, one finish at the end. It keeps the first error, after which it passes nothing on, so
+// that decoders need not check each step.
 type Answer struct {
 	// Reason is a Finish constant; empty until the server sent a reason.
 	Reason string
@@ -19,6 +21,7 @@ type Answer struct {
 	Calls []*Call
 
 	sink   func(sdk.StreamEvent) error
+	err    error
 	kind   string // the type of the open text or reasoning block
 	block  string // its ID
 	blocks int
@@ -48,25 +51,53 @@ func (a *Answer) Began() bool { return a.began }
 // Open reports whether the last event belongs to a block of this type.
 func (a *Answer) Open(kind string) bool { return a.kind == kind }
 
+// Err returns the first error.
+func (a *Answer) Err() error { return a.err }
+
+// Fail ends the answer with an error, unless it has one.
+func (a *Answer) Fail(err error) {
+	if a.err == nil {
+		a.err = err
+	}
+}
+
+// Decode decodes a part of the answer, or fails.
+func (a *Answer) Decode(data []byte, into any) {
+	if err := Unmarshal(data, into); err != nil {
+		a.Fail(err)
+	}
+}
+
+// DecodeDocument decodes an answer that is one JSON document, which may be an error in place of an answer, or fails.
+func (a *Answer) DecodeDocument(data []byte, into any) {
+	err := Unmarshal(data, into)
+	switch {
+	case err == nil:
+	case json.Valid(data) && readError(data).message != "":
+		a.Fail(&Refusal{Body: data})
+	default:
+		a.Fail(err)
+	}
+}
+
 // Words passes on a delta of text or reasoning. A block ends when the other kind, or a tool call,
 // begins.
-func (a *Answer) Words(kind, text string, metadata sdk.Object) error {
+func (a *Answer) Words(kind, text string, metadata sdk.Object) {
 	if text == "" && metadata == nil {
-		return nil
+		return
 	}
 	if a.kind != kind {
 		a.kind, a.block = kind, kind+"-"+strconv.Itoa(a.blocks)
 		a.blocks++
 	}
-	return a.emit(sdk.StreamEvent{Type: kind, ID: a.block, Text: text, Metadata: metadata})
+	a.emit(sdk.StreamEvent{Type: kind, ID: a.block, Text: text, Metadata: metadata})
 }
 
 // BlockWords passes on a delta of the text or reasoning block that the server numbers index.
-func (a *Answer) BlockWords(index int, kind, text string, metadata sdk.Object) error {
-	if text == "" && metadata == nil {
-		return nil
+func (a *Answer) BlockWords(index int, kind, text string, metadata sdk.Object) {
+	if text != "" || metadata != nil {
+		a.emit(sdk.StreamEvent{Type: kind, ID: kind + "-" + strconv.Itoa(index), Text: text, Metadata: metadata})
 	}
-	return a.emit(sdk.StreamEvent{Type: kind, ID: kind + "-" + strconv.Itoa(index), Text: text, Metadata: metadata})
 }
 
 // EndBlock ends the block of Words: the next delta begins another.
@@ -80,59 +111,58 @@ const (
 	maxCalls = 512     // more than the host accepts
 	maxHeld  = 1 << 20 // bytes of arguments before their call has a name
 
-	// valueSize is about the memory in bytes that a decoded JSON value takes besides its text: an empty object in a list takes 80, a member
-	// of an object up to 300.
+	// valueSize is the approximate memory in bytes of a decoded JSON value, in addition to its text: 80 for an empty object in a list, up to
+	// 300 for a member of an object.
 	valueSize = 128
 )
 
-// Keep counts data that is kept until its block ends, such as a signature: deltas of an endless one pass nothing on, so the host cannot bound it.
-// bytes is about the memory that it takes.
-func (a *Answer) Keep(bytes int) error {
+// Keep counts data that is kept until its block ends, such as a signature. The host cannot bound it, because its deltas pass nothing on.
+// bytes is the approximate memory that it takes.
+func (a *Answer) Keep(bytes int) {
 	if a.kept += bytes; a.kept > sdk.MaxModelAnswerBytes {
-		return fmt.Errorf("%w: more than %d MiB of signatures, citations and the like", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20)
+		a.Fail(fmt.Errorf("%w: more than %d MiB of signatures, citations and similar data", sdk.ErrAnswerLimit, sdk.MaxModelAnswerBytes>>20))
 	}
-	return nil
 }
 
 // KeepJSON decodes data that is kept until its block ends. It counts the values too: decoded, small ones take a multiple of their text.
-func (a *Answer) KeepJSON(raw []byte, into any) error {
-	if err := a.Keep(len(raw) + valueSize*values(raw)); err != nil {
-		return err
+func (a *Answer) KeepJSON(raw []byte, into any) {
+	if a.Keep(len(raw) + valueSize*values(raw)); a.err == nil {
+		a.Decode(raw, into)
 	}
-	return Unmarshal(raw, into)
 }
 
 // NewCall adds a tool call. Its name and ID can follow later.
-func (a *Answer) NewCall() (*Call, error) {
+func (a *Answer) NewCall() *Call {
 	if len(a.Calls) == maxCalls {
-		return nil, fmt.Errorf("%w: more than %d tool calls", sdk.ErrAnswerLimit, maxCalls)
+		a.Fail(fmt.Errorf("%w: more than %d tool calls", sdk.ErrAnswerLimit, maxCalls))
+		return &Call{}
 	}
 	c := &Call{block: "call-" + strconv.Itoa(len(a.Calls))}
 	a.Calls = append(a.Calls, c)
-	return c, nil
+	return c
 }
 
 // Arguments passes on a delta of a tool call's arguments. If delta is empty, it announces the call as soon as
 // its name is known.
-func (a *Answer) Arguments(c *Call, delta string) error {
+func (a *Answer) Arguments(c *Call, delta string) {
 	c.Args = c.Args || delta != ""
 	if c.started {
-		if delta == "" {
-			return nil
+		if delta != "" {
+			a.emit(sdk.StreamEvent{Type: sdk.StreamToolCall, ID: c.block, Text: delta})
 		}
-		return a.emit(sdk.StreamEvent{Type: sdk.StreamToolCall, ID: c.block, Text: delta})
+		return
 	}
 	if a.held += len(delta); a.held > maxHeld && c.Tool == "" {
-		return fmt.Errorf("%w: %d bytes of arguments before the name of their tool", ErrMalformed, a.held)
+		a.Fail(fmt.Errorf("%w: %d bytes of arguments before the name of their tool", ErrMalformed, a.held))
+		return
 	}
 	c.pending = append(c.pending, delta...)
-	if c.Tool == "" {
-		return nil
+	if c.Tool != "" {
+		a.start(c)
 	}
-	return a.start(c)
 }
 
-func (a *Answer) start(c *Call) error {
+func (a *Answer) start(c *Call) {
 	if c.ID == "" {
 		c.ID = "call_" + rand.Text()
 	}
@@ -141,7 +171,7 @@ func (a *Answer) start(c *Call) error {
 	pending := string(c.pending)
 	a.held -= len(pending)
 	c.pending = nil
-	return a.emit(sdk.StreamEvent{
+	a.emit(sdk.StreamEvent{
 		Type: sdk.StreamToolCall, ID: c.block, Text: pending, CallID: c.ID, Tool: c.Tool, Metadata: c.Metadata,
 	})
 }
@@ -149,17 +179,14 @@ func (a *Answer) start(c *Call) error {
 // Finish ends the answer. It passes on a call without a name as a call of the tool "unknown", so
 // that the model learns of its mistake. Because servers disagree on the reason of an answer with tool calls,
 // the calls decide. Without calls, an answer that the model ended with an error is one: another try can succeed.
-func (a *Answer) Finish() error {
+func (a *Answer) Finish() {
 	if len(a.Calls) == 0 && a.Reason == sdk.FinishError {
-		return errModel
+		a.Fail(errModel)
 	}
 	for _, c := range a.Calls {
-		if c.started {
-			continue
-		}
-		c.Tool = cmp.Or(c.Tool, "unknown")
-		if err := a.start(c); err != nil {
-			return err
+		if !c.started {
+			c.Tool = cmp.Or(c.Tool, "unknown")
+			a.start(c)
 		}
 	}
 	switch {
@@ -168,13 +195,15 @@ func (a *Answer) Finish() error {
 	case len(a.Calls) == 0 && (a.Reason == sdk.FinishToolCalls || a.Reason == ""):
 		a.Reason = sdk.FinishStop
 	}
-	return a.emit(sdk.StreamEvent{Type: sdk.StreamFinish, Reason: a.Reason, Tokens: a.Tokens})
+	a.emit(sdk.StreamEvent{Type: sdk.StreamFinish, Reason: a.Reason, Tokens: a.Tokens})
 }
 
-func (a *Answer) emit(ev sdk.StreamEvent) error {
+func (a *Answer) emit(ev sdk.StreamEvent) {
+	if a.err != nil {
+		return
+	}
 	a.began = true
 	if err := a.sink(ev); err != nil {
-		return &sinkError{err}
+		a.err = &sinkError{err}
 	}
-	return nil
 }

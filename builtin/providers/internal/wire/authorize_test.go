@@ -98,7 +98,7 @@ func TestAuthorizeWithoutNetwork(t *testing.T) {
 		}
 		_, err = conn.List(t.Context(), "models", func(string, []byte) ([]sdk.Model, error) { return nil, nil })
 		var failed *sdk.ProviderError
-		if !errors.As(err, &failed) || failed.StatusCode != c.status || !strings.Contains(failed.Message, "credentials: refresh: ") {
+		if !errors.As(err, &failed) || failed.StatusCode != c.status || !strings.Contains(failed.Message, "credentials: refresh: ") || strings.Contains(err.Error(), "status 401") {
 			t.Errorf("%s: %v, want status %d", name, err, c.status)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
@@ -58,7 +59,7 @@ func (b *Body) Merge(options sdk.Object) {
 	}
 }
 
-// Joined merges over into under if both are objects, else it returns over. It changes neither.
+// Joined returns under merged with over if both are objects, and over otherwise. It changes neither.
 func Joined(under, over any) any {
 	u, uok := AsObject(under)
 	o, ook := AsObject(over)
@@ -68,6 +69,27 @@ func Joined(under, over any) any {
 	out := make(sdk.Object, len(u)+len(o))
 	maps.Copy(out, u)
 	maps.Copy(out, o)
+	return out
+}
+
+// Renamed returns options under their names in a format: names has the path of an option, such as reasoning.effort, or "" for one that is
+// not a field of the body. Configurations for the AI SDK use other names. If an option is set under both names, the format's wins.
+func Renamed(options sdk.Object, names map[string]string) sdk.Object {
+	out := make(sdk.Object, len(options))
+	for _, name := range slices.Sorted(maps.Keys(options)) {
+		outer, inner, nested := strings.Cut(names[name], ".")
+		switch {
+		case nested:
+			out[outer] = Joined(out[outer], sdk.Object{inner: options[name]})
+		case outer != "":
+			out[outer] = options[name]
+		}
+	}
+	for name, value := range options {
+		if _, ok := names[name]; !ok {
+			out[name] = Joined(out[name], value)
+		}
+	}
 	return out
 }
 

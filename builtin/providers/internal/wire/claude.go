@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"cmp"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -15,10 +17,13 @@ var (
 // ClaudeVersion returns 100 times the version in the name of a Claude model, such as 405 for claude-opus-4-5-20251101, or 0.
 func ClaudeVersion(name string) int {
 	name = strings.ToLower(name)
-	m := versionAfter().FindStringSubmatch(name)
-	if m == nil {
-		m = versionBefore().FindStringSubmatch(name)
-	}
+	return cmp.Or(Version(name, versionAfter()), Version(name, versionBefore()))
+}
+
+// Version returns 100 times the version in the name of a model, such as 502 for 5.2, or 0. The groups of the expression are the major and
+// the minor version.
+func Version(name string, expression *regexp.Regexp) int {
+	m := expression.FindStringSubmatch(name)
 	if m == nil {
 		return 0
 	}

@@ -27,7 +27,7 @@ type Setup struct {
 	Options   *Options
 	Transport *http.Transport
 	Log       *slog.Logger
-	// Headers of every request. Those of the provider replace them.
+	// Headers are sent with every request. The provider's headers replace them.
 	Headers map[string]string
 	// Authorize adds the credentials to a request with this body, after all headers were set. If nil, the key is sent as a bearer
 	// token, unless the provider's headers have an Authorization.
@@ -49,9 +49,11 @@ type Conn struct {
 type Request struct {
 	Path    string // below the base URL; escaped; can have a query
 	Body    []byte
-	Headers []map[string]string // a later header replaces an earlier one of the same name, and all replace the provider's
-	Accept  string              // default: text/event-stream
+	Headers map[string]string // replace those of the provider, the model and the model request
+	Accept  string            // default: text/event-stream
 	Decoder func(*Answer) Decoder
+
+	model *sdk.ModelRequest // set by Ask
 }
 
 // Open checks the provider's address, headers and options. It does not use the network.
@@ -130,6 +132,7 @@ func (c *Conn) Ask(ctx context.Context, req *sdk.ModelRequest, encode func(*sdk.
 	if r.Body, err = encode(req); err != nil {
 		return fmt.Errorf("provider %s: encode the request: %w", c.Info.ID, err) // not a *sdk.ProviderError: a retry would not help
 	}
+	r.model = req
 	ex, err := c.send(ctx, http.MethodPost, r)
 	if err != nil {
 		return err
@@ -151,13 +154,9 @@ func (c *Conn) List(ctx context.Context, path string, read func(provider string,
 		return nil, err
 	}
 	defer ex.close()
-	ex.maxOpen = maxModelList
-	data, err := io.ReadAll(ex)
+	data, err := readDocument(ex, maxModelList, maxModelValues)
 	switch {
-	case err == nil && tooMany(data, maxModelValues):
-		err = errElements
 	case err != nil:
-		err = fmt.Errorf("%w: %w", ErrCut, err)
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
 		err = errHTML
 	default:
@@ -213,7 +212,7 @@ func (b *gzipBody) Read(p []byte) (n int, err error) {
 	return b.decoder.Read(p)
 }
 
-// attempt sends a request once. It returns the headers that signed it in; nil without a sign-in. refused are those of the attempt before.
+// attempt sends a request once and returns the headers that signed it in; nil without a sign-in. refused are the previous attempt's headers.
 func (c *Conn) attempt(ex *exchange, method string, r *Request, refused map[string]string) (*http.Response, map[string]string, error) {
 	req, err := c.request(ex.ctx, method, r)
 	if err != nil {
@@ -256,7 +255,11 @@ func (c *Conn) request(ctx context.Context, method string, r *Request) (*http.Re
 	if c.Authorize == nil && c.Info.Key != "" {
 		req.Header.Set("Authorization", "Bearer "+c.Info.Key)
 	}
-	for _, set := range append([]map[string]string{c.Headers}, r.Headers...) {
+	sets := []map[string]string{c.Headers}
+	if m := r.model; m != nil {
+		sets = append(sets, m.Model.Headers, copilotHeaders(&c.Info, m), m.Headers)
+	}
+	for _, set := range append(sets, r.Headers) { // each replaces headers of the ones before it
 		for name, value := range set {
 			req.Header.Set(name, value)
 		}
@@ -291,10 +294,10 @@ type authError struct {
 func (e *authError) Error() string { return "credentials: " + e.err.Error() }
 func (e *authError) Unwrap() error { return e.err }
 
-// KeyHeader returns a Setup.Authorize that sends a key, unless it is empty, in a header.
+// KeyHeader returns a Setup.Authorize that sends a key in a header, unless it is empty or the user's headers have their own.
 func KeyHeader(name, key string) func(*http.Request, []byte) error {
 	return func(req *http.Request, _ []byte) error {
-		if key != "" {
+		if key != "" && req.Header.Get(name) == "" {
 			req.Header.Set(name, key)
 		}
 		return nil

@@ -3,7 +3,7 @@ package wire
 import (
 	"bufio"
 	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 )
@@ -20,13 +21,15 @@ import (
 type Decoder interface {
 	// Event handles the data of one event and must not keep it; kind is the name of the event, if it has one. It returns done if no further event belongs to the
 	// answer.
-	Event(kind string, data []byte) (done bool, err error)
+	Event(kind string, data []byte) (done bool)
 	// Whole handles an answer that is one JSON document.
-	Whole(data []byte) error
+	Whole(data []byte)
 	// Complete reports whether the model has reported that it finished.
 	Complete() bool
 	// Finish ends the answer.
-	Finish() error
+	Finish()
+	// Err returns the first error of the answer; see Answer.Fail.
+	Err() error
 }
 
 // Kinds of broken answers.
@@ -45,15 +48,6 @@ func Unmarshal(data []byte, into any) error {
 	return nil
 }
 
-// UnmarshalDocument decodes an answer that is one JSON document, which may be an error in place of an answer.
-func UnmarshalDocument(data []byte, into any) error {
-	err := Unmarshal(data, into)
-	if err != nil && json.Valid(data) && readError(data).message != "" {
-		return &Refusal{Body: data}
-	}
-	return err
-}
-
 // consume reads the answer, be it a stream or one document, into the decoder.
 func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	in := bufio.NewReader(ex)
@@ -68,21 +62,16 @@ func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	case first == '{' || first == '[':
 		return document(in, dec)
 	}
-	var body io.Reader = in
-	if _, ok := dec.(Repeater); ok {
-		body, ex.maxOpen = newShortener(in, maxEvent), maxAnswer
-	}
-	if err := stream(ex, frames(body), dec); err != nil {
+	if err := stream(ex, frames(in), dec); err != nil {
 		return err
 	}
-	if err := dec.Finish(); err != nil {
-		return err
+	if dec.Finish(); dec.Err() == nil {
+		ex.drain()
 	}
-	ex.drain()
-	return nil
+	return dec.Err()
 }
 
-// firstByte skips white space and a byte order mark and returns the byte behind it, which stays unread.
+// firstByte skips white space and a byte order mark and returns the byte after them, which stays unread.
 func firstByte(in *bufio.Reader) (byte, error) {
 	for {
 		b, err := in.ReadByte()
@@ -99,23 +88,34 @@ func firstByte(in *bufio.Reader) (byte, error) {
 
 // document reads an answer of a server that ignored the request for a stream.
 func document(in io.Reader, dec Decoder) error {
-	data, err := io.ReadAll(in)
+	data, err := readDocument(in, maxEvent, maxElements)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrCut, err)
-	}
-	if tooMany(data, maxElements) {
-		return errElements
-	}
-	if err := dec.Whole(data); err != nil {
 		return err
 	}
-	return dec.Finish()
+	if dec.Whole(data); dec.Err() == nil {
+		dec.Finish()
+	}
+	return dec.Err()
+}
+
+// readDocument reads a document of at most maxBytes and about maxValues values.
+func readDocument(in io.Reader, maxBytes, maxValues int) ([]byte, error) {
+	data, err := httpx.ReadAll(in, maxBytes)
+	switch {
+	case errors.Is(err, httpx.ErrTooLarge):
+		return nil, errEventTooBig
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrCut, errors.Unwrap(err)) // ErrCut says what httpx does
+	case tooMany(data, maxValues):
+		return nil, errElements
+	}
+	return data, nil
 }
 
 // tooMany reports whether a JSON document has more than max values.
 func tooMany(data []byte, max int) bool { return len(data) > max && values(data) > max }
 
-// values returns about the number of values in a JSON document: that of commas and brackets outside strings.
+// values returns the approximate number of values in a JSON document: the number of commas and brackets outside strings.
 func values(data []byte) (n int) {
 	quoted := false
 	for i := 0; i < len(data); i++ {
@@ -131,33 +131,39 @@ func values(data []byte) (n int) {
 	return n
 }
 
-// Frames reads the events of a stream.
-type Frames interface {
-	Next() bool
-	// Event returns the name and the data of the event that Next read. The data is valid until the next call.
-	Event() (kind string, data []byte)
-	Err() error
-}
+// Frames returns the kind and the data of the next event of a stream, and io.EOF at the end. The data is valid until the next call.
+type Frames func() (kind string, data []byte, err error)
 
-// events are server-sent events.
-type events struct{ ssestream.Decoder }
-
+// newEvents reads server-sent events.
 func newEvents(in io.Reader) Frames {
-	// The added blank line completes a last event that the server did not end with one.
-	body := io.NopCloser(io.MultiReader(&lineEnds{in: in}, strings.NewReader("\n\n")))
-	return events{ssestream.NewDecoder(&http.Response{Body: body})}
+	lines := &lineEnds{in: in}
+	// The added blank line completes a last event without one.
+	events := ssestream.NewDecoder(&http.Response{Body: io.NopCloser(io.MultiReader(lines, strings.NewReader("\n\n")))})
+	return func() (kind string, data []byte, err error) {
+		lines.read = 0
+		if !events.Next() {
+			return "", nil, cmp.Or(events.Err(), io.EOF)
+		}
+		e := events.Event()
+		return e.Type, e.Data, nil
+	}
 }
 
 // lineEnds makes each line end of server-sent events a newline. They may be carriage returns, see
-// https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream.
+// https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream. It also bounds the memory of an event, because ssestream
+// does not limit the number of its lines.
 type lineEnds struct {
 	in       io.Reader
+	read     int  // bytes since the latest event
 	returned bool // the last byte was a carriage return
 }
 
-// Read reads lines.
+// Read returns errEventTooBig after twice maxEvent: ssestream reads ahead of the event.
 func (l *lineEnds) Read(p []byte) (int, error) {
 	n, err := l.in.Read(p)
+	if l.read += n; l.read > 2*maxEvent {
+		return 0, errEventTooBig
+	}
 	if !l.returned && bytes.IndexByte(p[:n], '\r') < 0 {
 		return n, err
 	}
@@ -175,43 +181,38 @@ func (l *lineEnds) Read(p []byte) (int, error) {
 	return len(out), err
 }
 
-func (e events) Event() (kind string, data []byte) {
-	ev := e.Decoder.Event()
-	return ev.Type, ev.Data
-}
-
-func stream(ex *exchange, frames Frames, dec Decoder) error {
+// stream passes the events to the decoder.
+func stream(ex *exchange, next Frames, dec Decoder) error {
 	complete := false
 	var cut halves
-	for frames.Next() {
+	for {
+		kind, data, err := next()
+		switch {
+		case err != nil && complete: // the rest can be lost without harm
+			return nil
+		case errors.Is(err, io.EOF):
+			return ErrCut
+		case errors.Is(err, errEventTooBig), len(data) > maxEvent:
+			return errEventTooBig
+		case err != nil:
+			return fmt.Errorf("%w: %w", ErrCut, err)
+		}
 		ex.event()
-		kind, data := frames.Event()
 		if data = bytes.TrimSpace(data); len(data) == 0 {
 			continue
 		}
 		if tooMany(data, maxElements) {
 			return errElements
 		}
-		if r, ok := dec.(Repeater); ok && kind == shortened && !r.Repeats(data) {
-			return errEventTooBig
-		}
 		if kind == "error" { // in every format, and its data may be only a text
 			return &Refusal{Body: data}
 		}
-		done, err := dec.Event(kind, cut.join(data))
-		if done || err != nil {
-			return err
+		if done := dec.Event(kind, cut.join(data)); done || dec.Err() != nil {
+			return dec.Err()
 		}
 		if !complete && dec.Complete() {
 			complete = true
 			ex.linger()
 		}
 	}
-	switch err := frames.Err(); {
-	case complete: // the rest can be lost without harm
-		return nil
-	case err != nil:
-		return fmt.Errorf("%w: %w", ErrCut, err)
-	}
-	return ErrCut
 }

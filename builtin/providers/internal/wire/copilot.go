@@ -14,9 +14,12 @@ const Copilot = "@ai-sdk/github-copilot"
 // CopilotVersion is the version of GitHub's API, see opencode's packages/opencode/src/plugin/github-copilot.
 const CopilotVersion = "2026-06-01"
 
-// CopilotHeaders returns the headers of a request to GitHub Copilot. x-initiator decides whether it is billed: user for the user's own
-// words, agent for everything that follows from them.
-func CopilotHeaders(req *sdk.ModelRequest) map[string]string {
+// copilotHeaders returns the headers of a request to GitHub Copilot, and none for other providers. x-initiator decides whether the request is
+// billed: user for the user's own words, agent for everything that follows from them.
+func copilotHeaders(info *sdk.ProviderInfo, req *sdk.ModelRequest) map[string]string {
+	if info.NPM != Copilot {
+		return nil
+	}
 	h := map[string]string{"Openai-Intent": "conversation-edits", "X-GitHub-Api-Version": CopilotVersion, "x-initiator": "agent"}
 	if n := len(req.Messages); n > 0 && req.Messages[n-1].Role == sdk.RoleUser && req.Purpose == sdk.PurposeTurn {
 		h["x-initiator"] = "user"

@@ -110,7 +110,7 @@ func (r *Options) timeouts() timeouts {
 func (r *Options) close(log *slog.Logger) error {
 	for _, name := range []string{
 		"apiKey", "baseURL", "headers", "answerTimeout", "totalTimeout", // read by the host
-		"region", "profile", "endpoint", "resourceName", "apiVersion", "project", "location", // for other models of the provider
+		"setCacheKey", "region", "profile", "endpoint", "resourceName", "apiVersion", "project", "location", // for other models or formats
 	} {
 		r.seen[name] = true
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// FinishReason translates the reason for which a model ended its answer. Servers behind gateways keep their own names, so those of all formats
-// are known at each; an unknown one is FinishOther. See https://ai.google.dev/api/generate-content#FinishReason for Google's.
+// FinishReason translates the reason for which a model ended its answer. Servers behind gateways keep their own names, so each format
+// knows the names of all; an unknown one is FinishOther. See https://ai.google.dev/api/generate-content#FinishReason for Google's.
 func FinishReason(reason string) string {
 	reason = strings.ReplaceAll(strings.ToLower(reason), "-", "_")
 	switch reason {
@@ -53,7 +53,7 @@ func Tokens(input, output, reasoning, read, write float64) sdk.Tokens {
 	return t
 }
 
-// Count converts a number of tokens; implausible ones count as 0.
+// Count converts a number of tokens; an implausible number counts as 0.
 func Count(n float64) int64 {
 	if n > 0 && n < 1e12 {
 		return int64(n)

@@ -22,9 +22,9 @@ type Format struct {
 	Start string           // events before the first text
 	Text  func(text string) string
 	Call  func(index int) string // a whole call
-	// Sealed is a delta that is kept until its block ends, such as one of a signature, behind Start. Nil: the format has none.
+	// Sealed is a delta that is kept until its block ends, such as a signature's, after Start. Nil if the format has none.
 	Sealed func(text string) string
-	End    string // events behind the last text
+	End    string // events after the last text
 	Error  string // an event that reports an overloaded server
 	Half   string // the beginning of an event, before Drip
 	Drip   string // bytes that complete no event
@@ -60,8 +60,8 @@ func (f Format) bounds(t *testing.T) {
 		}
 	}
 	for name, answer := range map[string]string{
-		"a long event":      f.Start + f.Text(strings.Repeat(mega, 3)),
-		"a long document":   `{"x":"` + strings.Repeat(mega, 3) + `"}`,
+		"a long event":      f.Start + f.Text(strings.Repeat(mega, 9)),
+		"a long document":   `{"x":"` + strings.Repeat(mega, 9) + `"}`,
 		"many values":       `{"x":[0` + strings.Repeat(",0", 1<<17) + `]}`,
 		"hundreds of calls": f.Start + calls.String() + f.End,
 	} {
@@ -75,7 +75,7 @@ func (f Format) bounds(t *testing.T) {
 func (f Format) drip(t *testing.T) {
 	for name, c := range map[string]struct{ first, then string }{
 		"from the start": {f.Half, f.Drip},
-		"behind a text":  {f.Start + f.Text("a") + f.Half, f.Drip},
+		"after a text":   {f.Start + f.Text("a") + f.Half, f.Drip},
 		"a document":     {"{", " "},
 		"white space":    {" ", " "},
 	} {

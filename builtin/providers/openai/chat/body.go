@@ -105,7 +105,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	if c.IncludeUsage {
 		b.Set("stream_options", sdk.Object{"include_usage": true})
 	}
-	b.Merge(api.WireOptions(req.Params.Options, false))
+	b.Merge(wire.Renamed(req.Params.Options, api.OptionNames(false)))
 	return b.Encode(wire.SizeOf(req))
 }
 
@@ -120,7 +120,7 @@ func (c client) messages(req *sdk.ModelRequest) []message {
 	}
 	var said []sdk.ModelContent // by the user, in the last message
 	say := func(contents []sdk.ModelContent) {
-		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleUser { // an interrupted answer was between; templates of local models refuse two in a row
+		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleUser { // after an interrupted answer; templates of local models refuse two user messages in a row
 			out, contents = out[:n-1], slices.Concat(said, contents)
 		}
 		if n := len(out); n > 0 && out[n-1].Role == sdk.RoleTool && c.callIDLength(&req.Model) > 0 { // Mistral refuses the user's words there
@@ -162,29 +162,20 @@ func turnStart(messages []sdk.ModelMessage) int {
 
 // contentOf returns a string if the content is only text: every server accepts that.
 func contentOf(m *sdk.Model, contents []sdk.ModelContent) any {
-	if len(contents) == 1 && contents[0].Type == sdk.ContentText {
-		return contents[0].Text
-	}
-	parts := make([]part, 0, len(contents))
-	texts := make([]string, 0, len(contents))
-	for i := range contents {
-		part := newPart(m, &contents[i])
-		parts = append(parts, part)
-		if part.Type == wire.KindText {
-			texts = append(texts, part.Text)
+	parts := wire.Said(m, contents, textPart, filePart)
+	texts := make([]string, 0, len(parts))
+	for _, p := range parts {
+		if p.Type != "text" {
+			return parts
 		}
+		texts = append(texts, p.Text)
 	}
-	if len(texts) == len(parts) {
-		return strings.Join(texts, "\n\n")
-	}
-	return parts
+	return strings.Join(texts, "\n\n")
 }
 
-func newPart(m *sdk.Model, content *sdk.ModelContent) part {
-	if content.Type == sdk.ContentText {
-		return part{Type: "text", Text: content.Text}
-	}
-	a := wire.NewAttachment(m, content.Mime, content.Filename, content.URL)
+func textPart(s string) part { return part{Type: "text", Text: s} }
+
+func filePart(a wire.Attachment) part {
 	switch {
 	case a.Kind == wire.KindImage:
 		return part{Type: "image_url", ImageURL: &image{a.URL}}
@@ -196,7 +187,7 @@ func newPart(m *sdk.Model, content *sdk.ModelContent) part {
 	case a.Kind == wire.KindFile:
 		a = wire.Notice("%s is at %s", a.Name, a.URL) // Chat Completions accepts no URL of a file
 	}
-	return part{Type: "text", Text: a.Text}
+	return textPart(a.Text)
 }
 
 // assistant returns an earlier answer of the model, or false if it would be empty: Moonshot and DeepSeek refuse one that has only reasoning, such
@@ -229,7 +220,7 @@ func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (m
 	}
 	text := strings.Join(texts, "\n\n")
 	if strings.TrimSpace(text) == "" {
-		text = "" // Claude refuses blank texts, behind gateways too
+		text = "" // Claude refuses blank texts, even behind gateways
 	}
 	if text != "" || len(msg.ToolCalls) == 0 {
 		msg.Content = text
@@ -237,8 +228,8 @@ func (c client) assistant(model *sdk.Model, m *sdk.ModelMessage, inTurn bool) (m
 	return msg, text != "" || len(msg.ToolCalls) > 0
 }
 
-// reasoningBack sends reasoning back in the field that the server wants. By default, servers that send reasoning_content get it
-// during the turn: they refuse or ignore it later. OpenRouter and Copilot always want what they sent. Others refuse unknown fields.
+// reasoningBack sends reasoning back in the field that the server requires. By default, servers that send reasoning_content get it
+// back during the turn: they refuse or ignore it later. OpenRouter and Copilot always require what they sent. Other servers refuse unknown fields.
 func reasoningBack(msg *message, content *sdk.ModelContent, to string, inTurn bool) {
 	from, _ := content.Metadata[metaField].(string)
 	if to == api.ReasoningAuto {

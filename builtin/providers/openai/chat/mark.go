@@ -34,7 +34,7 @@ func (m *message) mark(copilot bool) {
 		return
 	}
 	if text, ok := m.Content.(string); ok && text != "" && m.Role != sdk.RoleTool {
-		m.Content = []part{{Type: "text", Text: text}}
+		m.Content = []part{textPart(text)}
 	}
 	if parts, ok := m.Content.([]part); ok && len(parts) > 0 {
 		parts[len(parts)-1].Cache = ephemeral

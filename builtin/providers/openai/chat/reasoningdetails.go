@@ -18,7 +18,7 @@ const (
 	metaExtra   = "extra_content" // of a tool call
 )
 
-// fieldSize is about the memory in bytes of a field besides its name and value.
+// fieldSize is the approximate memory in bytes of a field, in addition to its name and value.
 const fieldSize = 128
 
 // reasoningDetails joins the deltas of OpenRouter's reasoning_details. They are sent back as one list in
@@ -32,24 +32,19 @@ type reasoningDetail struct {
 	texts  map[string]*strings.Builder // the fields that are joined
 }
 
-// add joins deltas. The answer counts what is kept of them.
-func (r *reasoningDetails) add(answer *wire.Answer, deltas []map[string]json.RawMessage) error {
+// add joins deltas and counts the kept data in the answer.
+func (r *reasoningDetails) add(answer *wire.Answer, deltas []map[string]json.RawMessage) {
 	for _, delta := range deltas {
-		var d *reasoningDetail
-		if n := len(r.list); n > 0 && r.list[n-1].continues(delta) {
-			d = r.list[n-1]
-		} else {
-			d = &reasoningDetail{fields: map[string]any{}, texts: map[string]*strings.Builder{}}
-			if len(r.list) == wire.MaxItems {
-				return fmt.Errorf("%w: more than %d entries of reasoning_details", sdk.ErrAnswerLimit, wire.MaxItems)
+		n := len(r.list)
+		if n == 0 || !r.list[n-1].continues(delta) {
+			if n == wire.MaxItems {
+				answer.Fail(fmt.Errorf("%w: more than %d entries of reasoning_details", sdk.ErrAnswerLimit, wire.MaxItems))
+				return
 			}
-			r.list = append(r.list, d)
+			r.list = append(r.list, &reasoningDetail{fields: map[string]any{}, texts: map[string]*strings.Builder{}})
 		}
-		if err := d.add(answer, delta); err != nil {
-			return err
-		}
+		r.list[len(r.list)-1].add(answer, delta)
 	}
-	return nil
 }
 
 // continues reports whether a delta belongs to the same entry.
@@ -63,7 +58,7 @@ func (d *reasoningDetail) continues(delta map[string]json.RawMessage) bool {
 	return true
 }
 
-func (d *reasoningDetail) add(answer *wire.Answer, delta map[string]json.RawMessage) error {
+func (d *reasoningDetail) add(answer *wire.Answer, delta map[string]json.RawMessage) {
 	for name, raw := range delta {
 		if raw[0] == '"' && (name == "text" || name == "summary" || name == "data") {
 			if d.texts[name] == nil {
@@ -71,9 +66,7 @@ func (d *reasoningDetail) add(answer *wire.Answer, delta map[string]json.RawMess
 			}
 			text := wire.Text(raw)
 			d.texts[name].WriteString(text)
-			if err := answer.Keep(len(text)); err != nil {
-				return err
-			}
+			answer.Keep(len(text))
 			continue
 		}
 		old, known := d.fields[name]
@@ -81,17 +74,12 @@ func (d *reasoningDetail) add(answer *wire.Answer, delta map[string]json.RawMess
 			continue
 		}
 		if !known {
-			if err := answer.Keep(len(name) + fieldSize); err != nil {
-				return err
-			}
+			answer.Keep(len(name) + fieldSize)
 		}
 		var v any
-		if err := answer.KeepJSON(raw, &v); err != nil {
-			return err
-		}
+		answer.KeepJSON(raw, &v)
 		d.fields[name] = v
 	}
-	return nil
 }
 
 // metadata returns the whole list as the metadata of its block.

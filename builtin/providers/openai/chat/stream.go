@@ -68,54 +68,42 @@ type decoder struct {
 
 func (d *decoder) Complete() bool { return d.Reason != "" }
 
-func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
+func (d *decoder) Event(_ string, data []byte) (done bool) {
 	if string(data) == "[DONE]" {
 		if !d.Began() && !d.Complete() && d.think.held == "" {
-			return true, fmt.Errorf("%w: the stream is empty", wire.ErrCut)
+			d.Fail(fmt.Errorf("%w: the stream is empty", wire.ErrCut))
 		}
-		return true, nil
+		return true
 	}
 	d.event = chunkEvent{} // used again: there is one for each word
-	if err := wire.Unmarshal(data, &d.event); err != nil {
-		return false, err
-	}
-	return false, d.chunk(data, &d.event)
+	d.Decode(data, &d.event)
+	d.chunk(data, &d.event)
+	return false
 }
 
-func (d *decoder) Whole(data []byte) error {
+func (d *decoder) Whole(data []byte) {
 	var chunk chunkEvent
-	if err := wire.UnmarshalDocument(data, &chunk); err != nil {
-		return err
-	}
-	if err := d.chunk(data, &chunk); err != nil {
-		return err
-	}
+	d.DecodeDocument(data, &chunk)
+	d.chunk(data, &chunk)
 	if d.Reason == "" && !d.Began() {
-		return &wire.Refusal{Body: data} // for example {"detail": …}
+		d.Fail(&wire.Refusal{Body: data}) // for example {"detail": …}
 	}
-	return nil
 }
 
-func (d *decoder) Finish() error {
-	if err := d.closeDetails(); err != nil {
-		return err
-	}
+func (d *decoder) Finish() {
+	d.closeDetails()
 	if d.think.open() && len(d.Calls) == 0 && d.Reason != sdk.FinishLength {
-		return fmt.Errorf("%w: it ended within <think>, without an answer", wire.ErrCut)
+		d.Fail(fmt.Errorf("%w: it ended within <think>, without an answer", wire.ErrCut))
 	}
-	if err := d.thought(d.think.flush()); err != nil {
-		return err
-	}
+	d.thought(d.think.flush())
 	var sources []any
 	if json.Unmarshal(d.sources, &sources) == nil && len(sources) > 0 && d.Open(sdk.StreamText) {
-		if err := d.Words(sdk.StreamText, "", sdk.Object{metaSources: sources}); err != nil {
-			return err
-		}
+		d.Words(sdk.StreamText, "", sdk.Object{metaSources: sources})
 	}
-	return d.Answer.Finish()
+	d.Answer.Finish()
 }
 
-func (d *decoder) chunk(data []byte, chunk *chunkEvent) error {
+func (d *decoder) chunk(data []byte, chunk *chunkEvent) {
 	failed := wire.Present(chunk.Error)
 	usage := chunk.Usage
 	if g := chunk.Groq; g != nil {
@@ -140,13 +128,9 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) error {
 		if wire.Present(choice.Usage) {
 			usage = choice.Usage
 		}
-		if err := d.delta(&choice.Delta); err != nil {
-			return err
-		}
+		d.delta(&choice.Delta)
 		if choice.Message != nil {
-			if err := d.delta(choice.Message); err != nil {
-				return err
-			}
+			d.delta(choice.Message)
 		}
 		if choice.FinishReason != "" {
 			d.Reason = wire.FinishReason(choice.FinishReason)
@@ -159,61 +143,47 @@ func (d *decoder) chunk(data []byte, chunk *chunkEvent) error {
 		d.Tokens = tokens
 	}
 	if failed {
-		return &wire.Refusal{Body: data}
+		d.Fail(&wire.Refusal{Body: data})
 	}
-	return nil
 }
 
-func (d *decoder) delta(delta *deltaFields) error {
-	if err := d.reasoning(delta); err != nil {
-		return err
+func (d *decoder) delta(delta *deltaFields) {
+	d.reasoning(delta)
+	content := d.contentText(delta.Content) + delta.Refusal
+	if content != "" || len(delta.ToolCalls) > 0 {
+		d.closeDetails()
 	}
-	content, err := d.contentText(delta.Content)
-	if err != nil {
-		return err
-	}
-	if content+delta.Refusal != "" || len(delta.ToolCalls) > 0 {
-		if err := d.closeDetails(); err != nil {
-			return err
-		}
-	}
-	if err := d.thought(d.think.split(content + delta.Refusal)); err != nil {
-		return err
-	}
+	d.thought(d.think.split(content))
 	for i := range delta.ToolCalls {
-		if err := d.toolCall(&delta.ToolCalls[i]); err != nil {
-			return err
-		}
+		d.toolCall(&delta.ToolCalls[i])
 	}
-	return nil
 }
 
 // reasoning passes on reasoning from its own field. The metadata names the field because the server may want it back.
-func (d *decoder) reasoning(delta *deltaFields) error {
+func (d *decoder) reasoning(delta *deltaFields) {
 	text, field := delta.ReasoningContent, "reasoning_content"
 	if text == "" {
 		text, field = wire.Text(delta.Reasoning), "reasoning"
 	}
 	if delta.ReasoningText != "" || delta.Opaque != "" {
-		return d.copilotReasoning(delta)
+		d.copilotReasoning(delta)
+		return
 	}
 	if len(delta.ReasoningDetails) > 0 {
 		field = "reasoning_details"
-		if err := d.details.add(d.Answer, delta.ReasoningDetails); err != nil {
-			return err
-		}
+		d.details.add(d.Answer, delta.ReasoningDetails)
 	} else if text == "" {
-		return nil
+		return
 	}
 	var metadata sdk.Object
 	if !d.Open(sdk.StreamReasoning) { // opens a block, even without text: the details belong to it
 		metadata = sdk.Object{metaField: field}
 	}
-	return d.Words(sdk.StreamReasoning, text, metadata)
+	d.Words(sdk.StreamReasoning, text, metadata)
 }
 
 // copilotReasoning passes on Copilot's reasoning. The sealed form comes once in an answer.
-func (d *decoder) copilotReasoning(delta *deltaFields) error {
+func (d *decoder) copilotReasoning(delta *deltaFields) {
 	var metadata sdk.Object
 	if delta.Opaque != "" || !d.Open(sdk.StreamReasoning) {
 		metadata = sdk.Object{metaField: "reasoning_text"}
@@ -221,40 +191,35 @@ func (d *decoder) copilotReasoning(delta *deltaFields) error {
 	if delta.Opaque != "" {
 		metadata[metaOpaque] = delta.Opaque
 	}
-	return d.Words(sdk.StreamReasoning, delta.ReasoningText, metadata)
+	d.Words(sdk.StreamReasoning, delta.ReasoningText, metadata)
 }
 
 // closeDetails adds the complete details to the open block of reasoning.
-func (d *decoder) closeDetails() error {
-	if len(d.details.list) == 0 {
-		return nil
+func (d *decoder) closeDetails() {
+	if len(d.details.list) > 0 {
+		metadata := d.details.metadata()
+		d.details.list = nil
+		d.Words(sdk.StreamReasoning, "", metadata)
 	}
-	metadata := d.details.metadata()
-	d.details.list = nil
-	return d.Words(sdk.StreamReasoning, "", metadata)
 }
 
 // thought passes on reasoning, then text.
-func (d *decoder) thought(reasoning, text string) error {
-	if err := d.Words(sdk.StreamReasoning, reasoning, nil); err != nil {
-		return err
-	}
-	return d.Words(sdk.StreamText, text, nil)
+func (d *decoder) thought(reasoning, text string) {
+	d.Words(sdk.StreamReasoning, reasoning, nil)
+	d.Words(sdk.StreamText, text, nil)
 }
 
 // contentText returns the text of a delta's content. It passes on reasoning parts immediately.
-func (d *decoder) contentText(raw json.RawMessage) (string, error) {
+func (d *decoder) contentText(raw json.RawMessage) string {
 	if len(raw) == 0 || raw[0] != '[' {
-		return wire.Text(raw), nil
+		return wire.Text(raw)
 	}
 	var parts []struct {
 		Type     string          `json:"type"`
 		Text     string          `json:"text"`
 		Thinking json.RawMessage `json:"thinking"` // a string or a list of texts
 	}
-	if err := wire.Unmarshal(raw, &parts); err != nil {
-		return "", err
-	}
+	d.Decode(raw, &parts)
 	var text strings.Builder
 	for _, p := range parts {
 		text.WriteString(p.Text)
@@ -265,26 +230,18 @@ func (d *decoder) contentText(raw json.RawMessage) (string, error) {
 			continue
 		}
 		for _, t := range thinking {
-			if err := d.Words(sdk.StreamReasoning, t.Text, nil); err != nil {
-				return "", err
-			}
+			d.Words(sdk.StreamReasoning, t.Text, nil)
 		}
 	}
-	return text.String(), nil
+	return text.String()
 }
 
-func (d *decoder) toolCall(delta *callDelta) error {
-	c, err := d.find(delta)
-	if err != nil {
-		return err
-	}
+func (d *decoder) toolCall(delta *callDelta) {
+	c := d.find(delta)
 	c.ID, c.Tool = cmp.Or(c.ID, delta.ID), cmp.Or(c.Tool, delta.Function.Name)
 	if c.Metadata == nil && wire.Present(delta.ExtraContent) {
 		var extra map[string]any
-		if err := d.KeepJSON(delta.ExtraContent, &extra); err != nil {
-			return err
-		}
-		if len(extra) > 0 {
+		if d.KeepJSON(delta.ExtraContent, &extra); len(extra) > 0 {
 			c.Metadata = sdk.Object{metaExtra: extra}
 		}
 	}
@@ -292,26 +249,24 @@ func (d *decoder) toolCall(delta *callDelta) error {
 	if !c.Args && strings.HasPrefix(args, "{") && json.Valid([]byte(args)) {
 		d.whole = c
 	}
-	return d.Arguments(c, args)
+	d.Arguments(c, args)
 }
 
 // find returns the call of a delta. The index identifies it, but some servers omit the index and others
 // send 0 for every call. A new ID with a name always begins a new call; a name alone does it if it cannot continue one.
-func (d *decoder) find(delta *callDelta) (c *wire.Call, err error) {
-	c = d.last
+func (d *decoder) find(delta *callDelta) *wire.Call {
+	c := d.last
 	if delta.Index != nil {
 		c = d.byIndex[*delta.Index]
 	}
 	another := c == d.whole && wire.ArgumentsText(delta.Function.Arguments) != ""
 	begins := delta.Function.Name != "" && (delta.ID != "" || delta.Index == nil || another)
 	if c == nil || (begins && c.Started() && c.ID != delta.ID) {
-		if c, err = d.NewCall(); err != nil {
-			return nil, err
-		}
+		c = d.NewCall()
 	}
 	d.last = c
 	if delta.Index != nil {
 		d.byIndex[*delta.Index] = c
 	}
-	return c, nil
+	return c
 }

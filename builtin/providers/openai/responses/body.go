@@ -84,7 +84,7 @@ func (c client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		b.Set("include", []string{"reasoning.encrypted_content"})
 	}
 	b.Set("stream", true)
-	b.Merge(api.WireOptions(req.Params.Options, true))
+	b.Merge(wire.Renamed(req.Params.Options, api.OptionNames(true)))
 	return b.Encode(wire.SizeOf(req))
 }
 
@@ -107,18 +107,10 @@ func (c client) input(req *sdk.ModelRequest) []any {
 }
 
 func inputParts(m *sdk.Model, contents []sdk.ModelContent) []inputPart {
-	parts := make([]inputPart, 0, len(contents))
-	for i := range contents {
-		content := &contents[i]
-		switch content.Type {
-		case sdk.ContentText:
-			parts = append(parts, inputPart{Type: "input_text", Text: content.Text})
-		case sdk.ContentFile:
-			parts = append(parts, newInputPart(wire.NewAttachment(m, content.Mime, content.Filename, content.URL)))
-		}
-	}
-	return parts
+	return wire.Said(m, contents, inputText, newInputPart)
 }
+
+func inputText(s string) inputPart { return inputPart{Type: "input_text", Text: s} }
 
 func newInputPart(a wire.Attachment) inputPart {
 	isData := strings.HasPrefix(a.URL, "data:")
@@ -133,7 +125,7 @@ func newInputPart(a wire.Attachment) inputPart {
 	case a.Kind == wire.KindFile:
 		return inputPart{Type: "input_file", FileURL: a.URL}
 	}
-	return inputPart{Type: "input_text", Text: a.Text}
+	return inputText(a.Text)
 }
 
 // appendOutputItems appends an earlier answer of the model. Reasoning is sent back only if the server encrypted it.
@@ -180,13 +172,13 @@ func (c client) filesInResults(m *sdk.ModelMessage) bool {
 	return c.OpenAI || slices.Contains([]string{"@ai-sdk/openai", api.Azure, "@ai-sdk/amazon-bedrock/mantle"}, c.Info.NPM)
 }
 
-// appendResultItems appends the results of tool calls with their files: within them, or in a message behind them.
+// appendResultItems appends the results of tool calls with their files: within them, or in a message after them.
 func appendResultItems(out []any, model *sdk.Model, m *sdk.ModelMessage, within bool) []any {
 	for i := range m.Content {
 		content := &m.Content[i]
 		item := inputItem{Type: "function_call_output", CallID: wire.Shorten(content.CallID), Output: wire.Output(content.Text)}
 		if within && len(content.Files) > 0 {
-			parts := []inputPart{{Type: "input_text", Text: wire.Output(content.Text)}}
+			parts := []inputPart{inputText(wire.Output(content.Text))}
 			for _, f := range content.Files {
 				parts = append(parts, newInputPart(wire.NewAttachment(model, f.Mime, f.Filename, f.URL)))
 			}

@@ -3,7 +3,6 @@ package responses
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 )
@@ -51,8 +50,6 @@ type response struct {
 	} `json:"incomplete_details"`
 }
 
-var _ wire.Repeater = (*decoder)(nil)
-
 // decoder decodes an answer of the Responses protocol.
 type decoder struct {
 	*wire.Answer
@@ -70,55 +67,32 @@ type openItem struct {
 	closed bool
 }
 
-// complete is always false: the event that completes the answer is the last one.
+// Complete returns false: the event that completes the answer is the last one.
 func (d *decoder) Complete() bool { return false }
 
-func (d *decoder) Event(_ string, data []byte) (done bool, err error) {
+func (d *decoder) Event(_ string, data []byte) (done bool) {
 	if string(data) == "[DONE]" {
-		return true, wire.ErrCut // the event that completes the answer did not arrive
+		d.Fail(wire.ErrCut) // the event that completes the answer did not arrive
+		return true
 	}
 	var ev event
-	if err := wire.Unmarshal(data, &ev); err != nil {
-		return false, err
-	}
+	d.Decode(data, &ev)
 	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.done":
 		var r response
-		if err := wire.Unmarshal(ev.Response, &r); err != nil {
-			return false, err
-		}
-		return true, d.end(&r)
+		d.Decode(ev.Response, &r)
+		d.end(&r)
+		return true
 	case "response.failed", "error":
-		return true, &wire.Refusal{Body: errorOf(data, &ev)}
+		d.Fail(&wire.Refusal{Body: errorOf(data, &ev)})
 	case "":
 		if wire.Present(ev.Error) {
-			return true, &wire.Refusal{Body: data}
+			d.Fail(&wire.Refusal{Body: data})
 		}
-		return false, nil
+	default:
+		d.output(&ev)
 	}
-	return false, d.output(&ev)
-}
-
-// Repeats reports whether the texts of an event arrived before, in deltas, or are not used.
-func (d *decoder) Repeats(data []byte) bool {
-	var ev event
-	if wire.Unmarshal(data, &ev) != nil || strings.HasSuffix(ev.Type, ".delta") {
-		return false
-	}
-	item := d.items[ev.OutputIndex]
-	if item == nil {
-		item = &openItem{}
-	}
-	called := item.call != nil && item.call.Args
-	switch ev.Type {
-	case "response.completed", "response.incomplete", "response.done":
-		return d.Began()
-	case "response.function_call_arguments.done":
-		return called
-	case "response.output_item.done":
-		return item.closed || ev.Item != nil && ev.Item.Encrypted == "" && (called || item.spoke)
-	}
-	return true
+	return false
 }
 
 // errorOf returns the error object of a failure event, or the whole event.
@@ -130,35 +104,26 @@ func errorOf(data []byte, ev *event) []byte {
 	return data
 }
 
-func (d *decoder) Whole(data []byte) error {
+func (d *decoder) Whole(data []byte) {
 	var r response
-	if err := wire.UnmarshalDocument(data, &r); err != nil {
-		return err
-	}
+	d.DecodeDocument(data, &r)
 	if wire.Present(r.Error) || r.Status == "" {
-		return &wire.Refusal{Body: data}
+		d.Fail(&wire.Refusal{Body: data})
 	}
-	return d.end(&r)
+	d.end(&r)
 }
 
 // end ends the answer. Its output counts if none arrived before.
-func (d *decoder) end(r *response) error {
+func (d *decoder) end(r *response) {
 	if wire.Present(r.Error) || r.Status == "failed" {
-		return &wire.Refusal{Body: r.Error}
+		d.Fail(&wire.Refusal{Body: r.Error})
 	}
 	if d.Began() {
 		r.Output = nil
 	}
 	for i := range r.Output {
-		item, err := d.item(i)
-		if err != nil {
-			return err
-		}
-		if err := d.itemDone(item, &r.Output[i]); err != nil {
-			return err
-		}
+		d.itemDone(d.item(i), &r.Output[i])
 	}
 	d.Tokens = tokensOf(r.Usage)
 	d.Reason = wire.FinishReason(cmp.Or(r.Incomplete.Reason, "stop"))
-	return nil
 }

@@ -44,7 +44,7 @@ func (a *azure) setup(info *sdk.ProviderInfo, r *wire.Options) error {
 	return nil
 }
 
-// Completions reports whether the provider wants Chat Completions in place of Responses.
+// Completions reports whether the provider uses Chat Completions instead of Responses.
 func Completions(info *sdk.ProviderInfo) bool {
 	return info.NPM == Azure && info.Options["useCompletionUrls"] == true
 }

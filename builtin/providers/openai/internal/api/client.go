@@ -38,7 +38,7 @@ const (
 	ReasoningNone = "none"
 )
 
-// cacheKeys are the npm packages whose servers take prompt_cache_key and that send it by default, see opencode's provider/transform.ts.
+// cacheKeys returns the npm packages that send prompt_cache_key by default, see opencode's provider/transform.ts.
 func cacheKeys() []string {
 	return []string{
 		"@ai-sdk/openai", "@ai-sdk/azure", mantle, "@ai-sdk/xai", "@ai-sdk/mistral", "venice-ai-sdk-provider",
@@ -55,14 +55,14 @@ const (
 	mantle     = "@ai-sdk/amazon-bedrock/mantle" // OpenAI's models at Bedrock
 )
 
-// mantleService is the name of mantle's servers in signatures, which is that of their permissions, see
+// mantleService is the name of mantle's servers in signatures and in permissions, see
 // https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html.
 const mantleService = "bedrock-mantle"
 
 // MistralCallID is the length of the call IDs that Mistral's models accept; they are alphanumeric.
 const MistralCallID = 9
 
-// noTopK are the packages whose servers refuse top_k.
+// noTopK returns the packages whose servers refuse top_k.
 func noTopK() []string {
 	return []string{Mistral, Copilot, Azure, "@ai-sdk/openai", "@ai-sdk/xai", "@ai-sdk/groq", "@ai-sdk/cerebras", mantle}
 }
@@ -125,10 +125,10 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 
 // Ask sends a request to the path of a format and passes on the answer.
 func (c *Client) Ask(ctx context.Context, path string, req *sdk.ModelRequest, encode func(*sdk.ModelRequest) ([]byte, error), decoder func(*wire.Answer) wire.Decoder, sink func(sdk.StreamEvent) error) error {
-	return c.Conn.Ask(ctx, req, encode, &wire.Request{Path: c.Path(path, &req.Model), Headers: c.Headers(req), Decoder: decoder}, sink)
+	return c.Conn.Ask(ctx, req, encode, &wire.Request{Path: c.Path(path, &req.Model), Decoder: decoder}, sink)
 }
 
-// introduction returns the headers by which gateways list the programs that use them.
+// introduction returns the headers that name tenon to gateways, which list the programs that use them.
 func introduction(info *sdk.ProviderInfo) map[string]string {
 	listed := slices.Contains([]string{OpenRouter, "@ai-sdk/gateway", "@ai-sdk/vercel"}, info.NPM)
 	switch {
@@ -138,15 +138,6 @@ func introduction(info *sdk.ProviderInfo) map[string]string {
 		return map[string]string{"X-Cerebras-3rd-Party-Integration": "tenon"}
 	}
 	return nil
-}
-
-// Headers returns the headers of a request: the model's, the dialect's and the request's own.
-func (c *Client) Headers(req *sdk.ModelRequest) []map[string]string {
-	headers := []map[string]string{req.Model.Headers}
-	if c.Info.NPM == Copilot {
-		headers = append(headers, wire.CopilotHeaders(req))
-	}
-	return append(headers, req.Headers)
 }
 
 // SetParams sets the fields that have the same name in both formats, and the output limit under the name maxTokens.

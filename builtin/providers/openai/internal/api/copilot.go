@@ -19,7 +19,7 @@ type copilotModel struct {
 	} `json:"policy"`
 }
 
-// capabilities of a model of GitHub Copilot. An absent field says nothing.
+// capabilities describes a model of GitHub Copilot. An absent field means that it is unknown.
 type capabilities struct {
 	Type   string `json:"type"` // chat, embeddings or completion
 	Limits struct {
@@ -46,7 +46,7 @@ func (m *copilotModel) offered() bool {
 	return (kind == "" || kind == "chat") && (m.Picker == nil || *m.Picker) && m.Policy.State != "disabled"
 }
 
-// describe sets what the server reports of the model. Of several wire formats it takes the one that opencode prefers.
+// describe sets the properties that the server reports. Of several wire formats it chooses opencode's preferred one.
 func (m *copilotModel) describe(out *sdk.Model) {
 	for _, format := range [][2]string{{"/v1/messages", "anthropic-messages"}, {"/responses", "openai-responses"}, {"/chat/completions", "openai-chat"}} {
 		if slices.Contains(m.Endpoints, format[0]) {

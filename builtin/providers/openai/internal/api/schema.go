@@ -137,7 +137,7 @@ func inferred(schema map[string]any) string {
 	return "string"
 }
 
-// plainReferences returns a schema for Moonshot's servers: they refuse keywords beside $ref, and lists of types of items.
+// plainReferences returns a schema for Moonshot's servers: they refuse keywords next to $ref, and lists of item types.
 func plainReferences(schema map[string]any) map[string]any {
 	if ref, ok := schema["$ref"]; ok {
 		return map[string]any{"$ref": ref}
