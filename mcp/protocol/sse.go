@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/tenonhq/tenon/mcp/internal/sse"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 )
 
 // httpSSE is the predecessor of streamable HTTP: one event stream with all messages of the server, whose first event contains the URL for
