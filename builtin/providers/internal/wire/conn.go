@@ -154,7 +154,8 @@ func (c *Conn) List(ctx context.Context, path string, read func(provider string,
 		return nil, err
 	}
 	defer ex.close()
-	data, err := readDocument(ex, maxModelList, maxModelValues)
+	ex.maxOpen = maxModelList
+	data, err := readDocument(ex, maxModelValues)
 	switch {
 	case err != nil:
 	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):

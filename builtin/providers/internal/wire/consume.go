@@ -12,7 +12,6 @@ import (
 
 	"github.com/openai/openai-go/v3/packages/ssestream"
 
-	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/internal/visible"
 )
@@ -62,7 +61,11 @@ func consume(ex *exchange, frames func(io.Reader) Frames, dec Decoder) error {
 	case first == '{' || first == '[':
 		return document(in, dec)
 	}
-	if err := stream(ex, frames(in), dec); err != nil {
+	var body io.Reader = in
+	if _, ok := dec.(Repeater); ok {
+		body, ex.maxOpen = newShortener(in, maxEvent), maxAnswer
+	}
+	if err := stream(ex, frames(body), dec); err != nil {
 		return err
 	}
 	if dec.Finish(); dec.Err() == nil {
@@ -88,7 +91,7 @@ func firstByte(in *bufio.Reader) (byte, error) {
 
 // document reads an answer of a server that ignored the request for a stream.
 func document(in io.Reader, dec Decoder) error {
-	data, err := readDocument(in, maxEvent, maxElements)
+	data, err := readDocument(in, maxElements)
 	if err != nil {
 		return err
 	}
@@ -98,14 +101,12 @@ func document(in io.Reader, dec Decoder) error {
 	return dec.Err()
 }
 
-// readDocument reads a document of at most maxBytes and about maxValues values.
-func readDocument(in io.Reader, maxBytes, maxValues int) ([]byte, error) {
-	data, err := httpx.ReadAll(in, maxBytes)
+// readDocument reads a document of at most about maxValues values. The exchange limits its size.
+func readDocument(in io.Reader, maxValues int) ([]byte, error) {
+	data, err := io.ReadAll(in)
 	switch {
-	case errors.Is(err, httpx.ErrTooLarge):
-		return nil, errEventTooBig
 	case err != nil:
-		return nil, fmt.Errorf("%w: %w", ErrCut, errors.Unwrap(err)) // ErrCut says what httpx does
+		return nil, fmt.Errorf("%w: %w", ErrCut, err)
 	case tooMany(data, maxValues):
 		return nil, errElements
 	}
@@ -136,11 +137,9 @@ type Frames func() (kind string, data []byte, err error)
 
 // newEvents reads server-sent events.
 func newEvents(in io.Reader) Frames {
-	lines := &lineEnds{in: in}
 	// The added blank line completes a last event without one.
-	events := ssestream.NewDecoder(&http.Response{Body: io.NopCloser(io.MultiReader(lines, strings.NewReader("\n\n")))})
+	events := ssestream.NewDecoder(&http.Response{Body: io.NopCloser(io.MultiReader(&lineEnds{in: in}, strings.NewReader("\n\n")))})
 	return func() (kind string, data []byte, err error) {
-		lines.read = 0
 		if !events.Next() {
 			return "", nil, cmp.Or(events.Err(), io.EOF)
 		}
@@ -150,20 +149,15 @@ func newEvents(in io.Reader) Frames {
 }
 
 // lineEnds makes each line end of server-sent events a newline. They may be carriage returns, see
-// https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream. It also bounds the memory of an event, because ssestream
-// does not limit the number of its lines.
+// https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream.
 type lineEnds struct {
 	in       io.Reader
-	read     int  // bytes since the latest event
 	returned bool // the last byte was a carriage return
 }
 
-// Read returns errEventTooBig after twice maxEvent: ssestream reads ahead of the event.
+// Read reads lines.
 func (l *lineEnds) Read(p []byte) (int, error) {
 	n, err := l.in.Read(p)
-	if l.read += n; l.read > 2*maxEvent {
-		return 0, errEventTooBig
-	}
 	if !l.returned && bytes.IndexByte(p[:n], '\r') < 0 {
 		return n, err
 	}
@@ -192,8 +186,6 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 			return nil
 		case errors.Is(err, io.EOF):
 			return ErrCut
-		case errors.Is(err, errEventTooBig), len(data) > maxEvent:
-			return errEventTooBig
 		case err != nil:
 			return fmt.Errorf("%w: %w", ErrCut, err)
 		}
@@ -203,6 +195,9 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 		}
 		if tooMany(data, maxElements) {
 			return errElements
+		}
+		if r, ok := dec.(Repeater); ok && kind == shortened && !r.Repeats(data) {
+			return errEventTooBig
 		}
 		if kind == "error" { // in every format, and its data may be only a text
 			return &Refusal{Body: data}

@@ -18,8 +18,8 @@ const (
 	// maxAnswer is its maximum size in bytes, including framing: a short delta takes 50 to 200 times its text.
 	maxAnswer = 256 << 20
 	// maxEvent is the maximum size of one event, and of an answer that is not a stream: decoding takes several times its size in
-	// memory. The longest legitimate event repeats a whole answer, up to 3 MiB with escapes, and the tools of the request.
-	maxEvent = 8 << 20
+	// memory. The longest legitimate event repeats a whole answer, about 0.5 MiB, with the tools of the request.
+	maxEvent = 2 << 20
 	// maxElements is the maximum number of JSON values in one event: an empty object of 3 bytes takes up to 200 in memory. The tools that
 	// a server repeats have some thousand.
 	maxElements = 1 << 16
@@ -68,11 +68,13 @@ type exchange struct {
 	idle     time.Duration
 	res      *http.Response // nil until begin
 	received int64
+	open     int64 // bytes since the latest event
+	maxOpen  int64
 	secrets  []string // must not appear in errors: the connection's, and the values of headers sent
 }
 
 func newExchange(ctx context.Context, headerTimeout time.Duration, secrets []string) *exchange {
-	ex := &exchange{secrets: slices.Clone(secrets)}
+	ex := &exchange{maxOpen: maxEvent, secrets: slices.Clone(secrets)}
 	ex.ctx, ex.cancel = context.WithCancelCause(ctx)
 	ex.limit(headerTimeout)
 	return ex
@@ -89,6 +91,7 @@ func (ex *exchange) begin(res *http.Response, idle time.Duration) {
 
 // event records a complete event.
 func (ex *exchange) event() {
+	ex.open = 0
 	if ex.events != nil {
 		ex.events.Reset(eventFactor * ex.idle)
 	}
@@ -127,8 +130,13 @@ func (ex *exchange) Read(p []byte) (int, error) {
 	if n > 0 && ex.silence != nil {
 		ex.silence.Reset(ex.idle)
 	}
-	if ex.received += int64(n); ex.received > maxAnswer {
+	ex.received += int64(n)
+	ex.open += int64(n)
+	switch {
+	case ex.received > maxAnswer:
 		return n, errTooLong
+	case ex.open > ex.maxOpen:
+		return n, errEventTooBig
 	}
 	return n, err
 }
