@@ -2,7 +2,6 @@ package live
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -66,13 +65,23 @@ func Load(ctx context.Context, s store.Store, session string) (out []sdk.Message
 		out, damaged = append(got, out...), append(damaged, rows...)
 		if len(got) > 0 {
 			page.Before = got[0].Info.Head().ID
-		} else if len(rows) > 0 {
-			page.Before = cmp.Or(rows[0].Message, rows[0].ID) // of the oldest message, which is damaged
+		} else {
+			page.Before = oldestDamaged(rows)
 		}
 		if len(got)+len(rows) < loadPage || page.Before == "" || reachesSummary(out) {
 			return out, damaged, nil
 		}
 	}
+}
+
+// oldestDamaged returns the ID of the oldest damaged message, or "". A damaged part may belong to a message that is not in the store.
+func oldestDamaged(rows []store.Damage) string {
+	for _, row := range rows {
+		if row.Type == store.DamagedMessage && row.ID != "" {
+			return row.ID
+		}
+	}
+	return ""
 }
 
 // CloseInterrupted closes messages and parts that an earlier process left open, and returns the changes: parts keep the content received so far,

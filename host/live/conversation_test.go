@@ -10,7 +10,8 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// damagedStore has a session of messages with the IDs 0, 1, 2, …, of which those from 10 to 10+damaged cannot be read.
+// damagedStore has a session of messages with the IDs 0, 1, 2, …, of which those from 10 to 10+damaged cannot be read. Before each of these is a
+// damaged part of a message that is missing.
 type damagedStore struct {
 	store.Store
 	messages, damaged int
@@ -19,12 +20,16 @@ type damagedStore struct {
 func (s *damagedStore) Messages(_ context.Context, _ string, p store.Page) (out []sdk.MessageWithParts, _ error) {
 	var rows []store.Damage
 	end := s.messages
-	if before, err := strconv.Atoi(p.Before); err == nil {
+	if p.Before != "" {
+		before, err := strconv.Atoi(p.Before)
+		if err != nil {
+			return nil, store.ErrNotFound
+		}
 		end = before
 	}
 	for i := max(0, end-p.Limit); i < end; i++ {
 		if id := fmt.Sprint(i); i >= 10 && i < 10+s.damaged {
-			rows = append(rows, store.Damage{Type: store.DamagedMessage, ID: id})
+			rows = append(rows, store.Damage{Type: store.DamagedPart, ID: "prt_" + id}, store.Damage{Type: store.DamagedMessage}, store.Damage{Type: store.DamagedMessage, ID: id})
 		} else {
 			out = append(out, sdk.MessageWithParts{Info: &sdk.UserMessage{MessageHead: sdk.MessageHead{ID: id}}})
 		}

@@ -177,7 +177,7 @@ func (n *node) leftOut(path string) []Path {
 	return out
 }
 
-// Entry returns the state of a file; false if it is unknown, because the file was ignored, left out or outside of the project.
+// Entry returns the state of a file; false if it is unknown, because the file was ignored, left out, git's own or outside of the project.
 func (t *Tree) Entry(p Path) (Entry, bool) {
 	n, at, rest := t.root, "", string(p)
 	for filepath.IsLocal(filepath.FromSlash(rest)) && n.Opaque == notOpaque {
@@ -197,9 +197,21 @@ func (t *Tree) Entry(p Path) (Entry, bool) {
 		case f != nil && !deeper:
 			return f.entry(), f.Hash != ""
 		}
-		return Entry{Above: strings.Count(rest, "/")}, !n.ignores(name) && n.Others == 0
+		return Entry{Above: strings.Count(rest, "/")}, n.lacks(name)
 	}
 	return Entry{}, false
+}
+
+// lacks reports whether the directory has no file or directory of that name. On systems that do not distinguish case, another spelling is the
+// same name.
+func (n *node) lacks(name string) bool {
+	return !strings.EqualFold(name, ".git") && n.Others == 0 && !n.ignores(name) &&
+		!spelled(n.Files, name) && !spelled(n.Dirs, name) && !spelled(n.Ignored, name)
+}
+
+// spelled reports whether the list has the name in another case.
+func spelled[T named](list []T, name string) bool {
+	return slices.ContainsFunc(list, func(x T) bool { return x.title() != name && strings.EqualFold(x.title(), name) })
 }
 
 // Changes returns the differences between two states, sorted by path. Files left out or ignored in one of them are not included, because their

@@ -163,9 +163,9 @@ func Rounded(v any) bool {
 	return true
 }
 
-// Deeper reports whether objects and arrays in raw, which is JSON, are nested deeper than limit.
+// Deeper reports whether objects and arrays in raw are nested deeper than limit. It looks at the first value, up to invalid JSON.
 func Deeper(raw []byte, limit int) bool {
 	d := Scanner{data: raw, nested: limit}
-	_, ok := d.Raw()
-	return !ok
+	d.Raw()
+	return d.nested < 0
 }

@@ -54,7 +54,7 @@ func CheckAnswer[C change](answer []C, reason, message string) error {
 			return fmt.Errorf("%w: pointer of %d segments; the limit is %d", ErrBounds, n, MaxPointerSegments)
 		}
 		size += len(c.Pointer) + len(c.Value)
-		if len(c.Value) > 0 && jsontext.Deeper(c.Value, MaxAnswerDepth) {
+		if jsontext.Deeper(c.Value, MaxAnswerDepth) {
 			return fmt.Errorf("%w: value at %q nested deeper than %d levels", ErrBounds, c.Pointer, MaxAnswerDepth)
 		}
 	}

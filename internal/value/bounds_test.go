@@ -29,6 +29,7 @@ func TestAnswerCheck(t *testing.T) {
 		"deepest value":             {one("/a", nested(value.MaxAnswerDepth)), true},
 		"value too deep":            {one("/a", nested(value.MaxAnswerDepth+1)), false},
 		"brackets in a text":        {one("/a", `"\"`+strings.Repeat("[", 1000)+`"`), true},
+		"no JSON":                   {one("/a", `hello`), true}, // an error of Apply, which says so
 		"most changes":              {&sdk.Answer{Changes: make([]sdk.Change, value.MaxAnswerChanges)}, true},
 		"too many changes":          {&sdk.Answer{Changes: make([]sdk.Change, value.MaxAnswerChanges+1)}, false},
 		"too many bytes":            {one("/a", `"`+strings.Repeat("x", value.MaxAnswerBytes)+`"`), false},

@@ -97,13 +97,28 @@ func touched(changes []Change, list string) bool {
 	return false
 }
 
-// Length returns the number of elements of the array at a pointer of v; 0 if v has no array there.
+// Length returns the number of elements of the array at a pointer of v; 0 if v has no array there. It encodes few of the elements, because a
+// conversation is large.
 func Length(v any, pointer string) int {
-	list, err := Lookup(v, pointer)
-	if err != nil {
+	has := func(i int) bool {
+		found, err := Lookup(v, pointer+"/"+strconv.Itoa(i))
+		return err == nil && found != nil
+	}
+	if !has(0) {
 		return 0
 	}
-	return LengthJSON(list, "")
+	low, high := 0, 1 // the first exists
+	for has(high) {
+		low, high = high, 2*high
+	}
+	for high-low > 1 {
+		if middle := (low + high) / 2; has(middle) {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return high
 }
 
 // LengthJSON is Length of JSON.

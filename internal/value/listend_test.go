@@ -3,6 +3,7 @@ package value_test
 import (
 	"encoding/json"
 	"reflect"
+	"runtime"
 	"testing"
 
 	"github.com/tenonhq/tenon/internal/value"
@@ -53,5 +54,24 @@ func TestPlaced(t *testing.T) {
 	}
 	if err := value.Apply(v, []sdk.Change{change("/system", `["q"]`), change("/system/-", `"x"`)}); err != nil || !reflect.DeepEqual(v.System, []string{"q", "x"}) {
 		t.Errorf("Apply = %q, %v", v.System, err)
+	}
+}
+
+// A hook that only appends to a conversation does not pay for encoding it.
+func TestLengthOfLongConversation(t *testing.T) {
+	v := conversation(2000)
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	n := value.Length(v, "/messages")
+	runtime.ReadMemStats(&after)
+	if n != len(v.Messages) {
+		t.Errorf("length %d, want %d", n, len(v.Messages))
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > uint64(len(data)/4) {
+		t.Errorf("it allocates %d bytes for a conversation of %d", took, len(data))
 	}
 }
