@@ -140,21 +140,30 @@ func (e environ) Lookup(name string) string {
 }
 
 // FindDirs returns a project with the user's directories as absolute paths. They follow the XDG variables, except relative paths, or else the
-// conventions of the system. dataFlag and TENON_DATA_DIR name the data directory itself.
+// conventions of the system. dataFlag and TENON_DATA_DIR name the data directory itself. No directory is empty, because files of the working
+// directory would then count as the user's own.
 func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 	home, _ := os.UserHomeDir() // unknown directories are empty
-	config, _ := os.UserConfigDir()
+	config, err := os.UserConfigDir()
+	if err != nil && home != "" { // the variable holds a relative path
+		config = filepath.Join(home, ".config")
+	}
 	cache, _ := os.UserCacheDir()
 	d := sdk.Project{Home: home, ConfigDir: userDir(env, "XDG_CONFIG_HOME", config)}
 	if chosen := cmp.Or(dataFlag, env.Lookup("TENON_DATA_DIR")); chosen != "" {
 		dir, err := filepath.Abs(chosen)
+		if err != nil {
+			return d, err
+		}
 		d.DataDir, d.CacheDir = dir, filepath.Join(dir, "cache") // a chosen data directory holds all data
-		return d, err
+	} else {
+		d.DataDir, d.CacheDir = userDir(env, "XDG_DATA_HOME", systemData(env, home)), userDir(env, "XDG_CACHE_HOME", cache)
 	}
-	d.CacheDir, d.DataDir = userDir(env, "XDG_CACHE_HOME", cache), userDir(env, "XDG_DATA_HOME", systemData(env, home))
 	if d.DataDir == "" {
 		return d, UsageError("set HOME, or name a data directory with --data-dir DIR or TENON_DATA_DIR", "no home directory to store sessions in")
 	}
+	d.ConfigDir = cmp.Or(d.ConfigDir, filepath.Join(d.DataDir, "config"))
+	d.CacheDir = cmp.Or(d.CacheDir, filepath.Join(d.DataDir, "cache"))
 	return d, nil
 }
 
