@@ -145,10 +145,13 @@ func (e environ) Lookup(name string) string {
 func FindDirs(env environ, dataFlag string) (sdk.Project, error) {
 	home, _ := os.UserHomeDir() // unknown directories are empty
 	config, err := os.UserConfigDir()
-	if err != nil && home != "" { // the variable holds a relative path
+	if err != nil && home != "" { // XDG_CONFIG_HOME is relative
 		config = filepath.Join(home, ".config")
 	}
-	cache, _ := os.UserCacheDir()
+	cache, err := os.UserCacheDir()
+	if err != nil && home != "" { // XDG_CACHE_HOME is relative
+		cache = filepath.Join(home, ".cache")
+	}
 	d := sdk.Project{Home: home, ConfigDir: userDir(env, "XDG_CONFIG_HOME", config)}
 	if chosen := cmp.Or(dataFlag, env.Lookup("TENON_DATA_DIR")); chosen != "" {
 		dir, err := filepath.Abs(chosen)

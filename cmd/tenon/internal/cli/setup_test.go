@@ -208,8 +208,9 @@ func TestFindDirsWithoutHome(t *testing.T) {
 		if err != nil || !filepath.IsAbs(d.ConfigDir) || !filepath.IsAbs(d.CacheDir) {
 			t.Errorf("HOME=%q: %+v, %v", home, d, err)
 		}
-		if want := filepath.Join(base, ".config", "tenon"); runtime.GOOS == "linux" && home != "" && d.ConfigDir != want {
-			t.Errorf("configuration directory %q, want %q", d.ConfigDir, want)
+		config, cache := filepath.Join(base, ".config", "tenon"), filepath.Join(base, ".cache", "tenon")
+		if runtime.GOOS == "linux" && home != "" && (d.ConfigDir != config || d.CacheDir != cache) {
+			t.Errorf("directories %q and %q, want %q and %q", d.ConfigDir, d.CacheDir, config, cache)
 		}
 	}
 }
