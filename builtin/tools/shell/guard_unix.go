@@ -10,8 +10,8 @@ import (
 	"github.com/tenonhq/tenon/internal/child"
 )
 
-// guard kills the commands that run if the host is killed. It starts with the first command. The zero value is ready; safe for
-// concurrent use.
+// guard runs a small process that kills the running commands if the host is killed. It starts with the first command. The zero value is ready; safe
+// for concurrent use.
 type guard struct {
 	mu      sync.Mutex
 	process *child.Guard

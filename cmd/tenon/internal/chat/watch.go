@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// pollEvery is the interval at which plugins are examined. Their files must be unchanged for as long before they are loaded, because editors
-	// and compilers write in steps.
+	// pollEvery is the interval at which plugins are examined; it is longer for large ones, which would keep a core busy. Files must be unchanged
+	// for one interval before they are loaded, because editors and compilers write in steps.
 	pollEvery = 150 * time.Millisecond
 	// maxWatched is the maximum number of watched directories.
 	maxWatched = 500
@@ -41,13 +41,14 @@ func newWatcher(paths []string) (*watcher, error) {
 	return w, nil
 }
 
-// files lists the files with their times and sizes, except hidden ones, backups and dependencies.
+// files lists the files with their times and sizes, except hidden ones, backups and dependencies. With an error, the list is incomplete.
 func (w *watcher) files() (string, error) {
 	var out strings.Builder
+	var problem error
 	count := 0
 	for _, root := range w.paths {
 		if _, err := os.Stat(root); err != nil {
-			return "", err
+			problem = err
 		}
 		_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error { // files that vanish meanwhile are left out
 			switch name := filepath.Base(path); {
@@ -68,14 +69,16 @@ func (w *watcher) files() (string, error) {
 		})
 	}
 	if count > maxWatched {
-		return "", fmt.Errorf("more than %d directories; choose a smaller directory", maxWatched)
+		problem = fmt.Errorf("more than %d directories; choose a smaller directory", maxWatched)
 	}
-	return out.String(), nil
+	return out.String(), problem
 }
 
 // changed reports whether the files differ from the loaded ones and have stopped changing. It is called for each tick.
 func (w *watcher) changed() bool {
+	begun := time.Now()
 	now, _ := w.files() // a plugin that is missing now is a change
+	w.ticker.Reset(max(pollEvery, 20*time.Since(begun)))
 	stable := now == w.seen
 	w.seen = now
 	return stable && now != w.loaded

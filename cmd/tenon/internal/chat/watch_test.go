@@ -2,6 +2,7 @@ package chat
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -30,6 +31,18 @@ func TestWatcher(t *testing.T) {
 			t.Errorf("%s: changed is %v and then %v", path, first, second)
 		}
 		w.loaded = w.seen
+	}
+	for i := range maxWatched + 1 {
+		if err := os.Mkdir(filepath.Join(pkg, fmt.Sprintf("z%d", i)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.loaded, _ = w.files()
+	if err := os.WriteFile(filepath.Join(pkg, "many"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if w.changed(); !w.changed() {
+		t.Error("nothing is watched in a package that has become too large")
 	}
 	if err := os.Remove(one); err != nil {
 		t.Fatal(err)

@@ -67,8 +67,8 @@ func (a *App) Exit(err error) int {
 	return ReportIn(a.Mask, OnCommandLine(), err)
 }
 
-// Directory returns the real path of the working directory. The shell's path may contain links, and its sessions and repository would not be
-// found under that name.
+// Directory returns the real path of the working directory. The shell's path may contain links, and under that name, sessions and repository would
+// not be found.
 func (a *App) Directory() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

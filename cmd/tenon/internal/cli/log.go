@@ -24,9 +24,10 @@ func parseLevel(s string) (level slog.Level, err error) {
 	return level, err
 }
 
-// visibleHandler passes records to a handler, with text that cannot control the terminal.
+// visibleHandler passes records to a handler, with text that cannot control the terminal. It builds the handler for the first record: most runs log
+// nothing, and building takes time at each start.
 type visibleHandler struct {
-	handler slog.Handler
+	handler func() slog.Handler
 	level   *slog.LevelVar
 }
 
@@ -34,7 +35,7 @@ var _ slog.Handler = (*visibleHandler)(nil)
 
 // newLogger returns a logger that writes human-readable lines to w.
 func newLogger(w io.Writer, level *slog.LevelVar) *slog.Logger {
-	return slog.New(&visibleHandler{charm.NewWithOptions(w, charm.Options{Level: charm.DebugLevel}), level})
+	return slog.New(&visibleHandler{sync.OnceValue(func() slog.Handler { return charm.NewWithOptions(w, charm.Options{Level: charm.DebugLevel}) }), level})
 }
 
 // Enabled reports whether records of the level are shown.
@@ -47,7 +48,7 @@ func (h *visibleHandler) Handle(ctx context.Context, r slog.Record) error {
 		clean.AddAttrs(visibleAttr(a))
 		return true
 	})
-	return h.handler.Handle(ctx, clean)
+	return h.handler().Handle(ctx, clean)
 }
 
 // visibleAttr returns an attribute whose text cannot control the terminal.
@@ -72,12 +73,13 @@ func visibleAttrs(attrs []slog.Attr) []slog.Attr {
 
 // WithAttrs returns a handler with more attributes.
 func (h *visibleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &visibleHandler{h.handler.WithAttrs(visibleAttrs(attrs)), h.level}
+	attrs = visibleAttrs(attrs)
+	return &visibleHandler{sync.OnceValue(func() slog.Handler { return h.handler().WithAttrs(attrs) }), h.level}
 }
 
 // WithGroup returns a handler whose attributes belong to a group.
 func (h *visibleHandler) WithGroup(name string) slog.Handler {
-	return &visibleHandler{h.handler.WithGroup(name), h.level}
+	return &visibleHandler{sync.OnceValue(func() slog.Handler { return h.handler().WithGroup(name) }), h.level}
 }
 
 // masked replaces secrets.

@@ -102,7 +102,7 @@ func (w *wording) storeRemedy(err error) *Failure {
 	case errors.Is(err, store.ErrNewer):
 		fix = "update tenon, or choose another data directory with --data-dir DIR"
 	case errors.Is(err, trust.ErrLockFile):
-		fix = "fix the problem, or move tenon.lock away and approve everything again"
+		fix = "correct the file as the error says, or move tenon.lock away and approve everything again"
 	case errors.Is(err, store.ErrFenced):
 		fix = "another process has continued this session: work there, or " + w.fresh
 	default:
@@ -115,7 +115,7 @@ func configRemedy(err error) *Failure {
 	var ce *config.Error
 	if !errors.Is(err, config.ErrConfig) || !errors.As(err, &ce) { // plugin descriptions cause errors of this type, too
 		return Remedies{
-			{pins.ErrFile, ExitConfig, "fix the problem, restore the file from version control, or delete it and install the plugins again"},
+			{pins.ErrFile, ExitConfig, "correct the file as the error says, restore it from version control, or delete it and install the plugins again"},
 			{signature.ErrPolicy, ExitConfig, "fix plugin_policy in your own or the administrator's configuration"},
 			{config.ErrConfig, ExitConfig, "tenon config check lists every problem"},
 		}.Failure(err)
@@ -214,7 +214,7 @@ func (w *wording) hostRemedy(err error) *Failure {
 		{host.ErrModel, ExitModel, w.usable},
 		{input.ErrAttach, ExitTurn, "attach another file, or name it in the prompt without @: the model then reads it with its tools"},
 		{input.ErrCommand, ExitTurn, "correct the command; tenon command list shows its arguments"},
-		{credentials.ErrFile, ExitTurn, "fix the problem, or move the file away and sign in again with tenon auth login"},
+		{credentials.ErrFile, ExitTurn, "correct the file as the error says, or move it away and sign in again with tenon auth login"},
 		{credentials.ErrKeyring, ExitTurn, "unlock the keyring, or sign in again without --keyring"},
 		{host.ErrSubagent, ExitUsage, "choose a primary agent with --agent, or as default_agent in tenon.json; tenon agent list lists them"},
 		{host.ErrNotFound, ExitUsage, "check the name; tenon session list, tenon agent list and tenon command list show the valid ones"},

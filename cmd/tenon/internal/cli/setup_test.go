@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -190,5 +191,26 @@ func TestFindDirs(t *testing.T) {
 	}
 	if d, err := FindDirs(environ{"XDG_DATA_HOME=relative", "XDG_CONFIG_HOME=relative"}, ""); err == nil && (!filepath.IsAbs(d.DataDir) || strings.Contains(d.DataDir, "relative") || strings.Contains(d.ConfigDir, "relative")) {
 		t.Errorf("relative XDG directories were used: %+v", d)
+	}
+}
+
+// Files of the working directory are not the user's own, whatever is unset or relative.
+func TestFindDirsWithoutHome(t *testing.T) {
+	base := t.TempDir()
+	for _, name := range []string{"AppData", "LocalAppData", "USERPROFILE", "home"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("XDG_CONFIG_HOME", "relative")
+	t.Setenv("XDG_CACHE_HOME", "relative")
+	for _, home := range []string{"", base} {
+		t.Setenv("HOME", home)
+		d, err := FindDirs(environ{"XDG_CONFIG_HOME=relative", "XDG_CACHE_HOME=relative", "XDG_DATA_HOME=" + base}, "")
+		if err != nil || !filepath.IsAbs(d.ConfigDir) || !filepath.IsAbs(d.CacheDir) {
+			t.Errorf("HOME=%q: %+v, %v", home, d, err)
+		}
+		config, cache := filepath.Join(base, ".config", "tenon"), filepath.Join(base, ".cache", "tenon")
+		if runtime.GOOS == "linux" && home != "" && (d.ConfigDir != config || d.CacheDir != cache) {
+			t.Errorf("directories %q and %q, want %q and %q", d.ConfigDir, d.CacheDir, config, cache)
+		}
 	}
 }

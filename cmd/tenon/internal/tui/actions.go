@@ -112,7 +112,7 @@ func (m *model) loadFiles() tea.Cmd {
 	})
 }
 
-// waiting returns the waiting prompts. An idle session has none: the turn of the first one is about to begin.
+// waiting returns the waiting prompts of a busy session. In an idle one, the turn of the first prompt is about to begin.
 func (m *model) waiting() []host.Waiting {
 	if !m.main().Busy() {
 		return nil
@@ -312,7 +312,7 @@ func (m *model) acceptEdits() tea.Cmd {
 	})
 }
 
-// edits holds the session whose edits are accepted; empty: none. Commands run in any order, so each one sends the latest wish.
+// edits holds the session whose edits are accepted; empty: none. Commands run in any order, so each one sends the latest value.
 type edits struct {
 	wanted atomic.Pointer[string]
 	mu     sync.Mutex // guards sent, and orders the calls of the host

@@ -224,7 +224,9 @@ func (m *model) logged(record string) {
 
 // notice shows a plugin's problem in the session, and not its log record, which arrives before or after the event.
 func (m *model) notice(p *sdk.PluginNotice) {
-	m.notices = append(m.notices, p.Message)
+	if !slices.Contains(m.notices, p.Message) {
+		m.notices = append(m.notices, p.Message)
+	}
 	m.main().Notice(transcript.Warn, view.Notice(p))
 	if repeats(m.toast.text, p.Message) {
 		m.toast = toast{}

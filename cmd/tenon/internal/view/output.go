@@ -11,12 +11,12 @@ import (
 // maxOutput is the number of bytes that are shown of an output, from its end.
 const maxOutput = 256 << 10
 
-// carriage matches the text that a carriage return overwrites.
-var carriage = lazyregexp.New(`(?m)^.*\r([^\n])`)
+// carriage matches carriage returns at the end of a line, and the text that another one overwrites.
+var carriage = lazyregexp.New(`(?m)\r+$|^.*\r([^\r\n])`)
 
 // Plain returns the output of a program without colors and without the text that it has overwritten, such as the states of a progress bar.
 func Plain(output string) string {
-	return carriage().ReplaceAllString(strings.ReplaceAll(terminal.StripSGR(output), "\r\n", "\n"), "$1")
+	return carriage().ReplaceAllString(terminal.StripSGR(output), "$1")
 }
 
 // OutputLines returns the lines of a program's output, safe to print.

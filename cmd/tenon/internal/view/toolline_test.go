@@ -22,3 +22,20 @@ func TestDetailsOfChanges(t *testing.T) {
 		}
 	}
 }
+
+// Carriage returns at the end of a line do not show, and others hide the text before them.
+func TestOutputLines(t *testing.T) {
+	t.Parallel()
+	for output, want := range map[string]string{
+		"a\r\nb\r\n":        "a|b",
+		"a\r\r\nb\r\r\n":    "a|b",
+		"10%\r20%\r\nx\r":   "20%|x",
+		"10%\r20%\rdone\ny": "done|y",
+		"\n\n\x1b[1ma\tb\r": "a    b",
+		"\r\n \r":           "",
+	} {
+		if have := strings.Join(OutputLines(output), "|"); have != want {
+			t.Errorf("OutputLines(%q) = %q, want %q", output, have, want)
+		}
+	}
+}
