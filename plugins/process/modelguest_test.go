@@ -49,6 +49,12 @@ func (a *acme) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.
 		return errors.New("out of paper")
 	case "throw":
 		panic("boom")
+	case "many":
+		for range 200 {
+			if err := say("more"); err != nil {
+				return err
+			}
+		}
 	case "wait":
 		<-ctx.Done()
 		return ctx.Err()
