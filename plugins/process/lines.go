@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -29,6 +30,9 @@ type lineClient struct {
 	requests chan *tenonv1.HostRequest // of the process
 	hosted   atomic.Bool               // Host was called
 
+	life context.Context // ends in close, and with it all calls
+	end  context.CancelFunc
+
 	mu     sync.Mutex
 	closed bool           // no further goroutine may start
 	ended  sync.WaitGroup // counts the goroutines
@@ -39,17 +43,21 @@ var _ tenonv1.PluginClient = (*lineClient)(nil)
 // serveLines reads from the process. broken is called if the connection ends first, with its error. The caller closes the client.
 func serveLines(conn *jsonline.Conn, broken func(error)) *lineClient {
 	c := &lineClient{conn: conn, requests: make(chan *tenonv1.HostRequest, maxRequests)}
+	c.life, c.end = context.WithCancel(guest.Detached())
 	c.ended.Go(func() { broken(c.conn.Serve(c.fromProcess)) }) // ends with close, or the process
 	return c
 }
 
-// close ends the connection and waits for the client's goroutines.
+// close ends the connection and waits for the client's goroutines. Messages that came before can still be received for a moment.
 func (c *lineClient) close() {
 	c.conn.Close()
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
+	late := time.AfterFunc(endTime, c.end)
 	c.ended.Wait()
+	late.Stop()
+	c.end()
 }
 
 // do calls a method of the process. each receives the notifications that belong to the call; it may be nil. If the process does not read, do
@@ -71,7 +79,7 @@ func (c *lineClient) do(ctx context.Context, method string, params any, each fun
 
 // call calls a method that has no notifications.
 func (c *lineClient) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	result, err := stream(ctx, c, func(send func(*json.RawMessage, int) error) error {
+	result, err := stream(ctx, c, func(ctx context.Context, send func(*json.RawMessage, int) error) error {
 		result, err := c.do(ctx, method, params, nil)
 		if err != nil {
 			return err
@@ -107,8 +115,8 @@ const (
 )
 
 // stream returns the stream of a call, which run makes in a goroutine; send passes a message of that many bytes on. The goroutine ends with
-// the call, or in close if the process does not read.
-func stream[T any](ctx context.Context, c *lineClient, run func(send func(*T, int) error) error) *lineStream[T] {
+// the call, or in close if the process does not read or the messages are not received.
+func stream[T any](ctx context.Context, c *lineClient, run func(ctx context.Context, send func(*T, int) error) error) *lineStream[T] {
 	s := &lineStream[T]{ctx: ctx, received: make(chan lineMessage[T], maxHeld), room: make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,25 +127,31 @@ func stream[T any](ctx context.Context, c *lineClient, run func(send func(*T, in
 	}
 	c.ended.Go(func() {
 		defer close(s.received)
-		s.err = run(s.send)
+		within, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.life, cancel)()
+		s.err = run(within, func(message *T, bytes int) error { return s.send(within, message, bytes) })
+		if s.err != nil && c.life.Err() != nil && ctx.Err() == nil {
+			s.err = status.Error(codes.Unavailable, jsonline.ErrClosed.Error())
+		}
 	})
 	return s
 }
 
-func (s *lineStream[T]) send(message *T, bytes int) error {
+func (s *lineStream[T]) send(ctx context.Context, message *T, bytes int) error {
 	size := int64(bytes)
 	for held := s.held.Add(size); held > maxHeldBytes && held > size; held = s.held.Load() {
 		select {
 		case <-s.room:
-		case <-s.ctx.Done():
-			return s.ctx.Err()
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	select {
 	case s.received <- lineMessage[T]{message, size}:
 		return nil
-	case <-s.ctx.Done():
-		return s.ctx.Err()
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
@@ -284,7 +298,7 @@ func (c *lineClient) Prepare(ctx context.Context, req *tenonv1.PrepareRequest, _
 
 // Tool runs a tool call.
 func (c *lineClient) Tool(ctx context.Context, req *tenonv1.ToolRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[tenonv1.ToolResponse], error) {
-	return stream(ctx, c, func(send func(*tenonv1.ToolResponse, int) error) error {
+	return stream(ctx, c, func(ctx context.Context, send func(*tenonv1.ToolResponse, int) error) error {
 		result, err := c.do(ctx, "tool", lineCall{req.Tool, req.Call, req.Token, timeLeft(ctx)}, func(m *jsonline.Message) error {
 			var progress struct {
 				Title    string          `json:"title"`
@@ -339,7 +353,7 @@ func (c *lineClient) Stream(ctx context.Context, req *tenonv1.StreamRequest, _ .
 		Request    json.RawMessage `json:"request"`
 		Token      string          `json:"token"`
 	}{connectionOf(req.Connection), req.Request, req.Token}
-	return stream(ctx, c, func(send func(*tenonv1.StreamResponse, int) error) error {
+	return stream(ctx, c, func(ctx context.Context, send func(*tenonv1.StreamResponse, int) error) error {
 		_, err := c.do(ctx, "stream", params, func(m *jsonline.Message) error {
 			var part struct {
 				Event json.RawMessage `json:"event"`

@@ -3,6 +3,7 @@ package process_test
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -52,6 +53,12 @@ func (a *acme) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.
 	case "many":
 		for range 200 {
 			if err := say("more"); err != nil {
+				return err
+			}
+		}
+	case "endless":
+		for {
+			if err := say(strings.Repeat("more", 1000)); err != nil {
 				return err
 			}
 		}
