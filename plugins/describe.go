@@ -28,10 +28,11 @@ func (l *Loader) Describe(ctx context.Context, i *Item) error {
 	if i.sealed, err = l.vault.Seal(ctx, i.source, i.Digest); err != nil {
 		return err
 	}
-	i.Warnings = nil // read finds them again
+	warnings := i.Warnings
 	if err := l.read(ctx, i, i.sealed.Root); err != nil {
 		return err
 	}
+	i.Warnings = warnings // without those that read found again
 	if err := l.describe(ctx, i); err != nil {
 		return err
 	}

@@ -242,14 +242,16 @@ func TestDescribeRepeatsNoWarning(t *testing.T) {
 	p.wasm.describe = `{"name": "late"}`
 	text := strings.Replace(manifestOf("late", `{`+wasmRuntime+`}`), `"name"`, `"unknown": 1, "name"`, 1)
 	p.write("config/plugins/late", files{"plugin.json": text, "p.wasm": "x"})
+	p.options.Entries = []plugins.Entry{{Path: "late", From: "tenon.json:3", Project: true, Options: []byte(`{"a": 1}`)}}
 	l := plugins.New(p.options)
 	loaded, err := l.Load(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	i := p.item(loaded, "late")
-	if err := l.Describe(t.Context(), i); err != nil || len(i.LeftOut()) != 1 {
-		t.Errorf("Describe() = %v, left out %q, want the unknown field once", err, i.LeftOut())
+	before := i.LeftOut()
+	if err := l.Describe(t.Context(), i); err != nil || len(before) != 2 || !slices.Equal(i.LeftOut(), before) {
+		t.Errorf("Describe() = %v, left out %q, want the unknown field and the options once", err, i.LeftOut())
 	}
 }
 

@@ -248,6 +248,8 @@ func TestIgnores(t *testing.T) {
 		"skill without front matter":     {files{"plugin.json": plain(""), "skills/a/SKILL.md": "hello"}, []string{"name: is missing from the front matter"}},
 		"skill without end":              {files{"plugin.json": plain(""), "skills/a/SKILL.md": "---\nname: a\n"}, []string{"not closed"}},
 		"skill with a long description":  {files{"plugin.json": plain(""), "skills/a/SKILL.md": "---\nname: a\ndescription: " + strings.Repeat("x", 1025) + "\n---\n"}, []string{"more than 1024"}},
+		"skill is not UTF-8":             {files{"plugin.json": plain(""), "skills/a/SKILL.md": skill("a") + "caf\xe9"}, []string{"is not valid UTF-8"}},
+		"description is not UTF-8":       {files{"plugin.json": plain(""), "skills/a/SKILL.md": "---\nname: a\ndescription: caf\xe9\n---\n"}, []string{"is not valid UTF-8"}},
 		"skill of another case":          {files{"plugin.json": plain(""), "skills/a/skill.md": skill("a")}, nil},
 		"deeper skill":                   {files{"plugin.json": plain(""), "skills/a/b/SKILL.md": skill("b")}, nil},
 		"mcp.json is a directory":        {files{"plugin.json": plain(""), "mcp.json/": ""}, []string{"no MCP servers are loaded"}},

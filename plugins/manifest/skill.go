@@ -103,7 +103,14 @@ func (r *reader) skill(dir string) (Skill, error) {
 		Description string           `json:"description"`
 		Manual      frontmatter.Flag `json:"disable-model-invocation"` // of Claude Code
 	}
-	doc, err := r.document(path.Join(dir, skillFile))
+	data, err := r.folder.read(path.Join(dir, skillFile), maxSkillBytes)
+	if err == nil && !utf8.Valid(data) {
+		err = errors.New("is not valid UTF-8")
+	}
+	var doc *frontmatter.Document
+	if err == nil {
+		doc, err = frontmatter.Parse(data)
+	}
 	if err == nil {
 		err = doc.Decode(&meta)
 	}

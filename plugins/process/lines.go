@@ -18,6 +18,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/internal/jsontext"
+	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
@@ -29,6 +30,9 @@ type lineClient struct {
 	requests chan *tenonv1.HostRequest // of the process
 	hosted   atomic.Bool               // Host was called
 
+	life context.Context // ends in close, and with it all calls
+	end  context.CancelFunc
+
 	mu     sync.Mutex
 	closed bool           // no further goroutine may start
 	ended  sync.WaitGroup // counts the goroutines
@@ -39,17 +43,21 @@ var _ tenonv1.PluginClient = (*lineClient)(nil)
 // serveLines reads from the process. broken is called if the connection ends first, with its error. The caller closes the client.
 func serveLines(conn *jsonline.Conn, broken func(error)) *lineClient {
 	c := &lineClient{conn: conn, requests: make(chan *tenonv1.HostRequest, maxRequests)}
+	c.life, c.end = context.WithCancel(guest.Detached())
 	c.ended.Go(func() { broken(c.conn.Serve(c.fromProcess)) }) // ends with close, or the process
 	return c
 }
 
-// close ends the connection and waits for the client's goroutines.
+// close ends the connection and waits for the client's goroutines. Messages that came before can still be received for a moment.
 func (c *lineClient) close() {
 	c.conn.Close()
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
+	late := time.AfterFunc(endTime, c.end)
 	c.ended.Wait()
+	late.Stop()
+	c.end()
 }
 
 // do calls a method of the process. each receives the notifications that belong to the call; it may be nil. If the process does not read, do
@@ -71,12 +79,12 @@ func (c *lineClient) do(ctx context.Context, method string, params any, each fun
 
 // call calls a method that has no notifications.
 func (c *lineClient) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	result, err := stream(ctx, c, func(send func(*json.RawMessage) error) error {
+	result, err := stream(ctx, c, func(ctx context.Context, send func(*json.RawMessage, int) error) error {
 		result, err := c.do(ctx, method, params, nil)
 		if err != nil {
 			return err
 		}
-		return send(&result)
+		return send(&result, len(result))
 	}).Recv()
 	if err != nil {
 		return nil, err
@@ -84,18 +92,32 @@ func (c *lineClient) call(ctx context.Context, method string, params any) (json.
 	return *result, nil
 }
 
-// lineStream is the stream of a call.
+// lineStream is the stream of a call. It holds some messages that were not received yet: while a call has too many of them, nothing more is
+// read from the process, so its other calls get no answers.
 type lineStream[T any] struct {
 	grpc.ClientStream // nil
 	ctx               context.Context
-	received          chan *T
-	err               error // the reason for the end; read it after received is closed
+	received          chan lineMessage[T]
+	held              atomic.Int64  // bytes of the messages in received, and of the next one
+	room              chan struct{} // has an element after a message was received
+	err               error         // the reason for the end; read it after received is closed
 }
 
-// stream returns the stream of a call, which run makes in a goroutine; send passes a message on. The goroutine ends with the call, or in
-// close if the process does not read.
-func stream[T any](ctx context.Context, c *lineClient, run func(send func(*T) error) error) *lineStream[T] {
-	s := &lineStream[T]{ctx: ctx, received: make(chan *T)}
+type lineMessage[T any] struct {
+	content *T
+	bytes   int64
+}
+
+// Limits of the messages that a stream holds. One larger message fits, too.
+const (
+	maxHeld      = 1024
+	maxHeldBytes = 256 << 10
+)
+
+// stream returns the stream of a call, which run makes in a goroutine; send passes a message of that many bytes on. The goroutine ends with
+// the call, or in close if the process does not read or the messages are not received.
+func stream[T any](ctx context.Context, c *lineClient, run func(ctx context.Context, send func(*T, int) error) error) *lineStream[T] {
+	s := &lineStream[T]{ctx: ctx, received: make(chan lineMessage[T], maxHeld), room: make(chan struct{}, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -105,16 +127,32 @@ func stream[T any](ctx context.Context, c *lineClient, run func(send func(*T) er
 	}
 	c.ended.Go(func() {
 		defer close(s.received)
-		s.err = run(func(message *T) error {
-			select {
-			case s.received <- message:
-				return nil
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		})
+		within, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.life, cancel)()
+		s.err = run(within, func(message *T, bytes int) error { return s.send(within, message, bytes) })
+		if s.err != nil && c.life.Err() != nil && ctx.Err() == nil {
+			s.err = status.Error(codes.Unavailable, jsonline.ErrClosed.Error())
+		}
 	})
 	return s
+}
+
+func (s *lineStream[T]) send(ctx context.Context, message *T, bytes int) error {
+	size := int64(bytes)
+	for held := s.held.Add(size); held > maxHeldBytes && held > size; held = s.held.Load() {
+		select {
+		case <-s.room:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	select {
+	case s.received <- lineMessage[T]{message, size}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Recv returns the next message; io.EOF at the end.
@@ -124,7 +162,12 @@ func (s *lineStream[T]) Recv() (*T, error) {
 		if !ok {
 			return nil, cmp.Or(s.err, io.EOF)
 		}
-		return message, nil
+		s.held.Add(-message.bytes)
+		select {
+		case s.room <- struct{}{}:
+		default:
+		}
+		return message.content, nil
 	case <-s.ctx.Done():
 		return nil, s.ctx.Err()
 	}
@@ -255,7 +298,7 @@ func (c *lineClient) Prepare(ctx context.Context, req *tenonv1.PrepareRequest, _
 
 // Tool runs a tool call.
 func (c *lineClient) Tool(ctx context.Context, req *tenonv1.ToolRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[tenonv1.ToolResponse], error) {
-	return stream(ctx, c, func(send func(*tenonv1.ToolResponse) error) error {
+	return stream(ctx, c, func(ctx context.Context, send func(*tenonv1.ToolResponse, int) error) error {
 		result, err := c.do(ctx, "tool", lineCall{req.Tool, req.Call, req.Token, timeLeft(ctx)}, func(m *jsonline.Message) error {
 			var progress struct {
 				Title    string          `json:"title"`
@@ -266,15 +309,15 @@ func (c *lineClient) Tool(ctx context.Context, req *tenonv1.ToolRequest, _ ...gr
 			}
 			return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Progress{
 				Progress: &tenonv1.Progress{Title: progress.Title, Metadata: progress.Metadata},
-			}})
+			}}, len(m.Params))
 		})
 		if failure := failureOf(err); failure != nil {
-			return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Failure{Failure: failure}})
+			return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Failure{Failure: failure}}, 0)
 		}
 		if err != nil {
 			return statusOf("tool", err)
 		}
-		return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Result{Result: result}})
+		return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Result{Result: result}}, len(result))
 	}), nil
 }
 
@@ -310,7 +353,7 @@ func (c *lineClient) Stream(ctx context.Context, req *tenonv1.StreamRequest, _ .
 		Request    json.RawMessage `json:"request"`
 		Token      string          `json:"token"`
 	}{connectionOf(req.Connection), req.Request, req.Token}
-	return stream(ctx, c, func(send func(*tenonv1.StreamResponse) error) error {
+	return stream(ctx, c, func(ctx context.Context, send func(*tenonv1.StreamResponse, int) error) error {
 		_, err := c.do(ctx, "stream", params, func(m *jsonline.Message) error {
 			var part struct {
 				Event json.RawMessage `json:"event"`
@@ -318,10 +361,10 @@ func (c *lineClient) Stream(ctx context.Context, req *tenonv1.StreamRequest, _ .
 			if m.Method != "stream_event" || json.Unmarshal(m.Params, &part) != nil {
 				return nil
 			}
-			return send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Stream{Stream: part.Event}})
+			return send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Stream{Stream: part.Event}}, len(m.Params))
 		})
 		if problem := providerErrorOf(err); problem != nil {
-			return send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Error{Error: problem}})
+			return send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Error{Error: problem}}, 0)
 		}
 		return statusOf("stream", err)
 	}), nil

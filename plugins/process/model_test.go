@@ -105,6 +105,64 @@ func testModel(t *testing.T, w wire) {
 	}
 }
 
+// While the host works on an event of a model's answer, such as in a hook at text.complete, other calls of the process get their answers.
+func TestHookDuringAnswer(t *testing.T) { eachWire(t, testHookDuringAnswer) }
+
+func testHookDuringAnswer(t *testing.T, w wire) {
+	p := w.started(t, unbounded(), "plain", nil)
+	if _, err := callHook(t, p, "warm"); err != nil {
+		t.Fatal(err)
+	}
+	events := 0
+	err := clientOf(t, p, "acme", "k").Stream(t.Context(), &sdk.ModelRequest{Model: sdk.Model{ID: "many"}}, func(sdk.StreamEvent) error {
+		if events++; events > 1 {
+			return nil
+		}
+		<-time.After(100 * time.Millisecond) // the other events arrive
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, err := callHookIn(ctx, t, p, "warm")
+		return err
+	})
+	if err != nil || events != 202 {
+		t.Errorf("%d events, error %v", events, err)
+	}
+}
+
+// Closing the plugin does not wait for the receiver of a model's answer.
+func TestCloseDuringAnswer(t *testing.T) { eachWire(t, testCloseDuringAnswer) }
+
+func testCloseDuringAnswer(t *testing.T, w wire) {
+	p := w.started(t, process.Options{StopTimeout: 400 * time.Millisecond}, "plain", nil)
+	client, blocked, release, answered := clientOf(t, p, "acme", "k"), make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() { // ends with release
+		answered <- client.Stream(t.Context(), &sdk.ModelRequest{Model: sdk.Model{ID: "endless"}}, func(sdk.StreamEvent) error {
+			select {
+			case <-blocked:
+			default:
+				close(blocked)
+			}
+			<-release
+			return nil
+		})
+	}()
+	<-blocked
+	closed := make(chan error, 1)
+	go func() { closed <- p.Close(t.Context()) }() // awaited below
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("Close waits for the receiver")
+	}
+	close(release)
+	if err := <-answered; !errors.Is(err, process.ErrEnded) {
+		t.Errorf("the answer ended with %v", err)
+	}
+}
+
 func TestListModels(t *testing.T) { eachWire(t, testListModels) }
 
 func testListModels(t *testing.T, w wire) {

@@ -3,6 +3,7 @@ package process_test
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -49,6 +50,18 @@ func (a *acme) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sdk.
 		return errors.New("out of paper")
 	case "throw":
 		panic("boom")
+	case "many":
+		for range 200 {
+			if err := say("more"); err != nil {
+				return err
+			}
+		}
+	case "endless":
+		for {
+			if err := say(strings.Repeat("more", 1000)); err != nil {
+				return err
+			}
+		}
 	case "wait":
 		<-ctx.Done()
 		return ctx.Err()

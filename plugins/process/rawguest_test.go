@@ -106,6 +106,10 @@ func (g *rawGuest) Hooks(stream grpc.BidiStreamingServer[tenonv1.HookRequest, te
 	}
 }
 
+func (g *rawGuest) Prepare(context.Context, *tenonv1.PrepareRequest) (*tenonv1.PrepareResponse, error) {
+	return &tenonv1.PrepareResponse{}, nil
+}
+
 func (g *rawGuest) Tool(req *tenonv1.ToolRequest, stream grpc.ServerStreamingServer[tenonv1.ToolResponse]) error {
 	switch g.kind {
 	case "rawasker":

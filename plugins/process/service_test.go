@@ -238,3 +238,14 @@ func TestBadAnswers(t *testing.T) {
 		})
 	}
 }
+
+// An answer without the permissions of a tool call is an error: the call must not run without permission.
+func TestEmptyPrepare(t *testing.T) {
+	t.Parallel()
+	spec := guestSpec(t, "rawprepare")
+	spec.Description = rawDescription("rawprepare")
+	preparer := toolOf(t, started(t, unbounded(), spec, nil), "deploy").(sdk.ToolPreparer)
+	if needs, err := preparer.Prepare(t.Context(), &sdk.ToolCall{Args: []byte(`{"to":"prod"}`)}); !errors.Is(err, sdk.ErrWire) {
+		t.Errorf("permissions %+v, error %v", needs, err)
+	}
+}

@@ -194,7 +194,7 @@ func (s *supervisor) forget(in *instance) {
 	}
 }
 
-// isClosed reports whether close was called.
+// isClosed reports whether Close was called.
 func (s *supervisor) isClosed() bool {
 	select {
 	case <-s.closed:

@@ -73,6 +73,9 @@ func (s *supervisor) PrepareTool(ctx context.Context, n int, call *sdk.ToolCall,
 	if response.Failure != nil {
 		return nil, s.failure(response.Failure)
 	}
+	if len(response.Response) == 0 { // the call must not run without permission
+		return nil, fmt.Errorf("%w: the tool %s returned no permissions", sdk.ErrWire, s.Description.Tools[n].ID)
+	}
 	return response.Response, nil
 }
 

@@ -3,6 +3,7 @@ package source
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 )
 
@@ -26,6 +27,15 @@ func (f *Fetcher) TransferCommit(ctx context.Context, address string) error {
 
 // Gate returns the server that npm reaches at http://gate/secret/.
 func (f *Fetcher) Gate() http.Handler { return &npmGate{f: f, base: "http://gate/secret/"} }
+
+// RunNPM runs npm in the directory work as a fetch does.
+func (f *Fetcher) RunNPM(ctx context.Context, work string, args ...string) error {
+	g, err := f.openGate(nil)
+	if err != nil {
+		return err
+	}
+	return errors.Join(g.npm(ctx, work, args...), g.close())
+}
 
 // DecodeNPMLock decodes the packages of a pin as a fetch does.
 func DecodeNPMLock(data []byte) (json.RawMessage, error) {

@@ -186,7 +186,6 @@ proxy=%[1]s
 https-proxy=%[1]s
 noproxy=127.0.0.1
 git=%[2]s/there-is-no-git
-cache=%[2]s/.cache
 ignore-scripts=true
 allow-git=none
 allow-remote=none
@@ -211,6 +210,7 @@ func (g *npmGate) npm(ctx context.Context, work string, args ...string) error {
 		return err
 	}
 	g.f.progress("npm: dependencies", 0, 0)
+	args = append(args, "--cache="+filepath.Join(work, ".cache")) // the environment of a confined program has another one
 	_, err := tool{name: "npm", args: args, dir: work, write: []string{work}, helps: []string{"node"}, env: map[string]string{
 		"HOME": work, "USERPROFILE": work, "TMPDIR": work, "TEMP": work, "TMP": work,
 		"npm_config_userconfig": settings, "npm_config_globalconfig": filepath.Join(work, ".global"),

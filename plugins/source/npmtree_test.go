@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -84,6 +85,18 @@ func TestNPMRuns(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(dir), "*")); !slices.Equal(left, []string{dir}) {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// TestNPMCache: npm's cache, which may be large, is next to the plugin and not in the system's temporary directory.
+func TestNPMCache(t *testing.T) {
+	t.Parallel()
+	work := t.TempDir()
+	if err := fetcher(t).RunNPM(t.Context(), work, "cache", "verify"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(work, ".cache")); err != nil {
+		t.Error(err)
 	}
 }
 
