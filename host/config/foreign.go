@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/internal/requestfield"
@@ -56,7 +57,7 @@ func (l *loader) mayNotLeave(k, key string, from Origin) bool {
 	switch {
 	case !under(k, key):
 		return false
-	case k == key+".options.baseURL" || k == key+".api":
+	case k == key+".options.baseURL" || k == key+".api" || under(k, key+".models") && strings.HasSuffix(k, ".provider.api"):
 		return more
 	case k == key+".options.apiKey" || under(k, key+".options.headers"):
 		return borrowed || from.Layer != LayerProject

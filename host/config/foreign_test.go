@@ -32,6 +32,8 @@ func TestProjectMayNotSendKeysElsewhere(t *testing.T) {
 		"a project":                        {provider(`"apiKey": "sk-user"`), provider(`"project": "evil"`), true, true},
 		"the user's region":                {provider(`"apiKey": "{env:KEY}", "region": "eu"`), `{}`, false, false},
 		"an address of a model":            {provider(`"apiKey": "sk-user"`), `{"provider": {"p": {"models": {"m": {"provider": {"api": "` + far + `"}}}}}}`, true, true},
+		"a model's address in a variable":  {`{}`, `{"provider": {"p": {"models": {"m": {"provider": {"api": "{env:KEY}"}}}}}}`, false, true},
+		"a variable within it":             {`{}`, `{"provider": {"p": {"models": {"m": {"provider": {"api": "` + far + `/{env:KEY}"}}}}}}`, true, true},
 		"the older form":                   {provider(`"apiKey": "sk-user"`), `{"provider": {"p": {"api": "` + far + `"}}}`, true, true},
 	}
 	for name, c := range cases {
