@@ -1,13 +1,15 @@
 package protocol
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 
-	"github.com/tenonhq/tenon/mcp/internal/sse"
 	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/mcp/internal/sse"
 )
 
 // httpSSE is the predecessor of streamable HTTP: one event stream with all messages of the server, whose first event contains the URL for
@@ -78,6 +80,9 @@ func (s *httpSSE) address(events *sse.Reader) (string, error) {
 func (s *httpSSE) read(events *sse.Reader) error {
 	for {
 		kind, data, err := events.Next()
+		if errors.Is(err, bufio.ErrTooLong) {
+			return errTooLong
+		}
 		if err != nil {
 			return err
 		}
