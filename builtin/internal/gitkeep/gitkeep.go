@@ -274,7 +274,7 @@ func union[V any](a, b map[string]V) map[string]bool {
 func (r *restorer) linked() {
 	for path, old := range r.before.linked {
 		if old.unread {
-			continue // there is no copy
+			continue // its text is unknown
 		}
 		dir, name := filepath.Dir(path), filepath.Base(path)
 		if _, known := r.before.hooks[dir][name]; !known && r.now.readHook(path) != old {
