@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"time"
 
@@ -72,7 +73,7 @@ func run(ctx context.Context, cmd *exec.Cmd, in any, confine func() (confine.Pol
 		return nil, fmt.Errorf("the command wrote more than %d bytes to its standard output and was killed", maxOutput)
 	case len(o.stderr) > maxOutput:
 		return nil, fmt.Errorf("the command wrote more than %d bytes to its standard error and was killed", maxOutput)
-	case exit != nil && exit.Exited():
+	case exit != nil && exit.Exited() && (runtime.GOOS != "windows" || ctx.Err() == nil): // on Windows, a killed process has exited, too
 		o.code = exit.ExitCode()
 	case err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return nil, fmt.Errorf("the command exceeded its timeout and was killed: %w", ctx.Err())

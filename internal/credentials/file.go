@@ -1,6 +1,7 @@
 package credentials
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -37,6 +38,9 @@ func readFile(path string) (*content, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, fmt.Errorf("%w: %s: empty; remove it and sign in again", ErrFile, path)
 	}
 	c, err := decode(data)
 	if err != nil {

@@ -103,7 +103,7 @@ func TestBadFile(t *testing.T) {
 		mode    os.FileMode
 		want    string
 	}{
-		"empty":         {"", 0o600, "empty"},
+		"empty":         {"", 0o600, "empty; remove it"},
 		"no JSON":       {`{"version": 1, "credentials": ` + secret, 0o600, "invalid JSON at byte"},
 		"wrong type":    {`{"version": 1, "credentials": "` + secret + `"}`, 0o600, "wrong type of value"},
 		"no object":     {`[]`, 0o600, "the file: wrong type of value"},

@@ -1,7 +1,9 @@
 package protocol
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -78,6 +80,9 @@ func (s *httpSSE) address(events *sse.Reader) (string, error) {
 func (s *httpSSE) read(events *sse.Reader) error {
 	for {
 		kind, data, err := events.Next()
+		if errors.Is(err, bufio.ErrTooLong) {
+			return errTooLong
+		}
 		if err != nil {
 			return err
 		}

@@ -11,12 +11,6 @@ import (
 	"time"
 )
 
-// silent is a log that drops everything.
-type silent struct{ io.Writer }
-
-func (silent) Print(string, []byte) {}
-func (silent) LastWords() string    { return "" }
-
 // A server sends more requests than it reads answers, and ends. The answers that cannot be sent must not keep the connection.
 func TestUnreadAnswers(t *testing.T) {
 	t.Parallel()

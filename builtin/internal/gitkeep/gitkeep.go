@@ -276,6 +276,9 @@ func union[V any](a, b map[string]V) map[string]bool {
 // linked restores the files of the project that links among the hooks lead to.
 func (r *restorer) linked() {
 	for path, old := range r.before.linked {
+		if old.unread {
+			continue // its text is unknown
+		}
 		dir, name := filepath.Dir(path), filepath.Base(path)
 		if _, known := r.before.hooks[dir][name]; !known && r.now.readHook(path) != old {
 			r.put(r.k.show(path), path, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })

@@ -181,6 +181,20 @@ func TestLinkedHookFile(t *testing.T) {
 	}
 }
 
+// A file that is too large for a copy is left as the command leaves it: an empty one in its place would be worse.
+func TestLargeLinkedHookFile(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	run(t, dir, "mkdir bin && truncate -s 5M bin/tool && ln -s ../../bin/tool .git/hooks/pre-commit")
+	k := gitkeep.Of(dir)
+	k.Enter(t.Context())
+	run(t, dir, "rm bin/tool")
+	notes := k.Leave(t.Context(), true)
+	if left := run(t, dir, "ls bin"); len(notes) > 0 || left != "" {
+		t.Errorf("notes %q, left %q", notes, left)
+	}
+}
+
 // Hooks in a directory of the project that core.hooksPath names are put back; other files there are left to the command.
 func TestHooksPath(t *testing.T) {
 	t.Parallel()

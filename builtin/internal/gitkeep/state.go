@@ -42,9 +42,10 @@ type state struct {
 
 // hook is one file in a directory of hooks. The zero value is a file that does not exist.
 type hook struct {
-	mode os.FileMode
-	text string
-	link string // target of a link
+	mode   os.FileMode
+	text   string
+	link   string // target of a link
+	unread bool   // the text is not known, because the file is too large or not readable
 }
 
 // fresh reports whether all files are unchanged.
@@ -290,8 +291,9 @@ func (s *state) readHook(path string) hook {
 	h := hook{mode: info.Mode()}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		h.link, _ = os.Readlink(path) // if it has been removed, the stamp differs
-	} else if text, err := readFile(path); err == nil {
-		h.text = string(text)
+	} else {
+		text, err := readFile(path)
+		h.text, h.unread = string(text), err != nil
 	}
 	return h
 }

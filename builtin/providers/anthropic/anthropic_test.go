@@ -184,6 +184,19 @@ func TestThinking(t *testing.T) {
 	}
 }
 
+// Other models get the IDs of their calls unchanged.
+func TestCallIDs(t *testing.T) {
+	t.Parallel()
+	req := conversation()
+	req.Model.ID = "kimi-k2.5"
+	_, body := wiretest.Sent(t, anthropic.Open, wiretest.Info(), req)
+	for _, want := range []string{`"id":"call/1"`, `"tool_use_id":"call/1"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("body %s lacks %s", body, want)
+		}
+	}
+}
+
 // The option of the AI SDK belongs to the choice of tools, which the server takes only with tools.
 func TestParallelCalls(t *testing.T) {
 	t.Parallel()

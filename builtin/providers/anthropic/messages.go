@@ -22,7 +22,7 @@ func (c *client) messages(req *sdk.ModelRequest, claude, mark bool) []wire.Messa
 	return wire.Turns(req.Messages, func(i int, m *sdk.ModelMessage) (content []block) {
 		switch m.Role {
 		case sdk.RoleAssistant:
-			content = assistant(m, i == len(req.Messages)-1)
+			content = assistant(m, claude, i == len(req.Messages)-1)
 		case sdk.RoleTool:
 			content = c.results(&req.Model, m, claude)
 		default:
@@ -77,7 +77,7 @@ func (c *client) file(a wire.Attachment, claude bool) block {
 }
 
 // assistant returns an earlier answer of the model. Reasoning is sent back only with its signature, unchanged and in place.
-func assistant(m *sdk.ModelMessage, last bool) []block {
+func assistant(m *sdk.ModelMessage, claude, last bool) []block {
 	var out []block
 	for i := range m.Content {
 		content := &m.Content[i]
@@ -96,7 +96,7 @@ func assistant(m *sdk.ModelMessage, last bool) []block {
 				out = append(out, b)
 			}
 		case sdk.ContentToolCall:
-			out = append(out, block{Type: "tool_use", ID: wire.CallID(content.CallID), Name: wire.ToolName(content.Tool), Input: wire.Object(content.Args)})
+			out = append(out, block{Type: "tool_use", ID: callID(content.CallID, claude), Name: wire.ToolName(content.Tool), Input: wire.Object(content.Args)})
 		}
 	}
 	return out
@@ -119,7 +119,16 @@ func (c *client) results(model *sdk.Model, m *sdk.ModelMessage, claude bool) []b
 		for _, f := range content.Files {
 			inner = append(inner, c.file(wire.NewAttachment(model, f.Mime, f.Filename, f.URL), claude))
 		}
-		out = append(out, block{Type: "tool_result", ToolUseID: wire.CallID(content.CallID), Content: inner, IsError: content.IsError})
+		out = append(out, block{Type: "tool_result", ToolUseID: callID(content.CallID, claude), Content: inner, IsError: content.IsError})
 	}
 	return out
+}
+
+// callID returns the ID in the form that Claude requires. Other models get the IDs that they gave, as in opencode: Kimi's contain a dot and
+// a colon, and the model relies on them.
+func callID(id string, claude bool) string {
+	if !claude {
+		return id
+	}
+	return wire.CallID(id)
 }

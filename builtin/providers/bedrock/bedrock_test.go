@@ -81,10 +81,12 @@ func TestExceptions(t *testing.T) {
 	for kind, status := range map[string]int{
 		"throttlingException": http.StatusTooManyRequests, "validationException": http.StatusBadRequest, "modelStreamErrorException": http.StatusInternalServerError,
 	} {
-		var failed *sdk.ProviderError
-		_, err := wiretest.Decode(t.Context(), bedrock.Open, info(), wiretest.Hello(), []byte(text("a")+frame(kind, `{"message":"no"}`)))
-		if !errors.As(err, &failed) || failed.StatusCode != status || failed.Code != kind || failed.Message != "no" {
-			t.Errorf("%s: %+v", kind, failed)
+		for _, begin := range []string{text("a"), text("a") + frame("messageStop", `{"stopReason":"end_turn"}`)} {
+			var failed *sdk.ProviderError
+			_, err := wiretest.Decode(t.Context(), bedrock.Open, info(), wiretest.Hello(), []byte(begin+frame(kind, `{"message":"no"}`)))
+			if !errors.As(err, &failed) || failed.StatusCode != status || failed.Code != kind || failed.Message != "no" {
+				t.Errorf("%s after %q: %+v", kind, begin, failed)
+			}
 		}
 	}
 }

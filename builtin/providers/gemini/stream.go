@@ -74,6 +74,7 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 func (d *decoder) Whole(data []byte) {
 	list := []json.RawMessage{data}
 	if data[0] == '[' {
+		list = nil // decoding must not reuse data
 		d.Decode(data, &list)
 	}
 	for _, raw := range list {

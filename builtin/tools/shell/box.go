@@ -75,7 +75,7 @@ func (b *box) start(ctx context.Context, r *room, start func() error) error {
 		r.rules = nil
 	}
 	if err := b.ready(ctx, r); err != nil {
-		return err
+		return outdated(err)
 	}
 	return r.rules.Do(start)
 }
@@ -192,17 +192,29 @@ type visit struct {
 	start func(start func() error) error
 }
 
+// confinedCall is what Prepare stores in a call whose permissions are for a confined command.
+type confinedCall struct{}
+
+// outdated returns the error of a command that Prepare found to run confined, and that cannot run confined any more.
+func outdated(err error) error {
+	if free(err) {
+		return fmt.Errorf("not run, because its permission was for a confined command: %w; try again", err)
+	}
+	return err
+}
+
 // enter prepares a command. The permissions that Prepare requested have decided whether it may run unconfined.
 func (b *box) enter(ctx context.Context, call *sdk.ToolCall, args *bashArgs) (*visit, error) {
 	if args.Unconfined {
 		return &visit{}, nil
 	}
 	v, err := b.open(ctx, worktreeOf(call))
-	if free(err) {
+	_, confined := call.Prepared.(confinedCall)
+	if free(err) && !confined {
 		return &visit{}, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, outdated(err)
 	}
 	v.tmp = filepath.Join(v.tmp, "session-"+strings.Map(plain, call.SessionID))
 	if err := os.MkdirAll(v.tmp, 0o700); err != nil {

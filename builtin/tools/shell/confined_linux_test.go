@@ -217,6 +217,36 @@ func TestPrepareConfined(t *testing.T) {
 	}
 }
 
+// A call whose permission is for a confined command never runs unconfined, even if the project contains secrets by then.
+func TestConflictAfterPrepare(t *testing.T) {
+	t.Parallel()
+	home, project := newHome(t)
+	f := confinedFixture(t, home, project, sdk.Config{})
+	prepare := func() *sdk.ToolCall {
+		call := f.call(t, map[string]any{"command": "cat ~/other/file"})
+		if _, err := f.tool.(sdk.ToolPreparer).Prepare(t.Context(), call); err != nil {
+			t.Fatal(err)
+		}
+		return call
+	}
+	calls := []*sdk.ToolCall{prepare(), prepare()}
+	if err := os.RemoveAll(filepath.Join(home, ".ssh")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(filepath.Join(project, "keys"), filepath.Join(home, ".ssh")); err != nil {
+		t.Fatal(err)
+	}
+	for i, call := range calls {
+		if result, err := f.tool.Execute(t.Context(), call); err == nil || !strings.Contains(err.Error(), "try again") {
+			t.Errorf("call %d: %+v, %v; want that it is not run", i+1, result, err)
+		}
+	}
+	result, err := f.tool.Execute(t.Context(), prepare())
+	if err != nil || result.Output != "other" {
+		t.Errorf("with permission for an unconfined command: %+v, %v", result, err)
+	}
+}
+
 // Processes that a command leaves behind end with it, even in its own session and without its environment; other processes stay.
 func TestSurvivors(t *testing.T) { // not parallel: a process without a token ends with the last command that runs
 	home, project := newHome(t)

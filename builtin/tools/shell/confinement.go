@@ -27,6 +27,8 @@ func (t *bash) confinement(ctx context.Context, call *sdk.ToolCall, args *bashAr
 		text = "NOT confined: " + err.Error()
 	case args.Unconfined:
 		text = "NOT confined: the model asks for it"
+	default:
+		call.Prepared = confinedCall{}
 	}
 	if asks || args.Unconfined {
 		requests = append(requests, *unconfinedRequest(args))

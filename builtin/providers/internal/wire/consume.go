@@ -182,6 +182,8 @@ func stream(ex *exchange, next Frames, dec Decoder) error {
 	for {
 		kind, data, err := next()
 		switch {
+		case errors.As(err, new(*Refusal)):
+			return err
 		case err != nil && complete: // the rest can be lost without harm
 			return nil
 		case errors.Is(err, io.EOF):
