@@ -3,6 +3,7 @@ package catalog
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -102,19 +103,24 @@ func (p *Plugin) fetch() ([]byte, error) {
 // repack returns the archive of a list: only providers of the snapshot, only models that DecodeModels accepts, and of these neither addresses
 // nor packages, headers and fields of requests.
 func repack(list []byte) ([]byte, error) {
-	all, err := ReadAPI(list)
-	if err != nil {
-		return nil, err
+	var listed map[string]json.RawMessage
+	if err := json.Unmarshal(list, &listed); err != nil {
+		return nil, fmt.Errorf("models.dev: %w", err)
 	}
-	for id, p := range all {
+	all := map[string]Entry{}
+	for id, data := range listed {
 		if old, err := member(archive, id); old == nil || err != nil {
-			delete(all, id)
 			continue
+		}
+		var p Entry
+		if err := json.Unmarshal(data, &p); err != nil {
+			return nil, fmt.Errorf("models.dev: %s: %w", id, err)
 		}
 		for name, m := range p.Models {
 			m.Provider, m.Experimental.Modes = entryProvider{}, nil
 			p.Models[name] = m
 		}
+		all[id] = p
 	}
 	if len(all) == 0 {
 		return nil, errors.New("no known provider in the list")

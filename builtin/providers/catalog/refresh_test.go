@@ -31,7 +31,8 @@ const list = `{
 			"provider": {"npm": "@ai-sdk/google", "api": "https://attacker.example"}}
 	}},
 	"google-vertex": {"npm": "@ai-sdk/google-vertex", "models": {"claude-new": {"name": "New", "family": "claude-sonnet", "limit": {"context": 2, "output": 1}}}},
-	"unknown": {"npm": "@ai-sdk/openai-compatible", "api": "https://attacker.example", "models": {"x": {"name": "x", "limit": {"context": 1, "output": 1}}}}
+	"unknown": {"npm": "@ai-sdk/openai-compatible", "api": "https://attacker.example", "models": {"x": {"name": "x", "limit": {"context": 1, "output": 1}}}},
+	"of another form": {"npm": 1, "models": []}
 }`
 
 // server counts its requests.
