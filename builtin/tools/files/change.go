@@ -107,9 +107,12 @@ func (p *plugin) store(call *sdk.ToolCall, changes ...*change) error {
 	return nil
 }
 
-// hash identifies the content of the file after the change, once it is in place. A deleted file counts as empty.
+// hash identifies the content of the file after the change, once it is in place. It is empty for a deleted file: the model knows no content.
 func (c *change) hash() string {
-	if len(c.after) > maxHashed {
+	switch {
+	case c.remove:
+		return ""
+	case len(c.after) > maxHashed:
 		return statHash(c.written)
 	}
 	return contentHash(c.after)

@@ -311,6 +311,11 @@ func TestReadBelowInstructions(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.read, got, c.want)
 		}
 	}
+	b.must("apply_patch", sdk.Object{"patchText": "*** Begin Patch\n*** Delete File: a/AGENTS.md\n*** End Patch"})
+	b.put("a/AGENTS.md", "new\n")
+	if got := b.must("read", sdk.Object{"filePath": "a/b/x"}).Output; !strings.Contains(got, "a/AGENTS.md") {
+		t.Errorf("instructions that were deleted and made again are not named: %q", got)
+	}
 }
 
 // TestReadBelowManyInstructions: a result names the nearest files, and a directory's name is one line.
