@@ -117,7 +117,7 @@ func (r *Rules) allows(q *Request) bool {
 	return r == nil || r.DecideRequest(q).Action == sdk.ActionAllow
 }
 
-// decideSource returns the decision of rules whose key names a source; for a subagent, the stricter of its own and its parent's.
+// decideSource returns the decision of rules whose key names a source; for a subagent, the stricter of the decisions by its rules and by its parent's.
 func (r *Rules) decideSource(key, tool string) Decision {
 	d := Decision{Action: sdk.ActionAsk, Index: -1}
 	for i, rule := range r.candidates(key) {

@@ -34,7 +34,7 @@ func Compile(home string, rulesets ...sdk.PermissionRules) *Rules {
 	return r
 }
 
-// Child returns the rules of a subagent: the stricter decision of its own rules and its parent's holds. So a subagent never does anything that
+// Child returns the rules of a subagent: of the decisions by its rules and by its parent's, the stricter holds. So a subagent never does anything that
 // its parent may not do, or must ask for, without asking.
 func Child(parent, child *Rules) *Rules {
 	c := *child

@@ -72,7 +72,7 @@ func (f *Fetcher) gitFile(ctx context.Context, r Ref, maxBytes int, names []stri
 			return nil, err
 		}
 		if err != nil {
-			continue // git has no error of its own for a missing file
+			continue // git has no distinct error for a missing file
 		}
 		if n, err := strconv.Atoi(strings.TrimSpace(string(size))); err != nil || n > maxBytes {
 			return nil, fmt.Errorf("%s has more than %d KiB", name, maxBytes>>10)

@@ -164,7 +164,7 @@ func TestOpenTurn(t *testing.T) {
 	}
 }
 
-// A tool without a limit of its own may say that its output is not truncated. The usual limit applies.
+// A tool without its own limit may say that its output is not truncated. The usual limit applies.
 func TestNotTruncated(t *testing.T) {
 	t.Parallel()
 	f := read(t, foreign)

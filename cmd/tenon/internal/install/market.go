@@ -57,7 +57,7 @@ marketplace.json, or a path.`,
 // showProblems warns about the entries of a catalogue that were left out.
 func (j *job) showProblems(m *marketplace.Market) {
 	for _, problem := range m.Problems {
-		j.app.Log.Warn(terminal.Visible(problem), "marketplace", m.Name)
+		j.app.Log.Warn(problem, "marketplace", m.Name)
 	}
 }
 

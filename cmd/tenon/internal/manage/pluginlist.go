@@ -73,7 +73,7 @@ func listed(c *extensions.Candidate) listedPlugin {
 // warn prints the warnings about plugins, servers and hooks.
 func warn(a *cli.App, s *extensions.Set) {
 	for _, warning := range s.Warnings {
-		a.Log.Warn(terminal.Visible(warning))
+		a.Log.Warn(warning)
 	}
 }
 
