@@ -88,11 +88,9 @@ func modelsCommand(a *cli.App) *cobra.Command {
 		Use: "models [filter]", Short: "List the available models and the default one",
 		Long: `List the available models and the default one. tenon asks the servers whose address is in your configuration for their
 models; with --refresh, all servers. With --all, the last column names the variable that each provider's key belongs in.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
-				return ListModels(cmd.Context(), a, m, strings.Join(args, ""), o)
-			})
-		},
+		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, args []string) error {
+			return ListModels(ctx, a, m, strings.Join(args, ""), o)
+		}),
 	}
 	cmd.Flags().BoolVar(&o.All, "all", false, "also list the models of providers without a key")
 	cmd.Flags().BoolVar(&o.Refresh, "refresh", false, "ask all servers for their models")
@@ -170,9 +168,7 @@ func hooksCommand(a *cli.App) *cobra.Command {
 			if err := checkPoint(&point); err != nil {
 				return err
 			}
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
-				return ListHooks(a, m.Hooks(), point)
-			})
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return ListHooks(a, m.Hooks(), point) })
 		},
 	}
 	a.FormatFlag(cmd)

@@ -38,18 +38,14 @@ func inventoryCommand(a *cli.App, v inventory) *cobra.Command {
 	cli.Group(cmd)
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List " + what + " and their sources",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return v.list(a, v.all(cmd.Context(), m)) })
-		},
+		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, _ []string) error { return v.list(a, v.all(ctx, m)) }),
 	}
 	show := &cobra.Command{
 		Use: "show NAME", Short: "Show one of the " + what + " in full",
 		Args: cli.Args(1, 1, "a name from tenon "+v.name+" list"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
-				return v.show(a, v.all(cmd.Context(), m), args[0])
-			})
-		},
+		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, args []string) error {
+			return v.show(a, v.all(ctx, m), args[0])
+		}),
 	}
 	cmd.AddCommand(a.FormatFlag(list), a.FormatFlag(show))
 	return cmd

@@ -37,17 +37,15 @@ func configFileCommands(a *cli.App) []*cobra.Command {
 	var project bool
 	path := &cobra.Command{
 		Use: "path", Short: "Print the path of your configuration file",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := a.Place(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.OnPlace(func(_ context.Context, w *cli.Workspace, _ []string) error {
 			return a.Print(configFile(w, project) + "\n")
-		},
+		}),
 	}
 	edit := &cobra.Command{
 		Use: "edit", Short: "Open your configuration file in $VISUAL or $EDITOR, and check it afterwards",
-		RunE: func(cmd *cobra.Command, _ []string) error { return editConfig(cmd.Context(), a, project) },
+		RunE: a.OnPlace(func(ctx context.Context, w *cli.Workspace, _ []string) error {
+			return editConfig(ctx, a, configFile(w, project))
+		}),
 	}
 	set := &cobra.Command{
 		Use: "set KEY VALUE", Short: "Change one value in your configuration file",
@@ -57,16 +55,11 @@ file is written only if the configuration is valid with the new value. A value t
   tenon config set provider.mine.options.baseURL http://localhost:8080/v1
   tenon config set permission.bash '{"*": "ask", "git status*": "allow"}'
   tenon config set --project compaction.auto false`,
-		Args: cli.Args(2, 2, "a key and a value"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.Place(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return filelock.Do(cmd.Context(), filepath.Join(w.Project.DataDir, "config.lock"), lockTimeout, func() error {
-				return setConfig(cmd.Context(), a, w, args[0], args[1], project)
+		RunE: a.OnPlace(func(ctx context.Context, w *cli.Workspace, args []string) error {
+			return filelock.Do(ctx, filepath.Join(w.Project.DataDir, "config.lock"), lockTimeout, func() error {
+				return setConfig(ctx, a, w, args[0], args[1], project)
 			})
-		},
+		}),
 	}
 	list := []*cobra.Command{path, edit, set}
 	for _, cmd := range list {
@@ -92,12 +85,7 @@ func configFile(w *cli.Workspace, project bool) string {
 	return fallback
 }
 
-func editConfig(ctx context.Context, a *cli.App, project bool) error {
-	w, err := a.Place(ctx)
-	if err != nil {
-		return err
-	}
-	path := configFile(w, project)
+func editConfig(ctx context.Context, a *cli.App, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -205,11 +193,7 @@ func configGetCommand(a *cli.App) *cobra.Command {
 		Use: "get KEY", Short: "Print one configuration value",
 		Long: `Print one configuration value, or the object below a key as JSON. Secrets are printed as ***.`,
 		Args: cli.Args(1, 1, "a key, such as model"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.Configured(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.OnConfig(func(_ context.Context, w *cli.Workspace, args []string) error {
 			values, err := valuesOf(w.Loaded)
 			if err != nil {
 				return err
@@ -226,7 +210,7 @@ func configGetCommand(a *cli.App) *cobra.Command {
 				return a.Print(terminal.Visible(text) + "\n")
 			}
 			return a.PrintJSON(value)
-		},
+		}),
 	}
 }
 

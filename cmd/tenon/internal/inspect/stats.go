@@ -31,35 +31,31 @@ failures. With --format json, each day also lists its models, tools and plugins.
 
 The cost is exact: the sum over all steps, by the prices of their models. The cost of a session's title, and of messages
 that were removed, counts on the day the session was created. Days are in the local time zone.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.OnStore(func(ctx context.Context, w *cli.Workspace, s store.Store, _ []string) error {
 			if days < 1 || days > maxDays {
 				return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "invalid --days %d", days)
 			}
-			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-				c := newCensus(firstDay(days))
-				if byPlugin {
-					err := a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, e *extensions.Set) error {
-						c.owners = ownersOf(e.Candidates)
-						return nil
-					})
-					if err != nil {
-						return err
-					}
-				}
-				q := store.Query{Children: true, Archived: true, Limit: CensusPage}
-				if project {
-					q.ProjectID, q.Directory = w.Scope()
-				}
-				c.withoutDamage = a.WithoutDamage
-				if err := c.take(cmd.Context(), s, q); err != nil {
+			c, show := newCensus(firstDay(days)), showStats
+			if byPlugin {
+				show = showPlugins
+				err := a.WithExtensions(ctx, nil, func(_ *cli.Workspace, e *extensions.Set) error {
+					c.owners = ownersOf(e.Candidates)
+					return nil
+				})
+				if err != nil {
 					return err
 				}
-				if byPlugin {
-					return showPlugins(a, c.stats(days))
-				}
-				return showStats(a, c.stats(days))
-			})
-		},
+			}
+			q := store.Query{Children: true, Archived: true, Limit: CensusPage}
+			if project {
+				q.ProjectID, q.Directory = w.Scope()
+			}
+			c.withoutDamage = a.WithoutDamage
+			if err := c.take(ctx, s, q); err != nil {
+				return err
+			}
+			return show(a, c.stats(days))
+		}),
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().IntVar(&days, "days", 30, "number of `days`, including today")

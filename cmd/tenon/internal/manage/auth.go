@@ -167,11 +167,7 @@ type listedCredential struct {
 func authListCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the stored credentials of providers",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := a.Place(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.OnPlace(func(_ context.Context, w *cli.Workspace, _ []string) error {
 			stored, err := w.StoredKeys()
 			if err != nil && len(stored) == 0 {
 				return err
@@ -198,20 +194,15 @@ func authListCommand(a *cli.App) *cobra.Command {
 					return []string{terminal.OneLine(l.Provider), l.Type, terminal.OneLine(l.Source)}
 				},
 			}), err)
-		},
+		}),
 	})
 }
 
 func authLogoutCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "logout PROVIDER", Short: "Remove the stored credentials of a provider",
-		Args: cli.Args(1, 1, "a provider"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.Place(cmd.Context())
-			if err != nil {
-				return err
-			}
-			err = w.Credentials().Delete(cmd.Context(), credentials.ForProvider(args[0]))
+		RunE: a.OnPlace(func(ctx context.Context, w *cli.Workspace, args []string) error {
+			err := w.Credentials().Delete(ctx, credentials.ForProvider(args[0]))
 			if errors.Is(err, credentials.ErrNotFound) {
 				return cli.UsageError("tenon auth list shows them; opencode's are removed with opencode auth logout", "no stored credentials of %s", args[0])
 			}
@@ -219,6 +210,6 @@ func authLogoutCommand(a *cli.App) *cobra.Command {
 				a.Screen.Line("removed the credentials of " + terminal.Visible(args[0]))
 			}
 			return err
-		},
+		}),
 	}
 }

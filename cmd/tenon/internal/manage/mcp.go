@@ -59,7 +59,13 @@ the tools it then offers.`,
 			if cmd.Flags().Changed("timeout") && f.timeout < time.Millisecond {
 				return cli.UsageError("write a time such as 30s", "--timeout %s: want at least 1ms", f.timeout)
 			}
-			return addServer(cmd.Context(), a, &f, args[0], args[1:])
+			entry, err := f.entry(args[1:])
+			if err != nil {
+				return err
+			}
+			return a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
+				return addServer(ctx, w, &f, args[0], entry)
+			})(cmd, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -107,20 +113,13 @@ func pairs(flag string, list []string) (map[string]string, error) {
 	return out, nil
 }
 
-func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []string) error {
-	entry, err := f.entry(args)
-	if err != nil {
-		return err
-	}
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
+func addServer(ctx context.Context, w *cli.Workspace, f *mcpAdd, name string, entry *mcpEntry) error {
+	a := w.App
 	raw, err := json.Marshal(entry)
 	if err != nil {
 		return err
 	}
-	if err := lockServers(ctx, w, func() error { return writeServer(ctx, a, w, f.project, name, raw) }); err != nil {
+	if err := lockServers(ctx, w, func() error { return writeServer(ctx, w, f.project, name, raw) }); err != nil {
 		return err
 	}
 	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), terminal.Visible(serverFile(w, f.project))))
@@ -141,7 +140,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 }
 
 // writeServer adds a server to a file.
-func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, project bool, name string, entry json.RawMessage) error {
+func writeServer(ctx context.Context, w *cli.Workspace, project bool, name string, entry json.RawMessage) error {
 	file, err := readMCPFile(w, project)
 	if err != nil {
 		return err
@@ -149,7 +148,7 @@ func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, project bool
 	if _, taken := file.servers[name]; taken {
 		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s already has a server %q", file.path, name)
 	}
-	if err := unique(ctx, a, name); err != nil {
+	if err := unique(ctx, w.App, name); err != nil {
 		return err
 	}
 	if err := checkServer(name, entry, "the new server", "tenon mcp add --help shows examples"); err != nil {
@@ -232,7 +231,7 @@ func approved(f serverFunc) serverFunc {
 // serverCommand returns a command that runs f with the server that its argument names.
 func serverCommand(a *cli.App, name, short string, f serverFunc) *cobra.Command {
 	return &cobra.Command{
-		Use: name + " NAME", Short: short, Args: cli.Args(1, 1, "the name of a server"),
+		Use: name + " NAME", Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error { return withServer(cmd.Context(), a, args[0], f) },
 	}
 }
@@ -275,7 +274,6 @@ func mcpCallCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "call NAME TOOL [ARGUMENTS]", Short: "Call a tool of an MCP server, with a JSON object of arguments",
 		Example: `  tenon mcp call files read_text_file '{"path": "README.md"}'`,
-		Args:    cli.Args(2, 3, "the names of a server and a tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			arguments := json.RawMessage("{}")
 			if len(args) == 3 {

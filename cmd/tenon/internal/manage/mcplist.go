@@ -21,11 +21,7 @@ func mcpListCommand(a *cli.App) *cobra.Command {
 	var check bool
 	cmd := a.FormatFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List MCP servers, their approval and their last start",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
-				return listServers(cmd.Context(), a, s, check)
-			})
-		},
+		RunE: a.OnExtensions(func(ctx context.Context, s *extensions.Set, _ []string) error { return listServers(ctx, a, s, check) }),
 	})
 	cmd.Flags().BoolVar(&check, "check", false, "start each approved server now; fails if one does not work")
 	return cmd

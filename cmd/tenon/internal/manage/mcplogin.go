@@ -63,9 +63,7 @@ func mcpLogoutCommand(a *cli.App) *cobra.Command {
 func mcpStatusCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "status", Short: "Show where you are signed in",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return showSignIns(a, s) })
-		},
+		RunE: a.OnExtensions(func(_ context.Context, s *extensions.Set, _ []string) error { return showSignIns(a, s) }),
 	})
 }
 

@@ -72,7 +72,6 @@ type pluginInfo struct {
 func pluginInfoCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "info NAME|PATH", Short: "Show a plugin with its requests and grants",
-		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithExtensions(cmd.Context(), asPaths(args[0]), func(_ *cli.Workspace, s *extensions.Set) error {
 				found, err := find(s, args[0])
@@ -128,7 +127,6 @@ func pluginTrustCommand(a *cli.App) *cobra.Command {
 
 The approval covers the current content and the capabilities shown. If the content or a server's tools change, tenon asks
 again.`,
-		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return trustPlugin(cmd.Context(), a, args[0], yes, without)
 		},
@@ -274,8 +272,7 @@ func showDifferences(ctx context.Context, a *cli.App, s *extensions.Set, c *exte
 func pluginUntrustCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "untrust NAME|PATH", Short: "Revoke an approval",
-		Args: cli.Args(1, 1, "a name or a path"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.OnExtensions(func(ctx context.Context, s *extensions.Set, args []string) error {
 			what := args[0]
 			for _, path := range asPaths(what) {
 				what = path
@@ -283,10 +280,8 @@ func pluginUntrustCommand(a *cli.App) *cobra.Command {
 					what = resolved
 				}
 			}
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
-				return reportDecision(a, s.Untrust(cmd.Context(), what), args[0], "approval revoked")
-			})
-		},
+			return reportDecision(a, s.Untrust(ctx, what), args[0], "approval revoked")
+		}),
 	}
 }
 
@@ -298,7 +293,6 @@ func pluginSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " NAME|PATH", Short: short,
 		Long: short + ".\n\nLike an approval, this applies to the plugin's content at this path, not to other plugins with the same name.",
-		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithExtensions(cmd.Context(), asPaths(args[0]), func(_ *cli.Workspace, s *extensions.Set) error {
 				if err := onePlace(verb, s.Find(args[0])); err != nil {
@@ -339,7 +333,6 @@ Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
   mcp      a Model Context Protocol server, which works with other hosts too`,
 		Example: `  tenon plugin new my-plugin
   tenon plugin new my-server --carrier mcp --lang node`,
-		Args: cli.Args(1, 1, "a name"),
 		RunE: func(_ *cobra.Command, args []string) error { return newPlugin(a, args[0], carrier, lang, dir) },
 	}
 	cmd.Flags().StringVar(&carrier, "carrier", "wasm", "how the plugin runs: wasm, process or mcp")

@@ -1,6 +1,8 @@
 package manage
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
@@ -14,9 +16,7 @@ import (
 func pluginListCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listPlugins(a, s) })
-		},
+		RunE: a.OnExtensions(func(_ context.Context, s *extensions.Set, _ []string) error { return listPlugins(a, s) }),
 	})
 }
 

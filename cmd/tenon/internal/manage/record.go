@@ -29,7 +29,11 @@ type scriptCall struct {
 // recordTurns writes each turn of a session to the tests in a directory: the prompt, and the model's answers as a script. The files have no
 // expected result yet.
 func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
-	return a.WithSession(ctx, []string{session}, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
+	return a.WithStore(ctx, func(_ *cli.Workspace, s store.Store) error {
+		info, err := cli.FindSession(ctx, s, session)
+		if err = a.WithoutDamage(err); err != nil {
+			return err
+		}
 		messages, err := s.Messages(ctx, info.ID, store.Page{})
 		if err != nil {
 			return err

@@ -18,13 +18,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-type exportOptions struct {
+// export holds the flags of "tenon session export".
+type export struct {
 	file, format string
 	full, redact bool
 }
 
 func exportCommand(a *cli.App) *cobra.Command {
-	var o exportOptions
+	var o export
 	cmd := &cobra.Command{
 		Use: "export [session]", Short: "Export a session as JSON or Markdown (default: the latest)",
 		Long: `Export a session as JSON, in the format of opencode's export, which tenon session import reads. With --format md, export
@@ -40,9 +41,7 @@ equal hashes mean equal content, within one file only.`,
 			if _, err := a.Configured(cmd.Context()); err != nil { // loads the secrets to mask
 				return err
 			}
-			return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
-				return exportSession(cmd.Context(), a, s, info, o)
-			})
+			return a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error { return o.write(ctx, a, s, info) })(cmd, args)
 		},
 	}
 	cmd.Flags().StringVar(&o.format, "format", "json", "output `format`: json or md")
@@ -52,7 +51,7 @@ equal hashes mean equal content, within one file only.`,
 	return cmd
 }
 
-func exportSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, o exportOptions) error {
+func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session) error {
 	f, err := transfer.Export(ctx, s, info, o.full)
 	if err = a.WithoutDamage(err); err == nil && o.redact {
 		f, err = f.Redact()
@@ -87,7 +86,6 @@ func importCommand(a *cli.App) *cobra.Command {
 
 The session becomes part of this project: it continues in this directory, with the permissions configured here. It is
 imported completely or not at all. Anything that cannot be imported is reported on stderr.`,
-		Args: cli.Args(1, 1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.force && o.renew {
 				return cli.UsageError("pass one of them", "--force and --new cannot be combined")

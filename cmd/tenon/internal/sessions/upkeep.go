@@ -29,18 +29,16 @@ unchanged, to a file in the directory damaged of the data directory.
 
 Without a session, the structure of the database is checked as well. If it is damaged, everything that can be read is
 copied into a new database, and the damaged one is kept next to it.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-				if len(args) == 0 {
-					return repairAll(cmd.Context(), a, w, s)
-				}
-				info, err := cli.FindSession(cmd.Context(), s, args[0])
-				if _, err = store.Readable(err); err != nil {
-					return err
-				}
-				return repairSessions(cmd.Context(), a, w, s, []string{info.ID})
-			})
-		},
+		RunE: a.OnStore(func(ctx context.Context, w *cli.Workspace, s store.Store, args []string) error {
+			if len(args) == 0 {
+				return repairAll(ctx, a, w, s)
+			}
+			info, err := cli.FindSession(ctx, s, args[0])
+			if _, err = store.Readable(err); err != nil {
+				return err
+			}
+			return repairSessions(ctx, a, w, s, []string{info.ID})
+		}),
 	}
 }
 
