@@ -94,7 +94,7 @@ func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
 		if err != nil {
 			return err
 		}
-		t.Add(terminal.OneLine(key), view.Clip(terminal.OneLine(string(text)), view.SubjectLength), terminal.OneLine(originOf(w.Loaded, key)))
+		t.Add(key, view.Clip(terminal.OneLine(string(text)), view.SubjectLength), originOf(w.Loaded, key))
 	}
 	return w.App.PrintTable(t)
 }

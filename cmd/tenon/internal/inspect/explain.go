@@ -77,7 +77,7 @@ func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Se
 		return a.PrintJSON(append([]Explained{}, list...))
 	}
 	if len(list) == 0 {
-		a.Screen.Line(fmt.Sprintf("no hook was called in %s; tenon hooks lists all hooks", info.ID))
+		a.Say("no hook was called in %s; tenon hooks lists all hooks", info.ID)
 		return nil
 	}
 	c := a.Screen.ForStdout()

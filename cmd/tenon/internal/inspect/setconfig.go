@@ -123,7 +123,7 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 		return err
 	}
 	if string(changed) == string(old) {
-		a.Screen.Line("unchanged: " + terminal.Visible(path) + " has this value already")
+		a.Say("unchanged: %s has this value already", path)
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
@@ -135,11 +135,11 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 	}
 	for _, warning := range loaded.Warnings {
 		if strings.HasPrefix(warning.Key+".", key+".") || strings.HasPrefix(key+".", warning.Key+".") {
-			a.Screen.Line("warning: " + terminal.Visible(warning.String()))
+			a.Say("warning: %s", warning.String())
 		}
 	}
 	if o, ok := loaded.Origins[key]; ok && o.Source != path {
-		a.Screen.Line("note: another value applies here, set in " + terminal.Visible(o.String()))
+		a.Say("note: another value applies here, set in %s", o.String())
 	}
 	return a.Print(terminal.Visible(a.Mask.Clean(udiff.Unified(path, path, string(old), string(changed)))))
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/convert"
@@ -367,7 +366,7 @@ func showStats(a *cli.App, s *stats) error {
 		return a.PrintJSON(s)
 	}
 	if s.Sessions == 0 && s.Total == (Usage{}) {
-		a.Screen.Line(fmt.Sprintf("no activity in the last %s; --days N looks further back", view.Plural(s.Days, "day")))
+		a.Say("no activity in the last %s; --days N looks further back", view.Plural(s.Days, "day"))
 		return nil
 	}
 	head := fmt.Sprintf("%s, %s, %s, $%s\n\n", view.Plural(s.Sessions, "session"), view.Plural(s.Turns, "prompt"), view.Plural(s.Total.Steps, "step"), s.Total.Cost)
@@ -398,7 +397,7 @@ func showStats(a *cli.App, s *stats) error {
 	models.Add(append([]string{"model", "cost", "steps"}, kinds...)...)
 	for i := range s.Models {
 		m := &s.Models[i]
-		models.Add(append([]string{terminal.OneLine(m.Model), view.Money(m.Cost), fmt.Sprint(m.Steps)}, tokens(&m.Usage)...)...)
+		models.Add(append([]string{m.Model, view.Money(m.Cost), fmt.Sprint(m.Steps)}, tokens(&m.Usage)...)...)
 	}
 	if err := a.PrintTable(models); err != nil {
 		return err
@@ -409,14 +408,14 @@ func showStats(a *cli.App, s *stats) error {
 		calls.Add("tool", "calls", "failed")
 	}
 	for _, t := range s.Tools {
-		calls.Add(terminal.OneLine(t.Tool), fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
+		calls.Add(t.Tool, fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
 	}
 	if len(s.Plugins) > 0 {
 		calls.Add("")
 		calls.Add("plugin", "calls", "failed", "time per call")
 	}
 	for _, p := range s.Plugins {
-		calls.Add(terminal.OneLine(p.Plugin), fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(max(p.Calls, 1))))
+		calls.Add(p.Plugin, fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(max(p.Calls, 1))))
 	}
 	return a.PrintTable(calls)
 }

@@ -77,14 +77,14 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 	if err != nil {
 		return err
 	}
-	a.Screen.Line("stored the credentials of " + terminal.Visible(id) + " in " + path)
+	a.Say("stored the credentials of %s in %s", id, path)
 	if f.noTest {
 		return nil
 	}
 	return a.WithMachine(ctx, func(m *cli.Machine) error {
 		result, err := m.TryCredentials(ctx, id)
 		if err == nil {
-			a.Screen.Line(result)
+			a.Say("%s", result)
 		}
 		return err
 	})
@@ -191,7 +191,7 @@ func authListCommand(a *cli.App) *cobra.Command {
 				Empty: "no stored credentials; tenon auth login PROVIDER stores some",
 				Head:  []string{"provider", "type", "from"},
 				Row: func(l *listedCredential) []string {
-					return []string{terminal.OneLine(l.Provider), l.Type, terminal.OneLine(l.Source)}
+					return []string{l.Provider, l.Type, l.Source}
 				},
 			}), err)
 		}),
@@ -207,7 +207,7 @@ func authLogoutCommand(a *cli.App) *cobra.Command {
 				return cli.UsageError("tenon auth list shows them; opencode's are removed with opencode auth logout", "no stored credentials of %s", args[0])
 			}
 			if err == nil {
-				a.Screen.Line("removed the credentials of " + terminal.Visible(args[0]))
+				a.Say("removed the credentials of %s", args[0])
 			}
 			return err
 		}),

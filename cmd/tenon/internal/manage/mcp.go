@@ -122,12 +122,12 @@ func addServer(ctx context.Context, w *cli.Workspace, f *mcpAdd, name string, en
 	if err := lockServers(ctx, w, func() error { return writeServer(ctx, w, f.project, name, raw) }); err != nil {
 		return err
 	}
-	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), terminal.Visible(serverFile(w, f.project))))
+	a.Say("added %s to %s", name, serverFile(w, f.project))
 	if f.noProbe {
 		return nil
 	}
 	return withServer(ctx, a, name, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
-		a.Screen.Line(fmt.Sprintf("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
+		a.Say("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit())
 		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err
@@ -256,16 +256,16 @@ func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 	}
 	t := &view.Table{}
 	for _, tool := range offered.Tools {
-		t.Add(terminal.OneLine(tool.Name), view.Clip(terminal.OneLine(tool.Description), 100))
+		t.Add(tool.Name, view.Clip(terminal.OneLine(tool.Description), 100))
 	}
 	if err := a.PrintTable(t); err != nil {
 		return err
 	}
 	for _, d := range differences {
-		a.Screen.Line(terminal.Visible(d.String()))
+		a.Say("%s", d.String())
 	}
 	if len(differences) > 0 {
-		a.Screen.Line("tools that differ from the approved ones are withheld; approve them with tenon mcp trust " + terminal.Visible(c.Name))
+		a.Say("tools that differ from the approved ones are withheld; approve them with tenon mcp trust %s", c.Name)
 	}
 	return nil
 }
@@ -324,7 +324,7 @@ func printLog(a *cli.App, path, name string) error {
 		text.Write(content)
 	}
 	if text.Len() == 0 {
-		a.Screen.Line("server " + terminal.Visible(name) + " has not logged anything yet")
+		a.Say("server %s has not logged anything yet", name)
 		return nil
 	}
 	return a.Print(terminal.Visible(text.String()))

@@ -63,7 +63,7 @@ func listServers(ctx context.Context, a *cli.App, s *extensions.Set, check bool)
 		Empty: "no MCP servers; tenon mcp add adds one",
 		Head:  []string{"name", "approved", "works", "runs", "from", ""},
 		Row: func(l *listedServer) []string {
-			return []string{terminal.OneLine(l.Name), l.approved(), l.works(), terminal.OneLine(l.Starts), terminal.OneLine(l.From), terminal.OneLine(l.Why)}
+			return []string{l.Name, l.approved(), l.works(), l.Starts, l.From, l.Why}
 		},
 	})
 	if err == nil && check && len(broken) > 0 {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
@@ -85,7 +84,7 @@ func removeServer(ctx context.Context, w *cli.Workspace, name string, project bo
 		if err := file.write(config.Remove(file.text, serverKey(name))); err != nil {
 			return err
 		}
-		a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), terminal.Visible(file.path)))
+		a.Say("removed %s from %s", name, file.path)
 		if failed == nil {
 			failed = forget(ctx, a, before, name, file.path)
 		}
@@ -104,7 +103,7 @@ func forget(ctx context.Context, a *cli.App, before *extensions.Set, name, path 
 	}
 	done, err := before.Forget(ctx, before.Candidates[i])
 	if done && err == nil {
-		a.Screen.Line("signed out of " + terminal.Visible(name))
+		a.Say("signed out of %s", name)
 	}
 	return err
 }
@@ -146,7 +145,7 @@ func switchServer(ctx context.Context, w *cli.Workspace, name, verb string, enab
 		if err := file.write(text, err); err != nil {
 			return err
 		}
-		a.Screen.Line(fmt.Sprintf("%s %s in %s", done, terminal.Visible(name), terminal.Visible(file.path)))
+		a.Say("%s %s in %s", done, name, file.path)
 		return nil
 	})
 	if inOwn {

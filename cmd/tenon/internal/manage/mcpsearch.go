@@ -64,7 +64,7 @@ func searchRegistry(ctx context.Context, w *cli.Workspace, words []string) error
 		Empty: "no server found; the registry searches names, not descriptions",
 		Head:  []string{"name", "version", "", ""},
 		Row: func(r *registered) []string {
-			return []string{terminal.OneLine(r.Name), terminal.OneLine(r.Version), terminal.OneLine(r.source()), view.Clip(terminal.OneLine(r.Description), 100)}
+			return []string{r.Name, r.Version, r.source(), view.Clip(terminal.OneLine(r.Description), 100)}
 		},
 	})
 }

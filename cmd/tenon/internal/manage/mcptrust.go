@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -47,7 +46,7 @@ func trustServers(ctx context.Context, a *cli.App, s *extensions.Set, names []st
 		})
 	}
 	if len(list) == 0 {
-		a.Screen.Line("no MCP server needs approval")
+		a.Say("no MCP server needs approval")
 		return nil
 	}
 	if err := decidable(list); err != nil {
@@ -84,10 +83,10 @@ Commit this file. It approves nothing: tenon mcp trust and tenon plugin trust re
 				return cli.Fail(cli.ExitTurn, err, "a server must work to be pinned; tenon mcp list --check shows which do")
 			}
 			if len(names) == 0 {
-				a.Screen.Line("no approved MCP server of the project; earlier pins are kept; approve servers with tenon mcp trust")
+				a.Say("no approved MCP server of the project; earlier pins are kept; approve servers with tenon mcp trust")
 				return nil
 			}
-			a.Screen.Line(fmt.Sprintf("pinned in %s: %s", extensions.ServerLock, terminal.OneLine(strings.Join(names, ", "))))
+			a.Say("pinned in %s: %s", extensions.ServerLock, terminal.OneLine(strings.Join(names, ", ")))
 			return nil
 		}),
 	}

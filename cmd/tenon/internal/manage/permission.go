@@ -80,7 +80,7 @@ func ListApprovals(a *cli.App, list []store.Approval) error {
 		Head:  []string{"id", "permission", "pattern", "since", "session", "from"},
 		Row: func(p *store.Approval) []string {
 			when := time.UnixMilli(p.Created).Format(time.DateOnly)
-			return []string{strconv.FormatInt(p.ID, 10), terminal.OneLine(p.Permission), terminal.OneLine(p.Pattern), when, p.Session, terminal.OneLine(p.Origin)}
+			return []string{strconv.FormatInt(p.ID, 10), p.Permission, p.Pattern, when, p.Session, p.Origin}
 		},
 	})
 }
@@ -164,14 +164,14 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 	if !d.Matched {
 		b.WriteString("  no rule matches, so tenon asks\n")
 	}
-	t := &view.Table{}
+	t := &view.Table{Indent: "  "}
 	// Several lists may contain the same rule: the bounds of an agent, the rules that a repository cannot override.
 	type place struct{ permission, pattern, origin string }
 	shown := map[place]bool{}
 	for _, verdict := range []struct {
 		text string
 		wins bool
-	}{{"  applies", true}, {"  overridden", false}} {
+	}{{"applies", true}, {"overridden", false}} {
 		for _, step := range slices.Backward(steps) {
 			at := place{step.Rule.Permission, step.Rule.Pattern, step.Rule.Origin}
 			if step.Wins == verdict.wins && !shown[at] {
@@ -181,7 +181,7 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 		}
 	}
 	if by := approved.Decide(key, pattern); d.Action == sdk.ActionAsk && !d.Final && by.Action == sdk.ActionAllow {
-		t.Add("  permanently allowed", view.RuleText(by.Rule), by.Rule.Origin)
+		t.Add("permanently allowed", view.RuleText(by.Rule), by.Rule.Origin)
 	}
 	b.WriteString(t.Text(0))
 	if d.Guarded != "" {
@@ -367,10 +367,10 @@ func showSandbox(w *cli.Workspace, all bool) error {
 		if _, err := os.Lstat(p.Path); err != nil && p.Access == sandbox.Hide && p.Origin != sandbox.Own && !all {
 			continue // will be hidden if it is created
 		}
-		t.Add(string(p.Access), terminal.OneLine(p.Path), p.Origin)
+		t.Add(string(p.Access), p.Path, p.Origin)
 	}
 	for _, name := range w.Loaded.Config.Sandbox.Unconfined {
-		t.Add(sdk.PermissionUnconfined, terminal.OneLine(name), w.Loaded.Origin("sandbox.unconfined"))
+		t.Add(sdk.PermissionUnconfined, name, w.Loaded.Origin("sandbox.unconfined"))
 	}
 	if err := w.App.Print(w.Confinement(list) + "\n"); err != nil {
 		return err

@@ -168,7 +168,7 @@ func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string,
 		case c.State == plugins.StatePending, c.Server != nil && round == 1:
 		default:
 			if round == 1 {
-				a.Screen.Line(c.Name + " is already approved")
+				a.Say("%s is already approved", c.Name)
 			}
 			continue
 		}
@@ -245,7 +245,7 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	if warning != nil {
 		a.Log.Warn("approved, but it does not work yet", "name", c.Name, "err", warning)
 	}
-	a.Screen.Line("approved " + terminal.Visible(c.Name))
+	a.Say("approved %s", c.Name)
 	return nil
 }
 
@@ -260,11 +260,11 @@ func showDifferences(ctx context.Context, a *cli.App, s *extensions.Set, c *exte
 		return false, err
 	}
 	if pinned && len(differences) == 0 {
-		a.Screen.Line(terminal.Visible(c.Name) + " is already approved, and its tools are unchanged")
+		a.Say("%s is already approved, and its tools are unchanged", c.Name)
 		return false, nil
 	}
 	for _, d := range differences {
-		a.Screen.Line(terminal.Visible(d.String()))
+		a.Say("%s", d.String())
 	}
 	return true, nil
 }
@@ -316,7 +316,7 @@ func reportDecision(a *cli.App, err error, name, done string) error {
 	if err != nil {
 		return err
 	}
-	a.Screen.Line(terminal.Visible(name) + ": " + done)
+	a.Say("%s: %s", name, done)
 	return nil
 }
 
@@ -373,6 +373,6 @@ func newPlugin(a *cli.App, name, carrier, lang, dir string) error {
 	if err := a.Print(b.String()); err != nil {
 		return err
 	}
-	a.Screen.Line(fmt.Sprintf("next: tenon plugin test %s", dir))
+	a.Say("next: tenon plugin test %s", dir)
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -53,7 +52,7 @@ func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
 			if err := turn.write(path); err != nil {
 				return err
 			}
-			a.Screen.Line("recorded " + terminal.Visible(path))
+			a.Say("recorded %s", path)
 		}
 		return nil
 	})

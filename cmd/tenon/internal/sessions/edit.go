@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -75,7 +74,7 @@ func editSessions(ctx context.Context, a *cli.App, s store.Store, ids []string, 
 		if err != nil {
 			return err
 		}
-		a.Screen.Line(info.ID + " " + cmp.Or(text, "is unchanged"))
+		a.Say("%s %s", info.ID, cmp.Or(text, "is unchanged"))
 	}
 	return nil
 }
@@ -94,7 +93,7 @@ func forkCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			return a.Show(fork, func() error {
-				a.Screen.Line(fmt.Sprintf("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID))
+				a.Say("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID)
 				return a.Print(fork.ID + "\n")
 			})
 		}),
@@ -108,22 +107,18 @@ func compactCommand(a *cli.App) *cobra.Command {
 	var model string
 	cmd := &cobra.Command{
 		Use: "compact [session]", Short: "Summarize a session to free up context; the original messages are kept",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return compactSession(cmd.Context(), a, args, model)
-		},
+		RunE: a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
+			return compactSession(ctx, w, args, model)
+		}),
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().StringVarP(&model, "model", "m", "", "model that writes the summary, as `provider/model`")
 	return cmd
 }
 
-func compactSession(ctx context.Context, a *cli.App, args []string, model string) error {
-	signals, stop := a.TakeSignals()
+func compactSession(ctx context.Context, w *cli.Workspace, args []string, model string) error {
+	signals, stop := w.App.TakeSignals()
 	defer stop()
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
 	m, err := w.Open(ctx, cli.HostOptions{})
 	if err != nil {
 		return err
@@ -150,7 +145,7 @@ func uncompactCommand(a *cli.App) *cobra.Command {
 				return cli.Fail(cli.ExitUsage, err, "tenon session compact creates one")
 			}
 			if err == nil {
-				a.Screen.Line("removed the latest summary of " + s.ID)
+				a.Say("removed the latest summary of %s", s.ID)
 			}
 			return err
 		}),

@@ -89,7 +89,7 @@ func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
 	if hint != "" {
 		text += "; " + hint
 	}
-	a.Screen.Line(text)
+	a.Say("%s", text)
 	var b strings.Builder
 	for _, file := range r.Files {
 		fmt.Fprintln(&b, shownFile(file))
@@ -159,7 +159,7 @@ func listPrompts(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		if p.Undone {
 			state += ", undone"
 		}
-		return []string{p.ID, view.Ago(p.Time, time.Now()), state, terminal.OneLine(p.Text)}
+		return []string{p.ID, view.Ago(p.Time, time.Now()), state, p.Text}
 	}})
 }
 
@@ -201,7 +201,7 @@ func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 		return a.PrintJSON(out)
 	}
 	if len(list) == 0 {
-		a.Screen.Line("the session changed no files, or its changes were reverted")
+		a.Say("the session changed no files, or its changes were reverted")
 		return nil
 	}
 	var b strings.Builder

@@ -84,12 +84,12 @@ func (o *selection) list(ctx context.Context, w *cli.Workspace, s store.Store, _
 			if info.Cost > 0 {
 				cost = view.Money(info.Cost)
 			}
-			model := cmp.Or(terminal.OneLine(info.Model.String()), "-")
+			model := cmp.Or(info.Model.String(), "-")
 			cells := []string{info.ID, view.Ago(info.Time.Updated, now), cost, model}
 			if o.all {
-				cells = append(cells, terminal.OneLine(info.Directory))
+				cells = append(cells, info.Directory)
 			}
-			title := terminal.OneLine(info.Title)
+			title := info.Title
 			if info.Time.Archived != 0 {
 				title += " (archived)"
 			}
@@ -138,14 +138,14 @@ func deleteSessions(ctx context.Context, a *cli.App, s store.Store, ids []string
 				return err
 			}
 			if !ok {
-				a.Screen.Line(info.ID + " was kept")
+				a.Say("%s was kept", info.ID)
 				continue
 			}
 		}
 		if err := s.Delete(ctx, info.ID); err != nil {
 			return err
 		}
-		a.Screen.Line(info.ID + " was deleted")
+		a.Say("%s was deleted", info.ID)
 	}
 	return nil
 }
@@ -256,7 +256,7 @@ func (o *selection) search(ctx context.Context, w *cli.Workspace, s store.Store,
 	return cli.List(w.App, hits, cli.Listing[store.Hit]{
 		Empty: "no session contains these words; --all also searches other projects, --archived archived sessions",
 		Row: func(h *store.Hit) []string {
-			return []string{h.Session.ID, view.Ago(h.Session.Time.Updated, time.Now()), terminal.OneLine(h.Session.Title), excerpt(h, words)}
+			return []string{h.Session.ID, view.Ago(h.Session.Time.Updated, time.Now()), h.Session.Title, excerpt(h, words)}
 		},
 	})
 }

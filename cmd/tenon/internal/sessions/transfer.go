@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/transfer"
@@ -72,7 +71,7 @@ func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk
 	if err := atomicfile.Write(o.file, []byte(text), atomicfile.Options{Sync: true}); err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("export to %q: %w", o.file, cli.Cause(err)), "choose another file with -o, or omit -o and redirect stdout")
 	}
-	a.Screen.Line(fmt.Sprintf("exported %s with %s to %s", info.ID, view.Plural(len(f.Messages), "message"), terminal.Visible(o.file)))
+	a.Say("exported %s with %s to %s", info.ID, view.Plural(len(f.Messages), "message"), o.file)
 	return nil
 }
 
@@ -157,9 +156,9 @@ func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.St
 		return err
 	}
 	for _, note := range notes {
-		a.Screen.Line("note: " + terminal.Visible(note))
+		a.Say("note: %s", note)
 	}
-	a.Screen.Line(fmt.Sprintf("imported %s with %s", f.Info.ID, view.Plural(len(f.Messages), "message")))
+	a.Say("imported %s with %s", f.Info.ID, view.Plural(len(f.Messages), "message"))
 	return nil
 }
 
@@ -174,7 +173,7 @@ func importedBefore(ctx context.Context, a *cli.App, s store.Store, f *transfer.
 		if there, err = transfer.Export(ctx, s, info, false); err == nil {
 			same, err := transfer.Same(there, f)
 			if same {
-				a.Screen.Line(f.Info.ID + " already exists with the same messages; nothing was changed")
+				a.Say("%s already exists with the same messages; nothing was changed", f.Info.ID)
 			}
 			return same, err
 		}

@@ -78,7 +78,7 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 			}
 		}
 		if len(kept) > 0 {
-			a.Screen.Line(fmt.Sprintf("%s of %s moved to %s", view.Plural(len(kept), "row"), id, terminal.Visible(file)))
+			a.Say("%s of %s moved to %s", view.Plural(len(kept), "row"), id, file)
 		}
 		if len(left) > 0 {
 			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: left}, "tenon session repair, without a session, copies all readable data into a new database")
@@ -86,7 +86,7 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 		total += len(kept)
 	}
 	if total == 0 {
-		a.Screen.Line("no damage found; nothing was changed")
+		a.Say("no damage found; nothing was changed")
 	}
 	return nil
 }
@@ -115,7 +115,7 @@ func rebuild(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) e
 			return err
 		}
 	}
-	a.Screen.Line(fmt.Sprintf("%s in a new %s; the damaged file is %s", view.Plural(out.Sessions, "session"), terminal.Visible(w.Database()), terminal.Visible(out.Kept)))
+	a.Say("%s in a new %s; the damaged file is %s", view.Plural(out.Sessions, "session"), w.Database(), out.Kept)
 	return nil
 }
 
@@ -220,7 +220,7 @@ func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC) error {
 		}
 	}
 	if got.Skipped > 0 {
-		a.Screen.Line(view.Plural(got.Skipped, "session") + " in use skipped")
+		a.Say("%s in use skipped", view.Plural(got.Skipped, "session"))
 	}
 	return nil
 }
