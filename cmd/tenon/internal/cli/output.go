@@ -55,13 +55,19 @@ func JSON(v any) (string, error) {
 	return b.String(), err
 }
 
-// PrintTable prints a table to stdout.
-func (a *App) PrintTable(t *view.Table) error {
+// PrintTable prints tables to stdout, with a blank line between them.
+func (a *App) PrintTable(tables ...*view.Table) error {
 	width := 0
 	if a.Screen.Streams {
 		width = a.Screen.Width()
 	}
-	return a.Print(t.Text(width))
+	var texts []string
+	for _, t := range tables {
+		if text := t.Text(width); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return a.Print(strings.Join(texts, "\n"))
 }
 
 // Show prints a value as JSON if the user requested it, else calls text.

@@ -115,10 +115,14 @@ func (w *Workspace) LoadConfig(ctx context.Context, pending map[string][]byte) (
 
 // ProjectID returns the ID of the project. It waits until the ID is known. After the first call, it can be called from any goroutine.
 func (w *Workspace) ProjectID() string {
-	if w.id != nil && w.Project.ID != w.id.wait() {
-		w.Project.ID = w.id.wait()
+	if w.id == nil {
+		return w.Project.ID
 	}
-	return w.Project.ID
+	id, _ := w.id.wait()
+	if w.Project.ID != id {
+		w.Project.ID = id
+	}
+	return id
 }
 
 // Scope returns the query for sessions of this project: its ID, or its directory outside a repository.
@@ -147,7 +151,10 @@ func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 func (w *Workspace) openStore(ctx context.Context, o sqlite.Options) (*sqlite.Store, error) {
 	o.Path, o.Version, o.Logger = w.Database(), w.App.Version, w.App.Log
 	s, err := sqlite.Open(ctx, o)
-	if err == nil && w.ProjectID() != GlobalProject && w.id.fresh {
+	if err != nil || w.ProjectID() == GlobalProject {
+		return s, err
+	}
+	if _, fresh := w.id.wait(); fresh {
 		if err := adopt(ctx, s, w.Project); err != nil {
 			w.App.Log.Debug("sessions from before the first commit are not adopted yet", "err", err)
 			return s, nil

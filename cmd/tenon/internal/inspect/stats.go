@@ -373,49 +373,46 @@ func showStats(a *cli.App, s *stats) error {
 	if err := a.Print(head); err != nil {
 		return err
 	}
-	// The most important columns come first, because a narrow terminal cuts off the rest.
-	tokens := func(u *Usage) []string {
-		t := u.Tokens
-		return []string{view.Count(t.Input), view.Count(t.Output), view.Count(t.Reasoning), view.Count(t.Cache.Read), view.Count(t.Cache.Write)}
-	}
-	kinds := []string{"input", "output", "reasoning", "cached", "to cache"}
-	days := &view.Table{}
-	days.Add(append([]string{"day", "cost", "steps", "tools", "hooks"}, kinds...)...)
+	days, models, calls := &view.Table{}, &view.Table{}, &view.Table{}
+	days.Add(usageHead("day", "tools", "hooks")...)
 	day := func(name string, u *Usage, b *breakdown) {
 		tools, hooks := b.calls()
-		days.Add(append([]string{name, view.Money(u.Cost), fmt.Sprint(u.Steps), view.Count(int64(tools)), view.Count(int64(hooks))}, tokens(u)...)...)
+		days.Add(u.cells(name, view.Count(int64(tools)), view.Count(int64(hooks)))...)
 	}
 	for i := range s.ByDay {
 		day(s.ByDay[i].Day, &s.ByDay[i].Usage, &s.ByDay[i].breakdown)
 	}
 	day("all", &s.Total, &s.breakdown)
-	if err := a.PrintTable(days); err != nil {
-		return err
-	}
-	models := &view.Table{}
-	models.Add("")
-	models.Add(append([]string{"model", "cost", "steps"}, kinds...)...)
+	models.Add(usageHead("model")...)
 	for i := range s.Models {
-		m := &s.Models[i]
-		models.Add(append([]string{m.Model, view.Money(m.Cost), fmt.Sprint(m.Steps)}, tokens(&m.Usage)...)...)
+		models.Add(s.Models[i].cells(s.Models[i].Model)...)
 	}
-	if err := a.PrintTable(models); err != nil {
-		return err
-	}
-	calls := &view.Table{}
 	if len(s.Tools) > 0 {
-		calls.Add("")
 		calls.Add("tool", "calls", "failed")
 	}
 	for _, t := range s.Tools {
 		calls.Add(t.Tool, fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
 	}
-	if len(s.Plugins) > 0 {
+	if len(s.Tools) > 0 && len(s.Plugins) > 0 {
 		calls.Add("")
+	}
+	if len(s.Plugins) > 0 {
 		calls.Add("plugin", "calls", "failed", "time per call")
 	}
 	for _, p := range s.Plugins {
 		calls.Add(p.Plugin, fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(max(p.Calls, 1))))
 	}
-	return a.PrintTable(calls)
+	return a.PrintTable(days, models, calls)
+}
+
+// usageHead returns the head of a table of cells. The most important columns come first, because a narrow terminal cuts off the rest.
+func usageHead(name string, more ...string) []string {
+	return slices.Concat([]string{name, "cost", "steps"}, more, []string{"input", "output", "reasoning", "cached", "to cache"})
+}
+
+// cells returns a row of usage, with more cells after cost and steps.
+func (u *Usage) cells(name string, more ...string) []string {
+	t := u.Tokens
+	return slices.Concat([]string{name, view.Money(u.Cost), fmt.Sprint(u.Steps)}, more,
+		[]string{view.Count(t.Input), view.Count(t.Output), view.Count(t.Reasoning), view.Count(t.Cache.Read), view.Count(t.Cache.Write)})
 }
