@@ -74,13 +74,13 @@ func askPending(ctx context.Context, a *cli.App, set *extensions.Set) (approved 
 // offerSignIn offers to sign in to the servers that require it. A sign-in that fails is reported, and the session starts without it.
 func offerSignIn(ctx context.Context, a *cli.App, set *extensions.Set) error {
 	for _, c := range set.Unsigned() {
-		yes, err := a.Confirm(fmt.Sprintf("MCP server %s requires sign-in. Sign in now? [y/N] ", terminal.Visible(c.Name)))
+		yes, err := a.Confirm(fmt.Sprintf("MCP server %s requires sign-in. Sign in now? [y/N] ", c.Name))
 		if err != nil {
 			return err
 		}
 		if !yes {
 			set.Decline(c)
-			a.Screen.Line("not signed in; later: tenon mcp login " + terminal.Visible(c.Name))
+			a.Say("not signed in; later: tenon mcp login %s", c.Name)
 			continue
 		}
 		if err := manage.Login(ctx, a, set, c, a.Watch); ctx.Err() != nil {

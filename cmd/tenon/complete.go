@@ -16,6 +16,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
+	"github.com/tenonhq/tenon/host/generation"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/plugins/trust"
@@ -103,17 +104,19 @@ func sessionIDs(ctx context.Context, a *cli.App) (out []string) {
 		q := store.Query{Limit: maxCompletedSessions, Archived: true}
 		q.ProjectID, q.Directory = w.Scope()
 		list, err := s.List(ctx, q)
-		for _, l := range list {
-			out = append(out, completion(l.ID, l.Title))
-		}
+		out = completions(list, func(l *store.Listed) (word, about string) { return l.ID, l.Title })
 		return err
 	})
 	return out
 }
 
-// completion returns a word with a description, which is cut.
-func completion(word, about string) string {
-	return cobra.CompletionWithDesc(word, view.Clip(terminal.OneLine(about), completedTitle))
+// completions returns the words of a list's entries, each with a description, which is cut.
+func completions[T any](list []T, entry func(*T) (word, about string)) (out []string) {
+	for i := range list {
+		word, about := entry(&list[i])
+		out = append(out, cobra.CompletionWithDesc(word, view.Clip(terminal.OneLine(about), completedTitle)))
+	}
+	return out
 }
 
 // fromMachine returns the names that a host knows.
@@ -127,46 +130,32 @@ func fromMachine(list func(context.Context, *cli.Machine) []string) names {
 	}
 }
 
-func modelNames(ctx context.Context, m *cli.Machine) (out []string) {
+func modelNames(ctx context.Context, m *cli.Machine) []string {
 	list, _ := m.ListModels(ctx, host.ModelListOptions{})
-	for _, l := range list {
-		out = append(out, completion(l.Model.Ref().String(), l.Model.Name))
-	}
-	return out
+	return completions(list, func(l *host.ModelInfo) (word, about string) { return l.Model.Ref().String(), l.Model.Name })
 }
 
-func agentNames(_ context.Context, m *cli.Machine) (out []string) {
-	for _, agent := range m.Agents() {
-		if !agent.Hidden {
-			out = append(out, completion(agent.Name, agent.Description))
-		}
-	}
-	return out
+func agentNames(_ context.Context, m *cli.Machine) []string {
+	visible := slices.DeleteFunc(slices.Clone(m.Agents()), func(agent sdk.Agent) bool { return agent.Hidden })
+	return completions(visible, func(agent *sdk.Agent) (word, about string) { return agent.Name, agent.Description })
 }
 
-func commandNames(ctx context.Context, m *cli.Machine) (out []string) {
-	for _, c := range m.CommandInfos(ctx) {
-		out = append(out, completion(c.Name, c.Description))
-	}
-	return out
+func commandNames(ctx context.Context, m *cli.Machine) []string {
+	return completions(m.CommandInfos(ctx), func(c *host.CommandInfo) (word, about string) { return c.Name, c.Description })
 }
 
-func skillNames(ctx context.Context, m *cli.Machine) (out []string) {
-	for _, s := range m.SkillInfos(ctx) {
-		out = append(out, completion(s.Name, s.Description))
-	}
-	return out
+func skillNames(ctx context.Context, m *cli.Machine) []string {
+	return completions(m.SkillInfos(ctx), func(s *generation.SkillInfo) (word, about string) { return s.Name, s.Description })
 }
 
 // candidates returns the names of third-party extensions of a kind.
 func candidates(kind trust.Kind) names {
 	return func(ctx context.Context, a *cli.App) (out []string) {
 		_ = a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
-			for _, c := range s.Candidates {
-				if c.Kind == kind {
-					out = append(out, completion(c.Name, cmp.Or(c.Version, string(c.State))))
-				}
-			}
+			list := slices.DeleteFunc(slices.Clone(s.Candidates), func(c *extensions.Candidate) bool { return c.Kind != kind })
+			out = completions(list, func(c **extensions.Candidate) (word, about string) {
+				return (*c).Name, cmp.Or((*c).Version, string((*c).State))
+			})
 			return nil
 		})
 		return out
@@ -177,9 +166,7 @@ func candidates(kind trust.Kind) names {
 func providerNames(context.Context, *cli.App) (out []string) {
 	for _, p := range cli.Shipped() {
 		if source, ok := p.(sdk.ProviderSource); ok {
-			for _, info := range source.Providers() {
-				out = append(out, completion(info.ID, info.Name))
-			}
+			out = append(out, completions(source.Providers(), func(info *sdk.ProviderInfo) (word, about string) { return info.ID, info.Name })...)
 		}
 	}
 	return out
@@ -197,9 +184,9 @@ func storedProviders(ctx context.Context, a *cli.App) []string {
 func approvalIDs(ctx context.Context, a *cli.App) (out []string) {
 	_ = a.WithStore(ctx, func(w *cli.Workspace, s store.Store) error {
 		list, err := s.Approvals(ctx, w.ApprovalProject())
-		for _, p := range list {
-			out = append(out, completion(strconv.FormatInt(p.ID, 10), p.Permission+" "+p.Pattern))
-		}
+		out = completions(list, func(p *store.Approval) (word, about string) {
+			return strconv.FormatInt(p.ID, 10), p.Permission + " " + p.Pattern
+		})
 		return err
 	})
 	return out

@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/permission"
@@ -108,7 +107,9 @@ func approveCommand(a *cli.App) *cobra.Command {
 	var yes, dryRun bool
 	cmd := &cobra.Command{
 		Use: "approve", Short: "Show and approve rules, shell commands and addresses in this project's files",
-		RunE: func(cmd *cobra.Command, _ []string) error { return approveRules(cmd.Context(), a, yes, dryRun) },
+		RunE: a.OnConfig(func(ctx context.Context, w *cli.Workspace, _ []string) error {
+			return approveRules(ctx, w, yes, dryRun)
+		}),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only show them; exit with code 5 if any is not approved")
@@ -117,11 +118,8 @@ func approveCommand(a *cli.App) *cobra.Command {
 
 // approveRules shows the allow rules in this project's files, the shell commands in its command templates, and the receivers of
 // conversations that its files choose. It asks for confirmation, unless yes is set, and approves all of them.
-func approveRules(ctx context.Context, a *cli.App, yes, dryRun bool) (err error) {
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
+func approveRules(ctx context.Context, w *cli.Workspace, yes, dryRun bool) (err error) {
+	a := w.App
 	m, err := wire(ctx, w, cli.HostOptions{})
 	if err != nil {
 		return err
@@ -137,14 +135,14 @@ func approveRules(ctx context.Context, a *cli.App, yes, dryRun bool) (err error)
 	}
 	var list []store.Approval
 	for _, path := range slices.Sorted(maps.Keys(waiting)) {
-		a.Screen.Line("not approved: " + terminal.Visible(path) + "\n  " + strings.Join(waiting[path].lines, "\n  "))
+		a.Say("not approved: %s\n  %s", path, strings.Join(waiting[path].lines, "\n  "))
 		list = append(list, store.Approval{
 			Project: w.ApprovalProject(), Permission: rulesPermission, Pattern: approvalKey(w, path, waiting[path].digest),
 			Created: time.Now().UnixMilli(), Origin: "tenon permission approve",
 		})
 	}
 	for _, r := range receivers {
-		a.Screen.Line("not approved: " + strings.TrimRight(p.receiverText(&r), "\n"))
+		a.Say("not approved: %s", p.receiverText(&r))
 		list = append(list, receiverApproval(w, &r))
 	}
 	notApproved := cli.Fail(cli.ExitRefused, errors.New("not approved"), "nothing was changed")

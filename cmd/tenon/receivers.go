@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/store"
@@ -35,9 +34,9 @@ func receiverApproval(w *cli.Workspace, r *host.Receiver) store.Approval {
 // receiverText describes a receiver of conversations and the project files that choose it.
 func (p *projectRules) receiverText(r *host.Receiver) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s at %s receives conversations\n", terminal.Visible(r.Provider), terminal.Visible(r.Address))
+	fmt.Fprintf(&b, "%s at %s receives conversations", r.Provider, r.Address)
 	for i, key := range r.Keys {
-		fmt.Fprintf(&b, "  %s in %s\n", terminal.Visible(key), terminal.Visible(strings.Join(p.choosing(key, r.Origins[i]), ", ")))
+		fmt.Fprintf(&b, "\n  %s in %s", key, strings.Join(p.choosing(key, r.Origins[i]), ", "))
 	}
 	return b.String()
 }
@@ -64,7 +63,7 @@ func (p *projectRules) choosing(key, origin string) []string {
 func (m *wired) askReceivers(ctx context.Context) error {
 	for _, r := range m.Receivers(ctx) {
 		a := m.Workspace.App
-		a.Screen.Line("not approved: " + strings.TrimRight(m.rules.receiverText(&r), "\n"))
+		a.Say("not approved: %s", m.rules.receiverText(&r))
 		ok, err := a.Confirm("  approve it? [y/N] ")
 		if err != nil {
 			return err

@@ -252,7 +252,7 @@ func (c *conversation) shell(ctx context.Context, line string) {
 	}
 	if m := c.turn(ctx, &host.PromptInput{Text: line, Shell: true, NoReply: true}); m != nil {
 		_, output, _ := strings.Cut(view.TypedText(m.Parts), "\n") // after the line with the command
-		c.a.Screen.Line(cmp.Or(terminal.Visible(strings.TrimRight(output, "\n")), "(no output)"))
+		c.a.Say("%s", cmp.Or(strings.TrimRight(output, "\n"), "(no output)"))
 	}
 }
 

@@ -34,7 +34,7 @@ func (c *conversation) help(ctx context.Context, args string) error {
 		t.Add(strings.TrimSpace("/"+command.name+" "+command.args), command.short)
 	}
 	for i := range configured {
-		t.Add("/"+terminal.OneLine(configured[i].Name), terminal.OneLine(configured[i].Description))
+		t.Add("/"+configured[i].Name, configured[i].Description)
 	}
 	if err := c.a.PrintTable(t); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (c *conversation) sessions(ctx context.Context, args string) error {
 		if c.session != nil && list[i].ID == c.session.ID {
 			mark = "*"
 		}
-		t.Add(mark, strconv.Itoa(i+1), list[i].ID, view.Ago(list[i].Updated, time.Now()), view.Money(list[i].Cost), terminal.OneLine(list[i].Title))
+		t.Add(mark, strconv.Itoa(i+1), list[i].ID, view.Ago(list[i].Updated, time.Now()), view.Money(list[i].Cost), list[i].Title)
 	}
 	if err := c.a.PrintTable(t); err != nil {
 		return err
@@ -176,7 +176,7 @@ func (c *conversation) chooseAgent(_ context.Context, args string) error {
 		if agent.Name == now {
 			mark = "*"
 		}
-		t.Add(mark, terminal.OneLine(agent.Name), terminal.OneLine(agent.Description))
+		t.Add(mark, agent.Name, agent.Description)
 	}
 	if err := c.a.PrintTable(t); err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -196,14 +197,21 @@ func Args(min, max int, what string) cobra.PositionalArgs {
 	}
 }
 
-// UsualArgs checks the arguments of the commands below cmd that have no other check: at most as many as the usage line shows in brackets. A
-// line with an ellipsis has no limit.
+// UsualArgs checks the arguments of the commands below cmd that have no other check by their usage lines, which show optional arguments in brackets.
+// An ellipsis means any number of them.
 func UsualArgs(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		UsualArgs(c)
-		if c.Args == nil && c.RunE != nil && !strings.Contains(c.Use, "…") && !strings.Contains(c.Use, "...") {
-			c.Args = Args(0, strings.Count(c.Use, "["), "")
+		if c.Args != nil || c.RunE == nil {
+			continue
 		}
+		all := strings.Fields(c.Use)[1:]
+		required := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name[0] == '[' })
+		limit := len(all)
+		if strings.Contains(c.Use, "…") || strings.Contains(c.Use, "...") {
+			limit = -1
+		}
+		c.Args = Args(len(required), limit, "arguments: "+strings.Join(required, " "))
 	}
 }
 

@@ -19,7 +19,7 @@ func (a *App) Visit(ctx context.Context, address string) (string, error) {
 	if err := a.show(address); err != nil {
 		return "", err
 	}
-	a.Screen.Line("if the browser runs on another machine and cannot load the last page, paste the address of that page here:")
+	a.Say("if the browser runs on another machine and cannot load the last page, paste the address of that page here:")
 	line, err := a.enter(ctx)
 	if err == nil && line == "" {
 		return "", errors.New("canceled")
@@ -43,11 +43,11 @@ func (a *App) show(address string) error {
 		return err
 	}
 	if opened {
-		a.Screen.Line("opened your browser to sign in; if nothing appears, open this address:")
+		a.Say("opened your browser to sign in; if nothing appears, open this address:")
 	} else {
-		a.Screen.Line("open this address in a browser to sign in:")
+		a.Say("open this address in a browser to sign in:")
 	}
-	a.Screen.Line("\n  " + terminal.Visible(address) + "\n")
+	a.Say("\n  %s\n", address)
 	return nil
 }
 
@@ -118,9 +118,9 @@ type AuthUser struct{ *App }
 var _ sdk.AuthUser = AuthUser{}
 
 // Notice shows a line.
-func (u AuthUser) Notice(text string) { u.Screen.Line(terminal.Visible(text)) }
+func (u AuthUser) Notice(text string) { u.Say("%s", text) }
 
 // Code shows a code that the user enters at an address.
 func (u AuthUser) Code(address, code string) {
-	u.Screen.Line(fmt.Sprintf("open %s and enter the code %s", terminal.OneLine(address), terminal.OneLine(code)))
+	u.Say("open %s and enter the code %s", terminal.OneLine(address), terminal.OneLine(code))
 }

@@ -131,14 +131,14 @@ func (a *App) WithoutDamage(err error) error {
 			a.damaged = map[store.Damage]bool{}
 		}
 		if a.damaged[row] = true; len(a.damaged) <= MaxDamaged {
-			a.Screen.Line("damaged: " + terminal.OneLine(row.String()))
+			a.Say("damaged: %s", terminal.OneLine(row.String()))
 			sessions[row.Session] = true
 		} else if len(a.damaged) == MaxDamaged+1 {
-			a.Screen.Line("damaged: more rows; tenon doctor lists them")
+			a.Say("damaged: more rows; tenon doctor lists them")
 		}
 	}
 	if len(sessions) > 0 {
-		a.Screen.Line("fix:     " + RepairFix(rows))
+		a.Say("fix:     %s", RepairFix(rows))
 	}
 	return err
 }

@@ -22,7 +22,7 @@ func ArgumentSession(ctx context.Context, w *Workspace, s store.Store, args []st
 	if len(args) == 0 {
 		latest, err := LatestSession(ctx, w, s)
 		if err = w.App.WithoutDamage(err); err == nil && latest.Directory != w.SessionDirectory() {
-			w.App.Screen.Line(fmt.Sprintf("note: no session was started in this directory; using the latest of the project, started in %s", terminal.Visible(latest.Directory)))
+			w.App.Say("note: no session was started in this directory; using the latest of the project, started in %s", latest.Directory)
 		}
 		return latest, err
 	}

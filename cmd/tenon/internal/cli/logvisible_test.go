@@ -6,6 +6,9 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 )
 
 // TestLogIsVisible: no part of a record controls the terminal.
@@ -20,5 +23,21 @@ func TestLogIsVisible(t *testing.T) {
 	}
 	if n := strings.Count(out.String(), "[2J"); n != 8 {
 		t.Errorf("%q shows the text %d times, want 8", out.String(), n)
+	}
+}
+
+// A line to the user and a table show text from outside as it is, and it controls nothing.
+func TestSayIsVisible(t *testing.T) {
+	t.Parallel()
+	const evil = "a\x1b[2Jb\rc"
+	var out bytes.Buffer
+	a := &App{Screen: &terminal.Screen{Out: &out}}
+	a.Say("removed %s\nand %d more", evil, 2)
+	table := &view.Table{Indent: "  "}
+	table.Add("name", "1")
+	table.Add(evil+"\n", "2")
+	want := `removed a\u{1b}[2Jb\u{d}c` + "\nand 2 more\n" + "  name               1\n" + `  a\u{1b}[2Jb\u{d}c  2` + "\n"
+	if have := out.String() + table.Text(0); have != want {
+		t.Errorf("shown as %q, want %q", have, want)
 	}
 }

@@ -32,6 +32,11 @@ func (a *App) Print(text string) error {
 	return nil
 }
 
+// Say writes a line about the command's work to the screen. Whatever the arguments contain, it cannot control the terminal.
+func (a *App) Say(format string, args ...any) {
+	a.Screen.Line(terminal.Visible(fmt.Sprintf(format, args...)))
+}
+
 // PrintJSON prints a value to stdout, indented.
 func (a *App) PrintJSON(v any) error {
 	text, err := JSON(v)
@@ -50,13 +55,19 @@ func JSON(v any) (string, error) {
 	return b.String(), err
 }
 
-// PrintTable prints a table to stdout.
-func (a *App) PrintTable(t *view.Table) error {
+// PrintTable prints tables to stdout, with a blank line between them.
+func (a *App) PrintTable(tables ...*view.Table) error {
 	width := 0
 	if a.Screen.Streams {
 		width = a.Screen.Width()
 	}
-	return a.Print(t.Text(width))
+	var texts []string
+	for _, t := range tables {
+		if text := t.Text(width); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return a.Print(strings.Join(texts, "\n"))
 }
 
 // Show prints a value as JSON if the user requested it, else calls text.
@@ -80,7 +91,7 @@ func List[T any](a *App, list []T, l Listing[T]) error {
 		return a.PrintJSON(append([]T{}, list...))
 	}
 	if len(list) == 0 && l.Empty != "" {
-		a.Screen.Line(l.Empty)
+		a.Say("%s", l.Empty)
 		return nil
 	}
 	t := &view.Table{}
@@ -119,7 +130,7 @@ func Names(choices []Choice) string {
 // The caller must check Screen.Answers first.
 func (a *App) Pick(question string, choices []Choice) (string, error) {
 	for i, c := range choices {
-		a.Screen.Line(fmt.Sprintf("%3d  %-24s %s", i+1, terminal.OneLine(c.Name), terminal.OneLine(c.Text)))
+		a.Say("%3d  %-24s %s", i+1, terminal.OneLine(c.Name), terminal.OneLine(c.Text))
 	}
 	line, err := a.ask(question)
 	if n, numberErr := strconv.Atoi(line); numberErr == nil && n >= 1 && n <= len(choices) {
@@ -133,7 +144,7 @@ func (a *App) ask(question string) (string, error) {
 	terminal.DropInput(a.In)
 	var line string
 	err := a.Await(func() (err error) {
-		a.Screen.Ask(question)
+		a.Screen.Ask(terminal.Visible(question))
 		line, err = readLine(a.In)
 		return err
 	})
@@ -176,7 +187,7 @@ func (a *App) AskSecret(what string) (secret string, err error) {
 	}
 	var typed []byte
 	err = a.Await(func() (err error) {
-		a.Screen.Ask(what + " (not shown): ")
+		a.Screen.Ask(terminal.Visible(what) + " (not shown): ")
 		typed, err = term.ReadPassword(int(a.In.Fd()))
 		return err
 	})

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
@@ -64,28 +65,26 @@ func isGit(path string) bool {
 // projectID finds the ID of a repository, its root commit. Because git takes milliseconds, or seconds for a long history, the ID is
 // cached in the data directory, and git runs in parallel to the rest of the start.
 type projectID struct {
-	done  chan struct{} // closed when id is set
-	id    string
+	// wait returns the ID, or GlobalProject if git is missing or too slow or the repository is empty. fresh means that the ID comes from git and is
+	// not cached yet.
+	wait  func() (id string, fresh bool)
 	cache string // the file that keeps the ID
-	fresh bool   // the ID comes from git and is not cached yet
 }
 
-// lookUpProject starts the search. Its goroutine ends with git, after gitTimeout at the latest; wait waits for it.
+// lookUpProject starts the search. Its goroutine ends with git, after gitTimeout at the latest.
 func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
-	p := &projectID{done: make(chan struct{}), id: GlobalProject, cache: filepath.Join(dataDir, "projects", projectKey(worktree))}
+	p := &projectID{cache: filepath.Join(dataDir, "projects", projectKey(worktree))}
 	if content, err := os.ReadFile(p.cache); err == nil {
 		if id := strings.TrimSpace(string(content)); isCommit(id) {
-			p.id = id
-			close(p.done)
+			p.wait = func() (string, bool) { return id, false }
 			return p
 		}
 	}
-	go func() {
-		defer close(p.done)
-		if id := rootCommit(ctx, worktree); id != "" {
-			p.id, p.fresh = id, true
-		}
-	}()
+	p.wait = sync.OnceValues(func() (string, bool) {
+		id := rootCommit(ctx, worktree)
+		return cmp.Or(id, GlobalProject), id != ""
+	})
+	go p.wait()
 	return p
 }
 
@@ -93,12 +92,6 @@ func lookUpProject(ctx context.Context, worktree, dataDir string) *projectID {
 func projectKey(worktree string) string {
 	sum := sha256.Sum256([]byte(worktree))
 	return hex.EncodeToString(sum[:8])
-}
-
-// wait returns the ID, or GlobalProject if git is missing or too slow or the repository is empty.
-func (p *projectID) wait() string {
-	<-p.done
-	return p.id
 }
 
 // rootCommit returns the first of the root commits in alphabetical order. A repository can configure programs for git to run,

@@ -78,37 +78,27 @@ func (w *wording) Remedy(err error) *Failure {
 }
 
 func (w *wording) storeRemedy(err error) *Failure {
-	var owned *store.OwnedError
-	var damage *store.DamageError
-	fix := ""
-	switch {
-	case errors.Is(err, store.ErrOlder):
-		fix = "wait for that process or stop it, then run this again: tenon then copies and migrates the database"
-	case errors.As(err, &owned):
-		fix = "wait for that process, or " + w.fresh
+	if owned, ok := errors.AsType[*store.OwnedError](err); ok && !errors.Is(err, store.ErrOlder) {
+		process := "that process"
 		if owned.PID != 0 {
-			fix = fmt.Sprintf("wait for process %d or stop it, or %s", owned.PID, w.fresh)
+			process = fmt.Sprintf("process %d or stop it", owned.PID)
 		}
-	case errors.Is(err, store.ErrFull):
-		fix = "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"
-	case errors.Is(err, store.ErrReadOnly):
-		fix = "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"
-	case errors.As(err, &damage):
-		fix = RepairFix(damage.Rows) + "; undamaged data is kept"
-	case errors.Is(err, store.ErrCorrupt):
-		fix = "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
-	case errors.Is(err, store.ErrUnavailable):
-		fix = "stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"
-	case errors.Is(err, store.ErrNewer):
-		fix = "update tenon, or choose another data directory with --data-dir DIR"
-	case errors.Is(err, trust.ErrLockFile):
-		fix = "correct the file as the error says, or move tenon.lock away and approve everything again"
-	case errors.Is(err, store.ErrFenced):
-		fix = "another process has continued this session: work there, or " + w.fresh
-	default:
-		return nil
+		return Fail(ExitStore, err, "wait for "+process+", or "+w.fresh)
 	}
-	return Fail(ExitStore, err, fix)
+	corrupt := "run tenon doctor; move the database away, or choose another data directory with --data-dir DIR"
+	if damage, ok := errors.AsType[*store.DamageError](err); ok {
+		corrupt = RepairFix(damage.Rows) + "; undamaged data is kept"
+	}
+	return Remedies{
+		{store.ErrOlder, ExitStore, "wait for that process or stop it, then run this again: tenon then copies and migrates the database"},
+		{store.ErrFull, ExitStore, "free disk space, raise the quota, or store the data elsewhere with --data-dir DIR; everything reported so far is stored"},
+		{store.ErrReadOnly, ExitStore, "make the data directory writable, or choose another with --data-dir DIR or TENON_DATA_DIR"},
+		{store.ErrCorrupt, ExitStore, corrupt},
+		{store.ErrUnavailable, ExitStore, "stop the process that holds the lock, or store the data elsewhere with --data-dir DIR; tenon doctor checks it"},
+		{store.ErrNewer, ExitStore, "update tenon, or choose another data directory with --data-dir DIR"},
+		{trust.ErrLockFile, ExitStore, "correct the file as the error says, or move tenon.lock away and approve everything again"},
+		{store.ErrFenced, ExitStore, "another process has continued this session: work there, or " + w.fresh},
+	}.Failure(err)
 }
 
 func configRemedy(err error) *Failure {

@@ -154,14 +154,14 @@ func TestProjectIsRememberedAndGitNotAskedAgain(t *testing.T) {
 	data := t.TempDir()
 	id := strings.Repeat("ab", 20)
 	asked := lookUpProject(t.Context(), "/nowhere", data)
-	if have := asked.wait(); have != GlobalProject {
+	if have, _ := asked.wait(); have != GlobalProject {
 		t.Fatalf("identifier %q outside of a repository, want %q", have, GlobalProject)
 	}
 	if _, err := os.Stat(filepath.Join(data, "projects")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something was remembered of it: %v", err)
 	}
 	keepProject(filepath.Join(data, "projects", projectKey("/nowhere")), id)
-	if have := lookUpProject(t.Context(), "/nowhere", data).wait(); have != id {
+	if have, fresh := lookUpProject(t.Context(), "/nowhere", data).wait(); have != id || fresh {
 		t.Errorf("identifier %q, want the remembered %q", have, id)
 	}
 }

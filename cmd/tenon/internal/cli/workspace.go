@@ -115,10 +115,14 @@ func (w *Workspace) LoadConfig(ctx context.Context, pending map[string][]byte) (
 
 // ProjectID returns the ID of the project. It waits until the ID is known. After the first call, it can be called from any goroutine.
 func (w *Workspace) ProjectID() string {
-	if w.id != nil && w.Project.ID != w.id.wait() {
-		w.Project.ID = w.id.wait()
+	if w.id == nil {
+		return w.Project.ID
 	}
-	return w.Project.ID
+	id, _ := w.id.wait()
+	if w.Project.ID != id {
+		w.Project.ID = id
+	}
+	return id
 }
 
 // Scope returns the query for sessions of this project: its ID, or its directory outside a repository.
@@ -147,7 +151,10 @@ func (w *Workspace) OpenStore(ctx context.Context) (*sqlite.Store, error) {
 func (w *Workspace) openStore(ctx context.Context, o sqlite.Options) (*sqlite.Store, error) {
 	o.Path, o.Version, o.Logger = w.Database(), w.App.Version, w.App.Log
 	s, err := sqlite.Open(ctx, o)
-	if err == nil && w.ProjectID() != GlobalProject && w.id.fresh {
+	if err != nil || w.ProjectID() == GlobalProject {
+		return s, err
+	}
+	if _, fresh := w.id.wait(); fresh {
 		if err := adopt(ctx, s, w.Project); err != nil {
 			w.App.Log.Debug("sessions from before the first commit are not adopted yet", "err", err)
 			return s, nil
@@ -268,20 +275,6 @@ func (a *App) WithMachine(ctx context.Context, f func(*Machine) error) error {
 	return errors.Join(f(m), m.Close(context.WithoutCancel(ctx)))
 }
 
-// WithHost returns the RunE function of a command, which calls f with a host and the session named by the argument, by default the latest.
-func (a *App) WithHost(f func(context.Context, *Machine, *sdk.Session) error) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
-		ctx := cmd.Context()
-		return a.WithMachine(ctx, func(m *Machine) error {
-			s, err := ArgumentSession(ctx, m.Workspace, m.Store, args)
-			if err != nil {
-				return err
-			}
-			return f(ctx, m, s)
-		})
-	}
-}
-
 // WithStore runs f with the session store, without loading configuration or plugins.
 func (a *App) WithStore(ctx context.Context, f func(w *Workspace, s store.Store) error) error {
 	w, err := a.Place(ctx)
@@ -295,17 +288,6 @@ func (a *App) WithStore(ctx context.Context, f func(w *Workspace, s store.Store)
 	return errors.Join(f(w, s), s.Close())
 }
 
-// WithSession runs f with the session named by the argument, by default the latest.
-func (a *App) WithSession(ctx context.Context, args []string, f func(*Workspace, store.Store, *sdk.Session) error) error {
-	return a.WithStore(ctx, func(w *Workspace, s store.Store) error {
-		info, err := ArgumentSession(ctx, w, s, args)
-		if err != nil {
-			return err
-		}
-		return f(w, s, info)
-	})
-}
-
 // WithExtensions runs f with all third-party extensions. paths are additional plugins.
 func (a *App) WithExtensions(ctx context.Context, paths []string, f func(w *Workspace, s *extensions.Set) error) error {
 	w, err := a.Configured(ctx)
@@ -317,6 +299,72 @@ func (a *App) WithExtensions(ctx context.Context, paths []string, f func(w *Work
 		return err
 	}
 	return errors.Join(f(w, s), s.Discard(ctx))
+}
+
+// Work is the RunE function of a command.
+type Work = func(*cobra.Command, []string) error
+
+// OnPlace returns work in a workspace whose configuration is not read.
+func (a *App) OnPlace(f func(context.Context, *Workspace, []string) error) Work {
+	return on(a.Place, f)
+}
+
+// OnConfig returns work in a configured workspace.
+func (a *App) OnConfig(f func(context.Context, *Workspace, []string) error) Work {
+	return on(a.Configured, f)
+}
+
+func on(open func(context.Context) (*Workspace, error), f func(context.Context, *Workspace, []string) error) Work {
+	return func(cmd *cobra.Command, args []string) error {
+		w, err := open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return f(cmd.Context(), w, args)
+	}
+}
+
+// OnMachine returns work with a started host, that runs no turn.
+func (a *App) OnMachine(f func(context.Context, *Machine, []string) error) Work {
+	return func(cmd *cobra.Command, args []string) error {
+		return a.WithMachine(cmd.Context(), func(m *Machine) error { return f(cmd.Context(), m, args) })
+	}
+}
+
+// OnHost returns work with a started host and the session named by the argument, by default the latest.
+func (a *App) OnHost(f func(context.Context, *Machine, *sdk.Session) error) Work {
+	return a.OnMachine(func(ctx context.Context, m *Machine, args []string) error {
+		s, err := ArgumentSession(ctx, m.Workspace, m.Store, args)
+		if err != nil {
+			return err
+		}
+		return f(ctx, m, s)
+	})
+}
+
+// OnStore returns work with the session store, without configuration or plugins.
+func (a *App) OnStore(f func(context.Context, *Workspace, store.Store, []string) error) Work {
+	return func(cmd *cobra.Command, args []string) error {
+		return a.WithStore(cmd.Context(), func(w *Workspace, s store.Store) error { return f(cmd.Context(), w, s, args) })
+	}
+}
+
+// OnSession returns work with the session named by the argument, by default the latest, and the store. It needs no configuration or plugins.
+func (a *App) OnSession(f func(context.Context, store.Store, *sdk.Session) error) Work {
+	return a.OnStore(func(ctx context.Context, w *Workspace, s store.Store, args []string) error {
+		info, err := ArgumentSession(ctx, w, s, args)
+		if err != nil {
+			return err
+		}
+		return f(ctx, s, info)
+	})
+}
+
+// OnExtensions returns work with all third-party extensions.
+func (a *App) OnExtensions(f func(context.Context, *extensions.Set, []string) error) Work {
+	return func(cmd *cobra.Command, args []string) error {
+		return a.WithExtensions(cmd.Context(), nil, func(_ *Workspace, s *extensions.Set) error { return f(cmd.Context(), s, args) })
+	}
 }
 
 // Sandbox returns the paths of the project's sandbox.

@@ -34,7 +34,7 @@ value with its source.`,
 	cli.Group(cmd)
 	show := &cobra.Command{
 		Use: "show", Short: "Print all configuration values and their sources",
-		RunE: func(cmd *cobra.Command, _ []string) error { return showConfig(cmd.Context(), a) },
+		RunE: a.OnConfig(showConfig),
 	}
 	check := &cobra.Command{
 		Use: "check", Short: "Check the configuration and report every problem",
@@ -69,17 +69,13 @@ func configSchema(a *cli.App) error {
 	return a.Print(string(text) + "\n")
 }
 
-func showConfig(ctx context.Context, a *cli.App) error {
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
+func showConfig(_ context.Context, w *cli.Workspace, _ []string) error {
 	public, err := w.Loaded.Redacted()
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		return a.PrintJSON(struct {
+	if w.App.JSON {
+		return w.App.PrintJSON(struct {
 			Config  *sdk.Config       `json:"config"`
 			Origins map[string]string `json:"origins"`
 			Files   []string          `json:"files"`
@@ -98,9 +94,9 @@ func showConfig(ctx context.Context, a *cli.App) error {
 		if err != nil {
 			return err
 		}
-		t.Add(terminal.OneLine(key), view.Clip(terminal.OneLine(string(text)), view.SubjectLength), terminal.OneLine(originOf(w.Loaded, key)))
+		t.Add(key, view.Clip(terminal.OneLine(string(text)), view.SubjectLength), originOf(w.Loaded, key))
 	}
-	return a.PrintTable(t)
+	return w.App.PrintTable(t)
 }
 
 func origins(l *config.Loaded) map[string]string {

@@ -35,11 +35,11 @@ stop, stay hashes. With --hashes or --format json, all values are hashes.`,
 				return cli.UsageError("steps are numbered from 1", "invalid step %d", step)
 			}
 			if a.JSON || onlyHashes {
-				return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
-					return explainSession(cmd.Context(), a, s, info, step, nil)
-				})
+				return a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
+					return explainSession(ctx, a, s, info, step, nil)
+				})(cmd, args)
 			}
-			return a.WithHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
+			return a.OnHost(func(ctx context.Context, m *cli.Machine, info *sdk.Session) error {
 				return explainSession(ctx, a, m.Store, info, step, m.Hooks)
 			})(cmd, args)
 		},
@@ -77,7 +77,7 @@ func explainSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Se
 		return a.PrintJSON(append([]Explained{}, list...))
 	}
 	if len(list) == 0 {
-		a.Screen.Line(fmt.Sprintf("no hook was called in %s; tenon hooks lists all hooks", info.ID))
+		a.Say("no hook was called in %s; tenon hooks lists all hooks", info.ID)
 		return nil
 	}
 	c := a.Screen.ForStdout()

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host"
@@ -88,11 +87,9 @@ func modelsCommand(a *cli.App) *cobra.Command {
 		Use: "models [filter]", Short: "List the available models and the default one",
 		Long: `List the available models and the default one. tenon asks the servers whose address is in your configuration for their
 models; with --refresh, all servers. With --all, the last column names the variable that each provider's key belongs in.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
-				return ListModels(cmd.Context(), a, m, strings.Join(args, ""), o)
-			})
-		},
+		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, args []string) error {
+			return ListModels(ctx, a, m, strings.Join(args, ""), o)
+		}),
 	}
 	cmd.Flags().BoolVar(&o.All, "all", false, "also list the models of providers without a key")
 	cmd.Flags().BoolVar(&o.Refresh, "refresh", false, "ask all servers for their models")
@@ -125,7 +122,7 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 		list = append(list, l)
 	}
 	if failed != nil {
-		a.Screen.Line(terminal.Visible(a.Mask.Clean("not listed by the server: " + failed.Error())))
+		a.Say("%s", a.Mask.Clean("not listed by the server: "+failed.Error()))
 	}
 	err := cli.List(a, list, cli.Listing[listedModel]{
 		Empty: "no model matches; tenon models lists all models",
@@ -136,10 +133,10 @@ func ListModels(ctx context.Context, a *cli.App, m *cli.Machine, filter string, 
 		return err
 	}
 	for _, r := range m.Receivers(ctx) {
-		a.Screen.Line(fmt.Sprintf("not approved: %s at %s, chosen by the repository; approve it with tenon permission approve", terminal.Visible(r.Provider), terminal.Visible(r.Address)))
+		a.Say("not approved: %s at %s, chosen by the repository; approve it with tenon permission approve", r.Provider, r.Address)
 	}
 	if chooseErr == nil {
-		a.Screen.Line("* is the default: " + terminal.Visible(choice.Reason))
+		a.Say("* is the default: %s", choice.Reason)
 	}
 	return chooseErr
 }
@@ -152,7 +149,7 @@ func (l *listedModel) row() []string {
 	if l.Served {
 		from += ", from the server"
 	}
-	return []string{mark, terminal.OneLine(l.Ref().String()), view.Limit(l.Limit.Context), view.Limit(l.Limit.Output), price(l.Cost.Input), price(l.Cost.Output), terminal.OneLine(from)}
+	return []string{mark, l.Ref().String(), view.Limit(l.Limit.Context), view.Limit(l.Limit.Output), price(l.Cost.Input), price(l.Cost.Output), from}
 }
 
 func price(p sdk.Price) string {
@@ -170,9 +167,7 @@ func hooksCommand(a *cli.App) *cobra.Command {
 			if err := checkPoint(&point); err != nil {
 				return err
 			}
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
-				return ListHooks(a, m.Hooks(), point)
-			})
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return ListHooks(a, m.Hooks(), point) })
 		},
 	}
 	a.FormatFlag(cmd)
@@ -204,15 +199,15 @@ func ListHooks(a *cli.App, all []hooks.HookInfo, point string) error {
 		Empty: "no plugin has a hook at " + cmp.Or(point, "any point"),
 		Head:  []string{"point", "", "plugin", "hook", "priority", "on error", "timeout", "reads", "writes"},
 		Row: func(h *hooks.HookInfo) []string {
-			plugin := terminal.OneLine(h.Plugin)
+			plugin := h.Plugin
 			if h.Version != "" {
-				plugin += " " + terminal.OneLine(h.Version)
+				plugin += " " + h.Version
 			}
 			if h.Quarantined != "" {
-				plugin += " (quarantined: " + terminal.OneLine(h.Quarantined) + ")"
+				plugin += " (quarantined: " + h.Quarantined + ")"
 			}
 			return []string{
-				string(h.Point), fmt.Sprint(h.Position), plugin + " (" + string(h.Carrier) + ")", terminal.OneLine(h.Hook), fmt.Sprint(h.Priority),
+				string(h.Point), fmt.Sprint(h.Position), plugin + " (" + string(h.Carrier) + ")", h.Hook, fmt.Sprint(h.Priority),
 				string(h.OnError), h.Timeout.String(), fields(h.Reads), fields(h.Writes),
 			}
 		},

@@ -38,37 +38,32 @@ func inventoryCommand(a *cli.App, v inventory) *cobra.Command {
 	cli.Group(cmd)
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List " + what + " and their sources",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return v.list(a, v.all(cmd.Context(), m)) })
-		},
+		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, _ []string) error { return v.list(a, v.all(ctx, m)) }),
 	}
 	show := &cobra.Command{
 		Use: "show NAME", Short: "Show one of the " + what + " in full",
 		Args: cli.Args(1, 1, "a name from tenon "+v.name+" list"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error {
-				return v.show(a, v.all(cmd.Context(), m), args[0])
-			})
-		},
+		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, args []string) error {
+			return v.show(a, v.all(ctx, m), args[0])
+		}),
 	}
 	cmd.AddCommand(a.FormatFlag(list), a.FormatFlag(show))
 	return cmd
 }
 
+// MarshalJSON implements json.Marshaler.
+func (i item) MarshalJSON() ([]byte, error) {
+	text, err := cli.JSON(i.value)
+	return []byte(text), err
+}
+
 func (v *inventory) list(a *cli.App, all []item) error {
-	if a.JSON {
-		values := []any{}
-		for _, i := range all {
-			values = append(values, i.value)
-		}
-		return a.PrintJSON(values)
-	}
 	listing := cli.Listing[item]{Empty: v.empty, Head: []string{v.name, v.column, "from", "description"}, Row: func(i *item) []string {
 		from := i.from
 		if len(i.replaces) > 0 {
 			from += ", over " + places(i.replaces)
 		}
-		return []string{terminal.OneLine(i.name), terminal.OneLine(i.column), from, terminal.OneLine(i.description)}
+		return []string{i.name, i.column, from, i.description}
 	}}
 	if v.column == "" {
 		row := listing.Row
@@ -83,10 +78,7 @@ func (v *inventory) show(a *cli.App, all []item, name string) error {
 	if at < 0 {
 		return cli.UsageError("tenon "+v.name+" list shows the valid names", "%s %q not found", v.name, name)
 	}
-	i := all[at]
-	if a.JSON {
-		return a.PrintJSON(i.value)
-	}
+	i := &all[at]
 	var b strings.Builder
 	details := []string{
 		v.name, terminal.OneLine(i.name), v.column, terminal.OneLine(i.column), "from", i.from, "over", places(i.replaces), "description", terminal.OneLine(i.description),
@@ -99,7 +91,7 @@ func (v *inventory) show(a *cli.App, all []item, name string) error {
 	if i.text != "" {
 		fmt.Fprintf(&b, "\n%s\n", terminal.Visible(i.text))
 	}
-	return a.Print(b.String())
+	return a.Show(i, func() error { return a.Print(b.String()) })
 }
 
 func agentCommand(a *cli.App) *cobra.Command {

@@ -81,14 +81,14 @@ func showPlugins(a *cli.App, s *stats) error {
 		return a.PrintJSON(rows)
 	}
 	if len(rows) == 0 {
-		a.Screen.Line(fmt.Sprintf("no plugin was called in the last %s; --days N looks further back", view.Plural(s.Days, "day")))
+		a.Say("no plugin was called in the last %s; --days N looks further back", view.Plural(s.Days, "day"))
 		return nil
 	}
 	table := &view.Table{}
 	table.Add("plugin", "time", "failed", "hook calls", "time per call", "tool calls", "time per call", "tokens")
 	for i := range rows {
 		p := &rows[i]
-		table.Add(terminal.OneLine(p.Plugin), micros(p.time().Microseconds()), fmt.Sprint(p.Failed+p.ToolFailed), fmt.Sprint(p.Calls), micros(p.DurationUS/int64(max(p.Calls, 1))),
+		table.Add(p.Plugin, micros(p.time().Microseconds()), fmt.Sprint(p.Failed+p.ToolFailed), fmt.Sprint(p.Calls), micros(p.DurationUS/int64(max(p.Calls, 1))),
 			fmt.Sprint(p.ToolCalls), micros(p.ToolMS*1000/int64(max(p.ToolCalls, 1))), view.Count(p.Tokens))
 	}
 	return a.PrintTable(table)

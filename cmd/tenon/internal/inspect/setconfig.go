@@ -37,17 +37,15 @@ func configFileCommands(a *cli.App) []*cobra.Command {
 	var project bool
 	path := &cobra.Command{
 		Use: "path", Short: "Print the path of your configuration file",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := a.Place(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.OnPlace(func(_ context.Context, w *cli.Workspace, _ []string) error {
 			return a.Print(configFile(w, project) + "\n")
-		},
+		}),
 	}
 	edit := &cobra.Command{
 		Use: "edit", Short: "Open your configuration file in $VISUAL or $EDITOR, and check it afterwards",
-		RunE: func(cmd *cobra.Command, _ []string) error { return editConfig(cmd.Context(), a, project) },
+		RunE: a.OnPlace(func(ctx context.Context, w *cli.Workspace, _ []string) error {
+			return editConfig(ctx, a, configFile(w, project))
+		}),
 	}
 	set := &cobra.Command{
 		Use: "set KEY VALUE", Short: "Change one value in your configuration file",
@@ -57,16 +55,11 @@ file is written only if the configuration is valid with the new value. A value t
   tenon config set provider.mine.options.baseURL http://localhost:8080/v1
   tenon config set permission.bash '{"*": "ask", "git status*": "allow"}'
   tenon config set --project compaction.auto false`,
-		Args: cli.Args(2, 2, "a key and a value"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.Place(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return filelock.Do(cmd.Context(), filepath.Join(w.Project.DataDir, "config.lock"), lockTimeout, func() error {
-				return setConfig(cmd.Context(), a, w, args[0], args[1], project)
+		RunE: a.OnPlace(func(ctx context.Context, w *cli.Workspace, args []string) error {
+			return filelock.Do(ctx, filepath.Join(w.Project.DataDir, "config.lock"), lockTimeout, func() error {
+				return setConfig(ctx, a, w, args[0], args[1], project)
 			})
-		},
+		}),
 	}
 	list := []*cobra.Command{path, edit, set}
 	for _, cmd := range list {
@@ -92,12 +85,7 @@ func configFile(w *cli.Workspace, project bool) string {
 	return fallback
 }
 
-func editConfig(ctx context.Context, a *cli.App, project bool) error {
-	w, err := a.Place(ctx)
-	if err != nil {
-		return err
-	}
-	path := configFile(w, project)
+func editConfig(ctx context.Context, a *cli.App, path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
@@ -135,7 +123,7 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 		return err
 	}
 	if string(changed) == string(old) {
-		a.Screen.Line("unchanged: " + terminal.Visible(path) + " has this value already")
+		a.Say("unchanged: %s has this value already", path)
 		return nil
 	}
 	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
@@ -147,11 +135,11 @@ func setConfig(ctx context.Context, a *cli.App, w *cli.Workspace, key, text stri
 	}
 	for _, warning := range loaded.Warnings {
 		if strings.HasPrefix(warning.Key+".", key+".") || strings.HasPrefix(key+".", warning.Key+".") {
-			a.Screen.Line("warning: " + terminal.Visible(warning.String()))
+			a.Say("warning: %s", warning.String())
 		}
 	}
 	if o, ok := loaded.Origins[key]; ok && o.Source != path {
-		a.Screen.Line("note: another value applies here, set in " + terminal.Visible(o.String()))
+		a.Say("note: another value applies here, set in %s", o.String())
 	}
 	return a.Print(terminal.Visible(a.Mask.Clean(udiff.Unified(path, path, string(old), string(changed)))))
 }
@@ -205,11 +193,7 @@ func configGetCommand(a *cli.App) *cobra.Command {
 		Use: "get KEY", Short: "Print one configuration value",
 		Long: `Print one configuration value, or the object below a key as JSON. Secrets are printed as ***.`,
 		Args: cli.Args(1, 1, "a key, such as model"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.Configured(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.OnConfig(func(_ context.Context, w *cli.Workspace, args []string) error {
 			values, err := valuesOf(w.Loaded)
 			if err != nil {
 				return err
@@ -226,7 +210,7 @@ func configGetCommand(a *cli.App) *cobra.Command {
 				return a.Print(terminal.Visible(text) + "\n")
 			}
 			return a.PrintJSON(value)
-		},
+		}),
 	}
 }
 

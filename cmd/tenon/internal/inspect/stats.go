@@ -13,7 +13,6 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/hooks"
 	"github.com/tenonhq/tenon/host/convert"
@@ -31,35 +30,31 @@ failures. With --format json, each day also lists its models, tools and plugins.
 
 The cost is exact: the sum over all steps, by the prices of their models. The cost of a session's title, and of messages
 that were removed, counts on the day the session was created. Days are in the local time zone.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.OnStore(func(ctx context.Context, w *cli.Workspace, s store.Store, _ []string) error {
 			if days < 1 || days > maxDays {
 				return cli.UsageError(fmt.Sprintf("pass a number from 1 to %d", maxDays), "invalid --days %d", days)
 			}
-			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-				c := newCensus(firstDay(days))
-				if byPlugin {
-					err := a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, e *extensions.Set) error {
-						c.owners = ownersOf(e.Candidates)
-						return nil
-					})
-					if err != nil {
-						return err
-					}
-				}
-				q := store.Query{Children: true, Archived: true, Limit: CensusPage}
-				if project {
-					q.ProjectID, q.Directory = w.Scope()
-				}
-				c.withoutDamage = a.WithoutDamage
-				if err := c.take(cmd.Context(), s, q); err != nil {
+			c, show := newCensus(firstDay(days)), showStats
+			if byPlugin {
+				show = showPlugins
+				err := a.WithExtensions(ctx, nil, func(_ *cli.Workspace, e *extensions.Set) error {
+					c.owners = ownersOf(e.Candidates)
+					return nil
+				})
+				if err != nil {
 					return err
 				}
-				if byPlugin {
-					return showPlugins(a, c.stats(days))
-				}
-				return showStats(a, c.stats(days))
-			})
-		},
+			}
+			q := store.Query{Children: true, Archived: true, Limit: CensusPage}
+			if project {
+				q.ProjectID, q.Directory = w.Scope()
+			}
+			c.withoutDamage = a.WithoutDamage
+			if err := c.take(ctx, s, q); err != nil {
+				return err
+			}
+			return show(a, c.stats(days))
+		}),
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().IntVar(&days, "days", 30, "number of `days`, including today")
@@ -371,56 +366,53 @@ func showStats(a *cli.App, s *stats) error {
 		return a.PrintJSON(s)
 	}
 	if s.Sessions == 0 && s.Total == (Usage{}) {
-		a.Screen.Line(fmt.Sprintf("no activity in the last %s; --days N looks further back", view.Plural(s.Days, "day")))
+		a.Say("no activity in the last %s; --days N looks further back", view.Plural(s.Days, "day"))
 		return nil
 	}
 	head := fmt.Sprintf("%s, %s, %s, $%s\n\n", view.Plural(s.Sessions, "session"), view.Plural(s.Turns, "prompt"), view.Plural(s.Total.Steps, "step"), s.Total.Cost)
 	if err := a.Print(head); err != nil {
 		return err
 	}
-	// The most important columns come first, because a narrow terminal cuts off the rest.
-	tokens := func(u *Usage) []string {
-		t := u.Tokens
-		return []string{view.Count(t.Input), view.Count(t.Output), view.Count(t.Reasoning), view.Count(t.Cache.Read), view.Count(t.Cache.Write)}
-	}
-	kinds := []string{"input", "output", "reasoning", "cached", "to cache"}
-	days := &view.Table{}
-	days.Add(append([]string{"day", "cost", "steps", "tools", "hooks"}, kinds...)...)
+	days, models, calls := &view.Table{}, &view.Table{}, &view.Table{}
+	days.Add(usageHead("day", "tools", "hooks")...)
 	day := func(name string, u *Usage, b *breakdown) {
 		tools, hooks := b.calls()
-		days.Add(append([]string{name, view.Money(u.Cost), fmt.Sprint(u.Steps), view.Count(int64(tools)), view.Count(int64(hooks))}, tokens(u)...)...)
+		days.Add(u.cells(name, view.Count(int64(tools)), view.Count(int64(hooks)))...)
 	}
 	for i := range s.ByDay {
 		day(s.ByDay[i].Day, &s.ByDay[i].Usage, &s.ByDay[i].breakdown)
 	}
 	day("all", &s.Total, &s.breakdown)
-	if err := a.PrintTable(days); err != nil {
-		return err
-	}
-	models := &view.Table{}
-	models.Add("")
-	models.Add(append([]string{"model", "cost", "steps"}, kinds...)...)
+	models.Add(usageHead("model")...)
 	for i := range s.Models {
-		m := &s.Models[i]
-		models.Add(append([]string{terminal.OneLine(m.Model), view.Money(m.Cost), fmt.Sprint(m.Steps)}, tokens(&m.Usage)...)...)
+		models.Add(s.Models[i].cells(s.Models[i].Model)...)
 	}
-	if err := a.PrintTable(models); err != nil {
-		return err
-	}
-	calls := &view.Table{}
 	if len(s.Tools) > 0 {
-		calls.Add("")
 		calls.Add("tool", "calls", "failed")
 	}
 	for _, t := range s.Tools {
-		calls.Add(terminal.OneLine(t.Tool), fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
+		calls.Add(t.Tool, fmt.Sprint(t.Calls), fmt.Sprint(t.Failed))
+	}
+	if len(s.Tools) > 0 && len(s.Plugins) > 0 {
+		calls.Add("")
 	}
 	if len(s.Plugins) > 0 {
-		calls.Add("")
 		calls.Add("plugin", "calls", "failed", "time per call")
 	}
 	for _, p := range s.Plugins {
-		calls.Add(terminal.OneLine(p.Plugin), fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(max(p.Calls, 1))))
+		calls.Add(p.Plugin, fmt.Sprint(p.Calls), fmt.Sprint(p.Failed), micros(p.DurationUS/int64(max(p.Calls, 1))))
 	}
-	return a.PrintTable(calls)
+	return a.PrintTable(days, models, calls)
+}
+
+// usageHead returns the head of a table of cells. The most important columns come first, because a narrow terminal cuts off the rest.
+func usageHead(name string, more ...string) []string {
+	return slices.Concat([]string{name, "cost", "steps"}, more, []string{"input", "output", "reasoning", "cached", "to cache"})
+}
+
+// cells returns a row of usage, with more cells after cost and steps.
+func (u *Usage) cells(name string, more ...string) []string {
+	t := u.Tokens
+	return slices.Concat([]string{name, view.Money(u.Cost), fmt.Sprint(u.Steps)}, more,
+		[]string{view.Count(t.Input), view.Count(t.Output), view.Count(t.Reasoning), view.Count(t.Cache.Read), view.Count(t.Cache.Write)})
 }

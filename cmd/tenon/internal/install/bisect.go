@@ -21,7 +21,8 @@ func bisectCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "bisect -- COMMAND [ARG...]", Short: "Find the plugin that makes a command fail", Args: cli.Args(1, -1, "a command"),
 		Long: `Run a command repeatedly, each time with some plugins disabled, and name the plugins that make it fail. The command
-fails if its exit code is not 0. Plugins are disabled only for these runs; required plugins stay enabled.`,
+fails if its exit code is not 0; it must fail every time. The named plugins alone make it fail, and with any one of them
+disabled it succeeds. Plugins are disabled only for these runs; required plugins stay enabled.`,
 		Example: `  tenon plugin bisect -- tenon run "list the files"`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var names []string
@@ -66,7 +67,7 @@ func (b *bisection) run(ctx context.Context) error {
 	if fails {
 		return cli.Fail(cli.ExitTurn, errors.New("the command fails without these plugins too"), "the cause is elsewhere: run tenon doctor; required plugins, MCP servers and command hooks stayed on")
 	}
-	guilty, err := reduce(nil, b.all, func(enabled []string) (bool, error) { return b.fails(ctx, enabled) })
+	guilty, err := reduce(b.all, func(enabled []string) (bool, error) { return b.fails(ctx, enabled) })
 	if err != nil {
 		return err
 	}
@@ -108,27 +109,28 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// reduce returns a smallest part of names for which fails holds together with base: without any of its names it does not. fails must hold for
-// names and base, and not for base alone. See A. Zeller: Yesterday, my program worked, 1999.
-func reduce(base, names []string, fails func([]string) (bool, error)) ([]string, error) {
-	if len(names) == 1 {
-		return names, nil
-	}
-	left, right := names[:len(names)/2], names[len(names)/2:]
-	for _, half := range [][]string{left, right} {
-		failed, err := fails(slices.Concat(base, half))
-		if err != nil {
-			return nil, err
+// reduce returns a smallest part of names for which fails holds: without any one of them, it does not. fails must hold for names, and not for none.
+// Names that hide a failure of others are left out like any other name.
+func reduce(names []string, fails func([]string) (bool, error)) ([]string, error) {
+	for size := max(1, len(names)/2); ; size = max(1, size/2) {
+		count := len(names)
+		for at := 0; at < len(names); {
+			rest := slices.Concat(names[:at], names[min(at+size, len(names)):])
+			failed := false
+			if len(rest) > 0 {
+				var err error
+				if failed, err = fails(rest); err != nil {
+					return nil, err
+				}
+			}
+			if failed {
+				names = rest
+			} else {
+				at += size
+			}
 		}
-		if failed {
-			return reduce(base, half, fails)
+		if size == 1 && len(names) == count {
+			return names, nil
 		}
 	}
-	// Both halves are needed.
-	fromLeft, err := reduce(slices.Concat(base, right), left, fails)
-	if err != nil {
-		return nil, err
-	}
-	fromRight, err := reduce(slices.Concat(base, fromLeft), right, fails)
-	return slices.Concat(fromLeft, fromRight), err
 }

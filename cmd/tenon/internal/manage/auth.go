@@ -77,14 +77,14 @@ func login(ctx context.Context, a *cli.App, f *authLogin, args []string) error {
 	if err != nil {
 		return err
 	}
-	a.Screen.Line("stored the credentials of " + terminal.Visible(id) + " in " + path)
+	a.Say("stored the credentials of %s in %s", id, path)
 	if f.noTest {
 		return nil
 	}
 	return a.WithMachine(ctx, func(m *cli.Machine) error {
 		result, err := m.TryCredentials(ctx, id)
 		if err == nil {
-			a.Screen.Line(result)
+			a.Say("%s", result)
 		}
 		return err
 	})
@@ -167,11 +167,7 @@ type listedCredential struct {
 func authListCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the stored credentials of providers",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			w, err := a.Place(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.OnPlace(func(_ context.Context, w *cli.Workspace, _ []string) error {
 			stored, err := w.StoredKeys()
 			if err != nil && len(stored) == 0 {
 				return err
@@ -195,30 +191,25 @@ func authListCommand(a *cli.App) *cobra.Command {
 				Empty: "no stored credentials; tenon auth login PROVIDER stores some",
 				Head:  []string{"provider", "type", "from"},
 				Row: func(l *listedCredential) []string {
-					return []string{terminal.OneLine(l.Provider), l.Type, terminal.OneLine(l.Source)}
+					return []string{l.Provider, l.Type, l.Source}
 				},
 			}), err)
-		},
+		}),
 	})
 }
 
 func authLogoutCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "logout PROVIDER", Short: "Remove the stored credentials of a provider",
-		Args: cli.Args(1, 1, "a provider"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			w, err := a.Place(cmd.Context())
-			if err != nil {
-				return err
-			}
-			err = w.Credentials().Delete(cmd.Context(), credentials.ForProvider(args[0]))
+		RunE: a.OnPlace(func(ctx context.Context, w *cli.Workspace, args []string) error {
+			err := w.Credentials().Delete(ctx, credentials.ForProvider(args[0]))
 			if errors.Is(err, credentials.ErrNotFound) {
 				return cli.UsageError("tenon auth list shows them; opencode's are removed with opencode auth logout", "no stored credentials of %s", args[0])
 			}
 			if err == nil {
-				a.Screen.Line("removed the credentials of " + terminal.Visible(args[0]))
+				a.Say("removed the credentials of %s", args[0])
 			}
 			return err
-		},
+		}),
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/host/config/claude"
@@ -112,7 +111,7 @@ func (f *foreign) run(a *cli.App, args []string, output string) error {
 		return err
 	}
 	for _, n := range append(translated.Notes, notes...) {
-		a.Screen.Line("note: " + terminal.Visible(n.String()))
+		a.Say("note: %s", n.String())
 	}
 	if output == "" {
 		if _, err := (view.Escaper{Writer: a.Out}).Write(translated.Config); err != nil {
@@ -123,7 +122,7 @@ func (f *foreign) run(a *cli.App, args []string, output string) error {
 	if err := writeNew(output, translated.Config); err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("write %q: %w", output, cli.Cause(err)), "choose a new file, or omit -o and redirect stdout")
 	}
-	a.Screen.Line(terminal.Visible(output) + " was written; check it with tenon config check")
+	a.Say("%s was written; check it with tenon config check", output)
 	return nil
 }
 

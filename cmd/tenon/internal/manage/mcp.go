@@ -59,7 +59,13 @@ the tools it then offers.`,
 			if cmd.Flags().Changed("timeout") && f.timeout < time.Millisecond {
 				return cli.UsageError("write a time such as 30s", "--timeout %s: want at least 1ms", f.timeout)
 			}
-			return addServer(cmd.Context(), a, &f, args[0], args[1:])
+			entry, err := f.entry(args[1:])
+			if err != nil {
+				return err
+			}
+			return a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
+				return addServer(ctx, w, &f, args[0], entry)
+			})(cmd, args)
 		},
 	}
 	flags := cmd.Flags()
@@ -107,28 +113,21 @@ func pairs(flag string, list []string) (map[string]string, error) {
 	return out, nil
 }
 
-func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []string) error {
-	entry, err := f.entry(args)
-	if err != nil {
-		return err
-	}
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
+func addServer(ctx context.Context, w *cli.Workspace, f *mcpAdd, name string, entry *mcpEntry) error {
+	a := w.App
 	raw, err := json.Marshal(entry)
 	if err != nil {
 		return err
 	}
-	if err := lockServers(ctx, w, func() error { return writeServer(ctx, a, w, f.project, name, raw) }); err != nil {
+	if err := lockServers(ctx, w, func() error { return writeServer(ctx, w, f.project, name, raw) }); err != nil {
 		return err
 	}
-	a.Screen.Line(fmt.Sprintf("added %s to %s", terminal.Visible(name), terminal.Visible(serverFile(w, f.project))))
+	a.Say("added %s to %s", name, serverFile(w, f.project))
 	if f.noProbe {
 		return nil
 	}
 	return withServer(ctx, a, name, func(_ context.Context, s *extensions.Set, c *extensions.Candidate) error {
-		a.Screen.Line(fmt.Sprintf("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit()))
+		a.Say("%s; waiting up to %s for an answer", terminal.OneLine(strings.Join(c.Lines, " ")), c.Server.Limit())
 		warning, err := s.Approve(ctx, c, nil) // adding a server approves it
 		if err != nil {
 			return err
@@ -141,7 +140,7 @@ func addServer(ctx context.Context, a *cli.App, f *mcpAdd, name string, args []s
 }
 
 // writeServer adds a server to a file.
-func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, project bool, name string, entry json.RawMessage) error {
+func writeServer(ctx context.Context, w *cli.Workspace, project bool, name string, entry json.RawMessage) error {
 	file, err := readMCPFile(w, project)
 	if err != nil {
 		return err
@@ -149,7 +148,7 @@ func writeServer(ctx context.Context, a *cli.App, w *cli.Workspace, project bool
 	if _, taken := file.servers[name]; taken {
 		return cli.UsageError("choose another name, or remove it first: tenon mcp remove "+name, "%s already has a server %q", file.path, name)
 	}
-	if err := unique(ctx, a, name); err != nil {
+	if err := unique(ctx, w.App, name); err != nil {
 		return err
 	}
 	if err := checkServer(name, entry, "the new server", "tenon mcp add --help shows examples"); err != nil {
@@ -232,7 +231,7 @@ func approved(f serverFunc) serverFunc {
 // serverCommand returns a command that runs f with the server that its argument names.
 func serverCommand(a *cli.App, name, short string, f serverFunc) *cobra.Command {
 	return &cobra.Command{
-		Use: name + " NAME", Short: short, Args: cli.Args(1, 1, "the name of a server"),
+		Use: name + " NAME", Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error { return withServer(cmd.Context(), a, args[0], f) },
 	}
 }
@@ -257,16 +256,16 @@ func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 	}
 	t := &view.Table{}
 	for _, tool := range offered.Tools {
-		t.Add(terminal.OneLine(tool.Name), view.Clip(terminal.OneLine(tool.Description), 100))
+		t.Add(tool.Name, view.Clip(terminal.OneLine(tool.Description), 100))
 	}
 	if err := a.PrintTable(t); err != nil {
 		return err
 	}
 	for _, d := range differences {
-		a.Screen.Line(terminal.Visible(d.String()))
+		a.Say("%s", d.String())
 	}
 	if len(differences) > 0 {
-		a.Screen.Line("tools that differ from the approved ones are withheld; approve them with tenon mcp trust " + terminal.Visible(c.Name))
+		a.Say("tools that differ from the approved ones are withheld; approve them with tenon mcp trust %s", c.Name)
 	}
 	return nil
 }
@@ -275,7 +274,6 @@ func mcpCallCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "call NAME TOOL [ARGUMENTS]", Short: "Call a tool of an MCP server, with a JSON object of arguments",
 		Example: `  tenon mcp call files read_text_file '{"path": "README.md"}'`,
-		Args:    cli.Args(2, 3, "the names of a server and a tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			arguments := json.RawMessage("{}")
 			if len(args) == 3 {
@@ -326,7 +324,7 @@ func printLog(a *cli.App, path, name string) error {
 		text.Write(content)
 	}
 	if text.Len() == 0 {
-		a.Screen.Line("server " + terminal.Visible(name) + " has not logged anything yet")
+		a.Say("server %s has not logged anything yet", name)
 		return nil
 	}
 	return a.Print(terminal.Visible(text.String()))

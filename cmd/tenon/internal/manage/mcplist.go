@@ -21,11 +21,7 @@ func mcpListCommand(a *cli.App) *cobra.Command {
 	var check bool
 	cmd := a.FormatFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List MCP servers, their approval and their last start",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
-				return listServers(cmd.Context(), a, s, check)
-			})
-		},
+		RunE: a.OnExtensions(func(ctx context.Context, s *extensions.Set, _ []string) error { return listServers(ctx, a, s, check) }),
 	})
 	cmd.Flags().BoolVar(&check, "check", false, "start each approved server now; fails if one does not work")
 	return cmd
@@ -67,7 +63,7 @@ func listServers(ctx context.Context, a *cli.App, s *extensions.Set, check bool)
 		Empty: "no MCP servers; tenon mcp add adds one",
 		Head:  []string{"name", "approved", "works", "runs", "from", ""},
 		Row: func(l *listedServer) []string {
-			return []string{terminal.OneLine(l.Name), l.approved(), l.works(), terminal.OneLine(l.Starts), terminal.OneLine(l.From), terminal.OneLine(l.Why)}
+			return []string{l.Name, l.approved(), l.works(), l.Starts, l.From, l.Why}
 		},
 	})
 	if err == nil && check && len(broken) > 0 {

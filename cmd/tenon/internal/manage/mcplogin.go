@@ -10,7 +10,6 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/oauth"
@@ -43,7 +42,7 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 			return err
 		}
 	}
-	a.Screen.Line(fmt.Sprintf("signed in to %s; it offers %s", terminal.Visible(c.Name), view.Plural(len(offered.Tools), "tool")))
+	a.Say("signed in to %s; it offers %s", c.Name, view.Plural(len(offered.Tools), "tool"))
 	return nil
 }
 
@@ -54,7 +53,7 @@ func mcpLogoutCommand(a *cli.App) *cobra.Command {
 			return cli.UsageError("tenon mcp status shows where you are signed in", "not signed in to server %q", c.Name)
 		}
 		if err == nil {
-			a.Screen.Line("signed out of " + terminal.Visible(c.Name))
+			a.Say("signed out of %s", c.Name)
 		}
 		return err
 	})
@@ -63,9 +62,7 @@ func mcpLogoutCommand(a *cli.App) *cobra.Command {
 func mcpStatusCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "status", Short: "Show where you are signed in",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return showSignIns(a, s) })
-		},
+		RunE: a.OnExtensions(func(_ context.Context, s *extensions.Set, _ []string) error { return showSignIns(a, s) }),
 	})
 }
 
@@ -112,7 +109,7 @@ func showSignIns(a *cli.App, s *extensions.Set) error {
 		Empty: "no remote MCP servers that you can sign in to",
 		Head:  []string{"name", "status", "issuer"},
 		Row: func(l *listedSignIn) []string {
-			return []string{terminal.OneLine(l.Name), terminal.OneLine(l.Status), terminal.OneLine(l.Issuer)}
+			return []string{l.Name, l.Status, l.Issuer}
 		},
 	})
 }

@@ -15,7 +15,6 @@ import (
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/host/config"
 	"github.com/tenonhq/tenon/internal/atomicfile"
 	"github.com/tenonhq/tenon/internal/checked"
@@ -28,10 +27,9 @@ func mcpRemoveCommand(a *cli.App) *cobra.Command {
 	var project bool
 	cmd := &cobra.Command{
 		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Remove an MCP server that was added with tenon mcp add",
-		Args: cli.Args(1, 1, "a name"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return removeServer(cmd.Context(), a, args[0], project)
-		},
+		RunE: a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
+			return removeServer(ctx, w, args[0], project)
+		}),
 	}
 	cmd.Flags().BoolVar(&project, "project", false, "remove it from the project's .mcp.json, not from your own configuration")
 	return cmd
@@ -46,11 +44,7 @@ func lockServers(ctx context.Context, w *cli.Workspace, f func() error) error {
 }
 
 // changeServer runs f with the file that contains a server: the user's, or else the project's. With project, only the latter.
-func changeServer(ctx context.Context, a *cli.App, name string, project bool, f func(file *mcpFile) error) error {
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
+func changeServer(ctx context.Context, w *cli.Workspace, name string, project bool, f func(file *mcpFile) error) error {
 	return lockServers(ctx, w, func() error {
 		file, err := findServer(w, name, project)
 		if err != nil {
@@ -80,16 +74,17 @@ func findServer(w *cli.Workspace, name string, project bool) (*mcpFile, error) {
 	return nil, cli.UsageError("tenon mcp list shows where each server is configured", "server %q not found in %s", name, where)
 }
 
-func removeServer(ctx context.Context, a *cli.App, name string, project bool) error {
-	return changeServer(ctx, a, name, project, func(file *mcpFile) (err error) {
-		before, failed := file.w.Extensions(ctx, nil, false)
+func removeServer(ctx context.Context, w *cli.Workspace, name string, project bool) error {
+	a := w.App
+	return changeServer(ctx, w, name, project, func(file *mcpFile) (err error) {
+		before, failed := w.Extensions(ctx, nil, false)
 		if failed == nil {
 			defer func() { err = errors.Join(err, before.Discard(ctx)) }()
 		}
 		if err := file.write(config.Remove(file.text, serverKey(name))); err != nil {
 			return err
 		}
-		a.Screen.Line(fmt.Sprintf("removed %s from %s", terminal.Visible(name), terminal.Visible(file.path)))
+		a.Say("removed %s from %s", name, file.path)
 		if failed == nil {
 			failed = forget(ctx, a, before, name, file.path)
 		}
@@ -108,7 +103,7 @@ func forget(ctx context.Context, a *cli.App, before *extensions.Set, name, path 
 	}
 	done, err := before.Forget(ctx, before.Candidates[i])
 	if done && err == nil {
-		a.Screen.Line("signed out of " + terminal.Visible(name))
+		a.Say("signed out of %s", name)
 	}
 	return err
 }
@@ -124,17 +119,16 @@ func mcpSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {
 
 For a server in your own mcp.json, this changes that file. For a project's server, it changes only your approval; the
 project's file stays the same.`,
-		Args: cli.Args(1, 1, "the name of a server"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return switchServer(cmd.Context(), a, args[0], verb, enabled)
-		},
+		RunE: a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
+			return switchServer(ctx, w, args[0], verb, enabled)
+		}),
 	}
 }
 
-func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bool) error {
-	done := verb + "d"
+func switchServer(ctx context.Context, w *cli.Workspace, name, verb string, enabled bool) error {
+	a, done := w.App, verb+"d"
 	inOwn := false
-	err := changeServer(ctx, a, name, false, func(file *mcpFile) error {
+	err := changeServer(ctx, w, name, false, func(file *mcpFile) error {
 		if inOwn = !file.project; !inOwn {
 			return nil
 		}
@@ -151,7 +145,7 @@ func switchServer(ctx context.Context, a *cli.App, name, verb string, enabled bo
 		if err := file.write(text, err); err != nil {
 			return err
 		}
-		a.Screen.Line(fmt.Sprintf("%s %s in %s", done, terminal.Visible(name), terminal.Visible(file.path)))
+		a.Say("%s %s in %s", done, name, file.path)
 		return nil
 	})
 	if inOwn {

@@ -35,10 +35,7 @@ func mcpSearchCommand(a *cli.App) *cobra.Command {
 
 The registry is ` + source.MCPRegistry + `, unless mcp_registry in your own or the
 administrator's configuration names another.`,
-		Args: cli.Args(1, -1, "words of a server's name"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return searchRegistry(cmd.Context(), a, strings.Join(args, " "))
-		},
+		RunE: a.OnConfig(searchRegistry),
 	})
 }
 
@@ -57,21 +54,17 @@ type registered struct {
 	} `json:"packages,omitempty"`
 }
 
-func searchRegistry(ctx context.Context, a *cli.App, words string) error {
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
+func searchRegistry(ctx context.Context, w *cli.Workspace, words []string) error {
 	base := cmp.Or(w.Loaded.Config.MCPRegistry, source.MCPRegistry)
-	found, err := search(ctx, base, words)
+	found, err := search(ctx, base, strings.Join(words, " "))
 	if err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("registry %s: %w", base, err), "check the network, and mcp_registry in your configuration")
 	}
-	return cli.List(a, found, cli.Listing[registered]{
+	return cli.List(w.App, found, cli.Listing[registered]{
 		Empty: "no server found; the registry searches names, not descriptions",
 		Head:  []string{"name", "version", "", ""},
 		Row: func(r *registered) []string {
-			return []string{terminal.OneLine(r.Name), terminal.OneLine(r.Version), terminal.OneLine(r.source()), view.Clip(terminal.OneLine(r.Description), 100)}
+			return []string{r.Name, r.Version, r.source(), view.Clip(terminal.OneLine(r.Description), 100)}
 		},
 	})
 }

@@ -3,7 +3,6 @@ package manage
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -24,45 +23,45 @@ func mcpTrustCommand(a *cli.App) *cobra.Command {
 --yes skips the question, for example in CI. If the project has a ` + extensions.ServerLock + `, a server that differs from it is an
 error, even with --yes.`,
 		Example: "  tenon mcp trust --yes && tenon run --auto \"review this change\"",
-		RunE:    func(cmd *cobra.Command, args []string) error { return trustServers(cmd.Context(), a, args, yes) },
+		RunE: a.OnExtensions(func(ctx context.Context, s *extensions.Set, names []string) error {
+			return trustServers(ctx, a, s, names, yes)
+		}),
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
 	return cmd
 }
 
-func trustServers(ctx context.Context, a *cli.App, names []string, yes bool) error {
-	return a.WithExtensions(ctx, nil, func(_ *cli.Workspace, s *extensions.Set) error {
-		var list []*extensions.Candidate
-		for _, name := range names {
-			c, err := server(a, s, name)
-			if err != nil {
-				return err
-			}
-			list = append(list, c)
-		}
-		if len(names) == 0 {
-			list = slices.DeleteFunc(slices.Clone(s.Candidates), func(c *extensions.Candidate) bool {
-				return c.Server == nil || c.State != plugins.StatePending && !(c.State == plugins.StateReady && c.Project)
-			})
-		}
-		if len(list) == 0 {
-			a.Screen.Line("no MCP server needs approval")
-			return nil
-		}
-		if err := decidable(list); err != nil {
+func trustServers(ctx context.Context, a *cli.App, s *extensions.Set, names []string, yes bool) error {
+	var list []*extensions.Candidate
+	for _, name := range names {
+		c, err := server(a, s, name)
+		if err != nil {
 			return err
 		}
-		var problems []error
-		for _, c := range list {
-			if err := Approve(ctx, a, s, c, yes, nil); err != nil {
-				problems = append(problems, err)
-			}
+		list = append(list, c)
+	}
+	if len(names) == 0 {
+		list = slices.DeleteFunc(slices.Clone(s.Candidates), func(c *extensions.Candidate) bool {
+			return c.Server == nil || c.State != plugins.StatePending && !(c.State == plugins.StateReady && c.Project)
+		})
+	}
+	if len(list) == 0 {
+		a.Say("no MCP server needs approval")
+		return nil
+	}
+	if err := decidable(list); err != nil {
+		return err
+	}
+	var problems []error
+	for _, c := range list {
+		if err := Approve(ctx, a, s, c, yes, nil); err != nil {
+			problems = append(problems, err)
 		}
-		if len(problems) == 1 {
-			return problems[0]
-		}
-		return errors.Join(problems...)
-	})
+	}
+	if len(problems) == 1 {
+		return problems[0]
+	}
+	return errors.Join(problems...)
 }
 
 // locked adds the remedy to an error about a server that differs from the project's lock.
@@ -78,19 +77,17 @@ func mcpLockCommand(a *cli.App) *cobra.Command {
 		Use: "lock", Short: "Pin the project's approved MCP servers in " + extensions.ServerLock,
 		Long: `Start the project's approved MCP servers, and write hashes of their configuration and of their tools to ` + extensions.ServerLock + `.
 Commit this file. It approves nothing: tenon mcp trust and tenon plugin trust refuse a server that differs from it.`,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
-				names, err := s.WriteLock(cmd.Context())
-				if err != nil {
-					return cli.Fail(cli.ExitTurn, err, "a server must work to be pinned; tenon mcp list --check shows which do")
-				}
-				if len(names) == 0 {
-					a.Screen.Line("no approved MCP server of the project; earlier pins are kept; approve servers with tenon mcp trust")
-					return nil
-				}
-				a.Screen.Line(fmt.Sprintf("pinned in %s: %s", extensions.ServerLock, terminal.OneLine(strings.Join(names, ", "))))
+		RunE: a.OnExtensions(func(ctx context.Context, s *extensions.Set, _ []string) error {
+			names, err := s.WriteLock(ctx)
+			if err != nil {
+				return cli.Fail(cli.ExitTurn, err, "a server must work to be pinned; tenon mcp list --check shows which do")
+			}
+			if len(names) == 0 {
+				a.Say("no approved MCP server of the project; earlier pins are kept; approve servers with tenon mcp trust")
 				return nil
-			})
-		},
+			}
+			a.Say("pinned in %s: %s", extensions.ServerLock, terminal.OneLine(strings.Join(names, ", ")))
+			return nil
+		}),
 	}
 }

@@ -31,7 +31,13 @@ func permissionCommand(a *cli.App, approve *cobra.Command) *cobra.Command {
 	cli.Group(cmd)
 	list := &cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the permanent permissions of this project",
-		RunE: func(cmd *cobra.Command, _ []string) error { return listApprovals(cmd.Context(), a) },
+		RunE: a.OnStore(func(ctx context.Context, w *cli.Workspace, s store.Store, _ []string) error {
+			list, err := s.Approvals(ctx, w.ApprovalProject())
+			if err != nil {
+				return err
+			}
+			return ListApprovals(a, list)
+		}),
 	}
 	var all bool
 	forget := &cobra.Command{
@@ -41,37 +47,30 @@ func permissionCommand(a *cli.App, approve *cobra.Command) *cobra.Command {
 	forget.Flags().BoolVar(&all, "all", false, "revoke all permissions of this project")
 	var agent string
 	explain := &cobra.Command{
-		Use: "explain PERMISSION TEXT", Short: "Show which rule decides, and which rules it overrides",
+		Use: "explain PERMISSION [TEXT…]", Short: "Show which rule decides, and which rules it overrides",
 		Example: "  tenon permission explain 'bash git push --force'\n  tenon permission explain edit src/x.go --agent plan",
-		Args:    cli.Args(1, -1, "a permission and its subject"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return explainPermission(cmd.Context(), m, args, agent) })
-		},
+		RunE: a.OnMachine(func(ctx context.Context, m *cli.Machine, args []string) error {
+			return explainPermission(ctx, m, args, agent)
+		}),
 	}
 	explain.Flags().StringVar(&agent, "agent", "", "use the rules of this `agent` (default build)")
 	lint := &cobra.Command{
 		Use: "lint", Short: "Find rules that never apply",
-		RunE: func(cmd *cobra.Command, _ []string) error { return lintPermissions(cmd.Context(), a) },
+		RunE: a.OnConfig(lintPermissions),
 	}
 	test := &cobra.Command{
 		Use: "test RULE", Short: "Show which recorded calls a rule would change",
 		Example: `  tenon permission test 'bash "git push *" deny'`, Args: cli.Args(1, -1, "a rule: PERMISSION PATTERN ACTION"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return testRule(cmd.Context(), a, strings.Join(args, " "))
+			rule, err := parseRule(strings.Join(args, " "))
+			if err != nil {
+				return err
+			}
+			return a.WithMachine(cmd.Context(), func(m *cli.Machine) error { return testRule(cmd.Context(), m, rule) })
 		},
 	}
 	cmd.AddCommand(a.FormatFlag(list), forget, explain, lint, test, approve, sandboxCommand(a))
 	return cmd
-}
-
-func listApprovals(ctx context.Context, a *cli.App) error {
-	return a.WithStore(ctx, func(w *cli.Workspace, s store.Store) error {
-		list, err := s.Approvals(ctx, w.ApprovalProject())
-		if err != nil {
-			return err
-		}
-		return ListApprovals(a, list)
-	})
 }
 
 // ListApprovals prints permanent permissions.
@@ -81,7 +80,7 @@ func ListApprovals(a *cli.App, list []store.Approval) error {
 		Head:  []string{"id", "permission", "pattern", "since", "session", "from"},
 		Row: func(p *store.Approval) []string {
 			when := time.UnixMilli(p.Created).Format(time.DateOnly)
-			return []string{strconv.FormatInt(p.ID, 10), terminal.OneLine(p.Permission), terminal.OneLine(p.Pattern), when, p.Session, terminal.OneLine(p.Origin)}
+			return []string{strconv.FormatInt(p.ID, 10), p.Permission, p.Pattern, when, p.Session, p.Origin}
 		},
 	})
 }
@@ -165,14 +164,14 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 	if !d.Matched {
 		b.WriteString("  no rule matches, so tenon asks\n")
 	}
-	t := &view.Table{}
+	t := &view.Table{Indent: "  "}
 	// Several lists may contain the same rule: the bounds of an agent, the rules that a repository cannot override.
 	type place struct{ permission, pattern, origin string }
 	shown := map[place]bool{}
 	for _, verdict := range []struct {
 		text string
 		wins bool
-	}{{"  applies", true}, {"  overridden", false}} {
+	}{{"applies", true}, {"overridden", false}} {
 		for _, step := range slices.Backward(steps) {
 			at := place{step.Rule.Permission, step.Rule.Pattern, step.Rule.Origin}
 			if step.Wins == verdict.wins && !shown[at] {
@@ -182,7 +181,7 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 		}
 	}
 	if by := approved.Decide(key, pattern); d.Action == sdk.ActionAsk && !d.Final && by.Action == sdk.ActionAllow {
-		t.Add("  permanently allowed", view.RuleText(by.Rule), by.Rule.Origin)
+		t.Add("permanently allowed", view.RuleText(by.Rule), by.Rule.Origin)
 	}
 	b.WriteString(t.Text(0))
 	if d.Guarded != "" {
@@ -191,11 +190,7 @@ func explainPattern(b *strings.Builder, rules, approved *permission.Rules, key, 
 }
 
 // lintPermissions prints the rules of the configuration that never apply.
-func lintPermissions(ctx context.Context, a *cli.App) error {
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
+func lintPermissions(_ context.Context, w *cli.Workspace, _ []string) error {
 	c := w.Loaded.Config
 	shadows := permission.Shadowed(w.Project.Home, c.Permission)
 	for _, agent := range c.Agent {
@@ -203,19 +198,19 @@ func lintPermissions(ctx context.Context, a *cli.App) error {
 	}
 	var b strings.Builder
 	slips := 0
-	for _, w := range w.Loaded.Warnings {
-		if strings.HasPrefix(w.Key, "permission") || strings.Contains(w.Key, ".permission") {
+	for _, warning := range w.Loaded.Warnings {
+		if strings.HasPrefix(warning.Key, "permission") || strings.Contains(warning.Key, ".permission") {
 			slips++
-			b.WriteString(terminal.OneLine(w.String()) + "\n")
+			b.WriteString(terminal.OneLine(warning.String()) + "\n")
 		}
 	}
 	if len(shadows)+slips == 0 {
-		return a.Print("every rule can apply\n")
+		return w.App.Print("every rule can apply\n")
 	}
 	for _, s := range shadows {
 		fmt.Fprintf(&b, "%s: %s never applies: %s (%s) comes later and matches everything it does\n", s.Rule.Origin, view.RuleText(s.Rule), view.RuleText(s.By), s.By.Origin)
 	}
-	if err := a.Print(b.String()); err != nil {
+	if err := w.App.Print(b.String()); err != nil {
 		return err
 	}
 	return cli.Fail(cli.ExitConfig, fmt.Errorf("%s can never apply, %s", view.Plural(len(shadows), "rule"), view.Plural(slips, "name")+" may be misspelled or have no effect"), "fix or remove them, or move them after the rules that cover them: the last matching rule decides")
@@ -274,52 +269,46 @@ func parseRule(text string) (sdk.PermissionRule, error) {
 }
 
 // testRule prints the recorded calls of this project that an additional rule at the end would decide differently.
-func testRule(ctx context.Context, a *cli.App, text string) error {
-	rule, err := parseRule(text)
-	if err != nil {
+func testRule(ctx context.Context, m *cli.Machine, rule sdk.PermissionRule) error {
+	w, a := m.Workspace, m.Workspace.App
+	q := store.Query{Limit: 10_000, Children: true, Archived: true}
+	q.ProjectID, q.Directory = w.Scope()
+	sessions, err := m.Store.Sessions(ctx, q)
+	if err = a.WithoutDamage(err); err != nil {
 		return err
 	}
-	return a.WithMachine(ctx, func(m *cli.Machine) error {
-		w := m.Workspace
-		q := store.Query{Limit: 10_000, Children: true, Archived: true}
-		q.ProjectID, q.Directory = w.Scope()
-		sessions, err := m.Store.Sessions(ctx, q)
+	t, calls, changed := &view.Table{}, 0, 0
+	for _, s := range sessions {
+		before, err := m.Rules(s.Agent)
+		if err != nil {
+			if before, err = m.Rules(""); err != nil {
+				return err
+			}
+		}
+		after := permission.Compile(w.Project.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Project.Home, w.Loaded.Managed))
+		messages, err := m.Store.Messages(ctx, s.ID, store.Page{})
 		if err = a.WithoutDamage(err); err != nil {
 			return err
 		}
-		t, calls, changed := &view.Table{}, 0, 0
-		for _, s := range sessions {
-			before, err := m.Rules(s.Agent)
-			if err != nil {
-				if before, err = m.Rules(""); err != nil {
-					return err
-				}
+		for part := range store.PartsOf[*sdk.ToolPart](messages...) {
+			requests, ok := recorded(ctx, w, part)
+			if !ok || part.State.Status == sdk.ToolPending {
+				continue
 			}
-			after := permission.Compile(w.Project.Home, before.Rules(), sdk.PermissionRules{rule}).Within(permission.Compile(w.Project.Home, w.Loaded.Managed))
-			messages, err := m.Store.Messages(ctx, s.ID, store.Page{})
-			if err = a.WithoutDamage(err); err != nil {
-				return err
+			calls++
+			was, would := decided(before, requests), decided(after, requests)
+			if was == would {
+				continue
 			}
-			for part := range store.PartsOf[*sdk.ToolPart](messages...) {
-				requests, ok := recorded(ctx, w, part)
-				if !ok || part.State.Status == sdk.ToolPending {
-					continue
-				}
-				calls++
-				was, would := decided(before, requests), decided(after, requests)
-				if was == would {
-					continue
-				}
-				changed++
-				when := time.UnixMilli(part.State.Time.Start).Format(time.DateTime)
-				t.Add(s.ID, when, part.Tool, fmt.Sprintf("%s → %s", was, would), view.Clip(terminal.OneLine(patternsOf(requests)), view.SubjectLength))
-			}
+			changed++
+			when := time.UnixMilli(part.State.Time.Start).Format(time.DateTime)
+			t.Add(s.ID, when, part.Tool, fmt.Sprintf("%s → %s", was, would), view.Clip(terminal.OneLine(patternsOf(requests)), view.SubjectLength))
 		}
-		if err := a.PrintTable(t); err != nil {
-			return err
-		}
-		return a.Print(fmt.Sprintf("%d of %d recorded calls would change\n", changed, calls))
-	})
+	}
+	if err := a.PrintTable(t); err != nil {
+		return err
+	}
+	return a.Print(fmt.Sprintf("%d of %d recorded calls would change\n", changed, calls))
 }
 
 // decided returns the decision about all requests of a call. A call without requests is allowed.
@@ -359,18 +348,14 @@ func sandboxCommand(a *cli.App) *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use: "sandbox", Short: "Show the paths that the model's commands can read and write, and why",
-		RunE: func(cmd *cobra.Command, _ []string) error { return showSandbox(cmd.Context(), a, all) },
+		RunE: a.OnConfig(func(_ context.Context, w *cli.Workspace, _ []string) error { return showSandbox(w, all) }),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also show hidden paths that do not exist")
 	return cmd
 }
 
 // showSandbox prints the paths of the sandbox and their origins.
-func showSandbox(ctx context.Context, a *cli.App, all bool) error {
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
+func showSandbox(w *cli.Workspace, all bool) error {
 	list, err := w.Sandbox()
 	if err != nil {
 		return err
@@ -382,13 +367,13 @@ func showSandbox(ctx context.Context, a *cli.App, all bool) error {
 		if _, err := os.Lstat(p.Path); err != nil && p.Access == sandbox.Hide && p.Origin != sandbox.Own && !all {
 			continue // will be hidden if it is created
 		}
-		t.Add(string(p.Access), terminal.OneLine(p.Path), p.Origin)
+		t.Add(string(p.Access), p.Path, p.Origin)
 	}
 	for _, name := range w.Loaded.Config.Sandbox.Unconfined {
-		t.Add(sdk.PermissionUnconfined, terminal.OneLine(name), w.Loaded.Origin("sandbox.unconfined"))
+		t.Add(sdk.PermissionUnconfined, name, w.Loaded.Origin("sandbox.unconfined"))
 	}
-	if err := a.Print(w.Confinement(list) + "\n"); err != nil {
+	if err := w.App.Print(w.Confinement(list) + "\n"); err != nil {
 		return err
 	}
-	return a.PrintTable(t)
+	return w.App.PrintTable(t)
 }

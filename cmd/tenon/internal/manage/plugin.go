@@ -72,7 +72,6 @@ type pluginInfo struct {
 func pluginInfoCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "info NAME|PATH", Short: "Show a plugin with its requests and grants",
-		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithExtensions(cmd.Context(), asPaths(args[0]), func(_ *cli.Workspace, s *extensions.Set) error {
 				found, err := find(s, args[0])
@@ -128,7 +127,6 @@ func pluginTrustCommand(a *cli.App) *cobra.Command {
 
 The approval covers the current content and the capabilities shown. If the content or a server's tools change, tenon asks
 again.`,
-		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return trustPlugin(cmd.Context(), a, args[0], yes, without)
 		},
@@ -170,7 +168,7 @@ func trustFound(ctx context.Context, a *cli.App, s *extensions.Set, name string,
 		case c.State == plugins.StatePending, c.Server != nil && round == 1:
 		default:
 			if round == 1 {
-				a.Screen.Line(c.Name + " is already approved")
+				a.Say("%s is already approved", c.Name)
 			}
 			continue
 		}
@@ -247,7 +245,7 @@ func Approve(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.C
 	if warning != nil {
 		a.Log.Warn("approved, but it does not work yet", "name", c.Name, "err", warning)
 	}
-	a.Screen.Line("approved " + terminal.Visible(c.Name))
+	a.Say("approved %s", c.Name)
 	return nil
 }
 
@@ -262,11 +260,11 @@ func showDifferences(ctx context.Context, a *cli.App, s *extensions.Set, c *exte
 		return false, err
 	}
 	if pinned && len(differences) == 0 {
-		a.Screen.Line(terminal.Visible(c.Name) + " is already approved, and its tools are unchanged")
+		a.Say("%s is already approved, and its tools are unchanged", c.Name)
 		return false, nil
 	}
 	for _, d := range differences {
-		a.Screen.Line(terminal.Visible(d.String()))
+		a.Say("%s", d.String())
 	}
 	return true, nil
 }
@@ -274,8 +272,7 @@ func showDifferences(ctx context.Context, a *cli.App, s *extensions.Set, c *exte
 func pluginUntrustCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "untrust NAME|PATH", Short: "Revoke an approval",
-		Args: cli.Args(1, 1, "a name or a path"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.OnExtensions(func(ctx context.Context, s *extensions.Set, args []string) error {
 			what := args[0]
 			for _, path := range asPaths(what) {
 				what = path
@@ -283,10 +280,8 @@ func pluginUntrustCommand(a *cli.App) *cobra.Command {
 					what = resolved
 				}
 			}
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error {
-				return reportDecision(a, s.Untrust(cmd.Context(), what), args[0], "approval revoked")
-			})
-		},
+			return reportDecision(a, s.Untrust(ctx, what), args[0], "approval revoked")
+		}),
 	}
 }
 
@@ -298,7 +293,6 @@ func pluginSwitchCommand(a *cli.App, verb string, enabled bool) *cobra.Command {
 	return &cobra.Command{
 		Use: verb + " NAME|PATH", Short: short,
 		Long: short + ".\n\nLike an approval, this applies to the plugin's content at this path, not to other plugins with the same name.",
-		Args: cli.Args(1, 1, "a name or a path"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithExtensions(cmd.Context(), asPaths(args[0]), func(_ *cli.Workspace, s *extensions.Set) error {
 				if err := onePlace(verb, s.Find(args[0])); err != nil {
@@ -322,7 +316,7 @@ func reportDecision(a *cli.App, err error, name, done string) error {
 	if err != nil {
 		return err
 	}
-	a.Screen.Line(terminal.Visible(name) + ": " + done)
+	a.Say("%s: %s", name, done)
 	return nil
 }
 
@@ -339,7 +333,6 @@ Carriers and languages: ` + strings.Join(scaffold.Kinds(), ", ") + `.
   mcp      a Model Context Protocol server, which works with other hosts too`,
 		Example: `  tenon plugin new my-plugin
   tenon plugin new my-server --carrier mcp --lang node`,
-		Args: cli.Args(1, 1, "a name"),
 		RunE: func(_ *cobra.Command, args []string) error { return newPlugin(a, args[0], carrier, lang, dir) },
 	}
 	cmd.Flags().StringVar(&carrier, "carrier", "wasm", "how the plugin runs: wasm, process or mcp")
@@ -380,6 +373,6 @@ func newPlugin(a *cli.App, name, carrier, lang, dir string) error {
 	if err := a.Print(b.String()); err != nil {
 		return err
 	}
-	a.Screen.Line(fmt.Sprintf("next: tenon plugin test %s", dir))
+	a.Say("next: tenon plugin test %s", dir)
 	return nil
 }

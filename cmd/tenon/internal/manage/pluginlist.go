@@ -1,11 +1,12 @@
 package manage
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/extensions"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
@@ -14,9 +15,7 @@ import (
 func pluginListCommand(a *cli.App) *cobra.Command {
 	return a.FormatFlag(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List plugins, MCP servers and command hooks",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithExtensions(cmd.Context(), nil, func(_ *cli.Workspace, s *extensions.Set) error { return listPlugins(a, s) })
-		},
+		RunE: a.OnExtensions(func(_ context.Context, s *extensions.Set, _ []string) error { return listPlugins(a, s) }),
 	})
 }
 
@@ -87,7 +86,7 @@ func listPlugins(a *cli.App, s *extensions.Set) error {
 		Empty: "no plugins, MCP servers or command hooks; tenon plugin new creates a plugin, tenon mcp add adds a server",
 		Head:  []string{"name", "version", "carrier", "state", "from", ""},
 		Row: func(p *listedPlugin) []string {
-			return []string{terminal.OneLine(p.Name), terminal.OneLine(p.Version), string(p.Carrier), string(p.State), terminal.OneLine(p.From), terminal.OneLine(p.Why)}
+			return []string{p.Name, p.Version, string(p.Carrier), string(p.State), p.From, p.Why}
 		},
 	})
 }

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/sdk"
@@ -29,7 +28,11 @@ type scriptCall struct {
 // recordTurns writes each turn of a session to the tests in a directory: the prompt, and the model's answers as a script. The files have no
 // expected result yet.
 func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
-	return a.WithSession(ctx, []string{session}, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
+	return a.WithStore(ctx, func(_ *cli.Workspace, s store.Store) error {
+		info, err := cli.FindSession(ctx, s, session)
+		if err = a.WithoutDamage(err); err != nil {
+			return err
+		}
 		messages, err := s.Messages(ctx, info.ID, store.Page{})
 		if err != nil {
 			return err
@@ -49,7 +52,7 @@ func recordTurns(ctx context.Context, a *cli.App, session, dir string) error {
 			if err := turn.write(path); err != nil {
 				return err
 			}
-			a.Screen.Line("recorded " + terminal.Visible(path))
+			a.Say("recorded %s", path)
 		}
 		return nil
 	})

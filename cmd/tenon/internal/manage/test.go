@@ -116,7 +116,7 @@ func (t *pluginTest) run(ctx context.Context) (err error) {
 	case t.passed == 0:
 		return cli.UsageError("write tests/NAME.turn.json with a prompt, then run tenon plugin test --update", "no tests in %s", filepath.Join(t.root(), "tests"))
 	}
-	t.a.Screen.Line(view.Plural(t.passed, "test") + " passed")
+	t.a.Say("%s passed", view.Plural(t.passed, "test"))
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -21,76 +20,70 @@ import (
 func renameCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "rename session title…", Short: "Change the title of a session",
-		Args: cli.Args(2, -1, "a session and a title"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, args []string) error {
 			title := strings.TrimSpace(strings.ToValidUTF8(strings.Join(args[1:], " "), ""))
 			if title == "" {
 				return cli.UsageError("write the title after the session", "the title is empty")
 			}
-			return editSessions(cmd.Context(), a, args[:1], func(s *sdk.Session) string {
+			return editSessions(ctx, a, s, args[:1], func(s *sdk.Session) string {
 				s.Title = title
 				return "is named " + terminal.OneLine(title)
 			})
-		},
+		}),
 	}
 }
 
 func archiveCommand(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use: "archive session…", Short: "Archive sessions (hidden from lists and -c)",
-		Args: cli.Args(1, -1, "a session ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return editSessions(cmd.Context(), a, args, func(s *sdk.Session) string {
-				if s.Time.Archived != 0 {
-					return ""
-				}
-				s.Time.Archived = time.Now().UnixMilli()
-				return "is archived; undo with tenon session unarchive " + s.ID
-			})
-		},
-	}
+	return editCommand(a, "archive", "Archive sessions (hidden from lists and -c)", func(s *sdk.Session) string {
+		if s.Time.Archived != 0 {
+			return ""
+		}
+		s.Time.Archived = time.Now().UnixMilli()
+		return "is archived; undo with tenon session unarchive " + s.ID
+	})
 }
 
 func unarchiveCommand(a *cli.App) *cobra.Command {
+	return editCommand(a, "unarchive", "Unarchive sessions", func(s *sdk.Session) string {
+		if s.Time.Archived == 0 {
+			return ""
+		}
+		s.Time.Archived = 0
+		return "is no longer archived"
+	})
+}
+
+// editCommand returns a command that changes sessions; see editSessions.
+func editCommand(a *cli.App, name, short string, change func(*sdk.Session) string) *cobra.Command {
 	return &cobra.Command{
-		Use: "unarchive session…", Short: "Unarchive sessions",
-		Args: cli.Args(1, -1, "a session ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return editSessions(cmd.Context(), a, args, func(s *sdk.Session) string {
-				if s.Time.Archived == 0 {
-					return ""
-				}
-				s.Time.Archived = 0
-				return "is no longer archived"
-			})
-		},
+		Use: name + " session…", Short: short,
+		RunE: a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
+			return editSessions(ctx, a, s, ids, change)
+		}),
 	}
 }
 
 // editSessions changes sessions and prints the text that change returns; an empty text means no change.
-func editSessions(ctx context.Context, a *cli.App, ids []string, change func(*sdk.Session) string) error {
-	return a.WithStore(ctx, func(_ *cli.Workspace, s store.Store) error {
-		for _, id := range ids {
-			info, err := cli.FindSession(ctx, s, id)
-			if err != nil {
-				return err
-			}
-			text, err := cli.EditSession(ctx, s, info.ID, change)
-			if err != nil {
-				return err
-			}
-			text = cmp.Or(text, "is unchanged")
-			a.Screen.Line(info.ID + " " + text)
+func editSessions(ctx context.Context, a *cli.App, s store.Store, ids []string, change func(*sdk.Session) string) error {
+	for _, id := range ids {
+		info, err := cli.FindSession(ctx, s, id)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
+		text, err := cli.EditSession(ctx, s, info.ID, change)
+		if err != nil {
+			return err
+		}
+		a.Say("%s %s", info.ID, cmp.Or(text, "is unchanged"))
+	}
+	return nil
 }
 
 func forkCommand(a *cli.App) *cobra.Command {
 	var at string
 	cmd := &cobra.Command{
 		Use: "fork [session]", Short: "Copy a session, or its messages up to a point, into a new one",
-		RunE: a.WithHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 			id, err := cli.FindMessage(ctx, m.Store, s.ID, at)
 			if err != nil {
 				return err
@@ -100,7 +93,7 @@ func forkCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			return a.Show(fork, func() error {
-				a.Screen.Line(fmt.Sprintf("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID))
+				a.Say("forked from %s; continue it with tenon run -s %s; files are unchanged", s.ID, fork.ID)
 				return a.Print(fork.ID + "\n")
 			})
 		}),
@@ -114,22 +107,18 @@ func compactCommand(a *cli.App) *cobra.Command {
 	var model string
 	cmd := &cobra.Command{
 		Use: "compact [session]", Short: "Summarize a session to free up context; the original messages are kept",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return compactSession(cmd.Context(), a, args, model)
-		},
+		RunE: a.OnConfig(func(ctx context.Context, w *cli.Workspace, args []string) error {
+			return compactSession(ctx, w, args, model)
+		}),
 	}
 	a.FormatFlag(cmd)
 	cmd.Flags().StringVarP(&model, "model", "m", "", "model that writes the summary, as `provider/model`")
 	return cmd
 }
 
-func compactSession(ctx context.Context, a *cli.App, args []string, model string) error {
-	signals, stop := a.TakeSignals()
+func compactSession(ctx context.Context, w *cli.Workspace, args []string, model string) error {
+	signals, stop := w.App.TakeSignals()
 	defer stop()
-	w, err := a.Configured(ctx)
-	if err != nil {
-		return err
-	}
 	m, err := w.Open(ctx, cli.HostOptions{})
 	if err != nil {
 		return err
@@ -150,13 +139,13 @@ func compactSession(ctx context.Context, a *cli.App, args []string, model string
 func uncompactCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "uncompact [session]", Short: "Remove the latest summary, so that the model sees the original messages again",
-		RunE: a.WithHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 			err := m.Uncompact(ctx, s.ID)
 			if errors.Is(err, host.ErrNothing) {
 				return cli.Fail(cli.ExitUsage, err, "tenon session compact creates one")
 			}
 			if err == nil {
-				a.Screen.Line("removed the latest summary of " + s.ID)
+				a.Say("removed the latest summary of %s", s.ID)
 			}
 			return err
 		}),

@@ -24,6 +24,18 @@ import (
 func revertCommand(a *cli.App) *cobra.Command {
 	var to string
 	var force, list bool
+	prompts := a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error { return listPrompts(ctx, a, s, info) })
+	undo := a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+		id, err := cli.FindMessage(ctx, m.Store, s.ID, to)
+		if err != nil {
+			return err
+		}
+		r, err := m.Revert(ctx, host.RevertOptions{SessionID: s.ID, MessageID: id, Force: force})
+		if err != nil {
+			return RevertProblem(err)
+		}
+		return ShowReverted(a, r, "undone", "tenon session unrevert restores it until the next prompt")
+	})
 	cmd := &cobra.Command{
 		Use: "revert [session]", Short: "Undo the last prompt: its file changes and its messages",
 		Long: `Undo the last prompt: its file changes and its messages. Run it again to undo the prompt before.
@@ -36,21 +48,9 @@ everything.`,
   tenon session revert --to msg_1fcbe32a8002DJipDyifsBpiex`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if list {
-				return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
-					return listPrompts(cmd.Context(), a, s, info)
-				})
+				return prompts(cmd, args)
 			}
-			return a.WithHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
-				id, err := cli.FindMessage(ctx, m.Store, s.ID, to)
-				if err != nil {
-					return err
-				}
-				r, err := m.Revert(ctx, host.RevertOptions{SessionID: s.ID, MessageID: id, Force: force})
-				if err != nil {
-					return RevertProblem(err)
-				}
-				return ShowReverted(a, r, "undone", "tenon session unrevert restores it until the next prompt")
-			})(cmd, args)
+			return undo(cmd, args)
 		},
 	}
 	a.FormatFlag(cmd)
@@ -64,7 +64,7 @@ func unrevertCommand(a *cli.App) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "unrevert [session]", Short: "Redo: restore reverted files and messages",
-		RunE: a.WithHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 			r, err := m.Unrevert(ctx, s.ID, force)
 			if err != nil {
 				return RevertProblem(err)
@@ -89,7 +89,7 @@ func ShowReverted(a *cli.App, r *host.Reverted, what, hint string) error {
 	if hint != "" {
 		text += "; " + hint
 	}
-	a.Screen.Line(text)
+	a.Say("%s", text)
 	var b strings.Builder
 	for _, file := range r.Files {
 		fmt.Fprintln(&b, shownFile(file))
@@ -159,7 +159,7 @@ func listPrompts(ctx context.Context, a *cli.App, s store.Store, info *sdk.Sessi
 		if p.Undone {
 			state += ", undone"
 		}
-		return []string{p.ID, view.Ago(p.Time, time.Now()), state, terminal.OneLine(p.Text)}
+		return []string{p.ID, view.Ago(p.Time, time.Now()), state, p.Text}
 	}})
 }
 
@@ -168,7 +168,7 @@ func diffCommand(a *cli.App) *cobra.Command {
 	var names bool
 	cmd := &cobra.Command{
 		Use: "diff [session]", Short: "Print the file changes of a session and its subagents",
-		RunE: a.WithHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
+		RunE: a.OnHost(func(ctx context.Context, m *cli.Machine, s *sdk.Session) error {
 			id, err := cli.FindMessage(ctx, m.Store, s.ID, from)
 			if err != nil {
 				return err
@@ -201,7 +201,7 @@ func ShowChanges(a *cli.App, list []host.FileChange, names bool) error {
 		return a.PrintJSON(out)
 	}
 	if len(list) == 0 {
-		a.Screen.Line("the session changed no files, or its changes were reverted")
+		a.Say("the session changed no files, or its changes were reverted")
 		return nil
 	}
 	var b strings.Builder

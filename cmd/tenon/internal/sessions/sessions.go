@@ -31,54 +31,65 @@ func Command(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-func listCommand(a *cli.App) *cobra.Command {
-	var limit int
-	var all, archived bool
-	cmd := &cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List this project's sessions, latest first",
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-				return listSessions(cmd.Context(), a, w, s, limit, all, archived)
-			})
-		},
-	}
-	a.FormatFlag(cmd)
-	cmd.Flags().IntVarP(&limit, "limit", "n", 20, "list at most `N` sessions")
-	cmd.Flags().BoolVar(&all, "all", false, "list the sessions of all projects")
-	cmd.Flags().BoolVar(&archived, "archived", false, "also list archived sessions")
-	return cmd
+// selection holds the flags that select sessions.
+type selection struct {
+	limit         int
+	all, archived bool
 }
 
-func listSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, limit int, all, archived bool) error {
-	if limit < 1 {
-		return cli.UsageError("pass a positive number", "invalid -n %d", limit)
+// register adds the flags of a command that does something with the selected sessions.
+func (o *selection) register(a *cli.App, cmd *cobra.Command, verb string) *cobra.Command {
+	cmd.Flags().IntVarP(&o.limit, "limit", "n", 20, verb+" at most `N` sessions")
+	cmd.Flags().BoolVar(&o.all, "all", false, verb+" the sessions of all projects")
+	cmd.Flags().BoolVar(&o.archived, "archived", false, "also "+verb+" archived sessions")
+	return a.FormatFlag(cmd)
+}
+
+// scope returns the project or the directory of the selected sessions; both are empty for all projects.
+func (o *selection) scope(w *cli.Workspace) (projectID, directory string, err error) {
+	switch {
+	case o.limit < 1:
+		err = cli.UsageError("pass a positive number", "invalid -n %d", o.limit)
+	case !o.all:
+		projectID, directory = w.Scope()
 	}
-	q := store.Query{Limit: limit, Archived: archived}
-	if !all {
-		q.ProjectID, q.Directory = w.Scope()
+	return projectID, directory, err
+}
+
+func listCommand(a *cli.App) *cobra.Command {
+	var o selection
+	return o.register(a, &cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List this project's sessions, latest first", RunE: a.OnStore(o.list),
+	}, "list")
+}
+
+func (o *selection) list(ctx context.Context, w *cli.Workspace, s store.Store, _ []string) (err error) {
+	q := store.Query{Limit: o.limit, Archived: o.archived}
+	if q.ProjectID, q.Directory, err = o.scope(w); err != nil {
+		return err
 	}
 	list, err := s.Sessions(ctx, q)
-	if err = a.WithoutDamage(err); err != nil {
+	if err = w.App.WithoutDamage(err); err != nil {
 		return err
 	}
 	now := time.Now()
 	head := []string{"id", "updated", "cost", "model", "title"}
-	if all {
+	if o.all {
 		head = slices.Insert(head, 4, "directory")
 	}
-	return cli.List(a, list, cli.Listing[sdk.Session]{
-		Empty: noSessions(all, archived), Head: head,
+	return cli.List(w.App, list, cli.Listing[sdk.Session]{
+		Empty: noSessions(o.all, o.archived), Head: head,
 		Row: func(info *sdk.Session) []string {
 			cost := "-" // unknown price
 			if info.Cost > 0 {
 				cost = view.Money(info.Cost)
 			}
-			model := cmp.Or(terminal.OneLine(info.Model.String()), "-")
+			model := cmp.Or(info.Model.String(), "-")
 			cells := []string{info.ID, view.Ago(info.Time.Updated, now), cost, model}
-			if all {
-				cells = append(cells, terminal.OneLine(info.Directory))
+			if o.all {
+				cells = append(cells, info.Directory)
 			}
-			title := terminal.OneLine(info.Title)
+			title := info.Title
 			if info.Time.Archived != 0 {
 				title += " (archived)"
 			}
@@ -103,12 +114,9 @@ func deleteCommand(a *cli.App) *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use: "delete session…", Aliases: []string{"rm"}, Short: "Delete sessions and their subagents' sessions",
-		Args: cli.Args(1, -1, "a session ID"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(_ *cli.Workspace, s store.Store) error {
-				return deleteSessions(cmd.Context(), a, s, args, yes)
-			})
-		},
+		RunE: a.OnStore(func(ctx context.Context, _ *cli.Workspace, s store.Store, ids []string) error {
+			return deleteSessions(ctx, a, s, ids, yes)
+		}),
 	}
 	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask for confirmation")
 	return cmd
@@ -130,14 +138,14 @@ func deleteSessions(ctx context.Context, a *cli.App, s store.Store, ids []string
 				return err
 			}
 			if !ok {
-				a.Screen.Line(info.ID + " was kept")
+				a.Say("%s was kept", info.ID)
 				continue
 			}
 		}
 		if err := s.Delete(ctx, info.ID); err != nil {
 			return err
 		}
-		a.Screen.Line(info.ID + " was deleted")
+		a.Say("%s was deleted", info.ID)
 	}
 	return nil
 }
@@ -150,17 +158,15 @@ func showCommand(a *cli.App) *cobra.Command {
 	var all, tools bool
 	cmd := &cobra.Command{
 		Use: "show [session]", Short: "Print the end of a session (default: the latest)",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithSession(cmd.Context(), args, func(w *cli.Workspace, s store.Store, info *sdk.Session) error {
-				page := store.Page{Limit: limit}
-				if all {
-					page.Limit = 0
-				} else if limit < 1 {
-					return cli.UsageError("pass a positive number, or --all", "invalid -n %d", limit)
-				}
-				return showSession(cmd.Context(), a, s, info, page, tools)
-			})
-		},
+		RunE: a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error {
+			page := store.Page{Limit: limit}
+			if all {
+				page.Limit = 0
+			} else if limit < 1 {
+				return cli.UsageError("pass a positive number, or --all", "invalid -n %d", limit)
+			}
+			return showSession(ctx, a, s, info, page, tools)
+		}),
 	}
 	cmd.Flags().IntVarP(&limit, "limit", "n", shownMessages, "print at most `N` messages")
 	cmd.Flags().BoolVar(&all, "all", false, "print the whole conversation")
@@ -225,50 +231,32 @@ func checkOutputs(ctx context.Context, a *cli.App, s store.Store, messages []sdk
 	return nil
 }
 
-type searchOptions struct {
-	limit         int
-	all, archived bool
-}
-
 func searchCommand(a *cli.App) *cobra.Command {
-	var o searchOptions
-	cmd := &cobra.Command{
+	var o selection
+	return o.register(a, &cobra.Command{
 		Use: "search word…", Short: "Search this project's sessions",
 		Long: `Find sessions with all given words in the title, or in the same message text. Case and accents are ignored. go.mod finds
 "go" followed by "mod"; conf* finds words that begin with "conf". The latest sessions come first.`,
-		Args: cli.Args(1, -1, "a word"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-				return searchSessions(cmd.Context(), a, w, s, args, o)
-			})
-		},
-	}
-	a.FormatFlag(cmd)
-	cmd.Flags().IntVarP(&o.limit, "limit", "n", 20, "show at most `N` sessions")
-	cmd.Flags().BoolVar(&o.all, "all", false, "search the sessions of all projects")
-	cmd.Flags().BoolVar(&o.archived, "archived", false, "also search archived sessions")
-	return cmd
+		RunE: a.OnStore(o.search),
+	}, "search")
 }
 
-func searchSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store, words []string, o searchOptions) error {
-	if o.limit < 1 {
-		return cli.UsageError("pass a positive number", "invalid -n %d", o.limit)
-	}
+func (o *selection) search(ctx context.Context, w *cli.Workspace, s store.Store, words []string) (err error) {
 	q := store.SearchQuery{Words: words, Limit: o.limit, Archived: o.archived}
-	if !o.all {
-		q.ProjectID, q.Directory = w.Scope()
+	if q.ProjectID, q.Directory, err = o.scope(w); err != nil {
+		return err
 	}
 	hits, err := s.Search(ctx, q)
 	if errors.Is(err, store.ErrSearch) {
 		return cli.UsageError("tenon session search --help explains the syntax", "%w", err)
 	}
-	if err = a.WithoutDamage(err); err != nil {
+	if err = w.App.WithoutDamage(err); err != nil {
 		return err
 	}
-	return cli.List(a, hits, cli.Listing[store.Hit]{
+	return cli.List(w.App, hits, cli.Listing[store.Hit]{
 		Empty: "no session contains these words; --all also searches other projects, --archived archived sessions",
 		Row: func(h *store.Hit) []string {
-			return []string{h.Session.ID, view.Ago(h.Session.Time.Updated, time.Now()), terminal.OneLine(h.Session.Title), excerpt(h, words)}
+			return []string{h.Session.ID, view.Ago(h.Session.Time.Updated, time.Now()), h.Session.Title, excerpt(h, words)}
 		},
 	})
 }

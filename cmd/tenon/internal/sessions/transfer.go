@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
-	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/cmd/tenon/internal/view"
 	"github.com/tenonhq/tenon/host/store"
 	"github.com/tenonhq/tenon/host/store/transfer"
@@ -18,13 +17,14 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-type exportOptions struct {
+// export holds the flags of "tenon session export".
+type export struct {
 	file, format string
 	full, redact bool
 }
 
 func exportCommand(a *cli.App) *cobra.Command {
-	var o exportOptions
+	var o export
 	cmd := &cobra.Command{
 		Use: "export [session]", Short: "Export a session as JSON or Markdown (default: the latest)",
 		Long: `Export a session as JSON, in the format of opencode's export, which tenon session import reads. With --format md, export
@@ -40,9 +40,7 @@ equal hashes mean equal content, within one file only.`,
 			if _, err := a.Configured(cmd.Context()); err != nil { // loads the secrets to mask
 				return err
 			}
-			return a.WithSession(cmd.Context(), args, func(_ *cli.Workspace, s store.Store, info *sdk.Session) error {
-				return exportSession(cmd.Context(), a, s, info, o)
-			})
+			return a.OnSession(func(ctx context.Context, s store.Store, info *sdk.Session) error { return o.write(ctx, a, s, info) })(cmd, args)
 		},
 	}
 	cmd.Flags().StringVar(&o.format, "format", "json", "output `format`: json or md")
@@ -52,7 +50,7 @@ equal hashes mean equal content, within one file only.`,
 	return cmd
 }
 
-func exportSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session, o exportOptions) error {
+func (o *export) write(ctx context.Context, a *cli.App, s store.Store, info *sdk.Session) error {
 	f, err := transfer.Export(ctx, s, info, o.full)
 	if err = a.WithoutDamage(err); err == nil && o.redact {
 		f, err = f.Redact()
@@ -73,7 +71,7 @@ func exportSession(ctx context.Context, a *cli.App, s store.Store, info *sdk.Ses
 	if err := atomicfile.Write(o.file, []byte(text), atomicfile.Options{Sync: true}); err != nil {
 		return cli.Fail(cli.ExitTurn, fmt.Errorf("export to %q: %w", o.file, cli.Cause(err)), "choose another file with -o, or omit -o and redirect stdout")
 	}
-	a.Screen.Line(fmt.Sprintf("exported %s with %s to %s", info.ID, view.Plural(len(f.Messages), "message"), terminal.Visible(o.file)))
+	a.Say("exported %s with %s to %s", info.ID, view.Plural(len(f.Messages), "message"), o.file)
 	return nil
 }
 
@@ -87,7 +85,6 @@ func importCommand(a *cli.App) *cobra.Command {
 
 The session becomes part of this project: it continues in this directory, with the permissions configured here. It is
 imported completely or not at all. Anything that cannot be imported is reported on stderr.`,
-		Args: cli.Args(1, 1, "a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if o.force && o.renew {
 				return cli.UsageError("pass one of them", "--force and --new cannot be combined")
@@ -159,9 +156,9 @@ func importSession(ctx context.Context, a *cli.App, w *cli.Workspace, s store.St
 		return err
 	}
 	for _, note := range notes {
-		a.Screen.Line("note: " + terminal.Visible(note))
+		a.Say("note: %s", note)
 	}
-	a.Screen.Line(fmt.Sprintf("imported %s with %s", f.Info.ID, view.Plural(len(f.Messages), "message")))
+	a.Say("imported %s with %s", f.Info.ID, view.Plural(len(f.Messages), "message"))
 	return nil
 }
 
@@ -176,7 +173,7 @@ func importedBefore(ctx context.Context, a *cli.App, s store.Store, f *transfer.
 		if there, err = transfer.Export(ctx, s, info, false); err == nil {
 			same, err := transfer.Same(there, f)
 			if same {
-				a.Screen.Line(f.Info.ID + " already exists with the same messages; nothing was changed")
+				a.Say("%s already exists with the same messages; nothing was changed", f.Info.ID)
 			}
 			return same, err
 		}

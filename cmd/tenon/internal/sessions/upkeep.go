@@ -29,18 +29,16 @@ unchanged, to a file in the directory damaged of the data directory.
 
 Without a session, the structure of the database is checked as well. If it is damaged, everything that can be read is
 copied into a new database, and the damaged one is kept next to it.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(w *cli.Workspace, s store.Store) error {
-				if len(args) == 0 {
-					return repairAll(cmd.Context(), a, w, s)
-				}
-				info, err := cli.FindSession(cmd.Context(), s, args[0])
-				if _, err = store.Readable(err); err != nil {
-					return err
-				}
-				return repairSessions(cmd.Context(), a, w, s, []string{info.ID})
-			})
-		},
+		RunE: a.OnStore(func(ctx context.Context, w *cli.Workspace, s store.Store, args []string) error {
+			if len(args) == 0 {
+				return repairAll(ctx, a, w, s)
+			}
+			info, err := cli.FindSession(ctx, s, args[0])
+			if _, err = store.Readable(err); err != nil {
+				return err
+			}
+			return repairSessions(ctx, a, w, s, []string{info.ID})
+		}),
 	}
 }
 
@@ -80,7 +78,7 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 			}
 		}
 		if len(kept) > 0 {
-			a.Screen.Line(fmt.Sprintf("%s of %s moved to %s", view.Plural(len(kept), "row"), id, terminal.Visible(file)))
+			a.Say("%s of %s moved to %s", view.Plural(len(kept), "row"), id, file)
 		}
 		if len(left) > 0 {
 			return cli.Fail(cli.ExitStore, &store.DamageError{Store: w.Database(), Rows: left}, "tenon session repair, without a session, copies all readable data into a new database")
@@ -88,7 +86,7 @@ func repairSessions(ctx context.Context, a *cli.App, w *cli.Workspace, s store.S
 		total += len(kept)
 	}
 	if total == 0 {
-		a.Screen.Line("no damage found; nothing was changed")
+		a.Say("no damage found; nothing was changed")
 	}
 	return nil
 }
@@ -117,7 +115,7 @@ func rebuild(ctx context.Context, a *cli.App, w *cli.Workspace, s store.Store) e
 			return err
 		}
 	}
-	a.Screen.Line(fmt.Sprintf("%s in a new %s; the damaged file is %s", view.Plural(out.Sessions, "session"), terminal.Visible(w.Database()), terminal.Visible(out.Kept)))
+	a.Say("%s in a new %s; the damaged file is %s", view.Plural(out.Sessions, "session"), w.Database(), out.Kept)
 	return nil
 }
 
@@ -222,7 +220,7 @@ func collect(ctx context.Context, a *cli.App, s store.Store, o store.GC) error {
 		}
 	}
 	if got.Skipped > 0 {
-		a.Screen.Line(view.Plural(got.Skipped, "session") + " in use skipped")
+		a.Say("%s in use skipped", view.Plural(got.Skipped, "session"))
 	}
 	return nil
 }

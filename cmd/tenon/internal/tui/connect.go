@@ -31,7 +31,7 @@ func (m *model) connect(args string) tea.Cmd {
 		p := &dialog.Picker{Title: "Provider", Empty: "no providers", Choose: func(r dialog.Row) tea.Cmd { return m.connect(r.ID) }}
 		usual, others := m.host.SignInProviders()
 		for _, c := range append(usual, others...) {
-			p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: terminal.OneLine(c.Name), Note: view.Clip(terminal.OneLine(c.Text), 40)})
+			p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: c.Name, Note: view.Clip(terminal.OneLine(c.Text), 40)})
 		}
 		return m.opens(p), nil
 	})
@@ -42,9 +42,9 @@ func (m *model) chooseMethod(provider string, methods []cli.Choice) tea.Cmd {
 	if len(methods) == 1 {
 		return m.signIn(provider, methods[0].Name)
 	}
-	p := &dialog.Picker{Title: "Sign in to " + terminal.OneLine(provider), Choose: func(r dialog.Row) tea.Cmd { return m.signIn(provider, r.ID) }}
+	p := &dialog.Picker{Title: "Sign in to " + provider, Choose: func(r dialog.Row) tea.Cmd { return m.signIn(provider, r.ID) }}
 	for _, c := range methods {
-		p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: terminal.OneLine(c.Text), Note: terminal.OneLine(c.Name)})
+		p.Rows = append(p.Rows, dialog.Row{ID: c.Name, Label: c.Text, Note: c.Name})
 	}
 	return m.open(p)
 }
@@ -99,7 +99,7 @@ func (m *model) connected(shown *dialog.Wait, provider, result string, err error
 	if err != nil {
 		m.problem(m.o.explain(err))
 	} else {
-		m.say(fmt.Sprintf("%s: %s", terminal.OneLine(provider), terminal.OneLine(result)))
+		m.say(provider + ": " + result)
 	}
 	return tea.Batch(m.loadInventory(), m.loadFallback())
 }

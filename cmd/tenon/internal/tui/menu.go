@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,7 +27,7 @@ type menu struct {
 	shut   bool   // the user closed the menu
 }
 
-// menuRow is a choice of the menu.
+// menuRow is a choice of the menu. Its label and note may be any text.
 type menuRow struct{ insert, label, note string }
 
 // update finds the choices for the text before the caret.
@@ -78,7 +79,7 @@ func (n *menu) offer(m *model, before string, words []string) {
 	}
 	*n = menu{before: before, length: len(before) - strings.LastIndexAny(before, " \t\n") - 1}
 	for _, word := range words {
-		n.rows = append(n.rows, menuRow{insert: word + " ", label: terminal.OneLine(word)})
+		n.rows = append(n.rows, menuRow{insert: word + " ", label: word})
 	}
 	switch len(n.rows) {
 	case 0:
@@ -95,12 +96,12 @@ func (m *model) mentionRows(pattern string) []menuRow {
 	var rows []menuRow
 	for _, a := range m.inventory.agents {
 		if a.Mode != sdk.ModePrimary && !a.Hidden {
-			rows = append(rows, menuRow{"@" + a.Name, "@" + terminal.OneLine(a.Name), "agent · " + terminal.OneLine(a.Description)})
+			rows = append(rows, menuRow{"@" + a.Name, "@" + a.Name, "agent · " + a.Description})
 		}
 	}
 	agents := len(rows)
 	for _, file := range m.files {
-		rows = append(rows, menuRow{insert: file, label: terminal.OneLine(file)})
+		rows = append(rows, menuRow{insert: file, label: file})
 	}
 	var out []menuRow
 	for _, i := range fuzzy.Filter(pattern, len(rows), func(i int) string { return strings.TrimPrefix(rows[i].label, "@") }) {
@@ -162,17 +163,18 @@ func (n *menu) view(m *model, width, height int) []string {
 	}
 	height = max(1, min(height, maxMenu))
 	from := max(0, min(n.at-height/2, len(n.rows)-height))
-	rows := n.rows[from:min(len(n.rows), from+height)]
+	rows := slices.Clone(n.rows[from:min(len(n.rows), from+height)])
 	wide := 0
-	for _, r := range rows {
-		wide = max(wide, terminal.Columns(r.label))
+	for i := range rows {
+		rows[i].label, rows[i].note = terminal.OneLine(rows[i].label), view.Clip(terminal.OneLine(rows[i].note), 200)
+		wide = max(wide, terminal.Columns(rows[i].label))
 	}
 	wide = min(wide, max(20, width/2))
 	var out []string
 	for i, r := range rows {
-		line := " " + draw.Pad(r.label, wide) + "  " + draw.Paint(m.look.Theme.Faint, view.Clip(r.note, 200))
+		line := " " + draw.Pad(r.label, wide) + "  " + draw.Paint(m.look.Theme.Faint, r.note)
 		if from+i == n.at {
-			line = draw.Paint(m.look.Theme.Selected, draw.Pad(" "+draw.Pad(r.label, wide)+"  "+view.Clip(r.note, 200), width-2))
+			line = draw.Paint(m.look.Theme.Selected, draw.Pad(" "+draw.Pad(r.label, wide)+"  "+r.note, width-2))
 		}
 		out = append(out, terminal.Fit(" "+line, width))
 	}

@@ -54,7 +54,7 @@ func keysOf(c *command) string {
 func (m *model) chooseModel(args string) tea.Cmd {
 	if strings.Contains(args, "/") {
 		m.modelName, m.effort = args, ""
-		m.say("the next prompt uses " + terminal.OneLine(args))
+		m.say("the next prompt uses " + args)
 		return nil
 	}
 	p := &dialog.Picker{Title: "Model", Empty: "no usable provider; tenon models --all lists the keys to set", Choose: func(r dialog.Row) tea.Cmd {
@@ -86,7 +86,7 @@ func (m *model) listModels(p *dialog.Picker) {
 		if !m.inventory.models[i].Served {
 			note = view.Limit(info.Limit.Context) + " context"
 		}
-		rows = append(rows, dialog.Row{ID: name, Label: terminal.OneLine(name), Note: note, Current: name == current})
+		rows = append(rows, dialog.Row{ID: name, Label: name, Note: note, Current: name == current})
 	}
 	p.Fill(rows)
 }
@@ -98,7 +98,7 @@ func (m *model) chooseAgent(args string) tea.Cmd {
 		return m.acceptEdits()
 	}}
 	for _, a := range m.primaries() {
-		p.Rows = append(p.Rows, dialog.Row{ID: a.Name, Label: terminal.OneLine(a.Name), Note: view.Clip(terminal.OneLine(a.Description), 60), Current: a.Name == m.agentName()})
+		p.Rows = append(p.Rows, dialog.Row{ID: a.Name, Label: a.Name, Note: view.Clip(terminal.OneLine(a.Description), 60), Current: a.Name == m.agentName()})
 	}
 	return m.choose(p, args, "agent "+args+" not found; /agent lists them")
 }
@@ -132,7 +132,7 @@ func (m *model) effortPicker() *dialog.Picker {
 		return nil
 	}}
 	for _, name := range m.efforts() {
-		p.Rows = append(p.Rows, dialog.Row{ID: name, Label: terminal.OneLine(name), Current: name == current})
+		p.Rows = append(p.Rows, dialog.Row{ID: name, Label: name, Current: name == current})
 	}
 	return p
 }
@@ -175,14 +175,14 @@ func (m *model) sessionPicker(all []store.Listed) dialog.Dialog {
 	}
 	for i := range all {
 		s := &all[i]
-		p.Rows = append(p.Rows, dialog.Row{ID: s.ID, Label: terminal.OneLine(cmp.Or(s.Title, s.ID)), Note: view.Ago(s.Updated, m.now()), Current: s.ID == m.root})
+		p.Rows = append(p.Rows, dialog.Row{ID: s.ID, Label: cmp.Or(s.Title, s.ID), Note: view.Ago(s.Updated, m.now()), Current: s.ID == m.root})
 	}
 	p.Rows = m.pinnedFirst(p.Rows)
 	p.Keys = map[string]func(dialog.Row) (bool, tea.Cmd){
 		"ctrl+r": func(r dialog.Row) (bool, tea.Cmd) {
 			ask := &dialog.Line{Title: "Rename the session", Done: func(title string) tea.Cmd {
 				return m.do(func(ctx context.Context) (then, error) {
-					return set(func() { p.Relabel(r.ID, terminal.OneLine(title)) }), m.host.SetTitle(ctx, r.ID, title)
+					return set(func() { p.Relabel(r.ID, title) }), m.host.SetTitle(ctx, r.ID, title)
 				})
 			}}
 			ask.Input.Set(r.Label)
@@ -311,7 +311,7 @@ func (m *model) historyPicker() dialog.Dialog {
 	}}
 	entries := m.history.File.Entries()
 	for i := len(entries) - 1; i >= 0; i-- {
-		p.Rows = append(p.Rows, dialog.Row{ID: entries[i], Label: terminal.OneLine(entries[i])})
+		p.Rows = append(p.Rows, dialog.Row{ID: entries[i], Label: entries[i]})
 	}
 	return p
 }

@@ -91,7 +91,7 @@ func Prepare(ctx context.Context, a *cli.App, f *Flags, args []string, signals <
 		Interactive: interactive, Auto: f.auto, Plugins: paths, Watch: f.Watch, Wait: f.Wait,
 		Waiting: func(servers []string, limit time.Duration) {
 			if !f.Quiet {
-				a.Screen.Line(fmt.Sprintf("waiting up to %s for MCP servers that are new: %s (--no-wait runs without them)", limit, terminal.OneLine(strings.Join(servers, ", "))))
+				a.Say("waiting up to %s for MCP servers that are new: %s (--no-wait runs without them)", limit, terminal.OneLine(strings.Join(servers, ", ")))
 			}
 		},
 	})
@@ -136,7 +136,7 @@ func Address(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput
 		}
 		if name := cmp.Or(in.Model, m.Config().Model); name != "" && !f.Quiet {
 			if doubt := m.DoubtModel(name); doubt != nil {
-				m.Workspace.App.Screen.Line("note: " + terminal.Visible(doubt.Error()))
+				m.Workspace.App.Say("note: %s", doubt.Error())
 			}
 		}
 		s, err = m.CreateSession(ctx, host.NewSession{Title: f.Title})
@@ -148,7 +148,7 @@ func Address(ctx context.Context, m *cli.Machine, f *Flags, in *host.PromptInput
 		return nil, err
 	}
 	if here := m.Workspace.SessionDirectory(); s.Directory != here {
-		m.Workspace.App.Screen.Line(fmt.Sprintf("note: the session was started in %s; this turn works in %s (--dir changes that)", terminal.Visible(s.Directory), terminal.Visible(here)))
+		m.Workspace.App.Say("note: the session was started in %s; this turn works in %s (--dir changes that)", s.Directory, here)
 	}
 	in.SessionID = s.ID
 	return s, nil

@@ -162,7 +162,7 @@ func (t *Turn) loop(ctx context.Context, events <-chan sdk.Event) *view.Outcome 
 				return &view.Outcome{Err: cli.ErrHard}
 			}
 			t.interrupted, t.leave = true, s != os.Interrupt
-			t.app().Screen.Line("interrupting the turn (press Ctrl-C again to exit immediately)")
+			t.app().Say("interrupting the turn (press Ctrl-C again to exit immediately)")
 			t.abort()
 		case <-t.again:
 			t.abort()

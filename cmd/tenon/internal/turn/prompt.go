@@ -80,7 +80,7 @@ func readStdin(ctx context.Context, a *cli.App, signals <-chan os.Signal) (strin
 	for {
 		select {
 		case <-notice:
-			a.Screen.Line("waiting for stdin to end, because it is part of the prompt (to skip it, use </dev/null)")
+			a.Say("waiting for stdin to end, because it is part of the prompt (to skip it, use </dev/null)")
 		case <-signals:
 			return "", cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "")
 		case <-ctx.Done():

@@ -55,6 +55,20 @@ func Asks(r *sdk.PermissionRequest, directory string) Asked {
 	return a
 }
 
+// questions are the questions of permission requests; see question.
+var questions = map[string]string{
+	"bash":                          "Allow {tool} to run this command?",
+	sdk.PermissionUnconfined:        "Allow {tool} to run this command outside the sandbox?",
+	"edit":                          "Allow {tool} to change {target}?",
+	"read":                          "Allow {tool} to read {target}?",
+	sdk.PermissionExternalDirectory: "Allow {tool} to use {path}, which is outside the project?",
+	"webfetch":                      "Allow {tool} to request {target}?",
+	"task":                          "Allow the subagent {target} to run?",
+	"skill":                         "Allow the skill {target} to be loaded?",
+	sdk.PermissionDoomLoop:          "The model repeats the same calls of {target}. Allow it to continue?",
+	permission.Sampling:             "Allow the plugin {plugin} to ask {model}?",
+}
+
 // question returns the question of a request. of returns a text from its metadata.
 func question(r *sdk.PermissionRequest, of func(string) string, directory string) string {
 	tool := cmp.Or(of("tool"), r.Permission)
@@ -66,32 +80,12 @@ func question(r *sdk.PermissionRequest, of func(string) string, directory string
 		targets = append(targets, relative(p, directory))
 	}
 	target := strings.Join(targets, ", ")
-	switch r.Permission {
-	case "bash":
-		return "Allow " + tool + " to run this command?"
-	case sdk.PermissionUnconfined:
-		return "Allow " + tool + " to run this command outside the sandbox?"
-	case "edit":
-		return "Allow " + tool + " to change " + target + "?"
-	case "read":
-		return "Allow " + tool + " to read " + target + "?"
-	case sdk.PermissionExternalDirectory:
-		return "Allow " + tool + " to use " + cmp.Or(of("filepath"), target) + ", which is outside the project?"
-	case "webfetch":
-		return "Allow " + tool + " to request " + target + "?"
-	case "task":
-		return "Allow the subagent " + target + " to run?"
-	case "skill":
-		return "Allow the skill " + target + " to be loaded?"
-	case sdk.PermissionDoomLoop:
-		return "The model repeats the same calls of " + target + ". Allow it to continue?"
-	case permission.Sampling:
-		return "Allow the plugin " + of("plugin") + " to ask " + of("model") + "?"
-	}
+	other := "Allow {tool} for {target}?"
 	if target == "" || target == "*" {
-		return "Allow " + tool + " to run?"
+		other = "Allow {tool} to run?"
 	}
-	return "Allow " + tool + " for " + target + "?"
+	names := strings.NewReplacer("{tool}", tool, "{target}", target, "{path}", cmp.Or(of("filepath"), target), "{plugin}", of("plugin"), "{model}", of("model"))
+	return names.Replace(cmp.Or(questions[r.Permission], other))
 }
 
 // body returns a plugin's prompt, or the command and the arguments that neither the question nor a note names.

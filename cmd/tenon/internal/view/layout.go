@@ -100,11 +100,18 @@ func RuleText(r sdk.PermissionRule) string {
 
 // Table aligns text in columns. Lines are cut to the width of the terminal.
 type Table struct {
-	rows [][]string
+	Indent string // before each line
+	rows   [][]string
 }
 
-// Add appends a row; its cells must not contain control characters.
-func (t *Table) Add(cells ...string) { t.rows = append(t.rows, cells) }
+// Add appends a row. The text of each cell becomes one line that cannot control the terminal.
+func (t *Table) Add(cells ...string) {
+	row := make([]string, len(cells))
+	for i, cell := range cells {
+		row[i] = terminal.OneLine(cell)
+	}
+	t.rows = append(t.rows, row)
+}
 
 // Text returns the table with lines cut to width columns; 0 means no limit.
 func (t *Table) Text(width int) string {
@@ -120,6 +127,7 @@ func (t *Table) Text(width int) string {
 	var b strings.Builder
 	for _, row := range t.rows {
 		var line strings.Builder
+		line.WriteString(t.Indent)
 		for i, cell := range row {
 			line.WriteString(cell)
 			if i < len(row)-1 {

@@ -156,38 +156,47 @@ func Number(v any) (int64, bool) {
 // line of the output.
 func toolLine(c *terminal.Screen, p *sdk.ToolPart, directory string, depth int, rich bool) string {
 	s := &p.State
-	mark, name := c.Paint(terminal.Green, "✓"), terminal.Visible(p.Tool)
-	switch {
-	case s.Status == sdk.ToolError:
-		mark = c.Paint(terminal.Red, "✗")
-	case rich && failed(s):
-		mark = c.Paint(terminal.Yellow, "!")
+	mark, look := c.Paint(terminal.Green, "✓"), terminal.Dim
+	if rich && failed(s) {
+		mark, look = c.Paint(terminal.Yellow, "!"), terminal.Yellow
 	}
-	words := []string{strings.Repeat("  ", depth) + mark, c.Paint(terminal.Bold, name)}
-	if subject := Subject(s, directory); subject != "" {
-		words = append(words, subject)
+	if s.Status == sdk.ToolError {
+		mark = c.Paint(terminal.Red, "✗")
 	}
 	notes := details(s)
 	if _, ran := Number(s.Metadata["exit"]); ran && !rich {
-		if last := lastLine(s.Metadata); last != "" {
-			notes = append(notes, last)
-		}
+		notes = append(notes, lastLine(s.Metadata))
 	}
 	if s.Time.End > s.Time.Start {
 		notes = append(notes, Duration(time.Duration(s.Time.End-s.Time.Start)*time.Millisecond))
 	}
-	if len(notes) > 0 {
-		look := terminal.Dim
-		if rich && failed(s) {
-			look = terminal.Yellow
-		}
-		words = append(words, c.Paint(look, "· "+strings.Join(notes, " · ")))
-	}
-	line := strings.Join(words, " ")
+	line := callLine(c, p, depth, mark, Subject(s, directory), c.Paint(look, joined(notes)))
 	if s.Status == sdk.ToolError {
 		line += "\n" + strings.Repeat("  ", depth+1) + c.Paint(terminal.Red, Clip(terminal.OneLine(s.Error), errorLength))
 	}
 	return line
+}
+
+// callLine returns a line about a call; subject and notes may be empty.
+func callLine(c *terminal.Screen, p *sdk.ToolPart, depth int, mark, subject, notes string) string {
+	line := strings.Repeat("  ", depth) + mark + " " + c.Paint(terminal.Bold, terminal.Visible(p.Tool))
+	for _, words := range []string{subject, notes} {
+		if words != "" {
+			line += " " + words
+		}
+	}
+	return line
+}
+
+// joined returns the notes that are not empty, each after a dot.
+func joined(notes []string) string {
+	text := ""
+	for _, note := range notes {
+		if note != "" {
+			text += " · " + note
+		}
+	}
+	return strings.TrimPrefix(text, " ")
 }
 
 const (
@@ -246,24 +255,13 @@ func excerpt(s *sdk.ToolState) []string {
 
 // runningLine returns the live line of a running call.
 func runningLine(c *terminal.Screen, p *sdk.ToolPart, received int, directory string, depth int, now time.Time) string {
-	s := &p.State
-	words := []string{strings.Repeat("  ", depth) + c.Paint(terminal.Cyan, "◦"), c.Paint(terminal.Bold, terminal.Visible(p.Tool))}
+	s, mark := &p.State, c.Paint(terminal.Cyan, "◦")
 	if s.Status == sdk.ToolPending {
-		words = append(words, c.Paint(terminal.Dim, fmt.Sprintf("%d bytes of arguments", received)))
-		return strings.Join(words, " ")
+		return callLine(c, p, depth, mark, c.Paint(terminal.Dim, fmt.Sprintf("%d bytes of arguments", received)), "")
 	}
-	if subject := Subject(s, directory); subject != "" {
-		words = append(words, subject)
-	}
-	var notes []string
+	running := ""
 	if took := now.Sub(time.UnixMilli(s.Time.Start)); s.Time.Start > 0 && took >= time.Second {
-		notes = append(notes, Duration(took.Truncate(time.Second)))
+		running = Duration(took.Truncate(time.Second))
 	}
-	if last := lastLine(s.Metadata); last != "" {
-		notes = append(notes, last)
-	}
-	if len(notes) > 0 {
-		words = append(words, c.Paint(terminal.Dim, "· "+strings.Join(notes, " · ")))
-	}
-	return strings.Join(words, " ")
+	return callLine(c, p, depth, mark, Subject(s, directory), c.Paint(terminal.Dim, joined([]string{running, lastLine(s.Metadata)})))
 }

@@ -31,7 +31,7 @@ type Picker struct {
 	armed  string // ID of the row that Confirm was called for
 }
 
-// Row is a row of a picker.
+// Row is a row of a picker. Its label and note may be any text, which is shown as one line.
 type Row struct {
 	ID, Label, Note string
 	Current         bool
@@ -107,7 +107,7 @@ func (p *Picker) Paste(text string) {
 func (p *Picker) View(c Canvas) ([]string, *tea.Position) {
 	k, width, found := c.Theme, c.Width, p.search()
 	rows, _, column := p.filter.View(max(4, width-8), 1, c.Method, plain)
-	head := " " + draw.Paint(k.Accent, draw.Paint("1", p.Title)) + "  " + draw.Paint(k.Faint, fmt.Sprintf("%d of %d", len(found), len(p.Rows)))
+	head := " " + draw.Paint(k.Accent, draw.Paint("1", terminal.OneLine(p.Title))) + "  " + draw.Paint(k.Faint, fmt.Sprintf("%d of %d", len(found), len(p.Rows)))
 	out := []string{terminal.Fit(head, width), "  " + draw.Paint(k.Accent, "›") + " " + rows[0]}
 	at := &tea.Position{X: 4 + column, Y: 1}
 	room := max(1, min(c.Height-4, 14))
@@ -134,14 +134,14 @@ func (p *Picker) line(k *draw.Theme, r Row, selected bool, width int) string {
 	if r.Current {
 		mark = "• "
 	}
-	note := r.Note
+	label, note := mark+terminal.OneLine(r.Label), terminal.OneLine(r.Note)
 	if p.armed != "" && p.armed == r.ID {
 		note = "press ctrl+d again to delete"
 	}
 	if selected {
-		return draw.Paint(k.Selected, draw.Pad(draw.Sides("  "+mark+r.Label, note+" ", width-1), width-1))
+		return draw.Paint(k.Selected, draw.Pad(draw.Sides("  "+label, note+" ", width-1), width-1))
 	}
-	return terminal.Fit(draw.Sides("  "+mark+r.Label, draw.Paint(k.Faint, note)+" ", width-1), width)
+	return terminal.Fit(draw.Sides("  "+label, draw.Paint(k.Faint, note)+" ", width-1), width)
 }
 
 // Confirm reports whether this is the second consecutive call for a row. After the first one, the picker asks for the second key.

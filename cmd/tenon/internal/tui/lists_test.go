@@ -1,0 +1,30 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
+	"github.com/tenonhq/tenon/sdk"
+)
+
+// Lists show names from elsewhere as text, each on one line.
+func TestListsShowAnyName(t *testing.T) {
+	t.Parallel()
+	m, _ := testModel(t, 80, 24)
+	m.inventory.agents = []sdk.Agent{{Name: "build"}, {Name: "a\x1b[2J\rb\nc", Description: "d\x1b]0;x\a"}}
+	check := func(what string) {
+		t.Helper()
+		lines, _ := m.screen()
+		screen := terminal.StripSGR(strings.Join(lines, "\n"))
+		if len(lines) != 24 || strings.ContainsAny(screen, "\x1b\r\a") || !strings.Contains(screen, `a\u{1b}[2J\u{d}b c`) || !strings.Contains(screen, `d\u{1b}]0;x`) {
+			t.Errorf("%s: %d lines\n%q", what, len(lines), screen)
+		}
+	}
+	m.input.Insert("@a")
+	m.menu.update(m)
+	check("menu")
+	m.input.Set("")
+	m.chooseAgent("")
+	check("picker")
+}
