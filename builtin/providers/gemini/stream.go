@@ -126,7 +126,7 @@ func (d *decoder) part(p *answerPart) {
 	}
 	d.Words(kind, p.Text, metadata)
 	if metadata != nil {
-		d.EndBlock() // the next text can have its own signature
+		d.EndWords() // the next text can have its own signature
 	}
 }
 

@@ -25,6 +25,7 @@ type Answer struct {
 	kind   string // the type of the open text or reasoning block
 	block  string // its ID
 	blocks int
+	open   map[int]*Block
 	held   int  // bytes of the calls' pending arguments
 	kept   int  // bytes of Keep
 	began  bool // an event was passed on
@@ -93,19 +94,12 @@ func (a *Answer) Words(kind, text string, metadata sdk.Object) {
 	a.emit(sdk.StreamEvent{Type: kind, ID: a.block, Text: text, Metadata: metadata})
 }
 
-// BlockWords passes on a delta of the text or reasoning block that the server numbers index.
-func (a *Answer) BlockWords(index int, kind, text string, metadata sdk.Object) {
-	if text != "" || metadata != nil {
-		a.emit(sdk.StreamEvent{Type: kind, ID: kind + "-" + strconv.Itoa(index), Text: text, Metadata: metadata})
-	}
-}
-
-// EndBlock ends the block of Words: the next delta begins another.
-func (a *Answer) EndBlock() { a.kind = "" }
+// EndWords ends the block of Words: the next delta begins another.
+func (a *Answer) EndWords() { a.kind = "" }
 
 // Bounds of the data kept until it can be passed on. No known server sends a call's name late, or hundreds of calls.
 const (
-	// MaxItems is the maximum number of output items of an answer, or of entries of a list that it collects.
+	// MaxItems is the maximum number of blocks of an answer, or of entries of a list that it collects.
 	MaxItems = 4 << 10
 
 	maxCalls = 512     // more than the host accepts
@@ -176,10 +170,13 @@ func (a *Answer) start(c *Call) {
 	})
 }
 
-// Finish ends the answer. It passes on a call without a name as a call of the tool "unknown", so
+// Finish ends the answer and its open blocks. It passes on a call without a name as a call of the tool "unknown", so
 // that the model learns of its mistake. Because servers disagree on the reason of an answer with tool calls,
 // the calls decide. Without calls, an answer that the model ended with an error is one: another try can succeed.
 func (a *Answer) Finish() {
+	for index := range a.open {
+		a.EndBlock(index)
+	}
 	if len(a.Calls) == 0 && a.Reason == sdk.FinishError {
 		a.Fail(errModel)
 	}
