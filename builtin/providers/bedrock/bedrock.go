@@ -36,7 +36,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 		return nil, err
 	}
 	c.region = region
-	wire.Read(r, "endpoint", wire.String(), &info.BaseURL)
+	wire.Read(r, "endpoint", wire.String, &info.BaseURL)
 	if info.BaseURL == "" {
 		info.BaseURL = "https://bedrock-runtime." + c.region + ".amazonaws.com"
 	}
