@@ -73,23 +73,17 @@ func writer(name, text string) func(home, server string) error {
 }
 
 // screens compares terminal UIs: all on terminals of 120×40 cells, with the same scripted model. The runs alternate.
-func (b *bench) screens(ctx context.Context) error {
+func (b *bench) screens(ctx context.Context) {
 	faces := b.faces()
 	figures := make([]map[string][]float64, len(faces))
 	homes := make([]string, len(faces))
 	for i := range faces {
-		figures[i] = map[string][]float64{}
-		var err error
-		if homes[i], err = b.home(); err != nil {
-			return err
-		}
+		figures[i], homes[i] = map[string][]float64{}, b.home()
 	}
 	for run := range b.runs + 1 { // the first one is not counted: it creates databases and caches
 		for i, f := range faces {
 			have, err := b.face(ctx, f, homes[i])
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
+			check(ctx.Err())
 			if err != nil {
 				fmt.Printf("%s: %v\n", f.name, err)
 			}
@@ -115,7 +109,6 @@ func (b *bench) screens(ctx context.Context) error {
 		}
 	}
 	fmt.Println()
-	return nil
 }
 
 // face runs a terminal UI once. After an error it returns the figures measured before.
