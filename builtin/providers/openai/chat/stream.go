@@ -196,9 +196,9 @@ func (d *decoder) copilotReasoning(delta *deltaFields) {
 
 // closeDetails adds the complete details to the open block of reasoning.
 func (d *decoder) closeDetails() {
-	if len(d.details.list) > 0 {
+	if len(d.details) > 0 {
 		metadata := d.details.metadata()
-		d.details.list = nil
+		d.details = nil
 		d.Words(sdk.StreamReasoning, "", metadata)
 	}
 }
