@@ -22,13 +22,12 @@ type Answer struct {
 
 	sink   func(sdk.StreamEvent) error
 	err    error
-	kind   string // the type of the open text or reasoning block
-	block  string // its ID
-	blocks int
-	open   map[int]*Block
-	held   int  // bytes of the calls' pending arguments
-	kept   int  // bytes of Keep
-	began  bool // an event was passed on
+	words  *Block         // of Words; nil: none is open
+	open   map[int]*Block // by the server's number
+	blocks int            // so far
+	held   int            // bytes of the calls' pending arguments
+	kept   int            // bytes of Keep
+	began  bool           // an event was passed on
 }
 
 // Call is one tool call of the answer.
@@ -50,7 +49,7 @@ func (c *Call) Started() bool { return c.started }
 func (a *Answer) Began() bool { return a.began }
 
 // Open reports whether the last event belongs to a block of this type.
-func (a *Answer) Open(kind string) bool { return a.kind == kind }
+func (a *Answer) Open(kind string) bool { return a.words != nil && a.words.Kind == kind }
 
 // Err returns the first error.
 func (a *Answer) Err() error { return a.err }
@@ -87,15 +86,15 @@ func (a *Answer) Words(kind, text string, metadata sdk.Object) {
 	if text == "" && metadata == nil {
 		return
 	}
-	if a.kind != kind {
-		a.kind, a.block = kind, kind+"-"+strconv.Itoa(a.blocks)
+	if !a.Open(kind) {
 		a.blocks++
+		a.words = &Block{answer: a, number: a.blocks}
 	}
-	a.emit(sdk.StreamEvent{Type: kind, ID: a.block, Text: text, Metadata: metadata})
+	a.words.Say(kind, text, metadata)
 }
 
 // EndWords ends the block of Words: the next delta begins another.
-func (a *Answer) EndWords() { a.kind = "" }
+func (a *Answer) EndWords() { a.words = nil }
 
 // Bounds of the data kept until it can be passed on. No known server sends a call's name late, or hundreds of calls.
 const (
@@ -160,8 +159,7 @@ func (a *Answer) start(c *Call) {
 	if c.ID == "" {
 		c.ID = "call_" + rand.Text()
 	}
-	c.started = true
-	a.kind = ""
+	c.started, a.words = true, nil
 	pending := string(c.pending)
 	a.held -= len(pending)
 	c.pending = nil

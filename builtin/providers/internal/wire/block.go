@@ -19,6 +19,7 @@ type Block struct {
 
 	answer *Answer
 	number int
+	id     string // of its latest kind
 }
 
 // Block returns the open block that the server numbers index, and opens it on first use.
@@ -53,9 +54,11 @@ func (a *Answer) NewBlock() *Block {
 
 // Say passes on a delta of text or reasoning.
 func (b *Block) Say(kind, text string, metadata sdk.Object) {
-	b.Kind = kind
+	if b.Kind != kind || b.id == "" {
+		b.Kind, b.id = kind, kind+"-"+strconv.Itoa(b.number)
+	}
 	if text != "" || metadata != nil {
-		b.answer.emit(sdk.StreamEvent{Type: kind, ID: kind + "-" + strconv.Itoa(b.number), Text: text, Metadata: metadata})
+		b.answer.emit(sdk.StreamEvent{Type: kind, ID: b.id, Text: text, Metadata: metadata})
 	}
 }
 
