@@ -1,9 +1,6 @@
 package fakellm
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // segment is a run of bytes and what the server does after it.
 type segment struct {
@@ -122,8 +119,13 @@ func (r Reply) finishReason() string {
 	return "stop"
 }
 
-func (r Reply) countCalls() int {
-	return len(slices.DeleteFunc(slices.Clone(r.ops), func(o op) bool { return o.kind != opCallStart }))
+func (r Reply) countCalls() (n int) {
+	for i := range r.ops {
+		if r.ops[i].kind == opCallStart {
+			n++
+		}
+	}
+	return n
 }
 
 func (r Reply) tokens() Usage {
