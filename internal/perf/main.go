@@ -55,7 +55,7 @@ type failure struct{ err error }
 // check ends all measurements if err is not nil.
 func check(err error) {
 	if err != nil {
-		panic(failure{err}) // measure recovers it
+		panic(failure{err}) // see catch
 	}
 }
 
@@ -65,17 +65,20 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// catch is deferred by a function that returns the error of check.
+func catch(err *error) {
+	switch f := recover().(type) {
+	case nil:
+	case failure:
+		*err = f.err
+	default:
+		panic(f)
+	}
+}
+
 // measure builds the programs and prints the figures of runs, or of terminal UIs.
 func measure(ctx context.Context, runs int, screens bool) (err error) {
-	defer func() {
-		switch f := recover().(type) {
-		case nil:
-		case failure:
-			err = f.err
-		default:
-			panic(f)
-		}
-	}()
+	defer catch(&err)
 	dir := must(os.MkdirTemp("", "tenon-perf-"))
 	defer os.RemoveAll(dir)
 	b := &bench{dir: dir, tenon: filepath.Join(dir, "tenon"), bare: filepath.Join(dir, "bareclient"), launch: filepath.Join(dir, "launch"), runs: runs}
