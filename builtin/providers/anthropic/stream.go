@@ -57,9 +57,6 @@ type decoder struct {
 	usage usage // so far
 }
 
-// Complete reports whether the stop reason arrived. Only message_stop follows, which some servers leave out.
-func (d *decoder) Complete() bool { return d.Reason != "" }
-
 // Event handles one event.
 func (d *decoder) Event(_ string, data []byte) (done bool) {
 	var ev event

@@ -53,9 +53,6 @@ type usage struct {
 // decoder decodes an answer.
 type decoder struct{ *wire.Answer }
 
-// Complete reports whether messageStop arrived. The metadata after it can be missing.
-func (d *decoder) Complete() bool { return d.Reason != "" }
-
 // Event handles one event.
 func (d *decoder) Event(kind string, data []byte) (done bool) {
 	switch kind {

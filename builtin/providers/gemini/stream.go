@@ -59,9 +59,6 @@ type decoder struct {
 	usage json.RawMessage // the latest; decoded once, at the end
 }
 
-// Complete reports whether the finish reason arrived: the format has no other end mark.
-func (d *decoder) Complete() bool { return d.Reason != "" }
-
 // Event handles one event.
 func (d *decoder) Event(_ string, data []byte) (done bool) {
 	var r response

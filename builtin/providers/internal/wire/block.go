@@ -45,7 +45,7 @@ func (a *Answer) EndBlock(index int) {
 
 // NewBlock returns a block of a format that finds its blocks in another way.
 func (a *Answer) NewBlock() *Block {
-	if a.blocks == MaxItems {
+	if a.blocks >= MaxItems {
 		a.Fail(fmt.Errorf("%w: more than %d blocks", sdk.ErrAnswerLimit, MaxItems))
 	}
 	a.blocks++

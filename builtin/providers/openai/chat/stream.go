@@ -66,8 +66,6 @@ type decoder struct {
 	event   chunkEvent // the last one
 }
 
-func (d *decoder) Complete() bool { return d.Reason != "" }
-
 func (d *decoder) Event(_ string, data []byte) (done bool) {
 	if string(data) == "[DONE]" {
 		if !d.Began() && !d.Complete() && d.think.held == "" {

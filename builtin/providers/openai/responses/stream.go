@@ -68,9 +68,6 @@ type openItem struct {
 	closed bool
 }
 
-// Complete returns false: the event that completes the answer is the last one.
-func (d *decoder) Complete() bool { return false }
-
 func (d *decoder) Event(_ string, data []byte) (done bool) {
 	if string(data) == "[DONE]" {
 		d.Fail(wire.ErrCut) // the event that completes the answer did not arrive
