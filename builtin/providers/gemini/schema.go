@@ -22,8 +22,8 @@ func parameters(t *sdk.ToolDefinition) any {
 	return accepted(schema)
 }
 
-// accepted returns a schema that the server takes: it does not know $schema and const, and refuses keywords beside $ref that do not begin with $.
-// See https://ai.google.dev/api/generate-content#GenerationConfig, "responseJsonSchema".
+// accepted returns a schema in the form that the server takes: it knows enum and $defs, but not $schema, const and the older name definitions, and
+// beside $ref only keywords that begin with $. See https://ai.google.dev/api/generate-content#GenerationConfig, "responseJsonSchema".
 func accepted(schema map[string]any) map[string]any {
 	out := wire.EachSchema(schema, accepted)
 	delete(out, "$schema")
@@ -31,8 +31,15 @@ func accepted(schema map[string]any) map[string]any {
 		out["enum"] = []any{value}
 		delete(out, "const")
 	}
-	if out["$ref"] != nil {
+	if older, ok := out["definitions"].(map[string]any); ok {
+		defs, _ := out["$defs"].(map[string]any)
+		maps.Copy(older, defs) // EachSchema made a copy
+		out["$defs"] = older
+		delete(out, "definitions")
+	}
+	if ref, ok := out["$ref"].(string); ok {
 		maps.DeleteFunc(out, func(name string, _ any) bool { return !strings.HasPrefix(name, "$") })
+		out["$ref"] = strings.Replace(ref, "#/definitions/", "#/$defs/", 1)
 	}
 	return out
 }
