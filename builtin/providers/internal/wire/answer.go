@@ -51,7 +51,7 @@ func (a *Answer) Began() bool { return a.began }
 // Open reports whether the last event belongs to a block of this type.
 func (a *Answer) Open(kind string) bool { return a.words != nil && a.words.Kind == kind }
 
-// Complete reports whether the server sent a reason. What follows, such as the usage, can be missing: some servers leave it out.
+// Complete reports whether the server sent a reason. Some servers leave out the rest, such as the usage.
 func (a *Answer) Complete() bool { return a.Reason != "" }
 
 // Err returns the first error.
