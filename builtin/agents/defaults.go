@@ -1,30 +1,22 @@
 package agents
 
 import (
-	_ "embed"
-	"slices"
+	"embed"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// The prompts.
-var (
-	//go:embed prompts/build.md
-	buildPrompt string
-	//go:embed prompts/explore.md
-	explorePrompt string
-	//go:embed prompts/title.md
-	titlePrompt string
-	//go:embed prompts/compaction.md
-	compactionPrompt string
-	//go:embed prompts/summary.md
-	summaryPrompt string
-	//go:embed prompts/plan.md
-	planReminder string
-	//go:embed prompts/build-switch.md
-	buildReminder string
-)
+// prompts are the prompts of agents, reminders, and additions for families of models.
+//
+//go:embed prompts
+var prompts embed.FS
+
+// prompt returns a text of prompts; empty without one.
+func prompt(name string) string {
+	data, _ := prompts.ReadFile("prompts/" + name + ".md")
+	return strings.TrimSpace(string(data))
+}
 
 // Names of the agents that the host does not use by itself.
 const (
@@ -44,69 +36,45 @@ func builtins() []sdk.Agent {
 			Name: sdk.AgentBuild, Description: "The default: works on the project with all tools.", Mode: sdk.ModePrimary, Origin: origin,
 		}, {
 			Name: agentPlan, Description: "Reads and plans; changes nothing.", Mode: sdk.ModePrimary, Origin: origin,
-			Permission: planRules(), Strict: true,
+			Permission: rules(agentPlan, planning), Strict: true,
 		}, {
 			Name: agentGeneral, Description: "Research and work of several steps, also several in parallel.", Mode: sdk.ModeSubagent, Origin: origin,
-			Permission: rules(agentGeneral, deny("todowrite")),
+			Permission: rules(agentGeneral, "deny todowrite *"),
 		}, {
 			Name: agentExplore, Description: "Finds files, code and answers in the code base; reads only.", Mode: sdk.ModeSubagent,
-			Prompt: strings.TrimSpace(explorePrompt), Origin: origin, Permission: exploreRules(),
+			Prompt: prompt(agentExplore), Origin: origin, Permission: rules(agentExplore, exploring),
 		},
-		hidden(sdk.AgentTitle, titlePrompt, &half),
-		hidden(sdk.AgentCompaction, compactionPrompt, nil),
-		hidden(agentSummary, summaryPrompt, nil),
+		hidden(sdk.AgentTitle, &half),
+		hidden(sdk.AgentCompaction, nil),
+		hidden(agentSummary, nil),
 	}
 }
 
 // hidden returns an agent that writes text for the host and has no tools.
-func hidden(name, prompt string, temperature *float64) sdk.Agent {
+func hidden(name string, temperature *float64) sdk.Agent {
 	return sdk.Agent{
-		Name: name, Mode: sdk.ModePrimary, Hidden: true, Prompt: strings.TrimSpace(prompt), Temperature: temperature,
-		Permission: rules(name, deny("*")), Origin: origin,
+		Name: name, Mode: sdk.ModePrimary, Hidden: true, Prompt: prompt(name), Temperature: temperature,
+		Permission: rules(name, "deny * *"), Origin: origin,
 	}
 }
 
-// planRules allow reading and deny edits. Commands and tools of plugins and MCP servers, which can also change files, require
-// approval. Other rules cannot allow them, because the agent is strict.
-func planRules() sdk.PermissionRules {
-	return rules(agentPlan, slices.Concat(sdk.PermissionRules{ask("*", "*")}, reading(), sdk.PermissionRules{
-		allow("task", "*"), allow("todowrite", "*"), allow("question", "*"), allow("tool_search", "*"),
-		deny("edit"), allow("edit", ".tenon/plans/*.md"), allow("edit", ".opencode/plans/*.md"),
-		{Permission: "task", Pattern: agentGeneral, Action: sdk.ActionDeny},
-	})...)
-}
+// Rules, see rules.
+const (
+	// reading allows reading. It repeats the rules that protect secrets, because it comes after the default ones.
+	reading = "; allow read *; ask read *.env; ask read *.env.*; allow read *.env.example; allow glob *; allow grep *; allow list *; allow skill *"
+	// planning allows reading and denies edits. Commands and tools of plugins and MCP servers, which can also change files, require
+	// approval. Other rules cannot allow them, because the agent is strict.
+	planning = "ask * *" + reading + "; allow task *; allow todowrite *; allow question *; allow tool_search *; deny edit *" +
+		"; allow edit .tenon/plans/*.md; allow edit .opencode/plans/*.md; deny task " + agentGeneral
+	// exploring allows only reading. Commands and web pages require approval, as everywhere.
+	exploring = "deny * *" + reading + "; ask bash *; ask webfetch *; ask " + sdk.PermissionExternalDirectory + " *; ask " + sdk.PermissionDoomLoop + " *"
+)
 
-// exploreRules allow only reading. Commands and web pages require approval, as everywhere.
-func exploreRules() sdk.PermissionRules {
-	return rules(agentExplore, slices.Concat(sdk.PermissionRules{deny("*")}, reading(), sdk.PermissionRules{
-		ask("bash", "*"), ask("webfetch", "*"), ask(sdk.PermissionExternalDirectory, "*"), ask(sdk.PermissionDoomLoop, "*"),
-	})...)
-}
-
-// reading allows reading. It repeats the rules that protect secrets, because it comes after the default ones.
-func reading() sdk.PermissionRules {
-	return sdk.PermissionRules{
-		allow("read", "*"), ask("read", "*.env"), ask("read", "*.env.*"), allow("read", "*.env.example"),
-		allow("glob", "*"), allow("grep", "*"), allow("list", "*"), allow("skill", "*"),
+// rules reads the rules of a built-in agent, each with its action, permission and pattern.
+func rules(agent, list string) (out sdk.PermissionRules) {
+	for rule := range strings.SplitSeq(list, "; ") {
+		f := strings.Fields(rule)
+		out = append(out, sdk.PermissionRule{Action: sdk.Action(f[0]), Permission: f[1], Pattern: f[2], Origin: "agent " + agent + " (" + origin + ")"})
 	}
-}
-
-func ask(permission, pattern string) sdk.PermissionRule {
-	return sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAsk}
-}
-
-func deny(permission string) sdk.PermissionRule {
-	return sdk.PermissionRule{Permission: permission, Pattern: "*", Action: sdk.ActionDeny}
-}
-
-func allow(permission, pattern string) sdk.PermissionRule {
-	return sdk.PermissionRule{Permission: permission, Pattern: pattern, Action: sdk.ActionAllow}
-}
-
-// rules sets the origin of each rule of an agent.
-func rules(agent string, list ...sdk.PermissionRule) sdk.PermissionRules {
-	for i := range list {
-		list[i].Origin = "agent " + agent + " (" + origin + ")"
-	}
-	return list
+	return out
 }

@@ -1,26 +1,15 @@
 package agents
 
 import (
-	"embed"
 	"path"
 	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// familyPrompts are additions to the default system prompt, a file for each family of models.
-//
-//go:embed prompts/family/*.md
-var familyPrompts embed.FS
-
 // SystemPrompt returns the system prompt of agents without one: the same text for all models, and the addition of the model's family.
 func (*Plugin) SystemPrompt(m *sdk.Model) string {
-	prompt := strings.TrimSpace(buildPrompt)
-	addition, err := familyPrompts.ReadFile("prompts/family/" + familyOf(m) + ".md")
-	if err != nil {
-		return prompt // no addition for this family
-	}
-	return prompt + "\n\n" + strings.TrimSpace(string(addition))
+	return strings.TrimSpace(prompt(sdk.AgentBuild) + "\n\n" + prompt("family/"+familyOf(m)))
 }
 
 // familyOf returns the name of the model's family, or "". The order of the comparisons is opencode's, see its session/system.ts.

@@ -2,7 +2,6 @@ package agents
 
 import (
 	"context"
-	"strings"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -24,7 +23,7 @@ func (p *Plugin) Hooks() []sdk.Hook {
 func (p *Plugin) remind(_ context.Context, in *sdk.ChatMessageInput, v *sdk.ChatMessageValue) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	text := planReminder
+	reminder := agentPlan
 	switch {
 	case in.Agent == agentPlan:
 		if len(p.planning) >= maxPlanning {
@@ -32,11 +31,11 @@ func (p *Plugin) remind(_ context.Context, in *sdk.ChatMessageInput, v *sdk.Chat
 		}
 		p.planning[in.SessionID] = true
 	case p.planning[in.SessionID]:
-		text = buildReminder
+		reminder = "build-switch"
 		delete(p.planning, in.SessionID)
 	default:
 		return nil
 	}
-	v.Parts = append(v.Parts, &sdk.TextPart{Text: strings.TrimSpace(text), Synthetic: true})
+	v.Parts = append(v.Parts, &sdk.TextPart{Text: prompt(reminder), Synthetic: true})
 	return nil
 }

@@ -131,23 +131,15 @@ func read(w *sources.Watch, path string) (string, error) {
 	return text, nil
 }
 
-// files returns the files to read, each once: the user's, the project's, and the configured ones.
-func (p *Plugin) files(w *sources.Watch) []string {
-	var files []string
-	add := func(paths ...string) {
-		for _, path := range paths {
-			if !slices.Contains(files, path) {
-				files = append(files, path)
-			}
-		}
-	}
+// files returns the files to read: the user's, the project's, and the configured ones. A file can be in it several times.
+func (p *Plugin) files(w *sources.Watch) (files []string) {
 	for _, path := range []string{filepath.Join(p.Project.ConfigDir, "AGENTS.md"), filepath.Join(p.Project.Home, ".claude", "CLAUDE.md")} {
 		if w.Exists(path) {
-			add(path)
+			files = append(files, path)
 			break
 		}
 	}
-	add(rules(w, p.Project.Home)...)
+	files = append(files, rules(w, p.Project.Home)...)
 	dirs := projectfs.Upward(p.Project.Directory, p.Project.Worktree)
 	for _, row := range names {
 		var found []string
@@ -159,17 +151,17 @@ func (p *Plugin) files(w *sources.Watch) []string {
 			}
 		}
 		if len(found) > 0 {
-			add(found...)
+			files = append(files, found...)
 			break
 		}
 	}
-	add(rules(w, dirs...)...)
+	files = append(files, rules(w, dirs...)...)
 	for _, entry := range p.extra {
 		matched := p.expand(w, entry, dirs)
 		if len(matched) == 0 {
 			p.Log.Warn("instructions not found", "entry", entry)
 		}
-		add(matched...)
+		files = append(files, matched...)
 	}
 	return files
 }

@@ -1,6 +1,7 @@
 package fakellm
 
-import "strings"
+// fields is a JSON object.
+type fields = map[string]any
 
 // chatDialect renders Chat Completions.
 type chatDialect struct{}
@@ -9,9 +10,9 @@ const chatHead = `data: {"id":"chatcmpl-fake","object":"chat.completion.chunk","
 
 const chatTail = `,"logprobs":null,"finish_reason":null}]}` + "\n\n"
 
-func (*chatDialect) open(b []byte) []byte { return b }
+func (chatDialect) open(b []byte) []byte { return b }
 
-func (*chatDialect) event(b []byte, o op) []byte {
+func (chatDialect) event(b []byte, o op, it *item, _ bool) []byte {
 	b = append(b, chatHead...)
 	switch o.kind {
 	case opText:
@@ -19,35 +20,36 @@ func (*chatDialect) event(b []byte, o op) []byte {
 		b = appendString(b, o.text)
 		b = append(b, '}')
 	case opReasoning:
-		b = appendJSON(b, map[string]any{o.field: o.text})
-	case opCallStart, opCallArgs:
-		b = appendJSON(b, map[string]any{"tool_calls": []any{chatCallDelta(o)}})
+		b = appendJSON(b, fields{o.field: o.text})
+	default:
+		call := fields{"function": fields{"arguments": o.text}, "index": o.index}
+		if o.kind == opCallStart {
+			call = it.call.chat(o.text)
+			call["index"] = o.index
+		}
+		b = appendJSON(b, fields{"tool_calls": []any{call}})
 	}
 	return append(b, chatTail...)
 }
 
-func chatCallDelta(o op) map[string]any {
-	call := map[string]any{"function": map[string]any{"arguments": o.text}, "index": o.index}
-	if o.kind == opCallStart {
-		call["type"] = "function"
-		call["function"] = map[string]any{"name": o.call.Name, "arguments": o.text}
-		if o.call.ID != "" && !o.call.NoID {
-			call["id"] = o.call.ID
-		}
+// chat returns a call of Chat Completions.
+func (c *ToolCall) chat(args string) fields {
+	call := fields{"type": "function", "function": fields{"name": c.Name, "arguments": args}}
+	if c.sendsID() {
+		call["id"] = c.ID
 	}
 	return call
 }
 
-func (*chatDialect) end(b []byte, r Reply) []byte {
-	last := chatDocument("chat.completion.chunk")
-	last["choices"] = []any{map[string]any{"index": 0, "delta": map[string]any{}, "finish_reason": r.finishReason()}}
+func (chatDialect) end(b []byte, r Reply, _ []*item) []byte {
+	last := chatDocument("chat.completion.chunk", fields{"index": 0, "delta": fields{}, "finish_reason": r.finishReason()})
 	if r.usageAt == UsageFinishChunk {
 		last["usage"] = chatUsage(r)
 	}
 	b = appendEvent(b, last)
 	if r.usageAt == UsageOwnChunk {
 		own := chatDocument("chat.completion.chunk")
-		own["choices"], own["usage"] = []any{}, chatUsage(r)
+		own["usage"] = chatUsage(r)
 		b = appendEvent(b, own)
 	}
 	if r.noDone {
@@ -56,48 +58,36 @@ func (*chatDialect) end(b []byte, r Reply) []byte {
 	return append(b, "data: [DONE]\n\n"...)
 }
 
-func (*chatDialect) whole(r Reply) []byte {
-	message := map[string]any{"role": "assistant", "content": nil}
-	var text strings.Builder
-	var calls []map[string]any // by the index of the call
-	for _, o := range r.ops {
-		switch o.kind {
-		case opText:
-			text.WriteString(o.text)
-		case opReasoning:
-			old, _ := message[o.field].(string)
-			message[o.field] = old + o.text
-		case opCallStart:
-			call := chatCallDelta(o)
-			delete(call, "index")
-			calls = append(calls, call)
-		case opCallArgs:
-			function := calls[o.index]["function"].(map[string]any)
-			function["arguments"] = function["arguments"].(string) + o.text
+func (chatDialect) whole(r Reply, items []*item) []byte {
+	message := fields{"role": "assistant", "content": nil}
+	var calls []any
+	for _, it := range items {
+		name := map[opKind]string{opText: "content", opReasoning: it.field}[it.kind]
+		if it.call != nil {
+			calls = append(calls, it.call.chat(string(it.text)))
+			message["tool_calls"] = calls
+			continue
 		}
+		message[name] = str(message[name]) + string(it.text)
 	}
-	if text.Len() > 0 {
-		message["content"] = text.String()
-	}
-	if len(calls) > 0 {
-		message["tool_calls"] = calls
-	}
-	doc := chatDocument("chat.completion")
-	doc["choices"] = []any{map[string]any{"index": 0, "message": message, "finish_reason": r.finishReason()}}
+	doc := chatDocument("chat.completion", fields{"index": 0, "message": message, "finish_reason": r.finishReason()})
 	doc["usage"] = chatUsage(r)
 	return appendJSON(nil, doc)
 }
 
-func chatDocument(object string) map[string]any {
-	return map[string]any{"id": "chatcmpl-fake", "object": object, "created": created(), "model": "fake-model"}
+func chatDocument(object string, choices ...any) fields {
+	if choices == nil {
+		choices = []any{}
+	}
+	return fields{"id": "chatcmpl-fake", "object": object, "created": created(), "model": "fake-model", "choices": choices}
 }
 
-func chatUsage(r Reply) map[string]any {
+func chatUsage(r Reply) fields {
 	u := r.tokens()
-	return map[string]any{
+	return fields{
 		"prompt_tokens": u.Input, "completion_tokens": u.Output, "total_tokens": u.Input + u.Output,
-		"prompt_tokens_details":     map[string]any{"cached_tokens": u.Cached},
-		"completion_tokens_details": map[string]any{"reasoning_tokens": u.Reasoning},
+		"prompt_tokens_details":     fields{"cached_tokens": u.Cached},
+		"completion_tokens_details": fields{"reasoning_tokens": u.Reasoning},
 	}
 }
 

@@ -55,6 +55,9 @@ type ToolCall struct {
 	Full   bool // name and arguments in one delta
 }
 
+// sendsID reports whether the call has an ID on the wire.
+func (c *ToolCall) sendsID() bool { return c.ID != "" && !c.NoID }
+
 type opKind int
 
 const (
@@ -63,23 +66,18 @@ const (
 	opCallStart
 	opCallArgs
 	opRaw
-	opPause
-	opWait
-	opStall
-	opCut
-	opEndless
+	opAct
 )
 
+// op is a delta of an answer, bytes, or something else that happens at its place.
 type op struct {
-	kind  opKind
-	text  string
-	field string // of reasoning
-	call  *ToolCall
-	index int // of the call within the reply
-	dur   time.Duration
-	wait  <-chan struct{}
-	// repeat is the operation that opEndless repeats.
-	repeat *op
+	kind    opKind
+	text    string
+	field   string // of reasoning
+	call    *ToolCall
+	index   int // of the call within the reply
+	endless bool
+	act     func(*stream) bool // of opAct; false ends the answer
 }
 
 // Text answers with text, one delta per chunk.
@@ -151,33 +149,38 @@ func (r Reply) Interleaved(calls ...ToolCall) Reply {
 func (r Reply) Raw(data string) Reply { return r.add(op{kind: opRaw, text: data}) }
 
 // Pause waits, then continues.
-func (r Reply) Pause(d time.Duration) Reply { return r.add(op{kind: opPause, dur: d}) }
+func (r Reply) Pause(d time.Duration) Reply {
+	return r.do(func(s *stream) bool { return s.wait(nil, d) })
+}
 
 // Wait waits until ch is closed or sends a value, then continues.
-func (r Reply) Wait(ch <-chan struct{}) Reply { return r.add(op{kind: opWait, wait: ch}) }
+func (r Reply) Wait(ch <-chan struct{}) Reply {
+	return r.do(func(s *stream) bool { return s.wait(ch, 0) })
+}
 
 // Stall sends nothing more until the client goes away.
-func (r Reply) Stall() Reply { return r.add(op{kind: opStall}) }
+func (r Reply) Stall() Reply { return r.do(func(s *stream) bool { return s.wait(nil, 0) }) }
 
 // Cut closes the connection here.
-func (r Reply) Cut() Reply { return r.add(op{kind: opCut}) }
+func (r Reply) Cut() Reply { return r.do((*stream).cut) }
+
+func (r Reply) do(act func(*stream) bool) Reply { return r.add(op{kind: opAct, act: act}) }
 
 // Endless repeats a text delta until the client goes away.
-func (r Reply) Endless(chunk string) Reply { return r.endless(op{kind: opText, text: chunk}) }
+func (r Reply) Endless(chunk string) Reply {
+	return r.add(op{kind: opText, text: chunk, endless: true})
+}
 
 // EndlessReasoning repeats a delta of reasoning until the client goes away.
 func (r Reply) EndlessReasoning(field, chunk string) Reply {
-	return r.endless(op{kind: opReasoning, field: field, text: chunk})
+	return r.add(op{kind: opReasoning, field: field, text: chunk, endless: true})
 }
 
 // EndlessArgs calls a tool with arguments that do not end: the chunk repeats until the client goes away.
 func (r Reply) EndlessArgs(name, chunk string) Reply {
 	call, index := &ToolCall{Name: name}, r.countCalls()
-	r = r.add(op{kind: opCallStart, call: call, index: index})
-	return r.endless(op{kind: opCallArgs, call: call, index: index, text: chunk})
+	return r.add(op{kind: opCallStart, call: call, index: index}, op{kind: opCallArgs, call: call, index: index, text: chunk, endless: true})
 }
-
-func (r Reply) endless(o op) Reply { return r.add(op{kind: opEndless, repeat: &o}) }
 
 // Finish sets the finish reason, in the words of Chat Completions (stop, length, tool_calls,
 // content_filter), or NoFinish.
@@ -231,16 +234,6 @@ func (r Reply) FlushEach() Reply {
 func (r Reply) add(ops ...op) Reply {
 	r.ops = append(slices.Clip(r.ops), ops...)
 	return r
-}
-
-func (r Reply) countCalls() int {
-	n := 0
-	for _, o := range r.ops {
-		if o.kind == opCallStart {
-			n++
-		}
-	}
-	return n
 }
 
 // withIDs returns the reply with its tool calls numbered from first, except calls that have an identifier or must not

@@ -7,8 +7,9 @@ import (
 
 // send writes the reply until it is complete or the client or the server goes away.
 func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply *rendered) {
+	out := &stream{w: w, control: http.NewResponseController(w), gone: r.Context().Done(), closed: s.done}
 	if reply.never {
-		s.wait(r, nil, 0)
+		out.wait(nil, 0)
 		return
 	}
 	head := w.Header()
@@ -16,71 +17,82 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, req Request, reply
 	for name, value := range reply.header {
 		head.Set(name, value)
 	}
-	stream, _ := req.Body["stream"].(bool)
+	wanted, _ := req.Body["stream"].(bool)
 	switch {
 	case reply.status != 0:
 		w.WriteHeader(reply.status)
-		_, _ = w.Write(reply.body)
+		out.write(reply.body)
 		return
-	case reply.whole || (!stream && len(reply.ops) > 0 && reply.finish != NoFinish):
+	case reply.whole || (!wanted && len(reply.ops) > 0 && reply.finish != NoFinish):
 		head.Set("Content-Type", "application/json")
-		_, _ = w.Write(dialectFor(req.Responses()).whole(reply.Reply))
+		out.write(document(reply.Reply, req.Responses()))
 		return
 	}
 	segs := reply.chat
 	if req.Responses() {
 		segs = reply.responses
 	}
-	for _, seg := range segs() {
-		if !s.sendSegment(w, r, seg, reply.fragment) {
+	for i, seg := range segs() {
+		if i > 0 {
+			out.flush()
+		}
+		data := seg.data
+		for reply.fragment > 0 && len(data) > reply.fragment {
+			out.write(data[:reply.fragment])
+			out.flush()
+			data = data[reply.fragment:]
+		}
+		if !out.write(data) {
+			return
+		}
+		if seg.act == nil {
+			continue
+		}
+		if out.flush(); !seg.act(out) {
 			return
 		}
 	}
 }
 
-// sendSegment writes one run of bytes and does what follows it; false ends the answer.
-func (s *Server) sendSegment(w http.ResponseWriter, r *http.Request, seg segment, fragment int) bool {
-	control := http.NewResponseController(w)
-	data := seg.data
-	for fragment > 0 && len(data) > fragment {
-		if _, err := w.Write(data[:fragment]); err != nil {
+// stream is an answer that is being sent.
+type stream struct {
+	w            http.ResponseWriter
+	control      *http.ResponseController
+	gone, closed <-chan struct{} // the client went away; the server was closed
+}
+
+// write reports whether the client still reads.
+func (s *stream) write(data []byte) bool {
+	_, err := s.w.Write(data)
+	return err == nil
+}
+
+func (s *stream) flush() { _ = s.control.Flush() }
+
+// repeat writes data until the client goes away.
+func (s *stream) repeat(data []byte) bool {
+	for {
+		select {
+		case <-s.gone:
+			return false
+		default:
+		}
+		if !s.write(data) {
 			return false
 		}
-		_ = control.Flush()
-		data = data[fragment:]
 	}
-	if seg.then.kind != opEndless {
-		if _, err := w.Write(data); err != nil {
-			return false
-		}
+}
+
+func (s *stream) cut() bool {
+	if conn, _, err := s.control.Hijack(); err == nil {
+		_ = conn.Close()
 	}
-	if !seg.last || seg.then.kind != opText {
-		_ = control.Flush()
-	}
-	switch seg.then.kind {
-	case opPause:
-		return s.wait(r, nil, seg.then.dur)
-	case opWait:
-		return s.wait(r, seg.then.wait, 0)
-	case opStall:
-		s.wait(r, nil, 0)
-	case opCut:
-		if conn, _, err := control.Hijack(); err == nil {
-			_ = conn.Close()
-		}
-	case opEndless:
-		for r.Context().Err() == nil {
-			if _, err := w.Write(data); err != nil {
-				return false
-			}
-		}
-	}
-	return !seg.last
+	return false
 }
 
 // wait returns true when ch is ready or d is over, false when the client or the server went away. With
 // neither ch nor d it waits for the latter.
-func (s *Server) wait(r *http.Request, ch <-chan struct{}, d time.Duration) bool {
+func (s *stream) wait(ch <-chan struct{}, d time.Duration) bool {
 	var timer <-chan time.Time
 	if d > 0 {
 		timer = time.After(d)
@@ -90,8 +102,8 @@ func (s *Server) wait(r *http.Request, ch <-chan struct{}, d time.Duration) bool
 		return true
 	case <-timer:
 		return true
-	case <-r.Context().Done():
-	case <-s.done:
+	case <-s.gone:
+	case <-s.closed:
 	}
 	return false
 }

@@ -74,40 +74,30 @@ func (s *Server) Close() {
 
 // Add appends replies to the script.
 func (s *Server) Add(replies ...Reply) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.script = append(s.script, renderAll(replies)...)
+	s.locked(func() { s.script = append(s.script, renderAll(replies)...) })
 }
 
 // Always answers every request beyond the script with the reply.
-func (s *Server) Always(reply Reply) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fallback = newRendered(reply)
-}
+func (s *Server) Always(reply Reply) { s.locked(func() { s.fallback = newRendered(reply) }) }
 
 // Handle answers every request that no route matches with f's reply, instead of the script. f may be called
 // concurrently.
-func (s *Server) Handle(f func(Request) Reply) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.handle = f
-}
+func (s *Server) Handle(f func(Request) Reply) { s.locked(func() { s.handle = f }) }
 
 // Route answers matching requests with these replies, in order; the last one repeats.
 // Routes are tried in the order they were added, before the script. Requests for a title get a fixed
 // title unless a route matches them (see Request.IsTitle).
 func (s *Server) Route(match func(Request) bool, replies ...Reply) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.routes = append(s.routes, route{match, renderAll(replies)})
+	s.locked(func() { s.routes = append(s.routes, route{match, renderAll(replies)}) })
 }
 
 // SetModels sets the models that GET /v1/models lists. Default: fake-model.
-func (s *Server) SetModels(ids ...string) {
+func (s *Server) SetModels(ids ...string) { s.locked(func() { s.models = ids }) }
+
+func (s *Server) locked(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.models = ids
+	change()
 }
 
 // Requests returns the model requests so far, in the order they came, listings of models left out.

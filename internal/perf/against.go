@@ -5,7 +5,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -29,7 +28,7 @@ type work struct {
 
 // against compares the steps of turns with those of a bare client that sends the same requests, and reads the same files or starts the same
 // commands, unconfined. The two alternate.
-func (b *bench) against(ctx context.Context) error {
+func (b *bench) against(ctx context.Context) {
 	shell := func(i, n int) (calls []fakellm.ToolCall) {
 		for k := range n {
 			calls = append(calls, fakellm.ToolCall{Name: "bash", Args: fmt.Sprintf(`{"command":"echo %d.%d","description":"echo"}`, i, k)})
@@ -45,60 +44,42 @@ func (b *bench) against(ctx context.Context) error {
 	} {
 		var ours, bare []float64
 		for range b.runs {
-			t, u, err := b.compare(ctx, &w)
-			if err != nil {
-				return fmt.Errorf("%s: %w", w.name, err)
-			}
+			t, u := b.compare(ctx, &w)
 			ours, bare = append(ours, t...), append(bare, u...)
 		}
 		report(w.name, ms(medianOf(ours)), w.goal)
 		report("  over the bare client's", fmt.Sprintf("%.2f of %s", medianOf(ours)/medianOf(bare), ms(medianOf(bare))), "-")
 	}
-	return nil
 }
 
-// decoded returns the end of a compared step. The goals include the server's decoding of the request.
-func decoded(r *fakellm.Request) time.Time { return r.Time }
-
 // compare runs one turn of tenon and then of the bare client, and returns the times of their steps.
-func (b *bench) compare(ctx context.Context, w *work) (ours, bare []float64, err error) {
-	home, err := b.home()
-	if err != nil {
-		return nil, nil, err
-	}
+func (b *bench) compare(ctx context.Context, w *work) (ours, bare []float64) {
+	home := b.home()
 	for i := range againstSteps {
-		if err := os.WriteFile(filepath.Join(home, project, fmt.Sprintf("f%d.txt", i)), bytes.Repeat([]byte("a line of text\n"), 100), 0o600); err != nil {
-			return nil, nil, err
-		}
+		check(os.WriteFile(filepath.Join(home, project, fmt.Sprintf("f%d.txt", i)), bytes.Repeat([]byte("a line of text\n"), 100), 0o600))
 	}
 	file := filepath.Join(home, "requests")
-	for _, run := range []func(srv *fakellm.Server) error{
-		func(srv *fakellm.Server) error {
-			if _, err := b.runIn(ctx, srv, home, "go"); err != nil {
-				return err
-			}
-			var bodies bytes.Buffer
-			for _, r := range turnRequests(srv) {
-				bodies.Write(append(bytes.TrimSpace(r.Raw), '\n'))
-			}
-			if bytes.Contains(bodies.Bytes(), []byte("(refused by ")) {
-				return errors.New("tenon refused calls")
-			}
-			return os.WriteFile(file, bodies.Bytes(), 0o600)
-		},
-		func(srv *fakellm.Server) error {
-			_, err := b.process(ctx, srv, home, b.bare, append([]string{srv.URL(), file}, w.bare...)...)
-			return err
-		},
-	} {
-		srv := serve(againstSteps, w.calls)
-		err := run(srv)
-		gaps, timesErr := stepTimes(turnRequests(srv), againstSteps, decoded)
-		srv.Close()
-		if err != nil || timesErr != nil {
-			return nil, nil, errors.Join(err, timesErr)
+	ours = w.times(func(srv *fakellm.Server) {
+		b.runIn(ctx, srv, home, "go")
+		var bodies bytes.Buffer
+		for _, r := range turnRequests(srv) {
+			bodies.Write(append(bytes.TrimSpace(r.Raw), '\n'))
 		}
-		ours, bare = bare, gaps[againstWarmup:]
-	}
-	return ours, bare, nil
+		if bytes.Contains(bodies.Bytes(), []byte("(refused by ")) {
+			check(fmt.Errorf("%s: tenon refused calls", w.name))
+		}
+		check(os.WriteFile(file, bodies.Bytes(), 0o600))
+	})
+	bare = w.times(func(srv *fakellm.Server) {
+		b.process(ctx, srv, home, b.bare, append([]string{srv.URL(), file}, w.bare...)...)
+	})
+	return ours, bare
+}
+
+// times runs a turn and returns the times of its steps. They include the server's decoding of the request, as the goals do.
+func (w *work) times(run func(*fakellm.Server)) []float64 {
+	srv := serve(againstSteps, w.calls)
+	defer srv.Close()
+	run(srv)
+	return stepTimes(srv, againstSteps, func(r *fakellm.Request) time.Time { return r.Time })[againstWarmup:]
 }

@@ -24,21 +24,18 @@ type packageInit struct {
 }
 
 // inits lists the packages whose initialization allocates the most memory. It is part of every start.
-func (b *bench) inits(ctx context.Context) error {
-	home, err := b.home()
-	if err != nil {
-		return err
-	}
+func (b *bench) inits(ctx context.Context) {
+	home := b.home()
 	cmd := exec.CommandContext(ctx, b.tenon, "version")
 	cmd.Dir, cmd.Env = home, append(environ(home), "GODEBUG=inittrace=1")
 	var trace bytes.Buffer
 	cmd.Stderr = &trace
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s version: %w: %s", b.tenon, err, trace.Bytes())
+		check(fmt.Errorf("%s version: %w: %s", b.tenon, err, trace.Bytes()))
 	}
 	all := parseInits(&trace)
 	if len(all) == 0 {
-		return fmt.Errorf("%s version: no trace of initializations: %s", b.tenon, trace.Bytes())
+		check(fmt.Errorf("%s version: no trace of initializations: %s", b.tenon, trace.Bytes()))
 	}
 	var sum packageInit
 	for _, p := range all {
@@ -50,7 +47,6 @@ func (b *bench) inits(ctx context.Context) error {
 	for _, p := range all[:min(largestInits, len(all))] {
 		fmt.Printf("  %6d KB %8s  %s\n", p.bytes/1024, ms(p.millis), p.name)
 	}
-	return nil
 }
 
 // parseInits reads the lines "init NAME @0.1 ms, 0.2 ms clock, 300 bytes, 4 allocs", see https://pkg.go.dev/runtime, "inittrace". The

@@ -49,12 +49,37 @@ type sample struct {
 	peakMB float64 // largest resident set
 }
 
-// measure builds the programs and prints the figures of runs, or of terminal UIs.
-func measure(ctx context.Context, runs int, screens bool) error {
-	dir, err := os.MkdirTemp("", "tenon-perf-")
+// failure is an error that ends all measurements.
+type failure struct{ err error }
+
+// check ends all measurements if err is not nil.
+func check(err error) {
 	if err != nil {
-		return err
+		panic(failure{err}) // see catch
 	}
+}
+
+// must returns v, or ends all measurements.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+// catch is deferred by a function that returns the error of check.
+func catch(err *error) {
+	switch f := recover().(type) {
+	case nil:
+	case failure:
+		*err = f.err
+	default:
+		panic(f)
+	}
+}
+
+// measure builds the programs and prints the figures of runs, or of terminal UIs.
+func measure(ctx context.Context, runs int, screens bool) (err error) {
+	defer catch(&err)
+	dir := must(os.MkdirTemp("", "tenon-perf-"))
 	defer os.RemoveAll(dir)
 	b := &bench{dir: dir, tenon: filepath.Join(dir, "tenon"), bare: filepath.Join(dir, "bareclient"), launch: filepath.Join(dir, "launch"), runs: runs}
 	for target, out := range map[string]string{"./cmd/tenon": b.tenon, "./internal/perf/bareclient": b.bare, "./internal/perf/launch": b.launch} {
@@ -62,17 +87,16 @@ func measure(ctx context.Context, runs int, screens bool) error {
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		build.Stderr = os.Stderr
 		if err := build.Run(); err != nil {
-			return fmt.Errorf("build %s: %w", target, err)
+			check(fmt.Errorf("build %s: %w", target, err))
 		}
 	}
 	fmt.Printf("%s/%s, %d CPUs, %s, %d runs; medians\n\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version(), runs)
 	if screens {
-		return b.screens(ctx)
+		b.screens(ctx)
+		return nil
 	}
-	for _, f := range []func(context.Context) error{b.start, b.inits, b.plugins, b.answer, b.deltas, b.steps, b.growth, b.against} {
-		if err := f(ctx); err != nil {
-			return err
-		}
+	for _, f := range []func(context.Context){b.start, b.inits, b.plugins, b.answer, b.deltas, b.steps, b.growth, b.against} {
+		f(ctx)
 	}
 	return nil
 }
@@ -80,34 +104,24 @@ func measure(ctx context.Context, runs int, screens bool) error {
 func report(name, value, goal string) { fmt.Printf("%-46s %14s   goal %s\n", name, value, goal) }
 
 // start compares the times from the start to the first request of tenon and of a bare client, run by run.
-func (b *bench) start(ctx context.Context) error {
+func (b *bench) start(ctx context.Context) {
 	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Text("done"))
 	var ours, fresh, bare []sample
-	used, err := b.home()
-	if err != nil {
-		return err
-	}
-	if _, err := b.runIn(ctx, srv, used, "hello"); err != nil {
-		return err
-	}
+	used := b.home()
+	b.runIn(ctx, srv, used, "hello")
 	for range b.runs {
-		for list, one := range map[*[]sample]func() (sample, error){
-			&bare:  func() (sample, error) { return b.process(ctx, srv, used, b.bare, srv.URL()) },
-			&ours:  func() (sample, error) { return b.runIn(ctx, srv, used, "hello") },
-			&fresh: func() (sample, error) { return b.run(ctx, srv, "hello") },
+		for list, one := range map[*[]sample]func() sample{
+			&bare:  func() sample { return b.process(ctx, srv, used, b.bare, srv.URL()) },
+			&ours:  func() sample { return b.runIn(ctx, srv, used, "hello") },
+			&fresh: func() sample { return b.run(ctx, srv, "hello") },
 		} {
-			s, err := one()
-			if err != nil {
-				return err
-			}
-			*list = append(*list, s)
+			*list = append(*list, one())
 		}
 	}
-	requests := srv.Requests()
 	largest := 0
-	for _, r := range requests {
+	for _, r := range srv.Requests() {
 		if len(r.Tools()) > 0 {
 			largest = max(largest, len(r.Raw))
 		}
@@ -117,100 +131,70 @@ func (b *bench) start(ctx context.Context) error {
 	report("  ratio", fmt.Sprintf("%.2f", median(ours, first)/median(bare, first)), "-")
 	report("  the very first run, which creates the database", ms(median(fresh, first)), "-")
 	report("first request body, all tools", fmt.Sprintf("%d bytes", largest), "under 16384 bytes")
-	return nil
 }
 
 // answer measures the memory of a run with one answer.
-func (b *bench) answer(ctx context.Context) error {
-	all, err := b.repeat(ctx, fakellm.Text("done"))
-	if err != nil {
-		return err
-	}
+func (b *bench) answer(ctx context.Context) {
+	all := b.repeat(ctx, fakellm.Text("done"))
 	report("peak memory, one answer", mb(median(all, peak)), "under 35 MB")
 	report("CPU, one answer", ms(median(all, cpu)), "-")
-	return nil
 }
 
 // deltas measures the additional CPU time of 20,000 text deltas compared with one.
-func (b *bench) deltas(ctx context.Context) error {
-	one, err := b.repeat(ctx, fakellm.Text("done"))
-	if err != nil {
-		return err
-	}
-	many, err := b.repeat(ctx, fakellm.Repeat("word ", 20_000))
-	if err != nil {
-		return err
-	}
+func (b *bench) deltas(ctx context.Context) {
+	one, many := b.repeat(ctx, fakellm.Text("done")), b.repeat(ctx, fakellm.Repeat("word ", 20_000))
 	report("CPU, 20,000 text deltas", ms(median(many, cpu)-median(one, cpu)), "under 120 ms")
 	report("  whole process", ms(median(many, cpu)), "-")
 	report("peak memory, 20,000 text deltas", mb(median(many, peak)), "flat")
-	return nil
 }
 
 // repeat runs tenon b.runs times with a server that always sends the reply.
-func (b *bench) repeat(ctx context.Context, reply fakellm.Reply) ([]sample, error) {
+func (b *bench) repeat(ctx context.Context, reply fakellm.Reply) (all []sample) {
 	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Text("A title"))
 	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, slices.Repeat([]fakellm.Reply{reply}, b.runs)...)
-	var all []sample
 	for range b.runs {
-		s, err := b.run(ctx, srv, "hello")
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, s)
+		all = append(all, b.run(ctx, srv, "hello"))
 	}
-	return all, nil
+	return all
 }
 
 // steps measures the time of a step with a tool call, and the memory of fifty steps.
-func (b *bench) steps(ctx context.Context) error {
+func (b *bench) steps(ctx context.Context) {
 	const n = 50
 	var all []sample
 	var per []float64
 	for range b.runs {
-		s, gaps, err := b.turn(ctx, n)
-		if err != nil {
-			return err
-		}
+		s, gaps := b.turn(ctx, n)
 		all = append(all, s)
 		per = append(per, gaps...)
 	}
 	report("peak memory, 50 tool steps", mb(median(all, peak)), "under 45 MB")
 	report("answer to next request, per tool step", ms(medianOf(per)), "-")
-	return nil
 }
 
 // growth compares late steps of a long turn with early ones.
-func (b *bench) growth(ctx context.Context) error {
+func (b *bench) growth(ctx context.Context) {
 	const n = 210
 	var early, late []float64
 	for range max(3, b.runs/3) {
-		_, gaps, err := b.turn(ctx, n)
-		if err != nil {
-			return err
-		}
+		_, gaps := b.turn(ctx, n)
 		early = append(early, gaps[6:16]...)
 		late = append(late, gaps[196:206]...)
 	}
 	report("step 200, all work, over step 10", fmt.Sprintf("%.2f", medianOf(late)/medianOf(early)), "1.3, the request body aside")
 	report("  step 10 / step 200", ms(medianOf(early))+" / "+ms(medianOf(late)), "-")
-	return nil
 }
 
 // turn runs one turn of n tool steps and returns the times from an answer to the arrival of the next request.
-func (b *bench) turn(ctx context.Context, n int) (sample, []float64, error) {
+func (b *bench) turn(ctx context.Context, n int) (sample, []float64) {
 	srv := serve(n, func(i int) []fakellm.ToolCall {
 		return []fakellm.ToolCall{{Name: "todowrite", Args: fmt.Sprintf(`{"todos":[{"content":"step %d","status":"pending","priority":"low"}]}`, i)}}
 	})
 	defer srv.Close()
-	s, err := b.run(ctx, srv, "go")
-	if err != nil {
-		return sample{}, nil, err
-	}
-	gaps, err := stepTimes(turnRequests(srv), n, func(r *fakellm.Request) time.Time { return r.Arrived })
-	return s, gaps, err
+	s := b.run(ctx, srv, "go")
+	return s, stepTimes(srv, n, func(r *fakellm.Request) time.Time { return r.Arrived })
 }
 
 // serve starts a server whose model makes n steps with these calls and then ends the turn.
@@ -231,27 +215,24 @@ func turnRequests(srv *fakellm.Server) []fakellm.Request {
 }
 
 // stepTimes returns the times from n answers to the requests after them, in milliseconds. end returns the time of a request that ends a step.
-func stepTimes(requests []fakellm.Request, n int, end func(*fakellm.Request) time.Time) ([]float64, error) {
+func stepTimes(srv *fakellm.Server, n int, end func(*fakellm.Request) time.Time) []float64 {
+	requests := turnRequests(srv)
 	if len(requests) != n+1 {
-		return nil, fmt.Errorf("%d requests of a turn, want %d", len(requests), n+1)
+		check(fmt.Errorf("%d requests of a turn, want %d", len(requests), n+1))
 	}
 	gaps := make([]float64, n)
 	for i := range gaps {
 		gaps[i] = millis(end(&requests[i+1]).Sub(requests[i].Time))
 	}
-	return gaps, nil
+	return gaps
 }
 
 // run runs tenon once in a new home.
-func (b *bench) run(ctx context.Context, srv *fakellm.Server, prompt string) (sample, error) {
-	home, err := b.home()
-	if err != nil {
-		return sample{}, err
-	}
-	return b.runIn(ctx, srv, home, prompt)
+func (b *bench) run(ctx context.Context, srv *fakellm.Server, prompt string) sample {
+	return b.runIn(ctx, srv, b.home(), prompt)
 }
 
-func (b *bench) runIn(ctx context.Context, srv *fakellm.Server, home, prompt string) (sample, error) {
+func (b *bench) runIn(ctx context.Context, srv *fakellm.Server, home, prompt string) sample {
 	return b.process(ctx, srv, home, b.tenon, "run", "-m", "fake/fake-model", "--auto", prompt)
 }
 
@@ -259,14 +240,15 @@ func (b *bench) runIn(ctx context.Context, srv *fakellm.Server, home, prompt str
 const project = "project"
 
 // home creates a home directory with a project.
-func (b *bench) home() (string, error) {
+func (b *bench) home() string {
 	b.homes++
 	home := filepath.Join(b.dir, fmt.Sprint("home", b.homes))
-	return home, os.MkdirAll(filepath.Join(home, project), 0o755)
+	check(os.MkdirAll(filepath.Join(home, project), 0o755))
+	return home
 }
 
 // process runs a program to its end, with only the model server configured.
-func (b *bench) process(ctx context.Context, srv *fakellm.Server, home, program string, args ...string) (sample, error) {
+func (b *bench) process(ctx context.Context, srv *fakellm.Server, home, program string, args ...string) sample {
 	cmd := exec.CommandContext(ctx, b.launch, append([]string{program}, args...)...)
 	cmd.Dir = filepath.Join(home, project)
 	cmd.Env = append(environ(home),
@@ -275,18 +257,18 @@ func (b *bench) process(ctx context.Context, srv *fakellm.Server, home, program 
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	if err := cmd.Run(); err != nil {
-		return sample{}, fmt.Errorf("%s %v: %w: %s", program, args, err, said.Bytes())
+		check(fmt.Errorf("%s %v: %w: %s", program, args, err, said.Bytes()))
 	}
 	var u struct{ Began, CPU, PeakKB, Code int64 }
 	if err := json.Unmarshal(said.Bytes(), &u); err != nil {
-		return sample{}, fmt.Errorf("launch: %w: %s", err, said.Bytes())
+		check(fmt.Errorf("launch: %w: %s", err, said.Bytes()))
 	}
 	requests := srv.Requests()
 	if u.Code != 0 || len(requests) == before {
-		return sample{}, fmt.Errorf("%s %v ended with code %d after %d requests", program, args, u.Code, len(requests)-before)
+		check(fmt.Errorf("%s %v ended with code %d after %d requests", program, args, u.Code, len(requests)-before))
 	}
 	began := time.Unix(0, u.Began)
-	return sample{first: millis(requests[before].Time.Sub(began)), cpu: millis(time.Duration(u.CPU)), peakMB: float64(u.PeakKB) / 1024}, nil
+	return sample{first: millis(requests[before].Time.Sub(began)), cpu: millis(time.Duration(u.CPU)), peakMB: float64(u.PeakKB) / 1024}
 }
 
 // environ returns the environment for a home.

@@ -27,28 +27,16 @@ const manifest = `{
 }`
 
 // plugins compares starts with and without ten idle plugins, half of them modules and half processes, run by run.
-func (b *bench) plugins(ctx context.Context) error {
+func (b *bench) plugins(ctx context.Context) {
 	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Text("done"))
-	with, err := b.home()
-	if err != nil {
-		return err
-	}
-	without, err := b.home()
-	if err != nil {
-		return err
-	}
-	if err := b.install(ctx, with); err != nil {
-		return err
-	}
+	with, without := b.home(), b.home()
+	b.install(ctx, with)
 	var none, ten []sample
 	for i := range b.runs + 1 {
 		for list, home := range map[*[]sample]string{&none: without, &ten: with} {
-			s, err := b.runIn(ctx, srv, home, "hello")
-			if err != nil {
-				return err
-			}
+			s := b.runIn(ctx, srv, home, "hello")
 			if i > 0 { // the first creates the database
 				*list = append(*list, s)
 			}
@@ -56,35 +44,24 @@ func (b *bench) plugins(ctx context.Context) error {
 	}
 	report("ten idle plugins, start to first request", ms(median(ten, first)-median(none, first)), "at most 5 ms more")
 	report("  without / with", ms(median(none, first))+" / "+ms(median(ten, first)), "-")
-	return nil
 }
 
 // install writes the plugins into a project and approves them.
-func (b *bench) install(ctx context.Context, home string) error {
-	module, err := os.ReadFile(filepath.FromSlash("plugins/wasm/testdata/echo.wasm"))
-	if err != nil {
-		return err
-	}
+func (b *bench) install(ctx context.Context, home string) {
+	module := must(os.ReadFile(filepath.FromSlash("plugins/wasm/testdata/echo.wasm")))
 	for i := range idlePlugins {
 		dir := filepath.Join(home, project, ".tenon", "plugins", fmt.Sprintf("idle-%d", i))
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
+		check(os.MkdirAll(dir, 0o755))
 		name, content, runtime := "plugin.wasm", module, `{"type": "wasm", "module": "./plugin.wasm"}`
 		if i%2 == 1 {
 			name, content, runtime = "plugin.sh", []byte("#!/bin/sh\nexit 1\n"), `{"type": "process", "command": ["./plugin.sh"]}`
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, "plugin.json"), fmt.Appendf(nil, manifest, i, runtime, i), 0o644); err != nil {
-			return err
-		}
+		check(os.WriteFile(filepath.Join(dir, name), content, 0o755))
+		check(os.WriteFile(filepath.Join(dir, "plugin.json"), fmt.Appendf(nil, manifest, i, runtime, i), 0o644))
 		trust := exec.CommandContext(ctx, b.tenon, "plugin", "trust", fmt.Sprintf("idle-%d", i), "--yes")
 		trust.Dir, trust.Env = filepath.Join(home, project), environ(home)
 		if out, err := trust.CombinedOutput(); err != nil {
-			return fmt.Errorf("%v: %w: %s", trust.Args, err, out)
+			check(fmt.Errorf("%v: %w: %s", trust.Args, err, out))
 		}
 	}
-	return nil
 }

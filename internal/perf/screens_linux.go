@@ -33,8 +33,8 @@ type face struct {
 	name, program string
 	args          []string
 	env           []string
-	ready         string                          // text on the screen when the user can type
-	prepare       func(home, server string) error // writes the configuration
+	ready         string                    // text on the screen when the user can type
+	prepare       func(home, server string) // writes the configuration
 }
 
 // faces returns tenon's UI, and the UIs of other agents in PATH.
@@ -59,37 +59,27 @@ func (b *bench) faces() []face {
 }
 
 // writer returns a function that writes a file in a home. Its text has %s for the server, and %[2]s for the project.
-func writer(name, text string) func(home, server string) error {
-	return func(home, server string) error {
+func writer(name, text string) func(home, server string) {
+	return func(home, server string) {
 		path := filepath.Join(home, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if !strings.Contains(text, "%[2]s") {
-			return os.WriteFile(path, fmt.Appendf(nil, text, server), 0o600)
-		}
-		return os.WriteFile(path, fmt.Appendf(nil, text, server, filepath.Join(home, project)), 0o600)
+		check(os.MkdirAll(filepath.Dir(path), 0o700))
+		content := strings.NewReplacer("%s", server, "%[2]s", filepath.Join(home, project)).Replace(text)
+		check(os.WriteFile(path, []byte(content), 0o600))
 	}
 }
 
 // screens compares terminal UIs: all on terminals of 120×40 cells, with the same scripted model. The runs alternate.
-func (b *bench) screens(ctx context.Context) error {
+func (b *bench) screens(ctx context.Context) {
 	faces := b.faces()
 	figures := make([]map[string][]float64, len(faces))
 	homes := make([]string, len(faces))
 	for i := range faces {
-		figures[i] = map[string][]float64{}
-		var err error
-		if homes[i], err = b.home(); err != nil {
-			return err
-		}
+		figures[i], homes[i] = map[string][]float64{}, b.home()
 	}
 	for run := range b.runs + 1 { // the first one is not counted: it creates databases and caches
 		for i, f := range faces {
 			have, err := b.face(ctx, f, homes[i])
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
+			check(ctx.Err())
 			if err != nil {
 				fmt.Printf("%s: %v\n", f.name, err)
 			}
@@ -115,18 +105,17 @@ func (b *bench) screens(ctx context.Context) error {
 		}
 	}
 	fmt.Println()
-	return nil
 }
 
 // face runs a terminal UI once. After an error it returns the figures measured before.
-func (b *bench) face(ctx context.Context, f face, home string) (map[string]float64, error) {
+func (b *bench) face(ctx context.Context, f face, home string) (have map[string]float64, err error) {
+	have = map[string]float64{}
+	defer catch(&err)
 	srv := fakellm.Start()
 	defer srv.Close()
 	srv.Always(fakellm.Text("A title"))
 	srv.Route(func(r fakellm.Request) bool { return len(r.Tools()) > 0 }, answer())
-	if err := f.prepare(home, srv.URL()); err != nil {
-		return nil, err
-	}
+	f.prepare(home, srv.URL())
 	limited, stop := context.WithTimeout(ctx, screenLimit)
 	defer stop()
 	program := cmp.Or(f.program, f.name)
@@ -134,40 +123,24 @@ func (b *bench) face(ctx context.Context, f face, home string) (map[string]float
 	cmd.Dir = filepath.Join(home, project)
 	cmd.Env = append(append(environ(home), "TERM=xterm-256color", "COLORTERM=truecolor"), f.env...)
 	began := time.Now()
-	p, err := ptytest.Start(cmd, 40, 120)
-	if err != nil {
-		return nil, err
-	}
+	p := must(ptytest.Start(cmd, 40, 120))
 	defer end(home)
 	defer p.Close()
-	have := map[string]float64{}
-	if err := p.Until(limited, contains(f.ready)); err != nil {
-		return have, err
-	}
+	check(p.Until(limited, contains(f.ready)))
 	have["first screen, ms"] = millis(time.Since(began))
-	if err := quiet(limited, p); err != nil {
-		return have, err
-	}
+	quiet(limited, p)
 	have["memory (RSS), MB"] = float64(used(home).rssKB) / 1024
 	written, ticks := p.Written(), used(home).ticks
-	if err := pause.For(limited, screenIdle); err != nil {
-		return have, err
-	}
+	check(pause.For(limited, screenIdle))
 	have["idle 5 s, bytes written"] = float64(p.Written() - written)
 	have["idle 5 s, ms of CPU"] = float64(used(home).ticks-ticks) * 1000 / ticksPerSec
-	if have["key to echo, ms"], err = echo(limited, p); err != nil {
-		return have, err
-	}
+	have["key to echo, ms"] = echo(limited, p)
 	written, ticks = p.Written(), used(home).ticks
-	if err := p.Type("\r"); err != nil {
-		return have, err
-	}
+	check(p.Type("\r"))
 	if err := p.Until(limited, contains("The end.")); err != nil {
-		return have, fmt.Errorf("20,000 deltas: %w", err)
+		check(fmt.Errorf("20,000 deltas: %w", err))
 	}
-	if err := quiet(limited, p); err != nil {
-		return have, err
-	}
+	quiet(limited, p)
 	have["20,000 deltas, s of CPU"] = float64(used(home).ticks-ticks) / ticksPerSec
 	have["20,000 deltas, KB written"] = float64(p.Written()-written) / 1024
 	return have, nil
@@ -184,25 +157,20 @@ func answer() fakellm.Reply {
 
 // echo types a prompt and returns the median time from a key to its echo, in milliseconds. It types at random times, so that keys arrive in any
 // phase of a frame.
-func echo(ctx context.Context, p *ptytest.Program) (float64, error) {
+func echo(ctx context.Context, p *ptytest.Program) float64 {
 	var times []float64
 	prompt := ""
 	for i := range screenKeys {
-		if err := pause.For(ctx, time.Duration(60+rand.IntN(60))*time.Millisecond); err != nil {
-			return 0, err
-		}
+		check(pause.For(ctx, time.Duration(60+rand.IntN(60))*time.Millisecond))
 		key := string(rune('a' + i%26))
 		prompt += key
 		began := time.Now()
-		if err := p.Type(key); err != nil {
-			return 0, err
-		}
-		if err := p.Until(ctx, contains(prompt)); err != nil {
-			return 0, err
-		}
+		check(p.Type(key))
+		check(p.Until(ctx, contains(prompt)))
 		times = append(times, millis(time.Since(began)))
 	}
-	return medianOf(times), pause.For(ctx, screenRest) // some programs treat quick input as a paste
+	check(pause.For(ctx, screenRest)) // some programs treat quick input as a paste
+	return medianOf(times)
 }
 
 func contains(text string) func(string) bool {
@@ -210,14 +178,13 @@ func contains(text string) func(string) bool {
 }
 
 // quiet waits until a program writes nothing for screenRest, but at most five seconds, because of animations.
-func quiet(ctx context.Context, p *ptytest.Program) error {
+func quiet(ctx context.Context, p *ptytest.Program) {
 	for range 12 {
 		before := p.Written()
-		if err := pause.For(ctx, screenRest); err != nil || p.Written() == before {
-			return err
+		if check(pause.For(ctx, screenRest)); p.Written() == before {
+			return
 		}
 	}
-	return nil
 }
 
 // usage is the memory and CPU time of processes.

@@ -229,7 +229,7 @@ func (g *Guest) Hook(ctx context.Context, n int, data []byte) (sdk.Answer, error
 	if err := value.DecodeCall(data, call.Input, call.Value); err != nil {
 		return sdk.Answer{}, fmt.Errorf("hook at %s: %w", call.Point, err)
 	}
-	return handle(ctx, hook, call)
+	return Handle(ctx, hook, call)
 }
 
 // AppendAnswer appends the JSON of an answer to out. It appends nothing if the hook neither changed nor decided anything.
@@ -255,8 +255,8 @@ func (g *Guest) newCall(n int) (sdk.Handler, *sdk.HookCall, error) {
 	return h.handler, call, nil
 }
 
-// handle runs the handler and finds its changes, unless the handler returns them.
-func handle(ctx context.Context, h sdk.Handler, call *sdk.HookCall) (sdk.Answer, error) {
+// Handle runs the handler and finds its changes, unless the handler returns them.
+func Handle(ctx context.Context, h sdk.Handler, call *sdk.HookCall) (sdk.Answer, error) {
 	if call.Value == nil {
 		return h.Handle(ctx, call)
 	}

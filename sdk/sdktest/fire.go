@@ -12,6 +12,7 @@ import (
 	"github.com/tenonhq/tenon/internal/hookpoint"
 	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 // ErrPanic is wrapped by the error of a handler that panicked.
@@ -102,29 +103,17 @@ func run(ctx context.Context, info *hookpoint.Info, hook *sdk.Hook, call *sdk.Re
 	if err := value.Decode(call.Input, local.Input); err != nil {
 		return sdk.Answer{}, fmt.Errorf("input: %w", err)
 	}
-	if info.NewValue == nil {
-		answer, err = hook.Handler.Handle(ctx, local)
-		return answer, late(ctx, err)
+	if info.NewValue != nil {
+		local.Value = info.NewValue()
+		if err := value.Decode(call.Value, local.Value); err != nil {
+			return sdk.Answer{}, fmt.Errorf("value: %w", err)
+		}
 	}
-	local.Value = info.NewValue()
-	if err := value.Decode(call.Value, local.Value); err != nil {
-		return sdk.Answer{}, fmt.Errorf("value: %w", err)
-	}
-	before := value.Clone(local.Value)
-	answer, err = hook.Handler.Handle(ctx, local)
-	if err := late(ctx, err); err != nil {
+	answer, err = guest.Handle(ctx, hook.Handler, local)
+	if err = cmp.Or(err, ctx.Err()); err != nil { // the handler may have returned after its deadline
 		return sdk.Answer{}, err
 	}
-	answer.Changes, err = value.Diff[sdk.Change](before, local.Value)
-	return answer, err
-}
-
-// late returns err, or the error of ctx if the handler returned after the deadline.
-func late(ctx context.Context, err error) error {
-	if err == nil {
-		return ctx.Err()
-	}
-	return err
+	return answer, nil
 }
 
 // judge returns an error for an invalid answer.

@@ -85,7 +85,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	}
 	return c.Ask(ctx, req, c.Body, &wire.Request{
 		Path: path, Headers: c.allBetas(req),
-		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out, open: map[int]*openBlock{}} },
+		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out} },
 	}, sink)
 }
 

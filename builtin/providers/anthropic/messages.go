@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"strings"
-
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -14,37 +12,33 @@ const (
 	metaCitations = "citations" // of a text; not sent back
 )
 
-// markedMessages is the number of messages at the end of a conversation that are marked for the cache.
-const markedMessages = 2
-
-// messages returns the conversation. User and assistant take turns: consecutive messages of one role become one.
+// messages returns the conversation.
 func (c *client) messages(req *sdk.ModelRequest, claude, mark bool) []wire.Message[block] {
-	return wire.Turns(req.Messages, func(i int, m *sdk.ModelMessage) (content []block) {
-		switch m.Role {
-		case sdk.RoleAssistant:
-			content = assistant(m, claude, i == len(req.Messages)-1)
-		case sdk.RoleTool:
-			content = c.results(&req.Model, m, claude)
-		default:
-			content = wire.Said(&req.Model, m.Content, text, func(a wire.Attachment) block { return c.file(a, claude) })
-		}
-		if mark && i >= len(req.Messages)-markedMessages {
-			markLast(content)
-		}
-		return content
-	})
+	blocks := wire.Blocks[block]{
+		Text: text, Reasoning: thinking, Separators: true,
+		File: func(a wire.Attachment) block { return c.file(a, claude) },
+		Call: func(call *sdk.ModelContent) block {
+			return block{Type: "tool_use", ID: callID(call.CallID, claude), Name: wire.ToolName(call.Tool), Input: wire.Object(call.Args)}
+		},
+		Results: func(m *sdk.ModelMessage) []block { return c.results(&req.Model, m, claude) },
+	}
+	if mark {
+		blocks.Mark = markLast
+	}
+	return blocks.Turns(req)
 }
 
 func text(s string) block { return block{Type: "text", Text: s} }
 
 // markLast marks the last block that takes a mark: thinking takes none.
-func markLast(content []block) {
+func markLast(content []block) []block {
 	for i := len(content) - 1; i >= 0; i-- {
 		if content[i].Type != "thinking" && content[i].Type != "redacted_thinking" {
 			content[i].Cache = ephemeral(true)
-			return
+			break
 		}
 	}
+	return content
 }
 
 // file returns an image or a document, or a text with the reason why the file cannot be sent.
@@ -76,32 +70,7 @@ func (c *client) file(a wire.Attachment, claude bool) block {
 	return text(wire.Notice("%s cannot be shown: this model takes no files of type %s. Tell the user.", a.Name, a.Mime).Text)
 }
 
-// assistant returns an earlier answer of the model. Reasoning is sent back only with its signature, unchanged and in place.
-func assistant(m *sdk.ModelMessage, claude, last bool) []block {
-	var out []block
-	for i := range m.Content {
-		content := &m.Content[i]
-		switch content.Type {
-		case sdk.ContentText:
-			words := content.Text
-			if last && i == len(m.Content)-1 {
-				words = strings.TrimRight(words, " \t\r\n") // the server refuses white space at the end of the conversation
-			}
-			between := i+1 < len(m.Content) && m.Content[i+1].Type == sdk.ContentReasoning // signed blocks keep their places
-			if strings.TrimSpace(words) != "" || words != "" && between {                  // the server refuses a message of blank texts
-				out = append(out, text(words))
-			}
-		case sdk.ContentReasoning:
-			if b, ok := thinking(content); ok {
-				out = append(out, b)
-			}
-		case sdk.ContentToolCall:
-			out = append(out, block{Type: "tool_use", ID: callID(content.CallID, claude), Name: wire.ToolName(content.Tool), Input: wire.Object(content.Args)})
-		}
-	}
-	return out
-}
-
+// thinking returns reasoning that the server signed.
 func thinking(content *sdk.ModelContent) (block, bool) {
 	if data, _ := content.Metadata[metaRedacted].(string); data != "" {
 		return block{Type: "redacted_thinking", Data: data}, true

@@ -15,7 +15,7 @@ type event struct {
 	Message *document       `json:"message"`
 	Block   *contentBlock   `json:"content_block"`
 	Delta   *delta          `json:"delta"`
-	Usage   *usage          `json:"usage"`
+	Usage   json.RawMessage `json:"usage"`
 	Error   json.RawMessage `json:"error"`
 }
 
@@ -47,30 +47,15 @@ type document struct {
 	Type       string          `json:"type"`
 	Content    []contentBlock  `json:"content"`
 	StopReason string          `json:"stop_reason"`
-	Usage      *usage          `json:"usage"`
+	Usage      json.RawMessage `json:"usage"`
 	Error      json.RawMessage `json:"error"`
 }
 
 // decoder decodes an answer.
 type decoder struct {
 	*wire.Answer
-	count  counts
-	open   map[int]*openBlock
-	blocks int // started so far; the number of the next
+	usage usage // so far
 }
-
-// openBlock is the state of a block.
-type openBlock struct {
-	number    int
-	kind      string // of its deltas; empty: they are ignored
-	call      *wire.Call
-	input     json.RawMessage // complete arguments in its start; deltas replace them
-	signature []byte
-	citations []any
-}
-
-// Complete reports whether the stop reason arrived. Only message_stop follows, which some servers leave out.
-func (d *decoder) Complete() bool { return d.Reason != "" }
 
 // Event handles one event.
 func (d *decoder) Event(_ string, data []byte) (done bool) {
@@ -81,14 +66,14 @@ func (d *decoder) Event(_ string, data []byte) (done bool) {
 		d.delta(ev.Index, ev.Delta)
 	case "message_start":
 		if ev.Message != nil {
-			d.count.add(ev.Message.Usage)
+			d.count(ev.Message.Usage)
 		}
 	case "content_block_start":
 		d.begin(ev.Index, ev.Block)
 	case "content_block_stop":
-		d.end(ev.Index)
+		d.EndBlock(ev.Index)
 	case "message_delta":
-		d.count.add(ev.Usage)
+		d.count(ev.Usage)
 		if ev.Delta != nil && ev.Delta.StopReason != "" {
 			d.Reason = wire.FinishReason(ev.Delta.StopReason)
 		}
@@ -113,18 +98,15 @@ func (d *decoder) Whole(data []byte) {
 	}
 	for i := range m.Content {
 		d.begin(i, &m.Content[i])
-		d.end(i)
+		d.EndBlock(i)
 	}
-	d.count.add(m.Usage)
+	d.count(m.Usage)
 	d.Reason = wire.FinishReason(m.StopReason)
 }
 
 // Finish ends the answer.
 func (d *decoder) Finish() {
-	for index := range d.open {
-		d.end(index)
-	}
-	d.Tokens = d.count.tokens()
+	d.Tokens = d.usage.tokens()
 	d.Answer.Finish()
 }
 
@@ -132,73 +114,51 @@ func (d *decoder) begin(index int, b *contentBlock) {
 	if b == nil {
 		return
 	}
-	d.end(index) // a server that numbers every block 0
-	if d.blocks == wire.MaxItems {
-		d.Fail(fmt.Errorf("%w: more than %d content blocks", sdk.ErrAnswerLimit, wire.MaxItems))
-	}
-	open := &openBlock{number: d.blocks}
-	d.blocks++
-	d.open[index] = open
+	d.EndBlock(index) // a server that numbers every block 0
+	open := d.Block(index)
 	switch b.Type {
 	case "text":
-		open.kind = sdk.StreamText
-		d.BlockWords(open.number, sdk.StreamText, b.Text, nil)
+		open.Say(sdk.StreamText, b.Text, nil)
 	case "thinking":
-		open.kind, open.signature = sdk.StreamReasoning, []byte(b.Signature)
-		d.Keep(len(b.Signature))
-		d.BlockWords(open.number, sdk.StreamReasoning, b.Thinking, nil)
+		open.Say(sdk.StreamReasoning, b.Thinking, nil)
+		open.Seal(metaSignature, b.Signature)
 	case "redacted_thinking":
-		d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaRedacted: b.Data})
+		open.Say(sdk.StreamReasoning, "", sdk.Object{metaRedacted: b.Data})
 	case "tool_use":
-		open.kind, open.input, open.call = sdk.StreamToolCall, b.Input, d.NewCall()
+		open.Begin(b.ID, b.Name)
+		open.Input = b.Input
 		d.Keep(len(b.Input))
-		open.call.ID, open.call.Tool = b.ID, b.Name
-		d.Arguments(open.call, "")
 	} // else the server ran a tool itself, or the type is unknown
 }
 
 func (d *decoder) delta(index int, delta *delta) {
-	open := d.open[index]
-	if open == nil || delta == nil {
+	if delta == nil {
 		return
 	}
-	switch {
-	case open.kind == sdk.StreamText && delta.Text != "":
-		d.BlockWords(open.number, sdk.StreamText, delta.Text, nil)
-	case open.kind == sdk.StreamText && len(delta.Citation) > 0:
+	switch open := d.Block(index); open.Kind {
+	case sdk.StreamText:
+		open.Say(sdk.StreamText, delta.Text, nil)
 		d.cite(open, delta.Citation)
-	case open.kind == sdk.StreamReasoning && delta.Thinking != "":
-		d.BlockWords(open.number, sdk.StreamReasoning, delta.Thinking, nil)
-	case open.kind == sdk.StreamReasoning && delta.Signature != "":
-		open.signature = append(open.signature, delta.Signature...)
-		d.Keep(len(delta.Signature))
-	case open.kind == sdk.StreamToolCall && delta.Partial != "":
-		d.Arguments(open.call, delta.Partial)
+	case sdk.StreamReasoning:
+		open.Say(sdk.StreamReasoning, delta.Thinking, nil)
+		open.Seal(metaSignature, delta.Signature)
+	case sdk.StreamToolCall:
+		d.Arguments(open.Call, delta.Partial)
 	}
 }
 
-func (d *decoder) cite(b *openBlock, raw json.RawMessage) {
-	if len(b.citations) == wire.MaxItems {
+func (d *decoder) cite(b *wire.Block, raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
+	}
+	if b.Metadata == nil {
+		b.Metadata = sdk.Object{}
+	}
+	list, _ := b.Metadata[metaCitations].([]any)
+	if len(list) == wire.MaxItems {
 		d.Fail(fmt.Errorf("%w: more than %d citations of a text", sdk.ErrAnswerLimit, wire.MaxItems))
 	}
 	var citation any
 	d.KeepJSON(raw, &citation)
-	b.citations = append(b.citations, citation)
-}
-
-// end passes on the metadata of a block, and the arguments of a call that came without deltas.
-func (d *decoder) end(index int) {
-	open := d.open[index]
-	if open == nil {
-		return
-	}
-	delete(d.open, index)
-	switch {
-	case len(open.signature) > 0:
-		d.BlockWords(open.number, sdk.StreamReasoning, "", sdk.Object{metaSignature: string(open.signature)})
-	case open.citations != nil:
-		d.BlockWords(open.number, sdk.StreamText, "", sdk.Object{metaCitations: open.citations})
-	case open.call != nil && !open.call.Args && wire.Present(open.input):
-		d.Arguments(open.call, string(open.input))
-	}
+	b.Metadata[metaCitations] = append(list, citation)
 }

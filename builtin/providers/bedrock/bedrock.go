@@ -36,7 +36,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger) (s
 		return nil, err
 	}
 	c.region = region
-	wire.Read(r, "endpoint", wire.String(), &info.BaseURL)
+	wire.Read(r, "endpoint", wire.String, &info.BaseURL)
 	if info.BaseURL == "" {
 		info.BaseURL = "https://bedrock-runtime." + c.region + ".amazonaws.com"
 	}
@@ -52,7 +52,7 @@ func (c *client) Stream(ctx context.Context, req *sdk.ModelRequest, sink func(sd
 	model := inferenceID(wire.APIName(&req.Model), c.region)
 	return c.Ask(ctx, req, c.Body, &wire.Request{
 		Path: "model/" + wire.Segment(model) + "/converse-stream", Accept: "application/vnd.amazon.eventstream",
-		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{Answer: out, blocks: map[int]*block{}} },
+		Decoder: func(out *wire.Answer) wire.Decoder { return &decoder{out} },
 	}, sink)
 }
 

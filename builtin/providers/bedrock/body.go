@@ -56,13 +56,16 @@ type cachePoint struct {
 	Type string `json:"type"`
 }
 
-// marked is the number of system texts at the beginning, and of messages at the end, that are marked for the cache, as by opencode.
-const marked = 2
-
 // Body encodes a request.
 func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	var b wire.Body
-	e := &encoder{req: req, claude: strings.Contains(req.Model.FamilyText(), "claude"), options: req.Params.Options.Clone()}
+	options := wire.Renamed(req.Params.Options, map[string]string{
+		"reasoningConfig": "", "anthropicBeta": "additionalModelRequestFields.anthropic_beta", "cacheControl": "", "setCacheKey": "",
+	})
+	additional, _ := wire.AsObject(options["additionalModelRequestFields"])
+	delete(options, "additionalModelRequestFields")
+	e := &encoder{req: req, claude: strings.Contains(req.Model.FamilyText(), "claude"), additional: sdk.Object{}}
+	maps.Copy(e.additional, additional)
 	if system := e.system(); len(system) > 0 {
 		b.Set("system", system)
 	}
@@ -74,10 +77,7 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 	if len(e.additional) > 0 {
 		b.Set("additionalModelRequestFields", e.additional)
 	}
-	for _, name := range []string{"cacheControl", "setCacheKey"} { // not fields of the body
-		delete(e.options, name)
-	}
-	b.Merge(e.options)
+	b.Merge(options)
 	return b.Encode(wire.SizeOf(req))
 }
 
@@ -85,7 +85,6 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 type encoder struct {
 	req        *sdk.ModelRequest
 	claude     bool
-	options    sdk.Object // left for the body
 	additional sdk.Object // fields of the model's own API
 	documents  int        // so far
 }
@@ -102,33 +101,20 @@ func (e *encoder) system() []content {
 		if strings.TrimSpace(s) == "" {
 			continue
 		}
-		if out = append(out, text(s)); i < marked && e.mark() {
+		if out = append(out, text(s)); i < wire.Marked && e.mark() {
 			out = append(out, point())
 		}
 	}
 	return out
 }
 
-// messages returns the conversation. User and assistant take turns: consecutive messages of one role become one.
+// messages returns the conversation.
 func (e *encoder) messages() []wire.Message[content] {
-	return wire.Turns(e.req.Messages, func(i int, m *sdk.ModelMessage) (blocks []content) {
-		switch m.Role {
-		case sdk.RoleAssistant:
-			blocks = e.assistant(m, i == len(e.req.Messages)-1)
-		case sdk.RoleTool:
-			blocks = e.results(m)
-		default:
-			blocks = e.user(m.Content)
-		}
-		if len(blocks) > 0 && i >= len(e.req.Messages)-marked && e.mark() {
-			blocks = append(blocks, point())
-		}
-		return blocks
-	})
-}
-
-func (e *encoder) user(contents []sdk.ModelContent) []content {
-	return wire.Said(&e.req.Model, contents, text, e.file)
+	blocks := wire.Blocks[content]{Text: text, File: e.file, Reasoning: signed, Call: e.call, Results: e.results}
+	if e.mark() {
+		blocks.Mark = func(blocks []content) []content { return append(blocks, point()) }
+	}
+	return blocks.Turns(e.req)
 }
 
 // file returns an image or a document. The server takes no addresses, and only simple names, each once in a request.
@@ -155,31 +141,13 @@ func (e *encoder) file(a wire.Attachment) content {
 	return text(wire.Notice("%s cannot be shown: its type or its address cannot be sent to the model. Tell the user.", a.Name).Text)
 }
 
-// assistant returns an earlier answer of the model. Reasoning is sent back only with its signature.
-func (e *encoder) assistant(m *sdk.ModelMessage, last bool) []content {
-	var out []content
-	for i := range m.Content {
-		piece := &m.Content[i]
-		switch piece.Type {
-		case sdk.ContentText:
-			words := piece.Text
-			if last && i == len(m.Content)-1 {
-				words = strings.TrimRight(words, " \t\r\n")
-			}
-			if strings.TrimSpace(words) != "" { // the server refuses a blank text
-				out = append(out, text(words))
-			}
-		case sdk.ContentReasoning:
-			if data, _ := piece.Metadata[metaRedacted].(string); data != "" {
-				out = append(out, content{Reasoning: &reasoning{Redacted: data}})
-			} else if signature, _ := piece.Metadata[metaSignature].(string); signature != "" {
-				out = append(out, content{Reasoning: &reasoning{Text: &reasoningText{piece.Text, signature}}})
-			}
-		case sdk.ContentToolCall:
-			out = append(out, e.call(piece))
-		}
+// signed returns reasoning that the server signed.
+func signed(piece *sdk.ModelContent) (content, bool) {
+	if data, _ := piece.Metadata[metaRedacted].(string); data != "" {
+		return content{Reasoning: &reasoning{Redacted: data}}, true
 	}
-	return out
+	signature, _ := piece.Metadata[metaSignature].(string)
+	return content{Reasoning: &reasoning{Text: &reasoningText{piece.Text, signature}}}, signature != ""
 }
 
 // call returns a call. Without tools in the request the server refuses calls, so they become text.
@@ -212,7 +180,7 @@ func (e *encoder) results(m *sdk.ModelMessage) []content {
 		out = append(out, content{ToolResult: result})
 	}
 	if len(e.req.Tools) > 0 && !e.filesInResults() {
-		out = append(out, e.user(wire.ResultFiles(m.Content))...)
+		out = append(out, wire.Said(&e.req.Model, wire.ResultFiles(m.Content), text, e.file)...)
 	}
 	return out
 }
@@ -240,21 +208,10 @@ func (e *encoder) toolConfig() sdk.Object {
 	return out
 }
 
-// inference returns the parameters that all models share, and moves the options of reasoning to the place that the model's family requires.
+// inference returns the parameters that all models share, and sets the options of reasoning in the place that the model's family requires.
 func (e *encoder) inference() sdk.Object {
 	p := &e.req.Params
-	e.additional = sdk.Object{}
-	if more, ok := wire.AsObject(e.options["additionalModelRequestFields"]); ok {
-		e.additional = more.Clone()
-	}
-	config, _ := wire.AsObject(e.options["reasoningConfig"])
-	delete(e.options, "additionalModelRequestFields")
-	delete(e.options, "reasoningConfig")
-	if beta := e.options["anthropicBeta"]; beta != nil {
-		e.additional["anthropic_beta"] = beta
-		delete(e.options, "anthropicBeta")
-	}
-	budget := e.setReasoning(config)
+	budget := e.setReasoning()
 	out := sdk.Object{}
 	if limit := p.MaxOutputTokens; limit > 0 {
 		limit += budget
@@ -280,7 +237,8 @@ func (e *encoder) thinks() bool {
 }
 
 // setReasoning sets the fields of reasoning and returns its budget in tokens, 0 without one.
-func (e *encoder) setReasoning(config sdk.Object) int64 {
+func (e *encoder) setReasoning() int64 {
+	config, _ := wire.AsObject(e.req.Params.Options["reasoningConfig"])
 	kind, effort := wire.Scalar(config["type"]), config["maxReasoningEffort"]
 	switch {
 	case config == nil:

@@ -51,20 +51,7 @@ type usage struct {
 }
 
 // decoder decodes an answer.
-type decoder struct {
-	*wire.Answer
-	blocks map[int]*block
-}
-
-// block is the state of a content block.
-type block struct {
-	call      *wire.Call
-	signature []byte
-	redacted  []byte
-}
-
-// Complete reports whether messageStop arrived. The metadata after it can be missing.
-func (d *decoder) Complete() bool { return d.Reason != "" }
+type decoder struct{ *wire.Answer }
 
 // Event handles one event.
 func (d *decoder) Event(kind string, data []byte) (done bool) {
@@ -79,9 +66,11 @@ func (d *decoder) Event(kind string, data []byte) (done bool) {
 	case "contentBlockDelta":
 		d.delta(&p)
 	case "contentBlockStart":
-		d.start(&p)
+		if use := p.Start.ToolUse; use != nil {
+			d.Block(p.Index).Begin(use.ID, use.Name)
+		}
 	case "contentBlockStop":
-		d.stop(p.Index)
+		d.EndBlock(p.Index)
 	case "messageStop":
 		d.Reason = wire.FinishReason(p.StopReason)
 	case "metadata":
@@ -119,67 +108,17 @@ func (d *decoder) Whole(data []byte) {
 	}
 }
 
-// Finish ends the answer.
-func (d *decoder) Finish() {
-	for index := range d.blocks {
-		d.stop(index)
-	}
-	d.Answer.Finish()
-}
-
-// block returns the state of a block and creates it on first use: text and reasoning have no start event.
-func (d *decoder) block(index int) *block {
-	b := d.blocks[index]
-	if b == nil {
-		if len(d.blocks) == wire.MaxItems {
-			d.Fail(fmt.Errorf("%w: more than %d content blocks", sdk.ErrAnswerLimit, wire.MaxItems))
-		}
-		b = &block{}
-		d.blocks[index] = b
-	}
-	return b
-}
-
-func (d *decoder) start(p *payload) {
-	use := p.Start.ToolUse
-	if use == nil {
-		return
-	}
-	b := d.block(p.Index)
-	b.call = d.NewCall()
-	b.call.ID, b.call.Tool = use.ID, use.Name
-	d.Arguments(b.call, "")
-}
-
 func (d *decoder) delta(p *payload) {
-	if p.Delta.Text != "" {
-		d.BlockWords(p.Index, sdk.StreamText, p.Delta.Text, nil)
-		return
-	}
-	b := d.block(p.Index)
-	if use := p.Delta.ToolUse; use != nil && b.call != nil && use.Input != "" {
-		d.Arguments(b.call, use.Input)
-		return
-	}
-	if r := p.Delta.Reasoning; r != nil {
-		b.signature = append(b.signature, r.Signature...)
-		b.redacted = append(append(b.redacted, r.Redacted...), r.Data...)
-		d.Keep(len(r.Signature) + len(r.Redacted) + len(r.Data))
-		d.BlockWords(p.Index, sdk.StreamReasoning, r.Text, nil)
-	}
-}
-
-// stop passes on the metadata of a block.
-func (d *decoder) stop(index int) {
-	b := d.blocks[index]
-	if b == nil {
-		return
-	}
-	delete(d.blocks, index)
+	b := d.Block(p.Index)
+	use, r := p.Delta.ToolUse, p.Delta.Reasoning
 	switch {
-	case len(b.redacted) > 0:
-		d.BlockWords(index, sdk.StreamReasoning, "", sdk.Object{metaRedacted: string(b.redacted)})
-	case len(b.signature) > 0:
-		d.BlockWords(index, sdk.StreamReasoning, "", sdk.Object{metaSignature: string(b.signature)})
+	case p.Delta.Text != "":
+		b.Say(sdk.StreamText, p.Delta.Text, nil)
+	case use != nil && b.Call != nil:
+		d.Arguments(b.Call, use.Input)
+	case r != nil:
+		b.Say(sdk.StreamReasoning, r.Text, nil)
+		b.Seal(metaSignature, r.Signature)
+		b.Seal(metaRedacted, r.Redacted+r.Data)
 	}
 }

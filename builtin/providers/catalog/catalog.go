@@ -16,7 +16,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed" // the table
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -24,6 +23,7 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/internal/npm"
+	"github.com/tenonhq/tenon/internal/value"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -117,75 +117,20 @@ func parseLine(line string) sdk.ProviderInfo {
 	return p
 }
 
-// row is a provider in the table.
-type row struct {
-	sdk.ProviderInfo
-	Models []modelRow `json:"models"`
-}
-
-// modelRow is a model in the table. Its fields are short because every start of the program reads them.
-type modelRow struct {
-	ID          string      `json:"id"`
-	Name        string      `json:"name"`
-	Limit       []int64     `json:"limit"` // context, output, input
-	Cost        []sdk.Price `json:"cost"`  // input, output, cache read, cache write
-	Over200K    []sdk.Price `json:"over200K"`
-	Takes       string      `json:"takes"`   // in addition to text
-	Efforts     string      `json:"efforts"` // reasoning efforts, each a variant
-	Reasoning   bool        `json:"reasoning"`
-	Temperature bool        `json:"temperature"`
-}
-
 func readTable() ([]sdk.ProviderInfo, error) {
 	var t struct {
-		Providers []row `json:"providers"`
+		Providers []sdk.ProviderInfo `json:"providers"`
 	}
-	if err := json.Unmarshal(table, &t); err != nil {
+	if err := value.Decode(table, &t); err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
-	out := make([]sdk.ProviderInfo, len(t.Providers))
 	for i := range t.Providers {
-		r := &t.Providers[i]
-		out[i] = r.ProviderInfo
-		out[i].Protocol = npm.Protocol(r.NPM)
-		out[i].Models = make(map[string]sdk.Model, len(r.Models))
-		for j := range r.Models {
-			out[i].Models[r.Models[j].ID] = r.Models[j].model(r.ID)
+		p := &t.Providers[i]
+		p.Protocol = npm.Protocol(p.NPM)
+		for id, m := range p.Models {
+			m.ID, m.ProviderID = id, p.ID
+			p.Models[id] = m
 		}
 	}
-	return out, nil
-}
-
-func (r *modelRow) model(provider string) sdk.Model {
-	m := sdk.Model{
-		ID: r.ID, ProviderID: provider, Name: r.Name, ToolCall: true,
-		Reasoning: r.Reasoning, Temperature: r.Temperature, Attachment: r.Takes != "",
-		Limit:      sdk.ModelLimit{Context: at(r.Limit, 0), Output: at(r.Limit, 1), Input: at(r.Limit, 2)},
-		Cost:       cost(r.Cost),
-		Modalities: sdk.Modalities{Input: append([]string{"text"}, strings.Fields(r.Takes)...), Output: []string{"text"}},
-	}
-	if r.Over200K != nil {
-		over := cost(r.Over200K)
-		m.Cost.Over200K = &over
-	}
-	if r.Efforts != "" {
-		efforts := sdk.ReasoningOption{Type: optionEffort}
-		for effort := range strings.FieldsSeq(r.Efforts) {
-			efforts.Values = append(efforts.Values, &effort)
-		}
-		m.ReasoningOptions = []sdk.ReasoningOption{efforts}
-	}
-	return m
-}
-
-func cost(p []sdk.Price) sdk.ModelCost {
-	return sdk.ModelCost{Input: at(p, 0), Output: at(p, 1), CacheRead: at(p, 2), CacheWrite: at(p, 3)}
-}
-
-// at returns the i-th value of the list, or zero if it is shorter.
-func at[T any](list []T, i int) (v T) {
-	if i < len(list) {
-		return list[i]
-	}
-	return v
+	return t.Providers, nil
 }

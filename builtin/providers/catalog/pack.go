@@ -11,11 +11,22 @@ import (
 	"slices"
 )
 
-// ReadAPI decodes api.json of models.dev into providers by ID.
-func ReadAPI(data []byte) (map[string]Entry, error) {
-	var all map[string]Entry
-	if err := json.Unmarshal(data, &all); err != nil {
+// ReadAPI decodes the providers that are wanted in api.json of models.dev, by ID. Others may have another form.
+func ReadAPI(data []byte, wanted func(id string) bool) (map[string]Entry, error) {
+	var listed map[string]json.RawMessage
+	if err := json.Unmarshal(data, &listed); err != nil {
 		return nil, fmt.Errorf("models.dev: %w", err)
+	}
+	all := map[string]Entry{}
+	for id, raw := range listed {
+		var p Entry
+		if !wanted(id) {
+			continue
+		}
+		if err := json.Unmarshal(raw, &p); err != nil {
+			return nil, fmt.Errorf("models.dev: %s: %w", id, err)
+		}
+		all[id] = p
 	}
 	return all, nil
 }

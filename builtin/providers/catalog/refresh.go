@@ -3,7 +3,6 @@ package catalog
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -103,27 +102,21 @@ func (p *Plugin) fetch() ([]byte, error) {
 // repack returns the archive of a list: only providers of the snapshot, only models that DecodeModels accepts, and of these neither addresses
 // nor packages, headers and fields of requests.
 func repack(list []byte) ([]byte, error) {
-	var listed map[string]json.RawMessage
-	if err := json.Unmarshal(list, &listed); err != nil {
-		return nil, fmt.Errorf("models.dev: %w", err)
+	all, err := ReadAPI(list, func(id string) bool {
+		old, err := member(archive, id)
+		return old != nil && err == nil
+	})
+	if err == nil && len(all) == 0 {
+		err = errors.New("no known provider in the list")
 	}
-	all := map[string]Entry{}
-	for id, data := range listed {
-		if old, err := member(archive, id); old == nil || err != nil {
-			continue
-		}
-		var p Entry
-		if err := json.Unmarshal(data, &p); err != nil {
-			return nil, fmt.Errorf("models.dev: %s: %w", id, err)
-		}
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
 		for name, m := range p.Models {
 			m.Provider, m.Experimental.Modes = entryProvider{}, nil
 			p.Models[name] = m
 		}
-		all[id] = p
-	}
-	if len(all) == 0 {
-		return nil, errors.New("no known provider in the list")
 	}
 	packed, err := Pack(all)
 	if err != nil {

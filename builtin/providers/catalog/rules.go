@@ -167,7 +167,7 @@ func (r *rule) variants() map[string]sdk.Object {
 	if len(r.model.ReasoningOptions) > 0 {
 		return out
 	}
-	for _, effort := range r.efforts() {
+	for effort := range strings.FieldsSeq(r.efforts()) {
 		out[effort] = r.effort(effort)
 	}
 	if len(out) == 0 && (r.anthropic() || r.npm == bedrock && r.has("claude") || r.google() && r.geminiVersion() < 300) {
@@ -242,66 +242,62 @@ func (r *rule) effort(effort string) sdk.Object {
 }
 
 // efforts returns the efforts of the family, for models without options in the catalog.
-func (r *rule) efforts() []string {
-	words := func(s string) []string { return strings.Fields(s) }
+func (r *rule) efforts() string {
 	switch {
 	case r.has("glm-5.2", "glm-5p2"):
-		return words("high max")
+		return "high max"
 	case r.has("deepseek-chat", "deepseek-reasoner", "deepseek-r1", "deepseek-v3", "minimax", "glm", "kimi", "qwen", "big-pickle"):
-		return nil
+		return ""
 	case r.anthropic() || r.npm == bedrock && r.has("claude"):
 		switch v := r.claudeVersion(); {
 		case v >= 407:
-			return words("low medium high xhigh max")
+			return "low medium high xhigh max"
 		case v == 406:
-			return words("low medium high max")
+			return "low medium high max"
 		case v == 405 && r.has("opus"):
-			return words("low medium high")
+			return "low medium high"
 		}
-		return nil
+		return ""
 	case r.google():
 		switch {
 		case r.geminiVersion() < 300:
-			return nil
+			return ""
 		case r.has("flash"):
-			return words("minimal low medium high")
+			return "minimal low medium high"
 		}
-		return words("low high")
+		return "low high"
 	case r.openAI() || r.npm == copilot:
 		return r.gptEfforts()
 	case r.npm == "@ai-sdk/groq":
-		return words("none low medium high")
+		return "none low medium high"
 	case r.npm == "@ai-sdk/mistral":
 		if r.has("mistral-small-2603", "mistral-medium-3.5", "mistral-medium-2604") {
-			return words("high")
+			return "high"
 		}
-		return nil
+		return ""
 	case r.has("deepseek-v4"):
-		return words("low medium high max")
+		return "low medium high max"
 	}
-	return words("low medium high")
+	return "low medium high"
 }
 
-func (r *rule) gptEfforts() []string {
+func (r *rule) gptEfforts() string {
 	v := r.gptVersion()
-	efforts := "low medium high"
 	switch {
 	case r.has("-chat"):
-		efforts = "medium"
+		return "medium"
+	case r.has("-pro") && v > 500:
+		return "medium high xhigh"
 	case r.has("-pro"):
-		efforts = "high"
-		if v > 500 {
-			efforts = "medium high xhigh"
-		}
-	case r.has("codex") && v >= 503:
-		efforts = "none low medium high xhigh"
+		return "high"
+	case r.has("codex") && v >= 503, !r.has("codex") && v >= 502:
+		return "none low medium high xhigh"
 	case r.has("codex"):
-	case v >= 502:
-		efforts = "none low medium high xhigh"
+		return "low medium high"
 	case v == 501:
-		efforts = "none low medium high"
+		return "none low medium high"
 	case v == 500:
-		efforts = "minimal low medium high"
+		return "minimal low medium high"
 	}
-	return strings.Fields(efforts)
+	return "low medium high"
 }

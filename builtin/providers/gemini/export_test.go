@@ -10,11 +10,7 @@ import (
 
 // Schema returns the schema that is sent for a tool's schema.
 func Schema(in string) (string, error) {
-	out, err := parameters(&sdk.ToolDefinition{Parameters: json.RawMessage(in)})
-	if err != nil {
-		return "", err
-	}
-	data, err := json.Marshal(out)
+	data, err := json.Marshal(parameters(&sdk.ToolDefinition{Parameters: json.RawMessage(in)}))
 	return string(data), err
 }
 

@@ -1,10 +1,7 @@
 package gemini
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -15,38 +12,26 @@ import (
 
 var _ sdk.ModelLister = (*client)(nil)
 
+type listedModel struct {
+	Name    string   `json:"name"` // models/ID
+	Title   string   `json:"displayName"`
+	Input   float64  `json:"inputTokenLimit"`
+	Output  float64  `json:"outputTokenLimit"`
+	Methods []string `json:"supportedGenerationMethods"`
+}
+
 // ListModels requests the server's models, see https://ai.google.dev/api/models#method:-models.list. Errors: errors.ErrUnsupported at Vertex AI.
 func (c *client) ListModels(ctx context.Context) ([]sdk.Model, error) {
 	if c.vertex {
 		return nil, vertex.ErrNoList
 	}
-	return c.List(ctx, "models?pageSize=1000", readModels)
-}
-
-// readModels reads the models that generate content.
-func readModels(provider string, data []byte) ([]sdk.Model, error) {
-	var list struct {
-		Models *[]struct {
-			Name    string   `json:"name"` // models/ID
-			Title   string   `json:"displayName"`
-			Input   float64  `json:"inputTokenLimit"`
-			Output  float64  `json:"outputTokenLimit"`
-			Methods []string `json:"supportedGenerationMethods"`
-		} `json:"models"`
-	}
-	if err := json.Unmarshal(data, &list); err != nil || list.Models == nil {
-		return nil, fmt.Errorf("%w: list of models without models", wire.ErrMalformed)
-	}
-	var out []sdk.Model
-	for _, m := range *list.Models {
-		id := strings.TrimPrefix(m.Name, "models/")
-		if id == "" || len(m.Methods) > 0 && !slices.Contains(m.Methods, "generateContent") {
-			continue
+	return wire.List(ctx, c.Conn, "models?pageSize=1000", "models", func(m *listedModel) sdk.Model {
+		if len(m.Methods) > 0 && !slices.Contains(m.Methods, "generateContent") {
+			return sdk.Model{}
 		}
-		out = append(out, sdk.Model{
-			ID: id, ProviderID: provider, Name: cmp.Or(m.Title, id), ToolCall: true, Attachment: true, Temperature: true,
+		return sdk.Model{
+			ID: strings.TrimPrefix(m.Name, "models/"), Name: m.Title, ToolCall: true, Attachment: true, Temperature: true,
 			Limit: sdk.ModelLimit{Context: wire.Count(m.Input), Output: wire.Count(m.Output)},
-		})
-	}
-	return out, nil
+		}
+	})
 }

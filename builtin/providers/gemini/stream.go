@@ -59,9 +59,6 @@ type decoder struct {
 	usage json.RawMessage // the latest; decoded once, at the end
 }
 
-// Complete reports whether the finish reason arrived: the format has no other end mark.
-func (d *decoder) Complete() bool { return d.Reason != "" }
-
 // Event handles one event.
 func (d *decoder) Event(_ string, data []byte) (done bool) {
 	var r response
@@ -126,7 +123,7 @@ func (d *decoder) part(p *answerPart) {
 	}
 	d.Words(kind, p.Text, metadata)
 	if metadata != nil {
-		d.EndBlock() // the next text can have its own signature
+		d.EndWords() // the next text can have its own signature
 	}
 }
 

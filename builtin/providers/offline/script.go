@@ -11,6 +11,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -58,51 +59,43 @@ type scriptError struct {
 // readScript reads a script: a list of steps, an object with the lists turn and subtask, or one step per
 // line. Errors wrap ErrScript and name the file and the step.
 func readScript(path string) (*script, error) {
-	data, err := readFile(path)
+	s := &script{path: path}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrScript, err)
+	}
+	data, cut, err := projectfs.ReadLimited(f, maxScript)
+	switch {
+	case cut:
+		err = fmt.Errorf("larger than %d MiB", maxScript>>20)
+	case err == nil:
+		err = s.parse(data)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %q: %w", ErrScript, path, err)
 	}
-	s, err := parseScript(data)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %q: %w", ErrScript, path, err)
-	}
-	s.path = path
 	return s, nil
 }
 
-func readFile(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxScript+1))
-	if len(data) > maxScript {
-		return nil, fmt.Errorf("larger than %d MiB", maxScript>>20)
-	}
-	return data, err
-}
-
-func parseScript(data []byte) (*script, error) {
+func (s *script) parse(data []byte) error {
 	values, err := jsonValues(data)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &script{}
 	if len(values) == 1 {
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(values[0], &fields) == nil && (fields["turn"] != nil || fields["subtask"] != nil) {
-			return s, s.parseLists(values[0])
+		var lists map[string]json.RawMessage
+		if json.Unmarshal(values[0], &lists) == nil && (lists["turn"] != nil || lists["subtask"] != nil) {
+			return s.parseLists(values[0])
 		}
 		if values[0][0] == '[' {
-			if err := json.Unmarshal(values[0], &values); err != nil {
-				return nil, err
-			}
+			err = json.Unmarshal(values[0], &values)
 		}
 	}
-	s.turn, err = parseSteps(values)
+	if err == nil {
+		s.turn, err = parseSteps(values)
+	}
 	s.subtask = s.turn
-	return s, err
+	return err
 }
 
 // jsonValues returns the consecutive JSON values in data.

@@ -176,11 +176,7 @@ func (r *renderer) tag(tag atom.Atom, starts bool, a attributes) {
 			r.void(tag, a)
 		}
 	case atom.B, atom.I, atom.S, atom.Code, atom.A:
-		if starts {
-			r.mark(tag, a)
-		} else {
-			r.unmark(tag)
-		}
+		r.mark(tag, starts, a)
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		r.heading(tag, starts)
 	case atom.Pre:
@@ -190,17 +186,9 @@ func (r *renderer) tag(tag atom.Atom, starts bool, a attributes) {
 			r.finishPre()
 		}
 	case atom.Ul, atom.Ol, atom.Li, atom.Blockquote:
-		if starts {
-			r.startContainer(tag)
-		} else {
-			r.finishContainer(tag)
-		}
+		r.container(tag, starts)
 	case atom.Table, atom.Tr, atom.Td, atom.Th:
-		if starts {
-			r.startTable(tag)
-		} else {
-			r.finishTable(tag)
-		}
+		r.table(tag, starts)
 	default:
 		r.boundary(tag)
 	}
@@ -335,40 +323,29 @@ func (r *renderer) end() {
 	r.closeMarks()
 }
 
-// mark opens an emphasis or a link, which is written with its first word.
-func (r *renderer) mark(tag atom.Atom, a attributes) {
-	if r.opened && r.language == "" {
+// mark opens or closes an emphasis or a link. It is written with its first word, and closes those that were opened within it.
+func (r *renderer) mark(tag atom.Atom, starts bool, a attributes) {
+	if starts && r.opened && r.language == "" {
 		r.language = language(a.class)
 	}
-	if i := r.openMark(tag); i >= 0 {
-		r.marks[i].nested++
-		return
-	}
-	m := mark{name: tag}
-	if r.pre == 0 && r.markdown {
-		m.begin, m.end = signs[tag], signs[tag]
-		if link := r.link(a.href); tag == atom.A && link != "" {
-			m.begin, m.end = "[", "]("+link+")"
-		}
-	}
-	r.marks = append(r.marks, m)
-}
-
-// unmark closes an emphasis or a link, and those opened within it.
-func (r *renderer) unmark(tag atom.Atom) {
-	i := r.openMark(tag)
+	i := slices.IndexFunc(r.marks, func(m mark) bool { return m.name == tag })
 	switch {
-	case i < 0:
-	case r.marks[i].nested > 0:
+	case i >= 0 && starts:
+		r.marks[i].nested++
+	case i >= 0 && r.marks[i].nested > 0:
 		r.marks[i].nested--
-	default:
+	case i >= 0:
 		r.closeFrom(i)
+	case starts:
+		m := mark{name: tag}
+		if r.pre == 0 && r.markdown {
+			m.begin, m.end = signs[tag], signs[tag]
+			if link := r.link(a.href); tag == atom.A && link != "" {
+				m.begin, m.end = "[", "]("+link+")"
+			}
+		}
+		r.marks = append(r.marks, m)
 	}
-}
-
-// openMark returns the index of an open emphasis or link, or -1.
-func (r *renderer) openMark(tag atom.Atom) int {
-	return slices.IndexFunc(r.marks, func(m mark) bool { return m.name == tag })
 }
 
 // closeMarks closes the emphasis and links of a line. Those without a word stay open for the next line.

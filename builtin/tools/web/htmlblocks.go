@@ -8,19 +8,28 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// startContainer begins a list, an item or a quote. In a cell these are rendered as text.
-func (r *renderer) startContainer(tag atom.Atom) {
-	if r.line != &r.out {
+// container begins or ends a list, an item or a quote. In a cell these are rendered as text.
+func (r *renderer) container(tag atom.Atom, starts bool) {
+	switch {
+	case r.line != &r.out:
 		r.space = true
-		return
-	}
-	if tag == atom.Li {
-		r.startItem()
-		return
-	}
-	r.block(r.distance())
-	if r.push(tag) && tag == atom.Blockquote && r.markdown {
-		r.prefix += "> "
+	case tag == atom.Li:
+		r.finishItem()
+		r.block(1)
+		if starts {
+			r.startItem()
+		}
+	case starts:
+		r.block(r.distance())
+		if r.push(tag) && tag == atom.Blockquote && r.markdown {
+			r.prefix += "> "
+		}
+	default:
+		if i := r.find(tag); i >= 0 {
+			r.popTo(i)
+			r.marker = ""
+			r.block(r.distance())
+		}
 	}
 }
 
@@ -33,8 +42,6 @@ func (r *renderer) distance() int {
 }
 
 func (r *renderer) startItem() {
-	r.finishItem()
-	r.block(1)
 	marker := "- "
 	if i := r.find(atom.Ol, atom.Ul); i >= 0 && r.open[i].name == atom.Ol {
 		r.open[i].next++
@@ -58,38 +65,35 @@ func (r *renderer) finishItem() {
 	}
 }
 
-func (r *renderer) finishContainer(tag atom.Atom) {
+// table begins or ends a table, a row or a cell.
+func (r *renderer) table(tag atom.Atom, starts bool) {
+	i := r.find(atom.Table)
 	switch {
-	case r.line != &r.out:
-		r.space = true
-	case tag == atom.Li:
-		r.finishItem()
-		r.block(1)
-	default:
-		if i := r.find(tag); i >= 0 {
-			r.popTo(i)
-			r.marker = ""
-			r.block(r.distance())
-		}
-	}
-}
-
-// startTable begins a table, a row or a cell.
-func (r *renderer) startTable(tag atom.Atom) {
-	if tag == atom.Table {
+	case tag == atom.Table && starts:
 		r.leaveCell()
 		r.block(2)
 		r.push(tag)
 		return
+	case tag == atom.Table && i >= 0:
+		r.popTo(i)
+		fallthrough
+	case tag == atom.Table:
+		r.block(2)
+		return
+	case i >= 0:
+		r.popTo(i + 1) // closes the elements within it
 	}
-	t := r.table()
 	switch {
-	case !r.markdown || t == nil:
+	case !r.markdown || i < 0:
 		r.plainTable(tag)
 	case tag == atom.Tr:
-		r.endRow(t)
+		r.endRow(r.open[i])
+	case starts:
+		r.startCell(r.open[i])
+	case r.open[i].layout:
+		r.block(2)
 	default:
-		r.startCell(t)
+		r.endCell(r.open[i])
 	}
 }
 
@@ -114,37 +118,6 @@ func (r *renderer) startCell(t *element) {
 	t.inCell = true
 	t.cell.Reset()
 	r.line, r.begun, r.space = &t.cell, false, false
-}
-
-func (r *renderer) finishTable(tag atom.Atom) {
-	if tag == atom.Table {
-		if i := r.find(atom.Table); i >= 0 {
-			r.popTo(i)
-		}
-		r.block(2)
-		return
-	}
-	t := r.table()
-	switch {
-	case !r.markdown || t == nil:
-		r.plainTable(tag)
-	case tag == atom.Tr:
-		r.endRow(t)
-	case t.layout:
-		r.block(2)
-	default:
-		r.endCell(t)
-	}
-}
-
-// table returns the innermost open table and closes the elements within it.
-func (r *renderer) table() *element {
-	i := r.find(atom.Table)
-	if i < 0 {
-		return nil
-	}
-	r.popTo(i + 1)
-	return r.open[i]
 }
 
 // leaveCell is called before a block that a cell cannot contain: the table must be used for layout.

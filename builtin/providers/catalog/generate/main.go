@@ -33,7 +33,7 @@ func run(from, to string) error {
 	if err != nil {
 		return err
 	}
-	all, err := catalog.ReadAPI(data)
+	all, err := catalog.ReadAPI(data, func(string) bool { return true })
 	if err != nil {
 		return err
 	}

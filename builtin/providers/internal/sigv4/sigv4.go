@@ -25,8 +25,8 @@ const DefaultRegion = "us-east-1"
 // provider has a key or a sign-in.
 func Setup(info *sdk.ProviderInfo, r *wire.Options, service string) (region string, authorize func(*http.Request, []byte) error, err error) {
 	s := &signer{service: service, region: DefaultRegion}
-	wire.Read(r, "region", wire.Label(), &s.region)
-	wire.Read(r, "profile", wire.String(), &s.profile)
+	wire.Read(r, "region", wire.Label, &s.region)
+	wire.Read(r, "profile", wire.String, &s.profile)
 	switch {
 	case info.Key != "" || info.Authorize != nil:
 		return s.region, nil, nil

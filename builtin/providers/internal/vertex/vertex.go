@@ -33,8 +33,8 @@ const scope = "https://www.googleapis.com/auth/cloud-platform"
 // credentials: the provider's key, or Application Default Credentials. version is the API's version, publisher the models' owner.
 func Setup(info *sdk.ProviderInfo, r *wire.Options, version, publisher, location string) (func(*http.Request, []byte) error, error) {
 	project := ""
-	wire.Read(r, "project", wire.String(), &project)
-	wire.Read(r, "location", wire.Label(), &location)
+	wire.Read(r, "project", wire.String, &project)
+	wire.Read(r, "location", wire.Label, &location)
 	if err := r.Err(); err != nil {
 		return nil, err
 	}

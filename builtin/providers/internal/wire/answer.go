@@ -22,12 +22,12 @@ type Answer struct {
 
 	sink   func(sdk.StreamEvent) error
 	err    error
-	kind   string // the type of the open text or reasoning block
-	block  string // its ID
-	blocks int
-	held   int  // bytes of the calls' pending arguments
-	kept   int  // bytes of Keep
-	began  bool // an event was passed on
+	words  *Block         // of Words; nil: none is open
+	open   map[int]*Block // by the server's number
+	blocks int            // so far
+	held   int            // bytes of the calls' pending arguments
+	kept   int            // bytes of Keep
+	began  bool           // an event was passed on
 }
 
 // Call is one tool call of the answer.
@@ -49,7 +49,10 @@ func (c *Call) Started() bool { return c.started }
 func (a *Answer) Began() bool { return a.began }
 
 // Open reports whether the last event belongs to a block of this type.
-func (a *Answer) Open(kind string) bool { return a.kind == kind }
+func (a *Answer) Open(kind string) bool { return a.words != nil && a.words.Kind == kind }
+
+// Complete reports whether the server sent a reason. Some servers leave out the rest, such as the usage.
+func (a *Answer) Complete() bool { return a.Reason != "" }
 
 // Err returns the first error.
 func (a *Answer) Err() error { return a.err }
@@ -86,26 +89,19 @@ func (a *Answer) Words(kind, text string, metadata sdk.Object) {
 	if text == "" && metadata == nil {
 		return
 	}
-	if a.kind != kind {
-		a.kind, a.block = kind, kind+"-"+strconv.Itoa(a.blocks)
+	if !a.Open(kind) {
 		a.blocks++
+		a.words = &Block{answer: a, number: a.blocks}
 	}
-	a.emit(sdk.StreamEvent{Type: kind, ID: a.block, Text: text, Metadata: metadata})
+	a.words.Say(kind, text, metadata)
 }
 
-// BlockWords passes on a delta of the text or reasoning block that the server numbers index.
-func (a *Answer) BlockWords(index int, kind, text string, metadata sdk.Object) {
-	if text != "" || metadata != nil {
-		a.emit(sdk.StreamEvent{Type: kind, ID: kind + "-" + strconv.Itoa(index), Text: text, Metadata: metadata})
-	}
-}
-
-// EndBlock ends the block of Words: the next delta begins another.
-func (a *Answer) EndBlock() { a.kind = "" }
+// EndWords ends the block of Words: the next delta begins another.
+func (a *Answer) EndWords() { a.words = nil }
 
 // Bounds of the data kept until it can be passed on. No known server sends a call's name late, or hundreds of calls.
 const (
-	// MaxItems is the maximum number of output items of an answer, or of entries of a list that it collects.
+	// MaxItems is the maximum number of blocks of an answer, or of entries of a list that it collects.
 	MaxItems = 4 << 10
 
 	maxCalls = 512     // more than the host accepts
@@ -166,8 +162,7 @@ func (a *Answer) start(c *Call) {
 	if c.ID == "" {
 		c.ID = "call_" + rand.Text()
 	}
-	c.started = true
-	a.kind = ""
+	c.started, a.words = true, nil
 	pending := string(c.pending)
 	a.held -= len(pending)
 	c.pending = nil
@@ -176,10 +171,13 @@ func (a *Answer) start(c *Call) {
 	})
 }
 
-// Finish ends the answer. It passes on a call without a name as a call of the tool "unknown", so
+// Finish ends the answer and its open blocks. It passes on a call without a name as a call of the tool "unknown", so
 // that the model learns of its mistake. Because servers disagree on the reason of an answer with tool calls,
 // the calls decide. Without calls, an answer that the model ended with an error is one: another try can succeed.
 func (a *Answer) Finish() {
+	for index := range a.open {
+		a.EndBlock(index)
+	}
 	if len(a.Calls) == 0 && a.Reason == sdk.FinishError {
 		a.Fail(errModel)
 	}

@@ -41,7 +41,7 @@ func TestAuthorize(t *testing.T) {
 					w.WriteHeader(http.StatusUnauthorized)
 					return
 				}
-				fmt.Fprint(w, `{}`)
+				fmt.Fprint(w, `{"data":[]}`)
 			}))
 			t.Cleanup(server.Close)
 			attempt := 0
@@ -61,7 +61,7 @@ func TestAuthorize(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, err = conn.List(t.Context(), "models", func(string, []byte) ([]sdk.Model, error) { return nil, nil })
+			_, err = List(t.Context(), conn, "models", "data", func(*struct{}) sdk.Model { return sdk.Model{} })
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("List() = %v, want %q", err, c.want)
 			}
@@ -96,7 +96,7 @@ func TestAuthorizeWithoutNetwork(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = conn.List(t.Context(), "models", func(string, []byte) ([]sdk.Model, error) { return nil, nil })
+		_, err = List(t.Context(), conn, "models", "data", func(*struct{}) sdk.Model { return sdk.Model{} })
 		var failed *sdk.ProviderError
 		if !errors.As(err, &failed) || failed.StatusCode != c.status || !strings.Contains(failed.Message, "credentials: refresh: ") || strings.Contains(err.Error(), "status 401") {
 			t.Errorf("%s: %v, want status %d", name, err, c.status)
@@ -133,7 +133,7 @@ func TestSignedSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = conn.List(t.Context(), "models", func(string, []byte) ([]sdk.Model, error) { return nil, nil })
+		_, err = List(t.Context(), conn, "models", "data", func(*struct{}) sdk.Model { return sdk.Model{} })
 		var refused *sdk.ProviderError
 		if !errors.As(err, &refused) || !strings.Contains(refused.Message, "not valid: ") || refused.Headers["x-echo"] != "***" {
 			t.Fatalf("%s: List = %v, want a refusal with headers", name, err)

@@ -141,31 +141,6 @@ func (c *Conn) Ask(ctx context.Context, req *sdk.ModelRequest, encode func(*sdk.
 	return c.failure(ctx, ex, consume(ex, c.Frames, r.Decoder(&Answer{sink: sink})))
 }
 
-// Bounds of a list of models; the longest known is 3 MiB and lists 500 models of 60 values each.
-const (
-	maxModelList   = 8 << 20 // bytes
-	maxModelValues = 1 << 18
-)
-
-// List requests a list of models, which read reads for the provider.
-func (c *Conn) List(ctx context.Context, path string, read func(provider string, data []byte) ([]sdk.Model, error)) (models []sdk.Model, err error) {
-	ex, err := c.send(ctx, http.MethodGet, &Request{Path: path, Accept: "application/json"})
-	if err != nil {
-		return nil, err
-	}
-	defer ex.close()
-	ex.maxOpen = maxModelList
-	data, err := readDocument(ex, maxModelValues)
-	switch {
-	case err != nil:
-	case bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")):
-		err = errHTML
-	default:
-		models, err = read(c.Info.ID, data)
-	}
-	return models, c.failure(ctx, ex, err)
-}
-
 // send sends one request. The caller closes the exchange. The host does the retries.
 func (c *Conn) send(ctx context.Context, method string, r *Request) (*exchange, error) {
 	ex := newExchange(ctx, c.header, c.secrets)

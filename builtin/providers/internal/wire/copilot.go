@@ -51,7 +51,7 @@ func Tools(info *sdk.ProviderInfo, req *sdk.ModelRequest) []sdk.ToolDefinition {
 // SetCopilot sets the address of GitHub Enterprise, if the options name its domain or address.
 func SetCopilot(info *sdk.ProviderInfo, r *Options) {
 	domain := ""
-	Read(r, "enterpriseUrl", String(), &domain)
+	Read(r, "enterpriseUrl", String, &domain)
 	if u, err := url.Parse(domain); err == nil && u.Host != "" {
 		domain = u.Host
 	}

@@ -64,8 +64,8 @@ type exchange struct {
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	silence  *time.Timer // until the next byte; nil: no limit
-	events   *time.Timer // until the next event; nil: no limit, or not begun
 	idle     time.Duration
+	latest   time.Time      // of the events; before the first, of begin
 	res      *http.Response // nil until begin
 	received int64
 	open     int64 // bytes since the latest event
@@ -82,20 +82,12 @@ func newExchange(ctx context.Context, headerTimeout time.Duration, secrets []str
 
 // begin sets the response after its headers were received.
 func (ex *exchange) begin(res *http.Response, idle time.Duration) {
-	ex.res = res
+	ex.res, ex.latest = res, time.Now()
 	ex.limit(idle)
-	if wait := eventFactor * idle; wait > 0 {
-		ex.events = time.AfterFunc(wait, func() { ex.cancel(&idleError{silence: wait, begun: true, alive: true}) })
-	}
 }
 
 // event records a complete event.
-func (ex *exchange) event() {
-	ex.open = 0
-	if ex.events != nil {
-		ex.events.Reset(eventFactor * ex.idle)
-	}
-}
+func (ex *exchange) event() { ex.open, ex.latest = 0, time.Now() }
 
 // limit sets the maximum time without data from now on; 0 means no limit.
 func (ex *exchange) limit(idle time.Duration) {
@@ -107,14 +99,12 @@ func (ex *exchange) limit(idle time.Duration) {
 	}
 }
 
-// stop stops the timers.
+// stop stops the timer.
 func (ex *exchange) stop() {
-	for _, timer := range []*time.Timer{ex.silence, ex.events} {
-		if timer != nil {
-			timer.Stop()
-		}
+	if ex.silence != nil {
+		ex.silence.Stop()
 	}
-	ex.silence, ex.events = nil, nil
+	ex.silence = nil
 }
 
 // linger shortens the timeout once the answer is complete.
@@ -128,6 +118,10 @@ func (ex *exchange) linger() {
 func (ex *exchange) Read(p []byte) (int, error) {
 	n, err := ex.res.Body.Read(p)
 	if n > 0 && ex.silence != nil {
+		if wait := eventFactor * ex.idle; time.Since(ex.latest) > wait {
+			ex.cancel(&idleError{silence: wait, begun: true, alive: true})
+			return n, context.Cause(ex.ctx)
+		}
 		ex.silence.Reset(ex.idle)
 	}
 	ex.received += int64(n)

@@ -13,22 +13,74 @@ type Message[B any] struct {
 	Content []B    `json:"content"`
 }
 
-// Turns returns a conversation: consecutive messages of one role become one, and results of tools are the user's. blocks returns the content
-// of message i.
-func Turns[B any](messages []sdk.ModelMessage, blocks func(i int, m *sdk.ModelMessage) []B) []Message[B] {
+// Blocks builds the content blocks B of such a format.
+type Blocks[B any] struct {
+	Text      func(string) B
+	File      func(Attachment) B
+	Reasoning func(*sdk.ModelContent) (b B, ok bool) // ok is false for reasoning that the server did not sign
+	Call      func(*sdk.ModelContent) B
+	Results   func(*sdk.ModelMessage) []B
+	// Mark marks the end of a message for the server's cache; nil: no marks.
+	Mark func([]B) []B
+	// Separators reports that blank texts before reasoning are sent back, because signed blocks keep their places.
+	Separators bool
+}
+
+// Marked is the number of messages at the end of a conversation that are marked for the server's cache, and of system texts at its beginning, as by
+// opencode.
+const Marked = 2
+
+// Turns returns a conversation: consecutive messages of one role become one, and results of tools are the user's.
+func (f *Blocks[B]) Turns(req *sdk.ModelRequest) []Message[B] {
 	var out []Message[B]
-	for i := range messages {
-		role := sdk.RoleUser
-		if messages[i].Role == sdk.RoleAssistant {
-			role = sdk.RoleAssistant
+	left := len(req.Messages)
+	for i := range req.Messages {
+		left--
+		m, role := &req.Messages[i], sdk.RoleUser
+		var content []B
+		switch m.Role {
+		case sdk.RoleAssistant:
+			role, content = sdk.RoleAssistant, f.assistant(m.Content, left == 0)
+		case sdk.RoleTool:
+			content = f.Results(m)
+		default:
+			content = Said(&req.Model, m.Content, f.Text, f.File)
 		}
-		content := blocks(i, &messages[i])
+		if f.Mark != nil && left < Marked && len(content) > 0 {
+			content = f.Mark(content)
+		}
 		switch n := len(out); {
 		case len(content) == 0:
 		case n > 0 && out[n-1].Role == role:
 			out[n-1].Content = append(out[n-1].Content, content...)
 		default:
 			out = append(out, Message[B]{role, content})
+		}
+	}
+	return out
+}
+
+// assistant returns an earlier answer of the model, with its reasoning unchanged and in place. Servers refuse blank texts, and white space at the
+// end of a conversation.
+func (f *Blocks[B]) assistant(contents []sdk.ModelContent, last bool) (out []B) {
+	for i := range contents {
+		c := &contents[i]
+		switch c.Type {
+		case sdk.ContentText:
+			text := c.Text
+			if last && i == len(contents)-1 {
+				text = strings.TrimRight(text, " \t\r\n")
+			}
+			separates := f.Separators && i+1 < len(contents) && contents[i+1].Type == sdk.ContentReasoning
+			if strings.TrimSpace(text) != "" || text != "" && separates {
+				out = append(out, f.Text(text))
+			}
+		case sdk.ContentReasoning:
+			if b, ok := f.Reasoning(c); ok {
+				out = append(out, b)
+			}
+		case sdk.ContentToolCall:
+			out = append(out, f.Call(c))
 		}
 	}
 	return out

@@ -31,36 +31,28 @@ type OptionKind[T any] struct {
 	parse func(any) (T, bool)
 }
 
-// Bool reads true and false.
-func Bool() OptionKind[bool] {
-	return OptionKind[bool]{"true or false", func(v any) (bool, bool) { b, ok := v.(bool); return b, ok }}
+// Kinds of options.
+var (
+	Bool   = OptionKind[bool]{"true or false", is[bool]}
+	String = OptionKind[string]{"a text", is[string]}
+	// Label is a name that becomes part of a host name, such as a region: without a dot, slash or @ it cannot name another host.
+	Label = OptionKind[string]{"a-z, 0-9 and - only", func(v any) (string, bool) { return label(v, "-abcdefghijklmnopqrstuvwxyz0123456789") }}
+	// AnyCaseLabel is Label with upper case letters.
+	AnyCaseLabel = OptionKind[string]{"letters, digits and - only", func(v any) (string, bool) {
+		return label(v, "-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+	}}
+	// Duration is a number of milliseconds. Zero, false and durations too long for a time.Duration mean no limit, which is 0.
+	Duration = OptionKind[time.Duration]{"milliseconds or false", duration}
+)
+
+func is[T any](v any) (T, bool) { t, ok := v.(T); return t, ok }
+
+func label(v any, allowed string) (string, bool) {
+	s, ok := v.(string)
+	return s, ok && strings.Trim(s, allowed) == ""
 }
 
-// String reads a text.
-func String() OptionKind[string] {
-	return OptionKind[string]{"a text", func(v any) (string, bool) { s, ok := v.(string); return s, ok }}
-}
-
-// Label reads a name that becomes part of a host name, such as a region: without a dot, slash or @ it cannot name another host.
-func Label() OptionKind[string] {
-	return label("a-z, 0-9 and - only", "abcdefghijklmnopqrstuvwxyz0123456789-")
-}
-
-// AnyCaseLabel is Label with upper case letters.
-func AnyCaseLabel() OptionKind[string] {
-	return label("letters, digits and - only", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-")
-}
-
-func label(want, allowed string) OptionKind[string] {
-	return OptionKind[string]{want, func(v any) (string, bool) { s, ok := v.(string); return s, ok && strings.Trim(s, allowed) == "" }}
-}
-
-// Duration reads milliseconds. Zero, false and durations too long for a time.Duration mean no limit, which is 0.
-func Duration() OptionKind[time.Duration] {
-	return OptionKind[time.Duration]{"milliseconds or false", duration}
-}
-
-// Int reads a whole number from 0 to limit.
+// Int is a whole number from 0 to limit.
 func Int(limit int) OptionKind[int] {
 	return OptionKind[int]{fmt.Sprintf("a number from 0 to %d", limit), func(v any) (int, bool) {
 		n, ok := NumberOf(v)
@@ -99,10 +91,10 @@ type timeouts struct {
 
 func (r *Options) timeouts() timeouts {
 	t := timeouts{sdk.DefaultIdleTimeout, sdk.DefaultIdleTimeout}
-	Read(r, "timeout", Duration(), &t.header)
-	Read(r, "timeout", Duration(), &t.idle)
-	Read(r, "headerTimeout", Duration(), &t.header)
-	Read(r, "chunkTimeout", Duration(), &t.idle)
+	Read(r, "timeout", Duration, &t.header)
+	Read(r, "timeout", Duration, &t.idle)
+	Read(r, "headerTimeout", Duration, &t.header)
+	Read(r, "chunkTimeout", Duration, &t.idle)
 	return t
 }
 

@@ -8,9 +8,6 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// marked is the number of messages at the end of a conversation that are marked for the cache, as by opencode.
-const marked = 2
-
 // mark marks the system prompt and the last messages for the server's cache, for Claude and at Alibaba: other models cache by themselves, and
 // the gateway of Vercel sets its own marks.
 func (c client) mark(req *sdk.ModelRequest, messages []message) {
@@ -20,7 +17,7 @@ func (c client) mark(req *sdk.ModelRequest, messages []message) {
 		return
 	}
 	for i := range messages {
-		if m := &messages[i]; m.Role == "system" || i >= len(messages)-marked {
+		if m := &messages[i]; m.Role == "system" || i >= len(messages)-wire.Marked {
 			m.mark(c.Info.NPM == api.Copilot)
 		}
 	}

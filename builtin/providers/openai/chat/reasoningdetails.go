@@ -3,7 +3,6 @@ package chat
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
 	"github.com/tenonhq/tenon/sdk"
@@ -22,74 +21,66 @@ const (
 const fieldSize = 128
 
 // reasoningDetails joins the deltas of OpenRouter's reasoning_details. They are sent back as one list in
-// their original order.
-type reasoningDetails struct {
-	list []*reasoningDetail
-}
-
-type reasoningDetail struct {
-	fields map[string]any
-	texts  map[string]*strings.Builder // the fields that are joined
-}
+// their original order. The joined fields of an entry are []byte until the end.
+type reasoningDetails []map[string]any
 
 // add joins deltas and counts the kept data in the answer.
 func (r *reasoningDetails) add(answer *wire.Answer, deltas []map[string]json.RawMessage) {
 	for _, delta := range deltas {
-		n := len(r.list)
-		if n == 0 || !r.list[n-1].continues(delta) {
+		n := len(*r)
+		if n == 0 || !continues((*r)[n-1], delta) {
 			if n == wire.MaxItems {
 				answer.Fail(fmt.Errorf("%w: more than %d entries of reasoning_details", sdk.ErrAnswerLimit, wire.MaxItems))
 				return
 			}
-			r.list = append(r.list, &reasoningDetail{fields: map[string]any{}, texts: map[string]*strings.Builder{}})
+			*r = append(*r, map[string]any{})
+			n++
 		}
-		r.list[len(r.list)-1].add(answer, delta)
+		for name, raw := range delta {
+			addField(answer, (*r)[n-1], name, raw)
+		}
 	}
 }
 
-// continues reports whether a delta belongs to the same entry.
-func (d *reasoningDetail) continues(delta map[string]json.RawMessage) bool {
+// continues reports whether a delta belongs to an entry.
+func continues(entry map[string]any, delta map[string]json.RawMessage) bool {
 	for _, name := range []string{"type", "index"} {
 		var v any
-		if raw := delta[name]; raw != nil && wire.Unmarshal(raw, &v) != nil || wire.Scalar(d.fields[name]) != wire.Scalar(v) {
+		if raw := delta[name]; raw != nil && wire.Unmarshal(raw, &v) != nil || wire.Scalar(entry[name]) != wire.Scalar(v) {
 			return false
 		}
 	}
 	return true
 }
 
-func (d *reasoningDetail) add(answer *wire.Answer, delta map[string]json.RawMessage) {
-	for name, raw := range delta {
-		if raw[0] == '"' && (name == "text" || name == "summary" || name == "data") {
-			if d.texts[name] == nil {
-				d.texts[name] = &strings.Builder{}
-			}
-			text := wire.Text(raw)
-			d.texts[name].WriteString(text)
-			answer.Keep(len(text))
-			continue
-		}
-		old, known := d.fields[name]
-		if old != nil && !wire.Present(raw) {
-			continue
-		}
+func addField(answer *wire.Answer, entry map[string]any, name string, raw json.RawMessage) {
+	old, known := entry[name]
+	joined, _ := old.([]byte)
+	switch {
+	case raw[0] == '"' && (name == "text" || name == "summary" || name == "data"):
+		text := wire.Text(raw)
+		answer.Keep(len(text))
+		entry[name] = append(joined, text...)
+	case old == nil || wire.Present(raw) && joined == nil:
 		if !known {
 			answer.Keep(len(name) + fieldSize)
 		}
 		var v any
 		answer.KeepJSON(raw, &v)
-		d.fields[name] = v
+		entry[name] = v
 	}
 }
 
 // metadata returns the whole list as the metadata of its block.
-func (r *reasoningDetails) metadata() sdk.Object {
-	list := make([]any, len(r.list))
-	for i, d := range r.list {
-		for name, b := range d.texts {
-			d.fields[name] = b.String()
+func (r reasoningDetails) metadata() sdk.Object {
+	list := make([]any, len(r))
+	for i, entry := range r {
+		for name, v := range entry {
+			if joined, ok := v.([]byte); ok {
+				entry[name] = string(joined)
+			}
 		}
-		list[i] = d.fields
+		list[i] = entry
 	}
 	return sdk.Object{metaField: "reasoning_details", metaDetails: list}
 }

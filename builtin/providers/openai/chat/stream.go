@@ -66,8 +66,6 @@ type decoder struct {
 	event   chunkEvent // the last one
 }
 
-func (d *decoder) Complete() bool { return d.Reason != "" }
-
 func (d *decoder) Event(_ string, data []byte) (done bool) {
 	if string(data) == "[DONE]" {
 		if !d.Began() && !d.Complete() && d.think.held == "" {
@@ -196,9 +194,9 @@ func (d *decoder) copilotReasoning(delta *deltaFields) {
 
 // closeDetails adds the complete details to the open block of reasoning.
 func (d *decoder) closeDetails() {
-	if len(d.details.list) > 0 {
+	if len(d.details) > 0 {
 		metadata := d.details.metadata()
-		d.details.list = nil
+		d.details = nil
 		d.Words(sdk.StreamReasoning, "", metadata)
 	}
 }

@@ -5,18 +5,17 @@ import "strings"
 // thinking separates the reasoning between <think> and </think> at the start of a
 // text, for servers that do not. The zero value is ready.
 type thinking struct {
-	state thinkState
-	held  string // text that may be part of a tag
+	state   thinkState
+	held    string // text that may be part of a tag
+	between bool   // a tag was the last: line ends after it are left out
 }
 
 type thinkState int
 
 const (
 	thinkStart  thinkState = iota // only white space so far
-	thinkOpened                   // after <think>, before the first word
-	thinkInside
-	thinkClosed // after </think>, before the first word
-	thinkText   // the answer itself
+	thinkInside                   // after <think>
+	thinkText                     // the answer itself
 )
 
 const (
@@ -27,61 +26,50 @@ const (
 )
 
 // open reports whether reasoning has begun and not ended.
-func (t *thinking) open() bool { return t.state == thinkOpened || t.state == thinkInside }
+func (t *thinking) open() bool { return t.state == thinkInside }
 
 // split returns the reasoning and the text in the delta and the text held back before. The
 // reasoning comes first.
 func (t *thinking) split(delta string) (reasoning, text string) {
-	if t.state == thinkText {
-		return "", delta
-	}
 	rest := t.held + delta
 	t.held = ""
 	if t.state == thinkStart {
 		trimmed := strings.TrimLeft(rest, " \t\r\n")
-		if len(rest) < maxIndent && len(trimmed) < len(thinkOpen) && strings.HasPrefix(thinkOpen, trimmed) {
+		after, opened := strings.CutPrefix(trimmed, thinkOpen)
+		switch {
+		case opened:
+			t.state, t.between, rest = thinkInside, true, after
+		case len(rest) < maxIndent && strings.HasPrefix(thinkOpen, trimmed):
 			t.held = rest
 			return "", ""
-		}
-		if !strings.HasPrefix(trimmed, thinkOpen) {
+		default:
 			t.state = thinkText
-			return "", rest
-		}
-		rest = trimmed[len(thinkOpen):]
-		t.state = thinkOpened
-	}
-	if t.open() {
-		if reasoning, rest = t.reasoning(rest); t.state != thinkClosed {
-			return reasoning, ""
 		}
 	}
-	if rest = strings.TrimLeft(rest, "\r\n"); rest != "" {
-		t.state = thinkText
+	if t.state == thinkText {
+		return "", t.words(rest)
 	}
-	return reasoning, rest
+	inside, after, closed := strings.Cut(rest, thinkClose)
+	if !closed {
+		for n := min(len(inside), len(thinkClose)-1); n > 0 && t.held == ""; n-- {
+			if before, ok := strings.CutSuffix(inside, thinkClose[:n]); ok {
+				inside, t.held = before, thinkClose[:n]
+			}
+		}
+		return t.words(inside), ""
+	}
+	reasoning = t.words(inside)
+	t.state, t.between = thinkText, true
+	return reasoning, t.words(after)
 }
 
-// reasoning returns the reasoning in s and, if it ends there, the text after it.
-func (t *thinking) reasoning(s string) (reasoning, rest string) {
-	if t.state == thinkOpened {
+// words leaves out the line ends after a tag.
+func (t *thinking) words(s string) string {
+	if t.between {
 		s = strings.TrimLeft(s, "\r\n")
+		t.between = s == ""
 	}
-	before, after, closed := strings.Cut(s, thinkClose)
-	if closed {
-		t.state = thinkClosed
-		return before, after
-	}
-	for n := min(len(s), len(thinkClose)-1); n > 0; n-- {
-		if strings.HasSuffix(s, thinkClose[:n]) {
-			t.held = s[len(s)-n:]
-			s = s[:len(s)-n]
-			break
-		}
-	}
-	if s != "" {
-		t.state = thinkInside
-	}
-	return s, ""
+	return s
 }
 
 // flush returns the text held back, at the end of the text.

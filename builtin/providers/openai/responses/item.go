@@ -2,7 +2,6 @@ package responses
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -23,7 +22,7 @@ func (d *decoder) output(ev *event) {
 	case "response.output_item.done":
 		d.itemDone(item, ev.Item)
 	case "response.output_text.delta", "response.refusal.delta":
-		d.say(item, sdk.StreamText, ev.Delta, nil)
+		item.say(sdk.StreamText, ev.Delta, nil)
 	case "response.reasoning_summary_text.delta":
 		d.reasoning(item, ev, ev.SummaryIndex)
 	case "response.reasoning_text.delta":
@@ -31,7 +30,7 @@ func (d *decoder) output(ev *event) {
 	case "response.function_call_arguments.delta":
 		d.Arguments(d.callOf(item), ev.Delta)
 	case "response.function_call_arguments.done":
-		if item.call == nil || !item.call.Args {
+		if item.Call == nil || !item.Call.Args {
 			d.Arguments(d.callOf(item), wire.ArgumentsText(ev.Arguments))
 		}
 	}
@@ -41,28 +40,24 @@ func (d *decoder) output(ev *event) {
 func (d *decoder) item(index int) *openItem {
 	item := d.items[index]
 	if item == nil {
-		if d.count == wire.MaxItems {
-			d.Fail(fmt.Errorf("%w: more than %d output items", sdk.ErrAnswerLimit, wire.MaxItems))
-		}
-		item = &openItem{index: d.count}
+		item = &openItem{Block: d.NewBlock()}
 		d.items[index] = item
-		d.count++
 	}
 	return item
 }
 
 // callOf returns the call of an item and creates it on first use.
 func (d *decoder) callOf(item *openItem) *wire.Call {
-	if item.call == nil {
-		item.call = d.NewCall()
+	if item.Call == nil {
+		item.Call = d.NewCall()
 	}
-	return item.call
+	return item.Call
 }
 
-// say passes on a delta of an item's text or reasoning. Each item is its own block.
-func (d *decoder) say(item *openItem, kind, text string, metadata sdk.Object) {
+// say passes on a delta of the item's text or reasoning.
+func (item *openItem) say(kind, text string, metadata sdk.Object) {
 	item.spoke = item.spoke || text != ""
-	d.BlockWords(item.index, kind, text, metadata)
+	item.Say(kind, text, metadata)
 }
 
 // reasoning passes on a delta of reasoning, with a blank line between its parts.
@@ -76,7 +71,7 @@ func (d *decoder) reasoning(item *openItem, ev *event, part int) {
 		delta = "\n\n" + delta
 	}
 	item.part = part
-	d.say(item, sdk.StreamReasoning, delta, nil)
+	item.say(sdk.StreamReasoning, delta, nil)
 }
 
 // nameCall announces the call of an item. Its arguments follow, or arrived before.
@@ -95,8 +90,8 @@ func (d *decoder) itemDone(item *openItem, out *outputItem) {
 	switch out.Type {
 	case "function_call":
 		d.nameCall(item, out)
-		if !item.call.Args {
-			d.Arguments(item.call, wire.ArgumentsText(out.Arguments))
+		if !item.Call.Args {
+			d.Arguments(item.Call, wire.ArgumentsText(out.Arguments))
 		}
 	case "message":
 		d.messageDone(item, out)
@@ -117,7 +112,7 @@ func (d *decoder) messageDone(item *openItem, out *outputItem) {
 	if out.Phase != "" {
 		metadata = sdk.Object{metaPhase: out.Phase}
 	}
-	d.say(item, sdk.StreamText, text.String(), metadata)
+	item.say(sdk.StreamText, text.String(), metadata)
 }
 
 func (d *decoder) reasoningDone(item *openItem, out *outputItem) {
@@ -137,5 +132,5 @@ func (d *decoder) reasoningDone(item *openItem, out *outputItem) {
 	if out.Encrypted != "" {
 		metadata = sdk.Object{metaItem: out.ID, metaSecret: out.Encrypted}
 	}
-	d.say(item, sdk.StreamReasoning, text, metadata)
+	item.say(sdk.StreamReasoning, text, metadata)
 }

@@ -57,21 +57,16 @@ var _ wire.Repeater = (*decoder)(nil)
 type decoder struct {
 	*wire.Answer
 	items map[int]*openItem // by the server's index
-	count int               // of items so far; the number of the next
 }
 
 // openItem is the state of an output item.
 type openItem struct {
-	index  int
-	call   *wire.Call
+	*wire.Block
 	source string // the event that carries its reasoning; the same text may arrive in two
 	part   int    // of the reasoning
 	spoke  bool   // some of its text arrived
 	closed bool
 }
-
-// Complete returns false: the event that completes the answer is the last one.
-func (d *decoder) Complete() bool { return false }
 
 func (d *decoder) Event(_ string, data []byte) (done bool) {
 	if string(data) == "[DONE]" {
@@ -106,9 +101,9 @@ func (d *decoder) Repeats(data []byte) bool {
 	}
 	item := d.items[ev.OutputIndex]
 	if item == nil {
-		item = &openItem{}
+		item = &openItem{Block: &wire.Block{}}
 	}
-	called := item.call != nil && item.call.Args
+	called := item.Call != nil && item.Call.Args
 	switch ev.Type {
 	case "response.completed", "response.incomplete", "response.done":
 		return d.Began()

@@ -23,10 +23,10 @@ func (a *azure) setup(info *sdk.ProviderInfo, r *wire.Options) error {
 	}
 	a.version = "v1"
 	resource := ""
-	wire.Read(r, "resourceName", wire.AnyCaseLabel(), &resource)
-	wire.Read(r, "apiVersion", wire.String(), &a.version)
-	wire.Read(r, "useDeploymentBasedUrls", wire.Bool(), &a.deployments)
-	wire.Read(r, "useCompletionUrls", wire.Bool(), new(bool)) // see Completions
+	wire.Read(r, "resourceName", wire.AnyCaseLabel, &resource)
+	wire.Read(r, "apiVersion", wire.String, &a.version)
+	wire.Read(r, "useDeploymentBasedUrls", wire.Bool, &a.deployments)
+	wire.Read(r, "useCompletionUrls", wire.Bool, new(bool)) // see Completions
 	if err := r.Err(); err != nil {
 		return err
 	}

@@ -82,10 +82,10 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 	if info.NPM == Mistral {
 		c.CallIDLength = MistralCallID
 	}
-	wire.Read(r, "setCacheKey", wire.Bool(), &c.CacheKey)
-	wire.Read(r, "includeUsage", wire.Bool(), &c.IncludeUsage)
-	wire.Read(r, "outputLimit", wire.Bool(), &c.OutputLimit)
-	wire.Read(r, "reasoningField", wire.String(), &c.ReasoningField)
+	wire.Read(r, "setCacheKey", wire.Bool, &c.CacheKey)
+	wire.Read(r, "includeUsage", wire.Bool, &c.IncludeUsage)
+	wire.Read(r, "outputLimit", wire.Bool, &c.OutputLimit)
+	wire.Read(r, "reasoningField", wire.String, &c.ReasoningField)
 	wire.Read(r, "callIDLength", wire.Int(256), &c.CallIDLength)
 	headers := map[string]string{}
 	setup := wire.Setup{Options: r, Transport: transport, Log: log, Headers: headers}
@@ -98,7 +98,7 @@ func Open(info sdk.ProviderInfo, transport *http.Transport, log *slog.Logger, fo
 	case !google:
 		for option, header := range map[string]string{"organization": "OpenAI-Organization", "project": "OpenAI-Project"} {
 			value := ""
-			if wire.Read(r, option, wire.String(), &value); value != "" {
+			if wire.Read(r, option, wire.String, &value); value != "" {
 				headers[header] = value
 			}
 		}

@@ -1,12 +1,8 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/tenonhq/tenon/builtin/providers/internal/wire"
@@ -33,41 +29,7 @@ type listedModel struct {
 // ListModels requests the server's models and keeps their order. It omits models that the listing marks as not
 // for chat. Limits are zero if the listing has none.
 func (c *Client) ListModels(ctx context.Context) ([]sdk.Model, error) {
-	return c.List(ctx, "models", chatModels)
-}
-
-func chatModels(provider string, data []byte) ([]sdk.Model, error) {
-	listed, err := readModels(data)
-	if err != nil {
-		return nil, fmt.Errorf("%w: list of models: %w", wire.ErrMalformed, err)
-	}
-	models := make([]sdk.Model, 0, len(listed))
-	for i := range listed {
-		if m := &listed[i]; m.chats() {
-			models = append(models, m.model(provider))
-		}
-	}
-	return models, nil
-}
-
-// readModels reads the list, which most servers wrap in an object.
-func readModels(data []byte) ([]listedModel, error) {
-	var wrapped struct {
-		Data *[]listedModel `json:"data"`
-	}
-	into := any(&wrapped)
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		wrapped.Data = &[]listedModel{}
-		into = wrapped.Data
-	}
-	// A field of an unexpected type leaves the others readable.
-	if err := json.Unmarshal(data, into); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
-		return nil, err
-	}
-	if wrapped.Data == nil {
-		return nil, errors.New(`missing field "data"`)
-	}
-	return *wrapped.Data, nil
+	return wire.List(ctx, c.Conn, "models", "data", (*listedModel).model)
 }
 
 // chats reports whether the model can chat, as far as the listing shows. Local servers also list embedding
@@ -77,13 +39,16 @@ func (m *listedModel) chats() bool {
 	case "embedding", "embeddings", "image", "moderation", "rerank", "audio", "video", "transcribe":
 		return false
 	}
-	return m.offered() && m.ID != "" && !strings.Contains(strings.ToLower(m.ID), "embed")
+	return m.offered() && !strings.Contains(strings.ToLower(m.ID), "embed")
 }
 
-func (m *listedModel) model(provider string) sdk.Model {
+func (m *listedModel) model() sdk.Model {
+	if !m.chats() {
+		return sdk.Model{}
+	}
 	context := cmp.Or(max(m.ContextLength, m.ContextWindow, m.MaxModelLen, m.Meta.Context), m.Meta.Trained)
 	out := sdk.Model{
-		ID: m.ID, ProviderID: provider, Name: cmp.Or(m.Name, m.ID), ToolCall: true, Temperature: true,
+		ID: m.ID, Name: m.Name, ToolCall: true, Temperature: true,
 		Limit: sdk.ModelLimit{Context: wire.Count(context), Output: wire.Count(m.MaxOutput)},
 	}
 	m.describe(&out)
