@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -62,8 +63,7 @@ type fileData struct {
 type declaration struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	// Parameters is a JSON schema, which Gemini takes since 2.5. Its older field "parameters" takes a subset of OpenAPI's schemas.
-	Parameters any `json:"parametersJsonSchema,omitempty"`
+	Parameters  any    `json:"parameters,omitempty"`
 }
 
 // Body encodes a request.
@@ -84,7 +84,11 @@ func (c *client) Body(req *sdk.ModelRequest) ([]byte, error) {
 		declarations := make([]declaration, len(req.Tools))
 		for i := range req.Tools {
 			t := &req.Tools[i]
-			declarations[i] = declaration{geminiName(t.ID), t.Description, parameters(t)}
+			schema, err := parameters(t)
+			if err != nil {
+				return nil, fmt.Errorf("tool %q: %w", t.ID, err)
+			}
+			declarations[i] = declaration{geminiName(t.ID), t.Description, schema}
 		}
 		b.Set("tools", []sdk.Object{{"functionDeclarations": declarations}})
 		if mode := map[string]string{sdk.ToolChoiceRequired: "ANY", sdk.ToolChoiceNone: "NONE"}[req.ToolChoice]; mode != "" {

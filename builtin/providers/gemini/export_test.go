@@ -10,7 +10,11 @@ import (
 
 // Schema returns the schema that is sent for a tool's schema.
 func Schema(in string) (string, error) {
-	data, err := json.Marshal(parameters(&sdk.ToolDefinition{Parameters: json.RawMessage(in)}))
+	out, err := parameters(&sdk.ToolDefinition{Parameters: json.RawMessage(in)})
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(out)
 	return string(data), err
 }
 

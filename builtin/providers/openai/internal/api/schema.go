@@ -65,9 +65,41 @@ func (s *schemas) get(raw json.RawMessage, convert func(map[string]any) map[stri
 	return out
 }
 
+// each returns a copy of a schema in which convert replaced every schema within it.
+func each(schema map[string]any, convert func(map[string]any) map[string]any) map[string]any {
+	out := maps.Clone(schema)
+	for name, v := range out {
+		switch v := v.(type) {
+		case map[string]any:
+			if slices.Contains([]string{"properties", "$defs", "definitions", "patternProperties"}, name) {
+				inner := maps.Clone(v)
+				for key, one := range inner {
+					if schema, ok := one.(map[string]any); ok {
+						inner[key] = convert(schema)
+					}
+				}
+				out[name] = inner
+			} else if slices.Contains([]string{"items", "additionalProperties", "not"}, name) {
+				out[name] = convert(v)
+			}
+		case []any:
+			if slices.Contains([]string{"anyOf", "oneOf", "allOf", "items", "prefixItems"}, name) {
+				inner := slices.Clone(v)
+				for i, one := range inner {
+					if schema, ok := one.(map[string]any); ok {
+						inner[i] = convert(schema)
+					}
+				}
+				out[name] = inner
+			}
+		}
+	}
+	return out
+}
+
 // reduced returns a schema with the keywords that OpenAI's servers take, as opencode's provider/transform.ts does.
 func reduced(schema map[string]any) map[string]any {
-	out := wire.EachSchema(schema, reduced)
+	out := each(schema, reduced)
 	if value, ok := out["const"]; ok && out["enum"] == nil {
 		out["enum"] = []any{value}
 	}
@@ -110,7 +142,7 @@ func plainReferences(schema map[string]any) map[string]any {
 	if ref, ok := schema["$ref"]; ok {
 		return map[string]any{"$ref": ref}
 	}
-	out := wire.EachSchema(schema, plainReferences)
+	out := each(schema, plainReferences)
 	if items, ok := out["items"].([]any); ok {
 		delete(out, "items")
 		if len(items) > 0 {
@@ -122,7 +154,7 @@ func plainReferences(schema map[string]any) map[string]any {
 
 // openObjects returns a schema without additionalProperties: false, which xAI's servers refuse.
 func openObjects(schema map[string]any) map[string]any {
-	out := wire.EachSchema(schema, openObjects)
+	out := each(schema, openObjects)
 	if out["additionalProperties"] == false {
 		delete(out, "additionalProperties")
 	}
