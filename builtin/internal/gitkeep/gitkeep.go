@@ -10,6 +10,7 @@ package gitkeep
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -152,7 +153,10 @@ type restorer struct {
 func (r *restorer) note(what, verb string) { r.notes = append(r.notes, what+" "+verb) }
 
 // put calls do, which restores a file, and notes the result. It leaves a change that another process made while no command ran.
-func (r *restorer) put(what, path string, do func() error) {
+func (r *restorer) put(what, path string, do func() error) { r.change(what, path, "was put back", do) }
+
+// change is put with the verb of the note about a success.
+func (r *restorer) change(what, path, verb string, do func() error) {
 	if !r.k.ran(r.now.stamps[path]) {
 		r.note(what, "was changed by another process, and left alone")
 		return
@@ -165,7 +169,22 @@ func (r *restorer) put(what, path string, do func() error) {
 		r.note(what, fmt.Sprintf("was changed and could not be put back: %v", err))
 		return
 	}
-	r.note(what, "was put back")
+	r.note(what, verb)
+}
+
+// setAside renames a changed hook whose earlier text is unknown, so that git does not run it.
+func (r *restorer) setAside(root, path string) {
+	what := r.k.show(path) + ", which has no copy because it was too large or not readable,"
+	if stampOf(path) == (stamp{}) {
+		r.note(what, "was removed")
+		return
+	}
+	aside := path + ".changed-" + rand.Text()[:8]
+	r.change(what, path, "was changed and is now "+filepath.Base(aside), func() error {
+		return inRoot(root, path, func(in *os.Root, rel string) error {
+			return in.Rename(rel, filepath.Join(filepath.Dir(rel), filepath.Base(aside)))
+		})
+	})
 }
 
 func (r *restorer) restore(ctx context.Context) []string {
@@ -276,11 +295,11 @@ func union[V any](a, b map[string]V) map[string]bool {
 // linked restores the files of the project that links among the hooks lead to.
 func (r *restorer) linked() {
 	for path, old := range r.before.linked {
-		if old.unread {
+		if old.unread != (stamp{}) {
 			continue // its text is unknown
 		}
 		dir, name := filepath.Dir(path), filepath.Base(path)
-		if _, known := r.before.hooks[dir][name]; !known && r.now.readHook(path) != old {
+		if _, known := r.before.hooks[dir][name]; !known && r.now.readHook(path, maxFile) != old {
 			r.put(r.k.show(path), path, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })
 		}
 	}
@@ -309,7 +328,11 @@ func (r *restorer) hooks() {
 		}
 		for name := range names {
 			old, file := was[name], filepath.Join(dir, name)
-			if old != is[name] {
+			switch {
+			case old == is[name]:
+			case old.unread != (stamp{}):
+				r.setAside(r.k.rootOf(r.now, dir), file)
+			default:
 				r.put(r.k.show(file), file, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })
 			}
 		}

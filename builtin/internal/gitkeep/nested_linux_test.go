@@ -3,6 +3,7 @@ package gitkeep_test
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
@@ -192,6 +193,36 @@ func TestLargeLinkedHookFile(t *testing.T) {
 	notes := k.Leave(t.Context(), true)
 	if left := run(t, dir, "ls bin"); len(notes) > 0 || left != "" {
 		t.Errorf("notes %q, left %q", notes, left)
+	}
+}
+
+// A large hook is put back. If it is too large for a copy, the command's version is set aside, and nothing takes its place.
+func TestLargeHook(t *testing.T) {
+	t.Parallel()
+	const change = "printf x | dd of=.git/hooks/pre-commit conv=notrunc status=none"
+	for name, c := range map[string]struct{ size, script, note, left string }{
+		"changed":              {"5M", change, ".git/hooks/pre-commit was put back", "pre-commit 5242880 0\n"},
+		"removed":              {"5M", "rm .git/hooks/pre-commit", ".git/hooks/pre-commit was put back", "pre-commit 5242880 0\n"},
+		"too large":            {"65M", change, "was changed and is now pre-commit.changed-", "pre-commit.changed- 68157440 120\n"},
+		"too large, unchanged": {"65M", "cat .git/hooks/pre-commit > /dev/null", "", "pre-commit 68157440 0\n"},
+		"too large, replaced":  {"65M", "rm .git/hooks/pre-commit; echo x > .git/hooks/pre-commit", "was changed and is now pre-commit.changed-", "pre-commit.changed- 2 120\n"},
+		"too large, removed":   {"65M", "rm .git/hooks/pre-commit", "was removed", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			run(t, dir, "truncate -s "+c.size+" .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit")
+			k := gitkeep.Of(dir)
+			k.Enter(t.Context())
+			run(t, dir, c.script)
+			if notes := strings.Join(k.Leave(t.Context(), true), "\n"); (notes == "") != (c.note == "") || !strings.Contains(notes, c.note) {
+				t.Errorf("notes %q, want %q", notes, c.note)
+			}
+			const list = `cd .git/hooks; for f in pre-commit*; do case $f in *.sample|*\*) ;; *) echo "${f%-????????}- $(stat -c %s $f) $(od -An -tu1 -N1 $f | tr -d ' ')";; esac; done | sed 's/^pre-commit- /pre-commit /'`
+			if left := run(t, dir, list); left != c.left {
+				t.Errorf("left %q, want %q", left, c.left)
+			}
+		})
 	}
 }
 

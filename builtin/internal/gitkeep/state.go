@@ -19,9 +19,10 @@ import (
 // Limits of reading.
 const (
 	gitTime  = 10 * time.Second
-	maxFile  = 4 << 20 // bytes of a file of settings, or of a hook
-	maxFiles = 50_000  // files and directories whose stamps are kept
-	maxDepth = 16      // directories from modules to a submodule, nested submodules included
+	maxFile  = 4 << 20  // bytes of a file of settings, or of a file of the project that a hook leads to
+	maxHook  = 64 << 20 // bytes of a hook
+	maxFiles = 50_000   // files and directories whose stamps are kept
+	maxDepth = 16       // directories from modules to a submodule, nested submodules included
 )
 
 // state describes the settings and hooks of a repository, its submodules and its other working trees.
@@ -45,7 +46,7 @@ type hook struct {
 	mode   os.FileMode
 	text   string
 	link   string // target of a link
-	unread bool   // the text is not known, because the file is too large or not readable
+	unread stamp  // of a file without a known text, because it is too large or not readable
 }
 
 // fresh reports whether all files are unchanged.
@@ -89,7 +90,7 @@ func (k *keeper) read(ctx context.Context) *state {
 	}
 	s.err = errors.Join(s.err, k.ask(ctx, s))
 	for path := range s.settings {
-		text, err := readFile(path)
+		text, err := readFile(path, maxFile)
 		if err != nil {
 			s.err = errors.Join(s.err, err)
 		}
@@ -107,7 +108,7 @@ func (s *state) readCommon(dir string) {
 	if s.stamps[path] == (stamp{}) {
 		return
 	}
-	text, err := readFile(path)
+	text, err := readFile(path, maxFile)
 	if err != nil {
 		text = []byte{0} // unlike any path
 	}
@@ -207,7 +208,7 @@ func (k *keeper) find(s *state) error {
 		return fmt.Errorf("%s is neither a directory nor a file", path)
 	}
 	s.stamps[path] = stampOf(path)
-	text, err := readFile(path)
+	text, err := readFile(path, maxFile)
 	if err != nil {
 		return err
 	}
@@ -223,7 +224,7 @@ func (k *keeper) find(s *state) error {
 
 // addCommon adds the common directory if that of the working tree is linked.
 func (s *state) addCommon() {
-	if common, err := readFile(filepath.Join(s.dirs[0], commonFile)); err == nil {
+	if common, err := readFile(filepath.Join(s.dirs[0], commonFile), maxFile); err == nil {
 		s.dirs = append(s.dirs, projectfs.Join(s.dirs[0], strings.TrimSpace(string(common))))
 	}
 	for _, dir := range s.dirs {
@@ -275,14 +276,14 @@ func (s *state) readHooks(dir string, counts func(name string) bool) {
 		if e.IsDir() || strings.HasSuffix(e.Name(), ".sample") || !counts(e.Name()) {
 			continue
 		}
-		h := s.readHook(filepath.Join(dir, e.Name()))
+		h := s.readHook(filepath.Join(dir, e.Name()), maxHook)
 		found[e.Name()] = h
 		s.follow(dir, h.link)
 	}
 }
 
-// readHook reads one hook.
-func (s *state) readHook(path string) hook {
+// readHook reads one hook of at most limit bytes.
+func (s *state) readHook(path string, limit int64) hook {
 	s.stamps[path] = stampOf(path)
 	info, err := os.Lstat(path)
 	if err != nil || info.IsDir() {
@@ -291,10 +292,13 @@ func (s *state) readHook(path string) hook {
 	h := hook{mode: info.Mode()}
 	if info.Mode()&fs.ModeSymlink != 0 {
 		h.link, _ = os.Readlink(path) // if it has been removed, the stamp differs
-	} else {
-		text, err := readFile(path)
-		h.text, h.unread = string(text), err != nil
+		return h
 	}
+	text, err := readFile(path, limit)
+	if err != nil {
+		h.unread = s.stamps[path]
+	}
+	h.text = string(text)
 	return h
 }
 
@@ -304,7 +308,7 @@ func (s *state) follow(dir, link string) {
 	if _, known := s.linked[path]; known || link == "" || !projectfs.Inside(s.project, path) {
 		return
 	}
-	h := s.readHook(path)
+	h := s.readHook(path, maxFile)
 	s.linked[path] = h
 	s.follow(filepath.Dir(path), h.link)
 }
@@ -386,18 +390,18 @@ func parse(out string) []entry {
 }
 
 // readFile reads a regular file of limited size. Devices and pipes, which might never end, are an error.
-func readFile(path string) ([]byte, error) {
+func readFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s: not a plain file of at most %d bytes", path, maxFile)
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s: not a plain file of at most %d bytes", path, limit)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	text, err := io.ReadAll(io.LimitReader(f, limit))
 	return text, errors.Join(err, f.Close())
 }
