@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
@@ -64,7 +65,7 @@ func (t *bash) prepare(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	if len(found.writes) > 0 {
 		edit := sdk.PermissionRequest{Permission: "edit", Metadata: sdk.Object{"command": args.Command}}
 		for _, path := range found.writes {
-			edit.Patterns = appendNew(edit.Patterns, paths.Patterns(call, filepath.Clean(path)))
+			edit.Patterns = appendNew(edit.Patterns, gitkeep.EditPatterns(ctx, call, filepath.Clean(path)))
 		}
 		edit.Always = edit.Patterns
 		requests = append(requests, edit)
