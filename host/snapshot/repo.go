@@ -8,7 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -176,33 +176,21 @@ func (r *Repo) ignoreRules() (bool, error) {
 // excluded returns the user's list of ignored files in the repository (info/exclude); nil if there is none or it cannot be read.
 func (r *Repo) excluded() []byte {
 	dir := filepath.Join(r.worktree, ".git")
-	if content, err := readRegular(dir); err == nil { // a worktree or a submodule
-		dir = strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: "))
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(r.worktree, dir)
-		}
-		if common, err := readRegular(filepath.Join(dir, "commondir")); err == nil {
-			if dir = filepath.Join(dir, strings.TrimSpace(string(common))); filepath.IsAbs(strings.TrimSpace(string(common))) {
-				dir = strings.TrimSpace(string(common))
-			}
+	if content, err := projectfs.ReadRegular(dir, noLimit); err == nil { // a worktree or a submodule
+		dir = projectfs.Join(r.worktree, strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: ")))
+		if common, err := projectfs.ReadRegular(filepath.Join(dir, "commondir"), noLimit); err == nil {
+			dir = projectfs.Join(dir, strings.TrimSpace(string(common)))
 		}
 	}
-	content, err := readRegular(filepath.Join(dir, "info", "exclude"))
+	content, err := projectfs.ReadRegular(filepath.Join(dir, "info", "exclude"), noLimit)
 	if err != nil {
 		return nil
 	}
 	return content
 }
 
-// readRegular reads a file of the repository of any size, as git does: files that the user ignores are in no state.
-func readRegular(name string) ([]byte, error) {
-	f, _, err := projectfs.OpenRegular(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // only read
-	return io.ReadAll(f)
-}
+// noLimit is the limit for files of a repository, which are read like git reads them: files that the user ignores are in no state.
+const noLimit = math.MaxInt64 - 1
 
 // ownPatterns returns the patterns of Options.Exclude.
 func (r *Repo) ownPatterns() []byte {

@@ -32,6 +32,7 @@ type visit struct {
 	dir    string  // absolute, with a separator at the end
 	old    *node   // the previous state; nil: new
 	new    *node   // the current state; nil: the directory does not exist
+	own    bool    // the entries of new are not those of old
 	reask  bool    // git's lists of ignored files changed, here or above
 	fresh  []entry // names that were not there before
 }
@@ -112,9 +113,8 @@ func (s *scan) visit(v *visit) error {
 		v.reask = v.reask || n.Rules != old.Rules || n.Rules != stamp{} && !n.Rules.settled(s.begun)
 	}
 	if unchanged && !v.reask && old.Opaque == notOpaque {
-		n.Dirs, n.Ignored, n.Others = slices.Clone(old.Dirs), old.Ignored, old.Others
 		v.new = n
-		return s.known(v, old.Files)
+		return s.known(v, old.Entries)
 	}
 	v.new = n
 	return s.list(v, old)
@@ -141,7 +141,8 @@ func (s *scan) list(v *visit, old *node) error {
 		v.new = nil
 		return ignoreMissing(err)
 	}
-	var known []file
+	v.own = true
+	var known []entry
 	for _, e := range list {
 		name, kind := e.Name(), e.Type()
 		if strings.EqualFold(name, ".git") {
@@ -154,61 +155,59 @@ func (s *scan) list(v *visit, old *node) error {
 		}
 		dir := kind.IsDir()
 		if !dir && !kind.IsRegular() && kind != fs.ModeSymlink {
-			n.Others++
+			known = append(known, entry{Name: name, Settled: true})
 			continue
 		}
-		f, d, ignored := lookup(old.Files, name), old.child(name), lookup(old.Ignored, name)
-		switch {
-		case !dir && f != nil:
-			known = append(known, *f)
-		case dir && d != nil:
-			n.Dirs = append(n.Dirs, folder{name, d})
-		case ignored != nil && ignored.Dir == dir && !v.reask:
-			n.Ignored = append(n.Ignored, *ignored)
-		default:
-			v.fresh = append(v.fresh, entry{name, dir})
+		was := old.find(name)
+		if was.Dir == dir && (was.isFile() || was.Node != nil || was.Ignored && !v.reask) {
+			known = append(known, *was)
+		} else {
+			v.fresh = append(v.fresh, entry{Name: name, Dir: dir})
 		}
 	}
 	return s.known(v, known)
 }
 
-// known checks the files of the old state. As long as they are unchanged, the new list is the old one.
-func (s *scan) known(v *visit, list []file) error {
-	if len(list) == 0 {
-		return nil
-	}
-	l, err := newLooker(v.dir)
-	if err != nil {
-		v.new, v.fresh = nil, nil
-		return ignoreMissing(err)
-	}
-	defer l.close()
-	same := true
-	for i, was := range list {
-		is, err := l.stamp(was.Name)
-		if same = same && err == nil && is == was.Stamp && was.Settled; same {
-			v.new.Files = list[: i+1 : i+1] // appending copies it
-			continue
+// known adds the entries of the old state and checks the files among them. As long as they are unchanged, the new list is the old one.
+func (s *scan) known(v *visit, list []entry) error {
+	l := looker{}
+	if slices.ContainsFunc(list, func(e entry) bool { return e.isFile() }) {
+		var err error
+		if l, err = newLooker(v.dir); err != nil {
+			v.new, v.fresh = nil, nil
+			return ignoreMissing(err)
 		}
-		if err == nil {
-			s.file(v, was, is)
-		} else if err := ignoreMissing(err); err != nil {
+		defer l.close()
+	}
+	for i := range list {
+		was := &list[i]
+		is, err := was.Stamp, error(nil)
+		if was.isFile() {
+			is, err = l.stamp(was.Name)
+		}
+		switch {
+		case err == nil && is == was.Stamp && was.Settled && !v.own:
+			v.new.Entries = list[: i+1 : i+1] // appending copies it
+			continue
+		case err == nil:
+			s.file(v, *was, is)
+		case !isMissing(err):
 			return err
 		}
+		v.own = true
 	}
 	return nil
 }
 
 // file adds the current state of a file. A file with unknown content is in doubt, with its old hash until it is read.
-func (s *scan) file(v *visit, was file, is stamp) {
-	if kind := is.kind(); kind != kindFile && kind != kindLink {
-		return // just replaced by something else; the next scan sees that in the directory's stamp
+func (s *scan) file(v *visit, was entry, is stamp) {
+	kind := is.kind()
+	switch {
+	case was.Settled && was.Stamp == is:
+		v.new.Entries = append(v.new.Entries, was)
+	case kind == kindFile || kind == kindLink: // else just replaced by something else; the next scan sees that in the directory's stamp
+		v.new.Entries = append(v.new.Entries, entry{Name: was.Name, Stamp: is, Hash: was.Hash, Settled: is.settled(s.begun), doubt: true})
 	}
-	if was.Settled && was.Stamp == is {
-		v.new.Files = append(v.new.Files, was)
-		return
-	}
-	v.new.Files = append(v.new.Files, file{Name: was.Name, Stamp: is, Hash: was.Hash, Settled: is.settled(s.begun), doubt: true})
 }
 
 // admit asks git about the new names of some directories and adds the names that it does not ignore.
@@ -231,24 +230,19 @@ func (s *scan) admit(ctx context.Context, level []*visit) error {
 		ignored = ignored[len(v.fresh):]
 		for i, e := range v.fresh {
 			switch {
-			case some[i]:
-				n.Ignored = append(n.Ignored, e)
-			case e.Dir:
-				n.Dirs = append(n.Dirs, folder{Name: e.Name})
+			case some[i] || e.Dir:
+				e.Ignored, e.Settled = some[i], true
+				n.Entries = append(n.Entries, e)
 			default:
 				info, err := os.Lstat(v.dir + e.Name)
 				if err == nil {
-					s.file(v, file{Name: e.Name}, stampOf(info))
+					s.file(v, e, stampOf(info))
 				} else if err := ignoreMissing(err); err != nil {
 					return err
 				}
 			}
 		}
-		if !slices.IsSortedFunc(n.Files, byName) { // it may be the old list, which others read
-			slices.SortFunc(n.Files, byName)
-		}
-		slices.SortFunc(n.Dirs, byName)
-		slices.SortFunc(n.Ignored, byName)
+		slices.SortFunc(n.Entries, byName)
 	}
 	return nil
 }
@@ -261,9 +255,11 @@ func (s *scan) below(v *visit) []*visit {
 	if v.new.Opaque == repository {
 		s.inner = append(s.inner, v.path)
 	}
-	out := make([]*visit, len(v.new.Dirs))
-	for i, d := range v.new.Dirs {
-		out[i] = &visit{parent: v, at: i, path: v.path + d.Name + "/", dir: v.dir + d.Name + string(filepath.Separator), old: d.Node, reask: v.reask}
+	var out []*visit
+	for i, e := range v.new.Entries {
+		if e.tree() {
+			out = append(out, &visit{parent: v, at: i, path: v.path + e.Name + "/", dir: v.dir + e.Name + string(filepath.Separator), old: e.Node, reask: v.reask})
+		}
 	}
 	return out
 }
@@ -271,17 +267,21 @@ func (s *scan) below(v *visit) []*visit {
 // finish completes the node of a directory after its files and directories; an unchanged directory keeps the old node.
 func (s *scan) finish(v *visit) error {
 	n := v.new
-	if v.parent != nil { // the parent removes a directory that was deleted meanwhile
-		defer func() { v.parent.new.Dirs[v.at].Node = v.new }()
-	}
+	defer func() {
+		if v.parent != nil && v.new != v.old {
+			v.parent.set(v.at, v.new)
+		}
+	}()
 	if n == nil || n == v.old {
 		return nil
 	}
-	n.Dirs = slices.DeleteFunc(n.Dirs, func(d folder) bool { return d.Node == nil })
+	if v.own {
+		n.Entries = slices.DeleteFunc(n.Entries, func(e entry) bool { return e.tree() && e.Node == nil }) // deleted meanwhile
+	}
 	n.countLeft()
 	old := v.old
 	if old != nil && n.Stamp == old.Stamp && n.Rules == old.Rules && n.Settled == old.Settled && n.Opaque == old.Opaque &&
-		slices.Equal(n.Files, old.Files) && slices.Equal(n.Dirs, old.Dirs) && slices.Equal(n.Ignored, old.Ignored) && n.Others == old.Others {
+		(!v.own || slices.Equal(n.Entries, old.Entries)) {
 		v.new = old
 		return nil
 	}
@@ -294,4 +294,12 @@ func (s *scan) finish(v *visit) error {
 		return nil
 	}
 	return s.r.keep(objectTree, n.Hash, content)
+}
+
+// set sets the state of the directory that is the entry with the index.
+func (v *visit) set(i int, n *node) {
+	if !v.own {
+		v.new.Entries, v.own = slices.Clone(v.new.Entries), true
+	}
+	v.new.Entries[i].Node = n
 }

@@ -14,7 +14,7 @@ import (
 const stateFile = "state"
 
 // stateVersion begins the file. A file of another form is not read.
-const stateVersion = "tenon state 2\n"
+const stateVersion = "tenon state 3\n"
 
 var errState = errors.New("no state that can be read")
 

@@ -11,13 +11,15 @@ func example() *node {
 	return &node{
 		Stamp: stamp{Mode: kindDir | 0o700, Size: 4096, Mtime: -1, Ctime: 1 << 60, Inode: 1 << 63}, Settled: true,
 		Rules: stamp{Mode: kindFile, Size: 2},
-		Files: []file{
+		Entries: []entry{
 			{Name: "a\xff", Stamp: stamp{Mode: kindFile | 0o644, Size: 3}, Settled: true, Hash: hashOf(objectBlob, []byte("abc"))},
 			{Name: "large", Stamp: stamp{Mode: kindFile | 0o644, Size: 1 << 40}},
+			{Name: "pipe", Settled: true},
+			{Name: "sub", Dir: true, Settled: true, Node: deep},
+			{Name: "x", Dir: true, Ignored: true, Settled: true},
+			{Name: "y", Ignored: true, Settled: true},
 		},
-		Dirs:    []folder{{"sub", deep}},
-		Ignored: []entry{{"x", true}, {"y", false}},
-		Others:  2, Hash: hashOf(objectTree, nil), Left: 2,
+		Hash: hashOf(objectTree, nil), Left: 2,
 	}
 }
 
