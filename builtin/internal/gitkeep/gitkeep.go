@@ -13,6 +13,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -198,7 +199,6 @@ func (r *restorer) restore(ctx context.Context) []string {
 		r.unreadable()
 	}
 	r.hooks()
-	r.linked()
 	return r.notes
 }
 
@@ -292,88 +292,69 @@ func union[V any](a, b map[string]V) map[string]bool {
 	return out
 }
 
-// linked restores the files of the project that links among the hooks lead to.
-func (r *restorer) linked() {
-	for path, old := range r.before.linked {
-		if old.unread != (stamp{}) {
-			continue // its text is unknown
-		}
-		dir, name := filepath.Dir(path), filepath.Base(path)
-		if _, known := r.before.hooks[dir][name]; !known && r.now.readHook(path, maxFile) != old {
-			r.put(r.k.show(path), path, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })
+// hooks restores hooks, and the files of the project that links among them lead to.
+func (r *restorer) hooks() {
+	for dir, counts := range r.before.hookDirs {
+		if r.now.hookDirs[dir] == nil { // core.hooksPath names another directory now
+			r.now.readHooks(dir, counts)
 		}
 	}
-}
-
-// hooks restores the files in the directories of hooks.
-func (r *restorer) hooks() {
-	for dir := range union(r.before.hooks, r.now.hooks) {
+	for _, path := range slices.Sorted(maps.Keys(union(r.before.hooks, r.now.hooks))) { // links in place of directories before what is in them
+		isDir := func(path string) bool { return r.before.hookDirs[path] != nil || r.now.hookDirs[path] != nil }
+		dir := path
+		if !isDir(path) {
+			dir = filepath.Dir(path)
+		}
 		owner := filepath.Dir(dir)
 		ofGit := filepath.Base(dir) == "hooks" && (slices.Contains(r.now.dirs, owner) || slices.Contains(r.before.dirs, owner))
-		was, known := r.before.hooks[dir]
+		was, known := r.before.hooks[path]
 		switch {
+		case path != dir && r.before.hooks[dir].link != "":
+			continue // it goes with the directory, which was a link
 		case ofGit && !r.before.same(owner):
-			was = nil // a repository that the command created has no hooks of the user
-		case !ofGit && !known:
-			continue // named by the command's core.hooksPath, which is restored
-		case r.now.hooks[dir] == nil && ofGit:
-			r.now.readHooks(dir, anyName)
-		case r.now.hooks[dir] == nil:
-			r.now.readHooks(dir, hookName)
+			was = hook{} // a repository that the command created has no hooks of the user
+		case !ofGit && r.before.hookDirs[dir] == nil && (!known || was.unread != stamp{}):
+			continue // named by the command's core.hooksPath, which is restored, or without a copy
 		}
-		is := r.now.hooks[dir]
-		names := union(was, is)
-		if _, alone := was["."]; alone { // a link replaces the directory and all hooks in it
-			names = union(was, nil)
+		is, seen := r.now.hooks[path]
+		if !seen {
+			is = r.now.readHook(path, maxFile)
 		}
-		for name := range names {
-			old, file := was[name], filepath.Join(dir, name)
-			switch {
-			case old == is[name]:
-			case old.unread != (stamp{}):
-				r.setAside(r.k.rootOf(r.now, dir), file)
-			default:
-				r.put(r.k.show(file), file, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })
+		switch root := r.k.rootOf(r.now, dir); {
+		case was == is:
+		case was.unread != stamp{}:
+			r.setAside(root, path)
+		default:
+			r.put(r.k.show(path), path, func() error { return putHook(root, path, was, path != dir && isDir(dir)) })
+		}
+	}
+}
+
+// putHook restores one hook below root; the zero value removes it. If it is in a directory of hooks, a link in place of that is removed.
+func putHook(root, path string, old hook, inDir bool) error {
+	return inRoot(root, path, func(r *os.Root, rel string) error {
+		parent := filepath.Dir(rel)
+		if info, err := r.Lstat(parent); err == nil && !info.IsDir() && inDir {
+			if err := r.Remove(parent); err != nil {
+				return err
 			}
 		}
-	}
-}
-
-// putHook restores one hook in a directory below root; the zero value removes it. The name "." means the directory itself, which is a link
-// or was replaced by one: the link is removed before any hook is written.
-func putHook(root, dir, name string, old hook) error {
-	return inRoot(root, dir, func(r *os.Root, rel string) error { return putHookIn(r, rel, name, old) })
-}
-
-func putHookIn(r *os.Root, rel, name string, old hook) error {
-	path := filepath.Join(rel, name)
-	if info, err := r.Lstat(rel); err == nil && !info.IsDir() {
-		if err := r.Remove(rel); err != nil {
+		if err := r.RemoveAll(rel); err != nil || old == (hook{}) {
 			return err
 		}
-	} else if name != "." || old.link != "" {
-		if err := r.RemoveAll(path); err != nil {
+		if err := r.MkdirAll(parent, 0o755); err != nil {
 			return err
 		}
-	}
-	switch {
-	case old == hook{}:
-		return nil
-	case name == ".":
-		return r.Symlink(old.link, path)
-	}
-	if err := r.MkdirAll(rel, 0o755); err != nil {
-		return err
-	}
-	if old.link != "" {
-		return r.Symlink(old.link, path)
-	}
-	f, err := r.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, old.mode.Perm())
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(old.text)
-	return errors.Join(err, f.Chmod(old.mode.Perm()), f.Close())
+		if old.link != "" {
+			return r.Symlink(old.link, rel)
+		}
+		f, err := r.OpenFile(rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, old.mode.Perm())
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(old.text)
+		return errors.Join(err, f.Chmod(old.mode.Perm()), f.Close())
+	})
 }
 
 // show returns a path for messages.

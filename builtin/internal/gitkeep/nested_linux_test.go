@@ -182,6 +182,17 @@ func TestLinkedHookFile(t *testing.T) {
 	}
 }
 
+// A link in the way to such a file stays.
+func TestLinkedHookDirectory(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	run(t, dir, "mkdir scripts && echo good > scripts/check.sh && ln -s scripts s && ln -s ../../s/check.sh .git/hooks/pre-commit")
+	wantNotes(t, dir, "echo evil > scripts/check.sh", []string{"s/check.sh was put back"})
+	if left := run(t, dir, "readlink s; cat scripts/check.sh"); left != "scripts\ngood\n" {
+		t.Errorf("left %q", left)
+	}
+}
+
 // A file that is too large for a copy is left as the command leaves it: an empty one in its place would be worse.
 func TestLargeLinkedHookFile(t *testing.T) {
 	t.Parallel()

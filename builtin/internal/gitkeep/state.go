@@ -35,8 +35,8 @@ type state struct {
 	stamps   map[string]stamp               // of all files that were read, including those that do not exist
 	settings map[string]map[string][]string // by file and key
 	raw      map[string][]byte              // those files
-	hooks    map[string]map[string]hook     // by directory and name
-	linked   map[string]hook                // files of the project that links among the hooks lead to, by path
+	hooks    map[string]hook                // by path: hooks, links in place of their directories, and files of the project that links among them lead to
+	hookDirs map[string]func(string) bool   // directories of hooks, and which names in them are hooks
 	project  string                         // see keeper
 	err      error                          // reason why the settings are incomplete
 }
@@ -66,7 +66,7 @@ func (s *state) same(dir string) bool { return s.stamps[dir].identity() == stamp
 func (k *keeper) read(ctx context.Context) *state {
 	s := &state{
 		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{},
-		hooks: map[string]map[string]hook{}, linked: map[string]hook{}, project: k.project,
+		hooks: map[string]hook{}, hookDirs: map[string]func(string) bool{}, project: k.project,
 	}
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
 		return s
@@ -83,7 +83,7 @@ func (k *keeper) read(ctx context.Context) *state {
 		s.readCommon(dir)
 		hooks := filepath.Join(dir, "hooks")
 		s.readHooks(hooks, anyName)
-		k.readHooksPath(s, dir, s.hooks[hooks]["."].link)
+		k.readHooksPath(s, dir, s.hooks[hooks].link)
 	}
 	if len(s.stamps) > maxFiles {
 		s.err = fmt.Errorf("%s: more than %d files that git reads", s.dirs[0], maxFiles)
@@ -257,18 +257,15 @@ func hookName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
 }
 
-// readHooks reads the hooks in a directory, except samples.
+// readHooks reads the hooks in a directory, except samples. A link in place of the directory counts as one hook.
 func (s *state) readHooks(dir string, counts func(name string) bool) {
-	s.stamps[dir] = stampOf(dir)
-	found := map[string]hook{}
-	s.hooks[dir] = found
+	s.stamps[dir], s.hookDirs[dir] = stampOf(dir), counts
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return
 	}
 	if !info.IsDir() {
-		target, _ := os.Readlink(dir) // empty for a file
-		found["."] = hook{mode: info.Mode(), link: target}
+		s.readHook(dir, maxHook)
 		return
 	}
 	entries, _ := os.ReadDir(dir)
@@ -276,20 +273,19 @@ func (s *state) readHooks(dir string, counts func(name string) bool) {
 		if e.IsDir() || strings.HasSuffix(e.Name(), ".sample") || !counts(e.Name()) {
 			continue
 		}
-		h := s.readHook(filepath.Join(dir, e.Name()), maxHook)
-		found[e.Name()] = h
-		s.follow(dir, h.link)
+		s.follow(dir, s.readHook(filepath.Join(dir, e.Name()), maxHook).link)
 	}
 }
 
 // readHook reads one hook of at most limit bytes.
-func (s *state) readHook(path string, limit int64) hook {
+func (s *state) readHook(path string, limit int64) (h hook) {
 	s.stamps[path] = stampOf(path)
+	defer func() { s.hooks[path] = h }()
 	info, err := os.Lstat(path)
 	if err != nil || info.IsDir() {
-		return hook{}
+		return h
 	}
-	h := hook{mode: info.Mode()}
+	h.mode = info.Mode()
 	if info.Mode()&fs.ModeSymlink != 0 {
 		h.link, _ = os.Readlink(path) // if it has been removed, the stamp differs
 		return h
@@ -305,12 +301,10 @@ func (s *state) readHook(path string, limit int64) hook {
 // follow reads the file of the project that a link in a directory leads to, through any number of links.
 func (s *state) follow(dir, link string) {
 	path := projectfs.Join(dir, link)
-	if _, known := s.linked[path]; known || link == "" || !projectfs.Inside(s.project, path) {
+	if _, known := s.hooks[path]; known || link == "" || !projectfs.Inside(s.project, path) {
 		return
 	}
-	h := s.readHook(path, maxFile)
-	s.linked[path] = h
-	s.follow(filepath.Dir(path), h.link)
+	s.follow(filepath.Dir(path), s.readHook(path, maxFile).link)
 }
 
 // ask asks git for the settings in all git directories and in the files they include, and reads the hooks in directories of the project that
@@ -363,11 +357,11 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 // or a link that replaces a git directory's hooks.
 func (k *keeper) readHooksPath(s *state, base, path string) {
 	dir := projectfs.Join(base, path)
-	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.project, dir) || s.hooks[dir] != nil {
+	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.project, dir) || s.hookDirs[dir] != nil {
 		return
 	}
 	s.readHooks(dir, hookName)
-	k.readHooksPath(s, filepath.Dir(dir), s.hooks[dir]["."].link) // it may be a link too
+	k.readHooksPath(s, filepath.Dir(dir), s.hooks[dir].link) // it may be a link too
 }
 
 // entry is one setting.
