@@ -128,7 +128,7 @@ func (k *keeper) unlock() []string {
 	var notes []string
 	for lock, was := range k.locks {
 		if now := stampOf(lock); now == was && k.ran(now) {
-			if err := remove(k.rootOf(k.last, lock), lock); err != nil {
+			if err := remove(k.rootOf(lock, k.last), lock); err != nil {
 				notes = append(notes, fmt.Sprintf("%s could not be removed: %v", k.show(lock), err))
 				continue
 			}
@@ -207,37 +207,42 @@ func (r *restorer) restore(ctx context.Context) []string {
 func (r *restorer) pointers() bool {
 	notes := len(r.notes)
 	switch path := filepath.Join(r.k.worktree, ".git"); {
-	case r.before.link != "" && r.before.link != r.now.link:
-		r.put(".git", path, func() error { return replace(r.k.project, path, []byte(r.before.link), r.now.stamps[path]) })
-	case r.now.toFile && !r.before.toFile:
-		r.put(".git", path, func() error { return remove(r.k.project, path) })
+	case r.before.link != "" && r.before.link != r.now.link, r.now.toFile && !r.before.toFile:
+		r.putText(path, r.before.link)
 	}
 	for dir, is := range r.now.common {
-		path, was := filepath.Join(dir, commonFile), r.before.common[dir]
+		was := r.before.common[dir]
 		linked := filepath.Base(filepath.Dir(dir)) == "worktrees" && projectfs.Join(dir, strings.TrimSpace(is)) == filepath.Dir(filepath.Dir(dir))
-		if is == was || linked {
-			continue // git worktree add writes linked ones
+		if is != was && !linked { // git worktree add writes linked ones
+			r.putText(filepath.Join(dir, commonFile), was)
 		}
-		r.put(r.k.show(path), path, func() error {
-			if was == "" {
-				return remove(r.k.rootOf(r.now, path), path)
-			}
-			return replace(r.k.rootOf(r.now, path), path, []byte(was), r.now.stamps[path])
-		})
 	}
 	return len(r.notes) > notes
 }
 
+// putText restores the text of a file; the empty one removes it.
+func (r *restorer) putText(path, text string) {
+	was, read := r.now.stamps[path]
+	if !read {
+		was = stampOf(path)
+	}
+	r.put(r.k.show(path), path, func() error {
+		if text == "" {
+			return remove(r.rootOf(path), path)
+		}
+		return replace(r.rootOf(path), path, []byte(text), was)
+	})
+}
+
 // unreadable restores whole files, because git can no longer read them.
 func (r *restorer) unreadable() {
-	restored := false
+	notes := len(r.notes)
 	for path, text := range r.before.raw {
 		if r.before.stamps[path] != stampOf(path) {
-			restored = true
-			r.put(r.k.show(path), path, func() error { return replace(r.k.rootOf(r.before, path), path, text, stampOf(path)) })
+			r.putText(path, text)
 		}
 	}
-	if !restored {
+	if len(r.notes) == notes {
 		r.note("git's configuration", fmt.Sprintf("cannot be read any more: %v", r.now.err))
 	}
 }
@@ -262,9 +267,13 @@ func (r *restorer) settings(ctx context.Context) {
 		what := fmt.Sprintf("%s in %s", strings.Join(keys, ", "), r.k.show(path))
 		r.put(what, path, func() error {
 			if len(is) == 0 { // the file is gone
-				return replace(r.k.rootOf(r.now, path), path, r.before.raw[path], stampOf(path))
+				return replace(r.rootOf(path), path, []byte(r.before.raw[path]), stampOf(path))
 			}
-			return r.k.rewrite(ctx, r.now, path, keys, was)
+			text, err := r.k.rewritten(ctx, r.now, path, keys, was)
+			if err != nil {
+				return err
+			}
+			return replace(r.rootOf(path), path, text, r.now.stamps[path])
 		})
 	}
 }
@@ -320,7 +329,7 @@ func (r *restorer) hooks() {
 		if !seen {
 			is = r.now.readHook(path, maxFile)
 		}
-		switch root := r.k.rootOf(r.now, dir); {
+		switch root := r.rootOf(dir); {
 		case was == is:
 		case was.unread != stamp{}:
 			r.setAside(root, path)
@@ -366,11 +375,15 @@ func (k *keeper) show(path string) string {
 }
 
 // rootOf returns the directory below which a file is written. Links cannot lead out of it.
-func (k *keeper) rootOf(s *state, path string) string {
-	for _, dir := range s.dirs[:s.own] {
-		if projectfs.Inside(dir, path) && !projectfs.Inside(k.project, path) {
-			return dir
+func (k *keeper) rootOf(path string, states ...*state) string {
+	for _, s := range states {
+		for _, dir := range s.dirs[:s.own] {
+			if projectfs.Inside(dir, path) && !projectfs.Inside(k.project, path) {
+				return dir
+			}
 		}
 	}
 	return k.project
 }
+
+func (r *restorer) rootOf(path string) string { return r.k.rootOf(path, r.now, r.before) }

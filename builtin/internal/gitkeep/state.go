@@ -34,7 +34,7 @@ type state struct {
 	common   map[string]string              // content of the file commondir by git directory, by which git takes settings and hooks from elsewhere
 	stamps   map[string]stamp               // of all files that were read, including those that do not exist
 	settings map[string]map[string][]string // by file and key
-	raw      map[string][]byte              // those files
+	raw      map[string]string              // those files
 	hooks    map[string]hook                // by path: hooks, links in place of their directories, and files of the project that links among them lead to
 	hookDirs map[string]func(string) bool   // directories of hooks, and which names in them are hooks
 	project  string                         // see keeper
@@ -65,7 +65,7 @@ func (s *state) same(dir string) bool { return s.stamps[dir].identity() == stamp
 // read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
 func (k *keeper) read(ctx context.Context) *state {
 	s := &state{
-		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{},
+		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string]string{},
 		hooks: map[string]hook{}, hookDirs: map[string]func(string) bool{}, project: k.project,
 	}
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
@@ -94,7 +94,7 @@ func (k *keeper) read(ctx context.Context) *state {
 		if err != nil {
 			s.err = errors.Join(s.err, err)
 		}
-		s.raw[path] = text
+		s.raw[path] = string(text)
 	}
 	return s
 }
@@ -190,10 +190,11 @@ func (k *keeper) git(ctx context.Context, dir string, args ...string) (string, e
 // find sets the directories of the repository, if there is one: .git, or those that the link or the file .git leads to.
 func (k *keeper) find(s *state) error {
 	path := filepath.Join(k.worktree, ".git")
+	s.stamps[path] = stampOf(path)
 	info, err := os.Lstat(path)
+	var dir string
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		s.stamps[path] = stamp{}
 		return nil
 	case err != nil:
 		return err
@@ -202,50 +203,36 @@ func (k *keeper) find(s *state) error {
 		s.dirs = []string{path}
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
-		return s.throughLink(path)
-	case !info.Mode().IsRegular():
-		s.stamps[path] = stampOf(path)
+		end := path + "/." // the directory, through whatever links
+		s.stamps[end] = stampOf(end).identity()
+		if dir, err = filepath.EvalSymlinks(path); err != nil {
+			return nil // git finds no repository either
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			s.toFile = true
+			return fmt.Errorf("%s is a link to a file", path)
+		}
+	case info.Mode().IsRegular():
+		text, err := readFile(path, maxFile)
+		if err != nil {
+			return err
+		}
+		s.link = string(text)
+		name, ok := strings.CutPrefix(strings.TrimSpace(s.link), "gitdir: ")
+		if !ok {
+			return fmt.Errorf("%s does not name a repository", path)
+		}
+		dir = projectfs.Join(k.worktree, name)
+	default:
 		return fmt.Errorf("%s is neither a directory nor a file", path)
 	}
-	s.stamps[path] = stampOf(path)
-	text, err := readFile(path, maxFile)
-	if err != nil {
-		return err
-	}
-	s.link = string(text)
-	dir, ok := strings.CutPrefix(strings.TrimSpace(s.link), "gitdir: ")
-	if !ok {
-		return fmt.Errorf("%s does not name a repository", path)
-	}
-	s.dirs = []string{projectfs.Join(k.worktree, dir)}
-	s.addCommon()
-	return nil
-}
-
-// addCommon adds the common directory if that of the working tree is linked.
-func (s *state) addCommon() {
-	if common, err := readFile(filepath.Join(s.dirs[0], commonFile), maxFile); err == nil {
-		s.dirs = append(s.dirs, projectfs.Join(s.dirs[0], strings.TrimSpace(string(common))))
+	s.dirs = []string{dir}
+	if common, err := readFile(filepath.Join(dir, commonFile), maxFile); err == nil { // of a linked working tree
+		s.dirs = append(s.dirs, projectfs.Join(dir, strings.TrimSpace(string(common))))
 	}
 	for _, dir := range s.dirs {
 		s.stamps[dir] = stampOf(dir).identity()
 	}
-}
-
-// throughLink sets the directories of the repository to which the link .git leads: none if it leads nowhere.
-func (s *state) throughLink(link string) error {
-	end := link + "/." // the directory, through whatever links
-	s.stamps[link], s.stamps[end] = stampOf(link), stampOf(end).identity()
-	dir, err := filepath.EvalSymlinks(link)
-	if err != nil {
-		return nil // git finds no repository either
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		s.toFile = true
-		return fmt.Errorf("%s is a link to a file", link)
-	}
-	s.dirs = []string{dir}
-	s.addCommon()
 	return nil
 }
 
