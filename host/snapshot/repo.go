@@ -72,18 +72,16 @@ type Repo struct {
 	worktree string // without symbolic links
 	dir      string
 	git      string
-	exclude  []string // absolute
+	exclude  []string // real paths
 	limits   Limits
 
 	slow    atomic.Bool // Take takes too long here
 	packers sync.Pool   // of *zlib.Writer
 
-	inner sync.Map    // by path, the *Repo of a repository inside of the project
 	ready atomic.Bool // the git directory exists
 
 	mu    sync.Mutex // held while a state is taken
 	last  *node      // the latest state that is known; nil: none
-	rules []byte     // the patterns that git ignored when it was taken
 	saved time.Time  // when it was last written to the disk
 	since int        // files that were looked at since then
 }
@@ -152,66 +150,26 @@ func (r *Repo) prepare(ctx context.Context) error {
 	return err
 }
 
-// ignoreRules writes the patterns that git ignores in addition to the lists among the files, and reports whether they changed.
-func (r *Repo) ignoreRules() (bool, error) {
-	rules := append(r.excluded(), r.ownPatterns()...)
-	if r.rules != nil && bytes.Equal(rules, r.rules) {
-		return false, nil
-	}
-	name := filepath.Join(r.dir, "info", "exclude")
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return false, err
-	}
-	was, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return false, err
-	}
-	r.rules = rules
-	if err == nil && bytes.Equal(was, rules) {
-		return false, nil
-	}
-	return true, os.WriteFile(name, rules, 0o600)
-}
-
-// excluded returns the user's list of ignored files in the repository (info/exclude); nil if there is none or it cannot be read.
-func (r *Repo) excluded() []byte {
-	dir := filepath.Join(r.worktree, ".git")
-	if content, err := projectfs.ReadRegular(dir, noLimit); err == nil { // a worktree or a submodule
-		dir = projectfs.Join(r.worktree, strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: ")))
-		if common, err := projectfs.ReadRegular(filepath.Join(dir, "commondir"), noLimit); err == nil {
-			dir = projectfs.Join(dir, strings.TrimSpace(string(common)))
+// excludes returns the user's list of ignored files of the repository whose working tree is dir (info/exclude), empty if it is not a file, and its
+// stamp.
+func excludes(dir string) (name string, s stamp) {
+	git := filepath.Join(dir, ".git")
+	if content, err := projectfs.ReadRegular(git, noLimit); err == nil { // a worktree or a submodule
+		git = projectfs.Join(dir, strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: ")))
+		if common, err := projectfs.ReadRegular(filepath.Join(git, "commondir"), noLimit); err == nil {
+			git = projectfs.Join(git, strings.TrimSpace(string(common)))
 		}
 	}
-	content, err := projectfs.ReadRegular(filepath.Join(dir, "info", "exclude"), noLimit)
-	if err != nil {
-		return nil
+	name = filepath.Join(git, "info", "exclude")
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() { // git would wait for a writer of a pipe
+		return "", stamp{}
 	}
-	return content
+	return name, stampOf(info)
 }
 
-// noLimit is the limit for files of a repository, which are read like git reads them: files that the user ignores are in no state.
+// noLimit is the limit for files that name a repository.
 const noLimit = math.MaxInt64 - 1
-
-// ownPatterns returns the patterns of Options.Exclude.
-func (r *Repo) ownPatterns() []byte {
-	var b bytes.Buffer
-	b.WriteByte('\n')
-	for _, name := range r.exclude {
-		rel, err := filepath.Rel(r.worktree, name)
-		if err != nil || !filepath.IsLocal(rel) || rel == "." {
-			continue
-		}
-		b.WriteByte('/')
-		for _, c := range []byte(filepath.ToSlash(rel)) {
-			if strings.IndexByte("\\*?[ ", c) >= 0 {
-				b.WriteByte('\\')
-			}
-			b.WriteByte(c)
-		}
-		b.WriteByte('\n')
-	}
-	return b.Bytes()
-}
 
 // cleanEnv returns the environment of git, without variables that configure it.
 func cleanEnv() []string {

@@ -20,13 +20,24 @@ type scan struct {
 	r     *Repo
 	begun time.Time // later changes may have an old stamp
 
-	inner []string // repositories inside of the project, with a slash at the end
-	read  int      // files whose content was read
+	read int // files whose content was read
+}
+
+// maxInner is how many repositories inside of one have states; maxNesting how deep they may be.
+const maxInner, maxNesting = 32, 3
+
+// tree is the working tree of a repository: the project, or one inside of it.
+type tree struct {
+	dir   string // absolute, with a separator at the end
+	path  string // relative to the project; empty, or with a slash at the end
+	depth int    // number of repositories that it is inside of
+	inner int    // number of repositories directly inside of it
 }
 
 // visit is a directory of a scan.
 type visit struct {
 	parent *visit
+	tree   *tree
 	at     int     // index among its parent's directories
 	path   string  // relative to the project; empty, or with a slash at the end
 	dir    string  // absolute, with a separator at the end
@@ -37,14 +48,15 @@ type visit struct {
 	fresh  []entry // names that were not there before
 }
 
-// look returns the current state. newRules reports that git ignores other files than in the old state.
-func (s *scan) look(ctx context.Context, old *node, newRules bool) (*node, error) {
-	top := &visit{dir: s.r.worktree + string(filepath.Separator), old: old, reask: newRules}
+// look returns the current state.
+func (s *scan) look(ctx context.Context, old *node) (*node, error) {
+	top := &visit{dir: s.r.worktree + string(filepath.Separator), old: old}
 	var all []*visit
 	for level := []*visit{top}; len(level) > 0; {
 		if err := inParallel(ctx, len(level), func(i int) error { return s.visit(level[i]) }); err != nil {
 			return nil, err
 		}
+		s.limitInner(level)
 		if err := s.admit(ctx, level); err != nil {
 			return nil, err
 		}
@@ -98,10 +110,15 @@ func (s *scan) visit(v *visit) error {
 		old = nothing
 	}
 	unchanged := old.Settled && old.Stamp == n.Stamp
-	if unchanged && old.Opaque == repository {
-		v.new = old
-		return nil
+	isTree := v.parent == nil || unchanged && old.Repo
+	if !unchanged && !isTree {
+		_, err := os.Lstat(v.dir + ".git")
+		isTree = err == nil
 	}
+	if isTree {
+		v.enter(n)
+	}
+	v.reask = v.reask || n.Repo != old.Repo || n.Excludes != old.Excludes || n.Excludes != stamp{} && !n.Excludes.settled(s.begun)
 	if !unchanged || old.Rules != (stamp{}) {
 		if n.Rules, err = s.rules(v.dir); err != nil {
 			return err
@@ -118,6 +135,31 @@ func (s *scan) visit(v *visit) error {
 	}
 	v.new = n
 	return s.list(v, old)
+}
+
+// enter begins the working tree of a repository.
+func (v *visit) enter(n *node) {
+	outer := v.tree
+	v.tree = &tree{dir: v.dir, path: v.path}
+	if outer != nil {
+		v.tree.depth = outer.depth + 1
+	}
+	n.Repo = true
+	_, n.Excludes = excludes(v.dir)
+}
+
+// limitInner leaves out repositories beyond the limits.
+func (s *scan) limitInner(level []*visit) {
+	for _, v := range level {
+		if v.new == nil || !v.new.Repo || v.parent == nil {
+			continue
+		}
+		outer := v.parent.tree
+		if outer.inner++; outer.inner > maxInner || v.tree.depth > maxNesting {
+			v.new = &node{Stamp: v.new.Stamp, Settled: v.new.Settled, Repo: true, Opaque: beyond}
+			v.fresh, v.own = nil, true
+		}
+	}
 }
 
 // rules returns the stamp of a directory's list of ignored files.
@@ -146,14 +188,13 @@ func (s *scan) list(v *visit, old *node) error {
 	for _, e := range list {
 		name, kind := e.Name(), e.Type()
 		if strings.EqualFold(name, ".git") {
-			if v.path != "" {
-				*n = node{Stamp: n.Stamp, Settled: n.Settled, Opaque: repository}
-				v.fresh = nil
-				return nil
-			}
 			continue
 		}
 		dir := kind.IsDir()
+		if slices.Contains(s.r.exclude, v.dir+name) {
+			known = append(known, entry{Name: name, Dir: dir, Ignored: true, Settled: true})
+			continue
+		}
 		if !dir && !kind.IsRegular() && kind != fs.ModeSymlink {
 			known = append(known, entry{Name: name, Settled: true})
 			continue
@@ -212,22 +253,25 @@ func (s *scan) file(v *visit, was entry, is stamp) {
 
 // admit asks git about the new names of some directories and adds the names that it does not ignore.
 func (s *scan) admit(ctx context.Context, level []*visit) error {
-	var paths []string
+	paths := map[*tree][]string{}
 	for _, v := range level {
 		for _, e := range v.fresh {
-			paths = append(paths, v.path+e.Name)
+			paths[v.tree] = append(paths[v.tree], strings.TrimPrefix(v.path+e.Name, v.tree.path))
 		}
 	}
-	ignored, err := s.r.ignored(ctx, paths)
-	if err != nil {
-		return err
+	ignored := map[*tree][]bool{}
+	for t := range paths {
+		var err error
+		if ignored[t], err = s.r.ignored(ctx, t.dir, paths[t]); err != nil {
+			return err
+		}
 	}
 	for _, v := range level {
 		if len(v.fresh) == 0 {
 			continue
 		}
-		n, some := v.new, ignored[:len(v.fresh)]
-		ignored = ignored[len(v.fresh):]
+		n, some := v.new, ignored[v.tree][:len(v.fresh)]
+		ignored[v.tree] = ignored[v.tree][len(v.fresh):]
 		for i, e := range v.fresh {
 			switch {
 			case some[i] || e.Dir:
@@ -252,13 +296,10 @@ func (s *scan) below(v *visit) []*visit {
 	if v.new == nil {
 		return nil
 	}
-	if v.new.Opaque == repository {
-		s.inner = append(s.inner, v.path)
-	}
 	var out []*visit
 	for i, e := range v.new.Entries {
 		if e.tree() {
-			out = append(out, &visit{parent: v, at: i, path: v.path + e.Name + "/", dir: v.dir + e.Name + string(filepath.Separator), old: e.Node, reask: v.reask})
+			out = append(out, &visit{parent: v, tree: v.tree, at: i, path: v.path + e.Name + "/", dir: v.dir + e.Name + string(filepath.Separator), old: e.Node, reask: v.reask})
 		}
 	}
 	return out
@@ -280,7 +321,7 @@ func (s *scan) finish(v *visit) error {
 	}
 	n.countLeft()
 	old := v.old
-	if old != nil && n.Stamp == old.Stamp && n.Rules == old.Rules && n.Settled == old.Settled && n.Opaque == old.Opaque &&
+	if old != nil && n.Stamp == old.Stamp && n.Rules == old.Rules && n.Settled == old.Settled && n.Repo == old.Repo && n.Excludes == old.Excludes && n.Opaque == old.Opaque &&
 		(!v.own || slices.Equal(n.Entries, old.Entries)) {
 		v.new = old
 		return nil

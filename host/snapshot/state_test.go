@@ -26,11 +26,11 @@ func example() *node {
 func TestState(t *testing.T) {
 	t.Parallel()
 	n := example()
-	whole, err := encodeState(n)
+	whole, err := encodeState(stateVersion, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := decodeState(whole)
+	back, err := decodeState(stateVersion, whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,10 +40,10 @@ func TestState(t *testing.T) {
 	for i := range whole {
 		damaged := append([]byte(nil), whole...)
 		damaged[i] ^= 1
-		if _, err := decodeState(damaged); err == nil {
+		if _, err := decodeState(stateVersion, damaged); err == nil {
 			t.Errorf("a state whose byte %d is another one is read", i)
 		}
-		if _, err := decodeState(whole[:i]); err == nil {
+		if _, err := decodeState(stateVersion, whole[:i]); err == nil {
 			t.Errorf("a state that ends at byte %d is read", i)
 		}
 	}
@@ -51,22 +51,22 @@ func TestState(t *testing.T) {
 
 // FuzzState reads any bytes behind a version and a checksum that fit.
 func FuzzState(f *testing.F) {
-	whole, err := encodeState(example())
+	whole, err := encodeState(stateVersion, example())
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole[len(stateVersion) : len(whole)-20])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		n, err := decodeState(sealed(append([]byte(stateVersion), body...)))
+		n, err := decodeState(stateVersion, sealed(append([]byte(stateVersion), body...)))
 		if err != nil {
 			return
 		}
-		again, err := encodeState(n)
+		again, err := encodeState(stateVersion, n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := decodeState(again); err != nil || !reflect.DeepEqual(back, n) {
+		if back, err := decodeState(stateVersion, again); err != nil || !reflect.DeepEqual(back, n) {
 			t.Errorf("%+v is written and read as %+v, %v", n, back, err)
 		}
 	})

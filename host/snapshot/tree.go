@@ -15,8 +15,7 @@ type Tree struct {
 	Hash    string // git's name of the state, as a tree of all files that are kept
 	LeftOut []Path // files that are too large, too many or not readable, and directories that are not readable
 
-	root  *node
-	inner map[string]*Tree // of repositories inside of the project, by path with a slash at the end
+	root *node
 }
 
 // Change is the change of one file, or of a directory that is or was empty.
@@ -28,10 +27,12 @@ type Change struct {
 
 // node is the state of a directory. It is never changed after it was made, so states share equal nodes. state.go writes its exported fields.
 type node struct {
-	Stamp   stamp
-	Rules   stamp // of the list of ignored files in it; zero: there is none
-	Settled bool  // as long as the stamps stay the same, so do the names
-	Opaque  opacity
+	Stamp    stamp
+	Rules    stamp // of the list of ignored files in it; zero: there is none
+	Settled  bool  // as long as the stamps stay the same, so do the names
+	Repo     bool  // a repository: the lists of ignored files above do not count in it
+	Excludes stamp // of its own list, which is not among the files
+	Opaque   opacity
 
 	Entries []entry // sorted by name
 	Hash    string  // git's name of the tree; empty: no file is kept below it
@@ -42,8 +43,8 @@ type node struct {
 type opacity uint8
 
 const (
-	notOpaque  opacity = iota
-	repository         // it has its own states
+	notOpaque opacity = iota
+	beyond            // a repository beyond the limits
 	unreadable
 )
 
@@ -77,7 +78,7 @@ func (n *node) find(name string) *entry {
 
 // bare reports whether there is nothing in the directory.
 func (n *node) bare() bool {
-	return n.Opaque == notOpaque && len(n.Entries) == 0
+	return n.Opaque == notOpaque && !n.Repo && len(n.Entries) == 0
 }
 
 // encode returns the directory as git writes a tree, see https://git-scm.com/book/en/v2/Git-Internals-Git-Objects.
@@ -151,7 +152,7 @@ func (n *node) leftOut(path string) []Path {
 
 // Entry returns the state of a file; false if it is unknown, because the file was ignored, left out, git's own or outside of the project.
 func (t *Tree) Entry(p Path) (Entry, bool) {
-	n, at, rest := t.root, "", string(p)
+	n, rest := t.root, string(p)
 	for filepath.IsLocal(filepath.FromSlash(rest)) && n.Opaque == notOpaque {
 		name, below, deeper := strings.Cut(rest, "/")
 		e := n.find(name)
@@ -162,13 +163,8 @@ func (t *Tree) Entry(p Path) (Entry, bool) {
 			return e.state(0), e.isFile() && e.Hash != ""
 		case !deeper:
 			return Entry{Mode: kindDir}, true
-		case e.Node.Opaque == repository:
-			if inner := t.inner[at+name+"/"]; inner != nil {
-				return inner.Entry(Path(below))
-			}
-			return Entry{}, false
 		}
-		n, at, rest = e.Node, at+name+"/", below
+		n, rest = e.Node, below
 	}
 	return Entry{}, false
 }
@@ -180,20 +176,10 @@ func (n *node) spelled(name string) bool {
 }
 
 // Changes returns the differences between two states, sorted by path. Files left out or ignored in one of them are not included, because their
-// state is unknown.
-func (r *Repo) Changes(before, after *Tree) []Change {
+// state is unknown. A repository that was created or removed is not included either: its files may not have been changed by the session.
+func (*Repo) Changes(before, after *Tree) []Change {
 	var out []Change
 	compare(&out, "", before.root, after.root, 0, 0)
-	for name, then := range before.inner {
-		now := after.inner[name]
-		if now == nil { // the repository was removed: its files may not have been changed by the session
-			continue
-		}
-		for _, c := range r.repoAt(name).Changes(then, now) {
-			c.Path = Path(name) + c.Path
-			out = append(out, c)
-		}
-	}
 	slices.SortFunc(out, func(a, b Change) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return out
 }
@@ -206,7 +192,7 @@ var (
 
 // compare adds the differences in a directory. The numbers count the missing directories of its path, including itself.
 func compare(out *[]Change, path string, before, after *node, goneBefore, goneAfter int) {
-	if before == after || before.Opaque != notOpaque || after.Opaque != notOpaque {
+	if before == after || before.Opaque != notOpaque || after.Opaque != notOpaque || before.Repo != after.Repo {
 		return
 	}
 	for _, name := range names(before, after) {
