@@ -303,26 +303,25 @@ func union[V any](a, b map[string]V) map[string]bool {
 
 // hooks restores hooks, and the files of the project that links among them lead to.
 func (r *restorer) hooks() {
-	for dir, counts := range r.before.hookDirs {
-		if r.now.hookDirs[dir] == nil { // core.hooksPath names another directory now
-			r.now.readHooks(dir, counts)
+	for dir, all := range r.before.hookDirs {
+		if !r.now.isHookDir(dir) { // removed, or core.hooksPath names another directory now
+			r.now.readHooks(dir, all)
 		}
 	}
+	isDir := func(path string) bool { return r.before.isHookDir(path) || r.now.isHookDir(path) }
 	for _, path := range slices.Sorted(maps.Keys(union(r.before.hooks, r.now.hooks))) { // links in place of directories before what is in them
-		isDir := func(path string) bool { return r.before.hookDirs[path] != nil || r.now.hookDirs[path] != nil }
 		dir := path
 		if !isDir(path) {
 			dir = filepath.Dir(path)
 		}
-		owner := filepath.Dir(dir)
-		ofGit := filepath.Base(dir) == "hooks" && (slices.Contains(r.now.dirs, owner) || slices.Contains(r.before.dirs, owner))
+		owner := r.owner(path)
 		was, known := r.before.hooks[path]
 		switch {
-		case path != dir && r.before.hooks[dir].link != "":
-			continue // it goes with the directory, which was a link
-		case ofGit && !r.before.same(owner):
+		case r.before.below(path):
+			continue // it goes with the directory, which was a file or a link
+		case owner != "" && !r.before.same(owner):
 			was = hook{} // a repository that the command created has no hooks of the user
-		case !ofGit && r.before.hookDirs[dir] == nil && (!known || was.unread != stamp{}):
+		case owner == "" && !r.before.isHookDir(dir) && (!known || was.unread != stamp{}):
 			continue // named by the command's core.hooksPath, which is restored, or without a copy
 		}
 		is, seen := r.now.hooks[path]
@@ -337,6 +336,26 @@ func (r *restorer) hooks() {
 			r.put(r.k.show(path), path, func() error { return putHook(root, path, was, path != dir && isDir(dir)) })
 		}
 	}
+}
+
+// owner returns the git directory that a hook belongs to; empty if core.hooksPath or a link leads to it.
+func (r *restorer) owner(path string) string {
+	for _, dir := range slices.Concat(r.now.dirs, r.before.dirs) {
+		if projectfs.Inside(filepath.Join(dir, "hooks"), path) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// below reports whether there was a hook, or a link in place of a directory of hooks, with the name of a directory above a path.
+func (s *state) below(path string) bool {
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if s.hooks[dir] != (hook{}) {
+			return true
+		}
+	}
+	return false
 }
 
 // putHook restores one hook below root; the zero value removes it. If it is in a directory of hooks, a link in place of that is removed.

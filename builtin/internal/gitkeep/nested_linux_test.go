@@ -182,7 +182,33 @@ func TestLinkedHookFile(t *testing.T) {
 	}
 }
 
-// A link in the way to such a file stays.
+// Files in directories next to hooks are put back, because hooks may run them.
+func TestHookDirectory(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		notes  []string
+	}{
+		"changed": {"echo evil > .git/hooks/pre-push.d/deep/a", []string{".git/hooks/pre-push.d/deep/a was put back"}},
+		"added":   {"echo evil > .git/hooks/pre-push.d/b", []string{".git/hooks/pre-push.d/b was put back"}},
+		"removed": {"rm -r .git/hooks/pre-push.d", []string{".git/hooks/pre-push.d/deep/a was put back"}},
+		"a link":  {"mkdir e && echo evil > e/a && rm -r .git/hooks/pre-push.d/deep && ln -s ../../../e .git/hooks/pre-push.d/deep", []string{".git/hooks/pre-push.d/deep was put back", ".git/hooks/pre-push.d/deep/a was put back"}},
+		"created": {"mkdir .git/hooks/d && echo evil > .git/hooks/d/a", []string{".git/hooks/d/a was put back"}},
+		"read":    {"cat .git/hooks/pre-push.d/deep/a", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			run(t, dir, "mkdir -p .git/hooks/pre-push.d/deep && echo good > .git/hooks/pre-push.d/deep/a")
+			wantNotes(t, dir, c.script, c.notes)
+			if left := run(t, dir, "cd .git/hooks && find . -mindepth 2 -type f && test ! -L pre-push.d/deep && cat pre-push.d/deep/a"); left != "./pre-push.d/deep/a\ngood\n" {
+				t.Errorf("left %q", left)
+			}
+		})
+	}
+}
+
+// A link in the way to a file that a hook leads to stays.
 func TestLinkedHookDirectory(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)

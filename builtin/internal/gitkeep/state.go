@@ -36,7 +36,7 @@ type state struct {
 	settings map[string]map[string][]string // by file and key
 	raw      map[string]string              // those files
 	hooks    map[string]hook                // by path: hooks, links in place of their directories, and files of the project that links among them lead to
-	hookDirs map[string]func(string) bool   // directories of hooks, and which names in them are hooks
+	hookDirs map[string]bool                // directories of hooks; true: all files in them count, and those in their directories
 	project  string                         // see keeper
 	err      error                          // reason why the settings are incomplete
 }
@@ -66,7 +66,7 @@ func (s *state) same(dir string) bool { return s.stamps[dir].identity() == stamp
 func (k *keeper) read(ctx context.Context) *state {
 	s := &state{
 		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string]string{},
-		hooks: map[string]hook{}, hookDirs: map[string]func(string) bool{}, project: k.project,
+		hooks: map[string]hook{}, hookDirs: map[string]bool{}, project: k.project,
 	}
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
 		return s
@@ -82,7 +82,7 @@ func (k *keeper) read(ctx context.Context) *state {
 		}
 		s.readCommon(dir)
 		hooks := filepath.Join(dir, "hooks")
-		s.readHooks(hooks, anyName)
+		s.readHooks(hooks, true)
 		k.readHooksPath(s, dir, s.hooks[hooks].link)
 	}
 	if len(s.stamps) > maxFiles {
@@ -236,17 +236,15 @@ func (k *keeper) find(s *state) error {
 	return nil
 }
 
-// anyName accepts all files in .git/hooks, because hooks may run files next to them.
-func anyName(string) bool { return true }
-
 // hookName accepts the names that git gives to hooks. Other files in a directory of the project, such as a README, are not hooks.
 func hookName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
 }
 
-// readHooks reads the hooks in a directory, except samples. A link in place of the directory counts as one hook.
-func (s *state) readHooks(dir string, counts func(name string) bool) {
-	s.stamps[dir], s.hookDirs[dir] = stampOf(dir), counts
+// readHooks reads the hooks in a directory, except samples. all includes files without the name of a hook, and directories: hooks of .git/hooks may
+// run files next to them. A link in place of the directory counts as one hook.
+func (s *state) readHooks(dir string, all bool) {
+	s.stamps[dir], s.hookDirs[dir] = stampOf(dir), all
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return
@@ -257,11 +255,19 @@ func (s *state) readHooks(dir string, counts func(name string) bool) {
 	}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if e.IsDir() || strings.HasSuffix(e.Name(), ".sample") || !counts(e.Name()) {
-			continue
+		switch path := filepath.Join(dir, e.Name()); {
+		case e.IsDir() && all && len(s.stamps) <= maxFiles:
+			s.readHooks(path, all)
+		case e.IsDir(), strings.HasSuffix(path, ".sample"), !all && !hookName(e.Name()):
+		default:
+			s.follow(dir, s.readHook(path, maxHook).link)
 		}
-		s.follow(dir, s.readHook(filepath.Join(dir, e.Name()), maxHook).link)
 	}
+}
+
+func (s *state) isHookDir(path string) bool {
+	_, is := s.hookDirs[path]
+	return is
 }
 
 // readHook reads one hook of at most limit bytes.
@@ -344,10 +350,10 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 // or a link that replaces a git directory's hooks.
 func (k *keeper) readHooksPath(s *state, base, path string) {
 	dir := projectfs.Join(base, path)
-	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.project, dir) || s.hookDirs[dir] != nil {
+	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.project, dir) || s.isHookDir(dir) {
 		return
 	}
-	s.readHooks(dir, hookName)
+	s.readHooks(dir, false)
 	k.readHooksPath(s, filepath.Dir(dir), s.hooks[dir].link) // it may be a link too
 }
 
