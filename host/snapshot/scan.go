@@ -115,10 +115,13 @@ func (s *scan) visit(v *visit) error {
 		_, err := os.Lstat(v.dir + ".git")
 		isTree = err == nil
 	}
+	if isTree != old.Repo { // other lists of ignored files count
+		old, unchanged = nothing, false
+	}
 	if isTree {
 		v.enter(n)
 	}
-	v.reask = v.reask || n.Repo != old.Repo || n.Excludes != old.Excludes || n.Excludes != stamp{} && !n.Excludes.settled(s.begun)
+	v.reask = v.reask || n.Excludes != old.Excludes || n.Excludes != stamp{} && !n.Excludes.settled(s.begun)
 	if !unchanged || old.Rules != (stamp{}) {
 		if n.Rules, err = s.rules(v.dir); err != nil {
 			return err

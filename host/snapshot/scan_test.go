@@ -422,6 +422,16 @@ func TestRepositoriesInside(t *testing.T) {
 	if got := names(p.during(func() { p.write("many/y.log", "one") })); !slices.Equal(got, []string{"many/y.log"}) {
 		t.Errorf("in a new repository, changed = %q, want many/y.log", got)
 	}
+	p.removeAll("many/r00/.git")
+	p.take()
+	if got := names(p.during(func() { p.write("many/r00/x.log", "four") })); !slices.Equal(got, []string{"many/r00/x.log"}) {
+		t.Errorf("in a directory of a new repository, changed = %q, want many/r00/x.log", got)
+	}
+	p.removeAll("many/.git")
+	p.take()
+	if got := names(p.during(func() { p.write("many/r00/x.log", "five") })); len(got) > 0 {
+		t.Errorf("in a directory of no repository, changed = %q, want none", got)
+	}
 	if got := names(p.during(func() { p.removeAll("a") })); len(got) > 0 {
 		t.Errorf("a repository was removed: changed = %q, want none", got)
 	}
