@@ -304,7 +304,7 @@ func union[V any](a, b map[string]V) map[string]bool {
 // hooks restores hooks, and the files of the project that links among them lead to.
 func (r *restorer) hooks() {
 	for dir, all := range r.before.hookDirs {
-		if !r.now.isHookDir(dir) { // removed, or core.hooksPath names another directory now
+		if owner := r.owner(dir); !r.now.isHookDir(dir) && (owner == "" || r.before.same(owner)) { // removed, or core.hooksPath names another one
 			r.now.readHooks(dir, all)
 		}
 	}
@@ -316,15 +316,15 @@ func (r *restorer) hooks() {
 		}
 		owner := r.owner(path)
 		was, known := r.before.hooks[path]
+		is, seen := r.now.hooks[path]
 		switch {
+		case owner != "" && !r.before.same(owner):
+			was, seen = hook{}, true // a repository that the command created has no hooks of the user
 		case r.before.below(path):
 			continue // it goes with the directory, which was a file or a link
-		case owner != "" && !r.before.same(owner):
-			was = hook{} // a repository that the command created has no hooks of the user
 		case owner == "" && !r.before.isHookDir(dir) && (!known || was.unread != stamp{}):
 			continue // named by the command's core.hooksPath, which is restored, or without a copy
 		}
-		is, seen := r.now.hooks[path]
 		if !seen {
 			is = r.now.readHook(path, maxFile)
 		}
@@ -405,4 +405,9 @@ func (k *keeper) rootOf(path string, states ...*state) string {
 	return k.project
 }
 
-func (r *restorer) rootOf(path string) string { return r.k.rootOf(path, r.now, r.before) }
+func (r *restorer) rootOf(path string) string {
+	if r.now.err != nil { // its directories may be unknown
+		return r.k.rootOf(path, r.now, r.before)
+	}
+	return r.k.rootOf(path, r.now)
+}

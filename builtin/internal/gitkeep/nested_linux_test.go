@@ -138,6 +138,17 @@ func TestLinkedHooks(t *testing.T) {
 	}
 }
 
+// A repository that a command makes in place of one with a link to hooks runs nothing of the command's.
+func TestNewRepositoryForLinkedHooks(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	run(t, dir, "mv .git/hooks mine && ln -s ../mine .git/hooks")
+	wantNotes(t, dir, "mv .git old && git init -q && echo evil > .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"})
+	if left := run(t, dir, "ls .git/hooks | grep -v sample; cat mine/pre-push"); left != "#!/bin/sh\n" {
+		t.Errorf("left %q", left)
+	}
+}
+
 // A file that is not a hook stays in the directory of .git that .git/hooks linked to.
 func TestLinkedHooksOfGit(t *testing.T) {
 	t.Parallel()
