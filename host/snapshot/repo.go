@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,9 +153,9 @@ func (r *Repo) prepare(ctx context.Context) error {
 // stamp.
 func excludes(dir string) (name string, s stamp) {
 	git := filepath.Join(dir, ".git")
-	if content, err := projectfs.ReadRegular(git, noLimit); err == nil { // a worktree or a submodule
+	if content, err := projectfs.ReadRegular(git, maxPointer); err == nil { // a worktree or a submodule
 		git = projectfs.Join(dir, strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: ")))
-		if common, err := projectfs.ReadRegular(filepath.Join(git, "commondir"), noLimit); err == nil {
+		if common, err := projectfs.ReadRegular(filepath.Join(git, "commondir"), maxPointer); err == nil {
 			git = projectfs.Join(git, strings.TrimSpace(string(common)))
 		}
 	}
@@ -168,8 +167,8 @@ func excludes(dir string) (name string, s stamp) {
 	return name, stampOf(info)
 }
 
-// noLimit is the limit for files that name a repository.
-const noLimit = math.MaxInt64 - 1
+// maxPointer is git's own limit for a file .git, in bytes.
+const maxPointer = 1 << 20
 
 // cleanEnv returns the environment of git, without variables that configure it.
 func cleanEnv() []string {
