@@ -126,6 +126,9 @@ func (r *Repo) prepare(ctx context.Context) error {
 	if r.ready.Load() {
 		return nil
 	}
+	if err := ignoreMissing(os.Remove(filepath.Join(r.dir, "info", "exclude"))); err != nil { // an earlier version wrote one, and git reads it
+		return err
+	}
 	description := filepath.Join(r.dir, "description") // names the project for users; written last
 	if _, err := os.Stat(description); err == nil {
 		r.ready.Store(true)
@@ -219,7 +222,7 @@ func (r *Repo) run(ctx context.Context, in []byte, more []string, args ...string
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return out.Bytes(), fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(problem.Bytes()))
+		return out.Bytes(), fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(problem.Bytes()))
 	}
 	return out.Bytes(), nil
 }
