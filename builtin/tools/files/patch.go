@@ -36,9 +36,9 @@ func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []pat
 	var names []string
 	for _, c := range changes {
 		targets = append(targets, c.target)
-		edit.Patterns = append(edit.Patterns, gitkeep.EditPatterns(ctx, call, c.abs)...)
 		names = append(names, c.abs)
 	}
+	edit.Patterns = gitkeep.EditPatterns(ctx, call, names...)
 	edit.Metadata = sdk.Object{metaPath: strings.Join(names, ", "), "diff": joinDiffs(changes), "files": names}
 	return append(externals(call, targets...), edit), nil
 }
