@@ -16,7 +16,8 @@ func (r *Repo) ignored(ctx context.Context, worktree string, paths []string) ([]
 		more = []string{"core.excludesFile=" + list}
 	}
 	in := []byte("./" + strings.Join(paths, "\x00./") + "\x00")
-	answer, err := r.run(ctx, in, more, "-C", worktree, "--work-tree", worktree, "check-ignore", "--no-index", "--stdin", "-z", "--verbose", "--non-matching")
+	args := []string{"-C", worktree, "--work-tree", worktree, "check-ignore", "--no-index", "--stdin", "-z", "--verbose", "--non-matching"}
+	answer, err := r.run(ctx, in, more, args...)
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1: it ignores none
 		return nil, err

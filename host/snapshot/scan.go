@@ -26,8 +26,8 @@ type scan struct {
 // maxInner is how many repositories inside of one have states; maxNesting how deep they may be.
 const maxInner, maxNesting = 32, 3
 
-// tree is the working tree of a repository: the project, or one inside of it.
-type tree struct {
+// worktree is the working tree of a repository: the project, or one inside of it.
+type worktree struct {
 	dir   string // absolute, with a separator at the end
 	path  string // relative to the project; empty, or with a slash at the end
 	depth int    // number of repositories that it is inside of
@@ -36,16 +36,16 @@ type tree struct {
 
 // visit is a directory of a scan.
 type visit struct {
-	parent *visit
-	tree   *tree
-	at     int     // index among its parent's directories
-	path   string  // relative to the project; empty, or with a slash at the end
-	dir    string  // absolute, with a separator at the end
-	old    *node   // the previous state; nil: new
-	new    *node   // the current state; nil: the directory does not exist
-	own    bool    // the entries of new are not those of old
-	reask  bool    // git's lists of ignored files changed, here or above
-	fresh  []entry // names that were not there before
+	parent   *visit
+	worktree *worktree
+	at       int     // index among its parent's directories
+	path     string  // relative to the project; empty, or with a slash at the end
+	dir      string  // absolute, with a separator at the end
+	old      *node   // the previous state; nil: new
+	new      *node   // the current state; nil: the directory does not exist
+	own      bool    // the entries of new are not those of old
+	reask    bool    // git's lists of ignored files changed, here or above
+	fresh    []entry // names that were not there before
 }
 
 // look returns the current state.
@@ -142,10 +142,10 @@ func (s *scan) visit(v *visit) error {
 
 // enter begins the working tree of a repository.
 func (v *visit) enter(n *node) {
-	outer := v.tree
-	v.tree = &tree{dir: v.dir, path: v.path}
+	outer := v.worktree
+	v.worktree = &worktree{dir: v.dir, path: v.path}
 	if outer != nil {
-		v.tree.depth = outer.depth + 1
+		v.worktree.depth = outer.depth + 1
 	}
 	n.Repo = true
 	_, n.Excludes = excludes(v.dir)
@@ -157,8 +157,8 @@ func (s *scan) limitInner(level []*visit) {
 		if v.new == nil || !v.new.Repo || v.parent == nil {
 			continue
 		}
-		outer := v.parent.tree
-		if outer.inner++; outer.inner > maxInner || v.tree.depth > maxNesting {
+		outer := v.parent.worktree
+		if outer.inner++; outer.inner > maxInner || v.worktree.depth > maxNesting {
 			v.new = &node{Stamp: v.new.Stamp, Settled: v.new.Settled, Repo: true, Opaque: beyond}
 			v.fresh, v.own = nil, true
 		}
@@ -256,13 +256,13 @@ func (s *scan) file(v *visit, was entry, is stamp) {
 
 // admit asks git about the new names of some directories and adds the names that it does not ignore.
 func (s *scan) admit(ctx context.Context, level []*visit) error {
-	paths := map[*tree][]string{}
+	paths := map[*worktree][]string{}
 	for _, v := range level {
 		for _, e := range v.fresh {
-			paths[v.tree] = append(paths[v.tree], strings.TrimPrefix(v.path+e.Name, v.tree.path))
+			paths[v.worktree] = append(paths[v.worktree], strings.TrimPrefix(v.path+e.Name, v.worktree.path))
 		}
 	}
-	ignored := map[*tree][]bool{}
+	ignored := map[*worktree][]bool{}
 	for t := range paths {
 		var err error
 		if ignored[t], err = s.r.ignored(ctx, t.dir, paths[t]); err != nil {
@@ -273,8 +273,8 @@ func (s *scan) admit(ctx context.Context, level []*visit) error {
 		if len(v.fresh) == 0 {
 			continue
 		}
-		n, some := v.new, ignored[v.tree][:len(v.fresh)]
-		ignored[v.tree] = ignored[v.tree][len(v.fresh):]
+		n, some := v.new, ignored[v.worktree][:len(v.fresh)]
+		ignored[v.worktree] = ignored[v.worktree][len(v.fresh):]
 		for i, e := range v.fresh {
 			switch {
 			case some[i] || e.Dir:
@@ -301,8 +301,11 @@ func (s *scan) below(v *visit) []*visit {
 	}
 	var out []*visit
 	for i, e := range v.new.Entries {
-		if e.tree() {
-			out = append(out, &visit{parent: v, tree: v.tree, at: i, path: v.path + e.Name + "/", dir: v.dir + e.Name + string(filepath.Separator), old: e.Node, reask: v.reask})
+		if e.isDir() {
+			out = append(out, &visit{
+				parent: v, worktree: v.worktree, at: i, old: e.Node, reask: v.reask,
+				path: v.path + e.Name + "/", dir: v.dir + e.Name + string(filepath.Separator),
+			})
 		}
 	}
 	return out
@@ -320,11 +323,12 @@ func (s *scan) finish(v *visit) error {
 		return nil
 	}
 	if v.own {
-		n.Entries = slices.DeleteFunc(n.Entries, func(e entry) bool { return e.tree() && e.Node == nil }) // deleted meanwhile
+		n.Entries = slices.DeleteFunc(n.Entries, func(e entry) bool { return e.isDir() && e.Node == nil }) // deleted meanwhile
 	}
 	n.countLeft()
 	old := v.old
-	if old != nil && n.Stamp == old.Stamp && n.Rules == old.Rules && n.Settled == old.Settled && n.Repo == old.Repo && n.Excludes == old.Excludes && n.Opaque == old.Opaque &&
+	if old != nil && n.Stamp == old.Stamp && n.Rules == old.Rules && n.Settled == old.Settled &&
+		n.Repo == old.Repo && n.Excludes == old.Excludes && n.Opaque == old.Opaque &&
 		(!v.own || slices.Equal(n.Entries, old.Entries)) {
 		v.new = old
 		return nil

@@ -62,8 +62,8 @@ type entry struct {
 
 func (e *entry) isFile() bool { return e.Stamp.Mode != 0 }
 
-// tree reports whether the entry is a directory that is not ignored.
-func (e *entry) tree() bool { return e.Dir && !e.Ignored }
+// isDir reports whether the entry is a directory that is not ignored.
+func (e *entry) isDir() bool { return e.Dir && !e.Ignored }
 
 func byName(a, b entry) int { return strings.Compare(a.Name, b.Name) }
 
@@ -87,7 +87,7 @@ func (n *node) encode() ([]byte, error) {
 	lines := make([]line, 0, len(n.Entries))
 	for _, e := range n.Entries {
 		switch {
-		case e.tree() && e.Node.Hash != "":
+		case e.isDir() && e.Node.Hash != "":
 			lines = append(lines, line{"40000", e.Name, e.Name + "/", e.Node.Hash}) // git sorts directories as if they ended so
 		case e.Hash == "":
 		case e.Stamp.kind() == kindLink:
@@ -119,7 +119,7 @@ func (n *node) countLeft() {
 	}
 	for i := range n.Entries {
 		switch e := &n.Entries[i]; {
-		case e.tree():
+		case e.isDir():
 			n.Left += e.Node.Left
 		case e.leftOut():
 			n.Left++
@@ -141,7 +141,7 @@ func (n *node) leftOut(path string) []Path {
 	}
 	for _, e := range n.Entries {
 		switch {
-		case e.tree():
+		case e.isDir():
 			out = append(out, e.Node.leftOut(path+e.Name+"/")...)
 		case e.leftOut():
 			out = append(out, Path(path+e.Name))
@@ -159,7 +159,7 @@ func (t *Tree) Entry(p Path) (Entry, bool) {
 		switch missing := (Entry{Above: strings.Count(rest, "/")}); {
 		case e == absent || e.isFile() && deeper:
 			return missing, !n.spelled(name)
-		case !e.tree():
+		case !e.isDir():
 			return e.state(0), e.isFile() && e.Hash != ""
 		case !deeper:
 			return Entry{Mode: kindDir}, true
@@ -172,7 +172,8 @@ func (t *Tree) Entry(p Path) (Entry, bool) {
 // spelled reports whether the directory has the name in another case, which is the same name on some systems, or the name is that of git's own
 // directory.
 func (n *node) spelled(name string) bool {
-	return strings.EqualFold(name, ".git") || slices.ContainsFunc(n.Entries, func(e entry) bool { return e.Name != name && strings.EqualFold(e.Name, name) })
+	another := func(e entry) bool { return e.Name != name && strings.EqualFold(e.Name, name) }
+	return strings.EqualFold(name, ".git") || slices.ContainsFunc(n.Entries, another)
 }
 
 // Changes returns the differences between two states, sorted by path. Files left out or ignored in one of them are not included, because their
@@ -201,10 +202,10 @@ func compare(out *[]Change, path string, before, after *node, goneBefore, goneAf
 			continue
 		}
 		was, is := b.state(goneBefore), a.state(goneAfter)
-		if known := !b.leftOut() && !a.leftOut(); known && !(b.tree() && a.tree()) && !was.Same(is) {
+		if known := !b.leftOut() && !a.leftOut(); known && !(b.isDir() && a.isDir()) && !was.Same(is) {
 			*out = append(*out, Change{Path: Path(at), Before: was, After: is})
 		}
-		if b.tree() || a.tree() {
+		if b.isDir() || a.isDir() {
 			compare(out, at+"/", cmp.Or(b.Node, nothing), cmp.Or(a.Node, nothing), b.below(goneBefore), a.below(goneAfter))
 		}
 	}
@@ -216,7 +217,7 @@ func (e *entry) state(gone int) Entry {
 	switch {
 	case e.isFile():
 		return Entry{Mode: e.Stamp.Mode, Hash: e.Hash}
-	case e.tree() && e.Node.bare():
+	case e.isDir() && e.Node.bare():
 		return Entry{Mode: kindDir}
 	}
 	return Entry{Above: gone}
@@ -224,7 +225,7 @@ func (e *entry) state(gone int) Entry {
 
 // below adds the entry to a number of missing directories, unless it is a directory.
 func (e *entry) below(gone int) int {
-	if e.tree() {
+	if e.isDir() {
 		return gone
 	}
 	return gone + 1

@@ -69,7 +69,8 @@ func (f *gitFiles) of(ctx context.Context, worktree string) []string {
 		return dirs
 	}
 	if _, err := os.Lstat(filepath.Join(worktree, ".git")); err == nil {
-		out, err := Git(ctx, f.project, worktree, child.GitEnviron(os.Environ()), "rev-parse", "--path-format=absolute", "--git-path", "hooks", "--absolute-git-dir", "--git-common-dir")
+		out, err := Git(ctx, f.project, worktree, child.GitEnviron(os.Environ()),
+			"rev-parse", "--path-format=absolute", "--git-path", "hooks", "--absolute-git-dir", "--git-common-dir")
 		for dir := range strings.Lines(out) {
 			if err == nil {
 				dirs = append(dirs, paths.Real(strings.TrimSuffix(dir, "\n")))
