@@ -19,7 +19,7 @@ const manyFiles = 100
 // doubt is a file whose content has to be read.
 type doubt struct {
 	path string
-	file *file
+	file *entry
 }
 
 // contents reads the files in doubt and stores their new contents.
@@ -29,8 +29,8 @@ func (s *scan) contents(ctx context.Context, all []*visit) error {
 		if v.new == nil {
 			continue
 		}
-		for i := range v.new.Files {
-			if f := &v.new.Files[i]; f.doubt {
+		for i := range v.new.Entries {
+			if f := &v.new.Entries[i]; f.doubt {
 				f.doubt = false
 				list = append(list, doubt{v.path + f.Name, f})
 			}
@@ -41,19 +41,24 @@ func (s *scan) contents(ctx context.Context, all []*visit) error {
 	if len(list) > manyFiles {
 		return s.r.pack(ctx, list)
 	}
+	return s.r.readAll(ctx, list, func(hash string, content []byte) error { return s.r.keep(objectBlob, hash, content) })
+}
+
+// readAll reads files in parallel and calls store for each new content.
+func (r *Repo) readAll(ctx context.Context, list []doubt, store func(hash string, content []byte) error) error {
 	return inParallel(ctx, len(list), func(i int) error {
-		d := list[i]
-		content, ok := s.r.content(d.path, d.file)
-		if !ok {
-			s.r.leaveOut(d.file)
+		file := list[i].file
+		content, ok := r.content(list[i].path, file)
+		if !ok { // the next scan reads it again if it is small enough
+			file.Hash, file.Settled = "", file.Settled && file.Stamp.Size > r.limits.MaxFile
 			return nil
 		}
 		hash := hashOf(objectBlob, content)
-		if hash == d.file.Hash {
+		if hash == file.Hash {
 			return nil
 		}
-		d.file.Hash = hash
-		return s.r.keep(objectBlob, hash, content)
+		file.Hash = hash
+		return store(hash, content)
 	})
 }
 
@@ -71,7 +76,7 @@ func (s *scan) limit(list []doubt) []doubt {
 }
 
 // content reads a file. It returns false for a file that cannot be kept: too large, not readable, or deleted.
-func (r *Repo) content(path string, f *file) ([]byte, bool) {
+func (r *Repo) content(path string, f *entry) ([]byte, bool) {
 	name := filepath.Join(r.worktree, filepath.FromSlash(path))
 	if f.Stamp.kind() == kindLink {
 		target, err := os.Readlink(name)
@@ -90,11 +95,6 @@ func (r *Repo) content(path string, f *file) ([]byte, bool) {
 	return content.Bytes(), err == nil && n <= r.limits.MaxFile
 }
 
-// leaveOut notes that a file is not kept. The next scan reads it again if it is small enough.
-func (r *Repo) leaveOut(f *file) {
-	f.Hash, f.Settled = "", f.Settled && f.Stamp.Size > r.limits.MaxFile
-}
-
 // pack stores the contents of many files with one git process, see https://git-scm.com/docs/git-fast-import.
 func (r *Repo) pack(ctx context.Context, list []doubt) error {
 	cmd := r.command(ctx, []string{"core.compression=1", "pack.compression=1"}, "fast-import", "--quiet", "--done", "--depth=0")
@@ -108,7 +108,14 @@ func (r *Repo) pack(ctx context.Context, list []doubt) error {
 		return fmt.Errorf("git fast-import: %w", err)
 	}
 	w := bufio.NewWriterSize(in, 1<<16)
-	err = r.readInto(ctx, w, list)
+	var mu sync.Mutex
+	err = r.readAll(ctx, list, func(_ string, content []byte) error {
+		mu.Lock()
+		defer mu.Unlock()
+		fmt.Fprintf(w, "blob\ndata %d\n", len(content))
+		w.Write(content)
+		return w.WriteByte('\n') // the error of any of the three
+	})
 	if err == nil {
 		w.WriteString("done\n") // the error stays, Flush returns it
 	}
@@ -117,27 +124,4 @@ func (r *Repo) pack(ctx context.Context, list []doubt) error {
 		return fmt.Errorf("git fast-import: %w: %s", errors.Join(failed, ctx.Err()), bytes.TrimSpace(problem.Bytes()))
 	}
 	return err
-}
-
-// readInto reads files in parallel and writes their new contents one after the other.
-func (r *Repo) readInto(ctx context.Context, w *bufio.Writer, list []doubt) error {
-	var mu sync.Mutex
-	return inParallel(ctx, len(list), func(i int) error {
-		d := list[i]
-		content, ok := r.content(d.path, d.file)
-		if !ok {
-			r.leaveOut(d.file)
-			return nil
-		}
-		hash := hashOf(objectBlob, content)
-		if hash == d.file.Hash {
-			return nil
-		}
-		d.file.Hash = hash
-		mu.Lock()
-		defer mu.Unlock()
-		fmt.Fprintf(w, "blob\ndata %d\n", len(content))
-		w.Write(content)
-		return w.WriteByte('\n') // the error of any of the three
-	})
 }

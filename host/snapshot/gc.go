@@ -38,22 +38,14 @@ func (r *Repo) collect(ctx context.Context, mark string) error {
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
 		return err
 	}
-	inner, err := filepath.Glob(filepath.Join(r.dir, "inner", "*"))
-	if err != nil {
+	if err := r.prune(ctx, time.Now().Add(-r.limits.KeepFor)); err != nil {
 		return err
 	}
-	var errs []error
-	for _, dir := range inner {
-		one := &Repo{worktree: r.worktree, dir: dir, git: r.git, limits: r.limits}
-		one.ready.Store(true)
-		errs = append(errs, one.exclusive(ctx, func() error { return one.collect(ctx, filepath.Join(dir, collectMark)) }))
-	}
-	errs = append(errs, r.prune(ctx, time.Now().Add(-r.limits.KeepFor)))
 	size, err := sizeOf(r.dir)
 	if err == nil && size > r.limits.MaxBytes {
 		err = r.prune(ctx, time.Now())
 	}
-	return errors.Join(append(errs, err)...)
+	return err
 }
 
 // prune removes states that were last used before a time, except the state that the next Take begins with. git fails at an empty reference,

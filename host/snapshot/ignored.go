@@ -9,13 +9,15 @@ import (
 	"strings"
 )
 
-// ignored asks git of each path, relative to the project with slashes, whether it ignores it. No directory above a path may be ignored.
-func (r *Repo) ignored(ctx context.Context, paths []string) ([]bool, error) {
-	if len(paths) == 0 {
-		return nil, nil
+// ignored asks git of each path, relative to a working tree with slashes, whether it ignores it. No directory above a path may be ignored.
+func (r *Repo) ignored(ctx context.Context, worktree string, paths []string) ([]bool, error) {
+	var more []string
+	if list, _ := excludes(worktree); list != "" {
+		more = []string{"core.excludesFile=" + list}
 	}
 	in := []byte("./" + strings.Join(paths, "\x00./") + "\x00")
-	answer, err := r.run(ctx, in, nil, "check-ignore", "--no-index", "--stdin", "-z", "--verbose", "--non-matching")
+	args := []string{"-C", worktree, "--work-tree", worktree, "check-ignore", "--no-index", "--stdin", "-z", "--verbose", "--non-matching"}
+	answer, err := r.run(ctx, in, more, args...)
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1: it ignores none
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,18 +71,16 @@ type Repo struct {
 	worktree string // without symbolic links
 	dir      string
 	git      string
-	exclude  []string // absolute
+	exclude  []string // real paths
 	limits   Limits
 
 	slow    atomic.Bool // Take takes too long here
 	packers sync.Pool   // of *zlib.Writer
 
-	inner sync.Map    // by path, the *Repo of a repository inside of the project
 	ready atomic.Bool // the git directory exists
 
 	mu    sync.Mutex // held while a state is taken
 	last  *node      // the latest state that is known; nil: none
-	rules []byte     // the patterns that git ignored when it was taken
 	saved time.Time  // when it was last written to the disk
 	since int        // files that were looked at since then
 }
@@ -129,6 +126,9 @@ func (r *Repo) prepare(ctx context.Context) error {
 	if r.ready.Load() {
 		return nil
 	}
+	if err := ignoreMissing(os.Remove(filepath.Join(r.dir, "info", "exclude"))); err != nil { // an earlier version wrote one, and git reads it
+		return err
+	}
 	description := filepath.Join(r.dir, "description") // names the project for users; written last
 	if _, err := os.Stat(description); err == nil {
 		r.ready.Store(true)
@@ -152,78 +152,26 @@ func (r *Repo) prepare(ctx context.Context) error {
 	return err
 }
 
-// ignoreRules writes the patterns that git ignores in addition to the lists among the files, and reports whether they changed.
-func (r *Repo) ignoreRules() (bool, error) {
-	rules := append(r.excluded(), r.ownPatterns()...)
-	if r.rules != nil && bytes.Equal(rules, r.rules) {
-		return false, nil
+// excludes returns the user's list of ignored files of the repository whose working tree is dir (info/exclude), empty if it is not a file, and its
+// stamp.
+func excludes(dir string) (name string, s stamp) {
+	git := filepath.Join(dir, ".git")
+	if content, err := projectfs.ReadRegular(git, maxPointer); err == nil { // a worktree or a submodule
+		git = projectfs.Join(dir, strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: ")))
+		if common, err := projectfs.ReadRegular(filepath.Join(git, "commondir"), maxPointer); err == nil {
+			git = projectfs.Join(git, strings.TrimSpace(string(common)))
+		}
 	}
-	name := filepath.Join(r.dir, "info", "exclude")
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return false, err
+	name = filepath.Join(git, "info", "exclude")
+	info, err := os.Stat(name)
+	if err != nil || !info.Mode().IsRegular() { // git would wait for a writer of a pipe
+		return "", stamp{}
 	}
-	was, err := os.ReadFile(name)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return false, err
-	}
-	r.rules = rules
-	if err == nil && bytes.Equal(was, rules) {
-		return false, nil
-	}
-	return true, os.WriteFile(name, rules, 0o600)
+	return name, stampOf(info)
 }
 
-// excluded returns the user's list of ignored files in the repository (info/exclude); nil if there is none or it cannot be read.
-func (r *Repo) excluded() []byte {
-	dir := filepath.Join(r.worktree, ".git")
-	if content, err := readRegular(dir); err == nil { // a worktree or a submodule
-		dir = strings.TrimSpace(strings.TrimPrefix(string(content), "gitdir: "))
-		if !filepath.IsAbs(dir) {
-			dir = filepath.Join(r.worktree, dir)
-		}
-		if common, err := readRegular(filepath.Join(dir, "commondir")); err == nil {
-			if dir = filepath.Join(dir, strings.TrimSpace(string(common))); filepath.IsAbs(strings.TrimSpace(string(common))) {
-				dir = strings.TrimSpace(string(common))
-			}
-		}
-	}
-	content, err := readRegular(filepath.Join(dir, "info", "exclude"))
-	if err != nil {
-		return nil
-	}
-	return content
-}
-
-// readRegular reads a file of the repository of any size, as git does: files that the user ignores are in no state.
-func readRegular(name string) ([]byte, error) {
-	f, _, err := projectfs.OpenRegular(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close() // only read
-	return io.ReadAll(f)
-}
-
-// ownPatterns returns the patterns of Options.Exclude.
-func (r *Repo) ownPatterns() []byte {
-	var b bytes.Buffer
-	b.WriteByte('\n')
-	for _, name := range r.exclude {
-		rel, err := filepath.Rel(r.worktree, name)
-		if err != nil || !filepath.IsLocal(rel) || rel == "." {
-			continue
-		}
-		b.WriteByte('/')
-		for _, c := range []byte(filepath.ToSlash(rel)) {
-			if strings.IndexByte("\\*?[ ", c) >= 0 {
-				b.WriteByte('\\')
-			}
-			b.WriteByte(c)
-		}
-		b.WriteByte('\n')
-	}
-	return b.Bytes()
-}
+// maxPointer is git's own limit for a file .git, in bytes.
+const maxPointer = 1 << 20
 
 // cleanEnv returns the environment of git, without variables that configure it.
 func cleanEnv() []string {
@@ -274,7 +222,7 @@ func (r *Repo) run(ctx context.Context, in []byte, more []string, args ...string
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return out.Bytes(), fmt.Errorf("git %s: %w: %s", args[0], err, bytes.TrimSpace(problem.Bytes()))
+		return out.Bytes(), fmt.Errorf("git %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(problem.Bytes()))
 	}
 	return out.Bytes(), nil
 }

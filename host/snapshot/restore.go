@@ -28,65 +28,51 @@ type Step struct {
 // tempPrefix begins the names of files on their way into place.
 const tempPrefix = ".tenon-restore-"
 
-// targets returns the contents that steps lead to.
-func (r *Repo) targets(ctx context.Context, steps []Step) (map[string][]byte, error) {
-	var hashes []string
-	for _, s := range steps {
-		hashes = append(hashes, s.To.Hash)
-	}
-	return r.Contents(ctx, hashes)
-}
-
 // Run takes all steps or none: if one fails, the steps before it are undone. A file in neither state of its step is ErrChanged; a content that
 // is no longer stored is ErrGone, before anything is changed. Steps that were taken already are skipped, so Run can continue an interrupted Run.
 func (r *Repo) Run(ctx context.Context, steps []Step) error {
-	contents, err := r.targets(ctx, steps)
-	if err != nil {
-		return err
-	}
-	taken := make([]Step, 0, len(steps))
-	for _, s := range inOrder(steps) {
-		if err = r.step(s, contents); err != nil {
-			err = fmt.Errorf("%s: %w", s.Path, err)
-			break
-		}
-		taken = append(taken, s)
-	}
+	taken, _, err := r.attempt(ctx, steps, false)
 	if err == nil {
 		return nil
 	}
-	return errors.Join(err, r.undo(ctx, taken))
+	for i, s := range taken {
+		taken[i].From, taken[i].To = s.To, s.From
+	}
+	_, _, undoErr := r.attempt(ctx, taken, true)
+	return errors.Join(err, undoErr)
 }
 
 // Resume takes all possible steps and returns the paths of the others.
 func (r *Repo) Resume(ctx context.Context, steps []Step) ([]Path, error) {
-	contents, err := r.targets(ctx, steps)
-	if err != nil {
-		return nil, err
+	_, left, err := r.attempt(ctx, steps, true)
+	if len(left) > 0 {
+		return left, nil
 	}
-	var left []Path
-	for _, s := range inOrder(steps) {
-		if r.step(s, contents) != nil {
-			left = append(left, s.Path)
-		}
-	}
-	return left, nil
+	return nil, err
 }
 
-func (r *Repo) undo(ctx context.Context, taken []Step) error {
-	back := make([]Step, len(taken))
-	for i, s := range taken {
-		back[i] = Step{Path: s.Path, From: s.To, To: s.From}
+// attempt takes steps until one fails, or all possible ones. It returns the taken steps, and the paths of the failed ones; without them, the error
+// is about the contents, and nothing was changed.
+func (r *Repo) attempt(ctx context.Context, steps []Step, all bool) (taken []Step, failed []Path, err error) {
+	var hashes []string
+	for _, s := range steps {
+		hashes = append(hashes, s.To.Hash)
 	}
-	contents, err := r.targets(ctx, back)
+	contents, err := r.Contents(ctx, hashes)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	var errs []error
-	for _, s := range inOrder(back) {
-		errs = append(errs, r.step(s, contents))
+	for _, s := range inOrder(steps) {
+		if stepErr := r.step(s, contents); stepErr != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", s.Path, stepErr))
+			if failed = append(failed, s.Path); !all {
+				break
+			}
+			continue
+		}
+		taken = append(taken, s)
 	}
-	return errors.Join(errs...)
+	return taken, failed, err
 }
 
 // inOrder sorts steps so that each can be taken: removals before additions, the deepest first.

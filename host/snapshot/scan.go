@@ -20,30 +20,43 @@ type scan struct {
 	r     *Repo
 	begun time.Time // later changes may have an old stamp
 
-	inner []string // repositories inside of the project, with a slash at the end
-	read  int      // files whose content was read
+	read int // files whose content was read
+}
+
+// maxInner is how many repositories inside of one have states; maxNesting how deep they may be.
+const maxInner, maxNesting = 32, 3
+
+// worktree is the working tree of a repository: the project, or one inside of it.
+type worktree struct {
+	dir   string // absolute, with a separator at the end
+	path  string // relative to the project; empty, or with a slash at the end
+	depth int    // number of repositories that it is inside of
+	inner int    // number of repositories directly inside of it
 }
 
 // visit is a directory of a scan.
 type visit struct {
-	parent *visit
-	at     int     // index among its parent's directories
-	path   string  // relative to the project; empty, or with a slash at the end
-	dir    string  // absolute, with a separator at the end
-	old    *node   // the previous state; nil: new
-	new    *node   // the current state; nil: the directory does not exist
-	reask  bool    // git's lists of ignored files changed, here or above
-	fresh  []entry // names that were not there before
+	parent   *visit
+	worktree *worktree
+	at       int     // index among its parent's directories
+	path     string  // relative to the project; empty, or with a slash at the end
+	dir      string  // absolute, with a separator at the end
+	old      *node   // the previous state; nil: new
+	new      *node   // the current state; nil: the directory does not exist
+	own      bool    // the entries of new are not those of old
+	reask    bool    // git's lists of ignored files changed, here or above
+	fresh    []entry // names that were not there before
 }
 
-// look returns the current state. newRules reports that git ignores other files than in the old state.
-func (s *scan) look(ctx context.Context, old *node, newRules bool) (*node, error) {
-	top := &visit{dir: s.r.worktree + string(filepath.Separator), old: old, reask: newRules}
+// look returns the current state.
+func (s *scan) look(ctx context.Context, old *node) (*node, error) {
+	top := &visit{dir: s.r.worktree + string(filepath.Separator), old: old}
 	var all []*visit
 	for level := []*visit{top}; len(level) > 0; {
 		if err := inParallel(ctx, len(level), func(i int) error { return s.visit(level[i]) }); err != nil {
 			return nil, err
 		}
+		s.limitInner(level)
 		if err := s.admit(ctx, level); err != nil {
 			return nil, err
 		}
@@ -97,10 +110,18 @@ func (s *scan) visit(v *visit) error {
 		old = nothing
 	}
 	unchanged := old.Settled && old.Stamp == n.Stamp
-	if unchanged && old.Opaque == repository {
-		v.new = old
-		return nil
+	isTree := v.parent == nil || unchanged && old.Repo
+	if !unchanged && !isTree {
+		_, err := os.Lstat(v.dir + ".git")
+		isTree = err == nil
 	}
+	if isTree != old.Repo { // other lists of ignored files count
+		old, unchanged = nothing, false
+	}
+	if isTree {
+		v.enter(n)
+	}
+	v.reask = v.reask || n.Excludes != old.Excludes || n.Excludes != stamp{} && !n.Excludes.settled(s.begun)
 	if !unchanged || old.Rules != (stamp{}) {
 		if n.Rules, err = s.rules(v.dir); err != nil {
 			return err
@@ -112,12 +133,36 @@ func (s *scan) visit(v *visit) error {
 		v.reask = v.reask || n.Rules != old.Rules || n.Rules != stamp{} && !n.Rules.settled(s.begun)
 	}
 	if unchanged && !v.reask && old.Opaque == notOpaque {
-		n.Dirs, n.Ignored, n.Others = slices.Clone(old.Dirs), old.Ignored, old.Others
 		v.new = n
-		return s.known(v, old.Files)
+		return s.known(v, old.Entries)
 	}
 	v.new = n
 	return s.list(v, old)
+}
+
+// enter begins the working tree of a repository.
+func (v *visit) enter(n *node) {
+	outer := v.worktree
+	v.worktree = &worktree{dir: v.dir, path: v.path}
+	if outer != nil {
+		v.worktree.depth = outer.depth + 1
+	}
+	n.Repo = true
+	_, n.Excludes = excludes(v.dir)
+}
+
+// limitInner leaves out repositories beyond the limits.
+func (s *scan) limitInner(level []*visit) {
+	for _, v := range level {
+		if v.new == nil || !v.new.Repo || v.parent == nil {
+			continue
+		}
+		outer := v.parent.worktree
+		if outer.inner++; outer.inner > maxInner || v.worktree.depth > maxNesting {
+			v.new = &node{Stamp: v.new.Stamp, Settled: v.new.Settled, Repo: true, Opaque: beyond}
+			v.fresh, v.own = nil, true
+		}
+	}
 }
 
 // rules returns the stamp of a directory's list of ignored files.
@@ -141,114 +186,110 @@ func (s *scan) list(v *visit, old *node) error {
 		v.new = nil
 		return ignoreMissing(err)
 	}
-	var known []file
+	v.own = true
+	var known []entry
 	for _, e := range list {
 		name, kind := e.Name(), e.Type()
 		if strings.EqualFold(name, ".git") {
-			if v.path != "" {
-				*n = node{Stamp: n.Stamp, Settled: n.Settled, Opaque: repository}
-				v.fresh = nil
-				return nil
-			}
 			continue
 		}
 		dir := kind.IsDir()
-		if !dir && !kind.IsRegular() && kind != fs.ModeSymlink {
-			n.Others++
+		if slices.Contains(s.r.exclude, v.dir+name) {
+			known = append(known, entry{Name: name, Dir: dir, Ignored: true, Settled: true})
 			continue
 		}
-		f, d, ignored := lookup(old.Files, name), old.child(name), lookup(old.Ignored, name)
-		switch {
-		case !dir && f != nil:
-			known = append(known, *f)
-		case dir && d != nil:
-			n.Dirs = append(n.Dirs, folder{name, d})
-		case ignored != nil && ignored.Dir == dir && !v.reask:
-			n.Ignored = append(n.Ignored, *ignored)
-		default:
-			v.fresh = append(v.fresh, entry{name, dir})
+		if !dir && !kind.IsRegular() && kind != fs.ModeSymlink {
+			known = append(known, entry{Name: name, Settled: true})
+			continue
+		}
+		was := old.find(name)
+		if was.Dir == dir && (was.isFile() || was.Node != nil || was.Ignored && !v.reask) {
+			known = append(known, *was)
+		} else {
+			v.fresh = append(v.fresh, entry{Name: name, Dir: dir})
 		}
 	}
 	return s.known(v, known)
 }
 
-// known checks the files of the old state. As long as they are unchanged, the new list is the old one.
-func (s *scan) known(v *visit, list []file) error {
-	if len(list) == 0 {
-		return nil
-	}
-	l, err := newLooker(v.dir)
-	if err != nil {
-		v.new, v.fresh = nil, nil
-		return ignoreMissing(err)
-	}
-	defer l.close()
-	same := true
-	for i, was := range list {
-		is, err := l.stamp(was.Name)
-		if same = same && err == nil && is == was.Stamp && was.Settled; same {
-			v.new.Files = list[: i+1 : i+1] // appending copies it
-			continue
+// known adds the entries of the old state and checks the files among them. As long as they are unchanged, the new list is the old one.
+func (s *scan) known(v *visit, list []entry) error {
+	l := looker{}
+	if slices.ContainsFunc(list, func(e entry) bool { return e.isFile() }) {
+		var err error
+		if l, err = newLooker(v.dir); err != nil {
+			v.new, v.fresh = nil, nil
+			return ignoreMissing(err)
 		}
-		if err == nil {
-			s.file(v, was, is)
-		} else if err := ignoreMissing(err); err != nil {
+		defer l.close()
+	}
+	for i := range list {
+		was := &list[i]
+		is, err := was.Stamp, error(nil)
+		if was.isFile() {
+			is, err = l.stamp(was.Name)
+		}
+		switch {
+		case err == nil && is == was.Stamp && was.Settled && !v.own:
+			v.new.Entries = list[: i+1 : i+1] // appending copies it
+			continue
+		case err == nil:
+			s.file(v, *was, is)
+		case !isMissing(err):
 			return err
 		}
+		v.own = true
 	}
 	return nil
 }
 
 // file adds the current state of a file. A file with unknown content is in doubt, with its old hash until it is read.
-func (s *scan) file(v *visit, was file, is stamp) {
-	if kind := is.kind(); kind != kindFile && kind != kindLink {
-		return // just replaced by something else; the next scan sees that in the directory's stamp
+func (s *scan) file(v *visit, was entry, is stamp) {
+	kind := is.kind()
+	switch {
+	case was.Settled && was.Stamp == is:
+		v.new.Entries = append(v.new.Entries, was)
+	case kind == kindFile || kind == kindLink: // else just replaced by something else; the next scan sees that in the directory's stamp
+		v.new.Entries = append(v.new.Entries, entry{Name: was.Name, Stamp: is, Hash: was.Hash, Settled: is.settled(s.begun), doubt: true})
 	}
-	if was.Settled && was.Stamp == is {
-		v.new.Files = append(v.new.Files, was)
-		return
-	}
-	v.new.Files = append(v.new.Files, file{Name: was.Name, Stamp: is, Hash: was.Hash, Settled: is.settled(s.begun), doubt: true})
 }
 
 // admit asks git about the new names of some directories and adds the names that it does not ignore.
 func (s *scan) admit(ctx context.Context, level []*visit) error {
-	var paths []string
+	paths := map[*worktree][]string{}
 	for _, v := range level {
 		for _, e := range v.fresh {
-			paths = append(paths, v.path+e.Name)
+			paths[v.worktree] = append(paths[v.worktree], strings.TrimPrefix(v.path+e.Name, v.worktree.path))
 		}
 	}
-	ignored, err := s.r.ignored(ctx, paths)
-	if err != nil {
-		return err
+	ignored := map[*worktree][]bool{}
+	for t := range paths {
+		var err error
+		if ignored[t], err = s.r.ignored(ctx, t.dir, paths[t]); err != nil {
+			return err
+		}
 	}
 	for _, v := range level {
 		if len(v.fresh) == 0 {
 			continue
 		}
-		n, some := v.new, ignored[:len(v.fresh)]
-		ignored = ignored[len(v.fresh):]
+		n, some := v.new, ignored[v.worktree][:len(v.fresh)]
+		ignored[v.worktree] = ignored[v.worktree][len(v.fresh):]
 		for i, e := range v.fresh {
 			switch {
-			case some[i]:
-				n.Ignored = append(n.Ignored, e)
-			case e.Dir:
-				n.Dirs = append(n.Dirs, folder{Name: e.Name})
+			case some[i] || e.Dir:
+				e.Ignored, e.Settled = some[i], true
+				n.Entries = append(n.Entries, e)
 			default:
 				info, err := os.Lstat(v.dir + e.Name)
 				if err == nil {
-					s.file(v, file{Name: e.Name}, stampOf(info))
+					s.file(v, e, stampOf(info))
 				} else if err := ignoreMissing(err); err != nil {
 					return err
 				}
 			}
 		}
-		if !slices.IsSortedFunc(n.Files, byName) { // it may be the old list, which others read
-			slices.SortFunc(n.Files, byName)
-		}
-		slices.SortFunc(n.Dirs, byName)
-		slices.SortFunc(n.Ignored, byName)
+		slices.SortFunc(n.Entries, byName)
 	}
 	return nil
 }
@@ -258,12 +299,14 @@ func (s *scan) below(v *visit) []*visit {
 	if v.new == nil {
 		return nil
 	}
-	if v.new.Opaque == repository {
-		s.inner = append(s.inner, v.path)
-	}
-	out := make([]*visit, len(v.new.Dirs))
-	for i, d := range v.new.Dirs {
-		out[i] = &visit{parent: v, at: i, path: v.path + d.Name + "/", dir: v.dir + d.Name + string(filepath.Separator), old: d.Node, reask: v.reask}
+	var out []*visit
+	for i, e := range v.new.Entries {
+		if e.isDir() {
+			out = append(out, &visit{
+				parent: v, worktree: v.worktree, at: i, old: e.Node, reask: v.reask,
+				path: v.path + e.Name + "/", dir: v.dir + e.Name + string(filepath.Separator),
+			})
+		}
 	}
 	return out
 }
@@ -271,17 +314,22 @@ func (s *scan) below(v *visit) []*visit {
 // finish completes the node of a directory after its files and directories; an unchanged directory keeps the old node.
 func (s *scan) finish(v *visit) error {
 	n := v.new
-	if v.parent != nil { // the parent removes a directory that was deleted meanwhile
-		defer func() { v.parent.new.Dirs[v.at].Node = v.new }()
-	}
+	defer func() {
+		if v.parent != nil && v.new != v.old {
+			v.parent.set(v.at, v.new)
+		}
+	}()
 	if n == nil || n == v.old {
 		return nil
 	}
-	n.Dirs = slices.DeleteFunc(n.Dirs, func(d folder) bool { return d.Node == nil })
+	if v.own {
+		n.Entries = slices.DeleteFunc(n.Entries, func(e entry) bool { return e.isDir() && e.Node == nil }) // deleted meanwhile
+	}
 	n.countLeft()
 	old := v.old
-	if old != nil && n.Stamp == old.Stamp && n.Rules == old.Rules && n.Settled == old.Settled && n.Opaque == old.Opaque &&
-		slices.Equal(n.Files, old.Files) && slices.Equal(n.Dirs, old.Dirs) && slices.Equal(n.Ignored, old.Ignored) && n.Others == old.Others {
+	if old != nil && n.Stamp == old.Stamp && n.Rules == old.Rules && n.Settled == old.Settled &&
+		n.Repo == old.Repo && n.Excludes == old.Excludes && n.Opaque == old.Opaque &&
+		(!v.own || slices.Equal(n.Entries, old.Entries)) {
 		v.new = old
 		return nil
 	}
@@ -294,4 +342,12 @@ func (s *scan) finish(v *visit) error {
 		return nil
 	}
 	return s.r.keep(objectTree, n.Hash, content)
+}
+
+// set sets the state of the directory that is the entry with the index.
+func (v *visit) set(i int, n *node) {
+	if !v.own {
+		v.new.Entries, v.own = slices.Clone(v.new.Entries), true
+	}
+	v.new.Entries[i].Node = n
 }

@@ -380,3 +380,59 @@ func TestWhereTheRepositoryIs(t *testing.T) {
 		t.Errorf("sub/x = %q, want two", got)
 	}
 }
+
+// Repositories inside of a project have states, up to 32 in each and three levels deep. The lists of ignored files above do not count in them.
+func TestRepositoriesInside(t *testing.T) {
+	t.Parallel()
+	p := newProject(t)
+	p.write(".gitignore", "*.log\n")
+	for i := range 33 {
+		p.write(fmt.Sprintf("many/r%02d/.git/HEAD", i), "x")
+		p.write(fmt.Sprintf("many/r%02d/x.log", i), "one")
+	}
+	for _, dir := range []string{"a/", "a/a/", "a/a/a/", "a/a/a/a/"} {
+		p.write(dir+".git/info/exclude", "*.own\n")
+		p.write(dir+"x.log", "one")
+	}
+	list := p.during(func() {
+		for i := range 33 {
+			p.write(fmt.Sprintf("many/r%02d/x.log", i), "two")
+		}
+		for _, dir := range []string{"a/", "a/a/", "a/a/a/", "a/a/a/a/"} {
+			p.write(dir+"x.log", "two")
+			p.write(dir+"x.own", "two")
+		}
+		p.write("x.log", "two")
+		p.write("new/.git/HEAD", "x")
+		p.write("new/x", "one")
+	})
+	var want []string
+	for _, dir := range []string{"a/", "a/a/", "a/a/a/"} {
+		want = append(want, dir+"x.log")
+	}
+	for i := range 30 { // a/ and new/ are the first of the 32
+		want = append(want, fmt.Sprintf("many/r%02d/x.log", i))
+	}
+	slices.Sort(want)
+	if got := names(list); !slices.Equal(got, want) {
+		t.Errorf("changed = %q, want %q", got, want)
+	}
+	p.write("many/.git/HEAD", "x") // other lists count from now on
+	p.take()
+	if got := names(p.during(func() { p.write("many/y.log", "one") })); !slices.Equal(got, []string{"many/y.log"}) {
+		t.Errorf("in a new repository, changed = %q, want many/y.log", got)
+	}
+	p.removeAll("many/r00/.git")
+	p.take()
+	if got := names(p.during(func() { p.write("many/r00/x.log", "four") })); !slices.Equal(got, []string{"many/r00/x.log"}) {
+		t.Errorf("in a directory of a new repository, changed = %q, want many/r00/x.log", got)
+	}
+	p.removeAll("many/.git")
+	p.take()
+	if got := names(p.during(func() { p.write("many/r00/x.log", "five") })); len(got) > 0 {
+		t.Errorf("in a directory of no repository, changed = %q, want none", got)
+	}
+	if got := names(p.during(func() { p.removeAll("a") })); len(got) > 0 {
+		t.Errorf("a repository was removed: changed = %q, want none", got)
+	}
+}

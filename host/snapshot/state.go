@@ -8,13 +8,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // stateFile keeps the latest state from one process to the next. It only saves work: without it all files are read.
 const stateFile = "state"
 
-// stateVersion begins the file. A file of another form is not read.
-const stateVersion = "tenon state 2\n"
+// stateVersion begins the file, with the names of files that no state holds. A file of another form is not read.
+const stateVersion = "tenon state 3\n"
+
+func (r *Repo) version() string { return stateVersion + strings.Join(r.exclude, "\x00") + "\n" }
 
 var errState = errors.New("no state that can be read")
 
@@ -24,7 +27,7 @@ func (r *Repo) load() *node {
 	if err != nil {
 		return nil
 	}
-	n, err := decodeState(content)
+	n, err := decodeState(r.version(), content)
 	if err != nil {
 		return nil
 	}
@@ -32,7 +35,7 @@ func (r *Repo) load() *node {
 }
 
 func (r *Repo) save(n *node) error {
-	content, err := encodeState(n)
+	content, err := encodeState(r.version(), n)
 	if err != nil {
 		return err
 	}
@@ -40,8 +43,8 @@ func (r *Repo) save(n *node) error {
 }
 
 // encodeState writes a state: the version, the directory, a checksum of both.
-func encodeState(n *node) ([]byte, error) {
-	out := bytes.NewBufferString(stateVersion)
+func encodeState(version string, n *node) ([]byte, error) {
+	out := bytes.NewBufferString(version)
 	if err := gob.NewEncoder(out).Encode(n); err != nil {
 		return nil, fmt.Errorf("write the state: %w", err)
 	}
@@ -55,9 +58,9 @@ func sealed(text []byte) []byte {
 }
 
 // decodeState reads a state that encodeState wrote.
-func decodeState(b []byte) (*node, error) {
+func decodeState(version string, b []byte) (*node, error) {
 	end := max(0, len(b)-sha1.Size)
-	body, ok := bytes.CutPrefix(b[:end:end], []byte(stateVersion))
+	body, ok := bytes.CutPrefix(b[:end:end], []byte(version))
 	if !ok || !bytes.Equal(sealed(b[:end:end]), b) {
 		return nil, errState
 	}

@@ -11,24 +11,26 @@ func example() *node {
 	return &node{
 		Stamp: stamp{Mode: kindDir | 0o700, Size: 4096, Mtime: -1, Ctime: 1 << 60, Inode: 1 << 63}, Settled: true,
 		Rules: stamp{Mode: kindFile, Size: 2},
-		Files: []file{
+		Entries: []entry{
 			{Name: "a\xff", Stamp: stamp{Mode: kindFile | 0o644, Size: 3}, Settled: true, Hash: hashOf(objectBlob, []byte("abc"))},
 			{Name: "large", Stamp: stamp{Mode: kindFile | 0o644, Size: 1 << 40}},
+			{Name: "pipe", Settled: true},
+			{Name: "sub", Dir: true, Settled: true, Node: deep},
+			{Name: "x", Dir: true, Ignored: true, Settled: true},
+			{Name: "y", Ignored: true, Settled: true},
 		},
-		Dirs:    []folder{{"sub", deep}},
-		Ignored: []entry{{"x", true}, {"y", false}},
-		Others:  2, Hash: hashOf(objectTree, nil), Left: 2,
+		Hash: hashOf(objectTree, nil), Left: 2,
 	}
 }
 
 func TestState(t *testing.T) {
 	t.Parallel()
 	n := example()
-	whole, err := encodeState(n)
+	whole, err := encodeState(stateVersion, n)
 	if err != nil {
 		t.Fatal(err)
 	}
-	back, err := decodeState(whole)
+	back, err := decodeState(stateVersion, whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,10 +40,10 @@ func TestState(t *testing.T) {
 	for i := range whole {
 		damaged := append([]byte(nil), whole...)
 		damaged[i] ^= 1
-		if _, err := decodeState(damaged); err == nil {
+		if _, err := decodeState(stateVersion, damaged); err == nil {
 			t.Errorf("a state whose byte %d is another one is read", i)
 		}
-		if _, err := decodeState(whole[:i]); err == nil {
+		if _, err := decodeState(stateVersion, whole[:i]); err == nil {
 			t.Errorf("a state that ends at byte %d is read", i)
 		}
 	}
@@ -49,22 +51,22 @@ func TestState(t *testing.T) {
 
 // FuzzState reads any bytes behind a version and a checksum that fit.
 func FuzzState(f *testing.F) {
-	whole, err := encodeState(example())
+	whole, err := encodeState(stateVersion, example())
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Add(whole[len(stateVersion) : len(whole)-20])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, body []byte) {
-		n, err := decodeState(sealed(append([]byte(stateVersion), body...)))
+		n, err := decodeState(stateVersion, sealed(append([]byte(stateVersion), body...)))
 		if err != nil {
 			return
 		}
-		again, err := encodeState(n)
+		again, err := encodeState(stateVersion, n)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if back, err := decodeState(again); err != nil || !reflect.DeepEqual(back, n) {
+		if back, err := decodeState(stateVersion, again); err != nil || !reflect.DeepEqual(back, n) {
 			t.Errorf("%+v is written and read as %+v, %v", n, back, err)
 		}
 	})

@@ -2,21 +2,16 @@ package snapshot
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/atomicfile"
 )
 
 const (
-	// maxInner is how many repositories inside of a project have states, at each level; maxNesting how deep they may be.
-	maxInner, maxNesting = 32, 3
 	// pins is the directory of references to trees.
 	pins = "refs/tenon"
 	// saveFiles is the number of files read, and saveAfter the time, after which the state is written to the disk for the next process. That
@@ -37,7 +32,14 @@ func (r *Repo) Take(ctx context.Context) (*Tree, error) {
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, r.limits.MaxTime, errSlow)
 	defer cancel()
-	t, err := r.take(limited, 0)
+	var t *Tree
+	err := r.exclusive(limited, func() (err error) {
+		if t, err = r.scan(limited); err == nil || limited.Err() != nil {
+			return err
+		}
+		t, err = r.scan(limited) // something may have been changed while it was looked at
+		return err
+	})
 	if err != nil && context.Cause(limited) == errSlow {
 		r.slow.Store(true)
 		err = errors.Join(r.tooSlow(), os.WriteFile(filepath.Join(r.dir, slowMark), nil, 0o600))
@@ -49,69 +51,8 @@ func (r *Repo) tooSlow() error {
 	return fmt.Errorf("%w for a day: %w: more than %s", ErrOff, errSlow, r.limits.MaxTime)
 }
 
-func (r *Repo) take(ctx context.Context, depth int) (t *Tree, err error) {
-	var inner []string
-	err = r.exclusive(ctx, func() error {
-		if t, inner, err = r.scan(ctx); err == nil || ctx.Err() != nil {
-			return err
-		}
-		t, inner, err = r.scan(ctx) // something may have been changed while it was looked at
-		return err
-	})
-	if err != nil || depth == maxNesting {
-		return t, err
-	}
-	for _, name := range inner[:min(len(inner), maxInner)] {
-		one, err := r.takeInner(ctx, name, depth+1)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		t.inner[name] = one
-		for _, p := range one.LeftOut {
-			t.LeftOut = append(t.LeftOut, Path(name)+p)
-		}
-	}
-	return t, nil
-}
-
-// takeInner takes the state of a repository inside of the project. From then on its contents can be read through r.
-func (r *Repo) takeInner(ctx context.Context, name string, depth int) (*Tree, error) {
-	in := r.repoAt(name)
-	t, err := in.take(ctx, depth)
-	if err != nil {
-		return nil, err
-	}
-	list := filepath.Join(r.dir, "objects", "info", "alternates")
-	known, err := os.ReadFile(list)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	line := filepath.ToSlash(filepath.Join(in.dir, "objects")) + "\n"
-	if strings.Contains(string(known), line) {
-		return t, nil
-	}
-	if err := os.MkdirAll(filepath.Dir(list), 0o700); err != nil {
-		return nil, err
-	}
-	return t, replaceFile(list, append(known, line...))
-}
-
-// repoAt returns the states of a repository inside of the project; its name ends in a slash.
-func (r *Repo) repoAt(name string) *Repo {
-	sum := sha256.Sum256([]byte(name))
-	in, _ := r.inner.LoadOrStore(name, &Repo{
-		worktree: filepath.Join(r.worktree, filepath.FromSlash(name)), git: r.git, exclude: r.exclude, limits: r.limits,
-		dir: filepath.Join(r.dir, "inner", hex.EncodeToString(sum[:8])),
-	})
-	return in.(*Repo)
-}
-
-// scan returns the current state of the files, and the repositories inside of the project. The caller holds the lock.
-func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
-	newRules, err := r.ignoreRules()
-	if err != nil {
-		return nil, nil, err
-	}
+// scan returns the current state of the files. The caller holds the lock.
+func (r *Repo) scan(ctx context.Context) (*Tree, error) {
 	if r.last == nil || !r.pinned(r.last.Hash) { // new here, or removed with its contents by another process
 		r.saved, r.since = time.Now(), 0
 		if r.last = r.load(); r.last != nil && !r.pinned(r.last.Hash) {
@@ -119,13 +60,13 @@ func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
 		}
 	}
 	s := &scan{r: r, begun: time.Now()}
-	root, err := s.look(ctx, r.last, newRules)
+	root, err := s.look(ctx, r.last)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if r.last == nil || r.last.Hash != root.Hash {
 		if err := r.pin(root.Hash); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
 	isNew := r.last == nil
@@ -133,11 +74,11 @@ func (r *Repo) scan(ctx context.Context) (t *Tree, inner []string, err error) {
 	r.last = root
 	if isNew || r.since > saveFiles || r.since > 0 && time.Since(r.saved) > saveAfter {
 		if err := r.save(root); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		r.saved, r.since = time.Now(), 0
 	}
-	return &Tree{Hash: root.Hash, LeftOut: root.leftOut(""), root: root, inner: map[string]*Tree{}}, s.inner, nil
+	return &Tree{Hash: root.Hash, LeftOut: root.leftOut(""), root: root}, nil
 }
 
 // pin keeps a tree from being removed: one file may be in the states of weeks, and must stay as long as the last of them.

@@ -60,8 +60,7 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	if err != nil {
 		return nil, err
 	}
-	old := k.Conversation.SessionCopy().Revert
-	from, err := revertPoint(list, &o, old)
+	from, err := revertPoint(list, &o, k.Conversation.SessionCopy().Revert)
 	if err != nil {
 		return nil, err
 	}
@@ -71,28 +70,15 @@ func (k *Session) Revert(ctx context.Context, o Options) (*Reverted, error) {
 	if damagedSince(list[:from], damaged) {
 		return nil, fmt.Errorf("the files that were changed are not all known: %w", readErr)
 	}
-	done, err := k.undone(ctx, old)
-	if err != nil {
-		return nil, err
-	}
 	net, err := k.Files.netChanges(ctx, k.Conversation.ID(), list[from:])
 	if err != nil {
 		return nil, err
 	}
-	p, err := k.plan(ctx, net, done, o.Force)
-	if err != nil {
-		return nil, err
-	}
 	out := &Reverted{SessionID: k.Conversation.ID(), MessageID: list[from].Info.Head().ID, Messages: len(list) - from}
-	mark := &sdk.Revert{MessageID: out.MessageID}
-	if mark.Snapshot, err = p.record(ctx); err != nil {
-		return nil, err
-	}
 	if o.Redo {
 		out.Messages = 0 // none was undone
 	}
-	out.Files, err = k.restore(ctx, p, mark)
-	return out, err
+	return k.change(ctx, net, out, o.Force)
 }
 
 // Unrevert restores what Revert undid; see host.Unrevert.
@@ -100,20 +86,30 @@ func (k *Session) Unrevert(ctx context.Context, force bool) (*Reverted, error) {
 	if err := k.finishOwn(ctx); err != nil {
 		return nil, err
 	}
-	old := k.Conversation.SessionCopy().Revert
-	if old == nil {
+	if k.Conversation.SessionCopy().Revert == nil {
 		return nil, fmt.Errorf("%w: session %s has no undone prompt", live.ErrNothing, k.Conversation.ID())
 	}
-	done, err := k.undone(ctx, old)
+	return k.change(ctx, nil, &Reverted{SessionID: k.Conversation.ID()}, force)
+}
+
+// change undoes the net changes, restores other files that are undone now, and completes the result.
+func (k *Session) change(ctx context.Context, net map[snapshot.Path]*netChange, out *Reverted, force bool) (*Reverted, error) {
+	done, err := k.undone(ctx, k.Conversation.SessionCopy().Revert)
 	if err != nil {
 		return nil, err
 	}
-	p, err := k.plan(ctx, nil, done, force)
+	p, err := k.plan(ctx, net, done, force)
 	if err != nil {
 		return nil, err
 	}
-	out := &Reverted{SessionID: k.Conversation.ID()}
-	out.Files, err = k.restore(ctx, p, nil)
+	var mark *sdk.Revert
+	if out.MessageID != "" {
+		mark = &sdk.Revert{MessageID: out.MessageID}
+		if mark.Snapshot, err = p.record(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out.Files, err = k.restore(ctx, p, mark)
 	return out, err
 }
 
@@ -267,13 +263,18 @@ func (p *restoring) add(ctx context.Context, path snapshot.Path, expected, targe
 			original = is // of another program; Unrevert restores it
 		}
 	}
+	p.step(path, is, target, original)
+	return nil
+}
+
+// step adds the step of a file to target.
+func (p *restoring) step(path snapshot.Path, is, target, original snapshot.Entry) {
 	if !target.Same(original) {
 		p.touched[path] = snapshot.Step{Path: path, From: original, To: target}
 	}
 	if !is.Same(target) {
 		p.steps = append(p.steps, snapshot.Step{Path: path, From: is, To: target})
 	}
-	return nil
 }
 
 // record stores the steps for a later Unrevert and returns their name, or "" without any.

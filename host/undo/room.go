@@ -28,10 +28,7 @@ func (p *restoring) makeRoom() error {
 		if b.between && !p.force {
 			p.conflicts = append(p.conflicts, b.step.Path.String())
 		}
-		if !b.step.To.Same(b.original) {
-			p.touched[b.step.Path] = snapshot.Step{Path: b.step.Path, From: b.original, To: b.step.To}
-		}
-		p.steps = append(p.steps, b.step)
+		p.step(b.step.Path, b.step.From, b.step.To, b.original)
 	}
 	return nil
 }

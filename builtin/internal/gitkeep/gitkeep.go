@@ -10,8 +10,10 @@ package gitkeep
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,7 +128,7 @@ func (k *keeper) unlock() []string {
 	var notes []string
 	for lock, was := range k.locks {
 		if now := stampOf(lock); now == was && k.ran(now) {
-			if err := remove(k.rootOf(k.last, lock), lock); err != nil {
+			if err := remove(k.rootOf(lock, k.last), lock); err != nil {
 				notes = append(notes, fmt.Sprintf("%s could not be removed: %v", k.show(lock), err))
 				continue
 			}
@@ -152,7 +154,10 @@ type restorer struct {
 func (r *restorer) note(what, verb string) { r.notes = append(r.notes, what+" "+verb) }
 
 // put calls do, which restores a file, and notes the result. It leaves a change that another process made while no command ran.
-func (r *restorer) put(what, path string, do func() error) {
+func (r *restorer) put(what, path string, do func() error) { r.change(what, path, "was put back", do) }
+
+// change is put with the verb of the note about a success.
+func (r *restorer) change(what, path, verb string, do func() error) {
 	if !r.k.ran(r.now.stamps[path]) {
 		r.note(what, "was changed by another process, and left alone")
 		return
@@ -165,7 +170,22 @@ func (r *restorer) put(what, path string, do func() error) {
 		r.note(what, fmt.Sprintf("was changed and could not be put back: %v", err))
 		return
 	}
-	r.note(what, "was put back")
+	r.note(what, verb)
+}
+
+// setAside renames a changed hook whose earlier text is unknown, so that git does not run it.
+func (r *restorer) setAside(root, path string) {
+	what := r.k.show(path) + ", which has no copy because it was too large or not readable,"
+	if stampOf(path) == (stamp{}) {
+		r.note(what, "was removed")
+		return
+	}
+	aside := path + ".changed-" + rand.Text()[:8]
+	r.change(what, path, "was changed and is now "+filepath.Base(aside), func() error {
+		return inRoot(root, path, func(in *os.Root, rel string) error {
+			return in.Rename(rel, filepath.Join(filepath.Dir(rel), filepath.Base(aside)))
+		})
+	})
 }
 
 func (r *restorer) restore(ctx context.Context) []string {
@@ -179,7 +199,6 @@ func (r *restorer) restore(ctx context.Context) []string {
 		r.unreadable()
 	}
 	r.hooks()
-	r.linked()
 	return r.notes
 }
 
@@ -188,37 +207,42 @@ func (r *restorer) restore(ctx context.Context) []string {
 func (r *restorer) pointers() bool {
 	notes := len(r.notes)
 	switch path := filepath.Join(r.k.worktree, ".git"); {
-	case r.before.link != "" && r.before.link != r.now.link:
-		r.put(".git", path, func() error { return replace(r.k.project, path, []byte(r.before.link), r.now.stamps[path]) })
-	case r.now.toFile && !r.before.toFile:
-		r.put(".git", path, func() error { return remove(r.k.project, path) })
+	case r.before.link != "" && r.before.link != r.now.link, r.now.toFile && !r.before.toFile:
+		r.putText(path, r.before.link)
 	}
 	for dir, is := range r.now.common {
-		path, was := filepath.Join(dir, commonFile), r.before.common[dir]
+		was := r.before.common[dir]
 		linked := filepath.Base(filepath.Dir(dir)) == "worktrees" && projectfs.Join(dir, strings.TrimSpace(is)) == filepath.Dir(filepath.Dir(dir))
-		if is == was || linked {
-			continue // git worktree add writes linked ones
+		if is != was && !linked { // git worktree add writes linked ones
+			r.putText(filepath.Join(dir, commonFile), was)
 		}
-		r.put(r.k.show(path), path, func() error {
-			if was == "" {
-				return remove(r.k.rootOf(r.now, path), path)
-			}
-			return replace(r.k.rootOf(r.now, path), path, []byte(was), r.now.stamps[path])
-		})
 	}
 	return len(r.notes) > notes
 }
 
+// putText restores the text of a file; the empty one removes it.
+func (r *restorer) putText(path, text string) {
+	was, read := r.now.stamps[path]
+	if !read {
+		was = stampOf(path)
+	}
+	r.put(r.k.show(path), path, func() error {
+		if text == "" {
+			return remove(r.rootOf(path), path)
+		}
+		return replace(r.rootOf(path), path, []byte(text), was)
+	})
+}
+
 // unreadable restores whole files, because git can no longer read them.
 func (r *restorer) unreadable() {
-	restored := false
+	notes := len(r.notes)
 	for path, text := range r.before.raw {
 		if r.before.stamps[path] != stampOf(path) {
-			restored = true
-			r.put(r.k.show(path), path, func() error { return replace(r.k.rootOf(r.before, path), path, text, stampOf(path)) })
+			r.putText(path, text)
 		}
 	}
-	if !restored {
+	if len(r.notes) == notes {
 		r.note("git's configuration", fmt.Sprintf("cannot be read any more: %v", r.now.err))
 	}
 }
@@ -243,9 +267,13 @@ func (r *restorer) settings(ctx context.Context) {
 		what := fmt.Sprintf("%s in %s", strings.Join(keys, ", "), r.k.show(path))
 		r.put(what, path, func() error {
 			if len(is) == 0 { // the file is gone
-				return replace(r.k.rootOf(r.now, path), path, r.before.raw[path], stampOf(path))
+				return replace(r.rootOf(path), path, []byte(r.before.raw[path]), stampOf(path))
 			}
-			return r.k.rewrite(ctx, r.now, path, keys, was)
+			text, err := r.k.rewritten(ctx, r.now, path, keys, was)
+			if err != nil {
+				return err
+			}
+			return replace(r.rootOf(path), path, text, r.now.stamps[path])
 		})
 	}
 }
@@ -273,84 +301,88 @@ func union[V any](a, b map[string]V) map[string]bool {
 	return out
 }
 
-// linked restores the files of the project that links among the hooks lead to.
-func (r *restorer) linked() {
-	for path, old := range r.before.linked {
-		if old.unread {
-			continue // its text is unknown
+// hooks restores hooks, and the files of the project that links among them lead to.
+func (r *restorer) hooks() {
+	for dir, all := range r.before.hookDirs {
+		if owner := r.owner(dir); !r.now.isHookDir(dir) && (owner == "" || r.before.same(owner)) { // removed, or core.hooksPath names another one
+			r.now.readHooks(dir, all)
 		}
-		dir, name := filepath.Dir(path), filepath.Base(path)
-		if _, known := r.before.hooks[dir][name]; !known && r.now.readHook(path) != old {
-			r.put(r.k.show(path), path, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })
+	}
+	isDir := func(path string) bool { return r.before.isHookDir(path) || r.now.isHookDir(path) }
+	for _, path := range slices.Sorted(maps.Keys(union(r.before.hooks, r.now.hooks))) { // links in place of directories before what is in them
+		dir := path
+		if !isDir(path) {
+			dir = filepath.Dir(path)
+		}
+		owner := r.owner(path)
+		was, known := r.before.hooks[path]
+		is, seen := r.now.hooks[path]
+		switch {
+		case owner != "" && !r.before.same(owner):
+			was, seen = hook{}, true // a repository that the command created has no hooks of the user
+		case r.before.below(path):
+			continue // it goes with the directory, which was a file or a link
+		case owner == "" && !r.before.isHookDir(dir) && (!known || was.unread != stamp{}):
+			continue // named by the command's core.hooksPath, which is restored, or without a copy
+		}
+		if !seen {
+			is = r.now.readHook(path, maxFile)
+		}
+		switch root := r.rootOf(dir); {
+		case was == is:
+		case was.unread != stamp{}:
+			r.setAside(root, path)
+		default:
+			r.put(r.k.show(path), path, func() error { return putHook(root, path, was, path != dir && isDir(dir)) })
 		}
 	}
 }
 
-// hooks restores the files in the directories of hooks.
-func (r *restorer) hooks() {
-	for dir := range union(r.before.hooks, r.now.hooks) {
-		owner := filepath.Dir(dir)
-		ofGit := filepath.Base(dir) == "hooks" && (slices.Contains(r.now.dirs, owner) || slices.Contains(r.before.dirs, owner))
-		was, known := r.before.hooks[dir]
-		switch {
-		case ofGit && !r.before.same(owner):
-			was = nil // a repository that the command created has no hooks of the user
-		case !ofGit && !known:
-			continue // named by the command's core.hooksPath, which is restored
-		case r.now.hooks[dir] == nil && ofGit:
-			r.now.readHooks(dir, anyName)
-		case r.now.hooks[dir] == nil:
-			r.now.readHooks(dir, hookName)
+// owner returns the git directory that a hook belongs to; empty if core.hooksPath or a link leads to it.
+func (r *restorer) owner(path string) string {
+	for _, dir := range slices.Concat(r.now.dirs, r.before.dirs) {
+		if projectfs.Inside(filepath.Join(dir, "hooks"), path) {
+			return dir
 		}
-		is := r.now.hooks[dir]
-		names := union(was, is)
-		if _, alone := was["."]; alone { // a link replaces the directory and all hooks in it
-			names = union(was, nil)
+	}
+	return ""
+}
+
+// below reports whether there was a hook, or a link in place of a directory of hooks, with the name of a directory above a path.
+func (s *state) below(path string) bool {
+	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if s.hooks[dir] != (hook{}) {
+			return true
 		}
-		for name := range names {
-			old, file := was[name], filepath.Join(dir, name)
-			if old != is[name] {
-				r.put(r.k.show(file), file, func() error { return putHook(r.k.rootOf(r.now, dir), dir, name, old) })
+	}
+	return false
+}
+
+// putHook restores one hook below root; the zero value removes it. If it is in a directory of hooks, a link in place of that is removed.
+func putHook(root, path string, old hook, inDir bool) error {
+	return inRoot(root, path, func(r *os.Root, rel string) error {
+		parent := filepath.Dir(rel)
+		if info, err := r.Lstat(parent); err == nil && !info.IsDir() && inDir {
+			if err := r.Remove(parent); err != nil {
+				return err
 			}
 		}
-	}
-}
-
-// putHook restores one hook in a directory below root; the zero value removes it. The name "." means the directory itself, which is a link
-// or was replaced by one: the link is removed before any hook is written.
-func putHook(root, dir, name string, old hook) error {
-	return inRoot(root, dir, func(r *os.Root, rel string) error { return putHookIn(r, rel, name, old) })
-}
-
-func putHookIn(r *os.Root, rel, name string, old hook) error {
-	path := filepath.Join(rel, name)
-	if info, err := r.Lstat(rel); err == nil && !info.IsDir() {
-		if err := r.Remove(rel); err != nil {
+		if err := r.RemoveAll(rel); err != nil || old == (hook{}) {
 			return err
 		}
-	} else if name != "." || old.link != "" {
-		if err := r.RemoveAll(path); err != nil {
+		if err := r.MkdirAll(parent, 0o755); err != nil {
 			return err
 		}
-	}
-	switch {
-	case old == hook{}:
-		return nil
-	case name == ".":
-		return r.Symlink(old.link, path)
-	}
-	if err := r.MkdirAll(rel, 0o755); err != nil {
-		return err
-	}
-	if old.link != "" {
-		return r.Symlink(old.link, path)
-	}
-	f, err := r.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, old.mode.Perm())
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(old.text)
-	return errors.Join(err, f.Chmod(old.mode.Perm()), f.Close())
+		if old.link != "" {
+			return r.Symlink(old.link, rel)
+		}
+		f, err := r.OpenFile(rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, old.mode.Perm())
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteString(old.text)
+		return errors.Join(err, f.Chmod(old.mode.Perm()), f.Close())
+	})
 }
 
 // show returns a path for messages.
@@ -362,11 +394,20 @@ func (k *keeper) show(path string) string {
 }
 
 // rootOf returns the directory below which a file is written. Links cannot lead out of it.
-func (k *keeper) rootOf(s *state, path string) string {
-	for _, dir := range s.dirs[:s.own] {
-		if projectfs.Inside(dir, path) && !projectfs.Inside(k.project, path) {
-			return dir
+func (k *keeper) rootOf(path string, states ...*state) string {
+	for _, s := range states {
+		for _, dir := range s.dirs[:s.own] {
+			if projectfs.Inside(dir, path) && !projectfs.Inside(k.project, path) {
+				return dir
+			}
 		}
 	}
 	return k.project
+}
+
+func (r *restorer) rootOf(path string) string {
+	if r.now.err != nil { // its directories may be unknown
+		return r.k.rootOf(path, r.now, r.before)
+	}
+	return r.k.rootOf(path, r.now)
 }

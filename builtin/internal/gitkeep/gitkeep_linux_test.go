@@ -73,6 +73,7 @@ func TestPutBack(t *testing.T) {
 		"another time":           {"echo '#!/bin/zz' > .git/hooks/pre-push && touch -r .git/HEAD .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"}},
 		"hooks become a link":    {"mkdir -p evil && echo evil > evil/pre-commit && rm -r .git/hooks && ln -s ../evil .git/hooks", []string{".git/hooks was put back", ".git/hooks/pre-push was put back"}},
 		"worktree configuration": {"git config extensions.worktreeConfig true && git config --worktree core.fsmonitor evil", []string{"core.fsmonitor in .git/config.worktree was put back"}},
+		"a directory for a hook": {"rm .git/hooks/pre-push && mkdir .git/hooks/pre-push && echo evil > .git/hooks/pre-push/x", []string{".git/hooks/pre-push was put back"}},
 		"another hooks path":     {"mkdir -p h && git config core.hooksPath h", []string{"core.hookspath in .git/config was put back"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,6 +3,7 @@ package gitkeep_test
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
@@ -137,6 +138,17 @@ func TestLinkedHooks(t *testing.T) {
 	}
 }
 
+// A repository that a command makes in place of one with a link to hooks runs nothing of the command's.
+func TestNewRepositoryForLinkedHooks(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	run(t, dir, "mv .git/hooks mine && ln -s ../mine .git/hooks")
+	wantNotes(t, dir, "mv .git old && git init -q && echo evil > .git/hooks/pre-push", []string{".git/hooks/pre-push was put back"})
+	if left := run(t, dir, "ls .git/hooks | grep -v sample; cat mine/pre-push"); left != "#!/bin/sh\n" {
+		t.Errorf("left %q", left)
+	}
+}
+
 // A file that is not a hook stays in the directory of .git that .git/hooks linked to.
 func TestLinkedHooksOfGit(t *testing.T) {
 	t.Parallel()
@@ -181,6 +193,43 @@ func TestLinkedHookFile(t *testing.T) {
 	}
 }
 
+// Files in directories next to hooks are put back, because hooks may run them.
+func TestHookDirectory(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		script string
+		notes  []string
+	}{
+		"changed": {"echo evil > .git/hooks/pre-push.d/deep/a", []string{".git/hooks/pre-push.d/deep/a was put back"}},
+		"added":   {"echo evil > .git/hooks/pre-push.d/b", []string{".git/hooks/pre-push.d/b was put back"}},
+		"removed": {"rm -r .git/hooks/pre-push.d", []string{".git/hooks/pre-push.d/deep/a was put back"}},
+		"a link":  {"mkdir e && echo evil > e/a && rm -r .git/hooks/pre-push.d/deep && ln -s ../../../e .git/hooks/pre-push.d/deep", []string{".git/hooks/pre-push.d/deep was put back", ".git/hooks/pre-push.d/deep/a was put back"}},
+		"created": {"mkdir .git/hooks/d && echo evil > .git/hooks/d/a", []string{".git/hooks/d/a was put back"}},
+		"read":    {"cat .git/hooks/pre-push.d/deep/a", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			run(t, dir, "mkdir -p .git/hooks/pre-push.d/deep && echo good > .git/hooks/pre-push.d/deep/a")
+			wantNotes(t, dir, c.script, c.notes)
+			if left := run(t, dir, "cd .git/hooks && find . -mindepth 2 -type f && test ! -L pre-push.d/deep && cat pre-push.d/deep/a"); left != "./pre-push.d/deep/a\ngood\n" {
+				t.Errorf("left %q", left)
+			}
+		})
+	}
+}
+
+// A link in the way to a file that a hook leads to stays.
+func TestLinkedHookDirectory(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	run(t, dir, "mkdir scripts && echo good > scripts/check.sh && ln -s scripts s && ln -s ../../s/check.sh .git/hooks/pre-commit")
+	wantNotes(t, dir, "echo evil > scripts/check.sh", []string{"s/check.sh was put back"})
+	if left := run(t, dir, "readlink s; cat scripts/check.sh"); left != "scripts\ngood\n" {
+		t.Errorf("left %q", left)
+	}
+}
+
 // A file that is too large for a copy is left as the command leaves it: an empty one in its place would be worse.
 func TestLargeLinkedHookFile(t *testing.T) {
 	t.Parallel()
@@ -192,6 +241,36 @@ func TestLargeLinkedHookFile(t *testing.T) {
 	notes := k.Leave(t.Context(), true)
 	if left := run(t, dir, "ls bin"); len(notes) > 0 || left != "" {
 		t.Errorf("notes %q, left %q", notes, left)
+	}
+}
+
+// A large hook is put back. If it is too large for a copy, the command's version is set aside, and nothing takes its place.
+func TestLargeHook(t *testing.T) {
+	t.Parallel()
+	const change = "printf x | dd of=.git/hooks/pre-commit conv=notrunc status=none"
+	for name, c := range map[string]struct{ size, script, note, left string }{
+		"changed":              {"5M", change, ".git/hooks/pre-commit was put back", "pre-commit 5242880 0\n"},
+		"removed":              {"5M", "rm .git/hooks/pre-commit", ".git/hooks/pre-commit was put back", "pre-commit 5242880 0\n"},
+		"too large":            {"65M", change, "was changed and is now pre-commit.changed-", "pre-commit.changed- 68157440 120\n"},
+		"too large, unchanged": {"65M", "cat .git/hooks/pre-commit > /dev/null", "", "pre-commit 68157440 0\n"},
+		"too large, replaced":  {"65M", "rm .git/hooks/pre-commit; echo x > .git/hooks/pre-commit", "was changed and is now pre-commit.changed-", "pre-commit.changed- 2 120\n"},
+		"too large, removed":   {"65M", "rm .git/hooks/pre-commit", "was removed", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := repository(t)
+			run(t, dir, "truncate -s "+c.size+" .git/hooks/pre-commit && chmod +x .git/hooks/pre-commit")
+			k := gitkeep.Of(dir)
+			k.Enter(t.Context())
+			run(t, dir, c.script)
+			if notes := strings.Join(k.Leave(t.Context(), true), "\n"); (notes == "") != (c.note == "") || !strings.Contains(notes, c.note) {
+				t.Errorf("notes %q, want %q", notes, c.note)
+			}
+			const list = `cd .git/hooks; for f in pre-commit*; do case $f in *.sample|*\*) ;; *) echo "${f%-????????}- $(stat -c %s $f) $(od -An -tu1 -N1 $f | tr -d ' ')";; esac; done | sed 's/^pre-commit- /pre-commit /'`
+			if left := run(t, dir, list); left != c.left {
+				t.Errorf("left %q, want %q", left, c.left)
+			}
+		})
 	}
 }
 

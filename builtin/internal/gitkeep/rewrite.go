@@ -14,17 +14,17 @@ const lockSuffix = ".lock"
 
 var errMeanwhile = errors.New("another process is changing it")
 
-// rewrite resets keys of one file of settings to the values in was. git edits a copy that commands cannot access, so that no link in the
-// repository redirects it.
-func (k *keeper) rewrite(ctx context.Context, now *state, path string, keys []string, was map[string][]string) error {
+// rewritten returns the text of a file of settings with the values of keys in was. git edits a copy that commands cannot access, so that no link
+// in the repository redirects it.
+func (k *keeper) rewritten(ctx context.Context, now *state, path string, keys []string, was map[string][]string) ([]byte, error) {
 	dir, err := os.MkdirTemp("", "tenon-git-")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer os.RemoveAll(dir)
 	name := filepath.Join(dir, "config")
-	if err := os.WriteFile(name, now.raw[path], 0o600); err != nil {
-		return err
+	if err := os.WriteFile(name, []byte(now.raw[path]), 0o600); err != nil {
+		return nil, err
 	}
 	git := func(args ...string) error {
 		_, err := k.git(ctx, dir, append([]string{"config", "--file", name}, args...)...)
@@ -33,20 +33,16 @@ func (k *keeper) rewrite(ctx context.Context, now *state, path string, keys []st
 	for _, key := range keys {
 		if _, there := now.settings[path][key]; there {
 			if err := git("--unset-all", key); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		for _, value := range was[key] {
 			if err := git("--add", key, value); err != nil {
-				return err
+				return nil, err
 			}
 		}
 	}
-	text, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	return replace(k.rootOf(now, path), path, text, now.stamps[path])
+	return os.ReadFile(name)
 }
 
 // replace writes a file below root as git does: under its lock, and only if the file still has the stamp. Links cannot lead out of root.

@@ -19,9 +19,10 @@ import (
 // Limits of reading.
 const (
 	gitTime  = 10 * time.Second
-	maxFile  = 4 << 20 // bytes of a file of settings, or of a hook
-	maxFiles = 50_000  // files and directories whose stamps are kept
-	maxDepth = 16      // directories from modules to a submodule, nested submodules included
+	maxFile  = 4 << 20  // bytes of a file of settings, or of a file of the project that a hook leads to
+	maxHook  = 64 << 20 // bytes of a hook
+	maxFiles = 50_000   // files and directories whose stamps are kept
+	maxDepth = 16       // directories from modules to a submodule, nested submodules included
 )
 
 // state describes the settings and hooks of a repository, its submodules and its other working trees.
@@ -33,9 +34,9 @@ type state struct {
 	common   map[string]string              // content of the file commondir by git directory, by which git takes settings and hooks from elsewhere
 	stamps   map[string]stamp               // of all files that were read, including those that do not exist
 	settings map[string]map[string][]string // by file and key
-	raw      map[string][]byte              // those files
-	hooks    map[string]map[string]hook     // by directory and name
-	linked   map[string]hook                // files of the project that links among the hooks lead to, by path
+	raw      map[string]string              // those files
+	hooks    map[string]hook                // by path: hooks, links in place of their directories, and files of the project that links among them lead to
+	hookDirs map[string]bool                // directories of hooks; true: all files in them count, and those in their directories
 	project  string                         // see keeper
 	err      error                          // reason why the settings are incomplete
 }
@@ -45,7 +46,7 @@ type hook struct {
 	mode   os.FileMode
 	text   string
 	link   string // target of a link
-	unread bool   // the text is not known, because the file is too large or not readable
+	unread stamp  // of a file without a known text, because it is too large or not readable
 }
 
 // fresh reports whether all files are unchanged.
@@ -64,8 +65,8 @@ func (s *state) same(dir string) bool { return s.stamps[dir].identity() == stamp
 // read reads the state of the repository. The stamps are taken first: a change during the read makes the state stale.
 func (k *keeper) read(ctx context.Context) *state {
 	s := &state{
-		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string][]byte{},
-		hooks: map[string]map[string]hook{}, linked: map[string]hook{}, project: k.project,
+		common: map[string]string{}, stamps: map[string]stamp{}, settings: map[string]map[string][]string{}, raw: map[string]string{},
+		hooks: map[string]hook{}, hookDirs: map[string]bool{}, project: k.project,
 	}
 	if s.err = k.find(s); s.err != nil || len(s.dirs) == 0 {
 		return s
@@ -81,19 +82,19 @@ func (k *keeper) read(ctx context.Context) *state {
 		}
 		s.readCommon(dir)
 		hooks := filepath.Join(dir, "hooks")
-		s.readHooks(hooks, anyName)
-		k.readHooksPath(s, dir, s.hooks[hooks]["."].link)
+		s.readHooks(hooks, true)
+		k.readHooksPath(s, dir, s.hooks[hooks].link)
 	}
 	if len(s.stamps) > maxFiles {
 		s.err = fmt.Errorf("%s: more than %d files that git reads", s.dirs[0], maxFiles)
 	}
 	s.err = errors.Join(s.err, k.ask(ctx, s))
 	for path := range s.settings {
-		text, err := readFile(path)
+		text, err := readFile(path, maxFile)
 		if err != nil {
 			s.err = errors.Join(s.err, err)
 		}
-		s.raw[path] = text
+		s.raw[path] = string(text)
 	}
 	return s
 }
@@ -107,7 +108,7 @@ func (s *state) readCommon(dir string) {
 	if s.stamps[path] == (stamp{}) {
 		return
 	}
-	text, err := readFile(path)
+	text, err := readFile(path, maxFile)
 	if err != nil {
 		text = []byte{0} // unlike any path
 	}
@@ -189,10 +190,11 @@ func (k *keeper) git(ctx context.Context, dir string, args ...string) (string, e
 // find sets the directories of the repository, if there is one: .git, or those that the link or the file .git leads to.
 func (k *keeper) find(s *state) error {
 	path := filepath.Join(k.worktree, ".git")
+	s.stamps[path] = stampOf(path)
 	info, err := os.Lstat(path)
+	var dir string
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		s.stamps[path] = stamp{}
 		return nil
 	case err != nil:
 		return err
@@ -201,112 +203,101 @@ func (k *keeper) find(s *state) error {
 		s.dirs = []string{path}
 		return nil
 	case info.Mode()&fs.ModeSymlink != 0:
-		return s.throughLink(path)
-	case !info.Mode().IsRegular():
-		s.stamps[path] = stampOf(path)
+		end := path + "/." // the directory, through whatever links
+		s.stamps[end] = stampOf(end).identity()
+		if dir, err = filepath.EvalSymlinks(path); err != nil {
+			return nil // git finds no repository either
+		}
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			s.toFile = true
+			return fmt.Errorf("%s is a link to a file", path)
+		}
+	case info.Mode().IsRegular():
+		text, err := readFile(path, maxFile)
+		if err != nil {
+			return err
+		}
+		s.link = string(text)
+		name, ok := strings.CutPrefix(strings.TrimSpace(s.link), "gitdir: ")
+		if !ok {
+			return fmt.Errorf("%s does not name a repository", path)
+		}
+		dir = projectfs.Join(k.worktree, name)
+	default:
 		return fmt.Errorf("%s is neither a directory nor a file", path)
 	}
-	s.stamps[path] = stampOf(path)
-	text, err := readFile(path)
-	if err != nil {
-		return err
-	}
-	s.link = string(text)
-	dir, ok := strings.CutPrefix(strings.TrimSpace(s.link), "gitdir: ")
-	if !ok {
-		return fmt.Errorf("%s does not name a repository", path)
-	}
-	s.dirs = []string{projectfs.Join(k.worktree, dir)}
-	s.addCommon()
-	return nil
-}
-
-// addCommon adds the common directory if that of the working tree is linked.
-func (s *state) addCommon() {
-	if common, err := readFile(filepath.Join(s.dirs[0], commonFile)); err == nil {
-		s.dirs = append(s.dirs, projectfs.Join(s.dirs[0], strings.TrimSpace(string(common))))
+	s.dirs = []string{dir}
+	if common, err := readFile(filepath.Join(dir, commonFile), maxFile); err == nil { // of a linked working tree
+		s.dirs = append(s.dirs, projectfs.Join(dir, strings.TrimSpace(string(common))))
 	}
 	for _, dir := range s.dirs {
 		s.stamps[dir] = stampOf(dir).identity()
 	}
-}
-
-// throughLink sets the directories of the repository to which the link .git leads: none if it leads nowhere.
-func (s *state) throughLink(link string) error {
-	end := link + "/." // the directory, through whatever links
-	s.stamps[link], s.stamps[end] = stampOf(link), stampOf(end).identity()
-	dir, err := filepath.EvalSymlinks(link)
-	if err != nil {
-		return nil // git finds no repository either
-	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		s.toFile = true
-		return fmt.Errorf("%s is a link to a file", link)
-	}
-	s.dirs = []string{dir}
-	s.addCommon()
 	return nil
 }
-
-// anyName accepts all files in .git/hooks, because hooks may run files next to them.
-func anyName(string) bool { return true }
 
 // hookName accepts the names that git gives to hooks. Other files in a directory of the project, such as a README, are not hooks.
 func hookName(name string) bool {
 	return !strings.ContainsFunc(name, func(r rune) bool { return r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') })
 }
 
-// readHooks reads the hooks in a directory, except samples.
-func (s *state) readHooks(dir string, counts func(name string) bool) {
-	s.stamps[dir] = stampOf(dir)
-	found := map[string]hook{}
-	s.hooks[dir] = found
+// readHooks reads the hooks in a directory, except samples. all includes files without the name of a hook, and directories: hooks of .git/hooks may
+// run files next to them. A link in place of the directory counts as one hook.
+func (s *state) readHooks(dir string, all bool) {
+	s.stamps[dir], s.hookDirs[dir] = stampOf(dir), all
 	info, err := os.Lstat(dir)
 	if err != nil {
 		return
 	}
 	if !info.IsDir() {
-		target, _ := os.Readlink(dir) // empty for a file
-		found["."] = hook{mode: info.Mode(), link: target}
+		s.readHook(dir, maxHook)
 		return
 	}
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
-		if e.IsDir() || strings.HasSuffix(e.Name(), ".sample") || !counts(e.Name()) {
-			continue
+		switch path := filepath.Join(dir, e.Name()); {
+		case e.IsDir() && all && len(s.stamps) <= maxFiles:
+			s.readHooks(path, all)
+		case e.IsDir(), strings.HasSuffix(path, ".sample"), !all && !hookName(e.Name()):
+		default:
+			s.follow(dir, s.readHook(path, maxHook).link)
 		}
-		h := s.readHook(filepath.Join(dir, e.Name()))
-		found[e.Name()] = h
-		s.follow(dir, h.link)
 	}
 }
 
-// readHook reads one hook.
-func (s *state) readHook(path string) hook {
+func (s *state) isHookDir(path string) bool {
+	_, is := s.hookDirs[path]
+	return is
+}
+
+// readHook reads one hook of at most limit bytes.
+func (s *state) readHook(path string, limit int64) (h hook) {
 	s.stamps[path] = stampOf(path)
+	defer func() { s.hooks[path] = h }()
 	info, err := os.Lstat(path)
 	if err != nil || info.IsDir() {
-		return hook{}
+		return h
 	}
-	h := hook{mode: info.Mode()}
+	h.mode = info.Mode()
 	if info.Mode()&fs.ModeSymlink != 0 {
 		h.link, _ = os.Readlink(path) // if it has been removed, the stamp differs
-	} else {
-		text, err := readFile(path)
-		h.text, h.unread = string(text), err != nil
+		return h
 	}
+	text, err := readFile(path, limit)
+	if err != nil {
+		h.unread = s.stamps[path]
+	}
+	h.text = string(text)
 	return h
 }
 
 // follow reads the file of the project that a link in a directory leads to, through any number of links.
 func (s *state) follow(dir, link string) {
 	path := projectfs.Join(dir, link)
-	if _, known := s.linked[path]; known || link == "" || !projectfs.Inside(s.project, path) {
+	if _, known := s.hooks[path]; known || link == "" || !projectfs.Inside(s.project, path) {
 		return
 	}
-	h := s.readHook(path)
-	s.linked[path] = h
-	s.follow(filepath.Dir(path), h.link)
+	s.follow(filepath.Dir(path), s.readHook(path, maxFile).link)
 }
 
 // ask asks git for the settings in all git directories and in the files they include, and reads the hooks in directories of the project that
@@ -359,11 +350,11 @@ func (k *keeper) ask(ctx context.Context, s *state) error {
 // or a link that replaces a git directory's hooks.
 func (k *keeper) readHooksPath(s *state, base, path string) {
 	dir := projectfs.Join(base, path)
-	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.project, dir) || s.hooks[dir] != nil {
+	if path == "" || strings.HasPrefix(path, "~") || !projectfs.Inside(k.project, dir) || s.isHookDir(dir) {
 		return
 	}
-	s.readHooks(dir, hookName)
-	k.readHooksPath(s, filepath.Dir(dir), s.hooks[dir]["."].link) // it may be a link too
+	s.readHooks(dir, false)
+	k.readHooksPath(s, filepath.Dir(dir), s.hooks[dir].link) // it may be a link too
 }
 
 // entry is one setting.
@@ -386,18 +377,18 @@ func parse(out string) []entry {
 }
 
 // readFile reads a regular file of limited size. Devices and pipes, which might never end, are an error.
-func readFile(path string) ([]byte, error) {
+func readFile(path string, limit int64) ([]byte, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s: not a plain file of at most %d bytes", path, maxFile)
+	if !info.Mode().IsRegular() || info.Size() > limit {
+		return nil, fmt.Errorf("%s: not a plain file of at most %d bytes", path, limit)
 	}
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	text, err := io.ReadAll(io.LimitReader(f, limit))
 	return text, errors.Join(err, f.Close())
 }

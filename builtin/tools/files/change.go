@@ -10,6 +10,7 @@ import (
 	"maps"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/sdk"
@@ -87,10 +88,10 @@ func (c *change) compare(call *sdk.ToolCall) (err error) {
 }
 
 // permissions returns the permission requests of the change.
-func (c *change) permissions(call *sdk.ToolCall) []sdk.PermissionRequest {
+func (c *change) permissions(ctx context.Context, call *sdk.ToolCall) []sdk.PermissionRequest {
 	return append(externals(call, c.target), sdk.PermissionRequest{
 		Permission: permissionEdit,
-		Patterns:   paths.Patterns(call, c.abs),
+		Patterns:   gitkeep.EditPatterns(ctx, call, c.abs),
 		Always:     []string{"*"},
 		Metadata:   sdk.Object{metaPath: c.abs, "diff": c.diff.text},
 	})

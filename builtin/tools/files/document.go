@@ -2,6 +2,8 @@ package files
 
 import (
 	"bytes"
+	"iter"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -84,13 +86,30 @@ func splitLines(text string) textLines {
 	return t
 }
 
-// trimmedLines returns the lines without surrounding white space.
-func trimmedLines(lines []string) []string {
+// inForm returns lines in the form that a function gives them; nil changes nothing. Lines with equal forms count as equal.
+func inForm(lines []string, form func(string) string) []string {
+	if form == nil {
+		return lines
+	}
 	out := make([]string, len(lines))
 	for i, line := range lines {
-		out[i] = strings.TrimSpace(line)
+		out[i] = form(line)
 	}
 	return out
+}
+
+// blocks yields the numbers, at or after from, of the lines at which the lines of want begin, without overlaps. want has at least one line.
+func blocks(lines, want []string, from int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for at := from; at+len(want) <= len(lines); at++ {
+			if slices.Equal(lines[at:at+len(want)], want) {
+				if !yield(at) {
+					return
+				}
+				at += len(want) - 1
+			}
+		}
+	}
 }
 
 // lineOf returns the number, from 1, of the line in text that contains the offset.

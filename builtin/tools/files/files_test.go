@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -243,4 +244,23 @@ func TestPermissions(t *testing.T) {
 	}
 	b.want("a.txt", "one\n")
 	b.wantNames("a.txt", "link", "out", "sub", "sub/.env")
+}
+
+// The user is asked about a hook of git in another directory than .git.
+func TestHooksOfGit(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if out, err := exec.Command("git", "init", "-q", b.root).CombinedOutput(); err != nil {
+		t.Skipf("no git: %v: %s", err, out)
+	}
+	b.put(".git/config", "[core]\nhooksPath = scripts\n[core]\nrepositoryformatversion = 0\n")
+	for id, args := range map[string]sdk.Object{
+		"write":       {"filePath": "scripts/pre-commit", "content": "x"},
+		"apply_patch": {"patchText": "*** Begin Patch\n*** Add File: scripts/pre-commit\n+x\n*** End Patch"},
+	} {
+		requests, err := b.tool(id).(sdk.ToolPreparer).Prepare(context.Background(), b.call(id, args))
+		if err != nil || len(requests) != 1 || !slices.Equal(requests[0].Patterns, []string{"scripts/pre-commit", ".git/hooks/pre-commit"}) {
+			t.Errorf("%s: requests %+v, %v", id, requests, err)
+		}
+	}
 }

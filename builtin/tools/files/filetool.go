@@ -45,7 +45,7 @@ func fileTool(p *plugin, id string, plan planner) sdk.Tool {
 			if err != nil {
 				return nil, err
 			}
-			return c.permissions(call), nil
+			return c.permissions(ctx, call), nil
 		},
 		Run: func(ctx context.Context, call *sdk.ToolCall, in fileArgs) (*sdk.ToolResult, error) {
 			unlock, err := p.locks.lock(ctx, in.real)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/paths"
@@ -14,7 +15,8 @@ import (
 )
 
 const (
-	// maxSessions and maxFiles bound the history. A dropped session is rebuilt from its messages; a dropped file must be read again.
+	// maxSessions and maxFiles bound the history. A dropped session, the least recently used, is rebuilt from its messages; a dropped file
+	// must be read again.
 	maxSessions = 64
 	maxFiles    = 4096
 	// maxHashed is the maximum size of a file that is identified by its content; larger ones are identified by size and time.
@@ -34,29 +36,29 @@ var errNotSeen = errors.New("the current content was not read")
 // history records the file contents that the model has seen, per session.
 type history struct {
 	mu       sync.Mutex
-	sessions map[string]*session
+	sessions recent[*session]
 }
 
 type session struct {
 	mu      sync.Mutex
-	files   map[string]string // hash of the content that the model has seen, by real path
-	rebuilt bool              // the messages have been read
+	files   recent[string] // hash of the content that the model has seen, by real path
+	rebuilt bool           // the messages have been read
 }
 
-func newHistory() *history { return &history{sessions: map[string]*session{}} }
+func newHistory() *history { return &history{sessions: newRecent[*session](maxSessions)} }
 
 // note records that the model has read or written the content of the file at real.
 func (h *history) note(sessionID, real, hash string) {
 	s := h.session(sessionID)
 	defer s.mu.Unlock()
-	put(s.files, maxFiles, real, hash)
+	s.files.put(real, hash)
 }
 
 // has reports whether the model has read or written the file at real since the session was opened.
 func (h *history) has(sessionID, real string) bool {
 	s := h.session(sessionID)
 	defer s.mu.Unlock()
-	return s.files[real] != ""
+	return s.files.values[real] != ""
 }
 
 // check returns an error that wraps errNotSeen and contains the remedy, unless the model has seen the content of the file t with
@@ -64,12 +66,12 @@ func (h *history) has(sessionID, real string) bool {
 func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash string) error {
 	s := h.session(call.SessionID)
 	defer s.mu.Unlock()
-	if s.files[t.real] == "" && !s.rebuilt {
+	if s.files.values[t.real] == "" && !s.rebuilt {
 		if err := s.rebuild(ctx, call.Host); err != nil {
 			return err
 		}
 	}
-	switch s.files[t.real] {
+	switch s.files.values[t.real] {
 	case hash:
 		return nil
 	case "":
@@ -81,27 +83,37 @@ func (h *history) check(ctx context.Context, call *sdk.ToolCall, t target, hash 
 // session returns the session with the ID, locked, and creates it if necessary.
 func (h *history) session(id string) *session {
 	h.mu.Lock()
-	s := h.sessions[id]
+	s := h.sessions.values[id]
 	if s == nil {
-		s = &session{files: map[string]string{}}
-		put(h.sessions, maxSessions, id, s)
+		s = &session{files: newRecent[string](maxFiles)}
 	}
+	h.sessions.put(id, s)
 	h.mu.Unlock()
 	s.mu.Lock()
 	return s
 }
 
-// put sets a value of a map and deletes any other entry if there are more than limit.
-func put[V any](m map[string]V, limit int, key string, value V) {
-	m[key] = value
-	for other := range m {
-		if len(m) <= limit {
-			return
-		}
-		if other != key {
-			delete(m, other)
-		}
+// recent is a map of limited size. When it is full, a new key replaces the one that was put least recently.
+type recent[V any] struct {
+	limit  int
+	values map[string]V
+	keys   []string // in the order of their last put
+}
+
+func newRecent[V any](limit int) recent[V] { return recent[V]{limit: limit, values: map[string]V{}} }
+
+func (r *recent[V]) put(key string, value V) {
+	_, known := r.values[key]
+	switch {
+	case known:
+		i := slices.Index(r.keys, key)
+		r.keys = slices.Delete(r.keys, i, i+1)
+	case len(r.keys) == r.limit:
+		delete(r.values, r.keys[0])
+		r.keys = slices.Delete(r.keys, 0, 1)
 	}
+	r.keys = append(r.keys, key)
+	r.values[key] = value
 }
 
 // rebuild adds the files in the metadata of the session's tool calls, unless they are newer here. A host without
@@ -116,29 +128,27 @@ func (s *session) rebuild(ctx context.Context, host sdk.ToolHost) error {
 	if err != nil {
 		return fmt.Errorf("messages of the session: %w", err)
 	}
-	old := map[string]string{}
+	files := newRecent[string](maxFiles)
 	for _, m := range messages {
 		for _, part := range m.Parts {
 			if p, ok := part.(*sdk.ToolPart); ok && p.State.Status == sdk.ToolCompleted {
-				recorded(p, old)
+				recorded(p, &files)
 			}
 		}
 	}
-	for real, hash := range old {
-		if s.files[real] == "" {
-			put(s.files, maxFiles, real, hash)
-		}
+	for _, real := range s.files.keys {
+		files.put(real, s.files.values[real])
 	}
-	s.rebuilt = true
+	s.files, s.rebuilt = files, true
 	return nil
 }
 
 // recorded adds the files in the metadata of a tool call.
-func recorded(p *sdk.ToolPart, files map[string]string) {
+func recorded(p *sdk.ToolPart, files *recent[string]) {
 	add := func(path, hash any) {
 		p, isPath := path.(string)
 		if h, isHash := hash.(string); isPath && isHash && p != "" {
-			files[paths.Real(p)] = h
+			files.put(paths.Real(p), h)
 		}
 	}
 	switch p.Tool {

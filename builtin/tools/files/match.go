@@ -79,7 +79,7 @@ type matching struct {
 // split sets the fields about lines.
 func (m *matching) split() {
 	m.raw = splitLines(m.text)
-	m.lines, m.want = trimmedLines(m.raw.lines), trimmedLines(splitLines(m.old).lines)
+	m.lines, m.want = inForm(m.raw.lines, strings.TrimSpace), inForm(splitLines(m.old).lines, strings.TrimSpace)
 	m.tail = strings.HasSuffix(m.old, "\n")
 }
 
@@ -99,19 +99,10 @@ func (m *matching) tooLarge(s span) bool {
 	return lines >= max(n+3, 2*n) || len(text) > max(len(m.old)+500, 4*len(m.old))
 }
 
-// windows returns the blocks of len(want) equal lines, without overlaps.
-func (m *matching) windows(equal func(i, k int) bool) []span {
-	var spans []span
-	n := len(m.want)
-next:
-	for i := 0; i+n <= len(m.lines); i++ {
-		for k := range n {
-			if !equal(i+k, k) {
-				continue next
-			}
-		}
-		spans = append(spans, m.block(i, n))
-		i += n - 1
+// equal returns the blocks whose lines equal those of old, both in a form; see inForm.
+func (m *matching) equal(form func(string) string) (spans []span) {
+	for i := range blocks(inForm(m.lines, form), inForm(m.want, form), 0) {
+		spans = append(spans, m.block(i, len(m.want)))
 	}
 	return spans
 }
@@ -133,7 +124,7 @@ func occurrences(text, old string) []span {
 // ignoringIndentation compares trimmed lines. Of several places it prefers those
 // whose indentation differs by the same amount in every line.
 func ignoringIndentation(m *matching) []span {
-	spans := m.windows(func(i, k int) bool { return m.lines[i] == m.want[k] })
+	spans := m.equal(nil)
 	want := dedent(m.old)
 	shifted := slices.DeleteFunc(slices.Clone(spans), func(s span) bool { return dedent(m.text[s.start:s.end]) != want })
 	if len(shifted) > 0 {
@@ -168,11 +159,7 @@ func dedent(s string) string {
 // ignoringSpace compares lines with all white space collapsed; if none match and old is one line, it searches inside
 // lines.
 func ignoringSpace(m *matching) []span {
-	want := make([]string, len(m.want))
-	for k, line := range m.want {
-		want[k] = collapse(line)
-	}
-	spans := m.windows(func(i, k int) bool { return collapse(m.lines[i]) == want[k] })
+	spans := m.equal(collapse)
 	if len(spans) > 0 || len(m.want) != 1 || m.tail || len(m.old) > maxPartOfLine {
 		return spans
 	}

@@ -38,7 +38,7 @@ func notLocated(name string, m *matching) error {
 
 // nearest describes the places in a file that are most similar to the searched lines.
 func nearest(file, asked []string) string {
-	lines, want := trimmedLines(file), trimmedLines(asked)
+	lines, want := inForm(file, strings.TrimSpace), inForm(asked, strings.TrimSpace)
 	places := vote(lines, want)
 	if len(places) == 0 {
 		places = guess(lines, want)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
@@ -35,9 +36,9 @@ func (p *plugin) preparePatch(ctx context.Context, call *sdk.ToolCall, ops []pat
 	var names []string
 	for _, c := range changes {
 		targets = append(targets, c.target)
-		edit.Patterns = append(edit.Patterns, paths.Patterns(call, c.abs)...)
 		names = append(names, c.abs)
 	}
+	edit.Patterns = gitkeep.EditPatterns(ctx, call, names...)
 	edit.Metadata = sdk.Object{metaPath: strings.Join(names, ", "), "diff": joinDiffs(changes), "files": names}
 	return append(externals(call, targets...), edit), nil
 }

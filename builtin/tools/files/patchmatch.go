@@ -119,26 +119,15 @@ func (f *patchFile) replace(at int, h hunk) []replacement {
 	return all
 }
 
-// equalities are the ways to compare lines, strict ones first.
-func equalities() []func(a, b string) bool {
-	return []func(a, b string) bool{
-		func(a, b string) bool { return a == b },
-		func(a, b string) bool { return strings.TrimRight(a, " \t\r") == strings.TrimRight(b, " \t\r") },
-		func(a, b string) bool { return strings.TrimSpace(a) == strings.TrimSpace(b) },
-		func(a, b string) bool { return plain(a) == plain(b) },
-	}
+// forms are the forms in which lines are compared, strict ones first.
+func forms() []func(string) string {
+	return []func(string) string{nil, func(s string) string { return strings.TrimRight(s, " \t\r") }, strings.TrimSpace, plain}
 }
 
 // seek returns the first line at or after from where the lines match, compared less and less strictly, or -1.
 func (f *patchFile) seek(want []string, from int) int {
-	for _, equal := range equalities() {
-	next:
-		for at := from; at+len(want) <= len(f.lines); at++ {
-			for k, text := range want {
-				if !equal(f.lines[at+k], text) {
-					continue next
-				}
-			}
+	for _, form := range forms() {
+		for at := range blocks(inForm(f.lines, form), inForm(want, form), from) {
 			return at
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/builtin/internal/paths"
 	"github.com/tenonhq/tenon/builtin/internal/tool"
 	"github.com/tenonhq/tenon/sdk"
@@ -63,9 +64,11 @@ func (t *bash) prepare(ctx context.Context, call *sdk.ToolCall, args bashArgs) (
 	}
 	if len(found.writes) > 0 {
 		edit := sdk.PermissionRequest{Permission: "edit", Metadata: sdk.Object{"command": args.Command}}
+		var files []string
 		for _, path := range found.writes {
-			edit.Patterns = appendNew(edit.Patterns, paths.Patterns(call, filepath.Clean(path)))
+			files = append(files, filepath.Clean(path))
 		}
+		edit.Patterns = appendNew(nil, gitkeep.EditPatterns(ctx, call, files...))
 		edit.Always = edit.Patterns
 		requests = append(requests, edit)
 	}

@@ -351,3 +351,19 @@ func FuzzPrepare(f *testing.F) {
 		}
 	})
 }
+
+// A command that writes a hook of git needs permission for it, in whatever directory git looks for hooks.
+func TestHooksOfGit(t *testing.T) {
+	t.Parallel()
+	f, _ := newProject(t, "bash")
+	for _, args := range [][]string{{"init", "-q"}, {"config", "core.hooksPath", "deep/sub"}} {
+		cmd := exec.CommandContext(t.Context(), "git", args...)
+		cmd.Dir = filepath.Dir(f.dir)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Skipf("no git: %v: %s", err, out)
+		}
+	}
+	if got := f.prepare(t, map[string]any{"command": "echo > sub/pre-commit"}).Edit; got != "deep/sub/pre-commit; .git/hooks/pre-commit" {
+		t.Errorf("edit %q", got)
+	}
+}

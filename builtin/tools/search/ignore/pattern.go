@@ -2,17 +2,20 @@ package ignore
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // pattern is one line of an ignore file.
 type pattern struct {
-	text    string // without the ! before it and the / after it
-	negated bool   // a match means: not ignored
+	negated bool // a match means: not ignored
 	dirOnly bool
-	base    bool // has no slash, so it is compared with the last component of a path
-	literal int  // number of bytes before the first wildcard or backslash
-	suffix  bool // text is a * and a literal
+	base    bool                  // has no slash, so it is compared with the last component of a path
+	prefix  string                // literal text before the first wildcard or backslash
+	glob    string                // from there on
+	suffix  string                // literal text at the end of glob, for a quick check
+	re      func() *regexp.Regexp // of glob; nil if it is malformed
 }
 
 // parse parses the content of an ignore file. It returns no errors: an invalid line matches
@@ -38,9 +41,16 @@ func newPattern(text string) (p pattern) {
 	if !p.base {
 		text = strings.TrimPrefix(text, "/")
 	}
-	p.text, p.literal = text, literalLen(text)
-	ending, star := strings.CutPrefix(text, "*")
-	p.suffix = star && literalLen(ending) == len(ending)
+	i := strings.IndexAny(text, `*?[\`)
+	if i < 0 {
+		i = len(text)
+	}
+	glob := text[i:]
+	if !strings.Contains(glob, `\`) {
+		p.suffix = strings.TrimPrefix(glob[strings.LastIndexAny(glob, `*?[]`)+1:], "/") // it may be missing behind **
+	}
+	p.prefix, p.glob = text[:i], glob
+	p.re = sync.OnceValue(func() *regexp.Regexp { return translate(glob) })
 	return p
 }
 
@@ -61,13 +71,6 @@ func trimSpaces(line string) string {
 	return line[:end]
 }
 
-func literalLen(s string) int {
-	if i := strings.IndexAny(s, `*?[\`); i >= 0 {
-		return i
-	}
-	return len(s)
-}
-
 // match reports whether the pattern matches rel, a path below the directory of its file. base is the
 // index of rel's last component.
 func (p *pattern) match(rel string, base int, isDir bool) bool {
@@ -76,16 +79,19 @@ func (p *pattern) match(rel string, base int, isDir bool) bool {
 	}
 	if p.base {
 		rel = rel[base:]
-		if p.suffix {
-			return strings.HasSuffix(rel, p.text[1:])
-		}
 	}
-	// Like git, match the rest separately: a ** right after the literal counts as one
-	// at the start of the pattern.
-	if !strings.HasPrefix(rel, p.text[:p.literal]) {
+	// Like git, match the rest separately: a ** right after the literal counts as one at the start of the pattern.
+	rest, ok := strings.CutPrefix(rel, p.prefix)
+	switch {
+	case !ok || !strings.HasSuffix(rest, p.suffix):
 		return false
+	case p.glob == "":
+		return rest == ""
+	case p.glob == "*"+p.suffix:
+		return !strings.Contains(rest, "/")
 	}
-	return wildmatch(p.text[p.literal:], rel[p.literal:])
+	re := p.re()
+	return re != nil && re.MatchString(latin1(rest))
 }
 
 // decide returns the decision of the last pattern that matches.

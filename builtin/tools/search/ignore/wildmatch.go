@@ -1,160 +1,123 @@
 package ignore
 
-import "strings"
-
-// outcome is the result of matching a pattern. The two kinds of abort let an earlier star
-// stop, which prevents exponential time for patterns with many stars.
-type outcome int
-
-const (
-	matched outcome = iota
-	mismatched
-	abortAll        // the end of the text: no star can help
-	abortToStarStar // a slash: only a ** can help
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"unicode/utf8"
 )
 
-// wildmatch reports whether the glob pattern matches all of text by the rules of git's wildmatch.c in
-// pathname mode: * and ? do not match slashes, ** between slashes does.
-func wildmatch(pattern, text string) bool { return wild(pattern, text) == matched }
+// maxGlob is the maximum length of a glob in bytes, that of a path in Linux. A longer one matches nothing.
+const maxGlob = 4096
 
-func wild(p, text string) outcome {
-	i, t := 0, 0
-	for i < len(p) {
-		c := p[i]
-		if t == len(text) && c != '*' {
-			return abortAll
-		}
-		switch c {
-		case '*':
-			return star(p, i, text[t:])
-		case '?':
-			if text[t] == '/' {
-				return mismatched
-			}
-			i++
-		case '[':
-			end, result := class(p, i, text[t])
-			if result != matched {
-				return result
-			}
-			i = end
-		case '\\':
-			if i++; i == len(p) || p[i] != text[t] {
-				return mismatched
-			}
-			i++
-		default:
-			if c != text[t] {
-				return mismatched
-			}
-			i++
-		}
-		t++
+// translate returns a regular expression with the meaning that a glob has in git's wildmatch.c in pathname mode: * and ? do not match slashes,
+// ** between slashes does. It matches texts that latin1 returns. A malformed glob, which matches nothing, has none.
+func translate(glob string) *regexp.Regexp {
+	if len(glob) > maxGlob {
+		return nil
 	}
-	if t < len(text) {
-		return mismatched
-	}
-	return matched
-}
-
-// star matches text against p from the star at p[i].
-func star(p string, i int, text string) outcome {
-	begin := i
-	for i < len(p) && p[i] == '*' {
-		i++
-	}
-	rest := p[i:]
-	crossSlash := false
-	if i-begin > 1 && (begin == 0 || p[begin-1] == '/') &&
-		(rest == "" || rest[0] == '/' || strings.HasPrefix(rest, `\/`)) {
-		// The two slashes around ** may be the same one: a/**/b matches a/b.
-		if rest != "" && rest[0] == '/' && wild(rest[1:], text) == matched {
-			return matched
-		}
-		crossSlash = true
-	}
-	if rest == "" {
-		if !crossSlash && strings.Contains(text, "/") {
-			return mismatched
-		}
-		return matched
-	}
-	if !crossSlash && rest[0] == '/' {
-		slash := strings.IndexByte(text, '/')
-		if slash < 0 {
-			return mismatched
-		}
-		return wild(rest, text[slash:])
-	}
-	for t := 0; t < len(text); t++ {
-		result := wild(rest, text[t:])
-		if result != mismatched && (!crossSlash || result != abortToStarStar) {
-			return result
-		}
-		if result == mismatched && !crossSlash && text[t] == '/' {
-			return abortToStarStar
-		}
-	}
-	return abortAll
-}
-
-// class matches c against the bracket expression at p[i] and returns the index after it.
-func class(p string, i int, c byte) (end int, result outcome) {
-	i++
-	negated := i < len(p) && (p[i] == '!' || p[i] == '^')
-	if negated {
-		i++
-	}
-	found := false
-	var prev byte // the start of a range if a - follows; 0 for none
-	for first := true; first || i >= len(p) || p[i] != ']'; first = false {
-		if i >= len(p) {
-			return 0, abortAll
-		}
+	var b strings.Builder
+	for rest := glob; rest != ""; {
+		c, after, ok := letter(rest)
 		switch {
-		case p[i] == '\\':
-			if i++; i == len(p) {
-				return 0, abortAll
+		case rest[0] == '*':
+			slash := rest == glob || glob[len(glob)-len(rest)-1] == '/' // before it
+			after = strings.TrimLeft(rest, "*")
+			deep := slash && len(rest)-len(after) > 1
+			switch {
+			case deep && strings.HasPrefix(after, "/"): // the slashes around ** may be the same one: a/**/b matches a/b
+				b.WriteString(`(?:.*/)?`)
+				after = after[1:]
+			case deep && (after == "" || strings.HasPrefix(after, `\/`)):
+				b.WriteString(`.*`)
+			default:
+				b.WriteString(`[^/]*`)
 			}
-			found = found || p[i] == c
-			prev = p[i]
-		case p[i] == '-' && prev != 0 && i+1 < len(p) && p[i+1] != ']':
-			i++
-			if p[i] == '\\' {
-				if i++; i == len(p) {
-					return 0, abortAll
-				}
-			}
-			found = found || prev <= c && c <= p[i]
-			prev = 0
-		case strings.HasPrefix(p[i:], "[:"):
-			length := strings.IndexByte(p[i+2:], ']')
-			if length < 0 {
-				return 0, abortAll
-			}
-			name := p[i+2 : i+2+length]
-			if !strings.HasSuffix(name, ":") { // not a class, but a set that contains [
-				found = found || c == '['
-				prev = '['
-				break
-			}
-			in, known := named(strings.TrimSuffix(name, ":"), c)
-			if !known {
-				return 0, abortAll
-			}
-			found = found || in
-			i += 2 + length
-			prev = 0
+		case rest[0] == '?':
+			b.WriteString(`[^/]`)
+		case rest[0] == '[':
+			var set string
+			set, after, ok = bracket(rest)
+			b.WriteString(set)
 		default:
-			found = found || p[i] == c
-			prev = p[i]
+			fmt.Fprintf(&b, `\x{%x}`, c)
 		}
-		i++
+		if !ok {
+			return nil
+		}
+		rest = after
 	}
-	if found == negated || c == '/' {
-		return 0, mismatched
+	re, err := regexp.Compile(`\A(?s:` + b.String() + `)\z`)
+	if err != nil {
+		return nil
 	}
-	return i + 1, matched
+	return re
+}
+
+// letter returns the character that a glob begins with, without the backslash before it, and the text after it. ok is false if the text ends
+// after the backslash.
+func letter(glob string) (c byte, after string, ok bool) {
+	glob = strings.TrimPrefix(glob, `\`)
+	if glob == "" {
+		return 0, "", false
+	}
+	return glob[0], glob[1:], true
+}
+
+// bracket translates the bracket expression that a glob begins with, and returns the text after it. It matches no slash. ok is false if it is
+// malformed or matches nothing.
+func bracket(glob string) (expression, after string, ok bool) {
+	var set [256]bool
+	add := func(from, to byte) {
+		for c := int(from); c <= int(to); c++ {
+			set[c] = true
+		}
+	}
+	rest := glob[1:]
+	negated := strings.HasPrefix(rest, "!") || strings.HasPrefix(rest, "^")
+	if negated {
+		rest = rest[1:]
+	}
+	var from byte // the start of a range if a - follows; 0 for none
+	for first := true; rest != "" && (first || rest[0] != ']'); first = false {
+		name, behind, closed := strings.Cut(rest, "]")
+		switch {
+		case strings.HasPrefix(rest, "[:") && !closed:
+			return "", "", false
+		case strings.HasPrefix(rest, "[:") && strings.HasSuffix(name[2:], ":"):
+			ranges, known := classes[name[2:len(name)-1]]
+			if !known {
+				return "", "", false
+			}
+			for ; ranges != ""; ranges = ranges[2:] {
+				add(ranges[0], ranges[1])
+			}
+			rest, from = behind, 0
+			continue
+		case from != 0 && rest[0] == '-' && len(rest) > 1 && rest[1] != ']':
+			var to byte
+			if to, rest, ok = letter(rest[1:]); !ok {
+				return "", "", false
+			}
+			add(from, to)
+			from = 0
+			continue
+		}
+		if from, rest, ok = letter(rest); !ok {
+			return "", "", false
+		}
+		add(from, from)
+	}
+	var b strings.Builder
+	for c, in := range set {
+		if in != negated && c != '/' {
+			fmt.Fprintf(&b, `\x{%x}`, c)
+		}
+	}
+	if rest == "" || b.Len() == 0 {
+		return "", "", false
+	}
+	return "[" + b.String() + "]", rest[1:], true
 }
 
 // classes lists the POSIX character classes as pairs of first and last characters.
@@ -163,11 +126,14 @@ var classes = map[string]string{
 	"print": " ~", "punct": "!/:@[`{~", "space": "  \t\r", "upper": "AZ", "xdigit": "09afAF",
 }
 
-// named reports whether c is in the POSIX class, and whether the class exists.
-func named(class string, c byte) (in, known bool) {
-	ranges, known := classes[class]
-	for i := 0; i < len(ranges); i += 2 {
-		in = in || ranges[i] <= c && c <= ranges[i+1]
+// latin1 returns a text in which each byte of s is one character, because git compares bytes.
+func latin1(s string) string {
+	if utf8.RuneCountInString(s) == len(s) && utf8.ValidString(s) {
+		return s // ASCII
 	}
-	return in, known
+	runes := make([]rune, len(s))
+	for i := range len(s) {
+		runes[i] = rune(s[i])
+	}
+	return string(runes)
 }
