@@ -1,7 +1,6 @@
 package generation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,15 +104,20 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 	return g.await(ctx)
 }
 
-// await keeps the plugins that started in time.
+// await keeps the plugins that started in time. Those of the old generation have the same time again.
 func (g *Set) await(ctx context.Context) error {
+	limit, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	var problems []error
 	for _, l := range g.held {
-		<-l.started
+		select {
+		case <-l.started:
+		case <-limit.Done():
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := cmp.Or(l.err, l.failure); err != nil {
+		if err := l.startError(); err != nil {
 			problems = append(problems, g.drop(l, err))
 			continue
 		}
