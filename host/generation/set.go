@@ -165,7 +165,7 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 	}
 	engine, err := hooks.New(hooks.Options{
 		Plugins: list, Overrides: g.r.o.Config.HookConfig, Notice: notice, Logger: g.r.o.Logger,
-		CheckChanges: checkHookChanges, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { g.r.rememberQuarantine(g, plugin, reason) },
+		CheckChanges: checkHookChanges, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: g.made.Quarantine,
 	})
 	g.Engine = engine
 	return err
