@@ -441,6 +441,23 @@ func TestPluginsThatDoNotStartAreLeftOut(t *testing.T) {
 	}
 }
 
+// TestMissingOptions names the option.
+func TestMissingOptions(t *testing.T) {
+	t.Parallel()
+	k := start(t, nil, base(newModel(t)))
+	for name, without := range map[string]func(*host.Options){
+		"Config": func(o *host.Options) { o.Config = nil },
+		"Store":  func(o *host.Options) { o.Store = nil },
+		"Logger": func(o *host.Options) { o.Logger = nil },
+	} {
+		o := k.opts
+		without(&o)
+		if _, err := host.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "Options."+name+" is missing") {
+			t.Errorf("New without %s = %v, want an error that names it", name, err)
+		}
+	}
+}
+
 // TestPluginThatHangsInStart waits for the deadline of plugins, not for the plugin. A reload uses the plugin once Start has returned.
 func TestPluginThatHangsInStart(t *testing.T) {
 	t.Parallel()
