@@ -190,16 +190,16 @@ func (r *Rules) explain(permission, pattern string, depth int, winner *rule) []S
 // Removed reports whether the tool is hidden from the model: the last rule for its permission denies
 // everything, so that asking for it would be a wasted step.
 func (r *Rules) Removed(tool string) bool {
-	permission := normal(Key(tool))
-	for list := r; list != nil; list = list.parent {
-		for _, rule := range list.candidates(permission) {
-			if rule.Action == sdk.ActionDeny && rule.pattern.anything {
-				return true
-			}
-			break // only the last one counts
-		}
+	if r == nil {
+		return false
 	}
-	return r.bound != nil && r.bound.Removed(tool)
+	for _, rule := range r.candidates(normal(Key(tool))) {
+		if rule.Action == sdk.ActionDeny && rule.pattern.anything {
+			return true
+		}
+		break // only the last one counts
+	}
+	return r.parent.Removed(tool) || r.bound.Removed(tool)
 }
 
 // Rules returns the list as it was written, without a parent's. It is the caller's.

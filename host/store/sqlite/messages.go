@@ -77,13 +77,16 @@ func bounds(ctx context.Context, c *database.Conn, in span, q store.Page) (span,
 
 func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (err error) {
 	var whole bool
+	if limit <= 0 {
+		limit = unlimited
+	}
 	if p.messages, whole, err = messageRows.newest(ctx, c, in, limit); err != nil {
 		return err
 	}
 	p.noteRange(whole, "messages")
 	// Parts without a message belong to the page, too: the row of their message may be damaged.
 	parts := span{partsOf(in.low).low, partsOf(in.high).high}
-	if limit > 0 && len(p.messages) == limit {
+	if len(p.messages) == limit {
 		parts.low = partsOf(p.messages[0].key).low
 	}
 	if p.appended, err = readDeltas(ctx, c, parts); database.Corrupt(err) {
@@ -93,7 +96,7 @@ func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (
 	if err != nil {
 		return err
 	}
-	if p.parts, whole, err = partRows.all(ctx, c, parts); err == nil {
+	if p.parts, whole, err = partRows.newest(ctx, c, parts, unlimited); err == nil {
 		p.noteRange(whole, "parts")
 	}
 	return err
