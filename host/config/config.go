@@ -61,9 +61,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		return nil, err
 	}
 	m := newMerger()
-	if err := m.defaults(); err != nil {
-		return nil, err
-	}
+	m.defaults()
 	var managed sdk.PermissionRules
 	var own []tree     // the receivers in the user's layers
 	byProject := false // a file of the project sets receivers, too
@@ -78,9 +76,7 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		} else {
 			own = append(own, chosen)
 		}
-		if err := m.add(layer, c.origins); err != nil {
-			return nil, err
-		}
+		m.add(layer, c.origins)
 	}
 	cfg, err := m.config()
 	var foreign map[string]string

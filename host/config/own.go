@@ -23,9 +23,7 @@ func receivers(layer tree) tree {
 func merged(layers []tree) (*sdk.Config, error) {
 	m := newMerger()
 	for _, layer := range layers {
-		if err := m.add(layer, nil); err != nil {
-			return nil, err
-		}
+		m.add(layer, nil)
 	}
 	return m.config()
 }
