@@ -61,7 +61,9 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		return nil, err
 	}
 	m := newMerger()
-	m.defaults()
+	if err := m.defaults(); err != nil {
+		return nil, err
+	}
 	var managed sdk.PermissionRules
 	var own []tree     // the receivers in the user's layers
 	byProject := false // a file of the project sets receivers, too
@@ -76,7 +78,9 @@ func Load(ctx context.Context, o Options) (*Loaded, error) {
 		} else {
 			own = append(own, chosen)
 		}
-		m.add(layer, c.origins)
+		if err := m.add(layer, c.origins); err != nil {
+			return nil, err
+		}
 	}
 	cfg, err := m.config()
 	var foreign map[string]string

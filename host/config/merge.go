@@ -2,10 +2,13 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/knadh/koanf/v2"
 
 	"github.com/tenonhq/tenon/internal/checked"
 	"github.com/tenonhq/tenon/sdk"
@@ -15,9 +18,18 @@ import (
 // would lose.
 type tree = map[string]any
 
+// layer passes a tree to koanf.
+type layer tree
+
+// Read returns the tree.
+func (l layer) Read() (map[string]any, error) { return l, nil }
+
+// ReadBytes is called only with a parser.
+func (l layer) ReadBytes() ([]byte, error) { return nil, errors.ErrUnsupported }
+
 // merger merges the layers.
 type merger struct {
-	root    tree
+	ko      *koanf.Koanf
 	origins map[string]Origin
 	sums    map[string]any    // by key, the lists that add up
 	plugins map[string]Origin // by path, the place that named the plugin
@@ -25,11 +37,12 @@ type merger struct {
 }
 
 func newMerger() *merger {
-	return &merger{origins: map[string]Origin{}, sums: map[string]any{}, plugins: map[string]Origin{}}
+	// Names of models contain dots, so the delimiter is a character that no key has.
+	return &merger{ko: koanf.New("\x00"), origins: map[string]Origin{}, sums: map[string]any{}, plugins: map[string]Origin{}}
 }
 
 // defaults adds the default values.
-func (m *merger) defaults() {
+func (m *merger) defaults() error {
 	values := tree{
 		"logLevel":       "warn",
 		"snapshot":       true,
@@ -40,11 +53,11 @@ func (m *merger) defaults() {
 	}
 	origins := map[string]Origin{}
 	eachLeaf("", values, func(key string) { origins[key] = Origin{Layer: LayerDefault, Source: string(LayerDefault)} })
-	m.add(values, origins)
+	return m.add(values, origins)
 }
 
-// add merges a layer, which it keeps, over the earlier ones. Its values replace theirs, except for the lists that add up.
-func (m *merger) add(values tree, origins map[string]Origin) {
+// add merges a layer, which it changes, over the earlier ones. Its values replace theirs, except for the lists that add up.
+func (m *merger) add(values tree, origins map[string]Origin) error {
 	m.code(values, origins)
 	m.sumUp(values, "instructions", "instructions")
 	m.sumUp(values, "plugins", "plugins")
@@ -53,24 +66,7 @@ func (m *merger) add(values tree, origins map[string]Origin) {
 		m.sumUp(agent, "permission", checked.Join(checked.Join("agent", name), "permission"))
 	})
 	maps.Copy(m.origins, origins)
-	mergeUnder(m.root, values)
-	m.root = values
-}
-
-// mergeUnder adds to object the values that only the older object has.
-func mergeUnder(older, object map[string]any) {
-	for name, value := range older {
-		before, ok := object[name]
-		if !ok {
-			object[name] = value
-			continue
-		}
-		a, okA := value.(map[string]any)
-		b, okB := before.(map[string]any)
-		if okA && okB {
-			mergeUnder(a, b)
-		}
-	}
+	return m.ko.Load(layer(values), nil)
 }
 
 // sumUp replaces the list under name, the value of key, by the sum of the earlier ones and it.
@@ -111,9 +107,10 @@ func mergeEntries(before, more []any) []any {
 // config decodes the merged layers. It removes the origins of values that were replaced.
 func (m *merger) config() (*sdk.Config, error) {
 	keys := make(map[string]bool, len(m.origins))
-	eachLeaf("", m.root, func(key string) { keys[key] = true })
+	root := m.ko.Raw()
+	eachLeaf("", root, func(key string) { keys[key] = true })
 	maps.DeleteFunc(m.origins, func(key string, _ Origin) bool { return !keys[key] })
-	data, err := json.Marshal(m.root)
+	data, err := json.Marshal(root)
 	if err != nil {
 		return nil, fmt.Errorf("merged configuration: %w", err)
 	}

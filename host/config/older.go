@@ -76,6 +76,22 @@ func lowerModes(layer tree) {
 	}
 }
 
+// mergeUnder adds to object the values that only the older object has.
+func mergeUnder(older, object map[string]any) {
+	for name, value := range older {
+		before, ok := object[name]
+		if !ok {
+			object[name] = value
+			continue
+		}
+		a, okA := value.(map[string]any)
+		b, okB := before.(map[string]any)
+		if okA && okB {
+			mergeUnder(a, b)
+		}
+	}
+}
+
 func (c *checker) toolRule(p place, tool string, enabled bool) sdk.PermissionRule {
 	action := sdk.ActionDeny
 	if enabled {

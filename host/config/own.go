@@ -23,7 +23,9 @@ func receivers(layer tree) tree {
 func merged(layers []tree) (*sdk.Config, error) {
 	m := newMerger()
 	for _, layer := range layers {
-		m.add(layer, nil)
+		if err := m.add(layer, nil); err != nil {
+			return nil, err
+		}
 	}
 	return m.config()
 }
