@@ -21,12 +21,8 @@ type Rebuilt struct {
 	Lost     []store.Damage // known data that only the damaged file has
 }
 
-const (
-	// rebuildSuffix names the new file while it is written.
-	rebuildSuffix = ".repair"
-	// rebuildMark names a file that exists while Rebuild runs. If it is killed or fails, the next start finds the file.
-	rebuildMark = rebuildSuffix + "-mark"
-)
+// rebuildSuffix names the new file while it is written. If Rebuild is killed, the next start removes the file.
+const rebuildSuffix = ".repair"
 
 // Rebuild writes a new database with everything that can be read from a damaged one, which it keeps under another name. If the process is
 // killed, either the old database or the new one is in place. No process may have the database open. Errors: those of Open, and one that
@@ -66,9 +62,6 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	if err == nil {
 		err = errors.Join(os.Rename(o.Path, s.path), removeDatabase(o.Path)) // the files next to it
 	}
-	if err == nil {
-		err = os.Remove(s.path + rebuildMark)
-	}
 	out.Sessions = r.sessions
 	out.Lost, _ = store.Readable(r.damage.Err())
 	return out, err
@@ -88,10 +81,7 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 	if err = c.Script(ctx, "PRAGMA busy_timeout=0; PRAGMA locking_mode=EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT"); err == nil {
 		err = s.current(ctx, c)
 	}
-	if err == nil {
-		err = os.WriteFile(path+rebuildMark, nil, 0o600)
-	}
-	if err == nil {
+	if err == nil { // the next start sets the mode again, see ready
 		err = c.Script(ctx, "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE; COMMIT")
 	}
 	if database.Busy(err) {
@@ -104,23 +94,7 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 	return s, c, nil
 }
 
-// afterRebuild cleans up after a Rebuild that was killed. None is running, because the caller has the database open.
-func (s *Store) afterRebuild(ctx context.Context, c *database.Conn) error {
-	if _, err := os.Lstat(s.path + rebuildMark); err != nil {
-		return nil
-	}
-	if err := c.Script(ctx, "PRAGMA journal_mode=WAL"); err != nil {
-		return err
-	}
-	if err := removeDatabase(s.path + rebuildSuffix); err != nil {
-		return err
-	}
-	if err := os.Remove(s.path + rebuildMark); !errors.Is(err, os.ErrNotExist) { // another process may have removed it first
-		return err
-	}
-	return nil
-}
-
+// removeDatabase removes a database with its other files, if it exists.
 func removeDatabase(path string) error {
 	var errs []error
 	for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {

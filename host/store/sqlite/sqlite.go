@@ -100,8 +100,9 @@ func (s *Store) openCurrent(ctx context.Context) (*database.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err = s.ready(ctx, c); err == nil {
-			err = s.afterRebuild(ctx, c)
+		err = s.ready(ctx, c)
+		if _, missing := os.Lstat(s.path + rebuildSuffix); err == nil && missing == nil { // no Rebuild is running: the database is open here
+			err = removeDatabase(s.path + rebuildSuffix)
 		}
 		if err != nil {
 			return nil, errors.Join(s.explain(err), c.Close(), s.node.Drop())
