@@ -111,7 +111,7 @@ type (
 	ModelListOptions = model.ListOptions
 	ModelChoice      = model.Picked
 	Receiver         = model.Receiver
-	CommandInfo      = generation.CommandInfo
+	CommandInfo      = generation.Command
 	NewSession       = sessions.New
 	ReloadOptions    = generation.ReloadOptions
 )

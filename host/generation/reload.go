@@ -61,7 +61,7 @@ func (r *Registry) replace(old, g *Set) bool {
 		r.mu.Unlock()
 		return false
 	}
-	r.gen, old.retired = g, true
+	r.gen = g
 	r.mu.Unlock()
 	// Ends once no turn uses the old generation and its plugins are closed; Close waits.
 	r.retiring.Go(func() {

@@ -31,9 +31,8 @@ type Set struct {
 	auth      []sdk.AuthMethod // of all plugins, in their order
 	Models    *model.Models
 
-	users   int           // under Registry.mu; the registry is one while the generation is in force
-	retired bool          // under Registry.mu: another one is in force
-	unused  chan struct{} // closed when it is retired and unused
+	users  int           // under Registry.mu; the registry is one while the generation is in force
+	unused chan struct{} // closed when there are none
 }
 
 func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set) (*Set, error) {
