@@ -441,6 +441,19 @@ func TestPluginsThatDoNotStartAreLeftOut(t *testing.T) {
 	}
 }
 
+// hooker is a plugin that calls asked when it is asked for its hooks.
+type hooker struct {
+	*plugin
+	asked func()
+}
+
+func (h *hooker) Hooks() []sdk.Hook {
+	if h.asked != nil {
+		h.asked()
+	}
+	return nil
+}
+
 // TestMissingOptions names the option.
 func TestMissingOptions(t *testing.T) {
 	t.Parallel()
@@ -464,7 +477,7 @@ func TestPluginThatHangsInStart(t *testing.T) {
 	release := make(chan struct{})
 	logs := &records{}
 	begun := time.Now()
-	b, slow := base(newModel(t, say("done"), call("version", `{}`), say("done"))), version("one")
+	b, slow := base(newModel(t, say("done"), call("version", `{}`), say("done"))), &hooker{plugin: version("one")}
 	slow.start = func() error { <-release; return nil }
 	k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, b, slow)
 	if took := time.Since(begun); took > 60*time.Second {
@@ -476,6 +489,12 @@ func TestPluginThatHangsInStart(t *testing.T) {
 		t.Errorf("logged %q, want that the plugin is skipped", logs.all())
 	}
 	time.AfterFunc(10*time.Millisecond, func() { close(release) }) // while the reload waits for it
+	canceled, cancel := context.WithCancel(t.Context())
+	slow.asked = func() { cancel(); <-canceled.Done(); time.Sleep(10 * time.Millisecond) }
+	if err := k.Reload(canceled, host.ReloadOptions{Plugins: []sdk.Plugin{b, slow}}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Reload that was canceled while the plugin was asked for its hooks = %v", err)
+	}
+	slow.asked = nil
 	if err := k.Reload(t.Context(), host.ReloadOptions{Plugins: []sdk.Plugin{b, slow}}); err != nil {
 		t.Fatal(err)
 	}

@@ -146,6 +146,9 @@ func (l *Plugin) contribute(ctx context.Context) error {
 		}
 		return c, nil
 	})
+	if ctx.Err() != nil {
+		return ctx.Err() // the next generation asks again
+	}
 	if err == nil && !l.Builtin() {
 		err = l.checkHooks()
 	} else if err != nil {
