@@ -45,14 +45,14 @@ func Child(parent, child *Rules) *Rules {
 	return &c
 }
 
-// Within returns the rules bound by an administrator's: denials and questions of bound hold, whatever r decides. r decides about the requests
-// that bound allows.
+// Within returns the rules bound by others, such as an administrator's: denials and questions of bound hold, whatever r decides. r decides about
+// the requests that bound allows. Earlier bounds hold, too.
 func (r *Rules) Within(bound *Rules) *Rules {
 	if bound == nil || len(bound.rules) == 0 {
 		return r
 	}
 	c := *r
-	c.bound = bound
+	c.bound = bound.Within(r.bound)
 	return &c
 }
 
