@@ -67,8 +67,8 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 		case i.Maybe:
 			byName = d.Guarded != ""
 		}
-		if byName && d.Guarded != "" && all.Action == sdk.ActionAsk && !all.Final {
-			all = d // which --auto does not answer
+		if byName && all.Action == sdk.ActionAsk && !all.Final && (d.Guarded != "" || !all.Implied) {
+			all = d // which approvals do not answer, and --auto not if it is guarded
 		}
 		if (d.Action == sdk.ActionDeny || byName) && strictness(d.Action) > strictness(all.Action) {
 			all = d
