@@ -1,8 +1,10 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,8 +15,34 @@ import (
 
 const defaultLimit = 100 // of a listing; see store.Query
 
-// Sessions reads sessions one by one, as an index lists them. Damage to the index or a row affects no other row.
-func (s *Store) Sessions(ctx context.Context, q store.Query) (out []sdk.Session, err error) {
+// Sessions lists sessions from an index, newest first.
+func (s *Store) Sessions(ctx context.Context, q store.Query) ([]sdk.Session, error) {
+	query, args := listing(named, q)
+	var rows [][]byte
+	err := s.read(ctx, func(c *database.Conn) (err error) {
+		rows, err = database.All(ctx, c, query, func(r database.Row) []byte { return r.Bytes(0) }, args...)
+		return err
+	})
+	if err != nil && !errors.Is(err, store.ErrCorrupt) {
+		return nil, err
+	}
+	out := make([]sdk.Session, len(rows))
+	damaged := make([]bool, len(rows))
+	inParallel(len(rows), func(i int) {
+		id, data, _ := bytes.Cut(rows[i], []byte{'\n'})
+		damaged[i] = out[i].UnmarshalJSON(data) != nil || out[i].ID != string(id)
+	})
+	if err != nil || slices.Contains(damaged, true) {
+		return s.salvageSessions(ctx, q)
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	return out, nil
+}
+
+// salvageSessions reads the sessions one by one, as the index lists them.
+func (s *Store) salvageSessions(ctx context.Context, q store.Query) (out []sdk.Session, err error) {
 	query, args := listing("key, id", q)
 	var damaged []store.Damage
 	err = s.read(ctx, func(c *database.Conn) error {
