@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// foldCase reports that file names are case-insensitive: a rule against secret.txt must hold for SECRET.TXT.
-const foldCase = runtime.GOOS == "windows"
+// foldCase reports that file names are usually case-insensitive: a rule against secret.txt must hold for SECRET.TXT.
+const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 // wildcard is a pattern in normal form.
 type wildcard struct {

@@ -40,6 +40,7 @@ func TestMatch(t *testing.T) {
 		"one tail alone":              {"git * *", "git", false},
 		"tail of a tail":              {"git * *", "git x", true},
 		"only a tail":                 {" *", "", true},
+		"case":                        {"*.env", ".ENV", foldsCase},
 		"dots are dots":               {"*.env", "xenv", false},
 		"brackets are brackets":       {"[ab]", "a", false},
 		"braces are braces":           {"{a,b}", "a", false},
@@ -91,11 +92,13 @@ func TestMatchIsNeverExponential(t *testing.T) {
 	}
 }
 
+const foldsCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+
 // slowMatch is the definition, by way of a regular expression.
 func slowMatch(pattern, text string) bool {
 	fold := func(s string) string {
 		s = strings.ReplaceAll(s, `\`, "/")
-		if runtime.GOOS == "windows" {
+		if foldsCase {
 			s = strings.ToLower(s)
 		}
 		return s
@@ -108,7 +111,10 @@ func slowMatch(pattern, text string) bool {
 			path = "*"
 		}
 		textScheme, textRest, ok := strings.Cut(text, "://")
-		textServer, _, _ := strings.Cut(textRest, "/")
+		textServer := textRest
+		if end := strings.IndexAny(textRest, "/?#"); end >= 0 {
+			textServer = textRest[:end]
+		}
 		return ok && slowPart(scheme+"://"+server, textScheme+"://"+textServer) && slowMatch(path, textRest[len(textServer):])
 	}
 	body, tail := pattern, ""
