@@ -63,9 +63,7 @@ func (s *Store) ready(ctx context.Context, c *database.Conn) error {
 	warned := false
 	for begun := time.Now(); ; {
 		err := s.current(ctx, c)
-		if err == nil { // a Rebuild that was killed, or a restored copy, has another mode
-			err = c.Script(ctx, "PRAGMA journal_mode=WAL")
-		} else if errors.Is(err, errNotCurrent) {
+		if errors.Is(err, errNotCurrent) {
 			err = node.Outlast(ctx, func() error { return s.migrate(ctx, c) })
 		}
 		waited := time.Since(begun)

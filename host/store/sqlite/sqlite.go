@@ -100,9 +100,8 @@ func (s *Store) openCurrent(ctx context.Context) (*database.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = s.ready(ctx, c)
-		if _, missing := os.Lstat(s.path + rebuildSuffix); err == nil && missing == nil { // no Rebuild is running: the database is open here
-			err = removeDatabase(s.path + rebuildSuffix)
+		if err = s.ready(ctx, c); err == nil {
+			err = s.afterRebuild(ctx, c)
 		}
 		if err != nil {
 			return nil, errors.Join(s.explain(err), c.Close(), s.node.Drop())
