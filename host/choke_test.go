@@ -490,10 +490,12 @@ func TestPluginThatHangsInStart(t *testing.T) {
 	}
 	time.AfterFunc(10*time.Millisecond, func() { close(release) }) // while the reload waits for it
 	canceled, cancel := context.WithCancel(t.Context())
-	slow.asked = func() { cancel(); <-canceled.Done(); time.Sleep(10 * time.Millisecond) }
+	reloaded := make(chan struct{})
+	slow.asked = func() { cancel(); <-reloaded }
 	if err := k.Reload(canceled, host.ReloadOptions{Plugins: []sdk.Plugin{b, slow}}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("Reload that was canceled while the plugin was asked for its hooks = %v", err)
 	}
+	close(reloaded)
 	slow.asked = nil
 	if err := k.Reload(t.Context(), host.ReloadOptions{Plugins: []sdk.Plugin{b, slow}}); err != nil {
 		t.Fatal(err)
