@@ -67,8 +67,11 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 		case i.Maybe:
 			byName = d.Guarded != ""
 		}
-		if byName && all.Action == sdk.ActionAsk && !all.Final && (d.Guarded != "" || !all.Implied) {
-			all = d // which approvals do not answer, and --auto not if it is guarded
+		if byName && all.Action == sdk.ActionAsk && !all.Final {
+			all.Implied = true // so that approvals of the request do not answer
+			if d.Guarded != "" {
+				all = d // --auto does not answer either
+			}
 		}
 		if (d.Action == sdk.ActionDeny || byName) && strictness(d.Action) > strictness(all.Action) {
 			all = d

@@ -65,7 +65,7 @@ type Decision struct {
 	Rule  sdk.PermissionRule
 	Index int
 	Depth int
-	// Implied reports that the rule is about something that the request includes, see sdk.PermissionRequest.
+	// Implied reports that a rule about something that the request includes asks or denies, see sdk.PermissionRequest.
 	Implied bool
 	// Final reports that an administrator's rule decided, or that Guarded is set: only the user's answer overrides it.
 	Final bool
