@@ -152,6 +152,31 @@ func TestImpliedRules(t *testing.T) {
 	}
 }
 
+// TestApprovalOfCommand has an approval of a command, which does not answer a question about a file that the command reads.
+func TestApprovalOfCommand(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string]string{"notes.txt": "ran", ".env": "no user can answer"} {
+		tl := &tool{id: "run_it", run: func(context.Context, *sdk.ToolCall) (*sdk.ToolResult, error) {
+			return &sdk.ToolResult{Output: "ran"}, nil
+		}}
+		tl.prepare = func(*sdk.ToolCall) ([]sdk.PermissionRequest, error) {
+			return []sdk.PermissionRequest{{Permission: "bash", Patterns: []string{"cat " + file}, Implied: []sdk.ImpliedPermission{{Permission: "read", Pattern: file}}}}, nil
+		}
+		b := base(newModel(nil, call("run_it", `{}`), say("done")))
+		b.tools = []sdk.Tool{tl}
+		k := start(t, func(o *host.Options) { o.Config.Permission = nil }, b)
+		approval := store.Approval{Project: permission.ApprovalProject(k.opts.Project), Permission: "bash", Pattern: "cat *"}
+		if err := k.store.Approve(t.Context(), []store.Approval{approval}); err != nil {
+			t.Fatal(err)
+		}
+		id := k.session()
+		_, _ = k.Prompt(t.Context(), host.PromptInput{SessionID: id, Text: "go"})
+		if got := k.results(id)[0]; !strings.Contains(got, want) {
+			t.Errorf("%s: result = %q, want %q in it", file, got, want)
+		}
+	}
+}
+
 // TestUntrustedRules has rules whose file the user did not approve.
 func TestUntrustedRules(t *testing.T) {
 	t.Parallel()

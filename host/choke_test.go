@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -413,8 +414,9 @@ func TestBadHooksChangeNothing(t *testing.T) {
 func TestPluginsThatDoNotStartAreLeftOut(t *testing.T) {
 	t.Parallel()
 	cases := map[string]func() error{
-		"fails":  func() error { return errors.New("no way") },
-		"panics": func() error { panic("no way") },
+		"fails":              func() error { return errors.New("no way") },
+		"panics":             func() error { panic("no way") },
+		"ends its goroutine": func() error { runtime.Goexit(); return nil },
 	}
 	for name, fault := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -432,28 +434,72 @@ func TestPluginsThatDoNotStartAreLeftOut(t *testing.T) {
 			if r := k.results(id)[0]; !strings.Contains(r, `tool "theirs" not found`) {
 				t.Errorf("result = %q, want that the plugin's tool is not there", r)
 			}
-			if !logs.has("plugin bad is skipped: start: ", "no way") {
+			if !logs.has("plugin bad is skipped: start: ", "no way") && !logs.has("plugin bad is skipped: start: it ended its goroutine") {
 				t.Errorf("logged %q, want a warning that names the plugin and the cause", logs.all())
 			}
 		})
 	}
 }
 
-// TestPluginThatHangsInStart waits for the deadline of plugins, not for the plugin.
+// hooker is a plugin that calls asked when it is asked for its hooks.
+type hooker struct {
+	*plugin
+	asked func()
+}
+
+func (h *hooker) Hooks() []sdk.Hook {
+	if h.asked != nil {
+		h.asked()
+	}
+	return nil
+}
+
+// TestMissingOptions names the option.
+func TestMissingOptions(t *testing.T) {
+	t.Parallel()
+	k := start(t, nil, base(newModel(t)))
+	for name, without := range map[string]func(*host.Options){
+		"Config": func(o *host.Options) { o.Config = nil },
+		"Store":  func(o *host.Options) { o.Store = nil },
+		"Logger": func(o *host.Options) { o.Logger = nil },
+	} {
+		o := k.opts
+		without(&o)
+		if _, err := host.New(t.Context(), o); err == nil || !strings.Contains(err.Error(), "Options."+name+" is missing") {
+			t.Errorf("New without %s = %v, want an error that names it", name, err)
+		}
+	}
+}
+
+// TestPluginThatHangsInStart waits for the deadline of plugins, not for the plugin. A reload uses the plugin once Start has returned.
 func TestPluginThatHangsInStart(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
-	t.Cleanup(func() { close(release) })
 	logs := &records{}
 	begun := time.Now()
-	k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, base(newModel(t, say("done"))),
-		&plugin{name: "slow", start: func() error { <-release; return nil }})
+	b, slow := base(newModel(t, say("done"), call("version", `{}`), say("done"))), &hooker{plugin: version("one")}
+	slow.start = func() error { <-release; return nil }
+	k := start(t, func(o *host.Options) { o.Logger = logs.logger() }, b, slow)
 	if took := time.Since(begun); took > 60*time.Second {
 		t.Errorf("the host started after %s, want about 5", took)
 	}
-	_, got := k.prompt("go")
+	id, got := k.prompt("go")
 	want(t, "answer", "done", textOf(got))
-	if !logs.has("plugin slow is skipped", "start: no answer in 5s") {
+	if !logs.has("plugin watched is skipped", "start: no answer in 5s") {
 		t.Errorf("logged %q, want that the plugin is skipped", logs.all())
 	}
+	time.AfterFunc(10*time.Millisecond, func() { close(release) }) // while the reload waits for it
+	canceled, cancel := context.WithCancel(t.Context())
+	reloaded := make(chan struct{})
+	slow.asked = func() { cancel(); <-reloaded }
+	if err := k.Reload(canceled, host.ReloadOptions{Plugins: []sdk.Plugin{b, slow}}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Reload that was canceled while the plugin was asked for its hooks = %v", err)
+	}
+	close(reloaded)
+	slow.asked = nil
+	if err := k.Reload(t.Context(), host.ReloadOptions{Plugins: []sdk.Plugin{b, slow}}); err != nil {
+		t.Fatal(err)
+	}
+	k.again(id, "go")
+	want(t, "results after the reload", []string{"one"}, k.results(id))
 }

@@ -68,6 +68,11 @@ type Host struct {
 // New starts the plugins and returns a host that is ready for prompts. A plugin that does not start is left out with a notice, unless it is
 // required. ctx bounds starting.
 func New(ctx context.Context, o Options) (*Host, error) {
+	for name, missing := range map[string]bool{"Config": o.Config == nil, "Store": o.Store == nil, "Logger": o.Logger == nil} {
+		if missing {
+			return nil, fmt.Errorf("host: Options.%s is missing", name)
+		}
+	}
 	o.Policy.Home = o.Project.Home
 	o.PublicConfig = cmp.Or(o.PublicConfig, &sdk.Config{})
 	h := &Host{
@@ -84,7 +89,8 @@ func New(ctx context.Context, o Options) (*Host, error) {
 	h.backgroundCtx, h.cancelBackground = context.WithCancel(h.ctx)
 	h.plugins = generation.NewRegistry(ctx, o, turns{h}, h.bus, h.notice)
 	h.Inventory = h.plugins.Inventory()
-	if err := h.plugins.Start(ctx, ReloadOptions{Plugins: o.Plugins, Quarantined: o.Quarantined, Required: o.Required, Failures: o.Failures}); err != nil {
+	first := ReloadOptions{Plugins: o.Plugins, Quarantined: o.Quarantined, Required: o.Required, Failures: o.Failures, Quarantine: o.Quarantine}
+	if err := h.plugins.Start(ctx, first); err != nil {
 		h.cancel()
 		return nil, err
 	}
@@ -105,7 +111,7 @@ type (
 	ModelListOptions = model.ListOptions
 	ModelChoice      = model.Picked
 	Receiver         = model.Receiver
-	CommandInfo      = generation.CommandInfo
+	CommandInfo      = generation.Command
 	NewSession       = sessions.New
 	ReloadOptions    = generation.ReloadOptions
 )

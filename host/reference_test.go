@@ -50,7 +50,7 @@ func TestMentionsOfPlugins(t *testing.T) {
 	t.Parallel()
 	known := map[string]sdk.Parts{
 		"db:postgres://host/table": text("rows"), "db:file:///a(1),b;c.txt": text("odd name"), "topic": text("a topic"),
-		"big:x://y": text(strings.Repeat("a", 100<<10)), "image": {&sdk.FilePart{Mime: "image/png", URL: "data:image/png;base64,AAAA"}},
+		"big:x://y": text(strings.Repeat("a", 100<<10)), "image": {&sdk.FilePart{Mime: "image/png", URL: "data:image/png;base64,AAAA", Source: &sdk.FileSource{Type: "resource", Path: "/etc/passwd"}}},
 		"thief": {&sdk.FilePart{Mime: "text/plain", URL: "file:///etc/passwd"}}, "odd": {&sdk.StepStartPart{}},
 	}
 	cases := map[string]struct {
@@ -93,6 +93,9 @@ func TestMentionsOfPlugins(t *testing.T) {
 			for _, p := range parts[1:] {
 				if p, ok := p.(*sdk.FilePart); ok && strings.HasPrefix(p.URL, "data:") {
 					added = append(added, p.URL)
+					if p.Source.Path != "" {
+						t.Errorf("a plugin's file has the path %q, which undo would attach", p.Source.Path)
+					}
 				}
 				if p, ok := p.(*sdk.TextPart); ok {
 					added = append(added, p.Text)

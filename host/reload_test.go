@@ -247,16 +247,22 @@ func TestQuarantineIsRemembered(t *testing.T) {
 	}
 }
 
-// TestQuarantineDuringReload tells the owner of the host of a plugin whose hook at config is quarantined before its generation is in force.
+// TestQuarantineDuringReload tells the owner of the plugins, not that of earlier ones with the same name, of a plugin whose hook at config is
+// quarantined before its generation is in force.
 func TestQuarantineDuringReload(t *testing.T) {
 	t.Parallel()
 	remembered := map[string]string{}
 	b := base(newModel(t))
-	k := start(t, func(o *host.Options) { o.Quarantine = func(plugin, reason string) { remembered[plugin] = reason } }, b)
+	k := start(t, func(o *host.Options) {
+		o.Quarantine = func(plugin, reason string) { t.Errorf("quarantine of the old %s: %s", plugin, reason) }
+	}, b, &plugin{name: "flaky", carrier: sdk.CarrierProcess})
 	flaky := &plugin{name: "flaky", carrier: sdk.CarrierProcess, hooks: []sdk.Hook{
 		sdk.OnConfig(func(context.Context, *sdk.ConfigInput, *sdk.Config) error { return errors.New("no luck") }),
 	}}
-	o := host.ReloadOptions{Plugins: []sdk.Plugin{b, flaky}, Failures: map[string]map[string]int{"flaky": {"config": 2}}}
+	o := host.ReloadOptions{
+		Plugins: []sdk.Plugin{b, flaky}, Failures: map[string]map[string]int{"flaky": {"config": 2}},
+		Quarantine: func(plugin, reason string) { remembered[plugin] = reason },
+	}
 	if err := k.Reload(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (t *turn) restrictTemplate(ctx context.Context, c *input.Command) error {
 	if s.Rules, _, err = t.gen.Rules(ctx, t.host.Session, &t.Agent, t.conv.SessionCopy(), true); err != nil || trust.Approved {
 		return err
 	}
-	s.Rules = t.host.opts.Policy.AskAll(s.Rules, c.Label()+", which is the repository's and not approved (tenon permission approve)")
+	s.Rules = s.Rules.AskAll(c.Label() + ", which is the repository's and not approved (tenon permission approve)")
 	return nil
 }
 

@@ -149,8 +149,8 @@ func (v *visit) CallTool(ctx context.Context, by *generation.Plugin, req sdk.Too
 	return result, err
 }
 
-// pointPluginCall is the point of a plugin's tool call in the ledger; no hook is called there.
-const pointPluginCall sdk.Point = "tool.call"
+// PointPluginCall is the point of a tool call in the ledger that the model did not make; no hook is called there.
+const PointPluginCall sdk.Point = "tool.call"
 
 // callFor runs a call that the model did not make through callTool. It returns the call's ledger entry. The error has the text that hooks
 // gave it.
@@ -172,7 +172,7 @@ func (t *turn) callFor(ctx context.Context, c *call, tool, message string) (*sdk
 	running.Wait()
 	by := &c.byPlugin.Manifest
 	entry := hooks.Entry{
-		Point: pointPluginCall, Plugin: by.Name, Version: by.Version, Hook: c.part.Tool, Subject: c.part.CallID,
+		Point: PointPluginCall, Plugin: by.Name, Version: by.Version, Hook: c.part.Tool, Subject: c.part.CallID,
 		Outcome: hooks.Outcome(c.outcome.Kind), DurationUS: time.Since(begun).Microseconds(),
 	}
 	if c.outcome.Err != nil {

@@ -25,7 +25,7 @@ import (
 )
 
 // rulesPermission is the permission under which approved files with rules are stored; the pattern is path@digest.
-const rulesPermission = "project rules"
+const rulesPermission = permission.OfProject + "rules"
 
 // managedFile returns the path of the administrator's configuration.
 func managedFile() string {

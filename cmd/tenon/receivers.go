@@ -11,11 +11,12 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/cli"
 	"github.com/tenonhq/tenon/host"
 	"github.com/tenonhq/tenon/host/config"
+	"github.com/tenonhq/tenon/host/permission"
 	"github.com/tenonhq/tenon/host/store"
 )
 
 // receiverPermission is the permission under which approved receivers are stored. The pattern is provider, address, @ and digest.
-const receiverPermission = "project address"
+const receiverPermission = permission.OfProject + "address"
 
 // receives reports whether the user approved the receiver with a digest. See host.Options.
 func (p *projectRules) receives(digest string) bool {

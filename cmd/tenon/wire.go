@@ -19,7 +19,7 @@ import (
 type wired struct {
 	*cli.Machine
 	rules      *projectRules
-	extensions atomic.Pointer[extensions.Set] // of the current generation; failing hooks use it concurrently
+	extensions atomic.Pointer[extensions.Set] // of the current generation
 	shipped    []sdk.Plugin                   // built-in plugins, part of every generation
 }
 
@@ -89,7 +89,7 @@ func startHost(ctx context.Context, w *cli.Workspace, o cli.HostOptions, set *ex
 		Interactive: o.Interactive, AutoApprove: o.Auto, Quarantined: set.Quarantined(), Required: required,
 		Failures:   set.Failures(),
 		SignIn:     w.SignIn(),
-		Quarantine: func(plugin, reason string) { m.quarantine(ctx, plugin, reason) },
+		Quarantine: m.quarantineIn(ctx, set),
 	}
 	if m.rules, err = permissionOptions(ctx, w, s, &options); err != nil {
 		return nil, err

@@ -34,6 +34,10 @@ func ForeignParts(parts sdk.Parts) (sdk.Parts, error) {
 				return nil, fmt.Errorf("a file of %d bytes exceeds the limit of %d for files sent to a model", len(p.URL)*3/4, MaxMediaBytes)
 			}
 			c := *p
+			if p.Source != nil { // without the path: undo would attach this machine's file
+				source := *p.Source
+				source.Path, c.Source = "", &source
+			}
 			out = append(out, &c)
 		case nil:
 			return nil, errors.New("an empty part")

@@ -48,10 +48,11 @@ type AgentInfo struct {
 	Configured bool   `json:"configured,omitempty"` // the configuration made it or changed it
 }
 
-// CommandInfo is a command and the plugin that contributes it.
-type CommandInfo struct {
+// Command is a command and the plugin that contributes it.
+type Command struct {
 	sdk.Command
-	Plugin string `json:"plugin"`
+	Plugin string  `json:"plugin"`
+	Owner  *Plugin `json:"-"` // the plugin itself
 }
 
 // SkillInfo is a skill and the plugin that contributes it.
@@ -66,14 +67,8 @@ func (n Inventory) AgentInfos(ctx context.Context) []AgentInfo {
 }
 
 // CommandInfos lists the commands that can be called.
-func (n Inventory) CommandInfos(ctx context.Context) []CommandInfo {
-	g := n.r.Acquire()
-	defer n.r.Release(g)
-	var out []CommandInfo
-	for _, c := range g.Commands(ctx) {
-		out = append(out, CommandInfo{Command: c.Command, Plugin: c.Owner.Manifest.Name})
-	}
-	return out
+func (n Inventory) CommandInfos(ctx context.Context) []Command {
+	return use(n, func(g *Set) []Command { return g.Commands(ctx) })
 }
 
 // CompleteCommand returns the suggestions of a command's plugin for the last word of its arguments, at most until ctx ends.
@@ -187,24 +182,18 @@ func (n Inventory) DefaultModel(ctx context.Context) (model.Picked, error) {
 	return g.Models.Choose(ctx)
 }
 
-// Command is a command with its plugin.
-type Command struct {
-	sdk.Command
-	Owner *Plugin
-}
-
 // Commands lists the commands of all plugins; a later plugin's replaces an earlier one of the same name.
 func (g *Set) Commands(ctx context.Context) []Command {
 	var out []Command
 	each(ctx, g, "commands", sdk.CommandSource.Commands, func(l *Plugin, one sdk.Command) {
-		c := Command{Command: one, Owner: l}
+		c := Command{Command: one, Plugin: l.Manifest.Name, Owner: l}
 		i := slices.IndexFunc(out, func(o Command) bool { return o.Name == c.Name })
 		if i < 0 {
 			out = append(out, c)
 			return
 		}
 		was := &out[i]
-		c.Replaces = slices.Concat(c.Replaces, []string{cmp.Or(was.Origin, "plugin "+was.Owner.Manifest.Name)}, was.Replaces)
+		c.Replaces = slices.Concat(c.Replaces, []string{cmp.Or(was.Origin, "plugin "+was.Plugin)}, was.Replaces)
 		out[i] = c
 	})
 	return out

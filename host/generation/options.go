@@ -51,7 +51,7 @@ type Options struct {
 	Failures map[string]map[string]int
 	// Required holds the names of the plugins that must start; otherwise New fails.
 	Required map[string]bool
-	// Quarantine is called when a plugin is quarantined, with the reason, so that it can be one of Quarantined
+	// Quarantine is called when one of Plugins is quarantined, with the reason, so that it can be one of Quarantined
 	// next time. It is called from any goroutine and must not block. If nil, it is not called.
 	Quarantine func(plugin, reason string)
 }

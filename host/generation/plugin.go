@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -22,7 +23,7 @@ type Plugin struct {
 	host     *pluginHost
 	holders  int // generations that have it, under Registry.mu; it is closed with the last
 
-	// Written by the goroutine that starts it, before started is closed.
+	// err is written by the goroutine that starts it, before started is closed.
 	started chan struct{} // nil before start
 	err     error
 
@@ -95,15 +96,29 @@ func OriginOf(m sdk.Manifest) sdk.Origin {
 // start begins to start the plugin.
 func (l *Plugin) start(ctx context.Context) {
 	l.started = make(chan struct{})
-	go func() { // ends after startTimeout at the latest
+	go func() { // ends with Start; if that takes longer than startTimeout, the plugin is left out until then
 		defer close(l.started)
-		_, err := WithDeadline(ctx, l.host.log, startTimeout, func(ctx context.Context) (struct{}, error) {
+		l.err = errors.New("start: it ended its goroutine")
+		ctx, cancel := context.WithTimeout(ctx, startTimeout)
+		defer cancel()
+		_, err := hooks.RecoverPanic(ctx, l.host.log, func(ctx context.Context) (struct{}, error) {
 			return struct{}{}, l.Value.Start(ctx, l.host)
 		})
 		if err != nil {
-			l.err = fmt.Errorf("start: %w", err)
+			err = fmt.Errorf("start: %w", err)
 		}
+		l.err = err
 	}()
+}
+
+// startError returns the reason why no generation can use the plugin now; nil if one can.
+func (l *Plugin) startError() error {
+	select {
+	case <-l.started:
+		return cmp.Or(l.err, l.failure)
+	default:
+		return fmt.Errorf("start: %w in %s", ErrNoAnswer, startTimeout)
+	}
 }
 
 // contribute asks the plugin for its contributions, at its first call.
@@ -131,6 +146,9 @@ func (l *Plugin) contribute(ctx context.Context) error {
 		}
 		return c, nil
 	})
+	if ctx.Err() != nil {
+		return ctx.Err() // the next generation asks again
+	}
 	if err == nil && !l.Builtin() {
 		err = l.checkHooks()
 	} else if err != nil {

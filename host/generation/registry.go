@@ -86,7 +86,7 @@ func (r *Registry) Retain(g *Set) bool {
 func (r *Registry) Release(g *Set) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if g.users--; g.users == 0 && g.retired {
+	if g.users--; g.users == 0 {
 		close(g.unused)
 	}
 }

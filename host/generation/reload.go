@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -20,6 +19,8 @@ type ReloadOptions struct {
 	Failures map[string]map[string]int
 	// Required is as in Options.
 	Required map[string]bool
+	// Quarantine is as in Options, for the plugins of this generation, even while it is being made and after another one has replaced it.
+	Quarantine func(plugin, reason string)
 }
 
 // Reload starts the plugins that are new and puts a new generation in force. Turns that run keep the plugins they began with;
@@ -60,7 +61,7 @@ func (r *Registry) replace(old, g *Set) bool {
 		r.mu.Unlock()
 		return false
 	}
-	r.gen, old.retired = g, true
+	r.gen = g
 	r.mu.Unlock()
 	// Ends once no turn uses the old generation and its plugins are closed; Close waits.
 	r.retiring.Go(func() {
@@ -73,15 +74,4 @@ func (r *Registry) replace(old, g *Set) bool {
 	})
 	r.Release(old) // by the host itself
 	return true
-}
-
-// rememberQuarantine notifies the owner of the host that a plugin was quarantined, unless another one has taken its place since.
-func (r *Registry) rememberQuarantine(g *Set, plugin, reason string) {
-	r.mu.Lock()
-	now, retired := r.gen, g.retired
-	r.mu.Unlock()
-	l := g.Plugins[slices.IndexFunc(g.Plugins, func(l *Plugin) bool { return l.Manifest.Name == plugin })]
-	if r.o.Quarantine != nil && (!retired || now.find(l.Value) != nil) {
-		r.o.Quarantine(plugin, reason)
-	}
 }

@@ -1,7 +1,6 @@
 package generation
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,9 +31,8 @@ type Set struct {
 	auth      []sdk.AuthMethod // of all plugins, in their order
 	Models    *model.Models
 
-	users   int           // under Registry.mu; the registry is one while the generation is in force
-	retired bool          // under Registry.mu: another one is in force
-	unused  chan struct{} // closed when it is retired and unused
+	users  int           // under Registry.mu; the registry is one while the generation is in force
+	unused chan struct{} // closed when there are none
 }
 
 func (r *Registry) newGeneration(ctx context.Context, o ReloadOptions, old *Set) (*Set, error) {
@@ -105,15 +103,20 @@ func (g *Set) start(ctx context.Context, old *Set) error {
 	return g.await(ctx)
 }
 
-// await keeps the plugins that started in time.
+// await keeps the plugins that started in time. Those of the old generation have the same time again.
 func (g *Set) await(ctx context.Context) error {
+	limit, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
 	var problems []error
 	for _, l := range g.held {
-		<-l.started
+		select {
+		case <-l.started:
+		case <-limit.Done():
+		}
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := cmp.Or(l.err, l.failure); err != nil {
+		if err := l.startError(); err != nil {
 			problems = append(problems, g.drop(l, err))
 			continue
 		}
@@ -161,7 +164,7 @@ func (g *Set) contributions(ctx context.Context, old *Set) error {
 	}
 	engine, err := hooks.New(hooks.Options{
 		Plugins: list, Overrides: g.r.o.Config.HookConfig, Notice: notice, Logger: g.r.o.Logger,
-		CheckChanges: checkHookChanges, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: func(plugin, reason string) { g.r.rememberQuarantine(g, plugin, reason) },
+		CheckChanges: checkHookChanges, Failures: g.made.Failures, Quarantined: g.quarantined(old), Quarantine: g.made.Quarantine,
 	})
 	g.Engine = engine
 	return err

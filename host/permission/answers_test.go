@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -61,5 +62,15 @@ func TestAllowInSessionGrantsNoOther(t *testing.T) {
 	var refusal *sdk.Refusal
 	if r := <-ended; !errors.As(r.err, &refusal) {
 		t.Errorf("the rejected request ended with %v", r.err)
+	}
+}
+
+// TestAlwaysApprovesNoFile: the answer "always" to a plugin's request approves no file of the project.
+func TestAlwaysApprovesNoFile(t *testing.T) {
+	t.Parallel()
+	a := &permission.Approvals{} // without a store
+	_, err := a.Keep(t.Context(), &sdk.PermissionRequest{Permission: "project rules", Always: []string{"/project/tenon.json@0123"}})
+	if err == nil || !strings.Contains(err.Error(), "tenon permission approve") {
+		t.Errorf("Keep = %v, want an error with the command for files", err)
 	}
 }

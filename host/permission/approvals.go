@@ -19,6 +19,9 @@ const approvalTimeout = 10 * time.Second
 // noProject is the identifier of all projects without a commit, see sdk.Project.
 const noProject = "global"
 
+// OfProject begins the permissions under which approvals of files of a project are stored. Answers to requests are never stored under them.
+const OfProject = "project "
+
 // ApprovalProject returns the name under which approvals of a project are kept: the project's, where there is a
 // repository with a commit, else its directory.
 func ApprovalProject(p sdk.Project) string {
@@ -76,6 +79,9 @@ func (a *Approvals) covers(session string, r *sdk.PermissionRequest) bool {
 func (a *Approvals) Keep(ctx context.Context, r *sdk.PermissionRequest) (*Rules, error) {
 	ctx, cancel := context.WithTimeout(ctx, approvalTimeout)
 	defer cancel()
+	if strings.HasPrefix(r.Permission, OfProject) {
+		return nil, fmt.Errorf("permission %q is for files of the project, which tenon permission approve approves", r.Permission)
+	}
 	var list []store.Approval
 	for _, pattern := range r.Always {
 		list = append(list, store.Approval{

@@ -141,9 +141,8 @@ func (p *Policy) OfCommand(c *sdk.Command) Trust {
 	return p.TrustCommand(c)
 }
 
-// AskAll returns rules that ask the user for everything that the given rules do not deny, whatever rules, stored approvals, hooks or flags
+// AskAll returns rules that ask the user for everything that the given rules do not deny, whatever they, stored approvals, hooks or flags
 // allow.
-func (p *Policy) AskAll(rules *Rules, origin string) *Rules {
-	ask := sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAsk, Origin: origin}}
-	return rules.Within(Compile(p.Home, ask).Within(Compile(p.Home, p.Managed)))
+func (r *Rules) AskAll(origin string) *Rules {
+	return r.Within(Compile("", sdk.PermissionRules{{Permission: "*", Pattern: "*", Action: sdk.ActionAsk, Origin: origin}}))
 }

@@ -96,3 +96,24 @@ func policyOf(approved bool) *permission.Policy {
 		},
 	}
 }
+
+// TestAskAll asks for everything that the rules do not deny, and lifts no denial.
+func TestAskAll(t *testing.T) {
+	t.Parallel()
+	p := permission.Policy{Managed: rules("webfetch", "*", "deny")}
+	for _, strict := range []bool{false, true} {
+		of := p.Rules(permission.Sources{
+			Agent: rules("bash", "rm *", "deny"), General: rules("bash", "*", "allow", "edit", "*", "deny"), Strict: strict,
+		}, false)
+		all := of.AskAll("the template")
+		for permission, pattern := range map[string]string{"bash": "rm x", "edit": "a", "webfetch": "https://a", "read": "b"} {
+			want := ask
+			if of.Decide(permission, pattern).Action == deny {
+				want = deny
+			}
+			if got := all.Decide(permission, pattern); got.Action != want || want == ask && !got.Final {
+				t.Errorf("%s %s, strict %v: %+v, want %s", permission, pattern, strict, got, want)
+			}
+		}
+	}
+}

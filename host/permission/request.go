@@ -67,8 +67,11 @@ func (r *Rules) DecideRequest(q *Request) Decision {
 		case i.Maybe:
 			byName = d.Guarded != ""
 		}
-		if byName && d.Guarded != "" && all.Action == sdk.ActionAsk && !all.Final {
-			all = d // which --auto does not answer
+		if byName && all.Action == sdk.ActionAsk && !all.Final {
+			all.Implied = true // so that approvals of the request do not answer
+			if d.Guarded != "" {
+				all = d // --auto does not answer either
+			}
 		}
 		if (d.Action == sdk.ActionDeny || byName) && strictness(d.Action) > strictness(all.Action) {
 			all = d
@@ -97,19 +100,17 @@ func (r *Rules) NamesOthers(permission string) bool {
 	return r.names(permission, sdk.ActionDeny) || r.names(permission, sdk.ActionAsk) || permission == "bash" && r.names("edit", sdk.ActionDeny)
 }
 
+// names reports whether a rule of these lists, which may be nil, has the action for something by name.
 func (r *Rules) names(permission string, action sdk.Action) bool {
-	permission = normal(permission)
-	for _, list := range []*Rules{r, r.bound} {
-		if list == nil {
-			continue
-		}
-		for _, rule := range list.candidates(permission) {
-			if rule.Action == action && !rule.Held && !rule.pattern.anything {
-				return true
-			}
+	if r == nil {
+		return false
+	}
+	for _, rule := range r.candidates(normal(permission)) {
+		if rule.Action == action && !rule.Held && !rule.pattern.anything {
+			return true
 		}
 	}
-	return r.parent != nil && r.parent.names(permission, action)
+	return r.parent.names(permission, action) || r.bound.names(permission, action)
 }
 
 // allows reports whether rules allow a call; nil rules allow all.

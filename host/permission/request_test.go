@@ -85,6 +85,25 @@ func TestWithin(t *testing.T) {
 	}
 }
 
+// TestVerbatimWithin holds that a text of which not all is known asks if an administrator denies a command by name, whoever the agent is.
+func TestVerbatimWithin(t *testing.T) {
+	t.Parallel()
+	q := &permission.Request{Permission: "bash", Patterns: []string{"eval x"}, Verbatim: true}
+	allowed := rules("bash", "*", "allow")
+	for name, managed := range map[string]sdk.PermissionRules{"denied": rules("bash", "rm *", "deny"), "asked": rules("bash", "rm *", "ask"), "edits": rules("edit", "*.md", "deny")} {
+		p := permission.Policy{Managed: managed}
+		for _, strict := range []bool{false, true} {
+			r := p.Rules(permission.Sources{Agent: allowed, General: allowed, Strict: strict}, false)
+			if got := r.DecideRequest(q); got.Action != ask {
+				t.Errorf("%s, strict %v: %s, want ask", name, strict, got.Action)
+			}
+			if got := permission.Child(r, permission.Compile("", allowed)).DecideRequest(q); got.Action != ask {
+				t.Errorf("%s, subagent, strict %v: %s, want ask", name, strict, got.Action)
+			}
+		}
+	}
+}
+
 // thousand returns 1,000 rules of which none decides early.
 func thousand() sdk.PermissionRules {
 	var list sdk.PermissionRules

@@ -45,14 +45,14 @@ func Child(parent, child *Rules) *Rules {
 	return &c
 }
 
-// Within returns the rules bound by an administrator's: denials and questions of bound hold, whatever r decides. r decides about the requests
-// that bound allows.
+// Within returns the rules bound by others, such as an administrator's: denials and questions of bound hold, whatever r decides. r decides about
+// the requests that bound allows. Earlier bounds hold, too.
 func (r *Rules) Within(bound *Rules) *Rules {
 	if bound == nil || len(bound.rules) == 0 {
 		return r
 	}
 	c := *r
-	c.bound = bound
+	c.bound = bound.Within(r.bound)
 	return &c
 }
 
@@ -65,7 +65,7 @@ type Decision struct {
 	Rule  sdk.PermissionRule
 	Index int
 	Depth int
-	// Implied reports that the rule is about something that the request includes, see sdk.PermissionRequest.
+	// Implied reports that a rule about something that the request includes asks or denies, see sdk.PermissionRequest.
 	Implied bool
 	// Final reports that an administrator's rule decided, or that Guarded is set: only the user's answer overrides it.
 	Final bool
@@ -190,16 +190,16 @@ func (r *Rules) explain(permission, pattern string, depth int, winner *rule) []S
 // Removed reports whether the tool is hidden from the model: the last rule for its permission denies
 // everything, so that asking for it would be a wasted step.
 func (r *Rules) Removed(tool string) bool {
-	permission := normal(Key(tool))
-	for list := r; list != nil; list = list.parent {
-		for _, rule := range list.candidates(permission) {
-			if rule.Action == sdk.ActionDeny && rule.pattern.anything {
-				return true
-			}
-			break // only the last one counts
-		}
+	if r == nil {
+		return false
 	}
-	return r.bound != nil && r.bound.Removed(tool)
+	for _, rule := range r.candidates(normal(Key(tool))) {
+		if rule.Action == sdk.ActionDeny && rule.pattern.anything {
+			return true
+		}
+		break // only the last one counts
+	}
+	return r.parent.Removed(tool) || r.bound.Removed(tool)
 }
 
 // Rules returns the list as it was written, without a parent's. It is the caller's.

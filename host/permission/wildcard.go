@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// foldCase reports that file names are case-insensitive: a rule against secret.txt must hold for SECRET.TXT.
-const foldCase = runtime.GOOS == "windows"
+// foldCase reports that file names are usually case-insensitive: a rule against secret.txt must hold for SECRET.TXT.
+const foldCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
 
 // wildcard is a pattern in normal form.
 type wildcard struct {
@@ -26,7 +26,7 @@ func compilePattern(pattern string) wildcard {
 	pattern = normal(pattern)
 	w := split(pattern)
 	w.anything = pattern == "*"
-	if end := serverEnd(pattern); end >= 0 && isAddress(pattern) {
+	if end := serverEnd(pattern, "/"); end >= 0 && isAddress(pattern) {
 		server, path := split(pattern[:end]), compilePath(pattern[end:], pattern[end-1] == '*')
 		w.server, w.path = &server, &path
 		return w
@@ -46,14 +46,14 @@ func compilePath(pattern string, open bool) wildcard {
 	return compilePattern(pattern)
 }
 
-// serverEnd returns where the server of an address ends, -1 for other texts.
-func serverEnd(s string) int {
+// serverEnd returns where the server of an address ends, at one of the characters or at the end of the text; -1 for other texts.
+func serverEnd(s, stops string) int {
 	begin := strings.Index(s, "://")
 	if begin < 0 {
 		return -1
 	}
 	begin += len("://")
-	if end := strings.IndexByte(s[begin:], '/'); end >= 0 {
+	if end := strings.IndexAny(s[begin:], stops); end >= 0 {
 		return begin + end
 	}
 	return len(s)
@@ -80,7 +80,7 @@ func (w *wildcard) match(text string) bool {
 		return true
 	}
 	if w.server != nil {
-		end := serverEnd(text)
+		end := serverEnd(text, "/?#") // in a pattern, ? is a wildcard
 		return end >= 0 && w.server.match(text[:end]) && w.path.match(text[end:])
 	}
 	if w.short != nil && w.short.match(text) {

@@ -40,6 +40,7 @@ func TestMatch(t *testing.T) {
 		"one tail alone":              {"git * *", "git", false},
 		"tail of a tail":              {"git * *", "git x", true},
 		"only a tail":                 {" *", "", true},
+		"case":                        {"*.env", ".ENV", foldsCase},
 		"dots are dots":               {"*.env", "xenv", false},
 		"brackets are brackets":       {"[ab]", "a", false},
 		"braces are braces":           {"{a,b}", "a", false},
@@ -47,6 +48,9 @@ func TestMatch(t *testing.T) {
 		"host, star takes dots":       {"http://*.example.com/*", "http://a.b.example.com/x/y", true},
 		"host, star stops at /":       {"http://*.example.com/*", "http://evil/x.example.com/", false},
 		"host, question mark":         {"http://h?x/*", "http://h/x/", false},
+		"host, star stops at ?":       {"http://*.example.com/*", "http://evil?.example.com/", false},
+		"host, star stops at #":       {"http://*.example.com/*", "http://evil#.example.com/", false},
+		"no path, query":              {"http://h*", "http://h?x", true},
 		"host, backslash":             {"http://*.example.com/*", `http://evil\x.example.com/`, false},
 		"scheme, star":                {"*://example.com/*", "http://example.com/", true},
 		"scheme, star stops at /":     {"*://example.com/*", "http://evil/://example.com/", false},
@@ -88,11 +92,13 @@ func TestMatchIsNeverExponential(t *testing.T) {
 	}
 }
 
+const foldsCase = runtime.GOOS == "windows" || runtime.GOOS == "darwin"
+
 // slowMatch is the definition, by way of a regular expression.
 func slowMatch(pattern, text string) bool {
 	fold := func(s string) string {
 		s = strings.ReplaceAll(s, `\`, "/")
-		if runtime.GOOS == "windows" {
+		if foldsCase {
 			s = strings.ToLower(s)
 		}
 		return s
@@ -105,7 +111,10 @@ func slowMatch(pattern, text string) bool {
 			path = "*"
 		}
 		textScheme, textRest, ok := strings.Cut(text, "://")
-		textServer, _, _ := strings.Cut(textRest, "/")
+		textServer := textRest
+		if end := strings.IndexAny(textRest, "/?#"); end >= 0 {
+			textServer = textRest[:end]
+		}
 		return ok && slowPart(scheme+"://"+server, textScheme+"://"+textServer) && slowMatch(path, textRest[len(textServer):])
 	}
 	body, tail := pattern, ""

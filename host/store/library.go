@@ -20,7 +20,7 @@ type Listed struct {
 // Import is a session with all its data.
 type Import struct {
 	Session *sdk.Session
-	Ops     []Op // the data; must not be changed until Import returns
+	Ops     []Op // its data, without PutSession; must not be changed until Import returns
 }
 
 // SearchQuery selects sessions by words in their title or text.

@@ -109,13 +109,44 @@ func TestImportCancelled(t *testing.T) {
 	t.Error("no import was called off in time")
 }
 
+// A session row would make a session visible before it is complete.
+func TestImportOfRow(t *testing.T) {
+	t.Parallel()
+	s, in := openAt(t, t.TempDir()), many("ses_a")
+	in.Ops = append(in.Ops, store.PutSession{Session: in.Session})
+	if err := s.Import(t.Context(), []store.Import{in}, false); err == nil {
+		t.Error("an import with a session row among its operations was accepted")
+	}
+	wantClear(t, s)
+}
+
+// An open turn of an import is not interrupted before the session is visible.
+func TestImportOfOpenTurn(t *testing.T) {
+	t.Parallel()
+	s, in := openAt(t, t.TempDir()), many("ses_a")
+	in.Ops = append([]store.Op{store.SetTurn{Open: true}}, in.Ops...)
+	m, err := newStaged(&in)
+	must(t, err)
+	must(t, s.stage(t.Context(), m))
+	must(t, s.node.Drop()) // as if its process had died
+	if left, err := s.Interrupted(t.Context()); err != nil || len(left) > 0 {
+		t.Errorf("interrupted: %v, %v", left, err)
+	}
+	must(t, s.ifRoom(t.Context(), []*staged{m}, false, func(x *database.Tx, keys []int64) {
+		s.publish(x, []*staged{m}, keys)
+	}))
+	if left, err := s.Interrupted(t.Context()); err != nil || len(left) != 1 {
+		t.Errorf("interrupted: %v, %v; want the imported session", left, err)
+	}
+}
+
 // Rows of an import by a live process stay while other processes clean up.
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s, other := openAt(t, dir), openAt(t, dir)
 	in := many("ses_a")
-	m, err := s.newStaged(&in)
+	m, err := newStaged(&in)
 	must(t, err)
 	must(t, s.stage(t.Context(), m))
 	got, err := other.Collect(t.Context(), store.GC{})
@@ -129,7 +160,7 @@ func TestLeftovers(t *testing.T) {
 	if n := len(texts(t, s, "ses_a")); n != 400 {
 		t.Errorf("%d texts, want 400", n)
 	}
-	second, err := s.newStaged(&in)
+	second, err := newStaged(&in)
 	must(t, err)
 	must(t, s.stage(t.Context(), second))
 	must(t, s.Close()) // without publishing it

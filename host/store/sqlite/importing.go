@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -15,36 +16,19 @@ import (
 type staged struct {
 	id      string
 	hidden  string // identifier of its head until it is published
-	columns []any
+	columns []any  // of its row, which makes it visible
 	ops     []store.Op
-	late    []change // changes that make a session visible
 }
 
-func (s *Store) newStaged(in *store.Import) (*staged, error) {
-	m := &staged{id: in.Session.ID, hidden: hiddenID()}
-	var err error
-	if m.columns, err = sessionColumns(in.Session); err != nil {
-		return nil, fmt.Errorf("import session %s: %w", m.id, err)
+func newStaged(in *store.Import) (*staged, error) {
+	columns, err := sessionColumns(in.Session)
+	if slices.ContainsFunc(in.Ops, func(op store.Op) bool { _, row := op.(store.PutSession); return row }) {
+		err = errors.New("its operations must not put the session")
 	}
-	for _, op := range in.Ops {
-		switch op.(type) {
-		case store.PutSession, store.SetTurn:
-			if m.late, err = s.encodeNext(m.id, m.late, op); err != nil {
-				return nil, err
-			}
-		default:
-			m.ops = append(m.ops, op)
-		}
-	}
-	return m, nil
-}
-
-func (s *Store) encodeNext(session string, changes []change, op store.Op) ([]change, error) {
-	change, err := s.encode(session, op)
 	if err != nil {
-		return nil, fmt.Errorf("import session %s: %w", session, err)
+		return nil, fmt.Errorf("import session %s: %w", in.Session.ID, err)
 	}
-	return append(changes, change), nil
+	return &staged{id: in.Session.ID, hidden: hiddenID(), columns: columns, ops: in.Ops}, nil
 }
 
 // Import writes the sessions invisibly, in many short transactions, and publishes them in one.
@@ -52,7 +36,7 @@ func (s *Store) Import(ctx context.Context, sessions []store.Import, replace boo
 	list := make([]*staged, len(sessions))
 	for i := range sessions {
 		var err error
-		if list[i], err = s.newStaged(&sessions[i]); err != nil {
+		if list[i], err = newStaged(&sessions[i]); err != nil {
 			return err
 		}
 	}
@@ -113,10 +97,11 @@ func (s *Store) stage(ctx context.Context, m *staged) error {
 	var next []change
 	for rest := m.ops; err == nil && len(next)+len(rest) > 0; {
 		for len(next) < encodeAhead && len(rest) > 0 {
-			if next, err = s.encodeNext(m.id, next, rest[0]); err != nil {
-				return err
+			change, err := s.encode(m.id, rest[0])
+			if err != nil {
+				return fmt.Errorf("import session %s: %w", m.id, err)
 			}
-			rest = rest[1:]
+			next, rest = append(next, change), rest[1:]
 		}
 		made := 0
 		_, err = s.portion(ctx, func(x *database.Tx) (done bool) {
@@ -152,14 +137,9 @@ func (s *Store) publish(x *database.Tx, list []*staged, old []int64) []string {
 	}
 	left := s.hideAll(x, old)
 	for i, m := range list {
-		before, h := x.Number("SELECT epoch FROM gone WHERE id = ?", m.id), heads[i]
-		e := &edit{Tx: x, session: h.key}
-		e.putSession(m.columns) // takes number 1
-		e.seq = h.seq
-		for _, change := range m.late {
-			change(e)
-		}
-		x.Exec("UPDATE head SET id = ?, seq = ?, epoch = ?, node = '', pid = 0 WHERE key = ?", m.id, int64(e.seq), before+1, h.key)
+		before := x.Number("SELECT epoch FROM gone WHERE id = ?", m.id)
+		(&edit{Tx: x, session: heads[i].key}).putSession(m.columns) // takes number 1
+		x.Exec("UPDATE head SET id = ?, epoch = ?, node = '', pid = 0 WHERE key = ?", m.id, before+1, heads[i].key)
 		x.Annotate("import session %s", m.id)
 	}
 	return left

@@ -77,13 +77,16 @@ func bounds(ctx context.Context, c *database.Conn, in span, q store.Page) (span,
 
 func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (err error) {
 	var whole bool
+	if limit <= 0 {
+		limit = unlimited
+	}
 	if p.messages, whole, err = messageRows.newest(ctx, c, in, limit); err != nil {
 		return err
 	}
 	p.noteRange(whole, "messages")
 	// Parts without a message belong to the page, too: the row of their message may be damaged.
 	parts := span{partsOf(in.low).low, partsOf(in.high).high}
-	if limit > 0 && len(p.messages) == limit {
+	if len(p.messages) == limit {
 		parts.low = partsOf(p.messages[0].key).low
 	}
 	if p.appended, err = readDeltas(ctx, c, parts); database.Corrupt(err) {
@@ -93,7 +96,7 @@ func (p *page) read(ctx context.Context, c *database.Conn, in span, limit int) (
 	if err != nil {
 		return err
 	}
-	if p.parts, whole, err = partRows.all(ctx, c, parts); err == nil {
+	if p.parts, whole, err = partRows.newest(ctx, c, parts, unlimited); err == nil {
 		p.noteRange(whole, "parts")
 	}
 	return err
@@ -172,51 +175,33 @@ func (p *page) join(infos []sdk.Message, parts sdk.Parts) []sdk.MessageWithParts
 	return out
 }
 
-// joinOne returns one message with its parts. It reports false if none of them can be read.
+// joinOne returns one message with its parts, without those that cannot be read. It reports false if none of them can be read.
 func (p *page) joinOne(row *stored, info sdk.Message, parts sdk.Parts, rows []stored, before sdk.Message) (m sdk.MessageWithParts, ok bool) {
-	id := ""
-	if info != nil {
-		id = info.Head().ID
+	id := row.id
+	if i := slices.IndexFunc(parts, func(part sdk.Part) bool { return part != nil }); info == nil && i >= 0 {
+		id = parts[i].Head().MessageID // more reliable than the ID in a damaged row
 	}
-	bad := 0
+	kept := parts[:0]
 	for i, part := range parts {
-		if part != nil && id == "" {
-			id = part.Head().MessageID // more reliable than the ID in a damaged row
-		}
 		if part != nil && part.Head().MessageID != id {
-			parts[i], rows[i].problem = nil, errIdentity
+			part, rows[i].problem = nil, errIdentity
 		}
-		if parts[i] == nil {
-			bad++
+		if part == nil {
+			d := store.Damage{Type: store.DamagedPart, Session: p.session, Message: id, ID: rows[i].id}
+			p.broken = append(p.broken, *newBroken(d, rows[i].key, rows[i].data, rows[i].problem))
+			continue
 		}
-	}
-	id = cmp.Or(id, row.id)
-	if bad > 0 {
-		parts = p.without(id, parts, rows)
+		kept = append(kept, part)
 	}
 	if info == nil {
-		if len(parts) > 0 {
-			info = store.StandIn(sdk.MessageHead{ID: id, SessionID: p.session}, before, parts)
+		if len(kept) > 0 {
+			info = store.StandIn(sdk.MessageHead{ID: id, SessionID: p.session}, before, kept)
 		}
 		b := newBroken(store.Damage{Type: store.DamagedMessage, Session: p.session, ID: id}, row.key, row.data, row.problem)
 		b.inPlace = info
 		p.broken = append(p.broken, *b)
 	}
-	return sdk.MessageWithParts{Info: info, Parts: parts}, info != nil
-}
-
-// without returns the parts that can be read and notes the others.
-func (p *page) without(message string, parts sdk.Parts, rows []stored) sdk.Parts {
-	out := sdk.Parts{}
-	for i, part := range parts {
-		if part != nil {
-			out = append(out, part)
-			continue
-		}
-		d := store.Damage{Type: store.DamagedPart, Session: p.session, Message: message, ID: rows[i].id}
-		p.broken = append(p.broken, *newBroken(d, rows[i].key, rows[i].data, rows[i].problem))
-	}
-	return out
+	return sdk.MessageWithParts{Info: info, Parts: kept}, info != nil
 }
 
 var (

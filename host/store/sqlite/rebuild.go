@@ -21,12 +21,8 @@ type Rebuilt struct {
 	Lost     []store.Damage // known data that only the damaged file has
 }
 
-const (
-	// rebuildSuffix names the new file while it is written.
-	rebuildSuffix = ".repair"
-	// rebuildMark names a file that exists while Rebuild runs. If it is killed or fails, the next start finds the file.
-	rebuildMark = rebuildSuffix + "-mark"
-)
+// rebuildSuffix names the new file until it takes the place of the old one. If Rebuild is killed or fails, the next start finds it.
+const rebuildSuffix = ".repair"
 
 // Rebuild writes a new database with everything that can be read from a damaged one, which it keeps under another name. If the process is
 // killed, either the old database or the new one is in place. No process may have the database open. Errors: those of Open, and one that
@@ -41,10 +37,12 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 			err = errors.Join(err, s.explain(c.Close()))
 		}
 	}()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.markRebuild()) // without the content: the disk may be full
+		}
+	}()
 	o.Path = s.path + rebuildSuffix
-	if err := removeDatabase(o.Path); err != nil {
-		return out, s.explainFile(err)
-	}
 	next, err := Open(ctx, o)
 	if err != nil {
 		return out, err
@@ -54,20 +52,17 @@ func Rebuild(ctx context.Context, o Options) (out Rebuilt, err error) {
 	if err == nil {
 		err = next.Check(ctx, "")
 	}
-	if err = errors.Join(err, next.Close()); err != nil {
-		return out, errors.Join(err, removeDatabase(o.Path))
+	if err = errors.Join(err, next.Close(), removeBeside(o.Path)); err != nil {
+		return out, err
 	}
 	if out.Kept, err = keepFile(s.path); err != nil {
-		return out, errors.Join(s.explainFile(err), removeDatabase(o.Path))
+		return out, s.explainFile(err)
 	}
 	if runtime.GOOS == "windows" { // where an open file cannot be replaced
 		err, c = c.Close(), nil
 	}
 	if err == nil {
-		err = errors.Join(os.Rename(o.Path, s.path), removeDatabase(o.Path)) // the files next to it
-	}
-	if err == nil {
-		err = os.Remove(s.path + rebuildMark)
+		err = os.Rename(o.Path, s.path)
 	}
 	out.Sessions = r.sessions
 	out.Lost, _ = store.Readable(r.damage.Err())
@@ -89,7 +84,7 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 		err = s.current(ctx, c)
 	}
 	if err == nil {
-		err = os.WriteFile(path+rebuildMark, nil, 0o600)
+		err = s.markRebuild()
 	}
 	if err == nil {
 		err = c.Script(ctx, "PRAGMA journal_mode=DELETE; BEGIN EXCLUSIVE; COMMIT")
@@ -104,32 +99,30 @@ func openAlone(ctx context.Context, o Options) (*Store, *database.Conn, error) {
 	return s, c, nil
 }
 
-// afterRebuild cleans up after a Rebuild that was killed. None is running, because the caller has the database open.
-func (s *Store) afterRebuild(ctx context.Context, c *database.Conn) error {
-	if _, err := os.Lstat(s.path + rebuildMark); err != nil {
-		return nil
-	}
-	if err := c.Script(ctx, "PRAGMA journal_mode=WAL"); err != nil {
-		return err
-	}
-	if err := removeDatabase(s.path + rebuildSuffix); err != nil {
-		return err
-	}
-	if err := os.Remove(s.path + rebuildMark); !errors.Is(err, os.ErrNotExist) { // another process may have removed it first
-		return err
-	}
-	return nil
+// markRebuild creates the new file, empty. While it exists, the old file may have another journal mode.
+func (s *Store) markRebuild() error {
+	target := s.path + rebuildSuffix
+	return errors.Join(os.WriteFile(target, nil, 0o600), removeBeside(target))
 }
 
-func removeDatabase(path string) error {
-	var errs []error
-	for _, name := range []string{path, path + "-wal", path + "-shm", path + "-journal"} {
-		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
+// afterRebuild cleans up after a Rebuild that was killed or failed. None is running, because the caller has the database open.
+func (s *Store) afterRebuild(ctx context.Context, c *database.Conn) error {
+	target := s.path + rebuildSuffix
+	if _, err := os.Lstat(target); err != nil {
+		return nil
 	}
-	if err := os.RemoveAll(path + "-nodes"); err != nil {
-		errs = append(errs, err)
+	err := c.Script(ctx, "PRAGMA journal_mode=WAL")
+	if err == nil {
+		err = errors.Join(removeBeside(target), os.RemoveAll(target)) // another process may have removed it first
+	}
+	return err
+}
+
+// removeBeside removes the files next to a database that is closed.
+func removeBeside(path string) error {
+	var errs []error
+	for _, suffix := range []string{"-wal", "-shm", "-journal", "-nodes"} {
+		errs = append(errs, os.RemoveAll(path+suffix)) // nil if it is missing
 	}
 	return errors.Join(errs...)
 }

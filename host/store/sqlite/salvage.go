@@ -13,10 +13,10 @@ import (
 // table holds the queries for a table of rows, ordered by key. The indexes on stamp and id have copies of the keys in other pages of the
 // file.
 type table struct {
-	scan, newestFirst       string // rows of a span of keys
-	first, last             string // the outermost keys of a span
-	one                     string // a row by its key
-	keysByStamp, keysByName string // from the indexes alone
+	newestFirst, oldestFirst string // rows of a span of keys, at most so many
+	first                    string // the lowest key of a span
+	one                      string // a row by its key
+	keysByStamp, keysByName  string // from the indexes alone
 }
 
 // named is the identifier of a row, a line feed and the value in one column, because another column costs the driver as much as another row.
@@ -26,8 +26,8 @@ func tableOf(name string) *table {
 	const columns = "SELECT key, " + named + " FROM "
 	const between = " WHERE key BETWEEN ? AND ? ORDER BY key"
 	return &table{
-		scan: columns + name + between, newestFirst: columns + name + between + " DESC LIMIT ?",
-		first: "SELECT key FROM " + name + between + " LIMIT 1", last: "SELECT key FROM " + name + between + " DESC LIMIT 1",
+		newestFirst: columns + name + between + " DESC LIMIT ?", oldestFirst: columns + name + between + " LIMIT ?",
+		first:       "SELECT key FROM " + name + between + " LIMIT 1",
 		one:         columns + name + " WHERE key = ?",
 		keysByStamp: "SELECT key FROM " + name + " INDEXED BY " + name + "_stamp WHERE stamp BETWEEN ? AND ?",
 		keysByName:  "SELECT key, id FROM " + name + " INDEXED BY " + name + "_id",
@@ -36,35 +36,27 @@ func tableOf(name string) *table {
 
 var messageRows, partRows = tableOf("message"), tableOf("part")
 
-// all returns the rows of the span. It reports false if there may be more, because neither the rows nor their indexes can be read.
-func (t *table) all(ctx context.Context, c *database.Conn, in span) (out []stored, whole bool, err error) {
-	out, err = t.read(ctx, c, t.scan, in.low, in.high)
-	if err != nil && !database.Corrupt(err) {
-		return nil, false, err
-	}
-	if err == nil && ascending(out, in) && t.ends(ctx, c, t.last, in, out, len(out)-1) {
-		return out, true, nil
-	}
-	return t.salvage(ctx, c, in)
-}
+// unlimited is the limit of a query for all rows.
+const unlimited = -1
 
-// newest returns the last rows of the span, at most limit (0: all).
+// newest returns the last rows of the span, at most limit. It reports false if there may be more, because neither the rows nor their indexes
+// can be read.
 func (t *table) newest(ctx context.Context, c *database.Conn, in span, limit int) (out []stored, whole bool, err error) {
-	if limit <= 0 {
-		return t.all(ctx, c, in)
-	}
 	out, err = t.read(ctx, c, t.newestFirst, in.low, in.high, int64(limit))
 	if err != nil && !database.Corrupt(err) {
 		return nil, false, err
 	}
 	slices.Reverse(out)
-	if err == nil && ascending(out, in) && (len(out) == limit || t.ends(ctx, c, t.first, in, out, 0)) {
+	if err == nil && ascending(out, in) && (len(out) == limit || t.begins(ctx, c, in, out)) {
 		return out, true, nil
 	}
 	if out, whole, err = t.salvage(ctx, c, in); err != nil {
 		return nil, false, err
 	}
-	return out[max(0, len(out)-limit):], whole, nil
+	if limit != unlimited {
+		out = out[max(0, len(out)-limit):]
+	}
+	return out, whole, nil
 }
 
 func (t *table) read(ctx context.Context, c *database.Conn, query string, args ...any) (out []stored, err error) {
@@ -99,25 +91,21 @@ func ascending(list []stored, in span) bool {
 	return true
 }
 
-// ends reports whether a scan reached the end of the span: whether the row at i has the outermost key.
-func (t *table) ends(ctx context.Context, c *database.Conn, query string, in span, list []stored, i int) bool {
-	key, err := c.Number(ctx, query, in.low, in.high)
+// begins reports whether a scan reached the beginning of the span.
+func (t *table) begins(ctx context.Context, c *database.Conn, in span, list []stored) bool {
+	key, err := c.Number(ctx, t.first, in.low, in.high)
 	if len(list) == 0 {
 		return err == nil && key == 0
 	}
-	return err == nil && key == list[i].key
+	return err == nil && key == list[0].key
 }
 
 // salvage reads a span that a scan cannot read: from both ends, then each further row that an index lists. Listed rows that cannot be read have a
 // problem.
 func (t *table) salvage(ctx context.Context, c *database.Conn, in span) (out []stored, whole bool, err error) {
 	found := map[int64]stored{}
-	for _, query := range []string{t.scan, t.newestFirst} {
-		args := []any{in.low, in.high}
-		if query == t.newestFirst {
-			args = append(args, int64(-1))
-		}
-		list, err := t.read(ctx, c, query, args...)
+	for _, query := range []string{t.oldestFirst, t.newestFirst} {
+		list, err := t.read(ctx, c, query, in.low, in.high, int64(unlimited))
 		if err != nil && !database.Corrupt(err) {
 			return nil, false, err
 		}

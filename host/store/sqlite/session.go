@@ -81,7 +81,7 @@ func (s *Store) Release(ctx context.Context, t store.Token) error {
 	})
 }
 
-const openTurns = "SELECT id, node FROM head WHERE turn = 1 ORDER BY id"
+const openTurns = "SELECT id, node FROM head WHERE turn = 1 AND " + isSeen + " ORDER BY id"
 
 // Interrupted lists the sessions with an open turn and without a live owner.
 func (s *Store) Interrupted(ctx context.Context) (out []string, err error) {
