@@ -74,7 +74,7 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 	transport, release := f.Transport, func() {}
 	if transport == nil {
 		own := f.transport()
-		transport, release = own, own.CloseIdleConnections
+		transport, release = httpx.Proxied{Transport: own}, own.CloseIdleConnections
 	}
 	u, err := url.Parse(origin)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 )
@@ -46,7 +47,7 @@ func (f *Fetcher) openGate(digests map[string][]byte) (*npmGate, error) {
 	g := &npmGate{f: &inner, digests: digests, finished: make(chan struct{}), base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
 	if f.Transport == nil {
 		g.shared = f.transport()
-		inner.Transport = g.shared
+		inner.Transport = httpx.Proxied{Transport: g.shared}
 	}
 	g.server.Handler = g
 	go func() { // ends in close, which waits
