@@ -104,6 +104,24 @@ func (t *Tree) index() []byte {
 	return b.Bytes()
 }
 
+// parseIndex returns the tree of an index.
+func parseIndex(index []byte) *Tree {
+	t := &Tree{single: bytes.HasPrefix(index, []byte("tenon file"))}
+	for line := range strings.Lines(string(index)) {
+		f := strings.SplitN(strings.TrimSpace(line), " ", 5)
+		if len(f) < 5 {
+			continue // the first line
+		}
+		e := entry{kind: f[0], exec: f[1] == "x", sum: f[3]}
+		name, _ := strconv.QuotedPrefix(f[4]) // the index is the one that was written
+		e.size, _ = strconv.ParseInt(f[2], 10, 64)
+		e.path, _ = strconv.Unquote(name)
+		e.target, _ = strconv.Unquote(strings.TrimSpace(f[4][len(name):]))
+		t.entries = append(t.entries, e)
+	}
+	return t
+}
+
 // ReadTree reads the package or the file at path; a link there is followed. The .git of a package is not part of it. Errors wrap
 // ErrContent, or are those of the file system and of ctx.
 func ReadTree(ctx context.Context, path string, l Limits) (*Tree, error) {
