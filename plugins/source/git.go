@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -16,12 +15,8 @@ import (
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
-	"github.com/tenonhq/tenon/internal/visible"
 	"github.com/tenonhq/tenon/plugins/archive"
 )
-
-// maxComplaint limits the messages of programs in errors, in characters.
-const maxComplaint = 500
 
 // maxTransfer limits the bytes that one fetch of a commit stores: compressed files of one tree, which has at most 512 MiB.
 const maxTransfer = 512 << 20
@@ -222,17 +217,5 @@ func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *
 
 // runGit runs git and returns its output.
 func (f *Fetcher) runGit(ctx context.Context, repo string, args ...string) ([]byte, error) {
-	cmd := f.gitCommand(ctx, repo, args...)
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	out, err := cmd.Output()
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("git not found; install git")
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, visible.Clean(complaints.String(), maxComplaint))
-	}
-	return out, nil
+	return output(ctx, f.gitCommand(ctx, repo, args...), args[0], nil)
 }
