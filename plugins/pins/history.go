@@ -75,17 +75,19 @@ func (h History) Rollback(ctx context.Context, path string) (from, to *File, err
 		if err != nil {
 			return err
 		}
-		for _, n := range slices.Backward(list) {
+		for at, n := range slices.Backward(list) {
 			if to, err = h.Read(h.file(path, n)); err != nil {
 				return err
 			}
-			if !bytes.Equal(to.Encode(), from.Encode()) {
-				return to.write(path)
+			if bytes.Equal(to.Encode(), from.Encode()) {
+				continue
 			}
-			// The present state: once the switch is made, an earlier one is to be found first.
-			if err := os.Remove(h.file(path, n)); err != nil {
-				return err
+			for _, present := range list[at+1:] { // once the switch is made, an earlier one is to be found first
+				if err := os.Remove(h.file(path, present)); err != nil {
+					return err
+				}
 			}
+			return to.write(path)
 		}
 		return fmt.Errorf("%w of %s", ErrNoHistory, path)
 	})
