@@ -144,10 +144,7 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 			return unknown(name)
 		}
 		delete(l.Marketplaces, name)
-		if err := os.Remove(s.stateFile(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
+		return os.RemoveAll(s.stateFile(name)) // it may be missing
 	})
 }
 
