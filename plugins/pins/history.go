@@ -98,12 +98,12 @@ func (h History) Rollback(ctx context.Context, path string) (from, to *File, err
 // written by a newer version, names none: Rollback does not return to it.
 func (h History) Digests() (map[trust.Digest]bool, error) {
 	out := map[trust.Digest]bool{}
-	files, err := filepath.Glob(filepath.Join(h.Dir, historyDir, "*", "*.json"))
+	files, err := fs.Glob(os.DirFS(h.Dir), historyDir+"/*/*.json")
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range files {
-		f, err := h.Read(path)
+	for _, name := range files {
+		f, err := h.Read(filepath.Join(h.Dir, filepath.FromSlash(name)))
 		if errors.Is(err, ErrFile) {
 			continue
 		}
