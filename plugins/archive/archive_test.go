@@ -286,6 +286,8 @@ func hostile(t *testing.T) (out []sample) {
 	tarOnly["sparse"] = zipped(t, fixTar(put(tarBytes(t, file), 156, 'S')))
 	tarOnly["reserved type"] = zipped(t, fixTar(put(tarBytes(t, file), 156, 'z')))
 	tarOnly["contiguous"] = zipped(t, fixTar(put(tarBytes(t, file), 156, '7')))
+	tarOnly["file with a slash"] = zipped(t, fixTar(put(tarBytes(t, member{name: "p/ab", body: "1"}), 3, '/')))
+	tarOnly["link with a slash"] = zipped(t, fixTar(put(tarBytes(t, member{name: "p/ab", link: "c"}), 3, '/')))
 	tarOnly["directory with content"] = zipped(t, fixTar(put(tarBytes(t, file), 156, '5')))
 
 	good, two := zipBytes(t, file), zipBytes(t, file, member{name: "p/b", body: "2"})
