@@ -217,6 +217,19 @@ func put(data []byte, at int, bytes ...byte) []byte {
 	return out
 }
 
+// renamedZip returns an archive whose file has another name in an extra field, "up" by its number, of both headers.
+func renamedZip(t *testing.T) []byte {
+	t.Helper()
+	extra := slices.Concat([]byte("XX\x00\x00up\x08\x00\x01"), binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte("p/a"))), []byte("p/b"))
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	_, err := w.CreateHeader(&zip.FileHeader{Name: "p/a", Extra: extra})
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 // longName returns an archive of an empty file whose name is in an extension of the format, in the first 1024 bytes.
 func longName(t *testing.T, format tar.Format, letter string) []byte {
 	t.Helper()
@@ -316,7 +329,10 @@ func hostile(t *testing.T) (out []sample) {
 
 	good, two := zipBytes(t, file), zipBytes(t, file, member{name: "p/b", body: "2"})
 	known, directory := storedKnown(t, 0o644), storedKnown(t, fs.ModeDir|0o755)
+	second := renamedZip(t)
 	zipOnly := map[string][]byte{
+		"two names":              put(second, bytes.LastIndex(second, []byte("up")), 'x'),
+		"two names in directory": put(second, bytes.Index(second, []byte("up")), 'x'),
 		"other checksum":         put(known, 14, 0xff),
 		"other size":             put(known, 18, 0xff),
 		"directory with content": directory,
