@@ -105,9 +105,10 @@ func pluginInfoCommand(a *cli.App) *cobra.Command {
 	})
 }
 
-// asPaths returns the argument if it looks like a path, and not like a reference.
+// asPaths returns the argument if it looks like a path, and not like a reference with a scheme.
 func asPaths(arg string) []string {
-	if source.IsRef(arg) || !strings.ContainsAny(arg, `/\`) && !strings.HasSuffix(arg, ".wasm") && arg != "." && arg != ".." {
+	reference := strings.Contains(arg, ":") && source.IsRef(arg)
+	if reference || !strings.ContainsAny(arg, `/\`) && !strings.HasSuffix(arg, ".wasm") && arg != "." && arg != ".." {
 		return nil
 	}
 	path, err := filepath.Abs(arg)
