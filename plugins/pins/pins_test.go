@@ -169,7 +169,7 @@ func TestDamagedHistory(t *testing.T) {
 func TestRollbackWithoutEarlier(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	h, path := pins.History{Dir: filepath.Join(dir, "da[ta]*")}, filepath.Join(dir, pins.Name) // a name is no pattern
+	h, path := pins.History{Dir: filepath.Join(dir, "da[ta]*")}, filepath.Join(dir, pins.Name) // which must not be read as a pattern
 	first := (&pins.File{}).With(plugin("a", "1"))
 	if err := os.WriteFile(path, first.Encode(), 0o600); err != nil {
 		t.Fatal(err)
