@@ -123,9 +123,7 @@ func (l *Loader) Restore(ctx context.Context, in Installed) (bool, error) {
 	if at < 0 {
 		return false, nil
 	}
-	e := list[at]
-	item := trust.Item{Kind: e.Kind, Name: e.Name, Source: e.Source, Digest: e.Digest, Version: e.Version, Request: e.Request}
-	_, err = l.store.Approve(ctx, item, e.Grants)
+	err = l.store.Approve(ctx, list[at].Item, list[at].Grants)
 	return err == nil, err
 }
 

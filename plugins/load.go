@@ -407,7 +407,7 @@ func (l *Loader) Approve(ctx context.Context, i *Item, grants []sdk.Capability) 
 			return err
 		}
 	}
-	if _, err := l.store.Approve(ctx, i.Trusted(), grants); err != nil {
+	if err := l.store.Approve(ctx, i.Trusted(), grants); err != nil {
 		return err
 	}
 	l.Save()

@@ -147,9 +147,4 @@ func (s *Staged) rename() error {
 }
 
 // Discard removes the temporary file, unless Commit was called.
-func (s *Staged) Discard() error {
-	if err := s.root.Remove(s.temp); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+func (s *Staged) Discard() error { return s.root.RemoveAll(s.temp) }

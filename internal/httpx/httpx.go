@@ -38,6 +38,33 @@ func NoTLS(err error) bool {
 	return errors.Is(err, http.ErrSchemeMismatch) || errors.As(err, new(tls.RecordHeaderError))
 }
 
+// Proxied sends requests like its transport. If a request through a proxy fails, the error is a ProxyError.
+type Proxied struct{ *http.Transport }
+
+// RoundTrip sends a request.
+func (p Proxied) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := p.Transport.RoundTrip(req)
+	if err == nil || p.Proxy == nil || req.Context().Err() != nil {
+		return resp, err
+	}
+	if proxy, proxyErr := p.Proxy(req); proxyErr == nil && proxy != nil {
+		err = &ProxyError{proxy.Scheme + "://" + proxy.Host, err}
+	}
+	return nil, err
+}
+
+// ProxyError is the error of a request that was sent through a proxy: net/http names only the server.
+type ProxyError struct {
+	Proxy string // its address, without user and password
+	Err   error
+}
+
+// Error returns the text of the error.
+func (e *ProxyError) Error() string { return "through the proxy " + e.Proxy + ": " + e.Err.Error() }
+
+// Unwrap returns the error of the request.
+func (e *ProxyError) Unwrap() error { return e.Err }
+
 // Port returns the port of the URL, or the usual port of http and https.
 func Port(u *url.URL) string {
 	switch p := u.Port(); {

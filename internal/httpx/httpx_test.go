@@ -1,9 +1,11 @@
 package httpx_test
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -79,4 +81,55 @@ func parse(t *testing.T, s string) *url.URL {
 		t.Fatal(err)
 	}
 	return u
+}
+
+// TestProxied checks that the error of a request through a proxy names the proxy without its password, and that of others does not.
+func TestProxied(t *testing.T) {
+	t.Parallel()
+	refuses := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
+	t.Cleanup(refuses.Close)
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	for name, c := range map[string]struct{ proxy, server, want string }{
+		"refused":     {refuses.URL, "https://server.invalid", "Forbidden"},
+		"not running": {closed.URL, "https://server.invalid", "connect"},
+		"plain HTTP":  {closed.URL, "http://server.invalid", "connect"},
+		"no proxy":    {"", closed.URL, "connect"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			transport := &http.Transport{}
+			if proxy, err := url.Parse(c.proxy); err == nil && c.proxy != "" {
+				proxy.User = url.UserPassword("user", "secret")
+				transport.Proxy = http.ProxyURL(proxy)
+			}
+			client := &http.Client{Transport: httpx.Proxied{Transport: transport}}
+			resp, err := client.Get(c.server)
+			if err == nil {
+				_ = resp.Body.Close()
+				t.Fatal("Get() succeeded")
+			}
+			through, ok := errors.AsType[*httpx.ProxyError](err)
+			if ok != (c.proxy != "") || ok && through.Proxy != c.proxy {
+				t.Errorf("Get() = %v, want an error of the proxy %q", err, c.proxy)
+			}
+			if !strings.Contains(err.Error(), c.proxy) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("Get() = %v, want %q of %q, without the password", err, c.want, c.proxy)
+			}
+		})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://server.invalid", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy, err := url.Parse(closed.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = httpx.Proxied{Transport: &http.Transport{Proxy: http.ProxyURL(proxy)}}.RoundTrip(req)
+	if errors.As(err, new(*httpx.ProxyError)) || !errors.Is(err, context.Canceled) {
+		t.Errorf("RoundTrip() of a canceled request = %v, want context.Canceled alone", err)
+	}
 }

@@ -13,11 +13,13 @@
 package projectfs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -183,6 +185,42 @@ func (d *Dir) ReadDirBelow(rel string) ([]fs.DirEntry, error) {
 
 // ReadDir lists the directory, sorted by name.
 func (d *Dir) ReadDir() ([]fs.DirEntry, error) { return d.ReadDirBelow(".") }
+
+// Walk calls visit for everything below the directory, by name, each directory before its content. in is the directory that contains the
+// entry, name the path of the entry from d, with slashes. If visit returns fs.SkipDir, Walk does not enter the entry. Links are not followed.
+func (d *Dir) Walk(ctx context.Context, visit func(in *Dir, name string, e fs.DirEntry) error) error {
+	return d.walk(ctx, "", visit)
+}
+
+func (d *Dir) walk(ctx context.Context, above string, visit func(in *Dir, name string, e fs.DirEntry) error) error {
+	list, err := d.ReadDir()
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name := path.Join(above, e.Name())
+		err := visit(d, name, e)
+		if err == nil && e.IsDir() {
+			err = d.enter(ctx, name, visit)
+		}
+		if err != nil && !errors.Is(err, fs.SkipDir) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Dir) enter(ctx context.Context, name string, visit func(in *Dir, name string, e fs.DirEntry) error) error {
+	below, err := d.Dir(path.Base(name))
+	if err != nil {
+		return err
+	}
+	defer below.Close() // only read
+	return below.walk(ctx, name, visit)
+}
 
 // Lstat describes the file with the name, without following a link.
 func (d *Dir) Lstat(name string) (fs.FileInfo, error) { return d.root.Lstat(name) }

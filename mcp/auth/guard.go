@@ -77,7 +77,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
 		inner = g.proxied
 	}
-	resp, err := inner.RoundTrip(req)
+	resp, err := httpx.Proxied{Transport: inner}.RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}

@@ -84,11 +84,11 @@ func (e *AuthError) Unwrap() error { return e.Err }
 type guard struct {
 	base   *url.URL
 	remote *Remote
-	inner  *http.Transport
+	inner  httpx.Proxied
 }
 
 func newGuard(base *url.URL, remote *Remote) *guard {
-	return &guard{base: base, remote: remote, inner: http.DefaultTransport.(*http.Transport).Clone()}
+	return &guard{base: base, remote: remote, inner: httpx.Proxied{Transport: http.DefaultTransport.(*http.Transport).Clone()}}
 }
 
 func (g *guard) client() *http.Client {

@@ -217,6 +217,41 @@ func put(data []byte, at int, bytes ...byte) []byte {
 	return out
 }
 
+// renamedZip returns an archive whose file has another name in an extra field, "up" by its number, of both headers.
+func renamedZip(t *testing.T) []byte {
+	t.Helper()
+	extra := slices.Concat([]byte("XX\x00\x00up\x08\x00\x01"), binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte("p/a"))), []byte("p/b"))
+	var b bytes.Buffer
+	w := zip.NewWriter(&b)
+	_, err := w.CreateHeader(&zip.FileHeader{Name: "p/a", Extra: extra})
+	if err := errors.Join(err, w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// longName returns an archive of an empty file whose name is in an extension of the format, in the first 1024 bytes.
+func longName(t *testing.T, format tar.Format, letter string) []byte {
+	t.Helper()
+	return oneTar(t, tar.Header{Format: format, Typeflag: tar.TypeReg, Name: "p/" + strings.Repeat(letter, 120), Mode: 0o644})
+}
+
+// longTarget is longName for the target of a link.
+func longTarget(t *testing.T, format tar.Format, letter string) []byte {
+	t.Helper()
+	return oneTar(t, tar.Header{Format: format, Typeflag: tar.TypeSymlink, Name: "p/a", Linkname: strings.Repeat(letter, 120), Mode: 0o644})
+}
+
+func oneTar(t *testing.T, h tar.Header) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := errors.Join(w.WriteHeader(&h), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 // sample is an archive that is refused.
 type sample struct {
 	name   string
@@ -286,11 +321,18 @@ func hostile(t *testing.T) (out []sample) {
 	tarOnly["sparse"] = zipped(t, fixTar(put(tarBytes(t, file), 156, 'S')))
 	tarOnly["reserved type"] = zipped(t, fixTar(put(tarBytes(t, file), 156, 'z')))
 	tarOnly["contiguous"] = zipped(t, fixTar(put(tarBytes(t, file), 156, '7')))
+	tarOnly["file with a slash"] = zipped(t, fixTar(put(tarBytes(t, member{name: "p/ab", body: "1"}), 3, '/')))
+	tarOnly["link with a slash"] = zipped(t, fixTar(put(tarBytes(t, member{name: "p/ab", link: "c"}), 3, '/')))
+	tarOnly["two names"] = zipped(t, slices.Concat(longName(t, tar.FormatPAX, "a")[:1024], longName(t, tar.FormatGNU, "b")))
+	tarOnly["two targets"] = zipped(t, slices.Concat(longTarget(t, tar.FormatPAX, "a")[:1024], longTarget(t, tar.FormatGNU, "b")))
 	tarOnly["directory with content"] = zipped(t, fixTar(put(tarBytes(t, file), 156, '5')))
 
 	good, two := zipBytes(t, file), zipBytes(t, file, member{name: "p/b", body: "2"})
 	known, directory := storedKnown(t, 0o644), storedKnown(t, fs.ModeDir|0o755)
+	second := renamedZip(t)
 	zipOnly := map[string][]byte{
+		"two names":              put(second, bytes.LastIndex(second, []byte("up")), 'x'),
+		"two names in directory": put(second, bytes.Index(second, []byte("up")), 'x'),
 		"other checksum":         put(known, 14, 0xff),
 		"other size":             put(known, 18, 0xff),
 		"directory with content": directory,

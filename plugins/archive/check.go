@@ -115,6 +115,9 @@ func (c *checker) add(e entry) error {
 	if err != nil || name == "" { // the root itself
 		return err
 	}
+	if e.kind != kindDir && strings.HasSuffix(e.name, "/") {
+		return unsafe(name, "a file or link whose name ends in a slash; some programs make a directory of it")
+	}
 	e.name = name
 	if len(c.found) >= c.limits.Entries {
 		return fmt.Errorf("%w: more than %d entries", ErrUnsafe, c.limits.Entries)

@@ -35,19 +35,25 @@ func (d Directory) each(ctx context.Context, visit visitor) error {
 		return err
 	}
 	defer root.Close() // only read
-	return walk(ctx, root, "", func(in *projectfs.Dir, e entry) error {
-		switch e.kind {
-		case kindLink:
-			target, err := in.Readlink(path.Base(e.name))
+	return root.Walk(ctx, func(in *projectfs.Dir, name string, found fs.DirEntry) error {
+		e := entry{name: name}
+		switch {
+		case strings.EqualFold(found.Name(), ".git"):
+			return fs.SkipDir
+		case found.IsDir():
+			e.kind = kindDir
+		case found.Type()&fs.ModeSymlink != 0:
+			target, err := in.Readlink(found.Name())
 			if err != nil {
 				return err
 			}
-			e.target = relative(real, e.name, target)
-		case kindFile:
-			if d.Without != nil && d.Without(e.name) {
-				return nil
-			}
-			file, info, err := in.Open(path.Base(e.name))
+			e.kind, e.target = kindLink, relative(real, name, target)
+		case !found.Type().IsRegular():
+			return unsafe(name, "a plugin consists of files, directories and links")
+		case d.Without != nil && d.Without(name):
+			return nil
+		default:
+			file, info, err := in.Open(found.Name())
 			if err != nil {
 				return err
 			}
@@ -57,47 +63,6 @@ func (d Directory) each(ctx context.Context, visit visitor) error {
 		}
 		return visit(e, strings.NewReader(""))
 	})
-}
-
-// walk calls f for each entry below a directory, whose path in the tree is name.
-func walk(ctx context.Context, dir *projectfs.Dir, name string, f func(in *projectfs.Dir, e entry) error) error {
-	list, err := dir.ReadDir()
-	if err != nil {
-		return err
-	}
-	for _, found := range list {
-		if strings.EqualFold(found.Name(), ".git") {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		e := entry{name: path.Join(name, found.Name())}
-		switch {
-		case found.IsDir():
-			e.kind = kindDir
-		case found.Type()&fs.ModeSymlink != 0:
-			e.kind = kindLink
-		case !found.Type().IsRegular():
-			return unsafe(e.name, "a plugin consists of files, directories and links")
-		}
-		if err := f(dir, e); err != nil {
-			return err
-		}
-		if e.kind != kindDir {
-			continue
-		}
-		below, err := dir.Dir(found.Name())
-		if err != nil {
-			return err
-		}
-		err = walk(ctx, below, e.name, f)
-		_ = below.Close() // only read
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // relative returns the target of a link in the directory root, whose path has no links. Links on the way to the target are followed: behind a

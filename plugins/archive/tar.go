@@ -84,9 +84,12 @@ func tarEntry(h *tar.Header) (e entry, err error) {
 		return e, nil
 	}
 	e = entry{name: h.Name, size: h.Size, exec: h.Mode&0o111 != 0}
-	for key := range h.PAXRecords {
-		if strings.HasPrefix(key, "GNU.sparse.") {
+	for key, value := range h.PAXRecords {
+		switch {
+		case strings.HasPrefix(key, "GNU.sparse."):
 			return e, unsafe(h.Name, "a sparse file")
+		case key == "path" && value != "" && value != h.Name, key == "linkpath" && value != "" && value != h.Linkname:
+			return e, unsafe(h.Name, "it is also named %s; some programs use that name", shown(value)) // a long name of GNU replaced it
 		}
 	}
 	switch h.Typeflag {

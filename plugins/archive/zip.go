@@ -18,6 +18,7 @@ const (
 	zipLocal      = 0x04034b50
 	zipDescriptor = 0x08074b50
 	zipEnd        = 0x06054b50
+	extraName     = 0x7075
 	localBytes    = 30 // a local header without its name
 	endBytes      = 22 // the end record without a comment
 	flagEncrypted = 1 << 0
@@ -142,16 +143,20 @@ func (f zipFile) local(at int64, file *zip.File) (int64, error) {
 	}
 	short := func(n int) uint16 { return binary.LittleEndian.Uint16(head[n:]) }
 	long := func(n int) uint32 { return binary.LittleEndian.Uint32(head[n:]) }
-	name := make([]byte, short(26))
-	if _, err := f.Data.ReadAt(name, at+localBytes); err != nil {
+	rest := make([]byte, int(short(26))+int(short(28)))
+	if _, err := f.Data.ReadAt(rest, at+localBytes); err != nil {
 		return 0, unsafe(file.Name, "a cut local header at byte %d", at)
 	}
+	name, extra := string(rest[:short(26)]), rest[short(26):]
+	other := cmp.Or(renamed(file.Name, extra), renamed(file.Name, file.Extra))
 	later := file.Flags&flagLater != 0
 	switch {
 	case long(0) != zipLocal:
 		return 0, unsafe(file.Name, "a gap before it, at byte %d", at)
-	case string(name) != file.Name:
-		return 0, unsafe(file.Name, "its local header has another name, %s", shown(string(name)))
+	case name != file.Name:
+		return 0, unsafe(file.Name, "its local header has another name, %s", shown(name))
+	case other != "":
+		return 0, unsafe(file.Name, "it is also named %s; some programs use that name", shown(other))
 	case short(6) != file.Flags || short(8) != file.Method:
 		return 0, unsafe(file.Name, "its local header has another method")
 	case file.Flags&flagEncrypted != 0:
@@ -163,7 +168,20 @@ func (f zipFile) local(at int64, file *zip.File) (int64, error) {
 	case !later && (long(14) != file.CRC32 || uint64(long(18)) != file.CompressedSize64 || uint64(long(22)) != file.UncompressedSize64):
 		return 0, unsafe(file.Name, "its local header has another size or checksum")
 	}
-	return at + localBytes + int64(len(name)) + int64(short(28)), nil
+	return at + localBytes + int64(len(rest)), nil
+}
+
+// renamed returns the name that an extra field of Info-ZIP (section 4.6.9) gives an entry instead of its own; empty without another.
+func renamed(own string, extra []byte) string {
+	for len(extra) >= 4 {
+		id, size := binary.LittleEndian.Uint16(extra), int(binary.LittleEndian.Uint16(extra[2:]))
+		field := extra[4:min(4+size, len(extra))]
+		if id == extraName && len(field) > 5 && string(field[5:]) != own { // behind a version and a checksum
+			return string(field[5:])
+		}
+		extra = extra[4+len(field):]
+	}
+	return ""
 }
 
 // after returns where a file ends, behind the descriptor that may follow its data: with or without a signature, of 32 or of 64 bits.

@@ -272,19 +272,11 @@ func (t Target) allows(r source.Ref) error {
 	if r.Kind != source.Path || !t.Project {
 		return nil
 	}
-	outside := fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, r)
-	if !projectfs.Inside(t.dir(), r.URL) {
-		return outside // before the path is looked at: it may be on a server
+	// The text decides first: another path may be on a server, which is not to be asked.
+	if !projectfs.Inside(t.dir(), r.URL) || !projectfs.Within(projectfs.Real(t.dir()), projectfs.Real(r.URL)) {
+		return fmt.Errorf("%w: %s; install it for yourself, without --project", ErrOutside, r)
 	}
-	real, err := filepath.EvalSymlinks(r.URL)
-	if err != nil {
-		return fmt.Errorf("%s: %w", r, err)
-	}
-	root, err := filepath.EvalSymlinks(t.dir())
-	if err == nil && !projectfs.Inside(root, real) {
-		err = outside
-	}
-	return err
+	return nil
 }
 
 // written returns a reference as the lock file has it: paths of a project are relative to it.

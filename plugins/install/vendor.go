@@ -97,21 +97,15 @@ func tree(dir string, d trust.Digest) string {
 }
 
 // trim removes files of a cache that are not sources: locks, and modules that the go command unpacked.
-func trim(dir string) error {
-	parts, err := filepath.Glob(filepath.Join(dir, "files", "part-*"))
-	remove := append(parts, filepath.Join(dir, "go", "path"))
-	modules, globErr := filepath.Glob(filepath.Join(dir, "go", "mod", "*"))
-	err = errors.Join(err, globErr)
-	for _, path := range modules {
-		if filepath.Base(path) != "cache" {
-			remove = append(remove, path)
+func trim(dir string) (err error) {
+	for _, pattern := range []string{"files/part-*", "go/path", "go/mod/*", "go/mod/cache/vcs", "go/mod/cache/lock"} {
+		found, globErr := fs.Glob(os.DirFS(dir), pattern)
+		err = errors.Join(err, globErr)
+		for _, name := range found {
+			if name != "go/mod/cache" {
+				err = errors.Join(err, child.RemoveAll(filepath.Join(dir, filepath.FromSlash(name))))
+			}
 		}
-	}
-	for _, name := range []string{"vcs", "lock"} {
-		remove = append(remove, filepath.Join(dir, "go", "mod", "cache", name))
-	}
-	for _, path := range remove {
-		err = errors.Join(err, child.RemoveAll(path))
 	}
 	return err
 }

@@ -123,19 +123,11 @@ func (b base) below(dir string) (source.Ref, error) {
 	case source.Git:
 		return source.GitRef(r.URL, path.Join(r.Subdir, dir), r.Version, r.Commit)
 	case source.Path:
-		dir := filepath.Join(r.URL, filepath.FromSlash(dir))
-		real, err := filepath.EvalSymlinks(dir)
-		if err != nil {
-			return r, err
-		}
-		root, err := filepath.EvalSymlinks(r.URL)
-		if err != nil {
-			return r, err
-		}
-		if !projectfs.Inside(root, real) {
+		full := filepath.Join(r.URL, filepath.FromSlash(dir))
+		if !projectfs.Within(projectfs.Real(r.URL), projectfs.Real(full)) {
 			return r, fmt.Errorf("path %q leads out of the marketplace through a link", visible.Cut(dir, maxText, "…"))
 		}
-		r.URL = dir
+		r.URL = full
 		return r, nil
 	}
 	return r, errors.New("its files are next to the catalogue, which was added by the address of one file; add the repository instead")

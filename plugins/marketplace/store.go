@@ -59,10 +59,8 @@ type Store struct {
 
 // Market is a marketplace of the user.
 type Market struct {
-	Name    string
-	Address string // as a reference of package source
-	Commit  string // of a repository
-	Fetched time.Time
+	Name string
+	state
 	*Catalogue
 }
 
@@ -71,13 +69,13 @@ type addresses struct {
 	Marketplaces map[string]string `json:"marketplaces"`
 }
 
-// state is a fetched catalogue. It is valid as long as the list has its address.
+// state is a fetched catalogue as it is stored. It is valid as long as the list has its address.
 type state struct {
-	Address   string          `json:"address"`
-	Commit    string          `json:"commit,omitempty"`
-	Name      string          `json:"name,omitempty"` // of the file in the source
-	Fetched   time.Time       `json:"fetched"`
-	Catalogue json.RawMessage `json:"catalogue"`
+	Address string          `json:"address"`          // as a reference of package source
+	Commit  string          `json:"commit,omitempty"` // of a repository
+	File    string          `json:"name,omitempty"`   // in the source
+	Fetched time.Time       `json:"fetched"`
+	Content json.RawMessage `json:"catalogue"`
 }
 
 // Add fetches the catalogue at an address, and adds it to the list under its own name. Relative paths start at dir. Errors: ErrTaken,
@@ -87,7 +85,7 @@ func (s *Store) Add(ctx context.Context, text, dir string) (*Market, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
 	}
-	fetched, m, err := s.fetch(ctx, r)
+	m, err := s.fetch(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +97,7 @@ func (s *Store) Add(ctx context.Context, text, dir string) (*Market, error) {
 			return fmt.Errorf("%w: %s is the one at %s", ErrTaken, m.Name, have)
 		}
 		l.Marketplaces[m.Name] = m.Address
-		return s.keep(m.Name, fetched)
+		return s.keep(m)
 	})
 }
 
@@ -111,11 +109,11 @@ func (s *Store) List() ([]Market, error) {
 	}
 	var out []Market
 	for _, name := range slices.Sorted(maps.Keys(l.Marketplaces)) {
-		m := Market{Name: name, Address: l.Marketplaces[name]}
-		if st, c, err := s.state(name, m.Address); err == nil { // else it has to be fetched
-			m.Commit, m.Fetched, m.Catalogue = st.Commit, st.Fetched, c
+		m, err := s.load(name, l.Marketplaces[name])
+		if err != nil { // it has to be fetched
+			m = &Market{Name: name, state: state{Address: l.Marketplaces[name]}}
 		}
-		out = append(out, m)
+		out = append(out, *m)
 	}
 	return out, nil
 }
@@ -126,15 +124,16 @@ func (s *Store) Update(ctx context.Context, name string) (before *Catalogue, m *
 	if err != nil {
 		return nil, nil, err
 	}
-	fetched, m, err := s.fetch(ctx, r)
-	if err != nil {
+	if m, err = s.fetch(ctx, r); err != nil {
 		return nil, nil, err
 	}
 	if m.Name != name {
 		return nil, nil, fmt.Errorf("%w: %s calls itself %s now", ErrTaken, name, m.Name)
 	}
-	_, before, _ = s.state(name, address) // one that is damaged is replaced
-	return before, m, s.change(ctx, func(*addresses) error { return s.keep(name, fetched) })
+	if old, err := s.load(name, address); err == nil { // a damaged one is replaced
+		before = old.Catalogue
+	}
+	return before, m, s.change(ctx, func(*addresses) error { return s.keep(m) })
 }
 
 // Remove removes a marketplace. Plugins that were installed from it stay.
@@ -144,10 +143,7 @@ func (s *Store) Remove(ctx context.Context, name string) error {
 			return unknown(name)
 		}
 		delete(l.Marketplaces, name)
-		if err := os.Remove(s.stateFile(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return nil
+		return os.RemoveAll(s.stateFile(name)) // it may be missing
 	})
 }
 
@@ -165,21 +161,21 @@ func (s *Store) Find(name, market string) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	st, c, err := s.state(market, address)
+	m, err := s.load(market, address)
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.Find(name)
+	e, err := m.Find(name)
 	if err != nil {
 		return nil, err
 	}
 	b := base{r, s.Fetcher.RegistryURL()}
-	b.ref.Commit = st.Commit
-	if b.ref.Kind == source.Path && st.Name == "" {
+	b.ref.Commit = m.Commit
+	if b.ref.Kind == source.Path && m.File == "" {
 		b.ref.URL = rootOf(b.ref.URL)
 	}
 	guarded := !local(b.ref)
-	r, err = c.locate(e, b)
+	r, err = m.locate(e, b)
 	if err == nil && guarded && (r.Kind == source.Path || strings.HasPrefix(r.URL, "file:")) {
 		err = fmt.Errorf("%w: %s names a path of this machine", source.ErrAddress, name)
 	}
@@ -203,9 +199,9 @@ func (s *Store) known(name string) (string, source.Ref, error) {
 func unknown(name string) error { return fmt.Errorf("%w: marketplace %q", ErrNotFound, name) }
 
 // fetch reads the catalogue at an address.
-func (s *Store) fetch(ctx context.Context, r source.Ref) (*state, *Market, error) {
+func (s *Store) fetch(ctx context.Context, r source.Ref) (*Market, error) {
 	if err := s.Policy.Allows(r); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	fetcher := *s.Fetcher
 	fetcher.Judge = s.Policy.Judge(r)
@@ -214,15 +210,14 @@ func (s *Store) fetch(ctx context.Context, r source.Ref) (*state, *Market, error
 		err = fmt.Errorf("%w: %w", ErrCatalogue, err)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	c, err := Decode(file.Data)
 	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", r, err)
+		return nil, fmt.Errorf("%s: %w", r, err)
 	}
-	now := time.Now().UTC().Truncate(time.Second)
-	st := &state{Address: r.String(), Commit: file.Commit, Name: file.Name, Fetched: now, Catalogue: file.Data}
-	return st, &Market{Name: c.Name, Address: st.Address, Commit: st.Commit, Fetched: now, Catalogue: c}, nil
+	st := state{Address: r.String(), Commit: file.Commit, File: file.Name, Fetched: time.Now().UTC().Truncate(time.Second), Content: file.Data}
+	return &Market{c.Name, st, c}, nil
 }
 
 // read reads the list. Without a file it is empty.
@@ -270,30 +265,29 @@ func (s *Store) change(ctx context.Context, f func(*addresses) error) error {
 
 func (s *Store) stateFile(name string) string { return filepath.Join(s.Dir, name+".json") }
 
-func (s *Store) keep(name string, st *state) error {
-	data, err := json.Marshal(st)
+func (s *Store) keep(m *Market) error {
+	data, err := json.Marshal(m.state)
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(s.stateFile(name), data, atomicfile.Options{Sync: true})
+	return atomicfile.Write(s.stateFile(m.Name), data, atomicfile.Options{Sync: true})
 }
 
-// state returns the fetched catalogue of a marketplace. Errors: ErrStale.
-func (s *Store) state(name, address string) (*state, *Catalogue, error) {
+// load returns a marketplace with its fetched catalogue. Errors: ErrStale.
+func (s *Store) load(name, address string) (*Market, error) {
+	m := &Market{Name: name}
 	data, err := os.ReadFile(s.stateFile(name))
-	var st state
 	if err == nil {
-		err = json.Unmarshal(data, &st)
+		err = json.Unmarshal(data, &m.state)
 	}
-	var c *Catalogue
-	if err == nil && st.Address == address {
-		c, err = Decode(st.Catalogue)
+	if err == nil && m.Address == address {
+		m.Catalogue, err = Decode(m.Content)
 	}
 	switch {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fmt.Errorf("marketplace %s: %w: %s: %v", name, ErrStale, s.stateFile(name), err) // what is wrong with it does not count
-	case c == nil:
-		return nil, nil, fmt.Errorf("marketplace %s: %w", name, ErrStale)
+		return nil, fmt.Errorf("marketplace %s: %w: %s: %v", name, ErrStale, s.stateFile(name), err) // what is wrong with it does not count
+	case m.Catalogue == nil:
+		return nil, fmt.Errorf("marketplace %s: %w", name, ErrStale)
 	}
-	return &st, c, nil
+	return m, nil
 }

@@ -75,17 +75,19 @@ func (h History) Rollback(ctx context.Context, path string) (from, to *File, err
 		if err != nil {
 			return err
 		}
-		for _, n := range slices.Backward(list) {
+		for at, n := range slices.Backward(list) {
 			if to, err = h.Read(h.file(path, n)); err != nil {
 				return err
 			}
-			if !bytes.Equal(to.Encode(), from.Encode()) {
-				return to.write(path)
+			if bytes.Equal(to.Encode(), from.Encode()) {
+				continue
 			}
-			// The present state: once the switch is made, an earlier one is to be found first.
-			if err := os.Remove(h.file(path, n)); err != nil {
-				return err
+			for _, present := range list[at+1:] { // once the switch is made, an earlier one is to be found first
+				if err := os.Remove(h.file(path, present)); err != nil {
+					return err
+				}
 			}
+			return to.write(path)
 		}
 		return fmt.Errorf("%w of %s", ErrNoHistory, path)
 	})
@@ -96,12 +98,12 @@ func (h History) Rollback(ctx context.Context, path string) (from, to *File, err
 // written by a newer version, names none: Rollback does not return to it.
 func (h History) Digests() (map[trust.Digest]bool, error) {
 	out := map[trust.Digest]bool{}
-	files, err := filepath.Glob(filepath.Join(h.Dir, historyDir, "*", "*.json"))
+	files, err := fs.Glob(os.DirFS(h.Dir), historyDir+"/*/*.json")
 	if err != nil {
 		return nil, err
 	}
-	for _, path := range files {
-		f, err := h.Read(path)
+	for _, name := range files {
+		f, err := h.Read(filepath.Join(h.Dir, filepath.FromSlash(name)))
 		if errors.Is(err, ErrFile) {
 			continue
 		}

@@ -165,6 +165,29 @@ func TestDamagedHistory(t *testing.T) {
 	}
 }
 
+// TestRollbackWithoutEarlier: a rollback that finds no earlier state changes nothing, so the contents of the present one are kept.
+func TestRollbackWithoutEarlier(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h, path := pins.History{Dir: filepath.Join(dir, "da[ta]*")}, filepath.Join(dir, pins.Name) // which must not be read as a pattern
+	first := (&pins.File{}).With(plugin("a", "1"))
+	if err := os.WriteFile(path, first.Encode(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Change(t.Context(), path, func(old *pins.File) (*pins.File, error) { return old.With(plugin("b", "2")), nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, to, err := h.Rollback(t.Context(), path); err != nil || !bytes.Equal(to.Encode(), first.Encode()) {
+		t.Fatalf("Rollback() = %+v, %v, want the first state", to, err)
+	}
+	if _, _, err := h.Rollback(t.Context(), path); !errors.Is(err, pins.ErrNoHistory) {
+		t.Fatalf("second Rollback() = %v, want ErrNoHistory", err)
+	}
+	if kept, err := h.Digests(); err != nil || !kept[digest("1")] {
+		t.Errorf("Digests() = %v, %v, want that of the present state", kept, err)
+	}
+}
+
 // TestLocal: the digest of content that each machine makes is kept on the machine, never in the file.
 func TestLocal(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,21 +54,21 @@ func KeyOf(recorded string) *PublicKey {
 func (k *PublicKey) String() string { return minisignForm + k.text }
 
 func (k *PublicKey) verify(ctx context.Context, a *source.Artifact) (string, error) {
-	if a.Minisign == nil {
+	if a.Path == "" {
 		return "", fmt.Errorf("%w: %s: a registry has no signatures of minisign", ErrSignature, a.Ref)
 	}
-	data, err := a.Minisign(ctx)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%w: %s has no %s next to it", ErrSignature, a.Ref, source.MinisignSuffix)
-	}
+	found, err := a.Signatures(ctx, source.MinisignSuffix)
 	if err != nil {
 		return "", err
+	}
+	if len(found) == 0 {
+		return "", fmt.Errorf("%w: %s has no %s next to it", ErrSignature, a.Ref, source.MinisignSuffix)
 	}
 	content, err := os.ReadFile(a.Path)
 	if err != nil {
 		return "", err
 	}
-	if err := k.check(content, data); err != nil {
+	if err := k.check(content, found[0]); err != nil {
 		return "", fmt.Errorf("%w: %s: %w", ErrSignature, a.Ref, err)
 	}
 	return k.String(), nil

@@ -69,7 +69,7 @@ func (s Sigstore) verify(ctx context.Context, a *source.Artifact, identity, issu
 	if s.Path == "" {
 		return "", fmt.Errorf("%w; it checks the Sigstore signature that plugin_policy requires of %s", ErrNoVerifier, a.Ref)
 	}
-	bundles, err := a.Sigstore(ctx)
+	bundles, err := a.Signatures(ctx, source.SigstoreSuffix)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}

@@ -1,7 +1,6 @@
 package source
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -13,15 +12,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tenonhq/tenon/internal/child"
-	"github.com/tenonhq/tenon/internal/visible"
+	"github.com/tenonhq/tenon/internal/pause"
 	"github.com/tenonhq/tenon/plugins/archive"
 )
-
-// maxComplaint limits the messages of programs in errors, in characters.
-const maxComplaint = 500
 
 // maxTransfer limits the bytes that one fetch of a commit stores: compressed files of one tree, which has at most 512 MiB.
 const maxTransfer = 512 << 20
@@ -115,12 +112,11 @@ func (f *Fetcher) fetchCommit(ctx context.Context, repo string, r Ref, commit st
 
 // transferCommit fetches a commit, branch or tag into a reference of the cached repository.
 func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, ref string) error {
-	ctx, done := f.watchTransfer(ctx, repo, r)
-	_, err := f.runGit(ctx, repo, "fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-gc",
-		"--", r.URL, what+":"+ref)
-	if tooLarge := done(); tooLarge != nil {
-		return tooLarge
-	}
+	err := f.watched(ctx, repo, r, func(ctx context.Context) error {
+		_, err := f.runGit(ctx, repo, "fetch", "--quiet", "--force", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head",
+			"--no-auto-gc", "--", r.URL, what+":"+ref)
+		return err
+	})
 	if err != nil && f.staysPut() && strings.Contains(err.Error(), "returned error: 30") { // git's words for a redirect that it does not follow
 		return fmt.Errorf("%w; the server redirects, which is not followed for references of a project or marketplace, or with plugin_policy: write the final address", err)
 	}
@@ -130,44 +126,31 @@ func (f *Fetcher) transferCommit(ctx context.Context, repo string, r Ref, what, 
 // watchEvery is the time between looks at the size of a transfer.
 const watchEvery = 200 * time.Millisecond
 
-// watchTransfer cancels a transfer that stores more than maxTransfer bytes in a repository, and reports its progress: git has a limit for
-// neither. The caller calls done when the transfer has ended; its error is ErrTooLarge.
-func (f *Fetcher) watchTransfer(ctx context.Context, repo string, r Ref) (_ context.Context, done func() error) {
+// watched runs a transfer into a repository. It reports its progress, and cancels it with ErrTooLarge once it has stored more than maxTransfer
+// bytes: git has a limit for neither.
+func (f *Fetcher) watched(ctx context.Context, repo string, r Ref, transfer func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
-	limit := cmp.Or(f.MaxTransfer, maxTransfer)
-	before := size(repo)
-	check := func() (int64, error) {
+	limit, before := cmp.Or(f.MaxTransfer, maxTransfer), size(repo)
+	check := func() error {
 		have := size(repo) - before
+		f.progress(r.Host(""), have, 0)
 		if have > limit {
-			return have, fmt.Errorf("%w: more than %d MiB; name a smaller repository", ErrTooLarge, limit>>20)
+			return fmt.Errorf("%w: more than %d MiB; name a smaller repository", ErrTooLarge, limit>>20)
 		}
-		return have, nil
+		return nil
 	}
-	finished := make(chan struct{})
-	go func() { // ends in done, which waits
-		defer close(finished)
-		ticker := time.NewTicker(watchEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-			have, err := check()
-			if err != nil {
+	var watcher sync.WaitGroup
+	watcher.Go(func() { // ends with the transfer
+		for pause.For(ctx, watchEvery) == nil {
+			if err := check(); err != nil {
 				cancel(err)
-				return
 			}
-			f.progress(r.Host(""), have, 0)
 		}
-	}()
-	return ctx, func() error {
-		cancel(nil)
-		<-finished
-		_, err := check()
-		return err
-	}
+	})
+	err := transfer(ctx)
+	cancel(nil)
+	watcher.Wait()
+	return cmp.Or(check(), err)
 }
 
 // size returns the total size of the files below a directory, except those that git removes or renames meanwhile.
@@ -222,17 +205,5 @@ func (f *Fetcher) gitCommand(ctx context.Context, repo string, args ...string) *
 
 // runGit runs git and returns its output.
 func (f *Fetcher) runGit(ctx context.Context, repo string, args ...string) ([]byte, error) {
-	cmd := f.gitCommand(ctx, repo, args...)
-	var complaints bytes.Buffer
-	cmd.Stderr = &complaints
-	out, err := cmd.Output()
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, errors.New("git not found; install git")
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
-	case err != nil:
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, visible.Clean(complaints.String(), maxComplaint))
-	}
-	return out, nil
+	return output(ctx, f.gitCommand(ctx, repo, args...), args[0], nil)
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"net/url"
 	"os"
 	"path"
 	"path/filepath"
@@ -173,8 +174,7 @@ func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 		g.env["GOVCS"], g.env["GONOPROXY"], g.env["GOINSECURE"] = "*:off", "none", ""
 	}
 	if f.Seed != "" { // modules that it lacks come from the next proxy
-		seed := filepath.Join(f.Seed, "go", "mod", "cache", "download")
-		proxies = append([]string{"file://" + filepath.ToSlash(seed)}, proxies...)
+		proxies = append([]string{fileProxy(filepath.Join(f.Seed, "go", "mod", "cache", "download"))}, proxies...)
 	}
 	g.env["GOPROXY"] = strings.Join(proxies, ",")
 	maps.Copy(g.env, map[string]string{
@@ -183,6 +183,12 @@ func (f *Fetcher) goTool(ctx context.Context, work string) (*goTool, error) {
 		"GOTMPDIR": work, "GOTOOLCHAIN": "local",
 	})
 	return g, nil
+}
+
+// fileProxy returns a directory as an element of GOPROXY, in which commas separate elements.
+func fileProxy(dir string) string {
+	u := url.URL{Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(dir), "/")}
+	return strings.ReplaceAll(u.String(), ",", "%2C")
 }
 
 // run runs the go command. With write, it is confined to these directories.

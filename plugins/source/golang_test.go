@@ -2,6 +2,7 @@ package source_test
 
 import (
 	"errors"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -81,6 +82,23 @@ func TestGoGuarded(t *testing.T) {
 		if have, err := f.GoProxy(t.Context(), t.TempDir()); err != nil || have != "off" {
 			t.Errorf("GOPROXY=%s: %q, %v, want off", setting, have, err)
 		}
+	}
+}
+
+// TestGoSeedNames: the name of a project's directory adds no element to GOPROXY, and any name can be used.
+func TestGoSeedNames(t *testing.T) {
+	t.Parallel()
+	f := fetcher(t)
+	f.Environ, f.Guarded = append(os.Environ(), "GOPROXY=direct"), true
+	f.Seed = filepath.Join(t.TempDir(), "a,direct|b #%")
+	have, err := f.GoProxy(t.Context(), t.TempDir())
+	seed, rest, _ := strings.Cut(have, ",")
+	u, parseErr := url.Parse(seed)
+	if err := errors.Join(err, parseErr); err != nil {
+		t.Fatal(err)
+	}
+	if want := filepath.ToSlash(filepath.Join(f.Seed, "go", "mod", "cache", "download")); u.Scheme != "file" || !strings.HasSuffix(u.Path, want) || rest != "off" || strings.Contains(seed, "|") {
+		t.Errorf("GOPROXY is %q, want the directory %q, then off", have, want)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"net/netip"
@@ -74,7 +73,7 @@ func (f *Fetcher) client(origin string) (c *http.Client, release func(), err err
 	transport, release := f.Transport, func() {}
 	if transport == nil {
 		own := f.transport()
-		transport, release = own, own.CloseIdleConnections
+		transport, release = httpx.Proxied{Transport: own}, own.CloseIdleConnections
 	}
 	u, err := url.Parse(origin)
 	if err != nil {
@@ -189,12 +188,12 @@ func (f *Fetcher) receive(ctx context.Context, address, want string, transfer fu
 			return err
 		}
 		if want != "" && sum != want {
-			return errors.Join(fmt.Errorf("%w: %s has SHA-256 %s, expected %s", ErrMismatch, address, sum, want), os.Remove(part), removeTag(part))
+			return errors.Join(fmt.Errorf("%w: %s has SHA-256 %s, expected %s", ErrMismatch, address, sum, want), os.Remove(part), os.RemoveAll(part+".tag"))
 		}
 		if path, _, err = f.cached(filesKind, sum); err != nil {
 			return err
 		}
-		return errors.Join(os.Rename(part, path), removeTag(part))
+		return errors.Join(os.Rename(part, path), os.RemoveAll(part+".tag"))
 	})
 	return path, sum, err
 }
@@ -233,7 +232,7 @@ func (f *Fetcher) transfer(ctx context.Context, client *http.Client, address, au
 	case resp.StatusCode == http.StatusOK:
 		have, flags = 0, flags|os.O_TRUNC
 	case resp.StatusCode == http.StatusRequestedRangeNotSatisfiable || resp.StatusCode == http.StatusPartialContent:
-		return errors.Join(errCut, os.Remove(part), removeTag(part))
+		return errors.Join(errCut, os.Remove(part), os.RemoveAll(part+".tag"))
 	default:
 		return fmt.Errorf("%s: HTTP status %s: %s", req.URL.Redacted(), resp.Status, httpx.Excerpt(resp.Body, maxExcerpt))
 	}
@@ -363,11 +362,4 @@ func digest(path string, h hash.Hash) ([]byte, error) {
 	defer file.Close()
 	_, err = io.Copy(h, file)
 	return h.Sum(nil), err
-}
-
-func removeTag(part string) error {
-	if err := os.Remove(part + ".tag"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

@@ -33,15 +33,8 @@ const rootDirectory = "${PLUGIN_ROOT}"
 // bundle is a plugin with one MCP server, which tenon writes.
 type bundle struct {
 	Name, Version, Description string
-
-	Type    string // of the connection; empty: the server is a process
-	Command string
-	Args    []string
-	Env     map[string]string
-	URL     string
-	Headers map[string]string
-	// Needs are variables of the user's environment, which the plugin requests.
-	Needs []string
+	manifest.Server                     // without a type, a process
+	Needs                      []string // variables of the user's environment, which the plugin requests
 }
 
 // write writes plugin.json and mcp.json of the bundle.
@@ -144,7 +137,8 @@ func decodeBundle(data []byte, system string) (b *bundle, perPlatform bool, err 
 			c.Env = o.Env
 		}
 	}
-	b = &bundle{Name: m.Name, Version: m.Version, Description: m.Description, Env: map[string]string{}}
+	b = &bundle{Name: m.Name, Version: m.Version, Description: m.Description}
+	b.Env = map[string]string{}
 	if b.Command, err = m.fill(c.Command); err != nil || b.Command == "" {
 		return nil, false, errors.Join(err, fmt.Errorf("%w: manifest.json: no command", ErrServer))
 	}

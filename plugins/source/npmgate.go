@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/internal/jsontext"
 	"github.com/tenonhq/tenon/internal/visible"
 )
@@ -22,12 +23,12 @@ import (
 // npmGate is the only server that npm reaches: a registry on this machine that passes requests on to the real one. So npm has no token,
 // tarballs come from the cache of downloads and are checked here, and repositories and other servers are out of reach.
 type npmGate struct {
-	f        *Fetcher
-	server   http.Server
-	base     string            // address of the gate, with a secret: other users of the machine reach the port
-	digests  map[string][]byte // SHA-512 of the tarballs of the lock, by path in the registry
-	finished chan struct{}
-	shared   *http.Transport // nil if the fetcher has one
+	f       *Fetcher
+	server  http.Server
+	serving sync.WaitGroup
+	base    string            // address of the gate, with a secret: other users of the machine reach the port
+	digests map[string][]byte // SHA-512 of the tarballs of the lock, by path in the registry
+	shared  *http.Transport   // nil if the fetcher has one
 
 	mu    sync.Mutex
 	first error // the first failed request
@@ -43,22 +44,19 @@ func (f *Fetcher) openGate(digests map[string][]byte) (*npmGate, error) {
 		return nil, err
 	}
 	inner := *f
-	g := &npmGate{f: &inner, digests: digests, finished: make(chan struct{}), base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
+	g := &npmGate{f: &inner, digests: digests, base: "http://" + listener.Addr().String() + "/" + rand.Text() + "/"}
 	if f.Transport == nil {
 		g.shared = f.transport()
-		inner.Transport = g.shared
+		inner.Transport = httpx.Proxied{Transport: g.shared}
 	}
 	g.server.Handler = g
-	go func() { // ends in close, which waits
-		defer close(g.finished)
-		_ = g.server.Serve(listener)
-	}()
+	g.serving.Go(func() { _ = g.server.Serve(listener) }) // ends in close, which waits
 	return g, nil
 }
 
 func (g *npmGate) close() error {
 	err := g.server.Close()
-	<-g.finished
+	g.serving.Wait()
 	if g.shared != nil {
 		g.shared.CloseIdleConnections()
 	}

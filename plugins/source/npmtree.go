@@ -142,7 +142,7 @@ func (f *Fetcher) npmIn(ctx context.Context, work string, n npmNeeds, out *Fetch
 	}
 	tree := filepath.Join(work, npmModules)
 	// npm's own note about the tree: it differs each time.
-	if err := os.Remove(filepath.Join(tree, "."+npmLock)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.RemoveAll(filepath.Join(tree, "."+npmLock)); err != nil {
 		return err
 	}
 	err = os.Rename(tree, filepath.Join(dir, npmModules))

@@ -331,7 +331,7 @@ func TestOCILayoutBundles(t *testing.T) {
 	f := fetcher(t)
 	var got []string
 	f.Verify = func(ctx context.Context, a *source.Artifact) (string, error) {
-		list, err := a.Sigstore(ctx)
+		list, err := a.Signatures(ctx, source.SigstoreSuffix)
 		for _, data := range list {
 			got = append(got, string(data))
 		}

@@ -287,14 +287,10 @@ func (r Ref) String() string {
 		} else if text = "git+" + text; r.Subdir != "" {
 			text += "//" + r.Subdir
 		}
-	case NPM:
-		text = "npm:" + text
 	case OCI:
 		return ociText(r)
-	case Go:
-		text = "go:" + text
-	case MCP:
-		text = "mcp:" + text
+	case NPM, Go, MCP:
+		text = string(r.Kind) + ":" + text
 	}
 	if r.Version != "" {
 		text += "@" + r.Version

@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,8 +34,8 @@ func TestSeed(t *testing.T) {
 		}
 	}
 	f.Verify = func(ctx context.Context, a *source.Artifact) (string, error) {
-		text, err := a.Minisign(ctx)
-		return string(text), err
+		list, err := a.Signatures(ctx, source.MinisignSuffix)
+		return string(slices.Concat(list...)), err
 	}
 	out, _, err := fetch(t, f, server.URL+"/a.tar.gz#sha256="+hexSum(data), nil)
 	if err != nil || out.Signer != "of the server" {

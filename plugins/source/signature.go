@@ -16,13 +16,12 @@ type Artifact struct {
 	Ref    Ref
 	Digest string // "sha256:" and 64 hexadecimal digits; empty: sources of this kind have no signatures
 	Path   string // of the file; empty for a manifest
-	// Minisign returns the content of FILE.minisig next to the file. The error wraps fs.ErrNotExist without one. Nil for a manifest.
-	Minisign func(ctx context.Context) ([]byte, error)
-	// Sigstore returns the bundles that belong to the artifact: FILE.sigstore.json, or the referrers of the manifest. There may be none.
-	Sigstore func(ctx context.Context) ([][]byte, error)
+	// Signatures returns the signatures of a kind, which has this suffix: the content of the file with the suffix, or the bundles that refer
+	// to the manifest. There may be none. Nil for sources without signatures.
+	Signatures func(ctx context.Context, suffix string) ([][]byte, error)
 }
 
-// The suffixes of signatures.
+// The suffixes of signatures. A manifest has only bundles of Sigstore.
 const (
 	MinisignSuffix = ".minisig"
 	SigstoreSuffix = ".sigstore.json"
@@ -44,17 +43,14 @@ func (f *Fetcher) verify(ctx context.Context, a *Artifact, out *Fetched) error {
 
 // verifyFile verifies a file with a SHA-256 sum, whose signatures read returns by their suffix.
 func (f *Fetcher) verifyFile(ctx context.Context, path, sum string, out *Fetched, read func(ctx context.Context, suffix string) ([]byte, error)) error {
-	return f.verify(ctx, &Artifact{
-		Digest: "sha256:" + sum, Path: path,
-		Minisign: func(ctx context.Context) ([]byte, error) { return read(ctx, MinisignSuffix) },
-		Sigstore: func(ctx context.Context) ([][]byte, error) {
-			data, err := read(ctx, SigstoreSuffix)
-			if errors.Is(err, fs.ErrNotExist) {
-				return nil, nil
-			}
-			return [][]byte{data}, err
-		},
-	}, out)
+	all := func(ctx context.Context, suffix string) ([][]byte, error) {
+		data, err := read(ctx, suffix)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
+		}
+		return [][]byte{data}, err
+	}
+	return f.verify(ctx, &Artifact{Digest: "sha256:" + sum, Path: path, Signatures: all}, out)
 }
 
 // beside returns a function that reads the signatures next to a local file.
@@ -97,13 +93,11 @@ func (f *Fetcher) besideURL(address, sum string, cached bool) func(context.Conte
 
 // verifyManifest verifies a manifest in a registry.
 func (f *Fetcher) verifyManifest(ctx context.Context, repo *oci.Repository, manifest oci.Blob, out *Fetched) error {
-	return f.verify(ctx, &Artifact{
-		Digest: manifest.Digest,
-		Sigstore: func(ctx context.Context) ([][]byte, error) {
-			if f.Offline && out.ref.Kind == OCI {
-				return nil, ErrOffline
-			}
-			return repo.Bundles(ctx, manifest, maxSignatureFile)
-		},
-	}, out)
+	bundles := func(ctx context.Context, _ string) ([][]byte, error) {
+		if f.Offline && out.ref.Kind == OCI {
+			return nil, ErrOffline
+		}
+		return repo.Bundles(ctx, manifest, maxSignatureFile)
+	}
+	return f.verify(ctx, &Artifact{Digest: manifest.Digest, Signatures: bundles}, out)
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/tenonhq/tenon/internal/visible"
 )
 
+// maxComplaint limits the messages of programs in errors, in characters.
+const maxComplaint = 500
+
 // tool is one run of a program of the user, such as npm or go, with a clean environment.
 type tool struct {
 	name string // looked up in PATH
@@ -23,20 +26,25 @@ type tool struct {
 	helps []string // further programs that it starts
 }
 
-// run runs the program, confined if the system supports it, and returns its output. The error contains the end of its messages.
+// run runs the program, confined if the system supports it, and returns its output.
 func (t tool) run(ctx context.Context, environ []string) ([]byte, error) {
-	program, err := exec.LookPath(t.name)
-	if err != nil {
-		return nil, fmt.Errorf("%s not found; install it", t.name)
-	}
-	cmd := exec.CommandContext(ctx, program, t.args...)
+	cmd := exec.CommandContext(ctx, t.name, t.args...)
 	child.Prepare(cmd)
-	var output, complaints bytes.Buffer
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = t.dir, child.Environ(environ, t.env), &output, &complaints
-	policy := func() (confine.Policy, error) { return t.policy(program), nil }
+	cmd.Dir, cmd.Env = t.dir, child.Environ(environ, t.env)
+	policy := func() (confine.Policy, error) { return t.policy(cmd.Path), nil }
 	if _, unsupported := confine.Supported(); t.write == nil || unsupported != nil {
 		policy = nil
 	}
+	return output(ctx, cmd, t.args[0], policy)
+}
+
+// output runs a command, confined if policy is not nil, and returns its output. The error contains its subcommand and the end of its messages.
+func output(ctx context.Context, cmd *exec.Cmd, subcommand string, policy func() (confine.Policy, error)) ([]byte, error) {
+	if errors.Is(cmd.Err, exec.ErrNotFound) {
+		return nil, fmt.Errorf("%s not found; install it", cmd.Args[0])
+	}
+	var out, complaints bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &complaints
 	leave, err := child.Start(cmd, policy)
 	if err == nil {
 		err = errors.Join(cmd.Wait(), leave())
@@ -45,9 +53,10 @@ func (t tool) run(ctx context.Context, environ []string) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, fmt.Errorf("%s %s: %w: %s", t.name, t.args[0], err, visible.Tail(visible.Clean(complaints.String(), 8*maxComplaint), maxComplaint))
+		end := visible.Tail(visible.Clean(complaints.String(), 8*maxComplaint), maxComplaint)
+		return nil, fmt.Errorf("%s %s: %w: %s", cmd.Args[0], subcommand, err, end)
 	}
-	return output.Bytes(), nil
+	return out.Bytes(), nil
 }
 
 // policy returns the files that the program can access.

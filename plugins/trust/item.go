@@ -22,19 +22,19 @@ const (
 
 // Item is a candidate to run.
 type Item struct {
-	Kind Kind
-	Name string
+	Kind Kind   `json:"kind"`
+	Name string `json:"name"`
 	// Source is its origin: the absolute path of a plugin, links resolved, otherwise of the file that defines it. An approval is valid
 	// for one source.
-	Source  string
-	Digest  Digest
-	Version string
-	Request Request
+	Source  string  `json:"source"`
+	Digest  Digest  `json:"digest"`
+	Version string  `json:"version,omitempty"`
+	Request Request `json:"request"`
 }
 
-// same reports whether an entry is about the item. A plugin is identified by its path, since it chooses its name itself.
-func (i Item) same(e *Entry) bool {
-	return e.Kind == i.Kind && e.Source == i.Source && (i.Kind == KindPlugin || e.Name == i.Name)
+// same reports whether two items have one approval, whatever their content. A plugin is identified by its path, since it chooses its name itself.
+func (i Item) same(o Item) bool {
+	return o.Kind == i.Kind && o.Source == i.Source && (i.Kind == KindPlugin || o.Name == i.Name)
 }
 
 // NewItem returns an item that a file defines, an MCP server or a block of command hooks, with its digest. That covers the canonical JSON of
@@ -113,7 +113,7 @@ type Decision struct {
 // Check reports whether an item may run: its content was approved at its path, and it requests no more than then.
 func (e Entries) Check(i Item) Decision {
 	d := Decision{Why: WhyNew}
-	if at := slices.IndexFunc(e, func(old Entry) bool { return i.same(&old) }); at >= 0 {
+	if at := slices.IndexFunc(e, func(old Entry) bool { return i.same(old.Item) }); at >= 0 {
 		d = e[at].check(i)
 	}
 	if at := slices.IndexFunc(e, func(old Entry) bool { return old.everywhere() && old.Name == i.Name }); at >= 0 {

@@ -24,7 +24,7 @@ func TestRefusesSpecialFiles(t *testing.T) {
 		}
 		for _, path := range []string{dir, filepath.Join(dir, "pipe")} {
 			_, err := trust.ReadTree(t.Context(), path, trust.Limits{})
-			if !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), "is a pipe") {
+			if !errors.Is(err, trust.ErrContent) || !strings.Contains(err.Error(), "is a named pipe") {
 				t.Errorf("%s: error %v, want one that says pipe", path, err)
 			}
 		}

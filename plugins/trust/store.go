@@ -38,14 +38,9 @@ const lockVersion = 2
 // lockTimeout is the maximum wait for another process that writes the file.
 const lockTimeout = 10 * time.Second
 
-// Entry is the user's decision about an item.
+// Entry is the user's decision about an item, as it was shown.
 type Entry struct {
-	Kind       Kind             `json:"kind"`
-	Name       string           `json:"name"`
-	Source     string           `json:"source"`
-	Digest     Digest           `json:"digest"`
-	Version    string           `json:"version,omitempty"`
-	Request    Request          `json:"request"` // as shown to the user
+	Item
 	Grants     []sdk.Capability `json:"grants,omitempty"`
 	ApprovedAt time.Time        `json:"approvedAt"`
 	Disabled   bool             `json:"disabled,omitempty"` // by the user
@@ -136,7 +131,7 @@ func migrated(list Entries) Entries {
 		if e.Disabled && quarantined {
 			e.Quarantined = reason
 		} else if e.Disabled && !slices.ContainsFunc(names, func(n Entry) bool { return n.Name == e.Name }) {
-			names = append(names, Entry{Name: e.Name, Disabled: true, Reason: e.Reason})
+			names = append(names, Entry{Item: Item{Name: e.Name}, Disabled: true, Reason: e.Reason})
 		}
 		e.Disabled, e.Reason = false, ""
 		out = append(out, e)
@@ -146,28 +141,24 @@ func migrated(list Entries) Entries {
 
 // Approve records the approval of exactly this item with grants, which it must have requested, and enables it. Errors wrap ErrGrant or
 // ErrLockFile.
-func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) (Entry, error) {
+func (s *Store) Approve(ctx context.Context, i Item, grants []sdk.Capability) error {
 	if grant := notRequested(i.Request.Capabilities, grants); grant != "" {
-		return Entry{}, fmt.Errorf("%w: %q did not request %s", ErrGrant, i.Name, grant)
+		return fmt.Errorf("%w: %q did not request %s", ErrGrant, i.Name, grant)
 	}
-	e := Entry{
-		Kind: i.Kind, Name: i.Name, Source: i.Source, Digest: i.Digest, Version: i.Version, Request: i.Request,
-		Grants: grants, ApprovedAt: s.now().UTC().Truncate(time.Second),
-	}
-	return e, s.change(ctx, func(list Entries) (Entries, error) {
-		list = slices.DeleteFunc(list, func(old Entry) bool { return i.same(&old) })
+	e := Entry{Item: i, Grants: grants, ApprovedAt: s.now().UTC().Truncate(time.Second)}
+	return s.change(ctx, func(list Entries) (Entries, error) {
+		list = slices.DeleteFunc(list, func(old Entry) bool { return i.same(old.Item) })
 		return append(list, e), nil
 	})
 }
 
 // Keep adds a replaced approval, so that it can be restored. It keeps the last limit approvals of an item.
 func (s *Store) Keep(ctx context.Context, e Entry, limit int) error {
-	item := Item{Kind: e.Kind, Name: e.Name, Source: e.Source}
 	return s.change(ctx, func(list Entries) (Entries, error) {
-		list = append(slices.DeleteFunc(list, func(old Entry) bool { return item.same(&old) && old.Digest == e.Digest }), e)
+		list = append(slices.DeleteFunc(list, func(old Entry) bool { return e.same(old.Item) && old.Digest == e.Digest }), e)
 		count := 0
 		for n := len(list) - 1; n >= 0; n-- {
-			if item.same(&list[n]) {
+			if e.same(list[n].Item) {
 				if count++; count > limit {
 					list = slices.Delete(list, n, n+1)
 				}
@@ -229,7 +220,7 @@ func (s *Store) amend(ctx context.Context, i Item, enable bool, f func(*Entry)) 
 			return gone
 		})
 		for n := range list {
-			if e := &list[n]; i.same(e) && e.Digest == i.Digest {
+			if e := &list[n]; i.same(e.Item) && e.Digest == i.Digest {
 				found = true
 				f(e)
 			}

@@ -71,7 +71,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStore(t)
-			if _, err := s.Approve(t.Context(), plugin(1, nil), nil); err != nil {
+			if err := s.Approve(t.Context(), plugin(1, nil), nil); err != nil {
 				t.Fatal(err)
 			}
 			d, err := s.Check(c.item)
@@ -98,7 +98,7 @@ func TestStore(t *testing.T) {
 	if list, err := s.Read(); err != nil || len(list) > 0 {
 		t.Fatalf("a new store holds %v, %v", list, err)
 	}
-	if _, err := s.Approve(t.Context(), plugin(1, nil), grants); err != nil {
+	if err := s.Approve(t.Context(), plugin(1, nil), grants); err != nil {
 		t.Fatal(err)
 	}
 	if runtime.GOOS != "windows" {
@@ -122,7 +122,7 @@ func TestStore(t *testing.T) {
 		t.Errorf("Check of an enabled plugin = %+v, %v", d, err)
 	}
 	// A second approval in the same place replaces the first.
-	if _, err := s.Approve(t.Context(), plugin(2, nil), nil); err != nil {
+	if err := s.Approve(t.Context(), plugin(2, nil), nil); err != nil {
 		t.Fatal(err)
 	}
 	list, err := s.Read()
@@ -137,7 +137,7 @@ func TestStore(t *testing.T) {
 	if gone, err := s.Revoke(t.Context(), trust.KindPlugin, item.Source); err != nil || len(gone) != 1 {
 		t.Errorf("Revoke of a place = %v, %v", gone, err)
 	}
-	if _, err := s.Approve(t.Context(), item, nil); err != nil {
+	if err := s.Approve(t.Context(), item, nil); err != nil {
 		t.Fatal(err)
 	}
 	gone, err := s.Revoke(t.Context(), trust.KindPlugin, "p")
@@ -164,7 +164,7 @@ func TestGrants(t *testing.T) {
 		"every host":         {Name: "http", Scope: []string{"*"}},
 		"no scope":           {Name: "http"},
 	} {
-		if _, err := newStore(t).Approve(t.Context(), plugin(1, nil), []sdk.Capability{grant}); !errors.Is(err, trust.ErrGrant) {
+		if err := newStore(t).Approve(t.Context(), plugin(1, nil), []sdk.Capability{grant}); !errors.Is(err, trust.ErrGrant) {
 			t.Errorf("%s: error %v, want ErrGrant", name, err)
 		}
 	}
@@ -187,7 +187,7 @@ func TestBadLockFile(t *testing.T) {
 			mkdir(t, filepath.Dir(s.Path()))
 			write(t, s.Path(), c.content)
 			_, err := s.Read()
-			_, approved := s.Approve(t.Context(), plugin(1, nil), nil)
+			approved := s.Approve(t.Context(), plugin(1, nil), nil)
 			for _, err := range []error{err, approved} {
 				if !errors.Is(err, trust.ErrLockFile) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), s.Path()) {
 					t.Errorf("error %v, want one that names the file and has %q", err, c.want)
@@ -206,7 +206,7 @@ func TestLockFileThatOthersWrite(t *testing.T) {
 		return // without such modes
 	}
 	s := newStore(t)
-	if _, err := s.Approve(t.Context(), plugin(1, nil), nil); err != nil {
+	if err := s.Approve(t.Context(), plugin(1, nil), nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(s.Path(), 0o666); err != nil {
@@ -228,7 +228,7 @@ func TestWritersAtTheSameTime(t *testing.T) {
 			s := trust.OpenStore(path)
 			for n := range each {
 				i := plugin(1, func(i *trust.Item) { i.Source = "/" + strconv.Itoa(w) + "/" + strconv.Itoa(n) })
-				if _, err := s.Approve(t.Context(), i, nil); err != nil {
+				if err := s.Approve(t.Context(), i, nil); err != nil {
 					t.Error(err)
 				}
 				if _, err := s.Read(); err != nil {
@@ -324,7 +324,7 @@ func TestKeep(t *testing.T) {
 	s := trust.OpenStore(filepath.Join(t.TempDir(), "earlier.lock"))
 	for _, n := range []int{1, 2, 3, 4, 2} {
 		for _, source := range []string{"/a", "/b"} {
-			if err := s.Keep(t.Context(), trust.Entry{Kind: trust.KindPlugin, Name: "p", Source: source, Digest: hash(n)}, 3); err != nil {
+			if err := s.Keep(t.Context(), trust.Entry{Item: trust.Item{Kind: trust.KindPlugin, Name: "p", Source: source, Digest: hash(n)}}, 3); err != nil {
 				t.Fatal(err)
 			}
 		}

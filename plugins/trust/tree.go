@@ -104,6 +104,24 @@ func (t *Tree) index() []byte {
 	return b.Bytes()
 }
 
+// parseIndex returns the tree of an index.
+func parseIndex(index []byte) *Tree {
+	t := &Tree{single: bytes.HasPrefix(index, []byte("tenon file"))}
+	for line := range strings.Lines(string(index)) {
+		f := strings.SplitN(strings.TrimSpace(line), " ", 5)
+		if len(f) < 5 {
+			continue // the first line
+		}
+		e := entry{kind: f[0], exec: f[1] == "x", sum: f[3]}
+		name, _ := strconv.QuotedPrefix(f[4]) // the index is the one that was written
+		e.size, _ = strconv.ParseInt(f[2], 10, 64)
+		e.path, _ = strconv.Unquote(name)
+		e.target, _ = strconv.Unquote(strings.TrimSpace(f[4][len(name):]))
+		t.entries = append(t.entries, e)
+	}
+	return t
+}
+
 // ReadTree reads the package or the file at path; a link there is followed. The .git of a package is not part of it. Errors wrap
 // ErrContent, or are those of the file system and of ctx.
 func ReadTree(ctx context.Context, path string, l Limits) (*Tree, error) {
@@ -137,7 +155,6 @@ type scanner struct {
 	ctx    context.Context
 	limits Limits
 	real   string // where the tree is, links resolved
-	root   *os.Root
 	into   string
 	tree   *Tree
 	bytes  int64
@@ -145,13 +162,12 @@ type scanner struct {
 
 // single reads a tree of one file. Its name in the tree is its kind, not the name of the file.
 func (s *scanner) single() error {
-	root, err := os.OpenRoot(filepath.Dir(s.real))
+	dir, name, err := projectfs.Parent([]string{filepath.Dir(s.real)}, s.real)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	s.root = root
-	return s.file(filepath.Base(s.real), singleName(s.real))
+	defer dir.Close() // only read
+	return s.file(dir, name, singleName(s.real))
 }
 
 func singleName(path string) string {
@@ -165,13 +181,12 @@ func singleName(path string) string {
 }
 
 func (s *scanner) folder() error {
-	root, err := os.OpenRoot(s.real)
+	root, err := projectfs.OpenDir([]string{s.real}, s.real)
 	if err != nil {
 		return err
 	}
-	defer root.Close()
-	s.root = root
-	if err := s.dir(".", 0); err != nil {
+	defer root.Close() // only read
+	if err := root.Walk(s.ctx, s.add); err != nil {
 		return err
 	}
 	slices.SortFunc(s.tree.entries, func(a, b entry) int { return strings.Compare(a.path, b.path) })
@@ -179,65 +194,29 @@ func (s *scanner) folder() error {
 	return s.copyLinks()
 }
 
-func (s *scanner) dir(dir string, depth int) error {
-	if depth > s.limits.Depth {
-		return fmt.Errorf("%w: %s: nested deeper than %d directories", ErrContent, shown(dir), s.limits.Depth)
-	}
-	f, err := s.root.Open(filepath.FromSlash(dir))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	for {
-		list, err := f.ReadDir(256)
-		for _, e := range list {
-			if err := s.add(path.Join(dir, e.Name()), depth); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
+// add reads an entry of the directory in, whose path in the tree is name.
+func (s *scanner) add(in *projectfs.Dir, name string, found fs.DirEntry) error {
+	switch {
+	case name == ".git":
+		return fs.SkipDir
+	case len(s.tree.entries) >= s.limits.Files:
+		return fmt.Errorf("%w: more than %d files; remove what the plugin does not need to run", ErrContent, s.limits.Files)
+	case strings.ContainsFunc(name, func(r rune) bool { return !visible.Is(r) }) || strings.Contains(name, `\`):
+		return fmt.Errorf("%w: %s: the name holds characters that do not show; rename it", ErrContent, shown(name))
+	case found.IsDir() && strings.Count(name, "/") >= s.limits.Depth:
+		return fmt.Errorf("%w: %s: nested deeper than %d directories", ErrContent, shown(name), s.limits.Depth)
+	case found.IsDir():
+		s.tree.entries = append(s.tree.entries, entry{kind: kindDir, path: name})
+		if s.into == "" {
 			return nil
 		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func (s *scanner) add(name string, depth int) error {
-	if err := s.ctx.Err(); err != nil {
-		return err
-	}
-	if name == ".git" {
-		return nil
-	}
-	if len(s.tree.entries) >= s.limits.Files {
-		return fmt.Errorf("%w: more than %d files; remove what the plugin does not need to run", ErrContent, s.limits.Files)
-	}
-	if strings.ContainsFunc(name, func(r rune) bool { return !visible.Is(r) }) || strings.Contains(name, `\`) {
-		return fmt.Errorf("%w: %s: the name holds characters that do not show; rename it", ErrContent, shown(name))
-	}
-	info, err := s.root.Lstat(filepath.FromSlash(name))
-	if err != nil {
-		return err
-	}
-	switch {
-	case info.IsDir():
-		s.tree.entries = append(s.tree.entries, entry{kind: kindDir, path: name})
-		if s.into != "" {
-			if err := os.Mkdir(s.dest(name), 0o700); err != nil {
-				return err
-			}
-		}
-		return s.dir(name, depth+1)
-	case info.Mode()&fs.ModeSymlink != 0:
-		target, err := s.root.Readlink(filepath.FromSlash(name))
+		return os.Mkdir(s.dest(name), 0o700)
+	case found.Type()&fs.ModeSymlink != 0:
+		target, err := in.Readlink(found.Name())
 		s.tree.entries = append(s.tree.entries, entry{kind: kindLink, path: name, target: s.relative(name, target)})
 		return err
-	case info.Mode().IsRegular():
-		return s.file(name, name)
 	}
-	return fmt.Errorf("%w: %s is %s; a plugin consists of files, directories and links", ErrContent, shown(name), kindOf(info.Mode()))
+	return s.file(in, found.Name(), name)
 }
 
 // relative rewrites a link to an absolute path inside of the package, so that it is valid in a copy of the package. The path may lead through
@@ -259,20 +238,16 @@ func (s *scanner) relative(name, target string) string {
 	return filepath.ToSlash(fromDir)
 }
 
-// file reads one file, and copies it.
-func (s *scanner) file(name, as string) error {
-	f, err := s.root.OpenFile(filepath.FromSlash(name), os.O_RDONLY|projectfs.Nonblock, 0)
+// file reads one file of the directory in, and copies it.
+func (s *scanner) file(in *projectfs.Dir, name, as string) error {
+	f, info, err := in.Open(name)
+	if errors.Is(err, projectfs.ErrSpecial) {
+		return fmt.Errorf("%w: %s: %w; a plugin consists of files, directories and links", ErrContent, shown(path.Join(path.Dir(as), name)), err)
+	}
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is %s; want a file", ErrContent, shown(name), kindOf(info.Mode()))
-	}
 	e := entry{kind: kindFile, path: as, exec: info.Mode()&0o111 != 0}
 	h := sha256.New()
 	to := io.Writer(h)
@@ -331,18 +306,6 @@ func sealedMode(exec bool) fs.FileMode {
 		return 0o500
 	}
 	return 0o400
-}
-
-func kindOf(m fs.FileMode) string {
-	switch {
-	case m&fs.ModeNamedPipe != 0:
-		return "a pipe"
-	case m&fs.ModeSocket != 0:
-		return "a socket"
-	case m&(fs.ModeDevice|fs.ModeCharDevice) != 0:
-		return "a device"
-	}
-	return "not a regular file"
 }
 
 // shown makes a file's name fit for a message.

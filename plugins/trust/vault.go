@@ -1,14 +1,13 @@
 package trust
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -49,8 +48,7 @@ type Vault struct {
 type Sealed struct {
 	Digest Digest
 	Root   string // the directory of the copy, absolute, links resolved
-	single bool
-	index  []byte
+	tree   *Tree
 }
 
 // NewVault returns a vault without accessing files.
@@ -172,8 +170,8 @@ func (v *Vault) Open(ctx context.Context, d Digest) (*Sealed, error) {
 	if sum(index) != d {
 		return nil, broken
 	}
-	s := &Sealed{Digest: d, Root: filepath.Join(place, filesDir), index: index, single: bytes.HasPrefix(index, []byte("tenon file"))}
-	stamp, err := stampCopy(s.Root, s.entries())
+	s := &Sealed{Digest: d, Root: filepath.Join(place, filesDir), tree: parseIndex(index)}
+	stamp, err := stampCopy(s.Root, s.tree.entries)
 	if errors.Is(err, fs.ErrNotExist) {
 		v.stamps.forget(s.Root)
 		return nil, fmt.Errorf("%w: %v", broken, err) // not fs.ErrNotExist, for which Seal would not remove the copy
@@ -202,45 +200,35 @@ func (v *Vault) Verify(ctx context.Context, d Digest) error {
 // verify reads a whole copy and compares it with its index.
 func (v *Vault) verify(ctx context.Context, s *Sealed) error {
 	path := s.Root
-	if s.single {
+	if s.tree.single {
 		path = s.File()
 	}
 	t, err := ReadTree(ctx, path, v.limits)
 	if err != nil {
 		return err
 	}
-	if s.single {
+	if s.tree.single {
 		if entries, err := os.ReadDir(s.Root); err != nil || len(entries) != 1 {
 			return errors.Join(err, errors.New("unexpected files next to it"))
 		}
 	}
-	if !bytes.Equal(t.index(), withoutOutside(s.index)) {
+	copied := slices.DeleteFunc(slices.Clone(s.tree.entries), func(e entry) bool { return e.kind == kindOut })
+	if !slices.Equal(t.entries, copied) {
 		return errors.New("its files differ from its index")
 	}
 	return nil
 }
 
-// withoutOutside removes the lines of links that were not copied.
-func withoutOutside(index []byte) []byte {
-	var out []byte
-	for line := range bytes.Lines(index) {
-		if !bytes.HasPrefix(line, []byte(kindOut+" ")) {
-			out = append(out, line...)
-		}
-	}
-	return out
-}
-
 // File returns the path of a copy that is a single file; "" when it is a package.
 func (s *Sealed) File() string {
-	if !s.single {
+	if !s.tree.single {
 		return ""
 	}
-	return filepath.Join(s.Root, s.entries()[0].path)
+	return filepath.Join(s.Root, s.tree.entries[0].path)
 }
 
 // Single reports whether the copy is of a single file.
-func (s *Sealed) Single() bool { return s.single }
+func (s *Sealed) Single() bool { return s.tree.single }
 
 // Sum returns the SHA-256 of a file of the copy, 64 hexadecimal digits, by its absolute path with links resolved.
 func (s *Sealed) Sum(path string) (string, bool) {
@@ -249,7 +237,7 @@ func (s *Sealed) Sum(path string) (string, bool) {
 		return "", false
 	}
 	rel = filepath.ToSlash(rel)
-	for _, e := range s.entries() {
+	for _, e := range s.tree.entries {
 		if e.path == rel && e.kind == kindFile {
 			return e.sum, true
 		}
@@ -283,25 +271,10 @@ func (s *Sealed) LeftOut() (out []string) {
 	if data, err := s.Kept(leftOutFile); err == nil { // most copies have none
 		out = strings.FieldsFunc(string(data), func(r rune) bool { return r == '\n' })
 	}
-	for _, e := range s.entries() {
+	for _, e := range s.tree.entries {
 		if e.kind == kindOut {
 			out = append(out, visible.Clean(e.path, 200)+": a link that leads out of the package")
 		}
-	}
-	return out
-}
-
-// entries reads the index back.
-func (s *Sealed) entries() []entry {
-	var out []entry
-	for line := range strings.Lines(string(s.index)) {
-		f := strings.SplitN(line, " ", 5)
-		if len(f) < 5 {
-			continue // the first line
-		}
-		quoted, _ := strconv.QuotedPrefix(f[4]) // the index is the one that was written
-		path, _ := strconv.Unquote(quoted)
-		out = append(out, entry{kind: f[0], exec: f[1] == "x", sum: f[3], path: path})
 	}
 	return out
 }

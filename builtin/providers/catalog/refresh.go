@@ -83,7 +83,7 @@ func (p *Plugin) fetch() ([]byte, error) {
 	}
 	req.Header.Set("User-Agent", "tenon")
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, DisableKeepAlives: true}
-	client := &http.Client{Transport: transport, CheckRedirect: httpx.CheckRedirect(3, "catalog.url")}
+	client := &http.Client{Transport: httpx.Proxied{Transport: transport}, CheckRedirect: httpx.CheckRedirect(3, "catalog.url")}
 	res, err := client.Do(req)
 	if err != nil {
 		return nil, err

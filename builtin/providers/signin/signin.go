@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -28,7 +29,7 @@ var (
 // New returns the plugin. It connects only during a sign-in.
 func New() *Plugin {
 	transport := &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: 5 * time.Second}
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := &http.Client{Transport: httpx.Proxied{Transport: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	return &Plugin{
 		copilot: copilot{http: client, server: "https://github.com"},
 		xai:     xai{http: client, issuer: "https://auth.x.ai", api: "https://api.x.ai/v1"},

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/tenonhq/tenon/builtin/internal/tool"
+	"github.com/tenonhq/tenon/internal/httpx"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -32,5 +33,5 @@ func (p *Plugin) Close(context.Context) error {
 func newClient() *http.Client {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.MaxResponseHeaderBytes = 256 << 10
-	return &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: httpx.Proxied{Transport: transport}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }

@@ -83,7 +83,7 @@ func Open(s Setup) (*Conn, error) {
 	s.Headers = all
 	c := &Conn{
 		Setup: s, timeouts: s.Options.timeouts(), base: base, secrets: secretsOf(s.Info, base),
-		http: &http.Client{Transport: s.Transport, CheckRedirect: httpx.CheckRedirect(maxRedirects, "options.baseURL")},
+		http: &http.Client{Transport: httpx.Proxied{Transport: s.Transport}, CheckRedirect: httpx.CheckRedirect(maxRedirects, "options.baseURL")},
 	}
 	return c, s.Options.close(s.Log)
 }

@@ -204,7 +204,10 @@ func connectionTrouble(err error, baseURL string) string {
 	var dns *net.DNSError
 	var dial *net.OpError
 	var cert *tls.CertificateVerificationError
+	var proxy *httpx.ProxyError
 	switch {
+	case errors.As(err, &proxy):
+		return fmt.Sprintf("no answer from %s through the proxy %s: %s: check HTTPS_PROXY and NO_PROXY, and the network", host, proxy.Proxy, proxy.Err)
 	case errors.As(err, &dns):
 		return fmt.Sprintf("host %q not found: check options.baseURL and the network (%s)", dns.Name, dns.Err)
 	case errors.As(err, &cert):

@@ -120,7 +120,7 @@ func (s *Set) Approve(ctx context.Context, c *Candidate, grants []sdk.Capability
 		}
 	}
 	if c.State == plugins.StatePending {
-		if _, err := s.store.Approve(ctx, c.trusted, nil); err != nil {
+		if err := s.store.Approve(ctx, c.trusted, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -241,8 +241,7 @@ func (s *Set) SetEnabled(ctx context.Context, name string, enabled bool, reason 
 	items := []trust.Item{{Name: name}}
 	elsewhere := slices.DeleteFunc(slices.Clone(s.entries), func(e trust.Entry) bool { return e.Name != name || e.Source == "" })
 	if len(elsewhere) == 1 {
-		e := &elsewhere[0]
-		items[0] = trust.Item{Kind: e.Kind, Name: name, Source: e.Source, Digest: e.Digest}
+		items[0] = elsewhere[0].Item
 	}
 	if found := s.Find(name); len(found) > 0 {
 		items = nil

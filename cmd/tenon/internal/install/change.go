@@ -20,8 +20,9 @@ import (
 	"github.com/tenonhq/tenon/plugins/trust"
 )
 
-// both runs f for the lock file of the user and, if there is one, that of the project. If f fails for one, it still runs for the other.
-func both(ctx context.Context, a *cli.App, f func(j *job) error) error {
+// both runs f for the lock file of the user and, if there is one, that of the project, with the content of the file. If f fails for one, it
+// still runs for the other.
+func both(ctx context.Context, a *cli.App, f func(j *job, pinned *pins.File) error) error {
 	return with(ctx, a, false, func(j *job) error {
 		user, project := plugins.LockFiles(j.workspace.Project)
 		var problems []error
@@ -34,7 +35,11 @@ func both(ctx context.Context, a *cli.App, f func(j *job) error) error {
 			if dir := filepath.Join(filepath.Dir(t.Path), filepath.FromSlash(install.VendorDir)); t.Project {
 				j.installer.Vendor, j.installer.Fetcher.Seed = dir, dir
 			}
-			problems = append(problems, f(j))
+			pinned, err := j.pinned()
+			if err == nil {
+				err = f(j, pinned)
+			}
+			problems = append(problems, err)
 		}
 		return errors.Join(problems...)
 	})
@@ -49,9 +54,9 @@ approved. Content that differs from its pin is an error. New hosts in the projec
 
 With --frozen, tenon asks nothing and approves nothing, and fails unless every plugin has its pinned content.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return both(cmd.Context(), a, func(j *job) error {
+			return both(cmd.Context(), a, func(j *job, f *pins.File) error {
 				j.installer.Fetcher.Offline = offline
-				return j.sync(cmd.Context(), yes, frozen)
+				return j.sync(cmd.Context(), f, yes, frozen)
 			})
 		},
 	}
@@ -62,11 +67,7 @@ With --frozen, tenon asks nothing and approves nothing, and fails unless every p
 }
 
 // sync fetches what is missing of one lock file.
-func (j *job) sync(ctx context.Context, yes, frozen bool) error {
-	f, err := j.pinned()
-	if err != nil {
-		return err
-	}
+func (j *job) sync(ctx context.Context, f *pins.File, yes, frozen bool) error {
 	missing, err := j.installer.Missing(ctx, f)
 	if err != nil {
 		return err
@@ -149,12 +150,8 @@ type update struct {
 
 // updates resolves the references of installed plugins again and returns those whose content changed. names selects plugins. The error is
 // about those that cannot be fetched; the others are returned with it.
-func (j *job) updates(ctx context.Context, names []string, found map[string]bool, yes bool) ([]update, error) {
+func (j *job) updates(ctx context.Context, f *pins.File, names []string, found map[string]bool, yes bool) ([]update, error) {
 	j.installer.Vendor, j.installer.Fetcher.Seed = "", "" // they have what is pinned, not what is newer: all hosts are asked
-	f, err := j.pinned()
-	if err != nil {
-		return nil, err
-	}
 	list := slices.DeleteFunc(f.Plugins, func(p pins.Plugin) bool { return len(names) > 0 && !slices.Contains(names, p.Name) })
 	if err := j.confirmHosts(list, yes, false); err != nil {
 		return nil, err
@@ -201,8 +198,8 @@ func updateCommand(a *cli.App) *cobra.Command {
 content they started with.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			found, changed := map[string]bool{}, false
-			err := both(cmd.Context(), a, func(j *job) error {
-				list, failed := j.updates(cmd.Context(), names, found, yes)
+			err := both(cmd.Context(), a, func(j *job, f *pins.File) error {
+				list, failed := j.updates(cmd.Context(), f, names, found, yes)
 				for _, u := range list {
 					changed = true
 					a.Screen.Line(terminal.Visible(u.line()))
@@ -253,8 +250,8 @@ func outdatedCommand(a *cli.App) *cobra.Command {
 				Name, Installed, Available, Lock string
 			}
 			var list []row
-			err := both(cmd.Context(), a, func(j *job) error {
-				updates, err := j.updates(cmd.Context(), nil, map[string]bool{}, false)
+			err := both(cmd.Context(), a, func(j *job, f *pins.File) error {
+				updates, err := j.updates(cmd.Context(), f, nil, map[string]bool{}, false)
 				for _, u := range updates {
 					list = append(list, row{u.old.Name, install.Describe(u.old), install.Describe(u.new.Plugin), j.target.Path})
 				}
@@ -407,11 +404,7 @@ func verifyCommand(a *cli.App) *cobra.Command {
 		Use: "verify", Short: "Check installed plugins against their pins",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			count := 0
-			err := both(cmd.Context(), a, func(j *job) error {
-				f, err := j.pinned()
-				if err != nil {
-					return err
-				}
+			err := both(cmd.Context(), a, func(j *job, f *pins.File) error {
 				for _, p := range f.Plugins {
 					err := plugins.ErrNotFetched
 					if p.Digest != "" { // else each machine makes the content, and this one has not yet
@@ -437,11 +430,7 @@ func whyCommand(a *cli.App) *cobra.Command {
 		Use: "why NAME", Short: "Show where an installed plugin comes from", Args: cli.Args(1, 1, "a name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found := map[string]bool{}
-			err := both(cmd.Context(), a, func(j *job) error {
-				f, err := j.pinned()
-				if err != nil {
-					return err
-				}
+			err := both(cmd.Context(), a, func(j *job, f *pins.File) error {
 				p := f.Find(args[0])
 				if p == nil {
 					return nil

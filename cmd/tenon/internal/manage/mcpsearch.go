@@ -91,7 +91,7 @@ func search(ctx context.Context, base, words string) ([]registered, error) {
 	if err != nil {
 		return nil, err
 	}
-	resp, err := http.DefaultTransport.RoundTrip(req) // a redirect is an error below
+	resp, err := httpx.Proxied{Transport: http.DefaultTransport.(*http.Transport)}.RoundTrip(req) // a redirect is an error below
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/tenonhq/tenon/cmd/tenon/internal/terminal"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/scaffold"
+	"github.com/tenonhq/tenon/plugins/source"
 	"github.com/tenonhq/tenon/plugins/trust"
 	"github.com/tenonhq/tenon/sdk"
 )
@@ -54,6 +55,11 @@ func Argument(c *extensions.Candidate) string {
 	if c.Item != nil && c.Item.Flagged() {
 		text = c.From
 	}
+	return word(text)
+}
+
+// word returns a text as one word of a command line.
+func word(text string) string {
 	if !strings.ContainsAny(text, " \t\n'\"$`&|;<>()*?[]#!{}") {
 		return text
 	}
@@ -98,9 +104,10 @@ func pluginInfoCommand(a *cli.App) *cobra.Command {
 	})
 }
 
-// asPaths returns the argument if it looks like a path.
+// asPaths returns the argument if it looks like a path, and not like a reference with a scheme.
 func asPaths(arg string) []string {
-	if !strings.ContainsAny(arg, `/\`) && !strings.HasSuffix(arg, ".wasm") && arg != "." && arg != ".." {
+	reference := strings.Contains(arg, ":") && source.IsRef(arg)
+	if reference || !strings.ContainsAny(arg, `/\`) && !strings.HasSuffix(arg, ".wasm") && arg != "." && arg != ".." {
 		return nil
 	}
 	path, err := filepath.Abs(arg)
@@ -112,10 +119,13 @@ func asPaths(arg string) []string {
 
 func find(s *extensions.Set, name string) ([]*extensions.Candidate, error) {
 	found := s.Find(name)
-	if len(found) == 0 {
-		return nil, cli.UsageError("tenon plugin list shows them; a path begins with ./", "plugin, MCP server or command hook %q not found", name)
+	switch {
+	case len(found) > 0:
+		return found, nil
+	case source.IsRef(name):
+		return nil, cli.UsageError("tenon plugin list shows the installed plugins; to install this one and approve it, run: tenon plugin install "+word(name), "no plugin is installed from %q", name)
 	}
-	return found, nil
+	return nil, cli.UsageError("tenon plugin list shows them; a path begins with ./", "plugin, MCP server or command hook %q not found", name)
 }
 
 func pluginTrustCommand(a *cli.App) *cobra.Command {
@@ -278,6 +288,11 @@ func pluginUntrustCommand(a *cli.App) *cobra.Command {
 				what = path
 				if resolved, err := filepath.EvalSymlinks(path); err == nil { // if it was removed, its old path identifies it
 					what = resolved
+				}
+			}
+			for _, c := range s.Find(what) {
+				if c.Item != nil && source.IsRef(args[0]) {
+					what = c.Item.Trusted().Source
 				}
 			}
 			return reportDecision(a, s.Untrust(ctx, what), args[0], "approval revoked")
