@@ -43,8 +43,11 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 			return err
 		}
 	}
-	a.Screen.Line(fmt.Sprintf("signed in to %s; it offers %s", terminal.Visible(c.Name), view.Plural(len(offered.Tools), "tool")))
-	return nil
+	tools, _, err := s.Available(c, offered)
+	if err == nil {
+		a.Screen.Line(fmt.Sprintf("signed in to %s; it offers %s", terminal.Visible(c.Name), view.Plural(len(tools), "tool")))
+	}
+	return err
 }
 
 func mcpLogoutCommand(a *cli.App) *cobra.Command {
