@@ -30,8 +30,9 @@ var errUnsent = errors.New("not sent")
 const (
 	// closeGrace is the time for a server to end after its input is closed, and again after it was asked to end.
 	closeGrace = 500 * time.Millisecond
-	// drainGrace is the time to read the last output of a server that ended.
-	drainGrace = 100 * time.Millisecond
+	// drainGrace is the time to read the last output of a server that ended, which is there already. It must be sufficient on a busy machine, and
+	// passes only if a process that left the group holds the output open.
+	drainGrace = time.Second
 	// maxWaiting is the maximum number of messages queued for a server that does not read.
 	maxWaiting = 64
 )
