@@ -18,24 +18,17 @@ import (
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/internal/jsontext"
-	"github.com/tenonhq/tenon/sdk/guest"
 	"github.com/tenonhq/tenon/sdk/process"
 	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
-// lineClient is the client of a process that speaks lines. It does not handle hooks, which hookStream sends to conn. Methods and parameters
-// have the names in plugin.proto; bytes that contain JSON are sent as JSON.
+// lineClient is the client of a process that speaks lines. It does not handle hooks, see lineHooks. Methods and parameters have the names in
+// plugin.proto; bytes that contain JSON are sent as JSON.
 type lineClient struct {
 	conn     *jsonline.Conn
 	requests chan *tenonv1.HostRequest // of the process
 	hosted   atomic.Bool               // Host was called
-
-	life context.Context // ends in close, and with it all calls
-	end  context.CancelFunc
-
-	mu     sync.Mutex
-	closed bool           // no further goroutine may start
-	ended  sync.WaitGroup // counts the goroutines
+	serving  sync.WaitGroup            // the goroutine that reads
 }
 
 var _ tenonv1.PluginClient = (*lineClient)(nil)
@@ -43,140 +36,70 @@ var _ tenonv1.PluginClient = (*lineClient)(nil)
 // serveLines reads from the process. broken is called if the connection ends first, with its error. The caller closes the client.
 func serveLines(conn *jsonline.Conn, broken func(error)) *lineClient {
 	c := &lineClient{conn: conn, requests: make(chan *tenonv1.HostRequest, maxRequests)}
-	c.life, c.end = context.WithCancel(guest.Detached())
-	c.ended.Go(func() { broken(c.conn.Serve(c.fromProcess)) }) // ends with close, or the process
+	c.serving.Go(func() { broken(c.conn.Serve(c.fromProcess)) }) // ends with close, or the process
 	return c
 }
 
-// close ends the connection and waits for the client's goroutines. Messages that came before can still be received for a moment.
+// close ends the connection and waits for the client's goroutine. Messages that came before can still be received.
 func (c *lineClient) close() {
 	c.conn.Close()
-	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	late := time.AfterFunc(endTime, c.end)
-	c.ended.Wait()
-	late.Stop()
-	c.end()
+	c.serving.Wait()
 }
 
-// do calls a method of the process. each receives the notifications that belong to the call; it may be nil. If the process does not read, do
-// returns only when the connection ends.
-func (c *lineClient) do(ctx context.Context, method string, params any, each func(*jsonline.Message) error) (json.RawMessage, error) {
+// lineParams encodes the parameters of a method.
+func lineParams(params any) (json.RawMessage, error) {
 	body, err := jsontext.Marshal(params)
-	if err != nil {
-		return nil, err
+	if err == nil && len(body) > process.MaxMessage {
+		err = status.Errorf(codes.ResourceExhausted, "%d bytes", len(body))
 	}
-	if len(body) > process.MaxMessage {
-		return nil, status.Errorf(codes.ResourceExhausted, "%d bytes", len(body))
-	}
-	result, err := c.conn.Call(ctx, method, body, each)
-	if cause := context.Cause(ctx); cause != nil && errors.Is(err, cause) {
-		err = ctx.Err()
-	}
-	return result, err
+	return body, err
 }
 
 // call calls a method that has no notifications.
 func (c *lineClient) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
-	result, err := stream(ctx, c, func(ctx context.Context, send func(*json.RawMessage, int) error) error {
-		result, err := c.do(ctx, method, params, nil)
-		if err != nil {
-			return err
-		}
-		return send(&result, len(result))
-	}).Recv()
+	body, err := lineParams(params)
 	if err != nil {
 		return nil, err
 	}
-	return *result, nil
+	return c.conn.Call(ctx, method, body)
 }
 
-// lineStream is the stream of a call. It holds some messages that were not received yet: while a call has too many of them, nothing more is
-// read from the process, so its other calls get no answers.
+// lineStream is the stream of a call. convert converts its messages, and its end; nil skips a message.
 type lineStream[T any] struct {
 	grpc.ClientStream // nil
 	ctx               context.Context
-	received          chan lineMessage[T]
-	held              atomic.Int64  // bytes of the messages in received, and of the next one
-	room              chan struct{} // has an element after a message was received
-	err               error         // the reason for the end; read it after received is closed
+	method            string
+	call              *jsonline.Call
+	convert           func(m *jsonline.Message, err error) (*T, error)
 }
 
-type lineMessage[T any] struct {
-	content *T
-	bytes   int64
-}
-
-// Limits of the messages that a stream holds. One larger message fits, too.
-const (
-	maxHeld      = 1024
-	maxHeldBytes = 256 << 10
-)
-
-// stream returns the stream of a call, which run makes in a goroutine; send passes a message of that many bytes on. The goroutine ends with
-// the call, or in close if the process does not read or the messages are not received.
-func stream[T any](ctx context.Context, c *lineClient, run func(ctx context.Context, send func(*T, int) error) error) *lineStream[T] {
-	s := &lineStream[T]{ctx: ctx, received: make(chan lineMessage[T], maxHeld), room: make(chan struct{}, 1)}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		s.err = status.Error(codes.Unavailable, jsonline.ErrClosed.Error())
-		close(s.received)
-		return s
+// stream calls a method that has notifications.
+func stream[T any](ctx context.Context, c *lineClient, method string, params any, convert func(*jsonline.Message, error) (*T, error)) (*lineStream[T], error) {
+	body, err := lineParams(params)
+	if err != nil {
+		return nil, err
 	}
-	c.ended.Go(func() {
-		defer close(s.received)
-		within, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(c.life, cancel)()
-		s.err = run(within, func(message *T, bytes int) error { return s.send(within, message, bytes) })
-		if s.err != nil && c.life.Err() != nil && ctx.Err() == nil {
-			s.err = status.Error(codes.Unavailable, jsonline.ErrClosed.Error())
-		}
-	})
-	return s
-}
-
-func (s *lineStream[T]) send(ctx context.Context, message *T, bytes int) error {
-	size := int64(bytes)
-	for held := s.held.Add(size); held > maxHeldBytes && held > size; held = s.held.Load() {
-		select {
-		case <-s.room:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	select {
-	case s.received <- lineMessage[T]{message, size}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	call, err := c.conn.Start(ctx, method, body)
+	return &lineStream[T]{ctx: ctx, method: method, call: call, convert: convert}, statusOf(ctx, method, err)
 }
 
 // Recv returns the next message; io.EOF at the end.
 func (s *lineStream[T]) Recv() (*T, error) {
-	select {
-	case message, ok := <-s.received:
-		if !ok {
-			return nil, cmp.Or(s.err, io.EOF)
+	for {
+		if out, err := s.convert(s.call.Next()); out != nil || err != nil {
+			return out, statusOf(s.ctx, s.method, err)
 		}
-		s.held.Add(-message.bytes)
-		select {
-		case s.room <- struct{}{}:
-		default:
-		}
-		return message.content, nil
-	case <-s.ctx.Done():
-		return nil, s.ctx.Err()
 	}
 }
 
 // statusOf returns the gRPC status for a failed call, which explain expects.
-func statusOf(method string, err error) error {
+func statusOf(ctx context.Context, method string, err error) error {
 	var problem *jsonline.Error
 	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		return ctx.Err()
 	case errors.As(err, &problem) && problem.Code == jsonline.CodeMethodNotFound:
 		return status.Error(codes.Unimplemented, "method "+method+" not implemented")
 	case errors.As(err, &problem):
@@ -190,7 +113,7 @@ func statusOf(method string, err error) error {
 // Describe asks for the contributions of the plugin.
 func (c *lineClient) Describe(ctx context.Context, _ *tenonv1.DescribeRequest, _ ...grpc.CallOption) (*tenonv1.DescribeResponse, error) {
 	result, err := c.call(ctx, "describe", struct{}{})
-	return &tenonv1.DescribeResponse{Description: result}, statusOf("describe", err)
+	return &tenonv1.DescribeResponse{Description: result}, statusOf(ctx, "describe", err)
 }
 
 // Start starts the plugin.
@@ -200,13 +123,13 @@ func (c *lineClient) Start(ctx context.Context, req *tenonv1.StartRequest, _ ...
 		Grants  json.RawMessage `json:"grants"`
 		Host    string          `json:"host"`
 	}{req.Request, req.Grants, req.Host})
-	return &tenonv1.StartResponse{}, statusOf("start", err)
+	return &tenonv1.StartResponse{}, statusOf(ctx, "start", err)
 }
 
 // Stop ends the plugin.
 func (c *lineClient) Stop(ctx context.Context, _ *tenonv1.StopRequest, _ ...grpc.CallOption) (*tenonv1.StopResponse, error) {
 	_, err := c.call(ctx, "stop", struct{}{})
-	return &tenonv1.StopResponse{}, statusOf("stop", err)
+	return &tenonv1.StopResponse{}, statusOf(ctx, "stop", err)
 }
 
 // Hooks is not used.
@@ -214,46 +137,20 @@ func (c *lineClient) Hooks(context.Context, ...grpc.CallOption) (grpc.BidiStream
 	return nil, errors.ErrUnsupported
 }
 
-// lineHooks sends hooks to a process. deliver gets the answers in a goroutine that reads from the process, and must not block.
-type lineHooks struct {
-	conn    *jsonline.Conn
-	deliver func(*tenonv1.HookResponse)
-	queue   chan<- *tenonv1.HookRequest // to the goroutine that calls send
-}
+// lineHooks sends the calls of hooks as lines.
+type lineHooks struct{ conn *jsonline.Conn }
 
-// try sends a request if that does not block. Then it waits some milliseconds for the answer, unless another goroutine reads from the process.
-func (l *lineHooks) try(req *tenonv1.HookRequest) bool {
-	sent, whole := l.conn.TryBegin(req.Id, "hook", hookParams(req), l.take(req.Id))
-	if sent && !whole {
-		select {
-		case l.queue <- &tenonv1.HookRequest{}:
-		default: // the next message in the queue is written after the rest
+func (l lineHooks) begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool) {
+	req.Id = l.conn.NextID()
+	sent, _ = l.conn.Ask(ctx, req.Id, "hook", hookParams(req), func(m *jsonline.Message) {
+		if m.Method == "" { // a hook has no notifications
+			take(hookResponse(m))
 		}
-	}
-	if sent {
-		l.conn.Await(req.Id)
-	}
+	})
 	return sent
 }
 
-// send sends a request, or cancels it. A request without an ID stands for the rest of a request of try.
-func (l *lineHooks) send(req *tenonv1.HookRequest) error {
-	switch {
-	case req.Id == 0:
-		return l.conn.Flush()
-	case req.Cancel:
-		return l.conn.Notify("cancel", lineID{req.Id})
-	}
-	return l.conn.Begin(req.Id, "hook", hookParams(req), l.take(req.Id))
-}
-
-func (l *lineHooks) take(id uint64) func(*jsonline.Message) {
-	return func(m *jsonline.Message) {
-		if m.Method == "" { // a hook has no notifications
-			l.deliver(hookResponse(id, m))
-		}
-	}
-}
+func (l lineHooks) cancel(id uint64) { l.conn.Cancel(id) }
 
 // hookParams encodes the parameters of a hook. Its request is JSON already.
 func hookParams(req *tenonv1.HookRequest) []byte {
@@ -264,17 +161,17 @@ func hookParams(req *tenonv1.HookRequest) []byte {
 	return append(strconv.AppendUint(out, uint64(req.TimeoutMs), 10), '}')
 }
 
-func hookResponse(id uint64, m *jsonline.Message) *tenonv1.HookResponse {
+func hookResponse(m *jsonline.Message) *tenonv1.HookResponse {
 	switch {
 	case m.Error != nil:
-		return &tenonv1.HookResponse{Id: id, Error: cmp.Or(m.Error.Message, "the hook failed without a message")}
+		return &tenonv1.HookResponse{Error: cmp.Or(m.Error.Message, "the hook failed without a message")}
 	case string(m.Result) == "null":
-		return &tenonv1.HookResponse{Id: id}
+		return &tenonv1.HookResponse{}
 	}
-	return &tenonv1.HookResponse{Id: id, Answer: m.Result}
+	return &tenonv1.HookResponse{Answer: m.Result}
 }
 
-// lineID is the parameter of "cancel".
+// lineID names the call that a notification belongs to.
 type lineID struct {
 	ID uint64 `json:"id"`
 }
@@ -293,32 +190,30 @@ func (c *lineClient) Prepare(ctx context.Context, req *tenonv1.PrepareRequest, _
 	if failure := failureOf(err); failure != nil {
 		return &tenonv1.PrepareResponse{Failure: failure}, nil
 	}
-	return &tenonv1.PrepareResponse{Response: result}, statusOf("prepare", err)
+	return &tenonv1.PrepareResponse{Response: result}, statusOf(ctx, "prepare", err)
 }
 
 // Tool runs a tool call.
 func (c *lineClient) Tool(ctx context.Context, req *tenonv1.ToolRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[tenonv1.ToolResponse], error) {
-	return stream(ctx, c, func(ctx context.Context, send func(*tenonv1.ToolResponse, int) error) error {
-		result, err := c.do(ctx, "tool", lineCall{req.Tool, req.Call, req.Token, timeLeft(ctx)}, func(m *jsonline.Message) error {
-			var progress struct {
-				Title    string          `json:"title"`
-				Metadata json.RawMessage `json:"metadata"`
-			}
-			if m.Method != "progress" || json.Unmarshal(m.Params, &progress) != nil {
-				return nil
-			}
-			return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Progress{
-				Progress: &tenonv1.Progress{Title: progress.Title, Metadata: progress.Metadata},
-			}}, len(m.Params))
-		})
-		if failure := failureOf(err); failure != nil {
-			return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Failure{Failure: failure}}, 0)
+	return stream(ctx, c, "tool", lineCall{req.Tool, req.Call, req.Token, timeLeft(ctx)}, func(m *jsonline.Message, err error) (*tenonv1.ToolResponse, error) {
+		var progress struct {
+			Title    string          `json:"title"`
+			Metadata json.RawMessage `json:"metadata"`
 		}
-		if err != nil {
-			return statusOf("tool", err)
+		switch failure := failureOf(err); {
+		case failure != nil:
+			return &tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Failure{Failure: failure}}, nil
+		case err != nil:
+			return nil, err
+		case m.Method == "":
+			return &tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Result{Result: m.Result}}, nil
+		case m.Method != "progress" || json.Unmarshal(m.Params, &progress) != nil:
+			return nil, nil
 		}
-		return send(&tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Result{Result: result}}, len(result))
-	}), nil
+		return &tenonv1.ToolResponse{Event: &tenonv1.ToolResponse_Progress{
+			Progress: &tenonv1.Progress{Title: progress.Title, Metadata: progress.Metadata},
+		}}, nil
+	})
 }
 
 // failureOf returns the failure that the plugin reported; nil if it reported none.
@@ -348,26 +243,26 @@ func connectionOf(c *tenonv1.Connection) lineConnection {
 
 // Stream sends a request to a model.
 func (c *lineClient) Stream(ctx context.Context, req *tenonv1.StreamRequest, _ ...grpc.CallOption) (grpc.ServerStreamingClient[tenonv1.StreamResponse], error) {
-	params := struct {
+	return stream(ctx, c, "stream", struct {
 		Connection lineConnection  `json:"connection"`
 		Request    json.RawMessage `json:"request"`
 		Token      string          `json:"token"`
-	}{connectionOf(req.Connection), req.Request, req.Token}
-	return stream(ctx, c, func(ctx context.Context, send func(*tenonv1.StreamResponse, int) error) error {
-		_, err := c.do(ctx, "stream", params, func(m *jsonline.Message) error {
-			var part struct {
-				Event json.RawMessage `json:"event"`
-			}
-			if m.Method != "stream_event" || json.Unmarshal(m.Params, &part) != nil {
-				return nil
-			}
-			return send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Stream{Stream: part.Event}}, len(m.Params))
-		})
-		if problem := providerErrorOf(err); problem != nil {
-			return send(&tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Error{Error: problem}}, 0)
+	}{connectionOf(req.Connection), req.Request, req.Token}, func(m *jsonline.Message, err error) (*tenonv1.StreamResponse, error) {
+		var part struct {
+			Event json.RawMessage `json:"event"`
 		}
-		return statusOf("stream", err)
-	}), nil
+		switch problem := providerErrorOf(err); {
+		case problem != nil:
+			return &tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Error{Error: problem}}, nil
+		case err != nil:
+			return nil, err
+		case m.Method == "":
+			return nil, io.EOF
+		case m.Method != "stream_event" || json.Unmarshal(m.Params, &part) != nil:
+			return nil, nil
+		}
+		return &tenonv1.StreamResponse{Event: &tenonv1.StreamResponse_Stream{Stream: part.Event}}, nil
+	})
 }
 
 // ListModels asks for the models of a provider.
@@ -377,7 +272,7 @@ func (c *lineClient) ListModels(ctx context.Context, req *tenonv1.ListModelsRequ
 	if problem := providerErrorOf(err); problem != nil {
 		return &tenonv1.ListModelsResponse{Error: problem}, nil
 	}
-	return &tenonv1.ListModelsResponse{Models: result}, statusOf("list_models", err)
+	return &tenonv1.ListModelsResponse{Models: result}, statusOf(ctx, "list_models", err)
 }
 
 // Auth asks a sign-in method for something.
@@ -390,7 +285,7 @@ func (c *lineClient) Auth(ctx context.Context, req *tenonv1.AuthRequest, _ ...gr
 	if failure := failureOf(err); failure != nil {
 		return &tenonv1.AuthResponse{Failure: failure}, nil
 	}
-	return &tenonv1.AuthResponse{Answer: result}, statusOf("auth", err)
+	return &tenonv1.AuthResponse{Answer: result}, statusOf(ctx, "auth", err)
 }
 
 // providerErrorOf returns the error of a model request that the plugin reported; nil if it reported none.

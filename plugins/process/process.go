@@ -33,7 +33,7 @@ type instance struct {
 	client *plugin.Client
 	api    tenonv1.PluginClient
 	calls  callTable
-	hooks  *hookStream // nil when the plugin has no hooks
+	hooks  *hookCalls // nil when the plugin has no hooks
 	stop   time.Duration
 	log    *slog.Logger
 
@@ -222,6 +222,9 @@ func (in *instance) discard() {
 		in.runner.lines.close()
 	}
 	in.inside.Wait()
+	if in.hooks != nil {
+		in.hooks.stop()
+	}
 	in.removeSocket()
 }
 
