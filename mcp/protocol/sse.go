@@ -24,7 +24,7 @@ type httpSSE struct {
 func (s *httpSSE) start(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, s.end)
 	defer stop()
-	resp, err := s.send(s.life, http.MethodGet, s.url, mediaEvents, nil, nil)
+	resp, err := s.send(s.life, http.MethodGet, s.url, mediaEvents, nil)
 	if err != nil {
 		return startFailed(ctx, err)
 	}
@@ -113,7 +113,7 @@ func (s *httpSSE) request(ctx context.Context, r *request) (*message, error) {
 
 // post sends a message.
 func (s *httpSSE) post(ctx context.Context, body any) error {
-	resp, err := s.send(ctx, http.MethodPost, s.endpoint, mediaJSON, body, nil)
+	resp, err := s.send(ctx, http.MethodPost, s.endpoint, mediaJSON, body)
 	if err != nil {
 		return err
 	}
