@@ -89,14 +89,8 @@ type hookWire interface {
 
 // openHooks opens the wire. Its goroutines end with ctx; in.inside waits for them.
 func openHooks(ctx context.Context, in *instance) (*hookCalls, error) {
-	h := &hookCalls{in: in, late: map[uint64]*time.Timer{}}
-	if lines := in.runner.lines; lines != nil {
-		h.wire = lineHooks{lines.conn}
-		return h, nil
-	}
-	wire, err := openHookStream(ctx, in)
-	h.wire = wire
-	return h, err
+	wire, err := in.api.hooks(ctx, in)
+	return &hookCalls{in: in, wire: wire, late: map[uint64]*time.Timer{}}, err
 }
 
 // call sends a request and waits for its answer.
@@ -170,8 +164,8 @@ type hookStream struct {
 	waiting map[uint64]func(*tenonv1.HookResponse) // by ID of the request
 }
 
-func openHookStream(ctx context.Context, in *instance) (*hookStream, error) {
-	stream, err := in.api.Hooks(ctx)
+func openHookStream(ctx context.Context, in *instance, client tenonv1.PluginClient) (*hookStream, error) {
+	stream, err := client.Hooks(ctx)
 	if err != nil {
 		return nil, in.explain(err)
 	}

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/jsonline"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process"
@@ -31,7 +32,7 @@ type instance struct {
 	name   string
 	runner *childRunner
 	client *plugin.Client
-	api    tenonv1.PluginClient
+	api    api
 	calls  callTable
 	hooks  *hookCalls // nil when the plugin has no hooks
 	stop   time.Duration
@@ -129,11 +130,11 @@ func (in *instance) connect(o Options) error {
 	if err != nil {
 		return err
 	}
-	api, err := protocol.Dispense(process.ServiceName)
+	client, err := protocol.Dispense(process.ServiceName)
 	if err != nil {
 		return err
 	}
-	in.api = api.(tenonv1.PluginClient)
+	in.api = grpcAPI{client.(tenonv1.PluginClient)}
 	return nil
 }
 
@@ -170,7 +171,7 @@ func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, reque
 	if err := serveHost(life, in, h, u); err != nil {
 		return err
 	}
-	_, err = in.api.Start(ctx, &tenonv1.StartRequest{Request: request, Grants: grants, Host: version})
+	_, err = in.api.call(ctx, "start", startParams{request, grants, version}, nil)
 	if err != nil {
 		return in.explain(err)
 	}
@@ -194,7 +195,7 @@ func (in *instance) close(ctx context.Context) {
 		})
 		defer early.Stop()
 	}
-	_, err := in.api.Stop(ctx, &tenonv1.StopRequest{})
+	_, err := in.api.call(ctx, "stop", stopParams{}, nil)
 	switch {
 	case err == nil, status.Code(err) == codes.Unimplemented, in.isOver():
 	case ctx.Err() != nil:
@@ -236,13 +237,18 @@ func (in *instance) removeSocket() {
 	}
 }
 
-// explain returns a human-readable error for a failed call: the plugin's message, or how its process ended.
+// explain returns a human-readable error for a failed call: the plugin's message, or how its process ended. It returns a *failure unchanged.
 func (in *instance) explain(err error) error {
 	s, ok := status.FromError(err)
+	if errors.Is(err, jsonline.ErrClosed) {
+		s, ok = status.New(codes.Unavailable, err.Error()), true
+	}
 	if !ok {
 		return err
 	}
 	switch s.Code() {
+	case codes.OK:
+		return nil
 	case codes.Unavailable: // the connection broke: the end of the process is known in a moment
 		select {
 		case <-in.runner.ended:
