@@ -68,7 +68,7 @@ func (s *streamable) post(ctx context.Context, r *request) (*http.Response, erro
 
 // request sends a request and waits for its answer.
 func (s *streamable) request(ctx context.Context, r *request) (*message, error) {
-	bound, cancel := s.bound(ctx)
+	bound, cancel := s.Bound(ctx)
 	defer cancel()
 	answer, err := s.ask(bound, r)
 	if err != nil {
@@ -244,7 +244,7 @@ func (s *streamable) reply(ctx context.Context, r *response) {
 
 // notify sends a notification.
 func (s *streamable) notify(ctx context.Context, n *request) error {
-	bound, cancel := s.bound(ctx)
+	bound, cancel := s.Bound(ctx)
 	defer cancel()
 	resp, err := s.post(bound, n)
 	if err != nil {
@@ -262,7 +262,7 @@ func (s *streamable) notify(ctx context.Context, n *request) error {
 func (s *streamable) hearNews(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, newsWait)
 	defer cancel()
-	s.spawn(func() { s.listen(s.life, cancel) })
+	s.Go(func() { s.listen(s.Life(), cancel) })
 	<-ctx.Done()
 }
 
@@ -310,10 +310,10 @@ func isDown(err error) bool {
 
 // close ends the session.
 func (s *streamable) close() {
-	s.end() // cancels waiting requests
+	s.Close() // cancels waiting requests
 	if id := s.sessionID(); id != "" {
 		s.session.Store("")
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.life), goodbyeTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Life()), goodbyeTimeout)
 		defer cancel()
 		if resp, err := s.send(ctx, http.MethodDelete, s.url, mediaJSON, nil, http.Header{headerSession: {id}}); err == nil {
 			discard(resp)

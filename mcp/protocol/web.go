@@ -78,7 +78,7 @@ func (w *web) send(ctx context.Context, method, address, accept string, body any
 
 // failed returns the cause of a missing answer: the lost connection, or err.
 func (w *web) failed(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() == nil && w.life.Err() != nil {
+	if err != nil && ctx.Err() == nil && w.Life().Err() != nil {
 		return fmt.Errorf("%w: %w", errLost, errClosed)
 	}
 	return err

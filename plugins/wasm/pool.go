@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/ongoing"
 )
 
 const (
@@ -21,7 +23,7 @@ const (
 type pool struct {
 	shared  bool // one instance serves all sessions
 	timeout time.Duration
-	active  *tracker
+	active  *ongoing.Operations
 	slots   chan struct{} // holds one value per running call
 
 	mu      sync.Mutex
@@ -29,7 +31,7 @@ type pool struct {
 	stopped bool
 }
 
-func newPool(shared bool, timeout time.Duration, active *tracker) *pool {
+func newPool(shared bool, timeout time.Duration, active *ongoing.Operations) *pool {
 	busy := maxBusy
 	if shared {
 		busy = 1
@@ -45,7 +47,7 @@ func (p *pool) get(ctx context.Context, session string, nested bool) (*instance,
 		case p.slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for the plugin's other calls: %w", ctx.Err())
-		case <-p.active.life.Done():
+		case <-p.active.Life().Done():
 			return nil, ErrClosed
 		}
 	}
@@ -125,10 +127,10 @@ func (p *pool) dueAt(i *instance) time.Time {
 
 // due runs when the timer of an instance fires. By then the instance may be in use, or idle again.
 func (p *pool) due(i *instance) {
-	if !p.active.enter() {
+	if !p.active.Begin() {
 		return
 	}
-	defer p.active.running.Done()
+	defer p.active.End()
 	p.mu.Lock()
 	at := slices.Index(p.idle, i)
 	due := at >= 0 && !time.Now().Before(p.dueAt(i))
