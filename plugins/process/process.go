@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -21,6 +20,7 @@ import (
 
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/jsonline"
+	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process"
@@ -38,8 +38,7 @@ type instance struct {
 	stop   time.Duration
 	log    *slog.Logger
 
-	end    context.CancelFunc // ends the streams
-	inside sync.WaitGroup     // the goroutines of the streams
+	inside *ongoing.Operations // the streams
 }
 
 // begin starts a process, connects to it, and calls ready for the rest of the start.
@@ -51,7 +50,7 @@ func begin(ctx context.Context, o Options, u *remote.Unit, project sdk.Project, 
 	late := fmt.Errorf("it was not ready within %s", o.StartTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, late)
 	defer cancel()
-	in := &instance{name: u.Description.Name, runner: newRunner(o, u, project, env, log), stop: o.StopTimeout, log: log}
+	in := &instance{name: u.Description.Name, runner: newRunner(o, u, project, env, log), stop: o.StopTimeout, log: log, inside: ongoing.New(ctx)}
 	// A process that hangs blocks go-plugin too; ending it sets both free.
 	release := context.AfterFunc(ctx, func() { in.runner.fail(in.runner.late(context.Cause(ctx))) })
 	defer release()
@@ -166,8 +165,7 @@ func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, reque
 	if err != nil {
 		return err
 	}
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	in.end = end
+	life := in.inside.Life()
 	if err := serveHost(life, in, h, u); err != nil {
 		return err
 	}
@@ -215,14 +213,12 @@ func (in *instance) close(ctx context.Context) {
 
 // discard cleans up after a process that ended.
 func (in *instance) discard() {
-	if in.end != nil {
-		in.end()
-	}
+	in.inside.Close()
 	in.client.Kill() // closes the connection and waits for go-plugin's goroutines
 	if in.runner.lines != nil {
 		in.runner.lines.close()
 	}
-	in.inside.Wait()
+	_ = in.inside.Wait(context.WithoutCancel(in.inside.Life())) // without a limit
 	if in.hooks != nil {
 		in.hooks.stop()
 	}
