@@ -164,6 +164,9 @@ func (p *plugin) trap(err error) error {
 
 // close ends the instance and releases its resources.
 func (i *instance) close() {
+	if i.timer != nil {
+		i.timer.Stop()
+	}
 	if err := i.module.Close(guest.Detached()); err != nil {
 		i.plugin.log.Load().Debug("close an instance", "err", err)
 	}

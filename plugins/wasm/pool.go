@@ -109,10 +109,9 @@ func (p *pool) add(i *instance) (dropped *instance) {
 	return nil
 }
 
-// remove removes an idle instance by its position. The caller holds mu.
+// remove removes an idle instance by its position. The caller holds mu. Its timer continues: due finds that it is not idle.
 func (p *pool) remove(at int) *instance {
 	i := p.idle[at]
-	i.timer.Stop()
 	p.idle = slices.Delete(p.idle, at, at+1)
 	return i
 }
