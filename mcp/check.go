@@ -20,7 +20,7 @@ const checkFresh = time.Hour
 type Check struct {
 	At    time.Time `json:"at"`
 	Title string    `json:"title,omitempty"` // the server's own name and version
-	Tools int       `json:"tools"`
+	Tools int       `json:"tools"`           // that a run offers
 	Error string    `json:"error,omitempty"` // empty: it worked
 	// SignIn reports whether the server refused to work without sign-in.
 	SignIn bool `json:"signIn,omitempty"`
@@ -51,7 +51,9 @@ func (d *dialer) record(def *Definition, err error) {
 	if err != nil {
 		c.Error, c.SignIn = visible.Bound(d.server.Mask(err.Error()), 1<<10), needsSignIn(err)
 	} else {
-		c.Title, c.Tools = def.Title, len(def.Tools)
+		pin, _ := FilePins(d.options.Dir).Load(d.server) // the plugin reports the error
+		tools, _ := Available(pin, def)
+		c.Title, c.Tools = def.Title, len(tools)
 	}
 	old := LastCheck(d.options.Dir, d.server)
 	if err == nil && old != nil && time.Since(old.At).Abs() < checkFresh && old.Tools == c.Tools && old.Error == "" && old.Title == c.Title {

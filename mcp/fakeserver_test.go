@@ -204,6 +204,7 @@ func (s *fakeServer) handle(m fakeMessage) {
 		}
 		s.reply(m.ID, map[string]any{})
 	case "tasks/result": // never ready
+		appendLine(os.Getenv("COUNT"), "result")
 	case "completion/complete":
 		s.reply(m.ID, map[string]any{"completion": map[string]any{"values": []string{"main.go", `my "notes".md`, string(m.Params)}}})
 	case "interceptors/list":
@@ -283,6 +284,10 @@ func (s *fakeServer) call(id json.RawMessage, name string, args json.RawMessage,
 		}
 		os.Exit(7)
 	case "task":
+		appendLine(os.Getenv("COUNT"), "created")
+		if a.Text == "late" {
+			<-time.After(100 * time.Millisecond)
+		}
 		s.reply(id, map[string]any{"task": map[string]any{"taskId": "t1"}})
 	case "env":
 		s.reply(id, text(strings.Join(os.Environ(), "\n")))

@@ -117,28 +117,12 @@ func (p *Plugin) remedy() string {
 
 // offerTools adds the approved tools and those for the server's resources.
 func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bool) {
-	var approved []Tool
-	seen := map[string]bool{}
-	for _, t := range from.Tools {
-		if differs["tool "+t.Name] || seen[t.Name] {
-			continue
-		}
-		seen[t.Name] = true
-		if why, bad := p.pin.Unusable[t.Name]; bad { // the tool is what was approved, and so is its schema
-			next.withheld = append(next.withheld, withheld{Kind: "tool", Name: visible.Strip(t.Name), Reason: why})
-			continue
-		}
-		parameters, err := t.parameters()
-		if err != nil {
-			continue // unusable
-		}
-		t.InputSchema = parameters
-		approved = append(approved, t)
-		next.approved["tool "+t.Name] = true
-	}
+	approved, unusable := p.pin.available(from, differs)
+	next.withheld = append(next.withheld, unusable...)
 	names := make([]string, 0, len(approved)+2)
 	for _, t := range approved {
 		names = append(names, t.Name)
+		next.approved["tool "+t.Name] = true
 	}
 	ids := toolIDs(p.server.Name, append(names, listResources, readResource))
 	for i, t := range approved {
@@ -147,6 +131,46 @@ func (p *Plugin) offerTools(next *offer, from *Definition, differs map[string]bo
 	if next.resources {
 		next.tools = append(next.tools, p.resourceTools(ids[len(ids)-2], ids[len(ids)-1])...)
 	}
+}
+
+// available returns the tools of a definition that are offered, and those of the others that are what was approved, but unusable.
+func (p *Pin) available(from *Definition, differs map[string]bool) (tools []Tool, unusable []withheld) {
+	seen := map[string]bool{}
+	for _, t := range from.Tools {
+		if differs["tool "+t.Name] || seen[t.Name] {
+			continue
+		}
+		seen[t.Name] = true
+		if why, bad := p.Unusable[t.Name]; bad { // the tool is what was approved, and so is its schema
+			unusable = append(unusable, withheld{Kind: "tool", Name: visible.Strip(t.Name), Reason: why})
+			continue
+		}
+		parameters, err := t.parameters()
+		if err != nil {
+			continue // unusable
+		}
+		t.InputSchema = parameters
+		tools = append(tools, t)
+	}
+	return tools, unusable
+}
+
+// Available returns the tools of a definition that a run offers, and the names of unusable ones with the reasons. Others differ from the
+// approved definition, see Compare; if pin is nil, none does.
+func Available(pin *Pin, from *Definition) (tools []Tool, unusable map[string]string) {
+	if pin == nil {
+		pin = newPin(from)
+	}
+	differs := map[string]bool{}
+	for _, d := range Compare(&pin.Definition, from) {
+		differs[d.Kind+" "+d.Name] = true
+	}
+	tools, list := pin.available(from, differs)
+	unusable = map[string]string{}
+	for _, w := range list {
+		unusable[w.Name] = w.Reason
+	}
+	return tools, unusable
 }
 
 // logWithheld logs the items that are not offered, and why, each once. p.mu must be held.

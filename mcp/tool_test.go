@@ -75,6 +75,10 @@ func TestUnusableToolsAreWithheld(t *testing.T) {
 	if !strings.Contains(h.log.String(), "bad schema") {
 		t.Error("no notice")
 	}
+	tools, unusable := mcp.Available(nil, p.Current())
+	if offered := p.Status().Tools - 2; len(tools) != offered || len(unusable) != 2 { // the others are for resources
+		t.Errorf("Available() = %d tools, %d unusable; want %d, 2", len(tools), len(unusable), offered)
+	}
 }
 
 func TestProgressKeepsACallAlive(t *testing.T) {
@@ -108,17 +112,30 @@ func TestDeadlineAndCancel(t *testing.T) {
 	}
 }
 
-// The server hears of a task whose call was cancelled.
+// A task whose call was cancelled is cancelled, even if the server had not named it yet.
 func TestCancelledTask(t *testing.T) {
 	t.Parallel()
-	record := filepath.Join(t.TempDir(), "record")
-	p := ready(t, newTestHost(t), fake(t, "plain", "LEVEL="+record))
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	if _, err := run(ctx, t, p, "fake_task", "{}"); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error = %v", err)
+	for args, until := range map[string]string{`{}`: "result", `{"text":"late"}`: "created"} {
+		t.Run(until, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			record, count := filepath.Join(dir, "record"), filepath.Join(dir, "count")
+			p := ready(t, newTestHost(t), fake(t, "plain", "LEVEL="+record, "COUNT="+count))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			done := make(chan error, 1)
+			go func() {
+				_, err := run(ctx, t, p, "fake_task", args)
+				done <- err
+			}()
+			eventually(t, until, func() bool { return len(linesWith(t, count, until)) == 1 })
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("error = %v", err)
+			}
+			eventually(t, "cancelled", func() bool { return len(linesWith(t, record, `{"taskId":"t1"}`)) == 1 })
+		})
 	}
-	eventually(t, "cancelled", func() bool { return len(linesWith(t, record, `{"taskId":"t1"}`)) == 1 })
 }
 
 func TestServerDeadline(t *testing.T) {

@@ -21,6 +21,7 @@ import (
 	"github.com/tenonhq/tenon/builtin/internal/gitkeep"
 	"github.com/tenonhq/tenon/internal/child"
 	"github.com/tenonhq/tenon/internal/confine"
+	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/sdk"
 )
 
@@ -70,11 +71,7 @@ type Plugin struct {
 	environ []string
 	git     *gitkeep.Keeper
 
-	mu      sync.Mutex
-	closed  bool
-	running sync.WaitGroup  // running commands; not increased after closed is set
-	life    context.Context // of all commands
-	cancel  context.CancelFunc
+	running *ongoing.Operations // commands; nil before Start
 
 	slots   chan struct{} // one element per running async command
 	closing sync.Once
@@ -93,7 +90,7 @@ func New(s Source) (*Plugin, error) {
 	}
 	p := &Plugin{
 		source: s, file: f, sessions: sessions{byID: map[string]*session{}}, calls: calls{byKey: map[callKey]call{}},
-		log: slog.New(slog.DiscardHandler), cancel: func() {}, slots: make(chan struct{}, maxAsync),
+		log: slog.New(slog.DiscardHandler), slots: make(chan struct{}, maxAsync),
 	}
 	m := p.Manifest()
 	if err := m.Validate(); err != nil {
@@ -109,8 +106,8 @@ func (p *Plugin) Manifest() sdk.Manifest {
 
 // Start logs the parts of the source that have no effect. It starts no command.
 func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
+	p.running = ongoing.New(ctx)
 	p.log, p.project = h.Logger(), h.Project()
-	p.life, p.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	extra := map[string]string{"CLAUDE_PROJECT_DIR": p.project.Worktree, "TENON_PROJECT_DIR": p.project.Worktree}
 	maps.Copy(extra, p.source.Env)
 	if p.source.Root != "" {
@@ -131,6 +128,9 @@ func (p *Plugin) Start(ctx context.Context, h sdk.Host) error {
 // Close waits a moment for async commands, then ends all running commands and waits for them. The moment is at most half of the time until
 // the deadline of ctx, so that time is left for ending commands and for other sources.
 func (p *Plugin) Close(ctx context.Context) error {
+	if p.running == nil {
+		return nil
+	}
 	p.closing.Do(func() {
 		wait := asyncWait
 		if deadline, ok := ctx.Deadline(); ok {
@@ -139,12 +139,9 @@ func (p *Plugin) Close(ctx context.Context) error {
 		waiting, cancel := context.WithTimeout(ctx, wait)
 		defer cancel()
 		left := p.takeSlots(maxAsync, waiting.Done())
-		p.mu.Lock()
-		p.closed = true
-		p.mu.Unlock()
-		p.cancel()
+		p.running.Close()
 		p.takeSlots(left, nil)
-		p.running.Wait()
+		_ = p.running.Wait(context.WithoutCancel(ctx)) // without a limit: they were ended
 	})
 	return nil
 }
@@ -197,17 +194,14 @@ func (p *Plugin) answer(ctx context.Context, e *entry, input any) (*reply, error
 
 // run starts the command, unless the plugin is closed.
 func (p *Plugin) run(ctx context.Context, e *entry, input any) (*output, error) {
-	p.mu.Lock()
-	if p.closed {
-		p.mu.Unlock()
+	if !p.running.Begin() {
 		return nil, errors.New("not run: tenon is shutting down")
 	}
-	p.running.Add(1)
-	p.mu.Unlock()
-	defer p.running.Done()
+	defer p.running.End()
+	ctx, release := p.running.Bound(ctx)
+	defer release()
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
-	defer context.AfterFunc(p.life, cancel)()
 	cmd := p.command(ctx, e)
 	if p.source.Confine == nil {
 		return run(ctx, cmd, input, nil)

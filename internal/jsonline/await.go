@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// patience is the time without calls after which Serve reads again. The hooks of a step follow each other faster.
+// patience is the time without requests after which Serve reads again. The hooks of a step follow each other faster.
 const patience = time.Millisecond
 
-// awaitTime is the maximum time for which a caller reads. The context of its call does not interrupt that.
+// awaitTime is the maximum time for which a caller of Ask reads. Its context does not interrupt that.
 const awaitTime = 5 * time.Millisecond
 
 // deadliner is a stream whose reads end at a deadline.
@@ -24,15 +24,15 @@ func limited(stream any) deadliner {
 	return nil
 }
 
-// Await reads in the goroutine of the caller until the response to its request of TryBegin has come, but at most for some milliseconds. That
-// saves waking the caller, and the threads that the scheduler wakes with it. Await returns early if another goroutine reads, or if something
-// else comes than responses to such requests; then Serve reads.
-func (c *Conn) Await(id uint64) {
+// await reads in the goroutine of the caller until the response to its request of Ask has come, but at most for some milliseconds. That saves
+// waking the caller, and the threads that the scheduler wakes with it. await returns early if another goroutine reads, or if something else
+// comes than responses to such requests; then Serve reads.
+func (c *Conn) await(id uint64) {
 	if c.reads == nil || !c.reading.TryLock() {
 		return
 	}
 	_ = c.reads.SetReadDeadline(time.Now().Add(awaitTime)) // fails if the stream is closed
-	c.await(id)
+	c.readFor(id)
 	_ = c.reads.SetReadDeadline(time.Time{})
 	left := c.left != nil
 	c.reading.Unlock()
@@ -41,10 +41,10 @@ func (c *Conn) Await(id uint64) {
 	}
 }
 
-// await is Await for a goroutine that holds reading.
-func (c *Conn) await(id uint64) {
+// readFor is await for a goroutine that holds reading.
+func (c *Conn) readFor(id uint64) {
 	for c.left == nil {
-		if _, ok := c.call(id); !ok {
+		if _, ok := c.request(id); !ok {
 			return
 		}
 		m, err := c.receive()

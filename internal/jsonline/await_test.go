@@ -35,7 +35,7 @@ func ends(t *testing.T) (ends [2]*os.File) {
 	return ends
 }
 
-// caller is a connection whose calls wait with Await, and the other end of its socket.
+// caller is a connection whose calls read for themselves, and the other end of its socket.
 type caller struct {
 	*jsonline.Conn
 	other   *os.File
@@ -63,13 +63,8 @@ func newCaller(t *testing.T) *caller {
 func (c *caller) ask(ctx context.Context) (string, error) {
 	answer := make(chan *jsonline.Message, 1)
 	id := c.NextID()
-	sent, _ := c.TryBegin(id, "ask", nil, func(m *jsonline.Message) { answer <- m })
-	if !sent { // another goroutine writes
-		if err := c.Begin(id, "ask", nil, func(m *jsonline.Message) { answer <- m }); err != nil {
-			return "", err
-		}
-	} else {
-		c.Await(id)
+	if _, err := c.Ask(ctx, id, "ask", nil, func(m *jsonline.Message) { answer <- m }); err != nil {
+		return "", err
 	}
 	select {
 	case m := <-answer:
@@ -124,7 +119,7 @@ func TestAwait(t *testing.T) {
 				})
 			}
 			callers.Wait()
-			if _, err := c.Call(t.Context(), "call", nil, nil); err != nil {
+			if _, err := c.Call(t.Context(), "call", nil); err != nil {
 				t.Error(err)
 			}
 			want := 0
@@ -214,16 +209,14 @@ func TestAwaitThenServe(t *testing.T) {
 }
 
 // A call does not read after Serve ended with a bad message.
-func TestAwaitAfterServe(t *testing.T) {
+func TestAskAfterServe(t *testing.T) {
 	t.Parallel()
 	c := newCaller(t)
-	id := c.NextID()
-	if sent, _ := c.TryBegin(id, "ask", nil, func(*jsonline.Message) {}); !sent {
-		t.Fatal("the request was not sent")
-	}
 	_, _ = fmt.Fprintln(c.other, "garbage")
 	<-c.Done()
-	c.Await(id)
+	if sent, err := c.Ask(t.Context(), c.NextID(), "ask", nil, func(*jsonline.Message) {}); !sent || err != nil {
+		t.Errorf("the request was not sent: %v", err)
+	}
 }
 
 // drained is a stream whose reads end at a deadline that its owner has set.

@@ -20,42 +20,44 @@ const bufferBytes = 64 << 10
 // Conn is one end of a connection. Both ends may call the other. Safe for concurrent use.
 type Conn struct {
 	stream io.ReadWriteCloser
+	close  sync.Once
+	closed chan struct{} // closed by Close
 	done   chan struct{} // closed when Serve has returned
 
+	writing chan struct{}         // holds an element while a message is written
 	now     func(line []byte) int // writes as much as the stream accepts without waiting; nil if the stream may wait
-	writing sync.Mutex
 	out     []byte
-	rest    []byte // of a line that now wrote a part of
 
 	reads   deadliner // nil if only Serve reads
 	reading sync.Mutex
 	lines   *reader
-	left    *received     // read by Await for Serve
+	left    *received     // read by await for Serve
 	wanted  chan struct{} // has an element if Serve is to read immediately
 
 	mu      sync.Mutex
 	last    uint64
-	waiting map[uint64]call
+	waiting map[uint64]request
 }
 
-// call is a request without a response.
-type call struct {
+// request is a request without a response.
+type request struct {
 	take func(*Message)
-	own  bool // its goroutine calls Await
+	own  bool // its goroutine reads
 }
 
 // New returns a connection over stream, which Close closes.
 func New(stream io.ReadWriteCloser) *Conn {
 	return &Conn{
-		stream: stream, done: make(chan struct{}), now: writerNow(stream), reads: limited(stream),
-		lines: &reader{buffer: bufio.NewReaderSize(stream, bufferBytes)}, wanted: make(chan struct{}, 1), waiting: map[uint64]call{},
+		stream: stream, closed: make(chan struct{}), done: make(chan struct{}), writing: make(chan struct{}, 1), now: writerNow(stream),
+		reads: limited(stream), lines: &reader{buffer: bufio.NewReaderSize(stream, bufferBytes)}, wanted: make(chan struct{}, 1),
+		waiting: map[uint64]request{},
 	}
 }
 
-// Serve reads until the connection ends: responses go to their calls, requests and notifications to handle, in order. handle should return
-// soon, because the next message waits for it. The end of the input between two messages is io.EOF. The stream stays open, so that the caller
-// can note the reason before the other end sees that it closes. After a response to a request of TryBegin, callers of Await read, and Serve
-// continues within a few milliseconds after them.
+// Serve reads until the connection ends: responses go to their requests, requests and notifications of the other end to handle, in order.
+// handle should return soon, because the next message waits for it. The end of the input between two messages is io.EOF. The stream stays open,
+// so that the caller can note the reason before the other end sees that it closes. After a response to a request of Ask, callers of Ask read, and
+// Serve continues within a few milliseconds after them.
 func (c *Conn) Serve(handle func(*Message)) error {
 	defer close(c.done)
 	for {
@@ -90,13 +92,19 @@ func (c *Conn) serve(handle func(*Message)) error {
 	}
 }
 
-// Close ends the connection. It may be called twice.
-func (c *Conn) Close() { _ = c.stream.Close() }
+// Close ends the connection, and waits for a message that is being written. It may be called twice.
+func (c *Conn) Close() {
+	c.close.Do(func() {
+		close(c.closed)
+		_ = c.stream.Close()
+		c.writing <- struct{}{} // no message is written afterwards
+	})
+}
 
 // Done is closed when the connection has ended.
 func (c *Conn) Done() <-chan struct{} { return c.done }
 
-// NextID returns the ID for a call.
+// NextID returns the ID for a request.
 func (c *Conn) NextID() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,74 +112,61 @@ func (c *Conn) NextID() uint64 {
 	return c.last
 }
 
-// Begin sends a request with an ID of NextID. take receives its response, in a goroutine that reads; it must not wait long.
-func (c *Conn) Begin(id uint64, method string, params json.RawMessage, take func(*Message)) error {
-	c.expect(id, call{take: take})
+// Begin sends a request with an ID of NextID. take receives its messages, in a goroutine that reads; it must not wait long. If ctx ends before
+// the request is written, sent reports whether the other end may receive it all the same.
+func (c *Conn) Begin(ctx context.Context, id uint64, method string, params json.RawMessage, take func(*Message)) (sent bool, err error) {
+	sent, err = c.begin(ctx, id, method, params, request{take: take})
 	c.wake()
-	err := c.write(&Message{ID: id, Method: method, Params: params})
-	if err != nil {
+	return sent, err
+}
+
+// Ask is Begin for a caller that next waits for the response: it may read for it in this goroutine for some milliseconds.
+func (c *Conn) Ask(ctx context.Context, id uint64, method string, params json.RawMessage, take func(*Message)) (sent bool, err error) {
+	sent, err = c.begin(ctx, id, method, params, request{take, c.reads != nil})
+	if err == nil {
+		c.await(id)
+	}
+	return sent, err
+}
+
+func (c *Conn) begin(ctx context.Context, id uint64, method string, params json.RawMessage, r request) (sent bool, err error) {
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	c.mu.Lock()
+	c.waiting[id] = r
+	c.mu.Unlock()
+	if sent, err = c.write(ctx.Done(), &Message{ID: id, Method: method, Params: params}); !sent {
 		c.Forget(id)
 	}
-	return err
+	if errors.Is(err, errAbandoned) {
+		err = context.Cause(ctx)
+	}
+	return sent, err
 }
 
-// TryBegin is Begin for a goroutine that must not wait, and that then calls Await; take must not wait either. If another one is writing, or
-// the stream takes nothing now, sent is false. If the stream took only a part, whole is false: the next message is written behind the rest, or
-// the caller has another goroutine call Flush.
-func (c *Conn) TryBegin(id uint64, method string, params json.RawMessage, take func(*Message)) (sent, whole bool) {
-	if c.now == nil || !c.writing.TryLock() {
-		return false, false
-	}
-	defer c.writing.Unlock()
-	line, err := c.encode(&Message{ID: id, Method: method, Params: params})
-	if err != nil || len(c.rest) > 0 {
-		return false, false
-	}
-	c.expect(id, call{take, c.reads != nil})
-	n := c.now(line)
-	if n == 0 {
-		c.Forget(id)
-		return false, false
-	}
-	c.rest = append(c.rest, line[n:]...)
-	return true, n == len(line)
-}
-
-// Flush writes the rest of a request of TryBegin.
-func (c *Conn) Flush() error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	return c.flush()
-}
-
-func (c *Conn) expect(id uint64, waits call) {
+// request returns the request that waits with this ID.
+func (c *Conn) request(id uint64) (request, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.waiting[id] = waits
+	r, ok := c.waiting[id]
+	return r, ok
 }
 
-// call returns the call that waits with this ID.
-func (c *Conn) call(id uint64) (call, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	waits, ok := c.waiting[id]
-	return waits, ok
-}
-
-// own reports whether the goroutine of a call reads for itself.
+// own reports whether the goroutine of a request reads for itself.
 func (c *Conn) own(id uint64) bool {
-	waits, _ := c.call(id)
-	return waits.own
+	r, _ := c.request(id)
+	return r.own
 }
 
-// busy reports whether calls wait.
+// busy reports whether requests wait.
 func (c *Conn) busy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return len(c.waiting) > 0
 }
 
-// Update gives a message to the call that waits with this ID, if any. A response ends the wait.
+// Update gives a message to the request that waits with this ID, if any. A response ends the wait.
 func (c *Conn) Update(id uint64, m *Message) {
 	c.mu.Lock()
 	take := c.waiting[id].take
@@ -184,122 +179,83 @@ func (c *Conn) Update(id uint64, m *Message) {
 	}
 }
 
-// Forget drops a call: its response goes nowhere.
+// Forget drops a request: its response goes nowhere.
 func (c *Conn) Forget(id uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.waiting, id)
 }
 
-// Call sends a request and waits for its response. each receives the messages of Update before the response; it may be nil. If ctx ends
-// first, the other end gets a notification "cancel". Errors: *Error of the other end, ErrClosed, the cause of ctx.
-func (c *Conn) Call(ctx context.Context, method string, params json.RawMessage, each func(*Message) error) (json.RawMessage, error) {
-	messages := make(chan *Message, 16)
-	put := func(m *Message) {
-		select {
-		case messages <- m:
-		case <-ctx.Done():
-		}
-	}
-	id := c.NextID()
-	if err := c.Begin(id, method, params, put); err != nil {
-		return nil, err
-	}
-	for {
-		select {
-		case m := <-messages:
-			if m.Method == "" {
-				return response(m)
-			}
-			if each == nil {
-				continue
-			}
-			if err := each(m); err != nil {
-				c.Cancel(id)
-				return nil, err
-			}
-		case <-ctx.Done():
-			c.Cancel(id)
-			return nil, context.Cause(ctx)
-		case <-c.done:
-			for {
-				select {
-				case m := <-messages: // what came before the end
-					if m.Method == "" {
-						return response(m)
-					}
-				default:
-					return nil, ErrClosed
-				}
-			}
-		}
-	}
-}
-
-func response(m *Message) (json.RawMessage, error) {
-	if m.Error != nil {
-		return nil, m.Error
-	}
-	return m.Result, nil
-}
-
-// Cancel drops a call and notifies the other end.
+// Cancel notifies the other end that its response is no longer needed. It does not wait.
 func (c *Conn) Cancel(id uint64) {
-	c.Forget(id)
-	_ = c.Notify("cancel", map[string]uint64{"id": id}) // fails if the connection has ended
+	go func() { _ = c.Notify("cancel", map[string]uint64{"id": id}) }() // ends when it is written, or with Close
 }
 
 // Notify sends a notification.
 func (c *Conn) Notify(method string, params any) error {
 	body, err := jsontext.Marshal(params)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = c.write(nil, &Message{Method: method, Params: body})
 	}
-	return c.write(&Message{Method: method, Params: body})
+	return err
 }
 
 // Reply answers a request. If problem is nil, result is sent; an empty result is null.
 func (c *Conn) Reply(id uint64, result json.RawMessage, problem *Error) error {
-	return c.write(&Message{ID: id, Result: result, Error: problem})
+	_, err := c.write(nil, &Message{ID: id, Result: result, Error: problem})
+	return err
 }
 
-func (c *Conn) write(m *Message) error {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	line, err := c.encode(m)
-	if err != nil {
-		return err
+// errAbandoned is the error of write if abandoned was closed first.
+var errAbandoned = errors.New("the message was abandoned")
+
+// write writes a message. If it is abandoned first, sent reports whether the rest of it is still written. Errors: ErrClosed, errAbandoned.
+func (c *Conn) write(abandoned <-chan struct{}, m *Message) (sent bool, err error) {
+	select {
+	case c.writing <- struct{}{}:
+	case <-abandoned:
+		return false, errAbandoned
+	case <-c.closed:
+		return false, ErrClosed
 	}
-	if err := c.flush(); err != nil {
-		return err
+	written, err := c.start(m)
+	if written == nil {
+		return err == nil, err
 	}
-	if _, err := c.stream.Write(line); err != nil {
-		return ErrClosed
+	select {
+	case err := <-written:
+		return err == nil, err
+	case <-abandoned:
+		return true, errAbandoned
 	}
-	return nil
 }
 
-// encode returns the line of a message, until the next call. The caller holds writing.
-func (c *Conn) encode(m *Message) ([]byte, error) {
+// start writes a message. The caller has put an element into writing, which is removed afterwards. If the stream does not take the whole message
+// now, a goroutine writes the rest, and written receives its error.
+func (c *Conn) start(m *Message) (written <-chan error, err error) {
 	line, err := m.encode(c.out[:0])
 	if err != nil {
+		<-c.writing
 		return nil, err
 	}
 	if c.out = line; cap(line) > keptBytes {
 		c.out = nil
 	}
-	return line, nil
-}
-
-// flush writes the rest of a line. The caller holds writing.
-func (c *Conn) flush() error {
-	if len(c.rest) == 0 {
-		return nil
+	if c.now != nil {
+		line = line[c.now(line):]
 	}
-	_, err := c.stream.Write(c.rest)
-	c.rest = nil // it may be long
-	if err != nil {
-		return ErrClosed
+	if len(line) == 0 {
+		<-c.writing
+		return nil, nil
 	}
-	return nil
+	outcome := make(chan error, 1)
+	go func() { // ends when the other end has read enough, or with Close, which waits
+		_, err := c.stream.Write(line)
+		if err != nil {
+			err = ErrClosed
+		}
+		<-c.writing
+		outcome <- err
+	}()
+	return outcome, nil
 }

@@ -74,29 +74,36 @@ func TestCall(t *testing.T) {
 			canceled <- string(m.Params)
 		}
 	})
-	got, err := c.Call(t.Context(), "echo", json.RawMessage("{\n\"text\": \"a\\nb\"}"), nil)
+	got, err := c.Call(t.Context(), "echo", json.RawMessage("{\n\"text\": \"a\\nb\"}"))
 	if err != nil || string(got) != `{"text":"a\nb"}` {
 		t.Errorf("echo = %s, %v", got, err)
 	}
 	long := `"` + strings.Repeat("x", 300_000) + `"`
-	if got, err := c.Call(t.Context(), "echo", json.RawMessage(long), nil); err != nil || string(got) != long {
+	if got, err := c.Call(t.Context(), "echo", json.RawMessage(long)); err != nil || string(got) != long {
 		t.Errorf("echo of a long text = %d bytes, %v", len(got), err)
 	}
 	var problem *jsonline.Error
-	if _, err := c.Call(t.Context(), "fail", nil, nil); !errors.As(err, &problem) || problem.Code != 7 || string(problem.Data) != `{"a":1}` {
+	if _, err := c.Call(t.Context(), "fail", nil); !errors.As(err, &problem) || problem.Code != 7 || string(problem.Data) != `{"a":1}` {
 		t.Errorf("fail = %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
+	call, err := c.Start(ctx, "never", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
 	cancel()
-	if _, err := c.Call(ctx, "never", nil, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("a canceled call = %v", err)
+	if m, err := call.Next(); !errors.Is(err, context.Canceled) {
+		t.Errorf("a canceled call = %v, %v", m, err)
 	}
 	if got := <-canceled; got != `{"id":4}` {
 		t.Errorf("cancel %s", got)
 	}
+	if _, err := c.Call(ctx, "echo", nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call that was canceled before = %v", err)
+	}
 	c.Close()
 	<-c.Done()
-	if _, err := c.Call(t.Context(), "echo", nil, nil); !errors.Is(err, jsonline.ErrClosed) {
+	if _, err := c.Call(t.Context(), "echo", nil); !errors.Is(err, jsonline.ErrClosed) {
 		t.Errorf("a call after the end = %v", err)
 	}
 }
@@ -109,9 +116,58 @@ func TestCallDropsUpdates(t *testing.T) {
 		caller.Update(m.ID, &jsonline.Message{Method: "event"})
 		_ = c.Reply(m.ID, m.Params, nil)
 	})
-	if got, err := caller.Call(t.Context(), "echo", json.RawMessage("1"), nil); err != nil || string(got) != "1" {
+	if got, err := caller.Call(t.Context(), "echo", json.RawMessage("1")); err != nil || string(got) != "1" {
 		t.Errorf("echo = %s, %v", got, err)
 	}
+}
+
+// A receiver that does not receive stops the reader only after many messages. Close ends that wait, and what had room is received afterwards.
+func TestSlowReceiver(t *testing.T) {
+	t.Parallel()
+	c := serve(t, func(*jsonline.Conn, *jsonline.Message) {})
+	call, err := c.Start(t.Context(), "slow", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const size, room = 1 << 10, 1024 / 5 // a message of this size counts as 5 units
+	message := &jsonline.Message{Method: "event", Params: make(json.RawMessage, size)}
+	for range room {
+		c.Update(1, message)
+	}
+	full := make(chan struct{})
+	go func() {
+		c.Update(1, message)
+		close(full)
+	}()
+	if _, err := call.Next(); err != nil {
+		t.Error(err)
+	}
+	<-full
+	go func() {
+		c.Update(1, &jsonline.Message{Method: "event", Params: make(json.RawMessage, 1<<20)})
+		c.Update(1, &jsonline.Message{Result: json.RawMessage("1")})
+		c.Close()
+	}()
+	for range room {
+		if m, err := call.Next(); err != nil || len(m.Params) != size {
+			t.Fatalf("got %+v, %v", m, err)
+		}
+	}
+	if m, err := call.Next(); err != nil || len(m.Params) != 1<<20 {
+		t.Fatalf("a long message: %+v, %v", m, err)
+	}
+	if m, err := call.Next(); err != nil || string(m.Result) != "1" {
+		t.Fatalf("the response: %+v, %v", m, err)
+	}
+	<-c.Done()
+	stuck := make(chan struct{})
+	go func() {
+		for range room + 1 {
+			c.Update(1, message)
+		}
+		close(stuck)
+	}()
+	<-stuck
 }
 
 // input is a stream that is only read.

@@ -4,66 +4,82 @@ package jsonline_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
-	"net"
+	"errors"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/tenonhq/tenon/internal/jsonline"
 )
 
-// TryBegin sends what the socket takes and nothing else, and the rest follows before other messages.
-func TestTryBegin(t *testing.T) {
+// A request that the other end does not read does not keep its caller, and later messages come behind the whole of it.
+func TestUnreadRequest(t *testing.T) {
 	t.Parallel()
 	ends := ends(t)
-	c := jsonline.New(ends[0])
-	long, _ := json.Marshal(strings.Repeat("x", 4<<20)) // more than a socket takes
-	take := func(*jsonline.Message) {}
-	if sent, whole := c.TryBegin(1, "short", nil, take); !sent || !whole {
-		t.Errorf("a short request: %v, %v", sent, whole)
-	}
-	if sent, whole := c.TryBegin(2, "long", long, take); !sent || whole {
-		t.Errorf("a long request: %v, %v", sent, whole)
-	}
-	if sent, _ := c.TryBegin(3, "late", nil, take); sent {
-		t.Error("a request was sent into the middle of another one")
-	}
-	written := make(chan error, 1)
-	go func() { written <- c.Notify("last", nil) }()
-	lines := bufio.NewReaderSize(ends[1], 8<<20)
-	for _, want := range []string{"short", "long", "last"} {
-		line, err := lines.ReadSlice('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		if m, err := jsonline.Decode(line); err != nil || m.Method != want {
-			t.Errorf("got %.80s, %v, want %s", line, err, want)
-		}
-	}
-	if err := <-written; err != nil {
-		t.Error(err)
-	}
-	if err := c.Flush(); err != nil {
-		t.Errorf("Flush without a rest: %v", err)
+	for name, c := range map[string]*jsonline.Conn{"socket": jsonline.New(ends[0]), "stream": jsonline.New(struct{ file }{file{ends[0]}})} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			long, _ := json.Marshal(strings.Repeat("x", 4<<20)) // more than a socket takes
+			take := func(*jsonline.Message) {}
+			if sent, err := c.Begin(t.Context(), 1, "short", nil, take); !sent || err != nil {
+				t.Errorf("a short request: %v, %v", sent, err)
+			}
+			lines := bufio.NewReaderSize(ends[1], 8<<20)
+			go func() { // the beginning of the second line has come
+				_, _ = lines.Peek(len(`{"jsonrpc":"2.0","id":1,"method":"short","params":{}}`) + 10)
+				cancel()
+			}()
+			if sent, err := c.Ask(ctx, 2, "long", long, take); !sent || !errors.Is(err, context.Canceled) {
+				t.Errorf("a long request: %v, %v", sent, err)
+			}
+			late, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			defer cancel()
+			if sent, err := c.Begin(late, 3, "late", nil, take); sent || !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("a request in the middle of another one: %v, %v", sent, err)
+			}
+			c.Cancel(2)
+			for _, want := range []string{"short", "long", "cancel"} {
+				line, err := lines.ReadSlice('\n')
+				if err != nil {
+					t.Fatal(err)
+				}
+				if m, err := jsonline.Decode(line); err != nil || m.Method != want {
+					t.Errorf("got %.80s, %v, want %s", line, err, want)
+				}
+			}
+		})
 	}
 }
 
-// A stream that is not a socket may wait, so TryBegin does not use it.
-func TestTryBeginOnAPipe(t *testing.T) {
+// file hides that a stream is a socket.
+type file struct{ f *os.File }
+
+func (f file) Read(p []byte) (int, error)  { return f.f.Read(p) }
+func (f file) Write(p []byte) (int, error) { return f.f.Write(p) }
+func (f file) Close() error                { return f.f.Close() }
+
+// Close ends a message that the other end does not read, and those that wait behind it.
+func TestCloseWhileWriting(t *testing.T) {
 	t.Parallel()
-	in, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
+	ends := ends(t)
+	c := jsonline.New(ends[0])
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		_, _ = ends[1].Read(make([]byte, 1))
+		cancel()
+	}()
+	long, _ := json.Marshal(strings.Repeat("x", 4<<20))
+	if _, err := c.Start(ctx, "long", long); !errors.Is(err, context.Canceled) { // its cancel waits, too
+		t.Errorf("a call = %v", err)
 	}
-	defer in.Close()
-	defer out.Close()
-	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
-	for name, c := range map[string]*jsonline.Conn{"file": jsonline.New(out), "memory": jsonline.New(a)} {
-		if sent, _ := c.TryBegin(1, "hook", nil, func(*jsonline.Message) {}); sent {
-			t.Errorf("%s: the request was sent", name)
-		}
+	waits := make(chan error, 1)
+	go func() { waits <- c.Notify("waits", nil) }()
+	c.Close()
+	if err := <-waits; !errors.Is(err, jsonline.ErrClosed) {
+		t.Errorf("a message that waited = %v", err)
 	}
 }

@@ -97,14 +97,14 @@ func (a *Authorizer) Stored() (name string, c *credentials.Credential, err error
 	return "", nil, err
 }
 
-// mine reports whether a credential was issued for this server, client and definition.
+// mine reports whether a credential was issued for this server, client and definition. Without sign-in, the configuration names no client.
 func (a *Authorizer) mine(c *credentials.Credential) bool {
 	client := c.Client
 	if client == nil || client.Resource != a.resource || client.Definition != a.o.Definition {
 		return false
 	}
 	config := &a.o.Config
-	return client.Configured == config.ClientID && (!config.registered() || client.Secret == config.ClientSecret)
+	return config.Off || client.Configured == config.ClientID && (!config.registered() || client.Secret == config.ClientSecret)
 }
 
 // Authorize adds the stored token to a request, if there is one. A token that cannot be refreshed is not an error: the server decides.

@@ -4,9 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/tenonhq/tenon/internal/ongoing"
 )
 
 // maxIncoming is the maximum number of a server's requests answered concurrently.
@@ -17,37 +18,14 @@ type base struct {
 	conn *Conn
 	log  Log
 
-	life context.Context // of all goroutines, streams, and answers to the server
-	end  context.CancelFunc
+	*ongoing.Operations // goroutines, streams, and answers to the server
 
 	incoming chan struct{} // a token for each request of the server that is being answered
-
-	mu      sync.Mutex
-	closed  bool
-	running sync.WaitGroup
 }
 
 // newBase returns a base whose life does not end with ctx.
 func newBase(ctx context.Context, c *Conn, log Log) *base {
-	b := &base{conn: c, log: log, incoming: make(chan struct{}, maxIncoming)}
-	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))
-	return b
-}
-
-// bound returns a context that ends with ctx and with the carrier.
-func (b *base) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(b.life, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
-// spawn runs f on a goroutine that shut waits for. After shut it does nothing.
-func (b *base) spawn(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if !b.closed {
-		b.running.Go(f)
-	}
+	return &base{conn: c, log: log, Operations: ongoing.New(ctx), incoming: make(chan struct{}, maxIncoming)}
 }
 
 // serve handles a message that is not an answer. reply sends the answer if it is a request, which belongs to the call in ctx.
@@ -71,9 +49,9 @@ func (b *base) serve(ctx context.Context, m *message, reply func(context.Context
 		reply(ctx, refusing(m, mcp.INTERNAL_ERROR, "too many requests at the same time"))
 		return
 	}
-	b.spawn(func() { // ends with life
+	b.Go(func() { // ends with the life
 		defer func() { <-b.incoming }()
-		ctx, cancel := b.bound(context.WithoutCancel(ctx))
+		ctx, cancel := b.Bound(context.WithoutCancel(ctx))
 		defer cancel()
 		reply(ctx, b.respond(ctx, m))
 	})
@@ -93,9 +71,6 @@ func (b *base) respond(ctx context.Context, m *message) *response {
 
 // shut ends all goroutines and waits for them.
 func (b *base) shut() {
-	b.mu.Lock()
-	b.closed = true
-	b.mu.Unlock()
-	b.end()
-	b.running.Wait()
+	b.Close()
+	_ = b.Wait(context.WithoutCancel(b.Life())) // without a limit
 }

@@ -22,9 +22,9 @@ type httpSSE struct {
 
 // start opens the stream and waits for the URL.
 func (s *httpSSE) start(ctx context.Context) error {
-	stop := context.AfterFunc(ctx, s.end)
+	stop := context.AfterFunc(ctx, s.Close)
 	defer stop()
-	resp, err := s.send(s.life, http.MethodGet, s.url, mediaEvents, nil, nil)
+	resp, err := s.send(s.Life(), http.MethodGet, s.url, mediaEvents, nil)
 	if err != nil {
 		return startFailed(ctx, err)
 	}
@@ -37,12 +37,15 @@ func (s *httpSSE) start(ctx context.Context) error {
 		_ = resp.Body.Close()
 		return startFailed(ctx, err)
 	}
-	s.spawn(func() {
+	if !s.Go(func() {
 		defer resp.Body.Close()
 		err := s.read(events)
-		s.end() // cancels waiting requests
+		s.Close() // cancels waiting requests
 		s.conn.fail(fmt.Errorf("%w: the stream of events ended: %w", errLost, err))
-	})
+	}) {
+		_ = resp.Body.Close()
+		return ctx.Err()
+	}
 	return nil
 }
 
@@ -97,7 +100,7 @@ func (s *httpSSE) read(events *sse.Reader) error {
 			if m := &messages[i]; m.isAnswer() {
 				s.waiting.pass(m) // an unexpected one is dropped
 			} else {
-				s.serve(s.life, m, s.reply)
+				s.serve(s.Life(), m, s.reply)
 			}
 		}
 	}
@@ -105,7 +108,7 @@ func (s *httpSSE) read(events *sse.Reader) error {
 
 // request sends a request and waits for its answer on the stream.
 func (s *httpSSE) request(ctx context.Context, r *request) (*message, error) {
-	bound, cancel := s.bound(ctx)
+	bound, cancel := s.Bound(ctx)
 	defer cancel()
 	m, err := s.waiting.exchange(bound, r.ID, nil, func() error { return s.post(bound, r) })
 	return m, s.failed(ctx, err)
@@ -113,7 +116,7 @@ func (s *httpSSE) request(ctx context.Context, r *request) (*message, error) {
 
 // post sends a message.
 func (s *httpSSE) post(ctx context.Context, body any) error {
-	resp, err := s.send(ctx, http.MethodPost, s.endpoint, mediaJSON, body, nil)
+	resp, err := s.send(ctx, http.MethodPost, s.endpoint, mediaJSON, body)
 	if err != nil {
 		return err
 	}
@@ -129,7 +132,7 @@ func (s *httpSSE) reply(ctx context.Context, r *response) { _ = s.post(ctx, r) }
 
 // notify sends a notification.
 func (s *httpSSE) notify(ctx context.Context, n *request) error {
-	bound, cancel := s.bound(ctx)
+	bound, cancel := s.Bound(ctx)
 	defer cancel()
 	return s.failed(ctx, s.post(bound, n))
 }

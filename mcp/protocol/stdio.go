@@ -30,8 +30,9 @@ var errUnsent = errors.New("not sent")
 const (
 	// closeGrace is the time for a server to end after its input is closed, and again after it was asked to end.
 	closeGrace = 500 * time.Millisecond
-	// drainGrace is the time to read the last output of a server that ended.
-	drainGrace = 100 * time.Millisecond
+	// drainGrace is the time to read the last output of a server that ended, which is there already. It must be sufficient on a busy machine, and
+	// passes only if a process that left the group holds the output open.
+	drainGrace = time.Second
 	// maxWaiting is the maximum number of messages queued for a server that does not read.
 	maxWaiting = 64
 )
@@ -140,8 +141,8 @@ func (t *stdio) start(context.Context) error {
 	t.in = pipes.Stdin
 	t.output.Go(func() { t.read(pipes.Stdout) })
 	t.output.Go(func() { _, _ = io.Copy(t.log, pipes.Stderr) })
-	t.spawn(t.write)
-	t.spawn(func() { t.wait(pipes) })
+	t.Go(t.write)
+	t.Go(func() { t.wait(pipes) })
 	return nil
 }
 
@@ -170,7 +171,7 @@ func (t *stdio) receive(line []byte) {
 	t.received.Add(int64(len(messages)))
 	for i := range messages {
 		if m := &messages[i]; !m.isAnswer() {
-			t.serve(t.life, m, t.reply)
+			t.serve(t.Life(), m, t.reply)
 		} else if !t.waiting.pass(m) {
 			t.log.Print("unexpected answer", line)
 		}
@@ -185,7 +186,7 @@ func (t *stdio) reply(_ context.Context, r *response) {
 	}
 	select {
 	case t.out <- &outgoing{line: append(line, '\n')}:
-	case <-t.life.Done():
+	case <-t.Life().Done():
 	}
 }
 
@@ -208,7 +209,7 @@ func (t *stdio) write() {
 // wait waits for the process and ends its process group.
 func (t *stdio) wait(pipes *child.Pipes) {
 	err := t.cmd.Wait()
-	t.end() // no answer can reach it, so none keeps read from its last output
+	t.Close() // no answer can reach it, so none keeps read from its last output
 	_ = child.Kill(t.cmd)
 	if err := t.leave(); err != nil {
 		_, _ = fmt.Fprintln(t.log, "tenon: temporary files of the server stay:", err)

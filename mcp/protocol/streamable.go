@@ -53,29 +53,22 @@ func (s *streamable) sessionID() string {
 }
 
 // exchange sends an HTTP request in the session.
-func (s *streamable) exchange(ctx context.Context, method, accept string, body any, header http.Header) (*http.Response, error) {
+func (s *streamable) exchange(ctx context.Context, method, accept string, body any, headers ...http.Header) (*http.Response, error) {
 	if id := s.sessionID(); id != "" {
-		if header = header.Clone(); header == nil {
-			header = http.Header{}
-		}
-		header.Set(headerSession, id)
+		headers = append(headers, http.Header{headerSession: {id}})
 	}
-	return s.send(ctx, method, s.url, accept, body, header)
+	return s.send(ctx, method, s.url, accept, body, headers...)
 }
 
 // post sends a request or notification. Each has the header with its method: the stateless revision requires it, even in the handshake of
 // the older ones with a server that answered the discovery too late, and older servers ignore it.
-func (s *streamable) post(ctx context.Context, method string, body any, header http.Header) (*http.Response, error) {
-	if header = header.Clone(); header == nil {
-		header = http.Header{}
-	}
-	header.Set(mcp.HeaderMethod, method)
-	return s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, body, header)
+func (s *streamable) post(ctx context.Context, r *request) (*http.Response, error) {
+	return s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r, r.header, http.Header{mcp.HeaderMethod: {r.Method}})
 }
 
 // request sends a request and waits for its answer.
 func (s *streamable) request(ctx context.Context, r *request) (*message, error) {
-	bound, cancel := s.bound(ctx)
+	bound, cancel := s.Bound(ctx)
 	defer cancel()
 	answer, err := s.ask(bound, r)
 	if err != nil {
@@ -86,7 +79,7 @@ func (s *streamable) request(ctx context.Context, r *request) (*message, error) 
 
 func (s *streamable) ask(ctx context.Context, r *request) (*message, error) {
 	first := r.Method == string(mcp.MethodInitialize)
-	resp, err := s.post(ctx, r.Method, r, r.header)
+	resp, err := s.post(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -244,16 +237,16 @@ func (s *streamable) take(ctx context.Context, id int64, raw []byte) (answer *me
 
 // reply sends an answer to the server. If it is lost, the server's own timeout applies.
 func (s *streamable) reply(ctx context.Context, r *response) {
-	if resp, err := s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r, nil); err == nil {
+	if resp, err := s.exchange(ctx, http.MethodPost, mediaJSON+", "+mediaEvents, r); err == nil {
 		discard(resp)
 	}
 }
 
 // notify sends a notification.
 func (s *streamable) notify(ctx context.Context, n *request) error {
-	bound, cancel := s.bound(ctx)
+	bound, cancel := s.Bound(ctx)
 	defer cancel()
-	resp, err := s.post(bound, n.Method, n, nil)
+	resp, err := s.post(bound, n)
 	if err != nil {
 		return s.failed(ctx, err)
 	}
@@ -269,7 +262,7 @@ func (s *streamable) notify(ctx context.Context, n *request) error {
 func (s *streamable) hearNews(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, newsWait)
 	defer cancel()
-	s.spawn(func() { s.listen(s.life, cancel) })
+	s.Go(func() { s.listen(s.Life(), cancel) })
 	<-ctx.Done()
 }
 
@@ -317,10 +310,10 @@ func isDown(err error) bool {
 
 // close ends the session.
 func (s *streamable) close() {
-	s.end() // cancels waiting requests
+	s.Close() // cancels waiting requests
 	if id := s.sessionID(); id != "" {
 		s.session.Store("")
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.life), goodbyeTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Life()), goodbyeTimeout)
 		defer cancel()
 		if resp, err := s.send(ctx, http.MethodDelete, s.url, mediaJSON, nil, http.Header{headerSession: {id}}); err == nil {
 			discard(resp)

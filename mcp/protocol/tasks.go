@@ -19,25 +19,16 @@ const taskPoll = time.Second
 // host it is a normal call.
 func (c *Conn) callTask(ctx context.Context, on *Call, limit time.Duration, name string, args json.RawMessage) (json.RawMessage, error) {
 	return c.do(ctx, on, limit, func(ctx context.Context, meta map[string]any) (json.RawMessage, error) {
-		created, err := c.Request(ctx, string(mcp.MethodToolsCall), map[string]any{
+		task, err := c.createTask(ctx, map[string]any{
 			"name": name, "arguments": args, "_meta": meta, "task": map[string]any{"ttl": MaxCallTime.Milliseconds()},
 		})
 		if err != nil {
 			return nil, err
 		}
-		var answer struct {
-			Task struct {
-				ID   string `json:"taskId"`
-				Poll int64  `json:"pollInterval"` // milliseconds
-			} `json:"task"`
-		}
-		if err := json.Unmarshal(created, &answer); err != nil || answer.Task.ID == "" {
-			return nil, fmt.Errorf("the server did not run the call to %q as a task", name)
-		}
-		id := map[string]any{"taskId": answer.Task.ID}
+		id := task.key()
 		watch, stop := context.WithCancel(ctx)
 		var watching sync.WaitGroup
-		watching.Go(func() { c.watchTask(watch, on, id, max(taskPoll, time.Duration(answer.Task.Poll)*time.Millisecond)) })
+		watching.Go(func() { c.watchTask(watch, on, id, max(taskPoll, time.Duration(task.Poll)*time.Millisecond)) })
 		result, err := c.Request(ctx, string(mcp.MethodTasksResult), id)
 		stop()
 		watching.Wait()
@@ -46,6 +37,49 @@ func (c *Conn) callTask(ctx context.Context, on *Call, limit time.Duration, name
 		}
 		return result, err
 	})
+}
+
+// task is a call that the server runs as a task.
+type task struct {
+	ID   string `json:"taskId"`
+	Poll int64  `json:"pollInterval"` // milliseconds
+}
+
+// key returns the parameters of requests about the task.
+func (t *task) key() map[string]any { return map[string]any{"taskId": t.ID} }
+
+// createTask sends a call that the server makes a task of. If ctx ends before the server has named the task, the task is canceled as soon as it
+// is named: only its name cancels it.
+func (c *Conn) createTask(ctx context.Context, params map[string]any) (*task, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, &carrierError{err}
+	}
+	var answer struct {
+		Task task `json:"task"`
+	}
+	created := make(chan error)
+	asking, stop := context.WithCancel(context.WithoutCancel(ctx))
+	go func() { // ends when the server answered, at the latest goodbyeTimeout after ctx
+		defer stop()
+		raw, err := c.Request(asking, string(mcp.MethodToolsCall), params)
+		if err == nil && (json.Unmarshal(raw, &answer) != nil || answer.Task.ID == "") {
+			err = fmt.Errorf("the server did not run the call to %q as a task", params["name"])
+		}
+		select {
+		case created <- err:
+		case <-ctx.Done():
+			if err == nil {
+				c.cancelTask(ctx, answer.Task.key())
+			}
+		}
+	}()
+	select {
+	case err := <-created:
+		return &answer.Task, err
+	case <-ctx.Done():
+		time.AfterFunc(goodbyeTimeout, stop)
+		return nil, &carrierError{ctx.Err()}
+	}
 }
 
 // watchTask displays a task's status until ctx ends. A status "working" counts as progress of the call.

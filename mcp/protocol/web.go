@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 )
@@ -44,7 +45,7 @@ func newWeb(remote *Remote, b *base) (*web, error) {
 }
 
 // send sends an HTTP request. The caller closes the answer's body.
-func (w *web) send(ctx context.Context, method, address, accept string, body any, header http.Header) (*http.Response, error) {
+func (w *web) send(ctx context.Context, method, address, accept string, body any, headers ...http.Header) (*http.Response, error) {
 	var content io.Reader
 	if body != nil {
 		encoded, err := json.Marshal(body)
@@ -57,8 +58,8 @@ func (w *web) send(ctx context.Context, method, address, accept string, body any
 	if err != nil {
 		return nil, err
 	}
-	if header != nil {
-		req.Header = header.Clone()
+	for _, header := range headers {
+		maps.Copy(req.Header, header)
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", mediaJSON)
@@ -77,7 +78,7 @@ func (w *web) send(ctx context.Context, method, address, accept string, body any
 
 // failed returns the cause of a missing answer: the lost connection, or err.
 func (w *web) failed(ctx context.Context, err error) error {
-	if err != nil && ctx.Err() == nil && w.life.Err() != nil {
+	if err != nil && ctx.Err() == nil && w.Life().Err() != nil {
 		return fmt.Errorf("%w: %w", errLost, errClosed)
 	}
 	return err

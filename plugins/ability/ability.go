@@ -9,12 +9,12 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"unicode/utf8"
 
+	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/guest"
 )
@@ -56,12 +56,10 @@ type Broker struct {
 
 	operations map[string]operation // by name; never changes
 
-	life context.Context // ends in Close, and with it all operations and streams
-	end  context.CancelFunc
+	running *ongoing.Operations // their life ends in Close, and with it all streams
 
 	mu   sync.Mutex
-	host sdk.Host       // nil until Bind
-	idle sync.WaitGroup // counts the operations under way
+	host sdk.Host // nil until Bind
 }
 
 // New returns a broker. Invalid entries of the grants, such as a malformed address, are logged and grant nothing; see CheckAddress.
@@ -71,9 +69,8 @@ func New(o Options) *Broker {
 	b := &Broker{
 		plugin: o.Plugin, limits: limits, log: log, secret: o.Secret,
 		grants: newGrants(o.Grants, log), rates: newRates(limits),
-		kv: newStore(o.DataDir, limits), web: newWeb(limits),
+		kv: newStore(o.DataDir, limits), web: newWeb(limits), running: ongoing.New(guest.Detached()),
 	}
-	b.life, b.end = context.WithCancel(guest.Detached())
 	b.operations = b.table()
 	return b
 }
@@ -87,20 +84,11 @@ func (b *Broker) Bind(h sdk.Host) {
 
 // Close cancels running operations and waits for them, at most until ctx ends. Later requests fail. It may be called twice.
 func (b *Broker) Close(ctx context.Context) error {
-	b.mu.Lock()
-	b.end()
-	b.mu.Unlock()
-	done := make(chan struct{})
-	go func() { // ends with the last operation; waited for below, unless ctx ends first
-		b.idle.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("operations of plugin %q still run: %w", b.plugin, ctx.Err())
+	b.running.Close()
+	if err := b.running.Wait(ctx); err != nil {
+		return fmt.Errorf("operations of plugin %q still run: %w", b.plugin, err)
 	}
+	return nil
 }
 
 // Do runs an operation on behalf of c. It returns soon after ctx ends. The request may be reused after Do returns; the answer belongs to the
@@ -135,11 +123,15 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 	if !utf8.Valid(request) {
 		return nil, fmt.Errorf("%s: the request is not valid UTF-8; send other bytes as {\"base64\": …}", op)
 	}
-	ctx, done, err := b.begin(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", op, err)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s: %w", op, ctx.Err())
+	case !b.running.Begin():
+		return nil, fmt.Errorf("%s: the plugin was closed", op)
 	}
-	defer done()
+	defer b.running.End()
+	ctx, cancel := b.running.Bound(ctx)
+	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
 			b.log.Error("ability panicked", "op", op, "err", p)
@@ -157,32 +149,4 @@ func (b *Broker) do(ctx context.Context, c Caller, op string, request []byte) (a
 		return nil, limited("%s: the answer has %d bytes, at most %d are passed on", op, len(answer), b.limits.ResponseBytes)
 	}
 	return answer, nil
-}
-
-// begin begins an operation. Its context ends with the broker, too.
-func (b *Broker) begin(ctx context.Context) (context.Context, func(), error) {
-	if err := ctx.Err(); err != nil {
-		return nil, nil, err
-	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.life.Err() != nil {
-		return nil, nil, errors.New("the plugin was closed")
-	}
-	b.idle.Add(1)
-	ctx, cancel := b.within(ctx)
-	return ctx, func() {
-		cancel()
-		b.idle.Done()
-	}, nil
-}
-
-// within returns a context that also ends with the broker.
-func (b *Broker) within(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(b.life, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
 }

@@ -42,7 +42,7 @@ func (b *Broker) openStream(ctx context.Context, c Caller, req *sdk.FetchRequest
 	if c.Call == nil {
 		return nil, errors.New("only a call of the plugin can stream an answer")
 	}
-	whole, cancel := b.within(c.Call)
+	whole, cancel := b.running.Bound(c.Call)
 	r, err := newRequest(context.WithValue(whole, grantKey{}, granted), req, u)
 	if err != nil {
 		cancel()

@@ -14,7 +14,6 @@ import (
 	"github.com/tenonhq/tenon/internal/confine"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
-	"github.com/tenonhq/tenon/sdk/process/tenonv1"
 )
 
 // Kinds of failures of a plugin's process. Errors of calls wrap one of them, or come from the plugin.
@@ -90,11 +89,11 @@ func (c *Opener) Describe(ctx context.Context, u remote.Unit) (sdk.Description, 
 	complete(&u)
 	var d sdk.Description
 	in, err := begin(ctx, c.opts, &u, sdk.Project{}, u.Logger, func(ctx context.Context, in *instance) error {
-		response, err := in.api.Describe(ctx, &tenonv1.DescribeRequest{})
+		description, err := in.api.call(ctx, "describe", describeParams{}, nil)
 		if err != nil {
 			return in.explain(err)
 		}
-		if err := json.Unmarshal(response.Description, &d); err != nil {
+		if err := json.Unmarshal(description, &d); err != nil {
 			return fmt.Errorf("%w: its description: %w", sdk.ErrManifest, err)
 		}
 		return nil

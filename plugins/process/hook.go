@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -70,104 +69,156 @@ func timeLeft(ctx context.Context) uint32 {
 	return uint32(max(time.Until(deadline)+lateBy, lateBy).Milliseconds())
 }
 
-// hookStream sends the calls of hooks to one process. One stream for all of them takes half the time of separate gRPC calls.
-type hookStream struct {
+// hookCalls are the calls of hooks of one process.
+type hookCalls struct {
 	in   *instance
-	next func() uint64 // returns the ID of a request
-	// try sends a request if that does not block. It may then wait some milliseconds for the answer.
-	try  func(*tenonv1.HookRequest) bool
-	send chan *tenonv1.HookRequest // to the goroutine that writes
+	wire hookWire
 
-	mu      sync.Mutex
-	waiting map[uint64]chan *tenonv1.HookResponse // calls that wait for their answers
-	late    map[uint64]*time.Timer                // abandoned calls without an answer
+	mu   sync.Mutex
+	late map[uint64]*time.Timer // abandoned calls without an answer
 }
 
-// openHooks opens the stream. Its goroutines end with ctx; in.inside waits for them.
-func openHooks(ctx context.Context, in *instance) (*hookStream, error) {
-	h := &hookStream{
-		in: in, send: make(chan *tenonv1.HookRequest, sendQueue),
-		waiting: map[uint64]chan *tenonv1.HookResponse{}, late: map[uint64]*time.Timer{},
-	}
-	if lines := in.runner.lines; lines != nil {
-		hooks := &lineHooks{lines.conn, h.deliver, h.send}
-		h.next, h.try = lines.conn.NextID, hooks.try
-		in.inside.Go(func() { h.write(ctx, hooks.send) })
-		return h, nil
-	}
-	var last atomic.Uint64
-	h.next = func() uint64 { return last.Add(1) }
-	h.try = func(*tenonv1.HookRequest) bool { return false }
-	stream, err := in.api.Hooks(ctx)
-	if err != nil {
-		return nil, in.explain(err)
-	}
-	in.inside.Go(func() { h.write(ctx, stream.Send) })
-	in.inside.Go(func() { h.read(stream) })
-	return h, nil
+// hookWire carries the calls of hooks to a process.
+type hookWire interface {
+	// begin sends a request and sets its ID. take receives the answer; it must not wait. begin may wait some milliseconds for the answer. It
+	// returns false if the process cannot have received the whole request when ctx, or the process, ended.
+	begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool)
+	// cancel notifies the process that the host does not wait any more. It does not wait.
+	cancel(id uint64)
+}
+
+// openHooks opens the wire. Its goroutines end with ctx; in.inside waits for them.
+func openHooks(ctx context.Context, in *instance) (*hookCalls, error) {
+	wire, err := in.api.hooks(ctx, in)
+	return &hookCalls{in: in, wire: wire, late: map[uint64]*time.Timer{}}, err
 }
 
 // call sends a request and waits for its answer.
-func (h *hookStream) call(ctx context.Context, req *tenonv1.HookRequest) (*tenonv1.HookResponse, error) {
+func (h *hookCalls) call(ctx context.Context, req *tenonv1.HookRequest) (*tenonv1.HookResponse, error) {
 	answer := make(chan *tenonv1.HookResponse, 1)
-	req.Id = h.next()
-	h.mu.Lock()
-	h.waiting[req.Id] = answer
-	h.mu.Unlock()
-
-	sent := ctx.Err() == nil && h.try(req)
-	if !sent {
-		select {
-		case h.send <- req:
-			sent = true
-		case <-ctx.Done():
-		case <-h.in.runner.ended:
-		}
+	sent := h.wire.begin(ctx, req, func(response *tenonv1.HookResponse) { h.deliver(req.Id, answer, response) })
+	select {
+	case response := <-answer:
+		return response, nil
+	case <-ctx.Done():
+	case <-h.in.runner.ended:
+	}
+	if ctx.Err() == nil {
+		return nil, h.in.endError()
 	}
 	if sent {
-		select {
-		case response := <-answer:
-			return response, nil
-		case <-ctx.Done():
-		case <-h.in.runner.ended:
-		}
+		h.abandon(req.Id, answer)
 	}
-	h.giveUp(req, sent)
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return nil, h.in.endError()
+	return nil, context.Cause(ctx)
 }
 
-// giveUp abandons a call, and cancels it in the plugin if it was sent.
-func (h *hookStream) giveUp(req *tenonv1.HookRequest, sent bool) {
+// deliver passes an answer to its call, which may be abandoned.
+func (h *hookCalls) deliver(id uint64, answer chan<- *tenonv1.HookResponse, response *tenonv1.HookResponse) {
 	h.mu.Lock()
-	_, unanswered := h.waiting[req.Id]
-	delete(h.waiting, req.Id)
-	if sent && unanswered {
-		h.late[req.Id] = time.AfterFunc(stubbornTime, func() {
-			h.in.runner.fail(fmt.Errorf("a hook kept running for %s after its deadline", stubbornTime))
-		})
+	defer h.mu.Unlock()
+	answer <- response
+	if timer := h.late[id]; timer != nil {
+		timer.Stop()
+		delete(h.late, id)
 	}
-	h.mu.Unlock()
-	if !sent || !unanswered {
+}
+
+// abandon cancels a call in the plugin, and gives its hook a while to end.
+func (h *hookCalls) abandon(id uint64, answer <-chan *tenonv1.HookResponse) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(answer) > 0 || h.late == nil {
 		return
 	}
+	h.late[id] = time.AfterFunc(stubbornTime, func() {
+		h.in.runner.fail(fmt.Errorf("a hook kept running for %s after its deadline", stubbornTime))
+	})
+	h.wire.cancel(id)
+}
+
+// overdue reports whether an abandoned call has no answer yet.
+func (h *hookCalls) overdue() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.late) > 0
+}
+
+// stop stops the timers, after the process has ended.
+func (h *hookCalls) stop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, timer := range h.late {
+		timer.Stop()
+	}
+	h.late = nil
+}
+
+// hookStream is the wire over gRPC: one stream for all hooks, which takes half the time of separate calls.
+type hookStream struct {
+	in     *instance
+	stream grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse]
+	send   chan *tenonv1.HookRequest // to the goroutine that writes
+
+	mu      sync.Mutex
+	last    uint64
+	waiting map[uint64]func(*tenonv1.HookResponse) // by ID of the request
+}
+
+func openHookStream(ctx context.Context, in *instance, client tenonv1.PluginClient) (*hookStream, error) {
+	stream, err := client.Hooks(ctx)
+	if err != nil {
+		return nil, in.explain(err)
+	}
+	h := &hookStream{
+		in: in, stream: stream, send: make(chan *tenonv1.HookRequest, sendQueue), waiting: map[uint64]func(*tenonv1.HookResponse){},
+	}
+	in.inside.Go(func() { h.write(ctx) })
+	in.inside.Go(h.read)
+	return h, nil
+}
+
+func (h *hookStream) begin(ctx context.Context, req *tenonv1.HookRequest, take func(*tenonv1.HookResponse)) (sent bool) {
+	if ctx.Err() != nil {
+		return false
+	}
+	h.mu.Lock()
+	h.last++
+	req.Id = h.last
+	h.waiting[req.Id] = take
+	h.mu.Unlock()
 	select {
-	case h.send <- &tenonv1.HookRequest{Id: req.Id, Cancel: true}:
+	case h.send <- req:
+		return true
+	case <-ctx.Done():
 	case <-h.in.runner.ended:
+	}
+	h.taker(req.Id)
+	return false
+}
+
+func (h *hookStream) cancel(id uint64) {
+	select {
+	case h.send <- &tenonv1.HookRequest{Id: id, Cancel: true}:
 	default: // the plugin does not read; it knows the deadline
 	}
 }
 
+// taker returns what takes the answer to a request, once; nil if the request is not known.
+func (h *hookStream) taker(id uint64) func(*tenonv1.HookResponse) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	take := h.waiting[id]
+	delete(h.waiting, id)
+	return take
+}
+
 // write sends requests until the process ends.
-func (h *hookStream) write(ctx context.Context, send func(*tenonv1.HookRequest) error) {
-	defer h.stopTimers()
+func (h *hookStream) write(ctx context.Context) {
 	queue := h.send
 	for {
 		select {
 		case req := <-queue:
-			if send(req) != nil {
+			if h.stream.Send(req) != nil {
 				queue = nil // the reader gets the same error and ends the process
 			}
 		case <-ctx.Done():
@@ -178,44 +229,16 @@ func (h *hookStream) write(ctx context.Context, send func(*tenonv1.HookRequest) 
 	}
 }
 
-// read delivers answers until the stream ends. If the stream ends before the process, it kills the process.
-func (h *hookStream) read(stream grpc.BidiStreamingClient[tenonv1.HookRequest, tenonv1.HookResponse]) {
+// read passes answers on until the stream ends. If the stream ends before the process, it kills the process.
+func (h *hookStream) read() {
 	for {
-		response, err := stream.Recv()
+		response, err := h.stream.Recv()
 		if err != nil {
 			h.in.runner.fail(fmt.Errorf("the stream of hooks ended: %w", h.in.explain(err)))
 			return
 		}
-		h.deliver(response)
-	}
-}
-
-// deliver passes an answer to its call, unless the call was abandoned.
-func (h *hookStream) deliver(response *tenonv1.HookResponse) {
-	h.mu.Lock()
-	answer := h.waiting[response.Id]
-	delete(h.waiting, response.Id)
-	if timer := h.late[response.Id]; timer != nil {
-		timer.Stop()
-		delete(h.late, response.Id)
-	}
-	h.mu.Unlock()
-	if answer != nil {
-		answer <- response
-	}
-}
-
-// overdue reports whether an abandoned call has no answer yet.
-func (h *hookStream) overdue() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return len(h.late) > 0
-}
-
-func (h *hookStream) stopTimers() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, timer := range h.late {
-		timer.Stop()
+		if take := h.taker(response.Id); take != nil {
+			take(response)
+		}
 	}
 }

@@ -32,7 +32,7 @@ const (
 
 // serveHost opens the stream of requests, and answers them until ctx or the process ends. in.inside waits for its goroutines.
 func serveHost(ctx context.Context, in *instance, h sdk.Host, u *remote.Unit) error {
-	stream, err := in.api.Host(ctx)
+	stream, err := in.api.host(ctx)
 	if err != nil {
 		return in.explain(err)
 	}

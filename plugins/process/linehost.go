@@ -17,8 +17,8 @@ type lineHost struct {
 	client            *lineClient
 }
 
-// Host returns the stream of requests. Before, requests are refused.
-func (c *lineClient) Host(context.Context, ...grpc.CallOption) (grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest], error) {
+// host returns the stream of requests. Before, requests are refused.
+func (c *lineClient) host(context.Context) (grpc.BidiStreamingClient[tenonv1.HostResponse, tenonv1.HostRequest], error) {
 	c.hosted.Store(true)
 	return &lineHost{client: c}, nil
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -20,6 +19,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/tenonhq/tenon/internal/child"
+	"github.com/tenonhq/tenon/internal/jsonline"
+	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
 	"github.com/tenonhq/tenon/sdk/process"
@@ -31,14 +32,13 @@ type instance struct {
 	name   string
 	runner *childRunner
 	client *plugin.Client
-	api    tenonv1.PluginClient
+	api    api
 	calls  callTable
-	hooks  *hookStream // nil when the plugin has no hooks
+	hooks  *hookCalls // nil when the plugin has no hooks
 	stop   time.Duration
 	log    *slog.Logger
 
-	end    context.CancelFunc // ends the streams
-	inside sync.WaitGroup     // the goroutines of the streams
+	inside *ongoing.Operations // the streams
 }
 
 // begin starts a process, connects to it, and calls ready for the rest of the start.
@@ -50,7 +50,7 @@ func begin(ctx context.Context, o Options, u *remote.Unit, project sdk.Project, 
 	late := fmt.Errorf("it was not ready within %s", o.StartTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, o.StartTimeout, late)
 	defer cancel()
-	in := &instance{name: u.Description.Name, runner: newRunner(o, u, project, env, log), stop: o.StopTimeout, log: log}
+	in := &instance{name: u.Description.Name, runner: newRunner(o, u, project, env, log), stop: o.StopTimeout, log: log, inside: ongoing.New(ctx)}
 	// A process that hangs blocks go-plugin too; ending it sets both free.
 	release := context.AfterFunc(ctx, func() { in.runner.fail(in.runner.late(context.Cause(ctx))) })
 	defer release()
@@ -129,11 +129,11 @@ func (in *instance) connect(o Options) error {
 	if err != nil {
 		return err
 	}
-	api, err := protocol.Dispense(process.ServiceName)
+	client, err := protocol.Dispense(process.ServiceName)
 	if err != nil {
 		return err
 	}
-	in.api = api.(tenonv1.PluginClient)
+	in.api = grpcAPI{client.(tenonv1.PluginClient)}
 	return nil
 }
 
@@ -165,12 +165,11 @@ func (in *instance) start(ctx context.Context, u *remote.Unit, h sdk.Host, reque
 	if err != nil {
 		return err
 	}
-	life, end := context.WithCancel(context.WithoutCancel(ctx))
-	in.end = end
+	life := in.inside.Life()
 	if err := serveHost(life, in, h, u); err != nil {
 		return err
 	}
-	_, err = in.api.Start(ctx, &tenonv1.StartRequest{Request: request, Grants: grants, Host: version})
+	_, err = in.api.call(ctx, "start", startParams{request, grants, version}, nil)
 	if err != nil {
 		return in.explain(err)
 	}
@@ -194,7 +193,7 @@ func (in *instance) close(ctx context.Context) {
 		})
 		defer early.Stop()
 	}
-	_, err := in.api.Stop(ctx, &tenonv1.StopRequest{})
+	_, err := in.api.call(ctx, "stop", stopParams{}, nil)
 	switch {
 	case err == nil, status.Code(err) == codes.Unimplemented, in.isOver():
 	case ctx.Err() != nil:
@@ -214,14 +213,15 @@ func (in *instance) close(ctx context.Context) {
 
 // discard cleans up after a process that ended.
 func (in *instance) discard() {
-	if in.end != nil {
-		in.end()
-	}
+	in.inside.Close()
 	in.client.Kill() // closes the connection and waits for go-plugin's goroutines
 	if in.runner.lines != nil {
 		in.runner.lines.close()
 	}
-	in.inside.Wait()
+	_ = in.inside.Wait(context.WithoutCancel(in.inside.Life())) // without a limit
+	if in.hooks != nil {
+		in.hooks.stop()
+	}
 	in.removeSocket()
 }
 
@@ -233,13 +233,18 @@ func (in *instance) removeSocket() {
 	}
 }
 
-// explain returns a human-readable error for a failed call: the plugin's message, or how its process ended.
+// explain returns a human-readable error for a failed call: the plugin's message, or how its process ended. It returns a *failure unchanged.
 func (in *instance) explain(err error) error {
 	s, ok := status.FromError(err)
+	if errors.Is(err, jsonline.ErrClosed) {
+		s, ok = status.New(codes.Unavailable, err.Error()), true
+	}
 	if !ok {
 		return err
 	}
 	switch s.Code() {
+	case codes.OK:
+		return nil
 	case codes.Unavailable: // the connection broke: the end of the process is known in a moment
 		select {
 		case <-in.runner.ended:

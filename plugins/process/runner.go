@@ -25,8 +25,9 @@ import (
 	"github.com/tenonhq/tenon/sdk"
 )
 
-// drainTime is the time for which the output of an ended process is still read.
-const drainTime = 50 * time.Millisecond
+// drainTime is the time for which the output of an ended process is still read. It is there already, but on a busy machine the readers may have
+// to wait for a processor.
+const drainTime = 250 * time.Millisecond
 
 // endTime is the maximum time for which a call whose connection broke waits for the end of the process, so that its error can say how the
 // process ended.

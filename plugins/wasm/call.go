@@ -67,7 +67,7 @@ func (c *call) check() error {
 		c.fault = fmt.Errorf("stopped: %w", err)
 		return c.fault
 	}
-	if c.plugin.active.life.Err() != nil {
+	if c.plugin.active.Life().Err() != nil {
 		c.fault = fmt.Errorf("stopped: plugin %w", ErrClosed)
 	}
 	return c.fault
@@ -119,10 +119,10 @@ func (c *call) nested() context.Context {
 
 // do runs a job in the right instance.
 func (p *plugin) do(ctx context.Context, j *job) ([]byte, error) {
-	if !p.active.enter() {
+	if !p.active.Begin() {
 		return nil, fmt.Errorf("plugin %q: %w", p.Description.Name, ErrClosed)
 	}
-	defer p.active.running.Done()
+	defer p.active.End()
 	n := nestOf(ctx)
 	if n != nil && n.depth >= maxDepth {
 		return nil, fmt.Errorf("%w (%d)", ErrDepth, maxDepth)

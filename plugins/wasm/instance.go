@@ -36,7 +36,8 @@ type instance struct {
 	shared  *image
 	guard   guard
 	session string
-	since   time.Time // when it became idle
+	since   time.Time   // when it became idle
+	timer   *time.Timer // see pool.due; nil until it was idle
 	trimmed bool
 	broken  bool // to be discarded
 	stack   [2]uint64
@@ -163,6 +164,9 @@ func (p *plugin) trap(err error) error {
 
 // close ends the instance and releases its resources.
 func (i *instance) close() {
+	if i.timer != nil {
+		i.timer.Stop()
+	}
 	if err := i.module.Close(guest.Detached()); err != nil {
 		i.plugin.log.Load().Debug("close an instance", "err", err)
 	}

@@ -8,8 +8,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tenonhq/tenon/internal/ongoing"
 	"github.com/tenonhq/tenon/plugins/remote"
 	"github.com/tenonhq/tenon/sdk"
+	"github.com/tenonhq/tenon/sdk/guest"
 )
 
 const (
@@ -30,7 +32,7 @@ type plugin struct {
 	log     atomic.Pointer[slog.Logger]
 	request atomic.Pointer[[]byte] // the start request; nil before Start
 
-	active *tracker // calls and other operations that Close waits for
+	active *ongoing.Operations // calls and other operations that Close waits for
 }
 
 var (
@@ -45,7 +47,7 @@ var (
 
 func newPlugin(r *Runtime, u *remote.Unit) (*plugin, error) {
 	d := &u.Description
-	p := &plugin{runtime: r, active: newTracker()}
+	p := &plugin{runtime: r, active: ongoing.New(guest.Detached())}
 	var err error
 	if p.Base, err = remote.NewBase(u, sdk.CarrierWASM, p); err != nil {
 		return nil, err
@@ -99,10 +101,10 @@ func (p *plugin) Start(ctx context.Context, h sdk.Host) error {
 
 // Precompile reads, checks and compiles the module.
 func (p *plugin) Precompile(ctx context.Context) error {
-	if !p.active.enter() {
+	if !p.active.Begin() {
 		return ErrClosed
 	}
-	defer p.active.running.Done()
+	defer p.active.End()
 	_, err := p.program.code(ctx)
 	return err
 }
@@ -114,14 +116,14 @@ const closeGrace = 5 * time.Second
 func (p *plugin) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closeGrace)
 	defer cancel()
-	p.active.close()
+	p.active.Close()
 	if p.Broker != nil {
 		if err := p.Broker.Close(ctx); err != nil {
 			p.log.Load().Warn("close the broker", "err", err)
 		}
 	}
 	p.pool.stop()
-	if err := p.active.wait(ctx); err != nil {
+	if err := p.active.Wait(ctx); err != nil {
 		return fmt.Errorf("plugin %q: calls still run: %w", p.Description.Name, err)
 	}
 	p.pool.drain()

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/tenonhq/tenon/internal/ongoing"
 )
 
 const (
@@ -21,16 +23,15 @@ const (
 type pool struct {
 	shared  bool // one instance serves all sessions
 	timeout time.Duration
-	active  *tracker
+	active  *ongoing.Operations
 	slots   chan struct{} // holds one value per running call
 
 	mu      sync.Mutex
 	idle    []*instance // longest idle first
-	timer   *time.Timer // nil until an instance is idle
 	stopped bool
 }
 
-func newPool(shared bool, timeout time.Duration, active *tracker) *pool {
+func newPool(shared bool, timeout time.Duration, active *ongoing.Operations) *pool {
 	busy := maxBusy
 	if shared {
 		busy = 1
@@ -46,7 +47,7 @@ func (p *pool) get(ctx context.Context, session string, nested bool) (*instance,
 		case p.slots <- struct{}{}:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("wait for the plugin's other calls: %w", ctx.Err())
-		case <-p.active.life.Done():
+		case <-p.active.Life().Done():
 			return nil, ErrClosed
 		}
 	}
@@ -54,9 +55,7 @@ func (p *pool) get(ctx context.Context, session string, nested bool) (*instance,
 	defer p.mu.Unlock()
 	for n := len(p.idle) - 1; n >= 0; n-- {
 		if p.shared || p.idle[n].session == session {
-			i := p.idle[n]
-			p.idle = slices.Delete(p.idle, n, n+1)
-			return i, nil
+			return p.remove(n), nil
 		}
 	}
 	return nil, nil
@@ -76,88 +75,76 @@ func (p *pool) put(i *instance, nested bool) {
 		return
 	}
 	i.since, i.trimmed = time.Now(), i.trimmed && !i.grew()
-	for _, dropped := range p.keep(i) {
-		dropped.close()
-	}
+	p.keep(i)
 	p.release(nested)
 }
 
-// keep adds an idle instance and returns the instances to drop.
-func (p *pool) keep(i *instance) []*instance {
+// keep adds an idle instance. Without room, it drops the one that is idle for the longest time.
+func (p *pool) keep(i *instance) {
+	if dropped := p.add(i); dropped != nil {
+		dropped.close()
+	}
+}
+
+// add is keep, but returns the instance to drop.
+func (p *pool) add(i *instance) (dropped *instance) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped {
-		return []*instance{i}
+		return i
 	}
 	at := len(p.idle)
 	for at > 0 && p.idle[at-1].since.After(i.since) {
 		at--
 	}
 	p.idle = slices.Insert(p.idle, at, i)
-	var dropped []*instance
-	if n := len(p.idle) - maxIdle; n > 0 {
-		dropped = slices.Clone(p.idle[:n])
-		p.idle = slices.Delete(p.idle, 0, n)
+	if wait := time.Until(p.dueAt(i)); i.timer == nil {
+		i.timer = time.AfterFunc(wait, func() { p.due(i) })
+	} else {
+		i.timer.Reset(wait)
 	}
-	p.arm()
-	return dropped
+	if len(p.idle) > maxIdle {
+		return p.remove(0)
+	}
+	return nil
 }
 
-// arm sets the timer for the next instance to trim or drop.
-func (p *pool) arm() {
-	if len(p.idle) == 0 || p.stopped {
-		return
-	}
-	next := time.Until(p.idle[0].since.Add(p.timeout))
-	for _, i := range p.idle {
-		if !i.trimmed {
-			next = min(next, time.Until(i.since.Add(trimAfter)))
-		}
-	}
-	if p.timer == nil {
-		p.timer = time.AfterFunc(next, p.sweep)
-		return
-	}
-	p.timer.Reset(next)
+// remove removes an idle instance by its position. The caller holds mu. Its timer continues: due finds that it is not idle.
+func (p *pool) remove(at int) *instance {
+	i := p.idle[at]
+	p.idle = slices.Delete(p.idle, at, at+1)
+	return i
 }
 
-// sweep runs when the timer fires.
-func (p *pool) sweep() {
-	if !p.active.enter() {
+// dueAt returns when an idle instance is to be trimmed or dropped.
+func (p *pool) dueAt(i *instance) time.Time {
+	if i.trimmed {
+		return i.since.Add(p.timeout)
+	}
+	return i.since.Add(min(trimAfter, p.timeout))
+}
+
+// due runs when the timer of an instance fires. By then the instance may be in use, or idle again.
+func (p *pool) due(i *instance) {
+	if !p.active.Begin() {
 		return
 	}
-	defer p.active.running.Done()
-	expired, untrimmed := p.due(time.Now())
-	for _, i := range expired {
+	defer p.active.End()
+	p.mu.Lock()
+	at := slices.Index(p.idle, i)
+	due := at >= 0 && !time.Now().Before(p.dueAt(i))
+	if due {
+		p.remove(at)
+	}
+	p.mu.Unlock()
+	switch {
+	case !due:
+	case time.Since(i.since) >= p.timeout:
 		i.close()
-	}
-	for _, i := range untrimmed {
+	default:
 		i.trim()
-		for _, dropped := range p.keep(i) {
-			dropped.close()
-		}
+		p.keep(i)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.arm()
-}
-
-// due removes the instances to drop or trim, and returns them.
-func (p *pool) due(now time.Time) (expired, untrimmed []*instance) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.idle = slices.DeleteFunc(p.idle, func(i *instance) bool {
-		switch age := now.Sub(i.since); {
-		case age >= p.timeout:
-			expired = append(expired, i)
-		case !i.trimmed && age >= trimAfter:
-			untrimmed = append(untrimmed, i)
-		default:
-			return false
-		}
-		return true
-	})
-	return expired, untrimmed
 }
 
 // stop makes the pool drop instances from now on.
@@ -165,8 +152,8 @@ func (p *pool) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stopped = true
-	if p.timer != nil {
-		p.timer.Stop()
+	for _, i := range p.idle {
+		i.timer.Stop()
 	}
 }
 

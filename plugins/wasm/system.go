@@ -103,7 +103,7 @@ func (g *guard) sleep(ns int64) {
 	select {
 	case <-time.After(time.Duration(ns)):
 	case <-g.current.Done():
-	case <-g.current.plugin.active.life.Done():
+	case <-g.current.plugin.active.Life().Done():
 	}
 }
 

@@ -37,7 +37,7 @@ func (s *server) operation(ctx context.Context, token, name string, request []by
 	if err != nil {
 		return 0, nil, err
 	}
-	result, err := s.conn.Call(ctx, "operation", body, nil)
+	result, err := s.conn.Call(ctx, "operation", body)
 	var problem *jsonline.Error
 	switch {
 	case errors.As(err, &problem) && problem.Code > 0:
@@ -74,7 +74,7 @@ func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 	id := conn.NextID()
 	body, err := jsontext.Marshal(map[string]int{"size": max(size, 1)})
 	if err == nil {
-		err = conn.Begin(id, "subscription", body, func(m *jsonline.Message) {
+		_, err = conn.Begin(context.WithoutCancel(ctx), id, "subscription", body, func(m *jsonline.Message) {
 			if m.Method != "" {
 				var p struct {
 					Event json.RawMessage `json:"event"`
@@ -94,7 +94,10 @@ func (h *host) Events(ctx context.Context, size int) <-chan sdk.Event {
 		sub.Close()
 		return sub.Events
 	}
-	go sub.Follow(ctx, conn.Done(), func() { conn.Cancel(id) })
+	go sub.Follow(ctx, conn.Done(), func() {
+		conn.Forget(id)
+		conn.Cancel(id)
+	})
 	return sub.Events
 }
 

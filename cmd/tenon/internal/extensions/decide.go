@@ -160,6 +160,16 @@ func (s *Set) Differences(c *Candidate, offered *mcp.Definition) (list []mcp.Dif
 	return mcp.Compare(&pin.Definition, offered), true, nil
 }
 
+// Available returns the tools of a server that a run offers, and the names of unusable ones with the reasons.
+func (s *Set) Available(c *Candidate, offered *mcp.Definition) (tools []mcp.Tool, unusable map[string]string, err error) {
+	pin, err := mcp.FilePins(s.serverDir()).Load(*c.Server)
+	if err != nil {
+		return nil, nil, err
+	}
+	tools, unusable = mcp.Available(pin, offered)
+	return tools, unusable, nil
+}
+
 // Call connects to a server and calls one of its tools by the server's name for it.
 func (s *Set) Call(ctx context.Context, c *Candidate, tool string, args json.RawMessage) (*sdk.ToolResult, error) {
 	if err := s.forbidden(c, mcp.ToolID(c.Server.Name, tool)); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/tenonhq/tenon/internal/credentials"
 	"github.com/tenonhq/tenon/internal/projectfs"
 	"github.com/tenonhq/tenon/mcp"
+	"github.com/tenonhq/tenon/mcp/auth"
 	"github.com/tenonhq/tenon/plugins"
 	"github.com/tenonhq/tenon/plugins/manifest"
 	"github.com/tenonhq/tenon/plugins/pins"
@@ -173,6 +174,39 @@ func TestSignInOfOnePackage(t *testing.T) {
 	}
 	if c, err := s.SignIn(other); !errors.Is(err, credentials.ErrNotFound) {
 		t.Errorf("SignIn() of the other package = %+v, %v, want ErrNotFound", c, err)
+	}
+}
+
+// TestLogoutWithoutSignIn: the token of a server whose sign-in was switched off since can still be removed, unless another server uses it.
+func TestLogoutWithoutSignIn(t *testing.T) {
+	t.Parallel()
+	s := newSet(t)
+	server := func(name string, c auth.Config, headers map[string]string) *Candidate {
+		return &Candidate{Name: name, State: plugins.StateReady, Server: &mcp.Server{
+			Name: name, Transport: mcp.TransportHTTP, URL: "https://far.example/mcp", OAuth: c, Headers: headers, Own: true,
+		}}
+	}
+	token := &credentials.Credential{Type: credentials.TypeOAuth, Access: "a", Client: &credentials.Client{
+		ID: "c", Configured: "c", Issuer: "https://far.example", TokenURL: "https://far.example/t", Resource: "https://far.example/mcp",
+	}}
+	user := server("user", auth.Config{ClientID: "c"}, nil)
+	for name, off := range map[string]*Candidate{
+		"oauth is false": server("a", auth.Config{Off: true}, nil), "a header": server("b", auth.Config{ClientID: "c"}, map[string]string{"authorization": "x"}),
+	} {
+		if err := s.credentials().Put(t.Context(), token.Client.Name(), token); err != nil {
+			t.Fatal(err)
+		}
+		s.Candidates = []*Candidate{off, user}
+		if err := s.Logout(t.Context(), off); !errors.Is(err, credentials.ErrNotFound) {
+			t.Errorf("%s, another server uses the token: %v", name, err)
+		}
+		s.Candidates = []*Candidate{off}
+		if err := s.Logout(t.Context(), off); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, err := s.credentials().All(); err != nil || len(left) != 0 {
+			t.Errorf("%s: %d tokens are left, %v", name, len(left), err)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path/filepath"
@@ -26,8 +27,16 @@ var ErrNoSignIn = errors.New("no sign-in")
 // authorizer returns what signs requests to a server in; nil if tenon does not: for a local server, if the configuration switches it off,
 // or if the user's headers contain the credentials. fresh ignores the stored token.
 func (s *Set) authorizer(c *Candidate, fresh bool) *auth.Authorizer {
+	if c.Server == nil || c.Server.OAuth.Off || hasAuthorization(c.Server) {
+		return nil
+	}
+	return s.tokens(c, fresh)
+}
+
+// tokens is authorizer for a server of which a token may be stored, even if tenon does not use it any more; nil for a local server.
+func (s *Set) tokens(c *Candidate, fresh bool) *auth.Authorizer {
 	server := c.Server
-	if server == nil || server.Transport == mcp.TransportStdio || server.OAuth.Off || hasAuthorization(server) {
+	if server == nil || server.Transport == mcp.TransportStdio {
 		return nil
 	}
 	return auth.New(auth.Options{
@@ -78,7 +87,7 @@ func (s *Set) credentials() *credentials.Store {
 	return store
 }
 
-// Logout removes the stored token of a server. Errors: credentials.ErrNotFound.
+// Logout removes the stored token of a server, even if its configuration switched sign-in off since. Errors: credentials.ErrNotFound.
 func (s *Set) Logout(ctx context.Context, c *Candidate) error {
 	name, err := s.tokenName(c)
 	if err != nil {
@@ -86,6 +95,11 @@ func (s *Set) Logout(ctx context.Context, c *Candidate) error {
 	}
 	if name == "" {
 		return credentials.ErrNotFound
+	}
+	if s.authorizer(c, false) == nil { // the server does not use it
+		if shared, err := s.uses(name, c); shared || err != nil {
+			return cmp.Or(err, credentials.ErrNotFound)
+		}
 	}
 	return s.credentials().Delete(ctx, name)
 }
@@ -97,17 +111,28 @@ func (s *Set) Forget(ctx context.Context, c *Candidate) (done bool, err error) {
 	if err != nil || name == "" {
 		return false, err
 	}
-	for _, other := range s.Candidates {
-		if its, err := s.tokenName(other); err != nil || other != c && its == name {
-			return false, err
-		}
+	if shared, err := s.uses(name, c); shared || err != nil {
+		return false, err
 	}
 	return true, s.credentials().Delete(ctx, name)
 }
 
+// uses reports whether a server other than c signs in with the token of that name.
+func (s *Set) uses(name string, c *Candidate) (bool, error) {
+	for _, other := range s.Candidates {
+		if other == c || s.authorizer(other, false) == nil {
+			continue
+		}
+		if its, err := s.tokenName(other); err != nil || its == name {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // tokenName returns the name of a server's stored token; empty without one.
 func (s *Set) tokenName(c *Candidate) (string, error) {
-	a := s.authorizer(c, false)
+	a := s.tokens(c, false)
 	if a == nil {
 		return "", nil
 	}

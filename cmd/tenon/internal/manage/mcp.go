@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -254,12 +256,19 @@ func printTools(ctx context.Context, a *cli.App, s *extensions.Set, c *extension
 	if err != nil {
 		return err
 	}
+	tools, unusable, err := s.Available(c, offered)
+	if err != nil {
+		return err
+	}
 	t := &view.Table{}
-	for _, tool := range offered.Tools {
+	for _, tool := range tools {
 		t.Add(tool.Name, view.Clip(terminal.OneLine(tool.Description), 100))
 	}
 	if err := a.PrintTable(t); err != nil {
 		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(unusable)) {
+		a.Say("tool %s is withheld: %s", name, unusable[name])
 	}
 	for _, d := range differences {
 		a.Say("%s", d.String())

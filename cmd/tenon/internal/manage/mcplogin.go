@@ -42,8 +42,11 @@ func Login(ctx context.Context, a *cli.App, s *extensions.Set, c *extensions.Can
 			return err
 		}
 	}
-	a.Say("signed in to %s; it offers %s", c.Name, view.Plural(len(offered.Tools), "tool"))
-	return nil
+	tools, _, err := s.Available(c, offered)
+	if err == nil {
+		a.Say("signed in to %s; it offers %s", c.Name, view.Plural(len(tools), "tool"))
+	}
+	return err
 }
 
 func mcpLogoutCommand(a *cli.App) *cobra.Command {

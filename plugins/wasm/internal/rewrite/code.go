@@ -12,6 +12,8 @@ func (w *writer) codeSection(r *reader) {
 		r.fail("%d bytes of code, at most %d are allowed", len(r.data), maxCode)
 		return
 	}
+	w.weigh = w.assemble(nil, "global.get $counter i32.const")
+	w.settle = w.assemble(nil, "i32.sub"+settleText)
 	var b body
 	total := int64(0)
 	for range n {
@@ -111,7 +113,8 @@ func (b *body) instruction() {
 	first := r.pos
 	start := first
 	op := r.byte()
-	for r.plain(op, b.w.globals) {
+	for f := &opForms[op]; f.plain; f = &opForms[op] {
+		b.w.skip(r, f.immediates)
 		if r.err != nil {
 			return
 		}
@@ -130,8 +133,26 @@ func (b *body) instruction() {
 		b.out = append(b.out, op)
 	case op == opEnd:
 		b.end()
+	case op == opMisc:
+		b.misc()
+	case op == opVector:
+		b.vector()
+	case !opForms[op].known:
+		r.fail("instruction %#x is not supported", op)
+	case opForms[op].immediates == "f":
+		b.costs(opForms[op].units)
+		b.out = b.w.function(append(b.out, op), r)
 	default:
-		b.special(op)
+		b.copy(start, &opForms[op])
+	}
+}
+
+// copy copies the instruction that begins at start, and whose immediates follow.
+func (b *body) copy(start int, f *form) {
+	b.costs(f.units)
+	b.w.skip(b.r, f.immediates)
+	if b.r.err == nil {
+		b.out = append(b.out, b.r.data[start:b.r.pos]...)
 	}
 }
 
@@ -175,51 +196,9 @@ func (b *body) end() {
 	}
 }
 
-// special copies an instruction that refers to a function, is slow, or has a list.
-func (b *body) special(op byte) {
-	r := b.r
-	start := r.pos - 1
-	raw := func() {
-		if r.err == nil {
-			b.out = append(b.out, r.data[start:r.pos]...)
-		}
-	}
-	switch op {
-	case opCall, opReturnCall:
-		b.called()
-		b.out = b.w.function(append(b.out, op), r)
-	case opRefFunc:
-		b.out = b.w.function(append(b.out, op), r)
-	case opCallIndirect, opReturnCallIndirect:
-		b.called()
-		b.w.typeIndex(r)
-		r.u32()
-		raw()
-	case opBrTable:
-		n := r.count("targets", maxTargets)
-		for range n + 1 {
-			r.u32()
-		}
-		raw()
-	case opMemoryGrow:
-		r.zero()
-		b.costs(slowUnits)
-		raw()
-	case opVector:
-		r.vector()
-		raw()
-	case opMisc:
-		b.misc()
-	default:
-		r.fail("instruction %#x is not supported", op)
-	}
-}
-
-func (b *body) called() { b.costs(1) }
-
 // costs adds units to those of the code's bytes.
 func (b *body) costs(units int) {
-	b.leaf = false
+	b.leaf = b.leaf && units == 0
 	b.extra += units
 }
 
@@ -227,47 +206,45 @@ func (b *body) costs(units int) {
 func (b *body) misc() {
 	r := b.r
 	sub := r.u32()
-	at := r.pos
-	switch {
-	case sub <= miscLastTruncate:
-	case sub == miscMemoryFill:
-		r.zero()
+	switch sub {
+	case miscMemoryFill:
+		b.w.skip(r, "0")
 		b.bulk(helperFill)
 		return
-	case sub == miscMemoryCopy:
-		r.zero()
-		r.zero()
+	case miscMemoryCopy:
+		b.w.skip(r, "00")
 		b.bulk(helperCopy)
 		return
-	case sub == miscMemoryInit:
+	case miscMemoryInit, miscDataDrop:
 		b.w.namesData = true
-		b.costs(slowUnits)
-		r.u32()
-		r.zero()
-	case sub == miscDataDrop:
-		b.w.namesData = true
-		r.u32()
-	case sub == miscElemDrop, sub == miscTableSize:
-		r.u32()
-	case sub == miscTableInit, sub == miscTableCopy:
-		b.costs(slowUnits)
-		r.u32()
-		r.u32()
-	case sub == miscTableGrow, sub == miscTableFill:
-		b.costs(slowUnits)
-		r.u32()
-	default:
+	}
+	if sub >= uint32(len(miscForms)) || !miscForms[sub].known {
 		r.fail("instruction 0xfc %d is not supported", sub)
+		return
 	}
 	b.out = appendU32(append(b.out, opMisc), sub)
-	if r.err == nil {
-		b.out = append(b.out, r.data[at:r.pos]...)
-	}
+	b.copy(r.pos, &miscForms[sub])
 }
 
 // bulk calls a helper instead of an instruction.
 func (b *body) bulk(helper int) {
-	b.called()
+	b.costs(1)
 	b.w.uses[helper] = true
 	b.out = appendU32(append(b.out, opCall), b.w.helper(helper))
+}
+
+// vector copies an instruction after opVector.
+func (b *body) vector() {
+	r := b.r
+	start := r.pos
+	sub := r.u32()
+	switch {
+	case r.pos-start > 1 && sub < 0x80 || r.pos-start > 2:
+		// wazero reads only the first byte as the number.
+		r.fail("the number of a vector instruction is longer than it needs to be")
+	case sub >= uint32(len(vectorForms)):
+		r.fail("vector instruction %#x is not supported", sub)
+	default:
+		b.copy(start-1, &vectorForms[sub])
+	}
 }

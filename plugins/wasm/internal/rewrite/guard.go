@@ -49,30 +49,3 @@ func (w *writer) importFunction(r *reader, i *Import) {
 	w.guardOf = append(w.guardOf, at)
 	w.imported++
 }
-
-// guardCode writes the code of the guards. Each is
-//
-//	if argument > limit { return result }
-//	slow()
-//	return imported(arguments)
-func (w *writer) guardCode() {
-	for i := range w.guards {
-		g := &w.guards[i]
-		code := []byte{0} // no locals
-		for _, l := range g.Limits {
-			code = appendU32(append(code, opLocalGet), uint32(l.Param))
-			code = appendS64(append(code, opI32Const), int64(int32(l.Max)))
-			code = appendS64(append(code, opI32GtU, opIf, blockEmpty, opI32Const), int64(l.Result))
-			code = append(code, opReturn, opEnd)
-		}
-		if g.Ask {
-			code = w.slow(code)
-		}
-		for p := range g.params {
-			code = appendU32(append(code, opLocalGet), uint32(p))
-		}
-		code = append(appendU32(append(code, opCall), g.index), opEnd)
-		w.buf = appendU32(w.buf, uint32(len(code)))
-		w.buf = append(w.buf, code...)
-	}
-}

@@ -1,5 +1,11 @@
 package rewrite
 
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
 // Functions that are added to the rewritten module.
 const (
 	helperSlow = iota // asks the host and resets the counter
@@ -11,20 +17,126 @@ const (
 // helper returns the index of a helper in the new module.
 func (w *writer) helper(n int) uint32 { return w.imported + 1 + uint32(len(w.functions)) + uint32(n) }
 
+// slowText is the code of helperSlow.
+const slowText = `call $check if unreachable end  i32.const budget global.set $counter`
+
+// settleText is the end of code that changes the counter: it stores the counter, which is on the stack, and asks the host if it is used up.
+const settleText = ` global.set $counter  global.get $counter i32.const 0 i32.lt_s if call $slow end`
+
+// Parts of the code of helperFill and helperCopy, whose parameters are $dst, $src and $length.
+const (
+	nextDst = ` local.get $dst i32.const chunk i32.add local.set $dst`
+	nextSrc = ` local.get $src i32.const chunk i32.add local.set $src`
+	fewer   = ` local.get $length i32.const chunk i32.sub local.set $length`
+	isLast  = ` local.get $length i32.const chunk i32.le_u`
+	whole   = ` local.get $dst local.get $src local.get $length`
+)
+
+// payText subtracts the cost of moving length bytes from the counter: at 4 GB/s, 64 bytes take about as long as perUnit bytes of code.
+const payText = ` global.get $counter local.get $length i32.const 6 i32.shr_u i32.sub` + settleText
+
+// fillText is the code of helperFill; src is the value. A trap in the middle leaves the beginning written, which is harmless: the instance is
+// discarded.
+const fillText = `
+	block loop` + isLast + ` br_if 1
+		local.get $dst local.get $src i32.const chunk memory.fill` + nextDst + fewer + ` call $slow br 0
+	end end` + whole + ` memory.fill` + payText
+
+// copyText is the code of helperCopy. The pieces are copied from the end if dst is above src, because the ranges may overlap. The last copy traps
+// if a range is beyond 32 bits.
+const copyText = `
+	block
+		local.get $dst local.get $length i32.add local.get $dst i32.lt_u br_if 0
+		local.get $src local.get $length i32.add local.get $src i32.lt_u br_if 0
+		local.get $src local.get $dst i32.lt_u if
+			loop` + isLast + ` br_if 2` + fewer + `
+				local.get $dst local.get $length i32.add  local.get $src local.get $length i32.add  i32.const chunk memory.copy  call $slow br 0
+			end
+		end
+		loop` + isLast + ` br_if 1
+			local.get $dst local.get $src i32.const chunk memory.copy` + nextDst + nextSrc + fewer + ` call $slow br 0
+		end
+	end` + whole + ` memory.copy` + payText
+
+// helpers writes the code of the helpers. An unused one only traps.
+func (w *writer) helpers() {
+	for n, text := range [helpers]string{helperSlow: slowText, helperFill: fillText, helperCopy: copyText} {
+		if n != helperSlow && !w.uses[n] {
+			text = "unreachable"
+		}
+		w.added(text)
+	}
+}
+
+// guardCode writes the code of the guards: a result for each argument that exceeds its limit, a question to the host, and the call.
+func (w *writer) guardCode() {
+	for i := range w.guards {
+		g := &w.guards[i]
+		text := ""
+		for _, l := range g.Limits {
+			text += fmt.Sprintf("local.get $%d i32.const %d i32.gt_u if i32.const %d return end ", l.Param, int32(l.Max), l.Result)
+		}
+		if g.Ask {
+			text += "call $slow "
+		}
+		for p := range g.params {
+			text += fmt.Sprintf("local.get $%d ", p)
+		}
+		w.added(text + fmt.Sprintf("call $%d", g.index))
+	}
+}
+
+// added writes a function without locals.
+func (w *writer) added(text string) {
+	code := append(w.assemble([]byte{0}, text), opEnd)
+	w.buf = append(appendU32(w.buf, uint32(len(code))), code...)
+}
+
+// assemble appends instructions in the text format. A word that is not an instruction is a signed number or, after $, an index.
+func (w *writer) assemble(out []byte, text string) []byte {
+	encoding := mnemonics()
+	values := map[string]int64{
+		"budget": budget, "chunk": chunk, "$check": int64(w.check()), "$slow": int64(w.helper(helperSlow)), "$counter": int64(w.counter()),
+		"$dst": 0, "$src": 1, "$length": 2,
+	}
+	for word := range strings.FieldsSeq(text) {
+		if code, ok := encoding[word]; ok {
+			out = append(out, code...)
+			continue
+		}
+		digits, index := strings.CutPrefix(word, "$")
+		value, known := values[word]
+		if !known {
+			value, _ = strconv.ParseInt(digits, 10, 64) // the texts are ours
+		}
+		if index {
+			out = appendU32(out, uint32(value))
+		} else {
+			out = appendS64(out, value)
+		}
+	}
+	return out
+}
+
+// mnemonics returns the encoding of instructions, with their fixed immediates.
+func mnemonics() map[string]string {
+	return map[string]string{
+		"unreachable": "\x00", "block": "\x02\x40", "loop": "\x03\x40", "if": "\x04\x40", "end": "\x0b", "br": "\x0c", "br_if": "\x0d",
+		"return": "\x0f", "call": "\x10", "local.get": "\x20", "local.set": "\x21", "global.get": "\x23", "global.set": "\x24",
+		"i32.const": "\x41", "i32.lt_s": "\x48", "i32.lt_u": "\x49", "i32.gt_u": "\x4b", "i32.le_u": "\x4d",
+		"i32.add": "\x6a", "i32.sub": "\x6b", "i32.shr_u": "\x76", "memory.copy": "\xfc\x0a\x00\x00", "memory.fill": "\xfc\x0b\x00",
+	}
+}
+
 // weightBytes is the fixed size of a weight in the code, so that it can be written later.
 const weightBytes = 3
 
-// check writes
-//
-//	counter -= weight; if counter < 0 { slow() }
-//
-// and returns where the weight goes.
+// check subtracts a weight from the counter, asks the host if it is used up, and returns where the weight goes.
 func (b *body) check() int {
-	b.out = appendU32(append(b.out, opGlobalGet), b.w.counter())
-	b.out = append(b.out, opI32Const)
+	b.out = append(b.out, b.w.weigh...)
 	at := len(b.out)
-	b.out = append(b.out, 0x80, 0x80, 0, opI32Sub)
-	b.out = b.w.settle(b.out)
+	b.out = append(b.out, 0x80, 0x80, 0)
+	b.out = append(b.out, b.w.settle...)
 	return at
 }
 
@@ -37,112 +149,4 @@ func (b *body) setWeight(at, weight int) {
 			b.out[at+i] |= 0x80
 		}
 	}
-}
-
-// settle stores the counter, which is on the stack, and asks the host if it is used up.
-func (w *writer) settle(out []byte) []byte {
-	out = appendU32(append(out, opGlobalSet), w.counter())
-	out = appendU32(append(out, opGlobalGet), w.counter())
-	out = append(out, opI32Const, 0, opI32LtS, opIf, blockEmpty)
-	out = w.slow(out)
-	return append(out, opEnd)
-}
-
-func (w *writer) slow(out []byte) []byte { return appendU32(append(out, opCall), w.helper(helperSlow)) }
-
-// helpers writes the code of the helpers.
-func (w *writer) helpers() {
-	for _, code := range [helpers][]byte{helperSlow: w.slowCode(), helperFill: w.fillCode(), helperCopy: w.copyCode()} {
-		w.buf = appendU32(w.buf, uint32(len(code)+2))
-		w.buf = append(w.buf, 0) // no locals
-		w.buf = append(append(w.buf, code...), opEnd)
-	}
-}
-
-// slowCode is
-//
-//	if check() != 0 { unreachable }
-//	counter = budget
-func (w *writer) slowCode() []byte {
-	code := appendU32([]byte{opCall}, w.check())
-	code = append(code, opIf, blockEmpty, opUnreachable, opEnd, opI32Const)
-	code = appendS64(code, budget)
-	return appendU32(append(code, opGlobalSet), w.counter())
-}
-
-// Parameters of fill and copy.
-const (
-	dst = iota
-	src // the value, of fill
-	length
-)
-
-// fillCode is
-//
-//	for length > chunk { fill(dst, src, chunk); dst += chunk; length -= chunk; slow() }
-//	fill(dst, src, length); pay(length)
-//
-// A trap in the middle leaves the beginning written, which is harmless: the instance is discarded.
-func (w *writer) fillCode() []byte {
-	if !w.uses[helperFill] {
-		return []byte{opUnreachable}
-	}
-	fill := []byte{opMisc, miscMemoryFill, 0}
-	code := []byte{opBlock, blockEmpty, opLoop, blockEmpty}
-	code = append(append(code, atMostChunk()...), opBrIf, 1, opLocalGet, dst, opLocalGet, src)
-	code = append(append(code, chunkConst()...), fill...)
-	code = append(append(code, step(dst, opI32Add)...), step(length, opI32Sub)...)
-	code = append(w.slow(code), opBr, 0, opEnd, opEnd, opLocalGet, dst, opLocalGet, src, opLocalGet, length)
-	return w.pay(append(code, fill...))
-}
-
-// copyCode is
-//
-//	if length <= chunk || dst+length or src+length is beyond 32 bits { copy(dst, src, length), which traps if it must }
-//	else if dst <= src { for length > chunk { copy(dst, src, chunk); dst += chunk; src += chunk; length -= chunk; slow() }; copy the rest }
-//	else { for length > chunk { length -= chunk; copy(dst+length, src+length, chunk); slow() }; copy the rest }
-func (w *writer) copyCode() []byte {
-	if !w.uses[helperCopy] {
-		return []byte{opUnreachable}
-	}
-	move := []byte{opMisc, miscMemoryCopy, 0, 0}
-	sum := func(a byte) []byte { return []byte{opLocalGet, a, opLocalGet, length, opI32Add} }
-	code := []byte{opBlock, blockEmpty}
-	for _, a := range [...]byte{dst, src} {
-		code = append(append(code, sum(a)...), opLocalGet, a, opI32LtU, opBrIf, 0)
-	}
-	code = append(code, opLocalGet, src, opLocalGet, dst, opI32LtU, opIf, blockEmpty)
-	// From the end to the beginning.
-	code = append(append(code, opLoop, blockEmpty), atMostChunk()...)
-	code = append(append(code, opBrIf, 2), step(length, opI32Sub)...)
-	code = append(append(code, sum(dst)...), sum(src)...)
-	code = append(append(code, chunkConst()...), move...)
-	code = append(w.slow(code), opBr, 0, opEnd, opEnd)
-	// From the beginning to the end.
-	code = append(append(code, opLoop, blockEmpty), atMostChunk()...)
-	code = append(code, opBrIf, 1, opLocalGet, dst, opLocalGet, src)
-	code = append(append(code, chunkConst()...), move...)
-	code = append(append(code, step(dst, opI32Add)...), step(src, opI32Add)...)
-	code = append(w.slow(append(code, step(length, opI32Sub)...)), opBr, 0, opEnd, opEnd)
-	code = append(code, opLocalGet, dst, opLocalGet, src, opLocalGet, length)
-	return w.pay(append(code, move...))
-}
-
-func chunkConst() []byte { return appendS64([]byte{opI32Const}, chunk) }
-
-// atMostChunk leaves length <= chunk on the stack.
-func atMostChunk() []byte {
-	return append(append([]byte{opLocalGet, length}, chunkConst()...), opI32LeU)
-}
-
-// step moves a parameter by a chunk.
-func step(local, op byte) []byte {
-	return append(append([]byte{opLocalGet, local}, chunkConst()...), op, opLocalSet, local)
-}
-
-// pay subtracts the cost of moving length bytes from the counter: at 4 GB/s, 64 bytes take about as long as perUnit bytes of code.
-func (w *writer) pay(code []byte) []byte {
-	code = appendU32(append(code, opGlobalGet), w.counter())
-	code = append(code, opLocalGet, length, opI32Const, 6, opI32ShrU, opI32Sub)
-	return w.settle(code)
 }

@@ -153,7 +153,9 @@ type writer struct {
 	globals   uint32        // imported ones included
 	elements  int           // of all segments
 	uses      [helpers]bool // the helpers that the code calls
-	namesData bool          // the code refers to data segments
+	weigh     []byte        // the code of a check, before and after the weight
+	settle    []byte
+	namesData bool // the code refers to data segments
 
 	foreignMemory bool // the memory is imported
 }

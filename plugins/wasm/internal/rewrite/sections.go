@@ -1,5 +1,7 @@
 package rewrite
 
+import "strings"
+
 // Types of values.
 const (
 	typeI32       = 0x7f
@@ -324,32 +326,23 @@ func (w *writer) element(r *reader) {
 // constant copies a constant expression.
 func (w *writer) constant(buf []byte, r *reader) []byte {
 	for r.err == nil {
-		op := r.byte()
-		buf = append(buf, op)
-		switch op {
-		case opEnd:
-			return buf
-		case opI32Const:
-			buf = copied(buf, r, func() { r.skipNumber(5) })
-		case opI64Const:
-			buf = copied(buf, r, func() { r.skipNumber(10) })
-		case opF32Const:
-			buf = append(buf, r.take(4)...)
-		case opF64Const:
-			buf = append(buf, r.take(8)...)
-		case opGlobalGet:
-			buf = appendU32(buf, w.globalIndex(r))
-		case opRefNull:
-			buf = append(buf, r.refType())
-		case opRefFunc:
-			buf = w.function(buf, r)
-		case opI32Add, opI32Sub, opI32Mul, opI64Add, opI64Sub, opI64Mul:
-		case opVector:
+		start := r.pos
+		switch op := r.byte(); {
+		case op == opEnd:
+			return append(buf, op)
+		case op == opGlobalGet:
+			buf = appendU32(append(buf, op), w.globalIndex(r))
+		case op == opRefFunc:
+			buf = w.function(append(buf, op), r)
+		case op == opVector:
 			if sub := r.u32(); sub != vectorConst {
 				r.fail("vector instruction %d in a constant expression", sub)
 			}
-			buf = append(buf, vectorConst)
+			buf = append(buf, op, vectorConst)
 			buf = append(buf, r.take(16)...)
+		case strings.IndexByte(constantOps, op) >= 0:
+			w.skip(r, opForms[op].immediates)
+			buf = append(buf, r.data[start:r.pos]...)
 		default:
 			r.fail("instruction %#x in a constant expression", op)
 		}
