@@ -85,7 +85,7 @@ func (p *plan) append(out []byte, v reflect.Value) ([]byte, error) {
 	case p.keeps || p.states != nil:
 		return p.appendKeeping(out, withAddress(v))
 	case p.encodes:
-	case p.kind == reflect.String:
+	case p.kind == reflect.String && p.typ != numberType: // encoding/json writes the text of a json.Number
 		text := v.String()
 		if len(text) >= minLong {
 			out = slices.Grow(out, len(text)+escapes(text)+minLong)

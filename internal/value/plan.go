@@ -70,6 +70,7 @@ var planCache sync.Map
 
 var (
 	rawType         = reflect.TypeFor[json.RawMessage]()
+	numberType      = reflect.TypeFor[json.Number]()
 	stringType      = reflect.TypeFor[string]()
 	anyType         = reflect.TypeFor[any]()
 	objectType      = reflect.TypeFor[map[string]any]()
