@@ -190,7 +190,7 @@ func (d *differ) extras(p *plan, a, b reflect.Value) {
 func (p *plan) unknownOf(extra Extra) Extra {
 	out := Extra{}
 	for key, raw := range extra {
-		if _, known := p.byName[key]; !known && key != p.tag {
+		if _, known := p.byName[key]; !known && (p.tag == "" || key != p.tag) {
 			out[key] = raw
 		}
 	}

@@ -306,7 +306,7 @@ func (o *objectWriter) head(p *plan, v reflect.Value) {
 func (o *objectWriter) extras(p *plan, extra Extra, want *selection) error {
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		inner := want.member(name)
-		if _, known := p.byName[name]; known || inner == nil || name == p.tag {
+		if _, known := p.byName[name]; known || inner == nil || p.tag != "" && name == p.tag {
 			continue
 		}
 		raw, err := jsontext.Marshal(extra[name])
