@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -276,6 +277,18 @@ func TestDiff(t *testing.T) {
 			}
 			checkDiff(t, c.before, c.after)
 		})
+	}
+}
+
+// TestDiffOpaque holds that a type is compared by its JSON if its fields are hidden.
+func TestDiffOpaque(t *testing.T) {
+	t.Parallel()
+	type timed struct {
+		At time.Time `json:"at"`
+	}
+	changes, err := value.Diff[sdk.Change](&timed{At: time.Unix(1, 0).UTC()}, &timed{At: time.Unix(2, 0).UTC()})
+	if got := encode(t, changes); err != nil || got != `[{"pointer":"/at","value":"1970-01-01T00:00:02Z"}]` {
+		t.Errorf("Diff = %s, %v", got, err)
 	}
 }
 
